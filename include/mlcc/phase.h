@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The phase tracker: where a job is in its communication phase, learnt from what its flows do.
+ *
+ * A training job computes, then sends D_phase bytes, and again.  The tracker sees two things of
+ * all flows of the job on this host: bytes being acknowledged, and a flow that starts to send with
+ * nothing in flight.  Such a start after a long silence of the whole job is a new phase:
+ *
+ *	  D_sent  _____________                     _____________
+ *	         /             \    gap (compute)  /
+ *	     ___/               \_________________/
+ *	        ^ start          ^ last            ^ start: learn D_phase, gap and period
+ *
+ * How long is long?  The first silence counts when it lasts a quarter of what came before it.  From
+ * then on a silence counts when it lasts at least half as long as the longest one of the
+ * last phases, so the short ones between the bursts of one iteration do not; and never below four
+ * round trips or MLCC_GAP_MIN_US.
+ *
+ * The tracker is confident when successive phases agree in their bytes (within 1/4) and in the
+ * silence before them (within 1/2; congestion stretches the phase, not the compute time).  A phase
+ * that does not agree takes the confidence away and makes the next one dearer: "need" agreeing
+ * phases, 1 at first, 3 after one miss, at most 15; a long agreeing run makes it cheap again.  A
+ * job that sends messages of one size at random times so stays neutral.  A job whose pattern has
+ * held for MLCC_PROVEN phases and then changes (batch size, workers) has learnt again after two.
+ *
+ * A phase below 1/16 of the learnt bytes is noise (a heartbeat), not a phase, unless it comes more
+ * than MLCC_STRAYS_MAX times in a row.
+ *
+ * Without confidence there is no progress and the flow does what its base algorithm does; so it
+ * does once D_sent runs past D_phase by 1/4, for then D_phase is wrong.  A hint (userspace says how
+ * many bytes the phase has) counts at once, until a whole phase has shown it to be wrong.
+ *
+ * Flows of one job run on many CPUs.  "acked" is the one atomic counter in the ACK path.  The rest
+ * changes once a phase, by the flow that wins "busy"; who loses goes on with what was there.
+ *
+ * Times are microseconds of one monotonic clock.
+ */
+#ifndef MLCC_PHASE_H
+#define MLCC_PHASE_H
+
+#include "types.h"
+#include "contend.h"
+#include "rule.h"
+
+#define MLCC_GAP_MIN_US		1000U	/* a shorter silence is never a compute phase */
+#define MLCC_NEED_MAX		15U	/* agreeing phases that the worst pattern needs */
+#define MLCC_STEADY		16U	/* agreeing phases after which "need" is 1 again */
+#define MLCC_PROVEN		8U	/* agreeing phases after which the first miss is free */
+#define MLCC_INNER_MAX		32U	/* silences in a phase of which nothing is learnt */
+#define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
+#define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
+
+struct mlcc_job {
+	/* written on every ACK */
+	u64 acked;		/* bytes of all flows, ever */
+	u64 last_us;		/* when the job last sent or got an ACK */
+
+	/* read on every ACK, written once a phase */
+	u64 start_acked;	/* "acked" when the phase began */
+	u64 d_phase;		/* bytes of this phase, 0: not known */
+	u64 recip;		/* mlcc_recip(d_phase) */
+	u64 d_limit;		/* D_sent beyond which d_phase is wrong */
+	u32 seq;		/* number of the phase, 0: none yet */
+	u32 flows;		/* flows that have sent in this phase */
+	u32 share;		/* Q16, 1 / flows of the last phase */
+	u32 busy;		/* try-lock of what follows */
+
+	/* what has been learnt */
+	u32 hits;		/* agreeing phases in a row */
+	u32 need;		/* how many of them make confidence */
+	u32 gap_long_us;	/* the silence that others are measured by */
+	u32 forgot;		/* this phase teaches nothing */
+	u32 inner;		/* silences inside this phase */
+	u32 gap_us;		/* learnt compute time */
+	u32 period_us;		/* learnt time from start to start */
+	u32 comm_us;		/* how long the last phase took */
+	u64 start_us;		/* when the phase began */
+	u64 d_learnt;		/* learnt bytes of a phase */
+	u64 d_hint;		/* bytes that userspace announced, 0: nothing */
+	u32 hint_wrong;		/* the announcement did not hold */
+	u32 strays;		/* phases too small to learn from, in a row */
+
+	struct mlcc_contend contend;
+};
+
+static __always_inline u64 mlcc_absdiff(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static __always_inline bool mlcc_confident(const struct mlcc_job *j)
+{
+	return j->d_learnt && j->hits && j->hits >= j->need;
+}
+
+/* Sets what the next phase is measured against: the hint if it holds, else what was learnt. */
+static __always_inline void mlcc_phase_target(struct mlcc_job *j)
+{
+	u64 d = 0;
+
+	if (j->d_hint && !j->hint_wrong)
+		d = j->d_hint;
+	else if (mlcc_confident(j))
+		d = j->d_learnt;
+	MLCC_WRITE(j->d_phase, d);
+	MLCC_WRITE(j->recip, mlcc_recip(d));
+	MLCC_WRITE(j->d_limit, d + (d >> 2));
+}
+
+static __always_inline void mlcc_phase_hit(struct mlcc_job *j)
+{
+	if (j->hits < MLCC_STEADY)
+		j->hits++;
+	else
+		j->need = 1;
+}
+
+/* @grew: the job has only begun (what came before was the set-up of its connections). */
+static __always_inline void mlcc_phase_miss(struct mlcc_job *j, bool grew)
+{
+	if (grew || j->hits >= MLCC_PROVEN)
+		j->need = 1;
+	else
+		j->need = j->need * 2 + 1;
+	if (j->need > MLCC_NEED_MAX)
+		j->need = MLCC_NEED_MAX;
+	j->hits = 0;
+}
+
+static __always_inline u64 mlcc_ewma(u64 old, u64 sample, bool agrees)
+{
+	return agrees ? old - (old >> 2) + (sample >> 2) : sample;
+}
+
+/* Compares a phase of @d bytes with a silence of @gap us after it with what was learnt. */
+static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
+{
+	bool same_d = mlcc_absdiff(d, j->d_learnt) <= j->d_learnt >> 2;
+	bool same_gap = mlcc_absdiff(gap, j->gap_us) <= j->gap_us >> 1;
+
+	if (d < j->d_learnt >> 4 && j->strays < MLCC_STRAYS_MAX) {
+		j->strays++;
+		return;
+	}
+	if (same_d && (same_gap || j->strays))
+		mlcc_phase_hit(j);
+	else
+		mlcc_phase_miss(j, !same_d && d >> 2 > j->d_learnt);
+
+	j->strays = 0;
+	j->d_learnt = mlcc_ewma(j->d_learnt, d, same_d);
+	j->gap_us = mlcc_ewma(j->gap_us, gap, same_gap);
+	j->hint_wrong = j->d_hint && mlcc_absdiff(d, j->d_hint) > j->d_hint >> 2;
+}
+
+/* Keeps the yardstick of silences: up at most twofold a phase, so that no pause sets it. */
+static __always_inline void mlcc_gap_learn(struct mlcc_job *j, u32 gap)
+{
+	u32 g = j->gap_long_us;
+
+	if (!g)
+		g = gap;
+	else if (gap > g)
+		g = gap >> 1 > g ? g << 1 : gap;
+	else
+		g = g - (g >> 3) + (gap >> 3);
+	j->gap_long_us = g;
+}
+
+static __always_inline u32 mlcc_us32(u64 us)
+{
+	return us >> 31 ? 1U << 31 : us;
+}
+
+/* Learning begins anew, with a silence of @gap us; what ended with it teaches nothing. */
+static __always_inline void mlcc_phase_forget(struct mlcc_job *j, u32 gap)
+{
+	j->d_learnt = 0;
+	j->hits = 0;
+	j->need = 1;
+	j->gap_us = gap;
+	j->gap_long_us = gap;
+	j->forgot = 1;
+}
+
+/*
+ * What the phase that ended teaches.  A silence far longer than those before it, with nothing
+ * certain yet: they were inside a phase, and what ended here was a part of one.
+ */
+static __always_inline void mlcc_phase_end(struct mlcc_job *j, u64 now, u64 d, u32 gap)
+{
+	j->comm_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us);
+	j->period_us = mlcc_us32(now - j->start_us);
+	if (!mlcc_confident(j) && j->gap_long_us && gap >> 2 > j->gap_long_us)
+		mlcc_phase_forget(j, gap);
+	if (!j->forgot) {
+		mlcc_phase_learn(j, d, gap);
+		mlcc_gap_learn(j, gap);
+	}
+	j->forgot = 0;
+	mlcc_contend_learn(&j->contend, j->comm_us, j->gap_us, mlcc_confident(j));
+}
+
+/* Ends the phase that ran until now and begins the next.  The caller holds "busy". */
+static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap)
+{
+	u64 d = MLCC_READ(j->acked) - j->start_acked;
+
+	if (j->seq)
+		mlcc_phase_end(j, now, d, gap);
+	mlcc_phase_target(j);
+	j->start_us = now;
+	j->inner = 0;
+	MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
+	MLCC_WRITE(j->flows, 0);
+	MLCC_WRITE(j->start_acked, j->start_acked + d);
+	MLCC_WRITE(j->seq, j->seq + 1);
+}
+
+/*
+ * Whether a silence of @gap us ends the phase.  Bytes beyond twice what was learnt, or with nothing
+ * learnt MLCC_INNER_MAX silences, say that the yardstick has become too long (the compute time has
+ * shrunk, or there was one long pause).
+ */
+static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
+{
+	u64 d = MLCC_READ(j->acked) - j->start_acked;
+
+	if (!j->gap_long_us)
+		return gap >= mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2;
+	if (gap >= j->gap_long_us >> 1)
+		return true;
+	j->inner++;
+	if (j->d_learnt ? d >> 1 <= j->d_learnt : j->inner < MLCC_INNER_MAX)
+		return false;
+	mlcc_phase_forget(j, gap);
+	return true;
+}
+
+/*
+ * A flow of the job starts to send with nothing of its own in flight.
+ * @now: us.  @min_rtt: us, of this flow.  Returns whether this started a new phase.
+ */
+static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 min_rtt)
+{
+	u64 last = MLCC_READ(j->last_us);
+	u32 gap = now > last ? mlcc_us32(now - last) : 0;
+	bool turn;
+
+	turn = !MLCC_READ(j->seq) || (gap >= MLCC_GAP_MIN_US && gap >> 2 >= min_rtt);
+	if (turn) {
+		if (MLCC_CAS32(&j->busy, 0, 1))
+			return false;
+		turn = !j->seq || mlcc_gap_ends(j, gap);
+		if (turn)
+			mlcc_phase_turn(j, now, gap);
+		MLCC_WRITE(j->last_us, now);
+		MLCC_CAS32(&j->busy, 1, 0);
+		return turn;
+	}
+	if (now > last)
+		MLCC_WRITE(j->last_us, now);
+	return false;
+}
+
+/*
+ * @bytes of the job have been acknowledged at @now (us).
+ * Returns the job's progress, Q16 in 0 .. MLCC_ONE, or MLCC_NEUTRAL.
+ */
+static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now)
+{
+	u64 sent = MLCC_FETCH_ADD64(&j->acked, bytes) + bytes - MLCC_READ(j->start_acked);
+	u64 d = MLCC_READ(j->d_phase);
+
+	if (MLCC_READ(j->last_us) < now)
+		MLCC_WRITE(j->last_us, now);
+	if (!d || sent > MLCC_READ(j->d_limit))
+		return MLCC_NEUTRAL;
+	if (MLCC_READ(j->contend.push))
+		return MLCC_ONE;
+	return mlcc_progress(sent, d, MLCC_READ(j->recip));
+}
+
+/* Userspace announces that a phase has @bytes; 0 takes the announcement back. */
+static __always_inline void mlcc_job_hint(struct mlcc_job *j, u64 bytes)
+{
+	MLCC_WRITE(j->hint_wrong, 0);
+	MLCC_WRITE(j->d_hint, bytes <= MLCC_PHASE_BYTES_MAX ? bytes : 0);
+}
+
+#endif /* MLCC_PHASE_H */
