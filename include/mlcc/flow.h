@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One flow of a job: its congestion window under the rule.
+ *
+ *	increase	cwnd += share * grow * acked / cwnd	grow from rule.h
+ *	decrease	cwnd -= cwnd * beta * yield		beta: 1/2, alpha/2 or 0.3
+ *
+ * Both carriers of TCP, the module and the BPF program, include this file; what is theirs is how
+ * they reach the socket and the job.
+ *
+ * The window after the compute time decides more than the rule does.  A buffer of many times the
+ * BDP makes a flow's share of the link its share of the windows.  A job that comes back with the
+ * window it left with overruns the buffer or halves what the others get, just when they are about
+ * to finish.  So with MLCC_RESTART_DRAIN
+ *
+ *	- a phase starts with MLCC_RESTART_CWND segments for the whole job, and p = 0: who is there
+ *	  finishes first;
+ *	- while the queue is empty (the RTT is near the least seen) the window doubles each round
+ *	  trip, whatever ssthresh says: nobody else is using the link.  Otherwise only the rule lets
+ *	  it grow, slowly while p is small.
+ *
+ *	cwnd	                                ___-- p near 1: grows fast, hardly yields
+ *	       queue behind others    ___---'
+ *	      ____________________ __/ <- queue empty: doubles each round trip
+ *	  10 |
+ *	     +----------------------------------------> bytes of the phase
+ *
+ * This is what makes the rule's increase matter at all, on a link where a phase lasts some ten
+ * round trips under a full buffer but hundreds without one.  contend.h says when it is not done.
+ * A flow that sees ECN marks doubles only up to ssthresh: there the marks keep the queue short.
+ *
+ * A flow behind the other flows of its job decides when the job may compute again: it acts as if
+ * it were further by what it lacks.
+ */
+#ifndef MLCC_FLOW_H
+#define MLCC_FLOW_H
+
+#include "types.h"
+#include "rule.h"
+#include "phase.h"
+
+#define MLCC_CWND_MIN		2U
+#define MLCC_RESTART_CWND	10U	/* segments, as the initial window (RFC 6928) */
+#define MLCC_SSTHRESH_NONE	0x7fffffffU	/* the kernel's TCP_INFINITE_SSTHRESH */
+#define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
+
+/* What becomes of the window when a new phase starts after the compute time. */
+enum mlcc_restart {
+	MLCC_RESTART_BASE,	/* what the kernel does: halved for each RTO of silence */
+	MLCC_RESTART_DRAIN,	/* small, and up again as the queue is empty */
+};
+
+struct mlcc_flow {
+	u64 acked;		/* tp->bytes_acked that the job knows of */
+	u64 start_acked;	/* "acked" when this flow entered the phase */
+	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
+	u32 seq;		/* phase that this flow has entered */
+	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
+	u32 prior_cwnd;		/* window before the last decrease, for undo */
+	u32 idle_cwnd;		/* window before the kernel cut it for the silence, 0: it did not */
+	u32 last_cwnd;		/* window at the end of the last phase */
+	u32 rtt;		/* us, the last one; 0: none in this phase yet */
+};
+
+/* The part of a socket's state that belongs to its congestion control. */
+struct mlcc_win {
+	u32 cwnd;		/* segments */
+	u32 ssthresh;		/* segments */
+};
+
+static __always_inline bool mlcc_queue_empty(u32 rtt, u32 min_rtt)
+{
+	return rtt <= min_rtt + (min_rtt >> 1) + MLCC_EMPTY_US;
+}
+
+/* A socket becomes a flow: of a job, or not yet. @acked: tp->bytes_acked. */
+static __always_inline void mlcc_flow_init(struct mlcc_flow *f, u64 acked)
+{
+	__builtin_memset(f, 0, sizeof(*f));
+	f->acked = acked;
+	f->start_acked = acked;
+	f->p = MLCC_NEUTRAL;
+}
+
+static __always_inline void mlcc_flow_enter(struct mlcc_flow *f, struct mlcc_job *j)
+{
+	u32 seq = MLCC_READ(j->seq);
+
+	if (f->seq == seq)
+		return;
+	f->seq = seq;
+	f->start_acked = f->acked;
+	MLCC_FETCH_ADD32(&j->flows, 1);
+}
+
+/*
+ * Progress that a flow acts by, from its job's: a laggard adds what it lacks to an equal share of
+ * the bytes sent so far, as a part of D_phase.
+ */
+static __always_inline u32 mlcc_flow_progress(const struct mlcc_flow *f, const struct mlcc_job *j,
+					      u32 p)
+{
+	u64 sent = MLCC_READ(j->acked) - MLCC_READ(j->start_acked);
+	u64 mine = (f->acked - f->start_acked) * MLCC_READ(j->flows);
+
+	if (mine < sent)
+		p += mlcc_progress(sent - mine, MLCC_READ(j->d_phase), MLCC_READ(j->recip));
+	return p < MLCC_ONE ? p : MLCC_ONE;
+}
+
+/* An ACK: @acked is tp->bytes_acked, @now us.  Tells the job and takes over its progress. */
+static __always_inline void mlcc_flow_acked(struct mlcc_flow *f, struct mlcc_job *j, u64 acked,
+					    u64 now)
+{
+	u32 p;
+
+	if (acked == f->acked)
+		return;
+	mlcc_flow_enter(f, j);
+	p = mlcc_job_acked(j, acked - f->acked, now);
+	f->acked = acked;
+	MLCC_WRITE(f->p, p == MLCC_NEUTRAL ? p : mlcc_flow_progress(f, j, p));
+}
+
+/* Whether the flow restarts small and grows by the queue, rather than as its base does. */
+static __always_inline bool mlcc_flow_drains(const struct mlcc_flow *f, const struct mlcc_job *j,
+					     const struct mlcc_profile *pr)
+{
+	return pr->restart == MLCC_RESTART_DRAIN && f->p != MLCC_NEUTRAL &&
+	       !MLCC_READ(j->contend.keep_for) && !MLCC_READ(j->contend.push);
+}
+
+/*
+ * A round trip of @rtt us has been measured.  The first of a phase shows whether somebody is there;
+ * a job that is to push takes back its window and may double it up to three times that.
+ */
+static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
+					  const struct mlcc_profile *pr, u32 rtt, u32 min_rtt,
+					  struct mlcc_win *w)
+{
+	bool first = !f->rtt;
+
+	f->rtt = rtt;
+	if (!first || pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL ||
+	    mlcc_queue_empty(rtt, min_rtt))
+		return;
+	if (mlcc_contend_behind(&j->contend) && f->last_cwnd > w->cwnd) {
+		w->cwnd = f->last_cwnd;
+		w->ssthresh = f->last_cwnd * 3;
+	}
+}
+
+/* The window of the first flight of a phase. */
+static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct mlcc_job *j,
+					      const struct mlcc_profile *pr, struct mlcc_win *w)
+{
+	u32 small = (MLCC_RESTART_CWND * MLCC_READ(j->share)) >> MLCC_SHIFT;
+
+	u32 last = f->idle_cwnd > w->cwnd ? f->idle_cwnd : w->cwnd;
+
+	/* a reduction in the last round trip leaves less than what it was to come down to */
+	if (last < w->ssthresh && w->ssthresh <= f->prior_cwnd)
+		last = w->ssthresh;
+	f->last_cwnd = last;
+	f->idle_cwnd = 0;
+	if (pr->restart != MLCC_RESTART_DRAIN)
+		return;
+	if (MLCC_READ(j->contend.keep_for)) {
+		w->cwnd = f->last_cwnd;
+		/* it has learnt to be small; slow start finds what it would have had */
+		if (MLCC_READ(j->contend.keep_for) == MLCC_KEEP)
+			w->ssthresh = MLCC_SSTHRESH_NONE;
+		return;
+	}
+	w->cwnd = small > MLCC_CWND_MIN ? small : MLCC_CWND_MIN;
+	if (w->ssthresh < last)
+		w->ssthresh = last;
+}
+
+/*
+ * The flow starts to send with nothing in flight; @now and @min_rtt in us.  Returns whether this
+ * began a phase of the job.
+ */
+static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_job *j,
+					       const struct mlcc_profile *pr, u64 now, u32 min_rtt,
+					       struct mlcc_win *w)
+{
+	bool began = mlcc_job_tx_start(j, now, min_rtt);
+
+	if (f->seq == MLCC_READ(j->seq))
+		return began;
+	mlcc_flow_enter(f, j);
+	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
+	f->rtt = 0;
+	if (f->p != MLCC_NEUTRAL)
+		mlcc_flow_restart(f, j, pr, w);
+	return began;
+}
+
+/*
+ * Whether the window may double this round trip because nobody uses the link; if not, and the flow
+ * goes by the queue, slow start ends here.  @marked: ECN marks of late.
+ */
+static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f, const struct mlcc_job *j,
+					     const struct mlcc_profile *pr, u32 min_rtt,
+					     bool marked, struct mlcc_win *w)
+{
+	if (!mlcc_flow_drains(f, j, pr))
+		return false;
+	if (f->rtt && mlcc_queue_empty(f->rtt, min_rtt) && (!marked || w->cwnd < w->ssthresh))
+		return true;
+	if (w->cwnd < w->ssthresh)
+		w->ssthresh = w->cwnd;
+	return false;
+}
+
+/*
+ * Factor of the increase, Q16: the rule's, shared among the flows of a job that goes by the queue,
+ * so that eight connections are no more than one.  Where marks keep the queue short (@marked) the
+ * window is a few segments above the BDP, and to grow slower than the base would leave the link
+ * idle after each cut.
+ */
+static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struct mlcc_job *j,
+					  const struct mlcc_profile *pr, bool marked)
+{
+	u32 grow;
+
+	if (f->p == MLCC_NEUTRAL)
+		return MLCC_ONE;
+	grow = mlcc_grow(pr, f->p);
+	if (!mlcc_flow_drains(f, j, pr))
+		return grow;
+	if (marked)
+		return grow > MLCC_ONE ? grow : MLCC_ONE;
+	return ((u64)grow * MLCC_READ(j->share)) >> MLCC_SHIFT;
+}
+
+/* Factor of the decrease, Q16. */
+static __always_inline u32 mlcc_flow_yield(const struct mlcc_flow *f,
+					   const struct mlcc_profile *pr)
+{
+	return f->p == MLCC_NEUTRAL ? MLCC_ONE : mlcc_yield(pr, f->p);
+}
+
+/*
+ * Segments to add to @cwnd for @acked segments, @grow Q16.  An ACK earns grow / cwnd of a segment;
+ * what is earned adds up in f->credit in units of 1 / (cwnd * 65536), so the division runs only
+ * when a whole segment is due.  Never more than @acked: that is slow start.
+ */
+static __always_inline u32 mlcc_increase(struct mlcc_flow *f, u32 cwnd, u32 acked, u32 grow)
+{
+	u64 cost = (u64)cwnd << MLCC_SHIFT;
+	u64 add;
+
+	f->credit += (u64)acked * grow;
+	if (f->credit < cost)
+		return 0;
+	add = MLCC_DIV64(f->credit, cost);
+	f->credit -= add * cost;
+	return add < acked ? add : acked;
+}
+
+/* Window after a decrease by @beta (Q16) under @yield (Q16). */
+static __always_inline u32 mlcc_decrease(u32 cwnd, u32 beta, u32 yield)
+{
+	u32 cut = ((u64)cwnd * (((u64)beta * yield) >> MLCC_SHIFT)) >> MLCC_SHIFT;
+	u32 left = cwnd - cut;
+
+	return left > MLCC_CWND_MIN ? left : MLCC_CWND_MIN;
+}
+
+/* The window was cut, or the flow is about to be: @cwnd is what undo goes back to. */
+static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, u32 cwnd)
+{
+	f->prior_cwnd = cwnd;
+	f->credit = 0;
+}
+
+#endif /* MLCC_FLOW_H */
