@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The parity test: a seeded list of calls to the shared headers, the same for every build.
+ *
+ * A build (native, BPF; later rv64 and the module) runs parity_step() for each call and hands back
+ * what it returned and, at the end, struct parity_state.  All bits have to agree.
+ * Freestanding: a build brings no more than a place for the state.
+ */
+#ifndef MLCC_PARITY_H
+#define MLCC_PARITY_H
+
+#include "../../include/mlcc/profiles.h"
+#include "../../include/mlcc/dctcp.h"
+#include "../../include/mlcc/flow.h"
+#include "random.h"
+
+enum parity_kind {
+	PARITY_PROFILE,		/* another profile from here on */
+	PARITY_RECIP,
+	PARITY_PROGRESS,
+	PARITY_GROW,
+	PARITY_YIELD,
+	PARITY_TX_START,
+	PARITY_ACKED,
+	PARITY_HINT,
+	PARITY_FLOW_PROGRESS,
+	PARITY_INCREASE,
+	PARITY_DECREASE,
+	PARITY_DCTCP,
+	PARITY_KINDS,
+};
+
+struct parity_call {
+	u64 a, b, c;
+	u64 result;
+	u32 kind;
+	u32 spare;
+};
+
+struct parity_state {
+	struct mlcc_profile profile;
+	struct mlcc_job job;
+	struct mlcc_flow flow;
+	struct mlcc_dctcp dctcp;
+};
+
+static __always_inline void parity_profile(struct mlcc_profile *pr, u64 a, u64 b)
+{
+	pr->floor = MLCC_GROW_MIN + (u32)a % (MLCC_GROW_MAX / 2);
+	pr->slope = (u32)(a >> 32) % (MLCC_GROW_MAX / 2);
+	pr->hold = (u32)b % (MLCC_HOLD_MAX + 1);
+	pr->shape = 1 + (b >> 32) % MLCC_SHAPE_MAX;
+}
+
+static __always_inline u64 parity_acked(struct parity_state *s, u64 bytes, u64 now)
+{
+	struct mlcc_flow *f = &s->flow;
+
+	f->acked += bytes;
+	f->p = mlcc_job_acked(&s->job, bytes, now);
+	return f->p;
+}
+
+static __always_inline u64 parity_tx_start(struct parity_state *s, u64 now, u32 min_rtt)
+{
+	bool turn = mlcc_job_tx_start(&s->job, now, min_rtt);
+
+	if (turn)
+		s->flow.start_acked = s->flow.acked;
+	return turn;
+}
+
+static __always_inline u64 parity_step(struct parity_state *s, const struct parity_call *c)
+{
+	u32 p = c->a % (MLCC_ONE + 1);
+
+	switch (c->kind) {
+	case PARITY_PROFILE:
+		parity_profile(&s->profile, c->a, c->b);
+		return s->profile.floor;
+	case PARITY_RECIP:
+		return mlcc_recip(c->a);
+	case PARITY_PROGRESS:
+		return mlcc_progress(c->a, c->b, mlcc_recip(c->b));
+	case PARITY_GROW:
+		return mlcc_grow(&s->profile, p);
+	case PARITY_YIELD:
+		return mlcc_yield(&s->profile, p);
+	case PARITY_TX_START:
+		return parity_tx_start(s, c->a, c->b);
+	case PARITY_ACKED:
+		return parity_acked(s, (u32)c->b, c->a);
+	case PARITY_HINT:
+		mlcc_job_hint(&s->job, c->a);
+		return 0;
+	case PARITY_FLOW_PROGRESS:
+		return mlcc_flow_progress(&s->flow, &s->job, p);
+	case PARITY_INCREASE:
+		return mlcc_increase(&s->flow, (u32)c->a | 1, (u32)c->b & 0xffff, (u32)c->c);
+	case PARITY_DECREASE:
+		return mlcc_decrease((u32)c->a, c->b % (MLCC_ONE + 1), c->c % (MLCC_ONE + 1));
+	case PARITY_DCTCP:
+		mlcc_dctcp_window(&s->dctcp, (u32)c->a, (u32)c->b);
+		return s->dctcp.alpha;
+	}
+	return ~0ULL;
+}
+
+/*
+ * Call number @i.  @clock: us.  A job whose phases take 64 calls and agree more often than not, so
+ * that the tracker gets to learn and to doubt, with nonsense of every magnitude strewn in.
+ */
+static __always_inline void parity_next(struct parity_call *c, u32 i, u64 *seed, u64 *clock)
+{
+	u64 r = random_u64(seed);
+	bool start = i % 64 == 0, sane = (r & 0xff00) != 0;
+
+	c->a = random_magnitude(seed);
+	c->b = random_magnitude(seed);
+	c->c = random_magnitude(seed);
+	c->result = 0;
+	c->spare = 0;
+	c->kind = start ? PARITY_TX_START : r & 3 ? PARITY_ACKED : (r >> 2 & 63) % PARITY_KINDS;
+	*clock += start ? 20000 + (r >> 32 & 8191) : r >> 32 & 127;
+	if (c->kind == PARITY_HINT && sane)
+		c->a &= 0x1fffff;
+	if (c->kind != PARITY_ACKED && c->kind != PARITY_TX_START)
+		return;
+	/* a clock may jump, but one that has gone to the end of time would end the test */
+	c->a = sane ? *clock : *clock + (c->a >> 44) - (c->b >> 44);
+	if (sane)
+		c->b = r >> 40 & 0xffff;
+	if (c->kind == PARITY_TX_START)
+		c->b &= 0x3ff;
+}
+
+#endif /* MLCC_PARITY_H */

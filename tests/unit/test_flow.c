@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A flow's window under the rule, and the flow that lags behind the others of its job. */
+#include "../../include/mlcc/dctcp.h"
+#include "../../include/mlcc/flow.h"
+#include "random.h"
+#include "tap.h"
+
+#define CASES	1000000
+
+static void increase_never_exceeds_what_was_acked(void)
+{
+	u64 seed = 1;
+
+	for (u32 i = 0; i < CASES; i++) {
+		u32 cwnd = 1 + random_below(&seed, 1 << random_below(&seed, 25));
+		u32 acked = 1 + random_below(&seed, 1 << random_below(&seed, 17));
+		u32 grow = random_below(&seed, MLCC_GROW_MAX + 1);
+		struct mlcc_flow f = { .credit = random_below(&seed, (u64)cwnd << MLCC_SHIFT) };
+		u32 add = mlcc_increase(&f, cwnd, acked, grow);
+
+		CHECK(add <= acked, "cwnd %u, acked %u, grow %u: %u", cwnd, acked, grow, add);
+		CHECK(f.credit < (u64)cwnd << MLCC_SHIFT, "cwnd %u: credit %llu", cwnd,
+		      (unsigned long long)f.credit);
+	}
+}
+
+/* Credit earned under a large window and taken under a small one: slow start is the limit. */
+static void increase_is_capped_when_the_window_shrinks(void)
+{
+	struct mlcc_flow f = { .credit = 100000ULL << MLCC_SHIFT };
+
+	CHECK(mlcc_increase(&f, 2, 3, MLCC_ONE) == 3, "more than was acked");
+}
+
+static void long_run_growth_is_grow_times_acked_over_cwnd(void)
+{
+	u64 seed = 2;
+
+	for (u32 i = 0; i < 300; i++) {
+		u32 cwnd = 64 + random_below(&seed, 4000);
+		u32 grow = MLCC_GROW_MIN + random_below(&seed, 16 * MLCC_ONE);
+		struct mlcc_flow f = { };
+		double exact = 0;
+		u64 added = 0;
+
+		/* until 400 segments are due: then one that is still owed is below 1 % */
+		while (exact < 400) {
+			u32 acked = 1 + random_below(&seed, 16);
+
+			added += mlcc_increase(&f, cwnd, acked, grow);
+			exact += (double)grow / MLCC_ONE * acked / cwnd;
+		}
+		CHECK(added <= exact && added >= exact * 0.99, "cwnd %u, grow %u: %llu, exactly %f",
+		      cwnd, grow, (unsigned long long)added, exact);
+	}
+}
+
+static void decrease_keeps_its_bounds(void)
+{
+	u64 seed = 3;
+
+	for (u32 i = 0; i < CASES; i++) {
+		u32 cwnd = random_below(&seed, 1ULL << (1 + random_below(&seed, 32)));
+		u32 beta = random_below(&seed, MLCC_ONE / 2 + 1);
+		u32 yield = MLCC_ONE - random_below(&seed, MLCC_HOLD_MAX + 1);
+		u32 left = mlcc_decrease(cwnd, beta, yield);
+		double exact = cwnd * (1 - (double)beta / MLCC_ONE * yield / MLCC_ONE);
+
+		CHECK(left >= MLCC_CWND_MIN, "cwnd %u, beta %u, yield %u: %u", cwnd, beta, yield,
+		      left);
+		CHECK(left <= cwnd || left == MLCC_CWND_MIN, "cwnd %u, beta %u, yield %u: %u",
+		      cwnd, beta, yield, left);
+		if (left == MLCC_CWND_MIN)
+			continue;
+		/* beta * yield is rounded down to Q16, and so is the cut */
+		CHECK(left >= exact && left <= exact + (double)cwnd / MLCC_ONE + 1,
+		      "cwnd %u, beta %u, yield %u: %u, exactly %f", cwnd, beta, yield, left,
+		      exact);
+	}
+}
+
+static void decrease_by_hand(void)
+{
+	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE) == 50, "Reno halves");
+	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE / 4) == 88, "an eighth of 100 is 12");
+	CHECK(mlcc_decrease(100, 0, MLCC_ONE) == 100, "no marks, no decrease");
+	CHECK(mlcc_decrease(3, MLCC_ONE / 2, MLCC_ONE) == 2, "a cut is rounded down");
+	CHECK(mlcc_decrease(1, MLCC_ONE / 2, MLCC_ONE) == MLCC_CWND_MIN, "the floor");
+	CHECK(mlcc_decrease(0, MLCC_ONE / 2, MLCC_ONE) == MLCC_CWND_MIN, "the floor");
+	CHECK(mlcc_decrease(~0U, MLCC_ONE / 2, MLCC_ONE) == 1U << 31, "all 32 bits");
+}
+
+static void less_yield_keeps_more(void)
+{
+	u64 seed = 4;
+
+	for (u32 i = 0; i < CASES; i++) {
+		u32 cwnd = 2 + random_below(&seed, 1 << 20);
+		u32 beta = random_below(&seed, MLCC_ONE / 2 + 1);
+		u32 y = 1 + random_below(&seed, MLCC_ONE - 1);
+		u32 z = y + random_below(&seed, MLCC_ONE - y + 1);
+
+		CHECK(mlcc_decrease(cwnd, beta, y) >= mlcc_decrease(cwnd, beta, z),
+		      "cwnd %u, beta %u, yield %u and %u", cwnd, beta, y, z);
+	}
+}
+
+/* A job of @flows flows in the middle of a phase, of which each has sent a random part. */
+static struct mlcc_job random_job(u64 *seed, struct mlcc_flow *f, u32 flows)
+{
+	struct mlcc_job j = { .seq = 7, .flows = flows, .acked = random_u64(seed) >> 20 };
+	u64 sent = 0;
+
+	j.start_acked = j.acked;
+	for (u32 i = 0; i < flows; i++) {
+		u64 mine = random_below(seed, 1 + (1ULL << random_below(seed, 36)));
+
+		f[i] = (struct mlcc_flow) { .seq = 7, .start_acked = random_u64(seed) >> 20 };
+		f[i].acked = f[i].start_acked + mine;
+		sent += mine;
+	}
+	j.acked += sent;
+	j.d_phase = sent + 1 + random_below(seed, sent + 1);
+	j.recip = mlcc_recip(j.d_phase);
+	return j;
+}
+
+static void a_laggard_gets_no_less_than_the_others(void)
+{
+	u64 seed = 5;
+
+	for (u32 i = 0; i < CASES / 10; i++) {
+		struct mlcc_flow f[8];
+		u32 flows = 1 + random_below(&seed, 8), p, q, r;
+		struct mlcc_job j = random_job(&seed, f, flows);
+
+		p = mlcc_progress(j.acked - j.start_acked, j.d_phase, j.recip);
+		for (u32 a = 0; a < flows; a++) {
+			q = mlcc_flow_progress(&f[a], &j, p);
+			CHECK(q >= p && q <= MLCC_ONE, "flow %u of %u: p %u, its own %u", a, flows,
+			      p, q);
+			for (u32 b = 0; b < flows; b++) {
+				r = mlcc_flow_progress(&f[b], &j, p);
+				if (f[a].acked - f[a].start_acked <= f[b].acked - f[b].start_acked)
+					CHECK(q >= r, "behind %u, ahead %u", q, r);
+			}
+		}
+	}
+}
+
+static void a_single_flow_goes_by_the_jobs_progress(void)
+{
+	u64 seed = 6;
+
+	for (u32 i = 0; i < CASES / 10; i++) {
+		struct mlcc_flow f;
+		struct mlcc_job j = random_job(&seed, &f, 1);
+		u32 p = mlcc_progress(j.acked - j.start_acked, j.d_phase, j.recip);
+
+		CHECK(mlcc_flow_progress(&f, &j, p) == p, "p %u: %u", p,
+		      mlcc_flow_progress(&f, &j, p));
+	}
+}
+
+static void dctcp_forgets_without_marks(void)
+{
+	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
+	u32 windows = 0;
+
+	while (d.alpha && windows < 1000) {
+		u32 before = d.alpha;
+
+		mlcc_dctcp_window(&d, d.delivered + 10, d.delivered_ce);
+		CHECK(d.alpha < before, "window %u: %u after %u", windows, d.alpha, before);
+		windows++;
+	}
+	/* (15/16)^n below 2^-16 needs 172 of them */
+	CHECK(d.alpha == 0 && windows > 50 && windows < 300, "%u windows, alpha %u", windows,
+	      d.alpha);
+}
+
+static void dctcp_follows_the_marks(void)
+{
+	static const u32 marked[] = { 1, 10, 25, 50, 75, 100 };
+
+	for (u32 i = 0; i < sizeof(marked) / sizeof(*marked); i++) {
+		u32 share = (u64)marked[i] * MLCC_ONE / 100;
+		struct mlcc_dctcp d = { .alpha = i & 1 ? 0 : MLCC_ONE };
+
+		for (u32 n = 0; n < 300; n++)
+			mlcc_dctcp_window(&d, d.delivered + 100, d.delivered_ce + marked[i]);
+		/* what is rounded away of alpha / 16 and of F / 16 comes back sixteenfold */
+		CHECK(d.alpha + 32 >= share && d.alpha <= share + 32, "%u %%: %u, not %u",
+		      marked[i], d.alpha, share);
+	}
+}
+
+static void dctcp_stays_within_one(void)
+{
+	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
+	u64 seed = 7;
+
+	for (u32 i = 0; i < CASES; i++) {
+		mlcc_dctcp_window(&d, random_magnitude(&seed), random_magnitude(&seed));
+		CHECK(d.alpha <= MLCC_ONE, "alpha %u", d.alpha);
+	}
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(increase_never_exceeds_what_was_acked),
+		TAP_TEST(increase_is_capped_when_the_window_shrinks),
+		TAP_TEST(long_run_growth_is_grow_times_acked_over_cwnd),
+		TAP_TEST(decrease_keeps_its_bounds),
+		TAP_TEST(decrease_by_hand),
+		TAP_TEST(less_yield_keeps_more),
+		TAP_TEST(a_laggard_gets_no_less_than_the_others),
+		TAP_TEST(a_single_flow_goes_by_the_jobs_progress),
+		TAP_TEST(dctcp_forgets_without_marks),
+		TAP_TEST(dctcp_follows_the_marks),
+		TAP_TEST(dctcp_stays_within_one),
+	};
+
+	return TAP_RUN(tests);
+}

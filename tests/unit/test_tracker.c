@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The phase tracker against simulated jobs: what it learns, when it doubts, what it ignores. */
+#include <math.h>
+
+#include "sim.h"
+#include "tap.h"
+
+#define COMPUTE	100000U		/* us */
+#define PHASE	(10 * MB)
+#define SEEDS	20
+
+#define SIM_FMT		"p %#x .. %#x, %llu of %llu bytes neutral"
+#define SIM_ARGS(s)	(s)->first, (s)->last, (unsigned long long)(s)->neutral, \
+			(unsigned long long)(s)->bytes
+
+static bool near(u64 value, u64 want, u32 percent)
+{
+	return mlcc_absdiff(value, want) <= want * percent / 100;
+}
+
+static void is_neutral_until_two_phases_agree(void)
+{
+	struct sim s;
+
+	sim_init(&s, 1);
+	for (u32 i = 1; i <= 2; i++) {
+		sim_iteration(&s, COMPUTE, PHASE);
+		CHECK(sim_all_neutral(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+	}
+	for (u32 i = 3; i <= 50; i++) {
+		sim_iteration(&s, COMPUTE, PHASE);
+		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+		CHECK(near(s.job.d_phase, PHASE, 1), "phase %u: D_phase %llu", i,
+		      (unsigned long long)s.job.d_phase);
+	}
+}
+
+static void learns_through_compute_noise(void)
+{
+	for (u32 seed = 1; seed <= SEEDS; seed++) {
+		u64 neutral = 0, bytes = 0;
+		struct sim s;
+
+		sim_init(&s, seed);
+		sim_iterations(&s, 10, COMPUTE, PHASE);
+		for (u32 i = 0; i < 200; i++) {
+			sim_iteration(&s, sim_noise(&s, COMPUTE, 10), sim_noise(&s, PHASE, 5));
+			neutral += s.neutral;
+			bytes += s.bytes;
+		}
+		CHECK(neutral * 50 <= bytes, "seed %u: %llu of %llu bytes neutral", seed,
+		      (unsigned long long)neutral, (unsigned long long)bytes);
+	}
+}
+
+static void set_up_traffic_is_not_a_phase(void)
+{
+	struct sim s;
+
+	sim_init(&s, 2);
+	for (u32 i = 0; i < 6; i++)
+		sim_iteration(&s, 20000 * (i + 1), 3000);
+	sim_iterations(&s, 8, COMPUTE, PHASE);
+	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
+	CHECK(near(s.job.d_phase, PHASE, 1), "D_phase %llu", (unsigned long long)s.job.d_phase);
+}
+
+/* Forward and backward passes, buckets: short silences inside an iteration. */
+static void sim_bursts(struct sim *s, u32 bursts, u64 pause)
+{
+	sim_silence(s, sim_noise(s, COMPUTE, 2));
+	sim_clear(s);
+	for (u32 i = 0; i < bursts; i++) {
+		if (i)
+			sim_silence(s, sim_noise(s, pause, 20));
+		sim_burst(s, PHASE / bursts);
+	}
+}
+
+static void bursts_of_one_iteration_are_one_phase(void)
+{
+	for (u32 bursts = 2; bursts <= 16; bursts *= 2) {
+		struct sim s;
+		u32 seq;
+
+		sim_init(&s, bursts);
+		for (u32 i = 0; i < 60; i++)
+			sim_bursts(&s, bursts, 8000);
+		seq = s.job.seq;
+		for (u32 i = 0; i < 50; i++) {
+			sim_bursts(&s, bursts, 8000);
+			CHECK(sim_full_progress(&s), "%u bursts: " SIM_FMT, bursts, SIM_ARGS(&s));
+		}
+		CHECK(s.job.seq - seq == 50, "%u bursts: %u phases in 50 iterations", bursts,
+		      s.job.seq - seq);
+		CHECK(near(s.job.d_phase, PHASE, 2), "%u bursts: D_phase %llu", bursts,
+		      (unsigned long long)s.job.d_phase);
+	}
+}
+
+static void batch_size_change(u64 from, u64 to)
+{
+	struct sim s;
+
+	sim_init(&s, 3);
+	sim_iterations(&s, 30, COMPUTE, from);
+	CHECK(sim_full_progress(&s), "before: " SIM_FMT, SIM_ARGS(&s));
+	sim_iterations(&s, 1, COMPUTE, to);
+	if (to > from + from / 4)
+		CHECK(s.last == MLCC_NEUTRAL, "beyond D_phase: " SIM_FMT, SIM_ARGS(&s));
+	sim_iterations(&s, 1, COMPUTE, to);
+	CHECK(sim_all_neutral(&s), "%llu to %llu, second: " SIM_FMT, (unsigned long long)from,
+	      (unsigned long long)to, SIM_ARGS(&s));
+	sim_iterations(&s, 1, COMPUTE, to);
+	CHECK(sim_full_progress(&s), "%llu to %llu, third: " SIM_FMT, (unsigned long long)from,
+	      (unsigned long long)to, SIM_ARGS(&s));
+	CHECK(near(s.job.d_phase, to, 2), "D_phase %llu", (unsigned long long)s.job.d_phase);
+}
+
+static void a_larger_batch_is_learnt_anew(void)
+{
+	batch_size_change(PHASE, 2 * PHASE);
+	batch_size_change(PHASE, 5 * PHASE);
+}
+
+static void a_smaller_batch_is_learnt_anew(void)
+{
+	batch_size_change(PHASE, PHASE / 2);
+	batch_size_change(PHASE, PHASE / 4);
+}
+
+/* A shorter compute time (more workers): the yardstick of silences has to follow. */
+static void a_shorter_compute_time_is_learnt_anew(void)
+{
+	struct sim s;
+
+	sim_init(&s, 4);
+	sim_iterations(&s, 30, COMPUTE, PHASE);
+	sim_iterations(&s, 20, COMPUTE / 5, PHASE);
+	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
+	CHECK(near(s.job.d_phase, PHASE, 2), "D_phase %llu", (unsigned long long)s.job.d_phase);
+}
+
+static u64 exponential(struct sim *s, u64 mean)
+{
+	double u = (double)(random_u64(&s->seed) >> 11) / (1ULL << 53);
+
+	return -log(1 - u) * mean;
+}
+
+/* Requests of one size at random times have sizes that agree and no phases. */
+static void poisson_messages_stay_neutral(void)
+{
+	static const u64 sizes[] = { 200000, MB, PHASE };
+
+	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		u64 neutral = 0, bytes = 0;
+
+		for (u32 seed = 1; seed <= SEEDS; seed++) {
+			struct sim s;
+
+			sim_init(&s, seed * 101);
+			for (u32 n = 0; n < 1000; n++) {
+				sim_iteration(&s, exponential(&s, COMPUTE), sizes[i]);
+				neutral += s.neutral;
+				bytes += s.bytes;
+			}
+		}
+		CHECK(neutral > bytes / 100 * 95, "%llu bytes each: %.1f %% neutral",
+		      (unsigned long long)sizes[i], 100.0 * neutral / bytes);
+	}
+}
+
+/* A file transfer, a video: sends all the time, or sizes and times at random. */
+static void bulk_stays_neutral(void)
+{
+	struct sim s;
+
+	sim_init(&s, 5);
+	sim_burst(&s, 1000 * MB);
+	CHECK(sim_all_neutral(&s), SIM_FMT, SIM_ARGS(&s));
+}
+
+static void random_messages_stay_neutral(void)
+{
+	u64 neutral = 0, bytes = 0;
+
+	for (u32 seed = 1; seed <= SEEDS; seed++) {
+		struct sim s;
+
+		sim_init(&s, seed * 103);
+		for (u32 n = 0; n < 1000; n++) {
+			sim_iteration(&s, exponential(&s, COMPUTE),
+				      1 + random_below(&s.seed, 2 * PHASE));
+			neutral += s.neutral;
+			bytes += s.bytes;
+		}
+	}
+	CHECK(neutral > bytes / 100 * 95, "%.1f %% neutral", 100.0 * neutral / bytes);
+}
+
+static void far_beyond_d_phase_is_neutral(void)
+{
+	struct sim s;
+	u64 limit;
+
+	sim_init(&s, 6);
+	sim_iterations(&s, 30, COMPUTE, PHASE);
+	sim_silence(&s, COMPUTE);
+	sim_clear(&s);
+	mlcc_job_tx_start(&s.job, s.now, SIM_RTT_US);
+	limit = s.job.d_phase + s.job.d_phase / 4;
+	while (s.bytes + SIM_RATE <= limit) {
+		s.now += SIM_TICK_US;
+		sim_acked(&s, SIM_RATE);
+		CHECK(s.last != MLCC_NEUTRAL, "neutral after %llu bytes of %llu",
+		      (unsigned long long)s.bytes, (unsigned long long)s.job.d_phase);
+	}
+	for (u32 i = 0; i < 1000; i++) {
+		s.now += SIM_TICK_US;
+		sim_acked(&s, SIM_RATE);
+		CHECK(s.last == MLCC_NEUTRAL, "p %#x after %llu bytes of %llu", s.last,
+		      (unsigned long long)s.bytes, (unsigned long long)s.job.d_phase);
+	}
+}
+
+static void heartbeats_between_phases_are_ignored(void)
+{
+	for (u32 seed = 1; seed <= SEEDS; seed++) {
+		struct sim s;
+
+		sim_init(&s, seed);
+		sim_iterations(&s, 20, COMPUTE, PHASE);
+		for (u32 i = 0; i < 100; i++) {
+			u64 before = sim_noise(&s, COMPUTE / 2, 40);
+
+			sim_silence(&s, before);
+			sim_burst(&s, 2000);
+			sim_iteration(&s, COMPUTE - before, PHASE);
+			if (i < 5)	/* the yardstick of silences may take some to settle */
+				continue;
+			CHECK(sim_full_progress(&s), "seed %u, %u: " SIM_FMT, seed, i,
+			      SIM_ARGS(&s));
+		}
+		CHECK(near(s.job.d_learnt, PHASE, 2), "seed %u: learnt %llu", seed,
+		      (unsigned long long)s.job.d_learnt);
+	}
+}
+
+static void a_hint_counts_at_once(void)
+{
+	struct sim s;
+
+	sim_init(&s, 7);
+	mlcc_job_hint(&s.job, PHASE);
+	for (u32 i = 1; i <= 20; i++) {
+		sim_iterations(&s, 1, COMPUTE, PHASE);
+		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+	}
+}
+
+/* The first whole phase shows it; from the next on only what was learnt counts. */
+static void wrong_hint(u64 hint)
+{
+	struct sim s;
+
+	sim_init(&s, 8);
+	mlcc_job_hint(&s.job, hint);
+	sim_iterations(&s, 1, COMPUTE, PHASE);
+	CHECK(s.first != MLCC_NEUTRAL, "the hint does not count at first");
+	if (hint < PHASE)
+		CHECK(s.last == MLCC_NEUTRAL, "beyond the hint: " SIM_FMT, SIM_ARGS(&s));
+	sim_iterations(&s, 1, COMPUTE, PHASE);
+	CHECK(sim_all_neutral(&s), "hint %llu, second: " SIM_FMT, (unsigned long long)hint,
+	      SIM_ARGS(&s));
+	for (u32 i = 3; i <= 20; i++) {
+		sim_iterations(&s, 1, COMPUTE, PHASE);
+		CHECK(sim_full_progress(&s), "hint %llu, phase %u: " SIM_FMT,
+		      (unsigned long long)hint, i, SIM_ARGS(&s));
+		CHECK(near(s.job.d_phase, PHASE, 2), "hint %llu, phase %u: D_phase %llu",
+		      (unsigned long long)hint, i, (unsigned long long)s.job.d_phase);
+	}
+}
+
+static void a_wrong_hint_is_distrusted_after_one_phase(void)
+{
+	wrong_hint(10 * PHASE);
+	wrong_hint(PHASE / 10);
+}
+
+static void a_hint_can_be_corrected_and_taken_back(void)
+{
+	struct sim s;
+
+	sim_init(&s, 9);
+	mlcc_job_hint(&s.job, 10 * PHASE);
+	sim_iterations(&s, 2, COMPUTE, PHASE);
+	mlcc_job_hint(&s.job, PHASE);
+	sim_iterations(&s, 1, COMPUTE, PHASE);
+	CHECK(sim_full_progress(&s), "corrected: " SIM_FMT, SIM_ARGS(&s));
+	mlcc_job_hint(&s.job, 0);
+	sim_iterations(&s, 5, COMPUTE, PHASE);
+	CHECK(sim_full_progress(&s), "taken back: " SIM_FMT, SIM_ARGS(&s));
+	CHECK(s.job.d_hint == 0, "a hint is left");
+}
+
+static void a_hint_that_no_phase_can_have_is_none(void)
+{
+	struct sim s;
+
+	sim_init(&s, 10);
+	mlcc_job_hint(&s.job, MLCC_PHASE_BYTES_MAX + 1);
+	sim_iterations(&s, 1, COMPUTE, PHASE);
+	CHECK(sim_all_neutral(&s), SIM_FMT, SIM_ARGS(&s));
+}
+
+/* Clocks of two CPUs, stamps taken in another order than used. */
+static void a_clock_that_is_a_little_behind_begins_no_phase(void)
+{
+	struct sim s;
+	u32 seq;
+
+	sim_init(&s, 17);
+	sim_iterations(&s, 20, COMPUTE, PHASE);
+	seq = s.job.seq;
+	for (u32 back = 1; back <= 4096; back *= 2) {
+		CHECK(!mlcc_job_tx_start(&s.job, s.now - back, SIM_RTT_US), "%u us behind", back);
+		sim_acked(&s, 1000);
+	}
+	CHECK(s.job.seq == seq, "%u phases", s.job.seq - seq);
+}
+
+static void recovers_when_time_goes_backwards(void)
+{
+	struct sim s;
+
+	sim_init(&s, 11);
+	s.now = 100000000;
+	sim_iterations(&s, 20, COMPUTE, PHASE);
+	s.now -= 50000;
+	sim_iterations(&s, 20, COMPUTE, PHASE);
+	CHECK(sim_full_progress(&s), "back by 50 ms: " SIM_FMT, SIM_ARGS(&s));
+	CHECK(near(s.job.d_phase, PHASE, 2), "D_phase %llu", (unsigned long long)s.job.d_phase);
+}
+
+static void recovers_after_a_very_long_pause(void)
+{
+	static const u64 pauses[] = { 3600000000ULL, 1ULL << 32, 1ULL << 45 };
+	u32 seq;
+
+	for (u32 i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
+		struct sim s;
+
+		sim_init(&s, 12);
+		sim_iterations(&s, 20, COMPUTE, PHASE);
+		seq = s.job.seq;
+		sim_iteration(&s, pauses[i], PHASE);
+		CHECK(s.job.seq == seq + 1, "%llu us begin no phase", (unsigned long long)pauses[i]);
+		sim_iterations(&s, 20, COMPUTE, PHASE);
+		CHECK(sim_full_progress(&s), "%llu us: " SIM_FMT, (unsigned long long)pauses[i],
+		      SIM_ARGS(&s));
+	}
+}
+
+/* Counters that wrap do so after 2^64 bytes; the phase in which it happens is like any other. */
+static void bytes_wrap_around(void)
+{
+	struct sim s;
+
+	sim_init(&s, 13);
+	s.job.acked = s.job.start_acked = ~0ULL - 5 * PHASE - PHASE / 2;
+	for (u32 i = 1; i <= 20; i++) {
+		sim_iterations(&s, 1, COMPUTE, PHASE);
+		if (i > 2)
+			CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+	}
+	CHECK(s.job.acked < 20 * PHASE, "%llu has not wrapped", (unsigned long long)s.job.acked);
+}
+
+/* Anything at any time: the progress stays one, and the try-lock is never left behind. */
+static void nonsense_keeps_the_invariants(void)
+{
+	struct mlcc_job j = { };
+	u64 seed = 14, now = 0;
+
+	for (u32 i = 0; i < 2000000; i++) {
+		u64 pick = random_u64(&seed);
+		u32 p;
+
+		if ((pick & 7) < 6)
+			now += random_magnitude(&seed) >> 40;
+		else if ((pick & 63) < 60)
+			now += random_magnitude(&seed) >> 20;
+		else
+			now = random_magnitude(&seed);
+		if (pick >> 63) {
+			p = mlcc_job_acked(&j, random_magnitude(&seed), now);
+			CHECK(p <= MLCC_ONE || p == MLCC_NEUTRAL, "step %u: p %#x", i, p);
+		} else if (pick >> 62) {
+			mlcc_job_tx_start(&j, now, random_magnitude(&seed));
+		} else if ((pick >> 32 & 255) == 0) {
+			mlcc_job_hint(&j, random_magnitude(&seed));
+		}
+		CHECK(!j.busy, "step %u: busy", i);
+		CHECK(j.d_phase <= MLCC_PHASE_BYTES_MAX || !j.recip, "step %u: D_phase %llu", i,
+		      (unsigned long long)j.d_phase);
+	}
+}
+
+/* An evaluation, a checkpoint: one long silence must not become what all others are held against. */
+static void a_pause_inside_a_phase_is_forgotten(void)
+{
+	struct sim s;
+
+	sim_init(&s, 16);
+	sim_iterations(&s, 2, COMPUTE * 10, PHASE);
+	sim_silence(&s, COMPUTE * 4);	/* less than half of those before */
+	sim_burst(&s, PHASE);
+	sim_iterations(&s, 60, COMPUTE, PHASE);
+	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
+}
+
+static void learns_again_after_nonsense(void)
+{
+	struct sim s;
+
+	sim_init(&s, 15);
+	for (u32 i = 0; i < 1000; i++) {
+		sim_silence(&s, random_magnitude(&s.seed) >> 38);
+		sim_burst(&s, 1 + random_below(&s.seed, 3 * PHASE));
+	}
+	sim_iterations(&s, 60, COMPUTE, PHASE);
+	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(is_neutral_until_two_phases_agree),
+		TAP_TEST(learns_through_compute_noise),
+		TAP_TEST(set_up_traffic_is_not_a_phase),
+		TAP_TEST(bursts_of_one_iteration_are_one_phase),
+		TAP_TEST(a_larger_batch_is_learnt_anew),
+		TAP_TEST(a_smaller_batch_is_learnt_anew),
+		TAP_TEST(a_shorter_compute_time_is_learnt_anew),
+		TAP_TEST(poisson_messages_stay_neutral),
+		TAP_TEST(bulk_stays_neutral),
+		TAP_TEST(random_messages_stay_neutral),
+		TAP_TEST(far_beyond_d_phase_is_neutral),
+		TAP_TEST(heartbeats_between_phases_are_ignored),
+		TAP_TEST(a_hint_counts_at_once),
+		TAP_TEST(a_wrong_hint_is_distrusted_after_one_phase),
+		TAP_TEST(a_hint_can_be_corrected_and_taken_back),
+		TAP_TEST(a_hint_that_no_phase_can_have_is_none),
+		TAP_TEST(a_clock_that_is_a_little_behind_begins_no_phase),
+		TAP_TEST(recovers_when_time_goes_backwards),
+		TAP_TEST(recovers_after_a_very_long_pause),
+		TAP_TEST(bytes_wrap_around),
+		TAP_TEST(nonsense_keeps_the_invariants),
+		TAP_TEST(a_pause_inside_a_phase_is_forgotten),
+		TAP_TEST(learns_again_after_nonsense),
+	};
+
+	return TAP_RUN(tests);
+}
