@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What differs between kernels, by what probe.sh found.  Nothing else in this folder asks. */
+#ifndef MLCC_COMPAT_H
+#define MLCC_COMPAT_H
+
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "config.h"
+
+#ifndef kzalloc_obj
+#define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
+#endif
+
+static inline bool mlcc_ecn_negotiated(const struct tcp_sock *tp)
+{
+#ifdef MLCC_HAVE_ECN_MODE
+	return tcp_ecn_mode_any(tp);
+#else
+	return tp->ecn_flags & TCP_ECN_OK;
+#endif
+}
+
+static inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+#ifdef MLCC_HAVE_SEND_ACK_FLAGS
+	__tcp_send_ack(sk, rcv_nxt, 0);
+#else
+	__tcp_send_ack(sk, rcv_nxt);
+#endif
+}
+
+#endif /* MLCC_COMPAT_H */

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The jobs that have open flows on this host: a hash table by network namespace and id.
+ *
+ * A job comes to be with its first flow and goes with its last.  Every flow holds a reference.
+ * Look-ups run under RCU and take a reference only while there is one; a job whose last reference
+ * is gone stays findable, but not takeable, until it is unlinked, and a new one may already stand
+ * beside it.
+ *
+ * No namespace is pinned or looked into: the table knows it by its cookie, which is never reused.
+ */
+#include <linux/hash.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "compat.h"
+#include "job.h"
+#include "profile.h"
+#include "rules.h"
+
+#define MLCC_SLOT_BITS	10
+
+static struct hlist_head mlcc_slots[1 << MLCC_SLOT_BITS];
+static DEFINE_SPINLOCK(mlcc_slots_lock);	/* writers, from softirq too */
+static u32 mlcc_slots_count;			/* under the lock; read without it as a hint */
+static u32 mlcc_mask = MLCC_MARK_MASK;
+
+u32 mlcc_mark_mask(void)
+{
+	return READ_ONCE(mlcc_mask);
+}
+
+void mlcc_mark_set_mask(u32 mask)
+{
+	WRITE_ONCE(mlcc_mask, mask);
+}
+
+/* Id of the job that @sk is marked with, 0: none. */
+u32 mlcc_mark_id(const struct sock *sk)
+{
+	u32 mask = mlcc_mark_mask();
+
+	return (READ_ONCE(sk->sk_mark) & mask) >> __ffs(mask);
+}
+
+static struct hlist_head *mlcc_slot_bucket(u64 cookie, u32 id)
+{
+	return &mlcc_slots[hash_64(cookie ^ (u64)id << 32, MLCC_SLOT_BITS)];
+}
+
+static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
+{
+	struct mlcc_slot *s;
+
+	hlist_for_each_entry_rcu(s, mlcc_slot_bucket(cookie, id), node,
+				 lockdep_is_held(&mlcc_slots_lock))
+		if (s->id == id && s->net_cookie == cookie && refcount_inc_not_zero(&s->users))
+			return s;
+	return NULL;
+}
+
+/* Takes over what userspace has said of the job since the last phase. */
+void mlcc_slot_refresh(struct mlcc_slot *s)
+{
+	const struct mlcc_job_rule *r;
+	u32 profile = MLCC_PROFILE_NONE;
+	u64 phase_bytes = 0;
+	u32 gen = 0;
+
+	rcu_read_lock();
+	r = mlcc_rule_rcu(s->id);
+	if (r) {
+		profile = r->profile;
+		phase_bytes = r->phase_bytes;
+		gen = r->gen;
+	}
+	rcu_read_unlock();
+
+	if (profile == MLCC_PROFILE_NONE)
+		profile = mlcc_profile_default();
+	if (profile != READ_ONCE(s->profile))
+		WRITE_ONCE(s->profile, profile);
+	if (gen != READ_ONCE(s->gen)) {
+		WRITE_ONCE(s->gen, gen);
+		mlcc_job_hint(&s->job, phase_bytes);
+	}
+}
+
+static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id)
+{
+	struct mlcc_slot *s;
+
+	if (READ_ONCE(mlcc_slots_count) >= MLCC_JOBS_MAX)
+		return NULL;
+	/* an allocation that fails is no news: the flow goes on as plain base */
+	s = kzalloc_obj(*s, GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		return NULL;
+	s->id = id;
+	s->netns = net->ns.inum;
+	s->net_cookie = net->net_cookie;
+	refcount_set(&s->users, 1);
+	return s;
+}
+
+/* Links @s unless another CPU was first or there is no room; returns what there is now, or NULL. */
+static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
+{
+	struct mlcc_slot *other;
+
+	spin_lock_bh(&mlcc_slots_lock);
+	other = mlcc_slot_find(s->net_cookie, s->id);
+	if (!other && mlcc_slots_count < MLCC_JOBS_MAX) {
+		hlist_add_head_rcu(&s->node, mlcc_slot_bucket(s->net_cookie, s->id));
+		WRITE_ONCE(mlcc_slots_count, mlcc_slots_count + 1);
+		other = s;
+	}
+	spin_unlock_bh(&mlcc_slots_lock);
+	if (other != s)
+		kfree(s);
+	return other;
+}
+
+/* Job @id of @sk's namespace with a reference, made if it is new; NULL if there is no room. */
+struct mlcc_slot *mlcc_slot_get(const struct sock *sk, u32 id)
+{
+	const struct net *net = sock_net(sk);
+	struct mlcc_slot *s;
+
+	rcu_read_lock();
+	s = mlcc_slot_find(net->net_cookie, id);
+	rcu_read_unlock();
+	if (!s) {
+		s = mlcc_slot_new(net, id);
+		if (s)
+			s = mlcc_slot_link(s);
+	}
+	if (s)
+		mlcc_slot_refresh(s);
+	return s;
+}
+
+void mlcc_slot_put(struct mlcc_slot *s)
+{
+	if (!refcount_dec_and_test(&s->users))
+		return;
+	spin_lock_bh(&mlcc_slots_lock);
+	hlist_del_rcu(&s->node);
+	WRITE_ONCE(mlcc_slots_count, mlcc_slots_count - 1);
+	spin_unlock_bh(&mlcc_slots_lock);
+	kfree_rcu(s, rcu);
+}
+
+/* Returns how long the line is, even if it did not fit. */
+static size_t mlcc_slot_show(const struct mlcc_slot *s, char *buf, size_t size)
+{
+	const struct mlcc_job *j = &s->job;
+	const struct mlcc_contend *c = &j->contend;
+
+	return snprintf(buf, size,
+			"%u %u %s %u %u %llu %llu %llu %u %u %u %u %u %u %u %u\n",
+			s->id, s->netns, mlcc_profile_names[READ_ONCE(s->profile)],
+			refcount_read(&s->users), READ_ONCE(j->seq),
+			READ_ONCE(j->acked) - READ_ONCE(j->start_acked), READ_ONCE(j->d_phase),
+			READ_ONCE(j->d_learnt), READ_ONCE(j->hits), READ_ONCE(j->need),
+			READ_ONCE(j->gap_us), READ_ONCE(j->period_us),
+			READ_ONCE(c->best_us), READ_ONCE(c->waits), READ_ONCE(c->keep_for),
+			READ_ONCE(c->push_for));
+}
+
+/* Appends a line for each job, as many as there is room for; @shown counts them. */
+static size_t mlcc_slots_list(char *buf, size_t len, size_t size, u32 *shown)
+{
+	struct mlcc_slot *s;
+	size_t n;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(mlcc_slots); i++)
+		hlist_for_each_entry_rcu(s, &mlcc_slots[i], node) {
+			n = mlcc_slot_show(s, buf + len, size - len);
+			if (n >= size - len) {
+				buf[len] = '\0';
+				return len;
+			}
+			len += n;
+			++*shown;
+		}
+	return len;
+}
+
+/*
+ * Writes one line for each job, whole lines only, and at last how many are left out.  A full buffer
+ * ends the walk, however many jobs there are.  Returns the length.
+ */
+int mlcc_slots_show(char *buf, size_t size)
+{
+	const size_t keep = 64;		/* for the last line */
+	u32 count, shown = 0;
+	size_t len;
+
+	len = scnprintf(buf, size, "# id netns profile flows phase d_sent d_phase d_learnt %s %s\n",
+			"hits need gap_us period_us", "best_us waits keep_for push_for");
+	rcu_read_lock();
+	count = READ_ONCE(mlcc_slots_count);
+	len = mlcc_slots_list(buf, len, size - keep, &shown);
+	rcu_read_unlock();
+	if (count > shown)
+		len += scnprintf(buf + len, size - len, "# %u more: the file holds one page\n",
+				 count - shown);
+	return len;
+}
+
+/* At unload: every flow has given its job back. */
+void mlcc_slots_check_empty(void)
+{
+	WARN_ON_ONCE(READ_ONCE(mlcc_slots_count));
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The shared headers with the kernel's own primitives under them, and a flow's private state. */
+#ifndef MLCC_MODULE_H
+#define MLCC_MODULE_H
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/math64.h>
+#include <linux/types.h>
+#include <net/tcp.h>
+
+#define MLCC_READ(x)		READ_ONCE(x)
+#define MLCC_WRITE(x, v)	WRITE_ONCE(x, v)
+/* the counters are plain integers in the shared headers; atomic_t has the same layout */
+#define MLCC_FETCH_ADD64(p, v)	((u64)atomic64_fetch_add_relaxed(v, (atomic64_t *)(p)))
+#define MLCC_FETCH_ADD32(p, v)	((u32)atomic_fetch_add_relaxed(v, (atomic_t *)(p)))
+#define MLCC_CAS32(p, o, n)	cmpxchg(p, o, n)
+#define MLCC_DIV64(n, d)	div64_u64(n, d)
+
+#include "../include/mlcc/types.h"
+#include "../include/mlcc/rule.h"
+#include "../include/mlcc/phase.h"
+#include "../include/mlcc/flow.h"
+#include "../include/mlcc/dctcp.h"
+#include "../include/mlcc/cubic.h"
+#include "../include/mlcc/profiles.h"
+
+/* Q16 for printing as %u.%03u */
+#define MLCC_WHOLE(x)	((x) >> MLCC_SHIFT)
+#define MLCC_MILLI(x)	((((x) & (MLCC_ONE - 1)) * 1000) >> MLCC_SHIFT)
+
+struct mlcc_slot;
+
+/* A flow's private state, in icsk_ca_priv. */
+struct mlcc_sk {
+	struct mlcc_flow flow;
+	union {
+		struct mlcc_dctcp dctcp;	/* if ecn */
+		struct mlcc_cubic cubic;	/* if cubic_base */
+	};
+	struct mlcc_slot *slot;		/* job, with a reference; NULL: none */
+	const struct sock *owner;	/* whose state this is, see mlcc_owns() */
+	u8 profile;			/* of the job, for mlcc_get_info() */
+	u8 ecn:1,			/* base is DCTCP */
+	   cubic_base:1;		/* base is CUBIC; neither bit: Reno */
+};
+
+static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
+{
+	return inet_csk_ca(sk);
+}
+
+/* ecn.c */
+void mlcc_ce_state(struct sock *sk, struct mlcc_dctcp *d, bool ce);
+
+/* info.c */
+size_t mlcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
+
+#endif /* MLCC_MODULE_H */
