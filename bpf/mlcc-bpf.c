@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * mlcc-bpf: loads, configures and unloads the BPF carrier.
+ *
+ * "load" registers the congestion control and pins what belongs to it below the bpf file system, so
+ * that it outlives this program.  On kernels with struct_ops links (6.4) the link is pinned; on
+ * older ones the registration itself holds the program until "unload".
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "mlcc_bpf.h"
+#include "../include/mlcc/profiles.h"
+#include <mlcc.skel.h>
+
+#define PIN_DIR		"/sys/fs/bpf/mlcc"
+#define MARK_MASK	0xffffU
+
+#ifndef BPF_F_LINK
+#define BPF_F_LINK	(1U << 13)
+#endif
+#define BPF_STRUCT_OPS_TYPE	44	/* enum bpf_attach_type; newer than Debian 12's header */
+
+enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
+
+static const char *const profile_names[] = MLCC_PROFILE_NAMES;
+
+static void fail(int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("mlcc-bpf: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	exit(code);
+}
+
+static unsigned int profile_by_name(const char *name)
+{
+	for (unsigned int i = 0; i < MLCC_PROFILE_COUNT; i++)
+		if (!strcmp(name, profile_names[i]))
+			return i;
+	fail(EXIT_USAGE, "no profile '%s': interleave, hotnets22 or mltcp", name);
+	return 0;
+}
+
+static unsigned long long number(const char *what, const char *s, unsigned long long min,
+				 unsigned long long max)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(s, &end, 0);
+	if (errno || end == s || *end || *s == '-' || v < min || v > max)
+		fail(EXIT_USAGE, "%s '%s': a whole number from %llu to %llu", what, s, min, max);
+	return v;
+}
+
+/* A decimal fraction as Q16. */
+static unsigned int fraction(const char *what, const char *s, unsigned int min, unsigned int max)
+{
+	char *end;
+	double v = strtod(s, &end) * MLCC_ONE;
+
+	if (end == s || *end || !(v >= min && v <= max))
+		fail(EXIT_USAGE, "%s '%s': from %g to %g", what, s, (double)min / MLCC_ONE,
+		     (double)max / MLCC_ONE);
+	return v + 0.5;
+}
+
+/* One KEY=VALUE of --set into @p. */
+static void profile_set(struct mlcc_profile *p, char *arg)
+{
+	char *value = strchr(arg, '=');
+
+	if (!value)
+		fail(EXIT_USAGE, "--set '%s': KEY=VALUE is wanted", arg);
+	*value++ = '\0';
+	if (!strcmp(arg, "floor"))
+		p->floor = fraction(arg, value, MLCC_GROW_MIN, MLCC_GROW_MAX / 2);
+	else if (!strcmp(arg, "slope"))
+		p->slope = fraction(arg, value, 0, MLCC_GROW_MAX / 2);
+	else if (!strcmp(arg, "hold"))
+		p->hold = fraction(arg, value, 0, MLCC_HOLD_MAX);
+	else if (!strcmp(arg, "shape"))
+		p->shape = number(arg, value, 1, MLCC_SHAPE_MAX);
+	else if (!strcmp(arg, "restart"))
+		p->restart = number(arg, value, 0, MLCC_RESTART_DRAIN);
+	else if (!strcmp(arg, "base"))
+		p->base = number(arg, value, 0, MLCC_BASE_CUBIC);
+	else
+		fail(EXIT_USAGE, "--set: no key '%s': floor, slope, hold, shape", arg);
+}
+
+static int map_open(const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", PIN_DIR, name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		fail(EXIT_FAILED, "not loaded (%s: %s)", path, strerror(errno));
+	return fd;
+}
+
+static int map_write(int fd, unsigned int key, const void *value)
+{
+	return bpf_map_update_elem(fd, &key, value, BPF_ANY);
+}
+
+/* Registers one set of operations and pins its link.  Returns 0, or a negative error number. */
+static int ops_attach(struct bpf_map *ops)
+{
+	struct bpf_link *link = bpf_map__attach_struct_ops(ops);
+	char path[PATH_MAX];
+	int fd;
+
+	if (!link)
+		return -errno;
+	snprintf(path, sizeof(path), "%s/link_%s", PIN_DIR, bpf_map__name(ops));
+	if (!(bpf_map__map_flags(ops) & BPF_F_LINK)) {
+		bpf_link__disconnect(link);
+		return 0;
+	}
+	/* libbpf before 1.2 does not know links of struct_ops: it only fills in the map */
+	if (libbpf_major_version() == 1 && libbpf_minor_version() < 2) {
+		bpf_link__disconnect(link);
+		fd = bpf_link_create(bpf_map__fd(ops), 0, BPF_STRUCT_OPS_TYPE, NULL);
+		if (fd < 0)
+			return fd;
+		return bpf_obj_pin(fd, path);
+	}
+	return bpf_link__pin(link, path);
+}
+
+static struct mlcc_bpf *object_load(bool link)
+{
+	struct mlcc_bpf *skel = mlcc_bpf__open();
+
+	if (!skel)
+		return NULL;
+	if (link) {
+		bpf_map__set_map_flags(skel->maps.mlcc, BPF_F_LINK);
+		bpf_map__set_map_flags(skel->maps.mlcc_plain, BPF_F_LINK);
+	}
+	if (!mlcc_bpf__load(skel))
+		return skel;
+	mlcc_bpf__destroy(skel);
+	return NULL;
+}
+
+static void maps_pin(struct mlcc_bpf *skel)
+{
+	if (bpf_map__pin(skel->maps.settings, PIN_DIR "/settings") ||
+	    bpf_map__pin(skel->maps.profiles, PIN_DIR "/profiles") ||
+	    bpf_map__pin(skel->maps.rules, PIN_DIR "/rules") ||
+	    bpf_map__pin(skel->maps.slots, PIN_DIR "/slots") ||
+	    bpf_map__pin(skel->maps.mlcc, PIN_DIR "/mlcc") ||
+	    bpf_map__pin(skel->maps.mlcc_plain, PIN_DIR "/mlcc_plain"))
+		fail(EXIT_FAILED, "cannot pin below " PIN_DIR ": %s", strerror(errno));
+}
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (getenv("MLCC_DEBUG"))
+		return vfprintf(stderr, fmt, ap);
+	(void)level;
+	return 0;
+}
+
+static int cmd_load(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "profile", required_argument, NULL, 'p' },
+		{ "mark-mask", required_argument, NULL, 'm' },
+		{ "set", required_argument, NULL, 's' },
+		{ },
+	};
+	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
+	struct mlcc_config cfg = { .mark_mask = MARK_MASK };
+	struct mlcc_bpf *skel;
+	int c, err;
+
+	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+		if (c == 'p')
+			cfg.profile = profile_by_name(optarg);
+		else if (c == 'm')
+			cfg.mark_mask = number("--mark-mask", optarg, 1, UINT_MAX);
+		else if (c == 's')
+			profile_set(&table[cfg.profile], optarg);
+		else
+			return EXIT_USAGE;
+	}
+	cfg.mark_shift = __builtin_ctz(cfg.mark_mask);
+	if (!access(PIN_DIR "/mlcc", F_OK))
+		fail(EXIT_FAILED, "is loaded already; 'mlcc-bpf unload' first");
+	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
+		fail(EXIT_FAILED, PIN_DIR ": %s (is the bpf file system mounted?)", strerror(errno));
+	libbpf_set_print(quiet);
+	skel = object_load(true);
+	if (!skel)
+		skel = object_load(false);
+	if (!skel)
+		fail(EXIT_FAILED, "the kernel refused the program: %s (MLCC_DEBUG=1 shows why)",
+		     strerror(errno));
+	map_write(bpf_map__fd(skel->maps.settings), 0, &cfg);
+	for (unsigned int i = 0; i < MLCC_PROFILES_MAX; i++)
+		map_write(bpf_map__fd(skel->maps.profiles), i, &table[i]);
+	err = ops_attach(skel->maps.mlcc_plain);
+	if (!err)
+		err = ops_attach(skel->maps.mlcc);
+	if (err)
+		fail(EXIT_FAILED, "cannot register 'mlcc': %s", strerror(-err));
+	maps_pin(skel);
+	mlcc_bpf__destroy(skel);
+	return EXIT_OK;
+}
+
+static int cmd_job_set(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "profile", required_argument, NULL, 'p' },
+		{ "phase-bytes", required_argument, NULL, 'b' },
+		{ },
+	};
+	struct mlcc_job_rule rule = { };
+	struct mlcc_config cfg;
+	unsigned int zero = 0, id;
+	int c, fd;
+
+	if (argc < 2)
+		fail(EXIT_USAGE, "job set: the job's id is missing");
+	id = number("job id", argv[1], 1, UINT_MAX);
+	if (bpf_map_lookup_elem(map_open("settings"), &zero, &cfg))
+		fail(EXIT_FAILED, "cannot read the settings: %s", strerror(errno));
+	if (id > cfg.mark_mask >> cfg.mark_shift)
+		fail(EXIT_USAGE, "job id %u does not fit the mark mask %#x", id, cfg.mark_mask);
+	fd = map_open("rules");
+	if (bpf_map_lookup_elem(fd, &id, &rule))
+		rule.profile = cfg.profile;
+	while ((c = getopt_long(argc - 1, argv + 1, "", opts, NULL)) != -1) {
+		if (c == 'p')
+			rule.profile = profile_by_name(optarg);
+		else if (c == 'b')
+			rule.phase_bytes = number("--phase-bytes", optarg, 0,
+						  MLCC_PHASE_BYTES_MAX);
+		else
+			return EXIT_USAGE;
+	}
+	rule.gen++;
+	if (map_write(fd, id, &rule))
+		fail(EXIT_FAILED, "cannot set job %u: %s", id, strerror(errno));
+	return EXIT_OK;
+}
+
+static int cmd_job_del(int argc, char **argv)
+{
+	unsigned int id;
+
+	if (argc != 2)
+		fail(EXIT_USAGE, "job del: the job's id is wanted");
+	id = number("job id", argv[1], 1, UINT_MAX);
+	if (bpf_map_delete_elem(map_open("rules"), &id))
+		fail(EXIT_FAILED, "no job %u", id);
+	return EXIT_OK;
+}
+
+static int cmd_job(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "set"))
+		return cmd_job_set(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "del"))
+		return cmd_job_del(argc - 1, argv + 1);
+	fail(EXIT_USAGE, "job: 'set ID' or 'del ID'");
+	return EXIT_USAGE;
+}
+
+static void slot_print(const struct mlcc_slot *s)
+{
+	const struct mlcc_job *j = &s->job;
+	unsigned long long sent = j->acked - j->start_acked;
+
+	printf("{\"id\":%u,\"netns\":%llu,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
+	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
+	       "\"hits\":%u,\"need\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
+	       "\"crowded\":%u,\"best\":%u,\"streak\":%u,\"locked\":%u,\"credit\":%u,\"bytes\":%llu}",
+	       s->id, (unsigned long long)s->key >> 32, profile_names[s->profile], s->users, j->seq,
+	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
+	       (unsigned long long)j->d_hint, j->hits, j->need, j->gap_us, j->period_us,
+	       j->comm_us, j->contend.keep_for, j->contend.best_us, j->contend.waits,
+	       j->contend.push_for, j->contend.since_push, (unsigned long long)j->acked);
+}
+
+static int cmd_show(int argc, char **argv)
+{
+	int fd = map_open("slots");
+	const char *sep = "";
+
+	(void)argc;
+	(void)argv;
+	printf("[");
+	for (unsigned int i = 0; i < MLCC_SLOTS; i++) {
+		struct mlcc_slot s;
+
+		if (bpf_map_lookup_elem(fd, &i, &s) || !s.key)
+			continue;
+		printf("%s", sep);
+		slot_print(&s);
+		sep = ",\n";
+	}
+	printf("]\n");
+	return EXIT_OK;
+}
+
+static int cmd_unload(int argc, char **argv)
+{
+	static const char *const pins[] = {
+		"link_mlcc", "link_mlcc_plain", "mlcc", "mlcc_plain", "slots", "rules", "profiles", "settings"
+	};
+	unsigned int zero = 0;
+	char path[PATH_MAX];
+
+	(void)argc;
+	(void)argv;
+	if (access(PIN_DIR "/link_mlcc", F_OK) &&
+	    (bpf_map_delete_elem(map_open("mlcc"), &zero) ||
+	     bpf_map_delete_elem(map_open("mlcc_plain"), &zero)))
+		fail(EXIT_FAILED, "cannot unregister: %s", strerror(errno));
+	for (unsigned int i = 0; i < sizeof(pins) / sizeof(*pins); i++) {
+		snprintf(path, sizeof(path), "%s/%s", PIN_DIR, pins[i]);
+		unlink(path);
+	}
+	rmdir(PIN_DIR);
+	return EXIT_OK;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "load", cmd_load },
+	{ "unload", cmd_unload },
+	{ "job", cmd_job },
+	{ "show", cmd_show },
+};
+
+int main(int argc, char **argv)
+{
+	for (unsigned int i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	fail(EXIT_USAGE, "load, unload, job or show is wanted");
+	return EXIT_USAGE;
+}

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <vmlinux.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "mlcc_bpf.h"
+#include "../include/mlcc/flow.h"
+#include "../include/mlcc/dctcp.h"
+#include "../include/mlcc/cubic.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* from the kernel's net/tcp.h and inet_connection_sock.h; macros are not in BTF */
+#define TCP_ECN_DEMAND_CWR	4
+#define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
+#define TCP_CONG_NEEDS_ECN	2
+#define TCP_CONGESTION		13
+#define MLCC_SLOT_TRIES		8
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct mlcc_config);
+} settings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MLCC_PROFILES_MAX);
+	__type(key, u32);
+	__type(value, struct mlcc_profile);
+} profiles SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, MLCC_SLOTS);
+	__type(key, u32);
+	__type(value, struct mlcc_job_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MLCC_SLOTS);
+	__type(key, u32);
+	__type(value, struct mlcc_slot);
+} slots SEC(".maps");
+
+/* a flow's private state, in icsk_ca_priv */
+struct mlcc_sk {
+	struct mlcc_flow flow;
+	union {
+		struct mlcc_dctcp dctcp;	/* if ecn */
+		struct mlcc_cubic cubic;	/* if cubic_base */
+	};
+	u32 slot;		/* index in slots + 1, 0: no job */
+	u8 ecn;
+	u8 cubic_base;
+};
+
+_Static_assert(sizeof(struct mlcc_sk) <= 104, "icsk_ca_priv has 104 bytes");
+
+extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
+
+static __always_inline struct mlcc_sk *mlcc_sk(struct sock *sk)
+{
+	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+static __always_inline struct mlcc_slot *mlcc_slot(const struct mlcc_sk *ca)
+{
+	u32 i = ca->slot - 1;
+
+	return ca->slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
+}
+
+static __always_inline struct mlcc_profile *mlcc_profile_of(const struct mlcc_slot *s)
+{
+	u32 i = s->profile;
+
+	return bpf_map_lookup_elem(&profiles, &i);
+}
+
+/* Takes over what userspace has said of the job since the last phase. */
+static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
+{
+	struct mlcc_job_rule *r;
+	u32 id = s->id;
+
+	r = bpf_map_lookup_elem(&rules, &id);
+	if (!r || r->gen == s->gen)
+		return;
+	s->gen = r->gen;
+	s->profile = r->profile;
+	mlcc_job_hint(&s->job, r->phase_bytes);
+}
+
+static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, u32 id, u32 profile)
+{
+	__builtin_memset(&s->job, 0, sizeof(s->job));
+	s->id = id;
+	s->profile = profile;
+	s->gen = 0;
+}
+
+static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, u64 key, u32 id, u32 profile)
+{
+	u64 old = s->key;
+
+	if (old == key) {
+		__sync_fetch_and_add(&s->users, 1);
+		return true;
+	}
+	if (s->users || __sync_val_compare_and_swap(&s->key, old, key) != old)
+		return false;
+	__sync_fetch_and_add(&s->users, 1);
+	mlcc_slot_clear(s, id, profile);
+	return true;
+}
+
+static __always_inline u32 mlcc_slot_find(struct sock *sk)
+{
+	u32 zero = 0, id, i, n;
+	struct mlcc_config *cfg;
+	struct mlcc_slot *s;
+	u64 key;
+
+	cfg = bpf_map_lookup_elem(&settings, &zero);
+	if (!cfg)
+		return 0;
+	id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
+	if (!id)
+		return 0;
+	key = (u64)sk->__sk_common.skc_net.net->ns.inum << 32 | id;
+	i = (key * 0x9e3779b97f4a7c15ULL) >> 40;
+	for (n = 0; n < MLCC_SLOT_TRIES; n++, i++) {
+		i &= MLCC_SLOTS - 1;
+		s = bpf_map_lookup_elem(&slots, &i);
+		if (s && mlcc_slot_claim(s, key, id, cfg->profile)) {
+			mlcc_slot_refresh(s);
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc_win *w)
+{
+	w->cwnd = tp->snd_cwnd;
+	w->ssthresh = tp->snd_ssthresh;
+}
+
+static __always_inline void mlcc_win_write(struct tcp_sock *tp, const struct mlcc_win *w)
+{
+	tp->snd_cwnd = w->cwnd < tp->snd_cwnd_clamp ? w->cwnd : tp->snd_cwnd_clamp;
+	tp->snd_ssthresh = w->ssthresh;
+}
+
+static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
+{
+	return tp->rtt_min.s[0].v;
+}
+
+static __always_inline void mlcc_dctcp_init(struct mlcc_dctcp *d, const struct tcp_sock *tp)
+{
+	d->alpha = MLCC_ONE;
+	d->next_seq = tp->snd_nxt;
+	d->delivered = tp->delivered;
+	d->delivered_ce = tp->delivered_ce;
+	d->prior_rcv_nxt = tp->rcv_nxt;
+}
+
+static __always_inline void mlcc_sk_init(struct sock *sk, bool ecn)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_profile *pr;
+	struct mlcc_slot *s;
+
+	__builtin_memset(ca, 0, sizeof(*ca));
+	mlcc_flow_init(&ca->flow, tp->bytes_acked);
+	ca->slot = mlcc_slot_find(sk);
+	ca->ecn = ecn;
+	if (ecn) {
+		mlcc_dctcp_init(&ca->dctcp, tp);
+		return;
+	}
+	s = mlcc_slot(ca);
+	pr = s ? mlcc_profile_of(s) : NULL;
+	ca->cubic_base = pr && pr->base == MLCC_BASE_CUBIC;
+}
+
+SEC("struct_ops/mlcc_init_plain")
+void BPF_PROG(mlcc_init_plain, struct sock *sk)
+{
+	mlcc_sk_init(sk, false);
+}
+
+/*
+ * With ECN every packet is to be ECN-capable (TCP_CONG_NEEDS_ECN), without it none.  The flag is in
+ * the operations, so there are two sets of them, and a flow without ECN goes over to the other.
+ */
+SEC("struct_ops/mlcc_init")
+void BPF_PROG(mlcc_init, struct sock *sk)
+{
+	char plain[] = "mlcc_plain";
+	bool ecn = tcp_sk(sk)->ecn_flags & MLCC_ECN_MODE;
+
+	/* going over releases the flow first: of no job */
+	mlcc_sk(sk)->slot = 0;
+	if (!ecn && !bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain)))
+		return;
+	mlcc_sk_init(sk, ecn);
+}
+
+SEC("struct_ops/mlcc_release")
+void BPF_PROG(mlcc_release, struct sock *sk)
+{
+	struct mlcc_slot *s = mlcc_slot(mlcc_sk(sk));
+
+	if (s)
+		__sync_fetch_and_add(&s->users, -1);
+}
+
+/* What an ACK says of the job: bytes and the round trip. */
+static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_sk *ca, s32 rtt)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_slot *s = mlcc_slot(ca);
+	struct mlcc_profile *pr;
+	struct mlcc_win w;
+
+	if (!s)
+		return;
+	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
+	pr = mlcc_profile_of(s);
+	if (rtt <= 0 || !pr)
+		return;
+	mlcc_win_read(tp, &w);
+	mlcc_flow_rtt(&ca->flow, &s->job, pr, rtt, tcp_min_rtt(tp), &w);
+	mlcc_win_write(tp, &w);
+}
+
+SEC("struct_ops/mlcc_pkts_acked")
+void BPF_PROG(mlcc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	mlcc_job_ack(sk, ca, sample->rtt_us);
+	if (ca->ecn && (s32)(tp->snd_una - ca->dctcp.next_seq) > 0) {
+		mlcc_dctcp_window(&ca->dctcp, tp->delivered, tp->delivered_ce);
+		ca->dctcp.next_seq = tp->snd_nxt;
+	}
+}
+
+static __always_inline bool tcp_in_slow_start(const struct tcp_sock *tp)
+{
+	return tp->snd_cwnd < tp->snd_ssthresh;
+}
+
+static __always_inline bool tcp_is_cwnd_limited(const struct tcp_sock *tp)
+{
+	if (tp->is_cwnd_limited)
+		return true;
+	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* The window after @acked segments in congestion avoidance. */
+static __always_inline u32 mlcc_avoid(struct sock *sk, struct mlcc_sk *ca, u32 acked, u32 grow)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (ca->cubic_base)
+		return mlcc_cubic_increase(&ca->cubic, &ca->flow, tp->snd_cwnd, acked,
+					   tp->tcp_mstamp, tp->srtt_us >> 3, grow);
+	return tp->snd_cwnd + mlcc_increase(&ca->flow, tp->snd_cwnd, acked, grow);
+}
+
+SEC("struct_ops/mlcc_cong_avoid")
+void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_slot *s = mlcc_slot(ca);
+	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+	bool marked = ca->ecn && ca->dctcp.marked;
+	u32 grow = MLCC_ONE;
+	struct mlcc_win w;
+
+	if (!tcp_is_cwnd_limited(tp)) {
+		if (ca->cubic_base)
+			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
+		return;
+	}
+	mlcc_win_read(tp, &w);
+	if (pr) {
+		grow = mlcc_flow_grow(&ca->flow, &s->job, pr, marked);
+		if (mlcc_flow_refill(&ca->flow, &s->job, pr, tcp_min_rtt(tp), marked, &w)) {
+			w.cwnd += acked;
+			mlcc_win_write(tp, &w);
+			return;
+		}
+		mlcc_win_write(tp, &w);
+	}
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	w.cwnd = mlcc_avoid(sk, ca, acked, grow);
+	mlcc_win_write(tp, &w);
+}
+
+static __always_inline u32 mlcc_yield_of(struct mlcc_sk *ca)
+{
+	struct mlcc_slot *s = mlcc_slot(ca);
+	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+
+	return pr ? mlcc_flow_yield(&ca->flow, pr) : MLCC_ONE;
+}
+
+SEC("struct_ops/mlcc_ssthresh")
+u32 BPF_PROG(mlcc_ssthresh, struct sock *sk)
+{
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	u32 yield = mlcc_yield_of(ca);
+
+	mlcc_flow_cut(&ca->flow, cwnd);
+	if (ca->ecn)
+		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
+	if (ca->cubic_base)
+		return mlcc_cubic_decrease(&ca->cubic, cwnd, yield);
+	return mlcc_decrease(cwnd, MLCC_ONE / 2, yield);
+}
+
+/* With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5). */
+static __always_inline void mlcc_ecn_loss(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (!ca->ecn)
+		return;
+	mlcc_flow_cut(&ca->flow, tp->snd_cwnd);
+	tp->snd_ssthresh = mlcc_decrease(tp->snd_cwnd, MLCC_ONE / 2, mlcc_yield_of(ca));
+}
+
+SEC("struct_ops/mlcc_set_state")
+void BPF_PROG(mlcc_set_state, struct sock *sk, u8 state)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (state == TCP_CA_Recovery &&
+	    ((struct inet_connection_sock *)sk)->icsk_ca_state != TCP_CA_Recovery)
+		mlcc_ecn_loss(sk);
+	else if (state == TCP_CA_Loss && ca->cubic_base)
+		mlcc_cubic_reset(&ca->cubic);
+}
+
+SEC("struct_ops/mlcc_undo_cwnd")
+u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+
+	if (ca->cubic_base)
+		mlcc_cubic_restart(&ca->cubic);
+	return cwnd > ca->flow.prior_cwnd ? cwnd : ca->flow.prior_cwnd;
+}
+
+static __always_inline void mlcc_tx_start(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_slot *s = mlcc_slot(ca);
+	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+	struct mlcc_win w;
+
+	if (ca->cubic_base)
+		mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
+	/* after a time-out nothing counts as in flight, yet this is no start */
+	if (!pr || tp->packets_out)
+		return;
+	mlcc_slot_refresh(s);
+	mlcc_win_read(tp, &w);
+	mlcc_flow_tx_start(&ca->flow, &s->job, pr, tp->tcp_mstamp, tcp_min_rtt(tp), &w);
+	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
+		mlcc_cubic_restart(&ca->cubic);
+	mlcc_win_write(tp, &w);
+}
+
+/* The receiver's half of DCTCP (RFC 8257, section 3.2), see tcp_mlcc/ecn.c. */
+static __always_inline void mlcc_echo(struct tcp_sock *tp, bool ce)
+{
+	if (ce)
+		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+}
+
+static __always_inline void mlcc_ce_state(struct sock *sk, struct mlcc_dctcp *d, bool ce)
+{
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (d->ce_state != ce) {
+		if (icsk->icsk_ack.pending & ICSK_ACK_TIMER) {
+			mlcc_echo(tp, d->ce_state);
+			bpf_tcp_send_ack(tp, d->prior_rcv_nxt);
+		}
+		icsk->icsk_ack.pending |= ICSK_ACK_NOW;
+	}
+	d->prior_rcv_nxt = tp->rcv_nxt;
+	d->ce_state = ce;
+	mlcc_echo(tp, ce);
+}
+
+SEC("struct_ops/mlcc_cwnd_event")
+void BPF_PROG(mlcc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (event == CA_EVENT_TX_START)
+		mlcc_tx_start(sk);
+	else if (event == CA_EVENT_CWND_RESTART)
+		ca->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
+	else if (event == CA_EVENT_LOSS)
+		mlcc_ecn_loss(sk);
+	else if (ca->ecn && (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE))
+		mlcc_ce_state(sk, &ca->dctcp, event == CA_EVENT_ECN_IS_CE);
+}
+
+#ifdef MLCC_TX_START_OP
+SEC("struct_ops/mlcc_cwnd_event_tx_start")
+void BPF_PROG(mlcc_cwnd_event_tx_start, struct sock *sk)
+{
+	mlcc_tx_start(sk);
+}
+#define MLCC_TX_START .cwnd_event_tx_start = (void *)mlcc_cwnd_event_tx_start,
+#else
+#define MLCC_TX_START
+#endif
+
+#define MLCC_OPS						\
+	.release	= (void *)mlcc_release,			\
+	.ssthresh	= (void *)mlcc_ssthresh,		\
+	.cong_avoid	= (void *)mlcc_cong_avoid,		\
+	.set_state	= (void *)mlcc_set_state,		\
+	.cwnd_event	= (void *)mlcc_cwnd_event,		\
+	MLCC_TX_START						\
+	.pkts_acked	= (void *)mlcc_pkts_acked,		\
+	.undo_cwnd	= (void *)mlcc_undo_cwnd
+
+SEC(".struct_ops")
+struct tcp_congestion_ops mlcc_plain = {
+	.init		= (void *)mlcc_init_plain,
+	MLCC_OPS,
+	.name		= "mlcc_plain",
+};
+
+SEC(".struct_ops")
+struct tcp_congestion_ops mlcc = {
+	.init		= (void *)mlcc_init,
+	MLCC_OPS,
+	.flags		= TCP_CONG_NEEDS_ECN,
+	.name		= "mlcc",
+};
