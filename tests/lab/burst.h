@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mlcc-burst: shared types of the job emulator. See burst.c for what it does
+ * and for the wire format.
+ */
+#ifndef MLCC_BURST_H
+#define MLCC_BURST_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define BURST_MAX_PEERS		64
+#define BURST_MAX_SOURCES	16
+#define BURST_MAX_FLOWS		256	/* per peer */
+#define BURST_ENDLESS		UINT64_MAX	/* message length of a bulk flow */
+
+enum burst_exit {
+	EXIT_OK = 0,
+	EXIT_SYSTEM = 1,	/* the kernel refused something */
+	EXIT_USAGE = 2,		/* the command line is wrong */
+	EXIT_STUCK = 3,		/* a flow made no progress before --timeout-s */
+};
+
+enum burst_mode { MODE_RECV, MODE_JOB, MODE_BULK, MODE_SHORT };
+
+struct batch_change {
+	uint32_t at;		/* first iteration that uses the new sizes; 0: none */
+	uint64_t bytes;
+	double compute_ms;
+};
+
+struct options {
+	enum burst_mode mode;
+	const char *job;
+	const char *cc;
+	uint32_t mark;
+	bool listening;
+	struct sockaddr_in listen;
+	struct sockaddr_in peers[BURST_MAX_PEERS];
+	uint32_t n_peers;
+	struct in_addr sources[BURST_MAX_SOURCES];
+	uint32_t n_sources;
+	uint32_t flows;		/* connections per peer */
+	uint32_t inbound;	/* connections that other workers open to us */
+	uint64_t bytes;		/* per phase, or per request */
+	uint32_t iterations;	/* 0: until SIGTERM */
+	double start_ms;
+	double compute_ms;
+	double noise;
+	uint64_t seed;
+	struct batch_change change;
+	double every_ms;
+	double seconds;		/* 0: until SIGTERM */
+	int64_t at_ns;		/* CLOCK_MONOTONIC; 0: now */
+	double timeout_s;
+	uint32_t sample_ms;
+};
+
+/* Options (burst_options.c). */
+void options_parse(struct options *opt, int argc, char **argv);
+
+/* Errors and output (burst_output.c). */
+__attribute__((noreturn, format(printf, 2, 3)))
+void die(enum burst_exit status, const char *fmt, ...);
+void output_open(const struct options *opt);
+void output_sample(int64_t now_ns, uint64_t received);
+
+/* Event loop (burst_loop.c): one epoll set, timers by deadline. */
+struct watch {
+	int fd;
+	void (*ready)(struct watch *watch, uint32_t events);
+};
+
+int64_t now_ns(void);
+int64_t ms_to_ns(double ms);
+void loop_open(void);
+void loop_add(struct watch *watch, uint32_t events);
+void loop_sample_every(uint32_t sample_ms);
+bool loop_stopped(void);
+bool loop_step(int64_t deadline_ns);
+void loop_until(int64_t deadline_ns);
+
+/* Sockets (burst_socket.c). */
+int socket_open(const struct options *opt);
+int socket_listen(const struct options *opt);
+int socket_connect(const struct options *opt, uint32_t flow);
+uint32_t socket_retransmits(int fd);
+
+/* Every message: this header, then zeros up to length (header included). */
+struct header {
+	uint32_t magic;
+	uint32_t reserved;
+	uint64_t length;
+} __attribute__((packed));
+
+#define BURST_MAGIC	0x6d6c6363u
+
+/* Receiving side (burst_inbound.c). */
+void inbound_open(const struct options *opt);
+uint64_t inbound_bytes(void);
+bool inbound_reached(uint32_t connections, uint64_t messages);
+
+/* Sending side (burst_flow.c). */
+struct flow {
+	struct watch watch;
+	uint32_t index;
+	bool connected;
+	bool refused;
+	struct header header;
+	uint64_t length;	/* of the message being sent, header included */
+	uint64_t sent;		/* of it, handed to the kernel */
+	int64_t done_ns;	/* when its acknowledgement arrived; 0: not yet */
+};
+
+void flow_open(struct flow *flow, const struct options *opt, uint32_t index);
+void flow_open_retry(struct flow *flow, const struct options *opt,
+		     uint32_t index);
+void flow_send(struct flow *flow, uint64_t length);
+void flow_close(struct flow *flow);
+__attribute__((noreturn))
+void flow_stuck(const struct flow *flow, const struct options *opt);
+
+/* Roles: burst_job.c, and burst_traffic.c for the ordinary flows. */
+void job_run(const struct options *opt);
+void bulk_run(const struct options *opt);
+void short_run(const struct options *opt);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One sending connection of mlcc-burst: a message at a time, then its
+ * acknowledgement. Edge-triggered: a flow writes until the kernel is full and
+ * is called again when there is room, with no epoll_ctl in between.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "burst.h"
+
+#define WRITE_SIZE	(256 * 1024)
+#define RETRY_NS	20000000LL
+
+static const char zeros[WRITE_SIZE];
+
+__attribute__((noreturn))
+static void flow_failed(const struct flow *flow, int error)
+{
+	die(EXIT_SYSTEM, "flow %u: %s", flow->index,
+	    error ? strerror(error) : "the receiver closed the connection");
+}
+
+void flow_stuck(const struct flow *flow, const struct options *opt)
+{
+	die(EXIT_STUCK,
+	    "job %s: flow %u stuck for %g s: %llu of %llu bytes handed over, %u retransmits",
+	    opt->job, flow->index, opt->timeout_s,
+	    (unsigned long long)flow->sent, (unsigned long long)flow->length,
+	    socket_retransmits(flow->watch.fd));
+}
+
+static size_t fill(const struct flow *flow, struct iovec *iov)
+{
+	uint64_t sent = flow->sent, left = flow->length - sent;
+	size_t n = 0;
+
+	if (sent < sizeof(flow->header)) {
+		iov[n].iov_base = (char *)&flow->header + sent;
+		iov[n].iov_len = sizeof(flow->header) - sent;
+		left -= iov[n++].iov_len;
+	}
+	iov[n].iov_base = (void *)zeros;
+	iov[n].iov_len = left < WRITE_SIZE ? (size_t)left : WRITE_SIZE;
+	return n + 1;
+}
+
+/*
+ * A short write means that the buffer is full: wait for the next edge, which
+ * comes when a third of it is free. To insist would be to spin, as every
+ * acknowledgement makes room for a few bytes.
+ */
+static void flow_write(struct flow *flow)
+{
+	struct iovec iov[2];
+	struct msghdr msg = { .msg_iov = iov };
+	size_t want;
+	ssize_t put;
+
+	while (flow->sent < flow->length) {
+		msg.msg_iovlen = fill(flow, iov);
+		want = iov[0].iov_len;
+		if (msg.msg_iovlen > 1)
+			want += iov[1].iov_len;
+		put = sendmsg(flow->watch.fd, &msg,
+			      MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0 && errno != EAGAIN)
+			flow_failed(flow, errno);
+		if (put > 0)
+			flow->sent += (uint64_t)put;
+		if (put < (ssize_t)want)
+			return;
+	}
+}
+
+static void flow_read(struct flow *flow)
+{
+	char ack;
+	ssize_t got = recv(flow->watch.fd, &ack, 1, MSG_DONTWAIT);
+
+	if (got == 1)
+		flow->done_ns = now_ns();
+	else if (!got)
+		flow_failed(flow, 0);
+	else if (errno != EAGAIN && errno != EINTR)
+		flow_failed(flow, errno);
+}
+
+/* A refused connection is the caller's to retry; other errors are final. */
+static bool flow_connected(struct flow *flow)
+{
+	socklen_t size = sizeof(int);
+	int error = 0;
+
+	if (flow->connected)
+		return true;
+	getsockopt(flow->watch.fd, SOL_SOCKET, SO_ERROR, &error, &size);
+	flow->refused = error == ECONNREFUSED;
+	if (error && !flow->refused)
+		flow_failed(flow, error);
+	flow->connected = !error;
+	return flow->connected;
+}
+
+static void flow_ready(struct watch *watch, uint32_t events)
+{
+	struct flow *flow = (struct flow *)watch;
+
+	if (!flow_connected(flow))
+		return;
+	if (events & EPOLLOUT)
+		flow_write(flow);
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		flow_read(flow);
+}
+
+void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->index = index;
+	flow->watch.ready = flow_ready;
+	flow->watch.fd = socket_connect(opt, index);
+	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
+}
+
+/* Waits until the connection stands; the receiver may still be starting. */
+void flow_open_retry(struct flow *flow, const struct options *opt,
+		     uint32_t index)
+{
+	int64_t deadline = now_ns() + ms_to_ns(opt->timeout_s * 1e3);
+
+	flow_open(flow, opt, index);
+	while (!flow->connected && !loop_stopped()) {
+		if (!loop_step(deadline) && !loop_stopped())
+			flow_stuck(flow, opt);
+		if (!flow->refused)
+			continue;
+		loop_until(now_ns() + RETRY_NS);
+		flow_close(flow);
+		flow_open(flow, opt, index);
+	}
+}
+
+void flow_send(struct flow *flow, uint64_t length)
+{
+	flow->header.magic = BURST_MAGIC;
+	flow->header.length = length;
+	flow->length = length;
+	flow->sent = 0;
+	flow->done_ns = 0;
+	if (flow->connected)
+		flow_write(flow);
+}
+
+void flow_close(struct flow *flow)
+{
+	close(flow->watch.fd);
+	flow->watch.fd = -1;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The training job: iterations of computing and communicating.
+ *
+ * The compute times depend on the seed and the iteration alone, never on how
+ * the network behaved: two runs with the same seed offer the same load.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "burst.h"
+
+#define LINGER_US	500000
+#define TIMEOUT_SLICES	50
+
+struct job {
+	const struct options *opt;
+	struct flow *flows;
+	uint32_t n_flows;
+	uint32_t iteration;
+	uint64_t total_bytes;
+	uint64_t rng;
+};
+
+struct phase {
+	int64_t start_ns;	/* of the iteration */
+	int64_t send_ns;
+	int64_t end_ns;
+	uint64_t bytes;
+	double spread_ms;	/* between the first and the last flow's end */
+};
+
+/* splitmix64 (Steele, Lea, Flood 2014): small, and good enough for noise. */
+static uint64_t random_u64(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+static double random_unit(uint64_t *state)
+{
+	return ((double)(random_u64(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Box-Muller; the second value is thrown away to keep one draw per call. */
+static double random_gauss(uint64_t *state)
+{
+	double radius = sqrt(-2.0 * log(random_unit(state)));
+
+	return radius * cos(2.0 * M_PI * random_unit(state));
+}
+
+static bool changed(const struct job *job)
+{
+	const struct batch_change *change = &job->opt->change;
+
+	return change->at && job->iteration >= change->at;
+}
+
+static double compute_ms(struct job *job)
+{
+	double base = changed(job) ? job->opt->change.compute_ms :
+				     job->opt->compute_ms;
+	double scale = 1.0 + job->opt->noise * random_gauss(&job->rng);
+
+	return scale > 0.0 ? base * scale : 0.0;
+}
+
+/* The first flows carry one byte more where the bytes do not divide. */
+static uint64_t share(const struct job *job, uint64_t bytes, uint32_t flow)
+{
+	return bytes / job->n_flows + (flow < bytes % job->n_flows);
+}
+
+static void connect_all(struct job *job)
+{
+	uint32_t i;
+
+	job->n_flows = job->opt->n_peers * job->opt->flows;
+	job->flows = calloc(job->n_flows, sizeof(*job->flows));
+	if (!job->flows)
+		die(EXIT_SYSTEM, "out of memory");
+	for (i = 0; i < job->n_flows; i++)
+		flow_open_retry(&job->flows[i], job->opt, i);
+}
+
+static const struct flow *first_unfinished(const struct job *job)
+{
+	uint32_t i;
+
+	for (i = 0; i < job->n_flows; i++)
+		if (!job->flows[i].done_ns)
+			return &job->flows[i];
+	return NULL;
+}
+
+static bool phase_done(const struct job *job)
+{
+	return !first_unfinished(job) &&
+	       inbound_reached(job->opt->inbound, job->iteration + 1);
+}
+
+static void phase_timed_out(const struct job *job)
+{
+	const struct flow *flow = first_unfinished(job);
+
+	if (flow)
+		flow_stuck(flow, job->opt);
+	die(EXIT_STUCK, "job %s: other workers' data missing after %g s",
+	    job->opt->job, job->opt->timeout_s);
+}
+
+/* The time-out counts slices: one slept through in suspension counts once. */
+static void wait_phase(const struct job *job)
+{
+	int64_t slice = ms_to_ns(job->opt->timeout_s * 1e3 / TIMEOUT_SLICES);
+	int64_t end;
+	int waited;
+
+	for (waited = 0; waited < TIMEOUT_SLICES; waited++) {
+		end = now_ns() + slice;
+		do {
+			if (phase_done(job))
+				return;
+		} while (loop_step(end));
+		if (loop_stopped() || phase_done(job))
+			return;
+	}
+	phase_timed_out(job);
+}
+
+static void communicate(struct job *job, struct phase *phase)
+{
+	uint32_t i;
+
+	for (i = 0; i < job->n_flows; i++)
+		job->flows[i].done_ns = 0;
+	for (i = 0; i < job->n_flows; i++)
+		flow_send(&job->flows[i], share(job, phase->bytes, i));
+	wait_phase(job);
+	phase->end_ns = now_ns();
+}
+
+static double spread_ms(const struct job *job)
+{
+	int64_t first = INT64_MAX, last = 0, done;
+	uint32_t i;
+
+	for (i = 0; i < job->n_flows; i++) {
+		done = job->flows[i].done_ns;
+		if (done < first)
+			first = done;
+		if (done > last)
+			last = done;
+	}
+	return (double)(last - first) / 1e6;
+}
+
+static void report_phase(const struct job *job, const struct phase *phase)
+{
+	printf("{\"job\":\"%s\",\"iteration\":%u,\"start_ns\":%lld,"
+	       "\"compute_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
+	       "\"spread_ms\":%.3f,\"bytes\":%llu}\n",
+	       job->opt->job, job->iteration, (long long)phase->start_ns,
+	       (double)(phase->send_ns - phase->start_ns) / 1e6,
+	       (double)(phase->end_ns - phase->send_ns) / 1e6,
+	       (double)(phase->end_ns - phase->start_ns) / 1e6,
+	       phase->spread_ms, (unsigned long long)phase->bytes);
+}
+
+static void report_totals(const struct job *job)
+{
+	uint64_t retransmits = 0;
+	uint32_t i;
+
+	for (i = 0; i < job->n_flows; i++)
+		retransmits += socket_retransmits(job->flows[i].watch.fd);
+	printf("{\"job\":\"%s\",\"totals\":true,\"iterations\":%u,"
+	       "\"bytes\":%llu,\"flows\":%u,\"retransmits\":%llu}\n",
+	       job->opt->job, job->iteration,
+	       (unsigned long long)job->total_bytes, job->n_flows,
+	       (unsigned long long)retransmits);
+}
+
+static bool iterate(struct job *job, int64_t start)
+{
+	struct phase phase = { .start_ns = start };
+
+	phase.bytes = changed(job) ? job->opt->change.bytes : job->opt->bytes;
+	loop_until(start + ms_to_ns(compute_ms(job)));
+	phase.send_ns = now_ns();
+	if (loop_stopped())
+		return false;
+	communicate(job, &phase);
+	if (loop_stopped())
+		return false;
+	phase.spread_ms = spread_ms(job);
+	report_phase(job, &phase);
+	job->total_bytes += phase.bytes;
+	job->iteration++;
+	return true;
+}
+
+/*
+ * Other workers may still need our answers when we are done, so workers stay
+ * until the lab stops them; and then a little, because to one that has not
+ * been told yet a closed connection is an error.
+ */
+static void linger(const struct options *opt)
+{
+	if (!opt->inbound)
+		return;
+	while (!loop_stopped())
+		loop_step(INT64_MAX);
+	fflush(stdout);
+	usleep(LINGER_US);
+}
+
+void job_run(const struct options *opt)
+{
+	struct job job = { .opt = opt, .rng = opt->seed };
+	int64_t start;
+
+	connect_all(&job);
+	start = opt->at_ns ? opt->at_ns : now_ns();
+	start += ms_to_ns(opt->start_ms);
+	loop_until(start);
+	while (!opt->iterations || job.iteration < opt->iterations) {
+		if (!iterate(&job, start))
+			break;
+		start = now_ns();
+	}
+	report_totals(&job);
+	linger(opt);
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Command line of mlcc-burst: a table of options, checked strictly. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "burst.h"
+
+static const char usage_text[] =
+"usage: mlcc-burst recv  --listen ADDR:PORT [COMMON]\n"
+"       mlcc-burst job   --peer ADDR:PORT... --bytes N --compute-ms MS [JOB] [COMMON]\n"
+"       mlcc-burst bulk  --peer ADDR:PORT... [--flows N] [--seconds S] [COMMON]\n"
+"       mlcc-burst short --peer ADDR:PORT --bytes N --every-ms MS [--seconds S] [COMMON]\n"
+"\n"
+"JOB     --iterations N (0: until SIGTERM)   --flows N (per peer)\n"
+"        --noise STD (of the compute time, relative)   --seed N\n"
+"        --switch ITERATION:BYTES:COMPUTE_MS   the batch size changes there\n"
+"        --listen ADDR:PORT --inbound N   also wait for N flows of other workers\n"
+"COMMON  --job NAME   --cc NAME   --mark N   --source ADDR (repeatable)\n"
+"        --at NS (CLOCK_MONOTONIC)   --start-ms MS   --timeout-s S\n"
+"        --sample-ms MS   report the received bytes that often\n"
+"\n"
+"A ring of three, as seen by worker 0, which receives from worker 2:\n"
+"  mlcc-burst job --listen 10.0.0.1:5000 --inbound 1 --peer 10.0.0.2:5000 \\\n"
+"                 --bytes 10000000 --compute-ms 100 --iterations 50\n";
+
+struct option_spec {
+	const char *name;
+	unsigned int modes;	/* bit mask of enum burst_mode */
+	void (*parse)(struct options *opt, const char *name, const char *value);
+};
+
+#define IN_RECV		(1u << MODE_RECV)
+#define IN_JOB		(1u << MODE_JOB)
+#define IN_BULK		(1u << MODE_BULK)
+#define IN_SHORT	(1u << MODE_SHORT)
+#define SENDS		(IN_JOB | IN_BULK | IN_SHORT)
+#define ALL		(IN_RECV | SENDS)
+
+static uint64_t number(const char *name, const char *value, uint64_t min,
+		       uint64_t max)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(value, &end, 0);
+	if (!isdigit((unsigned char)*value) || *end || errno || n < min ||
+	    n > max)
+		die(EXIT_USAGE, "%s: '%s' is not a whole number from %llu to %llu",
+		    name, value, (unsigned long long)min,
+		    (unsigned long long)max);
+	return n;
+}
+
+static double real(const char *name, const char *value, double min, double max)
+{
+	char *end;
+	double n;
+
+	errno = 0;
+	n = strtod(value, &end);
+	if (end == value || *end || errno || !isfinite(n) || n < min || n > max)
+		die(EXIT_USAGE, "%s: '%s' is not a number from %g to %g", name,
+		    value, min, max);
+	return n;
+}
+
+static struct in_addr address(const char *name, const char *value)
+{
+	struct in_addr addr;
+
+	if (inet_pton(AF_INET, value, &addr) != 1)
+		die(EXIT_USAGE, "%s: '%s' is not an IPv4 address", name, value);
+	return addr;
+}
+
+static struct sockaddr_in endpoint(const char *name, const char *value)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	const char *colon = strchr(value, ':');
+	char host[INET_ADDRSTRLEN];
+
+	if (!colon || (size_t)(colon - value) >= sizeof(host))
+		die(EXIT_USAGE, "%s: '%s' is not ADDR:PORT", name, value);
+	memcpy(host, value, (size_t)(colon - value));
+	host[colon - value] = '\0';
+	at.sin_addr = address(name, host);
+	at.sin_port = htons((uint16_t)number(name, colon + 1, 1, 65535));
+	return at;
+}
+
+static void parse_job(struct options *opt, const char *name, const char *value)
+{
+	const char *c;
+
+	for (c = value; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
+			break;
+	if (c == value || *c)
+		die(EXIT_USAGE, "%s: '%s': use letters, digits and ._-", name,
+		    value);
+	opt->job = value;
+}
+
+static void parse_cc(struct options *opt, const char *name, const char *value)
+{
+	if (!*value || strlen(value) > 15)
+		die(EXIT_USAGE, "%s: '%s' is not a congestion control name",
+		    name, value);
+	opt->cc = value;
+}
+
+static void parse_mark(struct options *opt, const char *name, const char *value)
+{
+	opt->mark = (uint32_t)number(name, value, 0, UINT32_MAX);
+}
+
+static void parse_listen(struct options *opt, const char *name,
+			 const char *value)
+{
+	opt->listen = endpoint(name, value);
+	opt->listening = true;
+}
+
+static void parse_peer(struct options *opt, const char *name, const char *value)
+{
+	if (opt->n_peers == BURST_MAX_PEERS)
+		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_PEERS);
+	opt->peers[opt->n_peers++] = endpoint(name, value);
+}
+
+static void parse_source(struct options *opt, const char *name,
+			 const char *value)
+{
+	if (opt->n_sources == BURST_MAX_SOURCES)
+		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_SOURCES);
+	opt->sources[opt->n_sources++] = address(name, value);
+}
+
+static void parse_flows(struct options *opt, const char *name,
+			const char *value)
+{
+	opt->flows = (uint32_t)number(name, value, 1, BURST_MAX_FLOWS);
+}
+
+static void parse_inbound(struct options *opt, const char *name,
+			  const char *value)
+{
+	opt->inbound = (uint32_t)number(name, value, 1, 65535);
+}
+
+static void parse_bytes(struct options *opt, const char *name,
+			const char *value)
+{
+	opt->bytes = number(name, value, 1, 1ull << 50);
+}
+
+static void parse_iterations(struct options *opt, const char *name,
+			     const char *value)
+{
+	opt->iterations = (uint32_t)number(name, value, 0, 1000000000);
+}
+
+static void parse_start(struct options *opt, const char *name,
+			const char *value)
+{
+	opt->start_ms = real(name, value, 0, 3.6e6);
+}
+
+static void parse_compute(struct options *opt, const char *name,
+			  const char *value)
+{
+	opt->compute_ms = real(name, value, 0, 3.6e6);
+}
+
+static void parse_noise(struct options *opt, const char *name,
+			const char *value)
+{
+	opt->noise = real(name, value, 0, 1);
+}
+
+static void parse_seed(struct options *opt, const char *name, const char *value)
+{
+	opt->seed = number(name, value, 0, UINT64_MAX);
+}
+
+static void parse_switch(struct options *opt, const char *name,
+			 const char *value)
+{
+	char copy[80], *bytes, *compute;
+
+	snprintf(copy, sizeof(copy), "%s", value);
+	bytes = strchr(copy, ':');
+	compute = bytes ? strchr(bytes + 1, ':') : NULL;
+	if (!compute)
+		die(EXIT_USAGE, "%s: '%s' is not ITERATION:BYTES:COMPUTE_MS",
+		    name, value);
+	*bytes++ = '\0';
+	*compute++ = '\0';
+	opt->change.at = (uint32_t)number(name, copy, 1, 1000000000);
+	opt->change.bytes = number(name, bytes, 1, 1ull << 50);
+	opt->change.compute_ms = real(name, compute, 0, 3.6e6);
+}
+
+static void parse_every(struct options *opt, const char *name,
+			const char *value)
+{
+	opt->every_ms = real(name, value, 0.1, 3.6e6);
+}
+
+static void parse_seconds(struct options *opt, const char *name,
+			  const char *value)
+{
+	opt->seconds = real(name, value, 0, 1e6);
+}
+
+static void parse_at(struct options *opt, const char *name, const char *value)
+{
+	opt->at_ns = (int64_t)number(name, value, 0, INT64_MAX / 2);
+}
+
+static void parse_timeout(struct options *opt, const char *name,
+			  const char *value)
+{
+	opt->timeout_s = real(name, value, 0.1, 86400);
+}
+
+static void parse_sample(struct options *opt, const char *name,
+			 const char *value)
+{
+	opt->sample_ms = (uint32_t)number(name, value, 1, 60000);
+}
+
+static const struct option_spec specs[] = {
+	{ "--job", ALL, parse_job },
+	{ "--cc", ALL, parse_cc },
+	{ "--mark", ALL, parse_mark },
+	{ "--listen", IN_RECV | IN_JOB, parse_listen },
+	{ "--inbound", IN_JOB, parse_inbound },
+	{ "--peer", SENDS, parse_peer },
+	{ "--source", SENDS, parse_source },
+	{ "--flows", IN_JOB | IN_BULK, parse_flows },
+	{ "--bytes", IN_JOB | IN_SHORT, parse_bytes },
+	{ "--iterations", IN_JOB, parse_iterations },
+	{ "--start-ms", SENDS, parse_start },
+	{ "--compute-ms", IN_JOB, parse_compute },
+	{ "--noise", IN_JOB, parse_noise },
+	{ "--seed", IN_JOB, parse_seed },
+	{ "--switch", IN_JOB, parse_switch },
+	{ "--every-ms", IN_SHORT, parse_every },
+	{ "--seconds", IN_BULK | IN_SHORT, parse_seconds },
+	{ "--at", SENDS, parse_at },
+	{ "--timeout-s", ALL, parse_timeout },
+	{ "--sample-ms", IN_RECV | IN_JOB, parse_sample },
+};
+
+static enum burst_mode parse_mode(const char *name)
+{
+	static const char *const names[] = {
+		[MODE_RECV] = "recv", [MODE_JOB] = "job",
+		[MODE_BULK] = "bulk", [MODE_SHORT] = "short",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return (enum burst_mode)i;
+	die(EXIT_USAGE, "'%s' is not one of recv, job, bulk, short", name);
+}
+
+static void parse_option(struct options *opt, const char *name,
+			 const char *value)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+		if (strcmp(name, specs[i].name))
+			continue;
+		if (!(specs[i].modes & (1u << opt->mode)))
+			die(EXIT_USAGE, "%s: not for this role", name);
+		if (!value)
+			die(EXIT_USAGE, "%s: needs a value", name);
+		specs[i].parse(opt, name, value);
+		return;
+	}
+	die(EXIT_USAGE, "unknown option '%s' (see --help)", name);
+}
+
+static void check_message(const char *name, uint64_t bytes, uint32_t flows)
+{
+	if (bytes / flows <= sizeof(struct header))
+		die(EXIT_USAGE, "%s: each of the %u flows needs more than %zu bytes",
+		    name, flows, sizeof(struct header));
+}
+
+static void check_job(const struct options *opt)
+{
+	if (opt->inbound && !opt->listening)
+		die(EXIT_USAGE, "--inbound: needs --listen");
+	check_message("--bytes", opt->bytes, opt->n_peers * opt->flows);
+	if (opt->change.at)
+		check_message("--switch", opt->change.bytes,
+			      opt->n_peers * opt->flows);
+}
+
+static void check(const struct options *opt)
+{
+	if (opt->mode == MODE_RECV) {
+		if (!opt->listening)
+			die(EXIT_USAGE, "recv: needs --listen ADDR:PORT");
+		return;
+	}
+	if (!opt->n_peers)
+		die(EXIT_USAGE, "needs --peer ADDR:PORT");
+	if (opt->mode == MODE_JOB)
+		check_job(opt);
+	if (opt->mode == MODE_SHORT) {
+		if (opt->every_ms <= 0.0)
+			die(EXIT_USAGE, "short: needs --every-ms");
+		check_message("--bytes", opt->bytes, 1);
+	}
+}
+
+void options_parse(struct options *opt, int argc, char **argv)
+{
+	int i;
+
+	memset(opt, 0, sizeof(*opt));
+	opt->job = "job";
+	opt->flows = 1;
+	opt->timeout_s = 30;
+	if (argc < 2)
+		die(EXIT_USAGE, "say recv, job, bulk or short (see --help)");
+	for (i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") && strcmp(argv[i], "-h"))
+			continue;
+		fputs(usage_text, stdout);
+		exit(EXIT_OK);
+	}
+	opt->mode = parse_mode(argv[1]);
+	for (i = 2; i < argc; i += 2)
+		parse_option(opt, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+	check(opt);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ordinary traffic beside the jobs: a long transfer, or small requests. */
+#include <stdlib.h>
+
+#include "burst.h"
+
+static int64_t traffic_start(const struct options *opt)
+{
+	int64_t start = opt->at_ns ? opt->at_ns : now_ns();
+
+	return start + ms_to_ns(opt->start_ms);
+}
+
+static int64_t traffic_end(const struct options *opt, int64_t start)
+{
+	return opt->seconds > 0.0 ? start + ms_to_ns(opt->seconds * 1e3) :
+				    INT64_MAX;
+}
+
+void bulk_run(const struct options *opt)
+{
+	uint32_t i, n = opt->n_peers * opt->flows;
+	struct flow *flows = calloc(n, sizeof(*flows));
+	uint64_t sent = 0, retransmits = 0;
+	int64_t start = traffic_start(opt);
+
+	if (!flows)
+		die(EXIT_SYSTEM, "out of memory");
+	for (i = 0; i < n; i++)
+		flow_open_retry(&flows[i], opt, i);
+	loop_until(start);
+	start = now_ns();
+	for (i = 0; i < n && !loop_stopped(); i++)
+		flow_send(&flows[i], BURST_ENDLESS);
+	loop_until(traffic_end(opt, start));
+	for (i = 0; i < n; i++) {
+		sent += flows[i].sent;
+		retransmits += socket_retransmits(flows[i].watch.fd);
+	}
+	printf("{\"job\":\"%s\",\"totals\":true,\"seconds\":%.3f,"
+	       "\"bytes\":%llu,\"flows\":%u,\"retransmits\":%llu}\n",
+	       opt->job, (double)(now_ns() - start) / 1e9,
+	       (unsigned long long)sent, n, (unsigned long long)retransmits);
+	free(flows);
+}
+
+/* A request is a connection of its own, as short flows mostly are. */
+static uint32_t request(const struct options *opt, uint32_t number)
+{
+	int64_t start = now_ns();
+	int64_t deadline = start + ms_to_ns(opt->timeout_s * 1e3);
+	uint32_t retransmits;
+	struct flow flow;
+
+	flow_open(&flow, opt, number);
+	flow_send(&flow, opt->bytes);
+	while (!flow.done_ns && !flow.refused && !loop_stopped())
+		if (!loop_step(deadline) && !loop_stopped() && !flow.done_ns)
+			flow_stuck(&flow, opt);
+	retransmits = socket_retransmits(flow.watch.fd);
+	flow_close(&flow);
+	if (flow.refused)
+		die(EXIT_SYSTEM, "request %u: connection refused", number);
+	if (flow.done_ns)
+		printf("{\"job\":\"%s\",\"request\":%u,\"start_ns\":%lld,"
+		       "\"completion_ms\":%.3f,\"bytes\":%llu}\n",
+		       opt->job, number, (long long)start,
+		       (double)(flow.done_ns - start) / 1e6,
+		       (unsigned long long)opt->bytes);
+	return retransmits;
+}
+
+void short_run(const struct options *opt)
+{
+	int64_t period = ms_to_ns(opt->every_ms);
+	int64_t next = traffic_start(opt);
+	int64_t end = traffic_end(opt, next);
+	uint64_t retransmits = 0;
+	uint32_t number = 0;
+
+	loop_until(next);
+	while (!loop_stopped() && now_ns() < end) {
+		retransmits += request(opt, number++);
+		/* A slow request swallows the ticks that it overlaps. */
+		do
+			next += period;
+		while (next <= now_ns());
+		loop_until(next < end ? next : end);
+	}
+	printf("{\"job\":\"%s\",\"totals\":true,\"requests\":%u,"
+	       "\"bytes\":%llu,\"retransmits\":%llu}\n", opt->job, number,
+	       (unsigned long long)(number * opt->bytes),
+	       (unsigned long long)retransmits);
+}

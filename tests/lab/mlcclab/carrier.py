@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The carriers that put the congestion control "mlcc" into the kernel.
+
+Both look the same from here: load with a profile, tell it about jobs, unload.
+The lab owns what it loads and nothing else: where "mlcc" is already there, an
+operator has loaded it, and the lab refuses to touch it.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+
+from . import features, shell
+from .errors import LabError, SkipError
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+MARK_MASK = "0xffff"
+# The module stays busy until the last of the run's sockets is freed.
+UNLOAD_TRIES = 50
+UNLOAD_PAUSE_S = 0.1
+
+
+def is_mlcc(cc: str) -> bool:
+    """True for "mlcc" and "mlcc:PROFILE"."""
+    return cc.split(":")[0] == "mlcc"
+
+
+def profile_of(cc: str) -> str:
+    """PROFILE out of "mlcc:PROFILE", else the empty string."""
+    return cc.partition(":")[2]
+
+
+class Carrier(ABC):
+    """One carrier, loaded for the length of a `with` block."""
+
+    name = ""
+
+    def __init__(self) -> None:
+        self.profile = ""
+
+    def profiled(self, profile: str) -> "Carrier":
+        """Choose the profile that the next load uses."""
+        self.profile = profile
+        return self
+
+    def __enter__(self) -> "Carrier":
+        refuse_if_loaded()
+        self.load()
+        if "mlcc" not in features.available_ccs():
+            self._unload_patiently()
+            raise LabError(f"carrier {self.name}: loaded, but there is no congestion control mlcc")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        try:
+            self._unload_patiently()
+        except LabError:
+            if error is None:
+                raise
+
+    def _unload_patiently(self) -> None:
+        for _ in range(UNLOAD_TRIES - 1):
+            try:
+                return self.unload()
+            except LabError:
+                time.sleep(UNLOAD_PAUSE_S)
+        return self.unload()
+
+    @abstractmethod
+    def load(self) -> None:
+        """Put the congestion control into the kernel."""
+
+    @abstractmethod
+    def unload(self) -> None:
+        """Take it out again."""
+
+    @abstractmethod
+    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+        """Announce a job; its id is the mark of its sockets."""
+
+
+class BpfCarrier(Carrier):
+    """struct_ops: for kernels that cannot load modules."""
+
+    name = "bpf"
+    tool = REPOSITORY / "bpf" / "mlcc-bpf"
+
+    def load(self) -> None:
+        command = [str(self.tool), "load", "--mark-mask", MARK_MASK]
+        shell.run(command + (["--profile", self.profile] if self.profile else []))
+
+    def unload(self) -> None:
+        shell.run([str(self.tool), "unload"])
+
+    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+        command = [str(self.tool), "job", "set", str(job)]
+        if profile:
+            command += ["--profile", profile]
+        if phase_bytes:
+            command += ["--phase-bytes", str(phase_bytes)]
+        shell.run(command)
+
+
+class ModuleCarrier(Carrier):
+    """tcp_mlcc.ko."""
+
+    name = "module"
+    object = REPOSITORY / "tcp_mlcc" / "tcp_mlcc.ko"
+    control = Path("/sys/module/tcp_mlcc/parameters/job")
+
+    def load(self) -> None:
+        command = ["insmod", str(self.object), f"mark_mask={MARK_MASK}"]
+        shell.run(command + ([f"profile={self.profile}"] if self.profile else []))
+
+    def unload(self) -> None:
+        shell.run(["rmmod", "tcp_mlcc"])
+
+    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+        words = ["set", str(job)]
+        if profile:
+            words.append(f"profile={profile}")
+        if phase_bytes:
+            words.append(f"phase_bytes={phase_bytes}")
+        try:
+            self.control.write_text(" ".join(words) + "\n")
+        except OSError as error:
+            raise LabError(f"{self.control}: {' '.join(words)}: {error.strerror}") from None
+
+
+def refuse_if_loaded() -> None:
+    """An operator's carrier is not ours to tear down."""
+    if "mlcc" in features.available_ccs():
+        raise LabError("a carrier is already loaded; unload it first, the lab brings its own")
+
+
+def choose(wanted: str | None) -> Carrier:
+    """The carrier asked for; by default the module where it loads, else BPF."""
+    if wanted != "bpf" and (wanted == "module" or _module_loads()):
+        if not ModuleCarrier.object.exists():
+            raise SkipError(f"{ModuleCarrier.object.name}: not built; run make at the top")
+        return ModuleCarrier()
+    if not BpfCarrier.tool.exists():
+        raise SkipError("no carrier: neither tcp_mlcc.ko nor bpf/mlcc-bpf is usable here")
+    return BpfCarrier()
+
+
+def _module_loads() -> bool:
+    if not Path("/proc/modules").exists() or not ModuleCarrier.object.exists():
+        return False
+    refuse_if_loaded()
+    try:
+        with ModuleCarrier():
+            return True
+    except LabError:
+        return False

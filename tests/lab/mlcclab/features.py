@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the running kernel can do, found by trying it in a scratch namespace."""
+
+import os
+import secrets
+from pathlib import Path
+
+from . import shell
+from .errors import LabError, SkipError
+from .scenario import Scenario
+
+PROBES = {
+    "netem": "netem delay 1ms",
+    "red": "red limit 100000 min 30000 max 30000 avpkt 1000 burst 31 probability 1 ecn",
+    "fq_codel": "fq_codel",
+    "prio": "htb",
+}
+
+
+def check_machine() -> None:
+    """The lab makes network namespaces: that takes root and iproute2."""
+    if os.geteuid() != 0:
+        raise LabError("needs root: it makes network namespaces")
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """Skip a scenario that this kernel cannot emulate."""
+    missing = [need for need in scenario.needs if not _has_qdisc(need)]
+    if missing:
+        raise SkipError(
+            f"{scenario.name}: this kernel lacks {', '.join(missing)}; "
+            "run it with --vm KERNEL (for example --vm 6.12)"
+        )
+
+
+def _has_qdisc(need: str) -> bool:
+    namespace = f"mlcc-probe-{secrets.token_hex(4)}"
+    shell.run(["ip", "netns", "add", namespace])
+    try:
+        qdisc = PROBES[need].split()
+        command = ["tc", "-n", namespace, "qdisc", "add", "dev", "lo", "root", *qdisc]
+        return shell.attempt(command).returncode == 0
+    finally:
+        shell.run(["ip", "netns", "del", namespace])
+
+
+def available_ccs() -> list[str]:
+    """Congestion controls that are registered right now."""
+    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+
+
+def check_cc(name: str) -> None:
+    """A kernel may have it as a module that is not loaded yet."""
+    if name not in available_ccs():
+        shell.attempt(["modprobe", "-q", f"tcp_{name}"])
+    if name not in available_ccs():
+        raise SkipError(
+            f"--cc {name}: this kernel has {', '.join(available_ccs())}; mlcc comes from a carrier"
+        )

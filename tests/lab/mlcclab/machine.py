@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How the lab shares out the machine: which CPU does what, one lab at a time.
+
+One CPU carries all packets between the namespaces (see topology.py), the
+others run the hosts' processes. A sender that ran on the packets' CPU would
+have the whole network run inside its own system call: acknowledgements arrive
+before the call returns, make room for more data, and it never ends.
+"""
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LOCK = Path("/run/mlcc-lab.lock")
+BACKLOG = Path("/proc/sys/net/core/netdev_max_backlog")
+BACKLOG_PACKETS = 20_000
+
+
+def network_cpu() -> int:
+    """The CPU that carries the packets: the last one that we may use."""
+    return max(os.sched_getaffinity(0))
+
+
+def network_cpu_mask() -> str:
+    """The same as sysfs wants it: hex words of 32 bits."""
+    cpu = network_cpu()
+    words = [f"{1 << cpu % 32:x}"] + ["00000000"] * (cpu // 32)
+    return ",".join(words)
+
+
+def on_host_cpus() -> list[str]:
+    """Command prefix for the hosts' processes: in time, and out of the packets' way."""
+    hosts = os.sched_getaffinity(0) - {network_cpu()}
+    prefix = ["chrt", "-r", "1"]
+    if hosts:
+        prefix += ["taskset", "-c", ",".join(map(str, sorted(hosts)))]
+    return prefix
+
+
+def softnet_drops() -> int:
+    """Packets lost in the kernel's backlog: losses that no queue of ours made."""
+    lines = Path("/proc/net/softnet_stat").read_text().splitlines()
+    return sum(int(line.split()[1], 16) for line in lines)
+
+
+@contextmanager
+def reserved() -> Iterator[None]:
+    """One lab at a time; waits for its turn.
+
+    The carrier is one for the whole kernel, and two labs on the same CPUs
+    would measure each other.
+    """
+    with LOCK.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("mlcc-lab: another lab is running here: waiting for my turn", file=sys.stderr)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        with _long_backlog():
+            yield
+
+
+@contextmanager
+def _long_backlog() -> Iterator[None]:
+    """All veth links share one backlog per CPU; it must never be the queue that drops.
+
+    The setting exists once per machine, so it is put back.
+    """
+    before = int(BACKLOG.read_text())
+    if before >= BACKLOG_PACKETS:
+        yield
+        return
+    BACKLOG.write_text(f"{BACKLOG_PACKETS}\n")
+    try:
+        yield
+    finally:
+        BACKLOG.write_text(f"{before}\n")

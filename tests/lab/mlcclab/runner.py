@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One run: some of the scenario's jobs, together, under one congestion control."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import machine, units
+from .burst import Burst, Record
+from .carrier import Carrier, is_mlcc, profile_of
+from .cluster import Cluster, Command
+from .errors import LabError
+from .scenario import Flow, Job, Link
+from .topology import LinkCounters, Topology
+
+SAMPLE_MS = 20
+POLL_S = 0.1
+# A poll that comes later than this was not late: the lab stood still.
+FROZEN_S = 1.0
+# From the first process started to the common start of all jobs.
+LEAD_S = 0.4
+LEAD_PER_PROCESS_S = 0.03
+
+Tick = Callable[[float], None]
+Samples = list[tuple[int, int]]  # (monotonic ns, bytes received so far)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run."""
+
+    cc: str
+    jobs: Sequence[Job]
+    flows: Sequence[Flow]
+    iterations: int
+    seed: int
+    seconds: float = 0.0  # without jobs: how long the flows run
+
+
+@dataclass
+class JobTrace:
+    """What one job did: a value per iteration."""
+
+    iteration_ms: list[float]
+    compute_ms: list[float]
+    comm_ms: list[float]
+    spread_ms: list[float]
+    retransmits: int
+    samples: Samples
+
+
+@dataclass
+class FlowTrace:
+    """What ordinary traffic achieved."""
+
+    completion_ms: list[float]
+    samples: Samples
+    retransmits: int
+
+
+@dataclass
+class RunResult:
+    """Everything measured in one run."""
+
+    jobs: dict[str, JobTrace] = field(default_factory=dict)
+    flows: dict[str, FlowTrace] = field(default_factory=dict)
+    counters: LinkCounters = field(default_factory=lambda: LinkCounters(0, 0, 0))
+    softnet_drops: int = 0
+    frozen_s: float = 0.0
+    seconds: float = 0.0
+    start_ns: int = 0
+
+
+class Runner:
+    """Runs plans on one cluster."""
+
+    def __init__(
+        self, cluster: Cluster, topology: Topology, carrier: Carrier | None, timeout_s: float
+    ) -> None:
+        self.cluster = cluster
+        self.topology = topology
+        self.carrier = carrier
+        self.timeout_s = timeout_s
+
+    def run(self, plan: Plan, tick: Tick = lambda done: None) -> RunResult:
+        """Run a plan; tick is told the fraction that is done."""
+        with ExitStack() as stack:
+            if is_mlcc(plan.cc):
+                self._load_carrier(stack, plan)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mlcc-lab-")))
+            return _Session(self, plan, folder, stack).measure(tick)
+
+    def _load_carrier(self, stack: ExitStack, plan: Plan) -> None:
+        if self.carrier is None:
+            raise LabError(f"{plan.cc}: no carrier")
+        carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
+        for job in plan.jobs:
+            for worker in self.cluster.workers[job.name]:
+                carrier.set_job(worker.mark, job.profile, job.announced_bytes)
+
+
+class _Session:
+    """The processes of one run."""
+
+    def __init__(self, runner: Runner, plan: Plan, folder: Path, stack: ExitStack) -> None:
+        self.runner = runner
+        self.cluster = runner.cluster
+        self.plan = plan
+        self.folder = folder
+        self.stack = stack
+        self.receivers: dict[str, Burst] = {}
+        self.senders: dict[str, list[Burst]] = {}
+        self.start_ns = 0
+        self.frozen_s = 0.0
+
+    def measure(self, tick: Tick) -> RunResult:
+        """Start everything, wait for the last job, stop everything."""
+        plan = self.plan
+        self._start_receivers()
+        self._start_senders()
+        before, drops = self.runner.topology.counters(), machine.softnet_drops()
+        self._watch(tick)
+        counters = self.runner.topology.counters().since(before)
+        seconds = (time.monotonic_ns() - self.start_ns) / 1e9
+        self._stop()
+        result = RunResult(counters=counters, seconds=seconds, start_ns=self.start_ns)
+        result.frozen_s = self.frozen_s
+        result.softnet_drops = machine.softnet_drops() - drops
+        result.jobs = {job.name: self._job_trace(job) for job in plan.jobs}
+        result.flows = {flow.name: self._flow_trace(flow) for flow in plan.flows}
+        return result
+
+    def _options(self, cc: str) -> list[str]:
+        # Receivers use it too: with ECN both ends have to agree.
+        timeout = ["--timeout-s", f"{self.runner.timeout_s:g}"]
+        return ["--cc", "mlcc" if is_mlcc(cc) else cc, *timeout]
+
+    def _start(self, command: Command) -> Burst:
+        burst = Burst(command.name, command.namespace, command.arguments, self.folder)
+        self.stack.callback(burst.kill)
+        return burst
+
+    def _start_receivers(self) -> None:
+        sample = ["--sample-ms", str(SAMPLE_MS)]
+        for job in self.plan.jobs:
+            options = [*self._options(self.plan.cc), *sample]
+            for command in self.cluster.job_receivers(job, options):
+                self.receivers[job.name] = self._start(command)
+        for flow in self.plan.flows:
+            command = self.cluster.flow_receiver(flow, [*self._options(flow.cc), *sample])
+            self.receivers[flow.name] = self._start(command)
+
+    def _start_senders(self) -> None:
+        plan, sample = self.plan, ["--sample-ms", str(SAMPLE_MS)]
+        count = sum(len(self.cluster.workers[job.name]) for job in plan.jobs) + len(plan.flows)
+        slow = float(os.environ.get("MLCC_LAB_SLOW", "1"))
+        lead = (LEAD_S + LEAD_PER_PROCESS_S * count) * slow
+        self.start_ns = time.monotonic_ns() + int(lead * 1e9)
+        at = ["--at", str(self.start_ns)]
+        for job in plan.jobs:
+            options = [*self._options(plan.cc), *at]
+            commands = self.cluster.job_senders(job, plan.seed, options, sample)
+            self.senders[job.name] = [self._start(command) for command in commands]
+        for flow in plan.flows:
+            command = self.cluster.flow_sender(flow, [*self._options(flow.cc), *at])
+            self.senders[flow.name] = [self._start(command)]
+
+    def _everything(self) -> list[Burst]:
+        senders = [burst for bursts in self.senders.values() for burst in bursts]
+        return [*senders, *self.receivers.values()]
+
+    def _progress(self) -> float:
+        """Fraction done by the slowest worker of the slowest job."""
+        plan = self.plan
+        if not plan.jobs:
+            return (time.monotonic_ns() - self.start_ns) / 1e9 / plan.seconds
+        done = [len(b.of_kind("iteration")) for job in plan.jobs for b in self.senders[job.name]]
+        return min(done) / plan.iterations
+
+    def _watch(self, tick: Tick) -> None:
+        """Until the slowest is through: the fast ones keep competing."""
+        while (progress := self._progress()) < 1.0:
+            tick(max(0.0, progress))
+            self._pause()
+            for burst in self._everything():
+                burst.poll()
+        tick(1.0)
+
+    def _pause(self) -> None:
+        before = time.monotonic()
+        time.sleep(POLL_S)
+        late = time.monotonic() - before - POLL_S
+        if late > FROZEN_S:
+            self.frozen_s += late
+
+    def _stop(self) -> None:
+        senders = [burst for bursts in self.senders.values() for burst in bursts]
+        for group in (senders, list(self.receivers.values())):
+            for burst in group:
+                burst.stop()
+            for burst in group:
+                burst.finish()
+
+    def _job_trace(self, job: Job) -> JobTrace:
+        bursts = self.senders[job.name]
+        n = self.plan.iterations
+        workers = [burst.of_kind("iteration")[:n] for burst in bursts]
+        sampled = [self.receivers[job.name]] if job.name in self.receivers else bursts
+        return JobTrace(
+            iteration_ms=_step_times(workers),
+            compute_ms=_slowest(workers, "compute_ms"),
+            comm_ms=_slowest(workers, "comm_ms"),
+            spread_ms=_slowest(workers, "spread_ms"),
+            retransmits=sum(burst.totals.get("retransmits", 0) for burst in bursts),
+            samples=_samples(sampled),
+        )
+
+    def _flow_trace(self, flow: Flow) -> FlowTrace:
+        sender = self.senders[flow.name][0]
+        return FlowTrace(
+            completion_ms=[record["completion_ms"] for record in sender.of_kind("request")],
+            samples=_samples([self.receivers[flow.name]]),
+            retransmits=sender.totals.get("retransmits", 0),
+        )
+
+
+def _slowest(workers: list[list[Record]], key: str) -> list[float]:
+    return [max(record[key] for record in step) for step in zip(*workers, strict=True)]
+
+
+def _step_times(workers: list[list[Record]]) -> list[float]:
+    """From the end of the last worker's step to the end of the last one's next."""
+    steps = []
+    begun = min(records[0]["start_ns"] for records in workers)
+    for step in zip(*workers, strict=True):
+        ended = max(record["start_ns"] + record["iteration_ms"] * 1e6 for record in step)
+        steps.append(round((ended - begun) / 1e6, 3))
+        begun = ended
+    return steps
+
+
+def _samples(bursts: list[Burst]) -> Samples:
+    """Received bytes over time, of all receivers of a job together."""
+    series = [burst.of_kind("sample_ns") for burst in bursts]
+    rows = zip(*series, strict=False)
+    return [(row[0]["sample_ns"], sum(record["received_bytes"] for record in row)) for row in rows]
+
+
+def mean_mbps(samples: Samples, start_ns: int) -> float:
+    """Throughput after the first quarter of the time since start_ns."""
+    if len(samples) < 2:
+        return 0.0
+    last_ns, last_bytes = samples[-1]
+    since = start_ns + (last_ns - start_ns) // 4
+    first_ns, first_bytes = next(s for s in samples if s[0] >= since)
+    if last_ns == first_ns:
+        return 0.0
+    return (last_bytes - first_bytes) * 8e3 / (last_ns - first_ns)
+
+
+def utilisation(result: RunResult, link: Link) -> float:
+    """Share of the bottleneck's capacity that was used."""
+    return result.counters.bytes * 8 / (link.rate * result.seconds)
+
+
+def expected_seconds(plan: Plan, link: Link) -> float:
+    """A guess for the progress bar."""
+    if not plan.jobs:
+        return plan.seconds + LEAD_S
+    busy = sum(units.wire_ms(job.crossing_bytes(), link.rate) for job in plan.jobs)
+    slowest = max(max(job.period_ms(link.rate), busy) for job in plan.jobs)
+    return plan.iterations * slowest / 1e3 + 2 * LEAD_S

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scenarios: what a TOML file may say, and what it means."""
+
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from . import schema, units
+from .errors import UsageError
+from .schema import Field
+
+MAX_BYTES = 1 << 40
+MAX_MS = 600_000.0
+# Up to this a veth path is as slow by itself: no netem for it.
+FREE_DELAY_S = 50e-6
+# DCTCP's marking threshold at 1 Gb/s: about 20 full frames (Alizadeh 2010).
+ECN_THRESHOLD = 30_000
+
+KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
+QUEUES = ("droptail", "red-ecn", "fq_codel", "prio")
+PATTERNS = ("pair", "ring", "all-to-all")
+
+
+@dataclass(frozen=True)
+class Link:
+    """The bottleneck, the same in both directions."""
+
+    rate: float
+    queue: str
+    limit: int
+    delay: float
+    loss: float
+    ecn_threshold: int
+
+
+@dataclass(frozen=True)
+class Route:
+    """One of several ways from a sender to the bottleneck."""
+
+    delay: float = 0.0
+    rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A change of the batch size in the middle of the run."""
+
+    at: int
+    phase_bytes: int
+    compute_ms: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training job: compute, send a phase, repeat."""
+
+    name: str
+    phase_bytes: int
+    compute_ms: float
+    noise: float
+    flows: int
+    start_ms: float
+    hint: str
+    claim: float
+    profile: str
+    pattern: str
+    workers: int
+    switch: Switch | None
+    paths: tuple[Route, ...]
+
+    @property
+    def hosts(self) -> int:
+        """Hosts that send: one for a pair, else every worker."""
+        return 1 if self.pattern == "pair" else self.workers
+
+    @property
+    def connections(self) -> int:
+        """Connections of the whole job."""
+        if self.pattern == "all-to-all":
+            return self.workers * (self.workers - 1) * self.flows
+        return self.hosts * self.flows
+
+    @property
+    def announced_bytes(self) -> int | None:
+        """The D_phase that the job's hosts are told, true or false."""
+        return round(self.phase_bytes * self.claim) if self.hint == "exact" else None
+
+    def after_switch(self) -> "Job | None":
+        """The same job as it is after its batch size has changed."""
+        if not self.switch:
+            return None
+        changed = self.switch
+        return replace(
+            self, phase_bytes=changed.phase_bytes, compute_ms=changed.compute_ms, switch=None
+        )
+
+    def scaled(self, factor: float) -> "Job":
+        """The same with every rate and size times a factor."""
+        switch = self.switch
+        if switch:
+            switch = replace(switch, phase_bytes=round(switch.phase_bytes * factor))
+        return replace(
+            self,
+            phase_bytes=round(self.phase_bytes * factor),
+            switch=switch,
+            paths=tuple(replace(route, rate=route.rate * factor) for route in self.paths),
+        )
+
+    def crossing_bytes(self) -> float:
+        """Bytes per iteration that cross the bottleneck in its busier direction.
+
+        Workers sit left and right of it in turn.
+        """
+        if self.pattern == "pair":
+            return self.phase_bytes
+        left, right = (self.workers + 1) // 2, self.workers // 2
+        if self.pattern == "ring":
+            return self.phase_bytes * right
+        return self.phase_bytes * left * right / (self.workers - 1)
+
+    def wire_ms(self, rate: float) -> float:
+        """Time that a phase occupies the link."""
+        return units.wire_ms(self.crossing_bytes(), rate)
+
+    def comm_ms(self, rate: float) -> float:
+        """Time of a phase that has the link for itself: the slowest route counts."""
+        times = [self.wire_ms(rate)]
+        for index, route in enumerate(self.paths):
+            if route.rate:
+                flows = len(range(index, self.flows, len(self.paths)))
+                times.append(units.wire_ms(self.phase_bytes * flows / self.flows, route.rate))
+        return max(times)
+
+    def period_ms(self, rate: float) -> float:
+        """Iteration time of the job alone, as the figures say it."""
+        return self.compute_ms + self.comm_ms(rate)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Ordinary traffic beside the jobs."""
+
+    name: str
+    kind: str
+    cc: str
+    bytes: int
+    every_ms: float
+    start_ms: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A link, the jobs that share it, and the ordinary traffic beside them."""
+
+    name: str
+    about: str
+    kind: str
+    iterations: int
+    link: Link
+    jobs: tuple[Job, ...]
+    flows: tuple[Flow, ...]
+
+    @property
+    def load(self) -> float:
+        """Sum of the jobs' shares of the link if each ran as if alone."""
+        rate = self.link.rate
+        return sum(job.wire_ms(rate) / job.period_ms(rate) for job in self.jobs)
+
+    @property
+    def connections(self) -> int:
+        """Connections of everything together."""
+        return sum(job.connections for job in self.jobs) + len(self.flows)
+
+    def scaled(self, factor: float) -> "Scenario":
+        """The same in time on a link of another speed: every rate and size changes alike.
+
+        The queue keeps room for a few frames, however slow the link.
+        """
+        link = replace(
+            self.link,
+            rate=self.link.rate * factor,
+            limit=max(30_000, round(self.link.limit * factor)),
+            ecn_threshold=max(3_000, round(self.link.ecn_threshold * factor)),
+        )
+        jobs = tuple(job.scaled(factor) for job in self.jobs)
+        flows = tuple(replace(flow, bytes=round(flow.bytes * factor)) for flow in self.flows)
+        return replace(self, link=link, jobs=jobs, flows=flows)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the kernel must have beyond the basics."""
+        link = self.link
+        delays = [link.delay, *(path.delay for job in self.jobs for path in job.paths)]
+        needs = set()
+        if link.loss or max(delays) > FREE_DELAY_S:
+            needs.add("netem")
+        if link.queue != "droptail":
+            needs.add({"red-ecn": "red"}.get(link.queue, link.queue))
+        return tuple(sorted(needs))
+
+
+LINK_FIELDS = {
+    "rate": Field(schema.rate(1e6, 40e9)),
+    "delay": Field(schema.duration(10.0), 0.0),
+    "queue": Field(schema.choice(*QUEUES), "droptail"),
+    "limit": Field(schema.size(3_000, 1 << 30), 1 << 20),
+    "loss": Field(schema.number(0.0, 0.5), 0.0),
+    "ecn_threshold": Field(schema.size(3_000, 1 << 30), ECN_THRESHOLD),
+}
+
+JOB_FIELDS = {
+    "name": Field(schema.word),
+    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES)),
+    "compute_ms": Field(schema.number(0.0, MAX_MS)),
+    "noise": Field(schema.number(0.0, 0.5), 0.0),
+    "flows": Field(schema.integer(1, 64), 1),
+    "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
+    "hint": Field(schema.choice("none", "exact"), "none"),
+    "claim": Field(schema.number(0.001, 1000.0), None),
+    "profile": Field(schema.word, ""),
+    "pattern": Field(schema.choice(*PATTERNS), "pair"),
+    "workers": Field(schema.integer(2, 16), None),
+    "switch": Field(lambda value: value, None),
+    "delay": Field(schema.duration(10.0), 0.0),
+    "flow_delays": Field(lambda value: value, None),
+    "paths": Field(lambda value: value, None),
+}
+
+SWITCH_FIELDS = {
+    "at": Field(schema.integer(1, 1_000_000)),
+    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES)),
+    "compute_ms": Field(schema.number(0.0, MAX_MS)),
+}
+
+PATH_FIELDS = {
+    "delay": Field(schema.duration(10.0), 0.0),
+    "rate": Field(schema.rate(1e6, 40e9), 0.0),
+}
+
+FLOW_FIELDS = {
+    "name": Field(schema.word),
+    "kind": Field(schema.choice("bulk", "short")),
+    "cc": Field(schema.word, "cubic"),
+    "bytes": Field(schema.integer(100, MAX_BYTES), None),
+    "every_ms": Field(schema.number(1.0, MAX_MS), None),
+    "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
+}
+
+TOP_FIELDS = {
+    "name": Field(schema.word, ""),
+    "about": Field(schema.text, ""),
+    "kind": Field(schema.choice(*KINDS), "compatible"),
+    "iterations": Field(schema.integer(4, 1_000_000), 40),
+    "link": Field(lambda value: value),
+    "job": Field(lambda value: value),
+    "flow": Field(lambda value: value, []),
+}
+
+
+def load(path: Path) -> Scenario:
+    """Read and check a scenario file."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    try:
+        return parse(raw, path.stem)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def parse(raw: dict[str, Any], default_name: str) -> Scenario:
+    """Turn a TOML document into a scenario."""
+    top = schema.read_table("", raw, TOP_FIELDS)
+    jobs = tuple(_job(where, table) for where, table in _array("job", top["job"], 1, 32))
+    flows = tuple(_flow(where, table) for where, table in _array("flow", top["flow"], 0, 16))
+    names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
+    for name, count in names.items():
+        if count > 1:
+            raise UsageError(f"name: {name!r} is used {count} times; names must differ")
+    return Scenario(
+        name=top["name"] or default_name,
+        about=top["about"],
+        kind=top["kind"],
+        iterations=top["iterations"],
+        link=Link(**schema.read_table("link", top["link"], LINK_FIELDS)),
+        jobs=jobs,
+        flows=flows,
+    )
+
+
+def _array(where: str, tables: Any, low: int, high: int) -> list[tuple[str, Any]]:
+    if not isinstance(tables, list) or not low <= len(tables) <= high:
+        raise UsageError(f"{where}: write {low} to {high} tables as [[{where}]]")
+    return [(f"{where}[{i}]", table) for i, table in enumerate(tables)]
+
+
+def _job(where: str, table: Any) -> Job:
+    raw = schema.read_table(where, table, JOB_FIELDS)
+    paths = _paths(where, raw)
+    _check_pattern(where, raw, paths)
+    if raw["claim"] is not None and raw["hint"] != "exact":
+        raise UsageError(f'{where}.claim: only with hint = "exact", it scales what is announced')
+    switch = raw["switch"]
+    if switch is not None:
+        switch = Switch(**schema.read_table(f"{where}.switch", switch, SWITCH_FIELDS))
+    raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2, switch=switch, paths=paths)
+    return Job(**{key: value for key, value in raw.items() if key not in ("delay", "flow_delays")})
+
+
+def _paths(where: str, raw: dict[str, Any]) -> tuple[Route, ...]:
+    """The three ways to say it: delay (one path), flow_delays, paths."""
+    said = [key for key in ("delay", "flow_delays", "paths") if raw[key]]
+    if len(said) > 1:
+        raise UsageError(f"{where}.{said[1]}: not together with {said[0]}")
+    if raw["flow_delays"] is not None:
+        read = schema.duration(10.0)
+        field = {"flow_delays": Field(lambda values: [read(value) for value in values])}
+        delays = schema.read_table(where, {"flow_delays": raw["flow_delays"]}, field)
+        return tuple(Route(delay=delay) for delay in delays["flow_delays"])
+    if raw["paths"] is not None:
+        tables = _array(f"{where}.paths", raw["paths"], 1, 16)
+        return tuple(Route(**schema.read_table(at, table, PATH_FIELDS)) for at, table in tables)
+    return (Route(delay=raw["delay"]),)
+
+
+def _check_pattern(where: str, raw: dict[str, Any], paths: tuple[Route, ...]) -> None:
+    if raw["pattern"] == "pair":
+        if raw["workers"] is not None:
+            raise UsageError(f"{where}.workers: only with pattern = ring or all-to-all")
+    elif len(paths) > 1:
+        raise UsageError(f"{where}.paths: only with pattern = pair")
+    if not 1 <= len(paths) <= raw["flows"]:
+        raise UsageError(f"{where}.paths: {len(paths)} paths need at least as many flows")
+
+
+def _flow(where: str, table: Any) -> Flow:
+    raw = schema.read_table(where, table, FLOW_FIELDS)
+    for key in ("bytes", "every_ms"):
+        if (raw[key] is None) == (raw["kind"] == "short"):
+            verb = "missing" if raw[key] is None else "only"
+            raise UsageError(f"{where}.{key}: {verb} with kind = short")
+    raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0)
+    return Flow(**raw)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A small table-driven checker for TOML tables.
+
+A table is described as {key: Field(parse, default)}. Every complaint is one
+line that names the key by its full path and says what is allowed.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import units
+from .errors import UsageError
+
+REQUIRED = object()
+Parser = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """How to read one key; without a default the key is required."""
+
+    parse: Parser
+    default: Any = REQUIRED
+
+
+def read_table(where: str, table: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Check a table against its fields and fill in the defaults."""
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{where or 'scenario'}: must be a table")
+    for key in table:
+        if key not in fields:
+            raise UsageError(f"{_path(where, key)}: unknown key; allowed: {', '.join(fields)}")
+    return {key: _read_key(where, key, table, field) for key, field in fields.items()}
+
+
+def _read_key(where: str, key: str, table: Mapping[str, Any], field: Field) -> Any:
+    if key not in table:
+        if field.default is REQUIRED:
+            raise UsageError(f"{_path(where, key)}: missing")
+        return field.default
+    try:
+        return field.parse(table[key])
+    except ValueError as error:
+        raise UsageError(f"{_path(where, key)}: {error}") from None
+
+
+def _path(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+def text(value: Any) -> str:
+    """Any string."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a string")
+    return value
+
+
+def word(value: Any) -> str:
+    """A name that is safe in file names, command lines and JSON."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", value):
+        raise ValueError(f"{value!r} is not a name of up to 32 letters, digits and ._-")
+    return value
+
+
+def choice(*allowed: str) -> Parser:
+    """One of a few words."""
+
+    def parse(value: Any) -> str:
+        if not isinstance(value, str) or value not in allowed:
+            raise ValueError(f"{value!r} is not one of {', '.join(allowed)}")
+        return value
+
+    return parse
+
+
+def integer(low: int, high: int) -> Parser:
+    """A whole number in a range."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"{value!r} is not a whole number from {low} to {high}")
+        return value
+
+    return parse
+
+
+def number(low: float, high: float) -> Parser:
+    """A number in a range."""
+
+    def parse(value: Any) -> float:
+        good = isinstance(value, int | float) and not isinstance(value, bool)
+        if not good or not low <= value <= high:
+            raise ValueError(f"{value!r} is not a number from {low:g} to {high:g}")
+        return float(value)
+
+    return parse
+
+
+def rate(low: float, high: float) -> Parser:
+    """A rate as tc writes it, in bits per second."""
+
+    def parse(value: Any) -> float:
+        bps = units.rate_bps(text(value))
+        if not low <= bps <= high:
+            raise ValueError(f"{value!r} is not from {low / 1e6:g}mbit to {high / 1e6:g}mbit")
+        return bps
+
+    return parse
+
+
+def size(low: int, high: int) -> Parser:
+    """A size as tc writes it, or a plain number of bytes."""
+
+    def parse(value: Any) -> int:
+        nbytes = value if type(value) is int else units.size_bytes(text(value))
+        if not low <= nbytes <= high:
+            raise ValueError(f"{value!r} is not from {low} to {high} bytes")
+        return nbytes
+
+    return parse
+
+
+def duration(high: float) -> Parser:
+    """A time as tc writes it, in seconds."""
+
+    def parse(value: Any) -> float:
+        span = units.seconds(text(value))
+        if span > high:
+            raise ValueError(f"{value!r} is more than {units.pretty_time(high)}")
+        return span
+
+    return parse

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who had how much of the link, over the last seconds of a run."""
+
+from typing import Any
+
+from .runner import SAMPLE_MS, RunResult, Samples
+from .scenario import Scenario
+
+PERIODS_SHOWN = 8
+MIN_SHOWN_MS = 1500
+MAX_SHOWN_MS = 4000
+
+
+def shares(scenario: Scenario, run: RunResult) -> dict[str, Any]:
+    """Rates of every job and flow on one grid that ends with the run."""
+    traces = [(job.name, run.jobs[job.name].samples) for job in scenario.jobs]
+    traces += [(flow.name, run.flows[flow.name].samples) for flow in scenario.flows]
+    longest = max(job.period_ms(scenario.link.rate) for job in scenario.jobs)
+    shown = min(MAX_SHOWN_MS, max(MIN_SHOWN_MS, longest * PERIODS_SHOWN))
+    points = int(shown / SAMPLE_MS) + 1
+    end = min((samples[-1][0] for _, samples in traces if samples), default=0)
+    grid = [end - i * SAMPLE_MS * 1_000_000 for i in reversed(range(points))]
+    series = [{"name": name, "mbps": _rates(samples, grid)} for name, samples in traces]
+    return {"step_ms": SAMPLE_MS, "series": series}
+
+
+def _rates(samples: Samples, grid: list[int]) -> list[float]:
+    """Mb/s between the points of a grid; the counter is linear between samples."""
+    carried = _counters(samples, grid)
+    pairs = zip(carried, carried[1:], strict=False)
+    return [round((b - a) * 8e-3 / SAMPLE_MS, 2) for a, b in pairs]
+
+
+def _counters(samples: Samples, grid: list[int]) -> list[float]:
+    """The byte counter at each point; both lists ascend."""
+    if not samples:
+        return [0.0] * len(grid)
+    values, index = [], 0
+    for point in grid:
+        while index + 1 < len(samples) and samples[index + 1][0] < point:
+            index += 1
+        t0, b0 = samples[index]
+        t1, b1 = samples[min(index + 1, len(samples) - 1)]
+        part = 0.0 if t1 == t0 else min(1.0, max(0.0, (point - t0) / (t1 - t0)))
+        values.append(b0 + (b1 - b0) * part)
+    return values

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The emulated cluster: a dumbbell of network namespaces.
+
+    h0 ──┐                                         ┌── h3 (right-hand workers)
+    h1 ──┤ left ══ bottleneck queue ═ [wire] ══ right
+    h2 ──┘                                         (receivers live here)
+
+Every sending host has its own namespace and its own veth link (one per path).
+Those that only receive share the right router's: a hop less costs a third less
+CPU, and a receiver needs no link of its own. Both ends of the middle link carry
+the same queue, so that it is full duplex; the wire namespace exists only where
+netem has to delay or lose packets: behind the queue, so that the queue holds
+only packets that really wait.
+
+Two things make the emulation honest, both verified by measurement:
+  * Offloads are off, so that the queue counts 1514-byte frames. Goodput is
+    then rate * 1448 / 1514.
+  * Receive packet steering pins every device to one CPU. Otherwise packets
+    that one CPU and then another take out of the queue overtake each other,
+    and TCP sees losses that no queue made.
+"""
+
+import json
+from dataclasses import dataclass
+
+from . import machine, shell
+from .scenario import FREE_DELAY_S, Link, Route
+
+PREFIX = "mlcc-lab-"
+TBF_BURST = 64 * 1024
+# netem must never be the queue that drops: 100000 frames are 1.2 s at 1 Gb/s.
+NETEM_LIMIT = 100_000
+PRIO_BANDS = 4
+# What one connection may have between its socket and the router. A veth link
+# is infinitely fast: without a bound a whole window arrives at once, and the
+# kernel's backlog (1000 packets for all devices of a CPU) drops it before the
+# bottleneck ever sees it. All connections together stay well below that; small
+# bursts (GSO_BYTES) keep a connection from overshooting its part.
+LOCAL_BYTES_ALL = 400 * 1514
+GSO_BYTES = 16 * 1024
+LOCAL_BYTES_MAX = 128 * 1024
+LOCAL_BYTES_MIN = 8 * 1024
+
+SYSCTLS = {
+    "net.ipv4.ip_forward": "1",
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_rmem": "4096 131072 16777216",
+    "net.ipv4.tcp_wmem": "4096 65536 16777216",
+}
+
+
+@dataclass(frozen=True)
+class Host:
+    """A namespace at the edge, with one address per path."""
+
+    namespace: str
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LinkCounters:
+    """What the bottleneck has seen so far, left to right."""
+
+    bytes: int
+    drops: int
+    marks: int
+
+    def since(self, earlier: "LinkCounters") -> "LinkCounters":
+        """The difference to an earlier reading."""
+        return LinkCounters(
+            self.bytes - earlier.bytes, self.drops - earlier.drops, self.marks - earlier.marks
+        )
+
+
+class Topology:
+    """Builds the cluster; a context manager that always takes it down."""
+
+    def __init__(self, link: Link, tag: str, connections: int) -> None:
+        self.link = link
+        self.tag = tag
+        share = LOCAL_BYTES_ALL // max(1, connections)
+        self.settings = {
+            **SYSCTLS,
+            "net.ipv4.tcp_ecn": "1" if link.queue == "red-ecn" else "2",
+            "net.ipv4.tcp_limit_output_bytes": str(
+                max(LOCAL_BYTES_MIN, min(LOCAL_BYTES_MAX, share))
+            ),
+        }
+        self.namespaces: list[str] = []
+        self.hosts = 0
+        self.left = self.right = ""
+        self.receivers = ""
+
+    def __enter__(self) -> "Topology":
+        try:
+            self._build_middle()
+        except BaseException:
+            self.destroy()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.destroy()
+
+    def destroy(self) -> None:
+        """Remove every namespace; their links go with them."""
+        while self.namespaces:
+            shell.attempt(["ip", "netns", "del", self.namespaces.pop()])
+
+    def add_host(self, side: str, paths: tuple[Route, ...] = (Route(),)) -> Host:
+        """Attach a host to the left or to the right router."""
+        index, self.hosts = self.hosts, self.hosts + 1
+        namespace = self._namespace(f"h{index}")
+        router = self.left if side == "left" else self.right
+        base = 16 if side == "left" else 128
+        addresses = []
+        for number, path in enumerate(paths):
+            subnet = f"10.{base + number}.{index}"
+            device = f"h{index}p{number}"
+            self._veth(router, device, f"{subnet}.1", namespace, f"eth{number}", f"{subnet}.2")
+            self._source_route(namespace, number, subnet)
+            self._shape_path(namespace, f"eth{number}", router, device, path)
+            addresses.append(f"{subnet}.2")
+        self._tune(namespace)
+        return Host(namespace, tuple(addresses))
+
+    def receiver(self) -> Host:
+        """Where everything listens that never sends."""
+        return Host(self.right, (self.receivers,))
+
+    def seal(self) -> None:
+        """Tune the routers once all their devices exist."""
+        for namespace in self.namespaces:
+            if not namespace.startswith(f"{PREFIX}{self.tag}-h"):
+                self._tune(namespace)
+
+    def counters(self) -> LinkCounters:
+        """Read the bottleneck's counters."""
+        text = shell.run(["tc", "-j", "-s", "-n", self.left, "qdisc", "show", "dev", "core"])
+        qdiscs = json.loads(text)
+        root = next(qdisc for qdisc in qdiscs if qdisc.get("root"))
+        marks = sum(qdisc.get("marked", 0) + qdisc.get("ecn_mark", 0) for qdisc in qdiscs)
+        return LinkCounters(root["bytes"], root["drops"], marks)
+
+    def _namespace(self, name: str) -> str:
+        namespace = f"{PREFIX}{self.tag}-{name}"
+        shell.run(["ip", "netns", "add", namespace])
+        self.namespaces.append(namespace)
+        shell.run(["ip", "-n", namespace, "link", "set", "lo", "up"])
+        return namespace
+
+    def _veth(self, ns_a: str, dev_a: str, addr_a: str, ns_b: str, dev_b: str, addr_b: str) -> None:
+        shell.run(
+            ["ip", "link", "add", dev_a, "mtu", "1500", "netns", ns_a]
+            + ["type", "veth", "peer", "name", dev_b, "mtu", "1500", "netns", ns_b]
+        )
+        for namespace, device, address in ((ns_a, dev_a, addr_a), (ns_b, dev_b, addr_b)):
+            script = f"addr add {address}/30 dev {device}\n"
+            script += f"link set {device} gso_max_size {GSO_BYTES}\nlink set {device} up\n"
+            shell.run(["ip", "-n", namespace, "-batch", "-"], script)
+
+    def _build_middle(self) -> None:
+        self.left, self.right = self._namespace("left"), self._namespace("right")
+        if self.link.delay > FREE_DELAY_S or self.link.loss:
+            self._build_wire()
+            gateways = ("10.0.0.2", "10.0.1.1")
+            self.receivers = "10.0.1.2"
+        else:
+            self._veth(self.left, "core", "10.0.0.1", self.right, "core", "10.0.0.2")
+            gateways = ("10.0.0.2", "10.0.0.1")
+            self.receivers = "10.0.0.2"
+        for router, gateway in zip((self.left, self.right), gateways, strict=True):
+            shell.run(["ip", "-n", router, "route", "add", "default", "via", gateway])
+            self._bottleneck(router)
+
+    def _build_wire(self) -> None:
+        wire = self._namespace("wire")
+        self._veth(self.left, "core", "10.0.0.1", wire, "left", "10.0.0.2")
+        self._veth(wire, "right", "10.0.1.1", self.right, "core", "10.0.1.2")
+        routes = "route add 10.16.0.0/12 via 10.0.0.1\nroute add 10.128.0.0/12 via 10.0.1.2\n"
+        shell.run(["ip", "-n", wire, "-batch", "-"], routes)
+        for device in ("left", "right"):
+            self._netem(wire, device, self.link.delay, self.link.loss)
+
+    def _netem(self, namespace: str, device: str, delay: float, loss: float = 0.0) -> None:
+        options = ["limit", str(NETEM_LIMIT)]
+        if delay > FREE_DELAY_S:
+            options += ["delay", f"{delay * 1e6:.0f}us"]
+        if loss:
+            options += ["loss", f"{loss * 100:.6f}%"]
+        command = ["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "netem"]
+        shell.run([*command, *options])
+
+    def _source_route(self, namespace: str, number: int, subnet: str) -> None:
+        default = f"route add default via {subnet}.1 dev eth{number}"
+        script = f"{default}\n"
+        if number:
+            table = 100 + number
+            script = f"{default} table {table}\nrule add from {subnet}.2 lookup {table}\n"
+        shell.run(["ip", "-n", namespace, "-batch", "-"], script)
+
+    def _shape_path(self, host: str, device: str, router: str, port: str, path: Route) -> None:
+        """Delay the way back (it adds to the round trip), limit the way there.
+
+        netem on the host's own device would defeat TCP small queues.
+        """
+        if path.delay > FREE_DELAY_S:
+            self._netem(router, port, path.delay)
+        if path.rate:
+            self._tc(host, device, "root", self._tbf(path.rate, self.link.limit))
+
+    def _tc(self, namespace: str, device: str, where: str, qdisc: str) -> None:
+        command = ["tc", "-n", namespace, "qdisc", "add", "dev", device]
+        shell.run([*command, *where.split(), *qdisc.split()])
+
+    def _tbf(self, rate: float, limit: int) -> str:
+        # A slow link needs no more burst than the timer's jitter: about 0.5 ms.
+        burst = max(5000, min(TBF_BURST, int(rate / 8 * 0.0005)))
+        return f"tbf rate {rate:.0f}bit burst {burst} limit {limit}"
+
+    def _bottleneck(self, router: str) -> None:
+        link = self.link
+        if link.queue == "prio":
+            self._prio_bottleneck(router)
+            return
+        self._tc(router, "core", "root handle 1:", self._tbf(link.rate, link.limit))
+        if link.queue == "red-ecn":
+            # min = max: mark everything above the threshold, as DCTCP wants it.
+            mark = link.ecn_threshold
+            red = f"red limit {link.limit} min {mark} max {mark} avpkt 1000"
+            red += f" burst {mark // 1000 + 1} bandwidth {link.rate:.0f}bit probability 1 ecn"
+            self._tc(router, "core", "parent 1:1 handle 10:", red)
+        elif link.queue == "fq_codel":
+            packets = max(10, link.limit // 1514)
+            codel = f"fq_codel limit {packets} memory_limit {link.limit * 2}"
+            self._tc(router, "core", "parent 1:1 handle 10:", codel)
+
+    def _prio_bottleneck(self, router: str) -> None:
+        """Strict priorities by the top bits of the DSCP, out of HTB.
+
+        Each band is guaranteed next to nothing and borrows all of the rate, in
+        the order of its prio. Class selectors: CS0 and CS1 are the lowest band,
+        CS2 and CS3 the next, and so on.
+        """
+        rate, limit = self.link.rate, self.link.limit
+        sized = f"burst {TBF_BURST} cburst {TBF_BURST} quantum 15140"
+        cls = ["tc", "-n", router, "class", "add", "dev", "core"]
+        self._tc(router, "core", "root handle 1:", "htb default 14")
+        top = f"parent 1: classid 1:1 htb rate {rate:.0f}bit {sized}"
+        shell.run([*cls, *top.split()])
+        for band in range(PRIO_BANDS):
+            minor = 11 + band
+            leaf = f"parent 1:1 classid 1:{minor} htb rate {rate / 1000:.0f}bit"
+            leaf += f" ceil {rate:.0f}bit prio {band} {sized}"
+            shell.run([*cls, *leaf.split()])
+            self._tc(router, "core", f"parent 1:{minor}", f"bfifo limit {limit}")
+            tos = (PRIO_BANDS - 1 - band) << 6
+            match = f"parent 1: protocol ip prio 1 u32 match ip dsfield {tos:#x} 0xc0"
+            command = ["tc", "-n", router, "filter", "add", "dev", "core"]
+            shell.run([*command, *match.split(), "flowid", f"1:{minor}"])
+
+    def _tune(self, namespace: str) -> None:
+        """Sysctls, offloads and steering of one namespace, in one process."""
+        mask = machine.network_cpu_mask()
+        lines = [f"echo '{v}' > /proc/sys/{k.replace('.', '/')}" for k, v in self.settings.items()]
+        lines += [
+            "for dev in /sys/class/net/*; do",
+            '  name=${dev##*/}; [ "$name" = lo ] && continue',
+            '  ethtool -K "$name" tso off gso off gro off >/dev/null',
+            f'  for queue in "$dev"/queues/rx-*/rps_cpus; do echo {mask} > "$queue"; done',
+            "done",
+        ]
+        shell.run(["ip", "netns", "exec", namespace, "sh", "-e"], "\n".join(lines) + "\n")
+
+
+def remove_stale() -> None:
+    """Take down what a killed lab left. Only for the holder of the lab's lock."""
+    for line in shell.run(["ip", "netns", "list"]).splitlines():
+        name = line.split()[0] if line.split() else ""
+        if name.startswith(PREFIX):
+            shell.attempt(["ip", "netns", "del", name])

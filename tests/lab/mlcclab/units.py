@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Rates, sizes and times as people write them, with the meaning tc gives them."""
+
+import re
+
+RATES = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+SIZES = {"b": 1, "k": 1024, "kb": 1024, "m": 1024**2, "mb": 1024**2}
+TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+# A full-sized segment: 1448 bytes of payload (timestamps on) in a frame that
+# the queue counts as 1514.
+MSS = 1448
+FRAME = 1514
+
+
+def _quantity(text: str, units: dict[str, float], example: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]+)", text.strip())
+    if not match or match[2].lower() not in units:
+        raise ValueError(f"{text!r} is not a number and one of {', '.join(units)}, like {example}")
+    return float(match[1]) * units[match[2].lower()]
+
+
+def rate_bps(text: str) -> float:
+    """Bits per second from "1gbit"."""
+    return _quantity(text, dict(RATES), '"1gbit"')
+
+
+def size_bytes(text: str) -> int:
+    """Bytes from "1mb" (1024 based, as in tc)."""
+    return int(_quantity(text, dict(SIZES), '"1mb"'))
+
+
+def seconds(text: str) -> float:
+    """Seconds from "50us"."""
+    return _quantity(text, TIMES, '"50us"')
+
+
+def goodput_bps(rate: float) -> float:
+    """What TCP can deliver through a link of that rate."""
+    return rate * MSS / FRAME
+
+
+def wire_ms(nbytes: float, rate: float) -> float:
+    """Time that so many payload bytes occupy the link."""
+    return nbytes * 8e3 / goodput_bps(rate)
+
+
+def pretty_time(value: float) -> str:
+    """Short text for a time: 2ms, 500us."""
+    return f"{value * 1e3:g}ms" if value >= 1e-3 else f"{value * 1e6:g}us"

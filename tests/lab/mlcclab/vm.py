@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the same command line inside a virtual machine with another kernel.
+
+The machine sees this repository at the same path and may write to it: the
+report comes back through a folder here.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from .carrier import REPOSITORY
+from .errors import SkipError
+
+VM = REPOSITORY / "tests" / "vm" / "vm"
+# Emulated CPUs: everything that waits for processes to start takes longer.
+SLOW = "5"
+TIMEOUT_S = "7200"
+
+
+def run(kernel: str, command: Sequence[str]) -> tuple[int, str | None]:
+    """Run mlcc-lab there; its exit status, and the report if it made one."""
+    if not VM.exists():
+        raise SkipError(f"--vm: {VM.relative_to(REPOSITORY)} is not there")
+    with tempfile.TemporaryDirectory(prefix=".out-", dir=REPOSITORY / "tests" / "lab") as folder:
+        report = Path(folder) / "report.json"
+        inside = ["env", f"MLCC_LAB_SLOW={SLOW}", *command, "--json", str(report)]
+        outside = [str(VM), "run", "--timeout", TIMEOUT_S, kernel, "--"]
+        status = subprocess.run([*outside, *inside], check=False).returncode
+        text = report.read_text(encoding="utf-8") if report.exists() else None
+    return os.EX_SOFTWARE if status < 0 else status, text

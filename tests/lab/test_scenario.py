@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a scenario may say, and the one line that answers to anything else."""
+
+import copy
+import unittest
+from pathlib import Path
+from typing import Any
+
+from mlcclab import scenario
+from mlcclab.errors import UsageError
+
+SHIPPED = Path(__file__).parent / "scenarios"
+
+GOOD: dict[str, Any] = {
+    "link": {"rate": "1gbit", "limit": "1mb"},
+    "job": [
+        {"name": "a", "phase_bytes": 10_000_000, "compute_ms": 100.0},
+        {"name": "b", "phase_bytes": 10_000_000, "compute_ms": 100.0},
+    ],
+}
+
+
+def changed(path: str, value: object) -> dict[str, Any]:
+    """GOOD with one key, like "job.0.noise", set to something else."""
+    document = copy.deepcopy(GOOD)
+    *parents, last = path.split(".")
+    table: Any = document
+    for parent in parents:
+        table = table[int(parent)] if parent.isdigit() else table[parent]
+    table[last] = value
+    return document
+
+
+class Refused(unittest.TestCase):
+    """Each mistake names its key and what is allowed."""
+
+    def refuse(self, path: str, value: object, *words: str) -> None:
+        with self.assertRaises(UsageError) as caught:
+            scenario.parse(changed(path, value), "test")
+        line = str(caught.exception)
+        self.assertNotIn("\n", line)
+        for word in words:
+            self.assertIn(word, line)
+
+    def test_unknown_keys(self) -> None:
+        self.refuse("lnk", {}, "lnk: unknown key", "link, job")
+        self.refuse("link.rat", "1gbit", "link.rat: unknown key", "rate")
+        self.refuse("job.1.bytes", 5, "job[1].bytes: unknown key", "phase_bytes")
+
+    def test_link(self) -> None:
+        self.refuse("link.rate", "fast", "link.rate", "gbit")
+        self.refuse("link.rate", 1000, "link.rate", "not a string")
+        self.refuse("link.queue", "codel", "link.queue", "droptail", "red-ecn")
+        self.refuse("link.loss", 2, "link.loss", "from 0 to 0.5")
+        self.refuse("link.delay", "1 hour", "link.delay", "us, ms, s")
+        self.refuse("link.limit", "1 furlong", "link.limit", "mb")
+
+    def test_job(self) -> None:
+        self.refuse("job.0.phase_bytes", 0, "job[0].phase_bytes", "from 10000")
+        self.refuse("job.0.phase_bytes", True, "job[0].phase_bytes", "whole number")
+        self.refuse("job.0.noise", "much", "job[0].noise", "from 0 to 0.5")
+        self.refuse("job.0.name", "a b", "job[0].name", "letters")
+        self.refuse("job.0.name", "b", "name", "'b' is used 2 times")
+        self.refuse("job.0.flows", 0, "job[0].flows", "from 1 to 64")
+        self.refuse("job.0.hint", "maybe", "job[0].hint", "none, exact")
+
+    def test_combinations(self) -> None:
+        self.refuse("job.0.claim", 0.1, "job[0].claim", "exact")
+        self.refuse("job.0.workers", 3, "job[0].workers", "ring")
+        self.refuse("job.0.paths", [{}, {}], "job[0].paths", "flows")
+        self.refuse("job.0.switch", {"at": 5}, "job[0].switch.phase_bytes: missing")
+        self.refuse("flow", [{"name": "f", "kind": "short"}], "flow[0].bytes: missing")
+        self.refuse(
+            "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: only", "short"
+        )
+
+    def test_missing(self) -> None:
+        for key in ("link", "job"):
+            document = copy.deepcopy(GOOD)
+            del document[key]
+            with self.assertRaisesRegex(UsageError, f"^{key}: missing$"):
+                scenario.parse(document, "test")
+        self.refuse("job", [], "job: write 1 to 32 tables as [[job]]")
+
+
+class Meaning(unittest.TestCase):
+    """What the figures of a scenario come to."""
+
+    def test_defaults(self) -> None:
+        parsed = scenario.parse(GOOD, "stem")
+        self.assertEqual(parsed.name, "stem")
+        self.assertEqual(parsed.link.limit, 1024 * 1024)
+        self.assertEqual(parsed.jobs[0].hosts, 1)
+        self.assertIsNone(parsed.jobs[0].announced_bytes)
+        self.assertEqual(parsed.needs, ())
+
+    def test_load(self) -> None:
+        # 10 MB at 1 Gb/s * 1448/1514 take 83.65 ms of 183.65, twice.
+        parsed = scenario.parse(GOOD, "test")
+        self.assertAlmostEqual(parsed.load, 2 * 83.646 / 183.646, places=4)
+
+    def test_needs(self) -> None:
+        self.assertEqual(scenario.parse(changed("link.delay", "50us"), "").needs, ())
+        self.assertEqual(scenario.parse(changed("link.delay", "51us"), "").needs, ("netem",))
+        self.assertEqual(scenario.parse(changed("link.loss", 0.001), "").needs, ("netem",))
+        self.assertEqual(scenario.parse(changed("link.queue", "red-ecn"), "").needs, ("red",))
+        self.assertEqual(scenario.parse(changed("job.1.delay", "2ms"), "").needs, ("netem",))
+
+    def test_scaled(self) -> None:
+        parsed = scenario.parse(GOOD, "")
+        slower = parsed.scaled(0.2)
+        self.assertAlmostEqual(slower.load, parsed.load)
+        self.assertEqual(slower.link.limit, round(1024 * 1024 * 0.2))
+        self.assertEqual(slower.jobs[1].phase_bytes, 2_000_000)
+
+    def test_claim(self) -> None:
+        document = changed("job.0.hint", "exact")
+        document["job"][0]["claim"] = 0.1
+        self.assertEqual(scenario.parse(document, "").jobs[0].announced_bytes, 1_000_000)
+
+    def test_crossing(self) -> None:
+        document = changed("job.0.pattern", "ring")
+        document["job"][0]["workers"] = 4
+        job = scenario.parse(document, "").jobs[0]
+        self.assertEqual(job.crossing_bytes(), 20_000_000)
+        document["job"][0]["pattern"] = "all-to-all"
+        job = scenario.parse(document, "").jobs[0]
+        self.assertAlmostEqual(job.crossing_bytes(), 10_000_000 * 4 / 3)
+
+    def test_shipped(self) -> None:
+        paths = list(SHIPPED.glob("*.toml"))
+        self.assertGreater(len(paths), 25)
+        for path in paths:
+            with self.subTest(path.stem):
+                self.assertEqual(scenario.load(path).name, path.stem)
+
+
+if __name__ == "__main__":
+    unittest.main()

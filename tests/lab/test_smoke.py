@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0
+"""End to end, in some ten seconds: the commands, and what they must answer."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+LAB = [str(HERE / "mlcc-lab")]
+BURST = HERE / "mlcc-burst"
+
+SCENARIO = """
+name = "smoke"
+iterations = 12
+[link]
+rate = "500mbit"
+limit = "256kb"
+[[job]]
+name = "a"
+phase_bytes = 2_000_000
+compute_ms = 40.0
+noise = 0.02
+flows = 2
+[[job]]
+name = "b"
+phase_bytes = 2_000_000
+compute_ms = 40.0
+noise = 0.02
+flows = 2
+[[flow]]
+name = "web"
+kind = "short"
+bytes = 20_000
+every_ms = 50.0
+"""
+
+
+def lab(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run mlcc-lab and take what it says."""
+    return subprocess.run([*LAB, *arguments], capture_output=True, text=True, check=False)
+
+
+def lab_namespaces(pid: int) -> list[str]:
+    """What a lab with that process id has left behind."""
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.splitlines() if f"mlcc-lab-{pid:x}" in line]
+
+
+class Usage(unittest.TestCase):
+    """Wrong usage: status 2 and one line."""
+
+    def test_burst(self) -> None:
+        for arguments in ([], ["fly"], ["job", "--bytes", "x"], ["recv", "--listen", "1.2.3:1"]):
+            with self.subTest(arguments):
+                done = subprocess.run([BURST, *arguments], capture_output=True, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.stderr.count(b"\n"), 1)
+
+    def test_lab(self) -> None:
+        self.assertEqual(lab("run", "no-such-scenario").returncode, 2)
+        self.assertEqual(lab("run", "two-equal", "--cc", "cubic,,reno").returncode, 2)
+        self.assertEqual(lab("run", "two-equal", "--iterations", "-1").returncode, 2)
+
+    def test_list(self) -> None:
+        listed = lab("list").stdout
+        for word in ("two-equal", "netem", "incompatible"):
+            self.assertIn(word, listed)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root: it makes network namespaces")
+@unittest.skipUnless(BURST.exists(), "mlcc-burst is not built: run make")
+class EndToEnd(unittest.TestCase):
+    """A small scenario under CUBIC, and the contract of its JSON."""
+
+    report: dict[str, Any]
+    said: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            scenario, output = Path(folder) / "smoke.toml", Path(folder) / "out.json"
+            scenario.write_text(SCENARIO)
+            done = lab("run", str(scenario), "--cc", "cubic", "--json", str(output))
+            if done.returncode:
+                raise AssertionError(done.stderr)
+            cls.report = json.loads(output.read_text())
+            cls.said = done.stdout
+
+    def test_head(self) -> None:
+        report = self.report
+        self.assertEqual(report["scenario"], "smoke")
+        self.assertEqual(report["kernel"], os.uname().release)
+        self.assertIsNone(report["carrier"])
+        self.assertEqual([result["cc"] for result in report["results"]], ["cubic"])
+
+    def test_jobs(self) -> None:
+        for job in self.report["results"][0]["jobs"]:
+            self.assertEqual(len(job["iterations_ms"]), 12)
+            # 2 MB at 500 Mb/s take 33.5 ms; a busy machine may need longer.
+            self.assertGreater(job["isolated_ms"], 73.0)
+            self.assertLess(job["isolated_ms"], 90.0)
+            self.assertEqual(job["isolated_ms"], job["isolated_cc_ms"])
+            self.assertLessEqual(job["p50_ms"], job["p99_ms"])
+            self.assertAlmostEqual(
+                job["slowdown"], job["mean_ms"] / job["isolated_ms"], delta=0.002
+            )
+            self.assertIn("converged_at", job)
+            self.assertGreaterEqual(job["retransmits"], 0)
+
+    def test_sums(self) -> None:
+        result = self.report["results"][0]
+        slowdowns = [job["slowdown"] for job in result["jobs"]]
+        self.assertAlmostEqual(result["slowdown_mean"], sum(slowdowns) / 2, delta=0.001)
+        self.assertTrue(0.5 <= result["jain"] <= 1.0)
+        self.assertTrue(0.3 <= result["link"]["utilisation"] <= 1.02)
+
+    def test_flow(self) -> None:
+        flow = self.report["results"][0]["flows"][0]
+        self.assertEqual((flow["name"], flow["kind"], flow["cc"]), ("web", "short", "cubic"))
+        self.assertGreater(flow["requests"], 5)
+        self.assertGreater(flow["p99_ms"], flow["isolated_p50_ms"] * 0.5)
+
+    def test_table(self) -> None:
+        self.assertIn("isolated", self.said)
+        self.assertIn("slowdown", self.said)
+
+    def test_interrupt_cleans_up(self) -> None:
+        command = [*LAB, "run", "two-equal", "--cc", "cubic", "--quick"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            process.stderr.readline()  # the first line of progress: it runs
+            process.terminate()
+            process.wait(timeout=20)
+            self.assertEqual(process.returncode, 130)
+        self.assertEqual(lab_namespaces(process.pid), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the unittest modules below the folders that it is given, and prints TAP."""
+
+import sys
+import unittest
+from pathlib import Path
+from types import TracebackType
+
+ErrorInfo = tuple[type[BaseException], BaseException, TracebackType]
+
+
+class TapResult(unittest.TestResult):
+    """A line for each test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def _line(self, good: bool, test: unittest.TestCase, more: str = "") -> None:
+        self.count += 1
+        name = test.id().replace("#", "")
+        print(f"{'ok' if good else 'not ok'} {self.count} {name}{more}", flush=True)
+
+    def _broken(self, test: unittest.TestCase, trace: str) -> None:
+        for line in trace.splitlines():
+            print(f"# {line}")
+        self._line(False, test)
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        super().addSuccess(test)
+        self._line(True, test)
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        super().addSkip(test, reason)
+        self._line(True, test, f" # SKIP {reason}")
+
+    def addFailure(self, test: unittest.TestCase, err: ErrorInfo) -> None:
+        super().addFailure(test, err)
+        self._broken(test, self.failures[-1][1])
+
+    def addError(self, test: unittest.TestCase, err: ErrorInfo) -> None:
+        super().addError(test, err)
+        self._broken(test, self.errors[-1][1])
+
+    def addSubTest(
+        self, test: unittest.TestCase, subtest: unittest.TestCase, err: ErrorInfo | None
+    ) -> None:
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._broken(subtest, (self.failures + self.errors)[-1][1])
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        super().addUnexpectedSuccess(test)
+        self._broken(test, "passed, though it is expected to fail")
+
+
+def main(folders: list[str]) -> int:
+    print("TAP version 13")
+    result = TapResult()
+    for folder in folders:
+        if not any(Path(folder).glob("test_*.py")):
+            continue
+        # each folder holds a package of its own beside its tests
+        sys.path.insert(0, str(Path(folder).resolve()))
+        unittest.TestLoader().discover(folder, "test_*.py", folder).run(result)
+        sys.path.pop(0)
+    if result.count == 0:
+        print("1..0 # SKIP there are no test_*.py below " + ", ".join(folders))
+        return 4
+    print(f"1..{result.count}")
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
