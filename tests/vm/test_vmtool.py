@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Unit tests of vmtool: what needs neither a network, nor root, nor a guest."""
+
+import lzma
+import os
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from vmtool import btf, build, cli, splat  # noqa: E402
+from vmtool.cache import find  # noqa: E402
+from vmtool.util import VmError  # noqa: E402
+
+
+def elf_with(name: bytes, content: bytes) -> bytes:
+    """The smallest ELF file that has a section of that name."""
+    names = b"\0" + name + b"\0.shstrtab\0"
+    sections = [
+        (0, 0, 0),
+        (1, 64, len(content)),
+        (len(name) + 2, 64 + len(content), len(names)),
+    ]
+    table = b"".join(
+        struct.pack("<IIQQQQIIQQ", named, 1, 0, 0, start, size, 0, 0, 1, 0)
+        for named, start, size in sections
+    )
+    header = bytearray(64)
+    header[:4] = b"\x7fELF"
+    struct.pack_into("<Q", header, 0x28, 64 + len(content) + len(names))
+    struct.pack_into("<HHH", header, 0x3A, 64, len(sections), 2)
+    return bytes(header) + content + names + table
+
+
+def image_with(kernel: bytes) -> bytes:
+    """A bzImage as far as its boot header goes; the kernel's size follows the xz stream."""
+    payload = lzma.compress(kernel) + struct.pack("<I", len(kernel))
+    image = bytearray(2 * 512)
+    image[0x1F1] = 1
+    struct.pack_into("<II", image, 0x248, 16, len(payload))
+    return bytes(image) + bytes(16) + payload
+
+
+class BtfTest(unittest.TestCase):
+    def test_section_is_found(self) -> None:
+        self.assertEqual(btf.elf_section(elf_with(b".BTF", b"abc"), b".BTF"), b"abc")
+
+    def test_missing_section_is_named(self) -> None:
+        with self.assertRaisesRegex(VmError, r"\.BTF"):
+            btf.elf_section(elf_with(b".text", b"abc"), b".BTF")
+
+    def test_from_image(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            image, target = Path(scratch) / "vmlinuz", Path(scratch) / "btf"
+            image.write_bytes(image_with(elf_with(b".BTF", b"\x9f\xeb rest")))
+            btf.extract_btf(image, None, target)
+            self.assertEqual(target.read_bytes(), b"\x9f\xeb rest")
+
+    def test_other_compression_is_refused(self) -> None:
+        with self.assertRaisesRegex(VmError, "xz"):
+            btf.decompress_image(bytes(2048))
+
+
+class SplatTest(unittest.TestCase):
+    def test_quiet_log(self) -> None:
+        log = f"[1] {splat.MARK}\n[2] tcp_mlcc: loading out-of-tree module taints kernel.\n"
+        self.assertEqual(splat.find(log), [])
+
+    def test_boot_is_not_judged(self) -> None:
+        self.assertEqual(splat.find(f"[0] WARNING: CPU: 0\n[1] {splat.MARK}\n[2] fine\n"), [])
+
+    def test_kinds(self) -> None:
+        for text in (
+            "WARNING: CPU: 0 PID: 1 at net/ipv4/tcp.c:1",
+            "BUG: kernel NULL pointer dereference, address: 0",
+            "Oops: 0000 [#1] PREEMPT SMP",
+            "Call Trace:",
+            "BUG: KASAN: use-after-free in mlcc_init",
+            "kernel BUG at lib/list_debug.c:1!",
+            "refcount_t: underflow; use-after-free.",
+        ):
+            with self.subTest(text):
+                self.assertTrue(splat.find(f"{splat.MARK}\n[2] before\n[3] {text}\n[4] after"))
+
+    def test_context(self) -> None:
+        found = splat.find(f"{splat.MARK}\na\nb\nc\nBUG: x\nd\n")
+        self.assertEqual(found, ["b", "c", "BUG: x", "d"])
+
+
+class SourcesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.tree, self.copy = Path(scratch.name) / "tree", Path(scratch.name) / "copy"
+        (self.tree / "sub").mkdir(parents=True)
+        (self.tree / "sub/a.c").write_text("a")
+        (self.tree / "b.c").write_text("b")
+
+    def sync(self) -> None:
+        build.sync_sources(self.tree, self.copy)
+
+    def test_objects_of_the_copy_survive(self) -> None:
+        self.sync()
+        (self.copy / "b.o").write_text("object")
+        self.sync()
+        self.assertTrue((self.copy / "b.o").exists())
+
+    def test_removed_sources_go(self) -> None:
+        self.sync()
+        (self.tree / "sub/a.c").unlink()
+        self.sync()
+        self.assertFalse((self.copy / "sub/a.c").exists())
+
+    def test_unchanged_files_keep_their_time(self) -> None:
+        os.utime(self.tree / "b.c", (1_000_000, 1_000_000))
+        self.sync()
+        inode = (self.copy / "b.c").stat().st_ino
+        self.sync()
+        self.assertEqual((self.copy / "b.c").stat().st_ino, inode)
+        self.assertEqual((self.copy / "b.c").stat().st_mtime, 1_000_000)
+
+    def test_changed_files_are_copied(self) -> None:
+        self.sync()
+        (self.tree / "b.c").write_text("longer")
+        self.sync()
+        self.assertEqual((self.copy / "b.c").read_text(), "longer")
+
+
+class CommandLineTest(unittest.TestCase):
+    def test_options_of_the_command_are_left_alone(self) -> None:
+        args = cli._parse(["run", "6.1", "--cpus", "1", "--", "ls", "--cpus", "--", "x"])
+        self.assertEqual((args.cpus, args.command), (1, ["ls", "--cpus", "--", "x"]))
+
+    def test_make_words_may_follow_options(self) -> None:
+        args = cli._parse(["build", "6.1", "V=1", "--tree", "/x", "KCFLAGS=-Werror -O1"])
+        self.assertEqual(args.words, ["V=1", "KCFLAGS=-Werror -O1"])
+
+    def test_unknown_kernel_is_a_usage_error(self) -> None:
+        with self.assertRaises(VmError) as caught:
+            find("2.4")
+        self.assertEqual(caught.exception.status, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0
+"""vm build, vm sparse: the module for a kernel, made in that kernel's own root file system."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from .btf import elf_section
+from .cache import Kernel
+from .util import CannotRun, VmError, locked, need_root, need_tool, output, run, say
+
+# Where the copy of the sources is seen inside of the root file system.
+_SOURCE = "/srv/mlcc"
+
+# Mounts live in a name space of their own: nothing to undo, and no removal of a cache
+# can run into a mounted /proc.
+_ENTER = f"""
+mkdir -p "$1{_SOURCE}"
+mount --bind "$2" "$1{_SOURCE}"
+mount -t proc proc "$1/proc"
+root=$1
+shift 2
+exec chroot "$root" env -i LC_ALL=C HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+"""
+
+_DIAGNOSTIC = re.compile(r"^(?P<file>[^\s:]+):\d+(:\d+)?: (?P<kind>(warning|error):)?")
+
+
+def _source_files(tree: Path) -> list[str]:
+    """What git knows or would add, so that outputs in the tree do not reach the copy."""
+    if (tree / ".git").exists():
+        listed = ["--cached", "--others", "--exclude-standard"]
+        names = output(["git", "-C", tree, "ls-files", "-z", *listed]).split("\0")
+        return sorted(name for name in names if name and os.path.lexists(tree / name))
+    return sorted(str(path.relative_to(tree)) for path in tree.rglob("*") if not path.is_dir())
+
+
+def _same(old: Path, new: Path) -> bool:
+    if old.is_symlink() or new.is_symlink() or not new.exists():
+        return False
+    a, b = old.stat(), new.stat()
+    same_age = abs(a.st_mtime_ns - b.st_mtime_ns) < 1000
+    return same_age and (a.st_size, a.st_mode) == (b.st_size, b.st_mode)
+
+
+def sync_sources(tree: Path, copy: Path) -> None:
+    """Bring the copy up to date; unchanged files keep their time, so that make does little."""
+    copy.mkdir(parents=True, exist_ok=True)
+    manifest = copy / ".sources"
+    before = set(manifest.read_text().split("\0")) if manifest.exists() else set()
+    now = _source_files(tree)
+    for name in before - set(now) - {""}:
+        (copy / name).unlink(missing_ok=True)
+    for name in now:
+        if not _same(tree / name, copy / name):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).unlink(missing_ok=True)
+            shutil.copy2(tree / name, copy / name, follow_symlinks=False)
+    manifest.write_text("\0".join(now))
+
+
+def build_key(tree: Path) -> str:
+    """One name per tree: two checkouts with the same name do not meet."""
+    digest = hashlib.sha256(str(tree.resolve()).encode()).hexdigest()[:8]
+    return f"{tree.resolve().name}-{digest}"
+
+
+def module_dir(kernel: Kernel, tree: Path) -> Path:
+    """What the guest is to have as /lib/modules/VERSION: with this tree's modules, or without
+    any of ours."""
+    layer = kernel.layer(build_key(tree))
+    if (layer / ".modinfo").exists():
+        return layer
+    newest = kernel.modules.resolve().parent
+    if (newest / ".modinfo").exists():
+        say(f"{kernel.name}: {tree} is not built, taking {newest / 'updates'}")
+        return newest
+    return kernel.root / "lib/modules" / kernel.release
+
+
+def _enter(kernel: Kernel, copy: Path, argv: Sequence[str]) -> list[str]:
+    unshare = need_tool("unshare", "util-linux")
+    shell = [unshare, "--mount", "--propagation", "private", "sh", "-ec", _ENTER, "sh"]
+    return [*shell, str(kernel.root), str(copy), *argv]
+
+
+def _make(kernel: Kernel, copy: Path, make_args: Sequence[str]) -> list[str]:
+    jobs = len(os.sched_getaffinity(0))
+    make = ["make", f"-j{jobs}", "-C", f"/lib/modules/{kernel.release}/build", f"M={_SOURCE}"]
+    return _enter(kernel, copy, [*make, "W=1", *make_args, "modules"])
+
+
+def _prepare(kernel: Kernel, tree: Path, kind: str) -> Path:
+    need_root(f"vm {kind}")
+    kernel.need()
+    if not any((tree / name).exists() for name in ("Kbuild", "Makefile")):
+        raise CannotRun(f"{tree} has neither Kbuild nor Makefile")
+    copy = kernel.dir / "build" / f"{build_key(tree)}-{kind}"
+    sync_sources(tree, copy)
+    return copy
+
+
+def _digest_of_modinfo(modules: Sequence[Path]) -> str:
+    """What depmod makes of our modules depends on their names and this section only."""
+    digest = hashlib.sha256()
+    for module in modules:
+        digest.update(module.name.encode() + b"\0")
+        digest.update(elf_section(module.read_bytes(), b".modinfo"))
+    return digest.hexdigest()
+
+
+def _lay_base(kernel: Kernel, layer: Path) -> None:
+    """The kernel's own modules, by reference; depmod follows links, and so does modprobe."""
+    base = kernel.root / "lib/modules" / kernel.release
+    (layer / "updates").mkdir(parents=True)
+    (layer / "kernel").symlink_to(os.path.relpath(base / "kernel", layer))
+    for listing in [base / "modules.order", *base.glob("modules.builtin*")]:
+        shutil.copy2(listing, layer)
+
+
+def _install(kernel: Kernel, tree: Path, copy: Path) -> list[Path]:
+    """Put the modules where modprobe finds them, in a directory that no other tree shares.
+    A guest that starts meanwhile sees whole files."""
+    built = sorted(copy.rglob("*.ko"))
+    if not built:
+        raise VmError(f"make succeeded, but there is no module below {copy}")
+    layer = kernel.layer(build_key(tree))
+    if not (layer / "updates").exists():
+        _lay_base(kernel, layer)
+    installed = [layer / "updates" / module.name for module in built]
+    for old in set((layer / "updates").glob("*.ko")) - set(installed):
+        old.unlink()
+    for module, target in zip(built, installed, strict=True):
+        part = target.with_suffix(".part")
+        shutil.copy2(module, part)
+        part.rename(target)
+    # depmod reads thousands of compressed modules: 8 s on 7.2, most builds need none of it.
+    stamp, digest = layer / ".modinfo", _digest_of_modinfo(installed)
+    if not stamp.exists() or stamp.read_text() != digest:
+        run([need_tool("depmod", "kmod"), "-b", layer.parents[2], kernel.release], "depmod")
+        stamp.write_text(digest)
+    _point_to(kernel.modules, layer / "updates")
+    return installed
+
+
+def _point_to(link: Path, target: Path) -> None:
+    part = link.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    part.symlink_to(os.path.relpath(target, link.parent))
+    part.rename(link)
+
+
+def build(kernel: Kernel, tree: Path, make_args: Sequence[str]) -> None:
+    with locked(kernel.lock):
+        copy = _prepare(kernel, tree, "build")
+        run(_make(kernel, copy, make_args), f"make for {kernel.release}")
+        for module in _install(kernel, tree, copy):
+            say(f"{kernel.name}: {module}")
+
+
+def _about_us(log: str, copy: Path) -> Iterator[tuple[str, bool]]:
+    """Diagnostics about our files, and whether a complaint starts there. The headers of a
+    released kernel have complaints of their own, which are not ours to repair."""
+    for line in log.splitlines():
+        match = _DIAGNOSTIC.match(line)
+        if match and (copy / match["file"].removeprefix(_SOURCE).lstrip("/")).is_file():
+            yield line, match["kind"] is not None
+
+
+def sparse(kernel: Kernel, tree: Path, make_args: Sequence[str]) -> int:
+    """C=2 checks every file, built or not. Warnings count: make itself ignores them."""
+    # Debian's 7.2 headers lack the script that tests sparse, whereupon make skips the checks
+    # in silence: hence the second variable, and the count of checked files below.
+    check = ["C=2", "KBUILD_CHECKSRC=2"]
+    with locked(kernel.lock):
+        copy = _prepare(kernel, tree, "sparse")
+        done = subprocess.run(
+            _make(kernel, copy, [*check, *make_args]),
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    if done.returncode != 0:
+        sys.stdout.write(done.stdout)
+        raise VmError(f"make with sparse for {kernel.release} failed")
+    checked = len(re.findall(r"^\s+CHECK ", done.stdout, re.MULTILINE))
+    if checked == 0:
+        raise VmError(f"sparse was not run for {kernel.release}")
+    complaints = 0
+    for line, starts in _about_us(done.stdout, copy):
+        print(line)
+        complaints += starts
+    say(f"{kernel.name}: {checked} files checked with sparse, {complaints} complaints")
+    return 1 if complaints else 0

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line of tests/vm/vm."""
+
+import argparse
+import os
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from . import build, cache, checkpatch, doctor, fetch, guest
+from .util import EXIT_USAGE, VmError, say
+
+_EPILOG = """\
+exit status of `vm run`: that of COMMAND; 4 the machine cannot do it (the reason is printed);
+70 the kernel complained (WARNING, BUG, Oops, KASAN: the lines are printed); 71 the guest died;
+124 --timeout. The cache is $MLCC_CACHE, else $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Verbs that take a list of words.
+_WITH_WORDS = ("build", "sparse", "checkpatch")
+
+
+def _kernels(name: str) -> list[cache.Kernel]:
+    return [cache.find(each) for each in (cache.SUITES if name == "all" else [name])]
+
+
+def _fetch(args: argparse.Namespace) -> int:
+    for kernel in _kernels(args.kernel):
+        fetch.fetch(kernel, args.force, args.allow_stale)
+    return 0
+
+
+def _build(args: argparse.Namespace) -> int:
+    for kernel in _kernels(args.kernel):
+        build.build(kernel, args.tree, args.words)
+    return 0
+
+
+def _sparse(args: argparse.Namespace) -> int:
+    return max(build.sparse(kernel, args.tree, args.words) for kernel in _kernels(args.kernel))
+
+
+def _checkpatch(args: argparse.Namespace) -> int:
+    return checkpatch.checkpatch(args.tree, args.words, args.allow_stale)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if not args.command:
+        raise VmError("no command: vm run KERNEL [options] -- COMMAND...", EXIT_USAGE)
+    if not re.fullmatch(r"[0-9]+[MG]", args.memory):
+        raise VmError(f"--memory {args.memory}: say for example 512M or 3G", EXIT_USAGE)
+    writable = [path.absolute() for path in args.rw]
+    options = guest.Options(
+        args.memory, args.cpus, args.timeout, args.tree.absolute(), writable, args.dmesg
+    )
+    return guest.run(cache.find(args.kernel), options, args.command)
+
+
+def _doctor(_args: argparse.Namespace) -> int:
+    return doctor.doctor()
+
+
+def _add_stale(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-stale",
+        action="store_true",
+        default=os.environ.get("MLCC_ALLOW_STALE") == "1",
+        help="take a mirror whose index is past its date (a frozen one); signatures stay checked\n"
+        "(also: MLCC_ALLOW_STALE=1 in the environment)",
+    )
+
+
+def _add_tree(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tree", type=Path, default=cache.repository(), help="default: this one")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "vm", description=__doc__, epilog=_EPILOG, formatter_class=argparse.RawTextHelpFormatter
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    names = ", ".join(cache.SUITES)
+
+    verb = verbs.add_parser("fetch", help="get a kernel, its headers and its compiler")
+    verb.add_argument("kernel", help=f"{names} or all")
+    verb.add_argument("--force", action="store_true", help="again, though it is there")
+    _add_stale(verb)
+    verb.set_defaults(handler=_fetch)
+
+    for name, handler, text in (
+        ("build", _build, "build the module for a kernel"),
+        ("sparse", _sparse, "check the module with sparse"),
+    ):
+        verb = verbs.add_parser(name, help=text)
+        _add_tree(verb)
+        verb.add_argument("kernel", help=f"{names} or all")
+        verb.add_argument("words", nargs="*", metavar="VAR=VALUE", help="for make")
+        verb.set_defaults(handler=handler)
+
+    verb = verbs.add_parser("checkpatch", help="checkpatch.pl --strict over the kernel code")
+    _add_tree(verb)
+    _add_stale(verb)
+    verb.add_argument("words", nargs="*", metavar="FILE", help="default: all of it")
+    verb.set_defaults(handler=_checkpatch)
+
+    usage = "vm run [options] KERNEL -- COMMAND..."
+    verb = verbs.add_parser("run", help="run a command under a kernel", usage=usage)
+    _add_tree(verb)
+    verb.add_argument("kernel", help=names)
+    verb.add_argument("--memory", default="3G", metavar="SIZE", help="default: 3G")
+    verb.add_argument("--cpus", type=int, default=2, metavar="N", help="default: 2")
+    verb.add_argument("--timeout", type=float, default=900, metavar="S", help="default: 900")
+    verb.add_argument(
+        "--rw", type=Path, action="append", default=[], metavar="DIR", help="writable, too"
+    )
+    verb.add_argument("--dmesg", type=Path, metavar="FILE", help="keep the kernel's log")
+    verb.set_defaults(handler=_run)
+
+    verb = verbs.add_parser("doctor", help="what is missing on this machine")
+    verb.set_defaults(handler=_doctor)
+    return parser
+
+
+class Interrupted(Exception):
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+
+def _interrupt(signum: int, _frame: FrameType | None) -> None:
+    # A second signal must not disturb the unwinding.
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(signum)
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    # Apart from the rest: argparse would look for options of ours in the command.
+    words = list(argv)
+    split = words.index("--") if "--" in words else len(words)
+    parser = _parser()
+    args, rest = parser.parse_known_args(words[:split])
+    # Words after an option: argparse takes a list of words in one piece only.
+    if rest and (args.verb not in _WITH_WORDS or any(word.startswith("-") for word in rest)):
+        parser.error(f"unknown arguments: {' '.join(rest)}")
+    args.words = [*getattr(args, "words", []), *rest]
+    args.command = words[split + 1 :]
+    if args.command and args.verb != "run":
+        parser.error(f"vm {args.verb} takes no command")
+    return args
+
+
+def main(argv: Sequence[str]) -> int:
+    args = _parse(argv)
+    # Signals unwind the stack, so that guests are stopped and temporary directories removed.
+    for each in _SIGNALS:
+        signal.signal(each, _interrupt)
+    try:
+        status: int = args.handler(args)
+    except VmError as error:
+        say(str(error))
+        return error.status
+    except Interrupted as interrupted:
+        return 128 + interrupted.signum
+    except BrokenPipeError:
+        # Whoever read our output has gone. Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return status

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""vm fetch: a Debian root file system per kernel, with image, headers and compiler."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from . import btf, virtme
+from .cache import Kernel, cache_dir
+from .util import (
+    CannotRun,
+    VmError,
+    contained,
+    locked,
+    need_root,
+    need_space,
+    need_tool,
+    output,
+    remove,
+    run,
+    say,
+)
+
+PACKAGES = (
+    "linux-image-amd64",
+    "linux-headers-amd64",
+    "bpftool",
+    "dwarves",
+    "gcc",
+    "kmod",
+    "libc6-dev",
+    "make",
+    "perl",
+    "sparse",
+)
+# A chroot for compilers has no readers for these; they are a tenth of its size.
+_UNREAD = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*", "/usr/share/info/*")
+_SPACE_GIB = 3.0
+
+
+def mirror() -> str:
+    """The Debian mirror of this machine's own apt configuration; never a name of our choice."""
+    chosen = os.environ.get("MLCC_MIRROR")
+    if chosen:
+        return chosen
+    apt_get = need_tool("apt-get", "apt")
+    lines = output([apt_get, "indextargets", "--format", "$(LABEL)|$(REPO_URI)"]).splitlines()
+    for line in sorted(set(lines)):
+        label, _, uri = line.partition("|")
+        if label == "Debian":
+            return uri
+    raise CannotRun("apt knows no Debian archive: run apt-get update, or set MLCC_MIRROR")
+
+
+def _debootstrap(kernel: Kernel, target: Path, allow_stale: bool) -> None:
+    argv: list[str | Path] = [need_tool("mmdebstrap", "mmdebstrap"), "--variant=minbase"]
+    argv.append("--include=" + ",".join(PACKAGES))
+    argv += [f"--dpkgopt=path-exclude={pattern}" for pattern in _UNREAD]
+    if allow_stale:
+        argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
+    argv += [kernel.suite, str(target / "root"), mirror()]
+    # QEMU gets a small initramfs of its own; Debian's would cost a minute and 30 MB.
+    os.environ["INITRD"] = "No"
+    log = target / "fetch.log"
+    try:
+        run(contained(argv), f"mmdebstrap {kernel.suite}", log)
+    except VmError as error:
+        if "is expired" in log.read_text(errors="replace"):
+            raise VmError(
+                f"the mirror's index of {kernel.suite} is past its date: the mirror is frozen or "
+                "being replayed. --allow-stale takes it nevertheless (signatures stay checked)"
+            ) from error
+        raise
+
+
+def _release_of(root: Path) -> str:
+    releases = [path.name for path in (root / "lib/modules").iterdir()]
+    if len(releases) != 1:
+        raise VmError(f"expected one kernel below {root}/lib/modules, found {sorted(releases)}")
+    return releases[0]
+
+
+def _write_version(kernel: Kernel, target: Path, release: str) -> None:
+    root = target / "root"
+    query = ["dpkg-query", f"--root={root}", "--show", "--showformat", "${Package}=${Version}\n"]
+    wanted = ("linux-image-", "linux-headers-", "gcc-", "dwarves", "sparse", "bpftool", "make")
+    packages = [line for line in output(query).splitlines() if line.startswith(wanted)]
+    lines = [f"suite={kernel.suite}", f"release={release}", *sorted(packages)]
+    (target / "VERSION").write_text("\n".join(lines) + "\n")
+
+
+def _complete(kernel: Kernel, target: Path) -> None:
+    """Everything besides the packages: BTF, and VERSION, which comes last."""
+    root = target / "root"
+    release = _release_of(root)
+    vmlinux = root / "usr/src" / f"linux-headers-{release}" / "vmlinux"
+    image = root / "boot" / f"vmlinuz-{release}"
+    btf.extract_btf(image, vmlinux if vmlinux.exists() else None, target / "vmlinux.btf")
+    _write_version(kernel, target, release)
+
+
+def _replace(old: Path, new: Path) -> None:
+    """Put new in the place of old; whoever looks sees one of them, complete."""
+    if old.exists():
+        trash = Path(tempfile.mkdtemp(prefix=f".{old.name}.", dir=old.parent))
+        old.rename(trash / "old")
+        new.rename(old)
+        remove(trash)
+    else:
+        new.rename(old)
+
+
+def fetch(kernel: Kernel, force: bool = False, allow_stale: bool = False) -> None:
+    virtme.install()
+    with locked(kernel.lock):
+        if kernel.fetched() and not force:
+            say(f"{kernel.name}: {kernel.release} is in {kernel.dir}")
+            return
+        need_root("vm fetch")
+        need_space(cache_dir(), _SPACE_GIB)
+        for left_over in cache_dir().glob(f".{kernel.name}.*/"):
+            remove(left_over)
+        started = time.monotonic()
+        say(f"{kernel.name}: fetching from {kernel.suite}, about half a minute")
+        target = Path(tempfile.mkdtemp(prefix=f".{kernel.name}.", dir=cache_dir()))
+        try:
+            target.chmod(0o755)
+            _debootstrap(kernel, target, allow_stale)
+            _complete(kernel, target)
+            _replace(kernel.dir, target)
+        finally:
+            if target.exists():
+                remove(target)
+        took = time.monotonic() - started
+        say(f"{kernel.name}: {kernel.release} is in {kernel.dir} after {took:.0f} s")

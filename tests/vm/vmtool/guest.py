@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0
+"""vm run: one command under another kernel, on this machine's root file system."""
+
+import contextlib
+import os
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import build, splat, virtme
+from .cache import Kernel, cache_dir, repository
+from .util import (
+    EXIT_DIED,
+    EXIT_SPLAT,
+    EXIT_TIMEOUT,
+    CannotRun,
+    need_space,
+    need_tool,
+    say,
+)
+
+# The guest sees these of the host, and writes to them into its own memory only.
+_OVERLAYS = ("/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/usr", "/var")
+_ENV_NAMES = ("PATH", "LANG", "LC_ALL", "CI")
+_ENV_PREFIXES = ("MLCC_", "KSFT_", "PYTHON")
+
+_KERNEL_OPTIONS = (
+    # Warnings and worse reach the console, and survive when the guest does not.
+    "loglevel=5",
+    "log_buf_len=4M",
+    "printk.devkmsg=on",
+    # Under emulation the host's scheduling looks like a broken clock or a stuck CPU.
+    "tsc=reliable",
+    "watchdog_thresh=60",
+    # They cost time in emulation and protect nobody there.
+    "mitigations=off",
+)
+
+# Between the end of the guest's output and that of QEMU, in seconds.
+_GRACE = 5.0
+
+
+@dataclass(frozen=True)
+class Options:
+    memory: str
+    cpus: int
+    timeout: float
+    tree: Path
+    writable: Sequence[Path]
+    dmesg: Path | None
+
+
+def _check_machine(kernel: Kernel) -> None:
+    need_tool("qemu-system-x86_64", "qemu-system-x86")
+    need_tool("modprobe", "kmod")
+    kernel.need()
+    need_space(cache_dir(), 0.1)
+    virtme.install()
+
+
+def _write_request(where: Path, command: Sequence[str]) -> None:
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _ENV_NAMES or name.startswith(_ENV_PREFIXES)
+    }
+    lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(env.items())]
+    (where / "env").write_text("".join(lines))
+    (where / "command").write_text("".join(f"{word}\0" for word in command))
+    (where / "cwd").write_text(f"{Path.cwd()}\n")
+
+
+def _port(name: str, fd: int) -> list[str]:
+    """A virtio port in the guest that ends in one of our pipes."""
+    return [
+        "-chardev",
+        f"file,id=mlcc.{name},path=/proc/self/fd/{fd}",
+        "-device",
+        f"virtserialport,bus=mlcc.0,name=mlcc.{name},chardev=mlcc.{name}",
+    ]
+
+
+def _virtme_argv(kernel: Kernel, options: Options, where: Path, fds: tuple[int, int]) -> list[str]:
+    argv = [str(virtme.binary()), "--kimg", str(kernel.image), "--mods=auto", "--root=/"]
+    argv += ["--disable-kvm", "--force-9p", "--show-boot-console"]
+    argv += ["--memory", options.memory, "--cpus", str(options.cpus)]
+    for path in _OVERLAYS:
+        if os.path.isdir(path) and not os.path.islink(path):
+            argv += ["--overlay-rwdir", path]
+    for writable in sorted({repository(), options.tree, cache_dir(), *options.writable}):
+        argv += ["--rwdir", str(writable)]
+    for option in _KERNEL_OPTIONS:
+        argv += ["--kopt", option]
+    script = Path(__file__).resolve().parent.parent / "guest.sh"
+    argv += ["--script-sh", f"exec bash {shlex.quote(str(script))} {shlex.quote(str(where))}"]
+    argv += ["--qemu-opts", "-accel", "tcg,thread=multi", "-device", "virtio-serial-pci,id=mlcc"]
+    return argv + _port("stdout", fds[0]) + _port("stderr", fds[1])
+
+
+def _relay(sources: dict[int, int], deadline: float) -> bool:
+    """Copy the guest's output to ours until it ends. False: the deadline came first."""
+    with selectors.DefaultSelector() as selector:
+        for source in sources:
+            selector.register(source, selectors.EVENT_READ)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            for key, _ in selector.select(left):
+                data = os.read(key.fd, 65536)
+                if not data:
+                    selector.unregister(key.fd)
+                while data:
+                    data = data[os.write(sources[key.fd], data) :]
+    return True
+
+
+def _stop(process: subprocess.Popen[bytes], grace: float) -> None:
+    """Wait for the end that is due, then make sure of it: QEMU is in the process's group."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(grace)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _boot(kernel: Kernel, options: Options, where: Path) -> bool:
+    """Run QEMU to its end. False: it was stopped at the deadline."""
+    deadline = time.monotonic() + options.timeout
+    (out_read, out_write), (err_read, err_write) = os.pipe(), os.pipe()
+    # The boot console is QEMU's stderr: the command's output does not go there.
+    with (where / "qemu.log").open("wb") as log, (where / "console").open("wb") as console:
+        process = subprocess.Popen(
+            _virtme_argv(kernel, options, where, (out_write, err_write)),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=console,
+            pass_fds=(out_write, err_write),
+            # So that its temporary files go when `where` goes, even if it is killed.
+            env={**os.environ, "TMPDIR": str(where)},
+            start_new_session=True,
+        )
+    os.close(out_write)
+    os.close(err_write)
+    grace = 0.0
+    try:
+        finished = _relay({out_read: 1, err_read: 2}, deadline)
+        if finished:
+            grace = _GRACE
+        return finished
+    finally:
+        _stop(process, grace)
+        os.close(out_read)
+        os.close(err_read)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def _died(kernel: Kernel, where: Path, finished: bool, timeout: float) -> int:
+    """No exit status came back: say the most that is known."""
+    for line in (_read(where / "qemu.log") + _read(where / "console")).splitlines()[-15:]:
+        say(f"| {line}")
+    if not finished:
+        say(f"{kernel.name}: stopped after {timeout:.0f} s")
+        return EXIT_TIMEOUT
+    say(f"{kernel.name}: the guest ended without an exit status")
+    return EXIT_DIED
+
+
+def _judge(kernel: Kernel, options: Options, where: Path, finished: bool) -> int:
+    log = _read(where / "dmesg") or _read(where / "console")
+    if options.dmesg is not None:
+        options.dmesg.write_text(log)
+    status = _read(where / "status").strip()
+    found = splat.find(log)
+    if found:
+        sys.stderr.writelines(f"{line}\n" for line in found)
+        ended = f"the command's status was {status}" if status else "the command did not end"
+        say(f"{kernel.name}: the kernel complained, see above; {ended}")
+        return EXIT_SPLAT if finished else EXIT_TIMEOUT
+    if not status:
+        return _died(kernel, where, finished, options.timeout)
+    return int(status)
+
+
+def run(kernel: Kernel, options: Options, command: Sequence[str]) -> int:
+    _check_machine(kernel)
+    for path in options.writable:
+        if not path.is_dir():
+            raise CannotRun(f"{path} is not a directory")
+    runs = cache_dir() / "run"
+    runs.mkdir(exist_ok=True)
+    where = Path(tempfile.mkdtemp(prefix=f"{kernel.name}.", dir=runs))
+    try:
+        _write_request(where, command)
+        (where / "modules").write_text(f"{build.module_dir(kernel, options.tree)}\n")
+        finished = _boot(kernel, options, where)
+        return _judge(kernel, options, where, finished)
+    finally:
+        shutil.rmtree(where, ignore_errors=True)
