@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154  # what is set here or there is used there or here
+# What the selftests of the BPF carrier share.
+
+# shellcheck source=tests/selftests/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+mlcc_bpf=$repo/bpf/mlcc-bpf
+pins=/sys/fs/bpf/mlcc
+
+require_bpf()
+{
+	require_root
+	require_built
+	[ -r /sys/kernel/btf/vmlinux ] || ktap_skip_all "this kernel has no BTF"
+	[ -x "$mlcc_bpf" ] || ktap_skip_all "bpf/mlcc-bpf is not built: make"
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf ||
+		ktap_skip_all "there is no bpf file system"
+	require_free_carrier
+}
+
+# load [OPTIONS...]: until the test ends
+load()
+{
+	"$mlcc_bpf" load "$@" && defer unload_quietly
+}
+
+unload_quietly()
+{
+	"$mlcc_bpf" unload 2>/dev/null
+	return 0
+}
+
+# slot EXPRESSION: of the first job that has flows, as s; nothing without one.
+slot()
+{
+	"$mlcc_bpf" show | json "(lambda s: ($1) if s else None)(next(iter([j for j in d if j['flows']]), None))"
+}
+
+# slot_is EXPRESSION
+slot_is()
+{
+	[ "$(slot "bool($1)")" = True ]
+}

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The life of the BPF carrier: load, be there without the loader, refuse what is wrong, unload,
+# and come back under flows that run.
+
+# shellcheck disable=SC2317  # main calls the cases by name
+
+# shellcheck source=tests/selftests/bpf_common.sh
+. "$(dirname "$0")/bpf_common.sh"
+
+loads()
+{
+	"$mlcc_bpf" load && cc_available
+}
+
+is_listed()
+{
+	bpftool struct_ops list 2>&1 | tee /dev/stderr | grep -qw mlcc
+}
+
+outlives_the_loader()
+{
+	! pgrep -f "^$mlcc_bpf" && cc_available && [ -e "$pins/slots" ]
+}
+
+# refused STATUS PATTERN COMMAND...: it fails so, and says why.
+refused()
+{
+	local want=$1 pattern=$2 said status
+	shift 2
+
+	said=$("$@" 2>&1)
+	status=$?
+	[ "$status" -eq "$want" ] && [[ $said == mlcc-bpf:*$pattern* ]] && return
+	echo "$*: status $status, wanted $want; said: $said"
+	return 1
+}
+
+second_load_is_refused()
+{
+	refused 1 'loaded already' "$mlcc_bpf" load && cc_available && "$mlcc_bpf" show
+}
+
+rules()
+{
+	bpftool map dump pinned "$pins/rules"
+}
+
+wrong_jobs_are_refused_and_change_nothing()
+{
+	local before
+
+	"$mlcc_bpf" job set 5 --profile mltcp --phase-bytes 12345 || return
+	before=$(rules)
+	[[ $before == *'"phase_bytes": 12345'* ]] || { echo "not set: $before"; return 1; }
+	refused 2 'id' "$mlcc_bpf" job set 0 --phase-bytes 1 &&
+		refused 2 'id' "$mlcc_bpf" job set 65536 --phase-bytes 1 &&
+		refused 2 'id' "$mlcc_bpf" job set five --phase-bytes 1 &&
+		refused 2 'no profile' "$mlcc_bpf" job set 5 --profile nonsense &&
+		refused 2 'phase-bytes' "$mlcc_bpf" job set 5 --phase-bytes -1 &&
+		refused 2 'phase-bytes' "$mlcc_bpf" job set 5 --phase-bytes 281474976710656 &&
+		refused 2 'phase-bytes' "$mlcc_bpf" job set 5 --phase-bytes 1x &&
+		refused 1 'no job 6' "$mlcc_bpf" job del 6 || return
+	[ "$(rules)" = "$before" ] || { echo "was $before, is $(rules)"; return 1; }
+}
+
+a_job_is_deleted()
+{
+	"$mlcc_bpf" job del 5 && [[ $(rules) != *12345* ]]
+}
+
+unloads()
+{
+	"$mlcc_bpf" unload && slowwait - cc_gone && [ ! -e "$pins" ]
+}
+
+second_unload_is_refused()
+{
+	refused 1 'not loaded' "$mlcc_bpf" unload
+}
+
+wrong_settings_load_nothing()
+{
+	local words
+
+	for words in "--profile nonsense" "--mark-mask 0" "--set floor=0" "--set floor=1000" \
+		"--set slope=-1" "--set hold=1" "--set shape=5" "--set shape=0" "--set nothing=1" \
+		"--set floor"; do
+		# shellcheck disable=SC2086  # words
+		refused 2 '' "$mlcc_bpf" load $words || return
+		cc_gone || { echo "$words: loaded nevertheless"; return 1; }
+	done
+}
+
+# has_grown NAME FROM: by a megabyte
+has_grown()
+{
+	has_received "$1" $(($2 + 1000000))
+}
+
+# The old program serves the old flow until it ends; the new one serves new flows.
+reloads_under_a_flow()
+{
+	local before
+
+	setup_link 200mbit 100kb && "$mlcc_bpf" load || return
+	receive old 5001 --cc cubic && receive new 5002 --cc cubic || return
+	start bulk "$sender" bulk --peer 10.1.2.2:5001 --cc "$cc" --mark 7
+	slowwait - has_grown old 0 || { cat "$out"/*.err; return 1; }
+	# the receiver has no ECN, so the flow has gone over to the operations without it
+	cc_in_use 5001 "${cc}_plain" || { echo "the flow does not use ${cc}_plain"; return 1; }
+	slot_is 's["id"] == 7 and s["flows"] == 1' || { "$mlcc_bpf" show; return 1; }
+
+	"$mlcc_bpf" unload || { echo "does not unload"; return 1; }
+	slowwait - cc_gone || { echo "is still there"; return 1; }
+	slowwait - "$mlcc_bpf" load || { echo "does not load again"; return 1; }
+	before=$(received old)
+	slowwait - has_grown old "$before" || { echo "the flow stands"; return 1; }
+	[ "$("$mlcc_bpf" show)" = "[]" ] || { "$mlcc_bpf" show; return 1; }
+
+	start second "$sender" bulk --peer 10.1.2.2:5002 --cc "$cc" --mark 8
+	slowwait - has_grown new 0 || { cat "$out"/*.err; return 1; }
+	slot_is 's["id"] == 8' || { "$mlcc_bpf" show; return 1; }
+	"$mlcc_bpf" unload
+}
+
+main()
+{
+	ktap_start
+	require_bpf
+	require_command bpftool ip tc ethtool ss
+	setup_out
+	defer unload_quietly
+	ktap_check "load registers the congestion control" loads
+	ktap_check "bpftool lists it" is_listed
+	ktap_check "it outlives the loader" outlives_the_loader
+	ktap_check "a second load is refused" second_load_is_refused
+	ktap_check "wrong jobs are refused and change nothing" \
+		wrong_jobs_are_refused_and_change_nothing
+	ktap_check "a job is deleted" a_job_is_deleted
+	ktap_check "unload takes it away" unloads
+	ktap_check "a second unload is refused" second_unload_is_refused
+	ktap_check "wrong settings load nothing" wrong_settings_load_nothing
+	told "unload and load under a flow" reloads_under_a_flow
+	ktap_finish
+}
+
+main

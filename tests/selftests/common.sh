@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154  # setup_ns and setup_out set variables by name
+#
+# What the selftests of the carriers share: a link, traffic over it, and the carrier as it is.
+#
+#   sender ── router ══ bottleneck: tbf ══ receiver
+#   10.1.1.2  10.1.1.1         10.1.2.1    10.1.2.2
+#
+# The tests take turns with mlcc-lab: the carrier is one for the whole kernel.
+
+here=$(cd "$(dirname "$0")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/selftests/lib/lib.sh
+. "$here/lib/lib.sh"
+
+cc=mlcc
+burst=$repo/tests/lab/mlcc-burst
+lab=$repo/tests/lab/mlcc-lab
+lock=/run/mlcc-lab.lock
+
+# Debian's matplotlib, and what else the lab may want, belongs to Debian's interpreter.
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+
+# mlcc_lab ARGUMENTS...
+mlcc_lab()
+{
+	"$python" "$lab" "$@"
+}
+
+# json EXPRESSION <FILE: a Python expression of d, the document, or of rows, a document a line.
+json()
+{
+	"$python" -c '
+import json, sys
+text = sys.stdin.read()
+try:
+    d = json.loads(text)
+    rows = [d]
+except ValueError:
+    d = None
+    rows = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+print(eval(sys.argv[1]))' "$1"
+}
+
+is_true()
+{
+	[ "$("$python" -c "print(bool($1))")" = True ]
+}
+
+cc_available()
+{
+	[[ " $(</proc/sys/net/ipv4/tcp_available_congestion_control) " == *" $cc "* ]]
+}
+
+cc_gone()
+{
+	! cc_available
+}
+
+require_built()
+{
+	[ -x "$burst" ] || ktap_skip_all "tests/lab/mlcc-burst is not built: make"
+}
+
+# An operator's carrier, or another test's, is not ours to take away.
+require_free_carrier()
+{
+	exec {carrier_lock}>"$lock"
+	flock "$carrier_lock"
+	slowwait - cc_gone || ktap_skip_all "a carrier is loaded already, and not by this test"
+}
+
+### The link
+
+# setup_link RATE LIMIT
+setup_link()
+{
+	setup_ns sender router receiver &&
+		setup_veth "$sender" eth0 "$router" left &&
+		setup_veth "$router" right "$receiver" eth0 &&
+		ip -n "$sender" addr add 10.1.1.2/24 dev eth0 &&
+		ip -n "$router" addr add 10.1.1.1/24 dev left &&
+		ip -n "$router" addr add 10.1.2.1/24 dev right &&
+		ip -n "$receiver" addr add 10.1.2.2/24 dev eth0 &&
+		ip -n "$sender" route add default via 10.1.1.1 &&
+		ip -n "$receiver" route add default via 10.1.2.1 &&
+		ip netns exec "$router" sysctl -qw net.ipv4.ip_forward=1 &&
+		no_offloads "$sender" eth0 && no_offloads "$receiver" eth0 &&
+		no_offloads "$router" left && no_offloads "$router" right &&
+		tc -n "$router" qdisc add dev right root tbf rate "$1" burst 16kb limit "$2"
+}
+
+# So that the queue counts packets, not super-packets.
+no_offloads()
+{
+	ip netns exec "$1" ethtool -K "$2" tso off gso off gro off >/dev/null 2>&1
+}
+
+### Traffic
+
+# Everything that traffic writes lies in $out.
+setup_out()
+{
+	out=$(mktemp -d) || return
+	defer rm -r "$out"
+}
+
+# start NAME NAMESPACE ARGUMENTS...: mlcc-burst in the background; its output is $out/NAME.
+start()
+{
+	local name=$1 namespace=$2
+	shift 2
+
+	ip netns exec "$namespace" "$burst" "$@" >"$out/$name" 2>"$out/$name.err" \
+		{carrier_lock}>&- &
+	printf -v "pid_$name" '%s' "$!"
+	defer stop "$!"
+}
+
+stop()
+{
+	kill "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+	return 0
+}
+
+# stop_named NAME: lets it write its last words first.
+stop_named()
+{
+	local pid=pid_$1
+
+	stop "${!pid}"
+}
+
+is_listening()
+{
+	[ -n "$(ip netns exec "$receiver" ss -Hltn "sport = :$1")" ]
+}
+
+# receive NAME PORT [ARGUMENTS...]
+receive()
+{
+	local name=$1 port=$2
+	shift 2
+
+	start "$name" "$receiver" recv --listen "10.1.2.2:$port" --sample-ms 100 "$@"
+	slowwait - is_listening "$port"
+}
+
+# received NAME: bytes so far
+received()
+{
+	json 'max([r["received_bytes"] for r in rows if "received_bytes" in r] or [0])' \
+		<"$out/$1"
+}
+
+# has_received NAME BYTES
+has_received()
+{
+	[ "$(received "$1")" -ge "$2" ]
+}
+
+iterations()
+{
+	grep -c '"iteration_ms"' "$out/$1"
+}
+
+has_iterated()
+{
+	[ "$(iterations "$1")" -ge "$2" ]
+}
+
+# The congestion control of the connections to PORT, as the kernel names it.
+cc_in_use()
+{
+	ip netns exec "$sender" ss -Htin "dport = :$1" | grep -ow -m 1 "$2"
+}
+
+### Results
+
+# told NAME FUNCTION: one result from a function that starts traffic, so not in a subshell.
+told()
+{
+	local status
+
+	"$2" >"$out/said" 2>&1
+	status=$?
+	ktap_note "$(<"$out/said")"
+	if [ "$status" -eq 0 ]; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1"
+	fi
+}

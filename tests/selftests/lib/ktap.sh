@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Results in the Kernel Test Anything Protocol, version 1.
+#
+#   . lib/ktap.sh
+#   ktap_start
+#   ktap_plan 3                       (or none: ktap_finish prints it at the end)
+#   ktap_ok   "a flow reaches 90 % of the link"
+#   ktap_fail "no retransmissions"    "17 retransmitted"
+#   ktap_skip "module refuses a bad profile" "no tcp_mlcc for this kernel"
+#   ktap_finish                       (exits)
+#
+# Exit statuses are kselftest's: 0 passed, 1 failed, 4 all skipped.
+
+readonly KSFT_PASS=0 KSFT_FAIL=1 KSFT_SKIP=4
+
+ktap_planned=
+ktap_run=0
+ktap_passed=0
+ktap_failed=0
+ktap_skipped=0
+
+ktap_start()
+{
+	echo "KTAP version 1"
+}
+
+# Lines that a reader, but no parser, looks at.
+ktap_note()
+{
+	local line
+
+	while IFS= read -r line; do
+		echo "# $line"
+	done <<<"$*"
+}
+
+ktap_plan()
+{
+	ktap_planned=$1
+	echo "1..$1"
+}
+
+ktap_ok()
+{
+	ktap_run=$((ktap_run + 1))
+	ktap_passed=$((ktap_passed + 1))
+	echo "ok $ktap_run $1"
+}
+
+ktap_fail()
+{
+	ktap_run=$((ktap_run + 1))
+	ktap_failed=$((ktap_failed + 1))
+	[ $# -lt 2 ] || ktap_note "$2"
+	echo "not ok $ktap_run $1"
+}
+
+ktap_skip()
+{
+	ktap_run=$((ktap_run + 1))
+	ktap_skipped=$((ktap_skipped + 1))
+	echo "ok $ktap_run $1 # SKIP ${2:-no reason given}"
+}
+
+# ktap_check NAME COMMAND...: one result from one command; its output is shown if it fails.
+ktap_check()
+{
+	local name=$1 output status
+	shift
+
+	output=$("$@" 2>&1)
+	status=$?
+	case $status in
+	"$KSFT_PASS") ktap_ok "$name" ;;
+	"$KSFT_SKIP") ktap_skip "$name" "$output" ;;
+	*) ktap_fail "$name" "status $status${output:+: $output}" ;;
+	esac
+}
+
+# A reason that stops the test; what has passed or failed before still counts.
+ktap_skip_all()
+{
+	if [ "$ktap_run" -gt 0 ] || [ -n "$ktap_planned" ]; then
+		ktap_note "skips the rest: $*"
+		ktap_finish
+	fi
+	echo "1..0 # SKIP $*"
+	exit "$KSFT_SKIP"
+}
+
+ktap_status()
+{
+	if [ "$ktap_failed" -gt 0 ]; then
+		return "$KSFT_FAIL"
+	elif [ "${ktap_planned:-$ktap_run}" -ne "$ktap_run" ]; then
+		return "$KSFT_FAIL"
+	elif [ "$ktap_passed" -eq 0 ]; then
+		return "$KSFT_SKIP"
+	fi
+	return "$KSFT_PASS"
+}
+
+ktap_finish()
+{
+	local status
+
+	[ -n "$ktap_planned" ] || echo "1..$ktap_run"
+	if [ "${ktap_planned:-$ktap_run}" -ne "$ktap_run" ]; then
+		ktap_note "planned $ktap_planned results, got $ktap_run"
+	fi
+	ktap_note "Totals: pass:$ktap_passed fail:$ktap_failed skip:$ktap_skipped"
+	ktap_status
+	status=$?
+	exit "$status"
+}

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the selftests share: undo, waiting, network namespaces, requirements.
+#
+#   . "$(dirname "$0")/lib/lib.sh"
+#
+# Every setup step registers how to undo it at once, in the next line:
+#
+#   ip link add name red0 type dummy
+#   defer ip link del red0
+#
+# Undo runs in reverse order when the script ends, however it ends.
+
+lib_dir=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source=tests/selftests/lib/ktap.sh
+. "$lib_dir/ktap.sh"
+
+# A machine under emulation is slow; a test that waits is right to wait longer there.
+: "${WAIT_TIMEOUT:=${KSFT_MACHINE_SLOW:+60}}"
+: "${WAIT_TIMEOUT:=10}"
+
+### Undo
+
+lib_deferred=()
+
+# defer COMMAND...: the words are kept as they are now, so quote as for a direct call.
+defer()
+{
+	local command
+
+	printf -v command '%q ' "$@"
+	lib_deferred+=("$command")
+}
+
+# Run and forget all registered steps. A step that fails is reported, and the others still run.
+undo()
+{
+	local i command
+
+	for ((i = ${#lib_deferred[@]} - 1; i >= 0; i--)); do
+		command=${lib_deferred[i]}
+		unset "lib_deferred[i]"
+		eval "$command" || ktap_note "undo failed with status $?: $command"
+	done
+}
+
+lib_on_exit()
+{
+	local status=$?
+
+	# A second Ctrl-C must not leave namespaces behind.
+	trap '' INT TERM HUP
+	# Nor should bash report each background process that undo kills.
+	disown -a
+	undo
+	exit "$status"
+}
+
+trap lib_on_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+### Waiting
+
+# $EPOCHREALTIME without its decimal point, which some locales write as a comma.
+lib_now_us()
+{
+	lib_now=${EPOCHREALTIME//[!0-9]/}
+}
+
+# lib_wait SECONDS PAUSE COMMAND...: until the command succeeds; prints what it printed last.
+lib_wait()
+{
+	local timeout_us=$(($1 * 1000000)) pause=$2 start output
+	shift 2
+
+	lib_now_us
+	start=$lib_now
+	until output=$("$@"); do
+		lib_now_us
+		if [ $((lib_now - start)) -ge "$timeout_us" ]; then
+			printf '%s' "$output"
+			return 1
+		fi
+		[ "$pause" = 0 ] || sleep "$pause"
+	done
+	printf '%s' "$output"
+}
+
+# For conditions that come true within milliseconds. SECONDS may be - for the default.
+busywait()
+{
+	local timeout=${1/#-/$WAIT_TIMEOUT}
+	shift
+
+	lib_wait "$timeout" 0 "$@"
+}
+
+# For all others: leaves the processor to what is waited for.
+slowwait()
+{
+	local timeout=${1/#-/$WAIT_TIMEOUT}
+	shift
+
+	lib_wait "$timeout" 0.1 "$@"
+}
+
+### Network namespaces
+
+# setup_ns NAME...: sets each variable NAME to a namespace of its own, with lo up.
+setup_ns()
+{
+	local lib_name lib_ns
+
+	for lib_name in "$@"; do
+		printf -v lib_ns '%s-%04x%04x' "${lib_name//_/-}" "$RANDOM" "$RANDOM"
+		ip netns add "$lib_ns" || return
+		defer lib_del_ns "$lib_ns"
+		printf -v "$lib_name" '%s' "$lib_ns"
+		ip -n "$lib_ns" link set dev lo up || return
+	done
+}
+
+# Processes that outlive their test would keep the namespace and its devices.
+lib_del_ns()
+{
+	local pids
+
+	pids=$(ip netns pids "$1" 2>/dev/null)
+	# shellcheck disable=SC2086  # a list of numbers
+	[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+	ip netns del "$1"
+}
+
+# setup_veth NS_A DEV_A NS_B DEV_B: a cable between two namespaces, both ends up.
+setup_veth()
+{
+	ip link add name "$2" netns "$1" type veth peer name "$4" netns "$3" &&
+		ip -n "$1" link set dev "$2" up &&
+		ip -n "$3" link set dev "$4" up
+}
+
+### Requirements: what is missing skips the test, with the reason
+
+require_root()
+{
+	[ "$(id -u)" -eq 0 ] || ktap_skip_all "needs root"
+}
+
+require_command()
+{
+	local command
+
+	for command in "$@"; do
+		type -P "$command" >/dev/null || ktap_skip_all "needs the command $command"
+	done
+}
+
+require_module()
+{
+	local module
+
+	for module in "$@"; do
+		modprobe -q "$module" 2>/dev/null || [ -d "/sys/module/$module" ] ||
+			ktap_skip_all "needs the kernel module $module"
+	done
+}
+
+require_sysctl()
+{
+	local name
+
+	for name in "$@"; do
+		[ -e "/proc/sys/${name//.//}" ] || ktap_skip_all "needs the sysctl $name"
+	done
+}
+
+# Loading the module of that name on the way, as the kernel itself does for root.
+require_cc()
+{
+	local cc available
+
+	for cc in "$@"; do
+		modprobe -q "tcp_$cc" 2>/dev/null
+		available=$(</proc/sys/net/ipv4/tcp_available_congestion_control)
+		[[ " $available " == *" $cc "* ]] ||
+			ktap_skip_all "needs the congestion control $cc"
+	done
+}
+
+# require_kernel 6.4: that version, or a later one.
+require_kernel()
+{
+	local running=${KSFT_KERNEL_RELEASE:-$(uname -r)}
+
+	printf '%s\n%s\n' "$1" "${running%%-*}" | sort --check=quiet --version-sort ||
+		ktap_skip_all "needs Linux $1, this is $running"
+}

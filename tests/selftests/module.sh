@@ -1,0 +1,253 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The kernel module: its life, its parameters, neutrality and interleaving. Runs in a virtual
+# machine, through `tests/selftests/run vm KERNEL`, or where modules may be loaded.
+
+# shellcheck disable=SC2317  # main calls the cases by name
+
+# shellcheck source=tests/selftests/common.sh
+. "$(dirname "$0")/common.sh"
+# shellcheck source=tests/selftests/neutral.sh
+. "$here/neutral.sh"
+# shellcheck source=tests/selftests/interleave.sh
+. "$here/interleave.sh"
+
+parameters=/sys/module/tcp_mlcc/parameters
+
+### What the module says of its jobs: a header line that names the columns, then a line for each
+
+# column NAME: of all jobs with open flows
+column()
+{
+	[ -r "$parameters/job" ] || return 0
+	awk -v name="$1" '
+		NR == 1 { for (i = 2; i <= NF; i++) if ($i == name) at = i - 1; next }
+		/^#/ { next }
+		{ print $at }' "$parameters/job"
+}
+
+progress_is_known()
+{
+	[ "$(column d_phase | sort -n | tail -n 1)" -gt 0 ]
+}
+
+learnt()
+{
+	is_true "abs($(column d_phase | sort -n | tail -n 1) - $1) * 4 < $1"
+}
+
+phases_seen()
+{
+	column phase | sort -n | tail -n 1
+}
+
+show_jobs()
+{
+	cat "$parameters/job"
+}
+
+learnt_phases()
+{
+	column d_phase | tr '\n' ' '
+	echo
+}
+
+### Life
+
+loads()
+{
+	modprobe tcp_mlcc && cc_available
+}
+
+is_loaded()
+{
+	[ -d /sys/module/tcp_mlcc ]
+}
+
+unload_quietly()
+{
+	is_loaded || return 0
+	slowwait - rmmod tcp_mlcc >/dev/null 2>&1
+}
+
+# Congestion controls that nobody asked for are a way to lose friends.
+is_not_the_default()
+{
+	[ "$(sysctl -n net.ipv4.tcp_congestion_control)" != "$cc" ] &&
+		[[ " $(sysctl -n net.ipv4.tcp_allowed_congestion_control) " != *" $cc "* ]]
+}
+
+unloads()
+{
+	rmmod tcp_mlcc && cc_gone
+}
+
+loads_and_unloads_again_and_again()
+{
+	local i
+
+	for ((i = 0; i < 20; i++)); do
+		modprobe tcp_mlcc && rmmod tcp_mlcc || return
+	done
+	cc_gone
+}
+
+# said PATTERN: the module has said so since `dmesg -C`
+said()
+{
+	dmesg | grep 'tcp_mlcc: ' | grep -q -- "$1"
+}
+
+# load_refused WORD PATTERN
+load_refused()
+{
+	dmesg -C
+	if modprobe tcp_mlcc "$1" 2>/dev/null; then
+		echo "$1: loaded nevertheless"
+		rmmod tcp_mlcc
+		return 1
+	fi
+	said "$2" || { echo "$1: no reason in the log"; dmesg; return 1; }
+	! is_loaded
+}
+
+wrong_parameters_refuse_the_load()
+{
+	load_refused profile=nonsense "profile 'nonsense'" &&
+		load_refused mark_mask=0 "mark_mask '0'" &&
+		load_refused mark_mask=ff0ff 'next to each other'
+}
+
+# write_refused NAME TEXT PATTERN: not written, explained, and nothing has changed
+write_refused()
+{
+	local name=$1 text=$2 pattern=$3 before
+
+	before=$(cat "$parameters"/*)
+	dmesg -C
+	if echo "$text" 2>/dev/null >"$parameters/$name"; then
+		echo "$name: '$text' was taken"
+		return 1
+	fi
+	said "$pattern" || { echo "$name: '$text': no reason in the log"; dmesg; return 1; }
+	[ "$(cat "$parameters"/*)" = "$before" ] ||
+		{ echo "$name: '$text' was refused and has changed something"; return 1; }
+}
+
+wrong_parameters_change_nothing()
+{
+	echo mltcp >"$parameters/profile" || return
+	[ "$(<"$parameters/profile")" = mltcp ] || return
+	write_refused profile nonsense "profile 'nonsense'" &&
+		write_refused mark_mask 0 'mark_mask' &&
+		write_refused mark_mask 5 'next to each other' &&
+		write_refused job 'set 0' 'job: id' &&
+		write_refused job 'set 5 profile=nonsense' 'job: profile' &&
+		write_refused job 'set 5 phase_bytes=-1' 'phase_bytes' &&
+		write_refused job 'set 5 phase_bytes=281474976710656' 'phase_bytes' &&
+		write_refused job 'set 5 colour=red' "no key 'colour'" &&
+		write_refused job 'make 5' "job 'make'" &&
+		write_refused job 'del 4711' 'no rule' &&
+		write_refused tune 'interleave floor=0' 'tune: floor' &&
+		write_refused tune 'interleave floor=0.5 slope=-1' 'tune: slope' &&
+		write_refused tune 'interleave hold=1' 'tune: hold' &&
+		write_refused tune 'interleave shape=5' 'tune: shape' &&
+		write_refused tune 'nonsense floor=1' 'tune: profile' || return
+	echo interleave >"$parameters/profile"
+}
+
+### Flows
+
+# has_grown NAME FROM: by a megabyte
+has_grown()
+{
+	has_received "$1" $(($2 + 1000000))
+}
+
+# ss knows three layouts of what a congestion control says; the module uses that of bbr.
+progress_shows()
+{
+	ip netns exec "$sender" ss -Htin "dport = :5001" | grep -E 'bbr:\(.*cwnd_gain:(0\.[0-9]+|1)'
+}
+
+stays_while_a_flow_runs()
+{
+	local before
+
+	receive bulk 5001 --cc reno || return
+	start flow "$sender" job --peer 10.1.2.2:5001 --bytes 500000 --compute-ms 50 \
+		--iterations 0 --noise 0.02 --seed 1 --cc "$cc" --mark 7
+	slowwait - has_grown bulk 0 || { cat "$out"/*.err; return 1; }
+	cc_in_use 5001 "$cc" || return
+	if rmmod tcp_mlcc 2>"$out/rmmod"; then
+		echo "unloaded under a flow"
+		return 1
+	fi
+	grep -i 'in use' "$out/rmmod" || { cat "$out/rmmod"; return 1; }
+	cc_available || { echo "unregistered though refused"; return 1; }
+	before=$(received bulk)
+	slowwait - has_grown bulk "$before" || { echo "the flow stands"; return 1; }
+	[ "$(column id)" = 7 ] || { show_jobs; return 1; }
+}
+
+ss_shows_progress()
+{
+	busywait - progress_shows || { ip netns exec "$sender" ss -tin; return 1; }
+}
+
+goes_after_the_flow()
+{
+	stop_named flow
+	stop_named bulk
+	slowwait - rmmod tcp_mlcc && cc_gone && modprobe tcp_mlcc && cc_available
+}
+
+flow_cases()
+{
+	setup_link 200mbit 400kb || exit 1
+	told "rmmod is refused while a flow runs, which goes on" stays_while_a_flow_runs
+	told "ss shows the progress" ss_shows_progress
+	told "it goes when the flow is gone, and comes back" goes_after_the_flow
+	neutral_cases
+	unload_quietly
+}
+
+# The lab loads the module from where a build in the tree leaves it. Only this kernel sees it there.
+lend_module_to_the_lab()
+{
+	local ko
+
+	[ -e "$repo/tcp_mlcc/tcp_mlcc.ko" ] && return
+	ko=$(modinfo -n tcp_mlcc) && mount -t tmpfs tmpfs "$repo/tcp_mlcc" || return
+	defer umount "$repo/tcp_mlcc"
+	cp "$ko" "$repo/tcp_mlcc/tcp_mlcc.ko"
+}
+
+main()
+{
+	ktap_start
+	require_root
+	require_built
+	require_command modprobe rmmod modinfo ip tc ethtool ss awk
+	modinfo tcp_mlcc >/dev/null 2>&1 ||
+		ktap_skip_all "there is no tcp_mlcc for this kernel"
+	require_free_carrier
+	setup_out
+	defer unload_quietly
+	ktap_check "loads" loads
+	ktap_check "is not the default, and needs permission" is_not_the_default
+	ktap_check "wrong parameters are refused and change nothing" wrong_parameters_change_nothing
+	ktap_check "unloads" unloads
+	ktap_check "loads and unloads again and again" loads_and_unloads_again_and_again
+	ktap_check "a wrong parameter refuses the load" wrong_parameters_refuse_the_load
+	modprobe tcp_mlcc
+	flow_cases
+	exec {carrier_lock}>&-
+	lend_module_to_the_lab || exit 1
+	ITERATIONS=${ITERATIONS:-${KSFT_MACHINE_SLOW:+24}}
+	interleave_cases --carrier module
+	ktap_finish
+}
+
+main

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154,SC2317,SC2119,SC2120  # common.sh sets variables
+#
+# Neutral cases that both carriers have to pass. A carrier's test says how to look at the job:
+#
+#   progress_is_known    the job counts its progress now
+#   learnt BYTES         it does, with a D_phase within a quarter of BYTES
+#   phases_seen          how many phases the tracker has seen
+#   show_jobs            all there is to know, for a report
+
+COMPETING=4	# flows of each kind
+
+# compete WORDS...: flows of mlcc with WORDS against flows of reno; sets share to the ratio of bytes.
+compete()
+{
+	local at base mine theirs
+
+	receive mine 5001 --cc reno && receive theirs 5002 --cc reno || return
+	at=$(($("$python" -c 'import time; print(time.monotonic_ns())') + 1000000000))
+	start a "$sender" bulk --peer 10.1.2.2:5001 --flows "$COMPETING" --at "$at" --cc "$cc" "$@"
+	start b "$sender" bulk --peer 10.1.2.2:5002 --flows "$COMPETING" --at "$at" --cc reno
+	# slow start, then eight seconds of the link: some thirty loss cycles of each flow
+	slowwait 120 both_received 25000000 || return
+	mine=$(received mine) theirs=$(received theirs)
+	base=$((mine + theirs))
+	slowwait 120 both_received $((base + 200000000)) || return
+	mine=$(($(received mine) - mine)) theirs=$(($(received theirs) - theirs))
+	for base in a b mine theirs; do
+		stop_named "$base"
+	done
+	share=$("$python" -c "print(round($mine / $theirs, 3))")
+	echo "$mine bytes against $theirs of reno: $share"
+}
+
+both_received()
+{
+	[ $(($(received mine) + $(received theirs))) -ge "$1" ]
+}
+
+# Retried once: two groups of flows can be lucky or not.
+unmarked_is_like_reno()
+{
+	local try
+
+	for try in 1 2; do
+		compete || { cat "$out"/*.err; return 1; }
+		is_true "0.5 < $share < 2" && return
+		echo "try $try: outside of 0.5 .. 2"
+	done
+	return 1
+}
+
+# Without this the case below would pass with a tracker that never learns.
+a_periodic_job_is_learnt()
+{
+	receive periodic 5011 --cc reno || return
+	start job "$sender" job --peer 10.1.2.2:5011 --bytes 500000 --compute-ms 100 \
+		--iterations 0 --noise 0.02 --seed 1 --cc "$cc" --mark 21
+	slowwait 60 learnt 500000 || { show_jobs; cat "$out"/*.err; return 1; }
+	stop_named job
+	stop_named periodic
+}
+
+# Messages of one size at random times, ever longer apart and ever shorter.
+aperiodic_traffic_stays_neutral()
+{
+	local known=0 looks=0 done=0 gap phases=0
+
+	receive random 5012 --cc reno || return
+	start job "$sender" job --peer 10.1.2.2:5012 --bytes 500000 --compute-ms 150 \
+		--iterations 0 --noise 1 --seed 2 --cc "$cc" --mark 22
+	slowwait 60 has_iterated job 5 || { cat "$out"/*.err; return 1; }
+	while [ "$done" -lt 60 ]; do
+		gap=$done
+		done=$(iterations job)
+		[ "$done" -gt "$gap" ] || { sleep 0.05; continue; }
+		looks=$((looks + 1))
+		progress_is_known && known=$((known + 1))
+	done
+	phases=$(phases_seen)
+	stop_named job
+	stop_named random
+	echo "$done messages, $phases phases, progress known in $known of $looks looks"
+	[ "$phases" -ge 10 ] && [ $((known * 4)) -le "$looks" ]
+}
+
+neutral_cases()
+{
+	told "unmarked flows share like reno" unmarked_is_like_reno
+	told "a periodic job is learnt" a_periodic_job_is_learnt
+	told "messages at random times stay neutral" aperiodic_traffic_stays_neutral
+}
