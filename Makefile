@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# mlcc: `make help` says what there is.
+
+CLANG	?= clang
+BPFTOOL	?= bpftool
+KERNELS	?= 6.1 6.12 7.2
+KERNEL	:= $(shell uname -r)
+PREFIX	?= /usr/local
+SBIN	= $(DESTDIR)$(PREFIX)/sbin
+HEADERS	= $(DESTDIR)$(PREFIX)/include/mlcc
+MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
+# Debian's interpreter has matplotlib; one that comes first in PATH need not
+PYTHON	?= $(firstword $(wildcard /usr/bin/python3) python3)
+
+has	= $(shell command -v $(1) 2>/dev/null)
+KDIR	?= /lib/modules/$(KERNEL)/build
+
+# What this machine cannot build, and why; empty means that it can.
+WHY_BPF		:= $(or $(if $(call has,$(CLANG)),,no $(CLANG)),$(if $(call has,$(BPFTOOL)),,no \
+		   $(BPFTOOL)),$(if $(wildcard /sys/kernel/btf/vmlinux),,this kernel has no BTF))
+WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
+		   $(wildcard $(KDIR)/Makefile),,no headers of the running kernel $(KERNEL)))
+
+# $(call unless,REASON,TARGET)
+unless = $(if $(strip $(1)),skip-$(2),$(2))
+
+all: lab unit $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module)
+
+lab:
+	@$(MAKE) --no-print-directory -C tests/lab
+
+unit:
+	@$(MAKE) --no-print-directory -C tests/unit
+
+bpf:
+	@$(MAKE) --no-print-directory -C bpf
+
+module:
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+skip-bpf:
+	@echo "the BPF carrier is not built: $(WHY_BPF)"
+
+skip-module:
+	@echo "the module is not built: $(WHY_MODULE)"
+
+deps:
+	@tests/deps/install.sh
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) tests/demo.py
+
+# What cannot be installed is reported as skipped.
+check check-fast:
+	@tests/deps/install.sh || echo "deps: going on with what is there"
+	@$(PYTHON) tests/check $(if $(filter check-fast,$@),--fast) $(SUITES)
+
+# Per kernel, with the compiler that built it: all warnings are errors, then sparse.
+check-matrix: deps
+	@status=0; \
+	for kernel in $(KERNELS); do \
+		tests/vm/vm fetch $$kernel && \
+		tests/vm/vm build $$kernel KCFLAGS=-Werror && \
+		tests/vm/vm sparse $$kernel || status=1; \
+	done; \
+	tests/vm/vm checkpatch || status=1; \
+	exit $$status
+
+picture: deps
+	@$(MAKE) --no-print-directory all
+	$(PYTHON) tests/lab/mlcc-lab run three-equal-98 --cc cubic,mlcc --quick \
+		--plot Documentation/effect.png
+
+install:
+	install -d $(SBIN) $(HEADERS)
+	install -m 644 include/mlcc/*.h $(HEADERS)
+	$(if $(wildcard bpf/mlcc-bpf),install -m 755 bpf/mlcc-bpf $(SBIN))
+	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
+	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
+	$(if $(DESTDIR),,$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),depmod $(KERNEL)))
+
+uninstall:
+	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
+	rm -rf $(HEADERS)
+	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
+
+clean:
+	@$(MAKE) --no-print-directory -C tests/lab clean
+	@$(MAKE) --no-print-directory -C bpf clean
+	$(if $(WHY_MODULE),,$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	rm -rf build
+
+help:
+	@echo "mlcc: congestion control that lets training jobs on one network take turns"
+	@echo
+	@echo "first:"
+	@echo "  make demo          installs what is missing, builds, and shows the effect: three jobs"
+	@echo "                     under CUBIC, then under mlcc (as root, under three minutes)"
+	@echo "  make check         every test, the ones in virtual machines too (as root; up to an hour"
+	@echo "                     on two CPUs without KVM)"
+	@echo
+	@echo "more:"
+	@echo "  make               builds what this machine can, and says what it cannot, and why"
+	@echo "  make deps          installs what tests/deps/packages lists"
+	@echo "  make check-fast    the tests without the virtual machines (minutes)"
+	@echo "                     SUITES=\"unit lint\" runs only those"
+	@echo "  make check-matrix  the module on every kernel: W=1, sparse, checkpatch"
+	@echo "  make picture       draws Documentation/effect.png"
+	@echo "  make install       mlcc-bpf, the headers, and the module if it was built;"
+	@echo "  make uninstall     PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
+	@echo "  make clean         removes what was built; downloads stay in the cache"
+	@echo
+	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
+
+.PHONY: all lab unit bpf module skip-bpf skip-module deps demo check check-fast check-matrix \
+	picture install uninstall clean help

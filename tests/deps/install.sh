@@ -1,0 +1,186 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Installs what the build and the tests need: the packages of the file beside this one, and ruff in
+# a virtual environment in the cache. Does nothing, quickly, when everything is there.
+#
+#   install.sh            installs
+#   install.sh --check    installs nothing; prints what is there and what is not, as TAP
+#
+# The cache is $MLCC_CACHE, else $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc.
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${MLCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mlcc}
+requirements=$here/requirements.txt
+tools=$cache/tools-$(cksum <"$requirements" | cut -d ' ' -f 1)
+
+say()
+{
+	echo "deps: $*"
+}
+
+# "a|b" for each line of the list
+wanted()
+{
+	sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$here/packages"
+}
+
+installed()
+{
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# A tool may have come by another way than its package.
+present()
+{
+	for name in $(echo "$1" | tr '|' ' '); do
+		installed "$name" && return
+	done
+	case $1 in
+	bpftool*) command -v bpftool >/dev/null ;;
+	*) false ;;
+	esac
+}
+
+# The first of "a|b" that the archive has.
+available()
+{
+	for name in $(echo "$1" | tr '|' ' '); do
+		if apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+			echo "$name"
+			return
+		fi
+	done
+	return 1
+}
+
+missing()
+{
+	wanted | while read -r package; do
+		present "$package" || echo "$package"
+	done
+}
+
+as_root()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		say "needs root, and there is no sudo: run as root: $*" >&2
+		return 1
+	fi
+}
+
+apt()
+{
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+		-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+install_packages()
+{
+	lacking=$(missing)
+	if [ -z "$lacking" ]; then
+		say "all $(wanted | wc -l) packages are there"
+		return
+	fi
+	say "missing: $(echo "$lacking" | tr "\n" " ")"
+	say "asking the archive (apt-get update)"
+	# a third party's list that cannot be had is no reason to stop
+	apt update >/dev/null 2>&1 || say "apt-get update complained; going on with what it has"
+	names=
+	for package in $lacking; do
+		if name=$(available "$package"); then
+			names="$names $name"
+		else
+			say "the archive has no $package"
+		fi
+	done
+	[ -n "$names" ] || return 1
+	say "installing:$names"
+	# shellcheck disable=SC2086  # a list
+	apt install --no-install-recommends $names || return
+	[ -z "$(missing)" ]
+}
+
+# matplotlib is Debian's, so the interpreter has to be, too.
+python()
+{
+	for candidate in /usr/bin/python3 "$(command -v python3)"; do
+		[ -x "$candidate" ] && echo "$candidate" && return
+	done
+	return 1
+}
+
+install_tools()
+{
+	if [ -e "$tools/complete" ]; then
+		say "ruff is there"
+		return
+	fi
+	say "installing ruff into $tools"
+	rm -rf "$tools"
+	mkdir -p "$cache" &&
+		"$(python)" -m venv "$tools" &&
+		"$tools/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" \
+			</dev/null &&
+		touch "$tools/complete"
+}
+
+check()
+{
+	count=0
+	echo "TAP version 13"
+	for package in $(wanted); do
+		count=$((count + 1))
+		if present "$package"; then
+			echo "ok $count package $package"
+		else
+			echo "ok $count package $package # SKIP is not installed: make deps"
+		fi
+	done
+	count=$((count + 1))
+	if [ -e "$tools/complete" ]; then
+		echo "ok $count ruff"
+	else
+		echo "ok $count ruff # SKIP is not installed: make deps"
+	fi
+	echo "1..$count"
+}
+
+main()
+{
+	case ${1:-} in
+	--check)
+		check
+		return
+		;;
+	--tools)
+		echo "$tools"
+		return
+		;;
+	'') ;;
+	*)
+		say "unknown: $1" >&2
+		return 2
+		;;
+	esac
+	if ! command -v apt-get >/dev/null; then
+		say "this is neither Debian nor Ubuntu: install what corresponds to" >&2
+		wanted | tr '\n' ' ' >&2
+		echo >&2
+		return 1
+	fi
+	install_packages || {
+		say "some packages could not be installed" >&2
+		return 1
+	}
+	install_tools || {
+		say "ruff could not be installed" >&2
+		return 1
+	}
+}
+
+main "$@"
