@@ -18,6 +18,7 @@ _TOOLS = (
     ("git", "git", "vm build"),
     ("qemu-system-x86_64", "qemu-system-x86", "vm run"),
     ("modprobe", "kmod", "vm run"),
+    ("busybox", "busybox-static", "vm run"),
     ("ip", "iproute2", "tests in the guest"),
     ("tc", "iproute2", "tests in the guest"),
     ("bpftool", "bpftool", "BPF tests"),
