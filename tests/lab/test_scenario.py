@@ -102,7 +102,7 @@ class Meaning(unittest.TestCase):
     def test_needs(self) -> None:
         self.assertEqual(scenario.parse(changed("link.delay", "50us"), "").needs, ())
         self.assertEqual(scenario.parse(changed("link.delay", "51us"), "").needs, ("netem",))
-        self.assertEqual(scenario.parse(changed("link.loss", 0.001), "").needs, ("netem",))
+        self.assertEqual(scenario.parse(changed("link.loss", 0.001), "").needs, ("loss",))
         self.assertEqual(scenario.parse(changed("link.queue", "red-ecn"), "").needs, ("red",))
         self.assertEqual(scenario.parse(changed("job.1.delay", "2ms"), "").needs, ("netem",))
 

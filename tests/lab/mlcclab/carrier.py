@@ -16,6 +16,9 @@ from .errors import LabError, SkipError
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MARK_MASK = "0xffff"
+# "mlcc:neutral" looks at bits that no job of the lab has: sockets that belong to no job.
+NEUTRAL = "neutral"
+NEUTRAL_MASK = "0xffff0000"
 # The module stays busy until the last of the run's sockets is freed.
 UNLOAD_TRIES = 50
 UNLOAD_PAUSE_S = 0.1
@@ -38,10 +41,12 @@ class Carrier(ABC):
 
     def __init__(self) -> None:
         self.profile = ""
+        self.mark_mask = MARK_MASK
 
     def profiled(self, profile: str) -> "Carrier":
         """Choose the profile that the next load uses."""
-        self.profile = profile
+        self.mark_mask = NEUTRAL_MASK if profile == NEUTRAL else MARK_MASK
+        self.profile = "" if profile == NEUTRAL else profile
         return self
 
     def __enter__(self) -> "Carrier":
@@ -89,7 +94,7 @@ class BpfCarrier(Carrier):
     tool = REPOSITORY / "bpf" / "mlcc-bpf"
 
     def load(self) -> None:
-        command = [str(self.tool), "load", "--mark-mask", MARK_MASK]
+        command = [str(self.tool), "load", "--mark-mask", self.mark_mask]
         shell.run(command + (["--profile", self.profile] if self.profile else []))
 
     def unload(self) -> None:
@@ -112,7 +117,7 @@ class ModuleCarrier(Carrier):
     control = Path("/sys/module/tcp_mlcc/parameters/job")
 
     def load(self) -> None:
-        command = ["insmod", str(self.object), f"mark_mask={MARK_MASK}"]
+        command = ["insmod", str(self.object), f"mark_mask={self.mark_mask}"]
         shell.run(command + ([f"profile={self.profile}"] if self.profile else []))
 
     def unload(self) -> None:

@@ -86,8 +86,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         default="cubic,mlcc",
         metavar="LIST",
         type=_cc_list,
-        help="congestion controls, comma-separated: any of the kernel's, mlcc, mlcc:PROFILE "
-        "(default cubic,mlcc)",
+        help="congestion controls, comma-separated: any of the kernel's, mlcc, mlcc:PROFILE, "
+        "mlcc:neutral for flows of no job (default cubic,mlcc)",
     )
     add("--iterations", type=_whole(4, 10**6), metavar="N", help="instead of the scenario's")
     add(

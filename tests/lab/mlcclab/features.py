@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the running kernel can do, found by trying it in a scratch namespace."""
 
+import functools
 import os
 import secrets
 from pathlib import Path
 
-from . import shell
+from . import shell, wire
 from .errors import LabError, SkipError
 from .scenario import Scenario
 
@@ -25,7 +26,7 @@ def check_machine() -> None:
 
 def check_scenario(scenario: Scenario) -> None:
     """Skip a scenario that this kernel cannot emulate."""
-    missing = [need for need in scenario.needs if not _has_qdisc(need)]
+    missing = [need for need in scenario.needs if not _can(need)]
     if missing:
         raise SkipError(
             f"{scenario.name}: this kernel lacks {', '.join(missing)}; "
@@ -33,7 +34,16 @@ def check_scenario(scenario: Scenario) -> None:
         )
 
 
-def _has_qdisc(need: str) -> bool:
+def _can(need: str) -> bool:
+    """By a qdisc, or by BPF in its stead."""
+    if need == "loss":
+        return has_qdisc("netem") or wire.buildable()
+    return has_qdisc(need) or (need == "red" and wire.buildable())
+
+
+@functools.cache
+def has_qdisc(need: str) -> bool:
+    """Whether the running kernel has one of PROBES."""
     namespace = f"mlcc-probe-{secrets.token_hex(4)}"
     shell.run(["ip", "netns", "add", namespace])
     try:

@@ -194,8 +194,10 @@ class Scenario:
         link = self.link
         delays = [link.delay, *(path.delay for job in self.jobs for path in job.paths)]
         needs = set()
-        if link.loss or max(delays) > FREE_DELAY_S:
+        if max(delays) > FREE_DELAY_S:
             needs.add("netem")
+        if link.loss:
+            needs.add("loss")
         if link.queue != "droptail":
             needs.add({"red-ecn": "red"}.get(link.queue, link.queue))
         return tuple(sorted(needs))

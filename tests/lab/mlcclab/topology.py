@@ -23,7 +23,7 @@ Two things make the emulation honest, both verified by measurement:
 import json
 from dataclasses import dataclass
 
-from . import machine, shell
+from . import features, machine, shell, wire
 from .scenario import FREE_DELAY_S, Link, Route
 
 PREFIX = "mlcc-lab-"
@@ -92,6 +92,7 @@ class Topology:
         self.hosts = 0
         self.left = self.right = ""
         self.receivers = ""
+        self.programs: dict[str, list[wire.Program]] = {}
 
     def __enter__(self) -> "Topology":
         try:
@@ -142,7 +143,10 @@ class Topology:
         qdiscs = json.loads(text)
         root = next(qdisc for qdisc in qdiscs if qdisc.get("root"))
         marks = sum(qdisc.get("marked", 0) + qdisc.get("ecn_mark", 0) for qdisc in qdiscs)
-        return LinkCounters(root["bytes"], root["drops"], marks)
+        programs = [program.counters() for program in self.programs.get(self.left, [])]
+        return LinkCounters(
+            root["bytes"], root["drops"], marks + sum(program.marked for program in programs)
+        )
 
     def _namespace(self, name: str) -> str:
         namespace = f"{PREFIX}{self.tag}-{name}"
@@ -163,7 +167,8 @@ class Topology:
 
     def _build_middle(self) -> None:
         self.left, self.right = self._namespace("left"), self._namespace("right")
-        if self.link.delay > FREE_DELAY_S or self.link.loss:
+        netem_loses = self.link.loss > 0 and features.has_qdisc("netem")
+        if self.link.delay > FREE_DELAY_S or netem_loses:
             self._build_wire()
             gateways = ("10.0.0.2", "10.0.1.1")
             self.receivers = "10.0.1.2"
@@ -174,6 +179,8 @@ class Topology:
         for router, gateway in zip((self.left, self.right), gateways, strict=True):
             shell.run(["ip", "-n", router, "route", "add", "default", "via", gateway])
             self._bottleneck(router)
+            if self.link.loss and not netem_loses:
+                wire.loser(router, "core", self.link.loss)
 
     def _build_wire(self) -> None:
         wire = self._namespace("wire")
@@ -216,9 +223,7 @@ class Topology:
         shell.run([*command, *where.split(), *qdisc.split()])
 
     def _tbf(self, rate: float, limit: int) -> str:
-        # A slow link needs no more burst than the timer's jitter: about 0.5 ms.
-        burst = max(5000, min(TBF_BURST, int(rate / 8 * 0.0005)))
-        return f"tbf rate {rate:.0f}bit burst {burst} limit {limit}"
+        return f"tbf rate {rate:.0f}bit burst {_burst(rate)} limit {limit}"
 
     def _bottleneck(self, router: str) -> None:
         link = self.link
@@ -227,15 +232,22 @@ class Topology:
             return
         self._tc(router, "core", "root handle 1:", self._tbf(link.rate, link.limit))
         if link.queue == "red-ecn":
-            # min = max: mark everything above the threshold, as DCTCP wants it.
-            mark = link.ecn_threshold
-            red = f"red limit {link.limit} min {mark} max {mark} avpkt 1000"
-            red += f" burst {mark // 1000 + 1} bandwidth {link.rate:.0f}bit probability 1 ecn"
-            self._tc(router, "core", "parent 1:1 handle 10:", red)
+            self._marking(router)
         elif link.queue == "fq_codel":
             packets = max(10, link.limit // 1514)
             codel = f"fq_codel limit {packets} memory_limit {link.limit * 2}"
             self._tc(router, "core", "parent 1:1 handle 10:", codel)
+
+    def _marking(self, router: str) -> None:
+        """Mark everything above the threshold, as DCTCP wants it."""
+        link, mark = self.link, self.link.ecn_threshold
+        if features.has_qdisc("red"):
+            red = f"red limit {link.limit} min {mark} max {mark} avpkt 1000"
+            red += f" burst {mark // 1000 + 1} bandwidth {link.rate:.0f}bit probability 1 ecn"
+            self._tc(router, "core", "parent 1:1 handle 10:", red)
+            return
+        program = wire.marker(router, "core", link.rate, _burst(link.rate), link.limit, mark)
+        self.programs.setdefault(router, []).append(program)
 
     def _prio_bottleneck(self, router: str) -> None:
         """Strict priorities by the top bits of the DSCP, out of HTB.
@@ -273,6 +285,11 @@ class Topology:
             "done",
         ]
         shell.run(["ip", "netns", "exec", namespace, "sh", "-e"], "\n".join(lines) + "\n")
+
+
+def _burst(rate: float) -> int:
+    """Of a token bucket: a slow link needs no more than the timer's jitter, about 0.5 ms."""
+    return max(5000, min(TBF_BURST, int(rate / 8 * 0.0005)))
 
 
 def remove_stale() -> None:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""ECN marks and random loss by BPF (wire.bpf.c), for kernels without RED or netem."""
+
+import json
+import shutil
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import shell
+
+OBJECT = Path(__file__).resolve().parents[1] / "wire.bpf.o"
+# ns_per_kib, burst_ns, limit_ns, mark_ns, loss, busy, marked, lost
+LAYOUT = struct.Struct("=8Q")
+KEY = ["key", "hex", "00", "00", "00", "00"]
+
+
+def buildable() -> bool:
+    """Whether this machine has what it takes."""
+    return OBJECT.exists() and shutil.which("bpftool") is not None
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the programs have done, in packets."""
+
+    marked: int = 0
+    lost: int = 0
+
+
+class Program:
+    """One program at one device, with settings of its own."""
+
+    def __init__(self, namespace: str, device: str, section: str, settings: Sequence[int]) -> None:
+        where = "egress" if section == "tc/mark" else "ingress"
+        tc = ["tc", "-n", namespace]
+        shell.attempt([*tc, "qdisc", "add", "dev", device, "clsact"])
+        add = [*tc, "filter", "add", "dev", device, where, "bpf", "direct-action"]
+        shell.run([*add, "object-file", str(OBJECT), "section", section])
+        shown = json.loads(shell.run([*tc, "-j", "filter", "show", "dev", device, where]))
+        program = next(f["options"]["prog"]["id"] for f in shown if "options" in f)
+        self.map = str(_bpftool("prog", "show", "id", str(program))["map_ids"][0])
+        value = LAYOUT.pack(*settings, *([0] * (8 - len(settings))))
+        words = [f"{byte:02x}" for byte in value]
+        shell.run(["bpftool", "map", "update", "id", self.map, *KEY, "value", "hex", *words])
+
+    def counters(self) -> Counters:
+        """Read them."""
+        found = _bpftool("map", "lookup", "id", self.map, *KEY)
+        value = bytes(int(byte, 16) for byte in found["value"])
+        return Counters(*LAYOUT.unpack(value)[-2:])
+
+
+def marker(
+    namespace: str, device: str, rate: float, burst: int, limit: int, threshold: int
+) -> Program:
+    """CE-mark what finds more than threshold bytes in the token bucket's queue."""
+    sizes = [int(size * 8e9 / rate) for size in (1024, burst, limit, threshold)]
+    return Program(namespace, device, "tc/mark", sizes)
+
+
+def loser(namespace: str, device: str, loss: float) -> Program:
+    """Lose arriving packets at random, with this probability."""
+    return Program(namespace, device, "tc/lose", [0, 0, 0, 0, int(loss * 2**32)])
+
+
+def _bpftool(*words: str) -> Any:
+    return json.loads(shell.run(["bpftool", "-j", *words]))
