@@ -57,7 +57,7 @@ int mark(struct __sk_buff *skb)
 		return TC_ACT_OK;
 	if (w->busy > now + w->mark_ns && bpf_skb_ecn_set_ce(skb))
 		w->marked++;
-	w->busy += skb->len * w->ns_per_kib >> 10;
+	w->busy += skb->wire_len * w->ns_per_kib >> 10;
 	return TC_ACT_OK;
 }
 
