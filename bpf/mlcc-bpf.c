@@ -297,12 +297,14 @@ static void slot_print(const struct mlcc_slot *s)
 	printf("{\"id\":%u,\"netns\":%llu,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"need\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
-	       "\"crowded\":%u,\"best\":%u,\"streak\":%u,\"locked\":%u,\"credit\":%u,\"bytes\":%llu}",
+	       "\"best_us\":%u,\"waits\":%u,\"patience_us\":%u,\"hurry\":%u,\"push_for\":%u,"
+	       "\"since_push\":%u,\"barred\":%u,\"bytes\":%llu}",
 	       s->id, (unsigned long long)s->key >> 32, profile_names[s->profile], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->need, j->gap_us, j->period_us,
-	       j->comm_us, j->contend.keep_for, j->contend.best_us, j->contend.waits,
-	       j->contend.push_for, j->contend.since_push, (unsigned long long)j->acked);
+	       j->comm_us, j->contend.best_us, j->contend.waits, j->contend.patience_us,
+	       j->contend.hurry, j->contend.push_for, j->contend.since_push, j->contend.barred,
+	       (unsigned long long)j->acked);
 }
 
 static int cmd_show(int argc, char **argv)

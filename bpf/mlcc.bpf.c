@@ -243,7 +243,8 @@ static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_sk *ca, s3
 	if (rtt <= 0 || !pr)
 		return;
 	mlcc_win_read(tp, &w);
-	mlcc_flow_rtt(&ca->flow, &s->job, pr, rtt, tcp_min_rtt(tp), &w);
+	mlcc_flow_rtt(&ca->flow, &s->job, pr, rtt, tcp_min_rtt(tp),
+		      tp->tcp_mstamp, &w);
 	mlcc_win_write(tp, &w);
 }
 

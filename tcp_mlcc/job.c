@@ -165,7 +165,7 @@ static size_t mlcc_slot_show(const struct mlcc_slot *s, char *buf, size_t size)
 			READ_ONCE(j->acked) - READ_ONCE(j->start_acked), READ_ONCE(j->d_phase),
 			READ_ONCE(j->d_learnt), READ_ONCE(j->hits), READ_ONCE(j->need),
 			READ_ONCE(j->gap_us), READ_ONCE(j->period_us),
-			READ_ONCE(c->best_us), READ_ONCE(c->waits), READ_ONCE(c->keep_for),
+			READ_ONCE(c->best_us), READ_ONCE(c->waits), READ_ONCE(c->hurry),
 			READ_ONCE(c->push_for));
 }
 
@@ -200,7 +200,7 @@ int mlcc_slots_show(char *buf, size_t size)
 	size_t len;
 
 	len = scnprintf(buf, size, "# id netns profile flows phase d_sent d_phase d_learnt %s %s\n",
-			"hits need gap_us period_us", "best_us waits keep_for push_for");
+			"hits need gap_us period_us", "best_us waits hurry push_for");
 	rcu_read_lock();
 	count = READ_ONCE(mlcc_slots_count);
 	len = mlcc_slots_list(buf, len, size - keep, &shown);

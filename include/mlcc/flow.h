@@ -50,6 +50,13 @@ enum mlcc_restart {
 	MLCC_RESTART_DRAIN,	/* small, and up again as the queue is empty */
 };
 
+/* What a flow does about those who were there before it. */
+enum mlcc_wait {
+	MLCC_WAIT_OVER,		/* the queue has been empty, or it never waited */
+	MLCC_WAITING,		/* it started small, and has not yet seen the queue empty */
+	MLCC_WAIT_VAIN,		/* it has waited for too long */
+};
+
 struct mlcc_flow {
 	u64 acked;		/* tp->bytes_acked that the job knows of */
 	u64 start_acked;	/* "acked" when this flow entered the phase */
@@ -60,6 +67,7 @@ struct mlcc_flow {
 	u32 idle_cwnd;		/* window before the kernel cut it for the silence, 0: it did not */
 	u32 last_cwnd;		/* window at the end of the last phase */
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
+	u32 wait;		/* enum mlcc_wait */
 };
 
 /* The part of a socket's state that belongs to its congestion control. */
@@ -127,27 +135,45 @@ static __always_inline bool mlcc_flow_drains(const struct mlcc_flow *f, const st
 					     const struct mlcc_profile *pr)
 {
 	return pr->restart == MLCC_RESTART_DRAIN && f->p != MLCC_NEUTRAL &&
-	       !MLCC_READ(j->contend.keep_for) && !MLCC_READ(j->contend.push);
+	       f->wait != MLCC_WAIT_VAIN && !mlcc_contend_keeps(&j->contend) &&
+	       !MLCC_READ(j->contend.push);
+}
+
+/* Takes back the window of the last phase, and may double it up to three times that. */
+static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win *w)
+{
+	f->wait = MLCC_WAIT_VAIN;
+	if (f->last_cwnd <= w->cwnd)
+		return;
+	w->cwnd = f->last_cwnd;
+	w->ssthresh = f->last_cwnd * 3;
 }
 
 /*
- * A round trip of @rtt us has been measured.  The first of a phase shows whether somebody is there;
- * a job that is to push takes back its window and may double it up to three times that.
+ * A round trip of @rtt us has been measured at @now (us).  The first of a phase shows whether
+ * somebody is there; who is to push, or has waited for too long, takes back its window.
  */
 static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
 					  const struct mlcc_profile *pr, u32 rtt, u32 min_rtt,
-					  struct mlcc_win *w)
+					  u64 now, struct mlcc_win *w)
 {
 	bool first = !f->rtt;
 
 	f->rtt = rtt;
-	if (!first || pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL ||
-	    mlcc_queue_empty(rtt, min_rtt))
+	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
-	if (mlcc_contend_behind(&j->contend) && f->last_cwnd > w->cwnd) {
-		w->cwnd = f->last_cwnd;
-		w->ssthresh = f->last_cwnd * 3;
+	if (mlcc_queue_empty(rtt, min_rtt)) {
+		MLCC_WRITE(j->contend.emptied, 1);
+		if (f->wait == MLCC_WAITING)
+			f->wait = MLCC_WAIT_OVER;
+		return;
 	}
+	if (first && mlcc_contend_behind(&j->contend))
+		mlcc_flow_take(f, w);
+	if (f->wait != MLCC_WAITING || now < j->start_us + MLCC_READ(j->contend.patience_us))
+		return;
+	MLCC_WRITE(j->contend.gave_up, 1);
+	mlcc_flow_take(f, w);
 }
 
 /* The window of the first flight of a phase. */
@@ -165,13 +191,12 @@ static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct 
 	f->idle_cwnd = 0;
 	if (pr->restart != MLCC_RESTART_DRAIN)
 		return;
-	if (MLCC_READ(j->contend.keep_for)) {
+	f->wait = MLCC_WAIT_OVER;
+	if (mlcc_contend_keeps(&j->contend)) {
 		w->cwnd = f->last_cwnd;
-		/* it has learnt to be small; slow start finds what it would have had */
-		if (MLCC_READ(j->contend.keep_for) == MLCC_KEEP)
-			w->ssthresh = MLCC_SSTHRESH_NONE;
 		return;
 	}
+	f->wait = MLCC_WAITING;
 	w->cwnd = small > MLCC_CWND_MIN ? small : MLCC_CWND_MIN;
 	if (w->ssthresh < last)
 		w->ssthresh = last;

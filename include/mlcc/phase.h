@@ -47,6 +47,7 @@
 #define MLCC_STEADY		16U	/* agreeing phases after which "need" is 1 again */
 #define MLCC_PROVEN		8U	/* agreeing phases after which the first miss is free */
 #define MLCC_INNER_MAX		32U	/* silences in a phase of which nothing is learnt */
+#define MLCC_INNER_FIRST	3U	/* the same while there is no yardstick at all */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
@@ -220,18 +221,21 @@ static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap
 /*
  * Whether a silence of @gap us ends the phase.  Bytes beyond twice what was learnt, or with nothing
  * learnt MLCC_INNER_MAX silences, say that the yardstick has become too long (the compute time has
- * shrunk, or there was one long pause).
+ * shrunk, or there was one long pause; the first phase was stretched by others).
  */
 static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
 {
 	u64 d = MLCC_READ(j->acked) - j->start_acked;
 
-	if (!j->gap_long_us)
-		return gap >= mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2;
-	if (gap >= j->gap_long_us >> 1)
+	u32 most = j->gap_long_us ? MLCC_INNER_MAX : MLCC_INNER_FIRST;
+	u32 long_us = j->gap_long_us >> 1;
+
+	if (!long_us)
+		long_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2;
+	if (gap >= long_us)
 		return true;
 	j->inner++;
-	if (j->d_learnt ? d >> 1 <= j->d_learnt : j->inner < MLCC_INNER_MAX)
+	if (j->d_learnt ? d >> 1 <= j->d_learnt : j->inner < most)
 		return false;
 	mlcc_phase_forget(j, gap);
 	return true;
