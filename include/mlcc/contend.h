@@ -10,16 +10,19 @@
  *		waits behind it in every iteration, at the other's period.  After MLCC_WAITS such
  *		phases in a row it may push: it takes the link at once, with the window of its last
  *		phase, goes first from then on, and runs free until it has caught up again.  At most
- *		one phase in MLCC_PUSH_EVERY.  If the phase after a push waits again (jobs that do
- *		not fit at all), pushing only takes turns: none for MLCC_PUSH_BARRED phases.
+ *		one phase in MLCC_PUSH_EVERY.  A push costs the other job as long as the phase
+ *		lasts.  If it saves this job less (as when the jobs do not fit at all: then waiting
+ *		in turn is the best there is), there is none for MLCC_PUSH_BARRED phases, then for
+ *		twice as many, and so on.
  *
  *	starved	Who is there never finishes: an ordinary long flow.  Jobs that fit leave the link
  *		free for a moment before their iteration is over, so a flow waits for no longer than
  *		two iterations, and then takes back its window.  A phase in which the queue has
  *		never been empty quarters that patience; one in which it has been restores it.
  *		When no patience is left the job keeps its window over the compute time, as other
- *		TCP flows do, until a phase starts with the queue empty; MLCC_RETRY phases later,
- *		and then twice as rarely each time, it tries a shorter wait once more.
+ *		TCP flows do.  If that does not save a quarter of the phase it is given up again,
+ *		for MLCC_RETRY phases; else it goes on until a phase starts with the queue empty.
+ *		MLCC_RETRY phases later, and then ever more rarely, a short wait is tried again.
  *
  * Times are microseconds.  Only the flow that turns the phase writes here, but for the marks that
  * the flows leave for it, each of which any of them sets to the same value.
@@ -33,26 +36,34 @@
 #define MLCC_WAIT_PART		7U	/* waiting: longer than 1/7 of an iteration alone */
 #define MLCC_QUARTERED		2U	/* what a phase in vain adds to "hurry" */
 #define MLCC_KEEPS		6U	/* "hurry" from which on the window is kept */
+#define MLCC_KEEP_TRY		2U	/* phases without patience after which it must have paid */
 #define MLCC_RETRY		64U	/* phases */
 #define MLCC_RETRY_MAX		1024U	/* phases */
 #define MLCC_PUSH_FOR		32U	/* phases */
 #define MLCC_PUSH_EVERY		3U	/* phases */
-#define MLCC_PUSH_BARRED	64U	/* phases */
+#define MLCC_PUSH_BARRED	64U	/* phases, the first time */
+#define MLCC_PUSH_BARRED_MAX	1024U	/* phases */
+#define MLCC_SAVED_MAX_US	(1U << 30)
 
 struct mlcc_contend {
 	u32 best_us;		/* shortest phase; forgotten by 1/64 of the difference a phase */
 	u32 waits;		/* phases in a row that began behind a queue and waited */
 	u32 patience_us;	/* how long a flow waits */
 	u32 hurry;		/* patience is two iterations / 2^hurry; none from MLCC_KEEPS on */
+	u32 vain_us;		/* how long the phases took that waited in vain */
 	u32 kept;		/* phases without patience */
+	u32 content;		/* phases for which it waits, in vain or not */
 	u32 retry;		/* how many of them until the next try */
+	u32 wait_us;		/* the last wait without a push */
+	u32 saved_us;		/* what the last push has saved so far, 0: not counting */
 	u32 push_for;		/* phases for which the job may push */
 	u32 since_push;		/* phases since it did */
 	u32 barred;		/* phases for which it may not */
+	u32 bar;		/* how many that were the last time */
 
 	/* marks of this phase, left by its flows */
 	u32 behind;		/* it began behind a queue */
-	u32 emptied;		/* the queue has been empty */
+	u32 emptied_us;		/* when after its start the queue was empty, 0: never */
 	u32 gave_up;		/* a flow has waited for too long */
 	u32 push;		/* it pushes */
 };
@@ -70,12 +81,43 @@ static __always_inline void mlcc_contend_best(struct mlcc_contend *c, u32 comm_u
 		c->best_us += (comm_us - c->best_us) >> 6;
 }
 
-static __always_inline void mlcc_contend_push(struct mlcc_contend *c, bool waited)
+static __always_inline void mlcc_contend_bar(struct mlcc_contend *c)
 {
-	if (c->since_push == 1 && waited)
-		c->barred = MLCC_PUSH_BARRED;
-	else
-		c->barred = mlcc_down(c->barred);
+	c->bar = c->bar ? c->bar * 2 : MLCC_PUSH_BARRED;
+	if (c->bar > MLCC_PUSH_BARRED_MAX)
+		c->bar = MLCC_PUSH_BARRED_MAX;
+	c->barred = c->bar;
+}
+
+/*
+ * What a push is worth: it saves the wait of that phase, and of those after it until the job has
+ * caught up; it costs the other job as long as the phase lasts.  @wait: us, of this phase.
+ */
+static __always_inline void mlcc_contend_worth(struct mlcc_contend *c, u32 wait)
+{
+	bool over = c->push || wait > c->wait_us >> 1;
+
+	if (!c->saved_us)
+		return;
+	if (!over) {
+		c->saved_us += c->wait_us - wait;
+		if (c->saved_us > MLCC_SAVED_MAX_US)
+			c->saved_us = MLCC_SAVED_MAX_US;
+		return;
+	}
+	if (c->saved_us <= c->best_us)
+		mlcc_contend_bar(c);
+	c->saved_us = 0;
+}
+
+static __always_inline void mlcc_contend_push(struct mlcc_contend *c, u32 wait, bool waited)
+{
+	c->barred = mlcc_down(c->barred);
+	mlcc_contend_worth(c, wait);
+	if (c->push)
+		c->saved_us = c->wait_us;
+	else if (waited)
+		c->wait_us = wait;
 	if (c->barred)
 		c->push_for = 0;
 	else if (c->waits >= MLCC_WAITS)
@@ -91,22 +133,33 @@ static __always_inline bool mlcc_contend_keeps(const struct mlcc_contend *c)
 	return MLCC_READ(c->hurry) >= MLCC_KEEPS;
 }
 
-static __always_inline void mlcc_contend_patience(struct mlcc_contend *c, u32 gap_us)
+/* The window has been kept for a phase of @comm_us: is that better than to wait in vain? */
+static __always_inline void mlcc_contend_kept(struct mlcc_contend *c, u32 comm_us)
+{
+	c->kept++;
+	if (c->kept == MLCC_KEEP_TRY && comm_us > c->vain_us - (c->vain_us >> 2)) {
+		c->hurry = 0;
+		c->content = MLCC_RETRY;
+	} else if (c->kept >= c->retry) {
+		c->hurry = MLCC_QUARTERED;
+		c->retry = c->retry < MLCC_RETRY_MAX ? c->retry * 2 : MLCC_RETRY_MAX;
+	}
+}
+
+static __always_inline void mlcc_contend_patience(struct mlcc_contend *c, u32 comm_us, u32 gap_us)
 {
 	if (!c->behind) {
 		c->hurry = 0;
-		c->kept = 0;
 		c->retry = MLCC_RETRY;
 	} else if (c->hurry >= MLCC_KEEPS) {
-		if (++c->kept >= c->retry) {
-			c->hurry = MLCC_QUARTERED;
-			c->kept = 0;
-			c->retry = c->retry < MLCC_RETRY_MAX ? c->retry * 2 : MLCC_RETRY_MAX;
-		}
-	} else if (c->gave_up || !c->emptied) {
-		c->hurry += MLCC_QUARTERED;
-	} else {
+		mlcc_contend_kept(c, comm_us);
+	} else if (c->content || (c->emptied_us && !c->gave_up)) {
+		c->content = mlcc_down(c->content);
 		c->hurry = 0;
+	} else {
+		c->vain_us = c->hurry ? (c->vain_us >> 1) + (comm_us >> 1) : comm_us;
+		c->hurry += MLCC_QUARTERED;
+		c->kept = 0;
 	}
 	MLCC_WRITE(c->patience_us, (u32)(((u64)c->best_us + gap_us) * 2 >> c->hurry));
 }
@@ -115,21 +168,31 @@ static __always_inline void mlcc_contend_patience(struct mlcc_contend *c, u32 ga
 static __always_inline void mlcc_contend_learn(struct mlcc_contend *c, u32 comm_us, u32 gap_us,
 					       bool confident)
 {
-	u32 waited;
+	u32 wait = !c->behind ? 0 : c->emptied_us ? c->emptied_us : comm_us;
+	bool waited;
 
 	if (!confident) {
 		__builtin_memset(c, 0, sizeof(*c));
 		return;
 	}
 	mlcc_contend_best(c, comm_us);
-	waited = comm_us - c->best_us > (c->best_us + gap_us) / MLCC_WAIT_PART;
-	c->waits = waited && c->behind ? c->waits + 1 : 0;
-	mlcc_contend_patience(c, gap_us);
-	mlcc_contend_push(c, waited);
+	waited = wait > (c->best_us + gap_us) / MLCC_WAIT_PART;
+	c->waits = waited ? c->waits + 1 : 0;
+	/* who pushes has not waited, in vain or not */
+	if (!c->push)
+		mlcc_contend_patience(c, comm_us, gap_us);
+	mlcc_contend_push(c, wait, waited);
 	MLCC_WRITE(c->behind, 0);
-	MLCC_WRITE(c->emptied, 0);
+	MLCC_WRITE(c->emptied_us, 0);
 	MLCC_WRITE(c->gave_up, 0);
 	MLCC_WRITE(c->push, 0);
+}
+
+/* The queue is empty @us after the phase began. */
+static __always_inline void mlcc_contend_emptied(struct mlcc_contend *c, u64 us)
+{
+	if (!MLCC_READ(c->emptied_us))
+		MLCC_WRITE(c->emptied_us, us < 1U << 31 ? (u32)us + 1 : 1U << 31);
 }
 
 /* A flow has found a queue at the start of its phase.  Returns whether the job is to push. */

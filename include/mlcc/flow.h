@@ -42,6 +42,7 @@
 #define MLCC_CWND_MIN		2U
 #define MLCC_RESTART_CWND	10U	/* segments, as the initial window (RFC 6928) */
 #define MLCC_SSTHRESH_NONE	0x7fffffffU	/* the kernel's TCP_INFINITE_SSTHRESH */
+#define MLCC_VAIN_P		(MLCC_ONE / 2)	/* least p for decreases after a wait in vain */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
 
 /* What becomes of the window when a new phase starts after the compute time. */
@@ -54,7 +55,7 @@ enum mlcc_restart {
 enum mlcc_wait {
 	MLCC_WAIT_OVER,		/* the queue has been empty, or it never waited */
 	MLCC_WAITING,		/* it started small, and has not yet seen the queue empty */
-	MLCC_WAIT_VAIN,		/* it has waited for too long */
+	MLCC_WAIT_VAIN,		/* it has waited for too long, or no longer waits at all */
 };
 
 struct mlcc_flow {
@@ -163,7 +164,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (mlcc_queue_empty(rtt, min_rtt)) {
-		MLCC_WRITE(j->contend.emptied, 1);
+		mlcc_contend_emptied(&j->contend, now - j->start_us);
 		if (f->wait == MLCC_WAITING)
 			f->wait = MLCC_WAIT_OVER;
 		return;
@@ -191,8 +192,8 @@ static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct 
 	f->idle_cwnd = 0;
 	if (pr->restart != MLCC_RESTART_DRAIN)
 		return;
-	f->wait = MLCC_WAIT_OVER;
 	if (mlcc_contend_keeps(&j->contend)) {
+		f->wait = MLCC_WAIT_VAIN;
 		w->cwnd = f->last_cwnd;
 		return;
 	}
@@ -243,7 +244,7 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f, const st
  * Factor of the increase, Q16: the rule's, shared among the flows of a job that goes by the queue,
  * so that eight connections are no more than one.  Where marks keep the queue short (@marked) the
  * window is a few segments above the BDP, and to grow slower than the base would leave the link
- * idle after each cut.
+ * idle after each cut; beside those who do not make way it would only leave the link to them.
  */
 static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struct mlcc_job *j,
 					  const struct mlcc_profile *pr, bool marked)
@@ -253,18 +254,27 @@ static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struc
 	if (f->p == MLCC_NEUTRAL)
 		return MLCC_ONE;
 	grow = mlcc_grow(pr, f->p);
-	if (!mlcc_flow_drains(f, j, pr))
+	if (pr->restart != MLCC_RESTART_DRAIN)
 		return grow;
-	if (marked)
+	if (marked || !mlcc_flow_drains(f, j, pr))
 		return grow > MLCC_ONE ? grow : MLCC_ONE;
 	return ((u64)grow * MLCC_READ(j->share)) >> MLCC_SHIFT;
 }
 
-/* Factor of the decrease, Q16. */
+/*
+ * Factor of the decrease, Q16.  Beside those who do not make way a flow that starts with its window
+ * kept is likely to be cut at once, and would come too late at the p that lets it hold on.
+ */
 static __always_inline u32 mlcc_flow_yield(const struct mlcc_flow *f,
 					   const struct mlcc_profile *pr)
 {
-	return f->p == MLCC_NEUTRAL ? MLCC_ONE : mlcc_yield(pr, f->p);
+	u32 p = f->p;
+
+	if (p == MLCC_NEUTRAL)
+		return MLCC_ONE;
+	if (f->wait == MLCC_WAIT_VAIN && p < MLCC_VAIN_P)
+		p = MLCC_VAIN_P;
+	return mlcc_yield(pr, p);
 }
 
 /*
