@@ -334,7 +334,7 @@ u32 BPF_PROG(mlcc_ssthresh, struct sock *sk)
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 yield = mlcc_yield_of(ca);
 
-	mlcc_flow_cut(&ca->flow, cwnd);
+	mlcc_flow_cut(&ca->flow, cwnd, !ca->ecn);
 	if (ca->ecn)
 		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
 	if (ca->cubic_base)
@@ -350,7 +350,7 @@ static __always_inline void mlcc_ecn_loss(struct sock *sk)
 
 	if (!ca->ecn)
 		return;
-	mlcc_flow_cut(&ca->flow, tp->snd_cwnd);
+	mlcc_flow_cut(&ca->flow, tp->snd_cwnd, true);
 	tp->snd_ssthresh = mlcc_decrease(tp->snd_cwnd, MLCC_ONE / 2, mlcc_yield_of(ca));
 }
 

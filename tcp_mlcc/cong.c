@@ -342,7 +342,7 @@ static u32 mlcc_ssthresh(struct sock *sk)
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 yield = mlcc_yield_of(sk);
 
-	mlcc_flow_cut(&ca->flow, cwnd);
+	mlcc_flow_cut(&ca->flow, cwnd, !ca->ecn);
 	if (ca->ecn)
 		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
 	if (ca->cubic_base)
@@ -360,7 +360,7 @@ static void mlcc_ecn_loss(struct sock *sk)
 
 	if (!ca->ecn)
 		return;
-	mlcc_flow_cut(&ca->flow, tcp_snd_cwnd(tp));
+	mlcc_flow_cut(&ca->flow, tcp_snd_cwnd(tp), true);
 	tp->snd_ssthresh = mlcc_decrease(tcp_snd_cwnd(tp), MLCC_ONE / 2, mlcc_yield_of(sk));
 }
 

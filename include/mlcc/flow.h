@@ -41,8 +41,10 @@
 
 #define MLCC_CWND_MIN		2U
 #define MLCC_RESTART_CWND	10U	/* segments, as the initial window (RFC 6928) */
+#define MLCC_RESTART_BDP_SHIFT	2	/* or a quarter of the bandwidth-delay product */
 #define MLCC_SSTHRESH_NONE	0x7fffffffU	/* the kernel's TCP_INFINITE_SSTHRESH */
 #define MLCC_VAIN_P		(MLCC_ONE / 2)	/* least p for decreases after a wait in vain */
+#define MLCC_SOFT_CUTS		2U	/* decreases by loss that the rule softens in a phase */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
 
 /* What becomes of the window when a new phase starts after the compute time. */
@@ -68,7 +70,8 @@ struct mlcc_flow {
 	u32 idle_cwnd;		/* window before the kernel cut it for the silence, 0: it did not */
 	u32 last_cwnd;		/* window at the end of the last phase */
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
-	u32 wait;		/* enum mlcc_wait */
+	u16 wait;		/* enum mlcc_wait */
+	u16 cuts;		/* decreases by loss in this phase */
 };
 
 /* The part of a socket's state that belongs to its congestion control. */
@@ -177,12 +180,26 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	mlcc_flow_take(f, w);
 }
 
-/* The window of the first flight of a phase. */
-static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct mlcc_job *j,
-					      const struct mlcc_profile *pr, struct mlcc_win *w)
+/*
+ * How small a phase starts: the job's ten segments, or a part of the flow's last rate times the
+ * least RTT, which is more only on long paths: there each doubling takes its time.
+ */
+static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const struct mlcc_job *j,
+					   u32 min_rtt)
 {
 	u32 small = (MLCC_RESTART_CWND * MLCC_READ(j->share)) >> MLCC_SHIFT;
+	u64 bdp = f->rtt ? MLCC_DIV64((u64)f->last_cwnd * min_rtt, (u64)f->rtt) : 0;
 
+	if (small < bdp >> MLCC_RESTART_BDP_SHIFT)
+		small = bdp >> MLCC_RESTART_BDP_SHIFT;
+	return small > MLCC_CWND_MIN ? small : MLCC_CWND_MIN;
+}
+
+/* The window of the first flight of a phase. */
+static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct mlcc_job *j,
+					      const struct mlcc_profile *pr, u32 min_rtt,
+					      struct mlcc_win *w)
+{
 	u32 last = f->idle_cwnd > w->cwnd ? f->idle_cwnd : w->cwnd;
 
 	/* a reduction in the last round trip leaves less than what it was to come down to */
@@ -198,7 +215,7 @@ static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct 
 		return;
 	}
 	f->wait = MLCC_WAITING;
-	w->cwnd = small > MLCC_CWND_MIN ? small : MLCC_CWND_MIN;
+	w->cwnd = mlcc_flow_small(f, j, min_rtt);
 	if (w->ssthresh < last)
 		w->ssthresh = last;
 }
@@ -217,9 +234,10 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 		return began;
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
-	f->rtt = 0;
+	f->cuts = 0;
 	if (f->p != MLCC_NEUTRAL)
-		mlcc_flow_restart(f, j, pr, w);
+		mlcc_flow_restart(f, j, pr, min_rtt, w);
+	f->rtt = 0;
 	return began;
 }
 
@@ -270,7 +288,7 @@ static __always_inline u32 mlcc_flow_yield(const struct mlcc_flow *f,
 {
 	u32 p = f->p;
 
-	if (p == MLCC_NEUTRAL)
+	if (p == MLCC_NEUTRAL || f->cuts >= MLCC_SOFT_CUTS)
 		return MLCC_ONE;
 	if (f->wait == MLCC_WAIT_VAIN && p < MLCC_VAIN_P)
 		p = MLCC_VAIN_P;
@@ -304,11 +322,13 @@ static __always_inline u32 mlcc_decrease(u32 cwnd, u32 beta, u32 yield)
 	return left > MLCC_CWND_MIN ? left : MLCC_CWND_MIN;
 }
 
-/* The window was cut, or the flow is about to be: @cwnd is what undo goes back to. */
-static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, u32 cwnd)
+/* The window is about to be cut, for a loss or a mark: @cwnd is what undo goes back to. */
+static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, u32 cwnd, bool lost)
 {
 	f->prior_cwnd = cwnd;
 	f->credit = 0;
+	if (lost && f->cuts < MLCC_SOFT_CUTS)
+		f->cuts++;
 }
 
 #endif /* MLCC_FLOW_H */

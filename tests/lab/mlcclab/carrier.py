@@ -110,18 +110,24 @@ class BpfCarrier(Carrier):
 
 
 class ModuleCarrier(Carrier):
-    """tcp_mlcc.ko."""
+    """tcp_mlcc.ko: the one of this tree, else the one that is installed for this kernel."""
 
     name = "module"
     object = REPOSITORY / "tcp_mlcc" / "tcp_mlcc.ko"
     control = Path("/sys/module/tcp_mlcc/parameters/job")
 
     def load(self) -> None:
-        command = ["insmod", str(self.object), f"mark_mask={self.mark_mask}"]
+        how = ["insmod", str(self.object)] if self.object.exists() else ["modprobe", "tcp_mlcc"]
+        command = [*how, f"mark_mask={self.mark_mask}"]
         shell.run(command + ([f"profile={self.profile}"] if self.profile else []))
 
     def unload(self) -> None:
         shell.run(["rmmod", "tcp_mlcc"])
+
+    @classmethod
+    def there(cls) -> bool:
+        """Whether there is a module to load."""
+        return cls.object.exists() or shell.attempt(["modinfo", "tcp_mlcc"]).returncode == 0
 
     def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
         words = ["set", str(job)]
@@ -144,7 +150,7 @@ def refuse_if_loaded() -> None:
 def choose(wanted: str | None) -> Carrier:
     """The carrier asked for; by default the module where it loads, else BPF."""
     if wanted != "bpf" and (wanted == "module" or _module_loads()):
-        if not ModuleCarrier.object.exists():
+        if not ModuleCarrier.there():
             raise SkipError(f"{ModuleCarrier.object.name}: not built; run make at the top")
         return ModuleCarrier()
     if not BpfCarrier.tool.exists():
@@ -153,7 +159,7 @@ def choose(wanted: str | None) -> Carrier:
 
 
 def _module_loads() -> bool:
-    if not Path("/proc/modules").exists() or not ModuleCarrier.object.exists():
+    if not Path("/proc/modules").exists() or not ModuleCarrier.there():
         return False
     refuse_if_loaded()
     try:
