@@ -40,7 +40,7 @@
 #define MLCC_RETRY		64U	/* phases */
 #define MLCC_RETRY_MAX		1024U	/* phases */
 #define MLCC_PUSH_FOR		32U	/* phases */
-#define MLCC_PUSH_EVERY		3U	/* phases */
+#define MLCC_PUSH_EVERY		5U	/* phases */
 #define MLCC_PUSH_BARRED	64U	/* phases, the first time */
 #define MLCC_PUSH_BARRED_MAX	1024U	/* phases */
 #define MLCC_SAVED_MAX_US	(1U << 30)
@@ -105,25 +105,28 @@ static __always_inline void mlcc_contend_worth(struct mlcc_contend *c, u32 wait)
 			c->saved_us = MLCC_SAVED_MAX_US;
 		return;
 	}
-	if (c->saved_us <= c->best_us)
+	if (c->saved_us <= c->best_us) {
 		mlcc_contend_bar(c);
+	} else {
+		c->bar = 0;
+		c->push_for = MLCC_PUSH_FOR;
+	}
 	c->saved_us = 0;
 }
 
 static __always_inline void mlcc_contend_push(struct mlcc_contend *c, u32 wait, bool waited)
 {
 	c->barred = mlcc_down(c->barred);
+	c->push_for = mlcc_down(c->push_for);
 	mlcc_contend_worth(c, wait);
 	if (c->push)
 		c->saved_us = c->wait_us;
 	else if (waited)
-		c->wait_us = wait;
+		c->wait_us = wait < MLCC_SAVED_MAX_US ? wait : MLCC_SAVED_MAX_US;
+	if (c->waits >= MLCC_WAITS)
+		c->push_for = MLCC_PUSH_FOR;
 	if (c->barred)
 		c->push_for = 0;
-	else if (c->waits >= MLCC_WAITS)
-		c->push_for = MLCC_PUSH_FOR;
-	else
-		c->push_for = mlcc_down(c->push_for);
 	c->since_push = c->push ? 1 : c->since_push + 1;
 }
 
@@ -136,6 +139,8 @@ static __always_inline bool mlcc_contend_keeps(const struct mlcc_contend *c)
 /* The window has been kept for a phase of @comm_us: is that better than to wait in vain? */
 static __always_inline void mlcc_contend_kept(struct mlcc_contend *c, u32 comm_us)
 {
+	if (!c->retry)
+		c->retry = MLCC_RETRY;
 	c->kept++;
 	if (c->kept == MLCC_KEEP_TRY && comm_us > c->vain_us - (c->vain_us >> 2)) {
 		c->hurry = 0;

@@ -44,7 +44,7 @@
 #define MLCC_RESTART_BDP_SHIFT	2	/* or a quarter of the bandwidth-delay product */
 #define MLCC_SSTHRESH_NONE	0x7fffffffU	/* the kernel's TCP_INFINITE_SSTHRESH */
 #define MLCC_VAIN_P		(MLCC_ONE / 2)	/* least p for decreases after a wait in vain */
-#define MLCC_SOFT_CUTS		2U	/* decreases by loss that the rule softens in a phase */
+#define MLCC_SOFT_CUTS		8U	/* decreases by loss that the rule softens in a phase */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
 
 /* What becomes of the window when a new phase starts after the compute time. */
