@@ -52,8 +52,8 @@ struct mlcc_contend {
 	u32 hurry;		/* patience is two iterations / 2^hurry; none from MLCC_KEEPS on */
 	u32 vain_us;		/* how long the phases took that waited in vain */
 	u32 kept;		/* phases without patience */
-	u32 content;		/* phases for which it waits, in vain or not */
 	u32 retry;		/* how many of them until the next try */
+	u32 content;		/* phases for which it waits, in vain or not */
 	u32 wait_us;		/* the last wait without a push */
 	u32 saved_us;		/* what the last push has saved so far, 0: not counting */
 	u32 push_for;		/* phases for which the job may push */
