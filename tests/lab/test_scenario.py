@@ -80,7 +80,7 @@ class Refused(unittest.TestCase):
             del document[key]
             with self.assertRaisesRegex(UsageError, f"^{key}: missing$"):
                 scenario.parse(document, "test")
-        self.refuse("job", [], "job: write 1 to 32 tables as [[job]]")
+        self.refuse("job", [], "job: write 1 to 128 tables as [[job]]")
 
 
 class Meaning(unittest.TestCase):

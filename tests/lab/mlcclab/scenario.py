@@ -278,7 +278,7 @@ def load(path: Path) -> Scenario:
 def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     """Turn a TOML document into a scenario."""
     top = schema.read_table("", raw, TOP_FIELDS)
-    jobs = tuple(_job(where, table) for where, table in _array("job", top["job"], 1, 32))
+    jobs = tuple(_job(where, table) for where, table in _array("job", top["job"], 1, 128))
     flows = tuple(_flow(where, table) for where, table in _array("flow", top["flow"], 0, 16))
     names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
     for name, count in names.items():
