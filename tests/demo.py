@@ -41,8 +41,7 @@ def main() -> int:
     if status:
         print(f"demo: the lab ended with status {status}; the reason is above", file=sys.stderr)
         print(
-            "demo: on another kernel: tests/vm/vm fetch 6.12 && tests/vm/vm build 6.12 && "
-            f"tests/lab/mlcc-lab run {SCENARIO} --vm 6.12",
+            f"demo: on another kernel: tests/lab/mlcc-lab run {SCENARIO} --vm 6.12",
             file=sys.stderr,
         )
         return status
