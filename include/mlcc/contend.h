@@ -43,7 +43,7 @@
 #define MLCC_PUSH_EVERY		5U	/* phases */
 #define MLCC_PUSH_BARRED	64U	/* phases, the first time */
 #define MLCC_PUSH_BARRED_MAX	1024U	/* phases */
-#define MLCC_SAVED_MAX_US	(1U << 30)
+#define MLCC_SAVED_MAX_US	1000000000U	/* what a push saves is not counted beyond */
 
 struct mlcc_contend {
 	u32 best_us;		/* shortest phase; forgotten by 1/64 of the difference a phase */

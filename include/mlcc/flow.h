@@ -42,8 +42,7 @@
 #define MLCC_CWND_MIN		2U
 #define MLCC_RESTART_CWND	10U	/* segments, as the initial window (RFC 6928) */
 #define MLCC_RESTART_BDP_SHIFT	2	/* or a quarter of the bandwidth-delay product */
-#define MLCC_SSTHRESH_NONE	0x7fffffffU	/* the kernel's TCP_INFINITE_SSTHRESH */
-#define MLCC_VAIN_P		(MLCC_ONE * 3 / 8)	/* least p for decreases after waiting in vain */
+#define MLCC_VAIN_P		(MLCC_ONE * 3 / 8)	/* least p of decreases, if waiting fails */
 #define MLCC_SOFT_CUTS		8U	/* decreases by loss that the rule softens in a phase */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
 
