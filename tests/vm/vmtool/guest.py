@@ -101,7 +101,9 @@ def _virtme_argv(kernel: Kernel, options: Options, where: Path, fds: tuple[int, 
         argv += ["--kopt", option]
     script = Path(__file__).resolve().parent.parent / "guest.sh"
     argv += ["--script-sh", f"exec bash {shlex.quote(str(script))} {shlex.quote(str(where))}"]
-    argv += ["--qemu-opts", "-accel", "tcg,thread=multi", "-device", "virtio-serial-pci,id=mlcc"]
+    # QEMU's cmpxchg16b leaves garbage in EFLAGS at times; with TF set there the guest traps
+    argv += ["--qemu-opts", "-cpu", "max,cx16=off", "-accel", "tcg,thread=multi"]
+    argv += ["-device", "virtio-serial-pci,id=mlcc"]
     return argv + _port("stdout", fds[0]) + _port("stderr", fds[1])
 
 
