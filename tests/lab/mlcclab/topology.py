@@ -94,7 +94,7 @@ class Topology:
         self.hosts = 0
         self.left = self.right = ""
         self.receivers = ""
-        self.programs: dict[str, list[wire.Program]] = {}
+        self.markers: dict[str, wire.Program] = {}
 
     def __enter__(self) -> "Topology":
         try:
@@ -145,10 +145,9 @@ class Topology:
         qdiscs = json.loads(text)
         root = next(qdisc for qdisc in qdiscs if qdisc.get("root"))
         marks = sum(qdisc.get("marked", 0) + qdisc.get("ecn_mark", 0) for qdisc in qdiscs)
-        programs = [program.counters() for program in self.programs.get(self.left, [])]
-        return LinkCounters(
-            root["bytes"], root["drops"], marks + sum(program.marked for program in programs)
-        )
+        if self.left in self.markers:
+            marks += self.markers[self.left].marked()
+        return LinkCounters(root["bytes"], root["drops"], marks)
 
     def _namespace(self, name: str) -> str:
         namespace = f"{PREFIX}{self.tag}-{name}"
@@ -185,13 +184,13 @@ class Topology:
                 wire.loser(router, "core", self.link.loss)
 
     def _build_wire(self) -> None:
-        wire = self._namespace("wire")
-        self._veth(self.left, "core", "10.0.0.1", wire, "left", "10.0.0.2")
-        self._veth(wire, "right", "10.0.1.1", self.right, "core", "10.0.1.2")
+        middle = self._namespace("wire")
+        self._veth(self.left, "core", "10.0.0.1", middle, "left", "10.0.0.2")
+        self._veth(middle, "right", "10.0.1.1", self.right, "core", "10.0.1.2")
         routes = "route add 10.16.0.0/12 via 10.0.0.1\nroute add 10.128.0.0/12 via 10.0.1.2\n"
-        shell.run(["ip", "-n", wire, "-batch", "-"], routes)
+        shell.run(["ip", "-n", middle, "-batch", "-"], routes)
         for device in ("left", "right"):
-            self._netem(wire, device, self.link.delay, self.link.loss)
+            self._netem(middle, device, self.link.delay, self.link.loss)
 
     def _netem(self, namespace: str, device: str, delay: float, loss: float = 0.0) -> None:
         options = ["limit", str(NETEM_LIMIT)]
@@ -248,8 +247,8 @@ class Topology:
             red += f" burst {mark // 1000 + 1} bandwidth {link.rate:.0f}bit probability 1 ecn"
             self._tc(router, "core", "parent 1:1 handle 10:", red)
             return
-        program = wire.marker(router, "core", link.rate, _burst(link.rate), link.limit, mark)
-        self.programs.setdefault(router, []).append(program)
+        burst = _burst(link.rate)
+        self.markers[router] = wire.marker(router, "core", link.rate, burst, link.limit, mark)
 
     def _prio_bottleneck(self, router: str) -> None:
         """Strict priorities by the top bits of the DSCP, out of HTB.

@@ -5,7 +5,6 @@ import json
 import shutil
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,13 @@ from . import shell
 OBJECT = Path(__file__).resolve().parents[1] / "wire.bpf.o"
 # ns_per_kib, burst_ns, limit_ns, mark_ns, loss, busy, marked, lost
 LAYOUT = struct.Struct("=8Q")
+MARKED = 6
 KEY = ["key", "hex", "00", "00", "00", "00"]
 
 
 def buildable() -> bool:
     """Whether this machine has what it takes."""
     return OBJECT.exists() and shutil.which("bpftool") is not None
-
-
-@dataclass(frozen=True)
-class Counters:
-    """What the programs have done, in packets."""
-
-    marked: int = 0
-    lost: int = 0
 
 
 class Program:
@@ -46,11 +38,11 @@ class Program:
         words = [f"{byte:02x}" for byte in value]
         shell.run(["bpftool", "map", "update", "id", self.map, *KEY, "value", "hex", *words])
 
-    def counters(self) -> Counters:
-        """Read them."""
+    def marked(self) -> int:
+        """Packets marked so far."""
         found = _bpftool("map", "lookup", "id", self.map, *KEY)
         value = bytes(int(byte, 16) for byte in found["value"])
-        return Counters(*LAYOUT.unpack(value)[-2:])
+        return int(LAYOUT.unpack(value)[MARKED])
 
 
 def marker(
