@@ -8,6 +8,7 @@ operator has loaded it, and the lab refuses to touch it.
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -93,8 +94,14 @@ class BpfCarrier(Carrier):
     name = "bpf"
     tool = REPOSITORY / "bpf" / "mlcc-bpf"
 
+    def __init__(self, constants: Mapping[str, float] | None = None) -> None:
+        """constants: of the default profile, instead of its own."""
+        super().__init__()
+        settings = (constants or {}).items()
+        self.constants = [word for k, v in settings for word in ("--set", f"{k}={v:g}")]
+
     def load(self) -> None:
-        command = [str(self.tool), "load", "--mark-mask", self.mark_mask]
+        command = [str(self.tool), "load", "--mark-mask", self.mark_mask, *self.constants]
         shell.run(command + (["--profile", self.profile] if self.profile else []))
 
     def unload(self) -> None:
