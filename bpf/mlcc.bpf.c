@@ -319,12 +319,16 @@ void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	mlcc_win_write(tp, &w);
 }
 
-static __always_inline u32 mlcc_yield_of(struct mlcc_sk *ca)
+static __always_inline u32 mlcc_yield_of(const struct tcp_sock *tp, struct mlcc_sk *ca)
 {
 	struct mlcc_slot *s = mlcc_slot(ca);
 	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+	struct mlcc_win w;
 
-	return pr ? mlcc_flow_yield(&ca->flow, pr) : MLCC_ONE;
+	if (!pr)
+		return MLCC_ONE;
+	mlcc_win_read(tp, &w);
+	return mlcc_flow_yield(&ca->flow, pr, &w);
 }
 
 SEC("struct_ops/mlcc_ssthresh")
@@ -332,7 +336,7 @@ u32 BPF_PROG(mlcc_ssthresh, struct sock *sk)
 {
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 yield = mlcc_yield_of(ca);
+	u32 yield = mlcc_yield_of(tcp_sk(sk), ca);
 
 	mlcc_flow_cut(&ca->flow, cwnd, !ca->ecn);
 	if (ca->ecn)
@@ -351,7 +355,7 @@ static __always_inline void mlcc_ecn_loss(struct sock *sk)
 	if (!ca->ecn)
 		return;
 	mlcc_flow_cut(&ca->flow, tp->snd_cwnd, true);
-	tp->snd_ssthresh = mlcc_decrease(tp->snd_cwnd, MLCC_ONE / 2, mlcc_yield_of(ca));
+	tp->snd_ssthresh = mlcc_decrease(tp->snd_cwnd, MLCC_ONE / 2, mlcc_yield_of(tp, ca));
 }
 
 SEC("struct_ops/mlcc_set_state")

@@ -209,10 +209,12 @@ static void mlcc_trace_gain(const struct sock *sk, const struct mlcc_slot *s)
 	const struct mlcc_sk *ca = mlcc_sk(sk);
 	const struct mlcc_flow *f = &ca->flow;
 	struct mlcc_profile pr;
+	struct mlcc_win w;
 
 	mlcc_profile_of(s, &pr);
+	mlcc_win_read(tcp_sk(sk), &w);
 	trace_gain_change(sk, s, f->p, mlcc_flow_grow(f, &s->job, &pr, mlcc_marked(ca)),
-			  mlcc_flow_yield(f, &pr));
+			  mlcc_flow_yield(f, &pr, &w));
 }
 
 /* The flow's progress was @old until now. */
@@ -329,11 +331,13 @@ static u32 mlcc_yield_of(const struct sock *sk)
 {
 	const struct mlcc_slot *s = mlcc_slot_of(sk);
 	struct mlcc_profile pr;
+	struct mlcc_win w;
 
 	if (!s)
 		return MLCC_ONE;
 	mlcc_profile_of(s, &pr);
-	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr);
+	mlcc_win_read(tcp_sk(sk), &w);
+	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
 }
 
 static u32 mlcc_ssthresh(struct sock *sk)

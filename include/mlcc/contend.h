@@ -9,11 +9,11 @@
  *	locked	The job has a shorter period than the one before it, catches up with it, and then
  *		waits behind it in every iteration, at the other's period.  After MLCC_WAITS such
  *		phases in a row it may push: it takes the link at once, with the window of its last
- *		phase, goes first from then on, and runs free until it has caught up again.  At most
- *		one phase in MLCC_PUSH_EVERY.  A push costs the other job as long as the phase
- *		lasts.  If it saves this job less (as when the jobs do not fit at all: then waiting
- *		in turn is the best there is), there is none for MLCC_PUSH_BARRED phases, then for
- *		twice as many, and so on.
+ *		phase, goes first from then on, and runs free until it has caught up again, which
+ *		shows in a phase that waits.  At most one phase in MLCC_PUSH_EVERY.  A push costs
+ *		the other job as long as the phase lasts.  If it saves this job less (as when the
+ *		jobs do not fit at all: then waiting in turn is the best there is), there is none
+ *		for MLCC_PUSH_BARRED phases, then for twice as many, and so on.
  *
  *	starved	Who is there never finishes: an ordinary long flow.  Jobs that fit leave the link
  *		free for a moment before their iteration is over, so a flow waits for no longer than
@@ -206,7 +206,7 @@ static __always_inline bool mlcc_contend_behind(struct mlcc_contend *c)
 	MLCC_WRITE(c->behind, 1);
 	if (MLCC_READ(c->push))
 		return true;
-	if (!MLCC_READ(c->push_for) || mlcc_contend_keeps(c) ||
+	if (!MLCC_READ(c->push_for) || !MLCC_READ(c->waits) || mlcc_contend_keeps(c) ||
 	    MLCC_READ(c->since_push) < MLCC_PUSH_EVERY)
 		return false;
 	MLCC_WRITE(c->push, 1);

@@ -280,14 +280,17 @@ static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struc
 
 /*
  * Factor of the decrease, Q16.  Beside those who do not make way a flow that starts with its window
- * kept is likely to be cut at once, and would come too late at the p that lets it hold on.
+ * kept is likely to be cut at once, and would come too late at the p that lets it hold on.  A cut
+ * that ends slow start is the base's: the window went up to twice what the path holds, which says
+ * nothing of the others, and to come down in small steps is to lose packets for as long.
  */
 static __always_inline u32 mlcc_flow_yield(const struct mlcc_flow *f,
-					   const struct mlcc_profile *pr)
+					   const struct mlcc_profile *pr,
+					   const struct mlcc_win *w)
 {
 	u32 p = f->p;
 
-	if (p == MLCC_NEUTRAL || f->cuts >= MLCC_SOFT_CUTS)
+	if (p == MLCC_NEUTRAL || f->cuts >= MLCC_SOFT_CUTS || w->cwnd < w->ssthresh)
 		return MLCC_ONE;
 	if (f->wait == MLCC_WAIT_VAIN && p < MLCC_VAIN_P)
 		p = MLCC_VAIN_P;

@@ -60,8 +60,22 @@ static void a_push_that_pays_is_repeated(void)
 	for (u32 i = 0; i < 20; i++) {
 		pushes += phase(&c, 40000, COMM_US);
 		phases(&c, MLCC_PUSH_EVERY - 1, 0, COMM_US);
+		CHECK(!phase(&c, 40000, COMM_US + 40000), "round %u: at once", i);
 	}
 	CHECK(pushes == 20 && !c.barred, "%u pushes, barred %u", pushes, c.barred);
+}
+
+/* Jobs that fit have slid apart: the end of somebody's phase is no reason to push. */
+static void a_short_queue_is_no_reason_to_push(void)
+{
+	struct mlcc_contend c = { };
+
+	phase(&c, 0, COMM_US);
+	phases(&c, MLCC_WAITS, 40000, COMM_US + 40000);
+	CHECK(c.push_for, "no pattern");
+	CHECK(phase(&c, 40000, COMM_US), "no push");
+	for (u32 i = 0; i < MLCC_PUSH_FOR; i++)
+		CHECK(!phase(&c, 2000, COMM_US + 2000), "phase %u", i);
 }
 
 /* Jobs that do not fit: the phase after a push is free, the one after that waits as before. */
@@ -197,6 +211,7 @@ int main(void)
 		TAP_TEST(alone_it_neither_pushes_nor_keeps),
 		TAP_TEST(a_few_waits_are_no_pattern),
 		TAP_TEST(a_push_that_pays_is_repeated),
+		TAP_TEST(a_short_queue_is_no_reason_to_push),
 		TAP_TEST(a_push_that_costs_more_than_it_saves_is_barred),
 		TAP_TEST(the_bar_grows_and_has_an_end),
 		TAP_TEST(behind_a_long_flow_the_window_is_kept),

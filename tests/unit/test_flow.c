@@ -148,6 +148,20 @@ static void a_laggard_gets_no_less_than_the_others(void)
 	}
 }
 
+/* The overshoot of slow start is not what the rule softens. */
+static void a_cut_that_ends_slow_start_is_the_bases(void)
+{
+	const struct mlcc_profile pr = { .hold = MLCC_ONE * 7 / 8, .shape = 2 };
+	struct mlcc_flow f = { .p = MLCC_ONE };
+	struct mlcc_win w = { .cwnd = 100, .ssthresh = 300 };
+
+	CHECK(mlcc_flow_yield(&f, &pr, &w) == MLCC_ONE, "in slow start");
+	w.ssthresh = 100;
+	CHECK(mlcc_flow_yield(&f, &pr, &w) < MLCC_ONE / 4, "by the rule");
+	f.p = MLCC_NEUTRAL;
+	CHECK(mlcc_flow_yield(&f, &pr, &w) == MLCC_ONE, "neutral");
+}
+
 static void a_single_flow_goes_by_the_jobs_progress(void)
 {
 	u64 seed = 6;
@@ -216,6 +230,7 @@ int main(void)
 		TAP_TEST(decrease_by_hand),
 		TAP_TEST(less_yield_keeps_more),
 		TAP_TEST(a_laggard_gets_no_less_than_the_others),
+		TAP_TEST(a_cut_that_ends_slow_start_is_the_bases),
 		TAP_TEST(a_single_flow_goes_by_the_jobs_progress),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
