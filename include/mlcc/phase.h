@@ -51,6 +51,14 @@
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
+/* What userspace has said of the phase, see hint.h. */
+enum mlcc_told {
+	MLCC_TOLD_NOTHING,	/* phases are found by their silences */
+	MLCC_TOLD_RUNNING,	/* the phase was announced */
+	MLCC_TOLD_OVER,		/* and is over */
+	MLCC_TOLD_AHEAD,	/* the next one has begun before it was announced */
+};
+
 struct mlcc_job {
 	/* written on every ACK */
 	u64 acked;		/* bytes of all flows, ever */
@@ -78,8 +86,10 @@ struct mlcc_job {
 	u64 start_us;		/* when the phase began */
 	u64 d_learnt;		/* learnt bytes of a phase */
 	u64 d_hint;		/* bytes that userspace announced, 0: nothing */
+	u64 d_said;		/* "d_hint" when this phase began */
 	u32 hint_wrong;		/* the announcement did not hold */
 	u32 strays;		/* phases too small to learn from, in a row */
+	u32 told;		/* enum mlcc_told */
 
 	struct mlcc_contend contend;
 };
@@ -99,6 +109,7 @@ static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 {
 	u64 d = 0;
 
+	j->d_said = j->d_hint;
 	if (j->d_hint && !j->hint_wrong)
 		d = j->d_hint;
 	else if (mlcc_confident(j))
@@ -151,7 +162,9 @@ static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 	j->strays = 0;
 	j->d_learnt = mlcc_ewma(j->d_learnt, d, same_d);
 	j->gap_us = mlcc_ewma(j->gap_us, gap, same_gap);
-	j->hint_wrong = j->d_hint && mlcc_absdiff(d, j->d_hint) > j->d_hint >> 2;
+	/* a standing hint that has been corrected since is not judged by the old one */
+	if (j->told || j->d_said == j->d_hint)
+		j->hint_wrong = j->d_said && mlcc_absdiff(d, j->d_said) > j->d_said >> 2;
 }
 
 /* Keeps the yardstick of silences: up at most twofold a phase, so that no pause sets it. */
@@ -242,6 +255,26 @@ static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
 }
 
 /*
+ * Whether a silence of @gap us ends the phase, given what userspace has said.  Who announces phases
+ * and is silent about one (the process was killed) is no longer waited for: they are learnt on.
+ */
+static __always_inline bool mlcc_gap_turns(struct mlcc_job *j, u32 gap)
+{
+	u64 d = MLCC_READ(j->acked) - j->start_acked;
+
+	if (j->told == MLCC_TOLD_OVER) {
+		MLCC_WRITE(j->told, MLCC_TOLD_AHEAD);
+		return true;
+	}
+	if (j->told == MLCC_TOLD_RUNNING && d <= j->d_limit)
+		return false;
+	if (!mlcc_gap_ends(j, gap))
+		return false;
+	MLCC_WRITE(j->told, MLCC_TOLD_NOTHING);
+	return true;
+}
+
+/*
  * A flow of the job starts to send with nothing of its own in flight.
  * @now: us.  @min_rtt: us, of this flow.  Returns whether this started a new phase.
  */
@@ -255,7 +288,7 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 	if (turn) {
 		if (MLCC_CAS32(&j->busy, 0, 1))
 			return false;
-		turn = !j->seq || mlcc_gap_ends(j, gap);
+		turn = !j->seq || mlcc_gap_turns(j, gap);
 		if (turn)
 			mlcc_phase_turn(j, now, gap);
 		MLCC_WRITE(j->last_us, now);

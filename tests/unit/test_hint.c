@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Phases that userspace announces: exact, early or late, wrong, and no longer. */
+#include "../../include/mlcc/hint.h"
+#include "sim.h"
+#include "tap.h"
+
+#define COMPUTE	100000U		/* us */
+#define PHASE	(10 * MB)
+
+#define SIM_FMT		"p %#x .. %#x, %llu of %llu bytes neutral"
+#define SIM_ARGS(s)	(s)->first, (s)->last, (unsigned long long)(s)->neutral, \
+			(unsigned long long)(s)->bytes
+
+/* An iteration that is announced @lead us before its first byte, as @told bytes. */
+static void announced(struct sim *s, u64 told, u64 bytes, u32 lead)
+{
+	sim_silence(s, sim_noise(s, COMPUTE, 2));
+	sim_clear(s);
+	mlcc_hint_start(&s->job, told, s->now);
+	sim_silence(s, lead);
+	sim_burst(s, bytes);
+	sim_silence(s, 200);
+	mlcc_hint_end(&s->job);
+}
+
+static void the_first_phase_counts(void)
+{
+	struct sim s;
+
+	sim_init(&s, 1);
+	for (u32 i = 1; i <= 20; i++) {
+		announced(&s, PHASE, PHASE, 50);
+		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+		CHECK(s.job.seq == i, "phase %u is number %u", i, s.job.seq);
+	}
+}
+
+/* Another batch size each time: nothing there to learn. */
+static void no_two_phases_need_be_alike(void)
+{
+	struct sim s;
+
+	sim_init(&s, 2);
+	for (u32 i = 1; i <= 100; i++) {
+		u64 bytes = MB + random_below(&s.seed, 20 * MB);
+
+		announced(&s, bytes, bytes, 50);
+		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+		CHECK(s.job.seq == i, "phase %u is number %u", i, s.job.seq);
+	}
+}
+
+/* An announcement may take longer than the first bytes do. */
+static void a_late_announcement_belongs_to_its_phase(void)
+{
+	struct sim s;
+	u64 bytes;
+
+	sim_init(&s, 3);
+	announced(&s, PHASE, PHASE, 50);
+	for (u32 i = 2; i <= 50; i++) {
+		bytes = PHASE / 2 + random_below(&s.seed, PHASE);
+		sim_silence(&s, COMPUTE);
+		sim_clear(&s);
+		sim_burst(&s, bytes / 10);
+		mlcc_hint_start(&s.job, bytes, s.now);
+		CHECK(s.job.seq == i, "phase %u is number %u", i, s.job.seq);
+		sim_acked(&s, bytes - bytes / 10);
+		CHECK(!s.neutral && s.last > MLCC_ONE / 50 * 49, "phase %u: " SIM_FMT, i,
+		      SIM_ARGS(&s));
+		mlcc_hint_end(&s.job);
+	}
+}
+
+/* A silence that would end any phase, in the middle of one that is announced. */
+static void silences_inside_do_not_end_it(void)
+{
+	struct sim s;
+
+	sim_init(&s, 4);
+	for (u32 i = 1; i <= 20; i++) {
+		sim_silence(&s, COMPUTE);
+		sim_clear(&s);
+		mlcc_hint_start(&s.job, PHASE, s.now);
+		sim_burst(&s, PHASE / 2);
+		sim_silence(&s, COMPUTE);
+		sim_burst(&s, PHASE / 2);
+		mlcc_hint_end(&s.job);
+		CHECK(sim_full_progress(&s) && s.job.seq == i, "phase %u, number %u: " SIM_FMT, i,
+		      s.job.seq, SIM_ARGS(&s));
+	}
+}
+
+/* The launcher was killed: what goes on is learnt. */
+static void who_falls_silent_is_not_waited_for(void)
+{
+	struct sim s;
+
+	for (u32 ended = 0; ended < 2; ended++) {
+		sim_init(&s, 5);
+		announced(&s, PHASE, PHASE, 50);
+		if (!ended)
+			mlcc_hint_start(&s.job, PHASE, s.now + COMPUTE);
+		sim_iterations(&s, 8, COMPUTE, 2 * PHASE);
+		CHECK(s.job.told == MLCC_TOLD_NOTHING, "told %u", s.job.told);
+		CHECK(sim_full_progress(&s), "ended %u: " SIM_FMT, ended, SIM_ARGS(&s));
+	}
+}
+
+static void a_false_claim_is_believed_once(u64 claim)
+{
+	struct sim s;
+
+	sim_init(&s, 6);
+	announced(&s, claim, PHASE, 50);
+	announced(&s, claim, PHASE, 50);
+	for (u32 i = 3; i <= 20; i++) {
+		announced(&s, claim, PHASE, 50);
+		CHECK(sim_full_progress(&s), "claim %llu, phase %u: " SIM_FMT,
+		      (unsigned long long)claim, i, SIM_ARGS(&s));
+	}
+	announced(&s, PHASE, PHASE, 50);
+	announced(&s, 2 * PHASE, 2 * PHASE, 50);
+	CHECK(sim_full_progress(&s), "true again: " SIM_FMT, SIM_ARGS(&s));
+}
+
+static void false_claims_are_believed_once(void)
+{
+	a_false_claim_is_believed_once(10 * PHASE);
+	a_false_claim_is_believed_once(PHASE / 10);
+}
+
+static void nonsense_is_harmless(void)
+{
+	struct sim s;
+
+	sim_init(&s, 7);
+	mlcc_hint_end(&s.job);
+	for (u32 i = 0; i < 100000; i++) {
+		u64 bytes = random_below(&s.seed, 4) ? random_below(&s.seed, 1 << 20) : ~0ULL;
+		u64 now = s.now + random_below(&s.seed, 3) * 500 - random_below(&s.seed, 3) * 300;
+
+		switch (random_below(&s.seed, 4)) {
+		case 0:
+			mlcc_hint_start(&s.job, bytes, now);
+			break;
+		case 1:
+			mlcc_hint_end(&s.job);
+			break;
+		case 2:
+			s.now = now;
+			mlcc_job_tx_start(&s.job, now, SIM_RTT_US);
+			break;
+		default:
+			sim_acked(&s, 1 + random_below(&s.seed, 100000));
+		}
+		CHECK(!s.job.busy, "step %u: locked", i);
+		CHECK(s.job.d_hint <= MLCC_PHASE_BYTES_MAX, "step %u: hint", i);
+		CHECK(s.last == MLCC_NEUTRAL || s.last <= MLCC_ONE, "step %u: %#x", i, s.last);
+	}
+}
+
+static void a_phase_that_is_being_turned_is_left_alone(void)
+{
+	struct mlcc_job j = { .busy = 1 };
+
+	CHECK(!mlcc_hint_start(&j, PHASE, 1000), "noted");
+	CHECK(!mlcc_hint_end(&j), "noted");
+	CHECK(!j.seq && !j.d_hint && !j.told, "changed");
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(the_first_phase_counts),
+		TAP_TEST(no_two_phases_need_be_alike),
+		TAP_TEST(a_late_announcement_belongs_to_its_phase),
+		TAP_TEST(silences_inside_do_not_end_it),
+		TAP_TEST(who_falls_silent_is_not_waited_for),
+		TAP_TEST(false_claims_are_believed_once),
+		TAP_TEST(nonsense_is_harmless),
+		TAP_TEST(a_phase_that_is_being_turned_is_left_alone),
+	};
+
+	return TAP_RUN(tests);
+}
