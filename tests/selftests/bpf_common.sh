@@ -5,7 +5,8 @@
 # shellcheck source=tests/selftests/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-mlcc_bpf=$repo/bpf/mlcc-bpf
+# MLCC_BPF: one that was built for another kernel
+mlcc_bpf=${MLCC_BPF:-$repo/bpf/mlcc-bpf}
 pins=/sys/fs/bpf/mlcc
 
 require_bpf()
@@ -13,7 +14,7 @@ require_bpf()
 	require_root
 	require_built
 	[ -r /sys/kernel/btf/vmlinux ] || ktap_skip_all "this kernel has no BTF"
-	[ -x "$mlcc_bpf" ] || ktap_skip_all "bpf/mlcc-bpf is not built: make"
+	[ -x "$mlcc_bpf" ] || ktap_skip_all "$mlcc_bpf is not built: make"
 	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf ||
 		ktap_skip_all "there is no bpf file system"
 	require_free_carrier

@@ -1,31 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel module: its life, its parameters, neutrality and interleaving. Runs in a virtual
-# machine, through `tests/selftests/run vm KERNEL`, or where modules may be loaded.
+# The kernel module: its life, its parameters, and neutrality. Runs in a virtual machine, through
+# `tests/selftests/run vm KERNEL`, or where modules may be loaded.
 
 # shellcheck disable=SC2317  # main calls the cases by name
 
-# shellcheck source=tests/selftests/common.sh
-. "$(dirname "$0")/common.sh"
+# shellcheck source=tests/selftests/module_common.sh
+. "$(dirname "$0")/module_common.sh"
 # shellcheck source=tests/selftests/neutral.sh
 . "$here/neutral.sh"
-# shellcheck source=tests/selftests/interleave.sh
-. "$here/interleave.sh"
 
-parameters=/sys/module/tcp_mlcc/parameters
-
-### What the module says of its jobs: a header line that names the columns, then a line for each
-
-# column NAME: of all jobs with open flows
-column()
-{
-	[ -r "$parameters/job" ] || return 0
-	awk -v name="$1" '
-		NR == 1 { for (i = 2; i <= NF; i++) if ($i == name) at = i - 1; next }
-		/^#/ { next }
-		{ print $at }' "$parameters/job"
-}
+### What the module says of its jobs
 
 progress_is_known()
 {
@@ -45,12 +31,6 @@ phases_seen()
 show_jobs()
 {
 	cat "$parameters/job"
-}
-
-learnt_phases()
-{
-	column d_phase | tr '\n' ' '
-	echo
 }
 
 ### Life
@@ -213,26 +193,10 @@ flow_cases()
 	unload_quietly
 }
 
-# The lab loads the module from where a build in the tree leaves it. Only this kernel sees it there.
-lend_module_to_the_lab()
-{
-	local ko
-
-	[ -e "$repo/tcp_mlcc/tcp_mlcc.ko" ] && return
-	ko=$(modinfo -n tcp_mlcc) && mount -t tmpfs tmpfs "$repo/tcp_mlcc" || return
-	defer umount "$repo/tcp_mlcc"
-	cp "$ko" "$repo/tcp_mlcc/tcp_mlcc.ko"
-}
-
 main()
 {
 	ktap_start
-	require_root
-	require_built
-	require_command modprobe rmmod modinfo ip tc ethtool ss awk
-	modinfo tcp_mlcc >/dev/null 2>&1 ||
-		ktap_skip_all "there is no tcp_mlcc for this kernel"
-	require_free_carrier
+	require_module_here
 	setup_out
 	defer unload_quietly
 	ktap_check "loads" loads
@@ -243,10 +207,6 @@ main()
 	ktap_check "a wrong parameter refuses the load" wrong_parameters_refuse_the_load
 	modprobe tcp_mlcc
 	flow_cases
-	exec {carrier_lock}>&-
-	lend_module_to_the_lab || exit 1
-	ITERATIONS=${ITERATIONS:-${KSFT_MACHINE_SLOW:+24}}
-	interleave_cases --carrier module
 	ktap_finish
 }
 

@@ -140,6 +140,11 @@ class CommandLineTest(unittest.TestCase):
         args = cli._parse(["build", "6.1", "V=1", "--tree", "/x", "KCFLAGS=-Werror -O1"])
         self.assertEqual(args.words, ["V=1", "KCFLAGS=-Werror -O1"])
 
+    def test_a_counted_clock_goes_with_one_cpu(self) -> None:
+        args = cli._parse(["run", "6.1", "--counted", "--cpus", "2", "--", "true"])
+        with self.assertRaisesRegex(VmError, "one CPU"):
+            args.handler(args)
+
     def test_unknown_kernel_is_a_usage_error(self) -> None:
         with self.assertRaises(VmError) as caught:
             find("2.4")

@@ -6,6 +6,7 @@ The lab owns what it loads and nothing else: where "mlcc" is already there, an
 operator has loaded it, and the lab refuses to touch it.
 """
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -92,7 +93,8 @@ class BpfCarrier(Carrier):
     """struct_ops: for kernels that cannot load modules."""
 
     name = "bpf"
-    tool = REPOSITORY / "bpf" / "mlcc-bpf"
+    # MLCC_BPF: one that was built for another kernel, in a virtual machine
+    tool = Path(os.environ.get("MLCC_BPF", REPOSITORY / "bpf" / "mlcc-bpf"))
 
     def __init__(self, constants: Mapping[str, float] | None = None) -> None:
         """constants: of the default profile, instead of its own."""
@@ -161,7 +163,7 @@ def choose(wanted: str | None) -> Carrier:
             raise SkipError(f"{ModuleCarrier.object.name}: not built; run make at the top")
         return ModuleCarrier()
     if not BpfCarrier.tool.exists():
-        raise SkipError("no carrier: neither tcp_mlcc.ko nor bpf/mlcc-bpf is usable here")
+        raise SkipError("no carrier: neither tcp_mlcc.ko nor mlcc-bpf is usable here")
     return BpfCarrier()
 
 

@@ -2,7 +2,8 @@
 """Runs the same command line inside a virtual machine with another kernel.
 
 The machine sees this repository at the same path and may write to it: the
-report comes back through a folder here.
+report comes back through a folder here. Its clock counts instructions, so that
+the figures do not depend on what else this machine does.
 """
 
 import os
@@ -22,7 +23,7 @@ TIMEOUT_S = "7200"
 
 
 def _prepare(step: str, kernel: str) -> None:
-    """Fetch the kernel, build the module: nothing to do when it was done before."""
+    """Fetch the kernel, build the carriers: nothing to do when it was done before."""
     print(f"mlcc-lab: tests/vm/vm {step} {kernel}", file=sys.stderr, flush=True)
     done = subprocess.run([str(VM), step, kernel], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -35,12 +36,12 @@ def run(kernel: str, command: Sequence[str]) -> tuple[int, str | None]:
     """Run mlcc-lab there; its exit status, and the report if it made one."""
     if not VM.exists():
         raise SkipError(f"--vm: {VM.relative_to(REPOSITORY)} is not there")
-    for step in ("fetch", "build"):
+    for step in ("fetch", "build", "bpf"):
         _prepare(step, kernel)
     with tempfile.TemporaryDirectory(prefix=".out-", dir=REPOSITORY / "tests" / "lab") as folder:
         report = Path(folder) / "report.json"
         inside = ["env", f"MLCC_LAB_SLOW={SLOW}", *command, "--json", str(report)]
-        outside = [str(VM), "run", "--timeout", TIMEOUT_S, kernel, "--"]
+        outside = [str(VM), "run", "--counted", "--timeout", TIMEOUT_S, kernel, "--"]
         status = subprocess.run([*outside, *inside], check=False).returncode
         text = report.read_text(encoding="utf-8") if report.exists() else None
     return os.EX_SOFTWARE if status < 0 else status, text

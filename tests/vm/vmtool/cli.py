@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from . import build, cache, checkpatch, doctor, fetch, guest
+from . import bpf, build, cache, checkpatch, doctor, fetch, guest
 from .util import EXIT_USAGE, VmError, say
 
 _EPILOG = """\
@@ -47,14 +47,30 @@ def _checkpatch(args: argparse.Namespace) -> int:
     return checkpatch.checkpatch(args.tree, args.words, args.allow_stale)
 
 
+def _bpf(args: argparse.Namespace) -> int:
+    for kernel in _kernels(args.kernel):
+        bpf.build(kernel, args.tree.absolute())
+    return 0
+
+
 def _run(args: argparse.Namespace) -> int:
     if not args.command:
         raise VmError("no command: vm run KERNEL [options] -- COMMAND...", EXIT_USAGE)
     if not re.fullmatch(r"[0-9]+[MG]", args.memory):
         raise VmError(f"--memory {args.memory}: say for example 512M or 3G", EXIT_USAGE)
+    if args.cpus is None:
+        args.cpus = 1 if args.counted else 2
+    if args.counted and args.cpus != 1:
+        raise VmError(f"--cpus {args.cpus}: a counted clock goes with one CPU", EXIT_USAGE)
     writable = [path.absolute() for path in args.rw]
     options = guest.Options(
-        args.memory, args.cpus, args.timeout, args.tree.absolute(), writable, args.dmesg
+        args.memory,
+        args.cpus,
+        args.counted,
+        args.timeout,
+        args.tree.absolute(),
+        writable,
+        args.dmesg,
     )
     return guest.run(cache.find(args.kernel), options, args.command)
 
@@ -100,6 +116,11 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("words", nargs="*", metavar="VAR=VALUE", help="for make")
         verb.set_defaults(handler=handler)
 
+    verb = verbs.add_parser("bpf", help="build the BPF carrier for a kernel")
+    _add_tree(verb)
+    verb.add_argument("kernel", help=f"{names} or all")
+    verb.set_defaults(handler=_bpf)
+
     verb = verbs.add_parser("checkpatch", help="checkpatch.pl --strict over the kernel code")
     _add_tree(verb)
     _add_stale(verb)
@@ -111,7 +132,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_tree(verb)
     verb.add_argument("kernel", help=names)
     verb.add_argument("--memory", default="3G", metavar="SIZE", help="default: 3G")
-    verb.add_argument("--cpus", type=int, default=2, metavar="N", help="default: 2")
+    verb.add_argument("--cpus", type=int, metavar="N", help="default: 2")
+    verb.add_argument(
+        "--counted",
+        action="store_true",
+        help="one CPU, and a clock that counts its instructions: times that\n"
+        "another load on this machine does not change",
+    )
     verb.add_argument("--timeout", type=float, default=900, metavar="S", help="default: 900")
     verb.add_argument(
         "--rw", type=Path, action="append", default=[], metavar="DIR", help="writable, too"

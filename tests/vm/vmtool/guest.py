@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, splat, virtme
+from . import bpf, build, splat, virtme
 from .cache import Kernel, cache_dir, repository
 from .util import (
     EXIT_DIED,
@@ -44,6 +44,10 @@ _KERNEL_OPTIONS = (
     "mitigations=off",
 )
 
+# The guest's clock goes on by 1 ns with each instruction, and to the next timer when it idles: it
+# does not matter what else this machine does, or how fast it is.
+_COUNTED = ("-icount", "shift=0,sleep=off")
+
 # Between the end of the guest's output and that of QEMU, in seconds.
 _GRACE = 5.0
 
@@ -52,6 +56,7 @@ _GRACE = 5.0
 class Options:
     memory: str
     cpus: int
+    counted: bool
     timeout: float
     tree: Path
     writable: Sequence[Path]
@@ -66,12 +71,17 @@ def _check_machine(kernel: Kernel) -> None:
     virtme.install()
 
 
-def _write_request(where: Path, command: Sequence[str]) -> None:
+def _write_request(kernel: Kernel, options: Options, where: Path, command: Sequence[str]) -> None:
     env = {
         name: value
         for name, value in os.environ.items()
         if name in _ENV_NAMES or name.startswith(_ENV_PREFIXES)
     }
+    loader = bpf.loader(kernel, options.tree)
+    if loader is not None:
+        env.setdefault("MLCC_BPF", str(loader))
+    if options.counted:
+        env["MLCC_COUNTED"] = "1"
     lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(env.items())]
     (where / "env").write_text("".join(lines))
     (where / "command").write_text("".join(f"{word}\0" for word in command))
@@ -102,7 +112,8 @@ def _virtme_argv(kernel: Kernel, options: Options, where: Path, fds: tuple[int, 
     script = Path(__file__).resolve().parent.parent / "guest.sh"
     argv += ["--script-sh", f"exec bash {shlex.quote(str(script))} {shlex.quote(str(where))}"]
     # QEMU's cmpxchg16b leaves garbage in EFLAGS at times; with TF set there the guest traps
-    argv += ["--qemu-opts", "-cpu", "max,cx16=off", "-accel", "tcg,thread=multi"]
+    argv += ["--qemu-opts", "-cpu", "max,cx16=off"]
+    argv += _COUNTED if options.counted else ["-accel", "tcg,thread=multi"]
     argv += ["-device", "virtio-serial-pci,id=mlcc"]
     return argv + _port("stdout", fds[0]) + _port("stderr", fds[1])
 
@@ -204,7 +215,7 @@ def run(kernel: Kernel, options: Options, command: Sequence[str]) -> int:
     runs.mkdir(exist_ok=True)
     where = Path(tempfile.mkdtemp(prefix=f"{kernel.name}.", dir=runs))
     try:
-        _write_request(where, command)
+        _write_request(kernel, options, where, command)
         (where / "modules").write_text(f"{build.module_dir(kernel, options.tree)}\n")
         finished = _boot(kernel, options, where)
         return _judge(kernel, options, where, finished)
