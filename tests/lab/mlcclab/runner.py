@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """One run: some of the scenario's jobs, together, under one congestion control."""
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -9,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import machine, units
+from . import machine, shell, units
 from .burst import Burst, Record
 from .carrier import Carrier, is_mlcc, profile_of
 from .cluster import Cluster, Command
@@ -157,8 +156,7 @@ class _Session:
     def _start_senders(self) -> None:
         plan, sample = self.plan, ["--sample-ms", str(SAMPLE_MS)]
         count = sum(len(self.cluster.workers[job.name]) for job in plan.jobs) + len(plan.flows)
-        slow = float(os.environ.get("MLCC_LAB_SLOW", "1"))
-        lead = (LEAD_S + LEAD_PER_PROCESS_S * count) * slow
+        lead = (LEAD_S + LEAD_PER_PROCESS_S * count) * shell.SLOW
         self.start_ns = time.monotonic_ns() + int(lead * 1e9)
         at = ["--at", str(self.start_ns)]
         for job in plan.jobs:

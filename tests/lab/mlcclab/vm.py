@@ -17,8 +17,9 @@ from .carrier import REPOSITORY
 from .errors import LabError, SkipError
 
 VM = REPOSITORY / "tests" / "vm" / "vm"
-# Emulated CPUs: everything that waits for processes to start takes longer.
-SLOW = "5"
+# Emulated CPUs: everything that waits for processes to start takes longer. And where the clock
+# counts instructions it runs ahead while the guest waits for a file of its host.
+SLOW = "20"
 TIMEOUT_S = "7200"
 
 
