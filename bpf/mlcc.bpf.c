@@ -630,6 +630,17 @@ static __always_inline long mlcc_rule_told(const struct mlcc_ctl *ctl)
 	return 0;
 }
 
+/* Jobs that name no profile follow with their next phase. */
+static __always_inline long mlcc_default_set(u32 profile)
+{
+	struct mlcc_config *cfg = mlcc_config();
+
+	if (!cfg || profile >= MLCC_PROFILES_MAX)
+		return -EINVAL;
+	MLCC_WRITE(cfg->profile, profile);
+	return 0;
+}
+
 static __always_inline long mlcc_rule_change(struct mlcc_ctl *ctl)
 {
 	u32 id = ctl->id;
@@ -643,6 +654,8 @@ static __always_inline long mlcc_rule_change(struct mlcc_ctl *ctl)
 	case MLCC_CTL_START:
 	case MLCC_CTL_END:
 		return mlcc_rule_told(ctl);
+	case MLCC_CTL_DEFAULT:
+		return mlcc_default_set(ctl->rule.profile);
 	}
 	return -EINVAL;
 }

@@ -61,6 +61,7 @@ enum mlcc_ctl_op {
 	MLCC_CTL_DEL,
 	MLCC_CTL_START,
 	MLCC_CTL_END,
+	MLCC_CTL_DEFAULT,	/* rule.profile becomes the default one; "id" may be any */
 };
 
 struct mlcc_ctl {
