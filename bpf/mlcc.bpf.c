@@ -548,7 +548,7 @@ void BPF_PROG(mlcc_cwnd_event_tx_start, struct sock *sk)
 struct mlcc_tell {
 	struct mlcc_ctl ctl;
 	u64 now;		/* us */
-	u32 busy;		/* slots that could not be told */
+	u32 busy;		/* a slot could not be told; no count, or verifiers follow each value */
 };
 
 /* Global, so that it is verified once and by itself: its paths are too many to be followed twice. */
@@ -585,7 +585,7 @@ static long mlcc_tell(u32 n, void *arg)
 	if (mlcc_tell_slot(s, t))
 		t->ctl.done |= bit;
 	else
-		t->busy++;
+		t->busy = 1;
 	return 0;
 }
 
