@@ -12,8 +12,12 @@
  *
  * The mark comes first, for the congestion control reads it when it begins.  A connection without
  * ECN asks for "mlcc_plain" before "mlcc": the BPF carrier cannot go over to it by itself while a
- * program sets the option.  A connection being opened asks for ECN (as with TCP_CONGESTION set
- * before connect()), if the last socket that wanted mlcc got it.
+ * program sets the option.
+ *
+ * ECN is agreed on before a connection is established, and for a congestion control that needs it
+ * the kernel wants both ends to say so.  So a connection being opened asks for it, if the last
+ * socket that wanted mlcc got it, and listening sockets are tagged as well.  What they accept is
+ * born with mlcc, with the mark and with a copy of what the listener had before.
  *
  * Only with priority classes are round trips reported (BPF_SOCK_OPS_RTT_CB): the job's progress, as
  * the BPF carrier's slots have it, picks the DSCP.  Without a progress it is what it was.
@@ -73,7 +77,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
 	__type(key, int);
 	__type(value, struct mlcc_tagged);
 } sockets SEC(".maps");
@@ -169,6 +173,11 @@ static __always_inline bool mlcc_has_ecn(struct sock *sk)
 	return ((struct tcp_sock *)sk)->ecn_flags & MLCC_ECN_MODE;
 }
 
+static __always_inline bool mlcc_listens(struct sock *sk)
+{
+	return sk->__sk_common.skc_state == TCP_LISTEN;
+}
+
 /* A flow that is mlcc's already would keep its job: it begins anew. */
 static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 {
@@ -178,7 +187,7 @@ static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 
 	if (mlcc_cc_ours(sk))
 		mlcc_cc_set(at, reno);
-	if (!mlcc_has_ecn(sk) && !mlcc_cc_set(at, plain))
+	if (!mlcc_listens(sk) && !mlcc_has_ecn(sk) && !mlcc_cc_set(at, plain))
 		return 0;
 	return mlcc_cc_set(at, mlcc);
 }
@@ -268,21 +277,37 @@ static __always_inline struct mlcc_tagged *mlcc_tag_give(void *at, struct sock *
 		mlcc_tag_count(cgroup, true);
 		return NULL;
 	}
-	again = t->cgroup == cgroup;
+	again = t->cgroup == cgroup && !t->listener;
+	t->listener = mlcc_listens(sk);
 	mlcc_save(sk, t);
 	t->cgroup = cgroup;
 	t->slot = 0;
 	if (!mlcc_give(at, sk, tag->job)) {
 		t->job = tag->job;
-		mlcc_tag_count(cgroup, false);
+		if (!mlcc_listens(sk))
+			mlcc_tag_count(cgroup, false);
 		return t;
 	}
 	mlcc_mark_restore(at, sk, tag->job, t->mark);
 	mlcc_cc_set(at, t->cc);
 	t->job = 0;
-	if (!again)
+	if (!again && !mlcc_listens(sk))
 		mlcc_tag_count(cgroup, true);
 	return NULL;
+}
+
+/* What the application has changed since stays. */
+static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlcc_tagged *t)
+{
+	struct sock *sk = (struct sock *)tp;
+
+	mlcc_class_set(at, sk, t, NULL, 0);
+	if (t->job) {
+		if (mlcc_cc_ours(sk))
+			mlcc_cc_set(at, t->cc);
+		mlcc_mark_restore(at, sk, t->job, t->mark);
+	}
+	bpf_sk_storage_delete(&sockets, tp);
 }
 
 /* The job's place in the BPF carrier.  What is not there is not looked for every time. */
@@ -341,12 +366,14 @@ static __always_inline void mlcc_round_trip(struct bpf_sock_ops *ops, struct soc
 	struct mlcc_tag *tag;
 
 	t = bpf_sk_storage_get(&sockets, (struct tcp_sock *)sk, 0, 0);
-	if (!t || !t->rtt)
+	if (!t)
 		return;
 	tag = bpf_map_lookup_elem(&jobs, &t->cgroup);
 	if (!tag || !tag->classes || !t->job) {
 		mlcc_class_set(ops, sk, t, NULL, 0);
-		bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags & ~MLCC_RTT_CB_FLAG);
+		if (t->rtt)
+			bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags &
+						  ~MLCC_RTT_CB_FLAG);
 		t->rtt = 0;
 		return;
 	}
@@ -354,6 +381,7 @@ static __always_inline void mlcc_round_trip(struct bpf_sock_ops *ops, struct soc
 	mlcc_class_set(ops, sk, t, tag, s ? mlcc_class_of(s, tag->classes) : 0);
 }
 
+/* Also for a socket that has begun to listen. */
 static __always_inline void mlcc_established(struct bpf_sock_ops *ops, struct sock *sk)
 {
 	struct mlcc_tagged *t;
@@ -361,14 +389,19 @@ static __always_inline void mlcc_established(struct bpf_sock_ops *ops, struct so
 	u64 cgroup = 0;
 
 	tag = mlcc_tag_find(sk, &cgroup);
-	if (!tag)
+	if (!tag) {
+		/* the tag was taken off after the listener had made this socket */
+		t = bpf_sk_storage_get(&sockets, (struct tcp_sock *)sk, 0, 0);
+		if (t)
+			mlcc_untag(ops, (struct tcp_sock *)sk, t);
 		return;
+	}
 	t = mlcc_tag_give(ops, sk, cgroup, tag);
-	/* another program may have asked for them */
-	if (!t || !tag->classes || ops->bpf_sock_ops_cb_flags & MLCC_RTT_CB_FLAG)
+	if (!t || !tag->classes || mlcc_listens(sk))
 		return;
+	/* another program may have asked for them: then they are not ours to stop */
+	t->rtt = !(ops->bpf_sock_ops_cb_flags & MLCC_RTT_CB_FLAG);
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | MLCC_RTT_CB_FLAG);
-	t->rtt = 1;
 }
 
 static __always_inline void mlcc_needs_ecn(struct bpf_sock_ops *ops, struct sock *sk)
@@ -388,7 +421,8 @@ int mlcc_sockops(struct bpf_sock_ops *ops)
 	u32 op = ops->op;
 
 	if (op != BPF_SOCK_OPS_RTT_CB && op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
-	    op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB && op != BPF_SOCK_OPS_NEEDS_ECN)
+	    op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB && op != BPF_SOCK_OPS_TCP_LISTEN_CB &&
+	    op != BPF_SOCK_OPS_NEEDS_ECN)
 		return 1;
 	if (!bsk)
 		return 1;
@@ -416,21 +450,6 @@ static __always_inline void mlcc_rtt_ask(struct tcp_sock *tp, struct mlcc_tagged
 		t->rtt = on;
 }
 
-/* What the application has changed since stays. */
-static __always_inline void mlcc_untag(struct tcp_sock *tp, struct mlcc_tagged *t)
-{
-	struct sock *sk = (struct sock *)tp;
-
-	mlcc_rtt_ask(tp, t, false);
-	mlcc_class_set(tp, sk, t, NULL, 0);
-	if (t->job) {
-		if (mlcc_cc_ours(sk))
-			mlcc_cc_set(tp, t->cc);
-		mlcc_mark_restore(tp, sk, t->job, t->mark);
-	}
-	bpf_sk_storage_delete(&sockets, tp);
-}
-
 static __always_inline void mlcc_sync_sock(struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -441,20 +460,22 @@ static __always_inline void mlcc_sync_sock(struct tcp_sock *tp)
 	tag = mlcc_tag_find(sk, &cgroup);
 	t = bpf_sk_storage_get(&sockets, tp, 0, 0);
 	if (!tag) {
-		if (t)
-			mlcc_untag(tp, t);
+		if (!t)
+			return;
+		mlcc_rtt_ask(tp, t, false);
+		mlcc_untag(tp, tp, t);
 		return;
 	}
 	if (!t || t->job != tag->job || t->cgroup != cgroup)
 		t = mlcc_tag_give(tp, sk, cgroup, tag);
-	if (!t)
+	if (!t || mlcc_listens(sk))
 		return;
 	mlcc_rtt_ask(tp, t, tag->classes);
 	if (!tag->classes)
 		mlcc_class_set(tp, sk, t, NULL, 0);
 }
 
-/* Only what is, or was, connected: the others meet sockops on their way. */
+/* What is being connected, or may yet be, meets sockops on its way. */
 SEC("iter/tcp")
 int mlcc_sync(struct bpf_iter__tcp *ctx)
 {
@@ -466,7 +487,6 @@ int mlcc_sync(struct bpf_iter__tcp *ctx)
 	switch (skc->skc_state) {
 	case TCP_SYN_SENT:
 	case TCP_SYN_RECV:
-	case TCP_LISTEN:
 	case TCP_CLOSE:
 		return 0;
 	}

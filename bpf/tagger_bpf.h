@@ -45,6 +45,7 @@ struct mlcc_tagged {
 	u8 class;		/* DSCP class + 1, 0: as before */
 	u8 rtt;			/* round trips are reported because of us */
 	u8 saved;		/* the values before are there */
+	u8 listener;		/* it listens; in the copy for what it accepts: its parent does */
 	char cc[16];		/* before */
 };
 
