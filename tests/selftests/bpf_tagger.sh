@@ -145,8 +145,7 @@ programs_of_others_go_on()
 
 	clang -O2 -g -target bpf -idirafter "/usr/include/$(uname -m)-linux-gnu" \
 		-c "$here/other_sockops.bpf.c" -o "$out/other.o" || return
-	out_bpf=/sys/fs/bpf/mlcc-test-$$
-	mkdir "$out_bpf" && defer rm -r "$out_bpf" || return
+	mkdir "$out_bpf" || return
 	bpftool prog load "$out/other.o" "$out_bpf/prog" pinmaps "$out_bpf" || return
 	# exclusive, as without any flag; and beside others
 	for how in "" multi; do
@@ -281,6 +280,8 @@ main()
 		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_congestion_control=reno || exit 1
 	done
 	defer unload_tagger
+	out_bpf=/sys/fs/bpf/mlcc-test-$$
+	defer rm -rf "$out_bpf"
 	check "the tagger loads, once" loads
 	check "wrong tags are refused and change nothing" \
 		wrong_tags_are_refused_and_change_nothing
