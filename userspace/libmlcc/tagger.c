@@ -185,7 +185,7 @@ static int config_read(struct mlcc_tagger *t)
 	if (info.value_size != sizeof(t->cfg) ||
 	    bpf_map_lookup_elem(t->settings, &zero, &t->cfg) ||
 	    t->cfg.layout != MLCC_TAGGER_LAYOUT)
-		return fail(t, -EPROTO, "the tagger was loaded by another release: unload it with that");
+		return fail(t, -EPROTO, "another release has loaded the tagger: unload it with that");
 	return 0;
 }
 
