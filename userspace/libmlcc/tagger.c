@@ -108,17 +108,36 @@ static bool mlcc_registered(void)
 	return found;
 }
 
-/* Looks for the BPF carrier's slots.  Without them, or with others, no progress is known. */
+/* Id of the pinned slots map of the BPF carrier, and its descriptor; 0: there is none. */
+static __u32 slots_open(int *fd)
+{
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+
+	*fd = bpf_obj_get(CARRIER_PINS "/slots");
+	if (*fd >= 0 && !bpf_obj_get_info_by_fd(*fd, &info, &len))
+		return info.id;
+	return 0;
+}
+
+/*
+ * Looks for the BPF carrier's slots.  Without them, or with others, no progress is known.  A map of
+ * maps is only written if it has to be: that waits for all programs that may read the old one.
+ */
 static void carrier_find(struct mlcc_tagger *t)
 {
-	int fd = bpf_obj_get(CARRIER_PINS "/slots");
 	unsigned int zero = 0;
+	__u32 is, was;
+	int fd;
 
-	if (fd < 0 || bpf_map_update_elem(t->carrier, &zero, &fd, BPF_ANY))
+	t->cfg.carrier = mlcc_registered();
+	is = slots_open(&fd);
+	if (bpf_map_lookup_elem(t->carrier, &zero, &was))
+		was = 0;
+	if (is != was && (!is || bpf_map_update_elem(t->carrier, &zero, &fd, BPF_ANY)) && was)
 		bpf_map_delete_elem(t->carrier, &zero);
 	if (fd >= 0)
 		close(fd);
-	t->cfg.carrier = mlcc_registered();
 }
 
 /* Runs the iterator over the sockets of the namespace that the thread is in. */
