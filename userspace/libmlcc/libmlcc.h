@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later */
+/*
+ * libmlcc: jobs, hints and profiles of whichever carrier is loaded, the module (generic netlink) or
+ * the BPF carrier (pinned maps).
+ *
+ * All functions return 0, or a negative error number; mlcc_error() then says in one line what was
+ * wrong and what is allowed, netlink's extack text included.  What is refused has changed nothing.
+ * A handle is for one thread at a time.  Times are microseconds, fractions are Q16 (65536 is one).
+ */
+#ifndef LIBMLCC_H
+#define LIBMLCC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MLCC_NAME_LEN		64	/* with the final NUL */
+#define MLCC_PHASE_BYTES_LIMIT	((1ULL << 48) - 1)
+
+struct mlcc;
+
+enum mlcc_carrier {
+	MLCC_CARRIER_ANY,	/* the module if it is loaded, else BPF */
+	MLCC_CARRIER_MODULE,
+	MLCC_CARRIER_BPF,
+};
+
+/* What userspace says of a job. */
+struct mlcc_job_conf {
+	uint32_t id;			/* 1 .. 65535 */
+	char name[MLCC_NAME_LEN];	/* letters, digits and ._:/@+-; "" for none */
+	char profile[MLCC_NAME_LEN];	/* "": the default profile */
+	uint64_t phase_bytes;		/* bytes this host sends in a phase; 0: learn */
+};
+
+/* What the carrier knows of it. */
+struct mlcc_job_info {
+	struct mlcc_job_conf conf;
+	uint32_t flows, phases;
+	uint64_t d_sent, d_phase, d_learnt;	/* bytes; d_phase 0: neutral */
+	uint32_t hits, need;			/* agreeing phases; how many are enough */
+	bool neutral;				/* no progress: the base algorithm */
+	uint32_t progress, gain;		/* Q16 */
+	uint32_t period_us, comm_us, best_us;
+	uint64_t bytes, retrans, ce;
+	bool hinted;				/* phases are announced */
+};
+
+struct mlcc_profile_conf {
+	char name[MLCC_NAME_LEN];
+	uint32_t floor, slope, hold;		/* Q16 */
+	uint32_t shape;
+	char base[16], restart[16];		/* reno, cubic; base, drain */
+	bool is_default;
+};
+
+/* Opens the carrier.  -ENODEV: none is loaded. */
+int mlcc_open(struct mlcc **m, enum mlcc_carrier wanted);
+void mlcc_close(struct mlcc *m);
+enum mlcc_carrier mlcc_carrier_of(const struct mlcc *m);
+const char *mlcc_carrier_name(enum mlcc_carrier c);
+
+/* What went wrong in the last call that failed; never NULL.  @m may be NULL after mlcc_open(). */
+const char *mlcc_error(const struct mlcc *m);
+
+/* Sets the job as a whole.  @create: -EEXIST if there is one of that id. */
+int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create);
+int mlcc_job_del(struct mlcc *m, uint32_t id);			/* -ENOENT */
+int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info);	/* -ENOENT */
+
+/* Calls @each for every job until it returns something else than 0, and returns that. */
+int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
+		  void *arg);
+
+/* A phase of @bytes begins now (0: as many as the last one); it is over. */
+int mlcc_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes);
+int mlcc_phase_end(struct mlcc *m, uint32_t id);
+
+int mlcc_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf);
+int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf *conf, void *arg),
+		      void *arg);
+/* Changes the constants of a profile as a whole; with is_default, makes it the default, too. */
+int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf);
+
+/*
+ * The tagger: which cgroups' sockets belong to which job (bpf/tagger.bpf.c).  It works with both
+ * carriers, by the socket's mark.
+ */
+struct mlcc_tagger;
+
+struct mlcc_tag_conf {
+	uint32_t job;			/* 1 .. 65535 */
+	uint32_t priority_classes;	/* 0: leave DSCP alone, else 2 .. 8 */
+	uint8_t dscp[8];		/* by class, lowest progress first */
+};
+
+struct mlcc_tag_info {
+	struct mlcc_tag_conf conf;
+	uint64_t cgroup_id;
+	uint64_t tagged, refused;	/* sockets, ever */
+};
+
+/* Opens the pinned tagger, or loads and pins it.  @mark_mask: bits of the mark that are the job. */
+int mlcc_tagger_open(struct mlcc_tagger **t, uint32_t mark_mask, bool load);
+void mlcc_tagger_close(struct mlcc_tagger *t);
+const char *mlcc_tagger_error(const struct mlcc_tagger *t);
+
+/* Tags what is in the cgroup at @path and below it, from now on and the sockets there are. */
+int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf);
+/* Takes the tags off, gives sockets back what they had.  By id: the path may be gone. */
+int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id);
+int mlcc_tag_each(struct mlcc_tagger *t, int (*each)(const struct mlcc_tag_info *info, void *arg),
+		  void *arg);
+/* Takes everything away that mlcc_tagger_open() and mlcc_tag_set() have put into the kernel. */
+int mlcc_tagger_unload(struct mlcc_tagger *t);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LIBMLCC_H */
