@@ -109,7 +109,7 @@ static __always_inline void mlcc_contend_worth(struct mlcc_contend *c, u32 wait)
 		mlcc_contend_bar(c);
 	} else {
 		c->bar = 0;
-		c->push_for = MLCC_PUSH_FOR;
+		MLCC_WRITE(c->push_for, MLCC_PUSH_FOR);
 	}
 	c->saved_us = 0;
 }
@@ -117,17 +117,17 @@ static __always_inline void mlcc_contend_worth(struct mlcc_contend *c, u32 wait)
 static __always_inline void mlcc_contend_push(struct mlcc_contend *c, u32 wait, bool waited)
 {
 	c->barred = mlcc_down(c->barred);
-	c->push_for = mlcc_down(c->push_for);
+	MLCC_WRITE(c->push_for, mlcc_down(c->push_for));
 	mlcc_contend_worth(c, wait);
 	if (c->push)
 		c->saved_us = c->wait_us;
 	else if (waited)
 		c->wait_us = wait < MLCC_SAVED_MAX_US ? wait : MLCC_SAVED_MAX_US;
 	if (c->waits >= MLCC_WAITS)
-		c->push_for = MLCC_PUSH_FOR;
+		MLCC_WRITE(c->push_for, MLCC_PUSH_FOR);
 	if (c->barred)
-		c->push_for = 0;
-	c->since_push = c->push ? 1 : c->since_push + 1;
+		MLCC_WRITE(c->push_for, 0);
+	MLCC_WRITE(c->since_push, c->push ? 1 : c->since_push + 1);
 }
 
 /* Whether waiting was in vain so often that the window is kept. */
@@ -143,10 +143,10 @@ static __always_inline void mlcc_contend_kept(struct mlcc_contend *c, u32 comm_u
 		c->retry = MLCC_RETRY;
 	c->kept++;
 	if (c->kept == MLCC_KEEP_TRY && comm_us > c->vain_us - (c->vain_us >> 2)) {
-		c->hurry = 0;
+		MLCC_WRITE(c->hurry, 0);
 		c->content = MLCC_RETRY;
 	} else if (c->kept >= c->retry) {
-		c->hurry = MLCC_QUARTERED;
+		MLCC_WRITE(c->hurry, MLCC_QUARTERED);
 		c->retry = c->retry < MLCC_RETRY_MAX ? c->retry * 2 : MLCC_RETRY_MAX;
 	}
 }
@@ -154,19 +154,42 @@ static __always_inline void mlcc_contend_kept(struct mlcc_contend *c, u32 comm_u
 static __always_inline void mlcc_contend_patience(struct mlcc_contend *c, u32 comm_us, u32 gap_us)
 {
 	if (!c->behind) {
-		c->hurry = 0;
+		MLCC_WRITE(c->hurry, 0);
 		c->retry = MLCC_RETRY;
 	} else if (c->hurry >= MLCC_KEEPS) {
 		mlcc_contend_kept(c, comm_us);
 	} else if (c->content || (c->emptied_us && !c->gave_up)) {
 		c->content = mlcc_down(c->content);
-		c->hurry = 0;
+		MLCC_WRITE(c->hurry, 0);
 	} else {
 		c->vain_us = c->hurry ? (c->vain_us >> 1) + (comm_us >> 1) : comm_us;
-		c->hurry += MLCC_QUARTERED;
+		MLCC_WRITE(c->hurry, c->hurry + MLCC_QUARTERED);
 		c->kept = 0;
 	}
 	MLCC_WRITE(c->patience_us, (u32)(((u64)c->best_us + gap_us) * 2 >> c->hurry));
+}
+
+/* What was learnt of others is void; flows may be reading. */
+static __always_inline void mlcc_contend_forget(struct mlcc_contend *c)
+{
+	c->best_us = 0;
+	c->vain_us = 0;
+	c->kept = 0;
+	c->retry = 0;
+	c->content = 0;
+	c->wait_us = 0;
+	c->saved_us = 0;
+	c->barred = 0;
+	c->bar = 0;
+	MLCC_WRITE(c->waits, 0);
+	MLCC_WRITE(c->patience_us, 0);
+	MLCC_WRITE(c->hurry, 0);
+	MLCC_WRITE(c->push_for, 0);
+	MLCC_WRITE(c->since_push, 0);
+	MLCC_WRITE(c->behind, 0);
+	MLCC_WRITE(c->emptied_us, 0);
+	MLCC_WRITE(c->gave_up, 0);
+	MLCC_WRITE(c->push, 0);
 }
 
 /* A phase of @comm_us after a silence of @gap_us has ended; @confident: as it was learnt. */
@@ -177,12 +200,12 @@ static __always_inline void mlcc_contend_learn(struct mlcc_contend *c, u32 comm_
 	bool waited;
 
 	if (!confident) {
-		__builtin_memset(c, 0, sizeof(*c));
+		mlcc_contend_forget(c);
 		return;
 	}
 	mlcc_contend_best(c, comm_us);
 	waited = wait > (c->best_us + gap_us) / MLCC_WAIT_PART;
-	c->waits = waited ? c->waits + 1 : 0;
+	MLCC_WRITE(c->waits, waited ? c->waits + 1 : 0);
 	/* who pushes has not waited, in vain or not */
 	if (!c->push)
 		mlcc_contend_patience(c, comm_us, gap_us);
