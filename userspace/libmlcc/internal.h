@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later */
+/* What the parts of libmlcc share: the handle, and one table of operations for each carrier. */
+#ifndef LIBMLCC_INTERNAL_H
+#define LIBMLCC_INTERNAL_H
+
+#include <stdarg.h>
+
+#include "libmlcc.h"
+
+/*
+ * All return 0 or a negative error number and leave a line in m->error, see mlcc_fail().  libmlcc.c
+ * has checked ids, names, profiles' limits and phase bytes before it calls them.
+ */
+struct mlcc_backend {
+	enum mlcc_carrier carrier;
+	const char *name;
+	int (*open)(struct mlcc *m);		/* -ENODEV: not loaded */
+	void (*close)(struct mlcc *m);
+	int (*job_set)(struct mlcc *m, const struct mlcc_job_conf *conf, bool create);
+	int (*job_del)(struct mlcc *m, uint32_t id);
+	int (*job_get)(struct mlcc *m, uint32_t id, struct mlcc_job_info *info);
+	int (*job_each)(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
+			void *arg);
+	int (*phase_start)(struct mlcc *m, uint32_t id, uint64_t bytes);
+	int (*phase_end)(struct mlcc *m, uint32_t id);
+	int (*profile_get)(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf);
+	int (*profile_each)(struct mlcc *m,
+			    int (*each)(const struct mlcc_profile_conf *conf, void *arg), void *arg);
+	int (*profile_set)(struct mlcc *m, const struct mlcc_profile_conf *conf);
+};
+
+struct mlcc {
+	const struct mlcc_backend *be;
+	char error[256];
+	void *priv;				/* the backend's */
+};
+
+extern const struct mlcc_backend mlcc_backend_bpf, mlcc_backend_netlink;
+
+/* Notes what was wrong, and returns @err (a negative error number). */
+int mlcc_fail(struct mlcc *m, int err, const char *fmt, ...)
+	__attribute__((__format__(__printf__, 3, 4)));
+
+/* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
+bool mlcc_name_ok(const char name[MLCC_NAME_LEN]);
+
+#endif /* LIBMLCC_INTERNAL_H */
