@@ -74,7 +74,7 @@ static int send_reply(struct peer *p)
 	struct cmsghdr *c;
 	size_t len;
 
-	io.iov_base = (char *)json_object_to_json_string_length(p->reply, JSON_C_TO_STRING_PLAIN,
+	io.iov_base = (char *)json_object_to_json_string_length(p->reply, JSON_STYLE,
 								&len);
 	io.iov_len = len;
 	if (p->out_count) {
@@ -253,7 +253,7 @@ static int peer_new(struct mlccd *d, int fd, const struct who *who, struct accou
 static void say_refused(int fd, const char *why)
 {
 	struct json_object *o = reply_error(-EAGAIN, why);
-	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
+	const char *text = json_object_to_json_string_ext(o, JSON_STYLE);
 
 	send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
 	json_object_put(o);

@@ -9,6 +9,7 @@
 
 #define REQUEST_MAX	65536
 #define REPLY_MAX	65536
+#define JSON_STYLE	(JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 struct request {
 	struct mlccd *d;
