@@ -24,6 +24,7 @@ struct scrape {
 	size_t head_len;
 	char *reply;
 	size_t len, sent;
+	bool done;			/* all is sent, the peer's end is waited for */
 	uint64_t drop_at;
 };
 
@@ -53,7 +54,14 @@ static void send_some(struct mlccd *d, struct scrape *c)
 	c->sent += n > 0 ? n : 0;
 	if (n >= 0 && c->sent < c->len)
 		return;
-	scrape_close(d, c);
+	if (n < 0) {
+		scrape_close(d, c);
+		return;
+	}
+	/* to close with something unread would be a reset, and the peer might lose the reply */
+	shutdown(c->s.fd, SHUT_WR);
+	c->done = true;
+	source_mod(d, &c->s, EPOLLIN);
 }
 
 static void reply(struct mlccd *d, struct scrape *c, const char *status, const char *type,
@@ -127,8 +135,12 @@ static void read_some(struct mlccd *d, struct scrape *c)
 {
 	ssize_t n;
 
+	if (c->done)
+		c->head_len = 0;
 	n = recv(c->s.fd, c->head + c->head_len, HEAD_MAX - c->head_len, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0 && c->done)
 		return;
 	if (n <= 0) {
 		scrape_close(d, c);
@@ -148,9 +160,9 @@ static void scrape_ready(struct mlccd *d, struct source *s, uint32_t events)
 {
 	struct scrape *c = (struct scrape *)s;
 
-	if (c->reply && events & EPOLLOUT)
+	if (c->reply && !c->done && events & EPOLLOUT)
 		send_some(d, c);
-	else if (c->reply || !(events & EPOLLIN))
+	else if ((c->reply && !c->done) || !(events & EPOLLIN))
 		scrape_close(d, c);
 	else
 		read_some(d, c);

@@ -161,6 +161,9 @@ int state_each(int dir, void (*each)(struct mlccd *d, struct job *job), struct m
 		char *end;
 		unsigned long id = strtoul(entry->d_name, &end, 10);
 
+		/* what a killed daemon has not got to rename */
+		if (*entry->d_name == '.' && strstr(entry->d_name, ".new"))
+			unlinkat(dir, entry->d_name, 0);
 		if (*end || !id || id >= JOB_IDS)
 			continue;
 		job = state_read(dir, entry->d_name, id);
