@@ -23,7 +23,7 @@
 #define WAIT_MS		5000
 
 struct place {
-	char path[2 * PATH_MAX];	/* of the cgroup that was made */
+	char path[2 * PATH_MAX + 32];	/* of the cgroup that was made */
 	size_t mount_len;
 	bool made, job;
 };
@@ -84,7 +84,7 @@ static int make_cgroup(struct place *p, char *error, size_t size)
 
 static int write_file(const struct place *p, const char *name, const char *text)
 {
-	char path[2 * PATH_MAX + 32];
+	char path[sizeof(p->path) + 32];
 	int fd, err = 0;
 
 	snprintf(path, sizeof(path), "%s/%s", p->path, name);
@@ -215,7 +215,7 @@ static int run(struct json_object *request, char **argv, bool strict)
 {
 	struct json_object *reply = NULL, *job = NULL;
 	struct place p = { };
-	char error[2 * PATH_MAX + 256];
+	char error[2 * PATH_MAX + 512];
 	int status;
 
 	if (!make_cgroup(&p, error, sizeof(error)))
