@@ -25,7 +25,7 @@ WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
 # $(call unless,REASON,TARGET)
 unless = $(if $(strip $(1)),skip-$(2),$(2))
 
-all: lab unit $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module)
+all: lab unit $(call unless,$(WHY_BPF),bpf) $(if $(WHY_BPF),,userspace) $(call unless,$(WHY_MODULE),module)
 
 lab:
 	@$(MAKE) --no-print-directory -C tests/lab
@@ -35,6 +35,9 @@ unit:
 
 bpf:
 	@$(MAKE) --no-print-directory -C bpf
+
+userspace: bpf
+	@$(MAKE) --no-print-directory -C userspace/libmlcc
 
 module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -89,6 +92,7 @@ uninstall:
 clean:
 	@$(MAKE) --no-print-directory -C tests/lab clean
 	@$(MAKE) --no-print-directory -C bpf clean
+	@$(MAKE) --no-print-directory -C userspace/libmlcc clean
 	$(if $(WHY_MODULE),,$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
 	rm -rf build
 
@@ -114,5 +118,5 @@ help:
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf module skip-bpf skip-module deps demo check check-fast check-matrix \
+.PHONY: all lab unit bpf userspace module skip-bpf skip-module deps demo check check-fast check-matrix \
 	picture install uninstall clean help

@@ -163,12 +163,14 @@ static struct mlcc_bpf *object_load(bool link)
 	return NULL;
 }
 
+/* What the others find; the operations last, for they say that all is there. */
 static void maps_pin(struct mlcc_bpf *skel)
 {
 	if (bpf_map__pin(skel->maps.settings, PIN_DIR "/settings") ||
 	    bpf_map__pin(skel->maps.profiles, PIN_DIR "/profiles") ||
 	    bpf_map__pin(skel->maps.rules, PIN_DIR "/rules") ||
 	    bpf_map__pin(skel->maps.slots, PIN_DIR "/slots") ||
+	    bpf_program__pin(skel->progs.mlcc_control, PIN_DIR "/control") ||
 	    bpf_map__pin(skel->maps.mlcc, PIN_DIR "/mlcc") ||
 	    bpf_map__pin(skel->maps.mlcc_plain, PIN_DIR "/mlcc_plain"))
 		fail(EXIT_FAILED, "cannot pin below " PIN_DIR ": %s", strerror(errno));
@@ -191,7 +193,7 @@ static int cmd_load(int argc, char **argv)
 		{ },
 	};
 	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
-	struct mlcc_config cfg = { .mark_mask = MARK_MASK };
+	struct mlcc_config cfg = { .mark_mask = MARK_MASK, .layout = MLCC_LAYOUT };
 	struct mlcc_bpf *skel;
 	int c, err;
 
@@ -230,6 +232,15 @@ static int cmd_load(int argc, char **argv)
 	return EXIT_OK;
 }
 
+/* Runs the pinned program that changes jobs.  Returns 0, or a negative error number. */
+static int control(struct mlcc_ctl *ctl)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctl, .ctx_size_in = sizeof(*ctl));
+	int err = bpf_prog_test_run_opts(map_open("control"), &opts);
+
+	return err ? err : (int)opts.retval;
+}
+
 static int cmd_job_set(int argc, char **argv)
 {
 	static const struct option opts[] = {
@@ -237,45 +248,49 @@ static int cmd_job_set(int argc, char **argv)
 		{ "phase-bytes", required_argument, NULL, 'b' },
 		{ },
 	};
-	struct mlcc_job_rule rule = { };
+	struct mlcc_ctl ctl = { .op = MLCC_CTL_SET };
+	struct mlcc_job_rule *rule = &ctl.rule;
 	struct mlcc_config cfg;
-	unsigned int zero = 0, id;
-	int c, fd;
+	unsigned int zero = 0;
+	int c, err;
 
 	if (argc < 2)
 		fail(EXIT_USAGE, "job set: the job's id is missing");
-	id = number("job id", argv[1], 1, UINT_MAX);
+	ctl.id = number("job id", argv[1], 1, UINT_MAX);
 	if (bpf_map_lookup_elem(map_open("settings"), &zero, &cfg))
 		fail(EXIT_FAILED, "cannot read the settings: %s", strerror(errno));
-	if (id > cfg.mark_mask >> cfg.mark_shift)
-		fail(EXIT_USAGE, "job id %u does not fit the mark mask %#x", id, cfg.mark_mask);
-	fd = map_open("rules");
-	if (bpf_map_lookup_elem(fd, &id, &rule))
-		rule.profile = cfg.profile;
+	if (ctl.id > cfg.mark_mask >> cfg.mark_shift)
+		fail(EXIT_USAGE, "job id %u does not fit the mark mask %#x", ctl.id, cfg.mark_mask);
+	if (bpf_map_lookup_elem(map_open("rules"), &ctl.id, rule))
+		rule->profile = MLCC_PROFILE_NONE;
 	while ((c = getopt_long(argc - 1, argv + 1, "", opts, NULL)) != -1) {
 		if (c == 'p')
-			rule.profile = profile_by_name(optarg);
+			rule->profile = profile_by_name(optarg);
 		else if (c == 'b')
-			rule.phase_bytes = number("--phase-bytes", optarg, 0,
-						  MLCC_PHASE_BYTES_MAX);
+			rule->phase_bytes = number("--phase-bytes", optarg, 0,
+						   MLCC_PHASE_BYTES_MAX);
 		else
 			return EXIT_USAGE;
 	}
-	rule.gen++;
-	if (map_write(fd, id, &rule))
-		fail(EXIT_FAILED, "cannot set job %u: %s", id, strerror(errno));
+	err = control(&ctl);
+	if (err)
+		fail(EXIT_FAILED, "cannot set job %u: %s", ctl.id, strerror(-err));
 	return EXIT_OK;
 }
 
 static int cmd_job_del(int argc, char **argv)
 {
-	unsigned int id;
+	struct mlcc_ctl ctl = { .op = MLCC_CTL_DEL };
+	int err;
 
 	if (argc != 2)
 		fail(EXIT_USAGE, "job del: the job's id is wanted");
-	id = number("job id", argv[1], 1, UINT_MAX);
-	if (bpf_map_delete_elem(map_open("rules"), &id))
-		fail(EXIT_FAILED, "no job %u", id);
+	ctl.id = number("job id", argv[1], 1, UINT_MAX);
+	err = control(&ctl);
+	if (err == -ENOENT)
+		fail(EXIT_FAILED, "no job %u", ctl.id);
+	if (err)
+		fail(EXIT_FAILED, "cannot delete job %u: %s", ctl.id, strerror(-err));
 	return EXIT_OK;
 }
 
@@ -298,14 +313,16 @@ static void slot_print(const struct mlcc_slot *s)
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"need\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
 	       "\"best_us\":%u,\"waits\":%u,\"patience_us\":%u,\"hurry\":%u,\"push_for\":%u,"
-	       "\"since_push\":%u,\"barred\":%u,\"wait_us\":%u,\"saved_us\":%u,\"bytes\":%llu}",
+	       "\"since_push\":%u,\"barred\":%u,\"wait_us\":%u,\"saved_us\":%u,\"bytes\":%llu,"
+	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u}",
 	       s->id, (unsigned long long)s->key >> 32, profile_names[s->profile], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->need, j->gap_us, j->period_us,
 	       j->comm_us, j->contend.best_us, j->contend.waits, j->contend.patience_us,
 	       j->contend.hurry, j->contend.push_for, j->contend.since_push, j->contend.barred,
 	       j->contend.wait_us, j->contend.saved_us,
-	       (unsigned long long)j->acked);
+	       (unsigned long long)j->acked, (unsigned long long)s->retrans,
+	       (unsigned long long)s->ce, j->told, s->barred);
 }
 
 static int cmd_show(int argc, char **argv)
@@ -332,7 +349,8 @@ static int cmd_show(int argc, char **argv)
 static int cmd_unload(int argc, char **argv)
 {
 	static const char *const pins[] = {
-		"link_mlcc", "link_mlcc_plain", "mlcc", "mlcc_plain", "slots", "rules", "profiles", "settings"
+		"link_mlcc", "link_mlcc_plain", "mlcc", "mlcc_plain", "control", "slots", "rules",
+		"profiles", "settings"
 	};
 	unsigned int zero = 0;
 	char path[PATH_MAX];

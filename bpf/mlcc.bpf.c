@@ -6,6 +6,7 @@
 
 #include "mlcc_bpf.h"
 #include "../include/mlcc/flow.h"
+#include "../include/mlcc/hint.h"
 #include "../include/mlcc/dctcp.h"
 #include "../include/mlcc/cubic.h"
 
@@ -16,7 +17,9 @@ char _license[] SEC("license") = "GPL";
 #define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 #define TCP_CONG_NEEDS_ECN	2
 #define TCP_CONGESTION		13
-#define MLCC_SLOT_TRIES		8
+#define ENOENT			2
+#define EAGAIN			11
+#define EINVAL			22
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -42,6 +45,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, MLCC_SLOTS);
 	__type(key, u32);
 	__type(value, struct mlcc_slot);
@@ -55,6 +59,8 @@ struct mlcc_sk {
 		struct mlcc_cubic cubic;	/* if cubic_base */
 	};
 	u32 slot;		/* index in slots + 1, 0: no job */
+	u32 retrans;		/* tp->total_retrans that the job knows of */
+	u32 ce;			/* tp->delivered_ce, likewise */
 	u8 ecn;
 	u8 cubic_base;
 };
@@ -87,67 +93,116 @@ static __always_inline struct mlcc_profile *mlcc_profile_of(const struct mlcc_sl
 	return bpf_map_lookup_elem(&profiles, &i);
 }
 
+/* The job that the flow follows; NULL: none, or one that was deleted. */
+static __always_inline struct mlcc_slot *mlcc_job_of(const struct mlcc_sk *ca)
+{
+	struct mlcc_slot *s = mlcc_slot(ca);
+
+	return s && !MLCC_READ(s->barred) ? s : NULL;
+}
+
+static __always_inline struct mlcc_config *mlcc_config(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&settings, &zero);
+}
+
+/*
+ * A rule that is new to the slot.  A job that comes back, or a slot that joins in, begins in the
+ * phase that was announced.
+ */
+static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct mlcc_job_rule *r)
+{
+	if (s->barred || !s->gen) {
+		if (s->barred)
+			__builtin_memset(&s->job, 0, sizeof(s->job));
+		s->job.told = r->told;
+	}
+	mlcc_job_hint(&s->job, r->said ? r->said : r->phase_bytes);
+	s->gen = r->gen;
+	MLCC_WRITE(s->barred, 0);
+}
+
 /* Takes over what userspace has said of the job since the last phase. */
 static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 {
+	struct mlcc_config *cfg = mlcc_config();
+	u32 id = s->id, profile;
 	struct mlcc_job_rule *r;
-	u32 id = s->id;
 
-	r = bpf_map_lookup_elem(&rules, &id);
-	if (!r || r->gen == s->gen)
+	if (!cfg)
 		return;
-	s->gen = r->gen;
-	s->profile = r->profile;
-	mlcc_job_hint(&s->job, r->phase_bytes);
+	r = bpf_map_lookup_elem(&rules, &id);
+	profile = r ? r->profile : MLCC_PROFILE_NONE;
+	if (profile == MLCC_PROFILE_NONE)
+		profile = cfg->profile;
+	if (s->profile != profile)
+		s->profile = profile;
+	if (r && r->gen != s->gen)
+		mlcc_slot_apply(s, r);
 }
 
-static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, u32 id, u32 profile)
+static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, u32 id)
 {
 	__builtin_memset(&s->job, 0, sizeof(s->job));
 	s->id = id;
-	s->profile = profile;
 	s->gen = 0;
+	s->retrans = 0;
+	s->ce = 0;
+	s->barred = 0;
 }
 
-static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, u64 key, u32 id, u32 profile)
+/* A deleted job whose last flow has gone begins anew with the next one. */
+static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, u64 key, u32 id)
 {
 	u64 old = s->key;
 
 	if (old == key) {
-		__sync_fetch_and_add(&s->users, 1);
+		if (!__sync_fetch_and_add(&s->users, 1) && s->barred)
+			mlcc_slot_clear(s, id);
 		return true;
 	}
 	if (s->users || __sync_val_compare_and_swap(&s->key, old, key) != old)
 		return false;
 	__sync_fetch_and_add(&s->users, 1);
-	mlcc_slot_clear(s, id, profile);
+	mlcc_slot_clear(s, id);
 	return true;
+}
+
+/* For bpf_loop(): who looks for a slot, and which it is. */
+struct mlcc_seek {
+	u32 netns;
+	u32 id;
+	u32 slot;		/* found: index + 1 */
+};
+
+static long mlcc_seek(u32 n, void *arg)
+{
+	struct mlcc_seek *k = arg;
+	struct mlcc_slot *s;
+	u32 i;
+
+	i = mlcc_group(k->id) + ((k->netns + n) & (MLCC_GROUP - 1));
+	s = bpf_map_lookup_elem(&slots, &i);
+	if (!s || !mlcc_slot_claim(s, mlcc_slot_key(k->netns, k->id), k->id))
+		return 0;
+	mlcc_slot_refresh(s);
+	k->slot = i + 1;
+	return 1;
 }
 
 static __always_inline u32 mlcc_slot_find(struct sock *sk)
 {
-	u32 zero = 0, id, i, n;
-	struct mlcc_config *cfg;
-	struct mlcc_slot *s;
-	u64 key;
+	struct mlcc_seek k = { .netns = sk->__sk_common.skc_net.net->ns.inum };
+	struct mlcc_config *cfg = mlcc_config();
 
-	cfg = bpf_map_lookup_elem(&settings, &zero);
 	if (!cfg)
 		return 0;
-	id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
-	if (!id)
-		return 0;
-	key = (u64)sk->__sk_common.skc_net.net->ns.inum << 32 | id;
-	i = (key * 0x9e3779b97f4a7c15ULL) >> 40;
-	for (n = 0; n < MLCC_SLOT_TRIES; n++, i++) {
-		i &= MLCC_SLOTS - 1;
-		s = bpf_map_lookup_elem(&slots, &i);
-		if (s && mlcc_slot_claim(s, key, id, cfg->profile)) {
-			mlcc_slot_refresh(s);
-			return i + 1;
-		}
-	}
-	return 0;
+	k.id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
+	if (k.id)
+		bpf_loop(MLCC_GROUP, mlcc_seek, &k, 0);
+	return k.slot;
 }
 
 static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc_win *w)
@@ -185,6 +240,8 @@ static __always_inline void mlcc_sk_init(struct sock *sk, bool ecn)
 
 	__builtin_memset(ca, 0, sizeof(*ca));
 	mlcc_flow_init(&ca->flow, tp->bytes_acked);
+	ca->retrans = tp->total_retrans;
+	ca->ce = tp->delivered_ce;
 	ca->slot = mlcc_slot_find(sk);
 	ca->ecn = ecn;
 	if (ecn) {
@@ -219,13 +276,38 @@ void BPF_PROG(mlcc_init, struct sock *sk)
 	mlcc_sk_init(sk, ecn);
 }
 
+/* Adds to the job what the flow has sent again, and what was marked, since the last time. */
+static __always_inline void mlcc_count(struct mlcc_slot *s, struct mlcc_sk *ca,
+				       const struct tcp_sock *tp)
+{
+	u32 retrans = tp->total_retrans - ca->retrans;
+	u32 ce = tp->delivered_ce - ca->ce;
+
+	if (retrans)
+		__sync_fetch_and_add(&s->retrans, retrans);
+	if (ce)
+		__sync_fetch_and_add(&s->ce, ce);
+	ca->retrans += retrans;
+	ca->ce += ce;
+}
+
 SEC("struct_ops/mlcc_release")
 void BPF_PROG(mlcc_release, struct sock *sk)
 {
 	struct mlcc_slot *s = mlcc_slot(mlcc_sk(sk));
 
-	if (s)
-		__sync_fetch_and_add(&s->users, -1);
+	if (!s)
+		return;
+	mlcc_count(s, mlcc_sk(sk), tcp_sk(sk));
+	__sync_fetch_and_add(&s->users, -1);
+}
+
+/* The job was deleted: its flow does what the base does, and enters anew what comes after. */
+static __always_inline void mlcc_sk_neutral(struct mlcc_sk *ca, const struct tcp_sock *tp)
+{
+	ca->flow.acked = tp->bytes_acked;
+	ca->flow.p = MLCC_NEUTRAL;
+	ca->flow.seq = 0;
 }
 
 /* What an ACK says of the job: bytes and the round trip. */
@@ -238,6 +320,10 @@ static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_sk *ca, s3
 
 	if (!s)
 		return;
+	if (MLCC_READ(s->barred)) {
+		mlcc_sk_neutral(ca, tp);
+		return;
+	}
 	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
 	pr = mlcc_profile_of(s);
 	if (rtt <= 0 || !pr)
@@ -289,7 +375,7 @@ void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_slot *s = mlcc_slot(ca);
+	struct mlcc_slot *s = mlcc_job_of(ca);
 	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
 	bool marked = ca->ecn && ca->dctcp.marked;
 	u32 grow = MLCC_ONE;
@@ -321,7 +407,7 @@ void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 static __always_inline u32 mlcc_yield_of(const struct tcp_sock *tp, struct mlcc_sk *ca)
 {
-	struct mlcc_slot *s = mlcc_slot(ca);
+	struct mlcc_slot *s = mlcc_job_of(ca);
 	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
 	struct mlcc_win w;
 
@@ -386,15 +472,19 @@ static __always_inline void mlcc_tx_start(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	struct mlcc_slot *s = mlcc_slot(ca);
-	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+	struct mlcc_profile *pr;
 	struct mlcc_win w;
 
 	if (ca->cubic_base)
 		mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
 	/* after a time-out nothing counts as in flight, yet this is no start */
-	if (!pr || tp->packets_out)
+	if (!s || tp->packets_out)
 		return;
+	mlcc_count(s, ca, tp);
 	mlcc_slot_refresh(s);
+	pr = mlcc_profile_of(s);
+	if (!pr || MLCC_READ(s->barred))
+		return;
 	mlcc_win_read(tp, &w);
 	mlcc_flow_tx_start(&ca->flow, &s->job, pr, tp->tcp_mstamp, tcp_min_rtt(tp), &w);
 	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
@@ -453,6 +543,144 @@ void BPF_PROG(mlcc_cwnd_event_tx_start, struct sock *sk)
 #else
 #define MLCC_TX_START
 #endif
+
+/* For bpf_loop(): one slot of the group is told what "ctl" says. */
+struct mlcc_tell {
+	struct mlcc_ctl ctl;
+	u64 now;		/* us */
+	u32 busy;		/* a slot could not be told; no count, or verifiers follow each value */
+};
+
+/* Global, so that it is verified once and by itself: its paths are too many to be followed twice. */
+__weak int mlcc_tell_start(struct mlcc_job *j, u64 bytes, u64 now)
+{
+	return j && mlcc_hint_start(j, bytes, now);
+}
+
+static __always_inline bool mlcc_tell_slot(struct mlcc_slot *s, const struct mlcc_tell *t)
+{
+	switch (t->ctl.op) {
+	case MLCC_CTL_DEL:
+		MLCC_WRITE(s->barred, 1);
+		return true;
+	case MLCC_CTL_START:
+		return s->barred || mlcc_tell_start(&s->job, t->ctl.bytes, t->now);
+	case MLCC_CTL_END:
+		return s->barred || mlcc_hint_end(&s->job);
+	}
+	mlcc_slot_refresh(s);
+	return true;
+}
+
+static long mlcc_tell(u32 n, void *arg)
+{
+	struct mlcc_tell *t = arg;
+	u64 bit = 1ULL << (n & (MLCC_GROUP - 1));
+	u32 i = mlcc_group(t->ctl.id) + n;
+	struct mlcc_slot *s;
+
+	s = bpf_map_lookup_elem(&slots, &i);
+	if (!s || (u32)s->key != t->ctl.id || t->ctl.done & bit)
+		return 0;
+	if (mlcc_tell_slot(s, t))
+		t->ctl.done |= bit;
+	else
+		t->busy = 1;
+	return 0;
+}
+
+static __always_inline long mlcc_rule_set(struct mlcc_ctl *ctl)
+{
+	struct mlcc_config *cfg = mlcc_config();
+	struct mlcc_job_rule *old;
+	u32 id = ctl->id;
+
+	if (!cfg)
+		return -EINVAL;
+	old = bpf_map_lookup_elem(&rules, &id);
+	ctl->rule.said = 0;
+	ctl->rule.told = MLCC_TOLD_NOTHING;
+	/* announcements stand until the standing hint is changed */
+	if (old && old->phase_bytes == ctl->rule.phase_bytes) {
+		ctl->rule.said = old->said;
+		ctl->rule.told = old->told;
+	}
+	ctl->rule.gen = __sync_fetch_and_add(&cfg->gen, 1) + 1;
+	if (!ctl->rule.gen)
+		ctl->rule.gen = 1;
+	return bpf_map_update_elem(&rules, &id, &ctl->rule,
+				   ctl->op == MLCC_CTL_NEW ? BPF_NOEXIST : BPF_ANY);
+}
+
+/* Notes an announcement for slots that come later; those that are there are told by mlcc_tell(). */
+static __always_inline long mlcc_rule_told(const struct mlcc_ctl *ctl)
+{
+	struct mlcc_job_rule *r;
+	u32 id = ctl->id;
+
+	r = bpf_map_lookup_elem(&rules, &id);
+	if (!r)
+		return -ENOENT;
+	if (ctl->op == MLCC_CTL_START && ctl->bytes)
+		r->said = ctl->bytes;
+	if (ctl->op == MLCC_CTL_START)
+		r->told = MLCC_TOLD_RUNNING;
+	else if (r->told == MLCC_TOLD_RUNNING)
+		r->told = MLCC_TOLD_OVER;
+	return 0;
+}
+
+/* Jobs that name no profile follow with their next phase. */
+static __always_inline long mlcc_default_set(u32 profile)
+{
+	struct mlcc_config *cfg = mlcc_config();
+
+	if (!cfg || profile >= MLCC_PROFILES_MAX)
+		return -EINVAL;
+	MLCC_WRITE(cfg->profile, profile);
+	return 0;
+}
+
+static __always_inline long mlcc_rule_change(struct mlcc_ctl *ctl)
+{
+	u32 id = ctl->id;
+
+	switch (ctl->op) {
+	case MLCC_CTL_NEW:
+	case MLCC_CTL_SET:
+		return mlcc_rule_set(ctl);
+	case MLCC_CTL_DEL:
+		return bpf_map_delete_elem(&rules, &id);
+	case MLCC_CTL_START:
+	case MLCC_CTL_END:
+		return mlcc_rule_told(ctl);
+	case MLCC_CTL_DEFAULT:
+		return mlcc_default_set(ctl->rule.profile);
+	}
+	return -EINVAL;
+}
+
+/*
+ * The one way to change jobs: run by bpf_prog_test_run_opts(), it ends what it has begun whatever
+ * becomes of the caller.  -EAGAIN: a flow was just turning the phase of a slot; call again with
+ * the same "done", which says which slots know.
+ */
+SEC("syscall")
+int mlcc_control(struct mlcc_ctl *ctl)
+{
+	struct mlcc_tell t = { .ctl = *ctl, .now = bpf_ktime_get_ns() / 1000 };
+	long err = 0;
+
+	if (!t.ctl.id)
+		return -EINVAL;
+	if (!t.ctl.done)
+		err = mlcc_rule_change(&t.ctl);
+	if (err)
+		return err;
+	bpf_loop(MLCC_GROUP, mlcc_tell, &t, 0);
+	ctl->done = t.ctl.done;
+	return t.busy ? -EAGAIN : 0;
+}
 
 #define MLCC_OPS						\
 	.release	= (void *)mlcc_release,			\

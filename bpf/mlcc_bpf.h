@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the BPF carrier and its loader share: the layout of the maps. */
+/*
+ * What the BPF carrier shares with its loader, libmlcc and the tagger: the layout of the maps.
+ *
+ * A job has a slot in each network namespace that has flows of it.  All slots of one id lie in one
+ * group of MLCC_GROUP, so whoever has something to say to the job looks at no others.
+ */
 #ifndef MLCC_BPF_H
 #define MLCC_BPF_H
 
@@ -7,32 +12,75 @@
 #include "../include/mlcc/rule.h"
 #include "../include/mlcc/phase.h"
 
+#define MLCC_LAYOUT		2U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
+#define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
 #define MLCC_PROFILES_MAX	16
+#define MLCC_PROFILE_NONE	(~0U)	/* the default profile, whichever it is */
+#define MLCC_RULE_NAME		64	/* with the final NUL */
 
 /* config map, one entry */
 struct mlcc_config {
 	u32 mark_mask;		/* bits of the socket mark that hold the job's id */
 	u32 mark_shift;		/* lowest of them */
-	u32 profile;		/* of jobs that have no rule of their own */
+	u32 profile;		/* of jobs that name none */
+	u32 gen;		/* of the last rule that was set */
+	u32 layout;		/* MLCC_LAYOUT */
 	u32 spare;
 };
 
 /* rules map: what userspace said of a job, by the job's id */
 struct mlcc_job_rule {
 	u64 phase_bytes;	/* hint, 0: learn */
+	u64 said;		/* bytes of the last phase that was announced, 0: none was */
+	u32 told;		/* enum mlcc_told, for slots that come later */
 	u32 profile;
 	u32 gen;		/* changes with every change */
+	u32 spare;
+	char name[MLCC_RULE_NAME];
 };
 
 /* slots map: a job as this host sees it */
 struct mlcc_slot {
 	struct mlcc_job job;
 	u64 key;		/* network namespace and id, 0: free */
+	u64 retrans;		/* segments sent again, as of the flows' last starts */
+	u64 ce;			/* segments with an ECN mark, likewise */
 	u32 users;		/* open flows */
 	u32 id;
 	u32 profile;		/* index in the profiles map */
 	u32 gen;		/* of the rule that was applied */
+	u32 barred;		/* deleted while it had flows: they are neutral */
+	u32 spare;
 };
+
+/* What the program "control" is asked to do: all slots of a job follow in one run. */
+enum mlcc_ctl_op {
+	MLCC_CTL_NEW,		/* -EEXIST if there is one */
+	MLCC_CTL_SET,
+	MLCC_CTL_DEL,
+	MLCC_CTL_START,
+	MLCC_CTL_END,
+	MLCC_CTL_DEFAULT,	/* rule.profile becomes the default one; "id" may be any */
+};
+
+struct mlcc_ctl {
+	u32 op;			/* enum mlcc_ctl_op */
+	u32 id;
+	u64 bytes;		/* of START */
+	u64 done;		/* in, out: slots of the group that know, for a second try */
+	struct mlcc_job_rule rule;
+};
+
+/* The first slot of the group of @id. */
+static __always_inline u32 mlcc_group(u32 id)
+{
+	return (u32)((id * 0x9e3779b97f4a7c15ULL) >> 40) & (MLCC_SLOTS - MLCC_GROUP);
+}
+
+static __always_inline u64 mlcc_slot_key(u32 netns, u32 id)
+{
+	return (u64)netns << 32 | id;
+}
 
 #endif /* MLCC_BPF_H */

@@ -201,7 +201,7 @@ static __always_inline void mlcc_phase_forget(struct mlcc_job *j, u32 gap)
  * What the phase that ended teaches.  A silence far longer than those before it, with nothing
  * certain yet: they were inside a phase, and what ended here was a part of one.
  */
-static __always_inline void mlcc_phase_end(struct mlcc_job *j, u64 now, u64 d, u32 gap)
+static __always_inline void mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d, u32 gap)
 {
 	j->comm_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us);
 	j->period_us = mlcc_us32(now - j->start_us);
@@ -221,7 +221,7 @@ static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap
 	u64 d = MLCC_READ(j->acked) - j->start_acked;
 
 	if (j->seq)
-		mlcc_phase_end(j, now, d, gap);
+		mlcc_phase_ended(j, now, d, gap);
 	mlcc_phase_target(j);
 	j->start_us = now;
 	j->inner = 0;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the tagger shares with libmlcc: the layout of its maps. */
+#ifndef MLCC_TAGGER_BPF_H
+#define MLCC_TAGGER_BPF_H
+
+#include "mlcc_bpf.h"
+
+#define MLCC_TAGGER_LAYOUT	1U	/* changes with everything below */
+#define MLCC_TAGS		16384
+#define MLCC_CLASSES_MIN	2
+#define MLCC_CLASSES_MAX	8
+
+/* config map, one entry */
+struct mlcc_tagger_config {
+	u32 layout;		/* MLCC_TAGGER_LAYOUT */
+	u32 mark_mask;		/* bits of the mark that hold the job's id, side by side */
+	u32 mark_shift;		/* lowest of them */
+	u32 carrier;		/* the last socket that asked for mlcc got it */
+	u32 dirty;		/* sockets may not yet have what the jobs map says */
+	u32 spare;
+};
+
+/* jobs map: by the id of the cgroup */
+struct mlcc_tag {
+	u32 job;
+	u32 classes;		/* 0: DSCP is left alone */
+	u8 dscp[MLCC_CLASSES_MAX];
+};
+
+/* counts map: likewise; outlives changes of the tag */
+struct mlcc_tag_count {
+	u64 tagged;
+	u64 refused;
+};
+
+/* sockets map (socket storage): what a socket has been given, and what it had */
+struct mlcc_tagged {
+	u64 cgroup;		/* whose tag it is */
+	u32 job;		/* 0: none, mlcc was refused */
+	u32 mark;		/* before */
+	u32 priority;		/* before */
+	u32 slot;		/* of the carrier, index + 1; a guess */
+	u32 misses;		/* callbacks that found no slot */
+	u8 tos;			/* before */
+	u8 class;		/* DSCP class + 1, 0: as before */
+	u8 rtt;			/* round trips are reported because of us */
+	u8 saved;		/* the values before are there */
+	u8 listener;		/* it listens; in the copy for what it accepts: its parent does */
+	char cc[16];		/* before */
+};
+
+#endif /* MLCC_TAGGER_BPF_H */

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The functions of libmlcc.h, one a run, for the tests: "api tag set PATH 7".  Arguments go to the
+ * library as they are, so that it is the library that refuses them.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../../userspace/libmlcc/libmlcc.h"
+
+static struct mlcc_tagger *tagger;
+static struct mlcc *mlcc;
+
+static int check(int err, const char *what)
+{
+	if (err)
+		fprintf(stderr, "api: %s\n", what);
+	return err;
+}
+
+static int checked(int err)
+{
+	return check(err, mlcc_error(mlcc));
+}
+
+static int tag_checked(int err)
+{
+	return check(err, mlcc_tagger_error(tagger));
+}
+
+static uint64_t number(const char *s)
+{
+	return s ? strtoull(s, NULL, 0) : 0;
+}
+
+static int carrier_open(void)
+{
+	return checked(mlcc_open(&mlcc, MLCC_CARRIER_BPF));
+}
+
+static int tagger_open(uint32_t mask, bool load)
+{
+	return tag_checked(mlcc_tagger_open(&tagger, mask, load));
+}
+
+/* As a cgroup's id, or as its path. */
+static uint64_t cgroup(const char *s)
+{
+	struct stat st;
+
+	return *s == '/' && !stat(s, &st) ? st.st_ino : number(s);
+}
+
+static int tagger_load(char **arg)
+{
+	return tagger_open(number(arg[0]), true);
+}
+
+static int tagger_unload(char **arg)
+{
+	(void)arg;
+	return tagger_open(0, false) ? : tag_checked(mlcc_tagger_unload(tagger));
+}
+
+static int tag_set(char **arg)
+{
+	struct mlcc_tag_conf conf = { .job = number(arg[1]) };
+
+	if (arg[2])
+		conf.priority_classes = number(arg[2]);
+	for (int i = 0; arg[2] && i < 8 && arg[3 + i]; i++)
+		conf.dscp[i] = number(arg[3 + i]);
+	return tagger_open(0, false) ? : tag_checked(mlcc_tag_set(tagger, arg[0], &conf));
+}
+
+static int tag_del(char **arg)
+{
+	return tagger_open(0, false) ? : tag_checked(mlcc_tag_del(tagger, cgroup(arg[0])));
+}
+
+static int tag_print(const struct mlcc_tag_info *i, void *arg)
+{
+	(void)arg;
+	printf("{\"cgroup\":%" PRIu64 ",\"job\":%u,\"classes\":%u,\"tagged\":%" PRIu64
+	       ",\"refused\":%" PRIu64 "}\n", i->cgroup_id, i->conf.job, i->conf.priority_classes,
+	       i->tagged, i->refused);
+	return 0;
+}
+
+static int tag_list(char **arg)
+{
+	(void)arg;
+	return tagger_open(0, false) ? : tag_checked(mlcc_tag_each(tagger, tag_print, NULL));
+}
+
+/* ID NAME PROFILE BYTES; the name may have any bytes, with no NUL at its end if it is too long */
+static int job_conf_set(char **arg, bool create)
+{
+	struct mlcc_job_conf conf = { .id = number(arg[0]) };
+
+	strncpy(conf.name, arg[1], sizeof(conf.name));
+	strncpy(conf.profile, arg[2], sizeof(conf.profile));
+	conf.phase_bytes = number(arg[3]);
+	return carrier_open() ? : checked(mlcc_job_set(mlcc, &conf, create));
+}
+
+static int job_set(char **arg)
+{
+	return job_conf_set(arg, false);
+}
+
+static int job_new(char **arg)
+{
+	return job_conf_set(arg, true);
+}
+
+static int job_del(char **arg)
+{
+	return carrier_open() ? : checked(mlcc_job_del(mlcc, number(arg[0])));
+}
+
+static int job_print(const struct mlcc_job_info *i, void *arg)
+{
+	(void)arg;
+	printf("{\"id\":%u,\"name\":\"%s\",\"profile\":\"%s\",\"phase_bytes\":%" PRIu64
+	       ",\"flows\":%u,\"phases\":%u,\"d_sent\":%" PRIu64 ",\"d_phase\":%" PRIu64
+	       ",\"hits\":%u,\"need\":%u,\"neutral\":%d,\"progress\":%u,\"gain\":%u,\"bytes\":%"
+	       PRIu64 ",\"retrans\":%" PRIu64 ",\"ce\":%" PRIu64 ",\"hinted\":%d}\n", i->conf.id,
+	       i->conf.name, i->conf.profile, i->conf.phase_bytes, i->flows, i->phases, i->d_sent,
+	       i->d_phase, i->hits, i->need, i->neutral, i->progress, i->gain, i->bytes,
+	       i->retrans, i->ce, i->hinted);
+	return 0;
+}
+
+static int job_get(char **arg)
+{
+	struct mlcc_job_info info;
+	int err = carrier_open() ? : checked(mlcc_job_get(mlcc, number(arg[0]), &info));
+
+	return err ? : job_print(&info, NULL);
+}
+
+static int job_list(char **arg)
+{
+	(void)arg;
+	return carrier_open() ? : checked(mlcc_job_each(mlcc, job_print, NULL));
+}
+
+static int phase_start(char **arg)
+{
+	return carrier_open() ? : checked(mlcc_phase_start(mlcc, number(arg[0]), number(arg[1])));
+}
+
+static int phase_end(char **arg)
+{
+	return carrier_open() ? : checked(mlcc_phase_end(mlcc, number(arg[0])));
+}
+
+static int profile_print(const struct mlcc_profile_conf *p, void *arg)
+{
+	(void)arg;
+	printf("%s %u %u %u %u %s %s%s\n", p->name, p->floor, p->slope, p->hold, p->shape, p->base,
+	       p->restart, p->is_default ? " default" : "");
+	return 0;
+}
+
+static int profile_list(char **arg)
+{
+	(void)arg;
+	return carrier_open() ? : checked(mlcc_profile_each(mlcc, profile_print, NULL));
+}
+
+/* NAME FLOOR SLOPE HOLD SHAPE BASE RESTART [default] */
+static int profile_set(char **arg)
+{
+	struct mlcc_profile_conf p = {
+		.floor = number(arg[1]), .slope = number(arg[2]), .hold = number(arg[3]),
+		.shape = number(arg[4]), .is_default = arg[7],
+	};
+
+	strncpy(p.name, arg[0], sizeof(p.name) - 1);
+	strncpy(p.base, arg[5], sizeof(p.base) - 1);
+	strncpy(p.restart, arg[6], sizeof(p.restart) - 1);
+	return carrier_open() ? : checked(mlcc_profile_set(mlcc, &p));
+}
+
+/* PATH JOB: tags and takes tags off, sets and deletes, until it is killed. */
+static int churn(char **arg)
+{
+	struct mlcc_job_conf conf = { .id = number(arg[1]), .name = "churn" };
+	struct mlcc_tag_conf tag = { .job = conf.id };
+	int err = carrier_open() ? : tagger_open(0, false);
+
+	while (!err) {
+		err = checked(mlcc_job_set(mlcc, &conf, true)) ? :
+		      tag_checked(mlcc_tag_set(tagger, arg[0], &tag)) ? :
+		      checked(mlcc_phase_start(mlcc, conf.id, 1000000)) ? :
+		      tag_checked(mlcc_tag_del(tagger, cgroup(arg[0]))) ? :
+		      checked(mlcc_job_del(mlcc, conf.id));
+	}
+	return err;
+}
+
+static const struct {
+	const char *what, *verb;
+	int arguments;
+	int (*run)(char **arg);
+} verbs[] = {
+	{ "tagger", "load", 0, tagger_load },
+	{ "tagger", "unload", 0, tagger_unload },
+	{ "tag", "set", 2, tag_set },
+	{ "tag", "del", 1, tag_del },
+	{ "tag", "list", 0, tag_list },
+	{ "job", "set", 4, job_set },
+	{ "job", "new", 4, job_new },
+	{ "job", "del", 1, job_del },
+	{ "job", "get", 1, job_get },
+	{ "job", "list", 0, job_list },
+	{ "phase", "start", 2, phase_start },
+	{ "phase", "end", 1, phase_end },
+	{ "profile", "list", 0, profile_list },
+	{ "profile", "set", 7, profile_set },
+	{ "churn", "forever", 2, churn },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 2 && i < sizeof(verbs) / sizeof(*verbs); i++) {
+		int err;
+
+		if (strcmp(argv[1], verbs[i].what) || strcmp(argv[2], verbs[i].verb) ||
+		    argc - 3 < verbs[i].arguments)
+			continue;
+		err = verbs[i].run(argv + 3);
+		mlcc_tagger_close(tagger);
+		mlcc_close(mlcc);
+		return err ? 1 : 0;
+	}
+	fprintf(stderr, "usage: api WHAT VERB [ARGUMENTS...]\n");
+	return 2;
+}

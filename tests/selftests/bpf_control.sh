@@ -1,0 +1,243 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The control plane of the BPF carrier, through libmlcc: jobs, announced phases, profiles.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+
+# shellcheck source=tests/selftests/bpf_api.sh
+. "$(dirname "$0")/bpf_api.sh"
+
+# job ID EXPRESSION: of what libmlcc knows of it, as r
+job()
+{
+	api job get "$1" | json "(lambda r: $2)(rows[0])"
+}
+
+# job_is ID EXPRESSION
+job_is()
+{
+	[ "$(job "$1" "bool($2)" 2>/dev/null)" = True ] && return
+	api job get "$1"
+	echo "not so: $2"
+	return 1
+}
+
+jobs_are_set_read_and_deleted()
+{
+	api job new 5 bert-large:0/a+b@c- mltcp 12345 && api job set 6 "" "" 0 || return
+	job_is 5 'r["name"] == "bert-large:0/a+b@c-" and r["profile"] == "mltcp"' &&
+		job_is 5 'r["phase_bytes"] == 12345 and r["flows"] == 0 and r["neutral"]' &&
+		job_is 6 'r["name"] == "" and r["profile"] == ""' || return
+	[ "$(api_json 'sorted(r["id"] for r in rows)' job list)" = "[5, 6]" ] || return
+	api_refuses 'a job 5 already' job new 5 other "" 0 && job_is 5 'r["phase_bytes"] == 12345' ||
+		return
+	# as a whole: what is not given is not kept
+	api job set 5 "" "" 0 && job_is 5 'r["name"] == "" and not r["phase_bytes"]' || return
+	api job del 5 && api_refuses 'no job 5' job get 5 && api_refuses 'no job 5' job del 5 &&
+		api job del 6 && [ -z "$(api job list)" ]
+}
+
+state()
+{
+	bpftool map dump pinned "$pins/rules"
+	api profile list
+}
+
+long_name=$(printf 'n%.0s' {1..64})
+
+wrong_words_are_refused_and_change_nothing()
+{
+	local before
+
+	api job set 5 five mltcp 12345 || return
+	before=$(state)
+	api_refuses 'job id 0' job set 0 a "" 0 &&
+		api_refuses 'job id 65536' job set 65536 a "" 0 &&
+		api_refuses 'job id 65536' job del 65536 &&
+		api_refuses 'job id' phase start 0 1 &&
+		api_refuses 'job id' job set 18446744073709551616 a "" 0 &&
+		api_refuses 'job name' job set 5 $'a\nb' "" 0 &&
+		api_refuses 'job name' job set 5 $'a\x1b[31m' "" 0 &&
+		api_refuses 'job name' job set 5 'a b' "" 0 &&
+		api_refuses 'job name' job set 5 $'\xc3\xa4' "" 0 &&
+		api_refuses 'job name' job set 5 "$long_name" "" 0 &&
+		api_refuses "no profile 'nonsense'" job set 5 five nonsense 1 &&
+		api_refuses 'profile' job set 5 five "$long_name" 1 &&
+		api_refuses 'phase bytes' job set 5 five "" 281474976710656 &&
+		api_refuses 'phase bytes' job set 5 five "" 18446744073709551616 &&
+		api_refuses 'phase bytes' job set 5 five "" -1 &&
+		api_refuses 'phase bytes' phase start 5 281474976710656 &&
+		api_refuses 'no job 6' phase start 6 1000 &&
+		api_refuses 'no job 6' phase end 6 || return
+	[ "$(state)" = "$before" ] || { echo "was $before, is $(state)"; return 1; }
+	api job set 5 "${long_name:1}" "" 281474976710655 && api job del 5
+}
+
+wrong_profiles_are_refused_and_change_nothing()
+{
+	local before words
+
+	before=$(state)
+	for words in "none 16384 1 1 1 reno base" "mltcp 0 1 1 1 reno base" \
+		"mltcp 2097153 1 1 1 reno base" "mltcp 65536 4294967295 1 1 reno base" \
+		"mltcp 65536 1 65536 1 reno base" "mltcp 65536 1 1 0 reno base" \
+		"mltcp 65536 1 1 5 reno base" "mltcp 65536 1 1 1 vegas base" \
+		"mltcp 65536 1 1 1 reno nowhere"; do
+		# shellcheck disable=SC2086  # words
+		api_refuses '' profile set $words default || return
+	done
+	[ "$(state)" = "$before" ] || { echo "was $before, is $(state)"; return 1; }
+}
+
+profile_of()
+{
+	"$mlcc_bpf" show | json "next((j['profile'] for j in d if j['id'] == $1 and j['flows']), None)"
+}
+
+has_profile()
+{
+	[ "$(profile_of "$1")" = "$2" ]
+}
+
+profiles_change_and_one_is_the_default()
+{
+	local line="hotnets22 70000 65536 100 2 cubic drain"
+
+	[ "$(api profile list | grep -c default)" = 1 ] || return
+	api job set 31 none "" 0 && api job set 32 own interleave 0 || return
+	pair none "$cgroups" "$host" --cc mlcc --mark 31 &&
+		pair own "$cgroups" "$host" --cc mlcc --mark 32 && has_profile 31 interleave || return
+	# shellcheck disable=SC2086  # words
+	api profile set $line default || return
+	[ "$(api profile list | grep hotnets22)" = "$line default" ] || { api profile list; return 1; }
+	ask none send 10000 && ask own send 10000 || return
+	has_profile 31 hotnets22 && has_profile 32 interleave || { "$mlcc_bpf" show; return 1; }
+	api profile set interleave 16384 524288 57344 2 reno drain default || return
+	[ "$(api profile list | grep hotnets22)" = "$line" ] || { api profile list; return 1; }
+}
+
+an_announcement_holds_from_the_first_phase_on()
+{
+	api job set 7 hinted "" 0 && pair first "$cgroups" "$host" --cc mlcc --mark 7 || return
+	job_is 7 'r["flows"] == 2 and not r["hinted"] and r["d_phase"] == 0' || return
+	api phase start 7 1000000 && job_is 7 'r["d_phase"] == 1000000 and r["hinted"]' || return
+	ask first send 500000 && job_is 7 'r["phases"] == 1 and 450000 < r["d_sent"] <= 500000' &&
+		job_is 7 'not r["neutral"] and 0.4 < r["progress"] / 65536 <= 0.5' || return
+	# as many as the last time; and then the next silence begins a phase by itself
+	ask first send 500000 && api phase end 7 && api phase start 7 0 && job_is 7 'r["d_phase"] == 1000000' &&
+		job_is 7 'r["phases"] == 2 and r["d_sent"] < 500000' || return
+	ask first send 1000000 && api phase end 7 && sleep 0.1 && ask first send 1000 &&
+		job_is 7 'r["phases"] == 3 and r["d_phase"] == 1000000 and r["d_sent"] <= 1000'
+}
+
+flows_that_come_later_know()
+{
+	api job set 8 early "" 0 && api phase start 8 700000 || return
+	pair later "$cgroups" "$host" --cc mlcc --mark 8 && ask later send 70000 || return
+	job_is 8 'r["phases"] == 1 and r["d_phase"] == 700000 and not r["neutral"]'
+}
+
+phases_of()
+{
+	"$mlcc_bpf" show | json "sorted(j['phase'] for j in d if j['id'] == $1)"
+}
+
+every_namespace_is_told()
+{
+	api job set 9 many "" 0 && pair a "$cgroups" "$host" --cc mlcc --mark 9 &&
+		pair b "$cgroups" "$pod" --cc mlcc --mark 9 || return
+	job_is 9 'r["flows"] == 4' && api phase start 9 1000 && api phase start 9 1000 || return
+	[ "$(phases_of 9)" = "[2, 2]" ] || { "$mlcc_bpf" show; return 1; }
+}
+
+bytes_of()
+{
+	"$mlcc_bpf" show | json "sum(j['bytes'] for j in d if j['id'] == $1)"
+}
+
+# bytes_move ID FROM
+bytes_move()
+{
+	[ "$(bytes_of "$1")" -gt "$2" ]
+}
+
+# has_grown NAME FROM: by a megabyte
+has_grown()
+{
+	has_received "$1" $(($2 + 1000000))
+}
+
+# The job's bytes are counted by its flows: a flow that counts no more is of no job.
+delete_makes_a_running_flow_neutral()
+{
+	local bytes before
+
+	receive sink 5001 && api job set 12 doomed "" 0 || return
+	start bulk "$sender" bulk --peer 10.1.2.2:5001 --cc "$cc" --mark 12
+	slowwait - has_grown sink 0 && api phase start 12 281474976710655 &&
+		job_is 12 'not r["neutral"] and r["flows"] == 1' || return
+
+	api job del 12 || return
+	bytes=$(bytes_of 12) before=$(received sink)
+	api_refuses 'no job 12' job get 12 && slowwait - has_grown sink "$before" || return
+	[ "$(bytes_of 12)" = "$bytes" ] || { echo "the flow still counts"; return 1; }
+	cc_in_use 5001 "${cc}_plain" || return
+
+	api job set 12 again "" 0 && slowwait - bytes_move 12 0 && job_is 12 'r["flows"] == 1' ||
+		return
+	api job del 12 && stop_named bulk || return
+	# with the last flow the bar goes, too
+	start next "$sender" bulk --peer 10.1.2.2:5001 --cc "$cc" --mark 12
+	slowwait - bytes_move 12 "$bytes" 2>/dev/null || slowwait - bytes_move 12 0 || return
+	job_is 12 'r["flows"] == 1 and r["name"] == ""' && stop_named next
+}
+
+retransmits_are_counted()
+{
+	receive lossy 5002 || return
+	start jobber "$sender" job --peer 10.1.2.2:5002 --bytes 2000000 --compute-ms 50 \
+		--iterations 0 --cc "$cc" --mark 13
+	slowwait 60 job_is 13 'r["retrans"] > 0' >/dev/null || { api job list; return 1; }
+	stop_named jobber
+}
+
+another_layout_is_refused()
+{
+	local words=(0xff 0xff 0 0  0 0 0 0  0 0 0 0  0 0 0 0  99 0 0 0  0 0 0 0)
+
+	bpftool map update pinned "$pins/settings" key 0 0 0 0 value "${words[@]}" || return
+	api_refuses 'map layout 99' job list
+}
+
+no_carrier_is_no_crash()
+{
+	"$mlcc_bpf" unload && api_refuses 'not loaded' job list
+}
+
+main()
+{
+	ktap_start
+	require_bpf
+	require_command bpftool ip tc ethtool ss
+	setup_out
+	require_api
+	setup_ns host pod && setup_link 200mbit 30kb && load || exit 1
+	ktap_check "jobs are set, read and deleted" jobs_are_set_read_and_deleted
+	ktap_check "wrong words are refused and change nothing" \
+		wrong_words_are_refused_and_change_nothing
+	ktap_check "wrong profiles are refused and change nothing" \
+		wrong_profiles_are_refused_and_change_nothing
+	ktap_check "profiles change, and one is the default" profiles_change_and_one_is_the_default
+	ktap_check "an announcement holds from the first phase on" \
+		an_announcement_holds_from_the_first_phase_on
+	ktap_check "flows that come later know of it" flows_that_come_later_know
+	ktap_check "every network namespace is told" every_namespace_is_told
+	told "delete makes a running flow neutral at once" delete_makes_a_running_flow_neutral
+	told "retransmits are counted" retransmits_are_counted
+	ktap_check "another layout of the maps is refused" another_layout_is_refused
+	ktap_check "without a carrier nothing is done" no_carrier_is_no_crash
+	ktap_finish
+}
+
+main

@@ -1,0 +1,306 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tagger: what is in a job's cgroup gets the job's mark and mlcc, and gives both back.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+
+# shellcheck source=tests/selftests/bpf_api.sh
+. "$(dirname "$0")/bpf_api.sh"
+
+# States of a pair; both ends of one are in the same cgroup and agree on ECN.
+plain="reno 0x0 0x0 reno 0x0 0x0"
+tagged7="mlcc 0x7 0x2 mlcc 0x7 0x2"
+
+# Connections from before the tag have no ECN.
+late7="mlcc_plain 0x7 0x0 mlcc_plain 0x7 0x0"
+
+unload_tagger()
+{
+	api tagger unload 2>/dev/null
+	return 0
+}
+
+loads()
+{
+	api tagger load && [ -e "$tagger_pins/link" ] && api tagger load &&
+		api_refuses 'mark mask 0xffff' tagger load 0xff0000 &&
+		api_refuses 'side by side' tagger load 0x5
+}
+
+tags()
+{
+	api_json '" ".join("%s:%s" % (r["cgroup"], r["job"]) for r in rows)' tag list
+}
+
+wrong_tags_are_refused_and_change_nothing()
+{
+	local before
+
+	api tag set "$outer" 5 || return
+	before=$(tags)
+	api_refuses 'job id 0' tag set "$outer" 0 &&
+		api_refuses 'job id 65536' tag set "$outer" 65536 &&
+		api_refuses 'job id' tag set "$outer" 18446744073709551616 &&
+		api_refuses 'priority classes' tag set "$outer" 6 1 &&
+		api_refuses 'priority classes' tag set "$outer" 6 9 &&
+		api_refuses 'DSCP 64' tag set "$outer" 6 2 0 64 &&
+		api_refuses 'no cgroup' tag set "$out" 6 &&
+		api_refuses 'No such file' tag set "$outer/none" 6 &&
+		api_refuses 'the root' tag set "$cgroups" 6 &&
+		api_refuses 'has no tag' tag del 1 || return
+	[ "$(tags)" = "$before" ] || { echo "was $before, is $(tags)"; return 1; }
+	api tag del "$outer" && [ -z "$(tags)" ]
+}
+
+new_sockets_are_tagged()
+{
+	api tag set "$outer" 7 || return
+	pair here "$outer" "$host" && pair below "$inner" "$host" &&
+		pair beside "$beside" "$host" || return
+	is here "$tagged7" && is below "$tagged7" && is beside "$plain" || return
+	[ "$(api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list)" = "(4, 0)" ] ||
+		{ api tag list; return 1; }
+	api tag del "$outer" && is here "$plain" && is below "$plain" && is beside "$plain"
+}
+
+other_bits_of_the_mark_stay()
+{
+	api tag set "$outer" 7 && pair marked "$outer" "$host" --mark 0xab0003 &&
+		is marked "mlcc 0xab0007 0x2 mlcc 0xab0007 0x2" &&
+		api tag del "$outer" &&
+		is marked "reno 0xab0003 0x0 reno 0xab0003 0x0"
+}
+
+sockets_from_before_are_tagged_and_restored()
+{
+	pair old "$inner" "$host" --cc cubic --mark 0x10001 --tos 0x28 &&
+		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" &&
+		api tag set "$outer" 7 &&
+		is old "mlcc_plain 0x10007 0x28 mlcc_plain 0x10007 0x28" &&
+		ask old send 100000 &&
+		api tag del "$outer" &&
+		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" &&
+		ask old send 100000
+}
+
+another_job_takes_over()
+{
+	api tag set "$outer" 7 && pair changed "$outer" "$host" && is changed "$tagged7" &&
+		api tag set "$outer" 8 &&
+		is changed "mlcc 0x8 0x2 mlcc 0x8 0x2" && api tag del "$outer" &&
+		is changed "$plain"
+}
+
+flows_of()
+{
+	api_json "next((r['flows'] for r in rows if r['id'] == $1), 0)" job list
+}
+
+the_nearest_job_counts()
+{
+	api tag set "$outer" 7 && api tag set "$inner" 9 || return
+	pair out "$outer" "$host" && pair in "$inner" "$host" || return
+	is out "$tagged7" && is in "mlcc 0x9 0x2 mlcc 0x9 0x2" || return
+	[ "$(flows_of 7) $(flows_of 9)" = "2 2" ] || { api job list; return 1; }
+	api tag del "$inner" && is in "$tagged7" && is out "$tagged7" || return
+	[ "$(flows_of 7) $(flows_of 9)" = "4 0" ] || { api job list; return 1; }
+	api tag set "$inner" 9 && is in "mlcc 0x9 0x2 mlcc 0x9 0x2" && is out "$tagged7" &&
+		api tag del "$outer" && is out "$plain" && is in "mlcc 0x9 0x2 mlcc 0x9 0x2" &&
+		api tag del "$inner" && is in "$plain"
+}
+
+every_network_namespace_counts()
+{
+	api tag set "$beside" 1 || return
+	pair a "$outer" "$host" && pair b "$inner" "$pod" && is b "$plain" || return
+	api tag set "$outer" 7 && is a "$late7" && is b "$late7" || return
+	api tag del "$beside" && is b "$late7" &&
+		api tag del "$outer" && is a "$plain" && is b "$plain"
+}
+
+# The sockets stay in the cgroup they were made in.
+a_cgroup_that_is_gone_is_deleted_by_its_id()
+{
+	local id pid
+
+	mkdir "$outer/gone" && id=$(stat -c %i "$outer/gone") || return
+	pair moved "$outer/gone" "$host" && api tag set "$outer/gone" 7 && is moved "$late7" ||
+		return
+	pid=pair_pid_moved
+	echo "${!pid}" >"$beside/cgroup.procs" && rmdir "$outer/gone" || return
+	is moved "$late7" && api_refuses 'has no tag' tag del 1 && api tag del "$id" &&
+		is moved "$plain"
+}
+
+established()
+{
+	bpftool -j map dump pinned "$out_bpf/established" |
+		json 'd[0]["formatted"]["value"] if "formatted" in d[0] else int(d[0]["value"][0], 16)'
+}
+
+programs_of_others_go_on()
+{
+	local how
+
+	clang -O2 -g -target bpf -idirafter "/usr/include/$(uname -m)-linux-gnu" \
+		-c "$here/other_sockops.bpf.c" -o "$out/other.o" || return
+	mkdir "$out_bpf" || return
+	bpftool prog load "$out/other.o" "$out_bpf/prog" pinmaps "$out_bpf" || return
+	# exclusive, as without any flag; and beside others
+	for how in "" multi; do
+		# shellcheck disable=SC2086  # a word or none
+		bpftool cgroup attach "$outer" sock_ops pinned "$out_bpf/prog" $how || return
+		api tag set "$outer" 7 && pair with "$outer" "$host" && is with "$tagged7" || return
+		bpftool cgroup detach "$outer" sock_ops pinned "$out_bpf/prog" || return
+		api tag del "$outer" && is with "$plain" || return
+	done
+	[ "$(established)" = 4 ] || { echo "it ran for $(established) of 4"; return 1; }
+}
+
+without_mlcc_a_socket_stays_as_it_is()
+{
+	"$mlcc_bpf" unload && slowwait - cc_gone && api tag set "$outer" 7 || return
+	pair none "$outer" "$host" --mark 0x30002 --tos 0x28 &&
+		is none "reno 0x30002 0x28 reno 0x30002 0x28" || return
+	[ "$(api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list)" = "(0, 2)" ] ||
+		{ api tag list; return 1; }
+	slowwait - "$mlcc_bpf" load && api tag set "$outer" 7 &&
+		is none "mlcc_plain 0x30007 0x28 mlcc_plain 0x30007 0x28" &&
+		api tag del "$outer" && is none "reno 0x30002 0x28 reno 0x30002 0x28"
+}
+
+# dscp_is NAME VALUE: of the end that sends, without the bits of ECN
+dscp_is()
+{
+	local said
+
+	read -r _ _ said _ < <(ask "$1" show)
+	[ $((said >> 2)) -eq "$2" ] || { echo "DSCP of $1: $((said >> 2)), wanted $2"; return 1; }
+}
+
+ecn_is()
+{
+	local said
+
+	read -r _ _ said _ < <(ask "$1" show)
+	[ $((said & 3)) -eq "$2" ] || { echo "ECN of $1: $((said & 3)), wanted $2"; return 1; }
+}
+
+# A phase of a megabyte, in four classes.  A round trip is reported before the job knows of what was
+# acknowledged with it, so the class is one ACK late; over loopback an ACK may be for all.
+phase_goes_through_the_classes()
+{
+	local name=$1 class
+
+	for class in 10 20 30 40; do
+		ask "$name" send 190000 && ask "$name" send 10000 &&
+			slowwait - dscp_is "$name" "$class" && ask "$name" send 50000 || return
+	done
+}
+
+progress_picks_the_dscp()
+{
+	api job set 7 prio "" 1000000 || return
+	pair old "$outer" "$host" --tos 0x28 || return
+	api tag set "$outer" 7 4 10 20 30 40 && pair new "$inner" "$host" --tos 0x28 || return
+	dscp_is new 10 && ecn_is new 2 || return
+	api phase start 7 1000000 && phase_goes_through_the_classes new && ecn_is new 2 || return
+	api phase start 7 1000000 && ask new send 1000 && slowwait - dscp_is new 10 || return
+	if ask old send 1000 && slowwait 2 dscp_is old 10; then
+		echo "sockets from before, too" >&2
+	else
+		require_kernel_before 6.13 || return
+	fi
+	# what was asked for is stopped: DSCP as before
+	api tag set "$outer" 7 && dscp_is new 10 && ecn_is new 2 && dscp_is old 10 || return
+	api tag del "$outer" && is old "reno 0x0 0x28 reno 0x0 0x28" &&
+		is new "reno 0x0 0x28 reno 0x0 0x28" && api job del 7
+}
+
+require_kernel_before()
+{
+	! printf '%s\n%s\n' "$1" "$(uname -r)" | sort --check=quiet --version-sort
+}
+
+survives_kill()
+{
+	local n pid
+
+	pair long "$outer" "$host" || return
+	for ((n = 0; n < 20; n++)); do
+		"$out/api" churn forever "$outer" 7 {carrier_lock}>&- &
+		pid=$!
+		sleep "0.0$((RANDOM % 90 + 10))"
+		kill -9 "$pid" && wait "$pid" 2>/dev/null
+		ask long send 10000 >/dev/null || { echo "the flow stands"; return 1; }
+		api tag del "$outer" 2>/dev/null
+		api job del 7 2>/dev/null
+		is long "$plain" || return
+	done
+	api tag set "$outer" 7 && is long "$late7" && api tag del "$outer" && is long "$plain"
+}
+
+unloads()
+{
+	pair last "$outer" "$host" && api tag set "$outer" 7 && api tag set "$inner" 8 &&
+		pair inside "$inner" "$host" && is last "$late7" || return
+	api tagger unload && is last "$plain" && is inside "$plain" && [ ! -e "$tagger_pins" ] ||
+		return
+	api_refuses 'not loaded' tag list && api_refuses 'not loaded' tagger unload
+	[ "$(flows_of 7) $(flows_of 8)" = "0 0" ] || { api job list; return 1; }
+}
+
+# What a case that failed has left would make others fail.
+check()
+{
+	local id
+
+	ktap_check "$@"
+	for id in $(api_json '" ".join(str(r["cgroup"]) for r in rows)' tag list 2>/dev/null); do
+		api tag del "$id"
+	done
+	for id in $(api_json '" ".join(str(r["id"]) for r in rows if r["name"])' job list); do
+		api job del "$id"
+	done
+}
+
+main()
+{
+	ktap_start
+	require_bpf
+	require_command bpftool clang ip sysctl
+	setup_out
+	require_api
+	[ ! -e "$tagger_pins" ] || ktap_skip_all "a tagger is loaded already, and not by this test"
+	setup_ns host pod && setup_cgroup outer "mlcc-test-$$" &&
+		setup_cgroup inner "mlcc-test-$$/below" &&
+		setup_cgroup beside "mlcc-test-$$-beside" && load || exit 1
+	for ns in "$host" "$pod"; do
+		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_congestion_control=reno || exit 1
+	done
+	defer unload_tagger
+	out_bpf=/sys/fs/bpf/mlcc-test-$$
+	defer rm -rf "$out_bpf"
+	check "the tagger loads, once" loads
+	check "wrong tags are refused and change nothing" \
+		wrong_tags_are_refused_and_change_nothing
+	check "new sockets of the cgroup and below are tagged, others not" \
+		new_sockets_are_tagged
+	check "other bits of the mark stay" other_bits_of_the_mark_stay
+	check "sockets from before are tagged and restored" \
+		sockets_from_before_are_tagged_and_restored
+	check "another job takes the sockets over" another_job_takes_over
+	check "the nearest job counts" the_nearest_job_counts
+	check "every network namespace counts" every_network_namespace_counts
+	check "a cgroup that is gone is deleted by its id" \
+		a_cgroup_that_is_gone_is_deleted_by_its_id
+	check "sockops programs of others go on to run" programs_of_others_go_on
+	check "without mlcc a socket stays as it is" without_mlcc_a_socket_stays_as_it_is
+	check "progress picks the DSCP" progress_picks_the_dscp
+	check "kill -9 leaves nothing half done" survives_kill
+	check "unload restores all" unloads
+	ktap_finish
+}
+
+main

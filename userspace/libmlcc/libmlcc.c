@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
+/* Picks the carrier, checks what both would have to check, and calls it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "../../include/mlcc/rule.h"
+
+/* the module first: who loads it means it */
+static const struct mlcc_backend *const backends[] = {
+#ifdef MLCC_WITH_NETLINK
+	&mlcc_backend_netlink,
+#endif
+	&mlcc_backend_bpf,
+};
+
+#define BACKENDS (sizeof(backends) / sizeof(*backends))
+
+static __thread char open_error[256] = "no error";
+
+int mlcc_fail(struct mlcc *m, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(m->error, sizeof(m->error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+const char *mlcc_error(const struct mlcc *m)
+{
+	return m ? m->error : open_error;
+}
+
+enum mlcc_carrier mlcc_carrier_of(const struct mlcc *m)
+{
+	return m->be->carrier;
+}
+
+const char *mlcc_carrier_name(enum mlcc_carrier c)
+{
+	static const char *const names[] = { "any", "module", "bpf" };
+
+	return c < sizeof(names) / sizeof(*names) ? names[c] : "unknown";
+}
+
+/* The first of the carriers wanted that is loaded; -ENODEV: none.  Another error ends the search. */
+static int carrier_open(struct mlcc *m, enum mlcc_carrier wanted)
+{
+	int err = mlcc_fail(m, -ENODEV, "the carrier %s is not in this build of libmlcc",
+			    mlcc_carrier_name(wanted));
+
+	for (size_t i = 0; i < BACKENDS && err == -ENODEV; i++) {
+		if (wanted != MLCC_CARRIER_ANY && wanted != backends[i]->carrier)
+			continue;
+		m->be = backends[i];
+		err = m->be->open(m);
+	}
+	if (err == -ENODEV && wanted == MLCC_CARRIER_ANY)
+		mlcc_fail(m, err, "no carrier is loaded: 'modprobe tcp_mlcc' or 'mlcc-bpf load'");
+	return err;
+}
+
+int mlcc_open(struct mlcc **mp, enum mlcc_carrier wanted)
+{
+	struct mlcc *m = calloc(1, sizeof(*m));
+	int err = -ENOMEM;
+
+	*mp = NULL;
+	if (m) {
+		strcpy(m->error, "no error");
+		err = carrier_open(m, wanted);
+	}
+	if (!err) {
+		*mp = m;
+		return 0;
+	}
+	snprintf(open_error, sizeof(open_error), "%s", m ? m->error : "no memory");
+	free(m);
+	return err;
+}
+
+void mlcc_close(struct mlcc *m)
+{
+	if (!m)
+		return;
+	m->be->close(m);
+	free(m);
+}
+
+/* No locale is asked: the kernel has none. */
+static bool name_char_ok(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("._:/@+-", c));
+}
+
+bool mlcc_name_ok(const char name[MLCC_NAME_LEN])
+{
+	size_t len = strnlen(name, MLCC_NAME_LEN);
+
+	if (len == MLCC_NAME_LEN)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!name_char_ok(name[i]))
+			return false;
+	return true;
+}
+
+static int check_id(struct mlcc *m, uint32_t id)
+{
+	if (id >= 1 && id <= 65535)
+		return 0;
+	return mlcc_fail(m, -EINVAL, "job id %u: from 1 to 65535", id);
+}
+
+static int check_name(struct mlcc *m, const char *what, const char name[MLCC_NAME_LEN])
+{
+	if (mlcc_name_ok(name))
+		return 0;
+	return mlcc_fail(m, -EINVAL, "%s: at most %d letters, digits and ._:/@+-", what,
+			 MLCC_NAME_LEN - 1);
+}
+
+static int check_bytes(struct mlcc *m, uint64_t bytes)
+{
+	if (bytes <= MLCC_PHASE_BYTES_LIMIT)
+		return 0;
+	return mlcc_fail(m, -ERANGE, "phase bytes %llu: at most %llu", (unsigned long long)bytes,
+			 MLCC_PHASE_BYTES_LIMIT);
+}
+
+static int check_job(struct mlcc *m, const struct mlcc_job_conf *conf)
+{
+	int err = check_id(m, conf->id);
+
+	if (!err)
+		err = check_name(m, "job name", conf->name);
+	if (!err)
+		err = check_name(m, "profile", conf->profile);
+	if (!err)
+		err = check_bytes(m, conf->phase_bytes);
+	return err;
+}
+
+static int check_range(struct mlcc *m, const char *what, uint32_t v, uint32_t min, uint32_t max)
+{
+	if (v >= min && v <= max)
+		return 0;
+	return mlcc_fail(m, -ERANGE, "%s %u: from %u to %u", what, v, min, max);
+}
+
+static int check_word(struct mlcc *m, const char *what, const char word[16], const char *one,
+		      const char *other)
+{
+	if (!strncmp(word, one, 16) || !strncmp(word, other, 16))
+		return 0;
+	return mlcc_fail(m, -EINVAL, "%s: %s or %s", what, one, other);
+}
+
+static int check_profile(struct mlcc *m, const struct mlcc_profile_conf *c)
+{
+	int err = check_name(m, "profile", c->name);
+
+	if (!err)
+		err = check_range(m, "floor", c->floor, MLCC_GROW_MIN, MLCC_GROW_MAX / 2);
+	if (!err)
+		err = check_range(m, "slope", c->slope, 0, MLCC_GROW_MAX / 2);
+	if (!err)
+		err = check_range(m, "hold", c->hold, 0, MLCC_HOLD_MAX);
+	if (!err)
+		err = check_range(m, "shape", c->shape, 1, MLCC_SHAPE_MAX);
+	if (!err)
+		err = check_word(m, "base", c->base, "reno", "cubic");
+	if (!err)
+		err = check_word(m, "restart", c->restart, "base", "drain");
+	return err;
+}
+
+int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
+{
+	int err = check_job(m, conf);
+
+	return err ? err : m->be->job_set(m, conf, create);
+}
+
+int mlcc_job_del(struct mlcc *m, uint32_t id)
+{
+	int err = check_id(m, id);
+
+	return err ? err : m->be->job_del(m, id);
+}
+
+int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
+{
+	int err = check_id(m, id);
+
+	return err ? err : m->be->job_get(m, id, info);
+}
+
+int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
+		  void *arg)
+{
+	return m->be->job_each(m, each, arg);
+}
+
+int mlcc_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
+{
+	int err = check_id(m, id);
+
+	if (!err)
+		err = check_bytes(m, bytes);
+	return err ? err : m->be->phase_start(m, id, bytes);
+}
+
+int mlcc_phase_end(struct mlcc *m, uint32_t id)
+{
+	int err = check_id(m, id);
+
+	return err ? err : m->be->phase_end(m, id);
+}
+
+int mlcc_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
+{
+	return m->be->profile_get(m, name, conf);
+}
+
+int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf *conf, void *arg),
+		      void *arg)
+{
+	return m->be->profile_each(m, each, arg);
+}
+
+int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
+{
+	int err = check_profile(m, conf);
+
+	return err ? err : m->be->profile_set(m, conf);
+}

@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
+/*
+ * The tagger (bpf/tagger.bpf.c): loads and pins it, writes its map of jobs, and has sockets follow.
+ *
+ * All state is in the pins.  The link is pinned last and taken away first, so it says whether the
+ * tagger is there.  Changes are made under a lock on the bpf file system's root, which a process
+ * that dies lets go; "dirty" is set while sockets may lag behind the map, and whoever finds it set
+ * makes up for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "libmlcc.h"
+#include "netns.h"
+#include "../../bpf/tagger_bpf.h"
+#include <tagger.skel.h>
+
+#define BPF_FS		"/sys/fs/bpf"
+#define PIN_DIR		BPF_FS "/mlcc-tagger"
+#define CARRIER_PINS	BPF_FS "/mlcc"
+#define MARK_MASK	0xffffU
+#define MAGIC_BPF	0xcafe4a11
+#define MAGIC_CGROUP2	0x63677270
+#define ROOT_CGROUP	1	/* id of the root of the hierarchy */
+#define DSCP_MAX	63
+
+struct mlcc_tagger {
+	int settings, jobs, counts, sockets, carrier, sync;
+	struct mlcc_tagger_config cfg;
+	char error[256];
+};
+
+static const char *const pins[] = {
+	"link", "sockops", "sync", "settings", "jobs", "counts", "sockets", "carrier",
+};
+
+static __thread char open_error[256] = "no error";
+
+__attribute__((__format__(__printf__, 3, 4)))
+static int fail(struct mlcc_tagger *t, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(t->error, sizeof(t->error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+const char *mlcc_tagger_error(const struct mlcc_tagger *t)
+{
+	return t ? t->error : open_error;
+}
+
+/* Returns a descriptor that holds the lock until it is closed, or a negative error number. */
+static int lock_take(struct mlcc_tagger *t)
+{
+	int fd = open(BPF_FS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd < 0)
+		return fail(t, -errno, BPF_FS ": %s", strerror(errno));
+	if (fstatfs(fd, &fs) || fs.f_type != MAGIC_BPF) {
+		close(fd);
+		return fail(t, -ENODEV, "no bpf file system is mounted at " BPF_FS);
+	}
+	if (!flock(fd, LOCK_EX))
+		return fd;
+	close(fd);
+	return fail(t, -errno, BPF_FS ": %s", strerror(errno));
+}
+
+/*** What the kernel is told ***/
+
+static int config_write(struct mlcc_tagger *t)
+{
+	unsigned int zero = 0;
+
+	if (!bpf_map_update_elem(t->settings, &zero, &t->cfg, BPF_ANY))
+		return 0;
+	return fail(t, -errno, "cannot write the tagger's settings: %s", strerror(errno));
+}
+
+/* Whether "mlcc" is registered, so that the first connection may ask for ECN, too. */
+static bool mlcc_registered(void)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "re");
+	bool found = false;
+	char name[32];
+
+	while (f && !found && fscanf(f, "%31s", name) == 1)
+		found = !strcmp(name, "mlcc");
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Looks for the BPF carrier's slots.  Without them, or with others, no progress is known. */
+static void carrier_find(struct mlcc_tagger *t)
+{
+	int fd = bpf_obj_get(CARRIER_PINS "/slots");
+	unsigned int zero = 0;
+
+	if (fd < 0 || bpf_map_update_elem(t->carrier, &zero, &fd, BPF_ANY))
+		bpf_map_delete_elem(t->carrier, &zero);
+	if (fd >= 0)
+		close(fd);
+	t->cfg.carrier = mlcc_registered();
+}
+
+/* Runs the iterator over the sockets of the namespace that the thread is in. */
+static int sync_here(void *arg)
+{
+	struct mlcc_tagger *t = arg;
+	int link, fd, err = 0;
+	char buf[64];
+	ssize_t n;
+
+	link = bpf_link_create(t->sync, 0, BPF_TRACE_ITER, NULL);
+	if (link < 0)
+		return link;
+	fd = bpf_iter_create(link);
+	if (fd < 0)
+		err = fd;
+	while (!err && (n = read(fd, buf, sizeof(buf))))
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			err = -errno;
+	if (fd >= 0)
+		close(fd);
+	close(link);
+	return err;
+}
+
+/* @cgroup: path of the only one that has changed; NULL: any may have. */
+static int sync_sockets(struct mlcc_tagger *t, const char *cgroup)
+{
+	int err = mlcc_netns_each(cgroup, sync_here, t);
+
+	if (err)
+		return fail(t, err, "cannot walk the sockets: %s", strerror(-err));
+	t->cfg.dirty = 0;
+	return config_write(t);
+}
+
+static int dirty_set(struct mlcc_tagger *t)
+{
+	t->cfg.dirty = 1;
+	carrier_find(t);
+	return config_write(t);
+}
+
+/*** Opening and loading ***/
+
+static int pin_open(struct mlcc_tagger *t, const char *name, int *fd)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), PIN_DIR "/%s", name);
+	*fd = bpf_obj_get(path);
+	return *fd < 0 ? fail(t, -errno, "%s: %s", path, strerror(errno)) : 0;
+}
+
+/* The size comes first: the kernel copies as much as the map's values have. */
+static int config_read(struct mlcc_tagger *t)
+{
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+	unsigned int zero = 0;
+
+	if (bpf_obj_get_info_by_fd(t->settings, &info, &len))
+		return fail(t, -errno, PIN_DIR "/settings: %s", strerror(errno));
+	if (info.value_size != sizeof(t->cfg) ||
+	    bpf_map_lookup_elem(t->settings, &zero, &t->cfg) ||
+	    t->cfg.layout != MLCC_TAGGER_LAYOUT)
+		return fail(t, -EPROTO, "the tagger that is loaded has another map layout: unload it with the release that loaded it");
+	return 0;
+}
+
+static int pins_open(struct mlcc_tagger *t)
+{
+	int err = pin_open(t, "settings", &t->settings);
+
+	if (!err)
+		err = config_read(t);
+	if (!err)
+		err = pin_open(t, "jobs", &t->jobs);
+	if (!err)
+		err = pin_open(t, "counts", &t->counts);
+	if (!err)
+		err = pin_open(t, "sockets", &t->sockets);
+	if (!err)
+		err = pin_open(t, "carrier", &t->carrier);
+	if (!err)
+		err = pin_open(t, "sync", &t->sync);
+	return err;
+}
+
+static void pins_remove(void)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(pins) / sizeof(*pins); i++) {
+		snprintf(path, sizeof(path), PIN_DIR "/%s", pins[i]);
+		unlink(path);
+	}
+	rmdir(PIN_DIR);
+}
+
+/* Where the whole cgroup v2 hierarchy is mounted; in a container that is all it may see of it. */
+static int root_open(struct mlcc_tagger *t)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, root[PATH_MAX], where[PATH_MAX];
+	size_t room = 0;
+	int fd = -1;
+
+	while (f && fd < 0 && getline(&line, &room, f) > 0)
+		if (strstr(line, " - cgroup2 ") &&
+		    sscanf(line, "%*s %*s %*s %4095s %4095s", root, where) == 2 &&
+		    !strcmp(root, "/"))
+			fd = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(line);
+	if (f)
+		fclose(f);
+	return fd < 0 ? fail(t, -ENODEV, "no cgroup v2 hierarchy is mounted") : fd;
+}
+
+static int root_attach(struct mlcc_tagger *t, struct bpf_program *prog)
+{
+	int root = root_open(t), link, err = 0;
+
+	if (root < 0)
+		return root;
+	link = bpf_link_create(bpf_program__fd(prog), root, BPF_CGROUP_SOCK_OPS, NULL);
+	if (link == -EPERM)
+		err = fail(t, link, "not permitted, or a sockops program of somebody holds the root cgroup alone");
+	else if (link < 0)
+		err = fail(t, link, "cannot attach to the root cgroup: %s", strerror(-link));
+	else if (bpf_obj_pin(link, PIN_DIR "/link"))
+		err = fail(t, -errno, "cannot pin " PIN_DIR "/link: %s", strerror(errno));
+	if (link >= 0)
+		close(link);
+	close(root);
+	return err;
+}
+
+static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
+{
+	unsigned int zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(skel->maps.settings), &zero, &t->cfg, BPF_ANY) ||
+	    bpf_program__pin(skel->progs.mlcc_sockops, PIN_DIR "/sockops") ||
+	    bpf_program__pin(skel->progs.mlcc_sync, PIN_DIR "/sync") ||
+	    bpf_map__pin(skel->maps.settings, PIN_DIR "/settings") ||
+	    bpf_map__pin(skel->maps.jobs, PIN_DIR "/jobs") ||
+	    bpf_map__pin(skel->maps.counts, PIN_DIR "/counts") ||
+	    bpf_map__pin(skel->maps.sockets, PIN_DIR "/sockets") ||
+	    bpf_map__pin(skel->maps.carrier, PIN_DIR "/carrier"))
+		return fail(t, -errno, "cannot pin below " PIN_DIR ": %s", strerror(errno));
+	return 0;
+}
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (getenv("MLCC_DEBUG"))
+		return vfprintf(stderr, fmt, ap);
+	(void)level;
+	return 0;
+}
+
+/* What a process that died has left without a link is none; it goes first. */
+static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
+{
+	libbpf_print_fn_t before = libbpf_set_print(quiet);
+	struct tagger_bpf *skel;
+	int err;
+
+	t->cfg.layout = MLCC_TAGGER_LAYOUT;
+	t->cfg.mark_mask = mask;
+	t->cfg.mark_shift = __builtin_ctz(mask);
+	pins_remove();
+	skel = tagger_bpf__open_and_load();
+	if (!skel)
+		err = fail(t, -errno, "the kernel refused the tagger: %s (MLCC_DEBUG=1 shows why)%s",
+			   strerror(errno),
+			   access("/sys/kernel/btf/vmlinux", R_OK) ? "; it has no BTF" : "");
+	else if (mkdir(PIN_DIR, 0700))
+		err = fail(t, -errno, PIN_DIR ": %s", strerror(errno));
+	else
+		err = skeleton_pin(t, skel);
+	if (!err)
+		err = pins_open(t);
+	if (!err)
+		err = root_attach(t, skel->progs.mlcc_sockops);
+	if (err)
+		pins_remove();
+	tagger_bpf__destroy(skel);
+	libbpf_set_print(before);
+	return err;
+}
+
+/* The mask that the BPF carrier goes by, if it is loaded. */
+static uint32_t mask_default(void)
+{
+	struct mlcc_config cfg = { };
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+	unsigned int zero = 0;
+	int fd;
+
+	fd = bpf_obj_get(CARRIER_PINS "/settings");
+	if (fd < 0)
+		return MARK_MASK;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.value_size == sizeof(cfg))
+		bpf_map_lookup_elem(fd, &zero, &cfg);
+	close(fd);
+	return cfg.layout == MLCC_LAYOUT ? cfg.mark_mask : MARK_MASK;
+}
+
+static int tagger_open(struct mlcc_tagger *t, uint32_t mask, bool load)
+{
+	uint32_t low = mask & -mask;
+	int err;
+
+	if (mask && (mask + low) & mask)
+		return fail(t, -EINVAL, "mark mask %#x: bits side by side are wanted", mask);
+	if (access(PIN_DIR "/link", F_OK)) {
+		if (!load)
+			return fail(t, -ENODEV, "the tagger is not loaded");
+		err = tagger_load(t, mask ? mask : mask_default());
+	} else {
+		err = pins_open(t);
+		if (!err && mask && mask != t->cfg.mark_mask)
+			err = fail(t, -EEXIST, "the tagger is loaded with the mark mask %#x",
+				   t->cfg.mark_mask);
+	}
+	if (err)
+		return err;
+	carrier_find(t);
+	return t->cfg.dirty ? sync_sockets(t, NULL) : config_write(t);
+}
+
+void mlcc_tagger_close(struct mlcc_tagger *t)
+{
+	if (!t)
+		return;
+
+	const int fds[] = { t->settings, t->jobs, t->counts, t->sockets, t->carrier, t->sync };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(t);
+}
+
+int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
+{
+	struct mlcc_tagger *t = calloc(1, sizeof(*t));
+	int lock, err;
+
+	*tp = NULL;
+	if (!t) {
+		strcpy(open_error, "no memory");
+		return -ENOMEM;
+	}
+	t->settings = t->jobs = t->counts = t->sockets = t->carrier = t->sync = -1;
+	strcpy(t->error, "no error");
+	lock = lock_take(t);
+	err = lock < 0 ? lock : tagger_open(t, mark_mask, load);
+	if (lock >= 0)
+		close(lock);
+	if (!err) {
+		*tp = t;
+		return 0;
+	}
+	strcpy(open_error, t->error);
+	mlcc_tagger_close(t);
+	return err;
+}
+
+/*** Tags ***/
+
+/* Under the lock: takes over what another process may have changed. */
+static int tagger_lock(struct mlcc_tagger *t)
+{
+	int lock = lock_take(t), err;
+
+	if (lock < 0)
+		return lock;
+	err = access(PIN_DIR "/link", F_OK) ? fail(t, -ENODEV, "the tagger is not loaded") :
+	      config_read(t);
+	if (!err)
+		return lock;
+	close(lock);
+	return err;
+}
+
+static int conf_check(struct mlcc_tagger *t, const struct mlcc_tag_conf *conf)
+{
+	uint32_t max = t->cfg.mark_mask >> t->cfg.mark_shift;
+
+	if (max > 65535)
+		max = 65535;
+	if (!conf->job || conf->job > max)
+		return fail(t, -EINVAL, "job id %u: from 1 to %u", conf->job, max);
+	if (conf->priority_classes == 1 || conf->priority_classes > MLCC_CLASSES_MAX)
+		return fail(t, -EINVAL, "%u priority classes: 0 or from %d to %d",
+			    conf->priority_classes, MLCC_CLASSES_MIN, MLCC_CLASSES_MAX);
+	for (uint32_t i = 0; i < conf->priority_classes; i++)
+		if (conf->dscp[i] > DSCP_MAX)
+			return fail(t, -EINVAL, "DSCP %u: at most %d", conf->dscp[i], DSCP_MAX);
+	return 0;
+}
+
+static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	struct statfs fs;
+	struct stat st;
+
+	if (fd < 0)
+		return fail(t, -errno, "%.200s: %s", path, strerror(errno));
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		err = fail(t, -errno, "%.200s: %s", path, strerror(errno));
+	else if (fs.f_type != MAGIC_CGROUP2)
+		err = fail(t, -EINVAL, "%.200s: is no cgroup of the v2 hierarchy", path);
+	else if (st.st_ino == ROOT_CGROUP)
+		err = fail(t, -EINVAL, "%.200s: is the root; a cgroup below it is wanted", path);
+	else
+		*id = st.st_ino;
+	close(fd);
+	return err;
+}
+
+/* Writes the tag and has the sockets follow; if they cannot, the tag is what it was. */
+static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
+		     const struct mlcc_tag *tag)
+{
+	struct mlcc_tag_count none = { };
+	struct mlcc_tag old;
+	bool had = !bpf_map_lookup_elem(t->jobs, &id, &old);
+	int err = dirty_set(t);
+
+	if (err)
+		return err;
+	bpf_map_update_elem(t->counts, &id, &none, BPF_NOEXIST);
+	if (bpf_map_update_elem(t->jobs, &id, tag, BPF_ANY)) {
+		err = errno == E2BIG ? -ENOSPC : -errno;
+		if (!had)
+			bpf_map_delete_elem(t->counts, &id);
+		return fail(t, err, "cannot tag %.200s: %s", path, strerror(-err));
+	}
+	err = sync_sockets(t, path);
+	if (!err)
+		return 0;
+	if (had) {
+		bpf_map_update_elem(t->jobs, &id, &old, BPF_ANY);
+	} else {
+		bpf_map_delete_elem(t->jobs, &id);
+		bpf_map_delete_elem(t->counts, &id);
+	}
+	return err;
+}
+
+int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
+{
+	struct mlcc_tag tag = { .job = conf->job, .classes = conf->priority_classes };
+	int lock = tagger_lock(t), err;
+	uint64_t id;
+
+	if (lock < 0)
+		return lock;
+	err = conf_check(t, conf);
+	if (!err)
+		err = cgroup_id_of(t, path, &id);
+	memcpy(tag.dscp, conf->dscp, sizeof(tag.dscp));
+	if (!err)
+		err = tag_write(t, path, id, &tag);
+	close(lock);
+	return err;
+}
+
+static int tag_delete(struct mlcc_tagger *t, uint64_t id)
+{
+	int err = dirty_set(t);
+
+	if (err)
+		return err;
+	if (bpf_map_delete_elem(t->jobs, &id))
+		err = errno == ENOENT ?
+		      fail(t, -ENOENT, "cgroup %llu has no tag", (unsigned long long)id) :
+		      fail(t, -errno, "cgroup %llu: %s", (unsigned long long)id, strerror(errno));
+	bpf_map_delete_elem(t->counts, &id);
+	return err;
+}
+
+int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
+{
+	int lock = tagger_lock(t), err;
+	struct mlcc_tag tag;
+
+	if (lock < 0)
+		return lock;
+	if (bpf_map_lookup_elem(t->jobs, &cgroup_id, &tag))
+		err = fail(t, -ENOENT, "cgroup %llu has no tag", (unsigned long long)cgroup_id);
+	else
+		err = tag_delete(t, cgroup_id);
+	if (!err)
+		err = sync_sockets(t, NULL);
+	close(lock);
+	return err;
+}
+
+/* All keys at once: a walk during which tags go begins again and again. */
+static int tag_keys(struct mlcc_tagger *t, uint64_t **keys, size_t *count)
+{
+	uint64_t *prev = NULL;
+
+	*count = 0;
+	*keys = calloc(MLCC_TAGS, sizeof(**keys));
+	if (!*keys)
+		return fail(t, -ENOMEM, "no memory");
+	while (*count < MLCC_TAGS && !bpf_map_get_next_key(t->jobs, prev, *keys + *count)) {
+		prev = *keys + *count;
+		++*count;
+	}
+	return 0;
+}
+
+static bool tag_read(struct mlcc_tagger *t, uint64_t id, struct mlcc_tag_info *info)
+{
+	struct mlcc_tag_count n = { };
+	struct mlcc_tag tag;
+
+	if (bpf_map_lookup_elem(t->jobs, &id, &tag))
+		return false;
+	bpf_map_lookup_elem(t->counts, &id, &n);
+	memset(info, 0, sizeof(*info));
+	info->conf.job = tag.job;
+	info->conf.priority_classes = tag.classes;
+	memcpy(info->conf.dscp, tag.dscp, sizeof(tag.dscp));
+	info->cgroup_id = id;
+	info->tagged = n.tagged;
+	info->refused = n.refused;
+	return true;
+}
+
+int mlcc_tag_each(struct mlcc_tagger *t, int (*each)(const struct mlcc_tag_info *info, void *arg),
+		  void *arg)
+{
+	struct mlcc_tag_info info;
+	uint64_t *keys;
+	size_t count;
+	int ret = tag_keys(t, &keys, &count);
+
+	for (size_t i = 0; !ret && i < count; i++)
+		if (tag_read(t, keys[i], &info))
+			ret = each(&info, arg);
+	free(keys);
+	return ret;
+}
+
+int mlcc_tagger_unload(struct mlcc_tagger *t)
+{
+	int lock = tagger_lock(t), err;
+	uint64_t *keys;
+	size_t count;
+
+	if (lock < 0)
+		return lock;
+	err = tag_keys(t, &keys, &count);
+	for (size_t i = 0; !err && i < count; i++)
+		err = tag_delete(t, keys[i]);
+	free(keys);
+	if (!err)
+		err = sync_sockets(t, NULL);
+	if (!err)
+		pins_remove();
+	close(lock);
+	return err;
+}
