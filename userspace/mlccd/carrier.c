@@ -13,7 +13,7 @@ int carrier_need(struct carrier *c, struct err *e)
 	err = mlcc_open(&c->m, MLCC_CARRIER_ANY);
 	if (!err)
 		return 0;
-	fail(e, err, "no carrier: %s ('mlcc-bpf load' or 'modprobe tcp_mlcc')", mlcc_error(c->m));
+	fail(e, err, "%s", mlcc_error(c->m));
 	mlcc_close(c->m);
 	c->m = NULL;
 	return err;

@@ -368,6 +368,17 @@ int jobs_del(struct mlccd *d, const struct who *who, struct job *job, bool dry_r
 	return 0;
 }
 
+void jobs_clear(struct mlccd *d)
+{
+	struct job *j, *next;
+
+	for (j = d->jobs.first; j; j = next) {
+		next = j->next;
+		if (!j->adopted)
+			drop(d, j);
+	}
+}
+
 static int find_by_name(struct mlccd *d, const struct who *who, const char *name, struct job **job,
 			struct err *e)
 {

@@ -56,6 +56,9 @@ int jobs_set(struct mlccd *d, const struct who *who, const struct job_wanted *w,
 	     struct err *e);
 int jobs_del(struct mlccd *d, const struct who *who, struct job *job, bool dry_run, struct err *e);
 
+/* Deletes all but those that something else has set. */
+void jobs_clear(struct mlccd *d);
+
 /* By id in decimal, or by name among those that @who may change. */
 int jobs_find(struct mlccd *d, const struct who *who, const char *name, struct job **job,
 	      struct err *e);

@@ -25,12 +25,14 @@ enum { EXIT_FINE, EXIT_USAGE, EXIT_FAILED };
 static const char usage[] =
 	"usage: mlccd [--config FILE] [--run-dir DIR]\n"
 	"       mlccd --check [--config FILE]\n"
+	"       mlccd --unload [--run-dir DIR]\n"
 	"\n"
 	"Owns the training jobs of this host: mlccd(8), mlcc-ctl(8).\n"
 	"\n"
 	"  --config FILE   instead of " MLCCD_CONFIG "\n"
 	"  --run-dir DIR   instead of " MLCCD_RUN_DIR ": sockets and the jobs' files\n"
 	"  --check         only says whether the configuration is valid\n"
+	"  --unload        deletes all of its jobs, takes the tagger out of the kernel, and ends\n"
 	"  --version\n"
 	"\n"
 	"SIGHUP reads the configuration again; SIGTERM ends the daemon, not the jobs.\n"
@@ -38,7 +40,7 @@ static const char usage[] =
 
 struct options {
 	const char *config, *run_dir;
-	bool check;
+	bool check, unload;
 };
 
 static void signalled(struct mlccd *d, struct source *s, uint32_t events)
@@ -117,7 +119,9 @@ static int start(struct mlccd *d, const struct options *o, struct err *e)
 		return err;
 	if (cgroups_init(&d->cgroups))
 		note(4, "no cgroup2 file system is mounted: jobs have to be told by their marks");
-	if (carrier_need(&d->carrier, e) || tagger_need(&d->carrier, e))
+	if (carrier_need(&d->carrier, e))
+		note(4, "%s", e->text);
+	if (tagger_need(&d->carrier, e))
 		note(4, "%s", e->text);
 	snprintf(jobs, sizeof(jobs), "%s/jobs", o->run_dir);
 	return jobs_init(d, jobs, e);
@@ -129,6 +133,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "config", required_argument, NULL, 'c' },
 		{ "run-dir", required_argument, NULL, 'r' },
 		{ "check", no_argument, NULL, 'k' },
+		{ "unload", no_argument, NULL, 'u' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ },
@@ -142,6 +147,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->run_dir = optarg;
 		} else if (c == 'k') {
 			o->check = true;
+		} else if (c == 'u') {
+			o->unload = true;
 		} else if (c == 'v') {
 			puts("mlccd " MLCCD_VERSION);
 			exit(EXIT_FINE);
@@ -155,6 +162,18 @@ static int parse_options(int argc, char **argv, struct options *o)
 	return optind == argc ? 0 : -EINVAL;
 }
 
+/* All that this and earlier daemons have put into the kernel. */
+static int unload(struct mlccd *d)
+{
+	int err;
+
+	jobs_clear(d);
+	err = d->carrier.t ? mlcc_tagger_unload(d->carrier.t) : 0;
+	if (err)
+		note(3, "%s", mlcc_tagger_error(d->carrier.t));
+	return err ? EXIT_FAILED : EXIT_FINE;
+}
+
 static int run(struct mlccd *d, const struct options *o)
 {
 	struct err e;
@@ -165,6 +184,8 @@ static int run(struct mlccd *d, const struct options *o)
 		note(3, "%s", e.text);
 		return EXIT_FAILED;
 	}
+	if (o->unload)
+		return unload(d);
 	note(6, "ready: carrier %s, %u jobs", carrier_name(&d->carrier), d->jobs.count);
 	sd_notify(0, "READY=1");
 	while (!d->stop && !err) {
