@@ -29,7 +29,13 @@ WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
 # $(call unless,REASON,TARGET)
 unless = $(if $(strip $(1)),skip-$(2),$(2))
 
-all: lab unit $(call unless,$(WHY_BPF),bpf) $(if $(WHY_BPF),,userspace) $(call unless,$(WHY_MODULE),module)
+# what is missing of $(1), a list of headers
+missing	= $(strip $(foreach h,$(1),$(if $(wildcard /usr/include/$(h) /usr/local/include/$(h)),,$(h))))
+WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h json-c/json.h \
+		   systemd/sd-daemon.h)))
+
+all: lab unit $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
+	$(call unless,$(WHY_USERSPACE),userspace)
 
 lab:
 	@$(MAKE) --no-print-directory -C tests/lab
@@ -39,9 +45,6 @@ unit:
 
 bpf:
 	@$(MAKE) --no-print-directory -C bpf
-
-userspace: bpf
-	@$(MAKE) --no-print-directory -C userspace/libmlcc
 
 module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -122,7 +125,6 @@ clean:
 	@$(MAKE) --no-print-directory -C tests/lab clean
 	@$(MAKE) --no-print-directory -C bpf clean
 	@$(MAKE) --no-print-directory -C userspace/libmlcc clean
-	@$(MAKE) --no-print-directory -C userspace/libmlcc clean
 	$(if $(WHY_MODULE),,$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
 	rm -rf build
 
@@ -149,5 +151,5 @@ help:
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace module skip-bpf skip-module deps demo check check-fast check-matrix \
-	picture install uninstall clean help
+.PHONY: all lab unit bpf userspace module skip-bpf skip-userspace skip-module install-userspace deps \
+	demo check check-fast check-matrix picture install uninstall clean help

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A daemon without sockets, on a carrier that is only memory and a folder that plays the cgroups. */
+/* A daemon without sockets, on a carrier that is memory and a folder that plays the cgroups. */
 #ifndef FUZZ_DAEMON_H
 #define FUZZ_DAEMON_H
 

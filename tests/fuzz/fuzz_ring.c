@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A ring whose memory is the input: first as it is, then with a head that mlccd accepts, so that the
- * records are reached, too.
+ * A ring whose memory is the input: first as it is, then with a head that mlccd accepts, so that
+ * the records are reached, too.
  */
 #include <sys/eventfd.h>
 #include <sys/mman.h>

@@ -4,8 +4,8 @@
  * kernel is to be changed.  Linked instead of libmlcc, never installed.
  *
  * MLCC_FAKE names a file that plays the kernel: what is in it outlives the process, as pinned maps
- * do.  Without it all is gone at exit.  With MLCC_FAKE_GONE naming a file that exists, no carrier is
- * loaded; with MLCC_FAKE_NOTAG, tagging fails.
+ * do.  Without it all is gone at exit.  With MLCC_FAKE_GONE naming a file that exists, no carrier
+ * is loaded; with MLCC_FAKE_NOTAG, tagging fails.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,13 +2,14 @@
 /*
  * The backend over generic netlink, for the module.
  *
- * A dump is read to its end before anything is handed on: it can be repeated if the kernel says that
- * the table changed meanwhile, and the receiver may use the handle.
+ * A dump is read to its end before anything is handed on: it can be repeated if the kernel says
+ * that the table changed meanwhile, and the receiver may use the handle.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,78 +142,106 @@ static int talk(struct mlcc *m, struct nlmsghdr *nlh, reply_fn reply, void *arg)
 
 /* Attributes */
 
-static uint32_t get_u32(const struct nlattr *a)
+enum kind { U32, U64, TEXT };
+
+/* Where an attribute goes; one that is not listed is newer than this library. */
+struct field {
+	uint16_t type;
+	enum kind kind;
+	size_t offset, size;
+};
+
+#define FIELD(type, kind, of, member) \
+	{ type, kind, offsetof(struct of, member), sizeof(((struct of *)0)->member) }
+
+static const struct field job_fields[] = {
+	FIELD(MLCC_JOB_ID, U32, mlcc_job_info, conf.id),
+	FIELD(MLCC_JOB_NAME, TEXT, mlcc_job_info, conf.name),
+	FIELD(MLCC_JOB_PROFILE, TEXT, mlcc_job_info, conf.profile),
+	FIELD(MLCC_JOB_PHASE_BYTES, U64, mlcc_job_info, conf.phase_bytes),
+	FIELD(MLCC_JOB_FLOWS, U32, mlcc_job_info, flows),
+	FIELD(MLCC_JOB_PHASES, U32, mlcc_job_info, phases),
+	FIELD(MLCC_JOB_D_SENT, U64, mlcc_job_info, d_sent),
+	FIELD(MLCC_JOB_D_PHASE, U64, mlcc_job_info, d_phase),
+	FIELD(MLCC_JOB_D_LEARNT, U64, mlcc_job_info, d_learnt),
+	FIELD(MLCC_JOB_HITS, U32, mlcc_job_info, hits),
+	FIELD(MLCC_JOB_NEED, U32, mlcc_job_info, need),
+	FIELD(MLCC_JOB_PROGRESS, U32, mlcc_job_info, progress),
+	FIELD(MLCC_JOB_GAIN, U32, mlcc_job_info, gain),
+	FIELD(MLCC_JOB_PERIOD_US, U32, mlcc_job_info, period_us),
+	FIELD(MLCC_JOB_COMM_US, U32, mlcc_job_info, comm_us),
+	FIELD(MLCC_JOB_BEST_US, U32, mlcc_job_info, best_us),
+	FIELD(MLCC_JOB_BYTES, U64, mlcc_job_info, bytes),
+	FIELD(MLCC_JOB_RETRANS, U64, mlcc_job_info, retrans),
+	FIELD(MLCC_JOB_CE, U64, mlcc_job_info, ce),
+};
+
+static const struct field profile_fields[] = {
+	FIELD(MLCC_PROFILE_ATTR_NAME, TEXT, mlcc_profile_conf, name),
+	FIELD(MLCC_PROFILE_ATTR_FLOOR, U32, mlcc_profile_conf, floor),
+	FIELD(MLCC_PROFILE_ATTR_SLOPE, U32, mlcc_profile_conf, slope),
+	FIELD(MLCC_PROFILE_ATTR_HOLD, U32, mlcc_profile_conf, hold),
+	FIELD(MLCC_PROFILE_ATTR_SHAPE, U32, mlcc_profile_conf, shape),
+	FIELD(MLCC_PROFILE_ATTR_BASE, TEXT, mlcc_profile_conf, base),
+	FIELD(MLCC_PROFILE_ATTR_RESTART, TEXT, mlcc_profile_conf, restart),
+};
+
+#define FIELDS(fields)	fields, sizeof(fields) / sizeof(*(fields))
+
+/* What is not of the type it should be stays 0. */
+static void get_field(const struct nlattr *a, const struct field *f, char *to)
 {
-	return mnl_attr_validate(a, MNL_TYPE_U32) < 0 ? 0 : mnl_attr_get_u32(a);
+	uint32_t u32;
+	uint64_t u64;
+
+	if (f->kind == TEXT && mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0) {
+		snprintf(to, f->size, "%s", mnl_attr_get_str(a));
+	} else if (f->kind == U32 && mnl_attr_validate(a, MNL_TYPE_U32) >= 0) {
+		u32 = mnl_attr_get_u32(a);
+		memcpy(to, &u32, sizeof(u32));
+	} else if (f->kind == U64 && mnl_attr_validate(a, MNL_TYPE_U64) >= 0) {
+		u64 = mnl_attr_get_u64(a);
+		memcpy(to, &u64, sizeof(u64));
+	}
 }
 
-static uint64_t get_u64(const struct nlattr *a)
+static void get_fields(const struct nlattr *nest, const struct field *fields, size_t count, char *to)
 {
-	return mnl_attr_validate(a, MNL_TYPE_U64) < 0 ? 0 : mnl_attr_get_u64(a);
+	const struct nlattr *a;
+
+	mnl_attr_for_each_nested(a, nest)
+		for (size_t i = 0; i < count; i++)
+			if (fields[i].type == mnl_attr_get_type(a))
+				get_field(a, &fields[i], to + fields[i].offset);
 }
 
-static void get_string(const struct nlattr *a, char *to, size_t size)
+static bool has(const struct nlattr *nest, uint16_t type)
 {
-	if (mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0)
-		snprintf(to, size, "%s", mnl_attr_get_str(a));
+	const struct nlattr *a;
+
+	mnl_attr_for_each_nested(a, nest)
+		if (mnl_attr_get_type(a) == type)
+			return true;
+	return false;
 }
 
 static void fill_job(const struct nlattr *nest, void *one)
 {
 	struct mlcc_job_info *i = one;
-	const struct nlattr *a;
 
 	memset(i, 0, sizeof(*i));
-	i->neutral = true;
-	mnl_attr_for_each_nested(a, nest) {
-		switch (mnl_attr_get_type(a)) {
-		case MLCC_JOB_ID: i->conf.id = get_u32(a); break;
-		case MLCC_JOB_NAME: get_string(a, i->conf.name, MLCC_NAME_LEN); break;
-		case MLCC_JOB_PROFILE: get_string(a, i->conf.profile, MLCC_NAME_LEN); break;
-		case MLCC_JOB_PHASE_BYTES: i->conf.phase_bytes = get_u64(a); break;
-		case MLCC_JOB_FLOWS: i->flows = get_u32(a); break;
-		case MLCC_JOB_PHASES: i->phases = get_u32(a); break;
-		case MLCC_JOB_D_SENT: i->d_sent = get_u64(a); break;
-		case MLCC_JOB_D_PHASE: i->d_phase = get_u64(a); break;
-		case MLCC_JOB_D_LEARNT: i->d_learnt = get_u64(a); break;
-		case MLCC_JOB_HITS: i->hits = get_u32(a); break;
-		case MLCC_JOB_NEED: i->need = get_u32(a); break;
-		case MLCC_JOB_PROGRESS:
-			i->progress = get_u32(a);
-			i->neutral = false;
-			break;
-		case MLCC_JOB_GAIN: i->gain = get_u32(a); break;
-		case MLCC_JOB_PERIOD_US: i->period_us = get_u32(a); break;
-		case MLCC_JOB_COMM_US: i->comm_us = get_u32(a); break;
-		case MLCC_JOB_BEST_US: i->best_us = get_u32(a); break;
-		case MLCC_JOB_BYTES: i->bytes = get_u64(a); break;
-		case MLCC_JOB_RETRANS: i->retrans = get_u64(a); break;
-		case MLCC_JOB_CE: i->ce = get_u64(a); break;
-		case MLCC_JOB_HINTED: i->hinted = true; break;
-		}
-	}
+	get_fields(nest, FIELDS(job_fields), one);
+	i->neutral = !has(nest, MLCC_JOB_PROGRESS);
+	i->hinted = has(nest, MLCC_JOB_HINTED);
 }
 
 static void fill_profile(const struct nlattr *nest, void *one)
 {
 	struct mlcc_profile_conf *p = one;
-	const struct nlattr *a;
 
 	memset(p, 0, sizeof(*p));
-	mnl_attr_for_each_nested(a, nest) {
-		switch (mnl_attr_get_type(a)) {
-		case MLCC_PROFILE_ATTR_NAME: get_string(a, p->name, sizeof(p->name)); break;
-		case MLCC_PROFILE_ATTR_FLOOR: p->floor = get_u32(a); break;
-		case MLCC_PROFILE_ATTR_SLOPE: p->slope = get_u32(a); break;
-		case MLCC_PROFILE_ATTR_HOLD: p->hold = get_u32(a); break;
-		case MLCC_PROFILE_ATTR_SHAPE: p->shape = get_u32(a); break;
-		case MLCC_PROFILE_ATTR_BASE: get_string(a, p->base, sizeof(p->base)); break;
-		case MLCC_PROFILE_ATTR_RESTART:
-			get_string(a, p->restart, sizeof(p->restart));
-			break;
-		case MLCC_PROFILE_ATTR_DEFAULT: p->is_default = true; break;
-		}
-	}
+	get_fields(nest, FIELDS(profile_fields), one);
+	p->is_default = has(nest, MLCC_PROFILE_ATTR_DEFAULT);
 }
 
 /* The nest with the job or the profile is the only one in a reply. */

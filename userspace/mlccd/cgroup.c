@@ -31,7 +31,7 @@ int cgroups_init(struct cgroups *c)
 	return c->root < 0 ? -ENOENT : 0;
 }
 
-/* Drops the mount and doubled slashes; nothing that leads elsewhere, nothing that cannot be shown. */
+/* Drops the mount and doubled slashes; refuses what leads elsewhere and what cannot be shown. */
 static int normalise(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e)
 {
 	size_t mount = strlen(c->mount), used = 0;

@@ -35,17 +35,60 @@ static int collect(const struct mlcc_job_info *info, void *arg)
 	return 0;
 }
 
-static double flows(const struct row *r) { return r->info.flows; }
-static double phases(const struct row *r) { return r->info.phases; }
-static double bytes(const struct row *r) { return r->info.bytes; }
-static double retrans(const struct row *r) { return r->info.retrans; }
-static double ce(const struct row *r) { return r->info.ce; }
-static double progress(const struct row *r) { return r->info.progress / 65536.0; }
-static double gain(const struct row *r) { return r->info.gain / 65536.0; }
-static double neutral(const struct row *r) { return r->info.neutral; }
-static double d_phase(const struct row *r) { return r->info.d_phase; }
-static double iteration(const struct row *r) { return r->info.period_us / 1e6; }
-static double communication(const struct row *r) { return r->info.comm_us / 1e6; }
+static double flows(const struct row *r)
+{
+	return r->info.flows;
+}
+
+static double phases(const struct row *r)
+{
+	return r->info.phases;
+}
+
+static double bytes(const struct row *r)
+{
+	return r->info.bytes;
+}
+
+static double retrans(const struct row *r)
+{
+	return r->info.retrans;
+}
+
+static double ce(const struct row *r)
+{
+	return r->info.ce;
+}
+
+static double progress(const struct row *r)
+{
+	return r->info.progress / 65536.0;
+}
+
+static double gain(const struct row *r)
+{
+	return r->info.gain / 65536.0;
+}
+
+static double neutral(const struct row *r)
+{
+	return r->info.neutral;
+}
+
+static double d_phase(const struct row *r)
+{
+	return r->info.d_phase;
+}
+
+static double iteration(const struct row *r)
+{
+	return r->info.period_us / 1e6;
+}
+
+static double communication(const struct row *r)
+{
+	return r->info.comm_us / 1e6;
+}
 
 static const struct family {
 	const char *name, *type, *unit, *help;

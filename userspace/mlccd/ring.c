@@ -3,8 +3,8 @@
  * Hints in shared memory.  The other side may write anything there at any time, and to the eventfd,
  * too:
  *
- * - the memfd is sealed against shrinking, of the right size and of ordinary pages, so that no access
- *   can fault;
+ * - the memfd is sealed against shrinking, of the right size and of ordinary pages, so that no
+ *   access can fault;
  * - a record is copied out, then looked at; slots and size are remembered, not read again;
  * - the eventfd is never read (whoever takes its count first would leave the reader waiting), the
  *   edge of a write is enough;

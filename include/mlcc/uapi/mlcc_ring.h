@@ -3,9 +3,9 @@
  * The ring over which a process tells mlccd of its phases: a sealed memfd that both map.
  *
  * One producer, one consumer (mlccd).  @head and @tail count records since the ring was made and
- * never wrap in practice; record n lies in slot n & (slots - 1).  The producer writes a record, then
- * @head with release, then 1 to the eventfd.  Where head - tail is slots already, it does not write,
- * and counts in @dropped: a hint that comes late is worth nothing, so nobody waits.
+ * never wrap in practice; record n lies in slot n & (slots - 1).  The producer writes a record,
+ * then @head with release, then 1 to the eventfd.  Where head - tail is slots already, it does not
+ * write, and counts in @dropped: a hint that comes late is worth nothing, so nobody waits.
  *
  * mlccd believes nothing in here: it copies each record out before it looks at it, and drops and
  * counts what is not as described.  Documentation/mlccd-protocol.md says how a ring is handed over.
