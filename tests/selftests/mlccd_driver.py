@@ -403,6 +403,33 @@ class Cases:
             alice.refused("EPERM", "set-job", name="x")
             alice.refused("EPERM", "profile-set", name="mltcp", floor=0.5)
 
+    def a_process_stands_for_its_cgroup(self) -> None:
+        mine, roots = self.c.make("alice", ALICE), self.c.make("roots")
+        sleepers = []
+        try:
+            for path in (mine, roots):
+                sleeper = subprocess.Popen(["sleep", "1000"])
+                sleepers.append(sleeper)
+                (self.c.mount / path / "cgroup.procs").write_text(str(sleeper.pid))
+            alice = self.d.peer(ALICE)
+            job = alice.ok("set-job", pid=sleepers[0].pid, phase_bytes=6)["job"]
+            assert job["cgroup"] == mine
+            with self.unchanged():
+                alice.refused("EPERM", "set-job", pid=sleepers[1].pid)
+                alice.refused("EINVAL", "set-job", pid=sleepers[1].pid, self=True)
+            words = ["--socket", str(self.d.socket), "set-job", "--self", "--name", "me"]
+            script = 'echo 0 >"$1/cgroup.procs"; shift; exec "$@"'
+            done = subprocess.run(
+                ["sh", "-c", script, "sh", self.c.mount / roots, self.d.ctl, *words],
+                check=False,
+            )
+            assert done.returncode == 0
+            assert self.d.peer().ok("show", job="me")["jobs"][0]["cgroup"] == roots
+        finally:
+            for sleeper in sleepers:
+                sleeper.kill()
+                sleeper.wait()
+
     def anothers_job_cannot_be_touched(self) -> None:
         alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
         path = self.c.make("alice", ALICE)
@@ -995,6 +1022,7 @@ CASES = (
     "what_is_no_request_is_refused",
     "a_user_may_use_delegated_cgroups",
     "a_user_may_use_nothing_else",
+    "a_process_stands_for_its_cgroup",
     "anothers_job_cannot_be_touched",
     "users_have_limits",
     "a_peer_that_never_reads_is_dropped",

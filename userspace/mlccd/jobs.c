@@ -136,11 +136,19 @@ static void revert(struct mlccd *d, const struct job *job, const struct job *old
 		tag_apply(d, old, &e);
 }
 
+/* Setting a tag looks at every socket of the host, so one that is right stays. */
+static bool tag_stays(const struct job *job, const struct job *old)
+{
+	return old && old->tagged && old->cgroup_id == job->cgroup_id &&
+	       old->classes == job->classes;
+}
+
 /* File, carrier, tagger; all or nothing. */
-static int apply(struct mlccd *d, const struct job *job, const struct job *old, struct err *e)
+static int apply(struct mlccd *d, struct job *job, const struct job *old, struct err *e)
 {
 	int err;
 
+	job->tagged = tag_stays(job, old);
 	err = state_write(d->jobs.dir, job, e);
 	if (err)
 		return err;
@@ -150,12 +158,13 @@ static int apply(struct mlccd *d, const struct job *job, const struct job *old, 
 		state_remove(d->jobs.dir, job->conf.id);
 		return err;
 	}
-	if (!err && job->cgroup_id)
+	if (!err && job->cgroup_id && !job->tagged)
 		err = tag_apply(d, job, e);
 	if (err) {
 		revert(d, job, old);
 		return err;
 	}
+	job->tagged = job->cgroup_id;
 	if (old && old->cgroup_id && old->cgroup_id != job->cgroup_id)
 		tag_remove(d, old->cgroup_id);
 	return 0;
@@ -440,7 +449,7 @@ static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf 
 }
 
 /* Sets what is not as it should be, and nothing else. */
-static int complete(struct mlccd *d, const struct job *job, struct err *e)
+static int complete(struct mlccd *d, struct job *job, struct err *e)
 {
 	struct tags t = { .job = job, .dscp = d->config.dscp };
 	struct mlcc_job_info info;
@@ -458,7 +467,9 @@ static int complete(struct mlccd *d, const struct job *job, struct err *e)
 	if (err)
 		return err;
 	mlcc_tag_each(d->carrier.t, tag_is, &t);
-	return t.same ? 0 : tag_apply(d, job, e);
+	err = t.same ? 0 : tag_apply(d, job, e);
+	job->tagged = !err;
+	return err;
 }
 
 void jobs_complete(struct mlccd *d)

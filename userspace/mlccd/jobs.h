@@ -26,6 +26,7 @@ struct job {
 	uint64_t cgroup_id;		/* 0: none, the mark alone makes flows the job's */
 	uint32_t classes;		/* of priority, 0: none */
 	uint32_t period_us;		/* as announced; 0: not */
+	bool tagged;			/* the tagger has it as it is here */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */
 };
