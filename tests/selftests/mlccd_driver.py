@@ -61,15 +61,15 @@ class Peer:
                 reply["fds"] = list(array.array("i", content))
         return reply
 
-    def ask(self, op: str, **fields: Any) -> JSON:
+    def ask(self, op: str, /, **fields: Any) -> JSON:
         return self.raw(json.dumps({"op": op, **fields}).encode())
 
-    def ok(self, op: str, **fields: Any) -> JSON:
+    def ok(self, op: str, /, **fields: Any) -> JSON:
         reply = self.ask(op, **fields)
         assert reply["ok"], f"{op} {fields}: {reply}"
         return reply
 
-    def refused(self, code: str, op: str, **fields: Any) -> JSON:
+    def refused(self, code: str, op: str, /, **fields: Any) -> JSON:
         reply = self.ask(op, **fields)
         assert_refused(reply, code, f"{op} {fields}")
         return reply
@@ -318,6 +318,8 @@ class Cases:
             ("ERANGE", "set-job", {"cgroup": fresh, "period_us": 1 << 32}),
             ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": 9}),
             ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": 1}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": -1}),
+            ("ERANGE", "show", {"after": -1}),
             ("EINVAL", "set-job", {"id": 5, "priority_classes": 2}),
             ("EINVAL", "set-job", {"cgroup": fresh, "create": 1}),
             ("ERANGE", "set-job", {"cgroup": fresh, "id": 0}),
