@@ -423,6 +423,7 @@ class Cases:
             script = 'echo 0 >"$1/cgroup.procs"; shift; exec "$@"'
             done = subprocess.run(
                 ["sh", "-c", script, "sh", self.c.mount / roots, self.d.ctl, *words],
+                stdout=subprocess.DEVNULL,
                 check=False,
             )
             assert done.returncode == 0
