@@ -548,10 +548,10 @@ void BPF_PROG(mlcc_cwnd_event_tx_start, struct sock *sk)
 struct mlcc_tell {
 	struct mlcc_ctl ctl;
 	u64 now;		/* us */
-	u32 busy;		/* a slot could not be told; no count, or verifiers follow each value */
+	u32 busy;		/* a slot could not be told; a count has too many values to verify */
 };
 
-/* Global, so that it is verified once and by itself: its paths are too many to be followed twice. */
+/* Global, so that it is verified by itself, and once: it has many paths. */
 __weak int mlcc_tell_start(struct mlcc_job *j, u64 bytes, u64 now)
 {
 	return j && mlcc_hint_start(j, bytes, now);

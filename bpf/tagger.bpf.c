@@ -2,7 +2,7 @@
 /*
  * The tagger: sockets of a job's cgroup get the job's mark and the congestion control "mlcc".
  *
- *	socket ──> its cgroup ──> nearest ancestor in "jobs" ──> mark, then TCP_CONGESTION
+ *	socket --> its cgroup --> nearest ancestor in "jobs" --> mark, then TCP_CONGESTION
  *
  * One sockops program is attached to the root of the cgroup hierarchy, and looks the job up when a
  * connection is established.  Attached to each job's cgroup it would run twice for a job within a

@@ -3,7 +3,7 @@
 #
 # The tagger: what is in a job's cgroup gets the job's mark and mlcc, and gives both back.
 
-# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+# shellcheck disable=SC2119,SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
 
 # shellcheck source=tests/selftests/bpf_api.sh
 . "$(dirname "$0")/bpf_api.sh"

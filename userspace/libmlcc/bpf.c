@@ -77,7 +77,7 @@ static int layout_check(struct mlcc *m)
 	}
 	if (cfg.layout == MLCC_LAYOUT)
 		return 0;
-	return mlcc_fail(m, -EPROTO, "the BPF carrier has map layout %u, this library %u: load one of the same release",
+	return mlcc_fail(m, -EPROTO, "the BPF carrier has map layout %u, wanted %u: load it again",
 			 cfg.layout, MLCC_LAYOUT);
 }
 

@@ -25,7 +25,8 @@ struct mlcc_backend {
 	int (*phase_end)(struct mlcc *m, uint32_t id);
 	int (*profile_get)(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf);
 	int (*profile_each)(struct mlcc *m,
-			    int (*each)(const struct mlcc_profile_conf *conf, void *arg), void *arg);
+			    int (*each)(const struct mlcc_profile_conf *conf, void *arg),
+			    void *arg);
 	int (*profile_set)(struct mlcc *m, const struct mlcc_profile_conf *conf);
 };
 

@@ -47,7 +47,7 @@ const char *mlcc_carrier_name(enum mlcc_carrier c)
 	return c < sizeof(names) / sizeof(*names) ? names[c] : "unknown";
 }
 
-/* The first of the carriers wanted that is loaded; -ENODEV: none.  Another error ends the search. */
+/* The first of the carriers wanted that is loaded; -ENODEV: none.  Another error is final. */
 static int carrier_open(struct mlcc *m, enum mlcc_carrier wanted)
 {
 	int err = mlcc_fail(m, -ENODEV, "the carrier %s is not in this build of libmlcc",

@@ -141,11 +141,11 @@ static void *walk_thread(void *arg)
 {
 	struct walk *w = arg;
 
-	visit(w, "/proc/thread-self/ns/net");
 	if (w->cgroup) {
 		visit_cgroup(w);
 		return NULL;
 	}
+	visit(w, "/proc/thread-self/ns/net");
 	visit_processes(w);
 	visit_names(w);
 	return NULL;

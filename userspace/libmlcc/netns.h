@@ -5,9 +5,9 @@
 
 /*
  * Calls @run once in each namespace, from a thread of its own, so that the caller stays where it
- * is.  @cgroup: path; namespaces of the processes in it and below.  NULL: of all processes, and
- * those that are bound to a name.  The caller's own is always among them.  A namespace that goes
- * away meanwhile is passed over; otherwise the first error, negative, ends the walk.
+ * is.  @cgroup: path; namespaces of the processes in it and below.  NULL: the caller's, those of
+ * all processes, and those that are bound to a name.  A namespace that goes away meanwhile is
+ * passed over; otherwise the first error, negative, ends the walk.
  */
 int mlcc_netns_each(const char *cgroup, int (*run)(void *arg), void *arg);
 

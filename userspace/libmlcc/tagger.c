@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -107,17 +108,36 @@ static bool mlcc_registered(void)
 	return found;
 }
 
-/* Looks for the BPF carrier's slots.  Without them, or with others, no progress is known. */
+/* Id of the pinned slots map of the BPF carrier, and its descriptor; 0: there is none. */
+static __u32 slots_open(int *fd)
+{
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+
+	*fd = bpf_obj_get(CARRIER_PINS "/slots");
+	if (*fd >= 0 && !bpf_obj_get_info_by_fd(*fd, &info, &len))
+		return info.id;
+	return 0;
+}
+
+/*
+ * Looks for the BPF carrier's slots.  Without them, or with others, no progress is known.  A map of
+ * maps is only written if it has to be: that waits for all programs that may read the old one.
+ */
 static void carrier_find(struct mlcc_tagger *t)
 {
-	int fd = bpf_obj_get(CARRIER_PINS "/slots");
 	unsigned int zero = 0;
+	__u32 is, was;
+	int fd;
 
-	if (fd < 0 || bpf_map_update_elem(t->carrier, &zero, &fd, BPF_ANY))
+	t->cfg.carrier = mlcc_registered();
+	is = slots_open(&fd);
+	if (bpf_map_lookup_elem(t->carrier, &zero, &was))
+		was = 0;
+	if (is != was && (!is || bpf_map_update_elem(t->carrier, &zero, &fd, BPF_ANY)) && was)
 		bpf_map_delete_elem(t->carrier, &zero);
 	if (fd >= 0)
 		close(fd);
-	t->cfg.carrier = mlcc_registered();
 }
 
 /* Runs the iterator over the sockets of the namespace that the thread is in. */
@@ -184,7 +204,7 @@ static int config_read(struct mlcc_tagger *t)
 	if (info.value_size != sizeof(t->cfg) ||
 	    bpf_map_lookup_elem(t->settings, &zero, &t->cfg) ||
 	    t->cfg.layout != MLCC_TAGGER_LAYOUT)
-		return fail(t, -EPROTO, "the tagger that is loaded has another map layout: unload it with the release that loaded it");
+		return fail(t, -EPROTO, "another release has loaded the tagger: unload it with that");
 	return 0;
 }
 
@@ -245,7 +265,7 @@ static int root_attach(struct mlcc_tagger *t, struct bpf_program *prog)
 		return root;
 	link = bpf_link_create(bpf_program__fd(prog), root, BPF_CGROUP_SOCK_OPS, NULL);
 	if (link == -EPERM)
-		err = fail(t, link, "not permitted, or a sockops program of somebody holds the root cgroup alone");
+		err = fail(t, link, "not permitted, or another program has the root cgroup alone");
 	else if (link < 0)
 		err = fail(t, link, "cannot attach to the root cgroup: %s", strerror(-link));
 	else if (bpf_obj_pin(link, PIN_DIR "/link"))
@@ -280,6 +300,25 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
+/*
+ * Whether sockets can keep what they had before.  Newer kernels allocate that without locks, which
+ * they cannot on a processor without a compare-and-exchange of two words (cmpxchg16b on x86).
+ */
+static int storage_probe(struct mlcc_tagger *t)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err = 0;
+	struct mlcc_tagged none = { };
+
+	if (fd < 0)
+		return fail(t, -errno, "no TCP socket: %s", strerror(errno));
+	if (bpf_map_update_elem(t->sockets, &fd, &none, BPF_NOEXIST))
+		err = fail(t, -EOPNOTSUPP,
+			   "the kernel cannot keep socket storage on this processor: %s",
+			   strerror(errno));
+	close(fd);
+	return err;
+}
+
 /* What a process that died has left without a link is none; it goes first. */
 static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
 {
@@ -302,6 +341,8 @@ static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
 		err = skeleton_pin(t, skel);
 	if (!err)
 		err = pins_open(t);
+	if (!err)
+		err = storage_probe(t);
 	if (!err)
 		err = root_attach(t, skel->progs.mlcc_sockops);
 	if (err)
@@ -375,7 +416,12 @@ int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 		strcpy(open_error, "no memory");
 		return -ENOMEM;
 	}
-	t->settings = t->jobs = t->counts = t->sockets = t->carrier = t->sync = -1;
+	t->settings = -1;
+	t->jobs = -1;
+	t->counts = -1;
+	t->sockets = -1;
+	t->carrier = -1;
+	t->sync = -1;
 	strcpy(t->error, "no error");
 	lock = lock_take(t);
 	err = lock < 0 ? lock : tagger_open(t, mark_mask, load);
