@@ -9,7 +9,7 @@
 . "$(dirname "$0")/bpf_common.sh"
 
 mlccd=$repo/build/userspace/mlccd/mlccd
-kills=20
+kills=${MLCC_KILLS:-20}
 
 ctl()
 {
