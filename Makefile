@@ -9,6 +9,10 @@ KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local
 SBIN	= $(DESTDIR)$(PREFIX)/sbin
 HEADERS	= $(DESTDIR)$(PREFIX)/include/mlcc
+MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
+COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
+DAEMON	:= build/userspace/mlccd/mlccd
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
 PYTHON	?= $(firstword $(wildcard /usr/bin/python3) python3)
@@ -25,7 +29,13 @@ WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
 # $(call unless,REASON,TARGET)
 unless = $(if $(strip $(1)),skip-$(2),$(2))
 
-all: lab unit $(call unless,$(WHY_BPF),bpf) $(if $(WHY_BPF),,userspace) $(call unless,$(WHY_MODULE),module)
+# what is missing of $(1), a list of headers
+missing	= $(strip $(foreach h,$(1),$(if $(wildcard /usr/include/$(h) /usr/local/include/$(h)),,$(h))))
+WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h json-c/json.h \
+		   systemd/sd-daemon.h)))
+
+all: lab unit $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
+	$(call unless,$(WHY_USERSPACE),userspace)
 
 lab:
 	@$(MAKE) --no-print-directory -C tests/lab
@@ -36,14 +46,21 @@ unit:
 bpf:
 	@$(MAKE) --no-print-directory -C bpf
 
-userspace: bpf
-	@$(MAKE) --no-print-directory -C userspace/libmlcc
-
 module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
+# libmlcc holds the tagger's program, so it comes after the BPF carrier
+userspace: bpf
+	@$(MAKE) --no-print-directory -C userspace/libmlcc
+	@$(MAKE) --no-print-directory -C userspace/mlccd all fake
+	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
+	@$(MAKE) --no-print-directory -C tests/fuzz
+
 skip-bpf:
 	@echo "the BPF carrier is not built: $(WHY_BPF)"
+
+skip-userspace:
+	@echo "mlccd and mlcc-ctl are not built: $(WHY_USERSPACE)"
 
 skip-module:
 	@echo "the module is not built: $(WHY_MODULE)"
@@ -77,15 +94,30 @@ picture: deps
 		--plot Documentation/effect.png
 
 install:
-	install -d $(SBIN) $(HEADERS)
+	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi
 	install -m 644 include/mlcc/*.h $(HEADERS)
+	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
+	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard bpf/mlcc-bpf),install -m 755 bpf/mlcc-bpf $(SBIN))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
 	$(if $(DESTDIR),,$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),depmod $(KERNEL)))
 
+# An administrator's configuration stays as it is.
+install-userspace:
+	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION) $(DESTDIR)/etc/mlcc
+	install -m 755 $(DAEMON) build/userspace/mlcc-ctl/mlcc-ctl $(SBIN)
+	install -m 644 userspace/mlccd/mlccd.8 userspace/mlcc-ctl/mlcc-ctl.8 $(MAN8)
+	install -m 644 userspace/mlccd/mlccd.socket $(UNITS)
+	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' userspace/mlccd/mlccd.service > $(UNITS)/mlccd.service
+	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash $(COMPLETION)/mlcc-ctl
+	$(if $(wildcard $(DESTDIR)/etc/mlcc/mlccd.conf),,install -m 644 userspace/mlccd/mlccd.conf \
+		$(DESTDIR)/etc/mlcc)
+
 uninstall:
 	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
+	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
+	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
 
@@ -112,11 +144,12 @@ help:
 	@echo "                     SUITES=\"unit lint\" runs only those"
 	@echo "  make check-matrix  the module on every kernel: W=1, sparse, checkpatch"
 	@echo "  make picture       draws Documentation/effect.png"
-	@echo "  make install       mlcc-bpf, the headers, and the module if it was built;"
-	@echo "  make uninstall     PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
+	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
+	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, the headers, and the module if it was"
+	@echo "  make uninstall     built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace module skip-bpf skip-module deps demo check check-fast check-matrix \
-	picture install uninstall clean help
+.PHONY: all lab unit bpf userspace module skip-bpf skip-userspace skip-module install-userspace deps \
+	demo check check-fast check-matrix picture install uninstall clean help

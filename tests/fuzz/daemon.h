@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A daemon without sockets, on a carrier that is memory and a folder that plays the cgroups. */
+#ifndef FUZZ_DAEMON_H
+#define FUZZ_DAEMON_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mlccd.h"
+
+static struct mlccd fuzz_daemon;
+static char fuzz_dir[] = "/tmp/mlcc-fuzz-XXXXXX";
+
+static void fuzz_make(const char *name)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", fuzz_dir, name);
+	mkdir(path, 0755);
+	strcat(path, "/cgroup.procs");
+	fd = open(path, O_CREAT | O_WRONLY, 0644);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void fuzz_remove(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", fuzz_dir);
+	if (system(command))
+		perror(command);
+}
+
+static struct mlccd *fuzz_start(void)
+{
+	struct mlccd *d = &fuzz_daemon;
+	char jobs[64];
+	struct err e;
+
+	if (d->epfd)
+		return d;
+	/* nothing is to be said for each of millions */
+	if (!freopen("/dev/null", "w", stdout))
+		abort();
+	config_default(&d->config);
+	d->config.jobs_per_user = 4;
+	d->config.hints_burst = 1000000;
+	d->carrier.mark_mask = d->config.mark_mask;
+	d->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (!mkdtemp(fuzz_dir))
+		abort();
+	atexit(fuzz_remove);
+	fuzz_make("a");
+	fuzz_make("b");
+	fuzz_make("a/c");
+	d->cgroups.root = open(fuzz_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	strcpy(d->cgroups.mount, "/sys/fs/cgroup");
+	snprintf(jobs, sizeof(jobs), "%s/jobs", fuzz_dir);
+	if (jobs_init(d, jobs, &e))
+		abort();
+	return d;
+}
+
+#endif /* FUZZ_DAEMON_H */

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The configuration file: what is refused has a line and leaves what was there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char error[CONFIG_ERROR_LEN] = "", *copy = malloc(size);
+	struct config c, before;
+
+	memset(&c, 0x5a, sizeof(c));
+	before = c;
+	memcpy(copy, data, size);
+	if (config_parse(&c, "mlccd.conf", copy, size, error)) {
+		if (memcmp(&c, &before, sizeof(c)) || strncmp(error, "mlccd.conf:", 11))
+			abort();
+	} else if (!c.mark_mask || c.priority_classes > CONFIG_CLASSES ||
+		   c.profile_count > CONFIG_PROFILES || !c.poll_ms) {
+		abort();
+	}
+	free(copy);
+	return 0;
+}

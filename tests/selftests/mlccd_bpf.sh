@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The whole chain on the running kernel: mlcc-ctl, mlccd, libmlcc, the BPF carrier and the tagger.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+
+# shellcheck source=tests/selftests/bpf_common.sh
+. "$(dirname "$0")/bpf_common.sh"
+
+mlccd=$repo/build/userspace/mlccd/mlccd
+kills=${MLCC_KILLS:-20}
+
+ctl()
+{
+	"$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" "$@"
+}
+
+start_daemon()
+{
+	"$mlccd" --config /nonexistent --run-dir "$out/run" 2>>"$out/log" {carrier_lock}>&- &
+	daemon=$!
+	slowwait - ctl status >/dev/null 2>&1 || { cat "$out/log"; return 1; }
+}
+
+stop_daemon()
+{
+	[ -z "$daemon" ] || { kill "-${1:-TERM}" "$daemon" && wait "$daemon"; } 2>/dev/null
+	daemon=
+}
+
+clean_up()
+{
+	stop_daemon KILL
+	"$mlccd" --config /nonexistent --run-dir "$out/run" --unload 2>/dev/null
+	[ ! -d "$cgroup" ] || { echo 1 >"$cgroup/cgroup.kill"; slowwait - rmdir "$cgroup"; }
+	return 0
+}
+
+setup_cgroup()
+{
+	local mount
+
+	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$mount" ] || ktap_skip_all "no cgroup2 file system is mounted"
+	name=mlccd-bpf-$$
+	cgroup=$mount/$name
+	mkdir "$cgroup"
+}
+
+is_ready()
+{
+	ctl -j status | json '[d["carrier"], d["tagger"]]' | grep -q "'bpf', True"
+}
+
+# What a process finds out that "run" has started: algorithm and mark of both ends of a connection.
+pair='
+import socket
+l = socket.socket()
+l.bind(("127.0.0.1", 0))
+l.listen()
+a = socket.create_connection(l.getsockname())
+b, _ = l.accept()
+for s in a, b:
+    cc = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    print(cc.rstrip(b"\0").decode(), s.getsockopt(socket.SOL_SOCKET, 36))
+'
+
+run_makes_a_job()
+{
+	local said
+
+	said=$(ctl run --strict --name chain -- "$python" -c "$pair") || return
+	echo "$said"
+	[ "$(cut -d ' ' -f 1 <<<"$said" | sort -u)" = mlcc ] || return
+	[ "$(cut -d ' ' -f 2 <<<"$said" | sort -u | grep -cv '^0$')" = 1 ] || return
+	[ "$(ctl -j show)" = "[]" ] && ! compgen -G "$(dirname "$cgroup")/mlcc-run-*"
+}
+
+job_is()
+{
+	[ "$(ctl -j show flow | json "bool((lambda j: $1)(d[0]))")" = True ]
+}
+
+hints_arrive()
+{
+	ctl set-job --cgroup "$name" --name flow --phase-bytes 5M || return
+	"$python" -c "
+import socket, threading, os, time
+open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
+$pair
+threading.Thread(target=lambda: [b.recv(1 << 16) for _ in iter(int, 1)], daemon=True).start()
+while True:
+    a.send(b'x' * 20000)
+    time.sleep(0.005)
+" >/dev/null {carrier_lock}>&- &
+	slowwait - job_is 'j["flows"] == 2 and j["bytes"] > 0' || { ctl show flow; return 1; }
+	job_is 'not j["hinted"]' || { echo "hinted before the hint"; return 1; }
+	ctl hint flow start 7M && job_is 'j["hinted"]'
+}
+
+sent()
+{
+	ctl -j show flow | json 'd[0]["bytes"]'
+}
+
+# The flow sends all the while; its job, its tag and what is known of it stay.
+survives_kill_9()
+{
+	local id before i objects
+
+	id=$(ctl -j show flow | json 'd[0]["id"]')
+	objects=$(bpf_objects)
+	for ((i = 0; i < kills; i++)); do
+		before=$(sent)
+		stop_daemon KILL
+		start_daemon || return
+		slowwait - sends_on "$before" || { echo "the flow stands, kill $i"; return 1; }
+		job_is "j['id'] == $id and j['flows'] == 2 and j['hinted']" ||
+			{ ctl show flow; return 1; }
+	done
+	[ "$(bpf_objects)" = "$objects" ] || { echo "was $objects, is $(bpf_objects)"; return 1; }
+}
+
+sends_on()
+{
+	[ "$(sent)" -gt "$1" ]
+}
+
+# programs and maps in the kernel, of whomever
+bpf_objects()
+{
+	echo "$(bpftool prog list | grep -c '^[0-9]') $(bpftool map list | grep -c '^[0-9]')"
+}
+
+a_new_carrier_gets_the_jobs()
+{
+	"$mlcc_bpf" unload && slowwait - cc_gone && slowwait - "$mlcc_bpf" load || return
+	slowwait - carrier_has_job || { ctl show; "$mlcc_bpf" show; return 1; }
+}
+
+carrier_has_job()
+{
+	bpftool map dump pinned "$pins/rules" 2>/dev/null | grep -q 5000000
+}
+
+ends_with_its_cgroup()
+{
+	echo 1 >"$cgroup/cgroup.kill"
+	slowwait - rmdir "$cgroup" 2>/dev/null || return
+	slowwait - no_jobs
+}
+
+no_jobs()
+{
+	[ "$(ctl -j show)" = "[]" ]
+}
+
+unload_takes_everything_away()
+{
+	stop_daemon
+	"$mlccd" --config /nonexistent --run-dir "$out/run" --unload &&
+		[ ! -e /sys/fs/bpf/mlcc-tagger ] && [ -z "$(ls "$out/run/jobs")" ]
+}
+
+main()
+{
+	ktap_start
+	require_bpf
+	require_command bpftool
+	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make userspace"
+	[ ! -e /sys/fs/bpf/mlcc-tagger ] || ktap_skip_all "a tagger is loaded, and not by this test"
+	setup_out
+	daemon=
+	setup_cgroup
+	defer clean_up
+	defer unload_quietly
+	"$mlcc_bpf" load || ktap_skip_all "the BPF carrier does not load"
+	start_daemon || ktap_skip_all "mlccd does not start"
+	ktap_check "it has the carrier and the tagger" is_ready
+	ktap_check "run makes a job of a command" run_makes_a_job
+	told "hints arrive in the carrier" hints_arrive
+	told "job and flow survive $kills times kill -9" survives_kill_9
+	told "a carrier that is loaded anew gets the jobs" a_new_carrier_gets_the_jobs
+	told "a job ends with its cgroup" ends_with_its_cgroup
+	told "unload takes everything away" unload_takes_everything_away
+	ktap_finish
+}
+
+main

@@ -1,0 +1,1105 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cases of mlccd.sh: mlccd_driver.py BUILD DIRECTORY. Prints KTAP."""
+
+import array
+import ctypes
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ALICE, BOB = 61001, 61002
+WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
+LIMIT = (1 << 48) - 1
+JSON = dict[str, Any]
+
+RECORD = struct.Struct("<HHIQQQ32s")
+HEAD = struct.Struct("<IIII")
+MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT, RECORDS_AT = 0x6D6C6363, 64, 72, 128, 192
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Wait for something that has to come; the time is only there so that a failure ends."""
+    end = time.monotonic() + WAIT_S
+    while not (value := condition()):
+        assert time.monotonic() < end, f"never came: {what}"
+        time.sleep(0.01)
+    return value
+
+
+class Peer:
+    """A connection to mlccd, as any user."""
+
+    def __init__(self, path: Path, uid: int = 0) -> None:
+        self.socket = connect(path) if uid == 0 else connect_as(path, uid)
+        self.socket.settimeout(WAIT_S)
+
+    def raw(self, data: bytes, fds: list[int] | None = None) -> JSON:
+        ancillary = []
+        if fds:
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+        self.socket.sendmsg([data], ancillary)
+        return self.reply()
+
+    def reply(self) -> JSON:
+        data, ancillary, _, _ = self.socket.recvmsg(70000, socket.CMSG_SPACE(8))
+        assert data, "mlccd has closed the connection"
+        reply = json.loads(data)
+        for _, kind, content in ancillary:
+            if kind == socket.SCM_RIGHTS:
+                reply["fds"] = list(array.array("i", content))
+        return reply
+
+    def ask(self, op: str, /, **fields: Any) -> JSON:
+        return self.raw(json.dumps({"op": op, **fields}).encode())
+
+    def ok(self, op: str, /, **fields: Any) -> JSON:
+        reply = self.ask(op, **fields)
+        assert reply["ok"], f"{op} {fields}: {reply}"
+        return reply
+
+    def refused(self, code: str, op: str, /, **fields: Any) -> JSON:
+        reply = self.ask(op, **fields)
+        assert_refused(reply, code, f"{op} {fields}")
+        return reply
+
+
+def assert_refused(reply: JSON, code: str, what: str) -> None:
+    assert not reply["ok"] and reply["code"] == code, f"{what}: {reply}, wanted {code}"
+    assert re.fullmatch(r"[ -~]{3,}", reply["error"]), f"{what}: {reply}"
+
+
+def connect(path: Path) -> socket.socket:
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    peer.connect(str(path))
+    return peer
+
+
+def connect_as(path: Path, uid: int) -> socket.socket:
+    """The credentials are those of the process that connects, so a child does it."""
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            peer = connect(path)
+            socket.send_fds(theirs, [b"x"], [peer.fileno()])
+        finally:
+            os._exit(0)
+    theirs.close()
+    _, fds, _, _ = socket.recv_fds(ours, 1, 1)
+    os.waitpid(child, 0)
+    assert fds, f"user {uid} cannot connect"
+    return socket.socket(fileno=fds[0])
+
+
+class Daemon:
+    """mlccd with a carrier in a file, and a configuration of its own."""
+
+    def __init__(self, build: Path, base: Path) -> None:
+        self.program = build / "mlccd" / "mlccd-fake"
+        self.ctl = build / "mlcc-ctl" / "mlcc-ctl"
+        self.base = base
+        self.run = base / "run"
+        self.socket = self.run / "mlccd.sock"
+        self.config = base / "mlccd.conf"
+        self.carrier = base / "carrier"
+        self.gone = base / "gone"
+        self.log = base / "log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.write_config("")
+
+    def write_config(self, limits: str) -> None:
+        self.config.write_text(
+            "[daemon]\ncgroup-poll-ms = 20\npeer-timeout-ms = 300\n"
+            f"[limits]\nrequests-per-second = 100000\nrequests-burst = 100000\n{limits}\n"
+        )
+
+    def command(self) -> list[str]:
+        return [str(self.program), "--config", str(self.config), "--run-dir", str(self.run)]
+
+    def start(self, **env: str) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command(),
+                env={"MLCC_FAKE": str(self.carrier), "MLCC_FAKE_GONE": str(self.gone), **env},
+                stderr=log,
+            )
+        until(self.answers, "mlccd's first reply")
+
+    def answers(self) -> bool:
+        assert self.process and self.process.poll() is None, self.log.read_text()
+        try:
+            return Peer(self.socket).ask("status")["ok"]
+        except OSError:
+            return False
+
+    def kill(self, number: int = signal.SIGKILL) -> int:
+        assert self.process
+        self.process.send_signal(number)
+        status = self.process.wait(WAIT_S)
+        self.process = None
+        return status
+
+    def peer(self, uid: int = 0) -> Peer:
+        return Peer(self.socket, uid)
+
+    def jobs(self) -> list[JSON]:
+        jobs, after = [], 0
+        while True:
+            page = self.peer().ok("show", after=after)
+            jobs += page["jobs"]
+            if not (after := page.get("after", 0)):
+                return jobs
+
+    def snapshot(self) -> tuple[Any, ...]:
+        files = sorted((f.name, f.read_text()) for f in (self.run / "jobs").iterdir())
+        profiles = self.peer().ok("profile-list")["profiles"]
+        return self.jobs(), files, profiles, self.carrier.read_bytes()
+
+    def status(self) -> JSON:
+        return self.peer().ok("status")
+
+    def reset(self) -> None:
+        for job in self.jobs():
+            self.peer().ok("del-job", job=job["id"])
+
+    def run_ctl(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.ctl, "--socket", self.socket, *words],
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S * 2,
+            check=False,
+            **options,
+        )
+
+
+def cgroup_mount() -> Path | None:
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, where, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return Path(where)
+    return None
+
+
+class Cgroups:
+    """Control groups below one of our own; all go at the end."""
+
+    def __init__(self, mount: Path) -> None:
+        self.mount = mount
+        self.base = mount / f"mlccd-test-{os.getpid()}"
+        self.base.mkdir()
+
+    def make(self, name: str, uid: int = 0) -> str:
+        path = self.base / name
+        path.mkdir(exist_ok=True)
+        for part in (path, path / "cgroup.procs"):
+            os.chown(part, uid, uid)
+        return str(path.relative_to(self.mount))
+
+    def remove(self, name: str) -> None:
+        (self.base / name).rmdir()
+
+    def clean(self) -> None:
+        for path, _, _ in os.walk(self.base, topdown=False):
+            os.rmdir(path)
+
+
+class Cases:
+    def __init__(self, daemon: Daemon, cgroups: Cgroups) -> None:
+        self.d = daemon
+        self.c = cgroups
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        before = self.d.snapshot()
+        yield
+        assert self.d.snapshot() == before, "something has changed"
+
+    # requests
+
+    def root_may_do_everything(self) -> None:
+        root = self.d.peer()
+        path = self.c.make("a")
+        job = root.ok("set-job", name="bert", cgroup=path, phase_bytes=1000, period_us=5)["job"]
+        assert job["id"] >= 1 and job["cgroup"] == path and job["uid"] == 0
+        shown = root.ok("show", job="bert")["jobs"][0]
+        assert shown["phase_bytes"] == shown["d_phase_bytes"] == 1000, shown
+        assert root.ok("show", job=job["id"])["jobs"][0] == shown
+        root.ok("hint", job="bert", phase="start", bytes=77)
+        shown = root.ok("show", job="bert")["jobs"][0]
+        assert shown["d_phase_bytes"] == 77 and shown["hinted"] and shown["phases"] == 1
+        root.ok("hint", job="bert", phase="end")
+        assert root.ok("show", job="bert")["jobs"][0]["neutral"]
+        profile = root.ok("profile-set", name="mltcp", floor=0.5, default=True)["profiles"][0]
+        assert (profile["floor"], profile["slope"], profile["default"]) == (0.5, 1.75, True)
+        assert root.ok("profile-show", name="mltcp")["profiles"][0] == profile
+        assert [p["default"] for p in root.ok("profile-list")["profiles"]].count(True) == 1
+        root.ok("profile-set", name="interleave", default=True)
+        assert root.ok("del-job", job="bert")["id"] == job["id"]
+        assert self.d.jobs() == []
+
+    def a_job_is_set_as_a_whole(self) -> None:
+        root, path = self.d.peer(), self.c.make("a")
+        first = root.ok("set-job", name="x", cgroup=path, phase_bytes=5)["job"]
+        second = root.ok("set-job", cgroup=path)["job"]
+        assert second["id"] == first["id"] and second["phase_bytes"] == 0 and second["name"] == ""
+        root.refused("EEXIST", "set-job", cgroup=path, create=True)
+        assert len(self.d.jobs()) == 1
+
+    def dry_run_changes_nothing(self) -> None:
+        root, path = self.d.peer(), self.c.make("a")
+        root.ok("set-job", name="x", cgroup=path)
+        other = self.c.make("b")
+        with self.unchanged():
+            root.ok("set-job", cgroup=path, phase_bytes=9, dry_run=True)
+            root.ok("set-job", cgroup=other, dry_run=True)
+            root.ok("del-job", job="x", dry_run=True)
+            root.ok("profile-set", name="mltcp", floor=0.75, dry_run=True)
+            root.refused("EEXIST", "set-job", cgroup=path, create=True, dry_run=True)
+
+    def bad_requests_change_nothing(self) -> None:
+        root, path = self.d.peer(), self.c.make("a")
+        root.ok("set-job", id=9, name="bert", cgroup=path, phase_bytes=1000)
+        fresh = self.c.make("fresh")
+        cases: list[tuple[str, str, JSON]] = [
+            ("EOPNOTSUPP", "nonsense", {}),
+            ("EOPNOTSUPP", "", {}),
+            ("ENAMETOOLONG", "x" * 100, {}),
+            ("EPROTONOSUPPORT", "status", {"version": 2}),
+            ("EPROTONOSUPPORT", "status", {"version": 0}),
+            ("ERANGE", "status", {"version": "1"}),
+            ("EINVAL", "status", {"unknown": 1}),
+            ("EINVAL", "status", {"a\x00b\n": 1}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "colour": "red"}),
+            ("EINVAL", "set-job", {}),
+            ("EINVAL", "set-job", {"name": "x"}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "pid": 1}),
+            ("EINVAL", "set-job", {"cgroup": ""}),
+            ("EINVAL", "set-job", {"cgroup": 5}),
+            ("EINVAL", "set-job", {"cgroup": "/"}),
+            ("EINVAL", "set-job", {"cgroup": "."}),
+            ("EINVAL", "set-job", {"cgroup": f"{fresh}/../a"}),
+            ("EINVAL", "set-job", {"cgroup": "../../etc"}),
+            ("EINVAL", "set-job", {"cgroup": f"{fresh}\n"}),
+            ("EINVAL", "set-job", {"cgroup": f"{fresh}\x00"}),
+            ("ENOENT", "set-job", {"cgroup": "no/such/cgroup"}),
+            ("ENOTDIR", "set-job", {"cgroup": f"{fresh}/cgroup.procs"}),
+            ("ENAMETOOLONG", "set-job", {"cgroup": "x" * 5000}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "name": "a\x1b[2J"}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "name": "a b"}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "name": "a\x00b"}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "name": "ä"}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "name": 7}),
+            ("ENAMETOOLONG", "set-job", {"cgroup": fresh, "name": "n" * 64}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "profile": "nonsense"}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": 0}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": -1}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": 1 << 48}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": 1 << 64}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": -(1 << 64)}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": 1.5}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": "1"}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": None}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "period_us": 1 << 32}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": 9}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": 1}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": -1}),
+            ("ERANGE", "show", {"after": -1}),
+            ("EINVAL", "set-job", {"id": 5, "priority_classes": 2}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "create": 1}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "id": 0}),
+            ("ERANGE", "set-job", {"cgroup": fresh, "id": 65536}),
+            ("EBUSY", "set-job", {"cgroup": path, "id": 10}),
+            ("ERANGE", "set-job", {"pid": 0}),
+            ("ESRCH", "set-job", {"pid": 0x7FFFFFFF}),
+            ("EINVAL", "del-job", {}),
+            ("ENOENT", "del-job", {"job": "nobody"}),
+            ("ENOENT", "del-job", {"job": 10}),
+            ("ERANGE", "del-job", {"job": 0}),
+            ("ERANGE", "del-job", {"job": 1 << 64}),
+            ("ERANGE", "del-job", {"job": [9]}),
+            ("ENOENT", "show", {"job": 10}),
+            ("EINVAL", "hint", {"job": 9}),
+            ("EINVAL", "hint", {"job": 9, "phase": "middle"}),
+            ("EINVAL", "hint", {"job": 9, "phase": "end", "bytes": 5}),
+            ("ERANGE", "hint", {"job": 9, "phase": "start", "bytes": 0}),
+            ("ERANGE", "hint", {"job": 9, "phase": "start", "bytes": 1 << 48}),
+            ("ENOENT", "hint", {"job": 10, "phase": "start"}),
+            ("EINVAL", "profile-set", {}),
+            ("ENOENT", "profile-set", {"name": "nonsense", "floor": 1}),
+            ("ERANGE", "profile-set", {"name": "mltcp", "floor": -1}),
+            ("ERANGE", "profile-set", {"name": "mltcp", "floor": 1e300}),
+            ("ERANGE", "profile-set", {"name": "mltcp", "hold": 1.5}),
+            ("ERANGE", "profile-set", {"name": "mltcp", "shape": 5}),
+            ("ERANGE", "open-ring", {"slots": 7}),
+            ("EINVAL", "open-ring", {"slots": 9}),
+            ("ERANGE", "open-ring", {"slots": 32768}),
+        ]
+        for code, op, fields in cases:
+            with self.unchanged():
+                root.refused(code, op, **fields)
+
+    def what_is_no_request_is_refused(self) -> None:
+        root = self.d.peer()
+        for data in (
+            b"\x00",
+            b"nonsense",
+            b"[]",
+            b'"status"',
+            b"{",
+            b'{"op": "status"',
+            b'{"op": "status"} x',
+            b'{"op": "status"}{"op": "status"}',
+            b"{'op': 'status'}",
+            b'{"op": "\xff\xfe"}',
+            b'{"op": {"op": {"op": {"op": {"op": 1}}}}}',
+        ):
+            assert_refused(root.raw(data), "EBADMSG", repr(data))
+        full = b'{"op":"status","pad":"' + b"x" * (65536 - 24) + b'"}'
+        assert len(full) == 65536
+        assert_refused(root.raw(full), "EINVAL", "a full packet")
+        assert_refused(root.raw(full + b" "), "EMSGSIZE", "a packet that is too long")
+        assert root.ok("status")["jobs"] == 0
+
+    # users
+
+    def a_user_may_use_delegated_cgroups(self) -> None:
+        alice = self.d.peer(ALICE)
+        path = self.c.make("alice", ALICE)
+        job = alice.ok("set-job", name="mine", cgroup=path, profile="interleave")["job"]
+        assert job["uid"] == ALICE
+        alice.ok("hint", job="mine", phase="start", bytes=5)
+        assert [j["id"] for j in alice.ok("show")["jobs"]] == [job["id"]]
+        inner = self.c.make("alice/inner", ALICE)
+        alice.ok("set-job", name="inner", cgroup=inner)
+        alice.ok("del-job", job="inner")
+        alice.ok("del-job", job=job["id"])
+
+    def a_user_may_use_nothing_else(self) -> None:
+        alice = self.d.peer(ALICE)
+        roots, half = self.c.make("roots"), self.c.make("half", ALICE)
+        os.chown(self.c.base / "half" / "cgroup.procs", 0, 0)
+        mine = self.c.make("alice", ALICE)
+        with self.unchanged():
+            alice.refused("EPERM", "set-job", cgroup=roots)
+            alice.refused("EPERM", "set-job", cgroup=half)
+            alice.refused("EPERM", "set-job", id=5)
+            alice.refused("EPERM", "set-job", id=5, cgroup=mine)
+            alice.refused("EPERM", "set-job", cgroup=mine, profile="hotnets22")
+            alice.refused("EPERM", "set-job", cgroup=mine, priority_classes=2)
+            alice.refused("EPERM", "set-job", name="x")
+            alice.refused("EPERM", "profile-set", name="mltcp", floor=0.5)
+
+    def a_process_stands_for_its_cgroup(self) -> None:
+        mine, roots = self.c.make("alice", ALICE), self.c.make("roots")
+        sleepers = []
+        try:
+            for path in (mine, roots):
+                sleeper = subprocess.Popen(["sleep", "1000"])
+                sleepers.append(sleeper)
+                (self.c.mount / path / "cgroup.procs").write_text(str(sleeper.pid))
+            alice = self.d.peer(ALICE)
+            job = alice.ok("set-job", pid=sleepers[0].pid, phase_bytes=6)["job"]
+            assert job["cgroup"] == mine
+            with self.unchanged():
+                alice.refused("EPERM", "set-job", pid=sleepers[1].pid)
+                alice.refused("EINVAL", "set-job", pid=sleepers[1].pid, self=True)
+            words = ["--socket", str(self.d.socket), "set-job", "--self", "--name", "me"]
+            script = 'echo 0 >"$1/cgroup.procs"; shift; exec "$@"'
+            done = subprocess.run(
+                ["sh", "-c", script, "sh", self.c.mount / roots, self.d.ctl, *words],
+                stdout=subprocess.DEVNULL,
+                check=False,
+            )
+            assert done.returncode == 0
+            assert self.d.peer().ok("show", job="me")["jobs"][0]["cgroup"] == roots
+        finally:
+            for sleeper in sleepers:
+                sleeper.kill()
+                sleeper.wait()
+
+    def anothers_job_cannot_be_touched(self) -> None:
+        alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
+        path = self.c.make("alice", ALICE)
+        job = alice.ok("set-job", name="mine", cgroup=path, phase_bytes=5)["job"]["id"]
+        below = self.c.make("alice/bob", BOB)
+        roots = self.c.make("bobs", BOB)
+        root.ok("set-job", name="admin", cgroup=roots)
+        above = self.c.make("outer", BOB)
+        inner = self.c.make("outer/alice", ALICE)
+        alice.ok("set-job", name="inner", cgroup=inner)
+        with self.unchanged():
+            bob.refused("EPERM", "del-job", job=job)
+            bob.refused("ENOENT", "del-job", job="mine")
+            bob.refused("EPERM", "hint", job=job, phase="start", bytes=1)
+            bob.refused("EPERM", "show", job=job)
+            bob.refused("EPERM", "set-job", cgroup=path)
+            bob.refused("EPERM", "set-job", cgroup=below)
+            bob.refused("EPERM", "set-job", cgroup=above)
+            bob.refused("EPERM", "set-job", cgroup=roots)
+            assert bob.ok("show")["jobs"] == []
+
+    def users_have_limits(self) -> None:
+        self.d.write_config("jobs-per-user = 2\nprofiles = mltcp\npriority-classes = 2")
+        self.reload()
+        alice = self.d.peer(ALICE)
+        paths = [self.c.make(f"alice{i}", ALICE) for i in range(3)]
+        alice.ok("set-job", cgroup=paths[0], profile="mltcp", priority_classes=2)
+        alice.ok("set-job", cgroup=paths[1])
+        with self.unchanged():
+            alice.refused("EDQUOT", "set-job", cgroup=paths[2])
+            alice.refused("EPERM", "set-job", cgroup=paths[1], priority_classes=3)
+            alice.refused("EPERM", "set-job", cgroup=paths[1], profile="interleave")
+        alice.ok("set-job", cgroup=paths[1], phase_bytes=7)
+        self.d.write_config("users = no")
+        self.reload()
+        alice.refused("EPERM", "set-job", cgroup=paths[1])
+        alice.ok("del-job", job=alice.ok("show")["jobs"][0]["id"])
+
+    def reload(self) -> None:
+        assert self.d.process
+        before = self.d.log.read_text().count("has read")
+        self.d.process.send_signal(signal.SIGHUP)
+        until(lambda: self.d.log.read_text().count("has read") > before, "the reload")
+
+    def a_peer_that_never_reads_is_dropped(self) -> None:
+        root = self.d.peer()
+        for i in range(40):
+            root.ok("set-job", name=f"job{i}", id=100 + i)
+        deaf, before = self.d.peer(ALICE), self.d.status()["peers_dropped"]
+        deaf.socket.setblocking(False)
+
+        def flooded() -> bool:
+            try:
+                deaf.socket.send(b'{"op":"profile-list"}')
+            except (BlockingIOError, ConnectionResetError, BrokenPipeError):
+                return True
+            return False
+
+        until(flooded, "a full socket, or its end")
+        for _ in range(20):
+            assert len(root.ok("show")["jobs"]) == 40
+        until(lambda: self.d.status()["peers_dropped"] == before + 1, "the end of the peer")
+
+    def a_peer_that_floods_is_told_then_dropped(self) -> None:
+        self.d.write_config("")
+        text = self.d.config.read_text()
+        self.d.config.write_text(re.sub("= 100000", "= 5", text))
+        self.reload()
+        until(lambda: self.floods(self.d.peer(BOB)), "the bucket's end")
+        root = self.d.peer()
+        for _ in range(50):
+            root.ok("status")
+
+    def floods(self, peer: Peer) -> bool:
+        codes = []
+        try:
+            for _ in range(500):
+                reply = peer.ask("status")
+                codes.append(reply.get("code", "ok"))
+        except (AssertionError, OSError):
+            return codes.count("EAGAIN") > 10
+        return False
+
+    def too_many_connections_are_refused(self) -> None:
+        self.d.write_config("connections-per-user = 3")
+        self.reload()
+        peers = [self.d.peer(ALICE) for _ in range(3)]
+        for peer in peers:
+            peer.ok("status")
+        assert_refused(self.d.peer(ALICE).reply(), "EAGAIN", "the fourth connection")
+        self.d.peer(BOB).ok("status")
+        self.d.peer().ok("status")
+
+    # life and death
+
+    def jobs_survive_kill_9(self) -> None:
+        root = self.d.peer()
+        path, users = self.c.make("a"), self.c.make("alice", ALICE)
+        root.ok("set-job", name="bert", cgroup=path, phase_bytes=1000, priority_classes=3)
+        root.ok("set-job", name="marked", id=77)
+        self.d.peer(ALICE).ok("set-job", name="hers", cgroup=users)
+        root.ok("hint", job="bert", phase="start")
+        before = self.d.snapshot()
+        for _ in range(5):
+            self.d.kill()
+            self.d.start()
+            assert self.d.snapshot() == before, "not as it was"
+        self.d.peer(BOB).refused("EPERM", "del-job", job=self.id_of("hers"))
+        self.d.peer(ALICE).ok("del-job", job="hers")
+
+    def id_of(self, name: str) -> int:
+        return next(j["id"] for j in self.d.jobs() if j["name"] == name)
+
+    def what_was_begun_is_completed(self) -> None:
+        """As after a kill between the file and the carrier."""
+        self.d.peer().ok("set-job", name="bert", cgroup=self.c.make("a"), phase_bytes=1000)
+        before = self.d.jobs()
+        self.d.kill()
+        self.d.carrier.unlink()
+        (self.d.run / "jobs" / ".5.new").write_text("{half")
+        (self.d.run / "jobs" / "6").write_text("{half")
+        self.d.start()
+        assert self.d.jobs() == before
+        assert not (self.d.run / "jobs" / ".5.new").exists()
+        (self.d.run / "jobs" / "6").unlink()
+
+    def a_cgroup_that_went_while_nobody_looked(self) -> None:
+        self.d.peer().ok("set-job", name="bert", cgroup=self.c.make("a"))
+        self.d.kill()
+        self.c.remove("a")
+        self.c.make("a")
+        self.d.start()
+        assert self.d.jobs() == []
+
+    def a_job_ends_with_its_cgroup(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", name="stays", cgroup=self.c.make("stays"))
+        root.ok("set-job", name="goes", cgroup=self.c.make("goes"))
+        self.c.remove("goes")
+        until(lambda: [j["name"] for j in self.d.jobs()] == ["stays"], "the job's end")
+        assert len(list((self.d.run / "jobs").iterdir())) == 1
+
+    def without_a_carrier_nothing_is_set(self) -> None:
+        path = self.c.make("a")
+        root = self.d.peer()
+        root.ok("set-job", name="before", cgroup=self.c.make("b"), phase_bytes=6)
+        self.d.gone.touch()
+        root.refused("ENODEV", "set-job", cgroup=path)
+        root.refused("ENODEV", "hint", job="before", phase="start")
+        assert self.d.status()["carrier"] == "none"
+        self.d.gone.unlink()
+        assert [j["name"] for j in self.d.jobs()] == ["before"]
+        root.ok("set-job", cgroup=path)
+
+    def a_tag_that_fails_undoes_the_job(self) -> None:
+        path = self.c.make("a")
+        self.d.kill(signal.SIGTERM)
+        self.d.start(MLCC_FAKE_NOTAG="1")
+        root = self.d.peer()
+        with self.unchanged():
+            root.refused("EPERM", "set-job", cgroup=path, phase_bytes=5)
+        root.ok("set-job", id=5, name="marked", phase_bytes=8)
+        with self.unchanged():
+            root.refused("EPERM", "set-job", id=5, cgroup=path, phase_bytes=9)
+        self.d.kill(signal.SIGTERM)
+        self.d.start()
+
+    def a_wrong_configuration_is_refused_whole(self) -> None:
+        self.d.write_config("jobs-per-user = 3")
+        self.reload()
+        before = self.d.status()["limits"]
+        assert before["jobs_per_user"] == 3 and self.d.process
+        good = self.d.config.read_text()
+        for wrong in ("jobs-per-user = -1", "job = 1", "[nonsense]", "x", "users = maybe", "\0"):
+            self.d.config.write_text(f"[limits]\njobs-per-user = 9\n\n{wrong}\n")
+            told = self.d.log.read_text().count("keeps the old")
+            self.d.process.send_signal(signal.SIGHUP)
+            until(
+                lambda told=told: self.d.log.read_text().count("keeps the old") > told,
+                f"the refusal of {wrong!r}",
+            )
+            assert "mlccd.conf:4: " in self.d.log.read_text().splitlines()[-1]
+            assert self.d.status()["limits"] == before
+            check = subprocess.run([*self.d.command(), "--check"], capture_output=True)
+            assert check.returncode == 2 and b":4: " in check.stderr, check
+        self.d.config.write_text(good)
+        assert subprocess.run([*self.d.command(), "--check"]).returncode == 0
+
+    def a_second_daemon_is_refused(self) -> None:
+        with self.unchanged():
+            second = subprocess.run(self.d.command(), capture_output=True, timeout=WAIT_S)
+            assert second.returncode == 2 and b"another mlccd" in second.stderr, second
+
+    def systemd_may_bring_the_sockets(self) -> None:
+        self.d.kill(signal.SIGTERM)
+        path = self.d.base / "activated.sock"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(str(path))
+        listener.listen()
+        words = ["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"', "sh", *self.d.command()]
+        fd = listener.fileno()
+        os.dup2(fd, 3)
+        daemon = subprocess.Popen(
+            words, pass_fds=[3], stderr=subprocess.DEVNULL, env={"MLCC_FAKE": str(self.d.carrier)}
+        )
+        try:
+            assert Peer(path).ok("status")["ok"]
+        finally:
+            daemon.terminate()
+            daemon.wait(WAIT_S)
+        self.d.start()
+
+    # rings
+
+    def hints_come_by_a_ring(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", id=7)
+        ring = Ring()
+        assert root.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+        ring.put(job=7, bytes=4242)
+        until(lambda: self.phases(7) == 1, "the phase's start")
+        shown = root.ok("show", job=7)["jobs"][0]
+        assert shown["d_phase_bytes"] == 4242 and not shown["neutral"]
+        ring.put(job=7, kind=2, bytes=0)
+        until(lambda: root.ok("show", job=7)["jobs"][0]["neutral"], "the phase's end")
+        for _ in range(3 * ring.slots):
+            ring.put(job=7, bytes=1)
+            until(lambda: ring.number(TAIL_AT) == ring.sent, "the ring's tail")
+        assert self.phases(7) == 1 + 3 * ring.slots
+        root.refused("EBUSY", "open-ring")
+
+    def phases(self, job: int) -> int:
+        return self.d.peer().ok("show", job=job)["jobs"][0]["phases"]
+
+    def mlccd_makes_a_ring(self) -> None:
+        alice, root = self.d.peer(ALICE), self.d.peer()
+        alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
+        job = self.id_of("hers")
+        root.ok("set-job", id=job + 100)
+        ring = Ring(given=alice.ok("open-ring", slots=16)["fds"])
+        assert ring.slots == 16
+        ring.put(job=job, bytes=99)
+        until(lambda: self.phases(job) == 1, "the phase's start")
+        bad = self.d.status()["ring_records_bad"]
+        ring.put(job=job + 100, bytes=99)
+        until(lambda: self.d.status()["ring_records_bad"] == bad + 1, "the refusal")
+        assert self.phases(job + 100) == 0, "another user's job was hinted"
+
+    def garbage_in_a_ring_is_counted_and_dropped(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", id=7)
+        ring = Ring(slots=64)
+        assert root.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+        now = time.monotonic_ns()
+        before = self.d.status()
+        wrong: list[JSON] = [
+            {"version": 0},
+            {"version": 2},
+            {"version": 65535},
+            {"kind": 0},
+            {"kind": 3},
+            {"kind": 65535},
+            {"job": 0},
+            {"job": 8},
+            {"job": 65536},
+            {"job": 0xFFFFFFFF},
+            {"bytes": LIMIT + 1},
+            {"bytes": (1 << 64) - 1},
+            {"kind": 2, "bytes": 1},
+            {"time": now + 3600 * 10**9},
+            {"time": (1 << 64) - 1},
+            {"seq": 0xFFFFFFFF},
+            {"seq": (1 << 64) - 1},
+            {"zero": b"\x01"},
+            {"zero": b"\x00" * 31 + b"\x80"},
+        ]
+        for fields in wrong:
+            ring.put(**{"job": 7, "bytes": 5, **fields})
+        until(
+            lambda: self.d.status()["ring_records_bad"] == before["ring_records_bad"] + len(wrong),
+            "all of the garbage",
+        )
+        ring.put(job=7, bytes=5, time=1)
+        until(
+            lambda: self.d.status()["ring_records_late"] == before["ring_records_late"] + 1,
+            "the late one",
+        )
+        assert self.phases(7) == 0
+        for head in ((1 << 64) - 1, ring.sent + 65, 0, 1 << 63):
+            overruns = self.d.status()["ring_overruns"]
+            ring.set_number(HEAD_AT, head)
+            ring.wake()
+            until(lambda n=overruns: self.d.status()["ring_overruns"] == n + 1, f"head {head}")
+            assert ring.number(TAIL_AT) == head
+        ring.memory[0:64] = os.urandom(64)
+        ring.sent = 1 << 63
+        ring.put(job=7, bytes=6)
+        until(lambda: self.phases(7) == 1, "the good one after them")
+
+    def wrong_rings_are_refused(self) -> None:
+        event = os.eventfd(0)
+        good = Ring()
+        here = os.open(self.d.base, os.O_RDONLY)
+        plain = os.open(self.d.base / "plain", os.O_RDWR | os.O_CREAT)
+        os.ftruncate(plain, good.size)
+        cases = {
+            "one descriptor": good.fds[:1],
+            "no memfd": [plain, event],
+            "a folder": [here, event],
+            "no eventfd": [good.fds[0], plain],
+            "the other way round": good.fds[::-1],
+            "no seals": Ring(seals=0).fds,
+            "one seal": Ring(seals=fcntl.F_SEAL_SHRINK).fds,
+            "write-sealed": Ring(seals=6 | fcntl.F_SEAL_WRITE, mapped=False).fds,
+            "too small": Ring(size=64).fds,
+            "empty": Ring(size=0, mapped=False).fds,
+            "too large": Ring(size=1 << 22).fds,
+            "one byte more": Ring(size=RECORDS_AT + 64 * 64 + 1).fds,
+            "magic": Ring(magic=1).fds,
+            "version": Ring(version=2).fds,
+            "slots": Ring(told=128).fds,
+            "odd slots": Ring(told=63).fds,
+            "many slots": Ring(told=0xFFFFFFFF).fds,
+            "no slots": Ring(told=0).fds,
+            "record size": Ring(record=32).fds,
+        }
+        root = self.d.peer()
+        open_files = self.open_files()
+        for name, fds in cases.items():
+            reply = root.raw(b'{"op":"open-ring"}', fds)
+            assert not reply["ok"], f"{name}: {reply}"
+        assert not root.raw(b'{"op":"open-ring"}', [good.fds[0]] * 3)["ok"], "three descriptors"
+        assert not root.raw(b'{"op":"status"}', good.fds)["ok"], "descriptors for status"
+        assert not root.raw(b'{"op":"open-ring","slots":8}', good.fds)["ok"], "both"
+        assert self.open_files() == open_files, "descriptors leak"
+        assert root.raw(b'{"op":"open-ring"}', good.fds)["ok"]
+
+    def open_files(self) -> int:
+        assert self.d.process
+        return len(os.listdir(f"/proc/{self.d.process.pid}/fd"))
+
+    def a_ring_ends_with_its_connection(self) -> None:
+        before = self.open_files()
+        for _ in range(20):
+            peer, ring = self.d.peer(), Ring()
+            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+            ring.wake()
+            peer.socket.close()
+            ring.wake()
+        until(lambda: self.open_files() <= before, "the end of the rings")
+
+    def a_ring_that_floods_hurts_nobody(self) -> None:
+        self.d.write_config("hints-per-second = 100\nhints-burst = 10")
+        self.reload()
+        alice, root = self.d.peer(ALICE), self.d.peer()
+        alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
+        ring = Ring(slots=4096)
+        assert alice.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+        before = self.d.status()["ring_records"]
+        for _ in range(4000):
+            ring.put(job=1, bytes=5)
+        for _ in range(50):
+            root.ok("status")
+        until(lambda: self.d.status()["ring_records_limited"] > 0, "the limit")
+        assert self.d.status()["ring_records"] - before < 4000
+
+    # metrics
+
+    def http(self, text: bytes) -> tuple[str, str]:
+        peer = socket.socket(socket.AF_UNIX)
+        peer.settimeout(WAIT_S)
+        peer.connect(str(self.d.run / "metrics.sock"))
+        peer.sendall(text)
+        reply = b""
+        while data := peer.recv(65536):
+            reply += data
+        head, _, body = reply.decode().partition("\r\n\r\n")
+        if m := re.search(r"Content-Length: (\d+)", head):
+            assert text.startswith(b"HEAD") or len(body.encode()) == int(m[1]), head
+        return head, body
+
+    def metrics_parse(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", id=3, name="bert", phase_bytes=1000)
+        root.ok("hint", job=3, phase="start", bytes=2000)
+        head, body = self.http(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert head.startswith("HTTP/1.0 200 OK\r\n") and "application/openmetrics-text" in head
+        samples = openmetrics(body)
+        label = 'job="3",name="bert",uid="0"'
+        assert samples[f"mlcc_job_phase_bytes{{{label}}}"] == 2000
+        assert samples[f"mlcc_job_phases_total{{{label}}}"] == 1
+        for name in ("flows", "sent_bytes_total", "retransmits_total", "ce_total"):
+            assert f"mlcc_job_{name}{{{label}}}" in samples, name
+        for name in ("progress_ratio", "iteration_seconds"):
+            assert f"mlcc_job_{name}{{{label}}}" in samples, name
+        assert samples["mlcc_jobs"] == 1
+
+    def http_errors(self) -> None:
+        for text, status in (
+            (b"GET /nothing HTTP/1.0\r\n\r\n", "404"),
+            (b"POST /metrics HTTP/1.0\r\n\r\n", "405"),
+            (b"nonsense\r\n\r\n", "400"),
+            (b"GET /metrics\r\n\r\n", "400"),
+            (b"GET /metrics HTTP/1.0\x00\r\n\r\n", "400"),
+            (b"GET /" + b"x" * 5000, "431"),
+            (b"HEAD /metrics HTTP/1.0\n\n", "200"),
+            (b"GET / HTTP/1.0\r\n\r\n", "200"),
+        ):
+            head, body = self.http(text)
+            assert head.startswith(f"HTTP/1.0 {status} "), (text[:40], head)
+            assert not (text.startswith(b"HEAD") and body)
+
+    # mlcc-ctl
+
+    def ctl_sets_shows_and_deletes(self) -> None:
+        path = self.c.make("a")
+        done = self.d.run_ctl(
+            "set-job", "--cgroup", path, "--name", "b", "--model", "resnet50", "--workers", "4"
+        )
+        assert done.returncode == 0, done
+        shown = json.loads(self.d.run_ctl("-j", "show", "b").stdout)
+        assert shown[0]["phase_bytes"] == 153342192, shown
+        assert "b" in self.d.run_ctl("show").stdout
+        assert json.loads(self.d.run_ctl("status", "-j").stdout)["jobs"] == 1
+        assert self.d.run_ctl("hint", "b", "start", "1.5M").returncode == 0
+        assert self.d.jobs()[0]["d_phase_bytes"] == 1500000
+        assert self.d.run_ctl("--dry-run", "del-job", "b").returncode == 0
+        assert len(self.d.jobs()) == 1
+        assert self.d.run_ctl("del-job", "b").returncode == 0
+        assert self.d.jobs() == []
+
+    def ctl_shows_many(self) -> None:
+        root = self.d.peer()
+        for i in range(1, 131):
+            root.ok("set-job", id=i * 3, name="n" * 63)
+        shown = json.loads(self.d.run_ctl("-j", "show").stdout)
+        assert [j["id"] for j in shown] == [i * 3 for i in range(1, 131)]
+
+    def ctl_exit_statuses(self) -> None:
+        for words, status in (
+            ([], 1),
+            (["nonsense"], 1),
+            (["--help"], 0),
+            (["set-job", "--nonsense"], 1),
+            (["set-job", "--phase-bytes", "0", "--self"], 1),
+            (["set-job", "--phase-bytes", "-1", "--self"], 1),
+            (["set-job", "--phase-bytes", "1e99", "--self"], 1),
+            (["set-job", "--model", "nonsense", "--workers", "2", "--self"], 1),
+            (["set-job", "--model", "vgg16", "--self"], 1),
+            (["set-job", "--model", "vgg16", "--workers", "1", "--self"], 1),
+            (["set-job", "--model", "list"], 0),
+            (["set-job", "--cgroup", "no/such"], 2),
+            (["del-job", "nobody"], 2),
+            (["hint", "nobody", "middle"], 1),
+            (["profile", "set", "mltcp"], 1),
+            (["run"], 1),
+            (["--socket", "/nonexistent", "status"], 3),
+        ):
+            done = self.d.run_ctl(*words)
+            assert done.returncode == status, (words, done)
+            assert status == 0 or done.stderr, words
+
+    def ctl_runs_a_command_as_a_job(self) -> None:
+        def run(*words: str) -> subprocess.CompletedProcess[str]:
+            return self.d.run_ctl("run", "--strict", "--name", "train", "--", *words)
+
+        inside = run("sh", "-c", f"tail -1 /proc/self/cgroup; {self.d.ctl} --socket "
+                     f"{self.d.socket} -j show train; exit 7")  # fmt: skip
+        assert inside.returncode == 7, inside
+        where, shown = inside.stdout.splitlines()
+        assert where == "0::/" + json.loads(shown)[0]["cgroup"], inside
+        assert self.d.jobs() == [] and not (self.c.mount / where[4:]).exists()
+        assert run("/nonexistent").returncode == 127
+        assert run("/dev/null").returncode == 126
+        assert run("sh", "-c", "kill -KILL $$").returncode == 137
+        left = run("sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
+        pid = int(left.stdout)
+        until(lambda: not Path(f"/proc/{pid}").exists(), "the end of what was left")
+
+    def ctl_run_passes_signals_on(self) -> None:
+        words = [self.d.ctl, "--socket", self.d.socket, "run", "--", "sh", "-c"]
+        script = "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done"
+        process = subprocess.Popen([*words, script], stdout=subprocess.PIPE)
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        process.terminate()
+        assert process.wait(WAIT_S) == 42
+        assert self.d.jobs() == []
+
+    def ctl_doctor_needs_no_daemon(self) -> None:
+        done = self.d.run_ctl("--socket", "/nonexistent", "-j", "doctor")
+        checks = {c["check"]: c for c in json.loads(done.stdout)}
+        assert done.returncode == 2 and checks["mlccd"]["state"] == "FAIL"
+        assert {"kernel", "module", "btf", "bpf", "cgroup", "carrier"} <= checks.keys()
+        assert all(c["text"] for c in checks.values())
+
+
+class Ring:
+    """The producer's side of a ring, as wrong as wanted."""
+
+    def __init__(
+        self,
+        slots: int = 64,
+        seals: int = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW,
+        size: int | None = None,
+        magic: int = MAGIC,
+        version: int = 1,
+        told: int | None = None,
+        record: int = 64,
+        given: list[int] | None = None,
+        mapped: bool = True,
+    ) -> None:
+        import mmap
+
+        self.slots, self.sent = slots, 0
+        self.size = RECORDS_AT + 64 * slots if size is None else size
+        if given:
+            self.fds = given
+            self.size = os.fstat(given[0]).st_size
+        else:
+            flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
+            self.fds = [os.memfd_create("ring", flags), os.eventfd(0)]
+            head = HEAD.pack(magic, version, slots if told is None else told, record)
+            os.write(self.fds[0], head)
+            os.ftruncate(self.fds[0], self.size)
+            fcntl.fcntl(self.fds[0], fcntl.F_ADD_SEALS, seals)
+        if mapped:
+            self.memory = mmap.mmap(self.fds[0], self.size)
+            if given:
+                self.slots = HEAD.unpack(self.memory[:16])[2]
+
+    def number(self, at: int) -> int:
+        return int(ctypes.c_uint64.from_buffer(self.memory, at).value)
+
+    def set_number(self, at: int, value: int) -> None:
+        ctypes.c_uint64.from_buffer(self.memory, at).value = value
+
+    def wake(self) -> None:
+        os.eventfd_write(self.fds[1], 1)
+
+    def put(
+        self,
+        job: int,
+        kind: int = 1,
+        bytes: int = 0,
+        version: int = 1,
+        time: int = 0,
+        seq: int | None = None,
+        zero: bytes = b"",
+    ) -> None:
+        at = RECORDS_AT + 64 * (self.sent % self.slots)
+        seq = self.sent if seq is None else seq
+        self.memory[at : at + 64] = RECORD.pack(version, kind, job, bytes, time, seq, zero)
+        self.sent += 1
+        self.set_number(HEAD_AT, self.sent)
+        self.wake()
+
+
+def openmetrics(text: str) -> dict[str, float]:
+    """A strict reader of what mlccd uses of the format."""
+    samples: dict[str, float] = {}
+    types: dict[str, str] = {}
+    family = ""
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""], "no end"
+    for line in lines[:-2]:
+        if m := re.fullmatch(r"# TYPE ([a-z_]+) (gauge|counter|info)", line):
+            family = m[1]
+            assert family not in types, f"{family} twice"
+            types[family] = m[2]
+        elif m := re.fullmatch(r"# UNIT ([a-z_]+) ([a-z]+)", line):
+            assert m[1] == family and family.endswith("_" + m[2]), line
+        elif m := re.fullmatch(r"# HELP ([a-z_]+) \S.*", line):
+            assert m[1] == family, line
+        else:
+            m = re.fullmatch(r'([a-z_]+)(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? (\S+)', line)
+            assert m, f"no sample: {line}"
+            suffix = {"gauge": "", "counter": "_total", "info": "_info"}[types[family]]
+            assert m[1] == family + suffix, line
+            key = m[1] + (m[2] or "")
+            assert key not in samples, f"{key} twice"
+            samples[key] = float(m[4])
+    return samples
+
+
+CASES = (
+    "root_may_do_everything",
+    "a_job_is_set_as_a_whole",
+    "dry_run_changes_nothing",
+    "bad_requests_change_nothing",
+    "what_is_no_request_is_refused",
+    "a_user_may_use_delegated_cgroups",
+    "a_user_may_use_nothing_else",
+    "a_process_stands_for_its_cgroup",
+    "anothers_job_cannot_be_touched",
+    "users_have_limits",
+    "a_peer_that_never_reads_is_dropped",
+    "a_peer_that_floods_is_told_then_dropped",
+    "too_many_connections_are_refused",
+    "jobs_survive_kill_9",
+    "what_was_begun_is_completed",
+    "a_cgroup_that_went_while_nobody_looked",
+    "a_job_ends_with_its_cgroup",
+    "without_a_carrier_nothing_is_set",
+    "a_tag_that_fails_undoes_the_job",
+    "a_wrong_configuration_is_refused_whole",
+    "a_second_daemon_is_refused",
+    "systemd_may_bring_the_sockets",
+    "hints_come_by_a_ring",
+    "mlccd_makes_a_ring",
+    "garbage_in_a_ring_is_counted_and_dropped",
+    "wrong_rings_are_refused",
+    "a_ring_ends_with_its_connection",
+    "a_ring_that_floods_hurts_nobody",
+    "metrics_parse",
+    "http_errors",
+    "ctl_sets_shows_and_deletes",
+    "ctl_shows_many",
+    "ctl_exit_statuses",
+    "ctl_runs_a_command_as_a_job",
+    "ctl_run_passes_signals_on",
+    "ctl_doctor_needs_no_daemon",
+)
+
+
+def run_case(number: int, name: str, cases: Cases) -> bool:
+    """One result; the next case finds a daemon that runs, without jobs, with the defaults."""
+    d = cases.d
+    try:
+        getattr(cases, name)()
+        error = ""
+    except Exception:
+        error = traceback.format_exc()
+    if d.process is None or d.process.poll() is not None:
+        error = error or f"mlccd has ended:\n{d.log.read_text()[-2000:]}"
+        d.gone.unlink(missing_ok=True)
+        d.start()
+    d.write_config("")
+    cases.reload()
+    d.reset()
+    for line in error.splitlines():
+        print(f"# {line}")
+    print(f"{'not ok' if error else 'ok'} {number} {name.replace('_', ' ')}", flush=True)
+    return not error
+
+
+def main(build: str, directory: str) -> int:
+    print("KTAP version 1", flush=True)
+    mount = cgroup_mount()
+    if mount is None:
+        print("1..0 # SKIP no cgroup2 file system is mounted")
+        return 4
+    only = os.environ.get("MLCCD_CASES", "").split() or CASES
+    daemon, cgroups = Daemon(Path(build), Path(directory)), Cgroups(mount)
+    failed = 0
+    try:
+        daemon.start()
+        cases = Cases(daemon, cgroups)
+        for number, name in enumerate(only, 1):
+            failed += not run_case(number, name, cases)
+    finally:
+        if daemon.process:
+            daemon.kill(signal.SIGTERM)
+        cgroups.clean()
+    print(f"1..{len(only)}")
+    print(f"# Totals: pass:{len(only) - failed} fail:{failed} skip:0")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/* D_phase from a model: against what papers have measured on the wire, and at the limits. */
+#include <string.h>
+
+#include "../../userspace/mlcc-ctl/model.c"
+#include "tap.h"
+
+static uint64_t phase(const char *name, unsigned int bytes, uint64_t workers,
+		      enum model_algorithm a)
+{
+	const struct model *m = model_find(name);
+	uint64_t n = 0;
+
+	CHECK(m, "%s is missing", name);
+	if (m)
+		CHECK(!model_phase_bytes(m->parameters, bytes, workers, a, &n), "%s", name);
+	return n;
+}
+
+/* Salamy, "Network Requirements for Distributed ML Training in the Cloud": rings of 4, in MB */
+static void rings_are_as_measured(void)
+{
+	static const struct {
+		const char *name;
+		double mb;
+	} measured[] = {
+		{ "bert-large", 2011 }, { "vgg16", 830 }, { "densenet161", 172 },
+		{ "resnet50", 153 },
+	};
+
+	for (unsigned int i = 0; i < sizeof(measured) / sizeof(*measured); i++) {
+		double is = phase(measured[i].name, 4, 4, MODEL_RING) / 1e6;
+
+		CHECK(is > measured[i].mb - 1 && is < measured[i].mb + 1, "%s: %g, measured %g",
+		      measured[i].name, is, measured[i].mb);
+	}
+}
+
+/* TMDML, and Jain et al.: gradients in MiB; a worker pushes them once to servers elsewhere */
+static void sizes_are_as_published(void)
+{
+	double resnet = phase("resnet50", 4, 2, MODEL_PS) / 1048576.0;
+	double vgg = phase("vgg16", 4, 2, MODEL_PS) / 1048576.0;
+
+	CHECK(resnet > 97.4 && resnet < 97.8, "%g", resnet);
+	CHECK(vgg > 527.7 && vgg < 527.9, "%g", vgg);
+}
+
+static void algorithms_differ_as_they_should(void)
+{
+	uint64_t n;
+
+	CHECK(!model_phase_bytes(1000, 4, 2, MODEL_RING, &n) && n == 4000, "%llu",
+	      (unsigned long long)n);
+	CHECK(!model_phase_bytes(1000, 2, 4, MODEL_RING, &n) && n == 3000, "%llu",
+	      (unsigned long long)n);
+	CHECK(!model_phase_bytes(1000, 4, 4, MODEL_TREE, &n) && n == 6000, "%llu",
+	      (unsigned long long)n);
+	CHECK(!model_phase_bytes(1000, 4, 4, MODEL_ALL_TO_ALL, &n) && n == 6000, "%llu",
+	      (unsigned long long)n);
+	CHECK(!model_phase_bytes(1000, 4, 4, MODEL_PS, &n) && n == 4000, "%llu",
+	      (unsigned long long)n);
+	CHECK(!model_phase_bytes(1000, 4, 5, MODEL_PS_SHARED, &n) && n == 6400, "%llu",
+	      (unsigned long long)n);
+}
+
+static void halves_are_rounded_up(void)
+{
+	uint64_t n;
+
+	CHECK(!model_phase_bytes(1, 1, 3, MODEL_RING, &n) && n == 2, "%llu",
+	      (unsigned long long)n);
+	CHECK(!model_phase_bytes(1, 2, 7, MODEL_RING, &n) && n == 4, "%llu",
+	      (unsigned long long)n);
+}
+
+static void what_makes_no_sense_is_refused(void)
+{
+	uint64_t n = 5;
+
+	CHECK(model_phase_bytes(0, 4, 4, MODEL_RING, &n), "no parameters");
+	CHECK(model_phase_bytes(1000, 0, 4, MODEL_RING, &n), "no bytes");
+	CHECK(model_phase_bytes(1000, 4, 0, MODEL_RING, &n), "no workers");
+	CHECK(model_phase_bytes(1000, 4, 1, MODEL_RING, &n), "one worker");
+	CHECK(model_phase_bytes(UINT64_MAX, 4, 4, MODEL_RING, &n), "2^64");
+	CHECK(model_phase_bytes(1ULL << 46, 4, 2, MODEL_PS, &n), "2^48 bytes");
+	CHECK(model_phase_bytes((1ULL << 46) - 1, 4, 3, MODEL_RING, &n), "2^48 bytes in a ring");
+	CHECK(n == 5, "it was written to");
+	CHECK(!model_phase_bytes((1ULL << 46) - 1, 4, 2, MODEL_PS, &n), "just below");
+}
+
+static void words_are_known(void)
+{
+	CHECK(model_algorithm("ring") == MODEL_RING && model_algorithm("ps") == MODEL_PS, "ring, ps");
+	CHECK(model_algorithm("") < 0 && model_algorithm("rings") < 0, "others");
+	CHECK(model_precision("fp32") == 4 && model_precision("bf16") == 2 &&
+	      model_precision("fp8") == 1 && !model_precision("") && !model_precision("fp64"),
+	      "precisions");
+	for (size_t i = 0; i < model_count; i++)
+		CHECK(model_find(models[i].name) == &models[i] && models[i].source[0],
+		      "%s", models[i].name);
+	CHECK(!model_find(""), "no name");
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(rings_are_as_measured),
+		TAP_TEST(sizes_are_as_published),
+		TAP_TEST(algorithms_differ_as_they_should),
+		TAP_TEST(halves_are_rounded_up),
+		TAP_TEST(what_makes_no_sense_is_refused),
+		TAP_TEST(words_are_known),
+	};
+
+	return TAP_RUN(tests);
+}

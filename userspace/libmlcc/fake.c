@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
+/*
+ * A carrier and a tagger that are nothing but memory: what the tests of mlccd run against where no
+ * kernel is to be changed.  Linked instead of libmlcc, never installed.
+ *
+ * MLCC_FAKE names a file that plays the kernel: what is in it outlives the process, as pinned maps
+ * do.  Without it all is gone at exit.  With MLCC_FAKE_GONE naming a file that exists, no carrier
+ * is loaded; with MLCC_FAKE_NOTAG, tagging fails.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define FAKE_JOBS	65536
+#define FAKE_PROFILES	3
+#define FAKE_TAGS	4096
+
+struct fake {
+	uint32_t made;
+	struct mlcc_profile_conf profiles[FAKE_PROFILES];
+	struct mlcc_tag_info tags[FAKE_TAGS];		/* conf.job 0: free */
+	struct mlcc_job_info jobs[FAKE_JOBS];		/* conf.id 0: free */
+};
+
+struct mlcc_tagger {
+	struct fake *f;
+	char error[256];
+};
+
+static const struct mlcc_profile_conf table[FAKE_PROFILES] = {
+	{ "interleave", 16384, 524288, 57344, 2, "reno", "drain", true },
+	{ "hotnets22", 65536, 65536, 0, 1, "reno", "base", false },
+	{ "mltcp", 16384, 114688, 0, 1, "reno", "base", false },
+};
+
+static struct fake *fake_map(void)
+{
+	const char *path = getenv("MLCC_FAKE");
+	static struct fake *mem;
+	int fd = -1;
+
+	if (mem)
+		return mem;
+	if (path) {
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0 || ftruncate(fd, sizeof(*mem)))
+			return NULL;
+	}
+	mem = mmap(NULL, sizeof(*mem), PROT_READ | PROT_WRITE,
+		   path ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (mem == MAP_FAILED)
+		return mem = NULL;
+	if (!mem->made)
+		memcpy(mem->profiles, table, sizeof(table));
+	mem->made = 1;
+	return mem;
+}
+
+static bool fake_gone(void)
+{
+	const char *path = getenv("MLCC_FAKE_GONE");
+
+	return path && !access(path, F_OK);
+}
+
+int mlcc_fail(struct mlcc *m, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(m->error, sizeof(m->error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+/* The job's place, or NULL with *@err set. */
+static struct mlcc_job_info *fake_job(struct mlcc *m, uint32_t id, int *err)
+{
+	struct fake *f = m->priv;
+
+	if (fake_gone())
+		*err = mlcc_fail(m, -ENODEV, "the carrier is not loaded any more");
+	else if (!id || id >= FAKE_JOBS)
+		*err = mlcc_fail(m, -ERANGE, "job %u: 1 to %u", id, FAKE_JOBS - 1);
+	else if (!f->jobs[id].conf.id)
+		*err = mlcc_fail(m, -ENOENT, "no job %u", id);
+	else
+		return &f->jobs[id];
+	return NULL;
+}
+
+static struct mlcc_profile_conf *fake_profile(struct fake *f, const char *name)
+{
+	for (int i = 0; i < FAKE_PROFILES; i++)
+		if (!strcmp(f->profiles[i].name, name))
+			return &f->profiles[i];
+	return NULL;
+}
+
+int mlcc_open(struct mlcc **m, enum mlcc_carrier wanted)
+{
+	(void)wanted;
+	*m = calloc(1, sizeof(**m));
+	if (!*m)
+		return -ENOMEM;
+	(*m)->priv = fake_map();
+	if (fake_gone() || !(*m)->priv)
+		return mlcc_fail(*m, -ENODEV, "no carrier is loaded");
+	return 0;
+}
+
+void mlcc_close(struct mlcc *m)
+{
+	free(m);
+}
+
+enum mlcc_carrier mlcc_carrier_of(const struct mlcc *m)
+{
+	(void)m;
+	return MLCC_CARRIER_BPF;
+}
+
+const char *mlcc_carrier_name(enum mlcc_carrier c)
+{
+	(void)c;
+	return "fake";
+}
+
+const char *mlcc_error(const struct mlcc *m)
+{
+	return m ? m->error : "no carrier is loaded";
+}
+
+int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
+{
+	struct fake *f = m->priv;
+	struct mlcc_job_info *job;
+	int err = 0;
+
+	job = fake_job(m, conf->id, &err);
+	if (err && err != -ENOENT)
+		return err;
+	if (job && create)
+		return mlcc_fail(m, -EEXIST, "there is a job %u", conf->id);
+	if (conf->profile[0] && !fake_profile(f, conf->profile))
+		return mlcc_fail(m, -EINVAL, "no profile '%s': interleave, hotnets22, mltcp",
+				 conf->profile);
+	f->jobs[conf->id].conf = *conf;
+	f->jobs[conf->id].neutral = !conf->phase_bytes;
+	f->jobs[conf->id].d_phase = conf->phase_bytes;
+	return 0;
+}
+
+int mlcc_job_del(struct mlcc *m, uint32_t id)
+{
+	struct mlcc_job_info *job;
+	int err = 0;
+
+	job = fake_job(m, id, &err);
+	if (job)
+		memset(job, 0, sizeof(*job));
+	return err;
+}
+
+int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
+{
+	struct mlcc_job_info *job;
+	int err = 0;
+
+	job = fake_job(m, id, &err);
+	if (job)
+		*info = *job;
+	return err;
+}
+
+int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
+		  void *arg)
+{
+	struct fake *f = m->priv;
+	int ret = 0;
+
+	if (fake_gone())
+		return mlcc_fail(m, -ENODEV, "the carrier is not loaded any more");
+	for (int i = 1; i < FAKE_JOBS && !ret; i++)
+		if (f->jobs[i].conf.id)
+			ret = each(&f->jobs[i], arg);
+	return ret;
+}
+
+int mlcc_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
+{
+	struct mlcc_job_info *job;
+	int err = 0;
+
+	job = fake_job(m, id, &err);
+	if (job) {
+		job->phases++;
+		job->hinted = true;
+		job->neutral = false;
+		job->d_phase = bytes ? bytes : job->d_phase;
+	}
+	return err;
+}
+
+int mlcc_phase_end(struct mlcc *m, uint32_t id)
+{
+	struct mlcc_job_info *job;
+	int err = 0;
+
+	job = fake_job(m, id, &err);
+	if (job)
+		job->neutral = true;
+	return err;
+}
+
+int mlcc_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
+{
+	struct mlcc_profile_conf *p = fake_profile(m->priv, name);
+
+	if (!p)
+		return mlcc_fail(m, -ENOENT, "no profile '%s': interleave, hotnets22, mltcp", name);
+	*conf = *p;
+	return 0;
+}
+
+int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf *conf, void *arg),
+		      void *arg)
+{
+	struct fake *f = m->priv;
+	int ret = 0;
+
+	for (int i = 0; i < FAKE_PROFILES && !ret; i++)
+		ret = each(&f->profiles[i], arg);
+	return ret;
+}
+
+int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
+{
+	struct fake *f = m->priv;
+	struct mlcc_profile_conf *p = fake_profile(f, conf->name);
+
+	if (!p)
+		return mlcc_fail(m, -ENOENT, "no profile '%s'", conf->name);
+	if (!conf->floor || conf->floor > 1U << 20 || conf->shape < 1 || conf->shape > 4)
+		return mlcc_fail(m, -ERANGE, "floor: above 0, to 16; shape: 1 to 4");
+	for (int i = 0; conf->is_default && i < FAKE_PROFILES; i++)
+		f->profiles[i].is_default = false;
+	*p = *conf;
+	return 0;
+}
+
+/* The tagger */
+
+int mlcc_tagger_open(struct mlcc_tagger **t, uint32_t mark_mask, bool load)
+{
+	(void)mark_mask;
+	(void)load;
+	*t = calloc(1, sizeof(**t));
+	if (!*t)
+		return -ENOMEM;
+	(*t)->f = fake_map();
+	return (*t)->f ? 0 : -ENODEV;
+}
+
+void mlcc_tagger_close(struct mlcc_tagger *t)
+{
+	free(t);
+}
+
+const char *mlcc_tagger_error(const struct mlcc_tagger *t)
+{
+	return t ? t->error : "no tagger";
+}
+
+static int tag_fail(struct mlcc_tagger *t, int err, const char *why)
+{
+	snprintf(t->error, sizeof(t->error), "%s", why);
+	return err;
+}
+
+/* The tag of that cgroup, or a free place (0). */
+static struct mlcc_tag_info *fake_tag(struct fake *f, uint64_t cgroup_id)
+{
+	for (int i = 0; i < FAKE_TAGS; i++)
+		if (f->tags[i].cgroup_id == cgroup_id)
+			return &f->tags[i];
+	return NULL;
+}
+
+int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
+{
+	struct mlcc_tag_info *tag;
+	struct stat st;
+
+	if (getenv("MLCC_FAKE_NOTAG"))
+		return tag_fail(t, -EPERM, "the kernel refused the tagger");
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return tag_fail(t, -ENOENT, "no such cgroup");
+	tag = fake_tag(t->f, st.st_ino);
+	if (!tag)
+		tag = fake_tag(t->f, 0);
+	if (!tag)
+		return tag_fail(t, -ENOSPC, "too many tags");
+	tag->cgroup_id = st.st_ino;
+	tag->conf = *conf;
+	return 0;
+}
+
+int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
+{
+	struct mlcc_tag_info *tag = fake_tag(t->f, cgroup_id);
+
+	if (!tag || !cgroup_id)
+		return tag_fail(t, -ENOENT, "that cgroup has no tag");
+	memset(tag, 0, sizeof(*tag));
+	return 0;
+}
+
+int mlcc_tag_each(struct mlcc_tagger *t, int (*each)(const struct mlcc_tag_info *info, void *arg),
+		  void *arg)
+{
+	int ret = 0;
+
+	for (int i = 0; i < FAKE_TAGS && !ret; i++)
+		if (t->f->tags[i].conf.job)
+			ret = each(&t->f->tags[i], arg);
+	return ret;
+}
+
+int mlcc_tagger_unload(struct mlcc_tagger *t)
+{
+	memset(t->f->tags, 0, sizeof(t->f->tags));
+	return 0;
+}

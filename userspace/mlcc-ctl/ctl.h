@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the verbs of mlcc-ctl share. */
+#ifndef MLCC_CTL_H
+#define MLCC_CTL_H
+
+#include <getopt.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CTL_VERSION	"0.1"
+#define CTL_SOCKET	"/run/mlcc/mlccd.sock"
+
+/* Exit statuses; "run" has those of its command, and 125 to 127 for its own failures. */
+enum {
+	EXIT_FINE = 0,
+	EXIT_USAGE = 1,		/* the words make no sense */
+	EXIT_REFUSED = 2,	/* mlccd or the kernel refused, or doctor found something */
+	EXIT_NO_DAEMON = 3,	/* mlccd does not answer */
+	EXIT_RUN_FAILED = 125,
+	EXIT_RUN_CANNOT = 126,
+	EXIT_RUN_NOT_FOUND = 127,
+};
+
+/* Options of every verb. */
+struct ctl {
+	bool json, dry_run;
+	const char *socket;
+};
+
+extern struct ctl ctl;
+
+#define COMMON_OPTIONS							\
+	{ "json", no_argument, NULL, 'j' },				\
+	{ "dry-run", no_argument, NULL, 'n' },				\
+	{ "socket", required_argument, NULL, 'S' },			\
+	{ "help", no_argument, NULL, 'h' },				\
+	{ }
+
+#define COMMON_SHORT	"jh"
+
+/* Takes one of them; whatever else ends the program with the usage of @verb. */
+void common_option(int c, const char *verb);
+
+void die(int status, const char *fmt, ...)
+	__attribute__((__format__(__printf__, 2, 3), __noreturn__));
+void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
+void print_usage(FILE *f, const char *verb);
+
+/* Numbers with units; they end the program if they are none. */
+uint64_t parse_bytes(const char *what, const char *s);	/* 1000, 250M, 1.5G, 64Mi */
+uint64_t parse_count(const char *what, const char *s);	/* 340M, 7B */
+uint64_t parse_time_us(const char *what, const char *s);	/* 250ms, 1.5s, 800us */
+uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t max);
+double parse_fraction(const char *what, const char *s);
+
+/* Requests to mlccd.  @request is freed; the reply is the caller's. */
+struct json_object *new_request(const char *op);
+/* The reply, or NULL and the status to end with, the reason in @error. */
+struct json_object *try_ask(struct json_object *request, int *status, char *error, size_t size);
+/* The reply; a failure ends the program. */
+struct json_object *ask(struct json_object *request);
+
+void put_string(struct json_object *o, const char *key, const char *value);
+void put_u64(struct json_object *o, const char *key, uint64_t value);
+void put_bool(struct json_object *o, const char *key, bool value);
+void put_job(struct json_object *o, const char *name);
+
+const char *get_string(struct json_object *o, const char *key);
+uint64_t get_u64(struct json_object *o, const char *key);
+double get_double(struct json_object *o, const char *key);
+bool get_bool(struct json_object *o, const char *key);
+struct json_object *get_list(struct json_object *o, const char *key);
+
+void print_json(struct json_object *o);
+/* 1234567 as "1.23M", in one of four buffers */
+const char *human(uint64_t v);
+const char *milliseconds(uint64_t us);
+
+/* Options of a job, for set-job and run. */
+struct job_options {
+	struct json_object *request;
+	const char *model, *workers, *algorithm, *precision, *parameters;
+	bool phase_bytes;
+};
+
+#define JOB_OPTIONS							\
+	{ "name", required_argument, NULL, 1000 },			\
+	{ "profile", required_argument, NULL, 1001 },			\
+	{ "phase-bytes", required_argument, NULL, 1002 },		\
+	{ "period", required_argument, NULL, 1003 },			\
+	{ "priority", required_argument, NULL, 1004 },			\
+	{ "model", required_argument, NULL, 1005 },			\
+	{ "workers", required_argument, NULL, 1006 },			\
+	{ "algorithm", required_argument, NULL, 1007 },			\
+	{ "precision", required_argument, NULL, 1008 },			\
+	{ "parameters", required_argument, NULL, 1009 }
+
+void job_options_init(struct job_options *o);
+/* false: not one of them */
+bool job_option(struct job_options *o, int c);
+/* What follows from several of them; the request is complete but for its cgroup. */
+void job_options_end(struct job_options *o);
+
+/* The verbs */
+int verb_set_job(int argc, char **argv);
+int verb_del_job(int argc, char **argv);
+int verb_show(int argc, char **argv);
+int verb_watch(int argc, char **argv);
+int verb_hint(int argc, char **argv);
+int verb_profile(int argc, char **argv);
+int verb_status(int argc, char **argv);
+int verb_doctor(int argc, char **argv);
+int verb_run(int argc, char **argv);
+
+/* All jobs that may be seen, page by page, as one list. */
+struct json_object *all_jobs(void);
+void print_jobs(struct json_object *list);
+
+#endif /* MLCC_CTL_H */

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * doctor: a line for each thing that has to be so, and what to do where it is not.
+ *
+ * It changes nothing and needs neither the daemon nor root; what only root may see is said to be
+ * unknown.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "ctl.h"
+
+enum state { FINE, NOTE, BAD };
+
+static const char *const state_names[] = { "ok", "note", "FAIL" };
+
+static struct json_object *results;
+static bool found_bad;
+static bool module_there, carrier_there;
+
+__attribute__((__format__(__printf__, 4, 5)))
+static void result(enum state s, const char *what, const char *todo, const char *fmt, ...)
+{
+	struct json_object *o = json_object_new_object();
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	found_bad |= s == BAD;
+	put_string(o, "check", what);
+	put_string(o, "state", state_names[s]);
+	put_string(o, "text", text);
+	put_string(o, "todo", todo);
+	json_object_array_add(results, o);
+	if (ctl.json)
+		return;
+	printf("%-5s %-12s %s%s%s\n", state_names[s], what, text, *todo ? "; " : "", todo);
+}
+
+/* The beginning of a file, without the line's end; false: it cannot be read. */
+static bool slurp(const char *path, char *buf, size_t size)
+{
+	ssize_t n;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n < 0)
+		return false;
+	buf[n] = '\0';
+	if (n && buf[n - 1] == '\n')
+		buf[n - 1] = '\0';
+	return true;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = text; (s = strstr(s, word)); s += n)
+		if ((s == text || s[-1] == ' ') && (!s[n] || s[n] == ' ' || s[n] == '\n'))
+			return true;
+	return false;
+}
+
+static bool have_capability(int cap)
+{
+	unsigned long long caps = 0;
+	char line[256];
+	FILE *f;
+
+	f = fopen("/proc/self/status", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %llx", &caps) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return caps >> cap & 1;
+}
+
+static bool secure_boot(void)
+{
+	char buf[8];
+	int fd;
+	ssize_t n;
+
+	fd = open("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+		  O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, sizeof(buf));
+	close(fd);
+	return n == 5 && buf[4] == 1;
+}
+
+/* The mode in brackets: none, integrity, confidentiality; "" where there is no lockdown. */
+static const char *lockdown(void)
+{
+	static char buf[128];
+	char *s;
+
+	if (!slurp("/sys/kernel/security/lockdown", buf, sizeof(buf)))
+		return "";
+	s = strchr(buf, '[');
+	if (!s)
+		return "";
+	s++;
+	s[strcspn(s, "]")] = '\0';
+	return s;
+}
+
+/* What the kernel said last when it refused the module; false: nothing, or it may not be read. */
+static bool refused_in_log(char *why, size_t size)
+{
+	static const char *const reasons[] = {
+		"Key was rejected", "module verification failed", "Loading of unsigned module",
+		"Loading of module with unavailable key", "Lockdown: ",
+	};
+	char record[8192];
+	bool found = false;
+	ssize_t n;
+	int fd;
+
+	fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	while (fd >= 0 && ((n = read(fd, record, sizeof(record) - 1)) > 0 || errno == EPIPE)) {
+		if (n <= 0)
+			continue;
+		record[n] = '\0';
+		for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+			if (strstr(record, reasons[i]) &&
+			    (strstr(record, "mlcc") || strstr(record, "modprobe") ||
+			     strstr(record, "insmod"))) {
+				snprintf(why, size, "%s", reasons[i]);
+				found = true;
+			}
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* Is the module among those of the running kernel? */
+static bool module_installed(void)
+{
+	char path[512], line[1024];
+	struct utsname u;
+	bool found = false;
+	FILE *f;
+
+	uname(&u);
+	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", u.release);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, "/tcp_mlcc.ko");
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void check_kernel(void)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+
+	uname(&u);
+	sscanf(u.release, "%d.%d", &major, &minor);
+	if (major > 6 || (major == 6 && minor >= 1))
+		result(FINE, "kernel", "", "Linux %s", u.release);
+	else
+		result(NOTE, "kernel", "6.1 or later is what mlcc is tested with", "Linux %s",
+		       u.release);
+}
+
+static void check_module(void)
+{
+	char text[256] = "", why[128];
+
+	module_there = !access("/sys/module/tcp_mlcc", F_OK);
+	if (module_there) {
+		result(FINE, "module", "", "tcp_mlcc is loaded");
+	} else if (access("/proc/modules", F_OK)) {
+		result(NOTE, "module", "the BPF carrier needs none: 'mlcc-bpf load'",
+		       "this kernel has no loadable modules");
+	} else if (slurp("/proc/sys/kernel/modules_disabled", text, sizeof(text)) && *text == '1') {
+		result(NOTE, "module", "use the BPF carrier ('mlcc-bpf load'), or restart the machine",
+		       "loading modules has been disabled (kernel.modules_disabled)");
+	} else if (refused_in_log(why, sizeof(why))) {
+		result(NOTE, "module", "sign the module with an enrolled key (mokutil), or use 'mlcc-bpf load'",
+		       "the kernel has refused a module: %s", why);
+	} else if (module_installed()) {
+		result(NOTE, "module", secure_boot() ?
+		       "Secure Boot is on: it has to be signed with an enrolled key, then 'modprobe tcp_mlcc'" :
+		       "'modprobe tcp_mlcc' loads it; the BPF carrier needs it not",
+		       "tcp_mlcc is installed, but not loaded");
+	} else {
+		result(NOTE, "module", "'make module install', or use the BPF carrier: 'mlcc-bpf load'",
+		       "tcp_mlcc is not installed for this kernel");
+	}
+}
+
+static void check_boot(void)
+{
+	const char *mode = lockdown();
+
+	if (!strcmp(mode, "confidentiality"))
+		result(BAD, "lockdown", "boot with lockdown=integrity, or without Secure Boot",
+		       "confidentiality: BPF may not read the kernel, unsigned modules are refused");
+	else if (!strcmp(mode, "integrity"))
+		result(NOTE, "lockdown", "sign the module, or use the BPF carrier",
+		       "integrity%s: unsigned modules are refused",
+		       secure_boot() ? " (Secure Boot)" : "");
+	else if (secure_boot())
+		result(NOTE, "lockdown", "", "Secure Boot is on, the kernel is not locked down");
+	else
+		result(FINE, "lockdown", "", "neither Secure Boot nor lockdown");
+}
+
+static void check_bpf(void)
+{
+	struct statfs fs;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		result(module_there ? NOTE : BAD, "btf",
+		       "a kernel with CONFIG_DEBUG_INFO_BTF is needed, or the module",
+		       "this kernel has no BTF: neither the BPF carrier nor the tagger load");
+	else
+		result(FINE, "btf", "", "the kernel describes its types");
+	if (!have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN))
+		result(NOTE, "bpf", "mlccd and mlcc-bpf run as root; run doctor as root to see more",
+		       "you may not load BPF programs");
+	else
+		result(FINE, "bpf", "", "you may load BPF programs");
+	if (statfs("/sys/fs/bpf", &fs) || (unsigned long)fs.f_type != BPF_FS_MAGIC)
+		result(BAD, "bpffs", "mount -t bpf bpf /sys/fs/bpf",
+		       "the bpf file system is not mounted at /sys/fs/bpf");
+	else
+		result(FINE, "bpffs", "", "mounted at /sys/fs/bpf");
+}
+
+static void check_cgroup(void)
+{
+	char where[512] = "";
+	bool v1 = false;
+	struct mntent *m;
+	FILE *f;
+
+	f = setmntent("/proc/self/mounts", "re");
+	while (f && (m = getmntent(f))) {
+		v1 |= !strcmp(m->mnt_type, "cgroup");
+		if (!*where && !strcmp(m->mnt_type, "cgroup2"))
+			snprintf(where, sizeof(where), "%s", m->mnt_dir);
+	}
+	if (f)
+		endmntent(f);
+	if (!*where)
+		result(BAD, "cgroup", "boot with systemd.unified_cgroup_hierarchy=1, or mount -t cgroup2",
+		       v1 ? "only version 1 is mounted; jobs need version 2" :
+		       "none is mounted; jobs need version 2");
+	else
+		result(FINE, "cgroup", "", "version 2 at %s%s", where,
+		       v1 ? " (version 1 beside it)" : "");
+}
+
+static void check_carrier(void)
+{
+	char list[4096] = "";
+
+	slurp("/proc/sys/net/ipv4/tcp_available_congestion_control", list, sizeof(list));
+	carrier_there = has_word(list, "mlcc");
+	if (!carrier_there)
+		result(BAD, "carrier", "'mlcc-bpf load', or 'modprobe tcp_mlcc' (as root)",
+		       "there is no congestion control 'mlcc'");
+	else
+		result(FINE, "carrier", "", "the congestion control 'mlcc' is there, from %s",
+		       module_there ? "the module" : "BPF");
+	if (slurp("/proc/sys/net/ipv4/tcp_congestion_control", list, sizeof(list)) &&
+	    !strcmp(list, "mlcc"))
+		result(NOTE, "default", "sysctl -w net.ipv4.tcp_congestion_control=cubic",
+		       "mlcc is the default for all sockets, which it is not made for");
+}
+
+static void check_daemon(void)
+{
+	struct json_object *reply;
+	char error[600];
+	int status;
+
+	reply = try_ask(new_request("status"), &status, error, sizeof(error));
+	if (!reply) {
+		result(BAD, "mlccd", status == EXIT_NO_DAEMON ? "" :
+		       "see the daemon's log: 'journalctl -u mlccd'", "%s", error);
+		return;
+	}
+	result(FINE, "mlccd", "", "answers; %s jobs, carrier %s", get_string(reply, "jobs"),
+	       get_string(reply, "carrier"));
+	if (!get_bool(reply, "tagger"))
+		result(BAD, "tagger", "jobs of cgroups need it; see what it says",
+		       "not loaded: %s", get_string(reply, "tagger_error"));
+	else
+		result(FINE, "tagger", "", "tags the sockets of jobs' cgroups");
+	if (carrier_there && *get_string(reply, "carrier_error"))
+		result(BAD, "mlccd", "restart it: 'systemctl restart mlccd'",
+		       "does not find the carrier: %s", get_string(reply, "carrier_error"));
+	if (get_bool(reply, "admin"))
+		result(FINE, "permission", "", "you may set any job");
+	else
+		result(NOTE, "permission", "mlccd.conf has the limits ([limits])",
+		       "you may set jobs for cgroups that are delegated to you");
+	json_object_put(reply);
+}
+
+int verb_doctor(int argc, char **argv)
+{
+	static const struct option opts[] = { COMMON_OPTIONS };
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
+		common_option(c, "doctor");
+	if (optind != argc)
+		die(EXIT_USAGE, "doctor: '%s' is no option", argv[optind]);
+	results = json_object_new_array();
+	check_kernel();
+	check_module();
+	check_boot();
+	check_bpf();
+	check_cgroup();
+	check_carrier();
+	check_daemon();
+	if (ctl.json)
+		print_json(results);
+	json_object_put(results);
+	return found_bad ? EXIT_REFUSED : EXIT_FINE;
+}

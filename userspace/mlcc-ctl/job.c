@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* set-job, del-job, hint, and the options of a job. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "model.h"
+
+void job_options_init(struct job_options *o)
+{
+	*o = (struct job_options){ .request = new_request("set-job") };
+}
+
+bool job_option(struct job_options *o, int c)
+{
+	switch (c) {
+	case 1000:
+		put_string(o->request, "name", optarg);
+		break;
+	case 1001:
+		put_string(o->request, "profile", optarg);
+		break;
+	case 1002:
+		put_u64(o->request, "phase_bytes", parse_bytes("--phase-bytes", optarg));
+		o->phase_bytes = true;
+		break;
+	case 1003:
+		put_u64(o->request, "period_us", parse_time_us("--period", optarg));
+		break;
+	case 1004:
+		put_u64(o->request, "priority_classes", parse_number("--priority", optarg, 0, 8));
+		break;
+	case 1005:
+		o->model = optarg;
+		break;
+	case 1006:
+		o->workers = optarg;
+		break;
+	case 1007:
+		o->algorithm = optarg;
+		break;
+	case 1008:
+		o->precision = optarg;
+		break;
+	case 1009:
+		o->parameters = optarg;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static void list_models(FILE *f)
+{
+	for (size_t i = 0; i < model_count; i++)
+		fprintf(f, "%-16s %12llu  %s\n", models[i].name,
+			(unsigned long long)models[i].parameters, models[i].source);
+}
+
+static uint64_t parameters_of(const struct job_options *o)
+{
+	const struct model *m;
+
+	if (o->parameters)
+		return parse_count("--parameters", o->parameters);
+	m = model_find(o->model);
+	if (m)
+		return m->parameters;
+	if (strcmp(o->model, "list")) {
+		list_models(stderr);
+		die(EXIT_USAGE, "--model '%s' is none of these; say --parameters", o->model);
+	}
+	list_models(stdout);
+	exit(EXIT_FINE);
+}
+
+static uint64_t phase_of_model(const struct job_options *o)
+{
+	unsigned int bytes = o->precision ? model_precision(o->precision) : 4;
+	int algorithm = o->algorithm ? model_algorithm(o->algorithm) : MODEL_RING;
+	uint64_t parameters = parameters_of(o), workers, phase;
+
+	if (!o->workers)
+		die(EXIT_USAGE, "--model and --parameters need --workers N");
+	workers = parse_number("--workers", o->workers, 2, 1000000);
+	if (!bytes)
+		die(EXIT_USAGE, "--precision '%s': fp32, tf32, fp16, bf16, fp8 or int8",
+		    o->precision);
+	if (algorithm < 0)
+		die(EXIT_USAGE, "--algorithm '%s': ring, tree, all-to-all, ps or ps-shared",
+		    o->algorithm);
+	if (model_phase_bytes(parameters, bytes, workers, algorithm, &phase))
+		die(EXIT_USAGE, "--parameters: more than 2^48 bytes in a phase");
+	return phase;
+}
+
+void job_options_end(struct job_options *o)
+{
+	if (o->model && o->parameters)
+		die(EXIT_USAGE, "--model and --parameters say the same: give one");
+	if (!o->model && !o->parameters) {
+		if (o->workers || o->algorithm || o->precision)
+			die(EXIT_USAGE, "--workers, --algorithm and --precision go with --model or --parameters");
+		return;
+	}
+	if (o->phase_bytes)
+		die(EXIT_USAGE, "--phase-bytes and a model say the same: give one");
+	put_u64(o->request, "phase_bytes", phase_of_model(o));
+}
+
+static void print_set(struct json_object *reply)
+{
+	struct json_object *job;
+	uint64_t bytes;
+
+	if (!json_object_object_get_ex(reply, "job", &job))
+		die(EXIT_REFUSED, "mlccd's reply has no job");
+	bytes = get_u64(job, "phase_bytes");
+	if (ctl.dry_run)
+		printf("would set job %s", get_u64(job, "id") ? get_string(job, "id") : "(new)");
+	else
+		printf("job %s", get_string(job, "id"));
+	if (*get_string(job, "name"))
+		printf(" '%s'", get_string(job, "name"));
+	if (*get_string(job, "cgroup"))
+		printf(", cgroup %s", get_string(job, "cgroup"));
+	if (bytes)
+		printf(", %llu bytes a phase\n", (unsigned long long)bytes);
+	else
+		printf(", bytes a phase to be learnt\n");
+}
+
+int verb_set_job(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "id", required_argument, NULL, 1 },
+		{ "cgroup", required_argument, NULL, 2 },
+		{ "pid", required_argument, NULL, 3 },
+		{ "self", no_argument, NULL, 4 },
+		{ "new", no_argument, NULL, 5 },
+		JOB_OPTIONS,
+		COMMON_OPTIONS
+	};
+	struct json_object *reply;
+	struct job_options o;
+	int c;
+
+	job_options_init(&o);
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 1)
+			put_u64(o.request, "id", parse_number("--id", optarg, 1, 65535));
+		else if (c == 2)
+			put_string(o.request, "cgroup", optarg);
+		else if (c == 3)
+			put_u64(o.request, "pid", parse_number("--pid", optarg, 1, INT32_MAX));
+		else if (c == 4)
+			put_bool(o.request, "self", true);
+		else if (c == 5)
+			put_bool(o.request, "create", true);
+		else if (!job_option(&o, c))
+			common_option(c, "set-job");
+	}
+	if (optind != argc)
+		die(EXIT_USAGE, "set-job: '%s' is no option", argv[optind]);
+	job_options_end(&o);
+	if (ctl.dry_run)
+		put_bool(o.request, "dry_run", true);
+	reply = ask(o.request);
+	if (ctl.json)
+		print_json(reply);
+	else
+		print_set(reply);
+	json_object_put(reply);
+	return EXIT_FINE;
+}
+
+int verb_del_job(int argc, char **argv)
+{
+	static const struct option opts[] = { COMMON_OPTIONS };
+	struct json_object *request, *reply;
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
+		common_option(c, "del-job");
+	if (optind + 1 != argc)
+		die(EXIT_USAGE, "del-job: one job is wanted, by id or name");
+	request = new_request("del-job");
+	put_job(request, argv[optind]);
+	if (ctl.dry_run)
+		put_bool(request, "dry_run", true);
+	reply = ask(request);
+	if (ctl.json)
+		print_json(reply);
+	else
+		printf("%s %s\n", ctl.dry_run ? "would delete job" : "deleted job",
+		       get_string(reply, "id"));
+	json_object_put(reply);
+	return EXIT_FINE;
+}
+
+/* hint JOB start [BYTES] | hint JOB end */
+int verb_hint(int argc, char **argv)
+{
+	static const struct option opts[] = { COMMON_OPTIONS };
+	struct json_object *request, *reply;
+	bool start;
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
+		common_option(c, "hint");
+	argc -= optind;
+	argv += optind;
+	start = argc > 1 && !strcmp(argv[1], "start");
+	if (argc < 2 || argc > 2 + start || (!start && strcmp(argv[1], "end")))
+		die(EXIT_USAGE, "hint: JOB start [BYTES], or JOB end");
+	request = new_request(ctl.dry_run ? "show" : "hint");
+	put_job(request, argv[0]);
+	if (!ctl.dry_run)
+		put_string(request, "phase", argv[1]);
+	if (argc > 2) {
+		uint64_t bytes = parse_bytes("BYTES", argv[2]);
+
+		if (!ctl.dry_run)
+			put_u64(request, "bytes", bytes);
+	}
+	reply = ask(request);
+	if (ctl.json)
+		print_json(reply);
+	else if (ctl.dry_run)
+		printf("would tell job %s of the %s of a phase\n", argv[0], argv[1]);
+	json_object_put(reply);
+	return EXIT_FINE;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* mlcc-ctl: says to mlccd what a training job is.  A table of verbs, and how each is used. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+
+struct ctl ctl = { .socket = CTL_SOCKET };
+
+#define JOB_HELP \
+	"  --name NAME        letters, digits and ._:/@+-; del-job, show and hint take it, too\n" \
+	"  --profile NAME     constants of the rule; 'mlcc-ctl profile' lists them\n" \
+	"  --phase-bytes N    what this host sends in one iteration, such as 250M\n" \
+	"                     (left out: learnt from what is sent)\n" \
+	"  --model NAME       computes --phase-bytes; '--model list' prints the models\n" \
+	"  --parameters N     the same for any other model, such as 340M or 7B\n" \
+	"    --workers N      with both: how many workers exchange gradients\n" \
+	"    --algorithm A    ring (default), tree, all-to-all, ps, ps-shared\n" \
+	"    --precision P    fp32 (default), tf32, fp16, bf16, fp8, int8\n" \
+	"  --period T         an iteration without contention, such as 250ms: watch shows\n" \
+	"                     the slowdown against it\n" \
+	"  --priority N       writes progress into DSCP, in N classes (2 to 8)\n"
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary, *usage;
+} verbs[] = {
+	{ "set-job", verb_set_job, "says what a job is, and which cgroup is its",
+	  "usage: mlcc-ctl set-job (--cgroup PATH | --pid PID | --self | --id N) [OPTION...]\n"
+	  "\n"
+	  "Sets a job as a whole: what is left out gets its default.  The cgroup decides which\n"
+	  "sockets are the job's; there is one job for a cgroup.\n"
+	  "\n"
+	  "  --cgroup PATH      below the cgroup file system, such as system.slice/train.service\n"
+	  "  --pid PID          the cgroup that process is in\n"
+	  "  --self             the cgroup that this command is in\n"
+	  "  --id N             the job's number (root); alone: sockets with this mark are the job's\n"
+	  "  --new              refuse if the job exists\n"
+	  JOB_HELP
+	  "\n"
+	  "  mlcc-ctl set-job --self --name bert --model bert-large --workers 4\n"
+	  "  mlcc-ctl set-job --cgroup system.slice/train.service --phase-bytes 250M\n" },
+	{ "del-job", verb_del_job, "ends a job; its flows go on as their base algorithm",
+	  "usage: mlcc-ctl del-job JOB\n\nJOB is an id or a name.\n" },
+	{ "show", verb_show, "lists jobs, or all that is known of one",
+	  "usage: mlcc-ctl show [JOB]\n\n"
+	  "PROGRESS - : neutral, the job is treated as its base algorithm does.  D_PHASE is what\n"
+	  "progress is measured against, in bytes; ITER the last iteration, start to start.\n" },
+	{ "watch", verb_watch, "shows the jobs again and again",
+	  "usage: mlcc-ctl watch [--interval T] [--count N]\n\n"
+	  "SLOWDOWN is the last iteration over the job's --period.  Default: every 1s, until Ctrl-C.\n" },
+	{ "hint", verb_hint, "says that a phase begins or ends",
+	  "usage: mlcc-ctl hint JOB start [BYTES]\n"
+	  "       mlcc-ctl hint JOB end\n\n"
+	  "For scripts and trials; programs use the ring (Documentation/mlccd-protocol.md).\n"
+	  "Without BYTES the phase has as many as the last one.\n" },
+	{ "profile", verb_profile, "lists, shows and changes the constants of the rule",
+	  "usage: mlcc-ctl profile [list]\n"
+	  "       mlcc-ctl profile show NAME\n"
+	  "       mlcc-ctl profile set NAME [--floor F] [--slope F] [--hold F] [--shape N]\n"
+	  "                                 [--base reno|cubic] [--restart base|drain] [--default]\n\n"
+	  "What is not given stays.  With progress p of a phase, increase is multiplied by\n"
+	  "floor + slope p^shape, decrease by 1 - hold p^shape.  Changing needs root.\n" },
+	{ "status", verb_status, "what mlccd has and what it has counted",
+	  "usage: mlcc-ctl status\n" },
+	{ "doctor", verb_doctor, "what works, what does not, and what to do about it",
+	  "usage: mlcc-ctl doctor\n\n"
+	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n" },
+	{ "run", verb_run, "runs a command as a job of its own",
+	  "usage: mlcc-ctl run [OPTION...] -- COMMAND [ARGUMENT...]\n"
+	  "\n"
+	  "Makes a cgroup below its own, sets the job, runs the command in it, passes signals on,\n"
+	  "and removes job and cgroup at the end, with what the command has left running.\n"
+	  "Without mlccd the command runs all the same, with a warning.\n"
+	  "\n"
+	  "  --strict           without a job, the command is not run\n"
+	  JOB_HELP
+	  "\n"
+	  "  mlcc-ctl run --name bert --model bert-large --workers 4 -- torchrun train.py\n"
+	  "\n"
+	  "Exit status: the command's, 128 + N if signal N ended it; 125 run failed, 126 the\n"
+	  "command cannot be run, 127 there is none.\n" },
+};
+
+#define VERBS	(sizeof(verbs) / sizeof(*verbs))
+
+static const char common_usage[] =
+	"\n"
+	"  -j, --json         for programs\n"
+	"  --dry-run          only checks and says what would be done\n"
+	"  --socket PATH      mlccd's, instead of " CTL_SOCKET "\n";
+
+static void print_all(FILE *f)
+{
+	fputs("usage: mlcc-ctl [-j] [--dry-run] [--socket PATH] VERB ...\n\n"
+	      "Tells mlccd which training job is which, so that jobs on one network take turns.\n\n",
+	      f);
+	for (size_t i = 0; i < VERBS; i++)
+		fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
+	fputs(common_usage, f);
+	fputs("\n"
+	      "'mlcc-ctl VERB --help' explains one.  The shortest way to a job:\n\n"
+	      "  mlcc-ctl run -- COMMAND\n\n"
+	      "Exit status: 0 done, 1 usage, 2 refused, 3 mlccd does not answer; run: its command's.\n",
+	      f);
+}
+
+void print_usage(FILE *f, const char *verb)
+{
+	for (size_t i = 0; verb && i < VERBS; i++)
+		if (!strcmp(verbs[i].name, verb)) {
+			fputs(verbs[i].usage, f);
+			fputs(common_usage, f);
+			return;
+		}
+	print_all(f);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "version", no_argument, NULL, 'v' },
+		COMMON_OPTIONS
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 'v') {
+			puts("mlcc-ctl " CTL_VERSION);
+			return EXIT_FINE;
+		}
+		common_option(c, NULL);
+	}
+	argc -= optind;
+	argv += optind;
+	if (!argc) {
+		print_all(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[0], "help")) {
+		print_usage(stdout, argc > 1 ? argv[1] : NULL);
+		return EXIT_FINE;
+	}
+	optind = 0;	/* getopt begins anew */
+	for (size_t i = 0; i < VERBS; i++)
+		if (!strcmp(verbs[i].name, argv[0]))
+			return verbs[i].run(argc, argv);
+	die(EXIT_USAGE, "no verb '%s': 'mlcc-ctl --help' lists them", argv[0]);
+}

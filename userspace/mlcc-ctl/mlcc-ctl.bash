@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+# Completion of mlcc-ctl; jobs and profiles are those that mlccd knows.
+
+# _mlcc_ctl_names KEY WORD...: the values of a key in what the verb prints as JSON
+_mlcc_ctl_names()
+{
+	local key=$1
+	shift
+
+	mlcc-ctl -j "$@" 2>/dev/null | grep -o "\"$key\":\"\\?[^\",}]*" |
+		sed "s/\"$key\":\"\\?//"
+}
+
+_mlcc_ctl()
+{
+	local verbs="set-job del-job show watch hint profile status doctor run help"
+	local common="--json --dry-run --socket --help"
+	local job="--name --profile --phase-bytes --model --parameters --workers --algorithm
+		--precision --period --priority"
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local verb="" at=1 words=""
+
+	while [ "$at" -lt "$COMP_CWORD" ]; do
+		case ${COMP_WORDS[at]} in
+		--socket) at=$((at + 1)) ;;
+		-*) ;;
+		*) verb=${COMP_WORDS[at]}; break ;;
+		esac
+		at=$((at + 1))
+	done
+
+	case $previous in
+	--profile) words=$(_mlcc_ctl_names name profile) ;;
+	--algorithm) words="ring tree all-to-all ps ps-shared" ;;
+	--precision) words="fp32 tf32 fp16 bf16 fp8 int8" ;;
+	--model) words="$(mlcc-ctl set-job --model list 2>/dev/null | cut -d ' ' -f 1) list" ;;
+	--base) words="reno cubic" ;;
+	--restart) words="base drain" ;;
+	--cgroup | --socket)
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		return
+		;;
+	*)
+		case $verb in
+		"") words="$verbs $common --version" ;;
+		set-job) words="--cgroup --pid --self --id --new $job $common" ;;
+		run) words="--strict $job $common --" ;;
+		del-job | show) words="$(_mlcc_ctl_names id show) $common" ;;
+		hint)
+			words="$(_mlcc_ctl_names id show) start end $common"
+			;;
+		profile)
+			words="list show set $(_mlcc_ctl_names name profile) --floor --slope --hold
+				--shape --base --restart --default $common"
+			;;
+		watch) words="--interval --count $common" ;;
+		help) words=$verbs ;;
+		*) words=$common ;;
+		esac
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -F _mlcc_ctl mlcc-ctl

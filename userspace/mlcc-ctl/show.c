@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* show and watch */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl.h"
+
+struct json_object *all_jobs(void)
+{
+	struct json_object *all = json_object_new_array(), *request, *reply, *page;
+	uint64_t after = 0;
+
+	do {
+		request = new_request("show");
+		put_u64(request, "after", after);
+		reply = ask(request);
+		page = get_list(reply, "jobs");
+		for (size_t i = 0; i < json_object_array_length(page); i++)
+			json_object_array_add(all, json_object_get(json_object_array_get_idx(page, i)));
+		after = get_u64(reply, "after");
+		json_object_put(reply);
+	} while (after);
+	return all;
+}
+
+static void progress_text(struct json_object *job, char *s, size_t size)
+{
+	if (get_bool(job, "neutral") || !json_object_object_get_ex(job, "progress", NULL))
+		snprintf(s, size, "-");
+	else
+		snprintf(s, size, "%.0f%%", 100 * get_double(job, "progress"));
+}
+
+/* The last iteration against what it should take. */
+static void slowdown_text(struct json_object *job, char *s, size_t size)
+{
+	double wanted = get_u64(job, "period_announced_us"), is = get_u64(job, "period_us");
+
+	if (wanted && is)
+		snprintf(s, size, "%.2f", is / wanted);
+	else
+		snprintf(s, size, "-");
+}
+
+void print_jobs(struct json_object *list)
+{
+	char progress[16], slowdown[16];
+
+	printf("%5s %-16s %-11s %5s %7s %8s %5s %9s %9s %8s %8s  %s\n", "JOB", "NAME", "PROFILE",
+	       "FLOWS", "PHASES", "PROGRESS", "GAIN", "D_PHASE", "ITER ms", "SLOWDOWN", "RETRANS",
+	       "CGROUP");
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *job = json_object_array_get_idx(list, i);
+
+		progress_text(job, progress, sizeof(progress));
+		slowdown_text(job, slowdown, sizeof(slowdown));
+		printf("%5s %-16s %-11s %5s %7s %8s %5.2f %9s %9s %8s %8s  %s\n",
+		       get_string(job, "id"), get_string(job, "name"), get_string(job, "profile"),
+		       get_string(job, "flows"), get_string(job, "phases"), progress,
+		       get_double(job, "gain"), human(get_u64(job, "d_phase_bytes")),
+		       milliseconds(get_u64(job, "period_us")), slowdown,
+		       human(get_u64(job, "retrans")), get_string(job, "cgroup"));
+	}
+}
+
+static void print_one(struct json_object *list)
+{
+	struct json_object *job = json_object_array_get_idx(list, 0);
+
+	if (!job)
+		return;
+	json_object_object_foreach(job, key, value)
+		printf("%-20s %s\n", key, json_object_get_string(value));
+}
+
+int verb_show(int argc, char **argv)
+{
+	static const struct option opts[] = { COMMON_OPTIONS };
+	struct json_object *request, *reply, *list;
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
+		common_option(c, "show");
+	if (argc - optind > 1)
+		die(EXIT_USAGE, "show: at most one job is wanted, by id or name");
+	if (optind < argc) {
+		request = new_request("show");
+		put_job(request, argv[optind]);
+		reply = ask(request);
+		list = json_object_get(get_list(reply, "jobs"));
+		json_object_put(reply);
+	} else {
+		list = all_jobs();
+	}
+	if (ctl.json)
+		print_json(list);
+	else if (optind < argc)
+		print_one(list);
+	else
+		print_jobs(list);
+	json_object_put(list);
+	return EXIT_FINE;
+}
+
+int verb_watch(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "interval", required_argument, NULL, 'i' },
+		{ "count", required_argument, NULL, 'c' },
+		COMMON_OPTIONS
+	};
+	uint64_t interval = 1000000, count = UINT64_MAX;
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT "i:c:", opts, NULL)) != -1) {
+		if (c == 'i')
+			interval = parse_time_us("--interval", optarg);
+		else if (c == 'c')
+			count = parse_number("--count", optarg, 1, UINT32_MAX);
+		else
+			common_option(c, "watch");
+	}
+	if (optind != argc)
+		die(EXIT_USAGE, "watch: '%s' is no option", argv[optind]);
+	while (count--) {
+		struct timespec t = { interval / 1000000, interval % 1000000 * 1000 };
+		struct json_object *list = all_jobs();
+
+		if (ctl.json) {
+			print_json(list);
+		} else {
+			/* the terminal's own code for: upper left corner, empty the rest */
+			if (isatty(STDOUT_FILENO))
+				fputs("\033[H\033[J", stdout);
+			print_jobs(list);
+			fflush(stdout);
+		}
+		json_object_put(list);
+		if (count)
+			nanosleep(&t, NULL);
+	}
+	return EXIT_FINE;
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+
+static void say(const char *fmt, va_list ap)
+{
+	char line[1024];
+
+	vsnprintf(line, sizeof(line), fmt, ap);
+	/* replies may quote what others chose */
+	for (char *s = line; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
+	fflush(stdout);
+	fprintf(stderr, "mlcc-ctl: %s\n", line);
+}
+
+void die(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	exit(status);
+}
+
+void warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+void common_option(int c, const char *verb)
+{
+	switch (c) {
+	case 'j':
+		ctl.json = true;
+		break;
+	case 'n':
+		ctl.dry_run = true;
+		break;
+	case 'S':
+		ctl.socket = optarg;
+		break;
+	case 'h':
+		print_usage(stdout, verb);
+		exit(EXIT_FINE);
+	default:
+		print_usage(stderr, verb);
+		exit(EXIT_USAGE);
+	}
+}
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+/* A decimal number and one of the units; the first of them is for a number alone. */
+static uint64_t with_unit(const char *what, const char *s, const struct unit *units,
+			  const char *allowed)
+{
+	char *end;
+	double v;
+
+	errno = 0;
+	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
+	if (!errno && isfinite(v))
+		for (const struct unit *u = units; u->name; u++) {
+			double scaled = v * u->factor;
+
+			if (strcmp(u->name, end))
+				continue;
+			if (scaled < 0.5 || scaled >= 9e15)
+				break;
+			return scaled + 0.5;
+		}
+	die(EXIT_USAGE, "%s '%s': a number is wanted, such as %s", what, s, allowed);
+}
+
+uint64_t parse_bytes(const char *what, const char *s)
+{
+	static const struct unit units[] = {
+		{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 },
+		{ "Ki", 1024 }, { "Mi", 1 << 20 }, { "Gi", 1 << 30 }, { }
+	};
+
+	return with_unit(what, s, units, "1000000, 250M or 1.5G (thousands), 64Mi (1024s)");
+}
+
+uint64_t parse_count(const char *what, const char *s)
+{
+	static const struct unit units[] = {
+		{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "B", 1e9 }, { "G", 1e9 }, { "T", 1e12 },
+		{ }
+	};
+
+	return with_unit(what, s, units, "340000000, 340M or 7B");
+}
+
+uint64_t parse_time_us(const char *what, const char *s)
+{
+	static const struct unit units[] = {
+		{ "ms", 1e3 }, { "s", 1e6 }, { "us", 1 }, { }
+	};
+
+	return with_unit(what, s, units, "250ms, 1.5s or 800us");
+}
+
+uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t max)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	if (errno || *s < '0' || *s > '9' || *end || v < min || v > max)
+		die(EXIT_USAGE, "%s '%s': a whole number from %llu to %llu is wanted", what, s,
+		    (unsigned long long)min, (unsigned long long)max);
+	return v;
+}
+
+double parse_fraction(const char *what, const char *s)
+{
+	char *end;
+	double v;
+
+	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
+	if (!isfinite(v) || *end)
+		die(EXIT_USAGE, "%s '%s': a number of 0 or more is wanted", what, s);
+	return v;
+}
+
+void put_string(struct json_object *o, const char *key, const char *value)
+{
+	json_object_object_add(o, key, json_object_new_string(value));
+}
+
+void put_u64(struct json_object *o, const char *key, uint64_t value)
+{
+	json_object_object_add(o, key, json_object_new_uint64(value));
+}
+
+void put_bool(struct json_object *o, const char *key, bool value)
+{
+	json_object_object_add(o, key, json_object_new_boolean(value));
+}
+
+void put_job(struct json_object *o, const char *name)
+{
+	put_string(o, "job", name);
+}
+
+const char *get_string(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : "";
+}
+
+uint64_t get_u64(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
+double get_double(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_double(v) : 0;
+}
+
+bool get_bool(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) && json_object_get_boolean(v);
+}
+
+struct json_object *get_list(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	if (json_object_object_get_ex(o, key, &v) && json_object_is_type(v, json_type_array))
+		return v;
+	die(EXIT_REFUSED, "mlccd's reply has no list '%s'", key);
+}
+
+void print_json(struct json_object *o)
+{
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	fflush(stdout);
+}
+
+const char *human(uint64_t v)
+{
+	static const char units[] = " kMGTP";
+	static char buf[4][32];
+	static unsigned int turn;
+	unsigned int unit = 0;
+	double d = v;
+	char *s = buf[turn++ % 4];
+
+	while (d >= 999.5 && units[unit + 1]) {
+		d /= 1000;
+		unit++;
+	}
+	if (unit)
+		snprintf(s, sizeof(buf[0]), "%.3g%c", d, units[unit]);
+	else
+		snprintf(s, sizeof(buf[0]), "%llu", (unsigned long long)v);
+	return s;
+}
+
+const char *milliseconds(uint64_t us)
+{
+	static char buf[4][32];
+	static unsigned int turn;
+	char *s = buf[turn++ % 4];
+
+	snprintf(s, sizeof(buf[0]), us ? "%.1f" : "-", us / 1000.0);
+	return s;
+}

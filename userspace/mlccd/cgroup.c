@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+
+int cgroups_init(struct cgroups *c)
+{
+	struct mntent *m, copy;
+	char text[PATH_MAX];
+	FILE *f;
+
+	c->root = -1;
+	f = setmntent("/proc/self/mounts", "re");
+	if (!f)
+		return -errno;
+	while (c->root < 0 && (m = getmntent_r(f, &copy, text, sizeof(text)))) {
+		if (strcmp(m->mnt_type, "cgroup2"))
+			continue;
+		snprintf(c->mount, sizeof(c->mount), "%s", m->mnt_dir);
+		c->root = open(c->mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	endmntent(f);
+	return c->root < 0 ? -ENOENT : 0;
+}
+
+/* Drops the mount and doubled slashes; refuses what leads elsewhere and what cannot be shown. */
+static int normalise(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e)
+{
+	size_t mount = strlen(c->mount), used = 0;
+
+	if (strlen(path) >= PATH_MAX)
+		return fail(e, -ENAMETOOLONG, "cgroup: the path is too long");
+	for (const char *s = path; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return fail(e, -EINVAL, "cgroup: control characters in the path");
+	if (mount && !strncmp(path, c->mount, mount) && (!path[mount] || path[mount] == '/'))
+		path += mount;
+	while (*path) {
+		size_t n = strcspn(path, "/");
+
+		if ((n == 1 && path[0] == '.') || (n == 2 && !strncmp(path, "..", 2)))
+			return fail(e, -EINVAL, "cgroup: neither . nor .. may be in the path");
+		if (n && used)
+			rel[used++] = '/';
+		memcpy(rel + used, path, n);
+		used += n;
+		path += n + !!path[n];
+	}
+	rel[used] = '\0';
+	if (!used)
+		return fail(e, -EINVAL, "cgroup: the root cgroup cannot be a job's");
+	return 0;
+}
+
+static int open_beneath(int root, const char *rel)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_NO_XDEV,
+	};
+	int fd = syscall(SYS_openat2, root, rel, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+int cgroup_open(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e)
+{
+	int fd;
+
+	if (c->root < 0)
+		return fail(e, -EOPNOTSUPP, "cgroup: no cgroup2 file system is mounted here");
+	fd = normalise(c, path, rel, e);
+	if (fd)
+		return fd;
+	fd = open_beneath(c->root, rel);
+	if (fd < 0)
+		return fail(e, fd, "cgroup '%.200s': %s below %.100s", rel, strerror(-fd),
+			    c->mount);
+	return fd;
+}
+
+int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e)
+{
+	char name[64], line[PATH_MAX];
+	int err = -ENOENT;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return fail(e, -ESRCH, "no process %d", pid);
+	while (err && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "0::", 3))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(path, PATH_MAX, "%s", line + 3);
+		err = 0;
+	}
+	fclose(f);
+	if (err)
+		return fail(e, err, "process %d has no cgroup of version 2", pid);
+	return 0;
+}
+
+uint64_t cgroup_id(int fd)
+{
+	struct stat st;
+
+	/* kernfs: the inode's number is the cgroup's id on all 64-bit machines */
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+bool cgroup_delegated(int fd, uid_t uid)
+{
+	struct stat dir, procs;
+
+	return !fstat(fd, &dir) && dir.st_uid == uid &&
+	       !fstatat(fd, "cgroup.procs", &procs, AT_SYMLINK_NOFOLLOW) && procs.st_uid == uid;
+}
+
+bool cgroup_there(const struct cgroups *c, const char *rel, uint64_t id)
+{
+	struct stat st;
+
+	/* only a clear answer counts: what is in doubt stays */
+	if (fstatat(c->root, rel, &st, AT_SYMLINK_NOFOLLOW))
+		return errno != ENOENT && errno != ENOTDIR;
+	return st.st_ino == id;
+}
+
+bool cgroup_within(const char *inner, const char *outer)
+{
+	size_t n = strlen(outer);
+
+	return !strncmp(inner, outer, n) && (!inner[n] || inner[n] == '/');
+}

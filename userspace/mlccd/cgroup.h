@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Control groups: where they are, whose they are, whether they are there still. */
+#ifndef MLCCD_CGROUP_H
+#define MLCCD_CGROUP_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+
+struct cgroups {
+	int root;			/* of the version 2 hierarchy, or -1 */
+	char mount[PATH_MAX];
+};
+
+/* Looks for the mount.  -ENOENT: there is none. */
+int cgroups_init(struct cgroups *c);
+
+/*
+ * Opens (O_PATH) the cgroup that @path names, below the mount or relative to it, through neither
+ * ".." nor symbolic links.  @rel gets its path below the mount, as it is stored and shown.  Returns
+ * the descriptor, or a negative error number.
+ */
+int cgroup_open(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e);
+
+/* The cgroup of a process, as its path below the mount. */
+int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e);
+
+/* What the kernel knows it by; 0 on failure. */
+uint64_t cgroup_id(int fd);
+
+/* Is the cgroup @fd delegated to the user: the directory and its cgroup.procs are theirs? */
+bool cgroup_delegated(int fd, uid_t uid);
+
+/* Is it there still, and the same? */
+bool cgroup_there(const struct cgroups *c, const char *rel, uint64_t id);
+
+/* Is @inner the cgroup @outer, or below it?  Both as cgroup_open() gives them. */
+bool cgroup_within(const char *inner, const char *outer);
+
+#endif /* MLCCD_CGROUP_H */

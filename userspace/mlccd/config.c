@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The configuration file: sections, "key = value" lines, comments after '#'.
+ *
+ * Everything is one table of keys.  A key that is unknown, given twice or out of its section is an
+ * error, as a misspelt limit would else be no limit.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define FILE_MAX	65536
+#define LINE_MAX_LEN	1024
+
+struct parse {
+	struct config c;
+	const char *name;
+	unsigned int line;
+	const char *section;	/* of keys[], NULL before the first */
+	uint32_t seen;		/* keys that were given */
+	char *error;
+};
+
+struct key {
+	const char *section, *name;
+	int (*set)(struct parse *p, const struct key *k, char *value);
+	size_t offset;
+	uint32_t min, max;
+};
+
+__attribute__((__format__(__printf__, 2, 3)))
+static int wrong(struct parse *p, const char *fmt, ...)
+{
+	char what[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	/* bytes of the file may be anything, and this goes to a log */
+	for (char *s = what; *s; s++)
+		if ((unsigned char)*s < ' ' || (unsigned char)*s > '~')
+			*s = '?';
+	snprintf(p->error, CONFIG_ERROR_LEN, "%.40s:%u: %s", p->name, p->line, what);
+	return -EINVAL;
+}
+
+static int number(struct parse *p, const char *what, const char *s, uint32_t min, uint32_t max,
+		  uint32_t *to)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(s, &end, 0);
+	if (errno || *s < '0' || *s > '9' || *end || v < min || v > max)
+		return wrong(p, "%s = %.40s: a whole number from %u to %u is wanted", what, s, min,
+			     max);
+	*to = v;
+	return 0;
+}
+
+static int set_number(struct parse *p, const struct key *k, char *value)
+{
+	return number(p, k->name, value, k->min, k->max,
+		      (uint32_t *)((char *)&p->c + k->offset));
+}
+
+/* The job's bits have to be in one piece. */
+static int set_mask(struct parse *p, const struct key *k, char *value)
+{
+	uint32_t v;
+	int err;
+
+	err = number(p, k->name, value, k->min, k->max, &v);
+	if (err)
+		return err;
+	if ((v >> __builtin_ctz(v)) & ((v >> __builtin_ctz(v)) + 1))
+		return wrong(p, "%s = %.40s: its bits are not in one piece", k->name, value);
+	p->c.mark_mask = v;
+	return 0;
+}
+
+static int set_bool(struct parse *p, const struct key *k, char *value)
+{
+	bool yes = !strcmp(value, "yes");
+
+	if (!yes && strcmp(value, "no"))
+		return wrong(p, "%s = %.40s: yes or no is wanted", k->name, value);
+	*(bool *)((char *)&p->c + k->offset) = yes;
+	return 0;
+}
+
+/* Cuts the next word off a list with commas; NULL at its end. */
+static char *next_word(char **rest)
+{
+	char *word = strsep(rest, ",");
+
+	if (!word)
+		return NULL;
+	word += strspn(word, " \t");
+	for (size_t n = strlen(word); n && strchr(" \t", word[n - 1]); n--)
+		word[n - 1] = '\0';
+	return word;
+}
+
+static bool name_ok(const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-");
+
+	return n && n < MLCC_NAME_LEN && !s[n];
+}
+
+static int set_profiles(struct parse *p, const struct key *k, char *value)
+{
+	char *word;
+
+	p->c.profile_count = 0;
+	if (!strcmp(value, "*"))
+		return 0;
+	while ((word = next_word(&value))) {
+		if (!name_ok(word))
+			return wrong(p, "%s: '%.40s' is no profile's name", k->name, word);
+		if (p->c.profile_count == CONFIG_PROFILES)
+			return wrong(p, "%s: at most %d", k->name, CONFIG_PROFILES);
+		snprintf(p->c.profiles[p->c.profile_count++], MLCC_NAME_LEN, "%s", word);
+	}
+	return 0;
+}
+
+static int set_dscp(struct parse *p, const struct key *k, char *value)
+{
+	unsigned int count = 0;
+	uint32_t v;
+	char *word;
+	int err;
+
+	while ((word = next_word(&value))) {
+		if (count == CONFIG_CLASSES)
+			return wrong(p, "%s: %d numbers are wanted", k->name, CONFIG_CLASSES);
+		err = number(p, k->name, word, k->min, k->max, &v);
+		if (err)
+			return err;
+		p->c.dscp[count++] = v;
+	}
+	if (count != CONFIG_CLASSES)
+		return wrong(p, "%s: %d numbers are wanted", k->name, CONFIG_CLASSES);
+	return 0;
+}
+
+#define NUMBER(section, key, field, min, max) \
+	{ section, key, set_number, offsetof(struct config, field), min, max }
+
+static const struct key keys[] = {
+	{ "daemon", "mark-mask", set_mask, 0, 1, UINT32_MAX },
+	NUMBER("daemon", "cgroup-poll-ms", poll_ms, 10, 60000),
+	NUMBER("daemon", "peer-timeout-ms", peer_timeout_ms, 10, 600000),
+	NUMBER("daemon", "connections", connections, 4, 10000),
+	NUMBER("daemon", "metrics-port", metrics_port, 0, 65535),
+	{ "limits", "users", set_bool, offsetof(struct config, users), 0, 0 },
+	NUMBER("limits", "jobs-per-user", jobs_per_user, 0, 65535),
+	NUMBER("limits", "rings-per-user", rings_per_user, 0, 1024),
+	NUMBER("limits", "connections-per-user", connections_per_user, 1, 10000),
+	NUMBER("limits", "requests-per-second", requests_per_second, 1, 1000000),
+	NUMBER("limits", "requests-burst", requests_burst, 1, 1000000),
+	NUMBER("limits", "hints-per-second", hints_per_second, 1, 10000000),
+	NUMBER("limits", "hints-burst", hints_burst, 1, 10000000),
+	NUMBER("limits", "priority-classes", priority_classes, 0, CONFIG_CLASSES),
+	{ "limits", "profiles", set_profiles, 0, 0, 0 },
+	{ "priority", "dscp", set_dscp, 0, 0, 63 },
+};
+
+#define KEYS	(sizeof(keys) / sizeof(*keys))
+
+void config_default(struct config *c)
+{
+	*c = (struct config){
+		.mark_mask = 0xffff, .poll_ms = 1000, .peer_timeout_ms = 10000,
+		.connections = 1024, .users = true, .jobs_per_user = 16, .rings_per_user = 8,
+		.connections_per_user = 32, .requests_per_second = 50, .requests_burst = 200,
+		.hints_per_second = 2000, .hints_burst = 4000,
+		.profiles = { "interleave" }, .profile_count = 1,
+		/* CS0, then rising to AF42; neither expedited forwarding nor network control */
+		.dscp = { 0, 8, 10, 16, 18, 24, 26, 34 },
+	};
+}
+
+static int section(struct parse *p, char *s)
+{
+	char *end = strchr(s, ']');
+
+	if (!end || end[1])
+		return wrong(p, "'%.40s': [SECTION] is wanted", s);
+	*end = '\0';
+	for (size_t i = 0; i < KEYS; i++)
+		if (!strcmp(keys[i].section, s + 1)) {
+			p->section = keys[i].section;
+			return 0;
+		}
+	return wrong(p, "no section [%.40s]: daemon, limits, priority", s + 1);
+}
+
+static int assignment(struct parse *p, char *s)
+{
+	char *value = strchr(s, '=');
+	size_t n;
+
+	if (!value)
+		return wrong(p, "'%.40s': KEY = VALUE is wanted", s);
+	n = value - s;
+	*value++ = '\0';
+	while (n && strchr(" \t", s[n - 1]))
+		s[--n] = '\0';
+	value += strspn(value, " \t");
+	if (!p->section)
+		return wrong(p, "'%.40s' comes before any [SECTION]", s);
+	for (size_t i = 0; i < KEYS; i++) {
+		if (strcmp(keys[i].section, p->section) || strcmp(keys[i].name, s))
+			continue;
+		if (p->seen & 1U << i)
+			return wrong(p, "%s is given twice", s);
+		p->seen |= 1U << i;
+		return keys[i].set(p, &keys[i], value);
+	}
+	return wrong(p, "no key '%.40s' in [%s]", s, p->section);
+}
+
+/* Without its comment and the blanks around it. */
+static int one_line(struct parse *p, const char *text, size_t len)
+{
+	char copy[LINE_MAX_LEN], *s = copy;
+	size_t n;
+
+	if (len >= sizeof(copy))
+		return wrong(p, "a line has at most %d bytes", LINE_MAX_LEN - 1);
+	if (memchr(text, '\0', len))
+		return wrong(p, "a zero byte");
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	s[strcspn(s, "#")] = '\0';
+	s += strspn(s, " \t\r");
+	for (n = strlen(s); n && strchr(" \t\r", s[n - 1]); n--)
+		s[n - 1] = '\0';
+	if (!*s)
+		return 0;
+	return *s == '[' ? section(p, s) : assignment(p, s);
+}
+
+int config_parse(struct config *c, const char *name, const char *text, size_t len,
+		 char error[CONFIG_ERROR_LEN])
+{
+	struct parse p = { .name = name, .error = error };
+	const char *end = text + len;
+
+	_Static_assert(KEYS <= 32, "seen has a bit for each");
+	config_default(&p.c);
+	while (text < end) {
+		const char *eol = memchr(text, '\n', end - text);
+		size_t n = (eol ? eol : end) - text;
+
+		p.line++;
+		if (one_line(&p, text, n))
+			return -EINVAL;
+		if (!eol)
+			break;
+		text = eol + 1;
+	}
+	*c = p.c;
+	return 0;
+}
+
+int config_read(struct config *c, const char *path, bool may_lack, char error[CONFIG_ERROR_LEN])
+{
+	char *text = malloc(FILE_MAX + 1);
+	ssize_t len = 0, n = 1;
+	int fd, err;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT && may_lack) {
+		free(text);
+		config_default(c);
+		return 0;
+	}
+	while (fd >= 0 && text && len <= FILE_MAX && n > 0) {
+		n = read(fd, text + len, FILE_MAX + 1 - len);
+		len += n > 0 ? n : 0;
+	}
+	err = fd < 0 || n < 0 ? errno : !text ? ENOMEM : len > FILE_MAX ? EFBIG : 0;
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		snprintf(error, CONFIG_ERROR_LEN, "%.150s: %s", path, strerror(err));
+	else
+		err = -config_parse(c, path, text, len, error);
+	free(text);
+	return -err;
+}
+
+bool config_profile_allowed(const struct config *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->profile_count; i++)
+		if (!strcmp(c->profiles[i], name))
+			return true;
+	/* the default profile is the administrator's choice */
+	return !c->profile_count || !*name;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What /etc/mlcc/mlccd.conf says. */
+#ifndef MLCCD_CONFIG_H
+#define MLCCD_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../libmlcc/libmlcc.h"
+
+#define CONFIG_PROFILES	16
+#define CONFIG_CLASSES	8
+
+struct config {
+	/* [daemon] */
+	uint32_t mark_mask;
+	uint32_t poll_ms;		/* how often cgroups are looked for */
+	uint32_t peer_timeout_ms;	/* for a peer that does not read */
+	uint32_t connections;
+	uint32_t metrics_port;		/* on the loopback; 0: none */
+	/* [limits]: for those without CAP_NET_ADMIN */
+	bool users;			/* may they set jobs at all? */
+	uint32_t jobs_per_user;
+	uint32_t rings_per_user;
+	uint32_t connections_per_user;
+	uint32_t requests_per_second, requests_burst;
+	uint32_t hints_per_second, hints_burst;
+	uint32_t priority_classes;	/* at most; 0: none */
+	char profiles[CONFIG_PROFILES][MLCC_NAME_LEN];
+	uint32_t profile_count;		/* 0: all */
+	/* [priority] */
+	uint8_t dscp[CONFIG_CLASSES];
+};
+
+#define CONFIG_ERROR_LEN	256
+
+void config_default(struct config *c);
+
+/*
+ * Reads a whole file's text.  Returns 0, or -EINVAL with "NAME:LINE: what" in @error; @c is then as
+ * it was.
+ */
+int config_parse(struct config *c, const char *name, const char *text, size_t len,
+		 char error[CONFIG_ERROR_LEN]);
+
+/* The same from a file.  One that is not there gives the defaults if @may_lack. */
+int config_read(struct config *c, const char *path, bool may_lack, char error[CONFIG_ERROR_LEN]);
+
+bool config_profile_allowed(const struct config *c, const char *name);
+
+#endif /* MLCCD_CONFIG_H */

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mlccd.h"
+
+struct job *job_new(const char *cgroup)
+{
+	size_t n = strlen(cgroup) + 1;
+	struct job *job = calloc(1, sizeof(*job) + n);
+
+	if (job)
+		memcpy(job->cgroup, cgroup, n);
+	return job;
+}
+
+static struct job *job_copy(const struct job *job)
+{
+	struct job *copy = job_new(job->cgroup);
+
+	if (copy) {
+		memcpy(copy, job, sizeof(*job));
+		copy->next = NULL;
+	}
+	return copy;
+}
+
+bool jobs_may(const struct who *who, const struct job *job)
+{
+	return who->admin || (who->uid && who->uid == job->uid);
+}
+
+static void table_add(struct jobs *all, struct job *job)
+{
+	job->next = all->first;
+	all->first = job;
+	all->by_id[job->conf.id] = job;
+	all->count++;
+}
+
+static void table_remove(struct jobs *all, struct job *job)
+{
+	struct job **p = &all->first;
+
+	while (*p != job)
+		p = &(*p)->next;
+	*p = job->next;
+	all->by_id[job->conf.id] = NULL;
+	all->count--;
+}
+
+/* The highest id that fits the mark's mask. */
+static uint32_t id_max(const struct mlccd *d)
+{
+	uint32_t max = d->config.mark_mask >> __builtin_ctz(d->config.mark_mask);
+
+	return max < JOB_IDS - 1 ? max : JOB_IDS - 1;
+}
+
+/* Carrier and tagger */
+
+static int tag_apply(struct mlccd *d, const struct job *job, struct err *e)
+{
+	struct mlcc_tag_conf conf = { .job = job->conf.id, .priority_classes = job->classes };
+	char rel[PATH_MAX], path[64];
+	int fd, err;
+
+	memcpy(conf.dscp, d->config.dscp, sizeof(conf.dscp));
+	err = tagger_need(&d->carrier, e);
+	if (err)
+		return err;
+	fd = cgroup_open(&d->cgroups, job->cgroup, rel, e);
+	if (fd < 0)
+		return fd;
+	/* what was checked is what is tagged, whatever has that path by now */
+	if (cgroup_id(fd) != job->cgroup_id)
+		err = fail(e, -ESTALE, "cgroup '%.200s' is another one by now", rel);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!err)
+		err = mlcc_tag_set(d->carrier.t, path, &conf);
+	if (err && err != -ESTALE)
+		fail(e, err, "%s", mlcc_tagger_error(d->carrier.t));
+	close(fd);
+	return err;
+}
+
+static void tag_remove(struct mlccd *d, uint64_t cgroup_id)
+{
+	struct err e;
+
+	if (cgroup_id && !tagger_need(&d->carrier, &e))
+		mlcc_tag_del(d->carrier.t, cgroup_id);
+}
+
+static int carrier_apply(struct mlccd *d, const struct job *job, bool create, struct err *e)
+{
+	int err = carrier_need(&d->carrier, e);
+
+	if (err)
+		return err;
+	err = mlcc_job_set(d->carrier.m, &job->conf, create);
+	return err ? carrier_fail(&d->carrier, err, e) : 0;
+}
+
+static void carrier_remove(struct mlccd *d, uint32_t id)
+{
+	struct err e;
+	int err;
+
+	if (carrier_need(&d->carrier, &e))
+		return;
+	err = mlcc_job_del(d->carrier.m, id);
+	if (err)
+		carrier_fail(&d->carrier, err, &e);
+}
+
+/* Back to how the job was; @old NULL: there was none. */
+static void revert(struct mlccd *d, const struct job *job, const struct job *old)
+{
+	struct err e;
+
+	if (!old) {
+		carrier_remove(d, job->conf.id);
+		state_remove(d->jobs.dir, job->conf.id);
+		return;
+	}
+	if (old->adopted)
+		state_remove(d->jobs.dir, old->conf.id);
+	else
+		state_write(d->jobs.dir, old, &e);
+	carrier_apply(d, old, false, &e);
+	if (old->cgroup_id && old->cgroup_id == job->cgroup_id)
+		tag_apply(d, old, &e);
+}
+
+/* Setting a tag looks at every socket of the host, so one that is right stays. */
+static bool tag_stays(const struct job *job, const struct job *old)
+{
+	return old && old->tagged && old->cgroup_id == job->cgroup_id &&
+	       old->classes == job->classes;
+}
+
+/* File, carrier, tagger; all or nothing. */
+static int apply(struct mlccd *d, struct job *job, const struct job *old, struct err *e)
+{
+	int err;
+
+	job->tagged = tag_stays(job, old);
+	err = state_write(d->jobs.dir, job, e);
+	if (err)
+		return err;
+	err = carrier_apply(d, job, !old, e);
+	if (err == -EEXIST) {
+		/* somebody else's, with no file of ours */
+		state_remove(d->jobs.dir, job->conf.id);
+		return err;
+	}
+	if (!err && job->cgroup_id && !job->tagged)
+		err = tag_apply(d, job, e);
+	if (err) {
+		revert(d, job, old);
+		return err;
+	}
+	job->tagged = job->cgroup_id;
+	if (old && old->cgroup_id && old->cgroup_id != job->cgroup_id)
+		tag_remove(d, old->cgroup_id);
+	return 0;
+}
+
+/* What a request may do */
+
+static int check_limits(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+			const struct job *old, struct err *e)
+{
+	const struct config *c = &d->config;
+	uint32_t count = 0;
+
+	if (who->admin)
+		return 0;
+	if (!who->uid)
+		return fail(e, -EPERM, "root without CAP_NET_ADMIN may not set jobs");
+	if (!c->users)
+		return fail(e, -EPERM, "only root may set jobs here (users = no)");
+	if (!config_profile_allowed(c, w->conf.profile))
+		return fail(e, -EPERM, "profile '%s' is not among those that users may choose",
+			    w->conf.profile);
+	if (w->classes > c->priority_classes)
+		return fail(e, -EPERM, "priority_classes: users may have at most %u",
+			    c->priority_classes);
+	for (struct job *j = d->jobs.first; j && !old; j = j->next)
+		count += j->uid == who->uid;
+	if (!old && count >= c->jobs_per_user)
+		return fail(e, -EDQUOT, "user %u has %u jobs, which is the limit", who->uid, count);
+	return 0;
+}
+
+/* Jobs of others in, above or below the cgroup keep it from being taken. */
+static int check_cgroup(struct mlccd *d, const struct who *who, const char *rel, int fd,
+			struct err *e)
+{
+	if (who->admin)
+		return 0;
+	if (!cgroup_delegated(fd, who->uid))
+		return fail(e, -EPERM, "cgroup '%.200s' is not delegated to user %u (who has to own it and its cgroup.procs)",
+			    rel, who->uid);
+	for (struct job *j = d->jobs.first; j; j = j->next)
+		if (j->cgroup_id && j->uid != who->uid &&
+		    (cgroup_within(rel, j->cgroup) || cgroup_within(j->cgroup, rel)))
+			return fail(e, -EPERM, "cgroup '%.200s' overlaps with that of another user's job",
+				    rel);
+	return 0;
+}
+
+/* The job that the request is about, by id, else by cgroup; NULL: a new one. */
+static int find_old(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+		    uint64_t cgroup, struct job **old, struct err *e)
+{
+	struct job *holder = NULL, *j = NULL;
+
+	*old = NULL;
+	for (struct job *i = d->jobs.first; i && cgroup; i = i->next)
+		if (i->cgroup_id == cgroup)
+			holder = i;
+	if (w->conf.id)
+		j = d->jobs.by_id[w->conf.id];
+	if (w->conf.id && holder && holder != j)
+		return fail(e, -EBUSY, "that cgroup is job %u's", holder->conf.id);
+	if (!w->conf.id)
+		j = holder;
+	if (j && !jobs_may(who, j))
+		return fail(e, -EPERM, "job %u is another user's", j->conf.id);
+	if (j && w->create)
+		return fail(e, -EEXIST, "there is a job %u", j->conf.id);
+	*old = j;
+	return 0;
+}
+
+static int check_ids(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+		     const struct job *old, struct err *e)
+{
+	if (w->conf.id > id_max(d))
+		return fail(e, -ERANGE, "id %u: 1 to %u fit the mark's mask %#x", w->conf.id,
+			    id_max(d), d->config.mark_mask);
+	/* whoever chooses the number could meet marks that others set by hand */
+	if (w->conf.id && !old && !who->admin)
+		return fail(e, -EPERM, "id: only root may choose it, leave it out");
+	return 0;
+}
+
+/* The next free id, in turn, so that a late packet of an old job meets no new one. */
+static uint32_t next_id(struct mlccd *d)
+{
+	uint32_t max = id_max(d);
+
+	for (uint32_t i = 0; i < max; i++) {
+		d->jobs.next_id = d->jobs.next_id % max + 1;
+		if (!d->jobs.by_id[d->jobs.next_id])
+			return d->jobs.next_id;
+	}
+	return 0;
+}
+
+static int apply_new(struct mlccd *d, struct job *job, bool any_id, struct err *e)
+{
+	int err = -EEXIST;
+
+	for (uint32_t tries = 0; err == -EEXIST && tries < JOB_IDS; tries++) {
+		if (any_id)
+			job->conf.id = next_id(d);
+		if (!job->conf.id)
+			return fail(e, -ENOSPC, "all %u ids are taken", id_max(d));
+		err = apply(d, job, NULL, e);
+		if (!any_id)
+			break;
+	}
+	return err;
+}
+
+static int commit(struct mlccd *d, struct job *job, struct job *old, bool any_id, struct job **set,
+		  struct err *e)
+{
+	struct job *copy = job_copy(job);
+	int err;
+
+	if (!copy)
+		return fail(e, -ENOMEM, "no memory");
+	err = old ? apply(d, job, old, e) : apply_new(d, job, any_id, e);
+	if (err) {
+		free(copy);
+		return err;
+	}
+	if (old) {
+		table_remove(&d->jobs, old);
+		free(old);
+	}
+	table_add(&d->jobs, job);
+	copy->conf.id = job->conf.id;
+	*set = copy;
+	return 0;
+}
+
+static int set_checked(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+		       const char *rel, uint64_t cgroup, struct job **set, struct err *e)
+{
+	struct job *job, *old;
+	int err;
+
+	err = find_old(d, who, w, cgroup, &old, e);
+	err = err ? err : check_ids(d, who, w, old, e);
+	err = err ? err : check_limits(d, who, w, old, e);
+	if (err)
+		return err;
+	job = job_new(rel);
+	if (!job)
+		return fail(e, -ENOMEM, "no memory");
+	job->conf = w->conf;
+	job->conf.id = old ? old->conf.id : w->conf.id;
+	job->uid = old ? old->uid : who->uid;
+	job->cgroup_id = cgroup;
+	job->classes = w->classes;
+	job->period_us = w->period_us;
+	if (w->dry_run)
+		*set = job;
+	else
+		err = commit(d, job, old, !w->conf.id, set, e);
+	if (err)
+		free(job);
+	return err;
+}
+
+int jobs_set(struct mlccd *d, const struct who *who, const struct job_wanted *w, struct job **set,
+	     struct err *e)
+{
+	char rel[PATH_MAX] = "";
+	uint64_t cgroup = 0;
+	int fd, err;
+
+	*set = NULL;
+	if (!w->path[0]) {
+		if (!who->admin)
+			return fail(e, -EPERM, "a cgroup is wanted (cgroup, pid or self)");
+		if (w->classes)
+			return fail(e, -EINVAL, "priority_classes need a cgroup");
+		if (!w->conf.id)
+			return fail(e, -EINVAL, "neither a cgroup nor an id is given");
+		return set_checked(d, who, w, rel, 0, set, e);
+	}
+	fd = cgroup_open(&d->cgroups, w->path, rel, e);
+	if (fd < 0)
+		return fd;
+	cgroup = cgroup_id(fd);
+	err = check_cgroup(d, who, rel, fd, e);
+	if (!err)
+		err = set_checked(d, who, w, rel, cgroup, set, e);
+	close(fd);
+	return err;
+}
+
+static void drop(struct mlccd *d, struct job *job)
+{
+	tag_remove(d, job->cgroup_id);
+	carrier_remove(d, job->conf.id);
+	state_remove(d->jobs.dir, job->conf.id);
+	table_remove(&d->jobs, job);
+	free(job);
+}
+
+int jobs_del(struct mlccd *d, const struct who *who, struct job *job, bool dry_run, struct err *e)
+{
+	if (!jobs_may(who, job))
+		return fail(e, -EPERM, "job %u is another user's", job->conf.id);
+	if (!dry_run)
+		drop(d, job);
+	return 0;
+}
+
+void jobs_clear(struct mlccd *d)
+{
+	struct job *j, *next;
+
+	for (j = d->jobs.first; j; j = next) {
+		next = j->next;
+		if (!j->adopted)
+			drop(d, j);
+	}
+}
+
+static int find_by_name(struct mlccd *d, const struct who *who, const char *name, struct job **job,
+			struct err *e)
+{
+	*job = NULL;
+	for (struct job *j = d->jobs.first; j; j = j->next) {
+		if (strcmp(j->conf.name, name) || !jobs_may(who, j))
+			continue;
+		if (*job)
+			return fail(e, -ENOTUNIQ, "jobs %u and %u are both called '%s': say the id",
+				    (*job)->conf.id, j->conf.id, name);
+		*job = j;
+	}
+	return *job ? 0 : fail(e, -ENOENT, "no job '%.80s'", name);
+}
+
+int jobs_find(struct mlccd *d, const struct who *who, const char *name, struct job **job,
+	      struct err *e)
+{
+	unsigned long id;
+	char *end;
+
+	if (!*name)
+		return fail(e, -EINVAL, "job: its id or its name is wanted");
+	id = strtoul(name, &end, 10);
+	if (*end || *name < '0' || *name > '9')
+		return find_by_name(d, who, name, job, e);
+	*job = id && id < JOB_IDS ? d->jobs.by_id[id] : NULL;
+	if (!*job)
+		return fail(e, -ENOENT, "no job %.20s", name);
+	if (!jobs_may(who, *job))
+		return fail(e, -EPERM, "job %lu is another user's", id);
+	return 0;
+}
+
+/* From one daemon, or carrier, to the next */
+
+struct tags {
+	const struct job *job;
+	const uint8_t *dscp;
+	bool same;
+};
+
+static int tag_is(const struct mlcc_tag_info *info, void *arg)
+{
+	struct tags *t = arg;
+
+	if (info->cgroup_id != t->job->cgroup_id)
+		return 0;
+	t->same = info->conf.job == t->job->conf.id &&
+		  info->conf.priority_classes == t->job->classes &&
+		  (!t->job->classes || !memcmp(info->conf.dscp, t->dscp, t->job->classes));
+	return 1;
+}
+
+static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf *b)
+{
+	return !strcmp(a->name, b->name) && a->phase_bytes == b->phase_bytes &&
+	       (!*b->profile || !strcmp(a->profile, b->profile));
+}
+
+/* Sets what is not as it should be, and nothing else. */
+static int complete(struct mlccd *d, struct job *job, struct err *e)
+{
+	struct tags t = { .job = job, .dscp = d->config.dscp };
+	struct mlcc_job_info info;
+	int err;
+
+	err = carrier_need(&d->carrier, e);
+	if (err)
+		return err;
+	err = mlcc_job_get(d->carrier.m, job->conf.id, &info);
+	if (err || !conf_same(&info.conf, &job->conf))
+		err = carrier_apply(d, job, false, e);
+	if (err || !job->cgroup_id)
+		return err;
+	err = tagger_need(&d->carrier, e);
+	if (err)
+		return err;
+	mlcc_tag_each(d->carrier.t, tag_is, &t);
+	err = t.same ? 0 : tag_apply(d, job, e);
+	job->tagged = !err;
+	return err;
+}
+
+void jobs_complete(struct mlccd *d)
+{
+	struct err e;
+	int err = 0;
+
+	for (struct job *j = d->jobs.first; j && err != -ENODEV; j = j->next) {
+		err = j->adopted ? 0 : complete(d, j, &e);
+		if (err)
+			note(4, "job %u is not complete: %s", j->conf.id, e.text);
+	}
+}
+
+static void keep(struct mlccd *d, struct job *job)
+{
+	if (d->jobs.by_id[job->conf.id]) {
+		free(job);
+		return;
+	}
+	table_add(&d->jobs, job);
+	if (job->conf.id > d->jobs.next_id)
+		d->jobs.next_id = job->conf.id;
+}
+
+static void end_lost(struct mlccd *d)
+{
+	struct job *j, *next;
+
+	for (j = d->jobs.first; j; j = next) {
+		next = j->next;
+		if (!j->cgroup_id || cgroup_there(&d->cgroups, j->cgroup, j->cgroup_id))
+			continue;
+		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
+		drop(d, j);
+	}
+}
+
+static int adopt(const struct mlcc_job_info *info, void *arg)
+{
+	struct mlccd *d = arg;
+	struct job *job;
+
+	if (!info->conf.id || info->conf.id >= JOB_IDS || d->jobs.by_id[info->conf.id])
+		return 0;
+	job = job_new("");
+	if (!job)
+		return -ENOMEM;
+	job->conf = info->conf;
+	job->adopted = true;
+	table_add(&d->jobs, job);
+	return 0;
+}
+
+void jobs_adopt(struct mlccd *d)
+{
+	struct mlcc_job_info info;
+	struct job *j, *next;
+	struct err e;
+
+	if (carrier_need(&d->carrier, &e))
+		return;
+	for (j = d->jobs.first; j; j = next) {
+		next = j->next;
+		if (!j->adopted || mlcc_job_get(d->carrier.m, j->conf.id, &info) != -ENOENT)
+			continue;
+		table_remove(&d->jobs, j);
+		free(j);
+	}
+	mlcc_job_each(d->carrier.m, adopt, d);
+}
+
+/* One job stands for all: a carrier that was loaded anew has none of them. */
+static bool carrier_is_new(struct mlccd *d)
+{
+	struct mlcc_job_info info;
+	struct job *j = d->jobs.first;
+
+	while (j && j->adopted)
+		j = j->next;
+	return j && d->carrier.m && mlcc_job_get(d->carrier.m, j->conf.id, &info) == -ENOENT;
+}
+
+void jobs_poll(struct mlccd *d)
+{
+	end_lost(d);
+	carrier_refresh(&d->carrier);
+	if (carrier_is_new(d)) {
+		note(5, "the carrier has lost its jobs: setting %u again", d->jobs.count);
+		jobs_complete(d);
+	}
+}
+
+int jobs_init(struct mlccd *d, const char *dir, struct err *e)
+{
+	d->jobs.dir = state_open(dir, e);
+	if (d->jobs.dir < 0)
+		return d->jobs.dir;
+	state_each(d->jobs.dir, keep, d);
+	end_lost(d);
+	jobs_complete(d);
+	jobs_adopt(d);
+	return 0;
+}
+
+void jobs_free(struct mlccd *d)
+{
+	struct job *j, *next;
+
+	for (j = d->jobs.first; j; j = next) {
+		next = j->next;
+		free(j);
+	}
+	d->jobs.first = NULL;
+	if (d->jobs.dir >= 0)
+		close(d->jobs.dir);
+}

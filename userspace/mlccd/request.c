@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The operations of the control socket: Documentation/mlccd-protocol.md.
+ *
+ * Each reads all of its fields before it changes anything.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-login.h>
+
+#include "fields.h"
+#include "request.h"
+
+#define PROTOCOL	1
+#define SHOW_MAX	48		/* jobs in one reply */
+#define Q16_MAX		(64 << 16)
+
+struct op {
+	const char *name;
+	int (*run)(struct request *r, struct json_object *in, struct json_object *out,
+		   struct err *e);
+	const char *known;		/* its fields */
+	bool admin;
+};
+
+struct json_object *reply_error(int code, const char *text)
+{
+	struct json_object *o = json_object_new_object();
+	char line[ERR_LEN];
+
+	/* it may quote what the peer said, and goes to a terminal */
+	snprintf(line, sizeof(line), "%s", text);
+	for (char *s = line; *s; s++)
+		if (*s < ' ' || *s > '~')
+			*s = '?';
+	json_object_object_add(o, "ok", json_object_new_boolean(false));
+	json_object_object_add(o, "error", json_object_new_string(line));
+	json_object_object_add(o, "code", json_object_new_string(err_name(code)));
+	return o;
+}
+
+static void add_u64(struct json_object *o, const char *key, uint64_t v)
+{
+	json_object_object_add(o, key, json_object_new_uint64(v));
+}
+
+static void add_string(struct json_object *o, const char *key, const char *v)
+{
+	json_object_object_add(o, key, json_object_new_string(v));
+}
+
+static void add_bool(struct json_object *o, const char *key, bool v)
+{
+	json_object_object_add(o, key, json_object_new_boolean(v));
+}
+
+/* Jobs */
+
+static struct json_object *job_json(const struct job *job)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_u64(o, "id", job->conf.id);
+	add_string(o, "name", job->conf.name);
+	add_u64(o, "uid", job->uid);
+	add_string(o, "cgroup", job->cgroup);
+	add_string(o, "profile", job->conf.profile);
+	add_u64(o, "phase_bytes", job->conf.phase_bytes);
+	add_u64(o, "period_announced_us", job->period_us);
+	add_u64(o, "priority_classes", job->classes);
+	if (job->adopted)
+		add_bool(o, "adopted", true);
+	return o;
+}
+
+static void info_json(struct json_object *o, const struct mlcc_job_info *info)
+{
+	/* the carrier says which profile "the default" is */
+	add_string(o, "profile", info->conf.profile);
+	add_u64(o, "flows", info->flows);
+	add_u64(o, "phases", info->phases);
+	add_u64(o, "d_sent_bytes", info->d_sent);
+	add_u64(o, "d_phase_bytes", info->d_phase);
+	add_u64(o, "d_learnt_bytes", info->d_learnt);
+	add_u64(o, "hits", info->hits);
+	add_u64(o, "need", info->need);
+	add_bool(o, "neutral", info->neutral);
+	add_bool(o, "hinted", info->hinted);
+	json_object_object_add(o, "progress", json_q16(info->progress));
+	json_object_object_add(o, "gain", json_q16(info->gain));
+	add_u64(o, "period_us", info->period_us);
+	add_u64(o, "comm_us", info->comm_us);
+	add_u64(o, "best_us", info->best_us);
+	add_u64(o, "bytes", info->bytes);
+	add_u64(o, "retrans", info->retrans);
+	add_u64(o, "ce", info->ce);
+}
+
+/* A unit's name says more than a number, where there is a unit and it fits. */
+static void default_name(pid_t pid, char name[MLCC_NAME_LEN])
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-";
+	char *unit = NULL;
+
+	if (name[0])
+		return;
+	if (sd_pid_get_user_unit(pid, &unit) < 0 && sd_pid_get_unit(pid, &unit) < 0)
+		return;
+	if (unit && strlen(unit) < MLCC_NAME_LEN && !unit[strspn(unit, allowed)])
+		strcpy(name, unit);
+	free(unit);
+}
+
+/* One of "cgroup", "pid" and "self" becomes a path. */
+static int wanted_path(struct request *r, struct json_object *in, struct job_wanted *w,
+		       struct err *e)
+{
+	uint32_t pid = r->who->pid;
+	bool self = false;
+	int err;
+
+	if (field_given(in, "cgroup") + field_given(in, "pid") + field_given(in, "self") > 1)
+		return fail(e, -EINVAL, "one of cgroup, pid and self is enough");
+	if (field_given(in, "cgroup")) {
+		err = field_string(in, "cgroup", w->path, sizeof(w->path), e);
+		return err || w->path[0] ? err : fail(e, -EINVAL, "cgroup: a path is wanted");
+	}
+	err = field_u32(in, "pid", 1, INT32_MAX, &pid, e);
+	err = err ? err : field_bool(in, "self", &self, e);
+	if (err || (!self && !field_given(in, "pid")))
+		return err;
+	err = cgroup_of_pid(pid, w->path, e);
+	if (!err && !strcmp(w->path, "/"))
+		return fail(e, -EINVAL, "process %u is in the root cgroup, which cannot be a job's",
+			    pid);
+	if (!err)
+		default_name(pid, w->conf.name);
+	return err;
+}
+
+static int op_set_job(struct request *r, struct json_object *in, struct json_object *out,
+		      struct err *e)
+{
+	struct job_wanted w = { };
+	uint64_t period = 0;
+	struct job *set;
+	int err;
+
+	err = field_u32(in, "id", 1, JOB_IDS - 1, &w.conf.id, e);
+	err = err ? err : field_name(in, "name", w.conf.name, MLCC_NAME_LEN, e);
+	err = err ? err : field_name(in, "profile", w.conf.profile, MLCC_NAME_LEN, e);
+	err = err ? err : field_number(in, "phase_bytes", 1, MLCC_PHASE_BYTES_LIMIT,
+				       &w.conf.phase_bytes, e);
+	err = err ? err : field_number(in, "period_us", 1, UINT32_MAX, &period, e);
+	err = err ? err : field_u32(in, "priority_classes", 0, CONFIG_CLASSES, &w.classes, e);
+	err = err ? err : field_bool(in, "create", &w.create, e);
+	err = err ? err : field_bool(in, "dry_run", &w.dry_run, e);
+	if (!err && w.classes == 1)
+		err = fail(e, -ERANGE, "priority_classes: 0, or from 2 to %d", CONFIG_CLASSES);
+	err = err ? err : wanted_path(r, in, &w, e);
+	if (err)
+		return err;
+	w.period_us = period;
+	err = jobs_set(r->d, r->who, &w, &set, e);
+	if (err)
+		return err;
+	json_object_object_add(out, "job", job_json(set));
+	free(set);
+	return 0;
+}
+
+/* The field "job" may be a number or a name. */
+static int find_job(struct request *r, struct json_object *in, struct job **job, struct err *e)
+{
+	char name[MLCC_NAME_LEN] = "";
+	struct json_object *v;
+	uint32_t id = 0;
+	int err;
+
+	if (!json_object_object_get_ex(in, "job", &v))
+		return fail(e, -EINVAL, "job: its id or its name is wanted");
+	if (json_object_is_type(v, json_type_string)) {
+		err = field_name(in, "job", name, sizeof(name), e);
+	} else {
+		err = field_u32(in, "job", 1, JOB_IDS - 1, &id, e);
+		snprintf(name, sizeof(name), "%u", id);
+	}
+	return err ? err : jobs_find(r->d, r->who, name, job, e);
+}
+
+static int op_del_job(struct request *r, struct json_object *in, struct json_object *out,
+		      struct err *e)
+{
+	bool dry_run = false;
+	struct job *job;
+	uint32_t id;
+	int err;
+
+	err = field_bool(in, "dry_run", &dry_run, e);
+	err = err ? err : find_job(r, in, &job, e);
+	if (err)
+		return err;
+	id = job->conf.id;
+	err = jobs_del(r->d, r->who, job, dry_run, e);
+	if (!err)
+		add_u64(out, "id", id);
+	return err;
+}
+
+static void show_one(struct request *r, const struct job *job, struct json_object *list)
+{
+	struct json_object *o = job_json(job);
+	struct mlcc_job_info info;
+
+	if (r->d->carrier.m && !mlcc_job_get(r->d->carrier.m, job->conf.id, &info))
+		info_json(o, &info);
+	json_object_array_add(list, o);
+}
+
+static int op_show(struct request *r, struct json_object *in, struct json_object *out,
+		   struct err *e)
+{
+	struct json_object *list;
+	struct err none;
+	struct job *job;
+	uint32_t after = 0, count = 0, id;
+	int err;
+
+	err = field_u32(in, "after", 0, JOB_IDS - 1, &after, e);
+	if (err)
+		return err;
+	carrier_need(&r->d->carrier, &none);
+	if (!after && r->who->admin)
+		jobs_adopt(r->d);
+	if (field_given(in, "job")) {
+		err = find_job(r, in, &job, e);
+		if (err)
+			return err;
+		list = json_object_new_array();
+		show_one(r, job, list);
+		json_object_object_add(out, "jobs", list);
+		return 0;
+	}
+	list = json_object_new_array();
+	for (id = after + 1; id < JOB_IDS && count < SHOW_MAX; id++) {
+		job = r->d->jobs.by_id[id];
+		if (!job || !jobs_may(r->who, job))
+			continue;
+		show_one(r, job, list);
+		count++;
+	}
+	json_object_object_add(out, "jobs", list);
+	/* where the next request goes on; none: that was all */
+	if (count == SHOW_MAX)
+		add_u64(out, "after", id - 1);
+	return 0;
+}
+
+static int op_hint(struct request *r, struct json_object *in, struct json_object *out,
+		   struct err *e)
+{
+	char phase[8] = "";
+	uint64_t bytes = 0;
+	struct job *job;
+	bool start;
+	int err;
+
+	(void)out;
+	err = field_string(in, "phase", phase, sizeof(phase), e);
+	start = !strcmp(phase, "start");
+	if (!err && !start && strcmp(phase, "end"))
+		err = fail(e, -EINVAL, "phase: \"start\" or \"end\" is wanted");
+	if (!err && !start && field_given(in, "bytes"))
+		err = fail(e, -EINVAL, "bytes belong to the start of a phase");
+	err = err ? err : field_number(in, "bytes", 1, MLCC_PHASE_BYTES_LIMIT, &bytes, e);
+	err = err ? err : find_job(r, in, &job, e);
+	err = err ? err : carrier_need(&r->d->carrier, e);
+	if (err)
+		return err;
+	if (start)
+		err = mlcc_phase_start(r->d->carrier.m, job->conf.id, bytes);
+	else
+		err = mlcc_phase_end(r->d->carrier.m, job->conf.id);
+	return err ? carrier_fail(&r->d->carrier, err, e) : 0;
+}
+
+/* Profiles */
+
+static int profile_json(const struct mlcc_profile_conf *p, void *list)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_string(o, "name", p->name);
+	json_object_object_add(o, "floor", json_q16(p->floor));
+	json_object_object_add(o, "slope", json_q16(p->slope));
+	json_object_object_add(o, "hold", json_q16(p->hold));
+	add_u64(o, "shape", p->shape);
+	add_string(o, "base", p->base);
+	add_string(o, "restart", p->restart);
+	add_bool(o, "default", p->is_default);
+	json_object_array_add(list, o);
+	return 0;
+}
+
+static int op_profile_list(struct request *r, struct json_object *in, struct json_object *out,
+			   struct err *e)
+{
+	struct json_object *list;
+	int err;
+
+	(void)in;
+	err = carrier_need(&r->d->carrier, e);
+	if (err)
+		return err;
+	list = json_object_new_array();
+	json_object_object_add(out, "profiles", list);
+	err = mlcc_profile_each(r->d->carrier.m, profile_json, list);
+	return err ? carrier_fail(&r->d->carrier, err, e) : 0;
+}
+
+static int profile_named(struct request *r, struct json_object *in, struct mlcc_profile_conf *p,
+			 struct err *e)
+{
+	char name[MLCC_NAME_LEN] = "";
+	int err;
+
+	err = field_name(in, "name", name, sizeof(name), e);
+	if (!err && !name[0])
+		err = fail(e, -EINVAL, "name: the profile's is wanted");
+	err = err ? err : carrier_need(&r->d->carrier, e);
+	if (err)
+		return err;
+	err = mlcc_profile_get(r->d->carrier.m, name, p);
+	return err ? carrier_fail(&r->d->carrier, err, e) : 0;
+}
+
+static int op_profile_show(struct request *r, struct json_object *in, struct json_object *out,
+			   struct err *e)
+{
+	struct json_object *list = json_object_new_array();
+	struct mlcc_profile_conf p;
+	int err;
+
+	json_object_object_add(out, "profiles", list);
+	err = profile_named(r, in, &p, e);
+	if (!err)
+		profile_json(&p, list);
+	return err;
+}
+
+static int op_profile_set(struct request *r, struct json_object *in, struct json_object *out,
+			  struct err *e)
+{
+	struct json_object *list = json_object_new_array();
+	struct mlcc_profile_conf p;
+	bool dry_run = false;
+	int err;
+
+	json_object_object_add(out, "profiles", list);
+	err = profile_named(r, in, &p, e);
+	err = err ? err : field_q16(in, "floor", Q16_MAX, &p.floor, e);
+	err = err ? err : field_q16(in, "slope", Q16_MAX, &p.slope, e);
+	err = err ? err : field_q16(in, "hold", 1 << 16, &p.hold, e);
+	err = err ? err : field_u32(in, "shape", 1, 4, &p.shape, e);
+	err = err ? err : field_name(in, "base", p.base, sizeof(p.base), e);
+	err = err ? err : field_name(in, "restart", p.restart, sizeof(p.restart), e);
+	err = err ? err : field_bool(in, "default", &p.is_default, e);
+	err = err ? err : field_bool(in, "dry_run", &dry_run, e);
+	if (err)
+		return err;
+	if (!dry_run)
+		err = mlcc_profile_set(r->d->carrier.m, &p);
+	if (err)
+		return carrier_fail(&r->d->carrier, err, e);
+	profile_json(&p, list);
+	return 0;
+}
+
+/* The daemon */
+
+static struct json_object *limits_json(const struct config *c)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *list = json_object_new_array();
+
+	add_bool(o, "users", c->users);
+	add_u64(o, "jobs_per_user", c->jobs_per_user);
+	add_u64(o, "rings_per_user", c->rings_per_user);
+	add_u64(o, "requests_per_second", c->requests_per_second);
+	add_u64(o, "priority_classes", c->priority_classes);
+	for (uint32_t i = 0; i < c->profile_count; i++)
+		json_object_array_add(list, json_object_new_string(c->profiles[i]));
+	json_object_object_add(o, "profiles", list);
+	return o;
+}
+
+static int op_status(struct request *r, struct json_object *in, struct json_object *out,
+		     struct err *e)
+{
+	const struct counters *n = &r->d->counters;
+	struct mlccd *d = r->d;
+	struct err why;
+
+	(void)in;
+	(void)e;
+	add_string(out, "version", MLCCD_VERSION);
+	add_u64(out, "protocol", PROTOCOL);
+	if (carrier_need(&d->carrier, &why))
+		add_string(out, "carrier_error", why.text);
+	add_string(out, "carrier", carrier_name(&d->carrier));
+	if (tagger_need(&d->carrier, &why))
+		add_string(out, "tagger_error", why.text);
+	add_bool(out, "tagger", d->carrier.t);
+	add_string(out, "cgroup_mount", d->cgroups.root < 0 ? "" : d->cgroups.mount);
+	add_u64(out, "mark_mask", d->config.mark_mask);
+	add_u64(out, "jobs", d->jobs.count);
+	add_bool(out, "admin", r->who->admin);
+	json_object_object_add(out, "limits", limits_json(&d->config));
+	add_u64(out, "requests", n->requests);
+	add_u64(out, "requests_refused", n->refused);
+	add_u64(out, "requests_limited", n->limited);
+	add_u64(out, "peers", d->peer_count);
+	add_u64(out, "peers_dropped", n->dropped_peers);
+	add_u64(out, "ring_records", n->records);
+	add_u64(out, "ring_records_bad", n->records_bad);
+	add_u64(out, "ring_records_late", n->records_late);
+	add_u64(out, "ring_records_limited", n->records_limited);
+	add_u64(out, "ring_overruns", n->records_overrun);
+	return 0;
+}
+
+static int op_open_ring(struct request *r, struct json_object *in, struct json_object *out,
+			struct err *e)
+{
+	uint32_t slots = 1024;
+	int err;
+
+	err = field_u32(in, "slots", 8, 16384, &slots, e);
+	if (!err && *r->ring)
+		err = fail(e, -EBUSY, "a connection has one ring, and this one has it already");
+	if (!err && r->fd_count && r->fd_count != RING_FDS)
+		err = fail(e, -EINVAL, "two descriptors are wanted: the memfd and the eventfd");
+	if (!err && r->fd_count && field_given(in, "slots"))
+		err = fail(e, -EINVAL, "slots are for a ring that mlccd makes");
+	if (!err && !r->fd_count) {
+		err = ring_make(slots, r->out, e);
+		r->out_count = err ? 0 : RING_FDS;
+	}
+	if (err)
+		return err;
+	err = ring_open(r->d, r->who, r->account, r->fd_count ? r->fds : r->out, r->ring, e);
+	if (!err && r->out_count)
+		add_u64(out, "slots", slots);
+	return err;
+}
+
+static const struct op ops[] = {
+	{ "set-job", op_set_job, " op version id name profile phase_bytes period_us "
+	  "priority_classes create dry_run cgroup pid self ", false },
+	{ "del-job", op_del_job, " op version job dry_run ", false },
+	{ "show", op_show, " op version job after ", false },
+	{ "hint", op_hint, " op version job phase bytes ", false },
+	{ "profile-list", op_profile_list, " op version ", false },
+	{ "profile-show", op_profile_show, " op version name ", false },
+	{ "profile-set", op_profile_set, " op version name floor slope hold shape base restart "
+	  "default dry_run ", true },
+	{ "status", op_status, " op version ", false },
+	{ "open-ring", op_open_ring, " op version slots ", false },
+};
+
+static const struct op *find_op(const char *name)
+{
+	for (unsigned int i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		if (!strcmp(ops[i].name, name))
+			return &ops[i];
+	return NULL;
+}
+
+static int dispatch(struct request *r, struct json_object *in, struct json_object *out,
+		    struct err *e)
+{
+	uint64_t version = PROTOCOL;
+	const struct op *op;
+	char name[20] = "";
+	int err;
+
+	err = field_number(in, "version", 0, UINT32_MAX, &version, e);
+	err = err ? err : field_name(in, "op", name, sizeof(name), e);
+	if (err)
+		return err;
+	if (version != PROTOCOL)
+		return fail(e, -EPROTONOSUPPORT, "version %llu of the protocol: only %d is known",
+			    (unsigned long long)version, PROTOCOL);
+	op = find_op(name);
+	if (!op)
+		return fail(e, -EOPNOTSUPP, "no op '%s': set-job, del-job, show, hint, profile-list, profile-show, profile-set, status, open-ring",
+			    name);
+	if (op->admin && !r->who->admin)
+		return fail(e, -EPERM, "%s is for root (CAP_NET_ADMIN)", name);
+	if (r->fd_count && op->run != op_open_ring)
+		return fail(e, -EINVAL, "%s takes no descriptors", name);
+	err = fields_known(in, op->known, e);
+	return err ? err : op->run(r, in, out, e);
+}
+
+struct json_object *request_handle(struct request *r, const char *text, size_t len)
+{
+	struct json_object *in, *out;
+	struct err e = { "" };
+	int err = -EBADMSG;
+
+	r->d->counters.requests++;
+	in = fields_parse(text, len, &e);
+	out = json_object_new_object();
+	json_object_object_add(out, "ok", json_object_new_boolean(true));
+	if (in)
+		err = dispatch(r, in, out, &e);
+	json_object_put(in);
+	if (!err)
+		return out;
+	r->d->counters.refused++;
+	json_object_put(out);
+	return reply_error(err, e.text);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One request of a peer to one reply; knows nothing of sockets. */
+#ifndef MLCCD_REQUEST_H
+#define MLCCD_REQUEST_H
+
+#include <json-c/json.h>
+
+#include "mlccd.h"
+
+#define REQUEST_MAX	65536
+#define REPLY_MAX	65536
+#define JSON_STYLE	(JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+
+struct request {
+	struct mlccd *d;
+	const struct who *who;
+	struct account *account;
+	int fds[RING_FDS];		/* that came with it; the caller closes them */
+	unsigned int fd_count;
+	int out[RING_FDS];		/* that go with the reply; the caller closes them */
+	unsigned int out_count;
+	struct ring **ring;		/* the peer's */
+};
+
+/* Never NULL but without memory; json_object_put() it. */
+struct json_object *request_handle(struct request *r, const char *text, size_t len);
+
+/* {"ok": false, "error": ..., "code": ...} */
+struct json_object *reply_error(int code, const char *text);
+
+#endif /* MLCCD_REQUEST_H */

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Hints in shared memory.  The other side may write anything there at any time, and to the eventfd,
+ * too:
+ *
+ * - the memfd is sealed against shrinking, of the right size and of ordinary pages, so that no
+ *   access can fault;
+ * - a record is copied out, then looked at; slots and size are remembered, not read again;
+ * - the eventfd is never read (whoever takes its count first would leave the reader waiting), the
+ *   edge of a write is enough;
+ * - at most BATCH records are taken at once, and no more in a second than the user's tokens.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "../../include/mlcc/uapi/mlcc_ring.h"
+#include "mlccd.h"
+
+#define BATCH		256
+#define LATE_NS		1000000000ULL
+#define PAUSE_US	10000
+
+struct ring {
+	struct source s;		/* the eventfd */
+	struct ring *next;
+	struct who who;
+	struct account *account;
+	struct mlcc_ring *map;
+	size_t size;
+	uint32_t slots;
+	uint64_t tail;
+	uint64_t resume_at;		/* NEVER: the eventfd says when */
+};
+
+_Static_assert(sizeof(struct mlcc_ring_record) == 64, "part of the protocol");
+_Static_assert(sizeof(struct mlcc_ring) == 192, "part of the protocol");
+
+static bool slots_ok(uint32_t n)
+{
+	return n >= MLCC_RING_SLOTS_MIN && n <= MLCC_RING_SLOTS_MAX && !(n & (n - 1));
+}
+
+int ring_make(uint32_t slots, int fds[RING_FDS], struct err *e)
+{
+	struct mlcc_ring head = {
+		.magic = MLCC_RING_MAGIC, .version = MLCC_RING_VERSION, .slots = slots,
+		.record_size = sizeof(struct mlcc_ring_record),
+	};
+
+	if (!slots_ok(slots))
+		return fail(e, -EINVAL, "slots: a power of two from %u to %u is wanted",
+			    MLCC_RING_SLOTS_MIN, MLCC_RING_SLOTS_MAX);
+	fds[1] = -1;
+	fds[0] = memfd_create("mlcc-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fds[0] >= 0 && !ftruncate(fds[0], MLCC_RING_SIZE(slots)) &&
+	    pwrite(fds[0], &head, sizeof(head), 0) == sizeof(head) &&
+	    !fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		fds[1] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fds[1] >= 0)
+		return 0;
+	if (fds[0] >= 0)
+		close(fds[0]);
+	return fail(e, -EMFILE, "cannot make a ring: %s", strerror(errno));
+}
+
+static bool is_eventfd(int fd)
+{
+	char path[64], target[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, target, sizeof(target) - 1) > 0 &&
+	       !strcmp(target, "anon_inode:[eventfd]");
+}
+
+static int check_fds(const int fds[RING_FDS], off_t *size, struct err *e)
+{
+	int seals = fcntl(fds[0], F_GET_SEALS);
+	struct statfs fs;
+	struct stat st;
+
+	if (seals < 0)
+		return fail(e, -EINVAL, "the first descriptor is no memfd");
+	if (~seals & (F_SEAL_SHRINK | F_SEAL_GROW))
+		return fail(e, -EINVAL, "the memfd lacks the seals F_SEAL_SHRINK and F_SEAL_GROW");
+	if (fstat(fds[0], &st) || fstatfs(fds[0], &fs))
+		return fail(e, -errno, "memfd: %s", strerror(errno));
+	/* a huge page may be lacking when it is first looked at */
+	if (fs.f_type != TMPFS_MAGIC)
+		return fail(e, -EINVAL, "the memfd is not of ordinary pages");
+	if (st.st_size < (off_t)MLCC_RING_SIZE(MLCC_RING_SLOTS_MIN) ||
+	    st.st_size > (off_t)MLCC_RING_SIZE(MLCC_RING_SLOTS_MAX))
+		return fail(e, -EINVAL, "the memfd has %lld bytes: %zu to %zu are allowed",
+			    (long long)st.st_size, MLCC_RING_SIZE((size_t)MLCC_RING_SLOTS_MIN),
+			    MLCC_RING_SIZE((size_t)MLCC_RING_SLOTS_MAX));
+	if (!is_eventfd(fds[1]))
+		return fail(e, -EINVAL, "the second descriptor is no eventfd");
+	*size = st.st_size;
+	return 0;
+}
+
+static int check_head(struct ring *r, struct err *e)
+{
+	volatile struct mlcc_ring *m = r->map;
+	uint32_t magic = m->magic, version = m->version, slots = m->slots, size = m->record_size;
+
+	if (magic != MLCC_RING_MAGIC)
+		return fail(e, -EINVAL, "ring: magic %#x, %#x is wanted", magic, MLCC_RING_MAGIC);
+	if (version != MLCC_RING_VERSION)
+		return fail(e, -EPROTONOSUPPORT, "ring: version %u, only %u is known", version,
+			    MLCC_RING_VERSION);
+	if (size != sizeof(struct mlcc_ring_record))
+		return fail(e, -EINVAL, "ring: records of %u bytes, 64 are wanted", size);
+	if (!slots_ok(slots) || MLCC_RING_SIZE((size_t)slots) != r->size)
+		return fail(e, -EINVAL, "ring: %u slots: a power of two is wanted that fits the memfd",
+			    slots);
+	r->slots = slots;
+	r->tail = __atomic_load_n(&r->map->tail, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* One record, our own copy. */
+static void take(struct mlccd *d, struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
+{
+	static const typeof(rec->zero) zero;
+	uint64_t now_ns = now_us() * 1000;
+	struct job *job = NULL;
+	struct err none;
+	int err;
+
+	d->counters.records++;
+	if (rec->job < JOB_IDS)
+		job = d->jobs.by_id[rec->job];
+	if (rec->version != MLCC_RING_VERSION || rec->seq != seq || !job ||
+	    !jobs_may(&r->who, job) || memcmp(rec->zero, zero, sizeof(zero)) ||
+	    (rec->type != MLCC_RING_PHASE_START && rec->type != MLCC_RING_PHASE_END) ||
+	    rec->bytes > MLCC_PHASE_BYTES_LIMIT ||
+	    (rec->type == MLCC_RING_PHASE_END && rec->bytes) ||
+	    /* our microseconds are cut off, and the clock goes on meanwhile */
+	    (rec->time_ns && rec->time_ns > now_ns + 1000000)) {
+		d->counters.records_bad++;
+		return;
+	}
+	if (rec->time_ns && rec->time_ns + LATE_NS < now_ns) {
+		d->counters.records_late++;
+		return;
+	}
+	if (carrier_need(&d->carrier, &none))
+		return;
+	if (rec->type == MLCC_RING_PHASE_START)
+		err = mlcc_phase_start(d->carrier.m, rec->job, rec->bytes);
+	else
+		err = mlcc_phase_end(d->carrier.m, rec->job);
+	if (err)
+		carrier_fail(&d->carrier, err, &none);
+}
+
+/* Takes what is there, to BATCH; true: there may be more. */
+static bool drain(struct mlccd *d, struct ring *r, uint64_t now)
+{
+	uint64_t head = __atomic_load_n(&r->map->head, __ATOMIC_ACQUIRE);
+	const struct config *c = &d->config;
+	struct mlcc_ring_record copy;
+	unsigned int n;
+
+	if (head - r->tail > r->slots) {
+		/* no producer that keeps to the rules gets here */
+		d->counters.records_overrun++;
+		r->tail = head;
+	}
+	for (n = 0; n < BATCH && r->tail != head; n++) {
+		if (!r->who.admin && !bucket_take(&r->account->hints, c->hints_per_second,
+						  c->hints_burst, now)) {
+			d->counters.records_limited++;
+			break;
+		}
+		memcpy(&copy, &r->map->records[r->tail & (r->slots - 1)], sizeof(copy));
+		__asm__ __volatile__("" : : "r"(&copy) : "memory");
+		take(d, r, &copy, r->tail);
+		r->tail++;
+	}
+	__atomic_store_n(&r->map->tail, r->tail, __ATOMIC_RELEASE);
+	return r->tail != head;
+}
+
+static void serve(struct mlccd *d, struct ring *r)
+{
+	const struct config *c = &d->config;
+	uint64_t now = now_us();
+
+	/* a wake-up costs as much as a record: a write to the eventfd with none behind it, too */
+	if (!r->who.admin &&
+	    !bucket_take(&r->account->hints, c->hints_per_second, c->hints_burst, now)) {
+		source_mod(d, &r->s, 0);
+		r->resume_at = now + PAUSE_US;
+		return;
+	}
+	r->resume_at = drain(d, r, now) ? now + (r->who.admin ? 0 : PAUSE_US / 10) : NEVER;
+}
+
+static void ready(struct mlccd *d, struct source *s, uint32_t events)
+{
+	(void)events;
+	serve(d, (struct ring *)s);
+}
+
+uint64_t rings_tick(struct mlccd *d, uint64_t now)
+{
+	uint64_t due = NEVER;
+
+	for (struct ring *r = d->rings; r; r = r->next) {
+		if (r->resume_at <= now) {
+			source_mod(d, &r->s, EPOLLIN | EPOLLET);
+			serve(d, r);
+		}
+		if (r->resume_at < due)
+			due = r->resume_at;
+	}
+	return due;
+}
+
+static int ring_map(struct ring *r, const int fds[RING_FDS], struct err *e)
+{
+	off_t size;
+	int err;
+
+	err = check_fds(fds, &size, e);
+	if (err)
+		return err;
+	r->size = size;
+	r->map = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+	if (r->map == MAP_FAILED)
+		return fail(e, -errno, "cannot map the memfd: %s", strerror(errno));
+	err = check_head(r, e);
+	if (!err)
+		r->s.fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 0);
+	if (!err && r->s.fd < 0)
+		err = fail(e, -errno, "eventfd: %s", strerror(errno));
+	if (err)
+		munmap(r->map, r->size);
+	return err;
+}
+
+int ring_open(struct mlccd *d, const struct who *who, struct account *account,
+	      const int fds[RING_FDS], struct ring **ring, struct err *e)
+{
+	struct ring *r;
+	int err;
+
+	if (!who->admin && account->rings >= d->config.rings_per_user)
+		return fail(e, -EDQUOT, "user %u has %u rings, which is the limit", who->uid,
+			    account->rings);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return fail(e, -ENOMEM, "no memory");
+	r->who = *who;
+	r->account = account;
+	r->s.ready = ready;
+	r->resume_at = 0;
+	err = ring_map(r, fds, e);
+	if (err) {
+		free(r);
+		return err;
+	}
+	err = source_add(d, &r->s, EPOLLIN | EPOLLET);
+	if (err) {
+		munmap(r->map, r->size);
+		close(r->s.fd);
+		free(r);
+		return fail(e, err, "eventfd: %s", strerror(-err));
+	}
+	account->rings++;
+	r->next = d->rings;
+	d->rings = r;
+	*ring = r;
+	return 0;
+}
+
+void ring_close(struct mlccd *d, struct ring *r)
+{
+	struct ring **p = &d->rings;
+
+	while (*p != r)
+		p = &(*p)->next;
+	*p = r->next;
+	r->account->rings--;
+	source_del(d, &r->s);
+	munmap(r->map, r->size);
+	free(r);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The jobs' files: one of JSON for each, named by the id, replaced by rename. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jobs.h"
+
+#define STATE_VERSION	1
+#define STATE_MAX	16384
+
+int state_open(const char *dir, struct err *e)
+{
+	int fd;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return fail(e, -errno, "%s: %s", dir, strerror(errno));
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return fail(e, -errno, "%s: %s", dir, strerror(errno));
+	return fd;
+}
+
+static int write_all(int fd, const char *s)
+{
+	size_t len = strlen(s), done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = write(fd, s + done, len - done);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? n : 0;
+	}
+	return 0;
+}
+
+static struct json_object *to_json(const struct job *job)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "version", json_object_new_int(STATE_VERSION));
+	json_object_object_add(o, "id", json_object_new_int(job->conf.id));
+	json_object_object_add(o, "uid", json_object_new_int64(job->uid));
+	json_object_object_add(o, "name", json_object_new_string(job->conf.name));
+	json_object_object_add(o, "profile", json_object_new_string(job->conf.profile));
+	json_object_object_add(o, "phase_bytes", json_object_new_uint64(job->conf.phase_bytes));
+	json_object_object_add(o, "period_us", json_object_new_int64(job->period_us));
+	json_object_object_add(o, "classes", json_object_new_int(job->classes));
+	json_object_object_add(o, "cgroup", json_object_new_string(job->cgroup));
+	json_object_object_add(o, "cgroup_id", json_object_new_uint64(job->cgroup_id));
+	return o;
+}
+
+int state_write(int dir, const struct job *job, struct err *e)
+{
+	char name[16], tmp[24];
+	struct json_object *o;
+	int fd, err = -EIO;
+
+	snprintf(name, sizeof(name), "%u", job->conf.id);
+	snprintf(tmp, sizeof(tmp), ".%s.new", name);
+	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0) {
+		o = to_json(job);
+		err = write_all(fd, json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+		json_object_put(o);
+		close(fd);
+	}
+	if (fd < 0 || (!err && renameat(dir, tmp, dir, name)))
+		err = -errno;
+	if (!err)
+		return 0;
+	unlinkat(dir, tmp, 0);
+	return fail(e, err, "cannot write the job's file: %s", strerror(-err));
+}
+
+void state_remove(int dir, uint32_t id)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", id);
+	unlinkat(dir, name, 0);
+}
+
+static const char *get_string(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : "";
+}
+
+static uint64_t get_number(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
+static struct job *from_json(struct json_object *o, uint32_t id)
+{
+	struct job *job;
+
+	if (!json_object_is_type(o, json_type_object) || get_number(o, "version") != STATE_VERSION ||
+	    get_number(o, "id") != id)
+		return NULL;
+	job = job_new(get_string(o, "cgroup"));
+	if (!job)
+		return NULL;
+	job->conf.id = id;
+	job->conf.phase_bytes = get_number(o, "phase_bytes");
+	snprintf(job->conf.name, MLCC_NAME_LEN, "%s", get_string(o, "name"));
+	snprintf(job->conf.profile, MLCC_NAME_LEN, "%s", get_string(o, "profile"));
+	job->uid = get_number(o, "uid");
+	job->period_us = get_number(o, "period_us");
+	job->classes = get_number(o, "classes");
+	job->cgroup_id = get_number(o, "cgroup_id");
+	return job;
+}
+
+static struct job *state_read(int dir, const char *name, uint32_t id)
+{
+	char text[STATE_MAX + 1];
+	struct json_object *o;
+	struct job *job;
+	ssize_t n = -1;
+	int fd;
+
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd >= 0) {
+		n = read(fd, text, STATE_MAX);
+		close(fd);
+	}
+	if (n <= 0)
+		return NULL;
+	text[n] = '\0';
+	o = json_tokener_parse(text);
+	job = o ? from_json(o, id) : NULL;
+	json_object_put(o);
+	return job;
+}
+
+int state_each(int dir, void (*each)(struct mlccd *d, struct job *job), struct mlccd *d)
+{
+	struct dirent *entry;
+	struct job *job;
+	DIR *list;
+	int fd;
+
+	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list)
+		return -errno;
+	while ((entry = readdir(list))) {
+		char *end;
+		unsigned long id = strtoul(entry->d_name, &end, 10);
+
+		/* what a killed daemon has not got to rename */
+		if (*entry->d_name == '.' && strstr(entry->d_name, ".new"))
+			unlinkat(dir, entry->d_name, 0);
+		if (*end || !id || id >= JOB_IDS)
+			continue;
+		job = state_read(dir, entry->d_name, id);
+		if (job)
+			each(d, job);
+		else
+			note(4, "the file of job %lu cannot be read; it is left as it is", id);
+	}
+	closedir(list);
+	return 0;
+}
