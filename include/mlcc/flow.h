@@ -166,7 +166,8 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (mlcc_queue_empty(rtt, min_rtt)) {
-		mlcc_contend_emptied(&j->contend, now - j->start_us);
+		/* another CPU may have turned the phase after this one looked at its clock */
+		mlcc_contend_emptied(&j->contend, now > j->start_us ? now - j->start_us : 0);
 		if (f->wait == MLCC_WAITING)
 			f->wait = MLCC_WAIT_OVER;
 		return;

@@ -10,9 +10,7 @@
 
 /* the module first: who loads it means it */
 static const struct mlcc_backend *const backends[] = {
-#ifdef MLCC_WITH_NETLINK
 	&mlcc_backend_netlink,
-#endif
 	&mlcc_backend_bpf,
 };
 
