@@ -279,7 +279,8 @@ def case_commands() -> None:
             refused(E.EOPNOTSUPP, lambda n=name: nl.call(CMD[n], flags=DUMP), text=False)
         dumps = {"JOB_GET": job_nest(ID=1), "PROFILE_GET": profile_nest(NAME="mltcp")}
         for name, body in dumps.items():
-            refused(E.EINVAL, lambda n=name, b=body: nl.call(CMD[n], b, DUMP))
+            # older kernels give whoever starts a dump no room for a text
+            refused(E.EINVAL, lambda n=name, b=body: nl.call(CMD[n], b, DUMP), text=False)
             refused(E.EINVAL, lambda n=name: nl.call(CMD[n], nest(3), DUMP))
         refused(E.EINVAL, lambda: nl.call(CMD["JOB_SET"], job_nest(ID=1), reserved=1))
         assert all_jobs(nl) == []
