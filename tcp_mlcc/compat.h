@@ -12,6 +12,13 @@
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif
 
+/* Header fields of netlink requests that are reserved must be 0 from this command on. */
+#ifdef MLCC_HAVE_RESV_START_OP
+#define MLCC_RESV_START_OP(cmd) .resv_start_op = cmd,
+#else
+#define MLCC_RESV_START_OP(cmd)
+#endif
+
 static inline bool mlcc_ecn_negotiated(const struct tcp_sock *tp)
 {
 #ifdef MLCC_HAVE_ECN_MODE

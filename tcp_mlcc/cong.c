@@ -71,8 +71,10 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "event.h"
 #include "job.h"
 #include "mlcc.h"
+#include "netlink.h"
 #include "profile.h"
 #include "rules.h"
 #include "trace.h"
@@ -127,12 +129,34 @@ static void mlcc_pick_base(struct mlcc_sk *ca)
 	ca->cubic_base = cubic;
 }
 
+/*
+ * Tells the job what the flow has sent again and seen marked.  Not on every ACK: when a burst
+ * begins, when the state of the loss recovery changes (so 16 bits will do), and at the end.
+ */
+static void mlcc_count(struct sock *sk, struct mlcc_slot *s)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	u16 retrans = tp->total_retrans - ca->retrans;
+	u32 ce = tp->delivered_ce - ca->ce;
+
+	ca->retrans = tp->total_retrans;
+	ca->ce = tp->delivered_ce;
+	if (!s)
+		return;
+	if (retrans)
+		atomic64_add(retrans, &s->retrans);
+	if (ce)
+		atomic64_add(ce, &s->ce);
+}
+
 /* Makes @sk a flow of job @id, 0: of none.  Its old job loses the reference. */
 static void mlcc_join(struct sock *sk, u32 id)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	struct mlcc_slot *old = ca->slot;
 
+	mlcc_count(sk, old);
 	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sk, id) : NULL);
 	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
 	mlcc_pick_base(ca);
@@ -177,9 +201,13 @@ static void mlcc_init(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
+	if (before)
+		mlcc_count(sk, before);
 	memset(ca, 0, sizeof(*ca));
 	ca->owner = sk;
 	ca->slot = before;
+	ca->retrans = tp->total_retrans;
+	ca->ce = tp->delivered_ce;
 	ca->ecn = mlcc_ecn_negotiated(tp);
 	if (ca->ecn)
 		mlcc_dctcp_init(&ca->dctcp, tp);
@@ -192,6 +220,8 @@ static void mlcc_release(struct sock *sk)
 	struct mlcc_slot *s = mlcc_slot_of(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
+	if (s)
+		mlcc_count(sk, s);
 	WRITE_ONCE(ca->slot, NULL);
 	ca->owner = NULL;
 	if (s)
@@ -227,6 +257,13 @@ static __always_inline void mlcc_progress_was(const struct sock *sk, const struc
 		mlcc_trace_gain(sk, s);
 }
 
+/* The flow's job has been deleted: it does what its base does, and tells nobody. */
+static void mlcc_neutral(struct mlcc_sk *ca, const struct tcp_sock *tp)
+{
+	WRITE_ONCE(ca->flow.p, MLCC_NEUTRAL);
+	ca->flow.acked = tp->bytes_acked;
+}
+
 /* What an ACK says of the job: bytes and, if @rtt > 0, the round trip in us. */
 static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
 {
@@ -239,6 +276,10 @@ static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
 
 	if (!s)
 		return;
+	if (unlikely(READ_ONCE(s->deleted))) {
+		mlcc_neutral(ca, tp);
+		return;
+	}
 	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
 	mlcc_progress_was(sk, s, old);
 	if (rtt <= 0)
@@ -372,6 +413,7 @@ static void mlcc_set_state(struct sock *sk, u8 state)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
+	mlcc_count(sk, mlcc_slot_of(sk));
 	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
 		mlcc_ecn_loss(sk);
 	else if (state == TCP_CA_Loss && ca->cubic_base)
@@ -390,29 +432,32 @@ static u32 mlcc_undo_cwnd(struct sock *sk)
 /* The flow of job @s starts to send.  What userspace has said of the job counts from here on. */
 static void mlcc_job_start(struct sock *sk, struct mlcc_slot *s)
 {
-	u64 start = READ_ONCE(s->job.start_acked);
-	u32 seq = READ_ONCE(s->job.seq);
+	struct net *net = sock_net(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 old = ca->flow.p;
+	struct mlcc_phase_was was;
 	struct mlcc_profile pr;
 	struct mlcc_win w;
 	bool began;
 
-	mlcc_slot_refresh(s);
+	mlcc_count(sk, s);
+	mlcc_slot_refresh(s, net);
 	WRITE_ONCE(ca->profile, READ_ONCE(s->profile));
+	if (unlikely(READ_ONCE(s->deleted))) {
+		mlcc_neutral(ca, tp);
+		return;
+	}
 	mlcc_profile_of(s, &pr);
 	mlcc_win_read(tp, &w);
+	mlcc_phase_was(s, &was);
 	began = mlcc_flow_tx_start(&ca->flow, &s->job, &pr, tp->tcp_mstamp, tcp_min_rtt(tp), &w);
 	if (ca->cubic_base && w.cwnd != tcp_snd_cwnd(tp))
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(tp, &w);
 	mlcc_progress_was(sk, s, old);
-	if (!began)
-		return;
-	if (seq)
-		trace_phase_end(s, seq, READ_ONCE(s->job.start_acked) - start);
-	trace_phase_start(s);
+	if (began)
+		mlcc_phase_turned(net, s, &was);
 }
 
 static void mlcc_tx_start(struct sock *sk)
@@ -488,10 +533,28 @@ static struct tcp_congestion_ops mlcc_ops_no_ecn __read_mostly = {
 
 static int __init mlcc_register(void)
 {
+	int err;
+
 	BUILD_BUG_ON(sizeof(struct mlcc_sk) > ICSK_CA_PRIV_SIZE);
 	BUILD_BUG_ON(sizeof(struct mlcc_cubic) > 24);
 
-	return tcp_register_congestion_control(&mlcc_ops);
+	err = mlcc_rules_init();
+	if (err)
+		return err;
+	err = mlcc_netlink_init();
+	if (err)
+		goto no_netlink;
+	err = tcp_register_congestion_control(&mlcc_ops);
+	if (err)
+		goto no_cc;
+	return 0;
+
+no_cc:
+	mlcc_netlink_exit();
+no_netlink:
+	mlcc_rules_exit();
+	rcu_barrier();
+	return err;
 }
 
 static void __exit mlcc_unregister(void)
@@ -499,8 +562,9 @@ static void __exit mlcc_unregister(void)
 	tcp_unregister_congestion_control(&mlcc_ops);
 	/* who still writes a parameter has the lock; who comes later sees that the module goes */
 	kernel_param_lock(THIS_MODULE);
-	mlcc_rules_free();
 	kernel_param_unlock(THIS_MODULE);
+	mlcc_netlink_exit();
+	mlcc_rules_exit();
 	mlcc_slots_check_empty();
 	rcu_barrier();
 }

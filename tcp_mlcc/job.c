@@ -2,7 +2,8 @@
 /*
  * The jobs that have open flows on this host: a hash table by network namespace and id.
  *
- * A job comes to be with its first flow and goes with its last.  Every flow holds a reference.
+ * A job comes to be with its first flow and goes with its last.  Every flow holds a reference, and
+ * for a moment whoever does something to the job (control.c), who finds it by its id alone.
  * Look-ups run under RCU and take a reference only while there is one; a job whose last reference
  * is gone stays findable, but not takeable, until it is unlinked, and a new one may already stand
  * beside it.
@@ -15,13 +16,16 @@
 #include <linux/spinlock.h>
 
 #include "compat.h"
+#include "event.h"
 #include "job.h"
 #include "profile.h"
 #include "rules.h"
+#include "../include/mlcc/hint.h"
 
 #define MLCC_SLOT_BITS	10
 
 static struct hlist_head mlcc_slots[1 << MLCC_SLOT_BITS];
+static struct hlist_head mlcc_slots_by_id[1 << MLCC_SLOT_BITS];
 static DEFINE_SPINLOCK(mlcc_slots_lock);	/* writers, from softirq too */
 static u32 mlcc_slots_count;			/* under the lock; read without it as a hint */
 static u32 mlcc_mask = MLCC_MARK_MASK;
@@ -49,6 +53,11 @@ static struct hlist_head *mlcc_slot_bucket(u64 cookie, u32 id)
 	return &mlcc_slots[hash_64(cookie ^ (u64)id << 32, MLCC_SLOT_BITS)];
 }
 
+static struct hlist_head *mlcc_slot_ids(u32 id)
+{
+	return &mlcc_slots_by_id[hash_32(id, MLCC_SLOT_BITS)];
+}
+
 static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
 {
 	struct mlcc_slot *s;
@@ -60,23 +69,39 @@ static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
 	return NULL;
 }
 
-/* Takes over what userspace has said of the job since the last phase. */
-void mlcc_slot_refresh(struct mlcc_slot *s)
+/* A phase that was announced before the job had a flow begins with the first one. */
+static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_job_rule *r)
 {
-	const struct mlcc_job_rule *r;
+	struct mlcc_phase_was was;
+	u64 ahead;
+
+	if (likely(!READ_ONCE(r->ahead)))
+		return;
+	ahead = xchg(&r->ahead, 0);
+	if (!ahead)
+		return;
+	mlcc_phase_was(s, &was);
+	if (mlcc_hint_start(&s->job, ahead & ~MLCC_AHEAD, tcp_clock_us()))
+		mlcc_phase_turned(net, s, &was);
+	else
+		cmpxchg(&r->ahead, 0, ahead);
+}
+
+/* Takes over what userspace has said of the job since the last phase.  @net: the job's own. */
+void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
+{
 	u32 profile = MLCC_PROFILE_NONE;
+	struct mlcc_job_rule *r;
 	u64 phase_bytes = 0;
 	u32 gen = 0;
 
 	rcu_read_lock();
-	r = mlcc_rule_rcu(s->id);
+	r = mlcc_rule_of(s->net_cookie, s->id);
 	if (r) {
 		profile = r->profile;
 		phase_bytes = r->phase_bytes;
 		gen = r->gen;
 	}
-	rcu_read_unlock();
-
 	if (profile == MLCC_PROFILE_NONE)
 		profile = mlcc_profile_default();
 	if (profile != READ_ONCE(s->profile))
@@ -85,6 +110,9 @@ void mlcc_slot_refresh(struct mlcc_slot *s)
 		WRITE_ONCE(s->gen, gen);
 		mlcc_job_hint(&s->job, phase_bytes);
 	}
+	if (r)
+		mlcc_slot_begin(s, net, r);
+	rcu_read_unlock();
 }
 
 static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id)
@@ -113,6 +141,7 @@ static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
 	other = mlcc_slot_find(s->net_cookie, s->id);
 	if (!other && mlcc_slots_count < MLCC_JOBS_MAX) {
 		hlist_add_head_rcu(&s->node, mlcc_slot_bucket(s->net_cookie, s->id));
+		hlist_add_head_rcu(&s->by_id, mlcc_slot_ids(s->id));
 		WRITE_ONCE(mlcc_slots_count, mlcc_slots_count + 1);
 		other = s;
 	}
@@ -125,7 +154,7 @@ static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
 /* Job @id of @sk's namespace with a reference, made if it is new; NULL if there is no room. */
 struct mlcc_slot *mlcc_slot_get(const struct sock *sk, u32 id)
 {
-	const struct net *net = sock_net(sk);
+	struct net *net = sock_net(sk);
 	struct mlcc_slot *s;
 
 	rcu_read_lock();
@@ -136,20 +165,88 @@ struct mlcc_slot *mlcc_slot_get(const struct sock *sk, u32 id)
 		if (s)
 			s = mlcc_slot_link(s);
 	}
-	if (s)
-		mlcc_slot_refresh(s);
+	if (s) {
+		atomic_inc(&s->flows);
+		mlcc_slot_refresh(s, net);
+	}
 	return s;
 }
 
-void mlcc_slot_put(struct mlcc_slot *s)
+static void mlcc_slot_unref(struct mlcc_slot *s)
 {
 	if (!refcount_dec_and_test(&s->users))
 		return;
 	spin_lock_bh(&mlcc_slots_lock);
 	hlist_del_rcu(&s->node);
+	hlist_del_rcu(&s->by_id);
 	WRITE_ONCE(mlcc_slots_count, mlcc_slots_count - 1);
 	spin_unlock_bh(&mlcc_slots_lock);
 	kfree_rcu(s, rcu);
+}
+
+void mlcc_slot_put(struct mlcc_slot *s)
+{
+	atomic_dec(&s->flows);
+	mlcc_slot_unref(s);
+}
+
+/* Whether @s goes by what namespace @cookie says of job @id. */
+static bool mlcc_slot_goes_by(const struct mlcc_slot *s, u64 cookie, u32 id)
+{
+	if (s->id != id)
+		return false;
+	if (s->net_cookie == cookie)
+		return true;
+	return mlcc_net_is_initial(cookie) && !mlcc_rule_find(s->net_cookie, id);
+}
+
+static struct mlcc_slot *mlcc_slot_first(u32 id)
+{
+	struct hlist_node *first = rcu_dereference(hlist_first_rcu(mlcc_slot_ids(id)));
+
+	return hlist_entry_safe(first, struct mlcc_slot, by_id);
+}
+
+/* Who holds a reference to @s is not unlinked, so the walk goes on from there. */
+static struct mlcc_slot *mlcc_slot_after(struct mlcc_slot *s)
+{
+	return hlist_entry_safe(rcu_dereference(hlist_next_rcu(&s->by_id)), struct mlcc_slot,
+				by_id);
+}
+
+struct mlcc_slot *mlcc_slot_next(struct mlcc_slot *s, u64 cookie, u32 id)
+{
+	struct mlcc_slot *next;
+
+	rcu_read_lock();
+	next = s ? mlcc_slot_after(s) : mlcc_slot_first(id);
+	hlist_for_each_entry_from_rcu(next, by_id)
+		if (mlcc_slot_goes_by(next, cookie, id) && refcount_inc_not_zero(&next->users))
+			break;
+	rcu_read_unlock();
+	if (s)
+		mlcc_slot_unref(s);
+	return next;
+}
+
+const struct mlcc_slot *mlcc_slots_sum(u64 cookie, u32 id, struct mlcc_totals *t)
+{
+	const struct mlcc_slot *s, *last = NULL;
+	u32 flows;
+
+	memset(t, 0, sizeof(*t));
+	hlist_for_each_entry_rcu(s, mlcc_slot_ids(id), by_id) {
+		flows = atomic_read(&s->flows);
+		if (!flows || !mlcc_slot_goes_by(s, cookie, id))
+			continue;
+		t->flows += flows;
+		t->bytes += READ_ONCE(s->job.acked);
+		t->retrans += atomic64_read(&s->retrans);
+		t->ce += atomic64_read(&s->ce);
+		if (!last || READ_ONCE(s->job.last_us) > READ_ONCE(last->job.last_us))
+			last = s;
+	}
+	return last;
 }
 
 /* Returns how long the line is, even if it did not fit. */
@@ -161,7 +258,7 @@ static size_t mlcc_slot_show(const struct mlcc_slot *s, char *buf, size_t size)
 	return snprintf(buf, size,
 			"%u %u %s %u %u %llu %llu %llu %u %u %u %u %u %u %u %u\n",
 			s->id, s->netns, mlcc_profile_names[READ_ONCE(s->profile)],
-			refcount_read(&s->users), READ_ONCE(j->seq),
+			atomic_read(&s->flows), READ_ONCE(j->seq),
 			READ_ONCE(j->acked) - READ_ONCE(j->start_acked), READ_ONCE(j->d_phase),
 			READ_ONCE(j->d_learnt), READ_ONCE(j->hits), READ_ONCE(j->need),
 			READ_ONCE(j->gap_us), READ_ONCE(j->period_us),

@@ -4,32 +4,57 @@
 #define MLCC_JOB_H
 
 #include <linux/refcount.h>
+#include <net/net_namespace.h>
 
 #include "mlcc.h"
 
-#define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 256 bytes */
+#define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 384 bytes */
 #define MLCC_MARK_MASK		0xffffU		/* bits of the socket mark that are the job's id */
 
 /* A job as this host sees it, shared by its flows. */
 struct mlcc_slot {
 	struct mlcc_job job;	/* first: "acked" and "last_us" are written on every ACK */
-	u32 profile;		/* enum mlcc_profile_id */
+	u32 profile;		/* enum mlcc_profile_id; as the next one, read on every ACK */
+	u32 deleted;		/* flows are neutral until a rule is set; under mlcc_rules_lock */
 	u32 gen;		/* of the rule that was applied, 0: none */
 	u32 id;
 	u32 netns;		/* inode number of the namespace, for people */
+	atomic_t flows;		/* open ones */
 	u64 net_cookie;		/* the namespace; unlike its address never used again */
-	refcount_t users;	/* open flows */
-	struct hlist_node node;
+	atomic64_t retrans;	/* segments sent again */
+	atomic64_t ce;		/* segments with an ECN mark */
+	refcount_t users;	/* flows, and who does something to the job */
+	struct hlist_node node;	/* by namespace and id */
+	struct hlist_node by_id;
 	struct rcu_head rcu;
+};
+
+/* What several slots have done together. */
+struct mlcc_totals {
+	u32 flows;
+	u64 bytes;
+	u64 retrans;
+	u64 ce;
 };
 
 u32 mlcc_mark_mask(void);
 void mlcc_mark_set_mask(u32 mask);
 u32 mlcc_mark_id(const struct sock *sk);
 
+/* A flow's reference. */
 struct mlcc_slot *mlcc_slot_get(const struct sock *sk, u32 id);
 void mlcc_slot_put(struct mlcc_slot *s);
-void mlcc_slot_refresh(struct mlcc_slot *s);
+void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net);
+
+/*
+ * Slot after @s of those that go by what namespace @cookie says of job @id, which has a rule or
+ * had one.  With a reference; @s loses its own.  Begin with NULL; at the end comes NULL.
+ */
+struct mlcc_slot *mlcc_slot_next(struct mlcc_slot *s, u64 cookie, u32 id);
+
+/* The one of these slots that was active last, or NULL; the caller is in an RCU read section. */
+const struct mlcc_slot *mlcc_slots_sum(u64 cookie, u32 id, struct mlcc_totals *t);
+
 int mlcc_slots_show(char *buf, size_t size);
 void mlcc_slots_check_empty(void);
 

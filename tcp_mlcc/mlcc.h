@@ -39,7 +39,9 @@ struct mlcc_sk {
 		struct mlcc_cubic cubic;	/* if cubic_base */
 	};
 	struct mlcc_slot *slot;		/* job, with a reference; NULL: none */
-	const struct sock *owner;	/* whose state this is, see mlcc_owns() */
+	const struct sock *owner;	/* whose state this is, see mlcc_slot_of() */
+	u32 ce;				/* tp->delivered_ce that the job knows of */
+	u16 retrans;			/* low bits of tp->total_retrans, likewise */
 	u8 profile;			/* of the job, for mlcc_get_info() */
 	u8 ecn:1,			/* base is DCTCP */
 	   cubic_base:1;		/* base is CUBIC; neither bit: Reno */

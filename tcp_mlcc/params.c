@@ -12,22 +12,13 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "control.h"
 #include "job.h"
 #include "parse.h"
 #include "profile.h"
 #include "rules.h"
 
 #define MLCC_PARAM_LEN 256
-
-static const char *const mlcc_base_names[] = {
-	[MLCC_BASE_RENO] = "reno",
-	[MLCC_BASE_CUBIC] = "cubic",
-};
-
-static const char *const mlcc_restart_names[] = {
-	[MLCC_RESTART_BASE] = "base",
-	[MLCC_RESTART_DRAIN] = "drain",
-};
 
 /* A copy of what was written, for the parser to cut up; the caller frees it. */
 static char *mlcc_param_copy(const char *what, const char *val)
@@ -115,7 +106,7 @@ static int mlcc_job_id(char *word, u32 *id)
 	return err;
 }
 
-static int mlcc_job_key(char *word, u32 *profile, u64 *phase_bytes)
+static int mlcc_job_key(char *word, struct mlcc_job_conf *c)
 {
 	char *value = mlcc_parse_pair("job", word);
 
@@ -123,30 +114,29 @@ static int mlcc_job_key(char *word, u32 *profile, u64 *phase_bytes)
 		return -EINVAL;
 	if (!strcmp(word, "profile"))
 		return mlcc_parse_name("job: profile", value, mlcc_profile_names,
-				       MLCC_PROFILE_COUNT, profile);
+				       MLCC_PROFILE_COUNT, &c->profile);
 	if (!strcmp(word, "phase_bytes"))
 		return mlcc_parse_u64("job: phase_bytes", value, 0, MLCC_PHASE_BYTES_MAX,
-				      phase_bytes);
+				      &c->phase_bytes);
 	pr_err("job: no key '%s': profile or phase_bytes\n", word);
 	return -EINVAL;
 }
 
 static int mlcc_job_do_set(u32 id, char *rest)
 {
-	u32 profile = MLCC_PROFILE_NONE;
-	u64 phase_bytes = 0;
+	struct mlcc_job_conf c = { .id = id, .profile = MLCC_PROFILE_NONE };
 	char *word;
 	int err;
 
 	while ((word = mlcc_parse_word(&rest))) {
-		err = mlcc_job_key(word, &profile, &phase_bytes);
+		err = mlcc_job_key(word, &c);
 		if (err)
 			return err;
 	}
-	err = mlcc_rule_set(id, profile, phase_bytes);
+	err = mlcc_control_set(&init_net, &c, false);
 	if (err == -ENOSPC)
 		pr_err("job: there are %u rules already, no room for job %u\n",
-		       MLCC_RULES_MAX, id);
+		       MLCC_JOB_RULES_MAX, id);
 	return err;
 }
 
@@ -159,7 +149,7 @@ static int mlcc_job_do_del(u32 id, char *rest)
 		pr_err("job: del %u: '%s' is not wanted\n", id, word);
 		return -EINVAL;
 	}
-	err = mlcc_rule_delete(id);
+	err = mlcc_control_delete(&init_net, id, false);
 	if (err)
 		pr_err("job: del %u: this job has no rule\n", id);
 	return err;

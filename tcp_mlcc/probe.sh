@@ -49,6 +49,9 @@ fi
 	probe MLCC_HAVE_SEND_ACK_FLAGS '__tcp_send_ack() takes TCP flags' \
 		'void mlcc_probe(struct sock *sk);
 		 void mlcc_probe(struct sock *sk) { __tcp_send_ack(sk, 0, 0); }' "$@"
+	probe MLCC_HAVE_RESV_START_OP 'netlink families say from where on they are strict' \
+		'#include <net/genetlink.h>
+		 struct genl_family mlcc_probe = { .resv_start_op = 1 };' "$@"
 	probe MLCC_HAVE_ECN_MODE 'AccECN: tcp_ecn_mode_any()' \
 		'bool mlcc_probe(struct tcp_sock *tp);
 		 bool mlcc_probe(struct tcp_sock *tp) { return tcp_ecn_mode_any(tp); }' "$@"

@@ -4,6 +4,16 @@
 
 const char *const mlcc_profile_names[MLCC_PROFILE_COUNT] = MLCC_PROFILE_NAMES;
 
+const char *const mlcc_base_names[MLCC_BASE_COUNT] = {
+	[MLCC_BASE_RENO] = "reno",
+	[MLCC_BASE_CUBIC] = "cubic",
+};
+
+const char *const mlcc_restart_names[MLCC_RESTART_COUNT] = {
+	[MLCC_RESTART_BASE] = "base",
+	[MLCC_RESTART_DRAIN] = "drain",
+};
+
 struct mlcc_profile mlcc_profiles[2][MLCC_PROFILE_COUNT] __read_mostly = { MLCC_PROFILE_TABLE };
 u32 mlcc_profile_gen[MLCC_PROFILE_COUNT] __read_mostly;
 

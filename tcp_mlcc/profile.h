@@ -8,6 +8,12 @@
 /* Every profile's name, in the order of enum mlcc_profile_id. */
 extern const char *const mlcc_profile_names[MLCC_PROFILE_COUNT];
 
+#define MLCC_BASE_COUNT		2
+#define MLCC_RESTART_COUNT	2
+
+extern const char *const mlcc_base_names[MLCC_BASE_COUNT];
+extern const char *const mlcc_restart_names[MLCC_RESTART_COUNT];
+
 /*
  * Two copies of every profile.  The generation counts a profile's changes, its lowest bit says
  * which copy holds; a change writes the other one first.

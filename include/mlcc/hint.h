@@ -73,4 +73,20 @@ static __always_inline void mlcc_hint_none(struct mlcc_job *j)
 	MLCC_WRITE(j->told, MLCC_TOLD_NOTHING);
 }
 
+/*
+ * Another job takes the place of this one: nothing is known of it, and until the next phase there
+ * is no progress.  Returns as mlcc_hint_start().
+ */
+static __always_inline bool mlcc_hint_reset(struct mlcc_job *j)
+{
+	if (MLCC_CAS32(&j->busy, 0, 1))
+		return false;
+	mlcc_phase_forget(j, 0);
+	mlcc_job_hint(j, 0);
+	mlcc_hint_none(j);
+	mlcc_phase_target(j);
+	MLCC_CAS32(&j->busy, 1, 0);
+	return true;
+}
+
 #endif /* MLCC_HINT_H */

@@ -166,7 +166,30 @@ static void a_phase_that_is_being_turned_is_left_alone(void)
 
 	CHECK(!mlcc_hint_start(&j, PHASE, 1000), "noted");
 	CHECK(!mlcc_hint_end(&j), "noted");
+	CHECK(!mlcc_hint_reset(&j), "noted");
 	CHECK(!j.seq && !j.d_hint && !j.told, "changed");
+}
+
+/* Nothing of the old job counts, in the phase that runs neither; then it is learnt as any other. */
+static void another_job_starts_from_nothing(void)
+{
+	struct sim s;
+
+	sim_init(&s, 8);
+	for (u32 i = 1; i <= 5; i++)
+		announced(&s, PHASE, PHASE, 50);
+	CHECK(mlcc_hint_reset(&s.job), "not noted");
+	CHECK(!s.job.busy && !s.job.told && !s.job.d_hint && !s.job.d_learnt, "not forgotten");
+	sim_clear(&s);
+	sim_burst(&s, PHASE);
+	CHECK(s.neutral == s.bytes, SIM_FMT, SIM_ARGS(&s));
+	for (u32 i = 1; i <= 4; i++) {
+		sim_silence(&s, COMPUTE);
+		sim_clear(&s);
+		sim_burst(&s, PHASE / 2);
+	}
+	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
+	CHECK(s.job.d_phase == PHASE / 2, "%llu bytes", (unsigned long long)s.job.d_phase);
 }
 
 int main(void)
@@ -180,6 +203,7 @@ int main(void)
 		TAP_TEST(false_claims_are_believed_once),
 		TAP_TEST(nonsense_is_harmless),
 		TAP_TEST(a_phase_that_is_being_turned_is_left_alone),
+		TAP_TEST(another_job_starts_from_nothing),
 	};
 
 	return TAP_RUN(tests);

@@ -4,30 +4,37 @@
  *
  * Documentation/netlink/mlcc.yaml is the definition; this header says the same to C.  A job belongs
  * to the network namespace it was set in; the initial namespace's jobs also hold in every namespace
- * that has none of that id.  All that changes something needs CAP_NET_ADMIN in the user namespace of
- * the network namespace.  Times are microseconds, fractions are Q16 (65536 is one).
+ * that has none of that id.  All that changes something needs CAP_NET_ADMIN in the user namespace
+ * of the network namespace.  Times are microseconds, fractions are Q16 (65536 is one).
  */
 #ifndef MLCC_UAPI_NETLINK_H
 #define MLCC_UAPI_NETLINK_H
 
 #define MLCC_GENL_NAME		"mlcc"
 #define MLCC_GENL_VERSION	1
-#define MLCC_GENL_MCGRP_EVENTS	"events"	/* job-set, job-deleted, phase-start, phase-end */
+#define MLCC_GENL_MCGRP_EVENTS	"events"	/* the group that the commands *_NTF are sent to */
 
 #define MLCC_JOB_ID_MAX		65535U		/* less if the mark mask has fewer bits */
 #define MLCC_JOB_NAME_MAX	63U		/* bytes: letters, digits, and any of ._:/@+- */
 #define MLCC_JOB_RULES_MAX	16384U		/* in all namespaces together */
+#define MLCC_JOB_NETNS_MAX	1024U		/* in one that is not the initial one */
 
 enum mlcc_genl_cmd {
 	MLCC_CMD_UNSPEC,
 	MLCC_CMD_JOB_NEW,	/* as SET, but -EEXIST if there is one of that id */
 	MLCC_CMD_JOB_SET,	/* sets the job as a whole: what is not given gets its default */
 	MLCC_CMD_JOB_DEL,	/* its flows are neutral at once */
-	MLCC_CMD_JOB_GET,	/* do: one job; dump: all of the namespace.  Reply and event: JOB_GET */
-	MLCC_CMD_PHASE_START,	/* hint: a phase of PHASE_BYTES begins */
-	MLCC_CMD_PHASE_END,	/* hint: it is over; also the event's command */
+	MLCC_CMD_JOB_GET,	/* do: one job; dump: all of the namespace, by id */
+	MLCC_CMD_PHASE_START,	/* hint: a phase of PHASE_BYTES begins; 0: as many as the last */
+	MLCC_CMD_PHASE_END,	/* hint: it is over */
 	MLCC_CMD_PROFILE_GET,	/* do: one; dump: all */
 	MLCC_CMD_PROFILE_SET,	/* only in the initial namespace; what is not given stays */
+
+	/* events: the kernel sends them to the group, and refuses them */
+	MLCC_CMD_JOB_SET_NTF,	/* the job as it is now, as JOB_GET replies */
+	MLCC_CMD_JOB_DEL_NTF,	/* ID, NAME */
+	MLCC_CMD_PHASE_START_NTF, /* ID, PHASES (which), D_PHASE, D_LEARNT, HITS, NEED */
+	MLCC_CMD_PHASE_END_NTF,	/* ID, PHASES (which), D_SENT, D_LEARNT, COMM_US, PERIOD_US */
 
 	__MLCC_CMD_MAX,
 	MLCC_CMD_MAX = __MLCC_CMD_MAX - 1
@@ -50,7 +57,7 @@ enum mlcc_job_attr {
 	MLCC_JOB_NAME,		/* string, to MLCC_JOB_NAME_MAX; optional */
 	MLCC_JOB_PROFILE,	/* string; absent: the default profile, whichever it is */
 	MLCC_JOB_PHASE_BYTES,	/* u64, to 2^48 - 1; 0 or absent: learn */
-	/* what the kernel knows; refused in requests */
+	/* what the kernel knows; refused in requests.  All but FLOWS only while there are flows */
 	MLCC_JOB_FLOWS,		/* u32, open ones */
 	MLCC_JOB_PHASES,	/* u32, since the first flow came */
 	MLCC_JOB_D_SENT,	/* u64, bytes acknowledged in this phase */
@@ -63,9 +70,9 @@ enum mlcc_job_attr {
 	MLCC_JOB_PERIOD_US,	/* u32, the last one, start to start */
 	MLCC_JOB_COMM_US,	/* u32, how long the last phase took */
 	MLCC_JOB_BEST_US,	/* u32, the shortest of late */
-	MLCC_JOB_BYTES,		/* u64, acknowledged, ever */
-	MLCC_JOB_RETRANS,	/* u64, segments sent again, as of each flow's last phase start */
-	MLCC_JOB_CE,		/* u64, segments with an ECN mark, likewise */
+	MLCC_JOB_BYTES,		/* u64, acknowledged since the first flow came */
+	MLCC_JOB_RETRANS,	/* u64, segments sent again, as of each flow's last burst or loss */
+	MLCC_JOB_CE,		/* u64, segments with an ECN mark, as of each flow's last burst */
 	MLCC_JOB_HINTED,	/* flag: phases are announced */
 
 	__MLCC_JOB_MAX,

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is done to jobs on behalf of people.
+ *
+ *	         set                          delete, with flows
+ *	learnt -------> ruled by what was said ------------------> neutral
+ *	   ^              ^                                          |  |
+ *	   |              +-------------------- set -----------------+  |
+ *	   +---------------------------- last flow gone ----------------+
+ *
+ * What has been set counts from a job's next phase on, a deletion from each flow's next ACK on.  A
+ * phase that is announced before the job has a flow begins with its first flow.
+ */
+#include <linux/bottom_half.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "compat.h"
+#include "control.h"
+#include "event.h"
+#include "job.h"
+#include "../include/mlcc/hint.h"
+
+#define MLCC_TRIES	100
+
+typedef bool (*mlcc_slot_fn)(struct net *net, struct mlcc_slot *s, u64 bytes);
+
+/*
+ * Calls @fn until it no longer finds that a flow is turning the phase.  Not to be interrupted by
+ * flows on this CPU: they would not wait, and would miss the turn.
+ */
+static bool mlcc_slot_do(mlcc_slot_fn fn, struct net *net, struct mlcc_slot *s, u64 bytes)
+{
+	bool done;
+	int i;
+
+	for (i = 0; i < MLCC_TRIES; i++) {
+		local_bh_disable();
+		done = fn(net, s, bytes);
+		local_bh_enable();
+		if (done)
+			return true;
+		usleep_range(10, 50);
+	}
+	return false;
+}
+
+/* Calls @fn for every slot that goes by what @net says of job @id; returns how many, or -EBUSY. */
+static int mlcc_slots_do(mlcc_slot_fn fn, struct net *net, u32 id, u64 bytes)
+{
+	struct mlcc_slot *s = NULL;
+	bool busy = false;
+	int count = 0;
+
+	while ((s = mlcc_slot_next(s, net->net_cookie, id))) {
+		if (mlcc_slot_do(fn, net, s, bytes))
+			count++;
+		else
+			busy = true;
+	}
+	return busy ? -EBUSY : count;
+}
+
+static bool mlcc_slot_delete(struct net *net, struct mlcc_slot *s, u64 unused)
+{
+	WRITE_ONCE(s->deleted, 1);
+	return mlcc_hint_reset(&s->job);
+}
+
+/* The job that is set now is another one than was deleted. */
+static bool mlcc_slot_revive(struct net *net, struct mlcc_slot *s, u64 unused)
+{
+	if (!s->deleted)
+		return true;
+	if (!mlcc_hint_reset(&s->job))
+		return false;
+	WRITE_ONCE(s->deleted, 0);
+	return true;
+}
+
+static bool mlcc_slot_start(struct net *net, struct mlcc_slot *s, u64 bytes)
+{
+	struct mlcc_phase_was was;
+
+	mlcc_phase_was(s, &was);
+	if (!mlcc_hint_start(&s->job, bytes, tcp_clock_us()))
+		return false;
+	if (READ_ONCE(s->job.seq) != was.seq)
+		mlcc_phase_turned(net, s, &was);
+	return true;
+}
+
+static bool mlcc_slot_end(struct net *net, struct mlcc_slot *s, u64 unused)
+{
+	return mlcc_hint_end(&s->job);
+}
+
+static struct mlcc_job_rule *mlcc_rule_new(const struct mlcc_job_conf *c)
+{
+	struct mlcc_job_rule *r = kzalloc_obj(*r, GFP_KERNEL);
+
+	if (!r)
+		return NULL;
+	r->id = c->id;
+	r->profile = c->profile;
+	r->phase_bytes = c->phase_bytes;
+	if (c->name)
+		strscpy(r->name, c->name, sizeof(r->name));
+	return r;
+}
+
+int mlcc_control_set(struct net *net, const struct mlcc_job_conf *c, bool create)
+{
+	struct mlcc_job_rule *r = mlcc_rule_new(c);
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	mutex_lock(&mlcc_rules_lock);
+	err = mlcc_rule_put(net, r, create);
+	if (!err) {
+		mlcc_slots_do(mlcc_slot_revive, net, c->id, 0);
+		mlcc_event_set(net, r);
+	}
+	mutex_unlock(&mlcc_rules_lock);
+	if (err)
+		kfree(r);
+	return err;
+}
+
+/* Where the initial namespace has a job of that id, too, that one holds from now on. */
+static bool mlcc_is_gone(struct net *net, u32 id)
+{
+	bool gone;
+
+	rcu_read_lock();
+	gone = !mlcc_rule_of(net->net_cookie, id);
+	rcu_read_unlock();
+	return gone;
+}
+
+int mlcc_control_delete(struct net *net, u32 id, bool neutral)
+{
+	struct mlcc_job_rule *r;
+
+	mutex_lock(&mlcc_rules_lock);
+	r = mlcc_rule_take(net, id);
+	if (r) {
+		if (neutral && mlcc_is_gone(net, id))
+			mlcc_slots_do(mlcc_slot_delete, net, id, 0);
+		mlcc_event_deleted(net, r);
+		kfree_rcu(r, rcu);
+	}
+	mutex_unlock(&mlcc_rules_lock);
+	return r ? 0 : -ENOENT;
+}
+
+/* Keeps what was announced for the job's first flow; 0: nothing. */
+static int mlcc_rule_ahead(struct net *net, u32 id, u64 ahead)
+{
+	struct mlcc_job_rule *r;
+
+	rcu_read_lock();
+	r = mlcc_rule_find(net->net_cookie, id);
+	if (r)
+		WRITE_ONCE(r->ahead, ahead);
+	rcu_read_unlock();
+	return r ? 0 : -ENOENT;
+}
+
+int mlcc_control_start(struct net *net, u32 id, u64 bytes)
+{
+	int err = mlcc_rule_ahead(net, id, 0);
+	int count;
+
+	if (err)
+		return err;
+	count = mlcc_slots_do(mlcc_slot_start, net, id, bytes);
+	if (count)
+		return min(count, 0);
+	/* a flow that comes between these lines finds it when it starts to send */
+	return mlcc_rule_ahead(net, id, bytes | MLCC_AHEAD);
+}
+
+int mlcc_control_end(struct net *net, u32 id)
+{
+	int err = mlcc_rule_ahead(net, id, 0);
+
+	return err ?: min(mlcc_slots_do(mlcc_slot_end, net, id, 0), 0);
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands about jobs and their phases. */
+#include <linux/ctype.h>
+
+#include "control.h"
+#include "job.h"
+#include "netlink.h"
+
+/* The job's nest of a request, with an id that the mark has room for. */
+static int mlcc_nl_job(const struct genl_info *info, struct nlattr **tb, u32 *id)
+{
+	u32 mask = mlcc_mark_mask();
+	int err;
+
+	err = mlcc_nl_nest(info, MLCC_ATTR_JOB, tb, MLCC_JOB_MAX);
+	if (err)
+		return err;
+	if (!tb[MLCC_JOB_ID]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[MLCC_ATTR_JOB],
+				    "the job's id is missing");
+		return -EINVAL;
+	}
+	*id = nla_get_u32(tb[MLCC_JOB_ID]);
+	if (*id > mask >> __ffs(mask)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, tb[MLCC_JOB_ID],
+				    "the id is more than the mask of the mark has room for");
+		return -ERANGE;
+	}
+	return 0;
+}
+
+static bool mlcc_name_char(char c)
+{
+	return isascii(c) && (isalnum(c) || strchr("._:/@+-", c));
+}
+
+static int mlcc_nl_name(const struct nlattr *attr, struct netlink_ext_ack *extack)
+{
+	const char *name = nla_data(attr);
+	int err;
+
+	err = mlcc_nl_text(attr, extack);
+	if (err)
+		return err;
+	while (*name && mlcc_name_char(*name))
+		name++;
+	if (!*name && name != nla_data(attr))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, attr, "a name is letters, digits and ._:/@+-, at least one");
+	return -EINVAL;
+}
+
+static int mlcc_nl_conf(struct nlattr **tb, struct mlcc_job_conf *c,
+			struct netlink_ext_ack *extack)
+{
+	int err = 0;
+
+	c->profile = MLCC_PROFILE_NONE;
+	if (tb[MLCC_JOB_NAME]) {
+		err = mlcc_nl_name(tb[MLCC_JOB_NAME], extack);
+		c->name = nla_data(tb[MLCC_JOB_NAME]);
+	}
+	if (!err && tb[MLCC_JOB_PROFILE])
+		err = mlcc_nl_profile(tb[MLCC_JOB_PROFILE], &c->profile, extack);
+	if (tb[MLCC_JOB_PHASE_BYTES])
+		c->phase_bytes = nla_get_u64(tb[MLCC_JOB_PHASE_BYTES]);
+	return err;
+}
+
+static void mlcc_nl_explain(int err, struct netlink_ext_ack *extack)
+{
+	switch (err) {
+	case -EEXIST:
+		NL_SET_ERR_MSG(extack, "there is a job of this id already");
+		break;
+	case -ENOENT:
+		NL_SET_ERR_MSG(extack, "there is no job of this id in this network namespace");
+		break;
+	case -ENOSPC:
+		NL_SET_ERR_MSG(extack, "there are 16384 jobs on this host: no room for another");
+		break;
+	case -EDQUOT:
+		NL_SET_ERR_MSG(extack, "there are 1024 jobs in this network namespace: no room");
+		break;
+	case -ENOMEM:
+		NL_SET_ERR_MSG(extack, "out of memory");
+		break;
+	case -EBUSY:
+		NL_SET_ERR_MSG(extack, "a flow is turning the job's phase: try again");
+		break;
+	}
+}
+
+static int mlcc_nl_job_write(struct genl_info *info, bool create)
+{
+	struct nlattr *tb[MLCC_JOB_MAX + 1];
+	struct mlcc_job_conf c = {};
+	int err;
+
+	BUILD_BUG_ON(MLCC_JOB_RULES_MAX != 16384 || MLCC_JOB_NETNS_MAX != 1024);
+	err = mlcc_nl_job(info, tb, &c.id) ?: mlcc_nl_conf(tb, &c, info->extack);
+	if (err)
+		return err;
+	err = mlcc_control_set(genl_info_net(info), &c, create);
+	mlcc_nl_explain(err, info->extack);
+	return err;
+}
+
+int mlcc_nl_job_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return mlcc_nl_job_write(info, true);
+}
+
+int mlcc_nl_job_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return mlcc_nl_job_write(info, false);
+}
+
+int mlcc_nl_job_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[MLCC_JOB_MAX + 1];
+	int err;
+	u32 id;
+
+	err = mlcc_nl_job(info, tb, &id);
+	if (err)
+		return err;
+	err = mlcc_control_delete(genl_info_net(info), id, true);
+	mlcc_nl_explain(err, info->extack);
+	return err;
+}
+
+int mlcc_nl_phase_start_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[MLCC_JOB_MAX + 1];
+	u64 bytes = 0;
+	int err;
+	u32 id;
+
+	err = mlcc_nl_job(info, tb, &id);
+	if (err)
+		return err;
+	if (tb[MLCC_JOB_PHASE_BYTES])
+		bytes = nla_get_u64(tb[MLCC_JOB_PHASE_BYTES]);
+	err = mlcc_control_start(genl_info_net(info), id, bytes);
+	mlcc_nl_explain(err, info->extack);
+	return err;
+}
+
+int mlcc_nl_phase_end_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[MLCC_JOB_MAX + 1];
+	int err;
+	u32 id;
+
+	err = mlcc_nl_job(info, tb, &id);
+	if (err)
+		return err;
+	err = mlcc_control_end(genl_info_net(info), id);
+	mlcc_nl_explain(err, info->extack);
+	return err;
+}
+
+static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_job_rule *r)
+{
+	struct nlattr *nest;
+
+	nest = head ? nla_nest_start(skb, MLCC_ATTR_JOB) : NULL;
+	if (!nest || mlcc_put_job(skb, r)) {
+		genlmsg_cancel(skb, head);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	genlmsg_end(skb, head);
+	return 0;
+}
+
+static int mlcc_nl_job_reply(struct genl_info *info, struct sk_buff *skb, u32 id)
+{
+	struct mlcc_job_rule *r;
+	int err = -ENOENT;
+	void *head;
+
+	head = genlmsg_put_reply(skb, info, &mlcc_family, 0, MLCC_CMD_JOB_GET);
+	rcu_read_lock();
+	r = mlcc_rule_find(genl_info_net(info)->net_cookie, id);
+	if (r)
+		err = mlcc_nl_job_fill(skb, head, r);
+	rcu_read_unlock();
+	return err;
+}
+
+int mlcc_nl_job_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[MLCC_JOB_MAX + 1];
+	struct sk_buff *msg;
+	int err;
+	u32 id;
+
+	err = mlcc_nl_job(info, tb, &id);
+	if (err)
+		return err;
+	msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	err = msg ? mlcc_nl_job_reply(info, msg, id) : -ENOMEM;
+	if (!err)
+		return genlmsg_reply(msg, info);
+	nlmsg_free(msg);
+	mlcc_nl_explain(err, info->extack);
+	return err;
+}
+
+/* In the order of ids, so jobs that come and go meanwhile hide or repeat no other. */
+int mlcc_nl_job_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct net *net = sock_net(skb->sk);
+	unsigned long id = cb->args[0];
+	struct mlcc_job_rule *r;
+	void *head;
+
+	rcu_read_lock();
+	for (; (r = mlcc_rule_next(net, &id)); id++) {
+		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+				   &mlcc_family, NLM_F_MULTI, MLCC_CMD_JOB_GET);
+		if (mlcc_nl_job_fill(skb, head, r))
+			break;
+	}
+	rcu_read_unlock();
+	cb->args[0] = id;
+	return skb->len;
+}

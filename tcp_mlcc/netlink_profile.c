@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands about profiles.  They are the host's: only the initial namespace changes them. */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "netlink.h"
+#include "profile.h"
+
+static int mlcc_nl_profile_nest(const struct genl_info *info, struct nlattr **tb, u32 *id)
+{
+	int err = mlcc_nl_nest(info, MLCC_ATTR_PROFILE, tb, MLCC_PROFILE_ATTR_MAX);
+
+	if (err)
+		return err;
+	if (!tb[MLCC_PROFILE_ATTR_NAME]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[MLCC_ATTR_PROFILE],
+				    "the profile's name is missing");
+		return -EINVAL;
+	}
+	return mlcc_nl_profile(tb[MLCC_PROFILE_ATTR_NAME], id, info->extack);
+}
+
+static int mlcc_put_profile(struct sk_buff *skb, u32 id)
+{
+	struct mlcc_profile pr;
+
+	mlcc_profile_read(id, &pr);
+	if (nla_put_string(skb, MLCC_PROFILE_ATTR_NAME, mlcc_profile_names[id]) ||
+	    nla_put_u32(skb, MLCC_PROFILE_ATTR_FLOOR, pr.floor) ||
+	    nla_put_u32(skb, MLCC_PROFILE_ATTR_SLOPE, pr.slope) ||
+	    nla_put_u32(skb, MLCC_PROFILE_ATTR_HOLD, pr.hold) ||
+	    nla_put_u32(skb, MLCC_PROFILE_ATTR_SHAPE, pr.shape) ||
+	    nla_put_string(skb, MLCC_PROFILE_ATTR_BASE, mlcc_base_names[pr.base]) ||
+	    nla_put_string(skb, MLCC_PROFILE_ATTR_RESTART, mlcc_restart_names[pr.restart]) ||
+	    (id == mlcc_profile_default() && nla_put_flag(skb, MLCC_PROFILE_ATTR_DEFAULT)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int mlcc_nl_profile_fill(struct sk_buff *skb, void *head, u32 id)
+{
+	struct nlattr *nest;
+
+	nest = head ? nla_nest_start(skb, MLCC_ATTR_PROFILE) : NULL;
+	if (!nest || mlcc_put_profile(skb, id)) {
+		genlmsg_cancel(skb, head);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	genlmsg_end(skb, head);
+	return 0;
+}
+
+int mlcc_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[MLCC_PROFILE_ATTR_MAX + 1];
+	struct sk_buff *msg;
+	void *head;
+	int err;
+	u32 id;
+
+	err = mlcc_nl_profile_nest(info, tb, &id);
+	if (err)
+		return err;
+	msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!msg) {
+		NL_SET_ERR_MSG(info->extack, "out of memory");
+		return -ENOMEM;
+	}
+	head = genlmsg_put_reply(msg, info, &mlcc_family, 0, MLCC_CMD_PROFILE_GET);
+	err = mlcc_nl_profile_fill(msg, head, id);
+	if (!err)
+		return genlmsg_reply(msg, info);
+	nlmsg_free(msg);
+	return err;
+}
+
+int mlcc_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	void *head;
+
+	for (; cb->args[0] < MLCC_PROFILE_COUNT; cb->args[0]++) {
+		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+				   &mlcc_family, NLM_F_MULTI, MLCC_CMD_PROFILE_GET);
+		if (mlcc_nl_profile_fill(skb, head, cb->args[0]))
+			break;
+	}
+	return skb->len;
+}
+
+static int mlcc_nl_base(const struct nlattr *attr, u8 *to, struct netlink_ext_ack *extack)
+{
+	int err = mlcc_nl_text(attr, extack);
+	int i;
+
+	if (err)
+		return err;
+	i = match_string(mlcc_base_names, MLCC_BASE_COUNT, nla_data(attr));
+	if (i < 0) {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "the base is reno or cubic");
+		return -EINVAL;
+	}
+	*to = i;
+	return 0;
+}
+
+static int mlcc_nl_restart(const struct nlattr *attr, u8 *to, struct netlink_ext_ack *extack)
+{
+	int err = mlcc_nl_text(attr, extack);
+	int i;
+
+	if (err)
+		return err;
+	i = match_string(mlcc_restart_names, MLCC_RESTART_COUNT, nla_data(attr));
+	if (i < 0) {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "restart is base or drain");
+		return -EINVAL;
+	}
+	*to = i;
+	return 0;
+}
+
+/* What is not given stays. */
+static int mlcc_nl_tune(struct nlattr **tb, struct mlcc_profile *pr, struct netlink_ext_ack *extack)
+{
+	int err = 0;
+
+	if (tb[MLCC_PROFILE_ATTR_FLOOR])
+		pr->floor = nla_get_u32(tb[MLCC_PROFILE_ATTR_FLOOR]);
+	if (tb[MLCC_PROFILE_ATTR_SLOPE])
+		pr->slope = nla_get_u32(tb[MLCC_PROFILE_ATTR_SLOPE]);
+	if (tb[MLCC_PROFILE_ATTR_HOLD])
+		pr->hold = nla_get_u32(tb[MLCC_PROFILE_ATTR_HOLD]);
+	if (tb[MLCC_PROFILE_ATTR_SHAPE])
+		pr->shape = nla_get_u32(tb[MLCC_PROFILE_ATTR_SHAPE]);
+	if (tb[MLCC_PROFILE_ATTR_BASE])
+		err = mlcc_nl_base(tb[MLCC_PROFILE_ATTR_BASE], &pr->base, extack);
+	if (!err && tb[MLCC_PROFILE_ATTR_RESTART])
+		err = mlcc_nl_restart(tb[MLCC_PROFILE_ATTR_RESTART], &pr->restart, extack);
+	return err;
+}
+
+/* The parameters "tune" and "profile" change the same; they hold this lock. */
+static int mlcc_nl_profile_apply(struct nlattr **tb, u32 id, struct netlink_ext_ack *extack)
+{
+	struct mlcc_profile pr;
+	int err;
+
+	kernel_param_lock(THIS_MODULE);
+	mlcc_profile_read(id, &pr);
+	err = mlcc_nl_tune(tb, &pr, extack);
+	if (!err) {
+		mlcc_profile_change(id, &pr);
+		if (tb[MLCC_PROFILE_ATTR_DEFAULT])
+			mlcc_profile_set_default(id);
+	}
+	kernel_param_unlock(THIS_MODULE);
+	return err;
+}
+
+int mlcc_nl_profile_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[MLCC_PROFILE_ATTR_MAX + 1];
+	int err;
+	u32 id;
+
+	if (!net_eq(genl_info_net(info), &init_net)) {
+		NL_SET_ERR_MSG(info->extack,
+			       "profiles are the host's: the initial network namespace sets them");
+		return -EPERM;
+	}
+	err = mlcc_nl_profile_nest(info, tb, &id);
+	return err ?: mlcc_nl_profile_apply(tb, id, info->extack);
+}

@@ -1,0 +1,442 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Cases of module_netlink.sh that are about messages, and what its other cases ask and say.
+
+module_netlink.py CASE             a case of this file
+module_netlink.py ask COMMAND [NAME=VALUE...]
+module_netlink.py listen           a line of JSON for each event, until killed
+module_netlink.py fill             as many jobs as a namespace may have
+module_netlink.py announce ID BYTES PHASES
+"""
+
+import json
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "netlink"))
+
+import errno as E  # noqa: E402
+
+from genl import DUMP, Genl, Refused, raw_attribute  # noqa: E402
+from mlcc import (  # noqa: E402
+    ATTR_JOB,
+    ATTR_PROFILE,
+    CMD,
+    COMMANDS,
+    JOB,
+    PROFILE,
+    all_jobs,
+    get_job,
+    job_call,
+    job_nest,
+    job_of,
+    profile_nest,
+    profiles,
+)
+
+PHASE_BYTES_MAX = (1 << 48) - 1
+RULES_MAX = 16384
+NETNS_MAX = 1024
+TOUCHING = ("JOB_NEW", "JOB_SET", "JOB_DEL", "PHASE_START", "PHASE_END")
+
+
+def refused(errno: int, call: Callable[[], object], text: bool = True) -> None:
+    try:
+        call()
+    except Refused as why:
+        assert why.errno == errno, f"{why}, not {os.strerror(errno)}"
+        assert why.text or not text, f"{why}"
+    else:
+        raise AssertionError("was not refused")
+
+
+def case_set_get_delete() -> None:
+    with Genl() as nl:
+        assert all_jobs(nl) == []
+        said = {"ID": 5, "NAME": "bert/7:a@b+c-d._", "PROFILE": "mltcp", "PHASE_BYTES": 1 << 40}
+        job_call(nl, "JOB_NEW", **said)
+        assert get_job(nl, 5) == said | {"FLOWS": 0}, get_job(nl, 5)
+        job_call(nl, "JOB_SET", ID=5)
+        assert get_job(nl, 5) == {"ID": 5, "PHASE_BYTES": 0, "FLOWS": 0}, get_job(nl, 5)
+        job_call(nl, "JOB_SET", ID=65535, NAME="x" * 63, PHASE_BYTES=PHASE_BYTES_MAX)
+        assert [job["ID"] for job in all_jobs(nl)] == [5, 65535]
+        refused(E.EEXIST, lambda: job_call(nl, "JOB_NEW", ID=65535, NAME="other"))
+        assert get_job(nl, 65535)["NAME"] == "x" * 63
+        for number in (5, 65535):
+            job_call(nl, "JOB_DEL", ID=number)
+            for command in ("JOB_GET", "JOB_DEL", "PHASE_START", "PHASE_END"):
+                refused(E.ENOENT, lambda c=command, n=number: job_call(nl, c, ID=n))
+        assert all_jobs(nl) == []
+
+
+def case_profiles() -> None:
+    with Genl() as nl:
+        before = profiles(nl)
+        assert list(before) == ["interleave", "hotnets22", "mltcp"]
+        assert before["interleave"].get("DEFAULT") and not before["mltcp"].get("DEFAULT")
+        changed = {"NAME": "mltcp", "SHAPE": 3, "BASE": "cubic", "RESTART": "base"}
+        nl.call(CMD["PROFILE_SET"], profile_nest(**changed, FLOOR=4096, HOLD=64512, DEFAULT=True))
+        after = profiles(nl)
+        expected = before["mltcp"] | changed | {"FLOOR": 4096, "HOLD": 64512, "DEFAULT": True}
+        assert after["mltcp"] == expected, after
+        assert not after["interleave"].get("DEFAULT")
+        for one in before.values():
+            nl.call(CMD["PROFILE_SET"], profile_nest(**one))
+        assert profiles(nl) == before
+
+
+### What is wrong with a message: (what, command, body, errno)
+
+Wrong = tuple[str, str, bytes, int]
+
+
+def nest(kind: int, *attributes: bytes) -> bytes:
+    return raw_attribute(kind | 0x8000, b"".join(attributes))
+
+
+def u32(kind: int, value: int) -> bytes:
+    return raw_attribute(kind, struct.pack("=I", value))
+
+
+def wrong_jobs(command: str) -> Iterator[Wrong]:
+    good = u32(JOB["ID"], 77)
+    bad_ids = {
+        "id missing": (b"", E.EINVAL),
+        "id twice": (good + good, E.EINVAL),
+        "id too short": (raw_attribute(JOB["ID"], b"\1\0"), E.EINVAL),
+        "id too long": (raw_attribute(JOB["ID"], b"\1\0\0\0\0\0\0\0"), E.EINVAL),
+        "id empty": (raw_attribute(JOB["ID"], b""), E.EINVAL),
+        "id 0": (u32(JOB["ID"], 0), E.ERANGE),
+        "id 65536": (u32(JOB["ID"], 65536), E.ERANGE),
+        "id 2^32-1": (u32(JOB["ID"], 0xFFFFFFFF), E.ERANGE),
+        "attribute 0": (good + u32(0, 1), E.EINVAL),
+        "padding": (good + raw_attribute(JOB["PAD"], b""), E.EINVAL),
+        "unknown attribute": (good + u32(max(JOB.values()) + 1, 1), E.EINVAL),
+        "unknown attribute 16383": (good + u32(0x3FFF, 1), E.EINVAL),
+        "attribute longer than the nest": (
+            good + raw_attribute(JOB["ID"], b"\1\0\0\0", 200),
+            E.EINVAL,
+        ),
+        "attribute shorter than its head": (good + raw_attribute(JOB["ID"], b"", 2), E.EINVAL),
+    }
+    for what, (body, error) in bad_ids.items():
+        yield what, command, nest(ATTR_JOB, body), error
+    yield "nest missing", command, b"", E.EINVAL
+    yield "nest twice", command, nest(ATTR_JOB, good) * 2, E.EINVAL
+    yield "nest that is none", command, raw_attribute(ATTR_JOB, good), E.EINVAL
+    yield "other nest", command, profile_nest(NAME="mltcp"), E.EINVAL
+    yield "both nests", command, nest(ATTR_JOB, good) + profile_nest(NAME="mltcp"), E.EINVAL
+    yield "unknown nest", command, nest(ATTR_JOB, good) + nest(3), E.EINVAL
+    yield "bytes after the end", command, nest(ATTR_JOB, good) + b"\1\0\0\0"[:3], E.EINVAL
+    first = JOB["FLOWS"]
+    for name, number in JOB.items():
+        if number >= first:
+            for body in (u32(number, 1), raw_attribute(number, b"\1" * 8)):
+                yield f"{name} is read-only", command, nest(ATTR_JOB, good, body), E.EINVAL
+    used = {"JOB_NEW": 4, "JOB_SET": 4, "PHASE_START": 2}.get(command, 1)
+    others = {"NAME": b"a\0", "PROFILE": b"mltcp\0", "PHASE_BYTES": b"\1" + b"\0" * 7}
+    for name, value in others.items():
+        if used == 4 or (used == 2 and name == "PHASE_BYTES"):
+            continue
+        body = nest(ATTR_JOB, good, raw_attribute(JOB[name], value))
+        yield f"{name} is not for it", command, body, E.EINVAL
+
+
+def wrong_texts(command: str) -> Iterator[Wrong]:
+    good = u32(JOB["ID"], 77)
+    names = {
+        "empty name": (b"\0", E.EINVAL),
+        "name of no bytes": (b"", E.EINVAL),
+        "name of 64 bytes": (b"x" * 64 + b"\0", E.EINVAL),
+        "name of 60000 bytes": (b"x" * 60000 + b"\0", E.EINVAL),
+        "name without end": (b"abc", E.EINVAL),
+        "name that goes on": (b"abc\0def\0", E.EINVAL),
+        "name with two ends": (b"abc\0\0", E.EINVAL),
+        "name with a blank": (b"a b\0", E.EINVAL),
+        "name with a quote": (b'a"b\0', E.EINVAL),
+        "name not ASCII": ("bärt".encode() + b"\0", E.EINVAL),
+        "name of broken UTF-8": (b"a\xff\xfeb\0", E.EINVAL),
+    }
+    for number in (*range(1, 32), 127):
+        names[f"name with byte {number}"] = (b"a" + bytes([number]) + b"b\0", E.EINVAL)
+    for what, (value, error) in names.items():
+        yield what, command, nest(ATTR_JOB, good, raw_attribute(JOB["NAME"], value)), error
+    name = raw_attribute(JOB["NAME"], b"abc\0")
+    yield "name twice", command, nest(ATTR_JOB, good, name, name), E.EINVAL
+    for what, value, error in (
+        ("unknown profile", b"nonsense\0", E.ENOENT),
+        ("empty profile", b"\0", E.ENOENT),
+        ("profile of 16 bytes", b"p" * 16 + b"\0", E.EINVAL),
+        ("profile without end", b"mltcp", E.EINVAL),
+        ("profile that goes on", b"mltcp\0x\0", E.EINVAL),
+    ):
+        yield what, command, nest(ATTR_JOB, good, raw_attribute(JOB["PROFILE"], value)), error
+    word = raw_attribute(JOB["PROFILE"], b"mltcp\0")
+    yield "profile twice", command, nest(ATTR_JOB, good, word, word), E.EINVAL
+
+
+def wrong_bytes(command: str) -> Iterator[Wrong]:
+    good = u32(JOB["ID"], 77)
+    for what, value, error in (
+        ("phase_bytes too short", b"\1\0\0\0", E.EINVAL),
+        ("phase_bytes too long", b"\1" + b"\0" * 15, E.EINVAL),
+        ("phase_bytes empty", b"", E.EINVAL),
+        ("phase_bytes 2^48", struct.pack("=Q", 1 << 48), E.ERANGE),
+        ("phase_bytes 2^64-1", b"\xff" * 8, E.ERANGE),
+    ):
+        yield what, command, nest(ATTR_JOB, good, raw_attribute(JOB["PHASE_BYTES"], value)), error
+    once = raw_attribute(JOB["PHASE_BYTES"], struct.pack("=Q", 1))
+    yield "phase_bytes twice", command, nest(ATTR_JOB, good, once, once), E.EINVAL
+
+
+def wrong_profiles() -> Iterator[Wrong]:
+    name = raw_attribute(PROFILE["NAME"], b"mltcp\0")
+    for command in ("PROFILE_SET", "PROFILE_GET"):
+        yield "nest missing", command, b"", E.EINVAL
+        yield "other nest", command, job_nest(ID=1), E.EINVAL
+        yield "nest twice", command, nest(ATTR_PROFILE, name) * 2, E.EINVAL
+        yield "name missing", command, nest(ATTR_PROFILE), E.EINVAL
+        yield "name twice", command, nest(ATTR_PROFILE, name, name), E.EINVAL
+        yield "unknown profile", command, profile_nest(NAME="nonsense"), E.ENOENT
+        yield "unknown attribute", command, nest(ATTR_PROFILE, name, u32(9, 1)), E.EINVAL
+    yield "not for it", "PROFILE_GET", profile_nest(NAME="mltcp", SHAPE=1), E.EINVAL
+    for key, values in {
+        "FLOOR": (0, 4095, 2097153, 0xFFFFFFFF),
+        "SLOPE": (2097153, 0xFFFFFFFF),
+        "HOLD": (64513, 65536, 0xFFFFFFFF),
+        "SHAPE": (0, 5, 0xFFFFFFFF),
+    }.items():
+        # the first would be fine alone: nothing of it may stay
+        for value in values:
+            body = profile_nest(NAME="mltcp", RESTART="base", **{key: value})
+            yield f"{key} {value}", "PROFILE_SET", body, E.ERANGE
+        for value in (b"", b"\1\0", b"\1\0\0\0\0\0\0\0"):
+            body = nest(ATTR_PROFILE, name, raw_attribute(PROFILE[key], value))
+            yield f"{key} of {len(value)} bytes", "PROFILE_SET", body, E.EINVAL
+        body = nest(ATTR_PROFILE, name, u32(PROFILE[key], 4096), u32(PROFILE[key], 4096))
+        yield f"{key} twice", "PROFILE_SET", body, E.ERANGE if key == "SHAPE" else E.EINVAL
+    for key in ("BASE", "RESTART"):
+        body = profile_nest(NAME="mltcp", FLOOR=65536, DEFAULT=True, **{key: "nonsense"})
+        yield f"{key} nonsense", "PROFILE_SET", body, E.EINVAL
+        body = profile_nest(NAME="mltcp", **{key: "x" * 16})
+        yield f"{key} too long", "PROFILE_SET", body, E.EINVAL
+        body = nest(ATTR_PROFILE, name, raw_attribute(PROFILE[key], b"base"))
+        yield f"{key} without end", "PROFILE_SET", body, E.EINVAL
+    body = nest(ATTR_PROFILE, name, u32(PROFILE["DEFAULT"], 1))
+    yield "DEFAULT with a value", "PROFILE_SET", body, E.ERANGE
+
+
+def wrong_messages() -> Iterator[Wrong]:
+    for command in (*TOUCHING, "JOB_GET"):
+        yield from wrong_jobs(command)
+    for command in ("JOB_NEW", "JOB_SET"):
+        yield from wrong_texts(command)
+        yield from wrong_bytes(command)
+    yield from wrong_bytes("PHASE_START")
+    yield from wrong_profiles()
+
+
+def send_wrong_messages(nl: Genl, after_each: Callable[[str], None]) -> list[str]:
+    failures = []
+    for what, command, body, errno in wrong_messages():
+        try:
+            refused(errno, lambda c=command, b=body: nl.call(CMD[c], b))
+        except AssertionError as why:
+            failures.append(f"{command}, {what}: {why}")
+        after_each(f"{command}, {what}")
+    return failures
+
+
+def case_refusals() -> None:
+    with Genl() as nl:
+        job_call(nl, "JOB_SET", ID=77, NAME="before", PROFILE="mltcp", PHASE_BYTES=7)
+        before = all_jobs(nl), profiles(nl)
+
+        def unchanged(what: str) -> None:
+            assert (all_jobs(nl), profiles(nl)) == before, f"{what}: has changed something"
+
+        failures = send_wrong_messages(nl, lambda what: None)
+        if (all_jobs(nl), profiles(nl)) != before:
+            job_call(nl, "JOB_SET", ID=77, NAME="before", PROFILE="mltcp", PHASE_BYTES=7)
+            send_wrong_messages(nl, unchanged)
+        unchanged("all")
+        job_call(nl, "JOB_DEL", ID=77)
+        assert not failures, "\n".join(failures)
+
+
+def case_commands() -> None:
+    """Unknown commands and heads; these the core refuses, some without a text."""
+    with Genl() as nl:
+        for name, number in (*CMD.items(), ("nonsense", 99), ("nonsense", 255)):
+            if name == "UNSPEC" or name.endswith("_NTF") or name == "nonsense":
+                refused(E.EOPNOTSUPP, lambda n=number: nl.call(n, job_nest(ID=1)), text=False)
+        for name in TOUCHING:
+            refused(E.EOPNOTSUPP, lambda n=name: nl.call(CMD[n], flags=DUMP), text=False)
+        dumps = {"JOB_GET": job_nest(ID=1), "PROFILE_GET": profile_nest(NAME="mltcp")}
+        for name, body in dumps.items():
+            # older kernels give whoever starts a dump no room for a text
+            refused(E.EINVAL, lambda n=name, b=body: nl.call(CMD[n], b, DUMP), text=False)
+            refused(E.EINVAL, lambda n=name: nl.call(CMD[n], nest(3), DUMP))
+        refused(E.EINVAL, lambda: nl.call(CMD["JOB_SET"], job_nest(ID=1), reserved=1))
+        assert all_jobs(nl) == []
+
+
+def case_mask() -> None:
+    """Ids that the mask of the mark has no room for; the caller has set it to 0xff0."""
+    with Genl() as nl:
+        job_call(nl, "JOB_SET", ID=255)
+        refused(E.ERANGE, lambda: job_call(nl, "JOB_SET", ID=256))
+        job_call(nl, "JOB_DEL", ID=255)
+
+
+def case_unprivileged() -> None:
+    """Without CAP_NET_ADMIN; the caller has set job 3."""
+    with Genl() as nl:
+        assert [job["ID"] for job in all_jobs(nl)] == [3]
+        assert get_job(nl, 3)["NAME"] == "roots"
+        before = profiles(nl)
+        for command in TOUCHING:
+            refused(E.EPERM, lambda c=command: job_call(nl, c, ID=3), text=False)
+        refused(
+            E.EPERM,
+            lambda: nl.call(CMD["PROFILE_SET"], profile_nest(NAME="mltcp", SHAPE=2)),
+            text=False,
+        )
+        assert profiles(nl) == before and get_job(nl, 3)["NAME"] == "roots"
+
+
+def case_own_namespace() -> None:
+    """An ordinary user's own namespaces: free to do as it likes there, and no further."""
+    with Genl() as nl:
+        assert all_jobs(nl) == [], "sees the jobs of others"
+        refused(E.ENOENT, lambda: get_job(nl, 3))
+        job_call(nl, "JOB_SET", ID=3, NAME="mine")
+        assert get_job(nl, 3)["NAME"] == "mine"
+        refused(E.EPERM, lambda: nl.call(CMD["PROFILE_SET"], profile_nest(NAME="mltcp")))
+        call_all(nl, "JOB_SET", ({"ID": n} for n in range(1, NETNS_MAX + 1)))
+        refused(E.EDQUOT, lambda: job_call(nl, "JOB_SET", ID=NETNS_MAX + 1))
+        job_call(nl, "JOB_SET", ID=3, NAME="replaced")
+        assert len(all_jobs(nl)) == NETNS_MAX
+
+
+def call_all(nl: Genl, command: str, jobs: Iterable[dict[str, int | str]]) -> None:
+    nl.call_all(CMD[command], [job_nest(**job) for job in jobs])
+
+
+def case_many() -> None:
+    with Genl() as nl:
+        said = [{"ID": n * 6, "NAME": f"job-{n}"} for n in range(10000, 0, -1)]
+        call_all(nl, "JOB_NEW", said)
+        rest = {"PHASE_BYTES": 0, "FLOWS": 0}
+        assert all_jobs(nl) == [one | rest for one in reversed(said)]
+        others = [{"ID": n} for n in range(1, 65536) if n % 6]
+        more = RULES_MAX - len(said)
+        call_all(nl, "JOB_NEW", others[:more])
+        refused(E.ENOSPC, lambda: job_call(nl, "JOB_NEW", ID=int(others[more]["ID"])))
+        job_call(nl, "JOB_SET", ID=6, NAME="replaced")
+        jobs = all_jobs(nl)
+        assert len(jobs) == RULES_MAX
+        call_all(nl, "JOB_DEL", ({"ID": job["ID"]} for job in jobs))
+        assert all_jobs(nl) == []
+
+
+def case_dump_while_it_changes() -> None:
+    """Jobs that are there all the time are shown once, whatever others do meanwhile."""
+    with Genl() as nl, Genl() as other:
+        call_all(nl, "JOB_SET", ({"ID": n, "NAME": "x" * 63} for n in range(2, 2001, 2)))
+        sequence = nl.send(CMD["JOB_GET"], flags=DUMP)
+        seen: list[int] = []
+        turn = 0
+        while True:
+            messages = [m for m in nl.receive() if m.sequence == sequence]
+            seen += [int(job_of(m.body)["ID"]) for m in messages if m.kind == nl.family]
+            if any(m.kind != nl.family for m in messages):
+                break
+            turn += 1
+            job_call(other, "JOB_SET", ID=turn * 2 + 1)
+            job_call(other, "JOB_SET", ID=turn * 2)
+        assert turn > 2, f"{turn} turns: nothing has changed meanwhile"
+        assert [n for n in seen if n % 2 == 0] == list(range(2, 2001, 2)), seen
+        call_all(nl, "JOB_DEL", ({"ID": job["ID"]} for job in all_jobs(nl)))
+
+
+def case_events() -> None:
+    with Genl() as nl, Genl() as ear:
+        ear.join("events")
+        job_call(nl, "JOB_SET", ID=9, NAME="told", PHASE_BYTES=3)
+        refused(E.EEXIST, lambda: job_call(nl, "JOB_NEW", ID=9))
+        job_call(nl, "JOB_GET", ID=9)
+        job_call(nl, "JOB_DEL", ID=9)
+        heard = [(COMMANDS[m.command], job_of(m.body)) for m in ear.events(1)]
+        said = {"ID": 9, "NAME": "told"}
+        assert heard == [
+            ("JOB_SET_NTF", said | {"PHASE_BYTES": 3, "FLOWS": 0}),
+            ("JOB_DEL_NTF", said),
+        ], heard
+
+
+def fill() -> None:
+    """As many jobs as this namespace may have, for namespaces that go away with them."""
+    with Genl() as nl:
+        call_all(nl, "JOB_NEW", ({"ID": n} for n in range(1, NETNS_MAX + 1)))
+
+
+def announce(number: str, size: str, phases: str) -> None:
+    """Says before each phase what it has; ends when the last has been sent."""
+    job, bytes_of_phase = int(number), int(size)
+    with Genl() as nl:
+        job_call(nl, "JOB_SET", ID=job, NAME="announced")
+        job_call(nl, "PHASE_START", ID=job, PHASE_BYTES=bytes_of_phase)
+        print("READY", flush=True)
+        for phase in range(1, int(phases) + 1):
+            while True:
+                now = get_job(nl, job)
+                if now.get("PHASES") == phase and int(now["D_SENT"]) >= bytes_of_phase:
+                    break
+                assert int(now.get("PHASES", 0)) <= phase, now
+                time.sleep(0.02)
+            assert now["D_PHASE"] == bytes_of_phase and now.get("HINTED"), now
+            assert now["PROGRESS"] == 65536, now
+            job_call(nl, "PHASE_END", ID=job)
+            job_call(nl, "PHASE_START", ID=job)
+
+
+def listen() -> None:
+    with Genl() as nl:
+        nl.join("events")
+        print(json.dumps({"event": "LISTENING"}), flush=True)
+        for message in nl.events(1 << 20):
+            event = {"event": COMMANDS[message.command], **job_of(message.body)}
+            print(json.dumps(event), flush=True)
+
+
+def ask(command: str, *words: str) -> None:
+    pairs = (word.split("=", 1) for word in words)
+    values = {name: value if name in ("NAME", "PROFILE") else int(value) for name, value in pairs}
+    with Genl() as nl:
+        for job in job_call(nl, command, **values):
+            print(json.dumps(job))
+
+
+def main(words: list[str]) -> int:
+    known = {"announce": announce, "ask": ask, "listen": listen, "fill": fill}
+    cases = {n.removeprefix("case_"): f for n, f in globals().items() if n.startswith("case_")}
+    try:
+        (known | cases)[words[0]](*words[1:])
+    except Refused as why:
+        print(f"refused: {why}")
+        return 1
+    except AssertionError as why:
+        line = why.__traceback__.tb_next.tb_lineno if why.__traceback__.tb_next else 0
+        print(f"{words[0]}, line {line}: {why}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

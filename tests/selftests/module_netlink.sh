@@ -1,0 +1,363 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The kernel module's generic netlink family: messages, permissions, network namespaces, and what it
+# does to flows. Runs in a virtual machine, through `tests/selftests/run vm KERNEL`, or where modules
+# may be loaded.
+
+# shellcheck disable=SC2317  # main calls the cases by name
+
+# shellcheck source=tests/selftests/common.sh
+. "$(dirname "$0")/common.sh"
+
+parameters=/sys/module/tcp_mlcc/parameters
+ordinary=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all)
+
+# nl CASE | ask COMMAND NAME=VALUE... | listen | fill: in this network namespace
+nl()
+{
+	"$python" "$here/module_netlink.py" "$@"
+}
+
+nl_in()
+{
+	ip netns exec "$1" "$python" "$here/module_netlink.py" "${@:2}"
+}
+
+# value NAME ID: of a job, empty if it is absent
+value()
+{
+	nl ask JOB_GET ID="$2" | json "d.get('$1', '')"
+}
+
+# value_is NAME ID VALUE
+value_is()
+{
+	[ "$(value "$1" "$2")" = "$3" ]
+}
+
+unload_quietly()
+{
+	[ -d /sys/module/tcp_mlcc ] || return 0
+	slowwait - rmmod tcp_mlcc >/dev/null 2>&1
+}
+
+### Who may
+
+small_masks_are_respected()
+{
+	local status
+
+	echo ff0 >"$parameters/mark_mask" || return
+	nl mask
+	status=$?
+	echo ffff >"$parameters/mark_mask" && return "$status"
+}
+
+# run_as_ordinary CASE: with root's job 3 there
+run_as_ordinary()
+{
+	local status
+
+	nl ask JOB_SET ID=3 NAME=roots || return
+	"${ordinary[@]}" "${@:2}" "$python" "$here/module_netlink.py" "$1"
+	status=$?
+	nl ask JOB_GET ID=3 | grep -q roots || status=1
+	nl ask JOB_DEL ID=3 && return "$status"
+}
+
+changing_needs_cap_net_admin()
+{
+	run_as_ordinary unprivileged
+}
+
+own_namespaces_are_ones_own()
+{
+	"${ordinary[@]}" unshare -Urn true 2>/dev/null || {
+		echo "this kernel gives ordinary users no namespaces"
+		return "$KSFT_SKIP"
+	}
+	run_as_ordinary own_namespace unshare -Urn
+}
+
+### Namespaces
+
+# More in all than a host may have: whatever is not given back is missed in the end.
+namespaces_take_their_jobs_along()
+{
+	local i
+
+	for ((i = 0; i < 17; i++)); do
+		# namespaces go a little later than they are told to
+		slowwait - fill_another || return
+	done
+}
+
+fill_another()
+{
+	unshare -n "$python" "$here/module_netlink.py" fill
+}
+
+### Flows
+
+# The factor of the increase that ss shows for the flow to PORT.
+gain()
+{
+	ip netns exec "$sender" ss -Htin "dport = :$1" | sed -n 's/.*pacing_gain:\([0-9.]*\).*/\1/p'
+}
+
+gain_is_not_one()
+{
+	local gain
+
+	gain=$(gain "$1")
+	[ -n "$gain" ] && [ "$gain" != 1 ]
+}
+
+gain_is_one()
+{
+	[ "$(gain "$1")" = 1 ]
+}
+
+# A flow that never pauses: what changes, changes in the middle of a phase.
+running_flow()
+{
+	receive bulk "$1" --cc reno || return
+	start flow "$sender" bulk --peer "10.1.2.2:$1" --cc "$cc" --mark "$2"
+	slowwait - has_received bulk 1000000 || { cat "$out"/*.err; return 1; }
+}
+
+has_grown()
+{
+	has_received bulk $(($1 + 20000000))
+}
+
+deleted_jobs_are_neutral_at_once()
+{
+	local status=1
+
+	nl ask JOB_SET ID=8 PHASE_BYTES=281474976710655 && running_flow 5001 8 &&
+		slowwait - gain_is_not_one 5001 && neutral_after_delete 5001 8 && status=0
+	stop_named flow
+	stop_named bulk
+	return "$status"
+}
+
+# neutral_after_delete PORT ID
+neutral_after_delete()
+{
+	local before
+
+	value_is FLOWS "$2" 1 || { echo "flows: $(value FLOWS "$2")"; return 1; }
+	nl ask JOB_DEL ID="$2" || return
+	busywait - gain_is_one "$1" || { echo "gain: $(gain "$1")"; return 1; }
+	before=$(received bulk)
+	slowwait - has_grown "$before" || { echo "the flow stands"; return 1; }
+	gain_is_one "$1" || { echo "gain: $(gain "$1")"; return 1; }
+	[ "$(awk -v id="$2" '$1 == id { print $7 }' "$parameters/job")" = 0 ]
+}
+
+# The flow's job is the initial namespace's until its own namespace says something of that id.
+namespaces_have_jobs_of_their_own()
+{
+	local status=1
+
+	nl ask JOB_SET ID=6 NAME=everywhere && running_flow 5002 6 &&
+		own_job_comes_first && status=0
+	stop_named flow
+	stop_named bulk
+	nl ask JOB_DEL ID=6
+	return "$status"
+}
+
+own_job_comes_first()
+{
+	value_is FLOWS 6 1 || { echo "not the initial namespace's"; return 1; }
+	nl_in "$receiver" ask JOB_SET ID=6 NAME=other || return
+	value_is FLOWS 6 1 || { echo "a third namespace has taken it"; return 1; }
+	! nl_in "$sender" ask JOB_GET ID=6 || { echo "seen in the flow's namespace"; return 1; }
+	nl_in "$sender" ask JOB_SET ID=6 NAME=own || return
+	value_is FLOWS 6 0 || { echo "still the initial namespace's"; return 1; }
+	nl_in "$sender" ask JOB_GET ID=6 | grep '"FLOWS": 1' || return
+	nl_in "$receiver" ask JOB_GET ID=6 | grep '"FLOWS": 0' || return
+	nl_in "$sender" ask JOB_DEL ID=6 || return
+	value_is FLOWS 6 1 || { echo "not the initial namespace's again"; return 1; }
+}
+
+retransmissions_are_counted()
+{
+	local status=1
+
+	nl ask JOB_SET ID=4 && running_flow 5003 4 && slowwait 120 counted 4 && status=0
+	nl ask JOB_GET ID=4
+	stop_named flow
+	stop_named bulk
+	nl ask JOB_DEL ID=4
+	return "$status"
+}
+
+# The bottleneck's queue holds a few milliseconds, so losses come soon.
+counted()
+{
+	nl ask JOB_GET ID="$1" | json "d['RETRANS'] > 0 and d['BYTES'] > 1000000" | grep -q True
+}
+
+red_marks()
+{
+	tc -n "$router" qdisc replace dev right root handle 1: tbf rate 200mbit burst 16kb \
+		limit 400kb &&
+		tc -n "$router" qdisc add dev right parent 1:1 handle 2: red limit 400000 \
+			min 15000 max 45000 avpkt 1500 burst 20 probability 1 bandwidth 200mbit ecn
+}
+
+marks_are_counted()
+{
+	local status=1
+
+	red_marks || return
+	ip netns exec "$sender" sysctl -qw net.ipv4.tcp_ecn=1
+	receive marked 5005 --cc "$cc" || return
+	nl ask JOB_SET ID=5 || return
+	start flow "$sender" job --peer 10.1.2.2:5005 --bytes 2000000 --compute-ms 50 \
+		--iterations 0 --cc "$cc" --mark 5
+	slowwait - marked 5 && status=0
+	nl ask JOB_GET ID=5
+	stop_named flow
+	stop_named marked
+	nl ask JOB_DEL ID=5
+	return "$status"
+}
+
+marked()
+{
+	nl ask JOB_GET ID="$1" | json "d.get('CE', 0) > 0" | grep -q True
+}
+
+### Hints and events
+
+ear_is_open()
+{
+	grep -q LISTENING "$out/events"
+}
+
+open_ear()
+{
+	nl listen >"$out/events" 2>"$out/events.err" {carrier_lock}>&- &
+	pid_ear=$!
+	defer stop "$pid_ear"
+	slowwait - ear_is_open
+}
+
+is_ready()
+{
+	grep -q READY "$out/announce"
+}
+
+is_over()
+{
+	! kill -0 "$1" 2>/dev/null
+}
+
+# The first phase is announced before there is a flow, each of the others before it begins.
+phases_are_as_announced()
+{
+	local pid status
+
+	open_ear && receive hinted 5004 --cc reno || return
+	nl announce 11 400000 3 >"$out/announce" 2>&1 {carrier_lock}>&- &
+	pid=$!
+	defer stop "$pid"
+	slowwait - is_ready || { cat "$out/announce"; return 1; }
+	start job "$sender" job --peer 10.1.2.2:5004 --bytes 400000 --compute-ms 3000 \
+		--iterations 0 --cc "$cc" --mark 11
+	slowwait 120 is_over "$pid" || { nl ask JOB_GET ID=11; stop "$pid"; }
+	wait "$pid"
+	status=$?
+	cat "$out/announce"
+	stop_named job
+	stop_named hinted
+	nl ask JOB_DEL ID=11 && return "$status"
+}
+
+# What the phases above have told: a start and an end for each, with their bytes.
+events_tell_of_phases()
+{
+	if ! slowwait - heard_of 11 || ! phases_are_told; then
+		cat "$out/events" "$out/events.err"
+		return 1
+	fi
+}
+
+# The job may go on for a moment after the last announcement.
+phases_are_told()
+{
+	[[ $(told_phases) == "START:1 END:1 START:2 END:2 START:3 END:3 START:4"* ]] &&
+		json "all(r['D_PHASE'] == 400000 for r in rows
+			if r['event'] == 'PHASE_START_NTF' and r['PHASES'] < 5)" \
+			<"$out/events" | grep -q True &&
+		json "all(r['D_SENT'] >= 400000 for r in rows if r['event'] == 'PHASE_END_NTF')" \
+			<"$out/events" | grep -q True
+}
+
+told_phases()
+{
+	json "' '.join(
+		'{event}:{PHASES}'.format(**r) for r in rows if r['event'].startswith('PHASE')
+	).replace('PHASE_', '').replace('_NTF', '')" <"$out/events"
+}
+
+heard_of()
+{
+	json "[r['ID'] for r in rows if r['event'] == 'JOB_DEL_NTF']" <"$out/events" | grep -q "$1"
+}
+
+### Life
+
+unloads_with_jobs_and_listeners()
+{
+	nl ask JOB_SET ID=1 NAME=left && nl_in "$sender" ask JOB_SET ID=2 || return
+	slowwait - rmmod tcp_mlcc || return
+	cc_gone || return
+	modprobe tcp_mlcc && ! nl ask JOB_GET ID=1 | grep left
+}
+
+flow_cases()
+{
+	told "deleting makes a running flow neutral at once" deleted_jobs_are_neutral_at_once
+	told "a namespace's own job comes before the initial one's" namespaces_have_jobs_of_their_own
+	told "retransmissions and bytes are counted" retransmissions_are_counted
+	told "ECN marks are counted" marks_are_counted
+	told "announced phases hold from the first on" phases_are_as_announced
+	told "events tell of phases, and their bytes" events_tell_of_phases
+	told "it unloads with jobs and listeners" unloads_with_jobs_and_listeners
+}
+
+main()
+{
+	ktap_start
+	require_root
+	require_built
+	require_command modprobe rmmod modinfo ip tc ethtool ss awk setpriv unshare
+	modinfo tcp_mlcc >/dev/null 2>&1 ||
+		ktap_skip_all "there is no tcp_mlcc for this kernel"
+	require_free_carrier
+	setup_out
+	defer unload_quietly
+	modprobe tcp_mlcc || ktap_skip_all "tcp_mlcc cannot be loaded here"
+	ktap_check "jobs are set, got, listed and deleted" nl set_get_delete
+	ktap_check "profiles are got and set" nl profiles
+	ktap_check "what is wrong is refused, explained, and changes nothing" nl refusals
+	ktap_check "unknown commands and flags are refused" nl commands
+	ktap_check "ids that the mask has no room for are refused" small_masks_are_respected
+	ktap_check "changing needs CAP_NET_ADMIN, reading does not" changing_needs_cap_net_admin
+	ktap_check "ordinary users have their own namespaces' jobs" own_namespaces_are_ones_own
+	ktap_check "sets and deletions are told" nl events
+	ktap_check "16384 jobs are set, listed and deleted" nl many
+	ktap_check "a dump is whole while jobs change" nl dump_while_it_changes
+	ktap_check "namespaces take their jobs along" namespaces_take_their_jobs_along
+	setup_link 200mbit 400kb || exit 1
+	flow_cases
+	ktap_finish
+}
+
+main
