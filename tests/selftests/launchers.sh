@@ -45,7 +45,7 @@ make_ctl()
 		printf '%s\n' "${*@Q}" >>"$FAKE_LOG"
 		verb=$1
 		[ "$2" != --dry-run ] || verb=dry-run
-		[[ " $FAKE_HANG " != *" $verb "* ]] || exec sleep 30
+		[[ " $FAKE_HANG " != *" $verb "* ]] || { echo $$ >>"$out/hung"; exec sleep 3000; }
 		[[ " $FAKE_FAIL " != *" $verb "* ]] || { echo "mlcc-ctl: refused" >&2; exit 2; }
 		[ "$verb" = run ] || exit 0
 		while [ "$1" != -- ]; do shift; done
@@ -86,9 +86,22 @@ make_ctl()
 	chmod +x "$out/bin/"*
 }
 
+# Whatever hangs does so until here.
+end_hung()
+{
+	local pid
+
+	[ -e "$out/hung" ] || return 0
+	while read -r pid; do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != sleep ] || kill "$pid"
+	done <"$out/hung"
+	rm "$out/hung"
+}
+
 # Each case begins with nothing written.
 fresh()
 {
+	end_hung
 	rm -rf "$out"/trained.* "$out/tmp" "$out/log" "$out/pwned"
 	mkdir "$out/tmp"
 	: >"$out/log"
@@ -219,7 +232,7 @@ run_passes_signals_on()
 	for signal in TERM INT USR1 HUP; do
 		rm -f "$out/ready"
 			env --default-signal=INT mlcc-run bash -c \
-			"trap 'exit 42' $signal; : >\"\$out/ready\"; while :; do read -rt 0.05 <>/dev/zero; done" &
+			"trap 'exit 42' $signal; : >\"\$out/ready\"; while :; do sleep 0.1; done" &
 		pid=$!
 		slowwait - test -e "$out/ready" || return
 		kill -s "$signal" "$pid"
@@ -372,9 +385,11 @@ mpi()
 	shift
 
 	if [ "$kind" = mpirun.openmpi ]; then
-		mpirun.openmpi --allow-run-as-root --oversubscribe "$@" 2>>"$out/mpi"
+		# time enough for what is trained to handle a signal on a busy machine
+		timeout 30 mpirun.openmpi --allow-run-as-root --oversubscribe \
+			--mca odls_base_sigkill_timeout 20 "$@" 2>>"$out/mpi"
 	else
-		mpirun.mpich "$@" 2>>"$out/mpi"
+		timeout 30 mpirun.mpich "$@" 2>>"$out/mpi"
 	fi
 }
 
@@ -456,10 +471,11 @@ mpi_passes_signals_on()
 	rm -f "$out"/ready.* "$out"/got.*
 	export FAKE_CGROUP=$cgroup
 	mpi "$1" -np 2 mlcc-mpi bash -c 'trap ": >\"$out/got.$$\"; exit 0" TERM; : >"$out/ready.$$"
-		while :; do read -rt 0.05 <>/dev/zero; done' &
+		while :; do sleep 0.1; done' &
 	pid=$!
 	slowwait - ranks_are_ready || return
-	pkill -TERM -P "$pid" 'mpirun|mpiexec' || kill -TERM "$pid"
+	# "timeout" passes it on
+	pkill -TERM -P "$pid" timeout || { echo "no mpirun below $pid"; return 1; }
 	wait "$pid"
 	[ "$(find "$out" -maxdepth 1 -name 'got.*' | wc -l)" -eq 2 ] || { echo "no TERM"; return 1; }
 	all_is_gone
@@ -634,21 +650,22 @@ prolog_fails_where_strict()
 # In the hierarchy that the cgroup/v2 plugin makes.
 prolog_finds_the_scope()
 {
-	local slice
+	local slice made=
 
 	[ -n "$cgroup" ] || { echo "needs root and cgroup v2"; return "$KSFT_SKIP"; }
 	slice=$(cgroup_mount)/system.slice
 	[ ! -d "$slice/slurmstepd.scope" ] ||
 		{ echo "Slurm runs here"; return "$KSFT_SKIP"; }
 	fresh_slurm MLCC_SCOPE=
-	mkdir -p "$slice" && mkdir "$slice/slurmstepd.scope" || return
+	mkdir "$slice" 2>/dev/null && made=$slice
+	mkdir "$slice/slurmstepd.scope" || return
 	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc
 	same "$(<"$out/log")" \
 		"'set-job' '--name' 'slurm-12' '--cgroup' '$slice/slurmstepd.scope/job_12'"
 	set -- $?
 	slurm epilog SLURM_JOB_ID=12
 	# fails if the epilog has left the job's
-	rmdir "$slice/slurmstepd.scope" || set -- 1
+	rmdir "$slice/slurmstepd.scope" ${made:+"$made"} || set -- 1
 	return "$1"
 }
 
@@ -695,6 +712,7 @@ main()
 	export out
 	chmod 755 "$out"
 	defer rm -rf "$out"
+	defer end_hung
 	make_ctl
 	PATH=$out/bin:$launchers:$PATH
 	cgroup=

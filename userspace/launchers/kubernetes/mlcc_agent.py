@@ -30,6 +30,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -209,9 +210,7 @@ class Api:
     def __init__(self, server: str, node: str, account: Path) -> None:
         self.server, self.node, self.account = server, node, account
         authority = account / "ca.crt"
-        context = ssl.create_default_context(
-            cafile=str(authority) if authority.exists() else None
-        )
+        context = ssl.create_default_context(cafile=str(authority) if authority.exists() else None)
         # a proxy of the environment is not for the API server, and not for our token
         self.opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
@@ -305,9 +304,16 @@ def main(arguments: Sequence[str]) -> int:
     while True:
         try:
             follow(api, node)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            # urllib's errors are OSErrors; jobs stay as they are meanwhile
-            log(f"{options.server}: {error}")
+        except (
+            OSError,
+            HTTPException,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+        ) as error:
+            # no connection, or no answer that makes sense; jobs stay as they are meanwhile
+            log(f"{options.server}: {error!r}")
         time.sleep(PENDING_S)
 
 
