@@ -385,9 +385,7 @@ mpi()
 	shift
 
 	if [ "$kind" = mpirun.openmpi ]; then
-		# time enough for what is trained to handle a signal on a busy machine
-		timeout 30 mpirun.openmpi --allow-run-as-root --oversubscribe \
-			--mca odls_base_sigkill_timeout 20 "$@" 2>>"$out/mpi"
+		timeout 30 mpirun.openmpi --allow-run-as-root --oversubscribe "$@" 2>>"$out/mpi"
 	else
 		timeout 30 mpirun.mpich "$@" 2>>"$out/mpi"
 	fi
@@ -469,7 +467,8 @@ mpi_passes_signals_on()
 	may_run_mpi "$1" || return
 	fresh
 	rm -f "$out"/ready.* "$out"/got.*
-	export FAKE_CGROUP=$cgroup
+	# time enough for a rank to handle a signal on a busy machine
+	export FAKE_CGROUP=$cgroup OMPI_MCA_odls_base_sigkill_timeout=8
 	mpi "$1" -np 2 mlcc-mpi bash -c 'trap ": >\"$out/got.$$\"; exit 0" TERM; : >"$out/ready.$$"
 		while :; do sleep 0.1; done' &
 	pid=$!

@@ -227,7 +227,7 @@ class NodeTest(Place):
         self.assertEqual(len(self.log()), 2)
 
     def test_strange_answers_are_survived(self) -> None:
-        for text in ("", "[]]", "7", '[{"nam": 1}]', "null"):
+        for text in ("", "[]]", "7", '[{"id": 1}]', "null"):
             with self.subTest(text):
                 self.setUp()
                 (self.path / "jobs").write_text(text)
