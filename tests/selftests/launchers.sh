@@ -232,7 +232,7 @@ run_passes_signals_on()
 	for signal in TERM INT USR1 HUP; do
 		rm -f "$out/ready"
 			env --default-signal=INT mlcc-run bash -c \
-			"trap 'exit 42' $signal; : >\"\$out/ready\"; while :; do sleep 0.1; done" &
+			"trap 'exit 42' $signal; : >\"\$out/ready\"; for ((i = 0; i < 200; i++)); do sleep 0.1; done" &
 		pid=$!
 		slowwait - test -e "$out/ready" || return
 		kill -s "$signal" "$pid"
@@ -385,9 +385,9 @@ mpi()
 	shift
 
 	if [ "$kind" = mpirun.openmpi ]; then
-		timeout 30 mpirun.openmpi --allow-run-as-root --oversubscribe "$@" 2>>"$out/mpi"
+		timeout 30 mpirun.openmpi --allow-run-as-root --oversubscribe "$@" >>"$out/mpi" 2>&1
 	else
-		timeout 30 mpirun.mpich "$@" 2>>"$out/mpi"
+		timeout 30 mpirun.mpich "$@" >>"$out/mpi" 2>&1
 	fi
 }
 
@@ -417,16 +417,19 @@ mpi_is_one_job()
 # Ranks that end before others have come must not end the job under them.
 mpi_survives_short_ranks()
 {
-	local i
-
 	may_run_mpi "$1" || return
-	for i in 1 2 3; do
-		fresh
-		FAKE_CGROUP=$cgroup mpi "$1" -np 4 mlcc-mpi train || return
-		same "$(trained)" 4 || return
-		all_is_gone || return
-		same "$(count "^'run' '--name'")" 1 || return
-	done
+	fresh
+	export FAKE_CGROUP=$cgroup
+	mpi "$1" -np 4 mlcc-mpi train || return
+	same "$(trained)" 4 || return
+	all_is_gone || return
+	same "$(count "^'run' '--name'")" 1 || return
+	fresh
+	export FAKE_CGROUP=$cgroup
+	mpi "$1" -np 1 mlcc-mpi train : -np 1 sh -c 'sleep 1; exec mlcc-mpi train' || return
+	same "$(trained)" 2 || return
+	all_is_gone || return
+	same "$(count "^'run' '--name'")" 1
 }
 
 mpi_jobs_do_not_mix()
@@ -470,7 +473,7 @@ mpi_passes_signals_on()
 	# time enough for a rank to handle a signal on a busy machine
 	export FAKE_CGROUP=$cgroup OMPI_MCA_odls_base_sigkill_timeout=8
 	mpi "$1" -np 2 mlcc-mpi bash -c 'trap ": >\"$out/got.$$\"; exit 0" TERM; : >"$out/ready.$$"
-		while :; do sleep 0.1; done' &
+		for ((i = 0; i < 200; i++)); do sleep 0.1; done' &
 	pid=$!
 	slowwait - ranks_are_ready || return
 	# "timeout" passes it on
