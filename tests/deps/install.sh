@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Installs what the build and the tests need: the packages of the file beside this one, and ruff in
-# a virtual environment in the cache. Does nothing, quickly, when everything is there.
+# Installs what the build and the tests need: the packages of the file beside this one, and ruff
+# and kubernetes-validate in a virtual environment in the cache. Does nothing, quickly, when everything is there.
 #
 #   install.sh            installs
 #   install.sh --check    installs nothing; prints what is there and what is not, as TAP
@@ -117,10 +117,10 @@ python()
 install_tools()
 {
 	if [ -e "$tools/complete" ]; then
-		say "ruff is there"
+		say "ruff and kubernetes-validate are there"
 		return
 	fi
-	say "installing ruff into $tools"
+	say "installing ruff and kubernetes-validate into $tools"
 	rm -rf "$tools"
 	mkdir -p "$cache" &&
 		"$(python)" -m venv "$tools" &&
@@ -143,9 +143,9 @@ check()
 	done
 	count=$((count + 1))
 	if [ -e "$tools/complete" ]; then
-		echo "ok $count ruff"
+		echo "ok $count ruff, kubernetes-validate"
 	else
-		echo "ok $count ruff # SKIP is not installed: make deps"
+		echo "ok $count ruff, kubernetes-validate # SKIP is not installed: make deps"
 	fi
 	echo "1..$count"
 }
@@ -178,7 +178,7 @@ main()
 		return 1
 	}
 	install_tools || {
-		say "ruff could not be installed" >&2
+		say "ruff and kubernetes-validate could not be installed" >&2
 		return 1
 	}
 }

@@ -1,0 +1,752 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The launcher recipes, with an mlcc-ctl that only writes down what it is told, and can be made to
+# fail, to hang, or to be absent.  No carrier and no mlccd are needed; ranks are put into cgroups of
+# the test's own where it may make some.
+
+# shellcheck disable=SC2317  # main calls the cases by name
+# shellcheck disable=SC2016  # what must not be expanded, or by somebody else
+
+here=$(cd "$(dirname "$0")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/selftests/lib/lib.sh
+. "$here/lib/lib.sh"
+
+launchers=$repo/userspace/launchers
+
+# What a user's environment may hold: words, quotes, commands, control characters.
+hostile=(
+	'two words'
+	$'line\nfeed'
+	$'\e[31mred\a'
+	"'; touch \"\$out/pwned\"; '"
+	'"; touch "$out/pwned"; "'
+	'$(touch "$out/pwned")'
+	'`touch "$out/pwned"`'
+	'--strict'
+	'-'
+	'../../etc'
+	'*'
+	'7'
+	'ä€𝄞'
+	"$(printf 'x%.0s' {1..300})"
+)
+
+### What stands in for others
+
+# The verbs that $FAKE_FAIL or $FAKE_HANG name do so.  "run" is as the real one's: with $FAKE_CGROUP
+# the command gets a cgroup of its own, which is killed with what is left in it.
+make_ctl()
+{
+	mkdir "$out/bin"
+	cat >"$out/bin/mlcc-ctl" <<-'END'
+		#!/bin/bash
+		printf '%s\n' "${*@Q}" >>"$FAKE_LOG"
+		verb=$1
+		[ "$2" != --dry-run ] || verb=dry-run
+		[[ " $FAKE_HANG " != *" $verb "* ]] || { echo $$ >>"$out/hung"; exec sleep 3000; }
+		[[ " $FAKE_FAIL " != *" $verb "* ]] || { echo "mlcc-ctl: refused" >&2; exit 2; }
+		[ "$verb" = run ] || exit 0
+		while [ "$1" != -- ]; do shift; done
+		shift
+		[ -n "$FAKE_CGROUP" ] || exec "$@"
+		cgroup=$FAKE_CGROUP/run-$$
+		mkdir "$cgroup" || exit 125
+		( echo "$BASHPID" >"$cgroup/cgroup.procs" && exec "$@" )
+		status=$?
+		echo "'del-job' '$$'" >>"$FAKE_LOG"
+		if [ "$(wc -l <"$cgroup/cgroup.procs")" -gt 0 ]; then
+			echo killed >>"$FAKE_LOG"
+			echo 1 >"$cgroup/cgroup.kill"
+		fi
+		until rmdir "$cgroup"; do sleep 0.1; done
+		exit "$status"
+	END
+	# what is trained: writes down its words, its environment, and where it is
+	cat >"$out/bin/train" <<-'END'
+		#!/bin/bash
+		{
+			printf 'args %s\n' "${*@Q}"
+			printf 'name %s\n' "${MLCC_JOB_ID-}"
+			printf 'cgroup %s\n' "$(sed -n 's/^0:://p' /proc/self/cgroup)"
+		} >"$out/trained.$$"
+		[ -z "$TRAIN_S" ] || sleep "$TRAIN_S"
+		exit "${TRAIN_STATUS:-0}"
+	END
+	# starts its ranks as torchrun does: as its own children
+	cat >"$out/bin/torchrun" <<-'END'
+		#!/bin/bash
+		train "$@" & train & train &
+		train
+		status=$?
+		wait
+		exit "$status"
+	END
+	chmod +x "$out/bin/"*
+}
+
+# Whatever hangs does so until here.
+end_hung()
+{
+	local pid
+
+	[ -e "$out/hung" ] || return 0
+	while read -r pid; do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != sleep ] || kill "$pid"
+	done <"$out/hung"
+	rm "$out/hung"
+}
+
+# Each case begins with nothing written.
+fresh()
+{
+	end_hung
+	rm -rf "$out"/trained.* "$out/tmp" "$out/log" "$out/pwned"
+	mkdir "$out/tmp"
+	: >"$out/log"
+	unset FAKE_FAIL FAKE_HANG FAKE_CGROUP TRAIN_STATUS TRAIN_S
+	unset MLCC_JOB_ID MLCC_JOB_SET MLCC_STRICT MLCC_PROFILE MLCC_PHASE_BYTES MLCC_MODEL
+	unset MLCC_WORKERS MLCC_ALGORITHM TORCHELASTIC_RUN_ID SLURM_JOB_ID PMIX_NAMESPACE
+	export MLCC_TIMEOUT_S=2 TMPDIR=$out/tmp FAKE_LOG=$out/log
+}
+
+# A PATH on which there is everything but mlcc-ctl.
+without_ctl()
+{
+	mkdir -p "$out/bare"
+	ln -sf "$out/bin/train" "$out/bin/torchrun" "$out/bare/"
+	PATH=$out/bare:${PATH#"$out/bin:"} "$@"
+}
+
+same()
+{
+	[ "$1" = "$2" ] || { printf 'is:     %s\nwanted: %s\n' "$1" "$2"; return 1; }
+}
+
+# status WANTED COMMAND...
+status()
+{
+	local wanted=$1 is
+	shift
+
+	"$@"
+	is=$?
+	[ "$is" -eq "$wanted" ] || { echo "status $is, wanted $wanted: $*"; return 1; }
+}
+
+# How often the log has a line that matches.
+count()
+{
+	grep -cE -- "$1" "$out/log"
+}
+
+trained()
+{
+	find "$out" -maxdepth 1 -name 'trained.*' | wc -l
+}
+
+# field NAME: of what was trained, each value once
+field()
+{
+	cat "$out"/trained.* | sed -n "s/^$1 //p" | sort -u
+}
+
+name_told()
+{
+	sed -n "s/^'run' '--name' '\([^']*\)'.*/\1/p" "$out/log"
+}
+
+# A name that mlccd takes, that is neither an id nor an option.
+is_safe()
+{
+	[[ "$1" =~ ^[A-Za-z0-9._:@+-]{1,63}$ && "$1" =~ [^0-9] && "$1" != -* ]] ||
+		{ printf 'unsafe name: %q\n' "$1"; return 1; }
+}
+
+nothing_was_run()
+{
+	[ ! -e "$out/pwned" ] || { echo "what a name held was run"; return 1; }
+}
+
+### mlcc-run
+
+run_passes_its_options()
+{
+	fresh
+	MLCC_JOB_ID=bert MLCC_PROFILE=interleave MLCC_PHASE_BYTES=5 mlcc-run train || return
+	same "$(tail -n 1 "$out/log")" \
+		"'run' '--name' 'bert' '--profile' 'interleave' '--phase-bytes' '5' '--' 'train'" || return
+	fresh
+	MLCC_JOB_ID=bert MLCC_MODEL=resnet50 MLCC_WORKERS=4 MLCC_ALGORITHM=ring MLCC_STRICT=1 \
+		mlcc-run train || return
+	same "$(tail -n 1 "$out/log")" "'run' '--name' 'bert' '--strict' '--model' 'resnet50' \
+'--workers' '4' '--algorithm' 'ring' '--' 'train'"
+}
+
+run_makes_names_safe()
+{
+	local name
+
+	for name in "${hostile[@]}" ''; do
+		fresh
+		MLCC_JOB_ID=$name mlcc-run train || return
+		is_safe "$(name_told)" || return
+		is_safe "$(field name)" || return
+		nothing_was_run || return
+	done
+}
+
+run_keeps_words_apart()
+{
+	local word
+
+	fresh
+	for word in "${hostile[@]}"; do
+		: >"$out/log"
+		MLCC_PHASE_BYTES=$word MLCC_PROFILE=$word MLCC_JOB_ID=a mlcc-run train || return
+		same "$(tr '\n' ' ' <"$out/log" | sed "s/.*'run' '--name'/'run' '--name'/")" \
+			"$(tr '\n' ' ' <<<"'run' '--name' 'a' '--profile' ${word@Q} '--phase-bytes' ${word@Q} '--' 'train'")" ||
+			return
+	done
+	fresh
+	mlcc-run train "${hostile[@]}" '' || return
+	same "$(sed '/^name /,$d' "$out"/trained.*)" "args $(set -- "${hostile[@]}" ''; echo "${*@Q}")" &&
+		nothing_was_run
+}
+
+run_passes_the_status_on()
+{
+	fresh
+	TRAIN_STATUS=37 status 37 mlcc-run train || return
+	status 137 mlcc-run sh -c 'kill -KILL $$' || return
+	FAKE_FAIL=status TRAIN_STATUS=37 status 37 mlcc-run train
+}
+
+# The launcher sees one process, from the script to what is trained.
+run_passes_signals_on()
+{
+	local signal pid
+
+	fresh
+	for signal in TERM INT USR1 HUP; do
+		rm -f "$out/ready"
+			env --default-signal=INT mlcc-run bash -c \
+			"trap 'exit 42' $signal; : >\"\$out/ready\"; for ((i = 0; i < 200; i++)); do sleep 0.1; done" &
+		pid=$!
+		slowwait - test -e "$out/ready" || return
+		kill -s "$signal" "$pid"
+		status 42 wait "$pid" || return
+	done
+}
+
+# trains_without COMMAND...: with a warning, and its own exit status
+trains_without()
+{
+	TRAIN_STATUS=5 status 5 "$@" 2>"$out/warned" || return
+	[ "$(trained)" -ge 1 ] || { echo "not trained"; return 1; }
+	grep -q 'without mlcc' "$out/warned" || { echo "no warning: $(<"$out/warned")"; return 1; }
+}
+
+# refuses COMMAND...: where strict
+refuses()
+{
+	MLCC_STRICT=1 status 125 "$@" 2>/dev/null || return
+	same "$(trained)" 0
+}
+
+run_trains_whatever_mlcc_does()
+{
+	fresh; FAKE_FAIL=status trains_without mlcc-run train || return
+	fresh; FAKE_FAIL=dry-run trains_without mlcc-run train || return
+	fresh; FAKE_HANG=status trains_without mlcc-run train || return
+	fresh; trains_without without_ctl mlcc-run train || return
+	fresh; MLCC_TIMEOUT_S=soon trains_without mlcc-run train
+}
+
+run_refuses_where_strict()
+{
+	fresh; FAKE_FAIL=status refuses mlcc-run train || return
+	fresh; FAKE_FAIL=dry-run refuses mlcc-run train || return
+	fresh; FAKE_HANG=status refuses mlcc-run train || return
+	fresh; refuses without_ctl mlcc-run train
+}
+
+run_does_not_set_a_job_twice()
+{
+	fresh
+	mlcc-run mlcc-run mlcc-run train || return
+	same "$(count "^'run' '--name'")" 1 || return
+	fresh
+	MLCC_JOB_SET=1 mlcc-run train && same "$(<"$out/log")" ""
+}
+
+### mlcc-torchrun
+
+torchrun_name()
+{
+	fresh
+	mlcc-torchrun "$@" >/dev/null && name_told
+}
+
+torchrun_takes_the_run_id()
+{
+	same "$(torchrun_name --rdzv-id 77 train.py)" torchrun-77 || return
+	same "$(torchrun_name --nnodes 2 --rdzv_id=a/b train.py --rdzv-id no)" torchrun-a_b || return
+	fresh
+	TORCHELASTIC_RUN_ID=elastic mlcc-torchrun train.py || return
+	same "$(name_told)" torchrun-elastic || return
+	fresh
+	MLCC_JOB_ID=mine mlcc-torchrun --rdzv-id 77 train.py || return
+	same "$(name_told)" mine || return
+	is_safe "$(torchrun_name train.py)"
+}
+
+torchrun_makes_names_safe()
+{
+	local name
+
+	for name in "${hostile[@]}"; do
+		fresh
+		mlcc-torchrun --rdzv-id "$name" train.py || return
+		is_safe "$(name_told)" || return
+		fresh
+		TORCHELASTIC_RUN_ID=$name mlcc-torchrun train.py || return
+		is_safe "$(name_told)" || return
+		nothing_was_run || return
+	done
+}
+
+torchrun_is_one_job()
+{
+	fresh
+	mlcc-torchrun --nproc-per-node 4 --rdzv-id 1 train.py "a  b" || return
+	same "$(trained)" 4 || return
+	same "$(count "^'run' '--name'")" 1 || return
+	field args | grep -qF "'--nproc-per-node' '4' '--rdzv-id' '1' 'train.py' 'a  b'"
+}
+
+torchrun_trains_whatever_mlcc_does()
+{
+	fresh; FAKE_FAIL=status trains_without mlcc-torchrun train.py || return
+	fresh; trains_without without_ctl mlcc-torchrun train.py || return
+	fresh; FAKE_FAIL=status refuses mlcc-torchrun train.py || return
+	# not even mlcc-run is there
+	fresh
+	mkdir -p "$out/alone"
+	cp "$launchers/mlcc-torchrun" "$out/alone/"
+	PATH=$out/bin:/usr/bin:/bin TRAIN_STATUS=5 status 5 "$out/alone/mlcc-torchrun" 2>/dev/null
+}
+
+### mlcc-mpi
+
+cgroup_mount()
+{
+	awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts
+}
+
+# An own cgroup, in which the test and all that it starts is from now on.
+setup_cgroup()
+{
+	local mount own
+
+	mount=$(cgroup_mount)
+	own=$(sed -n 's/^0:://p' /proc/self/cgroup)
+	[ "$(id -u)" -eq 0 ] && [ -n "$mount" ] || return
+	cgroup=$mount${own%/}/mlcc-test-$$
+	mkdir "$cgroup" 2>/dev/null || return
+	defer leave_cgroup "$mount$own"
+	echo $$ >"$cgroup/cgroup.procs"
+}
+
+cgroup_is_empty()
+{
+	[ -z "$(find "$cgroup" -mindepth 1 -type d)" ]
+}
+
+leave_cgroup()
+{
+	echo $$ >"$1/cgroup.procs"
+	echo 1 >"$cgroup/cgroup.kill"
+	find "$cgroup" -mindepth 1 -depth -type d -exec rmdir {} +
+	slowwait - rmdir "$cgroup" 2>/dev/null
+}
+
+may_run_mpi()
+{
+	[ -n "$cgroup" ] || { echo "needs root and cgroup v2"; return "$KSFT_SKIP"; }
+	type -P "$1" >/dev/null || { echo "no $1 here"; return "$KSFT_SKIP"; }
+}
+
+# mpi IMPLEMENTATION ARGUMENTS...
+mpi()
+{
+	local kind=$1
+	shift
+
+	if [ "$kind" = mpirun.openmpi ]; then
+		timeout 30 mpirun.openmpi --allow-run-as-root --oversubscribe "$@" >>"$out/mpi" 2>&1
+	else
+		timeout 30 mpirun.mpich "$@" >>"$out/mpi" 2>&1
+	fi
+}
+
+# The holder may take a moment after the last rank.
+all_is_gone()
+{
+	slowwait - cgroup_is_empty || { echo "a cgroup is left"; return 1; }
+	[ -z "$(find "$out/tmp" -name 'mlcc-mpi-*')" ] || { echo "a directory is left"; return 1; }
+	! count '^killed' || { echo "ranks were killed with their cgroup"; return 1; }
+}
+
+mpi_is_one_job()
+{
+	may_run_mpi "$1" || return
+	fresh
+	export FAKE_CGROUP=$cgroup
+	TRAIN_S=0.3 MLCC_PHASE_BYTES=5 mpi "$1" -np 4 mlcc-mpi train "a  b" || return
+	same "$(trained)" 4 || return
+	same "$(field args)" "'a  b'" || return
+	same "$(count "^'run' '--name' 'mpi-.*'--phase-bytes' '5'")" 1 || return
+	# all in one place, and that is the job's
+	[[ "$(field cgroup)" =~ ^[^[:space:]]*/run-[0-9]+$ ]] || { field cgroup; return 1; }
+	all_is_gone || return
+	same "$(count "^'del-job'")" 1
+}
+
+# Ranks that end before others have come must not end the job under them.
+mpi_survives_short_ranks()
+{
+	may_run_mpi "$1" || return
+	fresh
+	export FAKE_CGROUP=$cgroup
+	mpi "$1" -np 4 mlcc-mpi train || return
+	same "$(trained)" 4 || return
+	all_is_gone || return
+	same "$(count "^'run' '--name'")" 1 || return
+	fresh
+	export FAKE_CGROUP=$cgroup
+	mpi "$1" -np 1 mlcc-mpi train : -np 1 sh -c 'sleep 1; exec mlcc-mpi train' || return
+	same "$(trained)" 2 || return
+	all_is_gone || return
+	same "$(count "^'run' '--name'")" 1
+}
+
+mpi_jobs_do_not_mix()
+{
+	local pid
+
+	may_run_mpi "$1" || return
+	fresh
+	export FAKE_CGROUP=$cgroup TRAIN_S=1
+	MLCC_JOB_ID=one mpi "$1" -np 2 mlcc-mpi train &
+	pid=$!
+	MLCC_JOB_ID=two mpi "$1" -np 2 mlcc-mpi train || return
+	status 0 wait "$pid" || return
+	same "$(trained)" 4 || return
+	same "$(name_told | sort | tr '\n' ' ')" "one two " || return
+	same "$(field cgroup | wc -l)" 2 || return
+	all_is_gone
+}
+
+mpi_passes_the_status_on()
+{
+	may_run_mpi "$1" || return
+	fresh
+	FAKE_CGROUP=$cgroup TRAIN_STATUS=3 status 3 mpi "$1" -np 2 mlcc-mpi train || return
+	all_is_gone
+}
+
+ranks_are_ready()
+{
+	[ "$(find "$out" -maxdepth 1 -name 'ready.*' | wc -l)" -eq 2 ]
+}
+
+# mpirun passes TERM to its ranks.
+mpi_passes_signals_on()
+{
+	local pid
+
+	may_run_mpi "$1" || return
+	fresh
+	rm -f "$out"/ready.* "$out"/got.*
+	# time enough for a rank to handle a signal on a busy machine
+	export FAKE_CGROUP=$cgroup OMPI_MCA_odls_base_sigkill_timeout=8
+	mpi "$1" -np 2 mlcc-mpi bash -c 'trap ": >\"$out/got.$$\"; exit 0" TERM; : >"$out/ready.$$"
+		for ((i = 0; i < 200; i++)); do sleep 0.1; done' &
+	pid=$!
+	slowwait - ranks_are_ready || return
+	# "timeout" passes it on
+	pkill -TERM -P "$pid" timeout || { echo "no mpirun below $pid"; return 1; }
+	wait "$pid"
+	[ "$(find "$out" -maxdepth 1 -name 'got.*' | wc -l)" -eq 2 ] || { echo "no TERM"; return 1; }
+	all_is_gone
+}
+
+mpi_makes_names_safe()
+{
+	local name
+
+	may_run_mpi "$1" || return
+	for name in "${hostile[3]}" "${hostile[1]}" "${hostile[13]}"; do
+		fresh
+		MLCC_JOB_ID=$name FAKE_CGROUP=$cgroup mpi "$1" -np 1 mlcc-mpi train || return
+		is_safe "$(name_told)" || return
+		all_is_gone && nothing_was_run || return
+	done
+}
+
+mpi_trains_whatever_mlcc_does()
+{
+	local mode
+
+	may_run_mpi "$1" || return
+	for mode in FAKE_FAIL=status FAKE_FAIL=run FAKE_HANG=status FAKE_HANG=run; do
+		fresh
+		env "$mode" true || return
+		export "${mode?}" MLCC_TIMEOUT_S=1
+		mpi "$1" -np 3 mlcc-mpi train || { echo "failed with $mode"; return 1; }
+		same "$(trained)" 3 || return
+	done
+	fresh
+	MLCC_TIMEOUT_S=1 without_ctl mpi "$1" -np 3 mlcc-mpi train || return
+	same "$(trained)" 3 || return
+	fresh
+	FAKE_FAIL=run MLCC_TIMEOUT_S=1 MLCC_STRICT=1 status 125 mpi "$1" -np 3 mlcc-mpi train || return
+	same "$(trained)" 0
+}
+
+# Somebody else has made our directory before us: they could send ranks anywhere.
+mpi_takes_nobodys_directory()
+{
+	[ "$(id -u)" -eq 0 ] || { echo "needs root"; return "$KSFT_SKIP"; }
+	fresh
+	MLCC_TIMEOUT_S=20 FAKE_FAIL=run mlcc-mpi true 2>/dev/null
+	set -- "$out/tmp"/mlcc-mpi-*
+	[ -d "$1" ] || { echo "no directory was made"; return 1; }
+	rm "$1/failed"
+	echo "$cgroup" >"$1/cgroup"
+	chown nobody "$1"
+	trains_without mlcc-mpi train || return
+	grep -q 'no directory of our own' "$out/warned"
+}
+
+mpi_cases()
+{
+	local kind=$1
+
+	ktap_check "$kind: four ranks are one job, in one cgroup" mpi_is_one_job "$kind"
+	ktap_check "$kind: ranks may end before others begin" mpi_survives_short_ranks "$kind"
+	ktap_check "$kind: two jobs on a host do not mix" mpi_jobs_do_not_mix "$kind"
+	ktap_check "$kind: the exit status is the training's" mpi_passes_the_status_on "$kind"
+	ktap_check "$kind: signals reach the training" mpi_passes_signals_on "$kind"
+	ktap_check "$kind: names are made safe" mpi_makes_names_safe "$kind"
+	ktap_check "$kind: trains whatever mlcc does" mpi_trains_whatever_mlcc_does "$kind"
+}
+
+### Slurm
+
+# As slurmd runs them: with an environment of its own, and no search path.
+slurm()
+{
+	local script=$1
+	shift
+
+	env -i out="$out" SLURMD_NODENAME=node1 "$@" "$out/slurm/$script.sh"
+}
+
+fresh_slurm()
+{
+	fresh
+	rm -rf "$out/slurm" "$out/state" "$out/scope"
+	cp -r "$launchers/slurm" "$out/slurm"
+	mkdir "$out/scope"
+	# what follows are further lines of the site's file
+	{
+		echo "PATH=$out/bin:$PATH MLCC_STATE=$out/state MLCC_SCOPE=$out/scope MLCC_TIMEOUT_S=1"
+		echo "export FAKE_LOG=$out/log"
+		printf '%s\n' "$@"
+	} >"$out/slurm/mlcc-slurm.conf"
+}
+
+prolog_sets_the_job()
+{
+	fresh_slurm
+	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
+	same "$(<"$out/log")" "'set-job' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
+	[ -d "$out/scope/job_12" ] || { echo "no cgroup"; return 1; }
+	: >"$out/log"
+	slurm prolog SLURM_JOB_ID=13 \
+		SLURM_JOB_COMMENT=mlcc:phase-bytes=250000000,profile=interleave || return
+	same "$(<"$out/log")" "'set-job' '--name' 'slurm-13' '--cgroup' '$out/scope/job_13' \
+'--profile' 'interleave' '--phase-bytes' '250000000'"
+}
+
+prolog_leaves_other_jobs_alone()
+{
+	local comment
+
+	fresh_slurm
+	for comment in '' 'a comment' mlccx 'not mlcc'; do
+		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" || return
+	done
+	slurm prolog SLURM_JOB_ID=12 || return
+	same "$(<"$out/log")" "" || return
+	fresh_slurm MLCC_ALL=1
+	slurm prolog SLURM_JOB_ID=12 && same "$(count "^'set-job'")" 1
+}
+
+# A user's mistake must not take a node out of service, not even where mlcc is strict.
+prolog_refuses_wrong_comments()
+{
+	local comment
+
+	fresh_slurm MLCC_STRICT=1
+	for comment in mlcc:phase-bytes={0,-1,1e9,99999999999999999,,01,"1 2",'$(touch "$out/pwned")'} \
+		mlcc:profile={greedy,,'*',"interleave x",--strict} mlcc:what=ever "mlcc:," \
+		"${hostile[@]/#/mlcc:}" "${hostile[@]/#/mlcc:profile=}"; do
+		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" 2>/dev/null ||
+			{ echo "drains the node: $comment"; return 1; }
+		same "$(<"$out/log")" "" || return
+	done
+	nothing_was_run && same "$(ls "$out/scope")" ""
+}
+
+slurm_scripts_take_only_numbers()
+{
+	local id script
+
+	fresh_slurm MLCC_ALL=1
+	for script in prolog epilog task-prolog; do
+		for id in '' '../../12' "${hostile[@]:0:11}"; do
+			same "$(slurm "$script" SLURM_JOB_ID="$id" 2>/dev/null)" "" || return
+		done
+	done
+	nothing_was_run && same "$(<"$out/log")" "" && same "$(ls "$out/scope")" ""
+}
+
+prolog_never_drains_the_node()
+{
+	local mode
+
+	for mode in "export FAKE_FAIL=set-job" "export FAKE_HANG=set-job" "rm -f $out/bin/mlcc-ctl" \
+		"MLCC_SCOPE=$out/none" "MLCC_STATE=/proc/none"; do
+		fresh_slurm "$mode"
+		cp "$out/bin/mlcc-ctl" "$out/ctl.kept"
+		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc 2>"$out/warned"
+		status 0 test $? -eq 0 || { echo "with $mode"; return 1; }
+		cp "$out/ctl.kept" "$out/bin/mlcc-ctl"
+		grep -q 'without mlcc' "$out/warned" || { echo "no warning: $mode"; return 1; }
+		same "$(ls "$out/scope")" "" || return
+		same "$(slurm task-prolog SLURM_JOB_ID=12)" "" || return
+	done
+}
+
+prolog_fails_where_strict()
+{
+	fresh_slurm MLCC_STRICT=1 "export FAKE_FAIL=set-job"
+	status 1 slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc 2>/dev/null || return
+	same "$(ls "$out/scope")" ""
+}
+
+# In the hierarchy that the cgroup/v2 plugin makes.
+prolog_finds_the_scope()
+{
+	local slice made=
+
+	[ -n "$cgroup" ] || { echo "needs root and cgroup v2"; return "$KSFT_SKIP"; }
+	slice=$(cgroup_mount)/system.slice
+	[ ! -d "$slice/slurmstepd.scope" ] ||
+		{ echo "Slurm runs here"; return "$KSFT_SKIP"; }
+	fresh_slurm MLCC_SCOPE=
+	mkdir "$slice" 2>/dev/null && made=$slice
+	mkdir "$slice/slurmstepd.scope" || return
+	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc
+	same "$(<"$out/log")" \
+		"'set-job' '--name' 'slurm-12' '--cgroup' '$slice/slurmstepd.scope/job_12'"
+	set -- $?
+	slurm epilog SLURM_JOB_ID=12
+	# fails if the epilog has left the job's
+	rmdir "$slice/slurmstepd.scope" ${made:+"$made"} || set -- 1
+	return "$1"
+}
+
+task_prolog_exports()
+{
+	fresh_slurm
+	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
+	same "$(slurm task-prolog SLURM_JOB_ID=12)" \
+		$'export MLCC_JOB_ID=slurm-12\nexport MLCC_JOB_SET=1' || return
+	same "$(slurm task-prolog SLURM_JOB_ID=13)" ""
+}
+
+epilog_deletes_the_job()
+{
+	fresh_slurm
+	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
+	: >"$out/log"
+	slurm epilog SLURM_JOB_ID=12 || return
+	same "$(<"$out/log")" "'del-job' 'slurm-12'" || return
+	same "$(ls "$out/scope" "$out/state")" "$(printf '%s:\n\n%s:' "$out/scope" "$out/state")" || return
+	: >"$out/log"
+	slurm epilog SLURM_JOB_ID=12 && same "$(<"$out/log")" ""
+}
+
+epilog_never_fails()
+{
+	local mode
+
+	for mode in FAIL HANG; do
+		fresh_slurm MLCC_STRICT=1 "export FAKE_$mode=del-job"
+		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
+		slurm epilog SLURM_JOB_ID=12 2>"$out/warned" || return
+		grep -q del-job "$out/warned" || return
+		same "$(ls "$out/state")" "" || return
+	done
+}
+
+main()
+{
+	local kind
+
+	ktap_start
+	out=$(mktemp -d) || exit
+	export out
+	chmod 755 "$out"
+	defer rm -rf "$out"
+	defer end_hung
+	make_ctl
+	PATH=$out/bin:$launchers:$PATH
+	cgroup=
+	setup_cgroup
+
+	ktap_check "mlcc-run: passes its options" run_passes_its_options
+	ktap_check "mlcc-run: names are made safe" run_makes_names_safe
+	ktap_check "mlcc-run: words stay words" run_keeps_words_apart
+	ktap_check "mlcc-run: the exit status is the training's" run_passes_the_status_on
+	ktap_check "mlcc-run: signals reach the training" run_passes_signals_on
+	ktap_check "mlcc-run: trains whatever mlcc does" run_trains_whatever_mlcc_does
+	ktap_check "mlcc-run: does not train where strict" run_refuses_where_strict
+	ktap_check "mlcc-run: a job is set once" run_does_not_set_a_job_twice
+	ktap_check "mlcc-torchrun: takes the run's id as name" torchrun_takes_the_run_id
+	ktap_check "mlcc-torchrun: names are made safe" torchrun_makes_names_safe
+	ktap_check "mlcc-torchrun: four ranks are one job" torchrun_is_one_job
+	ktap_check "mlcc-torchrun: trains whatever mlcc does" torchrun_trains_whatever_mlcc_does
+	for kind in mpirun.openmpi mpirun.mpich; do
+		mpi_cases "$kind"
+	done
+	ktap_check "mlcc-mpi: takes nobody's directory" mpi_takes_nobodys_directory
+	ktap_check "slurm: the prolog sets the job" prolog_sets_the_job
+	ktap_check "slurm: other jobs are left alone" prolog_leaves_other_jobs_alone
+	ktap_check "slurm: wrong comments are refused, and drain no node" prolog_refuses_wrong_comments
+	ktap_check "slurm: a job's id is a number" slurm_scripts_take_only_numbers
+	ktap_check "slurm: the prolog never drains the node" prolog_never_drains_the_node
+	ktap_check "slurm: unless it is strict" prolog_fails_where_strict
+	ktap_check "slurm: finds slurmstepd's scope" prolog_finds_the_scope
+	ktap_check "slurm: tasks are told their job" task_prolog_exports
+	ktap_check "slurm: the epilog deletes the job" epilog_deletes_the_job
+	ktap_check "slurm: the epilog never fails" epilog_never_fails
+	ktap_finish
+}
+
+main

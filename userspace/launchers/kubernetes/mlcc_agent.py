@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Makes jobs of the pods on this node that ask for it by annotation.
+
+For:      Kubernetes; a container of the DaemonSet in base/, beside mlccd.
+Run by:   the kubelet, as root with CAP_NET_ADMIN (by which mlccd knows who may set any job).
+Install:  part of the image, as /usr/local/bin/mlcc-agent; nothing but Python's standard library.
+
+    mlcc.dev/job: bert-large           the job's name; asks for it
+    mlcc.dev/profile: interleave       one of --profiles
+    mlcc.dev/phase-bytes: "250000000"  what this host sends in a phase
+
+Whoever may create pods writes annotations: they are hostile until checked. What is wrong is refused
+whole, with one line in the log; the pod runs without mlcc.
+
+The agent keeps nothing. It names a job after its pod, so that after a restart it finds in mlccd
+what it has set, and a job whose pod is gone is deleted. A job has the pod's cgroup; when that goes
+away, mlccd ends the job by itself.
+"""
+
+import argparse
+import json
+import os
+import re
+import ssl
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+PREFIX = "k8s/"
+JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,41}", re.ASCII)
+UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+NUMBER = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
+PHASE_BYTES_MAX = 2**48 - 1
+REPLY_MAX = 64 << 20
+EVENT_MAX = 8 << 20
+CTL_TIMEOUT_S = 10
+PENDING_S = 2
+PAUSE_S = 0.2
+WATCH_S = 60
+ENDED = ("Succeeded", "Failed")
+
+
+class RefusedError(Exception):
+    """What a pod asks for is not allowed."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a pod asks for, checked."""
+
+    name: str
+    uid: str
+    profile: str | None
+    phase_bytes: str | None
+
+    def options(self) -> list[str]:
+        words = []
+        if self.profile:
+            words += ["--profile", self.profile]
+        if self.phase_bytes:
+            words += ["--phase-bytes", self.phase_bytes]
+        return words
+
+
+def log(text: str) -> None:
+    """One line, whatever is in it."""
+    print("mlcc-agent: " + text.encode("unicode_escape").decode(), file=sys.stderr, flush=True)
+
+
+def wanted(pod: dict[str, Any], profiles: Sequence[str]) -> Job | None:
+    """The job that a pod asks for, or None."""
+    meta = pod.get("metadata") or {}
+    notes = meta.get("annotations") or {}
+    if "mlcc.dev/job" not in notes or pod.get("status", {}).get("phase") in ENDED:
+        return None
+    job, profile = notes["mlcc.dev/job"], notes.get("mlcc.dev/profile")
+    size, uid = notes.get("mlcc.dev/phase-bytes"), meta.get("uid")
+    if not isinstance(uid, str) or not UID.fullmatch(uid):
+        raise RefusedError("its uid is none")
+    if not isinstance(job, str) or not JOB.fullmatch(job):
+        raise RefusedError("mlcc.dev/job: 1 to 42 letters, digits, '.', '_' and '-'")
+    if profile is not None and profile not in profiles:
+        raise RefusedError(f"mlcc.dev/profile: one of {', '.join(profiles)}")
+    if size is not None:
+        good = isinstance(size, str) and NUMBER.fullmatch(size)
+        if not good or int(size) > PHASE_BYTES_MAX:
+            raise RefusedError(f"mlcc.dev/phase-bytes: a number from 1 to {PHASE_BYTES_MAX}")
+    return Job(f"{PREFIX}{job}/{uid.replace('-', '')[:16]}", uid, profile, size)
+
+
+def cgroup_of(uid: str, roots: Sequence[Path]) -> Path | None:
+    """Where the kubelet has put a pod: its systemd driver, or its cgroupfs driver."""
+    for root in roots:
+        for qos in ("", "burstable", "besteffort"):
+            # a slice is named after all slices above it
+            for above in ("", "kubelet"):
+                names = [name for name in (above, "kubepods", qos) if name]
+                slices = ["-".join(names[: n + 1]) + ".slice" for n in range(len(names))]
+                leaf = "-".join([*names, "pod" + uid.replace("-", "_")]) + ".slice"
+                for path in (root.joinpath(*slices, leaf), root.joinpath(*names, "pod" + uid)):
+                    if path.is_dir():
+                        return path
+    return None
+
+
+class Ctl:
+    """mlcc-ctl; words are passed as words, no shell sees them."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __call__(self, *words: str) -> str | None:
+        """Its output, or None if it failed, which is logged."""
+        try:
+            done = subprocess.run(
+                [self.command, *words],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=CTL_TIMEOUT_S,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            log(f"mlcc-ctl {words[0]}: {error}")
+            return None
+        if done.returncode:
+            log(f"mlcc-ctl {' '.join(words)}: {done.stderr.strip() or done.returncode}")
+            return None
+        return done.stdout
+
+    def names(self) -> set[str] | None:
+        """Of the jobs that an agent has set on this node."""
+        text = self("-j", "show")
+        if text is None:
+            return None
+        try:
+            document = json.loads(text)
+            rows = document["jobs"] if isinstance(document, dict) else document
+            names = {row["name"] for row in rows}
+        except (ValueError, KeyError, TypeError) as error:
+            log(f"mlcc-ctl show: {error!r}")
+            return None
+        return {name for name in names if name.startswith(PREFIX)}
+
+
+class Node:
+    """The pods of this node, and what mlccd was told of them."""
+
+    def __init__(self, ctl: Ctl, roots: Sequence[Path], profiles: Sequence[str]) -> None:
+        self.ctl, self.roots, self.profiles = ctl, roots, profiles
+        self.pods: dict[str, dict[str, Any]] = {}
+        self.done: dict[str, tuple[Job, Path]] = {}
+        self.stale: set[str] | None = None
+        self.refused: dict[str, str] = {}
+
+    def jobs(self) -> dict[str, Job]:
+        """By name; refusals are logged once."""
+        found, refused = {}, {}
+        for uid, pod in self.pods.items():
+            try:
+                job = wanted(pod, self.profiles)
+            except RefusedError as error:
+                refused[uid] = str(error)
+                if self.refused.get(uid) != str(error):
+                    log(f"pod {uid}: {error}; it runs without mlcc")
+                continue
+            if job:
+                found[job.name] = job
+        self.refused = refused
+        return found
+
+    def _delete(self, jobs: dict[str, Job]) -> None:
+        if self.stale is None:
+            self.stale = self.ctl.names()
+        # what is set is set anew at the start, so only names without a pod are stale
+        for name in sorted((self.stale or set()) - set(jobs)):
+            if self.ctl("del-job", name) is not None:
+                self.stale.discard(name)
+        for name in sorted(set(self.done) - set(jobs)):
+            # once: its cgroup is about to go, too
+            self.ctl("del-job", name)
+            del self.done[name]
+
+    def reconcile(self) -> bool:
+        """Tells mlccd what has changed; False if something is still to be done."""
+        jobs = self.jobs()
+        self._delete(jobs)
+        for name, job in jobs.items():
+            path = cgroup_of(job.uid, self.roots)
+            if path is None or self.done.get(name) == (job, path):
+                continue
+            words = ["--name", name, "--cgroup", str(path), *job.options()]
+            if self.ctl("set-job", *words) is not None:
+                self.done[name] = (job, path)
+        return set(self.done) == set(jobs) and self.stale is not None
+
+
+class Api:
+    """The pods of one node, from the API server."""
+
+    def __init__(self, server: str, node: str, account: Path) -> None:
+        self.server, self.node, self.account = server, node, account
+        authority = account / "ca.crt"
+        context = ssl.create_default_context(cafile=str(authority) if authority.exists() else None)
+        # a proxy of the environment is not for the API server, and not for our token
+        self.opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+        )
+
+    def _open(self, timeout_s: float, **query: str) -> Any:
+        query["fieldSelector"] = f"spec.nodeName={self.node}"
+        url = f"{self.server}/api/v1/pods?{urllib.parse.urlencode(query)}"
+        request = urllib.request.Request(url, headers={"Accept": "application/json"})
+        token = self.account / "token"
+        if token.exists():
+            # read each time: the kubelet renews it
+            request.add_header("Authorization", f"Bearer {token.read_text().strip()}")
+        return self.opener.open(request, timeout=timeout_s)
+
+    def pods(self) -> tuple[list[dict[str, Any]], str]:
+        """All of them, and the version from which a watch goes on."""
+        with self._open(30, resourceVersion="0") as reply:
+            text = reply.read(REPLY_MAX + 1)
+        if len(text) > REPLY_MAX:
+            raise ValueError("the list of pods is too long")
+        document = json.loads(text)
+        return document["items"], str(document["metadata"]["resourceVersion"])
+
+    def watch(self, version: str, seconds: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Events, until the time is over."""
+        query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds)}
+        with self._open(seconds + 10, **query) as reply:
+            while line := reply.readline(EVENT_MAX):
+                event = json.loads(line)
+                yield event["type"], event["object"]
+
+
+def take(pods: dict[str, dict[str, Any]], kind: str, pod: dict[str, Any]) -> None:
+    """One event of a watch."""
+    uid = pod["metadata"]["uid"]
+    if kind == "DELETED":
+        pods.pop(uid, None)
+    else:
+        pods[uid] = pod
+
+
+def follow(api: Api, node: Node) -> None:
+    """Lists once, then watches, until the server says that a list is due."""
+    pods, version = api.pods()
+    node.pods = {pod["metadata"]["uid"]: pod for pod in pods}
+    complete = node.reconcile()
+    while True:
+        for kind, pod in api.watch(version, WATCH_S if complete else PENDING_S):
+            if kind == "ERROR":
+                return
+            version = pod["metadata"]["resourceVersion"]
+            if kind != "BOOKMARK":
+                take(node.pods, kind, pod)
+                complete = node.reconcile()
+        complete = node.reconcile()
+        # a server that ends each watch at once must not keep us busy
+        time.sleep(PAUSE_S)
+
+
+def default_server() -> str:
+    """Where the kubelet says that the API server is."""
+    host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
+    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--node", default=os.environ.get("NODE_NAME"), help="else $NODE_NAME")
+    parser.add_argument("--server", default=default_server())
+    parser.add_argument("--account", type=Path, default=ACCOUNT, help="holds token and ca.crt")
+    parser.add_argument(
+        "--cgroup-root", type=Path, action="append", help="the kubelet's (/sys/fs/cgroup)"
+    )
+    parser.add_argument("--profiles", default="interleave", help="that pods may ask for: a,b")
+    parser.add_argument("--ctl", default="mlcc-ctl")
+    options = parser.parse_args(arguments)
+    if not options.node:
+        parser.error("--node or NODE_NAME is wanted")
+    return options
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Goes on for ever, whatever the API server does."""
+    options = parse(arguments)
+    roots = options.cgroup_root or [Path("/sys/fs/cgroup")]
+    node = Node(Ctl(options.ctl), roots, options.profiles.split(","))
+    api = Api(options.server, options.node, options.account)
+    while True:
+        try:
+            follow(api, node)
+        except (
+            OSError,
+            HTTPException,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+        ) as error:
+            # no connection, or no answer that makes sense; jobs stay as they are meanwhile
+            log(f"{options.server}: {error!r}")
+        time.sleep(PENDING_S)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

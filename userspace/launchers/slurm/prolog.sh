@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Prolog: tells mlccd of a job that is about to start on this node.
+#
+# For:      Slurm with the cgroup/v2 plugin.  In slurm.conf:
+#             Prolog=/usr/local/lib/mlcc/prolog.sh
+#             Epilog=/usr/local/lib/mlcc/epilog.sh
+#             TaskProlog=/usr/local/lib/mlcc/task-prolog.sh
+#             PrologFlags=Alloc
+# Run by:   slurmd, as root, once for each job on each of its nodes.
+# Install:  install -D -m 755 prolog.sh /usr/local/lib/mlcc/prolog.sh (and mlcc-slurm.sh, which says
+#           what a site may set)
+#
+# A user asks for it with "--comment=mlcc", or "--comment=mlcc:profile=interleave,phase-bytes=N".
+# What a comment says wrongly is the user's error, and no reason to drain a node, MLCC_STRICT or not.
+#
+# slurmstepd makes the job's cgroup after the prolog, and takes one that is there already.  So this
+# makes it, and every step and task of the job is in it from its first socket on.
+
+lib=$(dirname "$0")
+# shellcheck source=userspace/launchers/slurm/mlcc-slurm.sh
+. "$lib/mlcc-slurm.sh"
+
+profile=
+phase_bytes=
+
+# One "key=value" of the comment.
+take()
+{
+	case $1 in
+	profile=*)
+		profile=${1#*=}
+		for allowed in $MLCC_PROFILES; do
+			[ "$profile" != "$allowed" ] || return 0
+		done
+		;;
+	phase-bytes=*)
+		phase_bytes=${1#*=}
+		case $phase_bytes in
+		'' | 0* | *[!0-9]* | ????????????????*) ;;
+		*) return 0 ;;
+		esac
+		;;
+	esac
+	return 1
+}
+
+# 0: asked for, 1: not, 2: wrongly
+read_comment()
+{
+	comment=${SLURM_JOB_COMMENT:-}
+	case $comment in
+	mlcc | mlcc:) return ;;
+	mlcc:*) ;;
+	*) [ "$MLCC_ALL" = 1 ]; return ;;
+	esac
+	rest=${comment#mlcc:},
+	while [ -n "$rest" ]; do
+		take "${rest%%,*}" || return 2
+		rest=${rest#*,}
+	done
+}
+
+# slurmstepd.scope, or one for each of several slurmd on a host
+find_scope()
+{
+	[ -z "$MLCC_SCOPE" ] || { echo "$MLCC_SCOPE"; return; }
+	while read -r _ mount type _; do
+		[ "$type" = cgroup2 ] || continue
+		for scope in "$mount/system.slice/${SLURMD_NODENAME:-}_slurmstepd.scope" \
+			"$mount/system.slice/slurmstepd.scope"; do
+			[ ! -d "$scope" ] || { echo "$scope"; return; }
+		done
+	done </proc/self/mounts
+	return 1
+}
+
+set_job()
+{
+	set -- --name "$name" --cgroup "$1"
+	[ -z "$profile" ] || set -- "$@" --profile "$profile"
+	[ -z "$phase_bytes" ] || set -- "$@" --phase-bytes "$phase_bytes"
+	timeout --kill-after=1 "$MLCC_TIMEOUT_S" mlcc-ctl set-job "$@" </dev/null
+}
+
+# fail REASON: what was made goes
+fail()
+{
+	rmdir "$cgroup" 2>/dev/null
+	rm -f "$state"
+	if [ "$MLCC_STRICT" = 1 ]; then
+		say "$*: fails, as MLCC_STRICT is 1"
+		exit 1
+	fi
+	say "$*: the job runs without mlcc"
+	exit 0
+}
+
+cgroup=
+read_comment
+case $? in
+1) exit 0 ;;
+2)
+	say "its comment asks for what is not allowed: the job runs without mlcc"
+	exit 0
+	;;
+esac
+scope=$(find_scope) || fail "no slurmstepd.scope in a cgroup2 file system (cgroup/v2 plugin?)"
+cgroup=$scope/job_$job
+[ -d "$cgroup" ] || mkdir "$cgroup" || fail "cannot make $cgroup"
+# written first, so that the epilog knows of whatever there may be
+{ mkdir -p "$MLCC_STATE" && echo "$cgroup" >"$state"; } || fail "cannot write $state"
+set_job "$cgroup" >/dev/null || fail "mlcc-ctl set-job ended with $?"
+exit 0

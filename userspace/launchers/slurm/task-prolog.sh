@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# TaskProlog: tells each task the name of its job, for those that announce phases, and the other
+# launchers that there is nothing left to do.
+#
+# For:      Slurm; see prolog.sh.
+# Run by:   slurmstepd, as the job's user, before each task.  What it prints is read by Slurm:
+#           "export NAME=VALUE" becomes part of the task's environment.
+# Install:  install -D -m 755 task-prolog.sh /usr/local/lib/mlcc/task-prolog.sh
+
+lib=$(dirname "$0")
+# shellcheck source=userspace/launchers/slurm/mlcc-slurm.sh
+. "$lib/mlcc-slurm.sh"
+
+if [ -e "$state" ]; then
+	echo "export MLCC_JOB_ID=$name"
+	echo "export MLCC_JOB_SET=1"
+fi
+exit 0
