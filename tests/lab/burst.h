@@ -56,6 +56,11 @@ struct options {
 	int64_t at_ns;		/* CLOCK_MONOTONIC; 0: now */
 	double timeout_s;
 	uint32_t sample_ms;
+	struct {
+		const char *socket;	/* of mlccd; NULL: phases are not announced */
+		uint32_t job;
+		double claim;		/* announced bytes / true ones */
+	} hint;
 };
 
 /* Options (burst_options.c). */
@@ -121,6 +126,11 @@ void flow_send(struct flow *flow, uint64_t length);
 void flow_close(struct flow *flow);
 __attribute__((noreturn))
 void flow_stuck(const struct flow *flow, const struct options *opt);
+
+/* Announcing phases to mlccd (burst_hint.c); nothing happens without --hint. */
+void hint_open(const struct options *opt);
+void hint_start(uint64_t bytes);
+void hint_end(void);
 
 /* Roles: burst_job.c, and burst_traffic.c for the ordinary flows. */
 void job_run(const struct options *opt);

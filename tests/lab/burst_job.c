@@ -139,10 +139,12 @@ static void communicate(struct job *job, struct phase *phase)
 
 	for (i = 0; i < job->n_flows; i++)
 		job->flows[i].done_ns = 0;
+	hint_start(phase->bytes);
 	for (i = 0; i < job->n_flows; i++)
 		flow_send(&job->flows[i], share(job, phase->bytes, i));
 	wait_phase(job);
 	phase->end_ns = now_ns();
+	hint_end();
 }
 
 static double spread_ms(const struct job *job)
@@ -226,6 +228,7 @@ void job_run(const struct options *opt)
 	int64_t start;
 
 	connect_all(&job);
+	hint_open(opt);
 	start = opt->at_ns ? opt->at_ns : now_ns();
 	start += ms_to_ns(opt->start_ms);
 	loop_until(start);

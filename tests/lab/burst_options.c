@@ -19,6 +19,8 @@ static const char usage_text[] =
 "        --noise STD (of the compute time, relative)   --seed N\n"
 "        --switch ITERATION:BYTES:COMPUTE_MS   the batch size changes there\n"
 "        --listen ADDR:PORT --inbound N   also wait for N flows of other workers\n"
+"        --hint SOCKET --hint-job ID   announce the phases to mlccd\n"
+"        --claim FACTOR   announce so many times the true bytes\n"
 "COMMON  --job NAME   --cc NAME   --mark N   --source ADDR (repeatable)\n"
 "        --at NS (CLOCK_MONOTONIC)   --start-ms MS   --timeout-s S\n"
 "        --sample-ms MS   report the received bytes that often\n"
@@ -235,6 +237,25 @@ static void parse_sample(struct options *opt, const char *name,
 	opt->sample_ms = (uint32_t)number(name, value, 1, 60000);
 }
 
+static void parse_hint(struct options *opt, const char *name, const char *value)
+{
+	if (!*value)
+		die(EXIT_USAGE, "%s: '' is not the path of a socket", name);
+	opt->hint.socket = value;
+}
+
+static void parse_hint_job(struct options *opt, const char *name,
+			   const char *value)
+{
+	opt->hint.job = (uint32_t)number(name, value, 1, 65535);
+}
+
+static void parse_claim(struct options *opt, const char *name,
+			const char *value)
+{
+	opt->hint.claim = real(name, value, 1e-6, 1e6);
+}
+
 static const struct option_spec specs[] = {
 	{ "--job", ALL, parse_job },
 	{ "--cc", ALL, parse_cc },
@@ -251,6 +272,9 @@ static const struct option_spec specs[] = {
 	{ "--noise", IN_JOB, parse_noise },
 	{ "--seed", IN_JOB, parse_seed },
 	{ "--switch", IN_JOB, parse_switch },
+	{ "--hint", IN_JOB, parse_hint },
+	{ "--hint-job", IN_JOB, parse_hint_job },
+	{ "--claim", IN_JOB, parse_claim },
 	{ "--every-ms", IN_SHORT, parse_every },
 	{ "--seconds", IN_BULK | IN_SHORT, parse_seconds },
 	{ "--at", SENDS, parse_at },
@@ -333,6 +357,7 @@ void options_parse(struct options *opt, int argc, char **argv)
 	opt->job = "job";
 	opt->flows = 1;
 	opt->timeout_s = 30;
+	opt->hint.claim = 1;
 	if (argc < 2)
 		die(EXIT_USAGE, "say recv, job, bulk or short (see --help)");
 	for (i = 1; i < argc; i++) {

@@ -91,7 +91,7 @@ class Meaning(unittest.TestCase):
         self.assertEqual(parsed.name, "stem")
         self.assertEqual(parsed.link.limit, 1024 * 1024)
         self.assertEqual(parsed.jobs[0].hosts, 1)
-        self.assertIsNone(parsed.jobs[0].announced_bytes)
+        self.assertEqual((parsed.jobs[0].hint, parsed.jobs[0].claim), ("none", 1.0))
         self.assertEqual(parsed.needs, ())
 
     def test_load(self) -> None:
@@ -116,7 +116,10 @@ class Meaning(unittest.TestCase):
     def test_claim(self) -> None:
         document = changed("job.0.hint", "exact")
         document["job"][0]["claim"] = 0.1
-        self.assertEqual(scenario.parse(document, "").jobs[0].announced_bytes, 1_000_000)
+        self.assertEqual(scenario.parse(document, "").jobs[0].claim, 0.1)
+        document["job"][0]["hint"] = "none"
+        with self.assertRaises(UsageError):
+            scenario.parse(document, "")
 
     def test_crossing(self) -> None:
         document = changed("job.0.pattern", "ring")

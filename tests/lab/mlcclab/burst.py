@@ -25,7 +25,15 @@ Record = dict[str, Any]
 class Burst:
     """One process in one namespace, and what it has printed so far."""
 
-    def __init__(self, name: str, namespace: str, arguments: list[str], folder: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        namespace: str,
+        arguments: list[str],
+        folder: Path,
+        cgroup: Path | None = None,
+    ) -> None:
+        """cgroup: where it is to run, from its first system call on."""
         self.name = name
         self.records: list[Record] = []
         self._tail = ""
@@ -33,6 +41,9 @@ class Burst:
         self._output = (folder / f"{name}.out").open("w+")
         self._reader = (folder / f"{name}.out").open()
         command = [*machine.on_host_cpus(), "nsenter", f"--net=/run/netns/{namespace}"]
+        if cgroup:
+            join = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
+            command = ["sh", "-c", join, str(cgroup), *command]
         self.process = subprocess.Popen(
             [*command, str(BINARY), *arguments],
             stdin=subprocess.DEVNULL,

@@ -26,6 +26,7 @@ class Command:
     name: str
     namespace: str
     arguments: list[str]
+    mark: int = 0
 
 
 class Cluster:
@@ -69,17 +70,17 @@ class Cluster:
     def job_senders(
         self, job: Job, seed: int, common: list[str], sample: list[str]
     ) -> list[Command]:
-        """The job itself: one process per sending host."""
+        """The job itself: one process per sending host, which is yet to get its mark."""
         workers = self.workers[job.name]
         commands = []
         for index, worker in enumerate(workers):
-            arguments = ["job", "--job", job.name, "--mark", str(worker.mark)]
+            arguments = ["job", "--job", job.name]
             arguments += ["--seed", str(seed * 1000 + worker.mark), *_shape(job), *common]
             arguments += _peers(job, workers, index)
             if worker.receiver is None:
                 arguments += sample
             name = f"{job.name}-{index}"
-            commands.append(Command(name, worker.host.namespace, arguments))
+            commands.append(Command(name, worker.host.namespace, arguments, worker.mark))
         return commands
 
     def flow_receiver(self, flow: Flow, common: list[str]) -> Command:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from . import machine, shell, units
 from .burst import Burst, Record
-from .carrier import Carrier, is_mlcc, profile_of
+from .carrier import NEUTRAL, Carrier, is_mlcc, profile_of
 from .cluster import Cluster, Command
+from .daemon import Daemon
 from .errors import LabError
 from .scenario import Flow, Job, Link
 from .topology import LinkCounters, Topology
@@ -84,10 +85,13 @@ class Runner:
         self.topology = topology
         self.carrier = carrier
         self.timeout_s = timeout_s
+        # by mark: the cgroup of an announced job's sending host, and options for mlcc-burst
+        self.announced: dict[int, tuple[Path, list[str]]] = {}
 
     def run(self, plan: Plan, tick: Tick = lambda done: None) -> RunResult:
         """Run a plan; tick is told the fraction that is done."""
         with ExitStack() as stack:
+            self.announced = {}
             if is_mlcc(plan.cc):
                 self._load_carrier(stack, plan)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mlcc-lab-")))
@@ -97,9 +101,20 @@ class Runner:
         if self.carrier is None:
             raise LabError(f"{plan.cc}: no carrier")
         carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
+        exact = [job for job in plan.jobs if job.hint == "exact"]
+        if exact and profile_of(plan.cc) != NEUTRAL:
+            self._announce(stack.enter_context(Daemon()), exact)
         for job in plan.jobs:
             for worker in self.cluster.workers[job.name]:
-                carrier.set_job(worker.mark, job.profile, job.announced_bytes)
+                if worker.mark not in self.announced:
+                    carrier.set_job(worker.mark, job.profile, None)
+
+    def _announce(self, daemon: Daemon, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            for worker in self.cluster.workers[job.name]:
+                cgroup = daemon.set_job(worker.mark, job.name, job.profile)
+                options = ["--hint", str(daemon.socket), "--hint-job", str(worker.mark)]
+                self.announced[worker.mark] = (cgroup, [*options, "--claim", f"{job.claim:g}"])
 
 
 class _Session:
@@ -135,13 +150,27 @@ class _Session:
 
     def _options(self, cc: str) -> list[str]:
         # Receivers use it too: with ECN both ends have to agree.
-        timeout = ["--timeout-s", f"{self.runner.timeout_s:g}"]
-        return ["--cc", "mlcc" if is_mlcc(cc) else cc, *timeout]
+        return ["--cc", "mlcc" if is_mlcc(cc) else cc, *self._timeout()]
+
+    def _timeout(self) -> list[str]:
+        return ["--timeout-s", f"{self.runner.timeout_s:g}"]
 
     def _start(self, command: Command) -> Burst:
-        burst = Burst(command.name, command.namespace, command.arguments, self.folder)
+        cgroup, more = self._identity(command)
+        arguments = [*command.arguments, *more]
+        burst = Burst(command.name, command.namespace, arguments, self.folder, cgroup)
         self.stack.callback(burst.kill)
         return burst
+
+    def _identity(self, command: Command) -> tuple[Path | None, list[str]]:
+        """How a job's process is known as such: by the cgroup it runs in, or by its mark."""
+        announced = self.runner.announced.get(command.mark)
+        if announced:
+            return announced
+        if not command.mark:
+            return None, []
+        cc = self.plan.cc
+        return None, ["--mark", str(command.mark), "--cc", "mlcc" if is_mlcc(cc) else cc]
 
     def _start_receivers(self) -> None:
         sample = ["--sample-ms", str(SAMPLE_MS)]
@@ -160,7 +189,7 @@ class _Session:
         self.start_ns = time.monotonic_ns() + int(lead * 1e9)
         at = ["--at", str(self.start_ns)]
         for job in plan.jobs:
-            options = [*self._options(plan.cc), *at]
+            options = [*self._timeout(), *at]
             commands = self.cluster.job_senders(job, plan.seed, options, sample)
             self.senders[job.name] = [self._start(command) for command in commands]
         for flow in plan.flows:

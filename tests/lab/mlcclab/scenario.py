@@ -82,11 +82,6 @@ class Job:
             return self.workers * (self.workers - 1) * self.flows
         return self.hosts * self.flows
 
-    @property
-    def announced_bytes(self) -> int | None:
-        """The D_phase that the job's hosts are told, true or false."""
-        return round(self.phase_bytes * self.claim) if self.hint == "exact" else None
-
     def after_switch(self) -> "Job | None":
         """The same job as it is after its batch size has changed."""
         if not self.switch:

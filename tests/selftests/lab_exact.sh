@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The whole chain: the lab's jobs run in cgroups that mlccd knows, their sockets are tagged, and
+# their phases announced, so that the first one counts.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; common.sh sets variables
+
+# shellcheck source=tests/selftests/bpf_common.sh
+. "$(dirname "$0")/bpf_common.sh"
+
+# Jobs in one of their first two phases: nothing can have been learnt there.
+watch_first_phases()
+{
+	while sleep 0.05; do
+		"$mlcc_bpf" show 2>/dev/null |
+			json '"\n".join(str(j["d_phase"]) for j in d or [] if 0 < j["phase"] < 3)' 2>/dev/null
+	done >"$out/phases"
+}
+
+announced_phases_count_from_the_first()
+{
+	local watcher status
+
+	sed '/^compute_ms/a hint = "exact"' "$here/three-jobs.toml" >"$out/three-jobs.toml"
+	watch_first_phases &
+	watcher=$!
+	defer stop "$watcher"
+	mlcc_lab run "$out/three-jobs.toml" --cc mlcc --iterations 6 --quick --carrier bpf \
+		--timeout-s 120 --json "$out/lab.json"
+	status=$?
+	stop "$watcher"
+	[ "$status" -eq 0 ] || return
+	sort "$out/phases" | uniq -c
+	grep -qx 2000000 "$out/phases"
+}
+
+nothing_is_left()
+{
+	ls /sys/fs/bpf
+	[ ! -e /sys/fs/bpf/mlcc-tagger ] && [ ! -e "$pins" ] || return
+	[ -z "$(find "$cgroups" -maxdepth 1 -name 'mlcc-lab-*')" ]
+}
+
+main()
+{
+	ktap_start
+	require_bpf
+	require_command ip tc ethtool
+	[ -x "$repo/build/userspace/mlccd/mlccd" ] || ktap_skip_all "mlccd is not built: make"
+	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$cgroups" ] || ktap_skip_all "no cgroup2 file system is mounted"
+	# the lab takes its own turn
+	exec {carrier_lock}>&-
+	setup_out
+	told "announced phases count from the first" announced_phases_count_from_the_first
+	told "nothing is left behind" nothing_is_left
+	ktap_finish
+}
+
+main
