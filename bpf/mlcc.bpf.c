@@ -310,23 +310,20 @@ static __always_inline void mlcc_sk_neutral(struct mlcc_sk *ca, const struct tcp
 	ca->flow.seq = 0;
 }
 
-/* What an ACK says of the job: bytes and the round trip. */
-static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_sk *ca, s32 rtt)
+/* What an ACK says of job @s: bytes and the round trip, @rtt us. */
+static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_slot *s,
+					 const struct mlcc_profile *pr, s32 rtt)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_slot *s = mlcc_slot(ca);
-	struct mlcc_profile *pr;
+	struct mlcc_sk *ca = mlcc_sk(sk);
 	struct mlcc_win w;
 
-	if (!s)
-		return;
 	if (MLCC_READ(s->barred)) {
 		mlcc_sk_neutral(ca, tp);
 		return;
 	}
 	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
-	pr = mlcc_profile_of(s);
-	if (rtt <= 0 || !pr)
+	if (rtt <= 0)
 		return;
 	mlcc_win_read(tp, &w);
 	mlcc_flow_rtt(&ca->flow, &s->job, pr, rtt, tcp_min_rtt(tp),
@@ -339,9 +336,12 @@ void BPF_PROG(mlcc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_slot *s = mlcc_slot(ca);
+	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
 
-	mlcc_job_ack(sk, ca, sample->rtt_us);
-	if (ca->ecn && (s32)(tp->snd_una - ca->dctcp.next_seq) > 0) {
+	if (pr)
+		mlcc_job_ack(sk, s, pr, sample->rtt_us);
+	if ((s32)(tp->snd_una - ca->dctcp.next_seq) > 0) {
 		mlcc_dctcp_window(&ca->dctcp, tp->delivered, tp->delivered_ce);
 		ca->dctcp.next_seq = tp->snd_nxt;
 	}
@@ -370,13 +370,11 @@ static __always_inline u32 mlcc_avoid(struct sock *sk, struct mlcc_sk *ca, u32 a
 	return tp->snd_cwnd + mlcc_increase(&ca->flow, tp->snd_cwnd, acked, grow);
 }
 
-SEC("struct_ops/mlcc_cong_avoid")
-void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *s,
+				       const struct mlcc_profile *pr, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_slot *s = mlcc_job_of(ca);
-	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
 	bool marked = ca->ecn && ca->dctcp.marked;
 	u32 grow = MLCC_ONE;
 	struct mlcc_win w;
@@ -403,6 +401,29 @@ void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	}
 	w.cwnd = mlcc_avoid(sk, ca, acked, grow);
 	mlcc_win_write(tp, &w);
+}
+
+SEC("struct_ops/mlcc_cong_avoid")
+void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct mlcc_slot *s = mlcc_job_of(mlcc_sk(sk));
+
+	mlcc_raise(sk, s, s ? mlcc_profile_of(s) : NULL, acked);
+}
+
+/*
+ * Without ECN this is the only call for an ACK: one more costs some hundred instructions before it
+ * does anything.  So nothing is counted during a fast recovery; what it was follows at its end.
+ */
+SEC("struct_ops/mlcc_cong_avoid_plain")
+void BPF_PROG(mlcc_cong_avoid_plain, struct sock *sk, u32 ack, u32 acked)
+{
+	struct mlcc_slot *s = mlcc_slot(mlcc_sk(sk));
+	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+
+	if (pr)
+		mlcc_job_ack(sk, s, pr, tcp_sk(sk)->rack.rtt_us);
+	mlcc_raise(sk, s, s && MLCC_READ(s->barred) ? NULL : pr, acked);
 }
 
 static __always_inline u32 mlcc_yield_of(const struct tcp_sock *tp, struct mlcc_sk *ca)
@@ -685,16 +706,15 @@ int mlcc_control(struct mlcc_ctl *ctl)
 #define MLCC_OPS						\
 	.release	= (void *)mlcc_release,			\
 	.ssthresh	= (void *)mlcc_ssthresh,		\
-	.cong_avoid	= (void *)mlcc_cong_avoid,		\
 	.set_state	= (void *)mlcc_set_state,		\
 	.cwnd_event	= (void *)mlcc_cwnd_event,		\
 	MLCC_TX_START						\
-	.pkts_acked	= (void *)mlcc_pkts_acked,		\
 	.undo_cwnd	= (void *)mlcc_undo_cwnd
 
 SEC(".struct_ops")
 struct tcp_congestion_ops mlcc_plain = {
 	.init		= (void *)mlcc_init_plain,
+	.cong_avoid	= (void *)mlcc_cong_avoid_plain,
 	MLCC_OPS,
 	.name		= "mlcc_plain",
 };
@@ -702,6 +722,8 @@ struct tcp_congestion_ops mlcc_plain = {
 SEC(".struct_ops")
 struct tcp_congestion_ops mlcc = {
 	.init		= (void *)mlcc_init,
+	.cong_avoid	= (void *)mlcc_cong_avoid,
+	.pkts_acked	= (void *)mlcc_pkts_acked,
 	MLCC_OPS,
 	.flags		= TCP_CONG_NEEDS_ECN,
 	.name		= "mlcc",
