@@ -9,6 +9,7 @@ KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local
 SBIN	= $(DESTDIR)$(PREFIX)/sbin
 HEADERS	= $(DESTDIR)$(PREFIX)/include/mlcc
+MAN7	= $(DESTDIR)$(PREFIX)/share/man/man7
 MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
@@ -97,6 +98,7 @@ install:
 	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi
 	install -m 644 include/mlcc/*.h $(HEADERS)
 	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
+	install -D -m 644 tcp_mlcc/tcp_mlcc.7 $(MAN7)/tcp_mlcc.7
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard bpf/mlcc-bpf),install -m 755 bpf/mlcc-bpf $(SBIN))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
@@ -116,7 +118,7 @@ install-userspace:
 
 uninstall:
 	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
-	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
+	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
