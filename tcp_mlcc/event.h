@@ -20,7 +20,7 @@ static __always_inline void mlcc_phase_was(const struct mlcc_slot *s, struct mlc
 	was->seq = READ_ONCE(s->job.seq);
 }
 
-/* A phase of @s has begun, and the one that it was in has ended.  @net: the job's, if it is known. */
+/* A phase of @s has begun, and the one before has ended.  @net: the job's, if it is known. */
 void mlcc_phase_turned(struct net *net, const struct mlcc_slot *s,
 		       const struct mlcc_phase_was *was);
 
