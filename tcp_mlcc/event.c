@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of the netlink family: sent to the namespace that the job's rule belongs to, and built only
+ * Events of the netlink family: sent to the namespace of the job's rule, and built only
  * if somebody listens there.  Phases turn in softirq, so nothing waits here, and what there is no
  * memory for is lost.  A job has at most one start and one end a phase.
  */
