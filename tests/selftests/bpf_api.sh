@@ -15,8 +15,7 @@ require_api()
 	[ -e "$libmlcc" ] || ktap_skip_all "userspace/libmlcc/libmlcc.a is not built: make"
 	cc -O1 -o "$out/api" "$here/api.c" "$libmlcc" -lbpf -lmnl ||
 		{ echo "Bail out! the driver of libmlcc does not build"; exit 1; }
-	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-	[ -n "$cgroups" ] || ktap_skip_all "no cgroup v2 hierarchy is mounted"
+	require_cgroup2
 }
 
 api()

@@ -48,8 +48,7 @@ main()
 	require_bpf
 	require_command ip tc ethtool
 	[ -x "$repo/build/userspace/mlccd/mlccd" ] || ktap_skip_all "mlccd is not built: make"
-	cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
-	[ -n "$cgroups" ] || ktap_skip_all "no cgroup2 file system is mounted"
+	require_cgroup2
 	# the lab takes its own turn
 	exec {carrier_lock}>&-
 	setup_out

@@ -340,17 +340,12 @@ torchrun_trains_whatever_mlcc_does()
 
 ### mlcc-mpi
 
-cgroup_mount()
-{
-	awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts
-}
-
 # An own cgroup, in which the test and all that it starts is from now on.
 setup_cgroup()
 {
 	local mount own
 
-	mount=$(cgroup_mount)
+	mount=$(cgroup2_mount)
 	own=$(sed -n 's/^0:://p' /proc/self/cgroup)
 	[ "$(id -u)" -eq 0 ] && [ -n "$mount" ] || return
 	cgroup=$mount${own%/}/mlcc-test-$$
@@ -655,7 +650,7 @@ prolog_finds_the_scope()
 	local slice made=
 
 	[ -n "$cgroup" ] || { echo "needs root and cgroup v2"; return "$KSFT_SKIP"; }
-	slice=$(cgroup_mount)/system.slice
+	slice=$(cgroup2_mount)/system.slice
 	[ ! -d "$slice/slurmstepd.scope" ] ||
 		{ echo "Slurm runs here"; return "$KSFT_SKIP"; }
 	fresh_slurm MLCC_SCOPE=

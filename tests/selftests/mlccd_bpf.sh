@@ -39,12 +39,9 @@ clean_up()
 
 setup_cgroup()
 {
-	local mount
-
-	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
-	[ -n "$mount" ] || ktap_skip_all "no cgroup2 file system is mounted"
+	require_cgroup2
 	name=mlccd-bpf-$$
-	cgroup=$mount/$name
+	cgroup=$cgroups/$name
 	mkdir "$cgroup"
 }
 

@@ -117,6 +117,11 @@ class Runner:
                 self.announced[worker.mark] = (cgroup, [*options, "--claim", f"{job.claim:g}"])
 
 
+def _cc(cc: str) -> list[str]:
+    """The kernel knows no profiles: they are the carrier's."""
+    return ["--cc", "mlcc" if is_mlcc(cc) else cc]
+
+
 class _Session:
     """The processes of one run."""
 
@@ -150,7 +155,7 @@ class _Session:
 
     def _options(self, cc: str) -> list[str]:
         # Receivers use it too: with ECN both ends have to agree.
-        return ["--cc", "mlcc" if is_mlcc(cc) else cc, *self._timeout()]
+        return [*_cc(cc), *self._timeout()]
 
     def _timeout(self) -> list[str]:
         return ["--timeout-s", f"{self.runner.timeout_s:g}"]
@@ -169,8 +174,7 @@ class _Session:
             return announced
         if not command.mark:
             return None, []
-        cc = self.plan.cc
-        return None, ["--mark", str(command.mark), "--cc", "mlcc" if is_mlcc(cc) else cc]
+        return None, ["--mark", str(command.mark), *_cc(self.plan.cc)]
 
     def _start_receivers(self) -> None:
         sample = ["--sample-ms", str(SAMPLE_MS)]

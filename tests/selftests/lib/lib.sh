@@ -149,6 +149,19 @@ require_root()
 	[ "$(id -u)" -eq 0 ] || ktap_skip_all "needs root"
 }
 
+# Where the cgroup v2 hierarchy is mounted; nothing if it is not.
+cgroup2_mount()
+{
+	awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts
+}
+
+# Sets cgroups to where that is.
+require_cgroup2()
+{
+	cgroups=$(cgroup2_mount)
+	[ -n "$cgroups" ] || ktap_skip_all "no cgroup2 file system is mounted"
+}
+
 require_command()
 {
 	local command
