@@ -44,6 +44,7 @@ struct options {
 	uint32_t n_sources;
 	uint32_t flows;		/* connections per peer */
 	uint32_t inbound;	/* connections that other workers open to us */
+	uint64_t lead;		/* bytes sent ahead of those received, 0: any */
 	uint64_t bytes;		/* per phase, or per request */
 	uint32_t iterations;	/* 0: until SIGTERM */
 	double start_ms;
@@ -116,13 +117,15 @@ struct flow {
 	struct header header;
 	uint64_t length;	/* of the message being sent, header included */
 	uint64_t sent;		/* of it, handed to the kernel */
+	uint64_t allowed;	/* of it, that may be handed over by now */
 	int64_t done_ns;	/* when its acknowledgement arrived; 0: not yet */
 };
 
 void flow_open(struct flow *flow, const struct options *opt, uint32_t index);
 void flow_open_retry(struct flow *flow, const struct options *opt,
 		     uint32_t index);
-void flow_send(struct flow *flow, uint64_t length);
+void flow_send(struct flow *flow, uint64_t length, uint64_t allowed);
+void flow_allow(struct flow *flow, uint64_t allowed);
 void flow_close(struct flow *flow);
 __attribute__((noreturn))
 void flow_stuck(const struct flow *flow, const struct options *opt);

@@ -34,9 +34,14 @@ void flow_stuck(const struct flow *flow, const struct options *opt)
 	    socket_retransmits(flow->watch.fd));
 }
 
+static uint64_t limit(const struct flow *flow)
+{
+	return flow->allowed < flow->length ? flow->allowed : flow->length;
+}
+
 static size_t fill(const struct flow *flow, struct iovec *iov)
 {
-	uint64_t sent = flow->sent, left = flow->length - sent;
+	uint64_t sent = flow->sent, left = limit(flow) - sent;
 	size_t n = 0;
 
 	if (sent < sizeof(flow->header)) {
@@ -61,7 +66,7 @@ static void flow_write(struct flow *flow)
 	size_t want;
 	ssize_t put;
 
-	while (flow->sent < flow->length) {
+	while (flow->sent < limit(flow)) {
 		msg.msg_iovlen = fill(flow, iov);
 		want = iov[0].iov_len;
 		if (msg.msg_iovlen > 1)
@@ -147,13 +152,25 @@ void flow_open_retry(struct flow *flow, const struct options *opt,
 	}
 }
 
-void flow_send(struct flow *flow, uint64_t length)
+/* @allowed: of it, that may be sent by now; at least the header. */
+void flow_send(struct flow *flow, uint64_t length, uint64_t allowed)
 {
 	flow->header.magic = BURST_MAGIC;
 	flow->header.length = length;
 	flow->length = length;
+	flow->allowed = allowed;
 	flow->sent = 0;
 	flow->done_ns = 0;
+	if (flow->connected)
+		flow_write(flow);
+}
+
+/* More of the message may be sent. */
+void flow_allow(struct flow *flow, uint64_t allowed)
+{
+	if (allowed <= flow->allowed)
+		return;
+	flow->allowed = allowed;
 	if (flow->connected)
 		flow_write(flow);
 }

@@ -13,6 +13,7 @@
 
 #define LINGER_US	500000
 #define TIMEOUT_SLICES	50
+#define LEAD_STEP	65536	/* bytes passed on at once */
 
 struct job {
 	const struct options *opt;
@@ -114,6 +115,28 @@ static void phase_timed_out(const struct job *job)
 	    job->opt->job, job->opt->timeout_s);
 }
 
+/*
+ * What each flow may have sent of this phase.  A worker of a ring passes on what it has received:
+ * it is ahead of that by no more than the chunk that it begins with.
+ */
+static uint64_t allowed(const struct job *job)
+{
+	uint64_t got;
+
+	if (!job->opt->lead)
+		return UINT64_MAX;
+	got = inbound_bytes() + job->opt->lead - job->total_bytes;
+	return got / LEAD_STEP * LEAD_STEP / job->n_flows + LEAD_STEP;
+}
+
+static void allow(const struct job *job)
+{
+	uint32_t i;
+
+	for (i = 0; job->opt->lead && i < job->n_flows; i++)
+		flow_allow(&job->flows[i], allowed(job));
+}
+
 /* The time-out counts slices: one slept through in suspension counts once. */
 static void wait_phase(const struct job *job)
 {
@@ -124,6 +147,7 @@ static void wait_phase(const struct job *job)
 	for (waited = 0; waited < TIMEOUT_SLICES; waited++) {
 		end = now_ns() + slice;
 		do {
+			allow(job);
 			if (phase_done(job))
 				return;
 		} while (loop_step(end));
@@ -141,7 +165,8 @@ static void communicate(struct job *job, struct phase *phase)
 		job->flows[i].done_ns = 0;
 	hint_start(phase->bytes);
 	for (i = 0; i < job->n_flows; i++)
-		flow_send(&job->flows[i], share(job, phase->bytes, i));
+		flow_send(&job->flows[i], share(job, phase->bytes, i),
+			  allowed(job));
 	wait_phase(job);
 	phase->end_ns = now_ns();
 	hint_end();

@@ -19,6 +19,7 @@ static const char usage_text[] =
 "        --noise STD (of the compute time, relative)   --seed N\n"
 "        --switch ITERATION:BYTES:COMPUTE_MS   the batch size changes there\n"
 "        --listen ADDR:PORT --inbound N   also wait for N flows of other workers\n"
+"        --lead BYTES   a ring's: send no more ahead of what has been received\n"
 "        --hint SOCKET --hint-job ID   announce the phases to mlccd\n"
 "        --claim FACTOR   announce so many times the true bytes\n"
 "COMMON  --job NAME   --cc NAME   --mark N   --source ADDR (repeatable)\n"
@@ -155,6 +156,12 @@ static void parse_inbound(struct options *opt, const char *name,
 	opt->inbound = (uint32_t)number(name, value, 1, 65535);
 }
 
+static void parse_lead(struct options *opt, const char *name,
+		       const char *value)
+{
+	opt->lead = number(name, value, 1, 1ull << 50);
+}
+
 static void parse_bytes(struct options *opt, const char *name,
 			const char *value)
 {
@@ -262,6 +269,7 @@ static const struct option_spec specs[] = {
 	{ "--mark", ALL, parse_mark },
 	{ "--listen", IN_RECV | IN_JOB, parse_listen },
 	{ "--inbound", IN_JOB, parse_inbound },
+	{ "--lead", IN_JOB, parse_lead },
 	{ "--peer", SENDS, parse_peer },
 	{ "--source", SENDS, parse_source },
 	{ "--flows", IN_JOB | IN_BULK, parse_flows },
@@ -325,6 +333,8 @@ static void check_job(const struct options *opt)
 {
 	if (opt->inbound && !opt->listening)
 		die(EXIT_USAGE, "--inbound: needs --listen");
+	if (opt->lead && !opt->inbound)
+		die(EXIT_USAGE, "--lead: needs --inbound");
 	check_message("--bytes", opt->bytes, opt->n_peers * opt->flows);
 	if (opt->change.at)
 		check_message("--switch", opt->change.bytes,

@@ -9,6 +9,8 @@
 
 #include "burst.h"
 
+#define UNSENT_BYTES	(128 * 1024)
+
 static void set_int(int fd, int level, int name, int value, const char *what)
 {
 	if (setsockopt(fd, level, name, &value, sizeof(value)))
@@ -24,6 +26,11 @@ int socket_open(const struct options *opt)
 	if (fd < 0)
 		die(EXIT_SYSTEM, "socket: %s", strerror(errno));
 	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
+	/*
+	 * Copying a whole phase takes milliseconds, in which the first ACKs would wait for the
+	 * sender to let go of the socket, or of the CPU.
+	 */
+	set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES, "TCP_NOTSENT_LOWAT");
 	/*
 	 * Close by reset: what a stopped run has not sent yet must not live on
 	 * in orphans, which would load the link and pin the congestion control.

@@ -31,7 +31,7 @@ void bulk_run(const struct options *opt)
 	loop_until(start);
 	start = now_ns();
 	for (i = 0; i < n && !loop_stopped(); i++)
-		flow_send(&flows[i], BURST_ENDLESS);
+		flow_send(&flows[i], BURST_ENDLESS, UINT64_MAX);
 	loop_until(traffic_end(opt, start));
 	for (i = 0; i < n; i++) {
 		sent += flows[i].sent;
@@ -53,7 +53,7 @@ static uint32_t request(const struct options *opt, uint32_t number)
 	struct flow flow;
 
 	flow_open(&flow, opt, number);
-	flow_send(&flow, opt->bytes);
+	flow_send(&flow, opt->bytes, UINT64_MAX);
 	while (!flow.done_ns && !flow.refused && !loop_stopped())
 		if (!loop_step(deadline) && !loop_stopped() && !flow.done_ns)
 			flow_stuck(&flow, opt);

@@ -128,4 +128,5 @@ def _peers(job: Job, workers: list[Worker], index: int) -> list[str]:
         peers = [peer for peer in workers if peer is not me]
     inbound = len(peers) * job.flows
     addressed = [word for peer in peers for word in ("--peer", _endpoint(peer.host, peer))]
-    return ["--listen", _endpoint(me.host, me), "--inbound", str(inbound), *addressed]
+    lead = ["--lead", str(job.ring_lead)] if job.pattern == "ring" else []
+    return ["--listen", _endpoint(me.host, me), "--inbound", str(inbound), *lead, *addressed]

@@ -82,6 +82,11 @@ class Job:
             return self.workers * (self.workers - 1) * self.flows
         return self.hosts * self.flows
 
+    @property
+    def ring_lead(self) -> int:
+        """What a worker of a ring all-reduce begins with: one of its 2 (N - 1) chunks."""
+        return max(1, self.phase_bytes // (2 * (self.workers - 1)))
+
     def after_switch(self) -> "Job | None":
         """The same job as it is after its batch size has changed."""
         if not self.switch:
