@@ -17,6 +17,8 @@ char _license[] SEC("license") = "GPL";
 #define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 #define TCP_CONG_NEEDS_ECN	2
 #define TCP_CONGESTION		13
+#define TCP_TS_HZ		1000
+#define USEC_PER_SEC		1000000
 #define ENOENT			2
 #define EAGAIN			11
 #define EINVAL			22
@@ -209,6 +211,7 @@ static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc
 {
 	w->cwnd = tp->snd_cwnd;
 	w->ssthresh = tp->snd_ssthresh;
+	w->prior_cwnd = tp->prior_cwnd;
 }
 
 static __always_inline void mlcc_win_write(struct tcp_sock *tp, const struct mlcc_win *w)
@@ -310,24 +313,41 @@ static __always_inline void mlcc_sk_neutral(struct mlcc_sk *ca, const struct tcp
 	ca->flow.seq = 0;
 }
 
+/* A unit of the peer's timestamps, us; 0: it sends none. */
+static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
+{
+	if (!BPF_CORE_READ_BITFIELD(tp, rx_opt.saw_tstamp))
+		return 0;
+	if (bpf_core_field_exists(tp->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
+		return 1;
+	return USEC_PER_SEC / TCP_TS_HZ;
+}
+
 /* What an ACK says of job @s: bytes and the round trip, @rtt us. */
 static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_slot *s,
 					 const struct mlcc_profile *pr, s32 rtt)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_ack a;
 	struct mlcc_win w;
 
 	if (MLCC_READ(s->barred)) {
 		mlcc_sk_neutral(ca, tp);
 		return;
 	}
-	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
+	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
+			tp->snd_una == tp->write_seq);
 	if (rtt <= 0)
 		return;
 	mlcc_win_read(tp, &w);
-	mlcc_flow_rtt(&ca->flow, &s->job, pr, rtt, tcp_min_rtt(tp),
-		      tp->tcp_mstamp, &w);
+	a.now = tp->tcp_mstamp;
+	a.rtt = rtt;
+	a.min_rtt = tcp_min_rtt(tp);
+	a.tsval = tp->rx_opt.rcv_tsval;
+	a.mss = tp->mss_cache;
+	a.tick = mlcc_tick(tp);
+	mlcc_flow_rtt(&ca->flow, &s->job, pr, &a, &w);
 	mlcc_win_write(tp, &w);
 }
 
@@ -363,10 +383,12 @@ static __always_inline bool tcp_is_cwnd_limited(const struct tcp_sock *tp)
 static __always_inline u32 mlcc_avoid(struct sock *sk, struct mlcc_sk *ca, u32 acked, u32 grow)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_win w;
 
+	mlcc_win_read(tp, &w);
 	if (ca->cubic_base)
-		return mlcc_cubic_increase(&ca->cubic, &ca->flow, tp->snd_cwnd, acked,
-					   tp->tcp_mstamp, tp->srtt_us >> 3, grow);
+		return mlcc_cubic_increase(&ca->cubic, &ca->flow, &w, acked, tp->tcp_mstamp,
+					   tp->srtt_us >> 3, grow);
 	return tp->snd_cwnd + mlcc_increase(&ca->flow, tp->snd_cwnd, acked, grow);
 }
 
@@ -387,7 +409,7 @@ static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *
 	mlcc_win_read(tp, &w);
 	if (pr) {
 		grow = mlcc_flow_grow(&ca->flow, &s->job, pr, marked);
-		if (mlcc_flow_refill(&ca->flow, &s->job, pr, tcp_min_rtt(tp), marked, &w)) {
+		if (mlcc_flow_refill(&ca->flow, &s->job, pr, marked, &w)) {
 			w.cwnd += acked;
 			mlcc_win_write(tp, &w);
 			return;
@@ -445,7 +467,7 @@ u32 BPF_PROG(mlcc_ssthresh, struct sock *sk)
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 yield = mlcc_yield_of(tcp_sk(sk), ca);
 
-	mlcc_flow_cut(&ca->flow, cwnd, !ca->ecn);
+	mlcc_flow_cut(&ca->flow, !ca->ecn);
 	if (ca->ecn)
 		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
 	if (ca->cubic_base)
@@ -461,7 +483,7 @@ static __always_inline void mlcc_ecn_loss(struct sock *sk)
 
 	if (!ca->ecn)
 		return;
-	mlcc_flow_cut(&ca->flow, tp->snd_cwnd, true);
+	mlcc_flow_cut(&ca->flow, true);
 	tp->snd_ssthresh = mlcc_decrease(tp->snd_cwnd, MLCC_ONE / 2, mlcc_yield_of(tp, ca));
 }
 
@@ -480,12 +502,12 @@ void BPF_PROG(mlcc_set_state, struct sock *sk, u8 state)
 SEC("struct_ops/mlcc_undo_cwnd")
 u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
 	if (ca->cubic_base)
 		mlcc_cubic_restart(&ca->cubic);
-	return cwnd > ca->flow.prior_cwnd ? cwnd : ca->flow.prior_cwnd;
+	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
 }
 
 static __always_inline void mlcc_tx_start(struct sock *sk)

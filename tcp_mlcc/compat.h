@@ -28,6 +28,18 @@ static inline bool mlcc_ecn_negotiated(const struct tcp_sock *tp)
 #endif
 }
 
+/* A unit of the peer's timestamps, us; 0: it sends none. */
+static inline u32 mlcc_tick(const struct tcp_sock *tp)
+{
+	if (!tp->rx_opt.saw_tstamp)
+		return 0;
+#ifdef MLCC_HAVE_USEC_TS
+	if (tp->tcp_usec_ts)
+		return 1;
+#endif
+	return USEC_PER_SEC / TCP_TS_HZ;
+}
+
 static inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
 {
 #ifdef MLCC_HAVE_SEND_ACK_FLAGS

@@ -103,6 +103,7 @@ static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc
 {
 	w->cwnd = tcp_snd_cwnd(tp);
 	w->ssthresh = tp->snd_ssthresh;
+	w->prior_cwnd = tp->prior_cwnd;
 }
 
 static __always_inline void mlcc_win_write(struct tcp_sock *tp, const struct mlcc_win *w)
@@ -272,6 +273,7 @@ static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 old = ca->flow.p;
 	struct mlcc_profile pr;
+	struct mlcc_ack a;
 	struct mlcc_win w;
 
 	if (!s)
@@ -280,14 +282,20 @@ static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
 		mlcc_neutral(ca, tp);
 		return;
 	}
-	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
+	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
+			tp->snd_una == tp->write_seq);
 	mlcc_progress_was(sk, s, old);
 	if (rtt <= 0)
 		return;
 	mlcc_profile_of(s, &pr);
 	mlcc_win_read(tp, &w);
-	mlcc_flow_rtt(&ca->flow, &s->job, &pr, rtt, tcp_min_rtt(tp),
-		      tp->tcp_mstamp, &w);
+	a.now = tp->tcp_mstamp;
+	a.rtt = rtt;
+	a.min_rtt = tcp_min_rtt(tp);
+	a.tsval = tp->rx_opt.rcv_tsval;
+	a.mss = tp->mss_cache;
+	a.tick = mlcc_tick(tp);
+	mlcc_flow_rtt(&ca->flow, &s->job, &pr, &a, &w);
 	mlcc_win_write(tp, &w);
 }
 
@@ -306,12 +314,13 @@ static void mlcc_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 /* The window after @acked segments in congestion avoidance. */
 static u32 mlcc_avoid(const struct tcp_sock *tp, struct mlcc_sk *ca, u32 acked, u32 grow)
 {
-	u32 cwnd = tcp_snd_cwnd(tp);
+	struct mlcc_win w;
 
+	mlcc_win_read(tp, &w);
 	if (ca->cubic_base)
-		return mlcc_cubic_increase(&ca->cubic, &ca->flow, cwnd, acked, tp->tcp_mstamp,
+		return mlcc_cubic_increase(&ca->cubic, &ca->flow, &w, acked, tp->tcp_mstamp,
 					   tp->srtt_us >> 3, grow);
-	return cwnd + mlcc_increase(&ca->flow, cwnd, acked, grow);
+	return w.cwnd + mlcc_increase(&ca->flow, w.cwnd, acked, grow);
 }
 
 /*
@@ -328,7 +337,7 @@ static __always_inline bool mlcc_refill(struct tcp_sock *tp, struct mlcc_sk *ca,
 	mlcc_profile_of(s, &pr);
 	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, mlcc_marked(ca));
 	mlcc_win_read(tp, &w);
-	refill = mlcc_flow_refill(&ca->flow, &s->job, &pr, tcp_min_rtt(tp), mlcc_marked(ca), &w);
+	refill = mlcc_flow_refill(&ca->flow, &s->job, &pr, mlcc_marked(ca), &w);
 	if (refill)
 		w.cwnd += acked;
 	mlcc_win_write(tp, &w);
@@ -387,7 +396,7 @@ static u32 mlcc_ssthresh(struct sock *sk)
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 yield = mlcc_yield_of(sk);
 
-	mlcc_flow_cut(&ca->flow, cwnd, !ca->ecn);
+	mlcc_flow_cut(&ca->flow, !ca->ecn);
 	if (ca->ecn)
 		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
 	if (ca->cubic_base)
@@ -405,7 +414,7 @@ static void mlcc_ecn_loss(struct sock *sk)
 
 	if (!ca->ecn)
 		return;
-	mlcc_flow_cut(&ca->flow, tcp_snd_cwnd(tp), true);
+	mlcc_flow_cut(&ca->flow, true);
 	tp->snd_ssthresh = mlcc_decrease(tcp_snd_cwnd(tp), MLCC_ONE / 2, mlcc_yield_of(sk));
 }
 

@@ -55,5 +55,8 @@ fi
 	probe MLCC_HAVE_ECN_MODE 'AccECN: tcp_ecn_mode_any()' \
 		'bool mlcc_probe(struct tcp_sock *tp);
 		 bool mlcc_probe(struct tcp_sock *tp) { return tcp_ecn_mode_any(tp); }' "$@"
+	probe MLCC_HAVE_USEC_TS 'timestamps in microseconds' \
+		'bool mlcc_probe(struct tcp_sock *tp);
+		 bool mlcc_probe(struct tcp_sock *tp) { return tp->tcp_usec_ts; }' "$@"
 } > "$tmp/config.h"
 mv "$tmp/config.h" "$out"

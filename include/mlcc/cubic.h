@@ -143,12 +143,12 @@ static __always_inline u64 mlcc_cubic_curve(const struct mlcc_cubic *c, u64 ahea
 }
 
 /* What Reno would have after @acked more segments. */
-static __always_inline void mlcc_cubic_estimate(struct mlcc_cubic *c, const struct mlcc_flow *f,
-						u32 cwnd, u32 acked, u32 grow)
+static __always_inline void mlcc_cubic_estimate(struct mlcc_cubic *c, const struct mlcc_win *w,
+						u32 acked, u32 grow)
 {
-	u32 alpha = c->w_est < f->prior_cwnd ? MLCC_CUBIC_ALPHA : MLCC_ONE;
+	u32 alpha = c->w_est < w->prior_cwnd ? MLCC_CUBIC_ALPHA : MLCC_ONE;
 	u64 credit = c->est_credit;
-	u32 add;
+	u32 cwnd = w->cwnd, add;
 
 	credit += (((u64)alpha * grow >> MLCC_SHIFT) * acked) >> (MLCC_SHIFT - MLCC_CUBIC_EST);
 	if (credit >> MLCC_CUBIC_EST >= cwnd) {
@@ -161,16 +161,18 @@ static __always_inline void mlcc_cubic_estimate(struct mlcc_cubic *c, const stru
 }
 
 /* Window in congestion avoidance after @acked segments.  @now_us, @rtt_us: us.  @grow: Q16. */
-static __always_inline u32 mlcc_cubic_increase(struct mlcc_cubic *c, struct mlcc_flow *f, u32 cwnd,
-					       u32 acked, u32 now_us, u32 rtt_us, u32 grow)
+static __always_inline u32 mlcc_cubic_increase(struct mlcc_cubic *c, struct mlcc_flow *f,
+					       const struct mlcc_win *w, u32 acked, u32 now_us,
+					       u32 rtt_us, u32 grow)
 {
+	u32 cwnd = w->cwnd;
 	u64 target, most = (u64)cwnd << (MLCC_SHIFT - 1);
 	u64 is = (u64)cwnd << MLCC_SHIFT;
 
 	if (!c->w_est)
 		mlcc_cubic_begin(c, cwnd, now_us);
 	mlcc_cubic_advance(c, now_us, grow);
-	mlcc_cubic_estimate(c, f, cwnd, acked, grow);
+	mlcc_cubic_estimate(c, w, acked, grow);
 
 	target = mlcc_cubic_curve(c, ((u64)rtt_us * grow) >> MLCC_SHIFT);
 	if (target > is) {

@@ -38,6 +38,7 @@
 #include "types.h"
 #include "rule.h"
 #include "phase.h"
+#include "reverse.h"
 
 #define MLCC_CWND_MIN		2U
 #define MLCC_RESTART_CWND	10U	/* segments, as the initial window (RFC 6928) */
@@ -45,6 +46,8 @@
 #define MLCC_VAIN_P		(MLCC_ONE * 3 / 8)	/* least p of decreases, if waiting fails */
 #define MLCC_SOFT_CUTS		8U	/* decreases by loss that the rule softens in a phase */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
+#define MLCC_HOSTS		4U	/* first flights that may be in the queue: hosts of one job */
+#define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 
 /* What becomes of the window when a new phase starts after the compute time. */
 enum mlcc_restart {
@@ -63,20 +66,23 @@ struct mlcc_flow {
 	u64 acked;		/* tp->bytes_acked that the job knows of */
 	u64 start_acked;	/* "acked" when this flow entered the phase */
 	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
-	u32 seq;		/* phase that this flow has entered */
 	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
-	u32 prior_cwnd;		/* window before the last decrease, for undo */
 	u32 idle_cwnd;		/* window before the kernel cut it for the silence, 0: it did not */
 	u32 last_cwnd;		/* window at the end of the last phase */
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
-	u16 wait;		/* enum mlcc_wait */
-	u16 cuts;		/* decreases by loss in this phase */
+	struct mlcc_reverse reverse;
+	u16 seq;		/* phase that this flow has entered, low bits of the job's */
+	u8 cuts;		/* decreases by loss in this phase */
+	u8 wait:2,		/* enum mlcc_wait */
+	   empty:1,		/* the queue was, at the last round trip */
+	   counted:1;		/* among the flows of this phase */
 };
 
 /* The part of a socket's state that belongs to its congestion control. */
 struct mlcc_win {
 	u32 cwnd;		/* segments */
 	u32 ssthresh;		/* segments */
+	u32 prior_cwnd;		/* segments, before the last reduction */
 };
 
 static __always_inline bool mlcc_queue_empty(u32 rtt, u32 min_rtt)
@@ -93,14 +99,23 @@ static __always_inline void mlcc_flow_init(struct mlcc_flow *f, u64 acked)
 	f->p = MLCC_NEUTRAL;
 }
 
-static __always_inline void mlcc_flow_enter(struct mlcc_flow *f, struct mlcc_job *j)
+static __always_inline void mlcc_flow_enter(struct mlcc_flow *f, const struct mlcc_job *j)
 {
-	u32 seq = MLCC_READ(j->seq);
+	u16 seq = MLCC_READ(j->seq);
 
 	if (f->seq == seq)
 		return;
 	f->seq = seq;
 	f->start_acked = f->acked;
+	f->counted = 0;
+}
+
+/* Flows that answer with a few bytes are none that the job's share is to be divided among. */
+static __always_inline void mlcc_flow_count(struct mlcc_flow *f, struct mlcc_job *j)
+{
+	if (f->counted || f->acked - f->start_acked < MLCC_READ(j->d_phase) >> MLCC_COUNTED_SHIFT)
+		return;
+	f->counted = 1;
 	MLCC_FETCH_ADD32(&j->flows, 1);
 }
 
@@ -119,9 +134,29 @@ static __always_inline u32 mlcc_flow_progress(const struct mlcc_flow *f, const s
 	return p < MLCC_ONE ? p : MLCC_ONE;
 }
 
-/* An ACK: @acked is tp->bytes_acked, @now us.  Tells the job and takes over its progress. */
+/*
+ * All that the flow was given to send is acknowledged.  One of several that is done with its part
+ * in a moment does not share the link that the job waits for (its peer is in the same rack, or on
+ * this host): what it has sent is not progress.
+ */
+static __always_inline void mlcc_flow_done(struct mlcc_flow *f, struct mlcc_job *j, u64 now)
+{
+	u64 mine = f->acked - f->start_acked;
+
+	if (!f->counted || MLCC_READ(j->flows) < 2 || !mlcc_phase_is_young(j, now))
+		return;
+	f->start_acked = f->acked;
+	f->counted = 0;
+	MLCC_FETCH_ADD32(&j->flows, -1);
+	mlcc_job_aside(j, mine);
+}
+
+/*
+ * An ACK: @acked is tp->bytes_acked, @now us, @done: nothing is left to be sent or acknowledged.
+ * Tells the job and takes over its progress.
+ */
 static __always_inline void mlcc_flow_acked(struct mlcc_flow *f, struct mlcc_job *j, u64 acked,
-					    u64 now)
+					    u64 now, bool done)
 {
 	u32 p;
 
@@ -130,6 +165,9 @@ static __always_inline void mlcc_flow_acked(struct mlcc_flow *f, struct mlcc_job
 	mlcc_flow_enter(f, j);
 	p = mlcc_job_acked(j, acked - f->acked, now);
 	f->acked = acked;
+	mlcc_flow_count(f, j);
+	if (done)
+		mlcc_flow_done(f, j, now);
 	MLCC_WRITE(f->p, p == MLCC_NEUTRAL ? p : mlcc_flow_progress(f, j, p));
 }
 
@@ -152,29 +190,55 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win 
 	w->ssthresh = f->last_cwnd * 3;
 }
 
+/* How long the link needs for a window, us, from the job's shortest phase.  0: not known. */
+static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, const struct mlcc_ack *a,
+					   u32 cwnd)
+{
+	return ((u64)cwnd * a->mss * MLCC_READ(j->byte_cost)) >> MLCC_BYTE_COST_SHIFT;
+}
+
 /*
- * A round trip of @rtt us has been measured at @now (us).  The first of a phase shows whether
- * somebody is there; who is to push, or has waited for too long, takes back its window.
+ * Whether nobody else uses the link, at @rtt us without the wait of ACKs.  ACKs that have waited
+ * arrive in clusters, and so the window leaves in a burst that is a queue by itself: one that is no
+ * longer than the window is nobody else's, and while the window takes up less than 3/4 of the
+ * round trip it is too small for the link.
+ */
+static __always_inline bool mlcc_flow_alone(const struct mlcc_ack *a, u32 rtt, u64 burst)
+{
+	if (mlcc_queue_empty(rtt, a->min_rtt))
+		return true;
+	return rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
+}
+
+/*
+ * A round trip has been measured, and @w may change.  The first of a phase shows whether somebody
+ * is there: others than the hosts of the same job, which begin with as little and at the same time.
+ * Who is to push, or has waited for too long, takes back its window.
  */
 static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
-					  const struct mlcc_profile *pr, u32 rtt, u32 min_rtt,
-					  u64 now, struct mlcc_win *w)
+					  const struct mlcc_profile *pr,
+					  const struct mlcc_ack *a, struct mlcc_win *w)
 {
+	u32 rtt = a->rtt - mlcc_reverse(&f->reverse, a);
+	u64 burst = mlcc_flow_burst(j, a, w->cwnd);
 	bool first = !f->rtt;
 
-	f->rtt = rtt;
+	f->rtt = a->rtt;
+	f->empty = mlcc_flow_alone(a, rtt, burst);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
-	if (mlcc_queue_empty(rtt, min_rtt)) {
+	if (f->empty) {
 		/* another CPU may have turned the phase after this one looked at its clock */
-		mlcc_contend_emptied(&j->contend, now > j->start_us ? now - j->start_us : 0);
+		mlcc_contend_emptied(&j->contend,
+				     a->now > j->start_us ? a->now - j->start_us : 0);
 		if (f->wait == MLCC_WAITING)
 			f->wait = MLCC_WAIT_OVER;
 		return;
 	}
-	if (first && mlcc_contend_behind(&j->contend))
+	if (first && rtt - a->min_rtt > burst * MLCC_HOSTS + MLCC_EMPTY_US &&
+	    mlcc_contend_behind(&j->contend))
 		mlcc_flow_take(f, w);
-	if (f->wait != MLCC_WAITING || now < j->start_us + MLCC_READ(j->contend.patience_us))
+	if (f->wait != MLCC_WAITING || a->now < j->start_us + MLCC_READ(j->contend.patience_us))
 		return;
 	MLCC_WRITE(j->contend.gave_up, 1);
 	mlcc_flow_take(f, w);
@@ -203,7 +267,7 @@ static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct 
 	u32 last = f->idle_cwnd > w->cwnd ? f->idle_cwnd : w->cwnd;
 
 	/* a reduction in the last round trip leaves less than what it was to come down to */
-	if (last < w->ssthresh && w->ssthresh <= f->prior_cwnd)
+	if (last < w->ssthresh && w->ssthresh <= w->prior_cwnd)
 		last = w->ssthresh;
 	f->last_cwnd = last;
 	f->idle_cwnd = 0;
@@ -230,11 +294,12 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 {
 	bool began = mlcc_job_tx_start(j, now, min_rtt);
 
-	if (f->seq == MLCC_READ(j->seq))
+	if (f->seq == (u16)MLCC_READ(j->seq))
 		return began;
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
 	f->cuts = 0;
+	mlcc_reverse_silence(&f->reverse);
 	if (f->p != MLCC_NEUTRAL)
 		mlcc_flow_restart(f, j, pr, min_rtt, w);
 	f->rtt = 0;
@@ -246,12 +311,12 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
  * goes by the queue, slow start ends here.  @marked: ECN marks of late.
  */
 static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f, const struct mlcc_job *j,
-					     const struct mlcc_profile *pr, u32 min_rtt,
-					     bool marked, struct mlcc_win *w)
+					     const struct mlcc_profile *pr, bool marked,
+					     struct mlcc_win *w)
 {
 	if (!mlcc_flow_drains(f, j, pr))
 		return false;
-	if (f->rtt && mlcc_queue_empty(f->rtt, min_rtt) && (!marked || w->cwnd < w->ssthresh))
+	if (f->rtt && f->empty && (!marked || w->cwnd < w->ssthresh))
 		return true;
 	if (w->cwnd < w->ssthresh)
 		w->ssthresh = w->cwnd;
@@ -325,10 +390,9 @@ static __always_inline u32 mlcc_decrease(u32 cwnd, u32 beta, u32 yield)
 	return left > MLCC_CWND_MIN ? left : MLCC_CWND_MIN;
 }
 
-/* The window is about to be cut, for a loss or a mark: @cwnd is what undo goes back to. */
-static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, u32 cwnd, bool lost)
+/* The window is about to be cut, for a loss or a mark. */
+static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, bool lost)
 {
-	f->prior_cwnd = cwnd;
 	f->credit = 0;
 	if (lost && f->cuts < MLCC_SOFT_CUTS)
 		f->cuts++;

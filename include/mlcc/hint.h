@@ -27,7 +27,7 @@
  */
 static __always_inline bool mlcc_hint_is_late(const struct mlcc_job *j, u64 now)
 {
-	u64 d = MLCC_READ(j->acked) - j->start_acked;
+	u64 d = mlcc_phase_sent(j);
 	u64 last = MLCC_READ(j->last_us);
 
 	if (!j->seq || (j->told != MLCC_TOLD_AHEAD && j->told != MLCC_TOLD_NOTHING))

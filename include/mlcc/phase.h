@@ -49,6 +49,8 @@
 #define MLCC_INNER_MAX		32U	/* silences in a phase of which nothing is learnt */
 #define MLCC_INNER_FIRST	3U	/* the same while there is no yardstick at all */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
+#define MLCC_BYTE_COST_SHIFT	20
+#define MLCC_BYTE_COST_MAX	(1U << 23)	/* 1 Mb/s */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
 /* What userspace has said of the phase, see hint.h. */
@@ -69,9 +71,12 @@ struct mlcc_job {
 	u64 d_phase;		/* bytes of this phase, 0: not known */
 	u64 recip;		/* mlcc_recip(d_phase) */
 	u64 d_limit;		/* D_sent beyond which d_phase is wrong */
+	u64 d_whole;		/* "d_phase" and what has been put aside */
+	u64 aside;		/* bytes of this phase that are no progress, see mlcc_job_aside() */
 	u32 seq;		/* number of the phase, 0: none yet */
 	u32 flows;		/* flows that have sent in this phase */
 	u32 share;		/* Q16, 1 / flows of the last phase */
+	u32 byte_cost;		/* us that a byte takes the link, Q20; 0: not known */
 	u32 busy;		/* try-lock of what follows */
 
 	/* what has been learnt */
@@ -104,6 +109,28 @@ static __always_inline bool mlcc_confident(const struct mlcc_job *j)
 	return j->d_learnt && j->hits && j->hits >= j->need;
 }
 
+/* Progress is measured against @d bytes. */
+static __always_inline void mlcc_phase_aim(struct mlcc_job *j, u64 d)
+{
+	MLCC_WRITE(j->d_phase, d);
+	MLCC_WRITE(j->recip, mlcc_recip(d));
+	MLCC_WRITE(j->d_limit, d + (d >> 2));
+}
+
+/* D_sent, with what has been put aside. */
+static __always_inline u64 mlcc_phase_sent(const struct mlcc_job *j)
+{
+	return MLCC_READ(j->acked) - MLCC_READ(j->start_acked) + MLCC_READ(j->aside);
+}
+
+/* The shortest phase says how fast the link is, as far as the job can tell. */
+static __always_inline u32 mlcc_byte_cost(const struct mlcc_job *j, u64 d)
+{
+	u64 cost = d ? MLCC_DIV64((u64)j->contend.best_us << MLCC_BYTE_COST_SHIFT, d) : 0;
+
+	return cost < MLCC_BYTE_COST_MAX ? cost : MLCC_BYTE_COST_MAX;
+}
+
 /* Sets what the next phase is measured against: the hint if it holds, else what was learnt. */
 static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 {
@@ -114,9 +141,9 @@ static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 		d = j->d_hint;
 	else if (mlcc_confident(j))
 		d = j->d_learnt;
-	MLCC_WRITE(j->d_phase, d);
-	MLCC_WRITE(j->recip, mlcc_recip(d));
-	MLCC_WRITE(j->d_limit, d + (d >> 2));
+	MLCC_WRITE(j->d_whole, d);
+	MLCC_WRITE(j->byte_cost, mlcc_byte_cost(j, d));
+	mlcc_phase_aim(j, d > j->aside ? d - j->aside : d);
 }
 
 static __always_inline void mlcc_phase_hit(struct mlcc_job *j)
@@ -218,16 +245,17 @@ static __always_inline void mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d,
 /* Ends the phase that ran until now and begins the next.  The caller holds "busy". */
 static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap)
 {
-	u64 d = MLCC_READ(j->acked) - j->start_acked;
+	u64 acked = MLCC_READ(j->acked);
 
 	if (j->seq)
-		mlcc_phase_ended(j, now, d, gap);
+		mlcc_phase_ended(j, now, acked - j->start_acked + j->aside, gap);
+	MLCC_WRITE(j->aside, 0);
 	mlcc_phase_target(j);
 	j->start_us = now;
 	j->inner = 0;
 	MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
 	MLCC_WRITE(j->flows, 0);
-	MLCC_WRITE(j->start_acked, j->start_acked + d);
+	MLCC_WRITE(j->start_acked, acked);
 	MLCC_WRITE(j->seq, j->seq + 1);
 }
 
@@ -238,8 +266,7 @@ static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap
  */
 static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
 {
-	u64 d = MLCC_READ(j->acked) - j->start_acked;
-
+	u64 d = mlcc_phase_sent(j);
 	u32 most = j->gap_long_us ? MLCC_INNER_MAX : MLCC_INNER_FIRST;
 	u32 long_us = j->gap_long_us >> 1;
 
@@ -316,6 +343,25 @@ static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now
 	if (MLCC_READ(j->contend.push))
 		return MLCC_ONE;
 	return mlcc_progress(sent, d, MLCC_READ(j->recip));
+}
+
+/* Whether the phase has not run for long, at @now (us): a quarter of what it takes at least. */
+static __always_inline bool mlcc_phase_is_young(const struct mlcc_job *j, u64 now)
+{
+	u32 best = MLCC_READ(j->contend.best_us);
+
+	return now < j->start_us + (best >> 2);
+}
+
+/* @bytes that have been acknowledged in this phase are no progress, and D_phase is without them. */
+static __always_inline void mlcc_job_aside(struct mlcc_job *j, u64 bytes)
+{
+	u64 d = MLCC_READ(j->d_whole);
+
+	MLCC_FETCH_ADD64(&j->start_acked, bytes);
+	bytes += MLCC_FETCH_ADD64(&j->aside, bytes);
+	if (bytes < d)
+		mlcc_phase_aim(j, d - bytes);
 }
 
 /* Userspace announces that a phase has @bytes; 0 takes the announcement back. */

@@ -153,32 +153,39 @@ static void a_pattern_that_is_lost_is_forgotten(void)
 	CHECK(!__builtin_memcmp(&c, &none, sizeof(c)), "something is left");
 }
 
+static void round_trip(struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now,
+		       struct mlcc_win *w)
+{
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	const struct mlcc_ack a = { .now = now, .rtt = rtt, .min_rtt = RTT_US, .mss = 1448 };
+
+	mlcc_flow_rtt(f, j, &pr, &a, w);
+}
+
 /* A flow that has waited for as long as its job has patience takes back its window. */
 static void a_flow_waits_no_longer_than_its_patience(void)
 {
-	struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
 	struct mlcc_job j = { .start_us = 1000, .contend = { .patience_us = 500000 } };
 	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12 };
 
-	mlcc_flow_rtt(&f, &j, &pr, QUEUE_US, RTT_US, 500999, &w);
+	round_trip(&f, &j, QUEUE_US, 500999, &w);
 	CHECK(w.cwnd == 12 && !j.contend.gave_up, "cwnd %u", w.cwnd);
-	mlcc_flow_rtt(&f, &j, &pr, QUEUE_US, RTT_US, 501000, &w);
+	round_trip(&f, &j, QUEUE_US, 501000, &w);
 	CHECK(w.cwnd == 400 && j.contend.gave_up, "cwnd %u", w.cwnd);
 	w.cwnd = 300;
-	mlcc_flow_rtt(&f, &j, &pr, QUEUE_US, RTT_US, 600000, &w);
+	round_trip(&f, &j, QUEUE_US, 600000, &w);
 	CHECK(w.cwnd == 300, "it took its window twice");
 }
 
 static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
 {
-	struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
 	struct mlcc_job j = { .contend = { .patience_us = 1000 } };
 	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12 };
 
-	mlcc_flow_rtt(&f, &j, &pr, RTT_US, RTT_US, 900, &w);
-	mlcc_flow_rtt(&f, &j, &pr, QUEUE_US, RTT_US, 5000, &w);
+	round_trip(&f, &j, RTT_US, 900, &w);
+	round_trip(&f, &j, QUEUE_US, 5000, &w);
 	CHECK(w.cwnd == 12 && !j.contend.gave_up, "cwnd %u", w.cwnd);
 	CHECK(j.contend.emptied_us, "nobody was told");
 }

@@ -176,6 +176,89 @@ static void a_single_flow_goes_by_the_jobs_progress(void)
 	}
 }
 
+/* A job in the middle of things: phases of 10 MB that take 80 ms, two flows that take turns. */
+static struct mlcc_job job_at_work(struct mlcc_flow *a, struct mlcc_flow *b)
+{
+	struct mlcc_job j = { .seq = 7, .start_us = 1000000, .acked = 5000000,
+			      .start_acked = 5000000, .d_phase = 10000000, .d_whole = 10000000,
+			      .d_limit = 12500000, .share = MLCC_ONE / 2,
+			      .contend = { .best_us = 80000 } };
+
+	j.recip = mlcc_recip(j.d_phase);
+	mlcc_flow_init(a, 1000);
+	mlcc_flow_init(b, 2000);
+	return j;
+}
+
+/* What a flow to the same host has sent in a moment is no progress of those that share the link. */
+static void what_is_done_at_once_is_no_progress(void)
+{
+	struct mlcc_flow local, crossing;
+	struct mlcc_job j = job_at_work(&local, &crossing);
+
+	mlcc_flow_acked(&crossing, &j, 2000 + 100000, 1000100, false);
+	mlcc_flow_acked(&local, &j, 1000 + 4900000, 1001000, true);
+	mlcc_flow_acked(&crossing, &j, 2000 + 200000, 1002000, false);
+	CHECK(j.flows == 1, "%u flows", j.flows);
+	CHECK(crossing.p < MLCC_ONE / 20, "p %u", crossing.p);
+
+	mlcc_flow_acked(&crossing, &j, 2000 + 5000000, 1070000, false);
+	CHECK(crossing.p > MLCC_ONE * 9 / 10 && crossing.p <= MLCC_ONE, "p %u", crossing.p);
+	CHECK(mlcc_phase_sent(&j) == 9900000, "sent %llu", (unsigned long long)mlcc_phase_sent(&j));
+	mlcc_phase_turn(&j, 1100000, 20000);
+	CHECK(!j.aside && j.d_learnt == 9900000, "learnt %llu", (unsigned long long)j.d_learnt);
+}
+
+static void what_is_done_in_its_time_is_progress(void)
+{
+	struct mlcc_flow a, b;
+	struct mlcc_job j = job_at_work(&a, &b);
+
+	mlcc_flow_acked(&b, &j, 2000 + 4000000, 1060000, false);
+	mlcc_flow_acked(&a, &j, 1000 + 5000000, 1070000, true);
+	CHECK(j.flows == 2 && !j.aside, "%u flows", j.flows);
+	CHECK(a.p > MLCC_ONE * 8 / 10, "p %u", a.p);
+}
+
+/* The answers that a receiver sends are bytes of the job, but no flow that its window is for. */
+static void a_few_bytes_make_no_flow(void)
+{
+	struct mlcc_flow data, answers;
+	struct mlcc_job j = job_at_work(&data, &answers);
+
+	mlcc_flow_acked(&answers, &j, 2000 + 1, 1050000, true);
+	mlcc_flow_acked(&data, &j, 1000 + 9000000, 1060000, false);
+	CHECK(j.flows == 1, "%u flows", j.flows);
+	mlcc_phase_turn(&j, 1100000, 20000);
+	CHECK(j.share == MLCC_ONE, "share %u", j.share);
+}
+
+/* @rtt and @wait (of ACKs), us, of a flow with a window of @cwnd on a link of 1 Gb/s. */
+static bool finds_the_queue_empty(u32 rtt, u32 wait, u32 cwnd)
+{
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	struct mlcc_job j = { .byte_cost = 8389 };
+	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .reverse = { .base = 1000 } };
+	struct mlcc_win w = { .cwnd = cwnd, .ssthresh = cwnd };
+	struct mlcc_ack a = { .now = 1000 + wait + 1, .rtt = 60, .min_rtt = 50, .tick = 1,
+			      .mss = 1448 };
+
+	a.rtt = rtt;
+	mlcc_flow_rtt(&f, &j, &pr, &a, &w);
+	return f.empty;
+}
+
+static void the_queue_that_counts_is_that_of_the_data(void)
+{
+	CHECK(finds_the_queue_empty(100, 0, 10), "a short round trip");
+	CHECK(!finds_the_queue_empty(3000, 0, 10), "3 ms before the data");
+	CHECK(finds_the_queue_empty(3000, 2900, 10), "as much before the ACKs");
+	CHECK(!finds_the_queue_empty(3000, 1500, 10), "half and half");
+	CHECK(finds_the_queue_empty(3000, 1500, 150), "half, and the window's own burst");
+	CHECK(!finds_the_queue_empty(3000, 1500, 250), "the link is full of the window");
+	CHECK(!finds_the_queue_empty(1900, 0, 150), "a window that has the link to itself");
+}
+
 static void dctcp_forgets_without_marks(void)
 {
 	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
@@ -232,6 +315,10 @@ int main(void)
 		TAP_TEST(a_laggard_gets_no_less_than_the_others),
 		TAP_TEST(a_cut_that_ends_slow_start_is_the_bases),
 		TAP_TEST(a_single_flow_goes_by_the_jobs_progress),
+		TAP_TEST(what_is_done_at_once_is_no_progress),
+		TAP_TEST(what_is_done_in_its_time_is_progress),
+		TAP_TEST(a_few_bytes_make_no_flow),
+		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
 		TAP_TEST(dctcp_stays_within_one),
