@@ -350,7 +350,7 @@ def case_many() -> None:
 
 
 def case_others() -> None:
-    """Namespaces other than the initial one together: they leave it room, and each other what goes."""
+    """Namespaces other than the initial one together leave it room."""
     libc = ctypes.CDLL(None, use_errno=True)
     with Genl() as initial, contextlib.ExitStack() as stack:
         others = []
