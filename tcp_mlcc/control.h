@@ -15,7 +15,10 @@ struct mlcc_job_conf {
 	const char *name;	/* or NULL */
 };
 
-/* @create: -EEXIST if there is one.  -ENOSPC: no room on the host, -EDQUOT: in the namespace. */
+/*
+ * @create: -EEXIST if there is one.  -ENOSPC: no room on the host, or in all but the initial
+ * namespace; -EDQUOT: in the namespace.
+ */
 int mlcc_control_set(struct net *net, const struct mlcc_job_conf *c, bool create);
 
 /* @neutral: flows of the job are neutral from now on; else they are learnt again.  -ENOENT. */

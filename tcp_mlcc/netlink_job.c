@@ -77,7 +77,8 @@ static void mlcc_nl_explain(int err, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "there is no job of this id in this network namespace");
 		break;
 	case -ENOSPC:
-		NL_SET_ERR_MSG(extack, "there are 16384 jobs on this host: no room for another");
+		NL_SET_ERR_MSG(extack,
+			       "no room: 16384 jobs on a host, 12288 outside of its initial namespace");
 		break;
 	case -EDQUOT:
 		NL_SET_ERR_MSG(extack, "there are 1024 jobs in this network namespace: no room");
@@ -97,7 +98,8 @@ static int mlcc_nl_job_write(struct genl_info *info, bool create)
 	struct mlcc_job_conf c = {};
 	int err;
 
-	BUILD_BUG_ON(MLCC_JOB_RULES_MAX != 16384 || MLCC_JOB_NETNS_MAX != 1024);
+	BUILD_BUG_ON(MLCC_JOB_RULES_MAX != 16384 || MLCC_JOB_OTHERS_MAX != 12288 ||
+		     MLCC_JOB_NETNS_MAX != 1024);
 	err = mlcc_nl_job(info, tb, &c.id) ?: mlcc_nl_conf(tb, &c, info->extack);
 	if (err)
 		return err;

@@ -88,32 +88,19 @@ int mlcc_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
-static int mlcc_nl_base(const struct nlattr *attr, u8 *to, struct netlink_ext_ack *extack)
+/* Which of the words it is; @wrong, for whoever gave none of them, says which there are. */
+static int mlcc_nl_word(const struct nlattr *attr, const char *const *words, int count, u8 *to,
+			const char *wrong, struct netlink_ext_ack *extack)
 {
 	int err = mlcc_nl_text(attr, extack);
 	int i;
 
 	if (err)
 		return err;
-	i = match_string(mlcc_base_names, MLCC_BASE_COUNT, nla_data(attr));
+	i = match_string(words, count, nla_data(attr));
 	if (i < 0) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "the base is reno or cubic");
-		return -EINVAL;
-	}
-	*to = i;
-	return 0;
-}
-
-static int mlcc_nl_restart(const struct nlattr *attr, u8 *to, struct netlink_ext_ack *extack)
-{
-	int err = mlcc_nl_text(attr, extack);
-	int i;
-
-	if (err)
-		return err;
-	i = match_string(mlcc_restart_names, MLCC_RESTART_COUNT, nla_data(attr));
-	if (i < 0) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "restart is base or drain");
+		NL_SET_BAD_ATTR(extack, attr);
+		extack->_msg = wrong;
 		return -EINVAL;
 	}
 	*to = i;
@@ -134,9 +121,12 @@ static int mlcc_nl_tune(struct nlattr **tb, struct mlcc_profile *pr, struct netl
 	if (tb[MLCC_PROFILE_ATTR_SHAPE])
 		pr->shape = nla_get_u32(tb[MLCC_PROFILE_ATTR_SHAPE]);
 	if (tb[MLCC_PROFILE_ATTR_BASE])
-		err = mlcc_nl_base(tb[MLCC_PROFILE_ATTR_BASE], &pr->base, extack);
+		err = mlcc_nl_word(tb[MLCC_PROFILE_ATTR_BASE], mlcc_base_names, MLCC_BASE_COUNT,
+				   &pr->base, "the base is reno or cubic", extack);
 	if (!err && tb[MLCC_PROFILE_ATTR_RESTART])
-		err = mlcc_nl_restart(tb[MLCC_PROFILE_ATTR_RESTART], &pr->restart, extack);
+		err = mlcc_nl_word(tb[MLCC_PROFILE_ATTR_RESTART], mlcc_restart_names,
+				   MLCC_RESTART_COUNT, &pr->restart, "restart is base or drain",
+				   extack);
 	return err;
 }
 

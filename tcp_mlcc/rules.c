@@ -30,6 +30,7 @@ DEFINE_MUTEX(mlcc_rules_lock);		/* writers; protects what follows */
 
 static struct hlist_head mlcc_rules[1 << MLCC_RULE_BITS];
 static u32 mlcc_rules_count;
+static u32 mlcc_rules_others;		/* of them, those that are not the initial namespace's */
 static u32 mlcc_rules_gen;
 static unsigned int mlcc_net_id __read_mostly;
 
@@ -68,14 +69,26 @@ struct mlcc_job_rule *mlcc_rule_next(struct net *net, unsigned long *id)
 	return xa_find(&mlcc_net(net)->rules, id, ULONG_MAX, XA_PRESENT);
 }
 
-/* Whether there is room for one more; a namespace that anybody may make must not take it all. */
+/* Whether there is room for one more; namespaces that anybody may make must not take it all. */
 static int mlcc_rule_room(const struct net *net)
 {
+	bool initial = net_eq(net, &init_net);
+
 	if (mlcc_rules_count >= MLCC_JOB_RULES_MAX)
 		return -ENOSPC;
-	if (!net_eq(net, &init_net) && mlcc_net(net)->count >= MLCC_JOB_NETNS_MAX)
+	if (!initial && mlcc_rules_others >= MLCC_JOB_OTHERS_MAX)
+		return -ENOSPC;
+	if (!initial && mlcc_net(net)->count >= MLCC_JOB_NETNS_MAX)
 		return -EDQUOT;
 	return 0;
+}
+
+static void mlcc_rule_counted(const struct net *net, int change)
+{
+	mlcc_net(net)->count += change;
+	mlcc_rules_count += change;
+	if (!net_eq(net, &init_net))
+		mlcc_rules_others += change;
 }
 
 /*
@@ -106,8 +119,7 @@ int mlcc_rule_put(struct net *net, struct mlcc_job_rule *r, bool create)
 		return 0;
 	}
 	hlist_add_head_rcu(&r->node, mlcc_rule_bucket(r->net_cookie, r->id));
-	mlcc_net(net)->count++;
-	mlcc_rules_count++;
+	mlcc_rule_counted(net, 1);
 	return 0;
 }
 
@@ -119,8 +131,7 @@ struct mlcc_job_rule *mlcc_rule_take(struct net *net, u32 id)
 	if (!r)
 		return NULL;
 	hlist_del_rcu(&r->node);
-	mlcc_net(net)->count--;
-	mlcc_rules_count--;
+	mlcc_rule_counted(net, -1);
 	return r;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The functions of libmlcc.h, one a run, for the tests: "api tag set PATH 7".  Arguments go to the
- * library as they are, so that it is the library that refuses them.
+ * The functions of libmlcc.h, for the tests: "api tag set PATH 7", or several, "api job set 7 a b 0 ,
+ * job get 7", to the first that fails.  Arguments go to the library as they are, so that it is the
+ * library that refuses them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,9 +37,13 @@ static uint64_t number(const char *s)
 	return s ? strtoull(s, NULL, 0) : 0;
 }
 
+/* API_CARRIER=module: not the BPF carrier. */
 static int carrier_open(void)
 {
-	return checked(mlcc_open(&mlcc, MLCC_CARRIER_BPF));
+	const char *s = getenv("API_CARRIER");
+	bool module = s && !strcmp(s, "module");
+
+	return checked(mlcc_open(&mlcc, module ? MLCC_CARRIER_MODULE : MLCC_CARRIER_BPF));
 }
 
 static int tagger_open(uint32_t mask, bool load)
@@ -226,19 +231,35 @@ static const struct {
 	{ "churn", "forever", 2, churn },
 };
 
-int main(int argc, char **argv)
+/* One of them, with its arguments up to the next NULL. */
+static int run_verb(char **arg, int count)
 {
-	for (size_t i = 0; argc > 2 && i < sizeof(verbs) / sizeof(*verbs); i++) {
+	for (size_t i = 0; count > 1 && i < sizeof(verbs) / sizeof(*verbs); i++) {
 		int err;
 
-		if (strcmp(argv[1], verbs[i].what) || strcmp(argv[2], verbs[i].verb) ||
-		    argc - 3 < verbs[i].arguments)
+		if (strcmp(arg[0], verbs[i].what) || strcmp(arg[1], verbs[i].verb) ||
+		    count - 2 < verbs[i].arguments)
 			continue;
-		err = verbs[i].run(argv + 3);
+		err = verbs[i].run(arg + 2);
 		mlcc_tagger_close(tagger);
 		mlcc_close(mlcc);
+		tagger = NULL;
+		mlcc = NULL;
 		return err ? 1 : 0;
 	}
-	fprintf(stderr, "usage: api WHAT VERB [ARGUMENTS...]\n");
+	fprintf(stderr, "usage: api WHAT VERB [ARGUMENTS...] [, WHAT VERB...]...\n");
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	int status = 0, end;
+
+	for (int i = 1; i < argc && !status; i = end + 1) {
+		for (end = i; end < argc && strcmp(argv[end], ","); end++)
+			;
+		argv[end] = NULL;
+		status = run_verb(argv + i, end - i);
+	}
+	return status;
 }

@@ -1,50 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154  # what is set here or there is used there or here
-# What the tests of libmlcc share: its functions, cgroups, and connections to look at.
+# What the tests of libmlcc with the BPF carrier share: cgroups, and connections to look at.
 
 # shellcheck source=tests/selftests/bpf_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/bpf_common.sh"
+# shellcheck source=tests/selftests/api_common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/api_common.sh"
 
 tagger_pins=/sys/fs/bpf/mlcc-tagger
-libmlcc=$repo/userspace/libmlcc/libmlcc.a
-
-# Needs setup_out: the driver is built there.
-require_api()
-{
-	require_command cc nsenter
-	[ -e "$libmlcc" ] || ktap_skip_all "userspace/libmlcc/libmlcc.a is not built: make"
-	cc -O1 -o "$out/api" "$here/api.c" "$libmlcc" -lbpf -lmnl ||
-		{ echo "Bail out! the driver of libmlcc does not build"; exit 1; }
-	require_cgroup2
-}
-
-api()
-{
-	"$out/api" "$@"
-}
-
-# api_json EXPRESSION ARGUMENTS...: of rows, what the driver printed
-api_json()
-{
-	local expression=$1
-	shift
-
-	api "$@" | json "$expression"
-}
-
-# api_refuses PATTERN ARGUMENTS...: one line, and it says why
-api_refuses()
-{
-	local pattern=$1 said status
-	shift
-
-	said=$(api "$@" 2>&1)
-	status=$?
-	[ "$status" -eq 1 ] && [[ $said == api:*$pattern* && $said != *$'\n'* ]] && return
-	echo "$*: status $status, wanted 1 and $pattern; said: $said"
-	return 1
-}
-
 # setup_cgroup VARIABLE PATH: below the root; sets the variable to its whole path
 setup_cgroup()
 {

@@ -8,36 +8,7 @@
 # shellcheck source=tests/selftests/bpf_api.sh
 . "$(dirname "$0")/bpf_api.sh"
 
-# job ID EXPRESSION: of what libmlcc knows of it, as r
-job()
-{
-	api job get "$1" | json "(lambda r: $2)(rows[0])"
-}
-
-# job_is ID EXPRESSION
-job_is()
-{
-	[ "$(job "$1" "bool($2)" 2>/dev/null)" = True ] && return
-	api job get "$1"
-	echo "not so: $2"
-	return 1
-}
-
-jobs_are_set_read_and_deleted()
-{
-	api job new 5 bert-large:0/a+b@c- mltcp 12345 && api job set 6 "" "" 0 || return
-	job_is 5 'r["name"] == "bert-large:0/a+b@c-" and r["profile"] == "mltcp"' &&
-		job_is 5 'r["phase_bytes"] == 12345 and r["flows"] == 0 and r["neutral"]' &&
-		job_is 6 'r["name"] == "" and r["profile"] == ""' || return
-	[ "$(api_json 'sorted(r["id"] for r in rows)' job list)" = "[5, 6]" ] || return
-	api_refuses 'a job 5 already' job new 5 other "" 0 && job_is 5 'r["phase_bytes"] == 12345' ||
-		return
-	# as a whole: what is not given is not kept
-	api job set 5 "" "" 0 && job_is 5 'r["name"] == "" and not r["phase_bytes"]' || return
-	api job del 5 && api_refuses 'no job 5' job get 5 && api_refuses 'no job 5' job del 5 &&
-		api job del 6 && [ -z "$(api job list)" ]
-}
-
+# All that there is of jobs and profiles.
 state()
 {
 	bpftool map dump pinned "$pins/rules"
@@ -68,8 +39,8 @@ wrong_words_are_refused_and_change_nothing()
 		api_refuses 'phase bytes' job set 5 five "" 18446744073709551616 &&
 		api_refuses 'phase bytes' job set 5 five "" -1 &&
 		api_refuses 'phase bytes' phase start 5 281474976710656 &&
-		api_refuses 'no job 6' phase start 6 1000 &&
-		api_refuses 'no job 6' phase end 6 || return
+		api_refuses 'no job' phase start 6 1000 &&
+		api_refuses 'no job' phase end 6 || return
 	[ "$(state)" = "$before" ] || { echo "was $before, is $(state)"; return 1; }
 	api job set 5 "${long_name:1}" "" 281474976710655 && api job del 5
 }

@@ -74,6 +74,25 @@ run_makes_a_job()
 	[ "$(ctl -j show)" = "[]" ] && ! compgen -G "$(dirname "$cgroup")/mlcc-run-*"
 }
 
+# It makes itself a job, by its cgroup, when it has a connection already.
+sockets_that_are_there_are_tagged()
+{
+	local said
+
+	said=$("$python" -c "
+import os, subprocess, sys
+open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
+$pair
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+for s in a, b:
+    cc = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    print(cc.rstrip(b'\\0').decode(), s.getsockopt(socket.SOL_SOCKET, 36) > 0)
+" "$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" set-job --self \
+		--name there | paste -sd ' ') || return
+	ctl del-job there || return
+	[[ $said == *" 0 "*" 0 mlcc"*" True mlcc"*" True" ]] || { echo "said: $said"; return 1; }
+}
+
 job_is()
 {
 	[ "$(ctl -j show flow | json "bool((lambda j: $1)(d[0]))")" = True ]
@@ -176,6 +195,7 @@ main()
 	start_daemon || ktap_skip_all "mlccd does not start"
 	ktap_check "it has the carrier and the tagger" is_ready
 	ktap_check "run makes a job of a command" run_makes_a_job
+	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
 	told "hints arrive in the carrier" hints_arrive
 	told "job and flow survive $kills times kill -9" survives_kill_9
 	told "a carrier that is loaded anew gets the jobs" a_new_carrier_gets_the_jobs

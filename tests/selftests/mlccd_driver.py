@@ -681,6 +681,30 @@ class Cases:
         until(lambda: self.d.status()["ring_records_bad"] == bad + 1, "the refusal")
         assert self.phases(job + 100) == 0, "another user's job was hinted"
 
+    def a_ring_goes_on_with_the_next_mlccd(self) -> None:
+        """Those of both kinds: no record is lost, and none is taken twice."""
+        first = self.d.peer()
+        first.ok("set-job", id=7)
+        rings = [Ring(slots=16), Ring(given=self.d.peer().ok("open-ring", slots=16)["fds"])]
+        for sent, ring in enumerate(rings):
+            peer = self.d.peer()
+            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+            ring.put(job=7, bytes=100)
+            until(lambda n=sent: self.phases(7) == 4 * n + 1, "the phase before")
+            self.d.kill()
+            for size in (200, 300):
+                ring.put(job=7, bytes=size)
+            self.d.start()
+            assert self.phases(7) == 4 * sent + 1, "taken without the ring"
+            peer = self.d.peer()
+            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+            until(lambda r=ring: r.number(TAIL_AT) == r.sent, "what came meanwhile")
+            ring.put(job=7, bytes=400)
+            until(lambda n=sent: self.phases(7) == 4 * n + 4, "the phase after")
+            assert self.d.peer().ok("show", job=7)["jobs"][0]["d_phase_bytes"] == 400
+            status = self.d.status()
+            assert (status["ring_records_bad"], status["ring_overruns"]) == (0, 0), status
+
     def garbage_in_a_ring_is_counted_and_dropped(self) -> None:
         root = self.d.peer()
         root.ok("set-job", id=7)
@@ -868,8 +892,25 @@ class Cases:
         root = self.d.peer()
         for i in range(1, 131):
             root.ok("set-job", id=i * 3, name="n" * 63)
-        shown = json.loads(self.d.run_ctl("-j", "show").stdout)
-        assert [j["id"] for j in shown] == [i * 3 for i in range(1, 131)]
+        wanted = [i * 3 for i in range(1, 131)]
+        for words in (["show"], ["watch", "--count", "1"]):
+            shown = json.loads(self.d.run_ctl("-j", *words).stdout)
+            assert [j["id"] for j in shown] == wanted, words
+            head, *lines = self.d.run_ctl(*words).stdout.splitlines()
+            assert "PROFILE" in head and [int(x.split()[0]) for x in lines] == wanted, words
+        again = self.d.run_ctl("-j", "watch", "--interval", "1ms", "--count", "2").stdout
+        assert [len(json.loads(line)) for line in again.splitlines()] == [130, 130]
+
+    def ctl_shows_the_longest_paths(self) -> None:
+        """The cgroups of users must not make a page of root's list too long."""
+        alice, deep = self.d.peer(ALICE), "deep"
+        self.c.make(deep, ALICE)
+        while len(str(self.c.base)) + len(deep) < 3800:
+            deep += "/" + "d" * 200
+            self.c.make(deep, ALICE)
+        for i in range(16):
+            alice.ok("set-job", cgroup=self.c.make(f"{deep}/{i}", ALICE))
+        assert len(json.loads(self.d.run_ctl("-j", "show").stdout)) == 16
 
     def ctl_exit_statuses(self) -> None:
         for words, status in (
@@ -1042,6 +1083,7 @@ CASES = (
     "systemd_may_bring_the_sockets",
     "hints_come_by_a_ring",
     "mlccd_makes_a_ring",
+    "a_ring_goes_on_with_the_next_mlccd",
     "garbage_in_a_ring_is_counted_and_dropped",
     "wrong_rings_are_refused",
     "a_ring_ends_with_its_connection",
@@ -1050,6 +1092,7 @@ CASES = (
     "http_errors",
     "ctl_sets_shows_and_deletes",
     "ctl_shows_many",
+    "ctl_shows_the_longest_paths",
     "ctl_exit_statuses",
     "ctl_runs_a_command_as_a_job",
     "ctl_run_passes_signals_on",

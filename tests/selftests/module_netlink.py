@@ -9,6 +9,8 @@ module_netlink.py fill             as many jobs as a namespace may have
 module_netlink.py announce ID BYTES PHASES
 """
 
+import contextlib
+import ctypes
 import json
 import os
 import struct
@@ -39,8 +41,10 @@ from mlcc import (  # noqa: E402
     profiles,
 )
 
+CLONE_NEWNET = 0x40000000
 PHASE_BYTES_MAX = (1 << 48) - 1
 RULES_MAX = 16384
+OTHERS_MAX = 12288
 NETNS_MAX = 1024
 TOUCHING = ("JOB_NEW", "JOB_SET", "JOB_DEL", "PHASE_START", "PHASE_END")
 
@@ -343,6 +347,28 @@ def case_many() -> None:
         assert len(jobs) == RULES_MAX
         call_all(nl, "JOB_DEL", ({"ID": job["ID"]} for job in jobs))
         assert all_jobs(nl) == []
+
+
+def case_others() -> None:
+    """Namespaces other than the initial one together leave it room."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with Genl() as initial, contextlib.ExitStack() as stack:
+        others = []
+        for _ in range(OTHERS_MAX // NETNS_MAX + 1):
+            assert libc.unshare(CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+            others.append(stack.enter_context(Genl()))
+        *full, last = others
+        for nl in full:
+            call_all(nl, "JOB_NEW", ({"ID": n} for n in range(1, NETNS_MAX + 1)))
+        refused(E.ENOSPC, lambda: job_call(last, "JOB_SET", ID=1))
+        job_call(full[0], "JOB_SET", ID=1, NAME="replaced")
+        call_all(initial, "JOB_NEW", ({"ID": n} for n in range(1, RULES_MAX - OTHERS_MAX + 1)))
+        refused(E.ENOSPC, lambda: job_call(initial, "JOB_SET", ID=RULES_MAX))
+        job_call(initial, "JOB_DEL", ID=1)
+        refused(E.ENOSPC, lambda: job_call(last, "JOB_SET", ID=1))
+        job_call(full[0], "JOB_DEL", ID=1)
+        job_call(last, "JOB_SET", ID=1)
+        call_all(initial, "JOB_DEL", ({"ID": job["ID"]} for job in all_jobs(initial)))
 
 
 def case_dump_while_it_changes() -> None:

@@ -353,6 +353,7 @@ main()
 	ktap_check "ordinary users have their own namespaces' jobs" own_namespaces_are_ones_own
 	ktap_check "sets and deletions are told" nl events
 	ktap_check "16384 jobs are set, listed and deleted" nl many
+	ktap_check "other namespaces leave the initial one room" nl others
 	ktap_check "a dump is whole while jobs change" nl dump_while_it_changes
 	ktap_check "namespaces take their jobs along" namespaces_take_their_jobs_along
 	setup_link 200mbit 400kb || exit 1

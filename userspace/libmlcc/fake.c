@@ -72,16 +72,6 @@ static bool fake_gone(void)
 	return path && !access(path, F_OK);
 }
 
-int mlcc_fail(struct mlcc *m, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(m->error, sizeof(m->error), fmt, ap);
-	va_end(ap);
-	return err;
-}
-
 /* The job's place, or NULL with *@err set. */
 static struct mlcc_job_info *fake_job(struct mlcc *m, uint32_t id, int *err)
 {

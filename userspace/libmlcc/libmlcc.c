@@ -18,16 +18,6 @@ static const struct mlcc_backend *const backends[] = {
 
 static __thread char open_error[256] = "no error";
 
-int mlcc_fail(struct mlcc *m, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(m->error, sizeof(m->error), fmt, ap);
-	va_end(ap);
-	return err;
-}
-
 const char *mlcc_error(const struct mlcc *m)
 {
 	return m ? m->error : open_error;

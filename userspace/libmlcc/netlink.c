@@ -21,14 +21,15 @@
 
 #define BUFFER		32768
 #define DUMP_TRIES	8
+#define ERRNO_MAX	4095		/* the kernel's MAX_ERRNO */
 
 struct netlink {
 	struct mnl_socket *s;
 	uint16_t family;
 	uint32_t seq, port;
 	bool changed;			/* while it was dumped */
-	char buf[BUFFER];
-	char out[1024];
+	_Alignas(struct nlmsghdr) char buf[BUFFER];
+	_Alignas(struct nlmsghdr) char out[1024];
 };
 
 /* What a dump brought, and how large one of them is. */
@@ -92,6 +93,8 @@ static int ended(struct mlcc *m, const struct nlmsghdr *nlh)
 		return mlcc_fail(m, -EBADMSG, "netlink: a reply that is too short");
 	if (!err->error)
 		return 0;
+	if (err->error > 0 || err->error < -ERRNO_MAX)
+		return mlcc_fail(m, -EBADMSG, "netlink: error %d, which is none", err->error);
 	text = nlh->nlmsg_type == NLMSG_ERROR ? extack(nlh) : NULL;
 	/* the module always says why; who does not is the core, that has no such family any more */
 	if (err->error == -ENOENT && !text)
@@ -119,6 +122,12 @@ static int one_message(struct mlcc *m, const struct nlmsghdr *nlh, reply_fn repl
 	return 1;
 }
 
+/* libmnl takes a length of more than 2^31 for a negative one, which is less than what is left. */
+static bool message_ok(const struct nlmsghdr *nlh, int len)
+{
+	return mnl_nlmsg_ok(nlh, len) && nlh->nlmsg_len <= (uint32_t)len;
+}
+
 /* Sends what request() made, hands the replies to @reply, returns what the acknowledgement says. */
 static int talk(struct mlcc *m, struct nlmsghdr *nlh, reply_fn reply, void *arg)
 {
@@ -133,7 +142,7 @@ static int talk(struct mlcc *m, struct nlmsghdr *nlh, reply_fn reply, void *arg)
 			continue;
 		if (len < 0)
 			return mlcc_fail(m, -errno, "netlink: %s", strerror(errno));
-		for (nlh = (struct nlmsghdr *)n->buf; ret == 1 && mnl_nlmsg_ok(nlh, len);
+		for (nlh = (struct nlmsghdr *)n->buf; ret == 1 && message_ok(nlh, len);
 		     nlh = mnl_nlmsg_next(nlh, &len))
 			ret = one_message(m, nlh, reply, arg);
 	}

@@ -92,7 +92,9 @@ static bool visit_list(struct walk *w, const char *dir, const char *file)
 static void visit_cgroup(struct walk *w)
 {
 	char *const roots[] = { (char *)w->cgroup, NULL };
-	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	/* the path itself may be a link: mlccd names a descriptor below /proc/self/fd */
+	const int how = FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_XDEV;
+	FTS *tree = fts_open(roots, how, NULL);
 	FTSENT *e;
 
 	if (!tree) {

@@ -14,7 +14,8 @@
 #include "request.h"
 
 #define PROTOCOL	1
-#define SHOW_MAX	48		/* jobs in one reply */
+#define SHOW_MAX	48		/* jobs in one reply, */
+#define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
 #define Q16_MAX		(64 << 16)
 
 struct op {
@@ -210,14 +211,18 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 	return err;
 }
 
-static void show_one(struct request *r, const struct job *job, struct json_object *list)
+/* Returns how long it is as text: cgroups' paths are chosen by others. */
+static size_t show_one(struct request *r, const struct job *job, struct json_object *list)
 {
 	struct json_object *o = job_json(job);
 	struct mlcc_job_info info;
+	size_t len;
 
 	if (r->d->carrier.m && !mlcc_job_get(r->d->carrier.m, job->conf.id, &info))
 		info_json(o, &info);
+	json_object_to_json_string_length(o, JSON_STYLE, &len);
 	json_object_array_add(list, o);
+	return len;
 }
 
 static int op_show(struct request *r, struct json_object *in, struct json_object *out,
@@ -227,6 +232,7 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	struct err none;
 	struct job *job;
 	uint32_t after = 0, count = 0, id;
+	size_t len = 0;
 	int err;
 
 	err = field_u32(in, "after", 0, JOB_IDS - 1, &after, e);
@@ -245,16 +251,16 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 		return 0;
 	}
 	list = json_object_new_array();
-	for (id = after + 1; id < JOB_IDS && count < SHOW_MAX; id++) {
+	for (id = after + 1; id < JOB_IDS && count < SHOW_MAX && len < SHOW_BYTES; id++) {
 		job = r->d->jobs.by_id[id];
 		if (!job || !jobs_may(r->who, job))
 			continue;
-		show_one(r, job, list);
+		len += show_one(r, job, list);
 		count++;
 	}
 	json_object_object_add(out, "jobs", list);
 	/* where the next request goes on; none: that was all */
-	if (count == SHOW_MAX)
+	if (id < JOB_IDS)
 		add_u64(out, "after", id - 1);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #define MLCC_JOB_ID_MAX		65535U		/* less if the mark mask has fewer bits */
 #define MLCC_JOB_NAME_MAX	63U		/* bytes: letters, digits, and any of ._:/@+- */
 #define MLCC_JOB_RULES_MAX	16384U		/* in all namespaces together */
+#define MLCC_JOB_OTHERS_MAX	12288U		/* in all that are not the initial one */
 #define MLCC_JOB_NETNS_MAX	1024U		/* in one that is not the initial one */
 
 enum mlcc_genl_cmd {

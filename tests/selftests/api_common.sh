@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154,SC2317  # what is set there is used here; tests call cases
+#
+# libmlcc's functions by the driver api.c, and what both of its carriers have to do alike.
+# Who includes this has included common.sh.
+
+libmlcc=$repo/userspace/libmlcc/libmlcc.a
+
+driver=$repo/build/selftests/api
+
+# The driver is kept: compilers are slow in emulation.
+require_api()
+{
+	require_command cc nsenter
+	[ -e "$libmlcc" ] || ktap_skip_all "userspace/libmlcc/libmlcc.a is not built: make"
+	if [ ! "$driver" -nt "$here/api.c" ] || [ ! "$driver" -nt "$libmlcc" ]; then
+		mkdir -p "${driver%/*}"
+		cc -O1 -o "$driver" "$here/api.c" "$libmlcc" -lbpf -lmnl ||
+			{ echo "Bail out! the driver of libmlcc does not build"; exit 1; }
+	fi
+	require_cgroup2
+}
+
+api()
+{
+	"$driver" "$@"
+}
+
+# api_json EXPRESSION ARGUMENTS...: of rows, what the driver printed
+api_json()
+{
+	local expression=$1
+	shift
+
+	api "$@" | json "$expression"
+}
+
+# api_refuses PATTERN ARGUMENTS...: one line, and it says why
+api_refuses()
+{
+	local pattern=$1 said status
+	shift
+
+	said=$(api "$@" 2>&1)
+	status=$?
+	[ "$status" -eq 1 ] && [[ $said == api:*$pattern* && $said != *$'\n'* ]] && return
+	echo "$*: status $status, wanted 1 and $pattern; said: $said"
+	return 1
+}
+
+# job ID EXPRESSION: of what libmlcc knows of it, as r
+job()
+{
+	api job get "$1" | json "(lambda r: $2)(rows[0])"
+}
+
+# job_is ID EXPRESSION
+job_is()
+{
+	[ "$(job "$1" "bool($2)" 2>/dev/null)" = True ] && return
+	api job get "$1"
+	echo "not so: $2"
+	return 1
+}
+
+# prints_jobs ROWS ARGUMENTS...: what is said of jobs, as (id, name, profile, bytes)
+prints_jobs()
+{
+	local wanted=$1 said
+	shift
+
+	said=$(api "$@") || return
+	[ "$(json '[(r["id"], r["name"], r["profile"], r["phase_bytes"]) for r in rows
+		if not r["flows"] and r["neutral"]]' <<<"$said")" = "$wanted" ] && return
+	echo "wanted $wanted; said: $said"
+	return 1
+}
+
+jobs_are_set_read_and_deleted()
+{
+	local five="(5, 'bert-large:0/a+b@c-', 'mltcp', 12345)"
+
+	prints_jobs "[$five, $five, (6, '', '', 0)]" job new 5 bert-large:0/a+b@c- mltcp 12345 , \
+		job list , job set 6 "" "" 0 , job get 5 , job get 6 || return
+	api_refuses 'a job*already' job new 5 other "" 0 || return
+	# as a whole: what is not given is not kept
+	prints_jobs "[$five, (5, '', '', 0), (6, '', '', 0)]" job get 5 , job set 5 "" "" 0 , \
+		job get 5 , job del 5 , job list || return
+	api_refuses 'no job' job get 5 && api_refuses 'no job' job del 5 &&
+		[ -z "$(api job del 6 , job list)" ]
+}

@@ -1,0 +1,242 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# mlccd under systemd, as it is installed: activation, readiness, reload, restart, and what its
+# hardening has to let it do. systemd runs as process 1 of a namespace and takes over the control
+# groups, so this is for virtual machines: `tests/vm/vm run 6.12 -- tests/selftests/systemd.sh`.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+
+# shellcheck source=tests/selftests/common.sh
+. "$(dirname "$0")/common.sh"
+
+systemd=/lib/systemd/systemd
+conf=/etc/mlcc/mlccd.conf
+
+# In the namespaces of the init that is under test.
+inside()
+{
+	nsenter --target "$init" --mount --pid "$@"
+}
+
+systemctl()
+{
+	inside systemctl "$@"
+}
+
+ctl()
+{
+	inside mlcc-ctl "$@"
+}
+
+install_mlccd()
+{
+	make -s -C "$repo" install-userspace PREFIX=/usr/local >"$out/install" 2>&1 ||
+		{ cat "$out/install"; return 1; }
+}
+
+# What systemd knows: what mlccd's units need of its own, and what has been installed.
+choose_units()
+{
+	local own=/lib/systemd/system
+
+	mkdir -p "$out/units/sysinit.target.wants" &&
+		ln -s "$own/systemd-journald.service" "$out/units/sysinit.target.wants" &&
+		cp "$own"/{sysinit,basic,sockets,shutdown}.target "$own/systemd-journald.service" \
+			"$own"/systemd-journald{,-dev-log}.socket "$out/units"
+}
+
+# Its own /run: the journal and the sockets of the test are nobody else's.
+start_systemd()
+{
+	choose_units || return
+	# shellcheck disable=SC2016  # the inner shell expands it
+	unshare --pid --mount --fork --kill-child --mount-proc sh -c '
+		mount -t tmpfs -o mode=755 tmpfs /run &&
+		exec env -i container=mlcc PATH="$PATH" \
+			SYSTEMD_UNIT_PATH="$2:/usr/local/lib/systemd/system" \
+			"$1" --system --unit=basic.target --log-target=kmsg --show-status=no' \
+		sh "$systemd" "$out/units" >"$out/systemd" 2>&1 {carrier_lock}>&- &
+	unshare=$!
+	defer stop "$unshare"
+	if ! slowwait - find_init || ! find_init || ! slowwait - is_up; then
+		cat "$out/systemd"
+		dmesg | tail -n 40
+		return 1
+	fi
+}
+
+# Process 1 of the namespace; empty as long as there is none.
+find_init()
+{
+	init=$(<"/proc/$unshare/task/$unshare/children")
+	init=${init% }
+	[ -n "$init" ]
+}
+
+is_up()
+{
+	[[ $(systemctl is-system-running 2>/dev/null) == @(running|degraded|starting) ]] &&
+		systemctl -q is-active basic.target
+}
+
+state_is()
+{
+	local said
+
+	said=$(systemctl show -P ActiveState -P SubState mlccd.service | paste -sd ' ')
+	[ "$said" = "$1" ] && return
+	echo "mlccd.service is '$said', wanted '$1'"
+	return 1
+}
+
+main_pid()
+{
+	systemctl show -P MainPID mlccd.service
+}
+
+the_first_request_starts_it()
+{
+	systemctl start mlccd.socket && state_is "inactive dead" || return
+	ctl status || return
+	# active only comes after READY=1
+	state_is "active running"
+}
+
+it_has_carrier_and_tagger()
+{
+	ctl -j status | json '[d["carrier"], d["tagger"]]' | tee "$out/status"
+	grep -q "'module', True" "$out/status"
+}
+
+# A connection that is there before what makes a job of it: prints its algorithm, and whether it has
+# a mark, after the command in its arguments.
+connection='
+import socket, subprocess, sys
+l = socket.create_server(("127.0.0.1", 0))
+s = socket.create_connection(l.getsockname())
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+cc = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+print(cc.rstrip(b"\0").decode(), s.getsockopt(socket.SOL_SOCKET, 36) > 0)
+'
+
+sockets_of_a_job_are_tagged()
+{
+	local said
+
+	said=$(ctl run --strict --name run -- "$python" -c "$connection" true)
+	[ "$said" = "mlcc True" ] || { echo "said: $said"; return 1; }
+	[ "$(ctl -j show)" = "[]" ]
+}
+
+sockets_that_are_there_are_tagged()
+{
+	local said
+
+	mkdir "$cgroups/there" || return
+	# shellcheck disable=SC2016  # the inner shell expands it
+	said=$(inside sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroups/there" \
+		"$python" -c "$connection" mlcc-ctl set-job --cgroup there --name there)
+	[ "$said" = "mlcc True" ] || { echo "said: $said"; return 1; }
+}
+
+limit()
+{
+	ctl -j status | json 'd["limits"]["jobs_per_user"]'
+}
+
+reload_reads_the_configuration()
+{
+	local pid
+
+	pid=$(main_pid)
+	sed -i 's/^jobs-per-user = .*/jobs-per-user = 5/' "$conf" || return
+	systemctl reload mlccd.service || return
+	slowwait - limit_is 5 && state_is "active running" && [ "$(main_pid)" = "$pid" ]
+}
+
+limit_is()
+{
+	[ "$(limit)" = "$1" ]
+}
+
+is_back()
+{
+	[ "$(main_pid)" -gt 0 ] && [ "$(main_pid)" != "$1" ] && state_is "active running"
+}
+
+jobs()
+{
+	ctl -j show | json '[(j["id"], j["name"], j["cgroup"]) for j in d]'
+}
+
+jobs_survive_kill_9()
+{
+	local pid before
+
+	pid=$(main_pid) before=$(jobs)
+	[[ $before == *there* ]] || { echo "before: $before"; return 1; }
+	systemctl kill --kill-whom=main --signal=KILL mlccd.service || return
+	slowwait - is_back "$pid" >"$out/back" || { cat "$out/back"; return 1; }
+	[ "$(jobs)" = "$before" ]
+}
+
+jobs_end_with_their_cgroups()
+{
+	rmdir "$cgroups/there" && slowwait - has_no_jobs
+}
+
+has_no_jobs()
+{
+	[ "$(ctl -j show)" = "[]" ]
+}
+
+# What it was refused, it complains of.
+it_has_complained_of_nothing()
+{
+	inside journalctl -q -u mlccd.service -o cat | grep -q 'ready: ' ||
+		{ inside journalctl --no-pager; return 1; }
+	! inside journalctl -q -u mlccd.service -p warning -o cat | grep -v -e 'status=9/KILL' \
+		-e "Failed with result 'signal'"
+}
+
+stop_takes_its_socket_away()
+{
+	systemctl stop mlccd.service mlccd.socket && ! inside test -e /run/mlcc/mlccd.sock
+}
+
+# Only where nothing is anybody's: the guest of tests/vm/vm.
+require_guest()
+{
+	require_root
+	require_command make unshare nsenter modprobe systemctl journalctl
+	[[ $(</proc/1/comm) == virtme* ]] ||
+		ktap_skip_all "for a virtual machine: tests/vm/vm run KERNEL -- $0"
+	[ -x "$systemd" ] || ktap_skip_all "systemd is not installed"
+	[ -x "$repo/build/userspace/mlccd/mlccd" ] || ktap_skip_all "mlccd is not built: make"
+	modinfo tcp_mlcc >/dev/null 2>&1 || ktap_skip_all "there is no tcp_mlcc for this kernel"
+}
+
+main()
+{
+	ktap_start
+	require_guest
+	require_cgroup2
+	setup_out
+	require_free_carrier
+	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || exit 1
+	install_mlccd && start_systemd || exit 1
+	ktap_check "the first request starts it, and it says that it is ready" \
+		the_first_request_starts_it
+	ktap_check "it has the module and its tagger" it_has_carrier_and_tagger
+	ktap_check "sockets of a job are tagged" sockets_of_a_job_are_tagged
+	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
+	ktap_check "reload reads the configuration" reload_reads_the_configuration
+	ktap_check "jobs survive kill -9, and it comes back" jobs_survive_kill_9
+	ktap_check "a job ends with its cgroup" jobs_end_with_their_cgroups
+	ktap_check "it has complained of nothing" it_has_complained_of_nothing
+	ktap_check "stop takes its socket away" stop_takes_its_socket_away
+	ktap_finish
+}
+
+main
