@@ -80,6 +80,35 @@ CASE(stops_come_twice_or_late, 3, 7)
 	still_works(&c);
 }
 
+CASE(a_handle_of_long_ago_is_nobodys, 3, 7)
+{
+	enum { MANY = 5000 };
+	struct comm c = begin("24");
+	struct op old = nccl_op(&c, NULL, 0, true);
+	static struct op ops[MANY];
+
+	nccl_stop(old.handle);
+	/* all places are taken now, the old one's too */
+	for (int i = 0; i < MANY; i++)
+		ops[i] = nccl_op(&c, NULL, 0, true);
+	nccl_send(&c, &old, 1000);
+	nccl_stop(old.handle);
+	EXPECT_NOTHING();
+	for (int i = 0; i < MANY; i++)
+		nccl_send(&c, &ops[i], 1);
+	EXPECT_START(0);
+	clock_forward_ms(100);
+	nccl_stop(old.handle);
+	for (int i = 0; i < MANY; i++)
+		nccl_stop(ops[i].handle);
+	clock_forward_ms(100);
+	old = nccl_op(&c, NULL, 0, true);
+	nccl_send(&c, &old, 1);
+	EXPECT_END();
+	/* one for each place of the pool */
+	EXPECT_START(4096);
+}
+
 CASE(nonsense_counts_for_nothing, 3, 7)
 {
 	struct comm c = begin("24");
@@ -136,17 +165,18 @@ CASE(finalize_comes_with_events_open, 3, 7)
 	nccl_finalize(&a);
 	EXPECT_NOTHING();
 	nccl_send(&a, &x, 5000);
-	nccl_stop(x.handle);
 	nccl_finalize(&b);
 	EXPECT_END();
-	nccl_stop(y.handle);
-	nccl_stop(z.handle);
 	nccl_finalize(&b);
 	EXPECT_NOTHING();
 	/* NCCL unloads it now, and may come back */
 	nccl_unload();
-	nccl_stop((nccl_load(nccl_version), x.handle));
+	nccl_load(nccl_version);
 	a = nccl_init(77, 2, 2);
+	still_works(&a);
+	nccl_stop(x.handle);
+	nccl_stop(y.handle);
+	nccl_stop(z.handle);
 	still_works(&a);
 }
 
@@ -340,6 +370,7 @@ int main(void)
 	static const struct tap_test tests[] = {
 		TAP_TEST(odd_handles_and_states_do_nothing),
 		TAP_TEST(stops_come_twice_or_late),
+		TAP_TEST(a_handle_of_long_ago_is_nobodys),
 		TAP_TEST(nonsense_counts_for_nothing),
 		TAP_TEST(odd_contexts_have_no_events),
 		TAP_TEST(finalize_comes_with_events_open),

@@ -33,9 +33,8 @@ static struct {
 	enum phase_state state;
 	bool exact;
 	bool said_end;
-	bool rest_known;
 	struct mark base;			/* when the phase began */
-	struct mark rest;			/* when nothing was active last */
+	struct mark rest;			/* when somebody saw that nothing was active */
 	struct mark expected;			/* of the whole phase; no ops: nothing is expected */
 	uint64_t first, start_ns, over_ns;
 	uint64_t gap_ns;
@@ -125,7 +124,6 @@ static void open_phase(uint64_t sig, uint64_t now)
 	if (p.exact)
 		bytes = last ? last->bytes : estimate();
 	p.base = p.rest;
-	p.rest_known = false;
 	p.first = sig;
 	p.start_ns = now;
 	p.said_end = false;
@@ -145,11 +143,11 @@ static void look_at_start(uint64_t sig, bool idle)
 	if (p.state == PHASE_RUNNING && !idle)
 		return;
 	if (p.state != PHASE_NONE && now < since + p.gap_ns) {
-		p.rest_known = false;
 		set_state(PHASE_RUNNING);
 		return;
 	}
-	if (!p.rest_known)
+	/* somebody missed the lock when he came to rest */
+	if (idle && p.rest.ops != atomic_load_explicit(&p.ops, memory_order_relaxed))
 		p.rest = mark_now();
 	if (p.state != PHASE_NONE)
 		close_phase(now);
@@ -188,7 +186,6 @@ static void look_at_rest(uint64_t now)
 	if (atomic_load_explicit(&phase_hot.active, memory_order_acquire))
 		return;
 	p.rest = mark_now();
-	p.rest_known = true;
 	if (p.state != PHASE_RUNNING || p.said_end || !as_expected())
 		return;
 	p.over_ns = now;
