@@ -164,14 +164,24 @@ CASE(a_cgroup_without_a_job_is_a_refusal, 3, 4)
 /* It does not wait for ever; how long exactly is no matter of this test, alarm() ends it. */
 CASE(one_that_hangs_is_left_alone, 3, 7)
 {
-	static const struct fake_answers deaf = { .job = "" }, half = { .ring = "" };
+	static const struct fake_answers deaf = { .job = "" };
 
 	clock_real();
 	must_be_refused(&deaf, "bert");
-	if (nccl_version > 4)
-		return;
-	/* and not waited for again at once */
+	/* it is not waited for again at once, so not every communicator takes that long */
+	fake_start(NULL, false);
+	nccl_init(77, 2, 2);
+	CHECK(!nccl_mask, "mask %d", nccl_mask);
 	clock_forward_ms(60000);
+	nccl_init(77, 2, 2);
+	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
+}
+
+CASE(one_that_hangs_when_it_is_given_the_ring_is_left_alone, 4, 4)
+{
+	static const struct fake_answers half = { .ring = "" };
+
+	clock_real();
 	must_be_refused(&half, "bert");
 }
 
@@ -207,6 +217,7 @@ CASE(training_goes_on_when_mlccd_dies, 3, 7)
 	clock_forward_ms(3000);
 	phases(&c, 1);
 	CHECK(fake_rings(2) == 2, "no second ring");
+	CHECK(drain() <= 2, "what nobody was told in between");
 	phases(&c, 3);
 	CHECK(drain() > 3, "no records");
 	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
@@ -350,6 +361,7 @@ int main(void)
 		TAP_TEST(the_job_is_named_or_that_of_the_cgroup),
 		TAP_TEST(a_cgroup_without_a_job_is_a_refusal),
 		TAP_TEST(one_that_hangs_is_left_alone),
+		TAP_TEST(one_that_hangs_when_it_is_given_the_ring_is_left_alone),
 		TAP_TEST(a_backlog_that_is_full_is_left_alone),
 		TAP_TEST(training_goes_on_when_mlccd_dies),
 		TAP_TEST(an_init_without_mlccd_keeps_what_was),

@@ -331,6 +331,34 @@ CASE(the_first_phase_is_what_was_appended, 5, 7)
 	EXPECT_START(4 << 20);
 }
 
+/* Each begins a phase of its own size; none has a formula that would tell them apart. */
+CASE(operations_are_told_apart, 3, 7)
+{
+	static const struct coll kinds[] = {
+		{ "AllReduce", "ncclFloat32", "TREE", "LL", 1000, 1, 77 },
+		{ "AllReduce", "ncclFloat32", "TREE", "LL", 1001, 1, 77 },
+		{ "AllReduce", "ncclBfloat16", "TREE", "LL", 1000, 1, 77 },
+		{ "Broadcast", "ncclFloat32", "TREE", "LL", 1000, 1, 77 },
+		{ "AllReduce", "ncclFloat32", "TREE", "LL", 1000, 1, 78 },
+	};
+	struct comm c = begin("24", 2, 2), other = nccl_init(78, 2, 2);
+	/* no iteration: the order is another each time */
+	static const int order[] = { 0, 1, 2, 3, 4, 2, 0, 4, 1, 3 };
+
+	for (int i = 0; i < 10; i++) {
+		const struct coll *kind = &kinds[order[i]];
+		struct mlcc_ring_record r, start = { };
+
+		play_coll(kind->comm_id == 77 ? &c : &other, kind, 100 + order[i]);
+		while (fake_take(&r))
+			if (r.type == MLCC_RING_PHASE_START)
+				start = r;
+		CHECK(start.bytes == (i < 5 ? 0 : 100 + (uint64_t)order[i]), "phase %d: %llu", i,
+		      (unsigned long long)start.bytes);
+		clock_forward_ms(200);
+	}
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -349,6 +377,7 @@ int main(void)
 		TAP_TEST(operations_of_another_process_are_sent_from_here),
 		TAP_TEST(formulas_are_for_rings_and_sends),
 		TAP_TEST(the_first_phase_is_what_was_appended),
+		TAP_TEST(operations_are_told_apart),
 	};
 
 	return TAP_RUN(tests);
