@@ -326,15 +326,13 @@ static void in_strict_mode(struct comm *c, struct op *op)
 	syscall(SYS_exit, tap_failed_checks ? 1 : 0);
 }
 
-CASE(events_within_a_phase_make_no_system_call, 3, 7)
+CASE(in_seccomp, 3, 7)
 {
 	struct comm c = begin("24");
 	struct op op = nccl_op(&c, NULL, 0, true);
 	int status = -1;
 	pid_t child;
 
-	if (getenv("MLCC_SANITIZED"))
-		return;
 	nccl_send(&c, &op, 1000);
 	play_coll(&c, &allreduce, 1000);
 	fflush(stdout);
@@ -344,6 +342,14 @@ CASE(events_within_a_phase_make_no_system_call, 3, 7)
 		in_strict_mode(&c, &op);
 	waitpid(child, &status, 0);
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
+}
+
+static void events_within_a_phase_make_no_system_call(void)
+{
+	if (getenv("MLCC_SANITIZED"))
+		TAP_SKIP("the sanitizer makes some of its own");
+	else
+		in_seccomp();
 }
 
 CASE(a_forked_child_is_silent, 3, 7)
