@@ -14,6 +14,7 @@ MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
 DAEMON	:= build/userspace/mlccd/mlccd
+PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
 PYTHON	?= $(firstword $(wildcard /usr/bin/python3) python3)
@@ -35,7 +36,7 @@ missing	= $(strip $(foreach h,$(1),$(if $(wildcard /usr/include/$(h) /usr/local/
 WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h json-c/json.h \
 		   systemd/sd-daemon.h)))
 
-all: lab unit $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
+all: lab unit nccl $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
 	$(call unless,$(WHY_USERSPACE),userspace)
 
 lab:
@@ -56,6 +57,11 @@ userspace: bpf
 	@$(MAKE) --no-print-directory -C userspace/mlccd all fake
 	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
 	@$(MAKE) --no-print-directory -C tests/fuzz
+
+# needs neither NCCL nor a GPU
+nccl:
+	@$(MAKE) --no-print-directory -C userspace/nccl
+	@$(MAKE) --no-print-directory -C tests/nccl
 
 skip-bpf:
 	@echo "the BPF carrier is not built: $(WHY_BPF)"
@@ -100,6 +106,7 @@ install:
 	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
 	install -D -m 644 tcp_mlcc/tcp_mlcc.7 $(MAN7)/tcp_mlcc.7
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
+	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(PLUGIN))
 	$(if $(wildcard bpf/mlcc-bpf),install -m 755 bpf/mlcc-bpf $(SBIN))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
@@ -120,6 +127,7 @@ uninstall:
 	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
+	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(PLUGIN))
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
 
@@ -147,11 +155,12 @@ help:
 	@echo "  make check-matrix  the module on every kernel: W=1, sparse, checkpatch"
 	@echo "  make picture       draws Documentation/effect.png"
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
+	@echo "  make nccl          NCCL's profiler plugin, and its tests"
 	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, the headers, and the module if it was"
 	@echo "  make uninstall     built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace module skip-bpf skip-userspace skip-module install-userspace deps \
+.PHONY: all lab unit bpf userspace nccl module skip-bpf skip-userspace skip-module install-userspace deps \
 	demo check check-fast check-matrix picture install uninstall clean help

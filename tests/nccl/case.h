@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Each case in a process of its own, as the plugin stays in memory, and once for each version of the
+ * interface that it is for.
+ */
+#ifndef TEST_CASE_H
+#define TEST_CASE_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/tap.h"
+#include "fake.h"
+#include "nccl.h"
+
+#define CASE_TIMEOUT_S	120
+
+static inline void case_child(void (*body)(void), int version)
+{
+	alarm(CASE_TIMEOUT_S);
+	unsetenv("MLCC_MASK");
+	unsetenv("MLCC_CHAIN_PLUGIN");
+	unsetenv("LOCAL_WORLD_SIZE");
+	setenv("MLCC_JOB", "bert", 1);
+	tap_failed_checks = 0;
+	nccl_load(version);
+	body();
+	fflush(stdout);
+	/* no destructors: threads may still run */
+	_exit(tap_failed_checks ? 1 : 0);
+}
+
+static inline void case_run(void (*body)(void), int first, int last)
+{
+	for (int version = first; version <= last; version++) {
+		int status = -1;
+		pid_t child;
+
+		fflush(stdout);
+		child = fork();
+		if (!child)
+			case_child(body, version);
+		waitpid(child, &status, 0);
+		CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "version %d: status %#x", version,
+		      status);
+	}
+}
+
+#define CASE(name, first, last)				\
+	static void name##_body(void);			\
+	static void name(void)				\
+	{						\
+		case_run(name##_body, first, last);	\
+	}						\
+	static void name##_body(void)
+
+/* What the cases are about: an all-reduce of 4 MiB over a ring of two nodes, on two channels. */
+static const struct coll allreduce = {
+	"AllReduce", "ncclFloat32", "RING", "SIMPLE", 1 << 20, 2, 77
+};
+
+/* One collective from begin to end; each of its operations sends @bytes.  Returns all of them. */
+static inline uint64_t play_coll(const struct comm *c, const struct coll *what, size_t bytes)
+{
+	void *coll = nccl_coll(c, what);
+	uint64_t sent = 0;
+	struct op op[8];
+
+	nccl_stop(coll);
+	for (int i = 0; i < what->channels; i++)
+		op[i] = nccl_op(c, coll, i, true);
+	for (int i = 0; i < what->channels; i++) {
+		nccl_progress(&op[i]);
+		nccl_send(c, &op[i], bytes / 2);
+		nccl_send(c, &op[i], bytes - bytes / 2);
+		sent += bytes;
+	}
+	for (int i = 0; i < what->channels; i++)
+		nccl_stop(op[i].handle);
+	return sent;
+}
+
+#define EXPECT_START(n)									\
+	do {										\
+		struct mlcc_ring_record r = { };					\
+		CHECK(fake_take(&r), "no record");					\
+		CHECK(r.type == MLCC_RING_PHASE_START, "no start");			\
+		CHECK(r.bytes == (uint64_t)(n), "%llu bytes, not %llu",			\
+		      (unsigned long long)r.bytes, (unsigned long long)(n));		\
+	} while (0)
+
+#define EXPECT_END()									\
+	do {										\
+		struct mlcc_ring_record r = { };					\
+		CHECK(fake_take(&r), "no record");					\
+		CHECK(r.type == MLCC_RING_PHASE_END, "no end");				\
+	} while (0)
+
+#define EXPECT_NOTHING()								\
+	do {										\
+		struct mlcc_ring_record r = { };					\
+		CHECK(!fake_take(&r), "a record of type %u, %llu bytes", r.type,	\
+		      (unsigned long long)r.bytes);					\
+	} while (0)
+
+#endif /* TEST_CASE_H */

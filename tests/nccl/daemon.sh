@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The NCCL plugin with the real mlccd and mlcc-ctl, on a carrier that is only memory.
+
+# shellcheck disable=SC2317  # ktap_check calls functions by name
+# shellcheck source=tests/selftests/lib/lib.sh
+. "$(dirname "$0")/../selftests/lib/lib.sh"
+
+repo=$(cd "$(dirname "$0")/../.." && pwd)
+built=$repo/build/userspace
+play=$repo/build/nccl/gcc/play
+ctl=$built/mlcc-ctl/mlcc-ctl
+export MLCC_PLUGIN=$built/nccl/libnccl-profiler-mlcc.so
+unset MLCC_MASK MLCC_LOG MLCC_JOB_ID MLCC_CHAIN_PLUGIN LOCAL_WORLD_SIZE
+
+job_is()
+{
+	"$ctl" --socket "$MLCC_SOCKET" -j show bert >"$out/job" || return
+	python3 -c '
+import json, sys
+job = json.load(open(sys.argv[1]))[0]
+sys.exit(not eval(sys.argv[2], {}, job) and f"{sys.argv[2]}: {job}")' "$out/job" "$1"
+}
+
+status_is()
+{
+	"$ctl" --socket "$MLCC_SOCKET" -j status >"$out/status" || return
+	python3 -c '
+import json, sys
+status = json.load(open(sys.argv[1]))
+sys.exit(not eval(sys.argv[2], {}, status) and f"{sys.argv[2]}: {status}")' "$out/status" "$1"
+}
+
+answers()
+{
+	"$ctl" --socket "$MLCC_SOCKET" status >/dev/null 2>&1
+}
+
+start_daemon()
+{
+	MLCC_FAKE=$out/carrier "$built/mlccd/mlccd-fake" --config /nonexistent --run-dir "$out/run" \
+		>>"$out/log" 2>&1 &
+	daemon=$!
+	slowwait - answers
+}
+
+stop_daemon()
+{
+	kill -KILL "$daemon" 2>/dev/null
+	wait "$daemon" 2>/dev/null
+	return 0
+}
+
+# The cgroup of the job, and in it one for the process.
+make_cgroup()
+{
+	local mount
+
+	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	[ -n "$mount" ] || ktap_skip_all "no cgroup2 is mounted"
+	cgroup=$mount/mlcc-nccl-$$
+	mkdir "$cgroup" || ktap_skip_all "no cgroup can be made"
+	defer rmdir "$cgroup"
+	mkdir "$cgroup/inner"
+	defer rmdir "$cgroup/inner"
+}
+
+# in_cgroup CGROUP COMMAND...
+in_cgroup()
+{
+	local group=$1
+	shift
+
+	sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$@"
+}
+
+plays_by_name()
+{
+	for version in 3 4 5 6 7; do
+		MLCC_JOB=bert MLCC_MASK=24 "$play" "$version" 4 | grep -q "^mask [82]" || return
+	done
+	# four phases each, of two channels with a million bytes; on a busy machine some may merge
+	job_is 'phases >= 15 and d_phase_bytes == 2000000 and hinted'
+}
+
+records_are_good()
+{
+	status_is 'ring_records >= 30 and not ring_records_bad and not ring_overruns'
+}
+
+phases()
+{
+	job_is True && python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["phases"])' <"$out/job"
+}
+
+plays_by_cgroup()
+{
+	local before
+
+	before=$(phases) || return
+	for group in "$cgroup" "$cgroup/inner"; do
+		in_cgroup "$group" "$play" 7 3 | grep -q "^mask 8" || return
+	done
+	job_is "phases >= $before + 5"
+}
+
+has_phases()
+{
+	job_is "phases >= $1"
+}
+
+survives_kill()
+{
+	local before player status
+
+	MLCC_JOB=bert "$play" 7 400 >"$out/play" &
+	player=$!
+	slowwait - has_phases 30 || return
+	stop_daemon
+	sleep 1
+	start_daemon || return
+	before=$(phases) || return
+	slowwait - has_phases "$((before + 10))"
+	status=$?
+	kill "$player" 2>/dev/null
+	wait "$player"
+	return "$status"
+}
+
+is_silent_without_a_job()
+{
+	"$play" 7 2 | grep -q "^mask 0" && MLCC_JOB=other "$play" 7 2 | grep -q "^mask 0"
+}
+
+ktap_start
+require_root
+[ -x "$play" ] || ktap_skip_all "the plugin's tests are not built: make nccl"
+[ -x "$built/mlccd/mlccd-fake" ] || ktap_skip_all "mlccd-fake is not built: make userspace"
+[ -x "$ctl" ] || ktap_skip_all "mlcc-ctl is not built: make userspace"
+out=$(mktemp -d) || exit 1
+defer rm -r "$out"
+export MLCC_SOCKET=$out/run/mlccd.sock
+make_cgroup
+start_daemon || ktap_skip_all "mlccd does not start"
+defer stop_daemon
+"$ctl" --socket "$MLCC_SOCKET" set-job --cgroup "$cgroup" --name bert >/dev/null
+ktap_check "every version announces the phases of a job by its name" plays_by_name
+ktap_check "mlccd takes every record" records_are_good
+ktap_check "the job is that of the process's cgroup, or of one above" plays_by_cgroup
+ktap_check "without a job nothing is asked of NCCL" is_silent_without_a_job
+# not by ktap_check: that is a subshell, which would wait for the daemon
+if survives_kill >"$out/said" 2>&1; then
+	ktap_ok "a killed mlccd's successor is told the phases"
+else
+	ktap_note "$(<"$out/said")"
+	ktap_fail "a killed mlccd's successor is told the phases"
+fi
+ktap_finish

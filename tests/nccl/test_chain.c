@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/* MLCC_CHAIN_PLUGIN: $MLCC_SECOND has v3, v4, v5 and v7, $MLCC_SECOND_V4 has v4. */
+#include <dlfcn.h>
+
+#include "case.h"
+#include "second.h"
+
+static struct second_counts *counts;
+
+static struct comm begin(const char *second, const char *mask, const char *its_mask)
+{
+	const char *path = getenv(second);
+	void *lib = dlopen(path ? path : "", RTLD_NOW | RTLD_LOCAL);
+
+	counts = lib ? dlsym(lib, "second_counts") : NULL;
+	if (!counts) {
+		printf("Bail out! %s: %s\n", second, dlerror());
+		exit(1);
+	}
+	setenv("MLCC_CHAIN_PLUGIN", path, 1);
+	setenv("MLCC_MASK", mask, 1);
+	setenv("SECOND_MASK", its_mask, 1);
+	fake_start(NULL, false);
+	return nccl_init(77, 2, 2);
+}
+
+static int expected_version(void)
+{
+	return nccl_version == 6 ? 5 : nccl_version;
+}
+
+CASE(both_get_what_they_ask_for, 3, 7)
+{
+	struct comm c = begin("MLCC_SECOND", "24", "18");
+	int ours = nccl_version == 3 ? 8 : 24;
+	uint64_t sent;
+
+	CHECK(nccl_mask == (ours | 18), "mask %d", nccl_mask);
+	sent = play_coll(&c, &allreduce, 1001);
+	clock_forward_ms(50);
+	sent += play_coll(&c, &allreduce, 1001);
+	EXPECT_START(nccl_version == 3 ? 0 : 4 << 20);
+	EXPECT_END();
+	EXPECT_START(sent / 2);
+	EXPECT_END();
+	CHECK(counts->version == expected_version(), "called as version %d", counts->version);
+	CHECK(counts->starts[1] == 2 && counts->starts[3] == 4, "%d collectives, %d operations",
+	      counts->starts[1], counts->starts[3]);
+	CHECK(counts->parents == 4 + counts->starts[4], "%d have parents", counts->parents);
+	if (nccl_version > 3) {
+		CHECK(counts->starts[4] == 8, "%d steps", counts->starts[4]);
+		CHECK(counts->stops == 14, "%d stops", counts->stops);
+		CHECK(counts->bytes == sent, "%llu bytes", (unsigned long long)counts->bytes);
+	}
+	nccl_finalize(&c);
+	CHECK(counts->inits == 1 && counts->finalizes == 1, "%d inits, %d finalizes", counts->inits,
+	      counts->finalizes);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+CASE(an_older_one_is_called_by_its_version, 4, 7)
+{
+	struct comm c = begin("MLCC_SECOND_V4", "24", "24");
+
+	play_coll(&c, &allreduce, 1001);
+	CHECK(counts->version == 4, "called as version %d", counts->version);
+	CHECK(counts->starts[3] == 2 && counts->bytes == 2002, "%d operations, %llu bytes",
+	      counts->starts[3], (unsigned long long)counts->bytes);
+	/* what v4 does not know */
+	nccl_stop(nccl_event(&c, 1 << 8, NULL));
+	nccl_stop(nccl_event(&c, 1 << 15, NULL));
+	for (int i = 8; i < 16; i++)
+		CHECK(!counts->starts[i], "event %d", i);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+CASE(what_it_did_not_ask_for_it_does_not_get, 3, 7)
+{
+	struct comm c = begin("MLCC_SECOND", "24", "2");
+
+	play_coll(&c, &allreduce, 1001);
+	CHECK(counts->starts[1] == 1, "%d collectives", counts->starts[1]);
+	CHECK(!counts->starts[3] && !counts->starts[4], "operations or steps");
+	EXPECT_START(nccl_version == 3 ? 0 : 4 << 20);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+CASE(it_works_without_mlccd, 3, 7)
+{
+	struct comm c;
+
+	setenv("MLCC_JOB", "no name", 1);
+	c = begin("MLCC_SECOND", "24", "24");
+	CHECK(nccl_mask == 24, "mask %d", nccl_mask);
+	play_coll(&c, &allreduce, 1001);
+	CHECK(counts->starts[1] == 1 && counts->starts[3] == 2, "%d collectives, %d operations",
+	      counts->starts[1], counts->starts[3]);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+CASE(operations_of_another_process_are_ours_only, 3, 7)
+{
+	struct comm c = begin("MLCC_SECOND", "24", "24");
+	struct op op;
+
+	for (int i = 0; i < 2; i++) {
+		op = nccl_op_pxn();
+		nccl_send(&c, &op, 500);
+		nccl_stop(op.handle);
+		clock_forward_ms(50);
+	}
+	EXPECT_START(0);
+	EXPECT_END();
+	EXPECT_START(500);
+	CHECK(!counts->starts[3], "%d operations", counts->starts[3]);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+CASE(many_events_are_no_harm, 4, 7)
+{
+	struct comm c = begin("MLCC_SECOND", "24", "24");
+	static void *open[20000];
+	int lost = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		open[i] = nccl_coll(&c, &allreduce);
+		lost += !open[i];
+	}
+	CHECK(lost && lost < 20000, "%d went unseen", lost);
+	CHECK(counts->stops == lost, "%d of the %d lost were stopped", counts->stops, lost);
+	for (int i = 0; i < 20000; i++)
+		nccl_stop(open[i]);
+	CHECK(counts->stops == 20000, "%d stops", counts->stops);
+	for (int i = 0; i < 20000; i++)
+		nccl_stop(open[i]);
+	CHECK(counts->stops == 20000, "%d stops", counts->stops);
+	for (int i = 0; i < 50000; i++)
+		nccl_stop(nccl_coll(&c, &allreduce));
+	CHECK(counts->starts[1] == 70000 && counts->stops == 70000, "%d, %d", counts->starts[1],
+	      counts->stops);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+CASE(one_that_cannot_be_had_is_a_warning, 4, 7)
+{
+	const char *names[] = { "/nonexistent.so", "no-such-plugin", getenv("MLCC_PLUGIN"), "libc.so.6" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct comm c;
+		pid_t child;
+		int status;
+
+		fflush(stdout);
+		child = fork();
+		if (child) {
+			waitpid(child, &status, 0);
+			CHECK(!status, "%s: status %#x", names[i], status);
+			continue;
+		}
+		setenv("MLCC_CHAIN_PLUGIN", names[i], 1);
+		fake_start(NULL, false);
+		c = nccl_init(77, 2, 2);
+		c = nccl_init(77, 2, 2);
+		CHECK(nccl_warnings == 1, "%s: %d warnings", names[i], nccl_warnings);
+		CHECK(nccl_mask == MASK_OPS, "%s: mask %d", names[i], nccl_mask);
+		play_coll(&c, &allreduce, 1001);
+		EXPECT_START(0);
+		fflush(stdout);
+		_exit(!!tap_failed_checks);
+	}
+}
+
+CASE(one_whose_init_fails_is_left_out, 4, 7)
+{
+	struct comm c;
+
+	setenv("SECOND_FAILS", "1", 1);
+	c = begin("MLCC_SECOND", "8", "2");
+	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
+	CHECK(nccl_warnings == 1, "%d warnings", nccl_warnings);
+	play_coll(&c, &allreduce, 1001);
+	EXPECT_START(0);
+	nccl_finalize(&c);
+	CHECK(!counts->starts[1] && !counts->finalizes, "it is called all the same");
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(both_get_what_they_ask_for),
+		TAP_TEST(an_older_one_is_called_by_its_version),
+		TAP_TEST(what_it_did_not_ask_for_it_does_not_get),
+		TAP_TEST(it_works_without_mlccd),
+		TAP_TEST(operations_of_another_process_are_ours_only),
+		TAP_TEST(many_events_are_no_harm),
+		TAP_TEST(one_that_cannot_be_had_is_a_warning),
+		TAP_TEST(one_whose_init_fails_is_left_out),
+	};
+
+	return TAP_RUN(tests);
+}

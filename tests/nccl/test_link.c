@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/* mlccd is not there, refuses, talks nonsense, hangs, dies or comes back. */
+#include <signal.h>
+
+#include "case.h"
+
+static void phases(struct comm *c, int n)
+{
+	while (n--) {
+		clock_forward_ms(100);
+		play_coll(c, &allreduce, 1000);
+	}
+}
+
+/* Records that come, the first of them first. */
+static int drain(void)
+{
+	struct mlcc_ring_record r;
+	int n = 0;
+
+	while (fake_take(&r))
+		n++;
+	return n;
+}
+
+CASE(without_mlccd_nothing_is_asked_of_nccl, 3, 7)
+{
+	struct comm c;
+
+	setenv("MLCC_SOCKET", "/nonexistent/mlccd.sock", 1);
+	nccl_mask = 99;
+	c = nccl_init(77, 2, 2);
+	CHECK(!nccl_mask, "mask %d", nccl_mask);
+	CHECK(nccl_version == 3 || nccl_warnings == 1, "%d warnings", nccl_warnings);
+	phases(&c, 3);
+	nccl_finalize(&c);
+	/* a later one finds it */
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
+	phases(&c, 1);
+	EXPECT_START(0);
+}
+
+static void must_be_refused(const struct fake_answers *a, const char *job)
+{
+	struct comm c;
+
+	if (job)
+		setenv("MLCC_JOB", job, 1);
+	else
+		unsetenv("MLCC_JOB");
+	fake_start(a, false);
+	nccl_mask = 99;
+	nccl_warnings = 0;
+	c = nccl_init(77, 2, 2);
+	CHECK(!nccl_mask, "mask %d after %s", nccl_mask, a->job ? a->job : a->ring);
+	CHECK(nccl_version == 3 || nccl_warnings == 1, "%d warnings", nccl_warnings);
+	phases(&c, 2);
+	nccl_finalize(&c);
+	fake_kill();
+}
+
+CASE(a_refusal_is_one_warning, 3, 7)
+{
+	static const struct fake_answers refusals[] = {
+		{ .job = "{\"ok\":false,\"error\":\"no job 'bert'\",\"code\":\"ENOENT\"}" },
+		{ .job = "{\"ok\":false,\"error\":\"too many requests: wait\",\"code\":\"EAGAIN\"}" },
+		{ .ring = "{\"ok\":false,\"error\":\"user 5 has 8 rings\",\"code\":\"EDQUOT\"}" },
+	};
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		must_be_refused(&refusals[i], "bert");
+}
+
+CASE(nonsense_of_mlccd_is_a_refusal, 4, 4)
+{
+	static const char *const nonsense[] = {
+		"x", "{", "}", "[]", "null", "true", "\"ok\":", "\"ok\":true", "{\"ok\"", "{\"ok\":",
+		"{\"ok\":true", "{\"ok\":true}", "{\"ok\":true,\"jobs\":[]}",
+		"{\"ok\":true,\"jobs\":[{\"id\":0}]}", "{\"ok\":true,\"jobs\":[{\"id\":-7}]}",
+		"{\"ok\":true,\"jobs\":[{\"id\":65536}]}", "{\"ok\":true,\"jobs\":[{\"id\":\"7\"}]}",
+		"{\"ok\":true,\"jobs\":[{\"id\":99999999999999999999999}]}",
+		"{\"ok\":\"true\",\"id\":7}", "{\"x\":\"\\\"ok\\\":true,\\\"id\\\":7\"}",
+		"{\"ok\":false,\"error\":\"\\", "{\"ok\":false,\"error\":\"", "{\"ok\":false,\"error\":5}",
+		"{\"ok\":false,\"error\":\"%s%n\x1b[2J\x80\"}", "\\", "\"\\", "\xff\xfe",
+	};
+
+	for (size_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
+		struct fake_answers a = { .job = nonsense[i] };
+
+		must_be_refused(&a, "bert");
+	}
+	for (int i = 0; i < 4; i++) {
+		struct fake_answers a = { .ring = nonsense[i] };
+
+		must_be_refused(&a, "bert");
+	}
+}
+
+CASE(a_long_reply_is_cut_off, 4, 4)
+{
+	static char text[60000];
+	struct fake_answers a = { .job = text };
+
+	memset(text, ' ', sizeof(text) - 1);
+	must_be_refused(&a, "bert");
+	memcpy(text, "{\"ok\":false,\"error\":\"", 21);
+	memset(text + 21, 'x', sizeof(text) - 22);
+	must_be_refused(&a, "bert");
+}
+
+CASE(names_that_cannot_be_are_not_sent, 4, 4)
+{
+	static const char *const names[] = {
+		"a\"b", "a b", "\n", "\xc3\xa4", "\"}",
+		"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct fake_answers a = { .job = NULL };
+
+		must_be_refused(&a, names[i]);
+		CHECK(!*fake_question(), "asked: %s", fake_question());
+	}
+}
+
+CASE(the_job_is_named_or_that_of_the_cgroup, 4, 4)
+{
+	static const struct fake_answers own = {
+		.job = "{\"ok\": true, \"job\": {\"id\" : 7, \"name\": \"\"}}"
+	};
+	struct comm c;
+
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	CHECK(strstr(fake_question(), "\"show\"") && strstr(fake_question(), "\"bert\""), "%s",
+	      fake_question());
+	nccl_finalize(&c);
+	fake_kill();
+	unsetenv("MLCC_JOB");
+	setenv("MLCC_JOB_ID", "slurm-12", 1);
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	CHECK(strstr(fake_question(), "\"slurm-12\""), "%s", fake_question());
+	nccl_finalize(&c);
+	fake_kill();
+	unsetenv("MLCC_JOB_ID");
+	fake_start(&own, false);
+	c = nccl_init(77, 2, 2);
+	CHECK(strstr(fake_question(), "\"self\":true"), "%s", fake_question());
+	CHECK(strstr(fake_question(), "\"dry_run\":true"), "it changes the job: %s", fake_question());
+	CHECK(nccl_mask, "refused");
+}
+
+CASE(a_cgroup_without_a_job_is_a_refusal, 3, 4)
+{
+	static const struct fake_answers none = { .job = "{\"ok\":true,\"job\":{\"id\":0}}" };
+
+	unsetenv("MLCC_JOB_ID");
+	must_be_refused(&none, NULL);
+}
+
+/* It does not wait for ever; how long exactly is no matter of this test, alarm() ends it. */
+CASE(one_that_hangs_is_left_alone, 3, 7)
+{
+	static const struct fake_answers deaf = { .job = "" };
+
+	clock_real();
+	must_be_refused(&deaf, "bert");
+	/* it is not waited for again at once, so not every communicator takes that long */
+	fake_start(NULL, false);
+	nccl_init(77, 2, 2);
+	CHECK(!nccl_mask, "mask %d", nccl_mask);
+	clock_forward_ms(60000);
+	nccl_init(77, 2, 2);
+	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
+}
+
+CASE(one_that_hangs_when_it_is_given_the_ring_is_left_alone, 4, 4)
+{
+	static const struct fake_answers half = { .ring = "" };
+
+	clock_real();
+	must_be_refused(&half, "bert");
+}
+
+CASE(a_backlog_that_is_full_is_left_alone, 3, 7)
+{
+	char path[108];
+	int i, fds[64];
+
+	clock_real();
+	fake_start(NULL, false);
+	fake_kill();
+	strcpy(path, getenv("MLCC_SOCKET"));
+	i = fake_full(path, fds, 64);
+	CHECK(i < 64, "it is never full");
+	nccl_mask = 99;
+	nccl_init(77, 2, 2);
+	CHECK(!nccl_mask, "mask %d", nccl_mask);
+}
+
+CASE(training_goes_on_when_mlccd_dies, 3, 7)
+{
+	struct comm c;
+
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	phases(&c, 2);
+	CHECK(drain() > 2, "no records");
+	fake_kill();
+	phases(&c, 500);
+	CHECK(nccl_version == 3 || nccl_warnings == 1, "%d warnings", nccl_warnings);
+	/* the next one is given the same ring, at the edge of a phase */
+	fake_start(NULL, true);
+	clock_forward_ms(3000);
+	phases(&c, 1);
+	CHECK(fake_rings(2) == 2, "no second ring");
+	CHECK(drain() <= 2, "what nobody was told in between");
+	phases(&c, 3);
+	CHECK(drain() > 3, "no records");
+	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
+	/* and the third by init */
+	fake_kill();
+	fake_start(NULL, true);
+	nccl_init(78, 2, 2);
+	CHECK(fake_rings(3) == 3, "no third ring");
+	phases(&c, 3);
+	CHECK(drain() > 3, "no records");
+}
+
+CASE(an_init_without_mlccd_keeps_what_was, 3, 7)
+{
+	struct comm c;
+
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	fake_kill();
+	nccl_init(78, 2, 2);
+	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
+	fake_start(NULL, true);
+	clock_forward_ms(3000);
+	phases(&c, 1);
+	CHECK(fake_rings(2) == 2, "no second ring");
+}
+
+CASE(a_next_one_that_refuses_or_hangs_is_tried_again, 3, 7)
+{
+	static const struct fake_answers no = { .ring = "{\"ok\":false,\"error\":\"no\"}" };
+	static const struct fake_answers deaf = { .ring = "" };
+	struct comm c;
+
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	fake_kill();
+	fake_start(&no, true);
+	clock_forward_ms(3000);
+	phases(&c, 50);
+	fake_kill();
+	fake_start(&deaf, true);
+	phases(&c, 100);
+	fake_kill();
+	fake_start(NULL, true);
+	clock_forward_ms(3000);
+	phases(&c, 40);
+	CHECK(fake_rings(2) >= 2, "no second ring");
+	CHECK(nccl_version == 3 || nccl_warnings == 1, "%d warnings", nccl_warnings);
+}
+
+CASE(a_full_ring_drops_and_counts, 3, 7)
+{
+	struct mlcc_ring *ring;
+	struct comm c;
+	int n;
+
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	phases(&c, 400);
+	ring = fake_ring();
+	CHECK(ring->dropped > 0, "nothing was dropped");
+	CHECK(ring->head - ring->tail == ring->slots, "%llu in it",
+	      (unsigned long long)(ring->head - ring->tail));
+	n = drain();
+	CHECK(n == (int)ring->slots, "%d records", n);
+	phases(&c, 2);
+	CHECK(drain() == 4, "it does not go on");
+}
+
+CASE(what_mlccd_writes_into_the_ring_is_not_believed, 3, 7)
+{
+	static const uint64_t odd[] = { 0, 1, 1000000, UINT64_MAX, UINT64_MAX - 100, 1ULL << 63 };
+	struct mlcc_ring *ring;
+	struct comm c;
+
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	phases(&c, 2);
+	ring = fake_ring();
+	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		__atomic_store_n(&ring->tail, odd[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->head, odd[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->slots, (uint32_t)odd[i], __ATOMIC_RELAXED);
+		phases(&c, 300);
+	}
+}
+
+static int second_process(int go[2], int done[2])
+{
+	char byte;
+	struct comm c = nccl_init(77, 2, 2);
+
+	for (;;) {
+		if (read(go[0], &byte, 1) != 1)
+			_exit(0);
+		clock_forward_ms(3000);
+		phases(&c, 2);
+		if (write(done[1], "", 1) != 1)
+			_exit(1);
+	}
+}
+
+/* Two processes of one job: the second one is silent until the first has gone. */
+CASE(one_process_speaks_for_the_job, 4, 5)
+{
+	int go[2], done[2], status;
+	char byte;
+	pid_t child;
+	struct comm c;
+
+	CHECK(!pipe(go) && !pipe(done), "no pipes");
+	fake_listen();
+	child = fork();
+	if (!child)
+		second_process(go, done);
+	fake_serve(NULL);
+	CHECK(fake_rings(1) == 1, "no ring");
+	CHECK(write(go[1], "", 1) == 1 && read(done[0], &byte, 1) == 1, "the first is stuck");
+	CHECK(drain() == 4, "the first is silent");
+	c = nccl_init(77, 2, 2);
+	CHECK(fake_rings(2) == 2, "no second ring");
+	phases(&c, 3);
+	CHECK(!drain(), "the second one speaks, too");
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	clock_forward_ms(3000);
+	phases(&c, 1);
+	CHECK(fake_rings(3) == 3, "no third ring");
+	phases(&c, 2);
+	CHECK(drain() >= 3, "the second one stays silent");
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(without_mlccd_nothing_is_asked_of_nccl),
+		TAP_TEST(a_refusal_is_one_warning),
+		TAP_TEST(nonsense_of_mlccd_is_a_refusal),
+		TAP_TEST(a_long_reply_is_cut_off),
+		TAP_TEST(names_that_cannot_be_are_not_sent),
+		TAP_TEST(the_job_is_named_or_that_of_the_cgroup),
+		TAP_TEST(a_cgroup_without_a_job_is_a_refusal),
+		TAP_TEST(one_that_hangs_is_left_alone),
+		TAP_TEST(one_that_hangs_when_it_is_given_the_ring_is_left_alone),
+		TAP_TEST(a_backlog_that_is_full_is_left_alone),
+		TAP_TEST(training_goes_on_when_mlccd_dies),
+		TAP_TEST(an_init_without_mlccd_keeps_what_was),
+		TAP_TEST(a_next_one_that_refuses_or_hangs_is_tried_again),
+		TAP_TEST(a_full_ring_drops_and_counts),
+		TAP_TEST(what_mlccd_writes_into_the_ring_is_not_believed),
+		TAP_TEST(one_process_speaks_for_the_job),
+	};
+
+	return TAP_RUN(tests);
+}

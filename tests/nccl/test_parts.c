@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The plugin's parts that can be looked at by themselves. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../userspace/nccl/history.h"
+#include "../../userspace/nccl/reply.h"
+#include "../unit/tap.h"
+
+static struct history *h;
+
+/* A phase called @name that began as @first does, of @bytes. */
+static void add(char first, char name, uint64_t bytes)
+{
+	static uint64_t now;
+	struct past_phase p = { first, name, 1, bytes, now += 10 };
+
+	history_add(h, &p);
+}
+
+static uint64_t bytes_of(char first)
+{
+	const struct past_phase *p = history_find(h, first);
+
+	return p ? p->bytes : 0;
+}
+
+static void new_history(void)
+{
+	free(h);
+	h = calloc(1, sizeof(*h));
+}
+
+static void nothing_is_known_at_first(void)
+{
+	new_history();
+	CHECK(!history_find(h, 'a'), "a phase out of nowhere");
+	CHECK(!history_period(h, 1000), "a period out of nowhere");
+	add('a', 'A', 5);
+	CHECK(bytes_of('a') == 5, "%llu", (unsigned long long)bytes_of('a'));
+	CHECK(!bytes_of('b'), "%llu", (unsigned long long)bytes_of('b'));
+}
+
+static void the_last_one_that_began_so_is_taken(void)
+{
+	new_history();
+	add('a', 'A', 1);
+	add('b', 'B', 2);
+	add('a', 'C', 3);
+	add('d', 'D', 4);
+	CHECK(!h->lag, "lag %u", h->lag);
+	CHECK(bytes_of('a') == 3 && bytes_of('b') == 2, "%llu %llu",
+	      (unsigned long long)bytes_of('a'), (unsigned long long)bytes_of('b'));
+}
+
+static void an_iteration_is_what_repeats(void)
+{
+	static const char names[] = "ABC";
+
+	new_history();
+	for (int i = 0; i < 6; i++)
+		add('x', names[i % 3], names[i % 3]);
+	CHECK(h->lag == 3, "lag %u", h->lag);
+	for (int i = 0; i < 30; i++) {
+		CHECK(bytes_of('x') == (uint64_t)names[i % 3], "phase %d: %c", i, (char)bytes_of('x'));
+		add('x', names[i % 3], names[i % 3]);
+	}
+	CHECK(history_period(h, h->phases[(h->count - 3) % HISTORY_PHASES].start_ns + 77) == 77,
+	      "the period");
+}
+
+/* All layers begin alike; where the run of the one ends, only the iteration says. */
+static void runs_of_equal_phases_do_not_hide_their_end(void)
+{
+	new_history();
+	for (int iteration = 0; iteration < 5; iteration++) {
+		for (int layer = 0; layer < 48; layer++) {
+			char name = layer < 24 ? 'F' : 'B';
+
+			/* after two iterations, the first turn shows that they were two */
+			CHECK(iteration * 48 + layer < 97 || bytes_of('x') == (uint64_t)name,
+			      "iteration %d, layer %d: %c", iteration, layer, (char)bytes_of('x'));
+			add('x', name, name);
+		}
+	}
+}
+
+static void a_change_is_followed(void)
+{
+	new_history();
+	for (int i = 0; i < 20; i++)
+		add('x', "AB"[i % 2], "AB"[i % 2]);
+	CHECK(h->lag == 2, "lag %u", h->lag);
+	for (int i = 0; i < 12; i++)
+		add('x', "CDE"[i % 3], "CDE"[i % 3]);
+	CHECK(h->lag == 3, "lag %u", h->lag);
+	CHECK(bytes_of('x') == 'C', "%c", (char)bytes_of('x'));
+}
+
+static void what_never_repeats_is_no_iteration(void)
+{
+	new_history();
+	for (int i = 0; i < 2000; i++) {
+		struct past_phase p = { 1, i, 1, i, i };
+
+		history_add(h, &p);
+		CHECK(!h->lag, "lag %u after %d", h->lag, i);
+		CHECK(bytes_of(1) == (uint64_t)i, "phase %d", i);
+	}
+	CHECK(!history_find(h, 2), "one that never was");
+}
+
+static void replies_are_read(void)
+{
+	char why[16];
+
+	CHECK(reply_ok("{\"ok\":true}"), "plain");
+	CHECK(reply_ok(" { \"x\" : \"ok\" , \"ok\" :\ttrue }"), "with blanks");
+	CHECK(!reply_ok("{\"ok\":false}") && !reply_ok("{\"o\":true}") && !reply_ok(""), "not ok");
+	CHECK(!reply_ok("{\"e\":\"\\\",\\\"ok\\\":true\"}"), "within a string");
+	CHECK(reply_id("{\"job\":{\"id\":65535}}") == 65535, "an id");
+	CHECK(!reply_id("{\"id\":65536}") && !reply_id("{\"id\":\"7\"}") && !reply_id("{\"id\""), "none");
+	reply_error("{\"ok\":false,\"error\":\"no job \\\"x\\\" is here\"}", why, sizeof(why));
+	CHECK(!strcmp(why, "no job \\\"x\\\" is"), "%s", why);
+	reply_error("{\"error\":5}", why, sizeof(why));
+	CHECK(!*why, "%s", why);
+}
+
+/* Every reply, cut off anywhere, or with any byte changed, ends within its memory. */
+static void replies_may_be_anything(void)
+{
+	static const char good[] = "{\"ok\":true,\"error\":\"a\\\"b\",\"jobs\":[{\"id\":12,\"n\":\"\\\\\"}]}";
+	char why[8];
+
+	for (size_t cut = 0; cut < sizeof(good); cut++) {
+		for (int byte = 0; byte < 256; byte++) {
+			char *text = malloc(cut + 1);
+
+			memcpy(text, good, cut);
+			text[cut] = '\0';
+			if (cut)
+				text[cut / 2] = byte;
+			reply_ok(text);
+			CHECK(reply_id(text) <= 65535, "an id out of range");
+			reply_error(text, why, sizeof(why));
+			CHECK(strlen(why) < sizeof(why), "too long");
+			free(text);
+		}
+	}
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(nothing_is_known_at_first),
+		TAP_TEST(the_last_one_that_began_so_is_taken),
+		TAP_TEST(an_iteration_is_what_repeats),
+		TAP_TEST(runs_of_equal_phases_do_not_hide_their_end),
+		TAP_TEST(a_change_is_followed),
+		TAP_TEST(what_never_repeats_is_no_iteration),
+		TAP_TEST(replies_are_read),
+		TAP_TEST(replies_may_be_anything),
+	};
+	int status = TAP_RUN(tests);
+
+	free(h);
+	return status;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * NCCL's profiler plugin interface, versions 3 to 7, as far as this plugin needs it.
+ *
+ * Written from the layout, not from NCCL's headers.  What v4 to v7 share lies at the same offsets
+ * in all four, so one struct serves them; the tail that a later version added is never touched.
+ * Of v3, only the descriptors of collectives and of point-to-point operations differ.
+ *
+ *	version	 first NCCL	descriptor	type	communicator's id
+ *	v3	 2.26.2		120 bytes	u8	in each collective's descriptor
+ *	v4	 2.27.3		104		u8	init
+ *	v5	 2.28.3		112		u64	init, as the second argument
+ *	v6	 2.29.2		112		u64	"
+ *	v7	 2.31.2		136		u64	"
+ *
+ * RCCL's interface has the same names and another layout.
+ */
+#ifndef MLCC_NCCL_ABI_H
+#define MLCC_NCCL_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	NCCL_SUCCESS = 0,
+};
+
+enum {
+	NCCL_LOG_WARN = 2,
+	NCCL_LOG_INFO = 3,
+};
+
+#define NCCL_LOG_ALL	(~0UL)		/* the subsystems: never filtered by one */
+
+enum nccl_event {
+	EV_GROUP = 1 << 0,
+	EV_COLL = 1 << 1,
+	EV_P2P = 1 << 2,
+	EV_PROXY_OP = 1 << 3,
+	EV_PROXY_STEP = 1 << 4,
+	EV_PROXY_CTRL = 1 << 5,
+	EV_KERNEL_CH = 1 << 6,
+	EV_NET_PLUGIN = 1 << 7,		/* the last one that v3 and v4 know */
+	EV_GROUP_API = 1 << 8,
+	EV_COLL_API = 1 << 9,
+	EV_P2P_API = 1 << 10,
+	EV_KERNEL_LAUNCH = 1 << 11,	/* the last one of v5 */
+	EV_CE_COLL = 1 << 12,
+	EV_CE_SYNC = 1 << 13,
+	EV_CE_BATCH = 1 << 14,		/* the last one of v6 */
+	EV_KERNEL_PHASE = 1 << 15,
+};
+
+enum nccl_state {
+	V3_SEND_TRANSMITTED = 2,	/* of a ProxyOp; transSize is its total so far */
+	V3_SEND_DONE = 3,
+	ST_SEND_WAIT = 9,		/* of a ProxyStep; transSize is its own */
+	ST_IN_PROGRESS = 19,		/* of a ProxyOp */
+	ST_SEND_PEER_WAIT = 20,
+};
+
+struct descr_coll {
+	uint64_t seq;
+	const char *func;
+	const void *send_buff, *recv_buff;
+	size_t count;
+	int root;
+	const char *datatype;
+	uint8_t channels, warps;
+	const char *algo, *proto;
+	void *parent_group;		/* since v5 */
+};
+
+struct descr_p2p {
+	const char *func;
+	void *buff;
+	const char *datatype;
+	size_t count;
+	int peer;
+	uint8_t channels;		/* not set by v4's wrapper */
+	void *parent_group;		/* since v5 */
+};
+
+struct descr_v3_coll {
+	const char *name;
+	uint64_t comm_hash;
+	uint64_t seq;
+	const char *func;
+	const void *send_buff, *recv_buff;
+	size_t count;
+	int root;
+	const char *datatype;
+	uint8_t channels;
+	const char *algo, *proto;
+};
+
+struct descr_v3_p2p {
+	const char *name;
+	uint64_t comm_hash;
+	const char *func;
+	void *buff;
+	const char *datatype;
+	size_t count;
+	int peer;
+};
+
+struct descr_proxy_op {
+	int32_t pid;			/* whose parents these are */
+	uint8_t channel;
+	int32_t peer;
+	int32_t steps;
+	int32_t chunk_size;		/* no measure of what is sent */
+	int32_t is_send;
+};
+
+struct descr {
+	union {
+		uint8_t type8;		/* to v4; the bytes behind it are garbage */
+		uint64_t type;
+	};
+	void *parent;
+	int32_t rank;
+	union {
+		struct descr_coll coll;
+		struct descr_p2p p2p;
+		struct descr_v3_coll v3_coll;
+		struct descr_v3_p2p v3_p2p;
+		struct descr_proxy_op op;
+	};
+};
+
+/* v4 to v7 have 8 bytes, v3 has 16 and the same first member. */
+struct state_args {
+	size_t trans_size;
+};
+
+typedef void (*nccl_logger)(int level, unsigned long flags, const char *file, int line,
+			    const char *format, ...);
+
+typedef int (*init_v3)(void **ctx, int *mask);
+typedef int (*init_v4)(void **ctx, int *mask, const char *name, uint64_t id, int nodes, int ranks,
+		       int rank, nccl_logger log);
+typedef int (*init_v5)(void **ctx, uint64_t id, int *mask, const char *name, int nodes, int ranks,
+		       int rank, nccl_logger log);
+
+struct profiler {
+	const char *name;
+	union {
+		init_v3 v3;
+		init_v4 v4;
+		init_v5 v5;
+	} init;
+	int (*start)(void *ctx, void **handle, struct descr *d);
+	int (*stop)(void *handle);
+	int (*record)(void *handle, int state, struct state_args *args);
+	int (*finalize)(void *ctx);
+};
+
+#define ABI_AT(member, offset)	\
+	_Static_assert(offsetof(struct descr, member) == (offset), #member)
+
+_Static_assert(sizeof(struct profiler) == 48, "the table of every version");
+_Static_assert(sizeof(struct state_args) == 8, "state arguments");
+ABI_AT(type, 0);
+ABI_AT(parent, 8);
+ABI_AT(rank, 16);
+ABI_AT(coll.seq, 24);
+ABI_AT(coll.func, 32);
+ABI_AT(coll.send_buff, 40);
+ABI_AT(coll.recv_buff, 48);
+ABI_AT(coll.count, 56);
+ABI_AT(coll.root, 64);
+ABI_AT(coll.datatype, 72);
+ABI_AT(coll.channels, 80);
+ABI_AT(coll.warps, 81);
+ABI_AT(coll.algo, 88);
+ABI_AT(coll.proto, 96);
+ABI_AT(coll.parent_group, 104);
+ABI_AT(p2p.func, 24);
+ABI_AT(p2p.buff, 32);
+ABI_AT(p2p.datatype, 40);
+ABI_AT(p2p.count, 48);
+ABI_AT(p2p.peer, 56);
+ABI_AT(p2p.channels, 60);
+ABI_AT(p2p.parent_group, 64);
+ABI_AT(v3_coll.comm_hash, 32);
+ABI_AT(v3_coll.seq, 40);
+ABI_AT(v3_coll.func, 48);
+ABI_AT(v3_coll.count, 72);
+ABI_AT(v3_coll.root, 80);
+ABI_AT(v3_coll.datatype, 88);
+ABI_AT(v3_coll.channels, 96);
+ABI_AT(v3_coll.algo, 104);
+ABI_AT(v3_coll.proto, 112);
+ABI_AT(v3_p2p.comm_hash, 32);
+ABI_AT(v3_p2p.func, 40);
+ABI_AT(v3_p2p.datatype, 56);
+ABI_AT(v3_p2p.count, 64);
+ABI_AT(v3_p2p.peer, 72);
+ABI_AT(op.pid, 24);
+ABI_AT(op.channel, 28);
+ABI_AT(op.peer, 32);
+ABI_AT(op.steps, 36);
+ABI_AT(op.chunk_size, 40);
+ABI_AT(op.is_send, 44);
+/* ours is as long as the longest that is read, v3's; v7 has 16 bytes more, that only pass through */
+_Static_assert(sizeof(struct descr) == 120, "v3");
+
+#define DESCR_MAX	136
+
+static inline size_t descr_size(int version)
+{
+	static const uint8_t sizes[] = { 120, 104, 112, 112, 136 };
+
+	return sizes[version - 3];
+}
+
+/* The events that a version knows. */
+static inline uint64_t descr_events(int version)
+{
+	static const uint64_t last[] = {
+		EV_NET_PLUGIN, EV_NET_PLUGIN, EV_KERNEL_LAUNCH, EV_CE_BATCH, EV_KERNEL_PHASE,
+	};
+
+	return last[version - 3] * 2 - 1;
+}
+
+static inline uint64_t descr_type(const struct descr *d, int version)
+{
+	return version <= 4 ? d->type8 : d->type;
+}
+
+#endif /* MLCC_NCCL_ABI_H */

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "chain.h"
+#include "log.h"
+#include "pair.h"
+
+static struct {
+	const struct profiler *its;
+	int version;			/* its */
+	bool tried;
+	int mask;			/* it may change it at any time */
+} chain;
+
+bool chain_on(void)
+{
+	return chain.its;
+}
+
+static void *open_it(const char *name)
+{
+	void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	char file[256];
+
+	if (lib || strchr(name, '/'))
+		return lib;
+	snprintf(file, sizeof(file), "libnccl-profiler-%.200s.so", name);
+	return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
+static const struct profiler *find_table(void *lib, int version)
+{
+	int oldest = version == 3 ? 3 : 4;
+	char symbol[32];
+
+	for (int v = version; v >= oldest; v--) {
+		const struct profiler *its;
+
+		snprintf(symbol, sizeof(symbol), "ncclProfiler_v%d", v);
+		its = dlsym(lib, symbol);
+		chain.version = v;
+		if (its && its->init.v3 && its->start && its->stop && its->record && its->finalize)
+			return its;
+	}
+	return NULL;
+}
+
+void chain_load(const char *name, int version, const struct profiler *self)
+{
+	const struct profiler *its;
+	void *lib;
+
+	if (!name || chain.tried)
+		return;
+	chain.tried = true;
+	lib = open_it(name);
+	if (!lib) {
+		log_line(NCCL_LOG_WARN, "MLCC_CHAIN_PLUGIN: %s", dlerror());
+		return;
+	}
+	its = find_table(lib, version);
+	if (its && its != self) {
+		chain.its = its;
+		return;
+	}
+	log_line(NCCL_LOG_WARN, its ? "MLCC_CHAIN_PLUGIN=%.80s: that is this plugin itself" :
+		 "MLCC_CHAIN_PLUGIN=%.80s: has no profiler that goes with version %d", name, version);
+	dlclose(lib);
+}
+
+int chain_init(struct comm *c, const char *name, int rank, nccl_logger log)
+{
+	int err;
+
+	if (!chain.its)
+		return 0;
+	if (chain.version == 3)
+		err = chain.its->init.v3(&c->chain_ctx, &chain.mask);
+	else if (chain.version == 4)
+		err = chain.its->init.v4(&c->chain_ctx, &chain.mask, name, c->id, c->nodes,
+					 c->ranks, rank, log);
+	else
+		err = chain.its->init.v5(&c->chain_ctx, c->id, &chain.mask, name, c->nodes,
+					 c->ranks, rank, log);
+	c->chained = !err;
+	if (err)
+		log_line(NCCL_LOG_WARN, "MLCC_CHAIN_PLUGIN: its init failed with %d", err);
+	return err ? 0 : __atomic_load_n(&chain.mask, __ATOMIC_RELAXED);
+}
+
+void chain_finalize(struct comm *c)
+{
+	if (c->chained)
+		chain.its->finalize(c->chain_ctx);
+	c->chained = false;
+}
+
+handle_t chain_ours(handle_t h)
+{
+	handle_t ours;
+	void *theirs;
+
+	if (handle_tag(h) != TAG_PAIR)
+		return h;
+	return pair_get(h, &ours, &theirs) ? ours : 0;
+}
+
+static void *its_handle(const void *h)
+{
+	handle_t ours;
+	void *theirs;
+
+	return pair_get((handle_t)h, &ours, &theirs) ? theirs : NULL;
+}
+
+/* An event comes with its parents, so these are wanted, too. */
+static uint64_t with_parents(uint64_t mask)
+{
+	if (mask & EV_NET_PLUGIN)
+		mask |= EV_PROXY_STEP;
+	if (mask & EV_PROXY_STEP)
+		mask |= EV_PROXY_OP;
+	if (mask & EV_KERNEL_PHASE)
+		mask |= EV_KERNEL_CH;
+	if (mask & (EV_PROXY_OP | EV_KERNEL_CH))
+		mask |= EV_COLL | EV_P2P;
+	if (mask & (EV_CE_SYNC | EV_CE_BATCH))
+		mask |= EV_CE_COLL;
+	if (mask & EV_COLL)
+		mask |= EV_COLL_API;
+	if (mask & EV_P2P)
+		mask |= EV_P2P_API;
+	if (mask & (EV_COLL | EV_P2P | EV_COLL_API | EV_P2P_API | EV_KERNEL_LAUNCH | EV_CE_COLL))
+		mask |= EV_GROUP | EV_GROUP_API;
+	return mask;
+}
+
+static bool wanted(uint64_t type)
+{
+	uint64_t mask = (unsigned int)__atomic_load_n(&chain.mask, __ATOMIC_RELAXED);
+
+	return type & with_parents(mask) & descr_events(chain.version);
+}
+
+/* A copy for it, as long as its version has it, with its own handles as parents. */
+static void *start_its(const struct comm *c, uint64_t type, const struct descr *d)
+{
+	union {
+		struct descr d;
+		char room[DESCR_MAX];
+	} copy;
+	void *theirs = NULL;
+
+	memcpy(&copy, d, descr_size(chain.version));
+	copy.d.parent = its_handle(d->parent);
+	/* a step of an operation that was not passed on */
+	if (type == EV_PROXY_STEP && !copy.d.parent)
+		return NULL;
+	if (chain.version > 4 && type == EV_COLL)
+		copy.d.coll.parent_group = its_handle(d->coll.parent_group);
+	if (chain.version > 4 && type == EV_P2P)
+		copy.d.p2p.parent_group = its_handle(d->p2p.parent_group);
+	chain.its->start(c->chain_ctx, &theirs, &copy.d);
+	return theirs;
+}
+
+handle_t chain_start(int version, uint32_t comm, handle_t ours, const struct descr *d)
+{
+	uint64_t type = descr_type(d, version);
+	void *theirs = NULL;
+	handle_t pair;
+
+	if (comm != COMM_NONE && comms[comm].chained && wanted(type))
+		theirs = start_its(&comms[comm], type, d);
+	if (!ours && !theirs)
+		return 0;
+	pair = pair_make(ours, theirs);
+	if (!pair && theirs)
+		chain.its->stop(theirs);
+	return pair;
+}
+
+void chain_record(handle_t h, int state, struct state_args *args)
+{
+	void *theirs = its_handle((void *)h);
+
+	if (theirs)
+		chain.its->record(theirs, state, args);
+}
+
+void chain_stop(handle_t h)
+{
+	void *theirs = its_handle((void *)h);
+
+	if (pair_stop(h) && theirs)
+		chain.its->stop(theirs);
+}
+
+uint64_t chain_lost(void)
+{
+	return pair_lost();
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stddef.h>
+
+#include "comm.h"
+
+struct comm comms[COMMS];
+
+static bool is_open(const struct comm *c)
+{
+	return atomic_load_explicit(&c->open, memory_order_acquire);
+}
+
+/* In turn, so that a late callback of a closed one does not meet the next. */
+struct comm *comm_new(int version, uint64_t id, int nodes, int ranks)
+{
+	static unsigned int last;
+
+	for (unsigned int i = 0; i < COMMS; i++) {
+		struct comm *c = &comms[last = (last + 1) % COMMS];
+
+		if (is_open(c))
+			continue;
+		c->version = version;
+		c->id = id;
+		c->nodes = nodes;
+		c->ranks = ranks;
+		c->counted = version == 3 || nodes > 1;
+		c->chained = false;
+		c->chain_ctx = NULL;
+		return c;
+	}
+	return NULL;
+}
+
+unsigned int comm_count(void)
+{
+	unsigned int n = 0;
+
+	for (struct comm *c = comms; c < comms + COMMS; c++)
+		n += is_open(c);
+	return n;
+}
+
+/* A process with several GPUs has several ranks of a communicator. */
+static int ranks_here(uint64_t id)
+{
+	int n = 0;
+
+	for (struct comm *c = comms; c < comms + COMMS; c++)
+		n += is_open(c) && c->id == id;
+	return n;
+}
+
+bool comm_alone(void)
+{
+	for (struct comm *c = comms; c < comms + COMMS; c++)
+		if (is_open(c) && (int64_t)c->ranks > (int64_t)c->nodes * ranks_here(c->id))
+			return false;
+	return true;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The connection to mlccd: who our job is, and a ring that is handed over.
+ *
+ * link_attach() is for init and may wait, 200 ms in all.  Everything else never does: it runs at the
+ * edges of phases, on NCCL's threads, under the edge lock of phase.c, as does link_attach().
+ *
+ *	        attach, or           reply              closed by mlccd
+ *	DOWN ------------------> ASKED -----> UP ------------------------+
+ *	  ^     at most every 2 s   |                                    |
+ *	  +-------------------------+------------------------------------+
+ *
+ * One process on a host speaks for its job: each of them would begin a phase of its own, otherwise.
+ * It is the first one whose job is about to send; the others close their connection, and look every
+ * 2 s whether it has gone.
+ */
+#ifndef MLCC_NCCL_LINK_H
+#define MLCC_NCCL_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "settings.h"
+
+/* Whether phases are told, now or as soon as there is an mlccd again. */
+bool link_attached(void);
+
+/* 0, or a negative error number after one line in the log. */
+int link_attach(const struct settings *s);
+
+/* What a phase that begins is a good time for. */
+void link_edge(uint64_t now_ns);
+
+void link_start(uint64_t bytes, uint64_t now_ns);
+void link_end(uint64_t now_ns);
+
+/* Once after some of these. */
+void link_wake(void);
+
+#endif /* MLCC_NCCL_LINK_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The pool of send ProxyOps: all that keeps a state.
+ *
+ *	FREE --start--> APPENDED --first byte--> BEGUN --stop--> FREE
+ *	                    +--------------stop-------------------^
+ *
+ * Each place counts its turns, and its handle names one: a stop without start, a second stop or a
+ * handle of long ago finds another turn and changes nothing.  Nobody waits: who finds no free
+ * place after a few looks goes without.
+ */
+#ifndef MLCC_NCCL_OP_H
+#define MLCC_NCCL_OP_H
+
+#include "handle.h"
+
+struct op_counters {
+	uint64_t lost;			/* no place was free */
+	uint64_t odd;			/* what no rule of NCCL's allows */
+};
+
+/* @comm: its number, or COMM_NONE; @task: its parent, or 0.  Returns 0 if the pool is full. */
+handle_t op_start(uint32_t comm, handle_t task, uint64_t shape);
+
+/* It begins to send; of no effect when it has. */
+void op_begin(handle_t h);
+
+/* One transfer of @bytes. */
+void op_sent(handle_t h, uint64_t bytes);
+
+/* All that it has sent so far. */
+void op_sent_total(handle_t h, uint64_t bytes);
+
+void op_stop(handle_t h);
+
+/* Stops all of a communicator; COMM_NONE: all of all. */
+void op_stop_all(uint32_t comm);
+
+struct op_counters op_counters(void);
+
+#endif /* MLCC_NCCL_OP_H */

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <time.h>
+
+#include "clock.h"
+#include "history.h"
+#include "link.h"
+#include "phase.h"
+
+#define GAP_MIN_NS	(5 * MS_NS)
+#define GAP_MAX_NS	(100 * MS_NS)
+#define GAP_PART	20		/* of the iteration: 5 % */
+
+enum phase_state {
+	PHASE_NONE,
+	PHASE_RUNNING,
+	PHASE_OVER,
+};
+
+/* What was done until a moment. */
+struct mark {
+	uint64_t bytes, ops, sum;
+};
+
+struct phase_hot phase_hot;
+
+static struct {
+	_Alignas(64) _Atomic uint64_t ops, sum;	/* done, ever */
+	_Atomic uint64_t last_ns;		/* when one was done last */
+	_Atomic uint64_t ahead;			/* estimated bytes of what is appended */
+	_Atomic uint32_t unknown;		/* appended, without an estimate */
+	_Alignas(64) _Atomic uint32_t edge;
+	/* the rest is for the holder of "edge" */
+	enum phase_state state;
+	bool exact;
+	bool said_end;
+	struct mark base;			/* when the phase began */
+	struct mark rest;			/* when somebody saw that nothing was active */
+	struct mark expected;			/* of the whole phase; no ops: nothing is expected */
+	uint64_t first, start_ns, over_ns;
+	uint64_t gap_ns;
+	uint64_t phases;
+	struct history history;
+} p = { .gap_ns = GAP_MIN_NS };
+
+static bool try_lock(void)
+{
+	return !atomic_load_explicit(&p.edge, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(&p.edge, 1, memory_order_acquire);
+}
+
+void phase_unlock(void)
+{
+	atomic_store_explicit(&p.edge, 0, memory_order_release);
+}
+
+void phase_lock(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+
+	while (!try_lock())
+		nanosleep(&pause, NULL);
+}
+
+static struct mark mark_now(void)
+{
+	return (struct mark){
+		.bytes = atomic_load_explicit(&phase_hot.bytes, memory_order_relaxed),
+		.ops = atomic_load_explicit(&p.ops, memory_order_relaxed),
+		.sum = atomic_load_explicit(&p.sum, memory_order_relaxed),
+	};
+}
+
+static void set_state(enum phase_state state)
+{
+	p.state = state;
+	atomic_store_explicit(&phase_hot.running, state == PHASE_RUNNING, memory_order_relaxed);
+}
+
+static void say_end(uint64_t now)
+{
+	if (!p.said_end)
+		link_end(now);
+	p.said_end = true;
+}
+
+static void set_gap(uint64_t now)
+{
+	uint64_t gap = history_period(&p.history, now) / GAP_PART;
+
+	p.gap_ns = gap < GAP_MIN_NS ? GAP_MIN_NS : gap > GAP_MAX_NS ? GAP_MAX_NS : gap;
+}
+
+/* The phase that was: its end is what was done when nothing was active. */
+static void close_phase(uint64_t now)
+{
+	const struct past_phase done = {
+		.first = p.first, .start_ns = p.start_ns,
+		.bytes = p.rest.bytes - p.base.bytes,
+		.ops = p.rest.ops - p.base.ops,
+		.sum = p.rest.sum - p.base.sum,
+	};
+
+	say_end(now);
+	history_add(&p.history, &done);
+	set_gap(now);
+}
+
+/* For a phase that was never seen, what NCCL has appended, if all of that can be reckoned. */
+static uint64_t estimate(void)
+{
+	if (atomic_load_explicit(&p.unknown, memory_order_relaxed))
+		return 0;
+	return atomic_load_explicit(&p.ahead, memory_order_relaxed);
+}
+
+static void open_phase(uint64_t sig, uint64_t now)
+{
+	const struct past_phase *last = history_find(&p.history, sig);
+	uint64_t bytes = 0;
+
+	p.expected = (struct mark){ };
+	if (last)
+		p.expected = (struct mark){ last->bytes, last->ops, last->sum };
+	if (p.exact)
+		bytes = last ? last->bytes : estimate();
+	p.base = p.rest;
+	p.first = sig;
+	p.start_ns = now;
+	p.said_end = false;
+	p.phases++;
+	set_state(PHASE_RUNNING);
+	link_edge(now);
+	link_start(bytes, now);
+}
+
+/* @idle: nothing was active before. */
+static void look_at_start(uint64_t sig, bool idle)
+{
+	uint64_t now = now_ns(), since;
+
+	since = p.state == PHASE_OVER ? p.over_ns :
+		atomic_load_explicit(&p.last_ns, memory_order_relaxed);
+	if (p.state == PHASE_RUNNING && !idle)
+		return;
+	if (p.state != PHASE_NONE && now < since + p.gap_ns) {
+		set_state(PHASE_RUNNING);
+		return;
+	}
+	/* somebody missed the lock when he came to rest */
+	if (idle && p.rest.ops != atomic_load_explicit(&p.ops, memory_order_relaxed))
+		p.rest = mark_now();
+	if (p.state != PHASE_NONE)
+		close_phase(now);
+	open_phase(sig, now);
+	link_wake();
+}
+
+void phase_retry(uint64_t sig)
+{
+	if (!try_lock())
+		return;
+	look_at_start(sig, false);
+	phase_unlock();
+}
+
+void phase_begin(uint64_t sig)
+{
+	bool idle = !atomic_fetch_add_explicit(&phase_hot.active, 1, memory_order_acq_rel);
+
+	if (!idle && atomic_load_explicit(&phase_hot.running, memory_order_relaxed))
+		return;
+	if (!try_lock())
+		return;
+	look_at_start(sig, idle);
+	phase_unlock();
+}
+
+static bool as_expected(void)
+{
+	return p.expected.ops && p.rest.ops - p.base.ops == p.expected.ops &&
+	       p.rest.sum - p.base.sum == p.expected.sum;
+}
+
+static void look_at_rest(uint64_t now)
+{
+	if (atomic_load_explicit(&phase_hot.active, memory_order_acquire))
+		return;
+	p.rest = mark_now();
+	if (p.state != PHASE_RUNNING || p.said_end || !as_expected())
+		return;
+	p.over_ns = now;
+	set_state(PHASE_OVER);
+	say_end(now);
+	link_wake();
+}
+
+void phase_done(uint64_t sig)
+{
+	uint64_t now = now_ns();
+
+	/* all before "active": who finds it to be 0 sees them */
+	atomic_store_explicit(&p.last_ns, now, memory_order_relaxed);
+	atomic_fetch_add_explicit(&p.ops, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&p.sum, sig, memory_order_relaxed);
+	if (atomic_fetch_sub_explicit(&phase_hot.active, 1, memory_order_acq_rel) != 1)
+		return;
+	if (!try_lock())
+		return;
+	look_at_rest(now);
+	phase_unlock();
+}
+
+void phase_append(uint64_t bytes)
+{
+	if (bytes)
+		atomic_fetch_add_explicit(&p.ahead, bytes, memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(&p.unknown, 1, memory_order_relaxed);
+}
+
+void phase_append_undo(uint64_t bytes)
+{
+	if (bytes)
+		atomic_fetch_sub_explicit(&p.ahead, bytes, memory_order_relaxed);
+	else
+		atomic_fetch_sub_explicit(&p.unknown, 1, memory_order_relaxed);
+}
+
+void phase_exact(bool exact)
+{
+	p.exact = exact;
+}
+
+void phase_stop(void)
+{
+	uint64_t now = now_ns();
+
+	if (p.state != PHASE_RUNNING)
+		return;
+	p.over_ns = now;
+	set_state(PHASE_OVER);
+	say_end(now);
+	link_wake();
+}
+
+struct phase_counters phase_counters(void)
+{
+	return (struct phase_counters){
+		.phases = p.phases,
+		.bytes = atomic_load_explicit(&phase_hot.bytes, memory_order_relaxed),
+	};
+}

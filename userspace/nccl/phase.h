@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From send operations to phases.
+ *
+ * An operation here is one send ProxyOp over the network: part of a collective, or of a send.
+ *
+ *	appended        begun                               done
+ *	----|--------------|-----------------------------------|----->
+ *	    NCCL's launch  its first byte                      its last byte was taken by the socket
+ *
+ * Appended counts for nothing: the host launches far ahead of the GPU.  "active" is the number
+ * of operations that are begun and not done, over all communicators of the process.  A stall in the
+ * middle of one, for a late peer, so is no gap.
+ *
+ *	 NONE --first byte--> RUNNING --done as expected--> OVER
+ *	                      ^  |  ^                       |  |
+ *	                      |  |  +--bytes within the gap-+  |
+ *	                      |  +-----bytes after a gap----+  |
+ *	                      |                             v  |
+ *	                      +-----------(next phase)---------+
+ *
+ * Start: the first byte after nothing was active for a gap: 5 ms, or 5 % of the iteration where that
+ * is longer, 100 ms at most.  It is told with the bytes that were measured in the phase of the
+ * previous iteration which this one repeats (history.h).
+ *
+ * End: this plugin has no thread and no timer, so nothing happens when a gap has passed.  The end is
+ * told when nothing is active and the operations done are those of the phase that this one
+ * repeats; where there is none, or it turns out otherwise, by the next start, just before it.  Should
+ * bytes follow an end within the gap, it was no end: the phase goes on, without a word to mlccd,
+ * and what is learnt of it is the whole.
+ *
+ * Threads: counters are atomic; everything else belongs to whoever holds "edge", a try-lock.  Who
+ * does not get it goes on, as another thread is just looking.  Should that one have looked a
+ * moment too early, the next byte, or the next operation, finds "running" unset and tries again.
+ * Of a phase that two threads begin at once, the first transfers may be counted to the one before.
+ */
+#ifndef MLCC_NCCL_PHASE_H
+#define MLCC_NCCL_PHASE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What each transfer touches. */
+struct phase_hot {
+	_Alignas(64) _Atomic uint64_t bytes;	/* sent, ever */
+	_Atomic uint32_t running;
+	_Alignas(64) _Atomic uint32_t active;
+};
+
+extern struct phase_hot phase_hot;
+
+/* An operation that is appended and not begun; @bytes: an estimate, 0: not known. */
+void phase_append(uint64_t bytes);
+void phase_append_undo(uint64_t bytes);
+
+/* An operation begins to send; done, all of it has been taken.  @sig tells operations apart. */
+void phase_begin(uint64_t sig);
+void phase_done(uint64_t sig);
+
+void phase_retry(uint64_t sig);
+
+/* An operation with signature @sig hands @bytes to the network. */
+static inline void phase_bytes(uint64_t sig, uint64_t bytes)
+{
+	if (!atomic_load_explicit(&phase_hot.running, memory_order_relaxed))
+		phase_retry(sig);
+	atomic_fetch_add_explicit(&phase_hot.bytes, bytes, memory_order_relaxed);
+}
+
+/* Whether the bytes of a phase are known and are all that this host sends of the job. */
+void phase_exact(bool exact);
+
+/* For init and finalize, which may wait for the edge lock. */
+void phase_lock(void);
+void phase_unlock(void);
+
+/* The process sends no more for now: ends what runs.  Under the lock. */
+void phase_stop(void);
+
+struct phase_counters {
+	uint64_t phases, bytes;
+};
+
+struct phase_counters phase_counters(void);
+
+#endif /* MLCC_NCCL_PHASE_H */

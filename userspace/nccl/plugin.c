@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The profiler plugin as NCCL sees it: Documentation/nccl.md.
+ *
+ * One body serves all versions.  No event makes a system call (but for those at the edges of phases,
+ * see phase.h), takes a lock that it would wait for, or allocates; none ever fails, whatever NCCL
+ * hands over.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "chain.h"
+#include "comm.h"
+#include "link.h"
+#include "log.h"
+#include "op.h"
+#include "phase.h"
+#include "settings.h"
+#include "task.h"
+
+#define EXPORT	__attribute__((visibility("default")))
+
+EXPORT extern const struct profiler ncclProfiler_v3, ncclProfiler_v4, ncclProfiler_v5,
+	ncclProfiler_v6, ncclProfiler_v7;
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int own_pid;
+static atomic_int own_mask;		/* what we asked for */
+
+/* Events */
+
+static handle_t start_task(int version, uint32_t comm, uint64_t type, const struct descr *d)
+{
+	if (comm == COMM_NONE || !comms[comm].counted)
+		return 0;
+	return task_handle(version, &comms[comm], type, d);
+}
+
+/*
+ * Only what goes over the network has is_send set to 1.  What NCCL runs for another process (PXN)
+ * leaves the node from here, too; but its context and its parents are addresses of that process.
+ */
+static handle_t start_op(uint32_t comm, const struct descr *d)
+{
+	bool own = d->op.pid == atomic_load_explicit(&own_pid, memory_order_relaxed);
+	uint64_t shape = (uint64_t)(uint32_t)d->op.steps << 32 | (uint32_t)d->op.chunk_size;
+	handle_t task = 0;
+
+	if (d->op.is_send != 1)
+		return 0;
+	if (!own)
+		return op_start(COMM_NONE, 0, shape);
+	if (comm == COMM_NONE || !comms[comm].counted)
+		return 0;
+	task = chain_ours((handle_t)d->parent);
+	if (handle_tag(task) != TAG_TASK)
+		task = 0;
+	return op_start(comm, task, shape);
+}
+
+static handle_t start_step(const struct descr *d)
+{
+	handle_t op = chain_ours((handle_t)d->parent);
+
+	return handle_tag(op) == TAG_OP ? handle_retag(op, TAG_STEP) : 0;
+}
+
+static handle_t start_ours(int version, uint32_t comm, uint64_t type, const struct descr *d)
+{
+	if (!atomic_load_explicit(&own_mask, memory_order_relaxed))
+		return 0;
+	switch (type) {
+	case EV_PROXY_STEP:
+		return start_step(d);
+	case EV_PROXY_OP:
+		return start_op(comm, d);
+	case EV_COLL:
+	case EV_P2P:
+		return start_task(version, comm, type, d);
+	}
+	return 0;
+}
+
+static inline int start(int version, void *ctx, void **handle, struct descr *d)
+{
+	uint64_t type;
+	uint32_t comm;
+	handle_t h;
+
+	if (!handle)
+		return NCCL_SUCCESS;
+	*handle = NULL;
+	if (!d)
+		return NCCL_SUCCESS;
+	type = descr_type(d, version);
+	comm = comm_index(ctx);
+	h = start_ours(version, comm, type, d);
+	if (chain_on()) {
+		if (type == EV_PROXY_OP && d->op.pid != atomic_load(&own_pid))
+			comm = COMM_NONE;
+		h = chain_start(version, comm, h, d);
+	}
+	*handle = (void *)h;
+	return NCCL_SUCCESS;
+}
+
+static int stop(void *handle)
+{
+	handle_t h = (handle_t)handle, ours = chain_ours(h);
+
+	if (handle_tag(h) == TAG_PAIR)
+		chain_stop(h);
+	if (handle_tag(ours) == TAG_OP)
+		op_stop(ours);
+	return NCCL_SUCCESS;
+}
+
+/* v4 and later */
+static int record(void *handle, int state, struct state_args *args)
+{
+	handle_t h = (handle_t)handle;
+
+	if (handle_tag(h) == TAG_PAIR) {
+		chain_record(h, state, args);
+		h = chain_ours(h);
+	}
+	if (state == ST_SEND_WAIT && handle_tag(h) == TAG_STEP)
+		op_sent(handle_retag(h, TAG_OP), args ? args->trans_size : 0);
+	else if (state == ST_IN_PROGRESS && handle_tag(h) == TAG_OP &&
+		 !(atomic_load_explicit(&own_mask, memory_order_relaxed) & EV_PROXY_STEP))
+		op_begin(h);
+	return NCCL_SUCCESS;
+}
+
+static int record_v3(void *handle, int state, struct state_args *args)
+{
+	handle_t h = (handle_t)handle;
+
+	if (handle_tag(h) == TAG_PAIR) {
+		chain_record(h, state, args);
+		h = chain_ours(h);
+	}
+	if ((state == V3_SEND_TRANSMITTED || state == V3_SEND_DONE) && handle_tag(h) == TAG_OP)
+		op_sent_total(h, args ? args->trans_size : 0);
+	return NCCL_SUCCESS;
+}
+
+/* Init and finalize */
+
+struct init {
+	int version;
+	void **ctx;
+	int *mask;
+	uint64_t id;
+	const char *name;
+	int nodes, ranks, rank;
+	nccl_logger log;
+};
+
+static const struct profiler *own_table(int version)
+{
+	const struct profiler *const tables[] = {
+		&ncclProfiler_v3, &ncclProfiler_v4, &ncclProfiler_v5, &ncclProfiler_v6,
+		&ncclProfiler_v7,
+	};
+
+	return tables[version - 3];
+}
+
+/* Announced bytes have to be those of the whole host. */
+static void set_exact(int version, bool shared)
+{
+	bool measured = version == 3 || atomic_load(&own_mask) & EV_PROXY_STEP;
+
+	phase_exact(measured && !shared && comm_alone());
+}
+
+/* Our part of the mask. */
+static int attach(const struct settings *s, int version)
+{
+	int mask = s->mask;
+
+	/* a forked child would write into its parent's ring */
+	if (atomic_load(&own_pid) && atomic_load(&own_pid) != getpid())
+		mask = 0;
+	if (mask) {
+		atomic_store(&own_pid, getpid());
+		phase_lock();
+		link_attach(s);
+		if (!link_attached())
+			mask = 0;
+		atomic_store(&own_mask, mask);
+		set_exact(version, s->shared);
+		phase_unlock();
+	}
+	return mask;
+}
+
+static int init_locked(const struct init *in)
+{
+	static atomic_bool warned;
+	struct settings s;
+	struct comm *c;
+	int mask;
+
+	log_set(in->log, false);
+	settings_read(&s, in->version);
+	c = comm_new(in->version, in->id, in->nodes, in->ranks);
+	if (!c) {
+		if (!atomic_exchange(&warned, true))
+			log_line(NCCL_LOG_WARN, "more than %u communicators: this one is not seen",
+				 COMMS);
+		return -1;
+	}
+	atomic_store_explicit(&c->open, true, memory_order_release);
+	*in->ctx = c;
+	mask = attach(&s, in->version);
+	chain_load(s.chain, in->version, own_table(in->version));
+	return mask | chain_init(c, in->name, in->rank, in->log);
+}
+
+/* Training goes on, whatever happens here. */
+static int init(const struct init *in)
+{
+	int mask;
+
+	if (!in->ctx || !in->mask)
+		return NCCL_SUCCESS;
+	*in->ctx = NULL;
+	pthread_mutex_lock(&init_lock);
+	mask = init_locked(in);
+	/* NCCL's mask is one for all communicators */
+	if (mask >= 0)
+		__atomic_store_n(in->mask, mask, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&init_lock);
+	return NCCL_SUCCESS;
+}
+
+static int init_3(void **ctx, int *mask)
+{
+	return init(&(struct init){ .version = 3, .ctx = ctx, .mask = mask });
+}
+
+static int init_4(void **ctx, int *mask, const char *name, uint64_t id, int nodes, int ranks,
+		  int rank, nccl_logger log)
+{
+	return init(&(struct init){ 4, ctx, mask, id, name, nodes, ranks, rank, log });
+}
+
+static void say_counters(void)
+{
+	struct phase_counters p = phase_counters();
+	struct op_counters o = op_counters();
+
+	log_line(NCCL_LOG_INFO, "%llu phases, %llu bytes; %llu operations were not seen, %llu events odd",
+		 (unsigned long long)p.phases, (unsigned long long)p.bytes,
+		 (unsigned long long)(o.lost + chain_lost()), (unsigned long long)o.odd);
+}
+
+static void finalize_locked(uint32_t comm)
+{
+	struct comm *c = &comms[comm];
+	struct settings s;
+	bool last;
+
+	settings_read(&s, c->version);
+	atomic_store_explicit(&c->open, false, memory_order_release);
+	last = !comm_count();
+	/* what it had open will not be stopped any more */
+	op_stop_all(last ? COMM_NONE : comm);
+	phase_lock();
+	set_exact(c->version, s.shared);
+	if (last)
+		phase_stop();
+	if (last)
+		say_counters();
+	phase_unlock();
+	chain_finalize(c);
+}
+
+static int finalize(void *ctx)
+{
+	uint32_t comm;
+
+	pthread_mutex_lock(&init_lock);
+	comm = comm_index(ctx);
+	if (comm != COMM_NONE)
+		finalize_locked(comm);
+	pthread_mutex_unlock(&init_lock);
+	return NCCL_SUCCESS;
+}
+
+/* The versions */
+
+static int start_3(void *ctx, void **handle, struct descr *d)
+{
+	return start(3, ctx, handle, d);
+}
+
+static int start_4(void *ctx, void **handle, struct descr *d)
+{
+	return start(4, ctx, handle, d);
+}
+
+#define SINCE_5(version)								\
+	static int start_##version(void *ctx, void **handle, struct descr *d)		\
+	{										\
+		return start(version, ctx, handle, d);					\
+	}										\
+	static int init_##version(void **ctx, uint64_t id, int *mask, const char *name,	\
+				  int nodes, int ranks, int rank, nccl_logger log)	\
+	{										\
+		return init(&(struct init){ version, ctx, mask, id, name, nodes, ranks,	\
+					    rank, log });				\
+	}										\
+	EXPORT const struct profiler ncclProfiler_v##version = {			\
+		"mlcc", { .v5 = init_##version }, start_##version, stop, record, finalize, \
+	}
+
+SINCE_5(5);
+SINCE_5(6);
+SINCE_5(7);
+
+EXPORT const struct profiler ncclProfiler_v4 = {
+	"mlcc", { .v4 = init_4 }, start_4, stop, record, finalize,
+};
+
+EXPORT const struct profiler ncclProfiler_v3 = {
+	"mlcc", { .v3 = init_3 }, start_3, stop, record_v3, finalize,
+};

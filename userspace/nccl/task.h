@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Collectives and point-to-point operations.  NCCL reports them as enqueued and may use their
+ * handles later than their stop, so they keep nothing: the handle itself says all that is wanted.
+ *
+ *	63            32 31          4 3   0
+ *	| bytes, a float | signature  | tag |
+ */
+#ifndef MLCC_NCCL_TASK_H
+#define MLCC_NCCL_TASK_H
+
+#include <stdint.h>
+
+#include "comm.h"
+#include "handle.h"
+
+struct descr;
+
+/* @type: EV_COLL or EV_P2P */
+handle_t task_handle(int version, const struct comm *c, uint64_t type, const struct descr *d);
+
+/* Tells operations apart that send other things: over communicator, function, count, datatype. */
+static inline uint64_t task_signature(handle_t h)
+{
+	uint64_t x = (h + 1) * 0x9e3779b97f4a7c15;
+
+	return x ^ x >> 29;
+}
+
+/* Bytes of one of its send ProxyOps, by the operation's formula; 0: not known. */
+uint64_t task_op_bytes(handle_t h);
+
+#endif /* MLCC_NCCL_TASK_H */
