@@ -2,6 +2,7 @@
 """What the tests share: the package of this tree, and an mlccd that only takes notes."""
 
 import array
+import importlib.util
 import json
 import mmap
 import socket
@@ -23,6 +24,15 @@ WAIT_S = 60.0
 RECORD = struct.Struct("<HHIQQQ32s")
 RECORDS_AT = 192
 START, END = 1, 2
+
+
+def no_torch() -> str:
+    """Why tests with torch are skipped, or nothing."""
+    torch = importlib.util.find_spec("torch")
+    # this folder would do for a package of that name
+    if torch is None or torch.origin is None:
+        return "python3-torch is not installed: make demo-train installs it"
+    return ""
 
 
 class Record(NamedTuple):

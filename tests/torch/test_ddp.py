@@ -4,19 +4,19 @@
 Every rank plays a host: it has a job of its own, and announces it.
 """
 
-import importlib.util
 import json
 import os
 import secrets
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
 import test_daemon
-from common import END, START, Listener
+from common import END, START, Listener, no_torch
 
 WORKER = Path(__file__).with_name("worker.py")
 ITERATIONS = 8
@@ -24,10 +24,8 @@ TIMEOUT_S = 240.0
 
 
 def missing() -> str:
-    torch = importlib.util.find_spec("torch")
-    # this folder would do for a package of that name
-    if torch is None or torch.origin is None:
-        return "python3-torch is not installed: make demo-train installs it"
+    if reason := no_torch():
+        return reason
     if os.geteuid():
         return "needs root: it makes a network namespace"
     return "" if shutil.which("ss") and shutil.which("ip") else "needs ip and ss"
@@ -88,8 +86,9 @@ class Namespace(unittest.TestCase):
         common |= {"MLCC_SOCKET": str(socket), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
         started = []
         for rank in range(ranks):
-            words = [str(rank), str(ranks), str(ITERATIONS), how, "4"]
-            started.append(Rank(self.namespace, words, common | {"MLCC_JOB": f"rank{rank}"}))
+            own = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MLCC_JOB": f"rank{rank}"}
+            words = [str(ITERATIONS), how, "4"]
+            started.append(Rank(self.namespace, words, common | own))
             self.addCleanup(started[-1].process.kill)
         for rank in started:
             rank.reach()
@@ -134,6 +133,38 @@ class Ddp(Namespace):
                 without = self.finish(self.start(plain, ranks=3))
                 self.assertEqual([r.losses for r in with_hook], [r.losses for r in without])
                 self.assertEqual([len(rank.warnings()) for rank in with_hook], [1] * 3)
+
+    def test_one_of_the_ranks_of_a_host_speaks_for_all(self) -> None:
+        listener = Listener([{"id": 5, "name": "host", "cgroup": "x"}])
+        self.addCleanup(listener.close)
+        lines = self.torchrun({"MLCC_SOCKET": str(listener.path), "MLCC_JOB": "host"})
+        gradients = next(line["gradients"] for line in lines if "gradients" in line)
+        self.assertEqual(len(listener.rings), 1)
+        starts = [r for r in listener.rings[0].records() if r.kind == START]
+        self.assertEqual([r.bytes for r in starts], [2 * gradients] * (ITERATIONS - 2))
+        for number in range(2, ITERATIONS):
+            sent = sum(line["sent"] for line in lines if line.get("iteration") == number)
+            self.assertLess(abs(sent - 2 * gradients), 0.02 * 2 * gradients)
+
+    def torchrun(self, environment: dict[str, str]) -> list[dict[str, Any]]:
+        """Two ranks by torch's own launcher; what both said."""
+        command = ["ip", "netns", "exec", self.namespace, sys.executable, "-B"]
+        command += ["-m", "torch.distributed.run", "--nproc_per_node", "2"]
+        command += ["--rdzv_backend", "static", "--master_addr", "127.0.0.1"]
+        with tempfile.TemporaryDirectory(prefix="mlcc-torch-") as logs:
+            # the defaults of these are broken in torch 1.13 under Python 3.11
+            command += ["--redirects", "1", "--tee", "1", "--log_dir", logs]
+            done = subprocess.run(
+                [*command, str(WORKER), str(ITERATIONS), "ours", "-1"],
+                env=os.environ | environment | {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=TIMEOUT_S,
+            )
+            said = [file.read_text(encoding="utf-8") for file in Path(logs).rglob("stdout.log")]
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for text in said for line in text.splitlines()]
 
 
 @unittest.skipIf(missing(), missing())

@@ -9,11 +9,12 @@ import termios
 import threading
 import types
 import unittest
+import warnings
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from common import END, START, Listener, until
+from common import END, START, Listener, no_torch, until
 from mlcc_torch import step
 from mlcc_torch.hints import Hints
 from mlcc_torch.sockets import Meter
@@ -137,6 +138,31 @@ class Phases(unittest.TestCase):
         self.assertIs(method.__self__, optimizer)
         method.__func__(optimizer)
         self.assertEqual(optimizer.steps, 1)
+
+    @unittest.skipIf(no_torch(), no_torch())
+    def test_optimizers_of_torch(self) -> None:
+        import torch
+
+        for before in (True, False):
+            with self.subTest(scheduler_first=before), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.setUp()
+                weight = torch.nn.Parameter(torch.ones(3))
+                optimizer = torch.optim.SGD([weight], lr=1.0)
+                if not before:
+                    step.step_hook(optimizer, self.made)
+                scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+                if before:
+                    step.step_hook(optimizer, self.made)
+                for size in (100, 200, 300):
+                    self.pair.send(size)
+                    weight.sum().backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    scheduler.step()
+                self.assertEqual(self.said(), [(START, 300)])
+                self.assertEqual(optimizer.param_groups[0]["lr"], 0.125)
+                self.assertEqual(weight.tolist(), [1 - 1.75] * 3)
 
 
 if __name__ == "__main__":

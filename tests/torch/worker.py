@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A rank of a training job for test_ddp.py: prints a JSON line for each iteration.
+"""A rank of a training job for test_ddp.py, RANK of WORLD_SIZE: a JSON line for each iteration.
 
-worker.py RANK RANKS ITERATIONS HOW STOP: HOW is plain (no hook), ours, view (ours, with gradients
+worker.py ITERATIONS HOW STOP: HOW is plain (no hook), ours, view (ours, with gradients
 that live in the buckets) or view-plain. Before iteration STOP it waits for a line on stdin.
 """
 
@@ -42,9 +42,10 @@ def model_of(how: str) -> DistributedDataParallel:
     return DistributedDataParallel(model, bucket_cap_mb=1, gradient_as_bucket_view=view)
 
 
-def main(rank: int, ranks: int, iterations: int, how: str, stop: int) -> None:
+def main(iterations: int, how: str, stop: int) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=ranks)
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
     model = model_of(how)
     if how in ("ours", "view"):
         import mlcc_torch
@@ -71,4 +72,4 @@ def main(rank: int, ranks: int, iterations: int, how: str, stop: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
+    main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -99,14 +99,16 @@ def step_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) ->
 def _wrap_step(optimizer: "torch.optim.Optimizer", stepped: Callable[[], None]) -> None:
     """Optimizers have no hooks before torch 2.0.
 
-    Still a bound method: learning rate schedulers take it apart.
+    What was a bound method stays one: learning rate schedulers take it apart, to put a plain
+    function of their own in its place.
     """
-    step = optimizer.step.__func__  # type: ignore[attr-defined]
+    step = optimizer.step
+    function = getattr(step, "__func__", None)
 
     @functools.wraps(step)
-    def wrapper(self: Any, *args: Any, **named: Any) -> Any:
-        result = step(self, *args, **named)
+    def wrapper(*args: Any, **named: Any) -> Any:
+        result = (function or step)(*args, **named)
         stepped()
         return result
 
-    optimizer.step = types.MethodType(wrapper, optimizer)  # type: ignore[method-assign]
+    optimizer.step = types.MethodType(wrapper, optimizer) if function else wrapper
