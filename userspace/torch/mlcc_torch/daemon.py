@@ -74,7 +74,7 @@ class Link:
             raise ConnectionResetError("the connection was closed")
         reply = json.loads(data)
         if not isinstance(reply, dict) or not reply.get("ok"):
-            said = reply.get("error") if isinstance(reply, dict) else data[:80]
+            said = reply.get("error") if isinstance(reply, dict) else repr(data[:80])
             raise DaemonError(f"mlccd: {said}")
         return reply
 

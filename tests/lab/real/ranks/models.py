@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 CLASSES = 10
-SAMPLES = 64
+SAMPLES = 16
 BATCH = 2
 CHANNELS, SIDE, BLOCKS = 64, 4, 8
 WIDTH, TOKENS, LAYERS, HEADS = 128, 8, 3, 4

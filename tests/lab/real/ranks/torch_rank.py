@@ -23,7 +23,7 @@ from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 # several buckets, as larger models have
 BUCKET_MB = 0.5
-LEARNING_RATE = 0.01
+LEARNING_RATE = 0.001
 
 
 def warm_up(model: torch.nn.Module, name: str) -> None:

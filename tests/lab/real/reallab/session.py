@@ -204,6 +204,7 @@ class Session:
     def _measure(self, iterations: int, limit_s: float, tick: Tick) -> RunResult:
         topology = self.cluster.topology
         before, drops = topology.counters(), machine.softnet_drops()
+        phases = {job["name"]: job["phases"] for job in self._known()}
         go = self.folder / "go.new"
         go.write_text(str(time.monotonic_ns() + round(LEAD_S * 1e9)))
         go.rename(self.folder / "go")
@@ -220,12 +221,17 @@ class Session:
                 result.in_use = self.cluster.in_use()
         result.counters = topology.counters().since(before)
         result.softnet_drops = machine.softnet_drops() - drops
-        if self.daemon:
-            result.known, result.hints = self.daemon.jobs(), self.daemon.records()
+        result.hints = self.daemon.records() if self.daemon else {}
+        result.known = self._known()
+        for job in result.known:  # setting up connections looks like phases, too
+            job["phases"] -= phases[job["name"]]
         for job in self.jobs:
             names = [f"{job.name}-{rank}" for rank in range(RANKS_OF_A_JOB)]
             result.jobs[job.name] = [Trace(self._records(name)[:iterations]) for name in names]
         return result
+
+    def _known(self) -> list[Record]:
+        return self.daemon.jobs() if self.daemon else []
 
     def _names(self) -> list[str]:
         return [f"{job.name}-{rank}" for job in self.jobs for rank in range(RANKS_OF_A_JOB)]
