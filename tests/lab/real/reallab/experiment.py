@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlcclab import carrier as carriers
-from mlcclab import features
+from mlcclab import features, wire
 from mlcclab.errors import SkipError
 from mlcclab.progress import Progress
 from mlcclab.scenario import ECN_THRESHOLD, Link
@@ -85,8 +85,8 @@ def link_of(request: Request) -> Link:
     scale = request.rate / 1e9
     limit = max(30_000, round((1 << 20) * scale))
     mark = max(3_000, round(ECN_THRESHOLD * scale))
-    if request.queue == "red-ecn" and not features.has_qdisc("red"):
-        raise SkipError("--queue red-ecn: this kernel has no RED")
+    if request.queue == "red-ecn" and not (features.has_qdisc("red") or wire.buildable()):
+        raise SkipError("--queue red-ecn: this kernel has no RED, and there is no clang for BPF")
     return Link(request.rate, request.queue, limit, 0.0, 0.0, mark)
 
 

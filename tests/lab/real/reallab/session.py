@@ -291,7 +291,7 @@ class Session:
             "rmaps_base_oversubscribe": "1",
             "hwloc_base_binding_policy": "none",
         }
-        words = ["mpirun", "--allow-run-as-root"]
+        words = ["mpirun", "--allow-run-as-root", "--leave-session-attached"]
         for key, value in settings.items():
             words += ["--mca", key, value]
         for rank, host in enumerate(hosts):
