@@ -186,6 +186,7 @@ class WithoutDaemon(Case):
         asked = len(self.listener.requests)
         for _ in range(10_000):
             made.phase_start(5)
+        until(lambda: not made._searching, "the end of a search, if there is one")
         self.assertEqual(len(self.listener.requests), asked)
 
     def test_the_ring_is_full(self) -> None:
