@@ -79,6 +79,12 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@$(PYTHON) tests/demo.py
 
+# The jobs are real here, so PyTorch and Open MPI are installed, too.
+demo-train: deps
+	@tests/deps/install.sh --train
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) tests/demo_train.py
+
 # What cannot be installed is reported as skipped.
 check check-fast:
 	@tests/deps/install.sh || echo "deps: going on with what is there"
@@ -153,6 +159,8 @@ help:
 	@echo "  make check-fast    the tests without the virtual machines (minutes)"
 	@echo "                     SUITES=\"unit lint\" runs only those"
 	@echo "  make check-matrix  the module on every kernel: W=1, sparse, checkpatch"
+	@echo "  make demo-train    real training jobs instead of emulated ones: installs PyTorch (150 MB)"
+	@echo "                     and Open MPI; about five minutes"
 	@echo "  make picture       draws Documentation/effect.png"
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
 	@echo "  make nccl          NCCL's profiler plugin, and its tests"
@@ -163,4 +171,4 @@ help:
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
 .PHONY: all lab unit bpf userspace nccl module skip-bpf skip-userspace skip-module install-userspace deps \
-	demo check check-fast check-matrix picture install uninstall clean help
+	demo demo-train check check-fast check-matrix picture install uninstall clean help

@@ -5,12 +5,14 @@
 # and kubernetes-validate in a virtual environment in the cache. Does nothing, quickly, when everything is there.
 #
 #   install.sh            installs
+#   install.sh --train    installs what packages-train lists instead
 #   install.sh --check    installs nothing; prints what is there and what is not, as TAP
 #
 # The cache is $MLCC_CACHE, else $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc.
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${MLCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mlcc}
+list=packages
 requirements=$here/requirements.txt
 tools=$cache/tools-$(cksum <"$requirements" | cut -d ' ' -f 1)
 
@@ -22,7 +24,7 @@ say()
 # "a|b" for each line of the list
 wanted()
 {
-	sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$here/packages"
+	sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$here/$list"
 }
 
 installed()
@@ -161,6 +163,7 @@ main()
 		echo "$tools"
 		return
 		;;
+	--train) list=packages-train ;;
 	'') ;;
 	*)
 		say "unknown: $1" >&2
@@ -177,6 +180,7 @@ main()
 		say "some packages could not be installed" >&2
 		return 1
 	}
+	[ "$list" = packages ] || return 0
 	install_tools || {
 		say "ruff and kubernetes-validate could not be installed" >&2
 		return 1

@@ -90,6 +90,15 @@ class Daemon:
         self._ask(request | ({"profile": profile} if profile else {}))
         return cgroup
 
+    def jobs(self) -> list[dict[str, Any]]:
+        """All jobs (to 48), with what the carrier knows of each."""
+        return list(self._ask({"op": "show"})["jobs"])
+
+    def records(self) -> dict[str, int]:
+        """What has come over rings: all, and what was wrong or late."""
+        status = self._ask({"op": "status"})
+        return {key: value for key, value in status.items() if key.startswith("ring_")}
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:

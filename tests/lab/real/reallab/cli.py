@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line."""
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mlcclab import features, machine, topology, units
+from mlcclab.errors import EXIT_FAILED, EXIT_OK, LabError, UsageError
+
+from . import experiment, report
+from .jobs import SETS
+from .session import Mode
+
+MODES = ("cubic", "reno", "dctcp", "mlcc", "mlcc+hints")
+EPILOG = """\
+examples:
+  mlcc-train ddp-2
+      two DDP jobs, alone, then together under cubic, mlcc, and mlcc with announced phases
+  mlcc-train ddp-3 --repeat 3 --json out.json --plot out.png
+  mlcc-train mpi-2 --modes cubic,mlcc+hints
+
+exit status: 0 done, 1 failed (or losses differ), 2 wrong usage, 4 this machine cannot run it
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Parse, run, and turn every error into one line."""
+    options = _parser().parse_args(arguments)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        return _run(options)
+    except LabError as error:
+        print(f"mlcc-train: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("\nmlcc-train: interrupted; everything is cleaned up", file=sys.stderr)
+        return 130
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Unwind, so that every cleanup runs."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mlcc-train",
+        description="Run real training jobs in the lab's cluster, and measure how they slow down.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("set", choices=sorted(SETS), help="; ".join(f"{s.name}: {s.about}" for s in SETS.values()))
+    add("--modes", type=_modes, default=_modes("cubic,dctcp,mlcc,mlcc+hints"), metavar="LIST")
+    add("--rate", type=_rate, default=2e8, help="of the link (default 200mbit)")
+    add("--queue", choices=("droptail", "red-ecn"), default="droptail")
+    add("--iterations", type=_count, default=60, metavar="N", help="of each job (default 60)")
+    add("--isolated", type=_count, default=20, metavar="N", help="of a job alone (default 20)")
+    add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
+    add("--carrier", choices=("module", "bpf"))
+    add("--json", type=Path, metavar="FILE", help="write the figures")
+    add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
+    return parser
+
+
+def _modes(text: str) -> list[Mode]:
+    names = text.split(",")
+    for name in names:
+        if name not in MODES:
+            raise argparse.ArgumentTypeError(f"{name!r}: one of {', '.join(MODES)} is wanted")
+    if len(set(names)) < len(names):
+        raise argparse.ArgumentTypeError("names a mode twice")
+    return [Mode(name) for name in names]
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = units.rate_bps(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not 1e7 <= rate <= 1e10:
+        raise argparse.ArgumentTypeError(f"{text!r}: from 10mbit to 10gbit")
+    return rate
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 8 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 8 to 10000")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    features.check_machine()
+    for path in (options.json, options.plot):
+        if path and not path.resolve().parent.is_dir():
+            raise UsageError(f"{path}: no such folder")
+    request = experiment.Request(
+        jobs=SETS[options.set],
+        modes=options.modes,
+        rate=options.rate,
+        queue=options.queue,
+        iterations=options.iterations,
+        isolated=options.isolated,
+        repeat=options.repeat,
+        carrier=options.carrier,
+    )
+    with machine.reserved():
+        topology.remove_stale()
+        measurement = experiment.measure(request)
+    document = report.document(measurement)
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if options.plot:
+        from . import plot  # only here: the rest works without matplotlib
+
+        plot.draw(document, options.plot)
+    print(report.table(document))
+    print(report.sentence(document))
+    return EXIT_OK if document["same_losses"] else EXIT_FAILED

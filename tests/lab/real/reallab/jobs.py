@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What there is to run: sets of jobs, their sizes and their times."""
+
+from dataclasses import dataclass
+
+from mlcclab import units
+
+# What the ranks refuse to differ from: bytes of gradients, in 32-bit floats.
+GRADIENT_BYTES = {"resnet": 2_377_256, "transformer": 2_417_192, "allreduce": 2_400_000}
+TORCH_MODELS = ("resnet", "transformer")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Two ranks, left and right of the bottleneck, that reduce gradients after each compute."""
+
+    name: str
+    model: str
+    compute_ms: float
+    seed: int
+
+    @property
+    def bytes(self) -> int:
+        """What each of two ranks sends in an all-reduce, and gets at the same time."""
+        return GRADIENT_BYTES[self.model]
+
+    def comm_ms(self, rate: float) -> float:
+        """How long that occupies a link of this rate (bit/s), in each direction."""
+        return units.wire_ms(self.bytes, rate)
+
+
+@dataclass(frozen=True)
+class JobSet:
+    """Jobs that run together; each communicates for the same share of its iteration."""
+
+    name: str
+    models: tuple[str, ...]
+    share: float
+    about: str
+
+    def jobs(self, rate: float) -> list[Job]:
+        """All have one period, set by the largest of them."""
+        comm = [units.wire_ms(GRADIENT_BYTES[model], rate) for model in self.models]
+        period = max(comm) / self.share
+        return [
+            Job(f"{model}{number}", model, round(period - comm_ms, 3), number)
+            for number, (model, comm_ms) in enumerate(zip(self.models, comm, strict=True), 1)
+        ]
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether PyTorch is needed."""
+        return any(model in TORCH_MODELS for model in self.models)
+
+    @property
+    def uses_mpi(self) -> bool:
+        """Whether Open MPI is needed."""
+        return "allreduce" in self.models
+
+
+SETS = {
+    item.name: item
+    for item in (
+        JobSet("ddp-2", ("resnet", "transformer"), 0.45, "two DDP jobs over Gloo"),
+        JobSet("ddp-3", ("resnet", "transformer", "resnet"), 0.3, "three DDP jobs over Gloo"),
+        JobSet("mpi-2", ("allreduce", "allreduce"), 0.45, "two Open MPI all-reduce loops"),
+    )
+}

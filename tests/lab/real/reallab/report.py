@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Turns a measurement into the JSON document, the table and a sentence."""
+
+import os
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from mlcclab import stats
+from mlcclab.report import align
+
+from .experiment import Measurement
+from .jobs import Job
+from .session import RunResult, Trace
+
+Json = dict[str, Any]
+
+
+def iteration_ms(ranks: Sequence[Trace]) -> list[float]:
+    """From the end of the last rank's iteration to the end of the last one's next."""
+    times = []
+    before = min(trace.records[0]["start_ns"] for trace in ranks)
+    for step in zip(*(trace.records for trace in ranks), strict=True):
+        ended = max(record["start_ns"] + record["iteration_ms"] * 1e6 for record in step)
+        times.append(round((ended - before) / 1e6, 3))
+        before = ended
+    return times
+
+
+def _slowest(ranks: Sequence[Trace], key: str) -> list[float]:
+    columns = [trace.column(key) for trace in ranks]
+    return [max(values) for values in zip(*columns, strict=True)]
+
+
+def losses(ranks: Sequence[Trace]) -> list[list[str]]:
+    """Of each rank, to the last bit."""
+    return [trace.column("loss") for trace in ranks]
+
+
+def same_losses(measurement: Measurement) -> bool:
+    """Whether every run of a job, alone or not, computed the same, as far as both went."""
+    runs = [run for runs in measurement.runs.values() for run in runs]
+    for job in measurement.jobs:
+        alone = losses(measurement.isolated[job.name].jobs[job.name])
+        for run in runs:
+            for one, other in zip(alone, losses(run.jobs[job.name]), strict=True):
+                both = min(len(one), len(other))
+                if not both or one[:both] != other[:both]:
+                    return False
+        together = [losses(run.jobs[job.name]) for run in runs]
+        if any(run != together[0] for run in together):
+            return False
+    return True
+
+
+def _job(job: Job, ranks: Sequence[Trace], alone: Sequence[float]) -> Json:
+    times = iteration_ms(ranks)
+    settled = stats.settled(times)
+    return {
+        "name": job.name,
+        "mean_ms": round(fmean(settled), 3),
+        "p99_ms": round(stats.percentile(settled, 99), 3),
+        "slowdown": round(stats.slowdown(times, alone), 4),
+        "comm_mean_ms": round(fmean(stats.settled(_slowest(ranks, "comm_ms"))), 3),
+        "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
+        "iterations_ms": times,
+        "comm_ms": _slowest(ranks, "comm_ms"),
+    }
+
+
+def _known(run: RunResult) -> list[Json]:
+    keys = ("name", "flows", "phases", "hinted", "hits", "need", "d_phase_bytes", "d_learnt_bytes")
+    return [{key: job[key] for key in keys if key in job} for job in run.known]
+
+
+def _repeat(measurement: Measurement, run: RunResult, alone: dict[str, list[float]]) -> Json:
+    jobs = [_job(job, run.jobs[job.name], alone[job.name]) for job in measurement.jobs]
+    return {
+        "jobs": jobs,
+        "slowdown_mean": round(fmean(job["slowdown"] for job in jobs), 4),
+        "connections": run.in_use,
+        "mlccd": _known(run),
+        "hints": run.hints,
+        "drops": run.counters.drops,
+        "ecn_marks": run.counters.marks,
+        "softnet_drops": run.softnet_drops,
+    }
+
+
+def _isolated(job: Job, run: RunResult, rate: float) -> Json:
+    ranks = run.jobs[job.name]
+    times = stats.settled(iteration_ms(ranks))
+    comm = fmean(stats.settled(_slowest(ranks, "comm_ms")))
+    return {
+        "name": job.name,
+        "model": job.model,
+        "bytes": job.bytes,
+        "compute_ms": job.compute_ms,
+        "ideal_comm_ms": round(job.comm_ms(rate), 3),
+        "mean_ms": round(fmean(times), 3),
+        "p99_ms": round(stats.percentile(times, 99), 3),
+        "comm_mean_ms": round(comm, 3),
+        "comm_share": round(comm / fmean(times), 3),
+        "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
+    }
+
+
+def document(measurement: Measurement) -> Json:
+    """The whole report."""
+    request = measurement.request
+    alone = {name: iteration_ms(run.jobs[name]) for name, run in measurement.isolated.items()}
+    rate = request.rate
+    return {
+        "schema": 1,
+        "set": request.jobs.name,
+        "about": request.jobs.about,
+        "rate_mbps": rate / 1e6,
+        "queue": request.queue,
+        "kernel": os.uname().release,
+        "carrier": measurement.carrier,
+        "iterations": request.iterations,
+        "repeat": request.repeat,
+        "skipped": measurement.skipped,
+        "same_losses": same_losses(measurement),
+        "losses": {
+            job.name: [float.fromhex(x) for x in losses(_first(measurement).jobs[job.name])[0]]
+            for job in measurement.jobs
+        },
+        "isolated": [
+            _isolated(job, measurement.isolated[job.name], rate) for job in measurement.jobs
+        ],
+        "results": [
+            {"mode": mode, "repeats": [_repeat(measurement, run, alone) for run in runs]}
+            for mode, runs in measurement.runs.items()
+        ],
+    }
+
+
+def _first(measurement: Measurement) -> RunResult:
+    return next(iter(measurement.runs.values()))[0]
+
+
+def merged(result: Json) -> list[Json]:
+    """A mode's jobs: means over the repeats, the worst p99."""
+    rows = []
+    for jobs in zip(*(repeat["jobs"] for repeat in result["repeats"]), strict=True):
+        keys = ("mean_ms", "slowdown", "comm_mean_ms")
+        row = {key: fmean(job[key] for job in jobs) for key in keys}
+        rows.append({"name": jobs[0]["name"], "p99_ms": max(job["p99_ms"] for job in jobs)} | row)
+    return rows
+
+
+def slowdown(result: Json) -> float:
+    """Of all jobs and repeats."""
+    return fmean(repeat["slowdown_mean"] for repeat in result["repeats"])
+
+
+def table(report: Json) -> str:
+    """For eyes: times in ms."""
+    rows = [["mode", "job", "mean", "p99", "comm", "slowdown", "of each repeat"]]
+    for job in report["isolated"]:
+        times = [f"{job[key]:.1f}" for key in ("mean_ms", "p99_ms", "comm_mean_ms")]
+        rows.append(["alone", job["name"], *times, "1.000", ""])
+    for result in report["results"]:
+        for index, job in enumerate(merged(result)):
+            times = [f"{job[key]:.1f}" for key in ("mean_ms", "p99_ms", "comm_mean_ms")]
+            each = [f"{repeat['jobs'][index]['slowdown']:.3f}" for repeat in result["repeats"]]
+            rows.append(
+                [result["mode"], job["name"], *times, f"{job['slowdown']:.3f}", " ".join(each)]
+            )
+    lines = align(rows, 2)
+    lines.append(
+        f"losses: {'the same in every run' if report['same_losses'] else 'THEY DIFFER'}; "
+        "computing is padded to a fixed time, so that jobs do not compete for this machine's "
+        "processors"
+    )
+    return "\n".join(lines + [f"left out: {m}: {why}" for m, why in report["skipped"].items()])
+
+
+def sentence(report: Json) -> str:
+    """The result in plain words, whatever it is."""
+    cost = {result["mode"]: slowdown(result) - 1 for result in report["results"]}
+    parts = [f"{value:.1%} under {mode}" for mode, value in cost.items()]
+    return f"Sharing one link made an iteration longer by {', '.join(parts)}."

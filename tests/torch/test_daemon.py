@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Hints against the real mlccd, whose carrier is only memory: what arrives there."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from common import ROOT, until
+from mlcc_torch import hints
+from mlcc_torch.daemon import Link
+from mlcc_torch.hints import Hints
+
+MLCCD = ROOT / "build" / "userspace" / "mlccd" / "mlccd-fake"
+
+
+def cgroup_mount() -> Path | None:
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        _, where, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return Path(where)
+    return None
+
+
+def missing() -> str:
+    if not MLCCD.exists():
+        return "mlccd-fake is not built: make userspace"
+    if os.geteuid():
+        return "needs root: it makes cgroups"
+    return "" if cgroup_mount() else "no cgroup2 file system is mounted"
+
+
+class Daemon:
+    """mlccd with a folder of its own; what it knows outlives it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "run" / "mlccd.sock"
+        (folder / "none").touch()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [str(MLCCD), "--config", str(self.folder / "none")]
+        command += ["--run-dir", str(self.folder / "run")]
+        environment = {"MLCC_FAKE": str(self.folder / "carrier")}
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=environment, stderr=log)
+        until(self.answers, "mlccd's first reply")
+
+    def answers(self) -> bool:
+        with contextlib.suppress(OSError):
+            return bool(self.ask({"op": "status"}))
+        return False
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            peer.connect(str(self.socket))
+            peer.send(json.dumps(request).encode())
+            reply: dict[str, Any] = json.loads(peer.recv(70000))
+        assert reply["ok"], f"{request}: {reply}"
+        return reply
+
+    def job(self, name: str) -> dict[str, Any]:
+        return dict(self.ask({"op": "show", "job": name})["jobs"][0])
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        self.process = None
+
+
+class DaemonCase(unittest.TestCase):
+    """Runs one, with a job called bert."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="mlcc-torch-")
+        self.addCleanup(folder.cleanup)
+        self.daemon = Daemon(Path(folder.name))
+        self.daemon.start()
+        self.addCleanup(self.daemon.kill)
+        mount = cgroup_mount()
+        assert mount
+        self.cgroup = mount / f"mlcc-torch-{os.getpid()}"
+        self.cgroup.mkdir()
+        self.addCleanup(self.cgroup.rmdir)
+        self.set_job("bert", self.cgroup)
+
+    def set_job(self, name: str, cgroup: Path) -> None:
+        self.daemon.ask({"op": "set-job", "name": name, "cgroup": cgroup.name})
+
+
+@unittest.skipIf(missing(), missing())
+class RealDaemon(DaemonCase):
+    def hints(self, job: str = "bert") -> Hints:
+        made = Hints(str(self.daemon.socket), job, True)
+        self.addCleanup(made.close)
+        return made
+
+    def phases(self, count: int) -> dict[str, Any]:
+        until(lambda: self.daemon.job("bert")["phases"] >= count, f"{count} phases")
+        return self.daemon.job("bert")
+
+    def test_phases_arrive(self) -> None:
+        made = self.hints()
+        self.assertTrue(made.linked)
+        for number, size in enumerate((5_000_000, 6_000_000), 1):
+            made.phase_start(size)
+            job = self.phases(number)
+            self.assertEqual((job["d_phase_bytes"], job["hinted"]), (size, True))
+            made.phase_end()
+            until(lambda: self.daemon.job("bert")["neutral"], "the end of the phase")
+        status = self.daemon.ask({"op": "status"})
+        self.assertEqual((status["ring_records"], status["ring_records_bad"]), (4, 0))
+        self.assertEqual((status["ring_records_late"], status["ring_overruns"]), (0, 0))
+
+    def test_the_job_of_the_own_cgroup(self) -> None:
+        (inner := self.cgroup / "inner").mkdir()
+        child = os.fork()
+        if not child:
+            status = 1
+            with contextlib.suppress(BaseException):
+                (inner / "cgroup.procs").write_text("0")
+                made = Hints(str(self.daemon.socket), "", True)
+                made.phase_start(4242)
+                status = 0 if made.linked else 2
+                until(lambda: self.daemon.job("bert")["phases"], "the phase")
+            os._exit(status)
+        _, status = os.waitpid(child, 0)
+        inner.rmdir()
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+        self.assertEqual(self.daemon.job("bert")["d_phase_bytes"], 4242)
+
+    def test_more_jobs_than_fit_a_page(self) -> None:
+        cgroups = [self.cgroup.with_name(f"{self.cgroup.name}-{n}") for n in range(100)]
+        for number, cgroup in enumerate(cgroups):
+            cgroup.mkdir()
+            self.addCleanup(cgroup.rmdir)
+            self.set_job(f"n{number}", cgroup)
+        with mock.patch("mlcc_torch.daemon.own_cgroup", return_value=cgroups[99].name):
+            link = Link(str(self.daemon.socket), "", 5.0)
+        self.addCleanup(link.close)
+        self.assertEqual(link.job, self.daemon.job("n99")["id"])
+
+    def test_it_is_killed_and_starts_again(self) -> None:
+        made = self.hints()
+        made.phase_start(5)
+        self.phases(1)
+        self.daemon.kill()
+        with self.assertLogs("mlcc_torch", "WARNING") as logs:
+            for _ in range(1000):
+                made.phase_start(6)
+                made.phase_end()
+        self.assertEqual(len(logs.output), 1, logs.output)
+        self.daemon.start()
+        made._search_at = 0  # as if hints.RETRY_S had gone by
+        self.assertGreaterEqual(hints.RETRY_S, 2)
+        made.phase_start(7)
+        until(lambda: made.linked, "a new ring")
+        made.phase_start(8)
+        until(lambda: self.daemon.job("bert")["d_phase_bytes"] == 8, "a hint after the restart")
+        self.assertEqual(self.daemon.ask({"op": "status"})["ring_records_bad"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0
+"""DistributedDataParallel over Gloo, ranks in a network namespace of their own.
+
+Every rank plays a host: it has a job of its own, and announces it.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import test_daemon
+from common import END, START, Listener, no_torch
+
+WORKER = Path(__file__).with_name("worker.py")
+ITERATIONS = 8
+TIMEOUT_S = 240.0
+
+
+def missing() -> str:
+    if reason := no_torch():
+        return reason
+    if os.geteuid():
+        return "needs root: it makes a network namespace"
+    return "" if shutil.which("ss") and shutil.which("ip") else "needs ip and ss"
+
+
+class Rank:
+    """One process of a job."""
+
+    def __init__(self, namespace: str, words: list[str], environment: dict[str, str]) -> None:
+        command = ["ip", "netns", "exec", namespace, sys.executable, "-B", str(WORKER), *words]
+        self.process = subprocess.Popen(
+            command,
+            env=os.environ | environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def reach(self) -> None:
+        """Wait until it stands still."""
+        assert self.process.stdout
+        self.early = []
+        while '"at"' not in (line := self.process.stdout.readline()):
+            assert line, self.process.communicate(timeout=TIMEOUT_S)[1]
+            self.early.append(line)
+
+    def finish(self) -> None:
+        """Let it go on to its end, and take what it said."""
+        out, self.errors = self.process.communicate("\n", timeout=TIMEOUT_S)
+        assert self.process.returncode == 0, self.errors
+        records = [json.loads(line) for line in [*self.early, *out.splitlines()]]
+        self.gradients = next(r["gradients"] for r in records if "gradients" in r)
+        self.steps = [r for r in records if "iteration" in r]
+
+    @property
+    def losses(self) -> list[str]:
+        return [step["loss"] for step in self.steps]
+
+    def warnings(self) -> list[str]:
+        """What the package said; torch says more."""
+        return [line for line in self.errors.splitlines() if "phases" in line or "mlccd" in line]
+
+
+class Namespace(unittest.TestCase):
+    """Runs jobs in a network namespace."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.namespace = f"mlcc-torch-{secrets.token_hex(4)}"
+        subprocess.run(["ip", "netns", "add", self.namespace], check=True)
+        self.addCleanup(subprocess.run, ["ip", "netns", "del", self.namespace], check=True)
+        subprocess.run(["ip", "-n", self.namespace, "link", "set", "lo", "up"], check=True)
+
+    def start(self, how: str, ranks: int = 2, socket: Any = "/nonexistent") -> list[Rank]:
+        """All ranks, before iteration 4."""
+        common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "lo"}
+        common |= {"MLCC_SOCKET": str(socket), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+        started = []
+        for rank in range(ranks):
+            own = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MLCC_JOB": f"rank{rank}"}
+            words = [str(ITERATIONS), how, "4"]
+            started.append(Rank(self.namespace, words, common | own))
+            self.addCleanup(started[-1].process.kill)
+        for rank in started:
+            rank.reach()
+        return started
+
+    def finish(self, ranks: list[Rank]) -> list[Rank]:
+        for rank in ranks:
+            rank.process.stdin.write("\n")
+            rank.process.stdin.flush()
+        for rank in ranks:
+            rank.finish()
+        return ranks
+
+
+@unittest.skipIf(missing(), missing())
+class Ddp(Namespace):
+    def test_one_phase_an_iteration_with_its_bytes(self) -> None:
+        jobs = [{"id": 5 + n, "name": f"rank{n}", "cgroup": "x"} for n in range(2)]
+        listener = Listener(jobs)
+        self.addCleanup(listener.close)
+        ours = self.finish(self.start("ours", socket=listener.path))
+        plain = self.finish(self.start("plain"))
+        self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
+        self.assertEqual(len(set(ours[0].losses)), ITERATIONS)
+        self.assertEqual([rank.warnings() for rank in ours], [[], []])
+
+        self.assertEqual(len(listener.rings), 2)
+        for ring in listener.rings:
+            records = ring.records()
+            rank = ours[records[0].job - 5]
+            self.assertEqual([r.kind for r in records], [START, END] * (ITERATIONS - 2))
+            for start, step in zip(records[::2], rank.steps[2:], strict=True):
+                # two ranks: each sends its gradients once
+                self.assertEqual(start.bytes, rank.gradients)
+                self.assertLess(abs(step["sent"] - start.bytes), 0.02 * start.bytes, step)
+
+    def test_the_same_losses_whatever_the_number_of_ranks_and_buckets(self) -> None:
+        """Without mlccd, too: 1 / 3 is where multiplying and dividing would differ."""
+        for ours, plain in (("ours", "plain"), ("view", "view-plain")):
+            with self.subTest(ours):
+                with_hook = self.finish(self.start(ours, ranks=3))
+                without = self.finish(self.start(plain, ranks=3))
+                self.assertEqual([r.losses for r in with_hook], [r.losses for r in without])
+                self.assertEqual([len(rank.warnings()) for rank in with_hook], [1] * 3)
+
+    def test_one_of_the_ranks_of_a_host_speaks_for_all(self) -> None:
+        listener = Listener([{"id": 5, "name": "host", "cgroup": "x"}])
+        self.addCleanup(listener.close)
+        lines = self.torchrun({"MLCC_SOCKET": str(listener.path), "MLCC_JOB": "host"})
+        gradients = next(line["gradients"] for line in lines if "gradients" in line)
+        self.assertEqual(len(listener.rings), 1)
+        starts = [r for r in listener.rings[0].records() if r.kind == START]
+        self.assertEqual([r.bytes for r in starts], [2 * gradients] * (ITERATIONS - 2))
+        for number in range(2, ITERATIONS):
+            sent = sum(line["sent"] for line in lines if line.get("iteration") == number)
+            self.assertLess(abs(sent - 2 * gradients), 0.02 * 2 * gradients)
+
+    def torchrun(self, environment: dict[str, str]) -> list[dict[str, Any]]:
+        """Two ranks by torch's own launcher; what both said."""
+        command = ["ip", "netns", "exec", self.namespace, sys.executable, "-B"]
+        command += ["-m", "torch.distributed.run", "--nproc_per_node", "2"]
+        command += ["--rdzv_backend", "static", "--master_addr", "127.0.0.1"]
+        with tempfile.TemporaryDirectory(prefix="mlcc-torch-") as logs:
+            # the defaults of these are broken in torch 1.13 under Python 3.11
+            command += ["--redirects", "1", "--tee", "1", "--log_dir", logs]
+            done = subprocess.run(
+                [*command, str(WORKER), str(ITERATIONS), "ours", "-1"],
+                env=os.environ | environment | {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=TIMEOUT_S,
+            )
+            said = [file.read_text(encoding="utf-8") for file in Path(logs).rglob("stdout.log")]
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for text in said for line in text.splitlines()]
+
+
+@unittest.skipIf(missing(), missing())
+@unittest.skipIf(test_daemon.missing(), test_daemon.missing())
+class DaemonIsKilled(Namespace, test_daemon.DaemonCase):
+    def test_training_goes_on(self) -> None:
+        for rank in range(2):
+            cgroup = self.cgroup / f"rank{rank}"
+            cgroup.mkdir()
+            self.addCleanup(cgroup.rmdir)
+            path = f"{self.cgroup.name}/{cgroup.name}"
+            self.daemon.ask({"op": "set-job", "name": f"rank{rank}", "cgroup": path})
+        ours = self.start("ours", socket=self.daemon.socket)
+        phases = [self.daemon.job(f"rank{rank}")["phases"] for rank in range(2)]
+        self.assertEqual(phases, [2, 2])
+        self.daemon.kill()
+        self.finish(ours)
+        plain = self.finish(self.start("plain"))
+        self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
+        self.assertEqual([len(rank.warnings()) for rank in ours], [1, 1])
+
+
+if __name__ == "__main__":
+    unittest.main()

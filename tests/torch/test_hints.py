@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Hints against an mlccd that only takes notes. Needs neither torch nor root."""
+
+import fcntl
+import os
+import time
+import unittest
+from typing import Any
+from unittest import mock
+
+import common
+from common import END, START, Listener, until
+from mlcc_torch import daemon, hints, ring
+from mlcc_torch.ddp import Passes, ring_factor
+from mlcc_torch.hints import Hints
+
+JOBS = [
+    {"id": 7, "name": "bert", "cgroup": "train"},
+    {"id": 8, "name": "bert-inner", "cgroup": "train/inner"},
+    {"id": 9, "name": "other", "cgroup": "train/in"},
+    {"id": 10, "name": "marked", "cgroup": ""},
+]
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        self.listener = Listener(JOBS)
+        self.addCleanup(self.listener.close)
+
+    def hints(self, **named: Any) -> Hints:
+        made = Hints(str(self.listener.path), **{"job": "bert", "leader": True, **named})
+        self.addCleanup(made.close)
+        return made
+
+    def kinds(self) -> list[tuple[int, int, int]]:
+        return [(r.job, r.kind, r.bytes) for r in self.listener.rings[-1].records()]
+
+
+class HandOver(Case):
+    def test_the_ring_is_as_the_protocol_wants_it(self) -> None:
+        self.hints()
+        taken = self.listener.rings[0]
+        self.assertEqual(taken.head, (0x6D6C6363, 1, ring.SLOTS, 64))
+        self.assertEqual(os.fstat(taken.fds[0]).st_size, 192 + 64 * ring.SLOTS)
+        seals = fcntl.fcntl(taken.fds[0], fcntl.F_GET_SEALS)
+        self.assertEqual(seals & 6, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+        self.assertEqual(os.readlink(f"/proc/self/fd/{taken.fds[1]}"), "anon_inode:[eventfd]")
+
+    def test_every_record_is_whole(self) -> None:
+        before = time.monotonic_ns()
+        made = self.hints()
+        for size in (0, 1, 250_000_000, (1 << 48) - 1, 1 << 48, -5):
+            made.phase_start(size)
+            made.phase_end()
+        after = time.monotonic_ns()
+        records = self.listener.rings[0].records()
+        self.assertEqual([r.seq for r in records], list(range(12)))
+        self.assertEqual({r.version for r in records}, {1})
+        self.assertEqual({r.job for r in records}, {7})
+        self.assertEqual({r.zero for r in records}, {bytes(32)})
+        self.assertEqual([r.kind for r in records], [START, END] * 6)
+        sizes = [r.bytes for r in records]
+        self.assertEqual(sizes[::2], [0, 1, 250_000_000, (1 << 48) - 1, 0, 0])
+        self.assertEqual(sizes[1::2], [0] * 6)
+        times = [r.time_ns for r in records]
+        self.assertEqual(times, sorted(times))
+        self.assertTrue(before <= times[0] and times[-1] <= after)
+        self.assertEqual(os.eventfd_read(self.listener.rings[0].fds[1]), 12)
+
+    def test_it_wraps_around(self) -> None:
+        made = self.hints()
+        for _ in range(3 * ring.SLOTS):
+            made.phase_start(5)
+            self.listener.rings[0].take()
+        self.assertEqual(self.listener.rings[0].number(64), 3 * ring.SLOTS)
+        self.assertEqual(self.listener.rings[0].dropped, 0)
+        last = common.RECORDS_AT + 64 * (ring.SLOTS - 1)
+        fields = common.Record(*common.RECORD.unpack_from(self.listener.rings[0].map, last))
+        self.assertEqual(fields.seq, 3 * ring.SLOTS - 1)
+
+
+class WhichJob(Case):
+    def job(self, **named: Any) -> int:
+        made = self.hints(**named)
+        made.phase_start(1)
+        return self.kinds()[0][0]
+
+    def in_cgroup(self, path: str) -> Any:
+        return mock.patch.object(daemon, "own_cgroup", return_value=path)
+
+    def test_by_name_and_by_number(self) -> None:
+        self.assertEqual(self.job(job="other"), 9)
+        self.assertEqual(self.job(job="8"), 8)
+
+    def test_by_environment(self) -> None:
+        with mock.patch.dict(os.environ, {"MLCC_JOB": "other"}):
+            self.assertEqual(self.job(job=None), 9)
+
+    def test_by_cgroup_the_innermost(self) -> None:
+        for path, wanted in (
+            ("train", 7),
+            ("train/inner", 8),
+            ("train/inner/x/y", 8),
+            ("train/innermost", 7),
+            ("train/in", 9),
+        ):
+            with self.subTest(path), self.in_cgroup(path):
+                self.assertEqual(self.job(job=""), wanted)
+
+    def test_no_job_is_a_warning(self) -> None:
+        for named in ({"job": ""}, {"job": "nobody"}):
+            with self.subTest(named), self.in_cgroup("elsewhere"):
+                with self.assertLogs("mlcc_torch", "WARNING") as logs:
+                    made = self.hints(**named)
+                    made.phase_start(5)
+                self.assertEqual(len(logs.output), 1)
+                self.assertFalse(made.linked)
+        self.assertEqual(self.listener.rings, [])
+
+    def test_only_one_process_of_a_host_speaks(self) -> None:
+        for environment, rings in (
+            ({"LOCAL_RANK": "1"}, 0),
+            ({"OMPI_COMM_WORLD_LOCAL_RANK": "3"}, 0),
+            ({"LOCAL_RANK": "0"}, 1),
+        ):
+            with self.subTest(environment), mock.patch.dict(os.environ, environment):
+                self.hints(leader=None).phase_start(5)
+                self.assertEqual(len(self.listener.rings), rings)
+
+
+class WithoutDaemon(Case):
+    def test_there_is_none(self) -> None:
+        with self.assertLogs("mlcc_torch", "WARNING") as logs:
+            made = Hints("/nonexistent/mlccd.sock", "bert", True)
+            for _ in range(1000):
+                made.phase_start(5)
+                made.phase_end()
+        self.assertEqual(len(logs.output), 1, logs.output)
+
+    def test_one_that_never_answers(self) -> None:
+        self.listener.mute = True
+        with self.assertLogs("mlcc_torch", "WARNING") as logs:
+            made = self.hints()
+        self.assertFalse(made.linked)
+        self.assertEqual(len(logs.output), 1, logs.output)
+        self.assertEqual(len(self.listener.requests), 1)
+
+    def test_nonsense_for_an_answer(self) -> None:
+        for answer in ({"ok": True}, {"ok": True, "jobs": []}, {"ok": True, "jobs": [{"id": "x"}]}):
+            with (
+                self.subTest(answer),
+                mock.patch.object(Listener, "_reply", return_value=answer),
+                self.assertLogs("mlcc_torch", "WARNING"),
+            ):
+                self.assertFalse(self.hints().linked)
+
+    def test_it_goes_and_comes_back(self) -> None:
+        made = self.hints()
+        made.phase_start(5)
+        made.phase_end()
+        with (
+            self.assertLogs("mlcc_torch", "WARNING") as logs,
+            mock.patch.object(hints, "RETRY_S", 0),
+        ):
+            self.listener.go()
+            made._search_at = 0  # as if RETRY_S had gone by
+            for _ in range(50):
+                made.phase_start(5)
+                made.phase_end()
+            until(lambda: not made._searching, "the end of the search")
+        self.assertEqual(len(logs.output), 1, logs.output)
+        self.assertFalse(made.linked)
+
+        self.listener.path.unlink()
+        self.listener.listen()
+        made._search_at = 0
+        made.phase_start(6)
+        until(lambda: made.linked, "a second ring")
+        made.phase_start(77)
+        self.assertEqual(len(self.listener.rings), 2)
+        self.assertEqual(self.kinds(), [(7, START, 77)])
+
+    def test_it_is_not_asked_all_the_time(self) -> None:
+        with self.assertLogs("mlcc_torch", "WARNING"):
+            made = self.hints(job="nobody")
+        asked = len(self.listener.requests)
+        for _ in range(10_000):
+            made.phase_start(5)
+        until(lambda: not made._searching, "the end of a search, if there is one")
+        self.assertEqual(len(self.listener.requests), asked)
+
+    def test_the_ring_is_full(self) -> None:
+        made = self.hints()
+        with self.assertLogs("mlcc_torch", "WARNING") as logs:
+            for _ in range(ring.SLOTS + 10):
+                made.phase_start(5)
+        self.assertEqual(len(logs.output), 1, logs.output)
+        taken = self.listener.rings[0]
+        self.assertEqual((taken.number(64), taken.dropped), (ring.SLOTS, 10))
+        taken.take()
+        made.phase_start(6)
+        self.assertEqual(taken.number(64), ring.SLOTS + 1)
+
+    def test_nothing_raises(self) -> None:
+        made = self.hints()
+        with (
+            mock.patch.object(ring.Ring, "put", side_effect=RuntimeError("broken")),
+            self.assertLogs("mlcc_torch", "WARNING") as logs,
+        ):
+            made.phase_start(5)
+            made.phase_end()
+        self.assertEqual(len(logs.output), 1, logs.output)
+
+    def test_a_child_says_nothing(self) -> None:
+        made = self.hints()
+        child = os.fork()
+        if not child:
+            made.phase_start(5)
+            os._exit(0)
+        os.waitpid(child, 0)
+        made.phase_start(6)
+        self.assertEqual(self.kinds(), [(7, START, 6)])
+
+    def test_after_the_end(self) -> None:
+        made = self.hints()
+        made.close()
+        made.close()
+        made.phase_start(5)
+        self.assertEqual(self.kinds(), [])
+
+
+class Buckets(Case):
+    """Backward passes without torch: (bucket, first, last), and when each is done."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.passes = Passes(self.hints(), 1.5)
+
+    def run_pass(self, *sizes: int, order: tuple[int, ...] | None = None) -> None:
+        count = len(sizes)
+        done = [self.passes.bucket(s, i == 0, i == count - 1) for i, s in enumerate(sizes)]
+        for index in order or range(count):
+            done[index](None)
+
+    def test_from_the_third_pass_on(self) -> None:
+        for sizes in ((100,), (60, 40), (60, 40), (80, 40), (10, 10)):
+            self.run_pass(*sizes)
+        wanted = [(7, START, 150), (7, END, 0), (7, START, 150), (7, END, 0), (7, START, 180)]
+        self.assertEqual(self.kinds(), [*wanted, (7, END, 0)])
+
+    def test_a_phase_ends_with_its_slowest_bucket(self) -> None:
+        for _ in range(2):
+            self.run_pass(10, 10, 10)
+        done = [self.passes.bucket(10, i == 0, i == 2) for i in range(3)]
+        for index in (2, 0):
+            done[index](None)
+            self.assertEqual(self.kinds(), [(7, START, 45)])
+        done[1](None)
+        self.assertEqual(self.kinds(), [(7, START, 45), (7, END, 0)])
+
+    def test_buckets_that_follow_one_another(self) -> None:
+        for _ in range(2):
+            self.run_pass(10, 10)
+        self.passes.bucket(10, True, False)(None)
+        self.assertEqual(self.kinds(), [(7, START, 30)])
+        self.passes.bucket(10, False, True)(None)
+        self.assertEqual(self.kinds(), [(7, START, 30), (7, END, 0)])
+
+    def test_a_pass_that_failed_does_not_end_the_next(self) -> None:
+        for _ in range(2):
+            self.run_pass(10, 10)
+        late = self.passes.bucket(10, True, False)
+        first = self.passes.bucket(10, True, False)
+        late(None)
+        last = self.passes.bucket(10, False, True)
+        last(None)
+        self.assertNotIn((7, END, 0), self.kinds())
+        first(None)
+        self.assertEqual(self.kinds()[-1], (7, END, 0))
+
+    def test_a_single_rank_says_nothing(self) -> None:
+        self.passes = Passes(self.hints(), ring_factor(1, 1))
+        for _ in range(4):
+            self.run_pass(10)
+        self.assertEqual(self.kinds(), [])
+
+    def test_the_bytes_of_a_ring(self) -> None:
+        for ranks, local, wanted in ((2, 1, 1.0), (4, 1, 1.5), (8, 4, 7.0), (1, 1, 0.0)):
+            self.assertEqual(ring_factor(ranks, local), wanted)
+
+
+if __name__ == "__main__":
+    unittest.main()

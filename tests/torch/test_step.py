@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Phases by hand and by the optimizer's step, with optimizers that only look like torch's."""
+
+import fcntl
+import os
+import socket
+import struct
+import termios
+import threading
+import types
+import unittest
+import warnings
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+from common import END, START, Listener, no_torch, until
+from mlcc_torch import step
+from mlcc_torch.hints import Hints
+from mlcc_torch.sockets import Meter
+
+
+class Pair:
+    """Two connected TCP sockets; what is sent is read at once."""
+
+    def __init__(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.near = socket.create_connection(server.getsockname())
+            self.far, _ = server.accept()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with self.far:
+            while self.far.recv(1 << 20):
+                pass
+
+    def send(self, size: int) -> None:
+        """Returns when all of it has been acknowledged."""
+        self.near.sendall(bytes(size))
+        until(lambda: not self._unacknowledged(), "the last acknowledgement")
+
+    def _unacknowledged(self) -> int:
+        return int(struct.unpack("i", fcntl.ioctl(self.near, termios.TIOCOUTQ, bytes(4)))[0])
+
+    def close(self) -> None:
+        self.near.close()
+
+
+class OldOptimizer:
+    """As in torch 1.13: no hooks."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def step(self, closure: Any = None) -> Any:
+        self.steps += 1
+        return closure
+
+
+class NewOptimizer(OldOptimizer):
+    """As in torch 2: hooks."""
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> None:
+        self.hook = hook
+
+    def step(self, closure: Any = None) -> Any:
+        result = super().step(closure)
+        self.hook(self, (closure,), {})
+        return result
+
+
+class Phases(unittest.TestCase):
+    def setUp(self) -> None:
+        self.listener = Listener([{"id": 7, "name": "bert", "cgroup": "x"}])
+        self.addCleanup(self.listener.close)
+        self.made = Hints(str(self.listener.path), "bert", True)
+        self.addCleanup(self.made.close)
+        self.pair = Pair()
+        self.addCleanup(self.pair.close)
+        default = mock.patch.object(step, "_default", return_value=step.Iterations(self.made))
+        default.start()
+        self.addCleanup(default.stop)
+
+    def said(self) -> list[tuple[int, int]]:
+        return [(r.kind, r.bytes) for r in self.listener.rings[0].records()]
+
+    def test_the_meter(self) -> None:
+        meter = Meter()
+        self.assertEqual(meter.since_last(), 0)
+        for size in (100_000, 1, 2_000_000):
+            self.pair.send(size)
+            self.assertEqual(meter.since_last(), size)
+        self.pair.close()
+        self.assertEqual(meter.since_last(), 0)
+
+    def test_bytes_by_hand(self) -> None:
+        for size in (5, 6):
+            with step.phase(size):
+                pass
+        self.assertEqual(self.said(), [(START, 5), (END, 0), (START, 6), (END, 0)])
+
+    def test_an_error_ends_the_phase_and_passes(self) -> None:
+        with self.assertRaises(KeyError), step.phase(5):
+            raise KeyError
+        self.assertEqual(self.said(), [(START, 5), (END, 0)])
+
+    def test_measured_bytes(self) -> None:
+        for size in (9_000_000, 1_000_000, 1_000_000, 2_000_000, 10):
+            with step.phase():
+                self.pair.send(size)
+        sizes = [size for kind, size in self.said() if kind == START]
+        self.assertEqual(sizes, [1_000_000, 1_000_000, 2_000_000])
+
+    def test_measured_bytes_of_all_ranks(self) -> None:
+        with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": "4"}):
+            for size in (10, 1000, 1000):
+                with step.phase():
+                    self.pair.send(size)
+        self.assertEqual(self.said(), [(START, 4000), (END, 0)])
+
+    def test_steps(self) -> None:
+        for kind in (OldOptimizer, NewOptimizer):
+            with self.subTest(kind.__name__):
+                self.setUp()
+                optimizer = kind()
+                step.step_hook(optimizer, self.made)  # type: ignore[arg-type]
+                for size in (9_000_000, 1000, 2000, 3000):
+                    self.pair.send(size)
+                    self.assertEqual(optimizer.step("x"), "x")
+                self.assertEqual(optimizer.steps, 4)
+                self.assertEqual(self.said(), [(START, 2000), (END, 0), (START, 3000)])
+
+    def test_a_scheduler_can_take_the_step_apart(self) -> None:
+        optimizer = OldOptimizer()
+        step.step_hook(optimizer, self.made)  # type: ignore[arg-type]
+        method = optimizer.step
+        self.assertIsInstance(method, types.MethodType)
+        self.assertIs(method.__self__, optimizer)
+        method.__func__(optimizer)
+        self.assertEqual(optimizer.steps, 1)
+
+    @unittest.skipIf(no_torch(), no_torch())
+    def test_optimizers_of_torch(self) -> None:
+        import torch
+
+        for before in (True, False):
+            with self.subTest(scheduler_first=before), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.setUp()
+                weight = torch.nn.Parameter(torch.ones(3))
+                optimizer = torch.optim.SGD([weight], lr=1.0)
+                if not before:
+                    step.step_hook(optimizer, self.made)
+                scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+                if before:
+                    step.step_hook(optimizer, self.made)
+                for size in (100, 200, 300):
+                    self.pair.send(size)
+                    weight.sum().backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    scheduler.step()
+                self.assertEqual(self.said(), [(START, 300)])
+                self.assertEqual(optimizer.param_groups[0]["lr"], 0.125)
+                self.assertEqual(weight.tolist(), [1 - 1.75] * 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

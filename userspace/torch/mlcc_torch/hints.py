@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Phases of this host's part of a job, told to mlccd as long as there is one.
+
+    LINKED --- mlccd has gone -----> APART --- RETRY_S, in a thread of its own ---> LINKED
+       |                               |
+       +-- a record                    +-- nothing
+
+Training calls phase_start() and phase_end() and never waits: what takes time (finding mlccd,
+handing a ring over) happens once in the constructor, within TIMEOUT_S, and later in a thread.
+"""
+
+import logging
+import os
+import threading
+import time
+
+from . import ranks
+from .daemon import SOCKET, Link
+from .ring import BYTES_MAX, PHASE_END, PHASE_START
+
+TIMEOUT_S = 0.2
+RETRY_S = 5.0
+
+log = logging.getLogger("mlcc_torch")
+
+
+class Hints:
+    """The hints of one process; methods may be called from any thread and never raise."""
+
+    def __init__(
+        self, socket_path: str | None = None, job: str | None = None, leader: bool | None = None
+    ) -> None:
+        """By default from MLCC_SOCKET, MLCC_JOB and the launcher's rank variables.
+
+        leader: whether this process speaks for its host; others say nothing.
+        """
+        self._path = socket_path or os.environ.get("MLCC_SOCKET") or SOCKET
+        self._job = job if job is not None else os.environ.get("MLCC_JOB", "")
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._link: Link | None = None
+        self._searching = False
+        self._closed = not (ranks.is_leader() if leader is None else leader)
+        self._search_at = time.monotonic() + RETRY_S
+        self._warned: set[str] = set()
+        if not self._closed:
+            self._search()
+
+    @property
+    def linked(self) -> bool:
+        """Whether mlccd takes the hints, as far as is known."""
+        return self._link is not None
+
+    def phase_start(self, size: int = 0) -> None:
+        """A phase begins in which this host sends size bytes; 0: as many as in the last one."""
+        self._say(PHASE_START, int(size) if 0 < size <= BYTES_MAX else 0)
+
+    def phase_end(self) -> None:
+        """The phase is over."""
+        self._say(PHASE_END, 0)
+
+    def close(self) -> None:
+        """Say nothing more."""
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    def _say(self, kind: int, size: int) -> None:
+        # a child of fork() has this object, too, but the ring has one producer
+        if self._closed or os.getpid() != self._pid:
+            return
+        try:
+            with self._lock:
+                self._put(kind, size)
+        except Exception as error:  # whatever it is, the training is worth more
+            self._warn("broken", f"gives up: {error!r}")
+            self._closed = True
+
+    def _put(self, kind: int, size: int) -> None:
+        if self._link and kind == PHASE_START and self._link.lost():
+            self._drop()
+            self._warn("gone", "mlccd has gone; training goes on, phases are not announced")
+        if self._link is None:
+            self._search_again()
+        elif not self._link.ring.put(kind, self._link.job, size):
+            self._warn("full", "mlccd takes no hints (the ring is full); they are dropped")
+
+    def _drop(self) -> None:
+        link, self._link = self._link, None
+        if link:
+            link.close()
+
+    def _search_again(self) -> None:
+        now = time.monotonic()
+        if self._searching or now < self._search_at:
+            return
+        self._searching = True
+        self._search_at = now + RETRY_S
+        threading.Thread(target=self._search, name="mlcc-search", daemon=True).start()
+
+    def _search(self) -> None:
+        try:
+            link = Link(self._path, self._job, TIMEOUT_S)
+        except Exception as error:  # also of a reply that is not as described
+            self._warn("none", f"{self._path}: {error}; phases are not announced")
+        else:
+            self._found(link)
+        self._searching = False
+
+    def _found(self, link: Link) -> None:
+        with self._lock:
+            if self._closed:
+                link.close()
+            else:
+                self._link = link
+        log.info("announces the phases of job %d", link.job)
+
+    def _warn(self, kind: str, text: str) -> None:
+        """Once for each kind, and for a daemon that went and does not come back only once, too."""
+        if kind in self._warned or (kind == "none" and "gone" in self._warned):
+            return
+        self._warned.add(kind)
+        log.warning("%s", text)
