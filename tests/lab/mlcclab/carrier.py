@@ -7,6 +7,7 @@ operator has loaded it, and the lab refuses to touch it.
 """
 
 import os
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -21,19 +22,25 @@ MARK_MASK = "0xffff"
 # "mlcc:neutral" looks at bits that no job of the lab has: sockets that belong to no job.
 NEUTRAL = "neutral"
 NEUTRAL_MASK = "0xffff0000"
+HINTS = "+hints"
 # The module stays busy until the last of the run's sockets is freed.
 UNLOAD_TRIES = 50
 UNLOAD_PAUSE_S = 0.1
 
 
 def is_mlcc(cc: str) -> bool:
-    """True for "mlcc" and "mlcc:PROFILE"."""
-    return cc.split(":")[0] == "mlcc"
+    """True for "mlcc" and "mlcc:PROFILE", with and without "+hints"."""
+    return re.split("[:+]", cc)[0] == "mlcc"
 
 
 def profile_of(cc: str) -> str:
     """PROFILE out of "mlcc:PROFILE", else the empty string."""
-    return cc.partition(":")[2]
+    return cc.removesuffix(HINTS).partition(":")[2]
+
+
+def is_announced(cc: str) -> bool:
+    """Whether all jobs announce their phases, whatever the scenario says."""
+    return cc.endswith(HINTS)
 
 
 class Carrier(ABC):

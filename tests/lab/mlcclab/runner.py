@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import machine, shell, units
 from .burst import Burst, Record
-from .carrier import NEUTRAL, Carrier, is_mlcc, profile_of
+from .carrier import NEUTRAL, Carrier, is_announced, is_mlcc, profile_of
 from .cluster import Cluster, Command
 from .daemon import Daemon
 from .errors import LabError
@@ -101,7 +101,7 @@ class Runner:
         if self.carrier is None:
             raise LabError(f"{plan.cc}: no carrier")
         carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
-        exact = [job for job in plan.jobs if job.hint == "exact"]
+        exact = [job for job in plan.jobs if job.hint == "exact" or is_announced(plan.cc)]
         if exact and profile_of(plan.cc) != NEUTRAL:
             self._announce(stack.enter_context(Daemon()), exact)
         for job in plan.jobs:
