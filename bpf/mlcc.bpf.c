@@ -313,12 +313,19 @@ static __always_inline void mlcc_sk_neutral(struct mlcc_sk *ca, const struct tcp
 	ca->flow.seq = 0;
 }
 
+/* since Linux 6.7 */
+struct tcp_sock___usec {
+	u8 tcp_usec_ts:1;
+} __attribute__((preserve_access_index));
+
 /* A unit of the peer's timestamps, us; 0: it sends none. */
 static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
 {
+	const struct tcp_sock___usec *u = (const void *)tp;
+
 	if (!BPF_CORE_READ_BITFIELD(tp, rx_opt.saw_tstamp))
 		return 0;
-	if (bpf_core_field_exists(tp->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
+	if (bpf_core_field_exists(u->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(u, tcp_usec_ts))
 		return 1;
 	return USEC_PER_SEC / TCP_TS_HZ;
 }
