@@ -66,6 +66,8 @@ def main(iterations: int, how: str, stop: int) -> None:
         dist.barrier()
         line = {"iteration": iteration, "loss": loss.item().hex(), "sent": sent() - before}
         print(json.dumps(line), flush=True)
+    # who leaves closes connections, of which others may not have read the counters yet
+    dist.barrier()
     size = sum(parameter.numel() * 4 for parameter in model.parameters())
     print(json.dumps({"gradients": size}), flush=True)
     dist.destroy_process_group()
