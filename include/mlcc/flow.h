@@ -46,7 +46,6 @@
 #define MLCC_VAIN_P		(MLCC_ONE * 3 / 8)	/* least p of decreases, if waiting fails */
 #define MLCC_SOFT_CUTS		8U	/* decreases by loss that the rule softens in a phase */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
-#define MLCC_HOSTS		4U	/* first flights that may be in the queue: hosts of one job */
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 
 /* What becomes of the window when a new phase starts after the compute time. */
@@ -201,19 +200,19 @@ static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, const struc
  * Whether nobody else uses the link, at @rtt us without the wait of ACKs.  ACKs that have waited
  * arrive in clusters, and so the window leaves in a burst that is a queue by itself: one that is no
  * longer than the window is nobody else's, and while the window takes up less than 3/4 of the
- * round trip it is too small for the link.
+ * round trip it is too small for the link.  Only where ACKs do wait: beside a long flow the shortest
+ * phase is a starved one, says that the link is slow, and the burst would seem long.
  */
 static __always_inline bool mlcc_flow_alone(const struct mlcc_ack *a, u32 rtt, u64 burst)
 {
 	if (mlcc_queue_empty(rtt, a->min_rtt))
 		return true;
-	return rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
+	return rtt < a->rtt && rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
 }
 
 /*
  * A round trip has been measured, and @w may change.  The first of a phase shows whether somebody
- * is there: others than the hosts of the same job, which begin with as little and at the same time.
- * Who is to push, or has waited for too long, takes back its window.
+ * is there; who is to push, or has waited for too long, takes back its window.
  */
 static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
 					  const struct mlcc_profile *pr,
@@ -227,7 +226,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	f->empty = mlcc_flow_alone(a, rtt, burst);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
-	if (f->empty) {
+	if (mlcc_queue_empty(rtt, a->min_rtt)) {
 		/* another CPU may have turned the phase after this one looked at its clock */
 		mlcc_contend_emptied(&j->contend,
 				     a->now > j->start_us ? a->now - j->start_us : 0);
@@ -235,8 +234,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 			f->wait = MLCC_WAIT_OVER;
 		return;
 	}
-	if (first && rtt - a->min_rtt > burst * MLCC_HOSTS + MLCC_EMPTY_US &&
-	    mlcc_contend_behind(&j->contend))
+	if (first && mlcc_contend_behind(&j->contend))
 		mlcc_flow_take(f, w);
 	if (f->wait != MLCC_WAITING || a->now < j->start_us + MLCC_READ(j->contend.patience_us))
 		return;
