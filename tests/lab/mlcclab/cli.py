@@ -4,12 +4,21 @@
 import argparse
 import json
 import re
-import signal
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import burst, carrier, experiment, features, machine, report, scenario, topology, vm
+from . import (
+    burst,
+    carrier,
+    experiment,
+    features,
+    machine,
+    program,
+    report,
+    scenario,
+    topology,
+    vm,
+)
 from .errors import EXIT_OK, LabError, UsageError
 from .scenario import Scenario
 
@@ -33,23 +42,7 @@ exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 this machine cannot 
 def main(arguments: Sequence[str]) -> int:
     """Parse, run, and turn every error into one line."""
     options = _parser().parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    try:
-        status: int = options.command(options)
-        return status
-    except LabError as error:
-        print(f"mlcc-lab: {error}", file=sys.stderr)
-        return error.status
-    except KeyboardInterrupt:
-        print("\nmlcc-lab: interrupted; everything is cleaned up", file=sys.stderr)
-        return 130
-
-
-def _interrupt(number: int, frame: object) -> None:
-    """Unwind, so that every cleanup runs; a second signal does not cut it short."""
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+    return program.run("mlcc-lab", lambda: options.command(options))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,13 +3,11 @@
 
 import argparse
 import json
-import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlcclab import features, machine, topology, units
-from mlcclab.errors import EXIT_FAILED, EXIT_OK, LabError, UsageError
+from mlcclab import features, machine, program, topology, units
+from mlcclab.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 from . import experiment, report
 from .jobs import SETS
@@ -30,22 +28,7 @@ exit status: 0 done, 1 failed (or losses differ), 2 wrong usage, 4 this machine 
 def main(arguments: Sequence[str]) -> int:
     """Parse, run, and turn every error into one line."""
     options = _parser().parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    try:
-        return _run(options)
-    except LabError as error:
-        print(f"mlcc-train: {error}", file=sys.stderr)
-        return error.status
-    except KeyboardInterrupt:
-        print("\nmlcc-train: interrupted; everything is cleaned up", file=sys.stderr)
-        return 130
-
-
-def _interrupt(number: int, frame: object) -> None:
-    """Unwind, so that every cleanup runs."""
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+    return program.run("mlcc-train", lambda: _run(options))
 
 
 def _parser() -> argparse.ArgumentParser:
