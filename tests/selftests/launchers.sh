@@ -98,10 +98,19 @@ end_hung()
 	rm "$out/hung"
 }
 
+# What a case that failed has left running must not write into the next one's log.
+end_ranks()
+{
+	[ -n "$cgroup" ] && ! cgroup_is_empty || return 0
+	find "$cgroup" -mindepth 1 -type d -exec sh -c 'echo 1 >"$1/cgroup.kill"' - {} \;
+	slowwait - cgroup_is_empty
+}
+
 # Each case begins with nothing written.
 fresh()
 {
 	end_hung
+	end_ranks
 	rm -rf "$out"/trained.* "$out/tmp" "$out/log" "$out/pwned"
 	mkdir "$out/tmp"
 	: >"$out/log"
@@ -373,16 +382,17 @@ may_run_mpi()
 	type -P "$1" >/dev/null || { echo "no $1 here"; return "$KSFT_SKIP"; }
 }
 
-# mpi IMPLEMENTATION ARGUMENTS...
+# mpi IMPLEMENTATION ARGUMENTS...: in the foreground, as "timeout" would otherwise pass each signal on
+# twice, to mpirun and to its process group; and Open MPI takes a second TERM as "leave the ranks"
 mpi()
 {
 	local kind=$1
 	shift
 
 	if [ "$kind" = mpirun.openmpi ]; then
-		timeout 30 mpirun.openmpi --allow-run-as-root --oversubscribe "$@" >>"$out/mpi" 2>&1
+		timeout --foreground 30 mpirun.openmpi --allow-run-as-root --oversubscribe "$@" >>"$out/mpi" 2>&1
 	else
-		timeout 30 mpirun.mpich "$@" >>"$out/mpi" 2>&1
+		timeout --foreground 30 mpirun.mpich "$@" >>"$out/mpi" 2>&1
 	fi
 }
 
