@@ -169,6 +169,15 @@ static __always_inline void mlcc_contend_patience(struct mlcc_contend *c, u32 co
 	MLCC_WRITE(c->patience_us, (u32)(((u64)c->best_us + gap_us) * 2 >> c->hurry));
 }
 
+/* The marks of a phase are for that phase only. */
+static __always_inline void mlcc_contend_unmark(struct mlcc_contend *c)
+{
+	MLCC_WRITE(c->behind, 0);
+	MLCC_WRITE(c->emptied_us, 0);
+	MLCC_WRITE(c->gave_up, 0);
+	MLCC_WRITE(c->push, 0);
+}
+
 /* What was learnt of others is void; flows may be reading. */
 static __always_inline void mlcc_contend_forget(struct mlcc_contend *c)
 {
@@ -186,10 +195,7 @@ static __always_inline void mlcc_contend_forget(struct mlcc_contend *c)
 	MLCC_WRITE(c->hurry, 0);
 	MLCC_WRITE(c->push_for, 0);
 	MLCC_WRITE(c->since_push, 0);
-	MLCC_WRITE(c->behind, 0);
-	MLCC_WRITE(c->emptied_us, 0);
-	MLCC_WRITE(c->gave_up, 0);
-	MLCC_WRITE(c->push, 0);
+	mlcc_contend_unmark(c);
 }
 
 /* A phase of @comm_us after a silence of @gap_us has ended; @confident: as it was learnt. */
@@ -210,10 +216,7 @@ static __always_inline void mlcc_contend_learn(struct mlcc_contend *c, u32 comm_
 	if (!c->push)
 		mlcc_contend_patience(c, comm_us, gap_us);
 	mlcc_contend_push(c, wait, waited);
-	MLCC_WRITE(c->behind, 0);
-	MLCC_WRITE(c->emptied_us, 0);
-	MLCC_WRITE(c->gave_up, 0);
-	MLCC_WRITE(c->push, 0);
+	mlcc_contend_unmark(c);
 }
 
 /* The queue is empty @us after the phase began. */

@@ -203,11 +203,17 @@ static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, const struc
  * round trip it is too small for the link.  Only where ACKs do wait: beside a long flow the shortest
  * phase is a starved one, says that the link is slow, and the burst would seem long.
  */
-static __always_inline bool mlcc_flow_alone(const struct mlcc_ack *a, u32 rtt, u64 burst)
+static __always_inline bool mlcc_flow_alone(const struct mlcc_job *j, const struct mlcc_ack *a,
+					    u32 rtt, u32 cwnd)
 {
+	u64 burst;
+
 	if (mlcc_queue_empty(rtt, a->min_rtt))
 		return true;
-	return rtt < a->rtt && rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
+	if (rtt >= a->rtt)
+		return false;
+	burst = mlcc_flow_burst(j, a, cwnd);
+	return rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
 }
 
 /*
@@ -219,11 +225,10 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 					  const struct mlcc_ack *a, struct mlcc_win *w)
 {
 	u32 rtt = a->rtt - mlcc_reverse(&f->reverse, a);
-	u64 burst = mlcc_flow_burst(j, a, w->cwnd);
 	bool first = !f->rtt;
 
 	f->rtt = a->rtt;
-	f->empty = mlcc_flow_alone(a, rtt, burst);
+	f->empty = mlcc_flow_alone(j, a, rtt, w->cwnd);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (mlcc_queue_empty(rtt, a->min_rtt)) {

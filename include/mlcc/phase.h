@@ -23,8 +23,8 @@
  * job that sends messages of one size at random times so stays neutral.  A job whose pattern has
  * held for MLCC_PROVEN phases and then changes (batch size, workers) has learnt again after two.
  *
- * A phase below 1/16 of the learnt bytes is noise (a heartbeat), not a phase, unless it comes more
- * than MLCC_STRAYS_MAX times in a row.
+ * A phase below 1/16 of the learnt bytes is none (a heartbeat, or the answer to a host whose part
+ * took longer than ours), unless it comes more than MLCC_STRAYS_MAX times in a row.
  *
  * Without confidence there is no progress and the flow does what its base algorithm does; so it
  * does once D_sent runs past D_phase by 1/4, for then D_phase is wrong.  A hint (userspace says how
@@ -177,10 +177,6 @@ static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 	bool same_d = mlcc_absdiff(d, j->d_learnt) <= j->d_learnt >> 2;
 	bool same_gap = mlcc_absdiff(gap, j->gap_us) <= j->gap_us >> 1;
 
-	if (d < j->d_learnt >> 4 && j->strays < MLCC_STRAYS_MAX) {
-		j->strays++;
-		return;
-	}
 	if (same_d && (same_gap || j->strays))
 		mlcc_phase_hit(j);
 	else
@@ -225,35 +221,55 @@ static __always_inline void mlcc_phase_forget(struct mlcc_job *j, u32 gap)
 }
 
 /*
+ * Whether a phase of @d bytes was too small to teach anything but how long silences are: a
+ * heartbeat, or a host that has sent its part answers those who have not.
+ */
+static __always_inline bool mlcc_phase_is_stray(struct mlcc_job *j, u64 now, u64 d, u32 gap)
+{
+	if (j->forgot || d >= j->d_learnt >> 4 || j->strays >= MLCC_STRAYS_MAX)
+		return false;
+	j->strays++;
+	j->period_us = mlcc_us32((u64)j->period_us + now - j->start_us);
+	mlcc_gap_learn(j, gap);
+	mlcc_contend_unmark(&j->contend);
+	return true;
+}
+
+/*
  * What the phase that ended teaches.  A silence far longer than those before it, with nothing
  * certain yet: they were inside a phase, and what ended here was a part of one.
+ * Returns whether it was a phase at all.
  */
-static __always_inline void mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d, u32 gap)
+static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d, u32 gap)
 {
-	j->comm_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us);
-	j->period_us = mlcc_us32(now - j->start_us);
 	if (!mlcc_confident(j) && j->gap_long_us && gap >> 2 > j->gap_long_us)
 		mlcc_phase_forget(j, gap);
+	if (mlcc_phase_is_stray(j, now, d, gap))
+		return false;
+	j->comm_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us);
+	j->period_us = mlcc_us32(now - j->start_us);
 	if (!j->forgot) {
 		mlcc_phase_learn(j, d, gap);
 		mlcc_gap_learn(j, gap);
 	}
 	j->forgot = 0;
 	mlcc_contend_learn(&j->contend, j->comm_us, j->gap_us, mlcc_confident(j));
+	return true;
 }
 
 /* Ends the phase that ran until now and begins the next.  The caller holds "busy". */
 static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap)
 {
 	u64 acked = MLCC_READ(j->acked);
+	bool whole = !j->seq ||
+		     mlcc_phase_ended(j, now, acked - j->start_acked + j->aside, gap);
 
-	if (j->seq)
-		mlcc_phase_ended(j, now, acked - j->start_acked + j->aside, gap);
 	MLCC_WRITE(j->aside, 0);
 	mlcc_phase_target(j);
 	j->start_us = now;
 	j->inner = 0;
-	MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
+	if (whole)
+		MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
 	MLCC_WRITE(j->flows, 0);
 	MLCC_WRITE(j->start_acked, acked);
 	MLCC_WRITE(j->seq, j->seq + 1);

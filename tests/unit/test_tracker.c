@@ -247,6 +247,39 @@ static void heartbeats_between_phases_are_ignored(void)
 	}
 }
 
+/* A host that has sent its part answers the others' last bytes, long after and long before. */
+static void an_answer_says_nothing_of_the_others(void)
+{
+	const u32 comm = PHASE / SIM_RATE * SIM_TICK_US, answer = COMPUTE * 6 / 10;
+	struct sim s;
+
+	sim_init(&s, 5);
+	for (u32 i = 0; i < 100; i++) {
+		u32 seq = s.job.seq;
+
+		sim_iteration(&s, COMPUTE - answer, PHASE);
+		s.job.flows = 4;
+		sim_silence(&s, answer);
+		sim_burst(&s, 100);
+		s.job.contend.behind = 1;
+		if (i < 5)
+			continue;
+		CHECK(s.job.seq == seq + 2, "%u: the answer began no phase of its own", i);
+		CHECK(near(s.job.contend.best_us, comm, 2), "%u: best %u of %u", i,
+		      s.job.contend.best_us, comm);
+		CHECK(near(s.job.comm_us, comm, 2), "%u: comm %u of %u", i, s.job.comm_us, comm);
+		CHECK(s.job.share == MLCC_ONE / 4, "%u: share %#x", i, s.job.share);
+		CHECK(!s.job.contend.waits && !s.job.contend.hurry, "%u: %u waits, hurry %u", i,
+		      s.job.contend.waits, s.job.contend.hurry);
+		sim_iteration(&s, COMPUTE - answer, PHASE);
+		CHECK(near(s.job.period_us, COMPUTE + comm, 2), "%u: period %u", i,
+		      s.job.period_us);
+		s.job.flows = 4;
+		sim_silence(&s, answer);
+		sim_burst(&s, 100);
+	}
+}
+
 static void a_hint_counts_at_once(void)
 {
 	struct sim s;
@@ -448,6 +481,7 @@ int main(void)
 		TAP_TEST(random_messages_stay_neutral),
 		TAP_TEST(far_beyond_d_phase_is_neutral),
 		TAP_TEST(heartbeats_between_phases_are_ignored),
+		TAP_TEST(an_answer_says_nothing_of_the_others),
 		TAP_TEST(a_hint_counts_at_once),
 		TAP_TEST(a_wrong_hint_is_distrusted_after_one_phase),
 		TAP_TEST(a_hint_can_be_corrected_and_taken_back),
