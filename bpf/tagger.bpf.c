@@ -19,8 +19,8 @@
  * socket that wanted mlcc got it, and listening sockets are tagged as well.  What they accept is
  * born with mlcc, with the mark and with a copy of what the listener had before.
  *
- * Only with priority classes are round trips reported (BPF_SOCK_OPS_RTT_CB): the job's progress, as
- * the BPF carrier's slots have it, picks the DSCP.  Without a progress it is what it was.
+ * Only with priority classes are round trips reported (BPF_SOCK_OPS_RTT_CB): the flow's progress, as
+ * the carrier keeps it in the socket, picks the DSCP.  Without a progress it is what it was.
  *
  * Sockets that are there before the job, or after it, are walked by the iterator mlcc_sync, which
  * makes each what the jobs map says, whatever that was when the socket was opened.  It sees the
@@ -32,6 +32,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "tagger_bpf.h"
+#include "../include/mlcc/flow.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -49,7 +50,6 @@ char _license[] SEC("license") = "GPL";
 #define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 
 #define MLCC_DEPTH		32	/* cgroups within cgroups that are looked at */
-#define MLCC_MISSES		255	/* callbacks until a slot is looked for again */
 #define MLCC_CC_LEN		16
 
 struct {
@@ -81,23 +81,6 @@ struct {
 	__type(key, int);
 	__type(value, struct mlcc_tagged);
 } sockets SEC(".maps");
-
-struct mlcc_slots {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, MLCC_SLOTS);
-	/* clang 14 only declares a type that nothing but an inner map has */
-	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(struct mlcc_slot));
-};
-
-/* the BPF carrier's slots map, if it is loaded */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__array(values, struct mlcc_slots);
-} carrier SEC(".maps");
 
 static __always_inline struct mlcc_tagger_config *mlcc_config(void)
 {
@@ -281,7 +264,6 @@ static __always_inline struct mlcc_tagged *mlcc_tag_give(void *at, struct sock *
 	t->listener = mlcc_listens(sk);
 	mlcc_save(sk, t);
 	t->cgroup = cgroup;
-	t->slot = 0;
 	if (!mlcc_give(at, sk, tag->job)) {
 		t->job = tag->job;
 		if (!mlcc_listens(sk))
@@ -310,59 +292,26 @@ static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlc
 	bpf_sk_storage_delete(&sockets, tp);
 }
 
-/* The job's place in the BPF carrier.  What is not there is not looked for every time. */
-static __always_inline struct mlcc_slot *mlcc_slot_seek(void *map, struct mlcc_tagged *t, u64 key)
+/*
+ * Class + 1 of the flow's progress, 0 without one.  Module and BPF carrier alike have the flow first
+ * in what is theirs of a socket.
+ */
+static __always_inline u32 mlcc_class_of(struct sock *sk, u32 classes)
 {
-	u32 netns = key >> 32, n, i;
-	struct mlcc_slot *s;
+	const struct mlcc_flow *f = (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+	u32 p = MLCC_NEUTRAL, class;
 
-	if (t->misses++ & MLCC_MISSES)
-		return NULL;
-	for (n = 0; n < MLCC_GROUP; n++) {
-		i = mlcc_group(t->job) + ((netns + n) & (MLCC_GROUP - 1));
-		s = bpf_map_lookup_elem(map, &i);
-		if (!s || s->key != key)
-			continue;
-		t->slot = i + 1;
-		t->misses = 0;
-		return s;
-	}
-	return NULL;
-}
-
-static __always_inline struct mlcc_slot *mlcc_slot_of(struct sock *sk, struct mlcc_tagged *t)
-{
-	u64 key = mlcc_slot_key(sk->__sk_common.skc_net.net->ns.inum, t->job);
-	u32 zero = 0, i = t->slot - 1;
-	struct mlcc_slot *s = NULL;
-	void *map;
-
-	map = bpf_map_lookup_elem(&carrier, &zero);
-	if (!map)
-		return NULL;
-	if (t->slot)
-		s = bpf_map_lookup_elem(map, &i);
-	return s && s->key == key ? s : mlcc_slot_seek(map, t, key);
-}
-
-/* Class + 1 of the job's progress, 0 without one. */
-static __always_inline u32 mlcc_class_of(const struct mlcc_slot *s, u32 classes)
-{
-	const struct mlcc_job *j = &s->job;
-	u64 sent = MLCC_READ(j->acked) - MLCC_READ(j->start_acked);
-	u64 d = MLCC_READ(j->d_phase);
-	u32 class;
-
-	if (!d || sent > MLCC_READ(j->d_limit) || s->barred)
+	if (mlcc_cc_ours(sk))
+		bpf_probe_read_kernel(&p, sizeof(p), &f->p);
+	if (p > MLCC_ONE)
 		return 0;
-	class = (mlcc_progress(sent, d, MLCC_READ(j->recip)) * classes) >> MLCC_SHIFT;
+	class = (p * classes) >> MLCC_SHIFT;
 	return (class < classes ? class : classes - 1) + 1;
 }
 
 static __always_inline void mlcc_round_trip(struct bpf_sock_ops *ops, struct sock *sk)
 {
 	struct mlcc_tagged *t;
-	struct mlcc_slot *s;
 	struct mlcc_tag *tag;
 
 	t = bpf_sk_storage_get(&sockets, (struct tcp_sock *)sk, 0, 0);
@@ -377,8 +326,7 @@ static __always_inline void mlcc_round_trip(struct bpf_sock_ops *ops, struct soc
 		t->rtt = 0;
 		return;
 	}
-	s = mlcc_slot_of(sk, t);
-	mlcc_class_set(ops, sk, t, tag, s ? mlcc_class_of(s, tag->classes) : 0);
+	mlcc_class_set(ops, sk, t, tag, mlcc_class_of(sk, tag->classes));
 }
 
 /* Also for a socket that has begun to listen. */

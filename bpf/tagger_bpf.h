@@ -5,7 +5,7 @@
 
 #include "mlcc_bpf.h"
 
-#define MLCC_TAGGER_LAYOUT	1U	/* changes with everything below */
+#define MLCC_TAGGER_LAYOUT	2U	/* changes with everything below */
 #define MLCC_TAGS		16384
 #define MLCC_CLASSES_MIN	2
 #define MLCC_CLASSES_MAX	8
@@ -39,8 +39,6 @@ struct mlcc_tagged {
 	u32 job;		/* 0: none, mlcc was refused */
 	u32 mark;		/* before */
 	u32 priority;		/* before */
-	u32 slot;		/* of the carrier, index + 1; a guess */
-	u32 misses;		/* callbacks that found no slot */
 	u8 tos;			/* before */
 	u8 class;		/* DSCP class + 1, 0: as before */
 	u8 rtt;			/* round trips are reported because of us */

@@ -47,6 +47,8 @@ struct mlcc_sk {
 	   cubic_base:1;		/* base is CUBIC; neither bit: Reno */
 };
 
+static_assert(offsetof(struct mlcc_sk, flow) == 0);	/* bpf/tagger.bpf.c reads it */
+
 static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {
 	return inet_csk_ca(sk);

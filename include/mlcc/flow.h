@@ -77,6 +77,9 @@ struct mlcc_flow {
 	   counted:1;		/* among the flows of this phase */
 };
 
+/* A carrier has the flow first in icsk_ca_priv: the tagger reads its progress there. */
+_Static_assert(__builtin_offsetof(struct mlcc_flow, p) == 24, "taggers of all releases look here");
+
 /* The part of a socket's state that belongs to its congestion control. */
 struct mlcc_win {
 	u32 cwnd;		/* segments */

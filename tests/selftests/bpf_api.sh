@@ -1,76 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154  # what is set here or there is used there or here
-# What the tests of libmlcc with the BPF carrier share: cgroups, and connections to look at.
+# What the tests of libmlcc with the BPF carrier share.
 
 # shellcheck source=tests/selftests/bpf_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/bpf_common.sh"
 # shellcheck source=tests/selftests/api_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/api_common.sh"
-
-tagger_pins=/sys/fs/bpf/mlcc-tagger
-# setup_cgroup VARIABLE PATH: below the root; sets the variable to its whole path
-setup_cgroup()
-{
-	printf -v "$1" '%s' "$cgroups/$2"
-	mkdir "${!1}" && defer lib_del_cgroup "${!1}"
-}
-
-lib_del_cgroup()
-{
-	local tries
-
-	for ((tries = 0; tries < 50; tries++)); do
-		# in a trap a bare "return" has the status from before it
-		rmdir "$1" 2>/dev/null && return 0
-		xargs -r -n 1 kill -9 <"$1/cgroup.procs" 2>/dev/null
-		sleep 0.1
-	done
-	return 1
-}
-
-# in_cgroup PATH NAMESPACE COMMAND...: takes the place of the shell.  Not "ip netns exec": it hides
-# the cgroups.
-in_cgroup()
-{
-	local path=$1 namespace=$2
-	shift 2
-
-	echo "$BASHPID" >"$path/cgroup.procs" && exec nsenter "--net=/run/netns/$namespace" "$@"
-}
-
-# pair NAME CGROUP NAMESPACE [OPTIONS...]: a connection that lives as long as this (sub)shell.
-pair()
-{
-	local name=$1 cgroup=$2 namespace=$3 pipes to from
-	shift 3
-
-	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
-	(in_cgroup "$cgroup" "$namespace" "$python" "$here/pair.py" "$@") \
-		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
-	exec {to}>"$pipes/to" {from}<"$pipes/from"
-	printf -v "pair_to_$name" '%s' "$to"
-	printf -v "pair_from_$name" '%s' "$from"
-	printf -v "pair_pid_$name" '%s' "$!"
-	ask "$name" show >/dev/null
-}
-
-# ask NAME WORDS...: what the pair answers
-ask()
-{
-	local to=pair_to_$1 from=pair_from_$1 answer
-	shift
-
-	echo "$*" >&"${!to}" && read -r -t 60 answer <&"${!from}" && echo "$answer"
-}
-
-# is NAME WORDS...: the pair's state, all of it
-is()
-{
-	local name=$1 said
-	shift
-
-	said=$(ask "$name" show)
-	[ "$said" = "$*" ] && return
-	echo "$name is '$said', wanted '$*'"
-	return 1
-}
+# shellcheck source=tests/selftests/pairs.sh
+. "$(dirname "${BASH_SOURCE[0]}")/pairs.sh"

@@ -7,6 +7,8 @@
 
 # shellcheck source=tests/selftests/bpf_api.sh
 . "$(dirname "$0")/bpf_api.sh"
+# shellcheck source=tests/selftests/tagger_common.sh
+. "$(dirname "$0")/tagger_common.sh"
 
 # States of a pair; both ends of one are in the same cgroup and agree on ECN.
 plain="reno 0x0 0x0 reno 0x0 0x0"
@@ -15,10 +17,9 @@ tagged7="mlcc 0x7 0x2 mlcc 0x7 0x2"
 # Connections from before the tag have no ECN.
 late7="mlcc_plain 0x7 0x0 mlcc_plain 0x7 0x0"
 
-unload_tagger()
+job_api()
 {
-	api tagger unload 2>/dev/null
-	return 0
+	api "$@"
 }
 
 loads()
@@ -168,59 +169,6 @@ without_mlcc_a_socket_stays_as_it_is()
 	slowwait - "$mlcc_bpf" load && api tag set "$outer" 7 &&
 		is none "mlcc_plain 0x30007 0x28 mlcc_plain 0x30007 0x28" &&
 		api tag del "$outer" && is none "reno 0x30002 0x28 reno 0x30002 0x28"
-}
-
-# dscp_is NAME VALUE: of the end that sends, without the bits of ECN
-dscp_is()
-{
-	local said
-
-	read -r _ _ said _ < <(ask "$1" show)
-	[ $((said >> 2)) -eq "$2" ] || { echo "DSCP of $1: $((said >> 2)), wanted $2"; return 1; }
-}
-
-ecn_is()
-{
-	local said
-
-	read -r _ _ said _ < <(ask "$1" show)
-	[ $((said & 3)) -eq "$2" ] || { echo "ECN of $1: $((said & 3)), wanted $2"; return 1; }
-}
-
-# A phase of a megabyte, in four classes.  A round trip is reported before the job knows of what was
-# acknowledged with it, so the class is one ACK late; over loopback an ACK may be for all.
-phase_goes_through_the_classes()
-{
-	local name=$1 class
-
-	for class in 10 20 30 40; do
-		ask "$name" send 190000 && ask "$name" send 10000 &&
-			slowwait - dscp_is "$name" "$class" && ask "$name" send 50000 || return
-	done
-}
-
-progress_picks_the_dscp()
-{
-	api job set 7 prio "" 1000000 || return
-	pair old "$outer" "$host" --tos 0x28 || return
-	api tag set "$outer" 7 4 10 20 30 40 && pair new "$inner" "$host" --tos 0x28 || return
-	dscp_is new 10 && ecn_is new 2 || return
-	api phase start 7 1000000 && phase_goes_through_the_classes new && ecn_is new 2 || return
-	api phase start 7 1000000 && ask new send 1000 && slowwait - dscp_is new 10 || return
-	if ask old send 1000 && slowwait 2 dscp_is old 10; then
-		echo "sockets from before, too" >&2
-	else
-		require_kernel_before 6.13 || return
-	fi
-	# what was asked for is stopped: DSCP as before
-	api tag set "$outer" 7 && dscp_is new 10 && ecn_is new 2 && dscp_is old 10 || return
-	api tag del "$outer" && is old "reno 0x0 0x28 reno 0x0 0x28" &&
-		is new "reno 0x0 0x28 reno 0x0 0x28" && api job del 7
-}
-
-require_kernel_before()
-{
-	! printf '%s\n%s\n' "$1" "$(uname -r)" | sort --check=quiet --version-sort
 }
 
 survives_kill()

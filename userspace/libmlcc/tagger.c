@@ -38,13 +38,13 @@
 #define DSCP_MAX	63
 
 struct mlcc_tagger {
-	int settings, jobs, counts, sockets, carrier, sync;
+	int settings, jobs, counts, sockets, sync;
 	struct mlcc_tagger_config cfg;
 	char error[256];
 };
 
 static const char *const pins[] = {
-	"link", "sockops", "sync", "settings", "jobs", "counts", "sockets", "carrier",
+	"link", "sockops", "sync", "settings", "jobs", "counts", "sockets",
 };
 
 static __thread char open_error[256] = "no error";
@@ -108,38 +108,6 @@ static bool mlcc_registered(void)
 	return found;
 }
 
-/* Id of the pinned slots map of the BPF carrier, and its descriptor; 0: there is none. */
-static __u32 slots_open(int *fd)
-{
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-
-	*fd = bpf_obj_get(CARRIER_PINS "/slots");
-	if (*fd >= 0 && !bpf_obj_get_info_by_fd(*fd, &info, &len))
-		return info.id;
-	return 0;
-}
-
-/*
- * Looks for the BPF carrier's slots.  Without them, or with others, no progress is known.  A map of
- * maps is only written if it has to be: that waits for all programs that may read the old one.
- */
-static void carrier_find(struct mlcc_tagger *t)
-{
-	unsigned int zero = 0;
-	__u32 is, was;
-	int fd;
-
-	t->cfg.carrier = mlcc_registered();
-	is = slots_open(&fd);
-	if (bpf_map_lookup_elem(t->carrier, &zero, &was))
-		was = 0;
-	if (is != was && (!is || bpf_map_update_elem(t->carrier, &zero, &fd, BPF_ANY)) && was)
-		bpf_map_delete_elem(t->carrier, &zero);
-	if (fd >= 0)
-		close(fd);
-}
-
 /* Runs the iterator over the sockets of the namespace that the thread is in. */
 static int sync_here(void *arg)
 {
@@ -177,7 +145,7 @@ static int sync_sockets(struct mlcc_tagger *t, const char *cgroup)
 static int dirty_set(struct mlcc_tagger *t)
 {
 	t->cfg.dirty = 1;
-	carrier_find(t);
+	t->cfg.carrier = mlcc_registered();
 	return config_write(t);
 }
 
@@ -220,8 +188,6 @@ static int pins_open(struct mlcc_tagger *t)
 		err = pin_open(t, "counts", &t->counts);
 	if (!err)
 		err = pin_open(t, "sockets", &t->sockets);
-	if (!err)
-		err = pin_open(t, "carrier", &t->carrier);
 	if (!err)
 		err = pin_open(t, "sync", &t->sync);
 	return err;
@@ -286,8 +252,7 @@ static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
 	    bpf_map__pin(skel->maps.settings, PIN_DIR "/settings") ||
 	    bpf_map__pin(skel->maps.jobs, PIN_DIR "/jobs") ||
 	    bpf_map__pin(skel->maps.counts, PIN_DIR "/counts") ||
-	    bpf_map__pin(skel->maps.sockets, PIN_DIR "/sockets") ||
-	    bpf_map__pin(skel->maps.carrier, PIN_DIR "/carrier"))
+	    bpf_map__pin(skel->maps.sockets, PIN_DIR "/sockets"))
 		return fail(t, -errno, "cannot pin below " PIN_DIR ": %s", strerror(errno));
 	return 0;
 }
@@ -389,7 +354,7 @@ static int tagger_open(struct mlcc_tagger *t, uint32_t mask, bool load)
 	}
 	if (err)
 		return err;
-	carrier_find(t);
+	t->cfg.carrier = mlcc_registered();
 	return t->cfg.dirty ? sync_sockets(t, NULL) : config_write(t);
 }
 
@@ -398,7 +363,7 @@ void mlcc_tagger_close(struct mlcc_tagger *t)
 	if (!t)
 		return;
 
-	const int fds[] = { t->settings, t->jobs, t->counts, t->sockets, t->carrier, t->sync };
+	const int fds[] = { t->settings, t->jobs, t->counts, t->sockets, t->sync };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
@@ -420,7 +385,6 @@ int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 	t->jobs = -1;
 	t->counts = -1;
 	t->sockets = -1;
-	t->carrier = -1;
 	t->sync = -1;
 	strcpy(t->error, "no error");
 	lock = lock_take(t);

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tagger beside the kernel module: sockets of a job's cgroup follow it, and the module's progress
+# picks the DSCP. What is the tagger's own matter is in bpf_tagger.sh.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables
+
+# shellcheck source=tests/selftests/module_common.sh
+. "$(dirname "$0")/module_common.sh"
+# shellcheck source=tests/selftests/api_common.sh
+. "$(dirname "$0")/api_common.sh"
+# shellcheck source=tests/selftests/pairs.sh
+. "$(dirname "$0")/pairs.sh"
+# shellcheck source=tests/selftests/tagger_common.sh
+. "$(dirname "$0")/tagger_common.sh"
+
+export API_CARRIER=module
+
+# The module has a table of jobs in each network namespace.
+job_api()
+{
+	nsenter "--net=/run/netns/$host" "$driver" "$@"
+}
+
+sockets_are_tagged_and_restored()
+{
+	job_api job set 7 tagged "" 0 && pair old "$outer" "$host" --cc cubic --mark 0x10001 --tos 0x28 &&
+		api tag set "$outer" 7 && pair new "$inner" "$host" || return
+	is old "mlcc 0x10007 0x28 mlcc 0x10007 0x28" && is new "mlcc 0x7 0x2 mlcc 0x7 0x2" || return
+	[ "$(job_api job list | json 'rows[0]["id"], rows[0]["flows"]')" = "(7, 4)" ] ||
+		{ job_api job list; return 1; }
+	ask old send 100000 && api tag del "$outer" &&
+		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" && is new "reno 0x0 0x0 reno 0x0 0x0" &&
+		job_api job del 7
+}
+
+unload_quietly()
+{
+	[ ! -d /sys/module/tcp_mlcc ] || rmmod tcp_mlcc
+}
+
+main()
+{
+	ktap_start
+	require_module_here
+	[ -r /sys/kernel/btf/vmlinux ] || ktap_skip_all "this kernel has no BTF"
+	require_command sysctl
+	setup_out
+	require_api
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf ||
+		ktap_skip_all "there is no bpf file system"
+	[ ! -e "$tagger_pins" ] || ktap_skip_all "a tagger is loaded already, and not by this test"
+	modprobe tcp_mlcc || ktap_skip_all "tcp_mlcc cannot be loaded here"
+	defer unload_quietly
+	setup_ns host && setup_cgroup outer "mlcc-test-$$" &&
+		setup_cgroup inner "mlcc-test-$$/below" || exit 1
+	ip netns exec "$host" sysctl -qw net.ipv4.tcp_congestion_control=reno || exit 1
+	require_tagger
+	ktap_check "sockets are tagged and restored" sockets_are_tagged_and_restored
+	ktap_check "progress picks the DSCP" progress_picks_the_dscp
+	ktap_finish
+}
+
+main
