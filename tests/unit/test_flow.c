@@ -233,19 +233,23 @@ static void a_few_bytes_make_no_flow(void)
 	CHECK(j.share == MLCC_ONE, "share %u", j.share);
 }
 
-/* @rtt and @wait (of ACKs), us, of a flow with a window of @cwnd on a link of 1 Gb/s. */
-static bool finds_the_queue_empty(u32 rtt, u32 wait, u32 cwnd)
+/* @rtt, @wait (of ACKs) and @tick, us, of a flow with a window of @cwnd on a link of 1 Gb/s. */
+static bool finds_the_queue_empty_by(u32 rtt, u32 wait, u32 tick, u32 cwnd)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
 	struct mlcc_job j = { .byte_cost = 8389 };
 	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .reverse = { .base = 1000 } };
 	struct mlcc_win w = { .cwnd = cwnd, .ssthresh = cwnd };
-	struct mlcc_ack a = { .now = 1000 + wait + 1, .rtt = 60, .min_rtt = 50, .tick = 1,
+	struct mlcc_ack a = { .now = 1000 + wait + tick, .rtt = rtt, .min_rtt = 50, .tick = tick,
 			      .mss = 1448 };
 
-	a.rtt = rtt;
 	mlcc_flow_rtt(&f, &j, &pr, &a, &w);
 	return f.empty;
+}
+
+static bool finds_the_queue_empty(u32 rtt, u32 wait, u32 cwnd)
+{
+	return finds_the_queue_empty_by(rtt, wait, 1, cwnd);
 }
 
 static void the_queue_that_counts_is_that_of_the_data(void)
@@ -257,6 +261,14 @@ static void the_queue_that_counts_is_that_of_the_data(void)
 	CHECK(finds_the_queue_empty(3000, 1500, 150), "half, and the window's own burst");
 	CHECK(!finds_the_queue_empty(3000, 1500, 250), "the link is full of the window");
 	CHECK(!finds_the_queue_empty(1900, 0, 150), "a window that has the link to itself");
+}
+
+static void a_queue_is_told_no_finer_than_the_peers_clock(void)
+{
+	CHECK(finds_the_queue_empty_by(3000, 2100, 1000, 10), "850 us of 1000");
+	CHECK(!finds_the_queue_empty_by(3000, 2100, 1, 10), "850 us, of a clock that tells them");
+	CHECK(!finds_the_queue_empty_by(3000, 1500, 1000, 10), "1450 us");
+	CHECK(!finds_the_queue_empty_by(900, 0, 1000, 10), "850 us, where no ACK has waited");
 }
 
 static void dctcp_forgets_without_marks(void)
@@ -319,6 +331,7 @@ int main(void)
 		TAP_TEST(what_is_done_in_its_time_is_progress),
 		TAP_TEST(a_few_bytes_make_no_flow),
 		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
+		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
 		TAP_TEST(dctcp_stays_within_one),
