@@ -35,6 +35,7 @@
 #define MLCC_WAITS		6U	/* phases in a row that make a pattern */
 #define MLCC_WAIT_PART		7U	/* waiting: longer than 1/7 of an iteration alone */
 #define MLCC_QUARTERED		2U	/* what a phase in vain adds to "hurry" */
+#define MLCC_PATIENCE_FIRST_US	250000U	/* patience of who does not know its iterations yet */
 #define MLCC_KEEPS		6U	/* "hurry" from which on the window is kept */
 #define MLCC_KEEP_TRY		2U	/* phases without patience after which it must have paid */
 #define MLCC_RETRY		64U	/* phases */
@@ -128,6 +129,15 @@ static __always_inline void mlcc_contend_push(struct mlcc_contend *c, u32 wait, 
 	if (c->barred)
 		MLCC_WRITE(c->push_for, 0);
 	MLCC_WRITE(c->since_push, c->push ? 1 : c->since_push + 1);
+}
+
+/*
+ * How long a flow waits.  A job that announces its phases acts by them from the first one on, before
+ * it has learnt how long they take.
+ */
+static __always_inline u32 mlcc_contend_patience_us(const struct mlcc_contend *c)
+{
+	return MLCC_READ(c->best_us) ? MLCC_READ(c->patience_us) : MLCC_PATIENCE_FIRST_US;
 }
 
 /* Whether waiting was in vain so often that the window is kept. */

@@ -248,7 +248,8 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	}
 	if (first && mlcc_contend_behind(&j->contend))
 		mlcc_flow_take(f, w);
-	if (f->wait != MLCC_WAITING || a->now < j->start_us + MLCC_READ(j->contend.patience_us))
+	if (f->wait != MLCC_WAITING ||
+	    a->now < j->start_us + mlcc_contend_patience_us(&j->contend))
 		return;
 	MLCC_WRITE(j->contend.gave_up, 1);
 	mlcc_flow_take(f, w);

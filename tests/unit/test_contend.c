@@ -165,7 +165,8 @@ static void round_trip(struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now
 /* A flow that has waited for as long as its job has patience takes back its window. */
 static void a_flow_waits_no_longer_than_its_patience(void)
 {
-	struct mlcc_job j = { .start_us = 1000, .contend = { .patience_us = 500000 } };
+	struct mlcc_job j = { .start_us = 1000,
+			      .contend = { .best_us = COMM_US, .patience_us = 500000 } };
 	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12 };
 
@@ -178,9 +179,22 @@ static void a_flow_waits_no_longer_than_its_patience(void)
 	CHECK(w.cwnd == 300, "it took its window twice");
 }
 
+/* Announced phases count from the first one on, when nothing is known of how long they take. */
+static void who_does_not_know_its_iterations_waits_too(void)
+{
+	struct mlcc_job j = { .start_us = 1000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12 };
+
+	round_trip(&f, &j, QUEUE_US, 100000, &w);
+	CHECK(w.cwnd == 12 && !j.contend.gave_up, "cwnd %u", w.cwnd);
+	round_trip(&f, &j, QUEUE_US, 1000 + MLCC_PATIENCE_FIRST_US, &w);
+	CHECK(w.cwnd == 400 && j.contend.gave_up, "cwnd %u: it waits for ever", w.cwnd);
+}
+
 static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
 {
-	struct mlcc_job j = { .contend = { .patience_us = 1000 } };
+	struct mlcc_job j = { .contend = { .best_us = COMM_US, .patience_us = 1000 } };
 	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12 };
 
@@ -226,6 +240,7 @@ int main(void)
 		TAP_TEST(waits_that_end_keep_the_patience),
 		TAP_TEST(a_pattern_that_is_lost_is_forgotten),
 		TAP_TEST(a_flow_waits_no_longer_than_its_patience),
+		TAP_TEST(who_does_not_know_its_iterations_waits_too),
 		TAP_TEST(a_flow_that_saw_the_queue_empty_does_not_give_up),
 		TAP_TEST(nonsense_keeps_the_bounds),
 	};
