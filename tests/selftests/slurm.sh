@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The Slurm recipe under a real Slurm of one node: slurmctld, slurmd, srun and sbatch, with mlccd and
+# what carries mlcc here. Slurm wants the control groups to be of version 2 only and works below their
+# root, so this is for virtual machines: `tests/vm/vm run 6.12 -- tests/selftests/slurm.sh`.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+
+# shellcheck source=tests/selftests/common.sh
+. "$(dirname "$0")/common.sh"
+
+mlccd=$repo/build/userspace/mlccd/mlccd
+
+ctl()
+{
+	"$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" "$@"
+}
+
+has_no_jobs()
+{
+	[ "$(ctl -j show)" = "[]" ]
+}
+
+start_mlccd()
+{
+	"$mlccd" --config /nonexistent --run-dir "$out/run" 2>"$out/mlccd.log" {carrier_lock}>&- &
+	daemon=$!
+	defer stop "$daemon"
+	slowwait - ctl status >/dev/null 2>&1 || { cat "$out/mlccd.log"; return 1; }
+}
+
+unload_quietly()
+{
+	"$mlccd" --config /nonexistent --run-dir "$out/run" --unload 2>/dev/null
+	return 0
+}
+
+# The recipe as Documentation/launchers.md has it, with an mlcc-ctl that finds this mlccd.
+install_recipe()
+{
+	mkdir "$out/recipe" "$out/bin" && cp "$repo"/userspace/launchers/slurm/*.sh "$out/recipe" ||
+		return
+	printf '#!/bin/sh\nexec %s --socket %s "$@"\n' \
+		"$repo/build/userspace/mlcc-ctl/mlcc-ctl" "$out/run/mlccd.sock" >"$out/bin/mlcc-ctl"
+	chmod +x "$out/bin/mlcc-ctl"
+	cat >"$out/recipe/mlcc-slurm.conf" <<-END
+		PATH=$out/bin:\$PATH
+		MLCC_STATE=$out/recipe-state
+	END
+}
+
+write_slurm_conf()
+{
+	cat >"$out/slurm.conf" <<-END
+		ClusterName=mlcc-test
+		SlurmctldHost=node1(192.0.2.1)
+		SlurmUser=root
+		AuthType=auth/munge
+		AuthInfo=socket=$out/munge/socket
+		CredType=cred/munge
+		StateSaveLocation=$out/ctld
+		SlurmdSpoolDir=$out/slurmd
+		SlurmctldPidFile=$out/ctld.pid
+		SlurmdPidFile=$out/slurmd.pid
+		SlurmctldLogFile=$out/ctld.log
+		SlurmdLogFile=$out/slurmd.log
+		ProctrackType=proctrack/cgroup
+		TaskPlugin=task/none
+		SelectType=select/cons_tres
+		MpiDefault=none
+		NodeName=node1 NodeAddr=192.0.2.1 CPUs=1 State=UNKNOWN
+		PartitionName=test Nodes=node1 Default=YES State=UP
+		Prolog=$out/recipe/prolog.sh
+		Epilog=$out/recipe/epilog.sh
+		TaskProlog=$out/recipe/task-prolog.sh
+		PrologFlags=Alloc
+		SlurmdTimeout=300
+		MessageTimeout=60
+		PrologEpilogTimeout=120
+	END
+	printf 'CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n' >"$out/cgroup.conf"
+}
+
+end_slurm()
+{
+	pkill -F "$out/slurmd.pid" && pkill -F "$out/ctld.pid"
+	pkill -F "$out/munge/pid"
+	return 0
+}
+
+start_slurm()
+{
+	# systemd's work
+	mkdir -p "$cgroups/system.slice" || return
+	mkdir "$out/munge" "$out/ctld" "$out/slurmd" && chmod 755 "$out/munge" || return
+	hostname node1 && ip link set lo up && echo "192.0.2.1 node1" >>/etc/hosts || return
+	# with nothing but lo the resolver takes the machine for one without IPv4
+	ip link add slurm0 type veth peer name slurm1 && defer ip link del slurm0 &&
+		ip addr add 192.0.2.1/24 dev slurm0 && ip link set slurm0 up &&
+		ip link set slurm1 up || return
+	(umask 077 && head -c 1024 /dev/urandom >"$out/munge/key") || return
+	write_slurm_conf
+	export SLURM_CONF=$out/slurm.conf
+	defer end_slurm
+	munged --force --socket="$out/munge/socket" --key-file="$out/munge/key" \
+		--pid-file="$out/munge/pid" --log-file="$out/munge/log" \
+		--seed-file="$out/munge/seed" {carrier_lock}>&- &&
+		slurmctld {carrier_lock}>&- && slurmd {carrier_lock}>&- &&
+		slowwait - node_is idle
+}
+
+node_is()
+{
+	[ "$(sinfo -h -o %T 2>/dev/null)" = "$1" ]
+}
+
+# What a task finds: its job's name, its place, and what a connection of its own gets.
+task='
+import os, socket
+l = socket.create_server(("127.0.0.1", 0))
+s = socket.create_connection(l.getsockname())
+cc = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+cgroup = open("/proc/self/cgroup").read().split("/job_")[-1].split("/")[0].strip()
+print(os.environ.get("MLCC_JOB_ID", "none"), cgroup, cc,
+      s.getsockopt(socket.SOL_SOCKET, 36) > 0)
+'
+
+# run COMMENT: a job of one task; sets id to its number and said to what it printed
+run()
+{
+	# shellcheck disable=SC2016  # the job expands it
+	said=$(timeout 300 srun ${1:+"--comment=$1"} sh -c \
+		'echo "$SLURM_JOB_ID" && exec "$@"' sh "$python" -c "$task" 2>"$out/srun.log") ||
+		{ cat "$out/srun.log"; tail -n 20 "$out/slurmd.log"; return 1; }
+	id=${said%%$'\n'*}
+	said=${said#*$'\n'}
+}
+
+a_job_that_asks_is_one_of_mlcc()
+{
+	run mlcc || return
+	[ "$said" = "slurm-$id $id mlcc True" ] || { echo "said: $said"; return 1; }
+	slowwait - has_no_jobs || { ctl show; return 1; }
+}
+
+other_jobs_are_left_alone()
+{
+	run "" || return
+	[[ $said == "none $id "*" False" && $said != *mlcc* ]] || { echo "said: $said"; return 1; }
+}
+
+job_fields()
+{
+	ctl -j show | json "(lambda j: (j['name'], j['phase_bytes'], j['profile']))(d[0])"
+}
+
+a_batch_job_is_set_as_its_comment_says()
+{
+	local id
+
+	id=$(sbatch --parsable --comment=mlcc:phase-bytes=250000000,profile=interleave \
+		--output=/dev/null --wrap "sleep 600") || return
+	slowwait - job_fields >/dev/null 2>&1
+	[ "$(job_fields)" = "('slurm-$id', 250000000, 'interleave')" ] ||
+		{ ctl -j show; tail -n 20 "$out/slurmd.log"; return 1; }
+	scancel "$id" || return
+	slowwait - has_no_jobs || { ctl show; return 1; }
+}
+
+a_wrong_comment_drains_no_node()
+{
+	run "mlcc:profile=greedy" || return
+	[[ $said == "none $id "*" False" ]] || { echo "said: $said"; return 1; }
+	slowwait - node_is idle || { sinfo -R; return 1; }
+}
+
+without_mlccd_jobs_run()
+{
+	stop "$daemon"
+	run mlcc || return
+	[[ $said == "none $id "*" False" ]] || { echo "said: $said"; return 1; }
+	slowwait - node_is idle || { sinfo -R; return 1; }
+}
+
+# Only where nothing is anybody's: the guest of tests/vm/vm.
+require_guest()
+{
+	require_root
+	require_command slurmctld slurmd munged srun sbatch scancel sinfo hostname ip modprobe
+	[[ $(</proc/1/comm) == virtme* ]] ||
+		ktap_skip_all "for a virtual machine: tests/vm/vm run KERNEL -- $0"
+	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make"
+	modinfo tcp_mlcc >/dev/null 2>&1 || ktap_skip_all "there is no tcp_mlcc for this kernel"
+}
+
+main()
+{
+	ktap_start
+	require_guest
+	require_cgroup2
+	setup_out
+	chmod 755 "$out"
+	require_free_carrier
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf || exit 1
+	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || exit 1
+	defer unload_quietly
+	if ! install_recipe || ! start_slurm || ! start_mlccd; then
+		tail -n 20 "$out"/*.log
+		echo "Bail out! Slurm does not start"
+		exit 1
+	fi
+	ktap_check "a job that asks for it is a job of mlcc while it runs" a_job_that_asks_is_one_of_mlcc
+	ktap_check "other jobs are left alone" other_jobs_are_left_alone
+	ktap_check "a batch job is set as its comment says" a_batch_job_is_set_as_its_comment_says
+	ktap_check "a wrong comment drains no node" a_wrong_comment_drains_no_node
+	ktap_check "without mlccd jobs run" without_mlccd_jobs_run
+	ktap_finish
+}
+
+main
