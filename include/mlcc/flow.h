@@ -202,7 +202,7 @@ static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, const struc
 /*
  * Whether nobody else uses the link, at @rtt us without the wait of ACKs.  Where ACKs do wait this
  * takes two more things into account.  How long they have waited is known to a tick, and so is the
- * queue.  And ACKs that have waited arrive in clusters, so the window leaves in a burst that is a
+ * queue (but a host that is busy for a moment is none whose ACKs wait: that takes a tick).  And ACKs that have waited arrive in clusters, so the window leaves in a burst that is a
  * queue by itself: one that is no longer than the window is nobody else's, and while the window takes
  * up less than 3/4 of the round trip it is too small for the link.  Where they do not, neither holds:
  * beside a long flow the shortest phase is a starved one, says that the link is slow, and the burst
@@ -217,7 +217,7 @@ static __always_inline bool mlcc_flow_alone(const struct mlcc_job *j, const stru
 		return true;
 	if (rtt >= a->rtt)
 		return false;
-	if (rtt - a->min_rtt <= a->tick)
+	if (a->rtt - rtt >= a->tick && rtt - a->min_rtt <= a->tick)
 		return true;
 	burst = mlcc_flow_burst(j, a, cwnd);
 	return rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);

@@ -269,6 +269,7 @@ static void a_queue_is_told_no_finer_than_the_peers_clock(void)
 	CHECK(!finds_the_queue_empty_by(3000, 2100, 1, 10), "850 us, of a clock that tells them");
 	CHECK(!finds_the_queue_empty_by(3000, 1500, 1000, 10), "1450 us");
 	CHECK(!finds_the_queue_empty_by(900, 0, 1000, 10), "850 us, where no ACK has waited");
+	CHECK(!finds_the_queue_empty_by(1800, 900, 1000, 10), "850 us, where one waited a little");
 }
 
 static void dctcp_forgets_without_marks(void)
