@@ -145,9 +145,8 @@ static __always_inline void mlcc_cc_get(struct sock *sk, char *name)
 
 static __always_inline bool mlcc_cc_ours(struct sock *sk)
 {
-	char cc[MLCC_CC_LEN] = { };
+	const char *cc = ((struct inet_connection_sock *)sk)->icsk_ca_ops->name;
 
-	mlcc_cc_get(sk, cc);
 	return cc[0] == 'm' && cc[1] == 'l' && cc[2] == 'c' && cc[3] == 'c';
 }
 
@@ -299,10 +298,8 @@ static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlc
 static __always_inline u32 mlcc_class_of(struct sock *sk, u32 classes)
 {
 	const struct mlcc_flow *f = (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
-	u32 p = MLCC_NEUTRAL, class;
+	u32 p = mlcc_cc_ours(sk) ? f->p : MLCC_NEUTRAL, class;
 
-	if (mlcc_cc_ours(sk))
-		bpf_probe_read_kernel(&p, sizeof(p), &f->p);
 	if (p > MLCC_ONE)
 		return 0;
 	class = (p * classes) >> MLCC_SHIFT;
