@@ -68,7 +68,7 @@ struct mlcc_sk {
 };
 
 _Static_assert(sizeof(struct mlcc_sk) <= 104, "icsk_ca_priv has 104 bytes");
-_Static_assert(__builtin_offsetof(struct mlcc_sk, flow) == 0, "the tagger reads it");
+_Static_assert(__builtin_offsetof(struct mlcc_sk, flow.p) == 24, "the tagger reads it there");
 
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 

@@ -47,7 +47,8 @@ struct mlcc_sk {
 	   cubic_base:1;		/* base is CUBIC; neither bit: Reno */
 };
 
-static_assert(offsetof(struct mlcc_sk, flow) == 0);	/* bpf/tagger.bpf.c reads it */
+/* bpf/tagger.bpf.c of any release reads the progress here, with both carriers. */
+static_assert(offsetof(struct mlcc_sk, flow.p) == 24);
 
 static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {

@@ -132,8 +132,8 @@ static __always_inline void mlcc_contend_push(struct mlcc_contend *c, u32 wait, 
 }
 
 /*
- * How long a flow waits.  A job that announces its phases acts by them from the first one on, before
- * it has learnt how long they take.
+ * How long a flow waits.  A job that announces its phases acts by them from the first one on,
+ * before it has learnt how long they take.
  */
 static __always_inline u32 mlcc_contend_patience_us(const struct mlcc_contend *c)
 {

@@ -77,9 +77,6 @@ struct mlcc_flow {
 	   counted:1;		/* among the flows of this phase */
 };
 
-/* A carrier has the flow first in icsk_ca_priv: the tagger reads its progress there. */
-_Static_assert(__builtin_offsetof(struct mlcc_flow, p) == 24, "taggers of all releases look here");
-
 /* The part of a socket's state that belongs to its congestion control. */
 struct mlcc_win {
 	u32 cwnd;		/* segments */
@@ -202,11 +199,12 @@ static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, const struc
 /*
  * Whether nobody else uses the link, at @rtt us without the wait of ACKs.  Where ACKs do wait this
  * takes two more things into account.  How long they have waited is known to a tick, and so is the
- * queue (but a host that is busy for a moment is none whose ACKs wait: that takes a tick).  And ACKs that have waited arrive in clusters, so the window leaves in a burst that is a
- * queue by itself: one that is no longer than the window is nobody else's, and while the window takes
- * up less than 3/4 of the round trip it is too small for the link.  Where they do not, neither holds:
- * beside a long flow the shortest phase is a starved one, says that the link is slow, and the burst
- * would seem long.
+ * queue (but a host that is busy for a moment is none whose ACKs wait: that takes a tick).  And
+ * ACKs that have waited arrive in clusters, so the window leaves in a burst that is a queue itself:
+ * one that is no longer than the window is nobody else's, and while the window takes up less than
+ * 3/4 of the round trip it is too small for the link.  Where they do not, neither holds: beside a
+ * long flow the shortest phase is a starved one, says that the link is slow, and the burst would
+ * seem long.
  */
 static __always_inline bool mlcc_flow_alone(const struct mlcc_job *j, const struct mlcc_ack *a,
 					    u32 rtt, u32 cwnd)

@@ -50,7 +50,7 @@
 #define MLCC_INNER_FIRST	3U	/* the same while there is no yardstick at all */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_BYTE_COST_SHIFT	20
-#define MLCC_BYTE_COST_MAX	(1U << 23)	/* 1 Mb/s */
+#define MLCC_BYTE_COST_MAX	0x800000U	/* 1 Mb/s */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
 /* What userspace has said of the phase, see hint.h. */
