@@ -197,22 +197,20 @@ static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, const struc
 }
 
 /*
- * Whether nobody else uses the link, at @rtt us without the wait of ACKs.  Where ACKs do wait this
- * takes two more things into account.  How long they have waited is known to a tick, and so is the
- * queue (but a host that is busy for a moment is none whose ACKs wait: that takes a tick).  And
- * ACKs that have waited arrive in clusters, so the window leaves in a burst that is a queue itself:
- * one that is no longer than the window is nobody else's, and while the window takes up less than
- * 3/4 of the round trip it is too small for the link.  Where they do not, neither holds: beside a
- * long flow the shortest phase is a starved one, says that the link is slow, and the burst would
- * seem long.
+ * Whether nobody else uses the link although the queue is not empty, at @rtt us without the wait of
+ * ACKs.  There are two reasons, where ACKs do wait.  How long they have waited is known to a tick,
+ * and so is the queue (but a host that is busy for a moment is none whose ACKs wait: that takes a
+ * tick).  And ACKs that have waited arrive in clusters, so the window leaves in a burst that is a
+ * queue itself: one that is no longer than the window is nobody else's, and while the window takes
+ * up less than 3/4 of the round trip it is too small for the link.  Where ACKs do not wait, neither
+ * holds: beside a long flow the shortest phase is a starved one, says that the link is slow, and
+ * the burst would seem long.
  */
 static __always_inline bool mlcc_flow_alone(const struct mlcc_job *j, const struct mlcc_ack *a,
 					    u32 rtt, u32 cwnd)
 {
 	u64 burst;
 
-	if (mlcc_queue_empty(rtt, a->min_rtt))
-		return true;
 	if (rtt >= a->rtt)
 		return false;
 	if (a->rtt - rtt >= a->tick && rtt - a->min_rtt <= a->tick)
@@ -230,13 +228,14 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 					  const struct mlcc_ack *a, struct mlcc_win *w)
 {
 	u32 rtt = a->rtt - mlcc_reverse(&f->reverse, a);
+	bool empty = mlcc_queue_empty(rtt, a->min_rtt);
 	bool first = !f->rtt;
 
 	f->rtt = a->rtt;
-	f->empty = mlcc_flow_alone(j, a, rtt, w->cwnd);
+	f->empty = empty || mlcc_flow_alone(j, a, rtt, w->cwnd);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
-	if (mlcc_queue_empty(rtt, a->min_rtt)) {
+	if (empty) {
 		/* another CPU may have turned the phase after this one looked at its clock */
 		mlcc_contend_emptied(&j->contend,
 				     a->now > j->start_us ? a->now - j->start_us : 0);

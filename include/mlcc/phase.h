@@ -224,15 +224,18 @@ static __always_inline void mlcc_phase_forget(struct mlcc_job *j, u32 gap)
  * Whether a phase of @d bytes was too small to teach anything but how long silences are: a
  * heartbeat, or a host that has sent its part answers those who have not.
  */
-static __always_inline bool mlcc_phase_is_stray(struct mlcc_job *j, u64 now, u64 d, u32 gap)
+static __always_inline bool mlcc_phase_is_stray(const struct mlcc_job *j, u64 d)
 {
-	if (j->forgot || d >= j->d_learnt >> 4 || j->strays >= MLCC_STRAYS_MAX)
-		return false;
+	return !j->forgot && d < j->d_learnt >> 4 && j->strays < MLCC_STRAYS_MAX;
+}
+
+/* A stray ends with a silence of @gap us; it belongs to the period of the phase before it. */
+static __always_inline void mlcc_phase_stray(struct mlcc_job *j, u64 now, u32 gap)
+{
 	j->strays++;
 	j->period_us = mlcc_us32((u64)j->period_us + now - j->start_us);
 	mlcc_gap_learn(j, gap);
 	mlcc_contend_unmark(&j->contend);
-	return true;
 }
 
 /*
@@ -244,8 +247,10 @@ static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d,
 {
 	if (!mlcc_confident(j) && j->gap_long_us && gap >> 2 > j->gap_long_us)
 		mlcc_phase_forget(j, gap);
-	if (mlcc_phase_is_stray(j, now, d, gap))
+	if (mlcc_phase_is_stray(j, d)) {
+		mlcc_phase_stray(j, now, gap);
 		return false;
+	}
 	j->comm_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us);
 	j->period_us = mlcc_us32(now - j->start_us);
 	if (!j->forgot) {
