@@ -15,8 +15,7 @@ require_bpf()
 	require_built
 	[ -r /sys/kernel/btf/vmlinux ] || ktap_skip_all "this kernel has no BTF"
 	[ -x "$mlcc_bpf" ] || ktap_skip_all "$mlcc_bpf is not built: make"
-	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf ||
-		ktap_skip_all "there is no bpf file system"
+	require_bpf_fs
 	require_free_carrier
 }
 

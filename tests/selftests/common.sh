@@ -16,6 +16,7 @@ repo=$(cd "$here/../.." && pwd)
 cc=mlcc
 burst=$repo/tests/lab/mlcc-burst
 lab=$repo/tests/lab/mlcc-lab
+mlccd=$repo/build/userspace/mlccd/mlccd
 lock=/run/mlcc-lab.lock
 
 # Debian's matplotlib, and what else the lab may want, belongs to Debian's interpreter.
@@ -61,6 +62,24 @@ cc_gone()
 require_built()
 {
 	[ -x "$burst" ] || ktap_skip_all "tests/lab/mlcc-burst is not built: make"
+}
+
+require_bpf_fs()
+{
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf ||
+		ktap_skip_all "there is no bpf file system"
+}
+
+# require_guest COMMANDS...: only where nothing is anybody's, the guest of tests/vm/vm, with mlccd
+# and the module.
+require_guest()
+{
+	require_root
+	require_command modprobe "$@"
+	[[ $(</proc/1/comm) == virtme* ]] ||
+		ktap_skip_all "for a virtual machine: tests/vm/vm run KERNEL -- $0"
+	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make"
+	modinfo tcp_mlcc >/dev/null 2>&1 || ktap_skip_all "there is no tcp_mlcc for this kernel"
 }
 
 # An operator's carrier, or another test's, is not ours to take away.

@@ -47,7 +47,7 @@ main()
 	ktap_start
 	require_bpf
 	require_command ip tc ethtool
-	[ -x "$repo/build/userspace/mlccd/mlccd" ] || ktap_skip_all "mlccd is not built: make"
+	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make"
 	require_cgroup2
 	# the lab takes its own turn
 	exec {carrier_lock}>&-

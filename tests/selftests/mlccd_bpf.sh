@@ -7,21 +7,10 @@
 
 # shellcheck source=tests/selftests/bpf_common.sh
 . "$(dirname "$0")/bpf_common.sh"
+# shellcheck source=tests/selftests/mlccd_common.sh
+. "$(dirname "$0")/mlccd_common.sh"
 
-mlccd=$repo/build/userspace/mlccd/mlccd
 kills=${MLCC_KILLS:-20}
-
-ctl()
-{
-	"$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" "$@"
-}
-
-start_daemon()
-{
-	"$mlccd" --config /nonexistent --run-dir "$out/run" 2>>"$out/log" {carrier_lock}>&- &
-	daemon=$!
-	slowwait - ctl status >/dev/null 2>&1 || { cat "$out/log"; return 1; }
-}
 
 stop_daemon()
 {
@@ -32,7 +21,7 @@ stop_daemon()
 clean_up()
 {
 	stop_daemon KILL
-	"$mlccd" --config /nonexistent --run-dir "$out/run" --unload 2>/dev/null
+	unload_mlccd 2>/dev/null
 	[ ! -d "$cgroup" ] || { echo 1 >"$cgroup/cgroup.kill"; slowwait - rmdir "$cgroup"; }
 	return 0
 }
@@ -175,7 +164,7 @@ no_jobs()
 unload_takes_everything_away()
 {
 	stop_daemon
-	"$mlccd" --config /nonexistent --run-dir "$out/run" --unload &&
+	unload_mlccd &&
 		[ ! -e /sys/fs/bpf/mlcc-tagger ] && [ -z "$(ls "$out/run/jobs")" ]
 }
 

@@ -45,12 +45,6 @@ is_loaded()
 	[ -d /sys/module/tcp_mlcc ]
 }
 
-unload_quietly()
-{
-	is_loaded || return 0
-	slowwait - rmmod tcp_mlcc >/dev/null 2>&1
-}
-
 # Congestion controls that nobody asked for are a way to lose friends.
 is_not_the_default()
 {

@@ -61,11 +61,6 @@ without_the_module_nothing_is_done()
 	rmmod tcp_mlcc && api_refuses 'not loaded' job list
 }
 
-unload_quietly()
-{
-	[ ! -d /sys/module/tcp_mlcc ] || rmmod tcp_mlcc
-}
-
 main()
 {
 	ktap_start

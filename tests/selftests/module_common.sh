@@ -17,6 +17,13 @@ require_module_here()
 	require_free_carrier
 }
 
+# What a test has loaded, and may have unloaded since; its sockets may take a moment to go.
+unload_quietly()
+{
+	[ -d /sys/module/tcp_mlcc ] || return 0
+	slowwait - rmmod tcp_mlcc >/dev/null 2>&1
+}
+
 # What the module says of its jobs: a header line that names the columns, then a line for each.
 # column NAME: of all jobs with open flows
 column()

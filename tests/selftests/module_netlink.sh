@@ -7,8 +7,8 @@
 
 # shellcheck disable=SC2317  # main calls the cases by name
 
-# shellcheck source=tests/selftests/common.sh
-. "$(dirname "$0")/common.sh"
+# shellcheck source=tests/selftests/module_common.sh
+. "$(dirname "$0")/module_common.sh"
 
 parameters=/sys/module/tcp_mlcc/parameters
 ordinary=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all)
@@ -34,12 +34,6 @@ value()
 value_is()
 {
 	[ "$(value "$1" "$2")" = "$3" ]
-}
-
-unload_quietly()
-{
-	[ -d /sys/module/tcp_mlcc ] || return 0
-	slowwait - rmmod tcp_mlcc >/dev/null 2>&1
 }
 
 ### Who may

@@ -35,11 +35,6 @@ sockets_are_tagged_and_restored()
 		job_api job del 7
 }
 
-unload_quietly()
-{
-	[ ! -d /sys/module/tcp_mlcc ] || rmmod tcp_mlcc
-}
-
 main()
 {
 	ktap_start
@@ -48,8 +43,7 @@ main()
 	require_command sysctl
 	setup_out
 	require_api
-	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf ||
-		ktap_skip_all "there is no bpf file system"
+	require_bpf_fs
 	[ ! -e "$tagger_pins" ] || ktap_skip_all "a tagger is loaded already, and not by this test"
 	modprobe tcp_mlcc || ktap_skip_all "tcp_mlcc cannot be loaded here"
 	defer unload_quietly

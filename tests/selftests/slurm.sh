@@ -9,13 +9,8 @@
 
 # shellcheck source=tests/selftests/common.sh
 . "$(dirname "$0")/common.sh"
-
-mlccd=$repo/build/userspace/mlccd/mlccd
-
-ctl()
-{
-	"$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" "$@"
-}
+# shellcheck source=tests/selftests/mlccd_common.sh
+. "$(dirname "$0")/mlccd_common.sh"
 
 has_no_jobs()
 {
@@ -24,15 +19,12 @@ has_no_jobs()
 
 start_mlccd()
 {
-	"$mlccd" --config /nonexistent --run-dir "$out/run" 2>"$out/mlccd.log" {carrier_lock}>&- &
-	daemon=$!
-	defer stop "$daemon"
-	slowwait - ctl status >/dev/null 2>&1 || { cat "$out/mlccd.log"; return 1; }
+	start_daemon && defer stop "$daemon"
 }
 
 unload_quietly()
 {
-	"$mlccd" --config /nonexistent --run-dir "$out/run" --unload 2>/dev/null
+	unload_mlccd 2>/dev/null
 	return 0
 }
 
@@ -183,30 +175,19 @@ without_mlccd_jobs_run()
 	slowwait - node_is idle || { sinfo -R; return 1; }
 }
 
-# Only where nothing is anybody's: the guest of tests/vm/vm.
-require_guest()
-{
-	require_root
-	require_command slurmctld slurmd munged srun sbatch scancel sinfo hostname ip modprobe
-	[[ $(</proc/1/comm) == virtme* ]] ||
-		ktap_skip_all "for a virtual machine: tests/vm/vm run KERNEL -- $0"
-	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make"
-	modinfo tcp_mlcc >/dev/null 2>&1 || ktap_skip_all "there is no tcp_mlcc for this kernel"
-}
-
 main()
 {
 	ktap_start
-	require_guest
+	require_guest slurmctld slurmd munged srun sbatch scancel sinfo hostname ip
 	require_cgroup2
 	setup_out
 	chmod 755 "$out"
 	require_free_carrier
-	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf || exit 1
+	require_bpf_fs
 	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || exit 1
 	defer unload_quietly
 	if ! install_recipe || ! start_slurm || ! start_mlccd; then
-		tail -n 20 "$out"/*.log
+		tail -n 20 "$out"/*.log "$out/log"
 		echo "Bail out! Slurm does not start"
 		exit 1
 	fi

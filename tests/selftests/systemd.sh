@@ -205,22 +205,11 @@ stop_takes_its_socket_away()
 	systemctl stop mlccd.service mlccd.socket && ! inside test -e /run/mlcc/mlccd.sock
 }
 
-# Only where nothing is anybody's: the guest of tests/vm/vm.
-require_guest()
-{
-	require_root
-	require_command make unshare nsenter modprobe systemctl journalctl
-	[[ $(</proc/1/comm) == virtme* ]] ||
-		ktap_skip_all "for a virtual machine: tests/vm/vm run KERNEL -- $0"
-	[ -x "$systemd" ] || ktap_skip_all "systemd is not installed"
-	[ -x "$repo/build/userspace/mlccd/mlccd" ] || ktap_skip_all "mlccd is not built: make"
-	modinfo tcp_mlcc >/dev/null 2>&1 || ktap_skip_all "there is no tcp_mlcc for this kernel"
-}
-
 main()
 {
 	ktap_start
-	require_guest
+	require_guest make unshare nsenter systemctl journalctl
+	[ -x "$systemd" ] || ktap_skip_all "systemd is not installed"
 	require_cgroup2
 	setup_out
 	require_free_carrier
