@@ -16,7 +16,11 @@ char _license[] SEC("license") = "GPL";
 #define TCP_ECN_DEMAND_CWR	4
 #define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 #define TCP_CONG_NEEDS_ECN	2
+#define SOL_SOCKET		1
+#define SO_MAX_PACING_RATE	47
 #define TCP_CONGESTION		13
+#define SK_PACING_NONE		0
+#define MLCC_RATE_ANY		(~0U)	/* for SO_MAX_PACING_RATE */
 #define TCP_TS_HZ		1000
 #define USEC_PER_SEC		1000000
 #define ENOENT			2
@@ -65,10 +69,12 @@ struct mlcc_sk {
 	u32 ce;			/* tp->delivered_ce, likewise */
 	u8 ecn;
 	u8 cubic_base;
+	u8 paced;		/* enum mlcc_paced */
 };
 
 _Static_assert(sizeof(struct mlcc_sk) <= 104, "icsk_ca_priv has 104 bytes");
 _Static_assert(__builtin_offsetof(struct mlcc_sk, flow.p) == 24, "the tagger reads it there");
+_Static_assert(sizeof(struct mlcc_flow) == 56, "likewise: \"held\" is in the last byte");
 
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 
@@ -295,6 +301,49 @@ static __always_inline void mlcc_count(struct mlcc_slot *s, struct mlcc_sk *ca,
 	ca->ce += ce;
 }
 
+static __always_inline void mlcc_pace(struct sock *sk, struct mlcc_sk *ca,
+				      const struct mlcc_fair *fair)
+{
+	u32 rate = mlcc_fair_pace(fair);
+
+	/* who limits the rate is left alone */
+	if (sk->sk_max_pacing_rate != ~0UL) {
+		ca->flow.held = 0;
+		return;
+	}
+	ca->paced = sk->sk_pacing_status == SK_PACING_NONE ? MLCC_PACED : MLCC_PACED_RATE;
+	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
+}
+
+/* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
+static __always_inline void mlcc_pace_stop(struct sock *sk, struct mlcc_sk *ca)
+{
+	if (ca->paced == MLCC_PACED)
+		sk->sk_pacing_status = SK_PACING_NONE;
+	sk->sk_pacing_rate = ~0UL;
+	ca->paced = MLCC_PACED_NOT;
+}
+
+/*
+ * Paces a flow that has begun to hold back, and no longer one that has ceased to.  Its window
+ * would not do: in a rack two segments are a share of the link.
+ */
+static __always_inline void mlcc_pace_follow(struct sock *sk, struct mlcc_sk *ca,
+					     const struct mlcc_slot *s)
+{
+	u32 rate = MLCC_RATE_ANY;
+
+	if (ca->flow.held == !!ca->paced)
+		return;
+	if (ca->flow.held) {
+		mlcc_pace(sk, ca, &s->job.fair);
+		return;
+	}
+	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
+	mlcc_pace_stop(sk, ca);
+}
+
+/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
 SEC("struct_ops/mlcc_release")
 void BPF_PROG(mlcc_release, struct sock *sk)
 {
@@ -302,6 +351,8 @@ void BPF_PROG(mlcc_release, struct sock *sk)
 
 	if (!s)
 		return;
+	if (mlcc_sk(sk)->paced)
+		mlcc_pace_stop(sk, mlcc_sk(sk));
 	mlcc_count(s, mlcc_sk(sk), tcp_sk(sk));
 	__sync_fetch_and_add(&s->users, -1);
 }
@@ -312,6 +363,7 @@ static __always_inline void mlcc_sk_neutral(struct mlcc_sk *ca, const struct tcp
 	ca->flow.acked = tp->bytes_acked;
 	ca->flow.p = MLCC_NEUTRAL;
 	ca->flow.seq = 0;
+	ca->flow.held = 0;
 }
 
 /* since Linux 6.7 */
@@ -342,6 +394,7 @@ static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_slot *s,
 
 	if (MLCC_READ(s->barred)) {
 		mlcc_sk_neutral(ca, tp);
+		mlcc_pace_follow(sk, ca, s);
 		return;
 	}
 	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
@@ -357,6 +410,7 @@ static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_slot *s,
 	a.tick = mlcc_tick(tp);
 	mlcc_flow_rtt(&ca->flow, &s->job, pr, &a, &w);
 	mlcc_win_write(tp, &w);
+	mlcc_pace_follow(sk, ca, s);
 }
 
 SEC("struct_ops/mlcc_pkts_acked")
@@ -495,6 +549,16 @@ static __always_inline void mlcc_ecn_loss(struct sock *sk)
 	tp->snd_ssthresh = mlcc_decrease(tp->snd_cwnd, MLCC_ONE / 2, mlcc_yield_of(tp, ca));
 }
 
+/* Nobody looks at the time until a recovery is over: a flow does not hold back in it. */
+static __always_inline void mlcc_go_on(struct sock *sk, struct mlcc_sk *ca)
+{
+	struct mlcc_slot *s = ca->paced ? mlcc_slot(ca) : NULL;
+
+	ca->flow.held = 0;
+	if (s)
+		mlcc_pace_follow(sk, ca, s);
+}
+
 SEC("struct_ops/mlcc_set_state")
 void BPF_PROG(mlcc_set_state, struct sock *sk, u8 state)
 {
@@ -505,6 +569,7 @@ void BPF_PROG(mlcc_set_state, struct sock *sk, u8 state)
 		mlcc_ecn_loss(sk);
 	else if (state == TCP_CA_Loss && ca->cubic_base)
 		mlcc_cubic_reset(&ca->cubic);
+	mlcc_go_on(sk, ca);
 }
 
 SEC("struct_ops/mlcc_undo_cwnd")
@@ -541,6 +606,7 @@ static __always_inline void mlcc_tx_start(struct sock *sk)
 	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(tp, &w);
+	mlcc_pace_follow(sk, ca, s);
 }
 
 /* The receiver's half of DCTCP (RFC 8257, section 3.2), see tcp_mlcc/ecn.c. */

@@ -41,6 +41,7 @@ char _license[] SEC("license") = "GPL";
 #define SOL_SOCKET		1
 #define SO_PRIORITY		12
 #define SO_MARK			36
+#define SO_MAX_PACING_RATE	47
 #define IP_TOS			1
 #define IPV6_TCLASS		67
 #define TCP_CONGESTION		13
@@ -160,6 +161,25 @@ static __always_inline bool mlcc_listens(struct sock *sk)
 	return sk->__sk_common.skc_state == TCP_LISTEN;
 }
 
+static __always_inline const struct mlcc_flow *mlcc_flow_of(struct sock *sk)
+{
+	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+/*
+ * From mlcc to another congestion control.  A flow that holds back is paced, and the BPF carrier
+ * cannot take that back when it is released.
+ */
+static __always_inline void mlcc_cc_leave(void *at, struct sock *sk, char *name)
+{
+	bool held = mlcc_flow_of(sk)->held;
+	u32 any = ~0U;
+
+	mlcc_cc_set(at, name);
+	if (held)
+		bpf_setsockopt(at, SOL_SOCKET, SO_MAX_PACING_RATE, &any, sizeof(any));
+}
+
 /* A flow that is mlcc's already would keep its job: it begins anew. */
 static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 {
@@ -168,7 +188,7 @@ static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 	char mlcc[MLCC_CC_LEN] = "mlcc";
 
 	if (mlcc_cc_ours(sk))
-		mlcc_cc_set(at, reno);
+		mlcc_cc_leave(at, sk, reno);
 	if (!mlcc_listens(sk) && !mlcc_has_ecn(sk) && !mlcc_cc_set(at, plain))
 		return 0;
 	return mlcc_cc_set(at, mlcc);
@@ -285,7 +305,7 @@ static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlc
 	mlcc_class_set(at, sk, t, NULL, 0);
 	if (t->job) {
 		if (mlcc_cc_ours(sk))
-			mlcc_cc_set(at, t->cc);
+			mlcc_cc_leave(at, sk, t->cc);
 		mlcc_mark_restore(at, sk, t->job, t->mark);
 	}
 	bpf_sk_storage_delete(&sockets, tp);
@@ -297,8 +317,7 @@ static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlc
  */
 static __always_inline u32 mlcc_class_of(struct sock *sk, u32 classes)
 {
-	const struct mlcc_flow *f = (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
-	u32 p = mlcc_cc_ours(sk) ? f->p : MLCC_NEUTRAL, class;
+	u32 p = mlcc_cc_ours(sk) ? mlcc_flow_of(sk)->p : MLCC_NEUTRAL, class;
 
 	if (p > MLCC_ONE)
 		return 0;

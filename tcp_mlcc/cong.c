@@ -158,6 +158,7 @@ static void mlcc_join(struct sock *sk, u32 id)
 	struct mlcc_slot *old = ca->slot;
 
 	mlcc_count(sk, old);
+	mlcc_pace_end(sk);
 	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sk, id) : NULL);
 	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
 	mlcc_pick_base(ca);
@@ -221,8 +222,10 @@ static void mlcc_release(struct sock *sk)
 	struct mlcc_slot *s = mlcc_slot_of(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	if (s)
+	if (s) {
 		mlcc_count(sk, s);
+		mlcc_pace_end(sk);
+	}
 	WRITE_ONCE(ca->slot, NULL);
 	ca->owner = NULL;
 	if (s)
@@ -259,10 +262,13 @@ static __always_inline void mlcc_progress_was(const struct sock *sk, const struc
 }
 
 /* The flow's job has been deleted: it does what its base does, and tells nobody. */
-static void mlcc_neutral(struct mlcc_sk *ca, const struct tcp_sock *tp)
+static void mlcc_neutral(struct sock *sk)
 {
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
 	WRITE_ONCE(ca->flow.p, MLCC_NEUTRAL);
-	ca->flow.acked = tp->bytes_acked;
+	ca->flow.acked = tcp_sk(sk)->bytes_acked;
+	mlcc_pace_end(sk);
 }
 
 /* What an ACK says of the job: bytes and, if @rtt > 0, the round trip in us. */
@@ -279,7 +285,7 @@ static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
 	if (!s)
 		return;
 	if (unlikely(READ_ONCE(s->deleted))) {
-		mlcc_neutral(ca, tp);
+		mlcc_neutral(sk);
 		return;
 	}
 	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
@@ -297,6 +303,7 @@ static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
 	a.tick = mlcc_tick(tp);
 	mlcc_flow_rtt(&ca->flow, &s->job, &pr, &a, &w);
 	mlcc_win_write(tp, &w);
+	mlcc_pace_follow(sk, &s->job.fair);
 }
 
 static void mlcc_pkts_acked(struct sock *sk, const struct ack_sample *sample)
@@ -427,6 +434,7 @@ static void mlcc_set_state(struct sock *sk, u8 state)
 		mlcc_ecn_loss(sk);
 	else if (state == TCP_CA_Loss && ca->cubic_base)
 		mlcc_cubic_reset(&ca->cubic);
+	mlcc_pace_end(sk);
 }
 
 static u32 mlcc_undo_cwnd(struct sock *sk)
@@ -454,7 +462,7 @@ static void mlcc_job_start(struct sock *sk, struct mlcc_slot *s)
 	mlcc_slot_refresh(s, net);
 	WRITE_ONCE(ca->profile, READ_ONCE(s->profile));
 	if (unlikely(READ_ONCE(s->deleted))) {
-		mlcc_neutral(ca, tp);
+		mlcc_neutral(sk);
 		return;
 	}
 	mlcc_profile_of(s, &pr);
@@ -464,6 +472,7 @@ static void mlcc_job_start(struct sock *sk, struct mlcc_slot *s)
 	if (ca->cubic_base && w.cwnd != tcp_snd_cwnd(tp))
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(tp, &w);
+	mlcc_pace_follow(sk, &s->job.fair);
 	mlcc_progress_was(sk, s, old);
 	if (began)
 		mlcc_phase_turned(net, s, &was);

@@ -44,11 +44,13 @@ struct mlcc_sk {
 	u16 retrans;			/* low bits of tp->total_retrans, likewise */
 	u8 profile;			/* of the job, for mlcc_get_info() */
 	u8 ecn:1,			/* base is DCTCP */
-	   cubic_base:1;		/* base is CUBIC; neither bit: Reno */
+	   cubic_base:1,		/* base is CUBIC; neither bit: Reno */
+	   paced:2;			/* enum mlcc_paced */
 };
 
 /* bpf/tagger.bpf.c of any release reads the progress here, with both carriers. */
 static_assert(offsetof(struct mlcc_sk, flow.p) == 24);
+static_assert(sizeof(struct mlcc_flow) == 56);	/* "held" is in the last byte */
 
 static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {
@@ -60,5 +62,18 @@ void mlcc_ce_state(struct sock *sk, struct mlcc_dctcp *d, bool ce);
 
 /* info.c */
 size_t mlcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
+
+/* pace.c */
+void mlcc_pace_change(struct sock *sk, const struct mlcc_fair *fair);
+void mlcc_pace_end(struct sock *sk);
+
+/* To be called where the flow may have begun or ceased to hold back. */
+static inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_fair *fair)
+{
+	const struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (unlikely(ca->flow.held != !!ca->paced))
+		mlcc_pace_change(sk, fair);
+}
 
 #endif /* MLCC_MODULE_H */

@@ -236,6 +236,13 @@ static __always_inline void mlcc_contend_emptied(struct mlcc_contend *c, u64 us)
 		MLCC_WRITE(c->emptied_us, us < 1U << 31 ? (u32)us + 1 : 1U << 31);
 }
 
+/* The job holds back (fair.h): somebody is there, and the queue that was empty was its own. */
+static __always_inline void mlcc_contend_held(struct mlcc_contend *c)
+{
+	MLCC_WRITE(c->behind, 1);
+	MLCC_WRITE(c->emptied_us, 0);
+}
+
 /* A flow has found a queue at the start of its phase.  Returns whether the job is to push. */
 static __always_inline bool mlcc_contend_behind(struct mlcc_contend *c)
 {

@@ -29,6 +29,8 @@
  * round trips under a full buffer but hundreds without one.  contend.h says when it is not done.
  * A flow that sees ECN marks doubles only up to ssthresh: there the marks keep the queue short.
  *
+ * Behind fair queueing an empty queue says nothing; what is done there is in fair.h.
+ *
  * A flow behind the other flows of its job decides when the job may compute again: it acts as if
  * it were further by what it lacks.
  */
@@ -74,7 +76,8 @@ struct mlcc_flow {
 	u8 cuts;		/* decreases by loss in this phase */
 	u8 wait:2,		/* enum mlcc_wait */
 	   empty:1,		/* the queue was, at the last round trip */
-	   counted:1;		/* among the flows of this phase */
+	   counted:1,		/* among the flows of this phase */
+	   held:1;		/* holds back: to be paced by mlcc_fair_pace() */
 };
 
 /* The part of a socket's state that belongs to its congestion control. */
@@ -219,6 +222,41 @@ static __always_inline bool mlcc_flow_alone(const struct mlcc_job *j, const stru
 	return rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
 }
 
+/* Whether the job, which may get less than the link, is to hold back from now on. */
+static __always_inline bool mlcc_flow_hold(struct mlcc_job *j, u64 now, u32 rtt)
+{
+	u64 until = j->start_us + mlcc_contend_patience_us(&j->contend);
+	u64 acked = MLCC_READ(j->acked);
+	u64 d = MLCC_READ(j->d_phase);
+
+	if (!mlcc_fair_sample(&j->fair, now, acked, d, rtt))
+		return false;
+	if (now >= until) {
+		MLCC_WRITE(j->contend.gave_up, 1);
+		return false;
+	}
+	mlcc_fair_hold(&j->fair, now, acked, d, until);
+	mlcc_contend_held(&j->contend);
+	return true;
+}
+
+/* Whether the flow holds back; if so with the least window, and paced by the carrier. */
+static __always_inline bool mlcc_flow_holds(struct mlcc_flow *f, struct mlcc_job *j, u64 now,
+					    struct mlcc_win *w)
+{
+	f->held = mlcc_fair_holds(&j->fair, now);
+	if (!f->held && f->empty)
+		mlcc_fair_pause(&j->fair);
+	else if (!f->held)
+		f->held = mlcc_flow_hold(j, now, f->rtt);
+	if (!f->held)
+		return false;
+	f->wait = MLCC_WAITING;
+	f->empty = 0;
+	w->cwnd = MLCC_CWND_MIN;
+	return true;
+}
+
 /*
  * A round trip has been measured, and @w may change.  The first of a phase shows whether somebody
  * is there; who is to push, or has waited for too long, takes back its window.
@@ -231,14 +269,18 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	bool empty = mlcc_queue_empty(rtt, a->min_rtt);
 	bool first = !f->rtt;
 
+	f->held = 0;
 	f->rtt = a->rtt;
 	f->empty = empty || mlcc_flow_alone(j, a, rtt, w->cwnd);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
+	if (mlcc_flow_drains(f, j, pr) && mlcc_flow_holds(f, j, a->now, w))
+		return;
 	if (empty) {
 		/* another CPU may have turned the phase after this one looked at its clock */
-		mlcc_contend_emptied(&j->contend,
-				     a->now > j->start_us ? a->now - j->start_us : 0);
+		if (mlcc_fair_tells(&j->fair))
+			mlcc_contend_emptied(&j->contend,
+					     a->now > j->start_us ? a->now - j->start_us : 0);
 		if (f->wait == MLCC_WAITING)
 			f->wait = MLCC_WAIT_OVER;
 		return;
@@ -307,6 +349,7 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
 	f->cuts = 0;
+	f->held = 0;
 	mlcc_reverse_silence(&f->reverse);
 	if (f->p != MLCC_NEUTRAL)
 		mlcc_flow_restart(f, j, pr, min_rtt, w);

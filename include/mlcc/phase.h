@@ -40,6 +40,7 @@
 
 #include "types.h"
 #include "contend.h"
+#include "fair.h"
 #include "rule.h"
 
 #define MLCC_GAP_MIN_US		1000U	/* a shorter silence is never a compute phase */
@@ -49,8 +50,6 @@
 #define MLCC_INNER_MAX		32U	/* silences in a phase of which nothing is learnt */
 #define MLCC_INNER_FIRST	3U	/* the same while there is no yardstick at all */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
-#define MLCC_BYTE_COST_SHIFT	20
-#define MLCC_BYTE_COST_MAX	0x800000U	/* 1 Mb/s */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
 /* What userspace has said of the phase, see hint.h. */
@@ -97,6 +96,7 @@ struct mlcc_job {
 	u32 told;		/* enum mlcc_told */
 
 	struct mlcc_contend contend;
+	struct mlcc_fair fair;
 };
 
 static __always_inline u64 mlcc_absdiff(u64 a, u64 b)
@@ -126,9 +126,7 @@ static __always_inline u64 mlcc_phase_sent(const struct mlcc_job *j)
 /* The shortest phase says how fast the link is, as far as the job can tell. */
 static __always_inline u32 mlcc_byte_cost(const struct mlcc_job *j, u64 d)
 {
-	u64 cost = d ? MLCC_DIV64((u64)j->contend.best_us << MLCC_BYTE_COST_SHIFT, d) : 0;
-
-	return cost < MLCC_BYTE_COST_MAX ? cost : MLCC_BYTE_COST_MAX;
+	return d ? mlcc_cost(j->contend.best_us, d) : 0;
 }
 
 /* Sets what the next phase is measured against: the hint if it holds, else what was learnt. */
@@ -270,6 +268,7 @@ static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap
 		     mlcc_phase_ended(j, now, acked - j->start_acked + j->aside, gap);
 
 	MLCC_WRITE(j->aside, 0);
+	mlcc_fair_turn(&j->fair);
 	mlcc_phase_target(j);
 	j->start_us = now;
 	j->inner = 0;
