@@ -1,4 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * mlcc as struct_ops, for hosts that may not load modules: the twin of tcp_mlcc/cong.c, which has the
+ * model, the parameters and the sources.  Rule, tracker and window are the same headers.
+ *
+ *	socket --mark, as the flow begins--> slot of (namespace, job) --> profile
+ *	                                       ^ rules: what userspace has said, from the next phase on
+ *
+ * What differs, for the verifier or the cost of a call:
+ *
+ *	- the mark is read once, when the flow gets this algorithm;
+ *	- a flow without ECN goes over to "mlcc_plain", whose one call an ACK is cong_avoid(): what
+ *	  happens in a fast recovery is told to the job at its end;
+ *	- what has been changed of a socket's pacing cannot be taken back in release().
+ */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

@@ -27,7 +27,9 @@
  *	A phase starts with a small window, which doubles each round trip while the queue is
  *	empty, and grows by the rule while it is not (include/mlcc/flow.h).  A job that would wait
  *	behind the same other one in every phase pushes, one that waits for somebody who never
- *	finishes keeps its window (include/mlcc/contend.h).
+ *	finishes keeps its window (include/mlcc/contend.h).  Where flows are served in turn, and an
+ *	empty queue says nothing, a job whose rate shows that it is not alone, and that was not
+ *	there first, holds back for a while, paced (include/mlcc/fair.h, pace.c).
  *
  * Parameters, by profile (include/mlcc/profiles.h, module parameter "tune"); fractions are Q16
  *
@@ -46,7 +48,7 @@
  * What it does not do
  *
  *	- become the default, or let unprivileged users choose it;
- *	- pace, or probe for bandwidth;
+ *	- pace, but flows that hold back, or probe for bandwidth;
  *	- go by the delay but for one question, whether the queue is empty; a loss or a mark ends
  *	  the growth, a longer round trip only slows it;
  *	- slow start other than the kernel's (no HyStart), outside of a phase;
