@@ -126,12 +126,15 @@ has_grown()
 	has_received bulk $(($1 + 20000000))
 }
 
+# By a profile whose increase does not depend on what the flow takes the queue for: in emulation
+# round trips are long for other reasons, too.
 deleted_jobs_are_neutral_at_once()
 {
 	local status=1
 
-	nl ask JOB_SET ID=8 PHASE_BYTES=281474976710655 && running_flow 5001 8 &&
-		slowwait - gain_is_not_one 5001 && neutral_after_delete 5001 8 && status=0
+	nl ask JOB_SET ID=8 PROFILE=mltcp PHASE_BYTES=281474976710655 && running_flow 5001 8 &&
+		{ slowwait - gain_is_not_one 5001 || { echo "gain: $(gain 5001)"; false; }; } &&
+		neutral_after_delete 5001 8 && status=0
 	stop_named flow
 	stop_named bulk
 	return "$status"
