@@ -77,7 +77,9 @@ pacing_ends()
 		        rate = line.split("pacing_rate")[1].split()[0]
 		        flows.setdefault(port, []).append("/" in rate)
 		seen = [looks for looks in flows.values() if any(looks)]
-		print(f"{len(flows)} flows, {len(seen)} seen while they held back")
+		if not seen:
+		    print(f"no look at {len(flows)} flows fell into a hold")
+		    sys.exit(4)
 		stuck = [l for l in seen if any(all(l[i:i + 4]) for i in range(len(l) - 3))]
 		ended = [l for l in seen if not all(l[l.index(True):])]
 		sys.exit(not ended or bool(stuck))
