@@ -31,10 +31,14 @@ SKIPPED, TIMEOUT_S = 4, 300
 
 
 def sent_bytes() -> int:
-    """What this process's TCP sockets have sent, by the kernel's count."""
+    """What this process's TCP sockets have sent, by the kernel's count; each byte once."""
     text = subprocess.run(["ss", "-HOtinp"], capture_output=True, text=True, check=True).stdout
     mine = [line for line in text.splitlines() if f"pid={os.getpid()}," in line]
-    return sum(int(n) for line in mine for n in re.findall(r"bytes_sent:(\d+)", line))
+
+    def total(name: str) -> int:
+        return sum(int(n) for line in mine for n in re.findall(rf"\b{name}:(\d+)", line))
+
+    return total("bytes_sent") - total("bytes_retrans")
 
 
 def rank(number: int) -> None:

@@ -7,6 +7,7 @@ that live in the buckets) or view-plain. Before iteration STOP it waits for a li
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -16,20 +17,17 @@ from torch.nn.parallel import DistributedDataParallel
 
 import common  # noqa: F401  (finds the package)
 
+COUNTERS = ("bytes_sent", "bytes_retrans")
 WIDTH = 512
 BATCH = 4
 
 
 def sent() -> int:
-    """What ss says that this process's connections have sent."""
+    """What ss says that this process's connections have sent; not what they had to send again."""
     text = subprocess.run(["ss", "-tinpOH"], capture_output=True, text=True, check=True).stdout
-    mine = [line for line in text.splitlines() if f"pid={os.getpid()}," in line]
-    return sum(
-        int(word.removeprefix("bytes_sent:"))
-        for line in mine
-        for word in line.split()
-        if word.startswith("bytes_sent:")
-    )
+    mine = "\n".join(line for line in text.splitlines() if f"pid={os.getpid()}," in line)
+    counted, again = (sum(map(int, re.findall(rf"\b{n}:(\d+)", mine))) for n in COUNTERS)
+    return counted - again
 
 
 def model_of(how: str) -> DistributedDataParallel:
