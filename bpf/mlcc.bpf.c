@@ -485,7 +485,7 @@ static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *
 	mlcc_win_read(tp, &w);
 	if (pr) {
 		grow = mlcc_flow_grow(&ca->flow, &s->job, pr, marked);
-		if (mlcc_flow_refill(&ca->flow, &s->job, pr, marked, &w)) {
+		if (mlcc_flow_refill(&ca->flow, &s->job, pr, marked, tp->mss_cache, &w)) {
 			w.cwnd += acked;
 			mlcc_win_write(tp, &w);
 			return;

@@ -346,7 +346,7 @@ static __always_inline bool mlcc_refill(struct tcp_sock *tp, struct mlcc_sk *ca,
 	mlcc_profile_of(s, &pr);
 	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, mlcc_marked(ca));
 	mlcc_win_read(tp, &w);
-	refill = mlcc_flow_refill(&ca->flow, &s->job, &pr, mlcc_marked(ca), &w);
+	refill = mlcc_flow_refill(&ca->flow, &s->job, &pr, mlcc_marked(ca), tp->mss_cache, &w);
 	if (refill)
 		w.cwnd += acked;
 	mlcc_win_write(tp, &w);

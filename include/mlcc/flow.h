@@ -77,7 +77,8 @@ struct mlcc_flow {
 	u8 wait:2,		/* enum mlcc_wait */
 	   empty:1,		/* the queue was, at the last round trip */
 	   counted:1,		/* among the flows of this phase */
-	   held:1;		/* holds back: to be paced by mlcc_fair_pace() */
+	   held:1,		/* holds back: to be paced by mlcc_fair_pace() */
+	   guess:1;		/* "empty" is a guess: see mlcc_flow_alone() */
 };
 
 /* The part of a socket's state that belongs to its congestion control. */
@@ -193,10 +194,9 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win 
 }
 
 /* How long the link needs for a window, us, from the job's shortest phase.  0: not known. */
-static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, const struct mlcc_ack *a,
-					   u32 cwnd)
+static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, u32 cwnd, u32 mss)
 {
-	return ((u64)cwnd * a->mss * MLCC_READ(j->byte_cost)) >> MLCC_BYTE_COST_SHIFT;
+	return ((u64)cwnd * mss * MLCC_READ(j->byte_cost)) >> MLCC_BYTE_COST_SHIFT;
 }
 
 /*
@@ -218,7 +218,7 @@ static __always_inline bool mlcc_flow_alone(const struct mlcc_job *j, const stru
 		return false;
 	if (a->rtt - rtt >= a->tick && rtt - a->min_rtt <= a->tick)
 		return true;
-	burst = mlcc_flow_burst(j, a, cwnd);
+	burst = mlcc_flow_burst(j, cwnd, a->mss);
 	return rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
 }
 
@@ -271,7 +271,8 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 
 	f->held = 0;
 	f->rtt = a->rtt;
-	f->empty = empty || mlcc_flow_alone(j, a, rtt, w->cwnd);
+	f->guess = !empty && mlcc_flow_alone(j, a, rtt, w->cwnd);
+	f->empty = empty || f->guess;
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (mlcc_flow_drains(f, j, pr) && mlcc_flow_holds(f, j, a->now, w))
@@ -359,15 +360,19 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 
 /*
  * Whether the window may double this round trip because nobody uses the link; if not, and the flow
- * goes by the queue, slow start ends here.  @marked: ECN marks of late.
+ * goes by the queue, slow start ends here.  A guess is good for a window as long as the round trip
+ * that it was made in: then the link is busy all the time, and another doubling would only fill the
+ * queue that the ACKs of the other direction wait in.  @marked: ECN marks of late.
  */
 static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f, const struct mlcc_job *j,
 					     const struct mlcc_profile *pr, bool marked,
-					     struct mlcc_win *w)
+					     u32 mss, struct mlcc_win *w)
 {
+	bool full = f->guess && mlcc_flow_burst(j, w->cwnd, mss) >= f->rtt;
+
 	if (!mlcc_flow_drains(f, j, pr))
 		return false;
-	if (f->rtt && f->empty && (!marked || w->cwnd < w->ssthresh))
+	if (f->rtt && f->empty && !full && (!marked || w->cwnd < w->ssthresh))
 		return true;
 	if (w->cwnd < w->ssthresh)
 		w->ssthresh = w->cwnd;

@@ -272,6 +272,36 @@ static void a_queue_is_told_no_finer_than_the_peers_clock(void)
 	CHECK(!finds_the_queue_empty_by(1800, 900, 1000, 10), "850 us, where one waited a little");
 }
 
+/*
+ * Up to what window a flow doubles, on a link of 1 Gb/s, whose round trip of 3 ms is no queue of
+ * others: because @wait us of it were the ACKs', or because it is not above the least one.
+ */
+static u32 doubles_up_to(u32 wait, u32 min_rtt)
+{
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	struct mlcc_job j = { .byte_cost = 8389 };
+	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .reverse = { .base = 1000 } };
+	struct mlcc_win w = { .cwnd = 60, .ssthresh = 60 };
+	struct mlcc_ack a = { .now = 1000 + wait + 1, .rtt = 3000, .min_rtt = min_rtt, .tick = 1,
+			      .mss = 1448 };
+
+	mlcc_flow_rtt(&f, &j, &pr, &a, &w);
+	while (w.cwnd < 1000 && mlcc_flow_refill(&f, &j, &pr, false, a.mss, &w))
+		w.cwnd++;
+	return w.cwnd;
+}
+
+static void a_guess_is_good_for_a_full_link(void)
+{
+	u32 cwnd = doubles_up_to(2500, 50);
+
+	/* 3 ms of 1 Gb/s are 259 segments */
+	CHECK(cwnd > 250 && cwnd < 265, "%u segments", cwnd);
+	CHECK(doubles_up_to(2940, 50) == 1000, "its own queue is known to be empty");
+	CHECK(doubles_up_to(0, 2900) == 1000, "a long path");
+	CHECK(doubles_up_to(0, 50) == 60, "others' queue");
+}
+
 static void dctcp_forgets_without_marks(void)
 {
 	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
@@ -332,6 +362,7 @@ int main(void)
 		TAP_TEST(what_is_done_in_its_time_is_progress),
 		TAP_TEST(a_few_bytes_make_no_flow),
 		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
+		TAP_TEST(a_guess_is_good_for_a_full_link),
 		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
