@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * DCQCN's reaction point (RP): the sender's rate under the rule.
+ *
+ *	R_C	current rate		R_T	target rate	alpha	estimate of congestion
+ *
+ *	CNP		R_T = R_C;  R_C *= 1 - alpha/2;  alpha = (1 - g) alpha + g
+ *	none for K	alpha = (1 - g) alpha
+ *	every T, and every B bytes:
+ *			fast recovery	the first F times, R_T stays
+ *			additive	R_T += R_AI
+ *			hyper		R_T += i R_HAI
+ *			then		R_C = (R_C + R_T) / 2
+ *
+ *	R_C                                            ___--- additive, hyper
+ *	 ----.                        ______------'''''
+ *	     |            ___----'''''  fast recovery: half of what is missing at each T or B
+ *	     |   ___--''''
+ *	     '--'
+ *	     CNP
+ *
+ * (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM '15, section 3.)
+ *
+ * The rule (include/mlcc/rule.h) comes in as a gain: it scales R_AI, and as the profile has it the
+ * cut; see mlcc_rp_gain().  Progress is the job's, from the shared tracker or from a job's shared slot.  A
+ * flow without a job, or of a job whose phases are not known, is plain DCQCN to the bit.
+ *
+ * A programmable NIC delivers no timer event.  So nothing here is a timer: each event brings a
+ * 32-bit stamp in nanoseconds, which wraps every 4.3 s, and first makes good what has become due
+ * since the last one.  However long that was, it takes a bounded number of steps.  A silence of
+ * 4.3 s or more is taken for what it is beyond a multiple of that: the flow then makes good too
+ * little, and goes on as fast as it was.  Stamps of several CPUs may be out of order by up to
+ * MLCC_RP_BACK_NS.
+ *
+ * The caller sees to it that only one CPU at a time works on a flow.
+ */
+#ifndef MLCC_DCQCN_RP_H
+#define MLCC_DCQCN_RP_H
+
+#include "../../include/mlcc/flow.h"
+#include "params.h"
+
+#define MLCC_RP_ALPHA_SHIFT	30
+#define MLCC_RP_ALPHA_ONE	(1U << MLCC_RP_ALPHA_SHIFT)
+#define MLCC_RP_BACK_NS		(1U << 20)	/* a stamp so far back is taken for the last one */
+#define MLCC_RP_STEPS		32U		/* increases that are made good one by one */
+#define MLCC_RP_STAGE_MAX	255U
+
+struct mlcc_rp {
+	u32 rc;			/* R_C, in parts of param.line */
+	u32 rt;			/* R_T */
+	u32 alpha;		/* Q30 */
+	u32 stamp;		/* ns, of the last event */
+	u32 time_run;		/* ns of this period of T that are over */
+	u32 alpha_run;		/* ns of this period of K */
+	u32 cut_run;		/* ns since the last cut, or ~0 */
+	u32 bytes;		/* of this period of B */
+	u8 time_stage;		/* T: increases by time since the last cut */
+	u8 byte_stage;		/* BC: increases by bytes */
+	u8 spare[2];
+};
+
+/* A programmable NIC has 48 bytes a flow, and its adapter wants some of them. */
+_Static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
+
+/* What the rule scales, Q16. */
+struct mlcc_rp_gain {
+	u32 ai;			/* R_AI */
+	u32 hai;		/* R_HAI */
+	u32 clock;		/* how fast T runs */
+	u32 cut;		/* alpha/2 */
+};
+
+/*
+ * The gain of a job's progress.  @pr: the job's profile.  @p: its progress, Q16 in 0 .. MLCC_ONE, or
+ * MLCC_NEUTRAL for plain DCQCN; @pr may then be NULL.
+ */
+static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profile *pr, u32 p)
+{
+	struct mlcc_rp_gain gain = { MLCC_ONE, MLCC_ONE, MLCC_ONE, MLCC_ONE };
+
+	if (p == MLCC_NEUTRAL)
+		return gain;
+	gain.ai = mlcc_grow(pr, p);
+	gain.cut = mlcc_yield(pr, p);
+	return gain;
+}
+
+/* A flow starts: at line rate, and as wary as the parameters say.  @now: ns, wraps. */
+static __always_inline void mlcc_rp_init(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now)
+{
+	*rp = (struct mlcc_rp) {
+		.rc = c->line, .rt = c->line, .stamp = now, .cut_run = ~0U,
+		.alpha = c->alpha_init << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT),
+	};
+}
+
+/* Whether nothing holds the flow back. */
+static __always_inline bool mlcc_rp_free(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+{
+	return rp->rc == c->line && rp->rt == c->line;
+}
+
+/* What the next increase adds to R_T, below 2^64 / MLCC_RP_LINE_MAX. */
+static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					const struct mlcc_rp_gain *gain)
+{
+	u32 least = rp->time_stage < rp->byte_stage ? rp->time_stage : rp->byte_stage;
+	u32 most = rp->time_stage < rp->byte_stage ? rp->byte_stage : rp->time_stage;
+	u32 hyper = least > c->threshold ? least - c->threshold : 0;
+
+	if (c->stages == MLCC_RP_STAGES_TIME) {
+		most = rp->time_stage;
+		hyper = most > c->threshold;
+	} else if (c->stages == MLCC_RP_STAGES_NS3 && least >= c->threshold) {
+		hyper++;
+	}
+	if (most < c->threshold)
+		return 0;
+	if (hyper)
+		return ((u64)c->hai * gain->hai >> MLCC_SHIFT) * hyper;
+	return (u64)c->ai * gain->ai >> MLCC_SHIFT;
+}
+
+static __always_inline u32 mlcc_rp_up(u32 rate, u64 step, u32 line)
+{
+	return step < line - rate ? rate + (u32)step : line;
+}
+
+/* One increase.  What R_C lacks is rounded down, else it would never get to R_T. */
+static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					     u64 step)
+{
+	if (c->flags & MLCC_RP_SHRINK && rp->time_stage + rp->byte_stage == 1 &&
+	    rp->rt / 10 > rp->rc)
+		rp->rt >>= 3;
+	rp->rt = mlcc_rp_up(rp->rt, step, c->line);
+	rp->rc = rp->rt - ((rp->rt - rp->rc) >> 1);
+}
+
+static __always_inline u8 mlcc_rp_stage(u8 stage, u64 n)
+{
+	return n < MLCC_RP_STAGE_MAX - stage ? stage + n : MLCC_RP_STAGE_MAX;
+}
+
+/*
+ * @n increases at once.  After the first ones R_C trails R_T by one step, and both go up alike.
+ * Those of a hyper increase that would have had a larger step by then are counted with the one
+ * of now.
+ */
+static __always_inline void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					      const struct mlcc_rp_gain *gain, u64 n, u8 *stage)
+{
+	u64 step;
+
+	for (u32 i = 0; n && i < MLCC_RP_STEPS && !mlcc_rp_free(rp, c); i++, n--) {
+		step = mlcc_rp_step(rp, c, gain);
+		*stage = mlcc_rp_stage(*stage, 1);
+		mlcc_rp_increase(rp, c, step);
+	}
+	if (!n)
+		return;
+	step = mlcc_rp_step(rp, c, gain);
+	*stage = mlcc_rp_stage(*stage, n);
+	if (step > c->line)
+		step = c->line;
+	rp->rt = mlcc_rp_up(rp->rt, step * n, c->line);
+	rp->rc = mlcc_rp_up(rp->rc, step * n, c->line);
+}
+
+/* alpha after @n periods without a CNP: (1 - g)^n alpha, by squaring. */
+static __always_inline u32 mlcc_rp_decayed(u32 alpha, u32 g, u32 n)
+{
+	u64 keep = (u64)(MLCC_ONE - g) << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
+
+	for (; n; n >>= 1) {
+		if (n & 1)
+			alpha = alpha * keep >> MLCC_RP_ALPHA_SHIFT;
+		keep = keep * keep >> MLCC_RP_ALPHA_SHIFT;
+	}
+	return alpha;
+}
+
+static __always_inline void mlcc_rp_alpha_time(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					       u32 ns)
+{
+	u64 run = (u64)rp->alpha_run + ns;
+	u64 n;
+
+	if (run < c->alpha_ns) {
+		rp->alpha_run = run;
+		return;
+	}
+	n = MLCC_DIV64(run, c->alpha_ns);
+	rp->alpha_run = run - n * c->alpha_ns;
+	rp->alpha = mlcc_rp_decayed(rp->alpha, c->g, n);
+}
+
+static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
+						  const struct mlcc_rp_param *c,
+						  const struct mlcc_rp_gain *gain, u32 ns)
+{
+	u64 run = rp->time_run + ((u64)ns * gain->clock >> MLCC_SHIFT);
+	u64 n;
+
+	if (run < c->time_ns) {
+		rp->time_run = run;
+		return;
+	}
+	n = MLCC_DIV64(run, c->time_ns);
+	rp->time_run = run - n * c->time_ns;
+	mlcc_rp_increases(rp, c, gain, n, &rp->time_stage);
+}
+
+/* Makes good what has become due by @now (ns, wraps). */
+static __always_inline void mlcc_rp_advance(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					    const struct mlcc_rp_gain *gain, u32 now)
+{
+	u32 ns = now - rp->stamp;
+
+	if (!ns || ns >= -MLCC_RP_BACK_NS)
+		return;
+	rp->stamp = now;
+	rp->cut_run = ns < ~rp->cut_run ? rp->cut_run + ns : ~0U;
+	mlcc_rp_alpha_time(rp, c, ns);
+	mlcc_rp_increase_time(rp, c, gain, ns);
+}
+
+/* @bytes have been sent at @now (ns, wraps). */
+static __always_inline void mlcc_rp_sent(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					 const struct mlcc_rp_gain *gain, u32 now, u32 bytes)
+{
+	u64 run = (u64)rp->bytes + bytes;
+	u64 n;
+
+	mlcc_rp_advance(rp, c, gain, now);
+	if (!c->bytes)
+		return;
+	if (run < c->bytes) {
+		rp->bytes = run;
+		return;
+	}
+	n = MLCC_DIV64(run, c->bytes);
+	rp->bytes = run - n * c->bytes;
+	mlcc_rp_increases(rp, c, gain, n, &rp->byte_stage);
+}
+
+/* A CNP counts in alpha. */
+static __always_inline void mlcc_rp_alpha_cnp(struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+{
+	rp->alpha -= (u64)rp->alpha * c->g >> MLCC_SHIFT;
+	rp->alpha += c->g << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
+}
+
+/* Whether R_T follows R_C at a cut. */
+static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+{
+	return c->flags & MLCC_RP_CLAMP || rp->byte_stage ||
+	       (c->flags & MLCC_RP_CLAMP_TIME && rp->time_stage);
+}
+
+/* R_C after a cut by alpha/2, of which @cut (Q16) counts. */
+static __always_inline u32 mlcc_rp_less(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					u32 cut)
+{
+	u32 beta = rp->alpha >> (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT + 1);
+	u32 rate = mlcc_decrease(rp->rc, beta < c->cut_max ? beta : c->cut_max, cut);
+
+	return rate > c->min_rate ? rate : c->min_rate;
+}
+
+static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 cut)
+{
+	bool was_free = mlcc_rp_free(rp, c);
+
+	if (was_free && c->flags & MLCC_RP_ALPHA_ANEW)
+		rp->alpha = c->alpha_init << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
+	if (c->flags & MLCC_RP_ALPHA_FIRST)
+		mlcc_rp_alpha_cnp(rp, c);
+	if (mlcc_rp_clamps(rp, c))
+		rp->rt = rp->rc;
+	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, cut);
+	if (!(c->flags & MLCC_RP_ALPHA_FIRST))
+		mlcc_rp_alpha_cnp(rp, c);
+	rp->time_stage = 0;
+	rp->byte_stage = 0;
+	rp->time_run = 0;
+	rp->bytes = 0;
+}
+
+/* A CNP has arrived at @now (ns, wraps).  Returns whether it has cut the rate. */
+static __always_inline bool mlcc_rp_cnp(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					const struct mlcc_rp_gain *gain, u32 now)
+{
+	mlcc_rp_advance(rp, c, gain, now);
+	rp->alpha_run = 0;
+	if (rp->cut_run < c->cut_ns) {
+		if (c->flags & MLCC_RP_ALPHA_EVERY)
+			mlcc_rp_alpha_cnp(rp, c);
+		return false;
+	}
+	rp->cut_run = 0;
+	mlcc_rp_cut(rp, c, gain->cut);
+	return true;
+}
+
+/* The rate to send at, in parts of param.line; never 0. */
+static __always_inline u32 mlcc_rp_rate(const struct mlcc_rp *rp)
+{
+	return rp->rc;
+}
+
+#endif /* MLCC_DCQCN_RP_H */
