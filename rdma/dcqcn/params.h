@@ -26,7 +26,7 @@
 #ifndef MLCC_DCQCN_PARAMS_H
 #define MLCC_DCQCN_PARAMS_H
 
-#include "../../include/mlcc/rule.h"
+#include "../../include/mlcc/flow.h"
 
 /* When the increase is fast recovery, additive or hyper; T and BC: events since the last cut. */
 enum mlcc_rp_stages {
@@ -68,6 +68,7 @@ struct mlcc_rp_param {
 /* Limits; they keep every product in rp.h within 64 bits. */
 #define MLCC_RP_LINE_MIN	1024U
 #define MLCC_RP_LINE_MAX	(1U << 31)
+#define MLCC_RP_RATE_MIN	MLCC_CWND_MIN	/* no decrease goes further */
 #define MLCC_RP_NS_MIN		1000U
 #define MLCC_RP_NS_MAX		1000000000U
 #define MLCC_RP_BYTES_MIN	1024U
@@ -167,7 +168,7 @@ static __always_inline bool mlcc_rp_in(u32 v, u32 min, u32 max)
 static __always_inline bool mlcc_rp_param_valid(const struct mlcc_rp_param *c)
 {
 	return mlcc_rp_in(c->line, MLCC_RP_LINE_MIN, MLCC_RP_LINE_MAX) &&
-	       mlcc_rp_in(c->min_rate, 1, c->line) &&
+	       mlcc_rp_in(c->min_rate, MLCC_RP_RATE_MIN, c->line) &&
 	       mlcc_rp_in(c->ai, 1, c->line) &&
 	       c->hai <= c->line &&
 	       (!c->first_rate || mlcc_rp_in(c->first_rate, c->min_rate, c->line)) &&

@@ -21,9 +21,19 @@
  *
  * (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM '15, section 3.)
  *
- * The rule (include/mlcc/rule.h) comes in as a gain: it scales R_AI, and as the profile has it the
- * cut; see mlcc_rp_gain().  Progress is the job's, from the shared tracker or from a job's shared slot.  A
- * flow without a job, or of a job whose phases are not known, is plain DCQCN to the bit.
+ * The rule (include/mlcc/rule.h) scales R_AI and the cut, as the job's profile has it; progress is
+ * the job's, from the shared tracker.  That alone moves little: R_C goes by the fourth root of R_AI,
+ * and a flow that had to make way takes hundreds of T to get its rate back.  So where the profile
+ * restarts small (MLCC_RESTART_DRAIN, flow.h has why) two things come with it:
+ *
+ *	restart	A phase begins with R_C at 1/16 of the line, R_T at the line, and alpha as in a new
+ *		flow.  If nobody is there, fast recovery has R_C back in a few T; if somebody is,
+ *		the first CNPs take it down and R_T with it, and who was there first finishes.
+ *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a flow
+ *		that has had no CNP for more than F periods takes what has become free.
+ *
+ * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are not
+ * known, is plain DCQCN to the bit.
  *
  * A programmable NIC delivers no timer event.  So nothing here is a timer: each event brings a
  * 32-bit stamp in nanoseconds, which wraps every 4.3 s, and first makes good what has become due
@@ -32,12 +42,17 @@
  * little, and goes on as fast as it was.  Stamps of several CPUs may be out of order by up to
  * MLCC_RP_BACK_NS.
  *
- * The caller sees to it that only one CPU at a time works on a flow.
+ * A carrier calls, for each flow, one CPU at a time:
+ *
+ *	mlcc_rp_init()		when the flow is set up
+ *	mlcc_rp_sent()		after each packet or burst
+ *	mlcc_rp_cnp()		for each CNP
+ *	mlcc_rp_phase()		before the first of these in a new phase of the job
+ *	mlcc_rp_advance()	before it reads mlcc_rp_rate() at any other time
  */
 #ifndef MLCC_DCQCN_RP_H
 #define MLCC_DCQCN_RP_H
 
-#include "../../include/mlcc/flow.h"
 #include "params.h"
 
 #define MLCC_RP_ALPHA_SHIFT	30
@@ -45,6 +60,7 @@
 #define MLCC_RP_BACK_NS		(1U << 20)	/* a stamp so far back is taken for the last one */
 #define MLCC_RP_STEPS		32U		/* increases that are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
+#define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
 
 struct mlcc_rp {
 	u32 rc;			/* R_C, in parts of param.line */
@@ -57,18 +73,17 @@ struct mlcc_rp {
 	u32 bytes;		/* of this period of B */
 	u8 time_stage;		/* T: increases by time since the last cut */
 	u8 byte_stage;		/* BC: increases by bytes */
-	u8 spare[2];
+	u16 seq;		/* the job's phase that the flow has entered, low bits */
 };
 
 /* A programmable NIC has 48 bytes a flow, and its adapter wants some of them. */
 _Static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 
-/* What the rule scales, Q16. */
+/* What a job's progress does to its flows. */
 struct mlcc_rp_gain {
-	u32 ai;			/* R_AI */
-	u32 hai;		/* R_HAI */
-	u32 clock;		/* how fast T runs */
-	u32 cut;		/* alpha/2 */
+	u32 ai;			/* Q16, scales R_AI */
+	u32 cut;		/* Q16, scales alpha/2 */
+	u32 refill;		/* hyper increase by the counter that is ahead */
 };
 
 /*
@@ -77,12 +92,13 @@ struct mlcc_rp_gain {
  */
 static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profile *pr, u32 p)
 {
-	struct mlcc_rp_gain gain = { MLCC_ONE, MLCC_ONE, MLCC_ONE, MLCC_ONE };
+	struct mlcc_rp_gain gain = { .ai = MLCC_ONE, .cut = MLCC_ONE };
 
 	if (p == MLCC_NEUTRAL)
 		return gain;
 	gain.ai = mlcc_grow(pr, p);
 	gain.cut = mlcc_yield(pr, p);
+	gain.refill = pr->restart == MLCC_RESTART_DRAIN;
 	return gain;
 }
 
@@ -117,8 +133,10 @@ static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct m
 	}
 	if (most < c->threshold)
 		return 0;
+	if (gain->refill && hyper < most - c->threshold)
+		hyper = most - c->threshold;
 	if (hyper)
-		return ((u64)c->hai * gain->hai >> MLCC_SHIFT) * hyper;
+		return (u64)c->hai * hyper;
 	return (u64)c->ai * gain->ai >> MLCC_SHIFT;
 }
 
@@ -200,7 +218,7 @@ static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
 						  const struct mlcc_rp_param *c,
 						  const struct mlcc_rp_gain *gain, u32 ns)
 {
-	u64 run = rp->time_run + ((u64)ns * gain->clock >> MLCC_SHIFT);
+	u64 run = (u64)rp->time_run + ns;
 	u64 n;
 
 	if (run < c->time_ns) {
@@ -269,6 +287,15 @@ static __always_inline u32 mlcc_rp_less(const struct mlcc_rp *rp, const struct m
 	return rate > c->min_rate ? rate : c->min_rate;
 }
 
+/* Both counters and their periods begin anew. */
+static __always_inline void mlcc_rp_anew(struct mlcc_rp *rp)
+{
+	rp->time_stage = 0;
+	rp->byte_stage = 0;
+	rp->time_run = 0;
+	rp->bytes = 0;
+}
+
 static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 cut)
 {
 	bool was_free = mlcc_rp_free(rp, c);
@@ -282,10 +309,7 @@ static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp
 	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, cut);
 	if (!(c->flags & MLCC_RP_ALPHA_FIRST))
 		mlcc_rp_alpha_cnp(rp, c);
-	rp->time_stage = 0;
-	rp->byte_stage = 0;
-	rp->time_run = 0;
-	rp->bytes = 0;
+	mlcc_rp_anew(rp);
 }
 
 /* A CNP has arrived at @now (ns, wraps).  Returns whether it has cut the rate. */
@@ -302,6 +326,31 @@ static __always_inline bool mlcc_rp_cnp(struct mlcc_rp *rp, const struct mlcc_rp
 	rp->cut_run = 0;
 	mlcc_rp_cut(rp, c, gain->cut);
 	return true;
+}
+
+/*
+ * The job's phase is number @seq (mlcc_job.seq); does nothing unless that is another than the last
+ * time.  @pr, @p: as for mlcc_rp_gain(), of the new phase.  @now: ns, wraps.
+ */
+static __always_inline void mlcc_rp_phase(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					  const struct mlcc_profile *pr, u32 p, u32 seq, u32 now)
+{
+	struct mlcc_rp_gain gain;
+	u32 small;
+
+	if (rp->seq == (u16)seq)
+		return;
+	rp->seq = seq;
+	if (p == MLCC_NEUTRAL || pr->restart != MLCC_RESTART_DRAIN)
+		return;
+	gain = mlcc_rp_gain(pr, p);
+	mlcc_rp_advance(rp, c, &gain, now);
+	small = c->line >> MLCC_RP_RESTART_SHIFT;
+	if (rp->rc > small)
+		rp->rc = small > c->min_rate ? small : c->min_rate;
+	rp->rt = c->line;
+	rp->alpha = c->alpha_init << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
+	mlcc_rp_anew(rp);
 }
 
 /* The rate to send at, in parts of param.line; never 0. */
