@@ -16,7 +16,8 @@ struct model {
 	double rc, rt, alpha;
 	double next_time, next_alpha, next_byte;	/* ns, ns, bytes */
 	double now, sent, last_cut;
-	double grow_ai, grow_hai, yield;		/* what the rule scales */
+	double grow, yield;				/* what the rule scales */
+	bool refill;
 	unsigned int by_time, by_bytes;
 };
 
@@ -26,23 +27,30 @@ static inline void model_init(struct model *m, const struct mlcc_rp_param *c, do
 		.c = c, .rc = c->line, .rt = c->line, .now = now, .last_cut = -INFINITY,
 		.alpha = c->alpha_init / 65536.0, .next_time = now + c->time_ns,
 		.next_alpha = now + c->alpha_ns, .next_byte = c->bytes ? c->bytes : INFINITY,
-		.grow_ai = 1, .grow_hai = 1, .yield = 1,
+		.grow = 1, .yield = 1,
 	};
 }
 
+/* What an increase adds to R_T. */
 static inline double model_target(const struct model *m)
 {
-	unsigned int f = m->c->threshold, t = m->by_time, b = m->by_bytes;
-	double ai = m->c->ai * m->grow_ai, hai = m->c->hai * m->grow_hai;
+	bool by_time_only = m->c->stages == MLCC_RP_STAGES_TIME;
+	double f = m->c->threshold, t = m->by_time, b = by_time_only ? t : m->by_bytes;
+	double most = fmax(t, b), least = fmin(t, b), steps;
 
-	switch (m->c->stages) {
-	case MLCC_RP_STAGES_PAPER:
-		return fmax(t, b) < f ? 0 : fmin(t, b) > f ? (fmin(t, b) - f) * hai : ai;
-	case MLCC_RP_STAGES_NS3:
-		return fmax(t, b) < f ? 0 : fmin(t, b) >= f ? (fmin(t, b) - f + 1) * hai : ai;
-	default:
-		return t < f ? 0 : t == f ? ai : hai;
-	}
+	if (most < f)
+		return 0;
+	if (by_time_only)
+		steps = t > f;
+	else if (m->c->stages == MLCC_RP_STAGES_PAPER)
+		steps = least - f;
+	else
+		steps = least - f + 1;
+	if (m->refill)
+		steps = fmax(steps, most - f);
+	if (steps <= 0)
+		return m->c->ai * m->grow;
+	return m->c->hai * steps;
 }
 
 /* @stage: of the counter that has expired */

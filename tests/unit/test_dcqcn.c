@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdma/dcqcn/: the reaction point against dcqcn_model.h, and what must hold whatever happens.
+ * The reaction point of rdma/dcqcn/ against dcqcn_model.h, and what must hold whatever happens.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "../../include/mlcc/profiles.h"
-#include "../../rdma/dcqcn/np.h"
 #include "../../rdma/dcqcn/rp.h"
 #include "dcqcn_model.h"
 #include "random.h"
@@ -19,7 +19,7 @@
 #define MS	1000000U
 
 static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
-static const struct mlcc_rp_gain plain = { MLCC_ONE, MLCC_ONE, MLCC_ONE, MLCC_ONE };
+static const struct mlcc_rp_gain plain = { .ai = MLCC_ONE, .cut = MLCC_ONE };
 
 static u32 at_most(u64 *seed, u32 limit)
 {
@@ -42,7 +42,7 @@ static struct mlcc_rp_param any_param(u64 *seed)
 	c.g = 1 + at_most(seed, MLCC_ONE / 8);
 	c.threshold = at_most(seed, 8);
 	c.stages = at_most(seed, MLCC_RP_STAGES_COUNT - 1);
-	c.flags = at_most(seed, MLCC_RP_FLAGS) & ~MLCC_RP_SHRINK;
+	c.flags = at_most(seed, MLCC_RP_FLAGS);
 	return c;
 }
 
@@ -87,10 +87,12 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 
 	gain.ai = MLCC_ONE / 4 + at_most(&seed, 8 * MLCC_ONE);
 	gain.cut = MLCC_ONE / 8 + at_most(&seed, MLCC_ONE * 7 / 8);
+	gain.refill = at_most(&seed, 1);
 	mlcc_rp_init(&rp, c, now);
 	model_init(&m, c, now);
-	m.grow_ai = gain.ai / 65536.0;
+	m.grow = gain.ai / 65536.0;
 	m.yield = gain.cut / 65536.0;
+	m.refill = gain.refill;
 	for (u32 i = 0; i < EVENTS; i++) {
 		if (!step_both(&rp, &m, &gain, &now, &seed))
 			return i;
@@ -143,11 +145,281 @@ static void each_variant_follows_the_model(void)
 	}
 }
 
+/* The rule alone decides on the gain, and neutral is plain DCQCN. */
+static void gain_is_the_rule(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *paper = &profiles[MLCC_PROFILE_HOTNETS22];
+	struct mlcc_rp_gain gain = mlcc_rp_gain(NULL, MLCC_NEUTRAL);
+
+	CHECK(!memcmp(&gain, &plain, sizeof(gain)), "neutral is not plain");
+	for (u32 p = 0; p <= MLCC_ONE; p += 64) {
+		gain = mlcc_rp_gain(paper, p);
+		CHECK(gain.ai == MLCC_ONE + p, "hotnets22 at %u: R_AI times %u", p, gain.ai);
+		gain.ai = MLCC_ONE;
+		CHECK(!memcmp(&gain, &plain, sizeof(gain)), "hotnets22 scales more than R_AI");
+	}
+}
+
+/* A phase begins once, small, and as wary as a new flow; of a profile that has it so. */
+static void phases_begin_small(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
+	struct mlcc_rp_param c;
+	struct mlcc_rp rp, before;
+
+	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+	mlcc_rp_init(&rp, &c, 0);
+	before = rp;
+	mlcc_rp_phase(&rp, &c, &profiles[MLCC_PROFILE_HOTNETS22], 0, 1, 0);
+	mlcc_rp_phase(&rp, &c, ours, MLCC_NEUTRAL, 2, 0);
+	before.seq = 2;
+	CHECK(!memcmp(&rp, &before, sizeof(rp)), "a phase has changed a flow that has none");
+
+	mlcc_rp_advance(&rp, &c, &plain, MS);
+	CHECK(rp.alpha < MLCC_RP_ALPHA_ONE, "alpha has not decayed");
+	mlcc_rp_phase(&rp, &c, ours, 0, 3, MS);
+	CHECK(rp.rc == LINE / 16 && rp.rt == LINE && rp.alpha == MLCC_RP_ALPHA_ONE,
+	      "R_C %u R_T %u alpha %u", rp.rc, rp.rt, rp.alpha);
+	mlcc_rp_advance(&rp, &c, &plain, MS + 5 * c.time_ns);
+	CHECK(rp.rc > LINE / 100 * 95, "nobody is there, and R_C is %u", rp.rc);
+
+	before = rp;
+	mlcc_rp_phase(&rp, &c, ours, MLCC_ONE / 2, 3, 2 * MS);
+	CHECK(!memcmp(&rp, &before, sizeof(rp)), "the phase has begun twice");
+
+	c.min_rate = LINE / 2;
+	mlcc_rp_phase(&rp, &c, ours, 0, 4, 2 * MS);
+	CHECK(rp.rc == c.min_rate, "R_C %u is below the least", rp.rc);
+}
+
+/* Extremes of everything, with stamps that jump. */
+static struct mlcc_rp_param extreme_param(u64 *seed)
+{
+	struct mlcc_rp_param c = any_param(seed);
+
+	if (at_most(seed, 1))
+		c.line = at_most(seed, 1) ? MLCC_RP_LINE_MAX : MLCC_RP_LINE_MIN;
+	c.min_rate = MLCC_RP_RATE_MIN + at_most(seed, c.line / 16);
+	c.ai = 1 + at_most(seed, c.line - 1);
+	c.hai = at_most(seed, c.line);
+	c.first_rate = at_most(seed, 1) ? c.min_rate : 0;
+	c.time_ns = at_most(seed, 1) ? MLCC_RP_NS_MIN : MLCC_RP_NS_MAX;
+	c.alpha_ns = at_most(seed, 1) ? MLCC_RP_NS_MIN : MLCC_RP_NS_MAX;
+	c.bytes = at_most(seed, 1) ? MLCC_RP_BYTES_MIN : 0;
+	c.g = at_most(seed, 1) ? MLCC_ONE : 1;
+	c.cut_max = at_most(seed, MLCC_ONE);
+	c.threshold = at_most(seed, MLCC_RP_THRESHOLD_MAX);
+	return c;
+}
+
+static struct mlcc_rp_gain extreme_gain(u64 *seed)
+{
+	u32 most = 2 * MLCC_GROW_MAX;
+
+	return (struct mlcc_rp_gain) {
+		.ai = at_most(seed, most), .cut = at_most(seed, MLCC_ONE),
+		.refill = at_most(seed, 1),
+	};
+}
+
+static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now, u64 *seed)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	struct mlcc_rp_gain gain = extreme_gain(seed);
+
+	switch (at_most(seed, 9)) {
+	case 0:
+		mlcc_rp_cnp(rp, c, &gain, now);
+		break;
+	case 1:
+		mlcc_rp_phase(rp, c, &profiles[MLCC_PROFILE_INTERLEAVE], 0, at_most(seed, 3), now);
+		break;
+	case 2:
+	case 3:
+	case 4:
+		mlcc_rp_sent(rp, c, &gain, now, random_magnitude(seed));
+		break;
+	default:
+		mlcc_rp_advance(rp, c, &gain, now);
+	}
+}
+
+static void rates_stay_in_their_bounds(void)
+{
+	u64 seed = 2;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = extreme_param(&seed);
+		u32 now = random_u64(&seed);
+		struct mlcc_rp rp;
+
+		CHECK(mlcc_rp_param_valid(&c), "run %u: the parameters are not valid", run);
+		mlcc_rp_init(&rp, &c, now);
+		for (u32 i = 0; i < EVENTS; i++) {
+			now += (u32)random_magnitude(&seed);
+			any_event(&rp, &c, now, &seed);
+			CHECK(rp.rc >= c.min_rate && rp.rc <= c.line && rp.rt <= c.line &&
+			      rp.alpha <= MLCC_RP_ALPHA_ONE,
+			      "run %u, event %u: R_C %u R_T %u alpha %u of %u", run, i, rp.rc,
+			      rp.rt, rp.alpha, c.line);
+		}
+	}
+}
+
+/* A flow does the same wherever the stamp wraps. */
+static void stamps_wrap(void)
+{
+	u64 seed = 3;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = any_param(&seed);
+		u64 sa = run, sb = run;
+		struct mlcc_rp a, b;
+		u32 now = 0;
+
+		mlcc_rp_init(&a, &c, 0);
+		mlcc_rp_init(&b, &c, -5 * MS);
+		for (u32 i = 0; i < 100; i++) {
+			now += at_most(&seed, 500 * US);
+			any_event(&a, &c, now, &sa);
+			any_event(&b, &c, now - 5 * MS, &sb);
+		}
+		b.stamp += 5 * MS;
+		CHECK(!memcmp(&a, &b, sizeof(a)), "run %u: R_C %u and %u", run, a.rc, b.rc);
+	}
+}
+
+/* What several CPUs bring out of order is taken for simultaneous. */
+static void stamps_step_back(void)
+{
+	struct mlcc_rp_param c;
+	struct mlcc_rp rp, before;
+
+	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+	mlcc_rp_init(&rp, &c, 10 * MS);
+	mlcc_rp_cnp(&rp, &c, &plain, 10 * MS);
+	before = rp;
+	mlcc_rp_advance(&rp, &c, &plain, 10 * MS - 1);
+	mlcc_rp_advance(&rp, &c, &plain, 10 * MS - MLCC_RP_BACK_NS);
+	CHECK(!memcmp(&rp, &before, sizeof(rp)), "a stamp from before has changed the flow");
+	mlcc_rp_advance(&rp, &c, &plain, 10 * MS + c.time_ns);
+	CHECK(rp.rc > before.rc, "time has not gone on");
+}
+
+/*
+ * What one step makes good after a silence, many steps make good during it; but where R_T comes to
+ * line rate at last, R_C may be there with it.
+ */
+static void silences_are_made_good(void)
+{
+	u64 seed = 4;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = any_param(&seed);
+		u32 periods = 1 + at_most(&seed, 3000);
+		struct mlcc_rp once, often;
+
+		c.bytes = 0;
+		c.stages = MLCC_RP_STAGES_PAPER;
+		c.flags &= ~MLCC_RP_SHRINK;
+		c.ai = MBPS + at_most(&seed, 20 * MBPS);
+		mlcc_rp_init(&once, &c, 0);
+		for (u32 i = 0; i < 20; i++)
+			mlcc_rp_cnp(&once, &c, &plain, i * MS);
+		often = once;
+		for (u32 i = 1; i <= periods; i++)
+			mlcc_rp_advance(&often, &c, &plain, 19 * MS + i * c.time_ns);
+		mlcc_rp_advance(&once, &c, &plain, 19 * MS + periods * c.time_ns);
+		CHECK(close_to(once.rc, often.rc, 0, once.rc == LINE ? c.ai : 4), "run %u, %u periods: R_C %u, not %u", run,
+		      periods, once.rc, often.rc);
+		CHECK(close_to(once.alpha, often.alpha, 1e-3, 65536),
+		      "run %u, %u periods: alpha %u, not %u", run, periods, once.alpha,
+		      often.alpha);
+		CHECK(once.time_run == often.time_run && once.alpha_run == often.alpha_run,
+		      "run %u: the periods are not over alike", run);
+	}
+}
+
+/* With all else the same, a larger R_AI is never slower. */
+static void growth_is_monotone(void)
+{
+	u64 seed = 5;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_gain small = plain, large = plain;
+		struct mlcc_rp_param c;
+		struct mlcc_rp a, b;
+		u32 now = 0;
+
+		mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+		small.ai = at_most(&seed, 4 * MLCC_ONE);
+		large.ai = small.ai + at_most(&seed, 4 * MLCC_ONE);
+		mlcc_rp_init(&a, &c, 0);
+		mlcc_rp_init(&b, &c, 0);
+		for (u32 i = 0; i < EVENTS; i++) {
+			now += at_most(&seed, MS);
+			if (at_most(&seed, 3)) {
+				mlcc_rp_sent(&a, &c, &small, now, 500000);
+				mlcc_rp_sent(&b, &c, &large, now, 500000);
+			} else {
+				mlcc_rp_cnp(&a, &c, &small, now);
+				mlcc_rp_cnp(&b, &c, &large, now);
+			}
+			CHECK(a.rc <= b.rc + 1, "run %u, event %u: %u and %u", run, i, a.rc, b.rc);
+		}
+	}
+}
+
+/* Every parameter has its limits, and is refused beyond them. */
+static void parameters_have_limits(void)
+{
+	static const struct { size_t at; u32 bad; } wrong[] = {
+		{ offsetof(struct mlcc_rp_param, line), MLCC_RP_LINE_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, line), 0 },
+		{ offsetof(struct mlcc_rp_param, min_rate), MLCC_RP_RATE_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, min_rate), LINE + 1 },
+		{ offsetof(struct mlcc_rp_param, ai), 0 },
+		{ offsetof(struct mlcc_rp_param, ai), LINE + 1 },
+		{ offsetof(struct mlcc_rp_param, hai), LINE + 1 },
+		{ offsetof(struct mlcc_rp_param, first_rate), 1 },
+		{ offsetof(struct mlcc_rp_param, time_ns), MLCC_RP_NS_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, time_ns), MLCC_RP_NS_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, bytes), MLCC_RP_BYTES_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, bytes), MLCC_RP_BYTES_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, alpha_ns), MLCC_RP_NS_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, alpha_ns), MLCC_RP_NS_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, cut_ns), MLCC_RP_NS_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, g), 0 },
+		{ offsetof(struct mlcc_rp_param, g), MLCC_ONE + 1 },
+		{ offsetof(struct mlcc_rp_param, alpha_init), MLCC_ONE + 1 },
+		{ offsetof(struct mlcc_rp_param, cut_max), MLCC_ONE + 1 },
+		/* F, stages and flags lie in one word */
+		{ offsetof(struct mlcc_rp_param, threshold), ~0U },
+	};
+	struct mlcc_rp_param c;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+		memcpy((char *)&c + wrong[i].at, &wrong[i].bad, sizeof(wrong[i].bad));
+		CHECK(!mlcc_rp_param_valid(&c), "%u at %zu is taken", wrong[i].bad, wrong[i].at);
+	}
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
 		TAP_TEST(each_variant_follows_the_model),
 		TAP_TEST(any_parameters_follow_the_model),
+		TAP_TEST(gain_is_the_rule),
+		TAP_TEST(phases_begin_small),
+		TAP_TEST(rates_stay_in_their_bounds),
+		TAP_TEST(stamps_wrap),
+		TAP_TEST(stamps_step_back),
+		TAP_TEST(silences_are_made_good),
+		TAP_TEST(growth_is_monotone),
+		TAP_TEST(parameters_have_limits),
 	};
 
 	return TAP_RUN(tests);
