@@ -58,7 +58,7 @@
 #define MLCC_RP_ALPHA_SHIFT	30
 #define MLCC_RP_ALPHA_ONE	(1U << MLCC_RP_ALPHA_SHIFT)
 #define MLCC_RP_BACK_NS		(1U << 20)	/* a stamp so far back is taken for the last one */
-#define MLCC_RP_STEPS		32U		/* increases that are made good one by one */
+#define MLCC_RP_STEPS		8U		/* increases that are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
 
@@ -111,6 +111,11 @@ static __always_inline void mlcc_rp_init(struct mlcc_rp *rp, const struct mlcc_r
 	};
 }
 
+static __always_inline u32 mlcc_rp_least(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
 /* Whether nothing holds the flow back. */
 static __always_inline bool mlcc_rp_free(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
 {
@@ -121,8 +126,8 @@ static __always_inline bool mlcc_rp_free(const struct mlcc_rp *rp, const struct 
 static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					const struct mlcc_rp_gain *gain)
 {
-	u32 least = rp->time_stage < rp->byte_stage ? rp->time_stage : rp->byte_stage;
-	u32 most = rp->time_stage < rp->byte_stage ? rp->byte_stage : rp->time_stage;
+	u32 least = mlcc_rp_least(rp->time_stage, rp->byte_stage);
+	u32 most = rp->time_stage + rp->byte_stage - least;
 	u32 hyper = least > c->threshold ? least - c->threshold : 0;
 
 	if (c->stages == MLCC_RP_STAGES_TIME) {
@@ -156,19 +161,37 @@ static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct ml
 	rp->rc = rp->rt - ((rp->rt - rp->rc) >> 1);
 }
 
-static __always_inline u8 mlcc_rp_stage(u8 stage, u64 n)
+static __always_inline u8 mlcc_rp_stage(u8 stage, u32 n)
 {
-	return n < MLCC_RP_STAGE_MAX - stage ? stage + n : MLCC_RP_STAGE_MAX;
+	return stage + mlcc_rp_least(n, MLCC_RP_STAGE_MAX - stage);
 }
 
 /*
- * @n increases at once.  After the first ones R_C trails R_T by one step, and both go up alike.
- * Those of a hyper increase that would have had a larger step by then are counted with the one
- * of now.
+ * @n increases by @step at once.  What R_C lacks of R_T comes closer to one step by half each time.
+ * As R_T comes to the line, R_C may be there with it, one step early.
+ */
+static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					 u64 step, u32 n)
+{
+	u32 all = step < c->line ? step : c->line;
+	u32 halves = mlcc_rp_least(n, 31);
+	u32 lacks = rp->rt - rp->rc;
+	u64 target = rp->rt + (u64)all * n;
+
+	lacks = lacks > all ? all + ((lacks - all) >> halves) : all - ((all - lacks) >> halves);
+	rp->rc = target - lacks < c->line ? target - lacks : c->line;
+	rp->rt = target < c->line ? target : c->line;
+}
+
+/*
+ * @n increases of the counter @stage.  The first ones go one by one, as their steps differ; then
+ * fast recovery in one, and the rest in one.  Of the rest a hyper increase would have larger steps
+ * with time, and is counted with those of now.
  */
 static __always_inline void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					      const struct mlcc_rp_gain *gain, u64 n, u8 *stage)
+					      const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
 {
+	u32 recovery = 0;
 	u64 step;
 
 	for (u32 i = 0; n && i < MLCC_RP_STEPS && !mlcc_rp_free(rp, c); i++, n--) {
@@ -178,12 +201,13 @@ static __always_inline void mlcc_rp_increases(struct mlcc_rp *rp, const struct m
 	}
 	if (!n)
 		return;
-	step = mlcc_rp_step(rp, c, gain);
+	if (*stage < c->threshold && !mlcc_rp_step(rp, c, gain))
+		recovery = mlcc_rp_least(n, c->threshold - *stage);
+	mlcc_rp_bulk(rp, c, 0, recovery);
+	*stage = mlcc_rp_stage(*stage, recovery);
+	n -= recovery;
+	mlcc_rp_bulk(rp, c, mlcc_rp_step(rp, c, gain), n);
 	*stage = mlcc_rp_stage(*stage, n);
-	if (step > c->line)
-		step = c->line;
-	rp->rt = mlcc_rp_up(rp->rt, step * n, c->line);
-	rp->rc = mlcc_rp_up(rp->rc, step * n, c->line);
 }
 
 /* alpha after @n periods without a CNP: (1 - g)^n alpha, by squaring. */
