@@ -58,7 +58,7 @@
 #define MLCC_RP_ALPHA_SHIFT	30
 #define MLCC_RP_ALPHA_ONE	(1U << MLCC_RP_ALPHA_SHIFT)
 #define MLCC_RP_BACK_NS		(1U << 20)	/* a stamp so far back is taken for the last one */
-#define MLCC_RP_STEPS		8U		/* increases that are made good one by one */
+#define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
 
@@ -150,64 +150,104 @@ static __always_inline u32 mlcc_rp_up(u32 rate, u64 step, u32 line)
 	return step < line - rate ? rate + (u32)step : line;
 }
 
-/* One increase.  What R_C lacks is rounded down, else it would never get to R_T. */
-static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					     u64 step)
-{
-	if (c->flags & MLCC_RP_SHRINK && rp->time_stage + rp->byte_stage == 1 &&
-	    rp->rt / 10 > rp->rc)
-		rp->rt >>= 3;
-	rp->rt = mlcc_rp_up(rp->rt, step, c->line);
-	rp->rc = rp->rt - ((rp->rt - rp->rc) >> 1);
-}
-
 static __always_inline u8 mlcc_rp_stage(u8 stage, u32 n)
 {
 	return stage + mlcc_rp_least(n, MLCC_RP_STAGE_MAX - stage);
 }
 
+/* ns3's way out of an R_T far above R_C, at the first increase after a cut. */
+static __always_inline void mlcc_rp_shrink(struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+{
+	if (c->flags & MLCC_RP_SHRINK && !rp->time_stage && !rp->byte_stage &&
+	    rp->rt / 10 > rp->rc)
+		rp->rt >>= 3;
+}
+
 /*
- * @n increases by @step at once.  What R_C lacks of R_T comes closer to one step by half each time.
- * As R_T comes to the line, R_C may be there with it, one step early.
+ * One increase of the counter @stage.  What R_C lacks is rounded down, else it would never get to
+ * R_T.
+ */
+static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					     const struct mlcc_rp_gain *gain, u8 *stage)
+{
+	rp->rt = mlcc_rp_up(rp->rt, mlcc_rp_step(rp, c, gain), c->line);
+	rp->rc = rp->rt - ((rp->rt - rp->rc) >> 1);
+	*stage = mlcc_rp_stage(*stage, 1);
+}
+
+/*
+ * @n increases by @step at once, the last of them by @last.  What R_C lacks of R_T comes closer to
+ * that by half each time.  As R_T comes to the line R_C may be there with it, one step early.
  */
 static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					 u64 step, u32 n)
+					 u64 step, u64 last, u32 n)
 {
-	u32 all = step < c->line ? step : c->line;
+	u64 target = rp->rt + (step < c->line ? step : c->line) * n;
+	u32 trail = last < c->line ? last : c->line;
 	u32 halves = mlcc_rp_least(n, 31);
 	u32 lacks = rp->rt - rp->rc;
-	u64 target = rp->rt + (u64)all * n;
 
-	lacks = lacks > all ? all + ((lacks - all) >> halves) : all - ((all - lacks) >> halves);
+	if (lacks > trail)
+		lacks = trail + ((lacks - trail) >> halves);
+	else
+		lacks = trail - ((trail - lacks) >> halves);
 	rp->rc = target - lacks < c->line ? target - lacks : c->line;
 	rp->rt = target < c->line ? target : c->line;
 }
 
-/*
- * @n increases of the counter @stage.  The first ones go one by one, as their steps differ; then
- * fast recovery in one, and the rest in one.  Of the rest a hyper increase would have larger steps
- * with time, and is counted with those of now.
- */
-static __always_inline void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					      const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
+/* What there is of fast recovery in @n increases of @stage, at once.  Returns how many these are. */
+static __always_inline u32 mlcc_rp_recover(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					   const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
 {
-	u32 recovery = 0;
-	u64 step;
+	if (*stage >= c->threshold || mlcc_rp_step(rp, c, gain))
+		return 0;
+	n = mlcc_rp_least(n, c->threshold - *stage);
+	mlcc_rp_bulk(rp, c, 0, 0, n);
+	*stage += n;
+	return n;
+}
 
-	for (u32 i = 0; n && i < MLCC_RP_STEPS && !mlcc_rp_free(rp, c); i++, n--) {
-		step = mlcc_rp_step(rp, c, gain);
-		*stage = mlcc_rp_stage(*stage, 1);
-		mlcc_rp_increase(rp, c, step);
-	}
-	if (!n)
+/*
+ * Of @n increases, those until the counter @stage stops at its end, at once, by the mean of the first
+ * and the last step.  Returns how many these are.
+ */
+static __always_inline u32 mlcc_rp_even(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
+{
+	u64 first = mlcc_rp_step(rp, c, gain), last;
+
+	if (*stage < MLCC_RP_STAGE_MAX)
+		n = mlcc_rp_least(n, MLCC_RP_STAGE_MAX - *stage);
+	*stage = mlcc_rp_stage(*stage, n - 1);
+	last = mlcc_rp_step(rp, c, gain);
+	*stage = mlcc_rp_stage(*stage, 1);
+	mlcc_rp_bulk(rp, c, (first + last) / 2, last, n);
+	return n;
+}
+
+/*
+ * @n increases of the counter @stage, which is one mostly.  Of many, fast recovery comes at once;
+ * after the next one the steps grow evenly, or not at all, so the rest comes at once, too.  Where
+ * the other counter stops them from growing that is a little off.
+ */
+static __attribute__((__noinline__, __unused__))
+void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+		       const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
+{
+	if (mlcc_rp_free(rp, c)) {
+		*stage = mlcc_rp_stage(*stage, n);
 		return;
-	if (*stage < c->threshold && !mlcc_rp_step(rp, c, gain))
-		recovery = mlcc_rp_least(n, c->threshold - *stage);
-	mlcc_rp_bulk(rp, c, 0, recovery);
-	*stage = mlcc_rp_stage(*stage, recovery);
-	n -= recovery;
-	mlcc_rp_bulk(rp, c, mlcc_rp_step(rp, c, gain), n);
-	*stage = mlcc_rp_stage(*stage, n);
+	}
+	mlcc_rp_shrink(rp, c);
+	if (n > MLCC_RP_FEW) {
+		n -= mlcc_rp_recover(rp, c, gain, n - 1, stage) + 1;
+		mlcc_rp_increase(rp, c, gain, stage);
+		while (n)
+			n -= mlcc_rp_even(rp, c, gain, n, stage);
+		return;
+	}
+	while (n--)
+		mlcc_rp_increase(rp, c, gain, stage);
 }
 
 /* alpha after @n periods without a CNP: (1 - g)^n alpha, by squaring. */
@@ -215,7 +255,7 @@ static __always_inline u32 mlcc_rp_decayed(u32 alpha, u32 g, u32 n)
 {
 	u64 keep = (u64)(MLCC_ONE - g) << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
 
-	for (; n; n >>= 1) {
+	for (; n && alpha; n >>= 1) {
 		if (n & 1)
 			alpha = alpha * keep >> MLCC_RP_ALPHA_SHIFT;
 		keep = keep * keep >> MLCC_RP_ALPHA_SHIFT;
