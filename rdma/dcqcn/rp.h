@@ -57,6 +57,7 @@
 
 #define MLCC_RP_ALPHA_SHIFT	30
 #define MLCC_RP_ALPHA_ONE	(1U << MLCC_RP_ALPHA_SHIFT)
+#define MLCC_RP_ALPHA_GONE	12U		/* e^-12 of R_C is no cut, which is in Q16 */
 #define MLCC_RP_BACK_NS		(1U << 20)	/* a stamp so far back is taken for the last one */
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
@@ -122,24 +123,30 @@ static __always_inline bool mlcc_rp_free(const struct mlcc_rp *rp, const struct 
 	return rp->rc == c->line && rp->rt == c->line;
 }
 
-/* What the next increase adds to R_T, below 2^64 / MLCC_RP_LINE_MAX. */
+/* The counter that decides when fast recovery is over. */
+static __always_inline u32 mlcc_rp_ahead(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+{
+	if (c->stages == MLCC_RP_STAGES_TIME || rp->time_stage > rp->byte_stage)
+		return rp->time_stage;
+	return rp->byte_stage;
+}
+
+/* What the next increase adds to R_T, below 2^39: at most 255 R_HAI, or 128 R_AI. */
 static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					const struct mlcc_rp_gain *gain)
 {
 	u32 least = mlcc_rp_least(rp->time_stage, rp->byte_stage);
-	u32 most = rp->time_stage + rp->byte_stage - least;
-	u32 hyper = least > c->threshold ? least - c->threshold : 0;
+	u32 ahead = mlcc_rp_ahead(rp, c);
+	u32 hyper = 0;
 
-	if (c->stages == MLCC_RP_STAGES_TIME) {
-		most = rp->time_stage;
-		hyper = most > c->threshold;
-	} else if (c->stages == MLCC_RP_STAGES_NS3 && least >= c->threshold) {
-		hyper++;
-	}
-	if (most < c->threshold)
+	if (ahead < c->threshold)
 		return 0;
-	if (gain->refill && hyper < most - c->threshold)
-		hyper = most - c->threshold;
+	if (c->stages == MLCC_RP_STAGES_TIME)
+		hyper = ahead > c->threshold;
+	else if (least >= c->threshold)
+		hyper = least - c->threshold + (c->stages == MLCC_RP_STAGES_NS3);
+	if (gain->refill && hyper < ahead - c->threshold)
+		hyper = ahead - c->threshold;
 	if (hyper)
 		return (u64)c->hai * hyper;
 	return (u64)c->ai * gain->ai >> MLCC_SHIFT;
@@ -175,18 +182,42 @@ static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct ml
 	*stage = mlcc_rp_stage(*stage, 1);
 }
 
+/* What there is of fast recovery in @n increases of @stage, at once.  Returns how many these are. */
+static __always_inline u32 mlcc_rp_recover(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					   u32 n, u8 *stage)
+{
+	if (*stage >= c->threshold || mlcc_rp_ahead(rp, c) >= c->threshold)
+		return 0;
+	n = mlcc_rp_least(n, c->threshold - *stage);
+	rp->rc = rp->rt - ((rp->rt - rp->rc) >> n);
+	*stage += n;
+	return n;
+}
+
 /*
- * @n increases by @step at once, the last of them by @last.  What R_C lacks of R_T comes closer to
- * that by half each time.  As R_T comes to the line R_C may be there with it, one step early.
+ * @n increases at once, two at least.  After the first one the steps grow evenly until the counter
+ * @stage is at its end: they come by the mean of the first and the last of them.  (Where it is the
+ * other counter that stops them from growing this is a little off.)  What R_C lacks of R_T comes
+ * closer to the last step by half each time; as R_T comes to the line R_C may be there with it, one
+ * step early.
  */
 static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					 u64 step, u64 last, u32 n)
+					 const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
 {
-	u64 target = rp->rt + (step < c->line ? step : c->line) * n;
-	u32 trail = last < c->line ? last : c->line;
+	u64 target = rp->rt + mlcc_rp_step(rp, c, gain), first, last;
 	u32 halves = mlcc_rp_least(n, 31);
 	u32 lacks = rp->rt - rp->rc;
+	u32 grows, trail;
 
+	*stage = mlcc_rp_stage(*stage, 1);
+	n--;
+	grows = mlcc_rp_least(n, MLCC_RP_STAGE_MAX + 1 - *stage);
+	first = mlcc_rp_step(rp, c, gain);
+	*stage = mlcc_rp_stage(*stage, n - 1);
+	last = mlcc_rp_step(rp, c, gain);
+	*stage = mlcc_rp_stage(*stage, 1);
+	target += (first + last) * grows / 2 + last * (n - grows);
+	trail = last < c->line ? last : c->line;
 	if (lacks > trail)
 		lacks = trail + ((lacks - trail) >> halves);
 	else
@@ -195,41 +226,7 @@ static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_r
 	rp->rt = target < c->line ? target : c->line;
 }
 
-/* What there is of fast recovery in @n increases of @stage, at once.  Returns how many these are. */
-static __always_inline u32 mlcc_rp_recover(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					   const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
-{
-	if (*stage >= c->threshold || mlcc_rp_step(rp, c, gain))
-		return 0;
-	n = mlcc_rp_least(n, c->threshold - *stage);
-	mlcc_rp_bulk(rp, c, 0, 0, n);
-	*stage += n;
-	return n;
-}
-
-/*
- * Of @n increases, those until the counter @stage stops at its end, at once, by the mean of the first
- * and the last step.  Returns how many these are.
- */
-static __always_inline u32 mlcc_rp_even(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
-{
-	u64 first = mlcc_rp_step(rp, c, gain), last;
-
-	if (*stage < MLCC_RP_STAGE_MAX)
-		n = mlcc_rp_least(n, MLCC_RP_STAGE_MAX - *stage);
-	*stage = mlcc_rp_stage(*stage, n - 1);
-	last = mlcc_rp_step(rp, c, gain);
-	*stage = mlcc_rp_stage(*stage, 1);
-	mlcc_rp_bulk(rp, c, (first + last) / 2, last, n);
-	return n;
-}
-
-/*
- * @n increases of the counter @stage, which is one mostly.  Of many, fast recovery comes at once;
- * after the next one the steps grow evenly, or not at all, so the rest comes at once, too.  Where
- * the other counter stops them from growing that is a little off.
- */
+/* @n increases of the counter @stage, which is one mostly. */
 static __attribute__((__noinline__, __unused__))
 void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 		       const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
@@ -240,27 +237,29 @@ void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 	}
 	mlcc_rp_shrink(rp, c);
 	if (n > MLCC_RP_FEW) {
-		n -= mlcc_rp_recover(rp, c, gain, n - 1, stage) + 1;
-		mlcc_rp_increase(rp, c, gain, stage);
-		while (n)
-			n -= mlcc_rp_even(rp, c, gain, n, stage);
+		n -= mlcc_rp_recover(rp, c, n - 2, stage);
+		mlcc_rp_bulk(rp, c, gain, n, stage);
 		return;
 	}
 	while (n--)
 		mlcc_rp_increase(rp, c, gain, stage);
 }
 
-/* alpha after @n periods without a CNP: (1 - g)^n alpha, by squaring. */
+/* alpha after @n periods without a CNP: (1 - g)^n alpha, by squaring; 0 from 12 / g periods on. */
 static __always_inline u32 mlcc_rp_decayed(u32 alpha, u32 g, u32 n)
 {
 	u64 keep = (u64)(MLCC_ONE - g) << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
 
-	for (; n && alpha; n >>= 1) {
+	if ((u64)n * g >= MLCC_RP_ALPHA_GONE * MLCC_ONE)
+		return 0;
+	for (;;) {
 		if (n & 1)
 			alpha = alpha * keep >> MLCC_RP_ALPHA_SHIFT;
+		n >>= 1;
+		if (!n)
+			return alpha;
 		keep = keep * keep >> MLCC_RP_ALPHA_SHIFT;
 	}
-	return alpha;
 }
 
 static __always_inline void mlcc_rp_alpha_time(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
