@@ -16,7 +16,7 @@
 
 #define MLCC_NP_INTERVAL_NS	50000U
 #define MLCC_NP_INTERVAL_MAX_NS	1000000000U
-#define MLCC_NP_BACK_NS		(1U << 20)
+#define MLCC_NP_BACK_NS		0x100000U
 
 struct mlcc_np {
 	u32 stamp;		/* ns, of the last CNP */

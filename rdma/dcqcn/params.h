@@ -28,17 +28,20 @@
 
 #include "../../include/mlcc/flow.h"
 
-/* When the increase is fast recovery, additive or hyper; T and BC: events since the last cut. */
+/*
+ * When the increase is fast recovery, when hyper, else additive; T and BC count increases since the
+ * last cut, by time and by bytes.
+ */
 enum mlcc_rp_stages {
-	MLCC_RP_STAGES_PAPER,	/* max < F: recovery; min > F: hyper, (min - F) R_HAI; else additive */
-	MLCC_RP_STAGES_NS3,	/* hyper from min = F on, (min - F + 1) R_HAI */
-	MLCC_RP_STAGES_TIME,	/* T < F: recovery; T = F: additive; T > F: hyper, R_HAI; BC is not asked */
+	MLCC_RP_STAGES_PAPER,	/* max < F: recovery; min > F: hyper, (min - F) R_HAI */
+	MLCC_RP_STAGES_NS3,	/* max < F: recovery; min >= F: hyper, (min - F + 1) R_HAI */
+	MLCC_RP_STAGES_TIME,	/* T < F: recovery; T > F: hyper, R_HAI */
 	MLCC_RP_STAGES_COUNT,
 };
 
 enum mlcc_rp_flags {
 	MLCC_RP_CLAMP = 1,		/* R_T = R_C at every cut (clamp_tgt_rate) */
-	MLCC_RP_CLAMP_TIME = 2,		/* ... after an increase by time, too (..._after_time_inc) */
+	MLCC_RP_CLAMP_TIME = 2,		/* ... after an increase by time (..._after_time_inc) */
 	MLCC_RP_ALPHA_FIRST = 4,	/* alpha counts the CNP before the cut */
 	MLCC_RP_ALPHA_ANEW = 8,		/* alpha_init for a flow that ran free */
 	MLCC_RP_ALPHA_EVERY = 16,	/* alpha counts CNPs that came too soon to cut, too */
@@ -67,12 +70,12 @@ struct mlcc_rp_param {
 
 /* Limits; they keep every product in rp.h within 64 bits. */
 #define MLCC_RP_LINE_MIN	1024U
-#define MLCC_RP_LINE_MAX	(1U << 31)
+#define MLCC_RP_LINE_MAX	0x80000000U
 #define MLCC_RP_RATE_MIN	MLCC_CWND_MIN	/* no decrease goes further */
 #define MLCC_RP_NS_MIN		1000U
 #define MLCC_RP_NS_MAX		1000000000U
 #define MLCC_RP_BYTES_MIN	1024U
-#define MLCC_RP_BYTES_MAX	(1U << 30)
+#define MLCC_RP_BYTES_MAX	0x40000000U
 #define MLCC_RP_THRESHOLD_MAX	31
 
 enum mlcc_rp_variant {

@@ -14,7 +14,7 @@
  *
  *	R_C                                            ___--- additive, hyper
  *	 ----.                        ______------'''''
- *	     |            ___----'''''  fast recovery: half of what is missing at each T or B
+ *	     |            ___----'''''  fast recovery: half of the rest at each T or B
  *	     |   ___--''''
  *	     '--'
  *	     CNP
@@ -22,18 +22,18 @@
  * (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM '15, section 3.)
  *
  * The rule (include/mlcc/rule.h) scales R_AI and the cut, as the job's profile has it; progress is
- * the job's, from the shared tracker.  That alone moves little: R_C goes by the fourth root of R_AI,
- * and a flow that had to make way takes hundreds of T to get its rate back.  So where the profile
- * restarts small (MLCC_RESTART_DRAIN, flow.h has why) two things come with it:
+ * the job's, from the shared tracker.  That alone moves little: R_C goes by the fourth root of
+ * R_AI, and a flow that had to make way takes hundreds of T to get its rate back.  So where the
+ * profile restarts small (MLCC_RESTART_DRAIN, flow.h has why) two things come with it:
  *
- *	restart	A phase begins with R_C at 1/16 of the line, R_T at the line, and alpha as in a new
- *		flow.  If nobody is there, fast recovery has R_C back in a few T; if somebody is,
- *		the first CNPs take it down and R_T with it, and who was there first finishes.
- *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a flow
- *		that has had no CNP for more than F periods takes what has become free.
+ *	restart	A phase begins with R_C at 1/16 of the line, R_T at the line, and alpha as in a
+ *		new flow.  If nobody is there, fast recovery has R_C back in a few T; if somebody
+ *		is, the first CNPs take it down and R_T with it, and who was there first finishes.
+ *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a
+ *		flow that has had no CNP for more than F periods takes what has become free.
  *
- * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are not
- * known, is plain DCQCN to the bit.
+ * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
+ * not known, is plain DCQCN to the bit.
  *
  * A programmable NIC delivers no timer event.  So nothing here is a timer: each event brings a
  * 32-bit stamp in nanoseconds, which wraps every 4.3 s, and first makes good what has become due
@@ -56,9 +56,9 @@
 #include "params.h"
 
 #define MLCC_RP_ALPHA_SHIFT	30
-#define MLCC_RP_ALPHA_ONE	(1U << MLCC_RP_ALPHA_SHIFT)
+#define MLCC_RP_ALPHA_ONE	0x40000000U
 #define MLCC_RP_ALPHA_GONE	12U		/* e^-12 of R_C is no cut, which is in Q16 */
-#define MLCC_RP_BACK_NS		(1U << 20)	/* a stamp so far back is taken for the last one */
+#define MLCC_RP_BACK_NS		0x100000U	/* a stamp so far back is taken for the last one */
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
@@ -78,7 +78,7 @@ struct mlcc_rp {
 };
 
 /* A programmable NIC has 48 bytes a flow, and its adapter wants some of them. */
-_Static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
+static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 
 /* What a job's progress does to its flows. */
 struct mlcc_rp_gain {
@@ -88,8 +88,8 @@ struct mlcc_rp_gain {
 };
 
 /*
- * The gain of a job's progress.  @pr: the job's profile.  @p: its progress, Q16 in 0 .. MLCC_ONE, or
- * MLCC_NEUTRAL for plain DCQCN; @pr may then be NULL.
+ * The gain of a job's progress.  @pr: the job's profile.  @p: its progress, Q16 in 0 .. MLCC_ONE,
+ * or MLCC_NEUTRAL for plain DCQCN; @pr may then be NULL.
  */
 static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profile *pr, u32 p)
 {
@@ -182,7 +182,7 @@ static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct ml
 	*stage = mlcc_rp_stage(*stage, 1);
 }
 
-/* What there is of fast recovery in @n increases of @stage, at once.  Returns how many these are. */
+/* What there is of fast recovery in @n increases of @stage, at once.  Returns how many that is. */
 static __always_inline u32 mlcc_rp_recover(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					   u32 n, u8 *stage)
 {
@@ -227,9 +227,8 @@ static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_r
 }
 
 /* @n increases of the counter @stage, which is one mostly. */
-static __attribute__((__noinline__, __unused__))
-void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-		       const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
+static MLCC_OUTLINE void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					   const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
 {
 	if (mlcc_rp_free(rp, c)) {
 		*stage = mlcc_rp_stage(*stage, n);

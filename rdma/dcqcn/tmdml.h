@@ -11,8 +11,8 @@
  *	progress	bytes that have arrived of the flow in this phase
  *	average		over the flows of the group, anew at every B-th packet
  *
- * Two things are ours.  A phase begins as the shared tracker has it (phase.h), here by what arrives,
- * so that the bytes of the last iteration do not count in this one.  And there is a limit: after
+ * Two things are ours.  A phase begins as the shared tracker has it (phase.h), by what arrives, so
+ * that the bytes of the last iteration do not count in this one.  And there is a limit: after
  * "spare" CNPs in a row that it was due and did not get, a flow gets one however far behind it is;
  * else a laggard that is a bottleneck's only flow would fill the queue until it overflows.
  *

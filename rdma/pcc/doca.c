@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Between DOCA PCC and pcc.h: takes an event apart with the SDK's functions, and puts the rate back.
+ * Between DOCA PCC and pcc.h: takes an event apart with the SDK's functions, and returns the rate.
  *
  * The SDK's headers are not free and not here: `make sdk DOCA=DIR` builds this where they are
  * installed.  Without them it is compiled against declarations of our own (tests/pcc/sdk/), which
@@ -19,14 +19,13 @@
 #define ALGORITHM_ID	0x3c01U		/* of the user's range, shown by the tools */
 #define TX_UNIT_SHIFT	5		/* 32 bytes */
 
-_Static_assert(DOCA_PCC_DEV_MAX_RATE == 1U << MLCC_PCC_RATE_SHIFT, "rates are not fxp20");
-_Static_assert(sizeof(doca_pcc_dev_algo_ctxt_t) >= sizeof(struct mlcc_pcc_flow),
-	       "no room for the flow in its context");
+static_assert(DOCA_PCC_DEV_MAX_RATE == MLCC_PCC_RATE_ONE, "rates are not fxp20");
+static_assert(sizeof(doca_pcc_dev_algo_ctxt_t) >= sizeof(struct mlcc_pcc_flow),
+	      "no room for the flow in its context");
 
 static struct mlcc_pcc_slot slots[DOCA_PCC_DEV_MAX_NUM_PORTS][DOCA_PCC_DEV_MAX_NUM_USER_SLOTS];
 
-/* The SDK reads descriptions after its own set-up, so they may not be folded away. */
-static const volatile char description[] = "mlcc: DCQCN that lets training jobs take turns";
+static const char description[] = "mlcc: DCQCN that lets training jobs take turns";
 
 static u32 event_type(u32 type)
 {
@@ -81,7 +80,7 @@ static void describe(void)
 }
 
 /* ACKs tell nothing that a TX event does not, and there are many. */
-void doca_pcc_dev_user_init(uint32_t *disable_event_bitmask)
+void doca_pcc_dev_user_init(u32 *disable_event_bitmask)
 {
 	describe();
 	for (u32 port = 0; port < DOCA_PCC_DEV_MAX_NUM_PORTS; port++) {
@@ -94,9 +93,9 @@ void doca_pcc_dev_user_init(uint32_t *disable_event_bitmask)
 }
 
 /* The host has set @count parameters from @base on; all of them are taken, or none. */
-doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(uint32_t port, uint32_t slot, uint32_t base,
-						       uint32_t count, const uint32_t *values,
-						       uint32_t *params)
+doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(u32 port, u32 slot, u32 base,
+						       u32 count, const u32 *values,
+						       u32 *params)
 {
 	u32 all[MLCC_PCC_PARAMS];
 

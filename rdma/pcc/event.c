@@ -25,7 +25,7 @@ static void flow_start(struct mlcc_pcc_flow *flow, const struct mlcc_pcc_config 
 }
 
 /* Once a phase at most, so it is kept out of the way of the other events. */
-static __attribute__((noinline)) void silence_ends(struct mlcc_job *job, u64 now, u32 min_rtt)
+static MLCC_OUTLINE void silence_ends(struct mlcc_job *job, u64 now, u32 min_rtt)
 {
 	mlcc_job_tx_start(job, now, min_rtt == ~0U ? 0 : min_rtt >> MLCC_PCC_US_SHIFT);
 }

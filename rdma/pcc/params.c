@@ -8,15 +8,13 @@
 #include "../../include/mlcc/profiles.h"
 #include "pcc.h"
 
-#define RATE_ONE	(1U << MLCC_PCC_RATE_SHIFT)
-
 const struct mlcc_pcc_limits mlcc_pcc_params[MLCC_PCC_PARAMS] = {
 	[MLCC_PCC_D_PHASE]	= { "d_phase", 0, 0, ~0U },
 	[MLCC_PCC_PROFILE]	= { "profile", MLCC_PROFILE_INTERLEAVE, 0, MLCC_PROFILE_COUNT - 1 },
-	[MLCC_PCC_AI]		= { "ai_rate", RATE_ONE / 1000, 1, RATE_ONE },
-	[MLCC_PCC_HAI]		= { "hai_rate", RATE_ONE / 200, 0, RATE_ONE },
-	[MLCC_PCC_MIN_RATE]	= { "min_rate", RATE_ONE / 4096, 1, RATE_ONE },
-	[MLCC_PCC_FIRST_RATE]	= { "rate_to_set_on_first_cnp", 0, 0, RATE_ONE },
+	[MLCC_PCC_AI]		= { "ai_rate", MLCC_PCC_RATE_ONE / 1000, 1, MLCC_PCC_RATE_ONE },
+	[MLCC_PCC_HAI]		= { "hai_rate", MLCC_PCC_RATE_ONE / 200, 0, MLCC_PCC_RATE_ONE },
+	[MLCC_PCC_MIN_RATE]	= { "min_rate", MLCC_PCC_RATE_ONE / 4096, 1, MLCC_PCC_RATE_ONE },
+	[MLCC_PCC_FIRST_RATE]	= { "rate_to_set_on_first_cnp", 0, 0, MLCC_PCC_RATE_ONE },
 	[MLCC_PCC_TIME]		= { "time_reset", 125000, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX },
 	[MLCC_PCC_BYTES]	= { "byte_reset", 10000000, 0, MLCC_RP_BYTES_MAX },
 	[MLCC_PCC_ALPHA_TIME]	= { "alpha_time", 55000, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX },

@@ -13,9 +13,9 @@
  *	    <---------------- rate        +----------------------------------+
  *	                      flow: struct mlcc_pcc_flow (R_C, R_T, alpha, progress)
  *
- * An algorithm slot is a job: its flows are those that the NIC steers to the slot, and D_phase is one
- * of its parameters, which the host sets while it runs (0: the tracker learns it).  What counts as
- * D_sent is what TX events report.
+ * An algorithm slot is a job: its flows are those that the NIC steers to the slot, and D_phase is
+ * one of its parameters, which the host sets while it runs (0: the tracker learns it).  What counts
+ * as D_sent is what TX events report.
  *
  * The NIC's stamps are 32 bits of nanoseconds.  The tracker's clock is put together from them, so a
  * compute time of 4.3 s or more in which no event comes is taken for what it is beyond that.
@@ -28,8 +28,9 @@
 
 /* Rates that the NIC sees are in 2^-20 of its port's, inside they have 8 more bits. */
 #define MLCC_PCC_RATE_SHIFT	20
+#define MLCC_PCC_RATE_ONE	0x100000U
 #define MLCC_PCC_LINE_SHIFT	28
-#define MLCC_PCC_LINE		(1U << MLCC_PCC_LINE_SHIFT)
+#define MLCC_PCC_LINE		0x10000000U
 #define MLCC_PCC_MORE_SHIFT	(MLCC_PCC_LINE_SHIFT - MLCC_PCC_RATE_SHIFT)
 
 /* The tracker's microsecond is 1024 ns here: it compares times with each other only. */
@@ -63,7 +64,7 @@ struct mlcc_pcc_flow {
 	u32 probed;		/* stamp of the last request for a probe */
 };
 
-_Static_assert(sizeof(struct mlcc_pcc_flow) == 48, "the NIC keeps 48 bytes a flow");
+static_assert(sizeof(struct mlcc_pcc_flow) == 48, "the NIC keeps 48 bytes a flow");
 
 /* What the host may set, a u32 each; mlcc_pcc_params[] has defaults and limits. */
 enum mlcc_pcc_param {
@@ -115,8 +116,8 @@ struct mlcc_pcc_slot {
 void mlcc_pcc_init(struct mlcc_pcc_slot *slot);
 
 /*
- * Sets all parameters, from @values[MLCC_PCC_PARAMS].  Returns false, and changes nothing, if one of
- * them is out of its limits or they contradict each other.  One caller at a time; events go on.
+ * Sets all parameters, from @values[MLCC_PCC_PARAMS].  Returns false, and changes nothing, if one
+ * of them is out of its limits or they contradict each other.  One caller at a time; events go on.
  */
 bool mlcc_pcc_set(struct mlcc_pcc_slot *slot, const u32 *values);
 

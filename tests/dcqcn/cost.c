@@ -30,7 +30,8 @@ static void make_events(u32 cnps)
 		u64 r = random_u64(&seed);
 
 		events[i] = (struct event) {
-			.after = r & 0xfff, .bytes = 4096, .p = r >> 48, .cnp = (r >> 32 & 15) < cnps,
+			.after = r & 0xfff, .bytes = 4096, .p = r >> 48,
+			.cnp = (r >> 32 & 15) < cnps,
 		};
 	}
 }
@@ -53,7 +54,8 @@ static double measure(const struct mlcc_rp_param *c, const struct mlcc_profile *
 	mlcc_rp_init(&rp, c, now);
 	for (u32 round = 0; round < ROUNDS; round++) {
 		for (const struct event *e = events; e < events + EVENTS; e++) {
-			struct mlcc_rp_gain gain = mlcc_rp_gain(profile, profile ? e->p : MLCC_NEUTRAL);
+			u32 p = profile ? e->p : MLCC_NEUTRAL;
+			struct mlcc_rp_gain gain = mlcc_rp_gain(profile, p);
 
 			now += e->after;
 			if (e->cnp)

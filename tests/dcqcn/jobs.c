@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Training jobs that share a RoCE link, simulated packet by packet with rdma/dcqcn/: the mean slowdown
- * of an iteration against the job alone on the link, after the first quarter of the iterations.
+ * Training jobs that share a RoCE link, simulated packet by packet with rdma/dcqcn/: the mean
+ * slowdown of an iteration against the job alone on the link, after the first quarter of them.
  *
  *	jobs [-v VARIANT] [-r GBIT] [-t T_US] [-n ITERATIONS] [-s SEEDS] [-k KMIN,KMAX,PMAX]
  *	     [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART]

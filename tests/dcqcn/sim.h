@@ -5,8 +5,8 @@
  *	RP --------> queue of the link ----> NP		a packet is marked by the queue that it
  *	   <------------- CNP ---------------		finds: none below Kmin, P at Kmax, then all
  *
- * A flow sends for ever, or it is a job: it computes, sends D_phase bytes, and again; its progress is
- * the shared tracker's, which learns D_phase by itself.  Time is in nanoseconds.
+ * A flow sends for ever, or it is a job: it computes, sends D_phase bytes, and again; its progress
+ * is the shared tracker's, which learns D_phase by itself.  Time is in nanoseconds.
  */
 #ifndef MLCC_DCQCN_SIM_H
 #define MLCC_DCQCN_SIM_H

@@ -15,19 +15,16 @@
 
 static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 
-void core_sent(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p, u32 now, u32 bytes);
-void core_cnp(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p, u32 now);
-
-__attribute__((noinline))
-void core_sent(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p, u32 now, u32 bytes)
+static MLCC_OUTLINE void core_sent(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p,
+				   u32 now, u32 bytes)
 {
 	struct mlcc_rp_gain gain = mlcc_rp_gain(profiles, p);
 
 	mlcc_rp_sent(rp, c, &gain, now, bytes);
 }
 
-__attribute__((noinline))
-void core_cnp(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p, u32 now)
+static MLCC_OUTLINE void core_cnp(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p,
+				  u32 now)
 {
 	struct mlcc_rp_gain gain = mlcc_rp_gain(profiles, p);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Plays vectors.h and prints what came out; on rv64 and on the host that must be the same to the last
- * bit.
+ * Plays vectors.h and prints what came out; on rv64 and on the host that must be the same to the
+ * last bit.
  *
  *	index rate p digest		every EVERY events, hexadecimal
  *	cuts ... progress ...		at the end

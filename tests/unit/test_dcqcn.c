@@ -96,8 +96,10 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 	for (u32 i = 0; i < EVENTS; i++) {
 		if (!step_both(&rp, &m, &gain, &now, &seed))
 			return i;
-		CHECK(close_to(rp.rc, m.rc, 1e-3, 100), "event %u: R_C %u, not %.0f", i, rp.rc, m.rc);
-		CHECK(close_to(rp.rt, m.rt, 1e-3, 100), "event %u: R_T %u, not %.0f", i, rp.rt, m.rt);
+		CHECK(close_to(rp.rc, m.rc, 1e-3, 100), "event %u: R_C %u, not %.0f", i, rp.rc,
+		      m.rc);
+		CHECK(close_to(rp.rt, m.rt, 1e-3, 100), "event %u: R_T %u, not %.0f", i, rp.rt,
+		      m.rt);
 		CHECK(close_to(rp.alpha, m.alpha * MLCC_RP_ALPHA_ONE, 1e-3, 65536),
 		      "event %u: alpha %u, not %.0f", i, rp.alpha, m.alpha * MLCC_RP_ALPHA_ONE);
 		if (tap_failed_checks)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Not the SDK: declarations, in our own words, of what rdma/pcc/doca.c uses of it, so that it can be
- * compiled where the SDK is not.  No layout, size or value in here says anything about the real one,
- * but for those that are public knowledge: rates have 20 bits, a flow has 48 bytes.
+ * Not the SDK: declarations, in our own words, of what rdma/pcc/doca.c uses of it, so that it can
+ * be compiled where the SDK is not.  No layout, size or value in here says anything about the real
+ * one, but for those that are public knowledge: rates have 20 bits, a flow has 48 bytes.
  */
 #ifndef MLCC_TESTS_PCC_SDK_H
 #define MLCC_TESTS_PCC_SDK_H
