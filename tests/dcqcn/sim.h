@@ -130,9 +130,8 @@ static inline void sim_job(struct sim_flow *f, const struct mlcc_profile *profil
 }
 
 /* A packet comes to the queue at @now.  Returns when it is through, and whether it was marked. */
-static inline double sim_link_pass(struct sim *s, double now, bool *marked)
+static inline double sim_link_pass(struct sim *s, struct sim_link *l, double now, bool *marked)
 {
-	struct sim_link *l = &s->link;
 	double p;
 
 	l->queue = fmax(0, l->queue - (now - l->at) * l->rate);
@@ -172,7 +171,7 @@ static inline void sim_send(struct sim *s, struct sim_flow *f)
 		sim_phase_start(s, f);
 	gain = sim_gain(s, f, s->packet);
 	mlcc_rp_sent(&f->rp, &f->param, &gain, sim_stamp(s->now), s->packet);
-	through = sim_link_pass(s, s->now, &marked);
+	through = sim_link_pass(s, &s->link, s->now, &marked);
 	if (marked && f->cnps < SIM_CNPS &&
 	    mlcc_np_marked(&f->np, f->interval, sim_stamp(through + s->link.delay)))
 		f->cnp[(f->cnp_first + f->cnps++) % SIM_CNPS] = through + 2 * s->link.delay;

@@ -119,7 +119,8 @@ static inline void model_cut(struct model *m)
 	m->rc = fmax(m->rc, m->c->min_rate);
 	if (!(flags & MLCC_RP_ALPHA_FIRST))
 		model_count_cnp(m);
-	m->by_time = m->by_bytes = 0;
+	m->by_time = 0;
+	m->by_bytes = 0;
 	m->next_time = m->now + m->c->time_ns;
 	m->next_byte = m->c->bytes ? m->sent + m->c->bytes : INFINITY;
 }

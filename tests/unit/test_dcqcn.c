@@ -311,8 +311,8 @@ static void stamps_step_back(void)
 }
 
 /*
- * What is made good at once after a silence is what is made good step by step during it, give or take
- * a step.
+ * What is made good at once after a silence is what is made good step by step during it, give or
+ * take a step.
  */
 static void silences_are_made_good(void)
 {

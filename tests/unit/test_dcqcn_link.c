@@ -68,7 +68,10 @@ static double fluid_ratio(const struct mlcc_rp_param *a, const struct mlcc_rp_pa
 static void link_up(struct sim *s, double gbit)
 {
 	*s = (struct sim) {
-		.link = { .rate = gbit / 8, .delay = 1000, .kmin = 5e3, .kmax = 200e3, .pmax = .01 },
+		.link = {
+			.rate = gbit / 8, .delay = 1000, .kmin = 5e3, .kmax = 200e3,
+			.pmax = .01,
+		},
 		.packet = PACKET, .seed = 1,
 	};
 }
