@@ -49,6 +49,9 @@
  *	mlcc_rp_cnp()		for each CNP
  *	mlcc_rp_phase()		before the first of these in a new phase of the job
  *	mlcc_rp_advance()	before it reads mlcc_rp_rate() at any other time
+ *
+ * Parameters may be others from one call to the next: a lower line counts at once, a higher least
+ * rate at the next cut, everything else from then on.
  */
 #ifndef MLCC_DCQCN_RP_H
 #define MLCC_DCQCN_RP_H
@@ -66,11 +69,11 @@
 struct mlcc_rp {
 	u32 rc;			/* R_C, in parts of param.line */
 	u32 rt;			/* R_T */
-	u32 alpha;		/* Q30 */
+	u32 alpha;		/* Q30, at the last CNP */
 	u32 stamp;		/* ns, of the last event */
 	u32 time_run;		/* ns of this period of T that are over */
-	u32 alpha_run;		/* ns of this period of K */
-	u32 cut_run;		/* ns since the last cut, or ~0 */
+	u32 alpha_run;		/* ns since the last CNP, 4.3 s at most */
+	u32 cut_run;		/* ns since the last cut, 4.3 s at most */
 	u32 bytes;		/* of this period of B */
 	u8 time_stage;		/* T: increases by time since the last cut */
 	u8 byte_stage;		/* BC: increases by bytes */
@@ -195,11 +198,10 @@ static __always_inline u32 mlcc_rp_recover(struct mlcc_rp *rp, const struct mlcc
 }
 
 /*
- * @n increases at once, two at least.  After the first one the steps grow evenly until the counter
- * @stage is at its end: they come by the mean of the first and the last of them.  (Where it is the
- * other counter that stops them from growing this is a little off.)  What R_C lacks of R_T comes
- * closer to the last step by half each time; as R_T comes to the line R_C may be there with it, one
- * step early.
+ * @n increases at once, two at least.  After the first one the steps grow evenly, if they do: they
+ * come by the mean of the first and the last of them.  (Where a counter at its end or the other one
+ * stops them from growing, that is too little.)  What R_C lacks of R_T comes closer to the last
+ * step by half each time; where R_T comes to the line R_C may be there a step early.
  */
 static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					 const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
@@ -207,23 +209,25 @@ static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_r
 	u64 target = rp->rt + mlcc_rp_step(rp, c, gain), first, last;
 	u32 halves = mlcc_rp_least(n, 31);
 	u32 lacks = rp->rt - rp->rc;
-	u32 grows, trail;
 
 	*stage = mlcc_rp_stage(*stage, 1);
 	n--;
-	grows = mlcc_rp_least(n, MLCC_RP_STAGE_MAX + 1 - *stage);
 	first = mlcc_rp_step(rp, c, gain);
 	*stage = mlcc_rp_stage(*stage, n - 1);
 	last = mlcc_rp_step(rp, c, gain);
 	*stage = mlcc_rp_stage(*stage, 1);
-	target += (first + last) * grows / 2 + last * (n - grows);
-	trail = last < c->line ? last : c->line;
-	if (lacks > trail)
-		lacks = trail + ((lacks - trail) >> halves);
+	target += (first + last) * n / 2;
+	if (target >= c->line) {
+		rp->rt = c->line;
+		rp->rc = c->line - (lacks >> halves);
+		return;
+	}
+	if (lacks > last)
+		lacks = last + ((lacks - last) >> halves);
 	else
-		lacks = trail - ((trail - lacks) >> halves);
-	rp->rc = target - lacks < c->line ? target - lacks : c->line;
-	rp->rt = target < c->line ? target : c->line;
+		lacks = last - ((last - lacks) >> halves);
+	rp->rt = target;
+	rp->rc = target - lacks;
 }
 
 /* @n increases of the counter @stage, which is one mostly. */
@@ -261,19 +265,15 @@ static __always_inline u32 mlcc_rp_decayed(u32 alpha, u32 g, u32 n)
 	}
 }
 
-static __always_inline void mlcc_rp_alpha_time(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					       u32 ns)
+/* alpha now.  Only a CNP asks for it, so what it has decayed is not looked at before. */
+static __always_inline u32 mlcc_rp_alpha(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
 {
-	u64 run = (u64)rp->alpha_run + ns;
-	u64 n;
+	return mlcc_rp_decayed(rp->alpha, c->g, rp->alpha_run / c->alpha_ns);
+}
 
-	if (run < c->alpha_ns) {
-		rp->alpha_run = run;
-		return;
-	}
-	n = MLCC_DIV64(run, c->alpha_ns);
-	rp->alpha_run = run - n * c->alpha_ns;
-	rp->alpha = mlcc_rp_decayed(rp->alpha, c->g, n);
+static __always_inline u32 mlcc_rp_later(u32 run, u32 ns)
+{
+	return ns < ~run ? run + ns : ~0U;
 }
 
 static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
@@ -292,17 +292,26 @@ static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
 	mlcc_rp_increases(rp, c, gain, n, &rp->time_stage);
 }
 
+/* The line has been lowered since the last event; R_C is never above R_T. */
+static __always_inline void mlcc_rp_lower(struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+{
+	rp->rt = c->line;
+	rp->rc = mlcc_rp_least(rp->rc, c->line);
+}
+
 /* Makes good what has become due by @now (ns, wraps). */
 static __always_inline void mlcc_rp_advance(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					    const struct mlcc_rp_gain *gain, u32 now)
 {
 	u32 ns = now - rp->stamp;
 
+	if (rp->rt > c->line)
+		mlcc_rp_lower(rp, c);
 	if (!ns || ns >= -MLCC_RP_BACK_NS)
 		return;
 	rp->stamp = now;
-	rp->cut_run = ns < ~rp->cut_run ? rp->cut_run + ns : ~0U;
-	mlcc_rp_alpha_time(rp, c, ns);
+	rp->cut_run = mlcc_rp_later(rp->cut_run, ns);
+	rp->alpha_run = mlcc_rp_later(rp->alpha_run, ns);
 	mlcc_rp_increase_time(rp, c, gain, ns);
 }
 
@@ -369,6 +378,8 @@ static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp
 	if (mlcc_rp_clamps(rp, c))
 		rp->rt = rp->rc;
 	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, cut);
+	if (rp->rt < rp->rc)	/* the least rate has been raised */
+		rp->rt = rp->rc;
 	if (!(c->flags & MLCC_RP_ALPHA_FIRST))
 		mlcc_rp_alpha_cnp(rp, c);
 	mlcc_rp_anew(rp);
@@ -379,6 +390,7 @@ static __always_inline bool mlcc_rp_cnp(struct mlcc_rp *rp, const struct mlcc_rp
 					const struct mlcc_rp_gain *gain, u32 now)
 {
 	mlcc_rp_advance(rp, c, gain, now);
+	rp->alpha = mlcc_rp_alpha(rp, c);
 	rp->alpha_run = 0;
 	if (rp->cut_run < c->cut_ns) {
 		if (c->flags & MLCC_RP_ALPHA_EVERY)
@@ -412,6 +424,7 @@ static __always_inline void mlcc_rp_phase(struct mlcc_rp *rp, const struct mlcc_
 		rp->rc = small > c->min_rate ? small : c->min_rate;
 	rp->rt = c->line;
 	rp->alpha = c->alpha_init << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
+	rp->alpha_run = 0;
 	mlcc_rp_anew(rp);
 }
 
