@@ -36,7 +36,7 @@ missing	= $(strip $(foreach h,$(1),$(if $(wildcard /usr/include/$(h) /usr/local/
 WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h json-c/json.h \
 		   systemd/sd-daemon.h)))
 
-all: lab unit nccl $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
+all: lab unit nccl rdma $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
 	$(call unless,$(WHY_USERSPACE),userspace)
 
 lab:
@@ -62,6 +62,11 @@ userspace: bpf
 nccl:
 	@$(MAKE) --no-print-directory -C userspace/nccl
 	@$(MAKE) --no-print-directory -C tests/nccl
+
+# the NIC's firmware as it is tested, on the host and for rv64; the simulator of RoCE flows
+rdma:
+	@$(MAKE) --no-print-directory -C tests/pcc
+	@$(MAKE) --no-print-directory -C tests/dcqcn
 
 skip-bpf:
 	@echo "the BPF carrier is not built: $(WHY_BPF)"
@@ -164,11 +169,13 @@ help:
 	@echo "  make picture       draws Documentation/effect.png"
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
 	@echo "  make nccl          NCCL's profiler plugin, and its tests"
+	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
+	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DOCA=DIR"
 	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, the headers, and the module if it was"
 	@echo "  make uninstall     built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace nccl module skip-bpf skip-userspace skip-module install-userspace deps \
+.PHONY: all lab unit bpf userspace nccl rdma module skip-bpf skip-userspace skip-module install-userspace deps \
 	demo demo-train check check-fast check-matrix picture install uninstall clean help

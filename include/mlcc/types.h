@@ -25,6 +25,15 @@ typedef __INT64_TYPE__ s64;
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
 
+/* What is rarely done stays out of the way of what is done on every packet. */
+#ifndef MLCC_OUTLINE
+#define MLCC_OUTLINE __attribute__((__noinline__, __unused__))
+#endif
+
+#if !defined(__KERNEL__) && !defined(static_assert)
+#define static_assert(what, why) _Static_assert(what, why)
+#endif
+
 /* Plain load and store of a field that another CPU may be writing. */
 #ifndef MLCC_READ
 #define MLCC_READ(x) (*(const volatile __typeof__(x) *)&(x))

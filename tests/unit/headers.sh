@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every header below include/mlcc/ compiles alone, freestanding, with each compiler at hand and for
+# Every header below include/mlcc/ and rdma/ compiles alone, freestanding, with each compiler at hand and for
 # each target that a carrier may have. Prints TAP.
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -16,7 +16,7 @@ compiles()
 	name=$1
 	shift
 	count=$((count + 1))
-	for header in include/mlcc/*.h; do
+	for header in include/mlcc/*.h rdma/dcqcn/*.h rdma/pcc/*.h; do
 		# shellcheck disable=SC2086  # flags are words
 		if ! printf '#include "%s"\n' "$header" | "$@" $flags -I. -x c - 2>&1; then
 			failed=$((failed + 1))

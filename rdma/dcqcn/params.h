@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Parameters of DCQCN, and in what its implementations differ.
+ *
+ * Rates have no unit here: they are parts of "line", which is whatever the carrier counts in (kb/s
+ * in soft-RoCE, 2^-28 of the port's rate in a programmable NIC).  Times are nanoseconds.
+ *
+ *	paper	Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM '15
+ *	mlx5	what ConnectX NICs are shipped with, as far as mlxconfig shows it; the unit of the
+ *		byte counter is not documented, so here it is off
+ *	ns3	the simulator of the paper's first author, with its sample configuration
+ *	hpcc	the simulator of HPCC (SIGCOMM '19), "Mellanox's version": no byte counter, and only
+ *		the time decides on the stage
+ *
+ * The same points are open in all of them, so each is a parameter:
+ *
+ *	alpha		counts a CNP before or after the cut that the CNP causes; counts those, too,
+ *			that are too soon after a cut to cause one; and whether it is alpha_init
+ *			again when a flow that runs free is cut
+ *	CNPs		paced by the NP (cut_ns = 0: each CNP cuts), or by the RP, which then
+ *			cuts once in cut_ns (np.h with an interval of 0)
+ *	R_T at a cut	follows R_C always; or only if R_C has risen since the last cut
+ *	stages		see enum mlcc_rp_stages
+ *	target		a first increase from R_T > 10 R_C brings R_T down to an eighth
+ */
+#ifndef MLCC_DCQCN_PARAMS_H
+#define MLCC_DCQCN_PARAMS_H
+
+#include "../../include/mlcc/flow.h"
+
+/*
+ * When the increase is fast recovery, when hyper, else additive; T and BC count increases since the
+ * last cut, by time and by bytes.
+ */
+enum mlcc_rp_stages {
+	MLCC_RP_STAGES_PAPER,	/* max < F: recovery; min > F: hyper, (min - F) R_HAI */
+	MLCC_RP_STAGES_NS3,	/* max < F: recovery; min >= F: hyper, (min - F + 1) R_HAI */
+	MLCC_RP_STAGES_TIME,	/* T < F: recovery; T > F: hyper, R_HAI */
+	MLCC_RP_STAGES_COUNT,
+};
+
+enum mlcc_rp_flags {
+	MLCC_RP_CLAMP = 1,		/* R_T = R_C at every cut (clamp_tgt_rate) */
+	MLCC_RP_CLAMP_TIME = 2,		/* ... after an increase by time (..._after_time_inc) */
+	MLCC_RP_ALPHA_FIRST = 4,	/* alpha counts the CNP before the cut */
+	MLCC_RP_ALPHA_ANEW = 8,		/* alpha_init for a flow that ran free */
+	MLCC_RP_ALPHA_EVERY = 16,	/* alpha counts CNPs that came too soon to cut, too */
+	MLCC_RP_SHRINK = 32,		/* R_T / 8 at the first increase, if above 10 R_C */
+	MLCC_RP_FLAGS = 63,
+};
+
+struct mlcc_rp_param {
+	u32 line;		/* the port's rate: R_C and R_T never exceed it */
+	u32 min_rate;		/* R_C never falls below */
+	u32 ai;			/* R_AI */
+	u32 hai;		/* R_HAI */
+	u32 first_rate;		/* R_C after the first cut of a flow that ran free, 0: as any cut */
+	u32 time_ns;		/* T, period of the increase timer */
+	u32 bytes;		/* B, period of the byte counter; 0: there is none */
+	u32 alpha_ns;		/* K, period in which alpha decays unless a CNP arrives */
+	u32 cut_ns;		/* least time between two cuts, 0: any */
+	u32 g;			/* Q16, gain of alpha */
+	u32 alpha_init;		/* Q16 */
+	u32 cut_max;		/* Q16, most of R_C that a cut takes (1 - rpg_min_dec_fac) */
+	u8 threshold;		/* F, events of fast recovery */
+	u8 stages;		/* enum mlcc_rp_stages */
+	u8 flags;		/* enum mlcc_rp_flags */
+	u8 spare;
+};
+
+/* Limits; they keep every product in rp.h within 64 bits. */
+#define MLCC_RP_LINE_MIN	1024U
+#define MLCC_RP_LINE_MAX	0x80000000U
+#define MLCC_RP_RATE_MIN	MLCC_CWND_MIN	/* no decrease goes further */
+#define MLCC_RP_NS_MIN		1000U
+#define MLCC_RP_NS_MAX		1000000000U
+#define MLCC_RP_BYTES_MIN	1024U
+#define MLCC_RP_BYTES_MAX	0x40000000U
+#define MLCC_RP_THRESHOLD_MAX	31
+
+enum mlcc_rp_variant {
+	MLCC_RP_PAPER,
+	MLCC_RP_MLX5,
+	MLCC_RP_NS3,
+	MLCC_RP_HPCC,
+	MLCC_RP_VARIANTS,
+};
+
+#define MLCC_RP_VARIANT_NAMES { "paper", "mlx5", "ns3", "hpcc" }
+
+static __always_inline void mlcc_rp_param_paper(struct mlcc_rp_param *c, u32 mbps)
+{
+	c->ai = 40 * mbps;
+	c->hai = 200 * mbps;	/* not in the paper; ns3's */
+	c->min_rate = 10 * mbps;
+	c->time_ns = 55000;
+	c->bytes = 10000000;
+	c->alpha_ns = 55000;
+	c->g = MLCC_ONE / 256;
+	c->threshold = 5;
+	c->stages = MLCC_RP_STAGES_PAPER;
+	c->flags = MLCC_RP_CLAMP;
+}
+
+static __always_inline void mlcc_rp_param_mlx5(struct mlcc_rp_param *c, u32 mbps)
+{
+	c->ai = 5 * mbps;
+	c->hai = 50 * mbps;
+	c->min_rate = mbps;
+	c->time_ns = 300000;
+	c->alpha_ns = MLCC_RP_NS_MIN;
+	c->cut_ns = 4000;
+	c->g = 5 * MLCC_ONE / 1024;
+	c->threshold = 1;
+	c->stages = MLCC_RP_STAGES_PAPER;
+	c->flags = MLCC_RP_CLAMP_TIME | MLCC_RP_ALPHA_ANEW | MLCC_RP_ALPHA_EVERY;
+}
+
+static __always_inline void mlcc_rp_param_ns3(struct mlcc_rp_param *c, u32 mbps)
+{
+	mlcc_rp_param_paper(c, mbps);
+	c->time_ns = 60000;
+	c->bytes = 300000000;
+	c->stages = MLCC_RP_STAGES_NS3;
+	c->flags = MLCC_RP_CLAMP | MLCC_RP_ALPHA_FIRST | MLCC_RP_SHRINK;
+}
+
+static __always_inline void mlcc_rp_param_hpcc(struct mlcc_rp_param *c, u32 mbps)
+{
+	/* R_AI and R_HAI as for 25 Gb/s; it scales them with the port's rate */
+	c->ai = 5 * mbps;
+	c->hai = 50 * mbps;
+	c->min_rate = 100 * mbps;
+	c->time_ns = 300000;
+	c->alpha_ns = MLCC_RP_NS_MIN;
+	c->cut_ns = 4000;
+	c->g = MLCC_ONE / 256;
+	c->threshold = 1;
+	c->stages = MLCC_RP_STAGES_TIME;
+	c->flags = MLCC_RP_CLAMP_TIME | MLCC_RP_ALPHA_EVERY;
+}
+
+/* A variant's parameters. @line: the port's rate, @mbps: 1 Mb/s, both in the carrier's unit. */
+static __always_inline void mlcc_rp_param_init(struct mlcc_rp_param *c,
+					       enum mlcc_rp_variant variant, u32 line, u32 mbps)
+{
+	*c = (struct mlcc_rp_param) {
+		.line = line, .alpha_init = MLCC_ONE, .cut_max = MLCC_ONE / 2,
+	};
+	switch (variant) {
+	case MLCC_RP_MLX5:
+		mlcc_rp_param_mlx5(c, mbps);
+		break;
+	case MLCC_RP_NS3:
+		mlcc_rp_param_ns3(c, mbps);
+		break;
+	case MLCC_RP_HPCC:
+		mlcc_rp_param_hpcc(c, mbps);
+		break;
+	default:
+		mlcc_rp_param_paper(c, mbps);
+	}
+}
+
+static __always_inline bool mlcc_rp_in(u32 v, u32 min, u32 max)
+{
+	return v >= min && v <= max;
+}
+
+/* Whether all parameters are within their limits; rp.h must be given no others. */
+static __always_inline bool mlcc_rp_param_valid(const struct mlcc_rp_param *c)
+{
+	return mlcc_rp_in(c->line, MLCC_RP_LINE_MIN, MLCC_RP_LINE_MAX) &&
+	       mlcc_rp_in(c->min_rate, MLCC_RP_RATE_MIN, c->line) &&
+	       mlcc_rp_in(c->ai, 1, c->line) &&
+	       c->hai <= c->line &&
+	       (!c->first_rate || mlcc_rp_in(c->first_rate, c->min_rate, c->line)) &&
+	       mlcc_rp_in(c->time_ns, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX) &&
+	       (!c->bytes || mlcc_rp_in(c->bytes, MLCC_RP_BYTES_MIN, MLCC_RP_BYTES_MAX)) &&
+	       mlcc_rp_in(c->alpha_ns, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX) &&
+	       c->cut_ns <= MLCC_RP_NS_MAX &&
+	       mlcc_rp_in(c->g, 1, MLCC_ONE) &&
+	       c->alpha_init <= MLCC_ONE &&
+	       c->cut_max <= MLCC_ONE &&
+	       c->threshold <= MLCC_RP_THRESHOLD_MAX &&
+	       c->stages < MLCC_RP_STAGES_COUNT &&
+	       c->flags <= MLCC_RP_FLAGS;
+}
+
+#endif /* MLCC_DCQCN_PARAMS_H */

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The parameters of a slot: defaults, limits, and what they come to.
+ *
+ * The defaults are the paper's for a port of 40 Gb/s, as parts of the port's rate (R_AI is 1/1000),
+ * with the T of HotNets '22.
+ */
+#include "../../include/mlcc/profiles.h"
+#include "pcc.h"
+
+const struct mlcc_pcc_limits mlcc_pcc_params[MLCC_PCC_PARAMS] = {
+	[MLCC_PCC_D_PHASE]	= { "d_phase", 0, 0, ~0U },
+	[MLCC_PCC_PROFILE]	= { "profile", MLCC_PROFILE_INTERLEAVE, 0, MLCC_PROFILE_COUNT - 1 },
+	[MLCC_PCC_AI]		= { "ai_rate", MLCC_PCC_RATE_ONE / 1000, 1, MLCC_PCC_RATE_ONE },
+	[MLCC_PCC_HAI]		= { "hai_rate", MLCC_PCC_RATE_ONE / 200, 0, MLCC_PCC_RATE_ONE },
+	[MLCC_PCC_MIN_RATE]	= { "min_rate", MLCC_PCC_RATE_ONE / 4096, 1, MLCC_PCC_RATE_ONE },
+	[MLCC_PCC_FIRST_RATE]	= { "rate_to_set_on_first_cnp", 0, 0, MLCC_PCC_RATE_ONE },
+	[MLCC_PCC_TIME]		= { "time_reset", 125000, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX },
+	[MLCC_PCC_BYTES]	= { "byte_reset", 10000000, 0, MLCC_RP_BYTES_MAX },
+	[MLCC_PCC_ALPHA_TIME]	= { "alpha_time", 55000, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX },
+	[MLCC_PCC_CUT_TIME]	= { "rate_reduce_monitor_period", 50000, 0, MLCC_RP_NS_MAX },
+	[MLCC_PCC_G]		= { "g", MLCC_ONE / 256, 1, MLCC_ONE },
+	[MLCC_PCC_ALPHA_INIT]	= { "initial_alpha_value", MLCC_ONE, 0, MLCC_ONE },
+	[MLCC_PCC_CUT_MAX]	= { "cut_max", MLCC_ONE / 2, 0, MLCC_ONE },
+	[MLCC_PCC_THRESHOLD]	= { "threshold", 5, 0, MLCC_RP_THRESHOLD_MAX },
+	[MLCC_PCC_STAGES]	= { "stages", MLCC_RP_STAGES_PAPER, 0, MLCC_RP_STAGES_COUNT - 1 },
+	[MLCC_PCC_FLAGS]	= { "flags", MLCC_RP_CLAMP, 0, MLCC_RP_FLAGS },
+	[MLCC_PCC_PROBE_TIME]	= { "probe_time", 100000, 0, MLCC_RP_NS_MAX },
+};
+
+static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+
+static bool within_limits(const u32 *values)
+{
+	for (u32 i = 0; i < MLCC_PCC_PARAMS; i++)
+		if (!mlcc_rp_in(values[i], mlcc_pcc_params[i].min, mlcc_pcc_params[i].max))
+			return false;
+	return true;
+}
+
+static void fill(struct mlcc_pcc_config *c, const u32 *values)
+{
+	c->rp.line = MLCC_PCC_LINE;
+	c->rp.ai = values[MLCC_PCC_AI] << MLCC_PCC_MORE_SHIFT;
+	c->rp.hai = values[MLCC_PCC_HAI] << MLCC_PCC_MORE_SHIFT;
+	c->rp.min_rate = values[MLCC_PCC_MIN_RATE] << MLCC_PCC_MORE_SHIFT;
+	c->rp.first_rate = values[MLCC_PCC_FIRST_RATE] << MLCC_PCC_MORE_SHIFT;
+	c->rp.time_ns = values[MLCC_PCC_TIME];
+	c->rp.bytes = values[MLCC_PCC_BYTES];
+	c->rp.alpha_ns = values[MLCC_PCC_ALPHA_TIME];
+	c->rp.cut_ns = values[MLCC_PCC_CUT_TIME];
+	c->rp.g = values[MLCC_PCC_G];
+	c->rp.alpha_init = values[MLCC_PCC_ALPHA_INIT];
+	c->rp.cut_max = values[MLCC_PCC_CUT_MAX];
+	c->rp.threshold = values[MLCC_PCC_THRESHOLD];
+	c->rp.stages = values[MLCC_PCC_STAGES];
+	c->rp.flags = values[MLCC_PCC_FLAGS];
+	c->profile = profiles[values[MLCC_PCC_PROFILE]];
+	c->probe_ns = values[MLCC_PCC_PROBE_TIME];
+}
+
+/*
+ * Flows go on with the configuration that they have begun to read; the other one is filled.  An
+ * event takes less than a microsecond, and the host sets parameters far more rarely than that.
+ */
+bool mlcc_pcc_set(struct mlcc_pcc_slot *slot, const u32 *values)
+{
+	u32 next = !slot->active;
+
+	if (!within_limits(values))
+		return false;
+	fill(&slot->config[next], values);
+	if (!mlcc_rp_param_valid(&slot->config[next].rp))
+		return false;
+	__atomic_store_n(&slot->active, next, __ATOMIC_RELEASE);
+	mlcc_job_hint(&slot->job, (u64)values[MLCC_PCC_D_PHASE] << MLCC_PCC_D_PHASE_SHIFT);
+	return true;
+}
+
+void mlcc_pcc_init(struct mlcc_pcc_slot *slot)
+{
+	u32 values[MLCC_PCC_PARAMS];
+
+	for (u32 i = 0; i < MLCC_PCC_PARAMS; i++)
+		values[i] = mlcc_pcc_params[i].value;
+	*slot = (struct mlcc_pcc_slot) { .active = 0 };
+	mlcc_pcc_set(slot, values);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * DCQCN's reaction point once more: in floating point, with timers that expire one by one, written
+ * from the descriptions of the algorithm and not from rdma/dcqcn/rp.h.  Time is in nanoseconds and
+ * does not wrap.
+ */
+#ifndef MLCC_DCQCN_MODEL_H
+#define MLCC_DCQCN_MODEL_H
+
+#include <math.h>
+
+#include "../../rdma/dcqcn/params.h"
+
+struct model {
+	const struct mlcc_rp_param *c;
+	double rc, rt, alpha;
+	double next_time, next_alpha, next_byte;	/* ns, ns, bytes */
+	double now, sent, last_cut;
+	double grow, yield;				/* what the rule scales */
+	bool refill;
+	unsigned int by_time, by_bytes;
+};
+
+static inline void model_init(struct model *m, const struct mlcc_rp_param *c, double now)
+{
+	*m = (struct model) {
+		.c = c, .rc = c->line, .rt = c->line, .now = now, .last_cut = -INFINITY,
+		.alpha = c->alpha_init / 65536.0, .next_time = now + c->time_ns,
+		.next_alpha = now + c->alpha_ns, .next_byte = c->bytes ? c->bytes : INFINITY,
+		.grow = 1, .yield = 1,
+	};
+}
+
+/* What an increase adds to R_T. */
+static inline double model_target(const struct model *m)
+{
+	bool by_time_only = m->c->stages == MLCC_RP_STAGES_TIME;
+	double f = m->c->threshold, t = m->by_time, b = by_time_only ? t : m->by_bytes;
+	double most = fmax(t, b), least = fmin(t, b), steps;
+
+	if (most < f)
+		return 0;
+	if (by_time_only)
+		steps = t > f;
+	else if (m->c->stages == MLCC_RP_STAGES_PAPER)
+		steps = least - f;
+	else
+		steps = least - f + 1;
+	if (m->refill)
+		steps = fmax(steps, most - f);
+	if (steps <= 0)
+		return m->c->ai * m->grow;
+	return m->c->hai * steps;
+}
+
+/* @stage: of the counter that has expired */
+static inline void model_increase(struct model *m, unsigned int *stage)
+{
+	double add = model_target(m);
+
+	*stage = *stage < 255 ? *stage + 1 : 255;
+	if (m->c->flags & MLCC_RP_SHRINK && m->by_time + m->by_bytes == 1 && m->rt > 10 * m->rc)
+		m->rt /= 8;
+	m->rt = fmin(m->rt + add, m->c->line);
+	m->rc = (m->rc + m->rt) / 2;
+}
+
+static inline void model_advance(struct model *m, double now)
+{
+	while (fmin(m->next_time, m->next_alpha) <= now) {
+		if (m->next_alpha <= m->next_time) {
+			m->alpha *= 1 - m->c->g / 65536.0;
+			m->next_alpha += m->c->alpha_ns;
+		} else {
+			model_increase(m, &m->by_time);
+			m->next_time += m->c->time_ns;
+		}
+	}
+	m->now = now;
+}
+
+static inline void model_sent(struct model *m, double now, double bytes)
+{
+	model_advance(m, now);
+	m->sent += bytes;
+	while (m->next_byte <= m->sent) {
+		model_increase(m, &m->by_bytes);
+		m->next_byte += m->c->bytes;
+	}
+}
+
+static inline void model_count_cnp(struct model *m)
+{
+	double g = m->c->g / 65536.0;
+
+	m->alpha = (1 - g) * m->alpha + g;
+}
+
+/* Halves never get there: a NIC's registers do when the last bit is rounded. */
+static inline int model_free(const struct model *m)
+{
+	return m->rc > m->c->line - 1.0 && m->rt > m->c->line - 1.0;
+}
+
+static inline void model_cut(struct model *m)
+{
+	int was_free = model_free(m), flags = m->c->flags;
+
+	if (was_free && flags & MLCC_RP_ALPHA_ANEW)
+		m->alpha = m->c->alpha_init / 65536.0;
+	if (flags & MLCC_RP_ALPHA_FIRST)
+		model_count_cnp(m);
+	if (flags & MLCC_RP_CLAMP || m->by_bytes || (flags & MLCC_RP_CLAMP_TIME && m->by_time))
+		m->rt = m->rc;
+	if (was_free && m->c->first_rate)
+		m->rc = m->c->first_rate;
+	else
+		m->rc *= 1 - fmin(m->alpha / 2, m->c->cut_max / 65536.0) * m->yield;
+	m->rc = fmax(m->rc, m->c->min_rate);
+	if (!(flags & MLCC_RP_ALPHA_FIRST))
+		model_count_cnp(m);
+	m->by_time = 0;
+	m->by_bytes = 0;
+	m->next_time = m->now + m->c->time_ns;
+	m->next_byte = m->c->bytes ? m->sent + m->c->bytes : INFINITY;
+}
+
+static inline int model_cnp(struct model *m, double now)
+{
+	model_advance(m, now);
+	m->next_alpha = now + m->c->alpha_ns;
+	if (now - m->last_cut < m->c->cut_ns) {
+		if (m->c->flags & MLCC_RP_ALPHA_EVERY)
+			model_count_cnp(m);
+		return 0;
+	}
+	m->last_cut = now;
+	model_cut(m);
+	return 1;
+}
+
+#endif /* MLCC_DCQCN_MODEL_H */

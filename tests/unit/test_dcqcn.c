@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The reaction point of rdma/dcqcn/ against dcqcn_model.h, and what must hold whatever happens.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "../../include/mlcc/profiles.h"
+#include "../../rdma/dcqcn/rp.h"
+#include "dcqcn_model.h"
+#include "random.h"
+#include "tap.h"
+
+#define MBPS	1000U			/* rates in kb/s */
+#define LINE	(40000 * MBPS)
+#define RUNS	400
+#define EVENTS	600
+#define US	1000U
+#define MS	1000000U
+
+static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
+static const struct mlcc_rp_gain plain = { .ai = MLCC_ONE, .cut = MLCC_ONE };
+
+static u32 at_most(u64 *seed, u32 limit)
+{
+	return random_below(seed, (u64)limit + 1);
+}
+
+/* Any parameters, whether an implementation has them or not. */
+static struct mlcc_rp_param any_param(u64 *seed)
+{
+	struct mlcc_rp_param c;
+
+	mlcc_rp_param_init(&c, at_most(seed, MLCC_RP_VARIANTS - 1), LINE, MBPS);
+	c.time_ns = 20 * US + at_most(seed, MS);
+	c.alpha_ns = US + at_most(seed, MS);
+	c.bytes = at_most(seed, 1) ? 1000000 + at_most(seed, 20000000) : 0;
+	c.cut_ns = at_most(seed, 1) ? at_most(seed, 200 * US) : 0;
+	c.cut_max = MLCC_ONE / 50 + at_most(seed, MLCC_ONE / 2);
+	c.first_rate = at_most(seed, 3) ? 0 : c.min_rate + at_most(seed, LINE / 2);
+	c.alpha_init = at_most(seed, MLCC_ONE);
+	c.g = 1 + at_most(seed, MLCC_ONE / 8);
+	c.threshold = at_most(seed, 8);
+	c.stages = at_most(seed, MLCC_RP_STAGES_COUNT - 1);
+	c.flags = at_most(seed, MLCC_RP_FLAGS);
+	return c;
+}
+
+static bool close_to(double is, double wanted, double within, double units)
+{
+	return fabs(is - wanted) <= wanted * within + units;
+}
+
+/*
+ * Gaps are short of what is made good at once here, for that may be a little off.
+ * Returns false if the comparison ends: rounding has one flow at line rate a step before the other.
+ */
+static bool step_both(struct mlcc_rp *rp, struct model *m, const struct mlcc_rp_gain *gain,
+		      u64 *now, u64 *seed)
+{
+	u32 what = at_most(seed, 9), bytes = at_most(seed, 300000);
+
+	*now += at_most(seed, what ? 60 * US : (MLCC_RP_FEW - 1) * m->c->time_ns);
+	if (what == 1) {
+		bool cut;
+
+		mlcc_rp_advance(rp, m->c, gain, *now);
+		model_advance(m, *now);
+		if (mlcc_rp_free(rp, m->c) != model_free(m))
+			return false;
+		cut = mlcc_rp_cnp(rp, m->c, gain, *now);
+		CHECK(cut == model_cnp(m, *now), "one has cut, the other not");
+	} else {
+		mlcc_rp_sent(rp, m->c, gain, *now, bytes);
+		model_sent(m, *now, bytes);
+	}
+	return true;
+}
+
+/* Returns how many events were compared. */
+static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
+{
+	u64 now = random_u64(&seed) >> 20;
+	struct mlcc_rp_gain gain = plain;
+	struct mlcc_rp rp;
+	struct model m;
+
+	gain.ai = MLCC_ONE / 4 + at_most(&seed, 8 * MLCC_ONE);
+	gain.cut = MLCC_ONE / 8 + at_most(&seed, MLCC_ONE * 7 / 8);
+	gain.refill = at_most(&seed, 1);
+	mlcc_rp_init(&rp, c, now);
+	model_init(&m, c, now);
+	m.grow = gain.ai / 65536.0;
+	m.yield = gain.cut / 65536.0;
+	m.refill = gain.refill;
+	for (u32 i = 0; i < EVENTS; i++) {
+		if (!step_both(&rp, &m, &gain, &now, &seed))
+			return i;
+		CHECK(close_to(rp.rc, m.rc, 1e-3, 100), "event %u: R_C %u, not %.0f", i, rp.rc,
+		      m.rc);
+		CHECK(close_to(rp.rt, m.rt, 1e-3, 100), "event %u: R_T %u, not %.0f", i, rp.rt,
+		      m.rt);
+		CHECK(close_to(mlcc_rp_alpha(&rp, c), m.alpha * MLCC_RP_ALPHA_ONE, 1e-3, 65536),
+		      "event %u: alpha %u, not %.0f", i, mlcc_rp_alpha(&rp, c), m.alpha * MLCC_RP_ALPHA_ONE);
+		if (tap_failed_checks)
+			return i;
+	}
+	return EVENTS;
+}
+
+static void any_parameters_follow_the_model(void)
+{
+	u64 seed = 1;
+	u32 events = 0;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = any_param(&seed);
+
+		CHECK(mlcc_rp_param_valid(&c), "run %u: the parameters are not valid", run);
+		events += compare_runs(&c, run);
+		if (tap_failed_checks) {
+			printf("# run %u: stages %u flags %u F %u B %u T %u\n", run, c.stages,
+			       c.flags, c.threshold, c.bytes, c.time_ns);
+			return;
+		}
+	}
+	CHECK(events > RUNS * EVENTS / 2, "only %u events were compared", events);
+}
+
+static void each_variant_follows_the_model(void)
+{
+	struct mlcc_rp_param c;
+	u32 events;
+
+	for (u32 v = 0; v < MLCC_RP_VARIANTS; v++) {
+		mlcc_rp_param_init(&c, v, LINE, MBPS);
+		CHECK(mlcc_rp_param_valid(&c), "%s: not valid", variant_names[v]);
+		events = 0;
+		for (u32 run = 0; run < 20; run++)
+			events += compare_runs(&c, run);
+		CHECK(events > 10 * EVENTS, "%s: only %u events were compared", variant_names[v],
+		      events);
+		if (tap_failed_checks) {
+			printf("# variant %s\n", variant_names[v]);
+			return;
+		}
+	}
+}
+
+/* The rule alone decides on the gain, and neutral is plain DCQCN. */
+static void gain_is_the_rule(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *paper = &profiles[MLCC_PROFILE_HOTNETS22];
+	struct mlcc_rp_gain gain = mlcc_rp_gain(NULL, MLCC_NEUTRAL);
+
+	CHECK(!memcmp(&gain, &plain, sizeof(gain)), "neutral is not plain");
+	for (u32 p = 0; p <= MLCC_ONE; p += 64) {
+		gain = mlcc_rp_gain(paper, p);
+		CHECK(gain.ai == MLCC_ONE + p, "hotnets22 at %u: R_AI times %u", p, gain.ai);
+		gain.ai = MLCC_ONE;
+		CHECK(!memcmp(&gain, &plain, sizeof(gain)), "hotnets22 scales more than R_AI");
+	}
+}
+
+/* A phase begins once, small, and as wary as a new flow; of a profile that has it so. */
+static void phases_begin_small(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
+	struct mlcc_rp_param c;
+	struct mlcc_rp rp, before;
+
+	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+	mlcc_rp_init(&rp, &c, 0);
+	before = rp;
+	mlcc_rp_phase(&rp, &c, &profiles[MLCC_PROFILE_HOTNETS22], 0, 1, 0);
+	mlcc_rp_phase(&rp, &c, ours, MLCC_NEUTRAL, 2, 0);
+	before.seq = 2;
+	CHECK(!memcmp(&rp, &before, sizeof(rp)), "a phase has changed a flow that has none");
+
+	mlcc_rp_advance(&rp, &c, &plain, MS);
+	CHECK(mlcc_rp_alpha(&rp, &c) < MLCC_RP_ALPHA_ONE, "alpha has not decayed");
+	mlcc_rp_phase(&rp, &c, ours, 0, 3, MS);
+	CHECK(rp.rc == LINE / 16 && rp.rt == LINE && rp.alpha == MLCC_RP_ALPHA_ONE,
+	      "R_C %u R_T %u alpha %u", rp.rc, rp.rt, rp.alpha);
+	mlcc_rp_advance(&rp, &c, &plain, MS + 5 * c.time_ns);
+	CHECK(rp.rc > LINE / 100 * 95, "nobody is there, and R_C is %u", rp.rc);
+
+	before = rp;
+	mlcc_rp_phase(&rp, &c, ours, MLCC_ONE / 2, 3, 2 * MS);
+	CHECK(!memcmp(&rp, &before, sizeof(rp)), "the phase has begun twice");
+
+	c.min_rate = LINE / 2;
+	mlcc_rp_phase(&rp, &c, ours, 0, 4, 2 * MS);
+	CHECK(rp.rc == c.min_rate, "R_C %u is below the least", rp.rc);
+}
+
+/* Extremes of everything, with stamps that jump. */
+static struct mlcc_rp_param extreme_param(u64 *seed)
+{
+	struct mlcc_rp_param c = any_param(seed);
+
+	if (at_most(seed, 1))
+		c.line = at_most(seed, 1) ? MLCC_RP_LINE_MAX : MLCC_RP_LINE_MIN;
+	c.min_rate = MLCC_RP_RATE_MIN + at_most(seed, c.line / 16);
+	c.ai = 1 + at_most(seed, c.line - 1);
+	c.hai = at_most(seed, c.line);
+	c.first_rate = at_most(seed, 1) ? c.min_rate : 0;
+	c.time_ns = at_most(seed, 1) ? MLCC_RP_NS_MIN : MLCC_RP_NS_MAX;
+	c.alpha_ns = at_most(seed, 1) ? MLCC_RP_NS_MIN : MLCC_RP_NS_MAX;
+	c.bytes = at_most(seed, 1) ? MLCC_RP_BYTES_MIN : 0;
+	c.g = at_most(seed, 1) ? MLCC_ONE : 1;
+	c.cut_max = at_most(seed, MLCC_ONE);
+	c.threshold = at_most(seed, MLCC_RP_THRESHOLD_MAX);
+	return c;
+}
+
+static struct mlcc_rp_gain extreme_gain(u64 *seed)
+{
+	u32 most = 2 * MLCC_GROW_MAX;
+
+	return (struct mlcc_rp_gain) {
+		.ai = at_most(seed, most), .cut = at_most(seed, MLCC_ONE),
+		.refill = at_most(seed, 1),
+	};
+}
+
+static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now, u64 *seed)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	struct mlcc_rp_gain gain = extreme_gain(seed);
+
+	switch (at_most(seed, 9)) {
+	case 0:
+		mlcc_rp_cnp(rp, c, &gain, now);
+		break;
+	case 1:
+		mlcc_rp_phase(rp, c, &profiles[MLCC_PROFILE_INTERLEAVE], 0, at_most(seed, 3), now);
+		break;
+	case 2:
+	case 3:
+	case 4:
+		mlcc_rp_sent(rp, c, &gain, now, random_magnitude(seed));
+		break;
+	default:
+		mlcc_rp_advance(rp, c, &gain, now);
+	}
+}
+
+static void rates_stay_in_their_bounds(void)
+{
+	u64 seed = 2;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = extreme_param(&seed);
+		u32 now = random_u64(&seed);
+		struct mlcc_rp rp;
+
+		CHECK(mlcc_rp_param_valid(&c), "run %u: the parameters are not valid", run);
+		mlcc_rp_init(&rp, &c, now);
+		for (u32 i = 0; i < EVENTS; i++) {
+			now += (u32)random_magnitude(&seed);
+			any_event(&rp, &c, now, &seed);
+			CHECK(rp.rc >= c.min_rate && rp.rc <= c.line && rp.rt <= c.line &&
+			      rp.alpha <= MLCC_RP_ALPHA_ONE,
+			      "run %u, event %u: R_C %u R_T %u alpha %u of %u", run, i, rp.rc,
+			      rp.rt, rp.alpha, c.line);
+		}
+	}
+}
+
+/* Whoever turns a knob does so while flows run. */
+static void parameters_may_change(void)
+{
+	u64 seed = 6;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = extreme_param(&seed);
+		struct mlcc_rp rp;
+		u32 now = 0;
+
+		mlcc_rp_init(&rp, &c, now);
+		for (u32 i = 0; i < EVENTS; i++) {
+			if (i % 16 == 0)
+				c = extreme_param(&seed);
+			now += at_most(&seed, MS);
+			any_event(&rp, &c, now, &seed);
+			mlcc_rp_advance(&rp, &c, &plain, now);
+			CHECK(rp.rc && rp.rc <= rp.rt && rp.rt <= c.line,
+			      "run %u, event %u: R_C %u R_T %u of %u", run, i, rp.rc, rp.rt, c.line);
+		}
+	}
+}
+
+/* A flow does the same wherever the stamp wraps. */
+static void stamps_wrap(void)
+{
+	u64 seed = 3;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = any_param(&seed);
+		u64 sa = run, sb = run;
+		struct mlcc_rp a, b;
+		u32 now = 0;
+
+		mlcc_rp_init(&a, &c, 0);
+		mlcc_rp_init(&b, &c, -5 * MS);
+		for (u32 i = 0; i < 100; i++) {
+			now += at_most(&seed, 500 * US);
+			any_event(&a, &c, now, &sa);
+			any_event(&b, &c, now - 5 * MS, &sb);
+		}
+		b.stamp += 5 * MS;
+		CHECK(!memcmp(&a, &b, sizeof(a)), "run %u: R_C %u and %u", run, a.rc, b.rc);
+	}
+}
+
+/* What several CPUs bring out of order is taken for simultaneous. */
+static void stamps_step_back(void)
+{
+	struct mlcc_rp_param c;
+	struct mlcc_rp rp, before;
+
+	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+	mlcc_rp_init(&rp, &c, 10 * MS);
+	mlcc_rp_cnp(&rp, &c, &plain, 10 * MS);
+	before = rp;
+	mlcc_rp_advance(&rp, &c, &plain, 10 * MS - 1);
+	mlcc_rp_advance(&rp, &c, &plain, 10 * MS - MLCC_RP_BACK_NS);
+	CHECK(!memcmp(&rp, &before, sizeof(rp)), "a stamp from before has changed the flow");
+	mlcc_rp_advance(&rp, &c, &plain, 10 * MS + c.time_ns);
+	CHECK(rp.rc > before.rc, "time has not gone on");
+}
+
+/*
+ * What is made good at once after a silence is what is made good step by step during it, give or
+ * take a step.
+ */
+static void silences_are_made_good(void)
+{
+	u64 seed = 4;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_param c = any_param(&seed);
+		u32 refill = at_most(&seed, 1), periods = 1 + at_most(&seed, refill ? 200 : 3000);
+		struct mlcc_rp_gain gain = plain;
+		struct mlcc_rp once, often;
+
+		c.bytes = 0;
+		c.stages = MLCC_RP_STAGES_PAPER;
+		c.flags &= ~MLCC_RP_SHRINK;
+		c.ai = MBPS + at_most(&seed, 20 * MBPS);
+		c.hai = c.ai / 20;
+		gain.refill = refill;
+		mlcc_rp_init(&once, &c, 0);
+		for (u32 i = 0; i < 20; i++)
+			mlcc_rp_cnp(&once, &c, &gain, i * MS);
+		often = once;
+		for (u32 i = 1; i <= periods; i++)
+			mlcc_rp_advance(&often, &c, &gain, 19 * MS + i * c.time_ns);
+		mlcc_rp_advance(&once, &c, &gain, 19 * MS + periods * c.time_ns);
+		CHECK(close_to(once.rc, often.rc, 0, refill ? 200 * c.hai : c.ai),
+		      "run %u, %u periods: R_C %u, not %u", run, periods, once.rc, often.rc);
+		CHECK(mlcc_rp_alpha(&once, &c) == mlcc_rp_alpha(&often, &c),
+		      "run %u, %u periods: alpha %u, not %u", run, periods,
+		      mlcc_rp_alpha(&once, &c), mlcc_rp_alpha(&often, &c));
+		CHECK(once.time_run == often.time_run, "run %u: the periods are not over alike",
+		      run);
+	}
+}
+
+/* With all else the same, a larger R_AI is never slower. */
+static void growth_is_monotone(void)
+{
+	u64 seed = 5;
+
+	for (u32 run = 0; run < RUNS; run++) {
+		struct mlcc_rp_gain small = plain, large = plain;
+		struct mlcc_rp_param c;
+		struct mlcc_rp a, b;
+		u32 now = 0;
+
+		mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+		small.ai = at_most(&seed, 4 * MLCC_ONE);
+		large.ai = small.ai + at_most(&seed, 4 * MLCC_ONE);
+		mlcc_rp_init(&a, &c, 0);
+		mlcc_rp_init(&b, &c, 0);
+		for (u32 i = 0; i < EVENTS; i++) {
+			now += at_most(&seed, (MLCC_RP_FEW - 1) * c.time_ns);
+			if (at_most(&seed, 3)) {
+				mlcc_rp_sent(&a, &c, &small, now, 500000);
+				mlcc_rp_sent(&b, &c, &large, now, 500000);
+			} else {
+				mlcc_rp_cnp(&a, &c, &small, now);
+				mlcc_rp_cnp(&b, &c, &large, now);
+			}
+			CHECK(a.rc <= b.rc + 1, "run %u, event %u: %u and %u", run, i, a.rc, b.rc);
+		}
+	}
+}
+
+/* Every parameter has its limits, and is refused beyond them. */
+static void parameters_have_limits(void)
+{
+	static const struct { size_t at; u32 bad; } wrong[] = {
+		{ offsetof(struct mlcc_rp_param, line), MLCC_RP_LINE_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, line), 0 },
+		{ offsetof(struct mlcc_rp_param, min_rate), MLCC_RP_RATE_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, min_rate), LINE + 1 },
+		{ offsetof(struct mlcc_rp_param, ai), 0 },
+		{ offsetof(struct mlcc_rp_param, ai), LINE + 1 },
+		{ offsetof(struct mlcc_rp_param, hai), LINE + 1 },
+		{ offsetof(struct mlcc_rp_param, first_rate), 1 },
+		{ offsetof(struct mlcc_rp_param, time_ns), MLCC_RP_NS_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, time_ns), MLCC_RP_NS_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, bytes), MLCC_RP_BYTES_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, bytes), MLCC_RP_BYTES_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, alpha_ns), MLCC_RP_NS_MIN - 1 },
+		{ offsetof(struct mlcc_rp_param, alpha_ns), MLCC_RP_NS_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, cut_ns), MLCC_RP_NS_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, g), 0 },
+		{ offsetof(struct mlcc_rp_param, g), MLCC_ONE + 1 },
+		{ offsetof(struct mlcc_rp_param, alpha_init), MLCC_ONE + 1 },
+		{ offsetof(struct mlcc_rp_param, cut_max), MLCC_ONE + 1 },
+		/* F, stages and flags lie in one word */
+		{ offsetof(struct mlcc_rp_param, threshold), ~0U },
+	};
+	struct mlcc_rp_param c;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+		memcpy((char *)&c + wrong[i].at, &wrong[i].bad, sizeof(wrong[i].bad));
+		CHECK(!mlcc_rp_param_valid(&c), "%u at %zu is taken", wrong[i].bad, wrong[i].at);
+	}
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(each_variant_follows_the_model),
+		TAP_TEST(any_parameters_follow_the_model),
+		TAP_TEST(gain_is_the_rule),
+		TAP_TEST(phases_begin_small),
+		TAP_TEST(rates_stay_in_their_bounds),
+		TAP_TEST(parameters_may_change),
+		TAP_TEST(stamps_wrap),
+		TAP_TEST(stamps_step_back),
+		TAP_TEST(silences_are_made_good),
+		TAP_TEST(growth_is_monotone),
+		TAP_TEST(parameters_have_limits),
+	};
+
+	return TAP_RUN(tests);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The notification points of rdma/dcqcn/: when a mark is answered with a CNP.
+ */
+#include <string.h>
+
+#include "../../rdma/dcqcn/np.h"
+#include "../../rdma/dcqcn/tmdml.h"
+#include "random.h"
+#include "tap.h"
+
+#define US		1000U
+#define INTERVAL	(50 * US)
+#define PACKET		1024U
+
+static const struct mlcc_tmdml_param param = {
+	.interval = INTERVAL, .every = MLCC_TMDML_EVERY, .spare = MLCC_TMDML_SPARE,
+};
+
+static void the_first_mark_is_answered(void)
+{
+	for (u64 now = 0; now < 1ULL << 32; now += 99999999) {
+		struct mlcc_np np = { 0 };
+
+		CHECK(mlcc_np_marked(&np, INTERVAL, now), "not at %llu", (unsigned long long)now);
+	}
+}
+
+/* However dense the marks and wherever the stamp wraps: one CNP in an interval. */
+static void cnps_are_paced(void)
+{
+	u32 start = -500 * US, cnps = 0;
+	struct mlcc_np np = { 0 };
+
+	for (u32 ns = 0; ns < 1000 * US; ns += 100)
+		cnps += mlcc_np_marked(&np, INTERVAL, start + ns);
+	CHECK(cnps == 1000 * US / INTERVAL, "%u CNPs in 1 ms", cnps);
+}
+
+static void without_an_interval_each_mark_is_answered(void)
+{
+	struct mlcc_np np = { 0 };
+
+	for (u32 i = 0; i < 100; i++)
+		CHECK(mlcc_np_marked(&np, 0, 5), "not mark %u", i);
+}
+
+/* Marks that two CPUs bring out of order are not two. */
+static void a_mark_from_before_is_not_answered(void)
+{
+	struct mlcc_np np = { 0 };
+
+	mlcc_np_marked(&np, INTERVAL, 100 * US);
+	CHECK(!mlcc_np_marked(&np, INTERVAL, 100 * US - 1), "1 ns before the last");
+	CHECK(!mlcc_np_marked(&np, INTERVAL, 101 * US), "the interval has begun anew");
+	CHECK(mlcc_np_marked(&np, INTERVAL, 100 * US + INTERVAL), "after the interval");
+}
+
+/* Two flows of a job: @slow of every 16 packets are the second's.  Counts their CNPs. */
+static void two_flows(struct mlcc_tmdml_group *g, struct mlcc_tmdml_flow f[2],
+		      const struct mlcc_tmdml_param *c, u32 packets, u32 slow, u64 *now_us,
+		      u32 cnps[2])
+{
+	for (u32 i = 0; i < packets; i++) {
+		u32 who = i % 16 < slow;
+
+		*now_us += 10;
+		mlcc_tmdml_arrived(g, &f[who], c, PACKET, *now_us);
+		cnps[who] += mlcc_tmdml_marked(g, &f[who], c, *now_us * 1000);
+	}
+}
+
+static void a_flow_behind_is_spared(void)
+{
+	struct mlcc_tmdml_flow f[2] = { 0 };
+	struct mlcc_tmdml_group g = { 0 };
+	u32 cnps[2] = { 0 }, plain[2] = { 0 }, least;
+	struct mlcc_tmdml_param none = param;
+	u64 now = 1000000;
+
+	two_flows(&g, f, &param, 16000, 4, &now, cnps);
+	CHECK(f[1].received * 3 == f[0].received, "it has had %llu of %llu bytes",
+	      (unsigned long long)f[1].received, (unsigned long long)f[0].received);
+	none.spare = 0;
+	g = (struct mlcc_tmdml_group) { 0 };
+	memset(f, 0, sizeof(f));
+	two_flows(&g, f, &none, 16000, 4, &now, plain);
+	CHECK(cnps[0] == plain[0], "the flow ahead: %u, not %u", cnps[0], plain[0]);
+	/* the limit: one in "spare" + 1, and those before the first average was known */
+	least = plain[1] / (param.spare + 1);
+	CHECK(cnps[1] >= least && cnps[1] <= least + 3, "the flow behind: %u of %u", cnps[1],
+	      plain[1]);
+}
+
+static void equal_flows_are_answered_alike(void)
+{
+	struct mlcc_tmdml_flow f[2] = { 0 };
+	struct mlcc_tmdml_group g = { 0 };
+	struct mlcc_tmdml_param c = param;
+	u32 cnps[2] = { 0 };
+	u64 now = 1000000;
+
+	c.slack = 16 * PACKET;
+	two_flows(&g, f, &c, 16000, 8, &now, cnps);
+	CHECK(cnps[0] == cnps[1] && cnps[0] > 1000, "%u and %u CNPs", cnps[0], cnps[1]);
+}
+
+/* What a flow had in the last phase does not count in the next one. */
+static void phases_begin_anew(void)
+{
+	struct mlcc_tmdml_flow f[2] = { 0 };
+	struct mlcc_tmdml_group g = { 0 };
+	u32 cnps[2] = { 0 };
+	u64 now = 1000000;
+
+	for (u32 phase = 0; phase < 4; phase++) {
+		u32 slow = phase ? 0 : 1;
+
+		two_flows(&g, f, &param, 1600, slow ? 4 : 12, &now, cnps);
+		CHECK(f[0].received + f[1].received == 1600 * PACKET, "phase %u: %llu bytes", phase,
+		      (unsigned long long)(f[0].received + f[1].received));
+		CHECK(g.job.flows == 2, "phase %u: %u flows", phase, g.job.flows);
+		CHECK(mlcc_tmdml_behind(&g, &f[slow], 0), "phase %u: not behind", phase);
+		CHECK(!mlcc_tmdml_behind(&g, &f[!slow], 0), "phase %u: behind", phase);
+		now += 50000;
+	}
+}
+
+static void parameters_have_limits(void)
+{
+	struct mlcc_tmdml_param c = param;
+
+	CHECK(mlcc_tmdml_param_valid(&c), "the default");
+	c.every = 0;
+	CHECK(!mlcc_tmdml_param_valid(&c), "an average at no packet");
+	c.every = 48;
+	CHECK(!mlcc_tmdml_param_valid(&c), "48 is no power of two");
+	c = param;
+	c.spare = 0x10000;
+	CHECK(!mlcc_tmdml_param_valid(&c), "more than the flow counts");
+	c = param;
+	c.interval = MLCC_NP_INTERVAL_MAX_NS + 1;
+	CHECK(!mlcc_tmdml_param_valid(&c), "an interval above a second");
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(the_first_mark_is_answered),
+		TAP_TEST(cnps_are_paced),
+		TAP_TEST(without_an_interval_each_mark_is_answered),
+		TAP_TEST(a_mark_from_before_is_not_answered),
+		TAP_TEST(a_flow_behind_is_spared),
+		TAP_TEST(equal_flows_are_answered_alike),
+		TAP_TEST(phases_begin_anew),
+		TAP_TEST(parameters_have_limits),
+	};
+
+	return TAP_RUN(tests);
+}
