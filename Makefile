@@ -14,6 +14,7 @@ MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
 DAEMON	:= build/userspace/mlccd/mlccd
+TUNER	:= build/rdma/tuner/mlcc-dcqcn
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
@@ -37,7 +38,7 @@ WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h 
 		   systemd/sd-daemon.h)))
 
 all: lab unit nccl rdma $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
-	$(call unless,$(WHY_USERSPACE),userspace)
+	$(call unless,$(WHY_USERSPACE),userspace) $(call unless,$(WHY_USERSPACE),tuner)
 
 lab:
 	@$(MAKE) --no-print-directory -C tests/lab
@@ -58,6 +59,9 @@ userspace: bpf
 	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
 	@$(MAKE) --no-print-directory -C tests/fuzz
 
+tuner: userspace
+	@$(MAKE) --no-print-directory -C rdma/tuner all fake
+
 # needs neither NCCL nor a GPU
 nccl:
 	@$(MAKE) --no-print-directory -C userspace/nccl
@@ -73,6 +77,9 @@ skip-bpf:
 
 skip-userspace:
 	@echo "mlccd and mlcc-ctl are not built: $(WHY_USERSPACE)"
+
+skip-tuner:
+	@echo "mlcc-dcqcn is not built: $(WHY_USERSPACE)"
 
 skip-module:
 	@echo "the module is not built: $(WHY_MODULE)"
@@ -117,6 +124,7 @@ install:
 	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
 	install -D -m 644 tcp_mlcc/tcp_mlcc.7 $(MAN7)/tcp_mlcc.7
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
+	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(PLUGIN))
 	$(if $(wildcard bpf/mlcc-bpf),install -m 755 bpf/mlcc-bpf $(SBIN))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
@@ -134,7 +142,17 @@ install-userspace:
 	$(if $(wildcard $(DESTDIR)/etc/mlcc/mlccd.conf),,install -m 644 userspace/mlccd/mlccd.conf \
 		$(DESTDIR)/etc/mlcc)
 
+install-tuner:
+	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION)
+	install -m 755 $(TUNER) $(SBIN)
+	install -m 644 rdma/tuner/mlcc-dcqcn.8 $(MAN8)
+	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' rdma/tuner/mlcc-dcqcn@.service > \
+		$(UNITS)/mlcc-dcqcn@.service
+	install -m 644 rdma/tuner/mlcc-dcqcn.bash $(COMPLETION)/mlcc-dcqcn
+
 uninstall:
+	rm -f $(SBIN)/mlcc-dcqcn $(MAN8)/mlcc-dcqcn.8 $(UNITS)/mlcc-dcqcn@.service
+	rm -f $(COMPLETION)/mlcc-dcqcn
 	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
@@ -168,14 +186,16 @@ help:
 	@echo "                     and Open MPI; about five minutes"
 	@echo "  make picture       draws Documentation/effect.png"
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
+	@echo "  make tuner         mlcc-dcqcn, for the DCQCN of RDMA NICs"
 	@echo "  make nccl          NCCL's profiler plugin, and its tests"
 	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
 	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DOCA=DIR"
-	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, the headers, and the module if it was"
-	@echo "  make uninstall     built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
+	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-dcqcn, the headers, and the"
+	@echo "  make uninstall     module if it was built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace nccl rdma module skip-bpf skip-userspace skip-module install-userspace deps \
+.PHONY: all lab unit bpf userspace nccl rdma module skip-bpf skip-userspace skip-tuner skip-module \
+	install-userspace install-tuner tuner deps \
 	demo demo-train check check-fast check-matrix picture install uninstall clean help

@@ -140,12 +140,25 @@ static int job_print(const struct mlcc_job_info *i, void *arg)
 	return 0;
 }
 
+/* What is read of the pace later is the same, or further on. */
+static int pace_check(const struct mlcc_job_info *info)
+{
+	struct mlcc_job_pace pace;
+	int err = checked(mlcc_job_pace(mlcc, info->conf.id, &pace));
+
+	if (err || pace.phases != info->phases || pace.d_sent >= info->d_sent)
+		return err;
+	fprintf(stderr, "job %u: the pace has fewer bytes than the job had before\n",
+		info->conf.id);
+	return 1;
+}
+
 static int job_get(char **arg)
 {
 	struct mlcc_job_info info;
 	int err = carrier_open() ? : checked(mlcc_job_get(mlcc, number(arg[0]), &info));
 
-	return err ? : job_print(&info, NULL);
+	return err ? : pace_check(&info) ? : job_print(&info, NULL);
 }
 
 static int job_list(char **arg)

@@ -244,12 +244,43 @@ static void info_phase(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_jo
 	info_progress(m, s, info);
 }
 
+/* Of a job's slots, one for each namespace, the one that has sent last; NULL: no flows. */
+static const struct mlcc_slot *slot_last(const struct bpf_carrier *c, uint32_t id)
+{
+	const struct mlcc_slot *group = c->slots + mlcc_group(id), *last = NULL;
+
+	for (unsigned int i = 0; i < MLCC_GROUP; i++) {
+		const struct mlcc_slot *s = &group[i];
+
+		if ((uint32_t)s->key == id && !s->barred &&
+		    (!last || s->job.last_us > last->job.last_us))
+			last = s;
+	}
+	return last;
+}
+
+static int carrier_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
+{
+	const struct mlcc_slot *s = slot_last(m->priv, id);
+	uint64_t d;
+
+	*pace = (struct mlcc_job_pace){ .neutral = true };
+	if (!s)
+		return 0;
+	d = s->job.d_phase;
+	pace->phases = s->job.seq;
+	pace->d_sent = MLCC_READ(s->job.acked) - MLCC_READ(s->job.start_acked);
+	pace->neutral = !d || pace->d_sent > s->job.d_limit;
+	pace->progress = mlcc_progress(pace->d_sent, d, mlcc_recip(d));
+	return 0;
+}
+
 /* What a job is in all namespaces: sums, and the phase of the one that has sent last. */
 static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 {
 	struct bpf_carrier *c = m->priv;
 	const struct mlcc_slot *group = c->slots + mlcc_group(info->conf.id);
-	const struct mlcc_slot *last = NULL;
+	const struct mlcc_slot *last = slot_last(c, info->conf.id);
 
 	for (unsigned int i = 0; i < MLCC_GROUP; i++) {
 		const struct mlcc_slot *s = &group[i];
@@ -261,8 +292,6 @@ static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 		info->retrans += s->retrans;
 		info->ce += s->ce;
 		info->hinted |= s->job.told != MLCC_TOLD_NOTHING;
-		if (!last || s->job.last_us > last->job.last_us)
-			last = s;
 	}
 	if (last)
 		info_phase(m, last, info);
@@ -450,6 +479,7 @@ const struct mlcc_backend mlcc_backend_bpf = {
 	.job_set	= carrier_job_set,
 	.job_del	= carrier_job_del,
 	.job_get	= carrier_job_get,
+	.job_pace	= carrier_job_pace,
 	.job_each	= carrier_job_each,
 	.phase_start	= carrier_phase_start,
 	.phase_end	= carrier_phase_end,

@@ -172,6 +172,19 @@ int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 	return err;
 }
 
+int mlcc_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
+{
+	struct mlcc_job_info *job;
+	int err = 0;
+
+	job = fake_job(m, id, &err);
+	if (job)
+		*pace = (struct mlcc_job_pace){
+			job->neutral, job->phases, job->progress, job->d_sent
+		};
+	return err;
+}
+
 int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
 		  void *arg)
 {

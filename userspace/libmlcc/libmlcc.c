@@ -189,6 +189,22 @@ int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 	return err ? err : m->be->job_get(m, id, info);
 }
 
+int mlcc_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
+{
+	struct mlcc_job_info info;
+	int err = check_id(m, id);
+
+	if (!err && m->be->job_pace)
+		return m->be->job_pace(m, id, pace);
+	if (!err)
+		err = m->be->job_get(m, id, &info);
+	if (!err)
+		*pace = (struct mlcc_job_pace){
+			info.neutral, info.phases, info.progress, info.d_sent
+		};
+	return err;
+}
+
 int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
 		  void *arg)
 {

@@ -50,6 +50,13 @@ struct mlcc_job_info {
 	bool hinted;				/* phases are announced */
 };
 
+/* How far it is: the part that somebody may want a thousand times a second. */
+struct mlcc_job_pace {
+	bool neutral;
+	uint32_t phases, progress;		/* progress: Q16 */
+	uint64_t d_sent;
+};
+
 struct mlcc_profile_conf {
 	char name[MLCC_NAME_LEN];
 	uint32_t floor, slope, hold;		/* Q16 */
@@ -71,6 +78,12 @@ const char *mlcc_error(const struct mlcc *m);
 int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create);
 int mlcc_job_del(struct mlcc *m, uint32_t id);			/* -ENOENT */
 int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info);	/* -ENOENT */
+
+/*
+ * The same of its pace only, without a system call where the carrier is memory.  A job without flows
+ * is neutral, and there a carrier need not tell it from one that does not exist.
+ */
+int mlcc_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace);
 
 /* Calls @each for every job until it returns something else than 0, and returns that. */
 int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),

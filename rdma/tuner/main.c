@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * mlcc-dcqcn: sets DCQCN's parameters of RDMA NICs, and lets a job's progress drive them.
+ *
+ * For NICs whose DCQCN is fixed in hardware.  They have one set of parameters for a port or a
+ * device, so R_AI (1 + D_sent/D_phase) can be had only where one job owns that.  A table of verbs,
+ * and how each is used.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+struct cli cli;
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary, *usage;
+} verbs[] = {
+	{ "show", verb_show, "devices, and what their knobs have and may have",
+	  "usage: mlcc-dcqcn show [DEVICE [KNOB...]]\n"
+	  "       mlcc-dcqcn show BACK-END\n"
+	  "       mlcc-dcqcn show --backends\n"
+	  "\n"
+	  "DEVICE is what 'show' prints, a PCI address, or the name of an RDMA or network device;\n"
+	  "BACK-END:NAME where that is not enough.  SAVED is what restore would put back, DEFAULT\n"
+	  "what the vendor has published (- : nothing), DRIVE what follow can do with a knob.\n"
+	  "mlxconfig is asked only if it is named, as it takes seconds.\n" },
+	{ "set", verb_set, "sets knobs, all of them or none",
+	  "usage: mlcc-dcqcn set DEVICE KNOB=VALUE...\n"
+	  "\n"
+	  "Saves what was there, checks ranges (most drivers do not), writes, reads back.\n"
+	  "\n"
+	  "  mlcc-dcqcn set mlx5_0 rp_ai_rate=20 rp_time_reset=100\n" },
+	{ "follow", verb_follow, "lets a job's progress drive R_AI or T, until SIGTERM",
+	  "usage: mlcc-dcqcn follow DEVICE JOB [OPTION...]\n"
+	  "\n"
+	  "With progress p of the job's phase, R_AI becomes R_AI grow(p), or T becomes T / grow(p);\n"
+	  "hotnets22 has grow(p) = 1 + p.  The knob is the port's or the device's, not the job's:\n"
+	  "refused while the carrier knows other jobs on this host.  SIGTERM puts back what was\n"
+	  "there; after kill -9 the next follow or restore does.\n"
+	  "\n"
+	  "  --drive WHAT       ai (default), time, or a knob's name\n"
+	  "  --base N           the knob's value at gain 1 (default: what it has)\n"
+	  "  --cap F            the largest gain (default 2)\n"
+	  "  --profile NAME     hotnets22 (default), mltcp, interleave\n"
+	  "  --cadence T        how often progress is looked at, at most: 1ms to 1s\n"
+	  "                     (default 10ms)\n"
+	  "  --hysteresis F     smaller changes of the gain are not written (default 0.125)\n"
+	  "  --budget N         writes a second (default: by back end, see the manual)\n"
+	  "  --alone            says that no other job uses this port\n"
+	  "  --weight HOW       with several jobs: min, the smallest of their gains, or mean\n"
+	  "  --wait             begins although there is no such job yet, or others are there\n"
+	  "  --progress FROM    job (default): the carrier's; port: the port's transmit counter,\n"
+	  "                     for jobs that send by RDMA, which no carrier sees\n"
+	  "    --phase-bytes N  what the job sends in a phase (default: learnt)\n"
+	  "\n"
+	  "  mlcc-dcqcn follow mlx5_0 bert --drive time\n"
+	  "  mlcc-dcqcn follow mlx5_0 --progress port --alone --phase-bytes 250M\n" },
+	{ "restore", verb_restore, "puts back what was there before set and follow",
+	  "usage: mlcc-dcqcn restore [--force] [DEVICE...]\n"
+	  "\n"
+	  "Without a device: all that have been changed.  A knob that has a value which this\n"
+	  "program has not written (the device was reset, or somebody has set it) is left as it is.\n"
+	  "\n"
+	  "  --force            writes all the same\n" },
+};
+
+#define VERBS	COUNT(verbs)
+
+static const char common_usage[] =
+	"\n"
+	"  -j, --json         for programs\n"
+	"  --dry-run          only checks and says what would be done\n"
+	"  --sysroot DIR      DIR instead of /, such as the host's root inside of a container\n";
+
+static void print_all(FILE *f)
+{
+	fputs("usage: mlcc-dcqcn [-j] [--dry-run] [--sysroot DIR] VERB ...\n\n"
+	      "Sets DCQCN's parameters of RDMA NICs.  They are a port's or a device's, never a job's.\n\n",
+	      f);
+	for (size_t i = 0; i < VERBS; i++)
+		fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
+	fputs(common_usage, f);
+	fputs("\n"
+	      "'mlcc-dcqcn VERB --help' explains one.\n\n"
+	      "Exit status: 0 done, 1 usage, 2 refused, 3 no such device.\n", f);
+}
+
+void print_usage(FILE *f, const char *verb)
+{
+	for (size_t i = 0; verb && i < VERBS; i++)
+		if (!strcmp(verbs[i].name, verb)) {
+			fputs(verbs[i].usage, f);
+			fputs(common_usage, f);
+			return;
+		}
+	print_all(f);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "version", no_argument, NULL, 'v' },
+		COMMON_OPTIONS
+	};
+	int c;
+
+	/* who reads what is printed may go: knobs are put back all the same */
+	signal(SIGPIPE, SIG_IGN);
+	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 'v') {
+			puts("mlcc-dcqcn " CLI_VERSION);
+			return EXIT_FINE;
+		}
+		common_option(c, NULL);
+	}
+	argc -= optind;
+	argv += optind;
+	if (!argc) {
+		print_all(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[0], "help")) {
+		print_usage(stdout, argc > 1 ? argv[1] : NULL);
+		return EXIT_FINE;
+	}
+	optind = 0;	/* getopt begins anew */
+	for (size_t i = 0; i < VERBS; i++)
+		if (!strcmp(verbs[i].name, argv[0]))
+			return verbs[i].run(argc, argv);
+	die(EXIT_USAGE, "no verb '%s': 'mlcc-dcqcn --help' lists them", argv[0]);
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Jobs for the carrier that is only memory: the file that userspace/libmlcc/fake.c maps."""
+
+import ctypes
+import mmap
+from pathlib import Path
+
+NAME = 64
+JOBS, PROFILES, TAGS = 65536, 3, 4096
+
+
+class Profile(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char * NAME),
+        ("floor", ctypes.c_uint32),
+        ("slope", ctypes.c_uint32),
+        ("hold", ctypes.c_uint32),
+        ("shape", ctypes.c_uint32),
+        ("base", ctypes.c_char * 16),
+        ("restart", ctypes.c_char * 16),
+        ("is_default", ctypes.c_bool),
+    ]
+
+
+class TagConf(ctypes.Structure):
+    _fields_ = [
+        ("job", ctypes.c_uint32),
+        ("priority_classes", ctypes.c_uint32),
+        ("dscp", ctypes.c_uint8 * 8),
+    ]
+
+
+class Tag(ctypes.Structure):
+    _fields_ = [
+        ("conf", TagConf),
+        ("cgroup_id", ctypes.c_uint64),
+        ("tagged", ctypes.c_uint64),
+        ("refused", ctypes.c_uint64),
+    ]
+
+
+class JobConf(ctypes.Structure):
+    _fields_ = [
+        ("id", ctypes.c_uint32),
+        ("name", ctypes.c_char * NAME),
+        ("profile", ctypes.c_char * NAME),
+        ("phase_bytes", ctypes.c_uint64),
+    ]
+
+
+class Job(ctypes.Structure):
+    _fields_ = [
+        ("conf", JobConf),
+        ("flows", ctypes.c_uint32),
+        ("phases", ctypes.c_uint32),
+        ("d_sent", ctypes.c_uint64),
+        ("d_phase", ctypes.c_uint64),
+        ("d_learnt", ctypes.c_uint64),
+        ("hits", ctypes.c_uint32),
+        ("need", ctypes.c_uint32),
+        ("neutral", ctypes.c_bool),
+        ("progress", ctypes.c_uint32),
+        ("gain", ctypes.c_uint32),
+        ("period_us", ctypes.c_uint32),
+        ("comm_us", ctypes.c_uint32),
+        ("best_us", ctypes.c_uint32),
+        ("bytes", ctypes.c_uint64),
+        ("retrans", ctypes.c_uint64),
+        ("ce", ctypes.c_uint64),
+        ("hinted", ctypes.c_bool),
+    ]
+
+
+class Kernel(ctypes.Structure):
+    _fields_ = [
+        ("made", ctypes.c_uint32),
+        ("profiles", Profile * PROFILES),
+        ("tags", Tag * TAGS),
+        ("jobs", Job * JOBS),
+    ]
+
+
+class Carrier:
+    """The memory, and what a test does in it."""
+
+    D_PHASE = 1_000_000
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("w+b") as file:
+            file.truncate(ctypes.sizeof(Kernel))
+            self.map = mmap.mmap(file.fileno(), 0)
+        self.kernel = Kernel.from_buffer(self.map)
+
+    def add(self, number: int, name: str = "") -> None:
+        job = self.kernel.jobs[number]
+        job.conf.name = name.encode()
+        job.d_phase = self.D_PHASE
+        job.flows = 1
+        job.conf.id = number
+
+    def remove(self, number: int) -> None:
+        self.kernel.jobs[number].conf.id = 0
+
+    def send(self, number: int, progress: float, nudge: int = 0) -> None:
+        """The job has sent that much of its phase; nudge makes two calls differ."""
+        job = self.kernel.jobs[number]
+        job.neutral = False
+        job.progress = int(65536 * progress)
+        job.d_sent = int(self.D_PHASE * progress) + nudge
+
+    def neutral(self, number: int) -> None:
+        self.kernel.jobs[number].neutral = True

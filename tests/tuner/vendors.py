@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Fake trees: names, ranges and manners of each vendor, as Documentation/mlcc-dcqcn.md has them.
+
+No device has been looked at for them.  What is not published (hns_roce's and bnxt_re's defaults) is
+made up.
+"""
+
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fake_sys import Knob, Tree
+
+PCI = "0000:03:00.0"
+RATE = 400_000  # Mb/s, of the port: what the firmware takes
+
+# name: default, least, most; the firmware's
+MLX5 = {
+    "clamp_tgt_rate": (0, 0, 1),
+    "time_reset": (300, 1, 131071),
+    "byte_reset": (32767, 0, 32767),
+    "threshold": (1, 1, 31),
+    "ai_rate": (5, 1, RATE),
+    "max_rate": (0, 0, RATE),
+    "hai_rate": (50, 1, RATE),
+    "min_dec_fac": (50, 0, 100),
+    "min_rate": (1, 1, RATE),
+    "rate_to_set_on_first_cnp": (0, 0, RATE),
+    "dce_tcp_g": (1019, 0, 1023),
+    "dce_tcp_rtt": (1, 1, 131071),
+    "rate_reduce_monitor_period": (4, 1, 2**32 - 1),
+    "initial_alpha_value": (1023, 1, 1023),
+    "gd": (11, 10, 11),
+}
+OFED_PLAIN = {
+    "clamp_tgt_rate",
+    "rate_to_set_on_first_cnp",
+    "dce_tcp_g",
+    "dce_tcp_rtt",
+    "rate_reduce_monitor_period",
+    "initial_alpha_value",
+}
+
+
+@dataclass
+class Vendor:
+    """A device, and what the tests of every back end do with it."""
+
+    backend: str
+    name: str  # of the device
+    folder: str  # its files are below; "" for a tool
+    knob: str  # what is set and followed
+    file: str  # its file
+    default: int
+    good: int
+    bad: int  # out of the range
+    most: int
+    tree: Tree = field(default_factory=dict)
+    drive: str | None = None  # None: nothing to follow
+    scope: str = "device"
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{self.file}"
+
+    def make_tools(self, root: Path) -> None:
+        """Programs below the root; most vendors have none."""
+
+
+def classes(tree: Tree, ibdev: str, netdev: str) -> Tree:
+    """The RDMA and the network device on the function."""
+    tree[f"/class/infiniband/{ibdev}/device"] = f"->../../../{PCI}"
+    tree[f"/class/infiniband/{ibdev}/ports/1/counters/port_xmit_data"] = "0\n"
+    tree[f"/class/net/{netdev}/device"] = f"->../../../{PCI}"
+    tree["/kernel/security/lockdown"] = "[none] integrity confidentiality\n"
+    return tree
+
+
+def mlx5_files(folder: str) -> Tree:
+    tree: Tree = {f"{folder}/rp_{name}": Knob("mlx5", *range_) for name, range_ in MLX5.items()}
+    tree[f"{folder}/rp_clamp_tgt_rate_ati"] = Knob("mlx5", 1, 0, 1)
+    tree[f"{folder}/np_min_time_between_cnps"] = Knob("mlx5", 4, 0, 4095)
+    tree[f"{folder}/np_cnp_dscp"] = Knob("mlx5", 48, 0, 63)
+    tree[f"{folder}/np_cnp_prio_mode"] = Knob("mlx5", 1, 0, 1)
+    tree[f"{folder}/np_cnp_prio"] = Knob("mlx5", 6, 0, 7, sets="np_cnp_prio_mode=0")
+    return tree
+
+
+def mlx5() -> Vendor:
+    folder = f"/kernel/debug/mlx5/{PCI}/cc_params"
+    return Vendor(
+        backend="mlx5",
+        name=PCI,
+        folder=folder,
+        knob="rp_ai_rate",
+        file="rp_ai_rate",
+        default=5,
+        good=20,
+        bad=0,
+        most=10,
+        drive="ai",
+        scope="port",
+        tree=classes(mlx5_files(folder), "mlx5_0", "eth0"),
+        aliases=("mlx5_0", "eth0"),
+    )
+
+
+RXE = {
+    "rp_ai_rate": (1, 1, 1_000_000),
+    "rp_hai_rate": (5, 0, 1_000_000),
+    "rp_time_reset": (1500, 1, 1_000_000),
+    "rp_byte_reset": (0, 0, 2**30),
+    "rp_threshold": (5, 0, 31),
+    "rp_max_rate": (0, 0, 1_000_000),
+    "rp_min_rate": (1, 1, 1_000_000),
+    "rp_min_dec_fac": (50, 0, 100),
+    "rp_gd": (11, 11, 11),
+    "rp_dce_tcp_g": (960, 0, 1023),
+    "rp_dce_tcp_rtt": (1500, 1, 131071),
+    "rp_rate_reduce_monitor_period": (1000, 0, 1_000_000),
+    "rp_initial_alpha_value": (1023, 0, 1023),
+    "rp_rate_to_set_on_first_cnp": (0, 0, 1_000_000),
+    "rp_clamp_tgt_rate": (1, 0, 1),
+    "rp_clamp_tgt_rate_ati": (1, 0, 1),
+    "rp_enable": (0, 0, 1),
+    "np_enable": (1, 0, 1),
+    "np_min_time_between_cnps": (50, 0, 1_000_000),
+    "np_cnp_dscp": (48, 0, 63),
+}
+
+
+def rxe() -> Vendor:
+    folder = "/kernel/debug/rxe/rxe0/cc_params"
+    tree: Tree = {f"{folder}/{name}": Knob("mlx5", *range_) for name, range_ in RXE.items()}
+    tree["/class/infiniband/rxe0/ports/1/counters/port_xmit_data"] = "0\n"
+    tree["/kernel/debug/rxe/rxe0/qps"] = "no folder of knobs\n"
+    return Vendor(
+        backend="rxe",
+        name="rxe0",
+        folder=folder,
+        knob="rp_time_reset",
+        file="rp_time_reset",
+        default=1500,
+        good=5000,
+        bad=1_000_001,
+        most=750,
+        drive="time",
+        tree=tree,
+    )
+
+
+def ofed() -> Vendor:
+    folder = "/class/net/eth0/ecn"
+    tree: Tree = {}
+    for name, range_ in MLX5.items():
+        file = name if name in OFED_PLAIN else f"rpg_{name}"
+        tree[f"{folder}/roce_rp/{file}"] = Knob("ofed", *range_, mode=0o644)
+    tree[f"{folder}/roce_rp/clamp_tgt_rate_after_time_inc"] = Knob("ofed", 1, 0, 1)
+    tree[f"{folder}/roce_np/min_time_between_cnps"] = Knob("ofed", 4, 0, 4095)
+    tree[f"{folder}/roce_np/cnp_dscp"] = Knob("ofed", 48, 0, 63)
+    tree[f"{folder}/roce_np/cnp_802p_prio"] = Knob("ofed", 6, 0, 7)
+    for priority in range(8):
+        tree[f"{folder}/roce_rp/enable/{priority}"] = Knob("ofed", 1, 0, 1)
+        tree[f"{folder}/roce_np/enable/{priority}"] = Knob("ofed", 1, 0, 1)
+    return Vendor(
+        backend="ofed",
+        name="eth0",
+        folder=folder,
+        knob="rpg_ai_rate",
+        file="roce_rp/rpg_ai_rate",
+        default=5,
+        good=40,
+        bad=1_600_001,
+        most=10,
+        drive="ai",
+        scope="port",
+        tree=classes(tree, "mlx5_0", "eth0"),
+        aliases=("mlx5_0", PCI),
+    )
+
+
+def ofed_params() -> Vendor:
+    """The releases that have one folder more."""
+    vendor = ofed()
+    vendor.tree = {
+        path.replace("/roce_rp/rpg_", "/roce_rp/params/rpg_"): node
+        for path, node in vendor.tree.items()
+    }
+    vendor.file = "roce_rp/params/rpg_ai_rate"
+    return vendor
+
+
+def hns() -> Vendor:
+    folder = f"/kernel/debug/hns_roce/{PCI}/dcqcn_cc_param"
+    most = {
+        "ai": 65535,
+        "f": 255,
+        "tkp": 10,
+        "tmp": 15,
+        "alp": 65535,
+        "max_speed": 2**32 - 1,
+        "g": 15,
+        "al": 255,
+        "cnp_time": 255,
+        "ashift": 15,
+    }
+    tree: Tree = {f"{folder}/{name}": Knob("hns", 8, 0, high) for name, high in most.items()}
+    tree[f"{folder}/ai"].value = 100
+    return Vendor(
+        backend="hns",
+        name=PCI,
+        folder=folder,
+        knob="ai",
+        file="ai",
+        default=100,
+        good=150,
+        bad=65536,
+        most=200,
+        drive="ai",
+        tree=classes(tree, "hns_0", "eth0"),
+        aliases=("hns_0",),
+    )
+
+
+def bnxt() -> Vendor:
+    folder = f"/kernel/debug/bnxt_re/{PCI}/cc_config"
+    most = {
+        "enable_cc": 1,
+        "run_avg_weight_g": 7,
+        "num_phase_per_state": 15,
+        "init_cr": 65535,
+        "init_tr": 65535,
+        "tos_ecn": 3,
+        "tos_dscp": 63,
+        "alt_vlan_pcp": 7,
+        "alt_vlan_dscp": 63,
+        "rtt": 65535,
+        "cc_mode": 1,
+        "tcp_cp": 65535,
+        "inactivity_cp": 65535,
+    }
+    tree: Tree = {
+        f"{folder}/{name}": Knob("bnxt", 1, 0, high, mode=0o400) for name, high in most.items()
+    }
+    tree[f"{folder}/init_cr"].value = 200
+    return Vendor(
+        backend="bnxt",
+        name=PCI,
+        folder=folder,
+        knob="init_cr",
+        file="init_cr",
+        default=200,
+        good=300,
+        bad=65536,
+        most=0,
+        tree=classes(tree, "bnxt_re0", "eth0"),
+        aliases=("bnxt_re0",),
+    )
+
+
+def bnxt_configfs(kind: str = "configfs") -> Vendor:
+    """configfs is not in /sys/class, but it is in /sys: /sys/kernel/config."""
+    folder = "/kernel/config/bnxt_re/bnxt_re0/ports/1/cc"
+    most = {
+        "ecn_enable": 1,
+        "cc_mode": 1,
+        "g": 7,
+        "init_cr": 65535,
+        "init_tr": 65535,
+        "inact_th": 65535,
+        "min_time_bet_cnp": 65535,
+        "cnp_dscp": 63,
+        "cnp_prio": 7,
+    }
+    tree: Tree = {f"{folder}/{name}": Knob(kind, 1, 0, high) for name, high in most.items()}
+    tree[f"{folder}/ai_rate_incr"] = Knob(kind, 10, 0, 255)
+    tree[f"{folder}/apply"] = "0\n"
+    return Vendor(
+        backend="bnxt-configfs",
+        name="bnxt_re0",
+        folder=folder,
+        knob="ai_rate_incr",
+        file="ai_rate_incr",
+        default=10,
+        good=16,
+        bad=256,
+        most=20,
+        drive="ai_rate_incr",
+        scope="port",
+        tree=classes(tree, "bnxt_re0", "eth0"),
+        aliases=(PCI,),
+    )
+
+
+def bnxt_configfs_old() -> Vendor:
+    return bnxt_configfs("configfs-apply")
+
+
+def irdma() -> Vendor:
+    folder = "/module/irdma/parameters"
+    values = {
+        "dcqcn_cc_cfg_valid": 1,
+        "dcqcn_rai_factor": 1,
+        "dcqcn_hai_factor": 5,
+        "dcqcn_T": 0x37,
+        "dcqcn_B": 0x249F0,
+        "dcqcn_F": 5,
+        "dcqcn_min_dec_factor": 1,
+        "dcqcn_min_rate": 0,
+        "dcqcn_rreduce_mperiod": 50,
+    }
+    tree: Tree = {f"{folder}/{n}": Knob("parameter", v, mode=0o444) for n, v in values.items()}
+    return Vendor(
+        backend="irdma",
+        name="irdma",
+        folder=folder,
+        knob="dcqcn_T",
+        file="dcqcn_T",
+        default=55,
+        good=60,
+        bad=65536,
+        most=0,
+        scope="driver",
+        tree=tree,
+    )
+
+
+NICCTL = """#!/bin/sh
+# What AMD's program prints and takes, as far as it is published.
+state={state}
+[ ! -e "$state/gone" ] || {{ echo "ERROR - NIC not found"; exit 1; }}
+value() {{ read -r v <"$state/$1"; printf '  %-40s : %s\\n' "$2" "$v"; }}
+show() {{
+	echo "NIC : 42424650-4c32-3531-3230-303443000000 ({pci})"
+	echo "-----------------------------------------------------"
+	echo
+	echo "  Lif id                                   : 43000070-0100-0000-4242-04908130a7a0"
+	echo "  ROCE device                              : ionic_0"
+	echo "  DCQCN profile id                         : 1"
+	echo "  Status                                   : Enabled"
+	value ai-rate "Rate increase in AI phase"
+	value rate-increase-byte-count "Rate increase byte count"
+	value alpha-update-g "Alpha update G value"
+	value alpha-update-interval "Alpha update interval"
+	value hai-rate "Rate increase in HAI phase"
+	value initial-alpha-value "Initial alpha value"
+	value rate-reduce-monitor-period "Rate reduce monitor period"
+	value rate-increase-threshold "Rate increase threshold"
+	value rate-increase-interval "Rate increase interval"
+	value token-bucket-size "Token bucket size"
+	value cnp-dscp "DSCP value used for CNP"
+}}
+verb=$1
+[ "$2" = dcqcn ] || {{ echo "ERROR - Invalid input"; exit 1; }}
+shift 2
+while [ $# -gt 0 ]; do
+	case $1 in
+	-r) [ "$2" = ionic_0 ] || {{ echo "ERROR - Invalid device"; exit 1; }} ;;
+	-i) [ "$2" = 1 ] || {{ echo "ERROR - Invalid profile"; exit 1; }} ;;
+	--*)
+		[ "$verb" = update ] && [ -e "$state/${{1#--}}" ] || {{ echo "ERROR - Invalid"; exit 1; }}
+		[ -e "$state/stuck" ] ||
+			{{ echo "$2" >"$state/.new" && mv "$state/.new" "$state/${{1#--}}"; }}
+		echo "$1 $2" >>"$state/log"
+		;;
+	esac
+	shift 2
+done
+[ "$verb" != show ] || show
+"""
+
+
+class Ionic(Vendor):
+    def make_tools(self, root: Path) -> None:
+        state = root / "nicctl-state"
+        state.mkdir()
+        values = {
+            "ai-rate": 160,
+            "hai-rate": 300,
+            "rate-increase-interval": 1,
+            "rate-increase-byte-count": 431068,
+            "rate-increase-threshold": 1,
+            "rate-reduce-monitor-period": 1,
+            "alpha-update-interval": 1,
+            "alpha-update-g": 512,
+            "initial-alpha-value": 64,
+            "token-bucket-size": 800000,
+            "cnp-dscp": 46,
+        }
+        for name, value in values.items():
+            (state / name).write_text(f"{value}\n")
+        install(root, "nicctl", NICCTL.format(state=state, pci=PCI))
+
+
+def ionic() -> Vendor:
+    return Ionic(
+        backend="ionic",
+        name="ionic_0/1",
+        folder="",
+        knob="ai-rate",
+        file="ai-rate",
+        default=160,
+        good=200,
+        bad=65536,
+        most=320,
+        drive="ai",
+        scope="profile",
+        tree=classes({}, "ionic_0", "eth0"),
+        aliases=(PCI, "eth0"),
+    )
+
+
+MLXCONFIG = """#!/bin/sh
+[ "$1" = -d ] && [ "$2" = {pci} ] && [ "$3" = query ] || {{ echo "-E- Failed"; exit 3; }}
+cat <<END
+
+Device #1:
+----------
+
+Device type:    ConnectX7
+Device:         {pci}
+
+Configurations:                              Next Boot
+         CLAMP_TGT_RATE_AFTER_TIME_INC_P1            True(1)
+         CLAMP_TGT_RATE_P1                           False(0)
+         RPG_TIME_RESET_P1                           300
+         RPG_AI_RATE_P1                              7
+         RPG_AI_RATE_P2                              5
+         RPG_HAI_RATE_P1                             50
+END
+"""
+
+
+class MlxConfig(Vendor):
+    def make_tools(self, root: Path) -> None:
+        install(root, "mlxconfig", MLXCONFIG.format(pci=PCI))
+
+
+def mlxconfig() -> Vendor:
+    return MlxConfig(
+        backend="mlxconfig",
+        name=f"{PCI}/P1",
+        folder="",
+        knob="RPG_AI_RATE",
+        file="",
+        default=7,
+        good=20,
+        bad=0,
+        most=0,
+        scope="port",
+        tree=classes({f"/bus/pci/devices/{PCI}/vendor": "0x15b3\n"}, "mlx5_0", "eth0"),
+    )
+
+
+def install(root: Path, name: str, text: str) -> None:
+    path = root / "usr" / "sbin" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(stat.S_IRWXU)

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What mlcc-dcqcn makes of a gain: values, when they are written, and how often. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "../../rdma/tuner/drive.c"
+#include "../../include/mlcc/profiles.h"
+#include "random.h"
+#include "tap.h"
+
+static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+
+static u64 rnd(void)
+{
+	static u64 state = 20260914;
+
+	return random_u64(&state);
+}
+
+static struct drive any_drive(void)
+{
+	struct drive d = {
+		.base = 1 + rnd() % 100000, .divide = rnd() & 1,
+		.cap = MLCC_ONE + rnd() % (15 * MLCC_ONE), .min = 1, .max = 131071,
+		.hysteresis = rnd() % MLCC_ONE,
+	};
+
+	return d;
+}
+
+/* R_AI' = g R_AI and T' = T / g, to the nearest whole number, within cap and range */
+static void values_are_those_of_the_formula(void)
+{
+	for (int i = 0; i < 200000; i++) {
+		struct drive d = any_drive();
+		uint32_t gain = MLCC_GROW_MIN + rnd() % MLCC_GROW_MAX;
+		double g = fmin(gain, d.cap) / 65536.0;
+		double v = d.divide ? d.base / g : d.base * g;
+		uint32_t is = drive_value(&d, gain);
+
+		v = fmin(fmax(v, d.min), d.max);
+		CHECK(fabs(is - v) <= 0.5001, "base %u gain %u divide %d: %u, not %g", d.base, gain,
+		      d.divide, is, v);
+	}
+}
+
+/* The paper's rule on NVIDIA's defaults: 5 to 10 Mb/s in six steps, 300 down to 150 us */
+static void defaults_of_a_connectx(void)
+{
+	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_HOTNETS22];
+	struct drive ai = { .base = 5, .cap = 2 * MLCC_ONE, .min = 1, .max = 100000 };
+	struct drive t = {
+		.base = 300, .divide = true, .cap = 2 * MLCC_ONE, .min = 1, .max = 131071,
+	};
+	unsigned int levels = 0;
+	uint32_t low, high, last = 0;
+
+	drive_range(&ai, pr, &low, &high);
+	CHECK(low == 5 && high == 10, "%u to %u", low, high);
+	for (uint32_t p = 0; p <= MLCC_ONE; p++) {
+		uint32_t v = drive_value(&ai, mlcc_grow(pr, p));
+
+		levels += v != last;
+		last = v;
+	}
+	CHECK(levels == 6, "%u levels", levels);
+	drive_range(&t, pr, &low, &high);
+	CHECK(low == 150 && high == 300, "%u to %u", low, high);
+}
+
+/* Whatever the progress, the value is between the ends that are saved for restore */
+static void range_covers_all(void)
+{
+	for (int i = 0; i < 20000; i++) {
+		const struct mlcc_profile *pr = &profiles[rnd() % MLCC_PROFILE_COUNT];
+		struct drive d = any_drive();
+		uint32_t low, high, v;
+
+		drive_range(&d, pr, &low, &high);
+		v = drive_value(&d, mlcc_grow(pr, rnd() % (MLCC_ONE + 1)));
+		CHECK(v >= low && v <= high, "%u is not in %u to %u", v, low, high);
+		v = drive_value(&d, MLCC_ONE);
+		CHECK(v >= low && v <= high, "gain 1: %u is not in %u to %u", v, low, high);
+	}
+}
+
+static bool moves(const struct drive *d, uint32_t is, double written, double gain)
+{
+	const uint32_t ends[2] = { 100, 200 };
+
+	return drive_moves(d, is, written * MLCC_ONE, gain * MLCC_ONE, ends);
+}
+
+static void small_steps_are_not_written(void)
+{
+	struct drive d = {
+		.base = 100, .cap = 2 * MLCC_ONE, .hysteresis = MLCC_ONE / 8, .min = 1, .max = 1000,
+	};
+
+	CHECK(!moves(&d, 150, 1.5, 1.5), "nothing to do");
+	CHECK(!moves(&d, 150, 1.5, 1.62) && !moves(&d, 150, 1.5, 1.38), "less than an eighth");
+	CHECK(moves(&d, 150, 1.5, 1.63) && moves(&d, 150, 1.5, 1.37), "more than an eighth");
+	CHECK(moves(&d, 199, 1.99, 2) && moves(&d, 101, 1.01, 1), "the ends");
+	CHECK(!moves(&d, 200, 2, 3) && moves(&d, 200, 3, 1.8), "the cap is what is written");
+	d.hysteresis = 0;
+	CHECK(moves(&d, 150, 1.5, 1.51), "without hysteresis");
+	CHECK(!moves(&d, 150, 1.5, 1.501), "no whole number further");
+	/* T: an eighth of the gain, not of T */
+	d.divide = true;
+	d.hysteresis = MLCC_ONE / 8;
+	CHECK(moves(&d, 57, 1.75, 1.88), "from 57 to 53");
+}
+
+/* At a steady pace the next step is due when it is; a gain that stands still has none */
+static void steps_are_foreseen(void)
+{
+	struct drive d = { .base = 100, .cap = 2 * MLCC_ONE, .hysteresis = MLCC_ONE / 10 };
+	const uint32_t one = MLCC_ONE, percent = MLCC_ONE / 100;
+
+	/* 1 % in a ms: 9 % more take 9 ms */
+	CHECK(labs((long)drive_due_us(&d, one, one, one + percent, 1000) - 9000) < 20, "%u us",
+	      drive_due_us(&d, one, one, one + percent, 1000));
+	CHECK(drive_due_us(&d, one, one, one + 20 * percent, 1000) == 0, "it is due");
+	CHECK(drive_due_us(&d, one, one, one, 1000) == UINT32_MAX, "nothing moves");
+	CHECK(drive_due_us(&d, 2 * one, 3 * one, 4 * one, 1000) == UINT32_MAX, "above the cap");
+	/* a base of 5 has steps of a fifth, whatever the hysteresis */
+	d.base = 5;
+	CHECK(labs((long)drive_due_us(&d, one, one, one + percent, 1000) - 19000) < 40, "%u us",
+	      drive_due_us(&d, one, one, one + percent, 1000));
+}
+
+/* Never more than its rate and the reserve of a tenth of a second, whenever it is asked */
+static void budget_is_kept(void)
+{
+	for (int i = 0; i < 200; i++) {
+		uint64_t now = rnd() % (1ULL << 40), begun = now, taken = 0;
+		uint32_t rate = 1 + rnd() % 1000;
+		struct budget b;
+
+		budget_init(&b, rate, now);
+		for (int n = 0; n < 20000; n++) {
+			now += rnd() % 2000;
+			taken += budget_take(&b, now);
+		}
+		CHECK(taken <= (now - begun) * rate / 1e6 + fmax(2, rate / 10.0) + 1,
+		      "%u/s: %llu", rate, (unsigned long long)taken);
+		CHECK(taken + 2 >= fmin(20000, (now - begun) * rate / 1e6) * 0.5,
+		      "%u/s: only %llu", rate, (unsigned long long)taken);
+	}
+}
+
+/* After a night without a write there is no more than the reserve */
+static void budget_does_not_pile_up(void)
+{
+	unsigned int taken = 0;
+	struct budget b;
+
+	budget_init(&b, 100, 0);
+	while (budget_take(&b, 0))
+		taken++;
+	CHECK(taken == 10, "%u at first", taken);
+	for (taken = 0; budget_take(&b, 36000000000ULL); taken++)
+		;
+	CHECK(taken == 10, "%u after ten hours", taken);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(values_are_those_of_the_formula),
+		TAP_TEST(defaults_of_a_connectx),
+		TAP_TEST(range_covers_all),
+		TAP_TEST(small_steps_are_not_written),
+		TAP_TEST(steps_are_foreseen),
+		TAP_TEST(budget_is_kept),
+		TAP_TEST(budget_does_not_pile_up),
+	};
+
+	return TAP_RUN(tests);
+}
