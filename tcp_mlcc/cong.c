@@ -161,7 +161,7 @@ static void mlcc_join(struct sock *sk, u32 id)
 
 	mlcc_count(sk, old);
 	mlcc_pace_end(sk);
-	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sk, id) : NULL);
+	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sock_net(sk), id) : NULL);
 	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
 	mlcc_pick_base(ca);
 	if (old)

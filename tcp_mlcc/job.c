@@ -151,10 +151,9 @@ static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
 	return other;
 }
 
-/* Job @id of @sk's namespace with a reference, made if it is new; NULL if there is no room. */
-struct mlcc_slot *mlcc_slot_get(const struct sock *sk, u32 id)
+/* Job @id of @net with a reference, made if it is new; NULL if there is no room. */
+struct mlcc_slot *mlcc_slot_get(struct net *net, u32 id)
 {
-	struct net *net = sock_net(sk);
 	struct mlcc_slot *s;
 
 	rcu_read_lock();

@@ -42,7 +42,7 @@ void mlcc_mark_set_mask(u32 mask);
 u32 mlcc_mark_id(const struct sock *sk);
 
 /* A flow's reference. */
-struct mlcc_slot *mlcc_slot_get(const struct sock *sk, u32 id);
+struct mlcc_slot *mlcc_slot_get(struct net *net, u32 id);
 void mlcc_slot_put(struct mlcc_slot *s);
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net);
 

@@ -119,6 +119,7 @@ struct flow {
 	uint64_t sent;		/* of it, handed to the kernel */
 	uint64_t allowed;	/* of it, that may be handed over by now */
 	int64_t done_ns;	/* when its acknowledgement arrived; 0: not yet */
+	void *transport;	/* of burst_verbs_flow.c */
 };
 
 void flow_open(struct flow *flow, const struct options *opt, uint32_t index);

@@ -8,7 +8,7 @@
 #
 # The tests take turns with mlcc-lab: the carrier is one for the whole kernel.
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo=$(cd "$here/../.." && pwd)
 # shellcheck source=tests/selftests/lib/lib.sh
 . "$here/lib/lib.sh"

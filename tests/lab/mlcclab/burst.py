@@ -15,6 +15,7 @@ from . import machine
 from .errors import LabError
 
 BINARY = Path(__file__).resolve().parents[1] / "mlcc-burst"
+VERBS = BINARY.with_name("mlcc-burst-verbs")
 # Waited for in slices: a slice that was slept through counts once.
 STOP_SLICE_S = 0.5
 STOP_SLICES = 20
@@ -32,6 +33,7 @@ class Burst:
         arguments: list[str],
         folder: Path,
         cgroup: Path | None = None,
+        binary: Path = BINARY,
     ) -> None:
         """cgroup: where it is to run, from its first system call on."""
         self.name = name
@@ -45,7 +47,7 @@ class Burst:
             join = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
             command = ["sh", "-c", join, str(cgroup), *command]
         self.process = subprocess.Popen(
-            [*command, str(BINARY), *arguments],
+            [*command, str(binary), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._errors,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from . import carrier as carriers
-from . import features, runner
+from . import features, rdma, runner
 from .cluster import Cluster
 from .errors import LabError
 from .progress import Progress
@@ -83,7 +83,10 @@ def measure(request: Request) -> Measurement:
     measurement = Measurement(request, carrier.name if carrier else None)
     tag = f"{os.getpid():x}{secrets.token_hex(2)}"
     with ExitStack() as stack:
-        topology = stack.enter_context(Topology(scenario.link, tag, scenario.connections))
+        driver = None
+        if scenario.transport == "verbs":
+            driver = stack.enter_context(rdma.Driver(tag[-6:], scenario.link.rate))
+        topology = stack.enter_context(Topology(scenario.link, tag, scenario.connections, driver))
         cluster = Cluster(scenario, topology)
         experiment = _Experiment(
             request, Runner(cluster, topology, carrier, request.timeout_s), measurement
@@ -97,12 +100,21 @@ def _prepare(request: Request) -> carriers.Carrier | None:
     """Check everything that can be checked before the first packet."""
     features.check_scenario(request.scenario)
     plain = {cc for cc in request.ccs if not carriers.is_mlcc(cc)}
-    for cc in sorted(plain | {REFERENCE_CC} | {flow.cc for flow in request.scenario.flows}):
-        features.check_cc(cc)
+    if request.scenario.transport == "verbs":
+        features.check_verbs(plain)
+    else:
+        for cc in sorted(plain | {REFERENCE_CC} | {flow.cc for flow in request.scenario.flows}):
+            features.check_cc(cc)
     if all(not carriers.is_mlcc(cc) for cc in request.ccs):
         return None
     carriers.refuse_if_loaded()
+    if request.scenario.transport == "verbs":
+        return carriers.choose("module")  # only there the driver can find the jobs
     return carriers.choose(request.carrier)
+
+
+def _reference_cc(scenario: Scenario) -> str:
+    return rdma.DCQCN if scenario.transport == "verbs" else REFERENCE_CC
 
 
 class _Experiment:
@@ -119,7 +131,7 @@ class _Experiment:
         """References, then repeats; within a repeat the ccs take turns."""
         request = self.request
         for job in self.scenario.jobs:
-            self.result.isolated[job.name] = self._reference(REFERENCE_CC, job)
+            self.result.isolated[job.name] = self._reference(_reference_cc(self.scenario), job)
         for flow in self.scenario.flows:
             self.result.isolated_flows[flow.name] = self._flow_reference(flow)
         if request.isolated_cc:
@@ -144,7 +156,8 @@ class _Experiment:
 
     def _stages(self) -> list[_Stage]:
         """All that will run, for the progress bar; equal references run once."""
-        ccs = [REFERENCE_CC, *(self.request.ccs if self.request.isolated_cc else [])]
+        own = self.request.ccs if self.request.isolated_cc else []
+        ccs = [_reference_cc(self.scenario), *own]
         shapes: dict[tuple[str, Job], _Stage] = {}
         for cc, job in itertools.product(ccs, self.scenario.jobs):
             for variant in (job, job.after_switch()):

@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-from . import shell, wire
+from . import burst, rdma, shell, wire
 from .errors import LabError, SkipError
 from .scenario import Scenario
 
@@ -67,3 +67,11 @@ def check_cc(name: str) -> None:
         raise SkipError(
             f"--cc {name}: this kernel has {', '.join(available_ccs())}; mlcc comes from a carrier"
         )
+
+
+def check_verbs(ccs: set[str]) -> None:
+    """Over verbs there is DCQCN, and there is mlcc."""
+    for cc in sorted(ccs - {rdma.DCQCN}):
+        raise LabError(f"--cc {cc}: with transport = verbs there are {rdma.DCQCN} and mlcc")
+    if not burst.VERBS.exists():
+        raise SkipError(f"{burst.VERBS.name}: not built; needs libibverbs-dev: make -C tests/lab")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import machine, shell, units
-from .burst import Burst, Record
+from .burst import BINARY, VERBS, Burst, Record
 from .carrier import NEUTRAL, Carrier, is_announced, is_mlcc, profile_of
 from .cluster import Cluster, Command
 from .daemon import Daemon
@@ -83,6 +83,7 @@ class Runner:
     ) -> None:
         self.cluster = cluster
         self.topology = topology
+        self.verbs = topology.driver is not None
         self.carrier = carrier
         self.timeout_s = timeout_s
         # by mark: the cgroup of an announced job's sending host, and options for mlcc-burst
@@ -92,6 +93,8 @@ class Runner:
         """Run a plan; tick is told the fraction that is done."""
         with ExitStack() as stack:
             self.announced = {}
+            if self.verbs:
+                self._assign_devices(plan)
             if is_mlcc(plan.cc):
                 self._load_carrier(stack, plan)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mlcc-lab-")))
@@ -108,6 +111,13 @@ class Runner:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
                     carrier.set_job(worker.mark, job.profile, None)
+
+    def _assign_devices(self, plan: Plan) -> None:
+        """QPs are flows of jobs under mlcc only; else they are plain DCQCN."""
+        for job in plan.jobs:
+            for worker in self.cluster.workers[job.name]:
+                if worker.host.device:
+                    worker.host.device.belongs_to(worker.mark if is_mlcc(plan.cc) else 0)
 
     def _announce(self, daemon: Daemon, jobs: Sequence[Job]) -> None:
         for job in jobs:
@@ -154,6 +164,8 @@ class _Session:
         return result
 
     def _options(self, cc: str) -> list[str]:
+        if self.runner.verbs:
+            return self._timeout()
         # Receivers use it too: with ECN both ends have to agree.
         return [*_cc(cc), *self._timeout()]
 
@@ -163,7 +175,8 @@ class _Session:
     def _start(self, command: Command) -> Burst:
         cgroup, more = self._identity(command)
         arguments = [*command.arguments, *more]
-        burst = Burst(command.name, command.namespace, arguments, self.folder, cgroup)
+        binary = VERBS if self.runner.verbs else BINARY
+        burst = Burst(command.name, command.namespace, arguments, self.folder, cgroup, binary)
         self.stack.callback(burst.kill)
         return burst
 
@@ -172,7 +185,7 @@ class _Session:
         announced = self.runner.announced.get(command.mark)
         if announced:
             return announced
-        if not command.mark:
+        if not command.mark or self.runner.verbs:
             return None, []
         return None, ["--mark", str(command.mark), *_cc(self.plan.cc)]
 

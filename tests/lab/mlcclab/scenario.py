@@ -21,6 +21,7 @@ ECN_THRESHOLD = 30_000
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
 QUEUES = ("droptail", "red-ecn", "fq_codel", "prio")
 PATTERNS = ("pair", "ring", "all-to-all")
+TRANSPORTS = ("tcp", "verbs")
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ class Scenario:
     name: str
     about: str
     kind: str
+    transport: str
     iterations: int
     link: Link
     jobs: tuple[Job, ...]
@@ -254,6 +256,7 @@ TOP_FIELDS = {
     "name": Field(schema.word, ""),
     "about": Field(schema.text, ""),
     "kind": Field(schema.choice(*KINDS), "compatible"),
+    "transport": Field(schema.choice(*TRANSPORTS), "tcp"),
     "iterations": Field(schema.integer(4, 1_000_000), 40),
     "link": Field(lambda value: value),
     "job": Field(lambda value: value),
@@ -284,15 +287,27 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     for name, count in names.items():
         if count > 1:
             raise UsageError(f"name: {name!r} is used {count} times; names must differ")
+    if top["transport"] == "verbs":
+        _check_verbs(jobs, flows)
     return Scenario(
         name=top["name"] or default_name,
         about=top["about"],
         kind=top["kind"],
+        transport=top["transport"],
         iterations=top["iterations"],
         link=Link(**schema.read_table("link", top["link"], LINK_FIELDS)),
         jobs=jobs,
         flows=flows,
     )
+
+
+def _check_verbs(jobs: tuple[Job, ...], flows: tuple[Flow, ...]) -> None:
+    """What only TCP has here."""
+    if flows:
+        raise UsageError("flow[0]: not with transport = verbs")
+    for index, job in enumerate(jobs):
+        if len(job.paths) > 1:
+            raise UsageError(f"job[{index}].paths: one path only with transport = verbs")
 
 
 def _array(where: str, tables: Any, low: int, high: int) -> list[tuple[str, Any]]:

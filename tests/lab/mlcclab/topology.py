@@ -26,7 +26,7 @@ Two things make the emulation honest, both verified by measurement:
 import json
 from dataclasses import dataclass
 
-from . import features, machine, shell, wire
+from . import features, machine, rdma, shell, wire
 from .scenario import FREE_DELAY_S, Link, Route
 
 PREFIX = "mlcc-lab-"
@@ -59,6 +59,7 @@ class Host:
 
     namespace: str
     addresses: tuple[str, ...]
+    device: rdma.Device | None = None
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,12 @@ class LinkCounters:
 class Topology:
     """Builds the cluster; a context manager that always takes it down."""
 
-    def __init__(self, link: Link, tag: str, connections: int) -> None:
+    def __init__(
+        self, link: Link, tag: str, connections: int, driver: rdma.Driver | None = None
+    ) -> None:
+        """driver: every host gets one of its devices."""
         self.link = link
+        self.driver = driver
         self.tag = tag
         share = LOCAL_BYTES_ALL // max(1, connections)
         self.settings = {
@@ -127,7 +132,8 @@ class Topology:
             self._shape_path(namespace, f"eth{number}", router, device, path)
             addresses.append(f"{subnet}.2")
         self._tune(namespace)
-        return Host(namespace, tuple(addresses))
+        device = self.driver.add(namespace, "eth0") if self.driver else None
+        return Host(namespace, tuple(addresses), device)
 
     def receiver(self) -> Host:
         """Where everything listens that never sends."""
@@ -180,6 +186,8 @@ class Topology:
         for router, gateway in zip((self.left, self.right), gateways, strict=True):
             shell.run(["ip", "-n", router, "route", "add", "default", "via", gateway])
             self._bottleneck(router)
+            if self.driver:
+                self.driver.add(router, "core")
             if self.link.loss and not netem_loses:
                 wire.loser(router, "core", self.link.loss)
 

@@ -155,6 +155,12 @@ def _point_to(link: Path, target: Path) -> None:
     part.rename(link)
 
 
+def make(kernel: Kernel, copy: Path, make_args: Sequence[str]) -> None:
+    """The modules of a folder that is nobody's source tree; the caller holds the kernel's lock.
+    There the folder is /srv/mlcc."""
+    run(_make(kernel, copy, make_args), f"make for {kernel.release}", copy / ".log")
+
+
 def build(kernel: Kernel, tree: Path, make_args: Sequence[str]) -> None:
     with locked(kernel.lock):
         copy = _prepare(kernel, tree, "build")

@@ -1,26 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """vm checkpatch: the newest kernel's checkpatch.pl over the kernel code and shared headers."""
 
-import shutil
 import subprocess
-import tarfile
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cache import SUITES, cache_dir
-from .fetch import mirror
-from .util import (
-    CannotRun,
-    contained,
-    locked,
-    need_root,
-    need_space,
-    need_tool,
-    output,
-    run,
-    say,
-)
+from . import source
+from .cache import SUITES, Kernel, cache_dir
+from .util import locked, need_tool, output, say
 
 # The headers packages leave checkpatch.pl out; the source package, 150 MB, has it.
 _FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
@@ -37,39 +24,13 @@ _PRIMITIVES = "include/mlcc/types.h"
 _PRIMITIVES_MAY = "VOLATILE,COMPLEX_MACRO,PREFER_DEFINED_ATTRIBUTE_MACRO,CAMELCASE"
 
 
-def _unpack(archive: Path, target: Path) -> None:
-    """Read the archive as a stream, and only as far as needed: it is 1.5 GB long."""
-    missing = set(_FILES)
-    with tarfile.open(archive, "r|xz") as tar:
-        for member in tar:
-            _, _, name = member.name.partition("/scripts/")
-            if name not in missing:
-                continue
-            content = tar.extractfile(member)
-            if content is not None:
-                (target / name).write_bytes(content.read())
-                missing.remove(name)
-            if not missing:
-                return
-    raise CannotRun(f"{archive.name} has no scripts/{missing.pop()}")
-
-
 def _fetch(target: Path, allow_stale: bool) -> None:
-    need_root("fetching checkpatch.pl")
-    need_space(cache_dir(), 1.5)
-    version, suite = list(SUITES.items())[-1]
-    package = f"linux-source-{version}"
-    say(f"fetching {package} for checkpatch.pl, once; about a minute")
-    argv = [need_tool("mmdebstrap", "mmdebstrap"), "--variant=extract", f"--include={package}"]
-    if allow_stale:
-        argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
-    with tempfile.TemporaryDirectory(prefix=".checkpatch.", dir=cache_dir()) as scratch:
-        root, part = Path(scratch) / "root", Path(scratch) / "part"
-        part.mkdir()
-        run(contained([*argv, suite, root, mirror()]), "mmdebstrap", Path(scratch) / "log")
-        _unpack(root / "usr/src" / f"{package}.tar.xz", part)
-        shutil.rmtree(target, ignore_errors=True)
-        part.rename(target)
+    def choose(path: str) -> str | None:
+        name = path.removeprefix("scripts/")
+        return name if name in _FILES and name != path else None
+
+    newest = Kernel(list(SUITES)[-1])
+    source.fetch(newest, target, choose, allow_stale, enough=len(_FILES))
 
 
 def checkpatch(tree: Path, files: Sequence[str], allow_stale: bool) -> int:

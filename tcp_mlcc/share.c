@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The jobs for other carriers in the kernel (include/mlcc/linux/jobs.h): soft-RoCE's queue pairs
+ * are flows of the same jobs as TCP's sockets.
+ */
+#include <linux/export.h>
+#include <net/tcp.h>
+
+#include "event.h"
+#include "job.h"
+#include "profile.h"
+#include "../include/mlcc/linux/jobs.h"
+
+static void mlcc_share_start(struct mlcc_slot *s, struct net *net, u32 min_rtt)
+{
+	struct mlcc_phase_was was;
+
+	mlcc_slot_refresh(s, net);
+	if (unlikely(READ_ONCE(s->deleted)))
+		return;
+	mlcc_phase_was(s, &was);
+	if (mlcc_job_tx_start(&s->job, tcp_clock_us(), min_rtt))
+		mlcc_phase_turned(net, s, &was);
+}
+
+static void mlcc_share_sent(struct mlcc_slot *s, u32 bytes, struct mlcc_job_view *to)
+{
+	mlcc_profile_read(READ_ONCE(s->profile), &to->profile);
+	to->p = MLCC_NEUTRAL;
+	if (likely(!READ_ONCE(s->deleted)))
+		to->p = mlcc_job_acked(&s->job, bytes, tcp_clock_us());
+	to->seq = READ_ONCE(s->job.seq);
+}
+
+const struct mlcc_jobs mlcc_jobs = {
+	.get	= mlcc_slot_get,
+	.put	= mlcc_slot_put,
+	.start	= mlcc_share_start,
+	.sent	= mlcc_share_sent,
+};
+EXPORT_SYMBOL_GPL(mlcc_jobs);

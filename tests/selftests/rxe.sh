@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Soft-RoCE with DCQCN: marks are answered with CNPs, CNPs cut the rate, time brings it back, and
+# connections share a link that marks. Then as flows of a job, and beside a driver without the patches.
+# `tests/vm/vm run 7.2 --counted -- tests/selftests/rxe.sh`, after rdma/rxe/build and its --stock.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+
+# shellcheck source=tests/selftests/rxe_common.sh
+. "$(dirname "$0")/rxe_common.sh"
+
+refused()
+{
+	! knob "$1" "$2" || { echo "$1: $2 was taken"; return 1; }
+}
+
+parameters_are_checked()
+{
+	local before
+
+	before=$(cat "$params"/*)
+	refused rp_ai_rate 0 && refused rp_ai_rate x && refused rp_ai_rate -1 &&
+		refused rp_threshold 32 && refused rp_gd 10 && refused np_cnp_dscp 64 &&
+		refused rp_min_rate 20000 && [ "$(cat "$params"/*)" = "$before" ] || return
+	knob rp_ai_rate 0x2 && [ "$(<"$params/rp_ai_rate")" = 2 ] && knob rp_ai_rate 1
+}
+
+rules_are_checked()
+{
+	local jobs=/sys/kernel/debug/rxe/rxe_alpha/jobs word
+
+	for word in "" "cgroup" "cgroup 0 1" "tclass 256 1" "tclass 8 1 x" "mark 1 1" "tclass 4 0"; do
+		! echo "$word" 2>/dev/null >"$jobs" || { echo "'$word' was taken"; return 1; }
+	done
+	echo "tclass 9 3" >"$jobs" && echo "cgroup 7 4" >"$jobs" && echo "tclass 8 5" >"$jobs" &&
+		[ "$(<"$jobs")" = "tclass 8 5"$'\n'"cgroup 7 4" ] &&
+		echo "tclass 8 0" >"$jobs" && echo "cgroup 7 0" >"$jobs" && [ -z "$(<"$jobs")" ]
+}
+
+nothing_changes_while_it_is_off()
+{
+	traffic 1
+	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
+	end_traffic 1
+	[ "$(counter rxe_omega np_ecn_marked_roce_packets)" = 0 ]
+}
+
+# Rates of the QP, one look a line; without a process, which would take the CPU from the traffic.
+watch_rate()
+{
+	local i rate
+
+	for ((i = 0; i < 30; i++)); do
+		{
+			read -r _
+			read -r _ _ rate _
+		} </sys/kernel/debug/rxe/rxe_alpha/qps
+		echo "$rate"
+		sleep 0.02
+	done
+}
+
+# A CNP may be on its way when its QP goes.
+cnps_were_handled()
+{
+	local sent handled
+
+	sent=$(counter rxe_omega np_cnp_sent)
+	handled=$(counter rxe_alpha rp_cnp_handled)
+	echo "marked $(counter rxe_omega np_ecn_marked_roce_packets), CNPs sent $sent, handled $handled"
+	[ "$handled" -gt 0 ] && [ "$handled" -le "$sent" ] && [ $((handled * 2)) -ge "$sent" ]
+}
+
+marks_cut_the_rate_and_time_brings_it_back()
+{
+	knob rp_max_rate 100 && knob rp_enable 1 && traffic 1
+	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
+	watch_rate >"$out/rates"
+	end_traffic 1
+	echo "kb/s $(tr '\n' ' ' <"$out/rates")"
+	cnps_were_handled && awk '
+		$1 < 90000 { cut = 1 }
+		NR > 1 && $1 > last { up = 1 }
+		{ last = $1 }
+		END { exit !(cut && up) }' "$out/rates"
+}
+
+connections_share()
+{
+	local index
+
+	traffic "$1"
+	slowwait - have_sent "$1" 500000 || { cat "$out"/{in,out}*; return 1; }
+	column sent >"$out/before"
+	sleep 3
+	column sent | paste - "$out/before" | awk '{ print $1 - $2 }' >"$out/bytes"
+	end_traffic "$1"
+	index=$(jain <"$out/bytes")
+	echo "bytes $(tr '\n' ' ' <"$out/bytes")in 3 s, Jain's index $index"
+	is_true "$index > 0.8"
+}
+
+# tcp_mlcc has the jobs; phases are announced, so that one is enough.
+job_has_progress()
+{
+	local status
+
+	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || return
+	echo "set 5 phase_bytes=10000000" >/sys/module/tcp_mlcc/parameters/job
+	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	traffic 1
+	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
+	cat /sys/kernel/debug/rxe/rxe_alpha/qps
+	awk 'NR > 1 && $8 == 5 && $9 ~ /^[0-9]+$/ && $9 > 0 { found = 1 } END { exit !found }' \
+		/sys/kernel/debug/rxe/rxe_alpha/qps
+	status=$?
+	! rmmod tcp_mlcc 2>/dev/null || { echo "tcp_mlcc went though a QP uses it"; status=1; }
+	end_traffic 1
+	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	return "$status"
+}
+
+# The peer ignores marks and drops CNPs; nothing else may differ.
+peer_without_patches()
+{
+	load_rxe "$stock_ko" && setup_host sigma 10.2.0.3 &&
+		add_device rxe_sigma "$sigma" rxe_stock || return
+	pair 8 "$alpha" "$sigma" 10.2.0.3:7100
+	slowwait - has_received in8 300000 || { cat "$out"/{in,out}*; return 1; }
+	end_pair 8
+	pair 9 "$sigma" "$alpha" 10.2.0.1:7101
+	slowwait - has_received in9 300000 || { cat "$out"/{in,out}*; return 1; }
+	end_pair 9
+}
+
+main()
+{
+	ktap_start
+	require_rxe
+	require_free_carrier
+	setup_out
+	load_rxe "$rxe_ko" || ktap_skip_all "rdma_rxe with the patches cannot be loaded here"
+	setup_fabric && add_device rxe_alpha "$alpha" && add_device rxe_omega "$omega" || exit 1
+	ktap_check "parameters are checked" parameters_are_checked
+	ktap_check "rules are checked" rules_are_checked
+	told "nothing changes while it is off" nothing_changes_while_it_is_off
+	told "marks cut the rate, time brings it back" marks_cut_the_rate_and_time_brings_it_back
+	told "two connections share" two_share
+	told "a job's connection has its progress" job_has_progress
+	if [ -e "$stock_ko" ]; then
+		told "a peer without the patches" peer_without_patches
+	else
+		ktap_skip "a peer without the patches" "needs rdma/rxe/build --stock 7.2"
+	fi
+	ktap_finish
+}
+
+two_share()
+{
+	connections_share 2
+}
+
+main

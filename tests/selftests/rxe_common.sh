@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154  # what is set here or there is used there or here
+#
+# What the tests of soft-RoCE share: two hosts with a device each, and a bottleneck that marks.
+#
+#   alpha ── switch ══ htb 30 Mb/s, red with ecn ══ omega
+#   10.2.0.1, rxe_alpha                             10.2.0.2, rxe_omega
+
+# shellcheck source=tests/selftests/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+: "${RATE_MBIT:=30}" "${KMIN:=15000}" "${KMAX:=60000}"
+
+rxe_ko=$repo/build/rxe/7.2/rdma_rxe.ko
+stock_ko=$repo/build/rxe/7.2/rdma_rxe_stock.ko
+burst=$repo/tests/lab/mlcc-burst-verbs
+params=/sys/kernel/debug/rxe/rxe_alpha/cc_params
+
+require_rxe()
+{
+	require_root
+	require_kernel 7.2
+	require_command rdma ip tc modprobe insmod rmmod awk
+	[ -e "$rxe_ko" ] || ktap_skip_all "needs rdma_rxe with the patches: rdma/rxe/build 7.2"
+	[ -x "$burst" ] || ktap_skip_all "needs mlcc-burst-verbs: libibverbs-dev, make -C tests/lab"
+	[ ! -d /sys/module/rdma_rxe ] || ktap_skip_all "rdma_rxe is loaded, and not by this test"
+	require_module ib_uverbs udp_tunnel ip6_udp_tunnel bridge sch_htb sch_red
+}
+
+# load_rxe FILE
+load_rxe()
+{
+	insmod "$1" || return
+	defer rmmod "$(basename "$1" .ko)"
+}
+
+# setup_host NAME ADDRESS: a namespace with a cable to the switch
+setup_host()
+{
+	setup_ns "$1" && setup_veth "${!1}" eth0 "$switch" "$1" &&
+		ip -n "$switch" link set dev "$1" master br0 &&
+		ip -n "${!1}" addr add "$2/24" dev eth0
+}
+
+# RED looks at an average; a burst this small makes it follow the queue closely.
+mark_towards()
+{
+	local burst=$(((2 * KMIN + KMAX) / 3000 + 1))
+
+	tc -n "$switch" qdisc add dev "$1" root handle 1: htb default 10 &&
+		tc -n "$switch" class add dev "$1" parent 1: classid 1:10 htb \
+			rate "${RATE_MBIT}mbit" burst 4000 cburst 4000 quantum 3000 &&
+		tc -n "$switch" qdisc add dev "$1" parent 1:10 handle 10: red limit 1000000 \
+			min $KMIN max $KMAX avpkt 1000 burst $burst \
+			bandwidth "${RATE_MBIT}mbit" probability 0.1 ecn
+}
+
+setup_fabric()
+{
+	setup_ns switch && ip -n "$switch" link add name br0 type bridge &&
+		ip -n "$switch" link set dev br0 up &&
+		setup_host alpha 10.2.0.1 && setup_host omega 10.2.0.2 && mark_towards omega
+}
+
+# add_device NAME NAMESPACE [TYPE]: on its eth0, once it has its address as a GID
+add_device()
+{
+	ip netns exec "$2" rdma link add "$1" type "${3:-rxe}" netdev eth0 || return
+	defer del_device "$1" "$2"
+	slowwait - has_gid "$1" >/dev/null
+}
+
+# A driver that is unloaded takes the devices of both with it: to the core they are one driver.
+del_device()
+{
+	[ ! -e "/sys/class/infiniband/$1" ] || ip netns exec "$2" rdma link del "$1"
+}
+
+has_gid()
+{
+	grep -qs "ffff:0a02" "/sys/class/infiniband/$1/ports/1/gids/"*
+}
+
+# knob NAME VALUE
+knob()
+{
+	echo "$2" 2>/dev/null >"$params/$1"
+}
+
+# counter DEVICE NAME
+counter()
+{
+	rdma statistic show link "$1/1" |
+		awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
+}
+
+# column NAME [DEVICE]: of the device's QPs that have sent anything, one a line
+column()
+{
+	awk -v name="$1" '
+		NR == 1 { for (i = 2; i <= NF; i++) if ($i == name) at = i - 1; next }
+		$7 > 4096 { print $at }' "/sys/kernel/debug/rxe/${2:-rxe_alpha}/qps"
+}
+
+# pair ID FROM TO ADDRESS: a connection; a counted clock runs ahead while a file comes from the host
+pair()
+{
+	start "in$1" "$3" recv --listen "$4" --job "in$1" --sample-ms 100
+	start "out$1" "$2" bulk --peer "$4" --job "out$1" --timeout-s 900
+}
+
+end_pair()
+{
+	stop_named "out$1"
+	stop_named "in$1"
+}
+
+# traffic COUNT: so many RC connections from alpha to omega, each of a process of its own
+traffic()
+{
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		pair "$i" "$alpha" "$omega" "10.2.0.2:$((7000 + i))"
+	done
+}
+
+end_traffic()
+{
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		end_pair "$i"
+	done
+}
+
+# have_sent COUNT BYTES: so many QPs, so much each
+have_sent()
+{
+	column sent | awk -v count="$1" -v least="$2" '$1 >= least { n++ } END { exit n < count }'
+}
+
+# Jain's index of the numbers on stdin
+jain()
+{
+	awk '{ s += $1; q += $1 * $1 } END { if (q) printf "%.3f\n", s * s / NR / q }'
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Parts of a kernel's source, from its suite's package; the headers packages leave them out."""
+
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from .cache import Kernel, cache_dir
+from .fetch import mirror
+from .util import (
+    CannotRun,
+    contained,
+    locked,
+    need_root,
+    need_space,
+    need_tool,
+    run,
+    say,
+)
+
+# For a member's name below the top of the tree: where to put it, or None.
+Chooser = Callable[[str], str | None]
+
+
+def _copy(tar: tarfile.TarFile, target: Path, choose: Chooser, enough: int) -> int:
+    """Read the archive as a stream, and only as far as needed: it is 1.5 GB long."""
+    found = 0
+    for member in tar:
+        name = choose(member.name.partition("/")[2])
+        if name is None and found and not enough:
+            return found  # members of one folder follow each other
+        if name is None or not member.isfile():
+            continue
+        content = tar.extractfile(member)
+        if content is not None:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_bytes(content.read())
+            found += 1
+        if found == enough:
+            return found
+    return found
+
+
+def fetch(
+    kernel: Kernel, target: Path, choose: Chooser, allow_stale: bool, enough: int = 0
+) -> None:
+    """Put what is chosen into the folder target, which comes to be complete or not at all.
+    @enough: how many files, 0: one folder's, until the first other one."""
+    package = f"linux-source-{kernel.name}"
+    need_root(f"fetching {package}")
+    need_space(cache_dir(), 1.5)
+    say(f"fetching {package} from {kernel.suite} for {target.name}, once; about a minute")
+    argv = [need_tool("mmdebstrap", "mmdebstrap"), "--variant=extract", f"--include={package}"]
+    if allow_stale:
+        argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
+    with tempfile.TemporaryDirectory(prefix=".source.", dir=cache_dir()) as scratch:
+        root, part = Path(scratch) / "root", Path(scratch) / "part"
+        part.mkdir()
+        run(contained([*argv, kernel.suite, root, mirror()]), "mmdebstrap", Path(scratch) / "log")
+        archive = root / "usr/src" / f"{package}.tar.xz"
+        with tarfile.open(archive, "r|xz") as tar:
+            found = _copy(tar, part, choose, enough)
+        if not found or found < enough:
+            raise CannotRun(f"{archive.name} lacks files for {target.name}")
+        shutil.rmtree(target, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.rename(target)
+
+
+def folder(kernel: Kernel, name: str, allow_stale: bool) -> Path:
+    """A folder of the kernel's source, such as drivers/infiniband/sw/rxe; from the cache, or
+    fetched."""
+    target = kernel.dir / "source" / name
+    with locked(kernel.lock):
+        if not target.exists():
+            kernel.need()
+            prefix = f"{name}/"
+            fetch(
+                kernel,
+                target,
+                lambda path: path.removeprefix(prefix) if path.startswith(prefix) else None,
+                allow_stale,
+            )
+    return target
