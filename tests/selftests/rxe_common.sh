@@ -51,7 +51,7 @@ mark_towards()
 		tc -n "$switch" class add dev "$1" parent 1: classid 1:10 htb \
 			rate "${RATE_MBIT}mbit" burst 4000 cburst 4000 quantum 3000 &&
 		tc -n "$switch" qdisc add dev "$1" parent 1:10 handle 10: red limit 1000000 \
-			min $KMIN max $KMAX avpkt 1000 burst $burst \
+			min "$KMIN" max "$KMAX" avpkt 1000 burst "$burst" \
 			bandwidth "${RATE_MBIT}mbit" probability 0.1 ecn
 }
 
