@@ -7,13 +7,16 @@ BPFTOOL	?= bpftool
 KERNELS	?= 6.1 6.12 7.2
 KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local
+BIN	= $(DESTDIR)$(PREFIX)/bin
 SBIN	= $(DESTDIR)$(PREFIX)/sbin
 HEADERS	= $(DESTDIR)$(PREFIX)/include/mlcc
+MAN1	= $(DESTDIR)$(PREFIX)/share/man/man1
 MAN7	= $(DESTDIR)$(PREFIX)/share/man/man7
 MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
 DAEMON	:= build/userspace/mlccd/mlccd
+PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
@@ -106,7 +109,7 @@ picture: deps
 	$(PYTHON) tests/lab/mlcc-lab run three-equal-98 --cc cubic,mlcc --quick \
 		--plot Documentation/effect.png
 
-install:
+install: install-plan
 	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi
 	install -m 644 include/mlcc/*.h $(HEADERS)
 	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
@@ -129,7 +132,17 @@ install-userspace:
 	$(if $(wildcard $(DESTDIR)/etc/mlcc/mlccd.conf),,install -m 644 userspace/mlccd/mlccd.conf \
 		$(DESTDIR)/etc/mlcc)
 
+# Pure Python; OR-tools is looked for when it is wanted.
+install-plan:
+	install -d $(BIN) $(MAN1) $(COMPLETION) $(PLANNER)/mlccplan
+	install -m 755 userspace/plan/mlcc-plan $(BIN)
+	install -m 644 userspace/plan/mlccplan/*.py $(PLANNER)/mlccplan
+	install -m 644 userspace/plan/mlcc-plan.1 $(MAN1)
+	install -m 644 userspace/plan/mlcc-plan.bash $(COMPLETION)/mlcc-plan
+
 uninstall:
+	rm -f $(BIN)/mlcc-plan $(MAN1)/mlcc-plan.1 $(COMPLETION)/mlcc-plan
+	rm -rf $(PLANNER)
 	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
@@ -164,11 +177,11 @@ help:
 	@echo "  make picture       draws Documentation/effect.png"
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
 	@echo "  make nccl          NCCL's profiler plugin, and its tests"
-	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, the headers, and the module if it was"
-	@echo "  make uninstall     built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
+	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-plan, the headers, and the module if it"
+	@echo "  make uninstall     was built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace nccl module skip-bpf skip-userspace skip-module install-userspace deps \
+.PHONY: all lab unit bpf userspace nccl module skip-bpf skip-userspace skip-module install-userspace install-plan deps \
 	demo demo-train check check-fast check-matrix picture install uninstall clean help
