@@ -7,14 +7,17 @@ BPFTOOL	?= bpftool
 KERNELS	?= 6.1 6.12 7.2
 KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local
+BIN	= $(DESTDIR)$(PREFIX)/bin
 SBIN	= $(DESTDIR)$(PREFIX)/sbin
 HEADERS	= $(DESTDIR)$(PREFIX)/include/mlcc
+MAN1	= $(DESTDIR)$(PREFIX)/share/man/man1
 MAN7	= $(DESTDIR)$(PREFIX)/share/man/man7
 MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
 DAEMON	:= build/userspace/mlccd/mlccd
 TUNER	:= build/rdma/tuner/mlcc-dcqcn
+PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
@@ -118,7 +121,7 @@ picture: deps
 	$(PYTHON) tests/lab/mlcc-lab run three-equal-98 --cc cubic,mlcc --quick \
 		--plot Documentation/effect.png
 
-install:
+install: install-plan
 	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi
 	install -m 644 include/mlcc/*.h $(HEADERS)
 	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
@@ -150,9 +153,19 @@ install-tuner:
 		$(UNITS)/mlcc-dcqcn@.service
 	install -m 644 rdma/tuner/mlcc-dcqcn.bash $(COMPLETION)/mlcc-dcqcn
 
+# Pure Python; OR-tools is looked for when it is wanted.
+install-plan:
+	install -d $(BIN) $(MAN1) $(COMPLETION) $(PLANNER)/mlccplan
+	install -m 755 userspace/plan/mlcc-plan $(BIN)
+	install -m 644 userspace/plan/mlccplan/*.py $(PLANNER)/mlccplan
+	install -m 644 userspace/plan/mlcc-plan.1 $(MAN1)
+	install -m 644 userspace/plan/mlcc-plan.bash $(COMPLETION)/mlcc-plan
+
 uninstall:
 	rm -f $(SBIN)/mlcc-dcqcn $(MAN8)/mlcc-dcqcn.8 $(UNITS)/mlcc-dcqcn@.service
 	rm -f $(COMPLETION)/mlcc-dcqcn
+	rm -f $(BIN)/mlcc-plan $(MAN1)/mlcc-plan.1 $(COMPLETION)/mlcc-plan
+	rm -rf $(PLANNER)
 	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
@@ -190,12 +203,12 @@ help:
 	@echo "  make nccl          NCCL's profiler plugin, and its tests"
 	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
 	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DOCA=DIR"
-	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-dcqcn, the headers, and the"
+	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-dcqcn, mlcc-plan, the headers, and the"
 	@echo "  make uninstall     module if it was built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
 .PHONY: all lab unit bpf userspace nccl rdma module skip-bpf skip-userspace skip-tuner skip-module \
-	install-userspace install-tuner tuner deps \
+	install-userspace install-tuner install-plan tuner deps \
 	demo demo-train check check-fast check-matrix picture install uninstall clean help

@@ -1,20 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Installs what the build and the tests need: the packages of the file beside this one, and ruff
-# and kubernetes-validate in a virtual environment in the cache. Does nothing, quickly, when everything is there.
+# Installs what the build and the tests need: the packages of the file beside this one, and in
+# virtual environments in the cache ruff and kubernetes-validate, and the planner's solver, OR-tools,
+# which shares Debian's numpy and matplotlib. Does nothing, quickly, when everything is there.
 #
 #   install.sh            installs
 #   install.sh --train    installs what packages-train lists instead
 #   install.sh --check    installs nothing; prints what is there and what is not, as TAP
+#   install.sh --tools    prints where ruff is, or would be
+#   install.sh --plan     prints where OR-tools is, or would be
 #
 # The cache is $MLCC_CACHE, else $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc.
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${MLCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mlcc}
 list=packages
-requirements=$here/requirements.txt
-tools=$cache/tools-$(cksum <"$requirements" | cut -d ' ' -f 1)
+
+# folder of NAME LIST
+environment()
+{
+	echo "$cache/$1-$(cksum <"$here/$2" | cut -d ' ' -f 1)"
+}
+
+tools=$(environment tools requirements.txt)
+plan=$(environment plan requirements-plan.txt)
 
 say()
 {
@@ -116,19 +126,34 @@ python()
 	return 1
 }
 
-install_tools()
+# in FOLDER what LIST says, called NAMES; more: options of venv
+install_python()
 {
-	if [ -e "$tools/complete" ]; then
-		say "ruff and kubernetes-validate are there"
+	folder=$1 requirements=$here/$2 names=$3
+	shift 3
+	if [ -e "$folder/complete" ]; then
+		say "$names: there"
 		return
 	fi
-	say "installing ruff and kubernetes-validate into $tools"
-	rm -rf "$tools"
+	say "installing $names into $folder"
+	rm -rf "$folder"
 	mkdir -p "$cache" &&
-		"$(python)" -m venv "$tools" &&
-		"$tools/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" \
+		"$(python)" -m venv "$@" "$folder" &&
+		"$folder/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" \
 			</dev/null &&
-		touch "$tools/complete"
+		touch "$folder/complete" && return
+	say "$names could not be installed" >&2
+	return 1
+}
+
+check_python()
+{
+	count=$((count + 1))
+	if [ -e "$1/complete" ]; then
+		echo "ok $count $2"
+	else
+		echo "ok $count $2 # SKIP is not installed: make deps"
+	fi
 }
 
 check()
@@ -143,12 +168,8 @@ check()
 			echo "ok $count package $package # SKIP is not installed: make deps"
 		fi
 	done
-	count=$((count + 1))
-	if [ -e "$tools/complete" ]; then
-		echo "ok $count ruff, kubernetes-validate"
-	else
-		echo "ok $count ruff, kubernetes-validate # SKIP is not installed: make deps"
-	fi
+	check_python "$tools" "ruff, kubernetes-validate"
+	check_python "$plan" "OR-tools"
 	echo "1..$count"
 }
 
@@ -161,6 +182,10 @@ main()
 		;;
 	--tools)
 		echo "$tools"
+		return
+		;;
+	--plan)
+		echo "$plan"
 		return
 		;;
 	--train) list=packages-train ;;
@@ -181,10 +206,8 @@ main()
 		return 1
 	}
 	[ "$list" = packages ] || return 0
-	install_tools || {
-		say "ruff and kubernetes-validate could not be installed" >&2
-		return 1
-	}
+	install_python "$tools" requirements.txt "ruff and kubernetes-validate" || return
+	install_python "$plan" requirements-plan.txt "OR-tools" --system-site-packages
 }
 
 main "$@"

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Completion of mlcc-plan.
+
+_mlcc_plan()
+{
+	local verbs="check solve place draw classes profile"
+	local model="--strict --tolerance"
+	local search="--precision --limit --seed"
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local verb="" word words=""
+
+	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+		case $word in
+		-*) ;;
+		*) verb=$word; break ;;
+		esac
+	done
+
+	case $previous in
+	--precision) words="exact 1 2 5 10" ;;
+	--tolerance | --limit | --seed | --count | --bin | --name | --link) return ;;
+	--trace | --pcap | --show | --lab | --socket) ;;
+	*)
+		case $verb in
+		"") words="$verbs --json --help" ;;
+		check) words="$model --json --help" ;;
+		solve | place) words="$model $search --json --help" ;;
+		draw) words="--link --as-is $model $search --json --help" ;;
+		classes) words="--count --json --help" ;;
+		profile) words="--trace --pcap --mlccd --show --lab --name --bin --socket --json --help" ;;
+		esac
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+	[ -z "$verb" ] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
+}
+
+complete -o filenames -F _mlcc_plan mlcc-plan

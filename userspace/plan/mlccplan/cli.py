@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line."""
+
+import argparse
+import json
+import math
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import classes, daemon, layout, place, problem, profile, reader, report, solve
+from .errors import EXIT_OK, EXIT_USAGE, PlanError, UsageError
+from .layout import Layout, Options
+from .progress import Progress
+
+EXIT_MISFIT = 4
+
+ABOUT = """\
+Says which training jobs fit on the same links, and how far to shift each so that they do.
+
+A job computes, then communicates, again and again: on a circle whose perimeter is the job's period
+its communication is an arc. Jobs that share a link fit if their circles, laid on one of the least
+common multiple of their periods, can be rotated so that no more is wanted than the link has.
+"""
+
+EPILOG = """\
+a problem:
+  {"links": [{"name": "tor1-up", "gbps": 50}],
+   "jobs": [{"name": "a", "period_ms": 255, "routes": [["tor1-up"]],
+             "arcs": [{"start_ms": 141, "length_ms": 114, "gbps": 42}]},
+            {"name": "b", "period_ms": 255, "routes": [["tor1-up"]],
+             "arcs": [{"start_ms": 141, "length_ms": 114, "gbps": 42}]}]}
+
+examples:
+  mlcc-plan check problem.json           how good it is as it stands
+  mlcc-plan solve problem.json           shifts for all jobs
+  mlcc-plan -j solve --precision exact - < problem.json
+  mlcc-plan place candidates.json        which placement is the best
+  mlcc-plan draw problem.json circles.svg
+  mlcc-plan classes --count 4 problem.json
+  mlcc-plan profile --pcap job-alone.pcap --name bert
+
+exit status: 0 done, 1 wrong usage, 2 the problem or a file is refused, 3 mlccd does not answer,
+4 check: the jobs do not fit as they stand
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is status 1, as with mlcc-ctl, and one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Parse, run, and turn every error into one line."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        options = _parser().parse_args(arguments)
+        return int(options.command(options))
+    except PlanError as error:
+        print(f"mlcc-plan: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except MemoryError:
+        print("mlcc-plan: the problem does not fit into memory", file=sys.stderr)
+        return PlanError.status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="mlcc-plan",
+        description=ABOUT,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("-j", "--json", action="store_true", help="for programs")
+    verbs = parser.add_subparsers(required=True, metavar="VERB", parser_class=_Parser)
+    _add_check(verbs)
+    _add_solve(verbs)
+    _add_place(verbs)
+    _add_draw(verbs)
+    _add_classes(verbs)
+    _add_profile(verbs)
+    return parser
+
+
+def _verb(
+    verbs: Any, name: str, about: str, command: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=about, description=f"{about}.")
+    # behind the verb, too; what is not said here must not undo what was said before it
+    verb.add_argument(
+        "-j", "--json", action="store_true", default=argparse.SUPPRESS, help="for programs"
+    )
+    verb.set_defaults(command=command)
+    return verb
+
+
+def _model_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--strict",
+        action="store_true",
+        help="at most one job at a time on a link, whatever it sends (HotNets'22); else as CASSINI "
+        "has it, by bandwidth",
+    )
+    verb.add_argument(
+        "--tolerance",
+        type=_percent,
+        default=layout.TOLERANCE,
+        metavar="PERCENT",
+        help="plan periods that are so near a ratio of 1 to 4 as if they had it; 0: never "
+        f"(default {layout.TOLERANCE * 100:g})",
+    )
+
+
+def _search_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--precision",
+        type=_steps,
+        default=72,
+        metavar="DEGREES",
+        help="of a job's own circle, between two shifts; or exact: any shift (default 5)",
+    )
+    verb.add_argument(
+        "--limit",
+        type=_seconds,
+        metavar="S",
+        help="seconds for improving and proving (default 5 up to 20 jobs, 0.3 up to 100, then "
+        "0.01 more for each job)",
+    )
+    verb.add_argument(
+        "--seed",
+        type=_whole(0, 2**31 - 1),
+        default=1,
+        metavar="N",
+        help="of the search (default 1)",
+    )
+
+
+def _add_check(verbs: Any) -> None:
+    verb = _verb(verbs, "check", "how well the jobs fit with the shifts that they have", _check)
+    verb.add_argument("problem", help="a file; - for standard input")
+    _model_options(verb)
+
+
+def _add_solve(verbs: Any) -> None:
+    verb = _verb(verbs, "solve", "find a shift for each job", _solve)
+    verb.add_argument("problem", help="a file; - for standard input")
+    _model_options(verb)
+    _search_options(verb)
+
+
+def _add_place(verbs: Any) -> None:
+    verb = _verb(verbs, "place", "rank candidate placements, each with its best shifts", _place)
+    verb.add_argument("problem", help="a file with candidates, too; - for standard input")
+    _model_options(verb)
+    _search_options(verb)
+
+
+def _add_draw(verbs: Any) -> None:
+    verb = _verb(verbs, "draw", "draw the circles of links", _draw)
+    verb.add_argument("problem", help="a file; - for standard input")
+    verb.add_argument("picture", type=Path, help="the file to write, .svg or .png")
+    verb.add_argument(
+        "--link",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="this one; may be given again (default: the most crowded)",
+    )
+    verb.add_argument("--as-is", action="store_true", help="with the shifts that the jobs have")
+    _model_options(verb)
+    _search_options(verb)
+
+
+def _add_classes(verbs: Any) -> None:
+    verb = _verb(
+        verbs, "classes", "assign priority classes, so that jobs on a link differ", _classes
+    )
+    verb.add_argument("problem", help="a file; - for standard input")
+    verb.add_argument(
+        "--count",
+        type=_whole(1, classes.CLASSES_MAX),
+        default=classes.CLASSES_MAX,
+        metavar="K",
+        help=f"how many the switches have, 1 to {classes.CLASSES_MAX} (default "
+        f"{classes.CLASSES_MAX})",
+    )
+
+
+def _add_profile(verbs: Any) -> None:
+    verb = _verb(verbs, "profile", "find period and arcs in what was measured, as jobs", _profile)
+    source = verb.add_mutually_exclusive_group(required=True)
+    source.add_argument("--trace", metavar="CSV", help='lines "seconds,bytes" of one job alone')
+    source.add_argument("--pcap", metavar="FILE", help="a capture of one job alone")
+    source.add_argument("--mlccd", action="store_true", help="ask mlccd for its jobs")
+    source.add_argument("--show", metavar="JSON", help="what mlcc-ctl -j show has printed")
+    source.add_argument("--lab", metavar="JSON", help="what mlcc-lab run --json has written")
+    verb.add_argument("--name", default="job", help="of the job of a trace or a capture")
+    verb.add_argument(
+        "--bin",
+        type=_milliseconds,
+        default=0.001,
+        metavar="MS",
+        help="resolution of a trace or a capture (default 1)",
+    )
+    verb.add_argument("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or len(text) > 12:
+            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
+        if not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def _number(text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from {low:g} to {high:g}")
+    return value
+
+
+def _percent(text: str) -> float:
+    return _number(text, 0, 10) / 100
+
+
+def _seconds(text: str) -> float:
+    return _number(text, 0, 86400)
+
+
+def _milliseconds(text: str) -> float:
+    return _number(text, 0.001, 1000) / 1000
+
+
+def _steps(text: str) -> int | None:
+    if text == "exact":
+        return None
+    degrees = _number(text, 0.1, 90)
+    steps = round(360 / degrees)
+    if abs(steps * degrees - 360) > 1e-9:
+        raise argparse.ArgumentTypeError(f"360 is not a multiple of {text[:40]!r} degrees")
+    return steps
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    return Options(
+        steps=getattr(arguments, "precision", 72),
+        strict=arguments.strict,
+        tolerance=arguments.tolerance,
+        limit_s=getattr(arguments, "limit", None),
+        seed=getattr(arguments, "seed", 1),
+    )
+
+
+def _print(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str]) -> None:
+    print(json.dumps(result, allow_nan=False) if arguments.json else text(result))
+
+
+def _laid_out(arguments: argparse.Namespace) -> Layout:
+    return Layout(problem.from_json(reader.load(arguments.problem)), _options(arguments))
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    found = report.document(solve.check(_laid_out(arguments)))
+    _print(arguments, found, report.text)
+    return EXIT_OK if found["score_min"] == 1 and found["feasible"] else EXIT_MISFIT
+
+
+def _solved(arguments: argparse.Namespace) -> solve.Solution:
+    progress = Progress()
+    try:
+        return solve.solve(_laid_out(arguments), progress)
+    finally:
+        progress.close()
+
+
+def _solve(arguments: argparse.Namespace) -> int:
+    _print(arguments, report.document(_solved(arguments)), report.text)
+    return EXIT_OK
+
+
+def _place(arguments: argparse.Namespace) -> int:
+    candidates = place.from_json(reader.load(arguments.problem))
+    progress = Progress()
+    try:
+        ranked = place.rank(candidates, _options(arguments), progress)
+    finally:
+        progress.close()
+    _print(arguments, ranked, place.text)
+    return EXIT_OK
+
+
+def _draw(arguments: argparse.Namespace) -> int:
+    try:
+        from . import draw  # only here: the rest works without matplotlib
+    except ImportError as error:
+        raise PlanError(f"draw: {error}; the package is python3-matplotlib") from None
+    solution = solve.check(_laid_out(arguments)) if arguments.as_is else _solved(arguments)
+    draw.draw(solution, arguments.picture, arguments.link)
+    _print(arguments, {"picture": str(arguments.picture)}, lambda result: result["picture"])
+    return EXIT_OK
+
+
+def _classes(arguments: argparse.Namespace) -> int:
+    laid_out = Layout(problem.from_json(reader.load(arguments.problem)), Options())
+    _print(arguments, classes.assign(laid_out, arguments.count), classes.text)
+    return EXIT_OK
+
+
+def _profile(arguments: argparse.Namespace) -> int:
+    jobs = _measured(arguments)
+    if not jobs:
+        raise PlanError("no job has statistics of whole iterations yet")
+    print(json.dumps({"jobs": jobs}, indent=None if arguments.json else 1))
+    return EXIT_OK
+
+
+def _measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    if arguments.mlccd:
+        peer = daemon.Daemon(arguments.socket)
+        try:
+            return profile.from_mlccd(peer.jobs())
+        finally:
+            peer.close()
+    if arguments.show:
+        shown = reader.load(arguments.show)
+        if not isinstance(shown, list):
+            raise PlanError(f"{arguments.show}: this is not what mlcc-ctl -j show prints")
+        return profile.from_mlccd(shown)
+    if arguments.lab:
+        return profile.from_lab(reader.load(arguments.lab))
+    if not reader.NAME.fullmatch(arguments.name):
+        raise UsageError(f"--name: {reader.quoted(arguments.name)} is not a name")
+    read = profile.read_pcap if arguments.pcap else profile.read_trace
+    samples = read(arguments.pcap or arguments.trace)
+    return [profile.from_samples(arguments.name, *samples, arguments.bin)]
