@@ -134,6 +134,10 @@ class Input(unittest.TestCase):
             with self.assertRaisesRegex(PlanError, "MiB"):
                 reader.load(str(path))
 
+    def test_too_many_on_one_link(self) -> None:
+        jobs = [job(f"j{i}", 100, (0, 1)) for i in range(1001)]
+        self.assertIn("1001 jobs", complaint(json.dumps(on_one_link(*jobs)).encode()))
+
     def test_program(self) -> None:
         """Every verb that reads a problem ends the same way."""
         bad = json.dumps(put(("links", 0, "gbps"), 0))

@@ -24,7 +24,7 @@ class Bounds:
         self._known: dict[object, float] = {}
 
     def of(self, resource: Resource, deadline: float) -> float:
-        """A lower bound of excess(), whatever the shifts; without new pairs after the deadline."""
+        """A lower bound of excess(), whatever the shifts; without pairs after the deadline."""
         if not resource.rotatable:
             return resource.excess(dict.fromkeys(resource.jobs, 0))
         load = sum(demand.mean for demand in resource.demands) / resource.capacity - 1
@@ -34,7 +34,9 @@ class Bounds:
         """A matching of the worst pairs, the worst first."""
         pairs = []
         for a, b in combinations(resource.demands, 2):
-            least = self._pair(a, b, resource, deadline)
+            if time.monotonic() > deadline:
+                break
+            least = self._pair(a, b, resource)
             if least > 0:
                 pairs.append((least, a.job, b.job))
         total, taken = 0.0, set()
@@ -44,15 +46,13 @@ class Bounds:
                 total += least
         return total
 
-    def _pair(self, a: Demand, b: Demand, resource: Resource, deadline: float) -> float:
+    def _pair(self, a: Demand, b: Demand, resource: Resource) -> float:
         if a.peak + b.peak <= resource.capacity:
             return 0.0
         if len(a.starts) == len(b.starts) == 1 and max(a.peak, b.peak) <= resource.capacity:
             return one_arc_excess(a, b, resource.capacity)
         key = (resource.capacity, _shape(a), _shape(b))
         if key not in self._known:
-            if time.monotonic() > deadline:
-                return 0.0
             self._known[key] = pair_excess(a, b, resource.capacity)
         return self._known[key]
 

@@ -5,6 +5,7 @@ Documentation/mlcc-plan.md describes the JSON. Inside, times are whole microseco
 whole kbit/s, so that no sum of either is rounded.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ LINKS_MAX = 10_000
 ARCS_MAX = 64
 ROUTES_MAX = 1024
 HOPS_MAX = 64
+LINK_JOBS_MAX = 1000  # every two of them are looked at
 HOUR_MS = 3.6e6
 GBPS_MAX = 1e5
 
@@ -61,6 +63,13 @@ class Problem:
 
     jobs: tuple[Job, ...]
     links: tuple[Link, ...]
+
+    def __post_init__(self) -> None:
+        counted = Counter(link for job in self.jobs for link in job.links)
+        counted.update(gpu for job in self.jobs for gpu in job.gpus)
+        for name, count in counted.most_common(1):
+            if count > LINK_JOBS_MAX:
+                raise PlanError(f"{name}: {count} jobs share it; at most {LINK_JOBS_MAX} may")
 
 
 def _microseconds(low_ms: float) -> reader.Parser:

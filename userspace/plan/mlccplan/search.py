@@ -93,10 +93,10 @@ class Search:
         self._restore(best)
         return True
 
-    def iterate(self, deadline: float, target: float) -> None:
-        """The iterated part, down to a cost that cannot be less."""
+    def iterate(self, deadline: float, target: float, rounds: int = STALE_ROUNDS) -> None:
+        """The iterated part, down to a cost that cannot be less; rounds: see STALE_ROUNDS."""
         stale, begun = 0, time.monotonic()
-        while self.cost > target + EPSILON and stale < STALE_ROUNDS * len(self.free):
+        while self.cost > target + EPSILON and stale < rounds * len(self.free):
             now = time.monotonic()
             if now > deadline:
                 return

@@ -26,6 +26,7 @@ LIMIT_S_PER_JOB = 0.01
 EXACT_LIMIT_S = 1.0
 CENTRE_SHARE = 0.2
 CENTRE_S = 0.1  # even where the time is up
+FIRST_ROUNDS = 4  # of the iterated search, before a proof is tried: see search.STALE_ROUNDS
 BOUNDS_SHARE = 0.25  # of the time that is left then
 EXACT_SHARE = 0.5  # of the limit
 EXACT_JOBS = 12
@@ -147,7 +148,7 @@ def _outcome(bounds: Bounds, component: Component, search: Search, deadline: flo
 
 
 def _search(layout: Layout, deadline: float, progress: Progress) -> list[Outcome]:
-    """Greedy in all components; where that is not the best yet, descent."""
+    """Greedy in all components; the rest of the search where that is not the best yet."""
     bounds, outcomes = Bounds(), []
     for component in layout.components:
         search = Search(layout, component, progress)
@@ -164,6 +165,7 @@ def _search(layout: Layout, deadline: float, progress: Progress) -> list[Outcome
             outcome.prove()
         else:
             outcome.search.descend(until)
+            outcome.search.iterate(until, outcome.bound, FIRST_ROUNDS)
             outcome.settle()
     return outcomes
 
@@ -201,7 +203,7 @@ def _take(outcome: Outcome, answer: exact.Answer) -> None:
 
 
 def _iterate(outcomes: Sequence[Outcome], deadline: float) -> None:
-    """The iterated search for what is still not proven."""
+    """More of the iterated search for what is still not proven."""
     for outcome, until in _shares(outcomes, deadline):
         outcome.search.iterate(until, outcome.bound)
         outcome.settle()
