@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Unit tests of vmtool: what needs neither a network, nor root, nor a guest."""
 
+import io
 import lzma
 import os
 import struct
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -13,7 +15,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from vmtool import btf, build, cli, splat  # noqa: E402
+from vmtool import btf, build, cli, source, splat  # noqa: E402
 from vmtool.cache import find  # noqa: E402
 from vmtool.util import VmError  # noqa: E402
 
@@ -129,6 +131,36 @@ class SourcesTest(unittest.TestCase):
         (self.tree / "b.c").write_text("longer")
         self.sync()
         self.assertEqual((self.copy / "b.c").read_text(), "longer")
+
+
+class KernelSourceTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.target = Path(self.scratch.name)
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as tar:
+            for name in ("a/x.c", "drivers/rxe/one.c", "drivers/rxe/two.h", "drivers/siw/one.c"):
+                tar.addfile(tarfile.TarInfo(f"linux-source/{name}"))
+        packed.seek(0)
+        self.tar = self.enterContext(tarfile.open(fileobj=packed, mode="r|"))
+
+    def found(self) -> list[str]:
+        return sorted(str(path.relative_to(self.target)) for path in self.target.rglob("*.*"))
+
+    def test_a_folder(self) -> None:
+        prefix = "drivers/rxe/"
+        count = source._copy(
+            self.tar,
+            self.target,
+            lambda path: path.removeprefix(prefix) if path.startswith(prefix) else None,
+            0,
+        )
+        self.assertEqual((count, self.found()), (2, ["one.c", "two.h"]))
+
+    def test_no_more_than_enough(self) -> None:
+        count = source._copy(self.tar, self.target, lambda path: path.replace("/", "_"), 3)
+        self.assertEqual((count, len(self.found())), (3, 3))
 
 
 class CommandLineTest(unittest.TestCase):
