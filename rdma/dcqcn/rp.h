@@ -276,20 +276,29 @@ static __always_inline u32 mlcc_rp_later(u32 run, u32 ns)
 	return ns < ~run ? run + ns : ~0U;
 }
 
+/* @more is added to @run, of a period that has begun.  Returns how many periods that ends. */
+static __always_inline u64 mlcc_rp_periods(u32 *run, u32 more, u32 period)
+{
+	u64 all = (u64)*run + more;
+	u64 n;
+
+	if (all < period) {
+		*run = all;
+		return 0;
+	}
+	n = MLCC_DIV64(all, period);
+	*run = all - n * period;
+	return n;
+}
+
 static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
 						  const struct mlcc_rp_param *c,
 						  const struct mlcc_rp_gain *gain, u32 ns)
 {
-	u64 run = (u64)rp->time_run + ns;
-	u64 n;
+	u64 n = mlcc_rp_periods(&rp->time_run, ns, c->time_ns);
 
-	if (run < c->time_ns) {
-		rp->time_run = run;
-		return;
-	}
-	n = MLCC_DIV64(run, c->time_ns);
-	rp->time_run = run - n * c->time_ns;
-	mlcc_rp_increases(rp, c, gain, n, &rp->time_stage);
+	if (n)
+		mlcc_rp_increases(rp, c, gain, n, &rp->time_stage);
 }
 
 /* The line has been lowered since the last event; R_C is never above R_T. */
@@ -319,19 +328,12 @@ static __always_inline void mlcc_rp_advance(struct mlcc_rp *rp, const struct mlc
 static __always_inline void mlcc_rp_sent(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					 const struct mlcc_rp_gain *gain, u32 now, u32 bytes)
 {
-	u64 run = (u64)rp->bytes + bytes;
 	u64 n;
 
 	mlcc_rp_advance(rp, c, gain, now);
-	if (!c->bytes)
-		return;
-	if (run < c->bytes) {
-		rp->bytes = run;
-		return;
-	}
-	n = MLCC_DIV64(run, c->bytes);
-	rp->bytes = run - n * c->bytes;
-	mlcc_rp_increases(rp, c, gain, n, &rp->byte_stage);
+	n = c->bytes ? mlcc_rp_periods(&rp->bytes, bytes, c->bytes) : 0;
+	if (n)
+		mlcc_rp_increases(rp, c, gain, n, &rp->byte_stage);
 }
 
 /* A CNP counts in alpha. */
