@@ -214,15 +214,29 @@ static int carrier_phase_end(struct mlcc *m, uint32_t id)
 	return control(m, &ctl);
 }
 
-/* The progress and what it does to the increase, as the flows have it at the moment. */
+/* How far the job is, as its flows have it at the moment. */
+static struct mlcc_job_pace slot_pace(const struct mlcc_job *j)
+{
+	u64 sent = MLCC_READ(j->acked) - MLCC_READ(j->start_acked), d = j->d_phase;
+
+	return (struct mlcc_job_pace){
+		.neutral = !d || sent > j->d_limit, .phases = j->seq,
+		.progress = mlcc_progress(sent, d, mlcc_recip(d)), .d_sent = sent,
+	};
+}
+
+/* And what that does to the increase. */
 static void info_progress(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_job_info *info)
 {
+	struct mlcc_job_pace pace = slot_pace(&s->job);
 	struct bpf_carrier *c = m->priv;
 	unsigned int i = s->profile;
 	struct mlcc_profile pr;
 
-	info->neutral = !info->d_phase || info->d_sent > s->job.d_limit;
-	info->progress = mlcc_progress(info->d_sent, info->d_phase, mlcc_recip(info->d_phase));
+	info->phases = pace.phases;
+	info->d_sent = pace.d_sent;
+	info->neutral = pace.neutral;
+	info->progress = pace.progress;
 	info->gain = MLCC_ONE;
 	if (!info->neutral && !bpf_map_lookup_elem(c->profiles, &i, &pr))
 		info->gain = mlcc_grow(&pr, info->progress);
@@ -232,8 +246,6 @@ static void info_phase(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_jo
 {
 	const struct mlcc_job *j = &s->job;
 
-	info->phases = j->seq;
-	info->d_sent = MLCC_READ(j->acked) - MLCC_READ(j->start_acked);
 	info->d_phase = j->d_phase;
 	info->d_learnt = j->d_learnt;
 	info->hits = j->hits;
@@ -262,16 +274,8 @@ static const struct mlcc_slot *slot_last(const struct bpf_carrier *c, uint32_t i
 static int carrier_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
 {
 	const struct mlcc_slot *s = slot_last(m->priv, id);
-	uint64_t d;
 
-	*pace = (struct mlcc_job_pace){ .neutral = true };
-	if (!s)
-		return 0;
-	d = s->job.d_phase;
-	pace->phases = s->job.seq;
-	pace->d_sent = MLCC_READ(s->job.acked) - MLCC_READ(s->job.start_acked);
-	pace->neutral = !d || pace->d_sent > s->job.d_limit;
-	pace->progress = mlcc_progress(pace->d_sent, d, mlcc_recip(d));
+	*pace = s ? slot_pace(&s->job) : (struct mlcc_job_pace){ .neutral = true };
 	return 0;
 }
 
