@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,38 +7,6 @@
 #include "cli.h"
 
 static const char *sysroot = "/";
-
-static void say(const char *fmt, va_list ap)
-{
-	char line[1024];
-
-	vsnprintf(line, sizeof(line), fmt, ap);
-	/* drivers, tools and files are quoted */
-	for (char *s = line; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '?';
-	fflush(stdout);
-	fprintf(stderr, "mlcc-dcqcn: %s\n", line);
-}
-
-void die(int status, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-	exit(status);
-}
-
-void warn(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-}
 
 static int status_of(int err)
 {

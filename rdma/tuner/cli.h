@@ -3,16 +3,13 @@
 #ifndef MLCC_TUNER_CLI_H
 #define MLCC_TUNER_CLI_H
 
-#include <getopt.h>
 #include <json-c/json.h>
 
+#include "../../userspace/cli/program.h"
 #include "tuner.h"
 
-#define CLI_VERSION	"0.1"
 
 enum {
-	EXIT_FINE = 0,
-	EXIT_USAGE = 1,		/* the words make no sense, or a value is out of its range */
 	EXIT_REFUSED = 2,	/* the driver, the device or a rule of this program refused */
 	EXIT_NO_DEVICE = 3,	/* there is no such device now */
 };
@@ -33,17 +30,11 @@ extern struct cli cli;
 
 #define COMMON_SHORT	"jh"
 
-/* Takes one of them; whatever else ends the program with the usage of @verb. */
-void common_option(int c, const char *verb);
 /* Opens the root directory; after the options. */
 void common_end(void);
-void print_usage(FILE *f, const char *verb);
 
-void die(int status, const char *fmt, ...)
-	__attribute__((__format__(__printf__, 2, 3), __noreturn__));
 /* Ends the program with the line of @e, as JSON too, and the status that belongs to @err. */
 void die_of(int err, const struct err *e) __attribute__((__noreturn__));
-void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
 
 void put_string(struct json_object *o, const char *key, const char *value);
 void put_u64(struct json_object *o, const char *key, uint64_t value);

@@ -7,19 +7,12 @@
  * and how each is used.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 
 struct cli cli;
 
-static const struct verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *summary, *usage;
-} verbs[] = {
+static const struct verb verbs[] = {
 	{ "show", verb_show, "devices, and what their knobs have and may have",
 	  "usage: mlcc-dcqcn show [DEVICE [KNOB...]]\n"
 	  "       mlcc-dcqcn show BACK-END\n"
@@ -69,68 +62,34 @@ static const struct verb {
 	  "  --force            writes all the same\n" },
 };
 
-#define VERBS	COUNT(verbs)
-
 static const char common_usage[] =
 	"\n"
 	"  -j, --json         for programs\n"
 	"  --dry-run          only checks and says what would be done\n"
 	"  --sysroot DIR      DIR instead of /, such as the host's root inside of a container\n";
 
-static void print_all(FILE *f)
-{
-	fputs("usage: mlcc-dcqcn [-j] [--dry-run] [--sysroot DIR] VERB ...\n\n"
-	      "Sets DCQCN's parameters of RDMA NICs.  They are a port's or a device's, never a job's.\n\n",
-	      f);
-	for (size_t i = 0; i < VERBS; i++)
-		fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
-	fputs(common_usage, f);
-	fputs("\n"
-	      "'mlcc-dcqcn VERB --help' explains one.\n\n"
-	      "Exit status: 0 done, 1 usage, 2 refused, 3 no such device.\n", f);
-}
+static const struct option options[] = {
+	{ "version", no_argument, NULL, 'v' },
+	COMMON_OPTIONS
+};
 
-void print_usage(FILE *f, const char *verb)
-{
-	for (size_t i = 0; verb && i < VERBS; i++)
-		if (!strcmp(verbs[i].name, verb)) {
-			fputs(verbs[i].usage, f);
-			fputs(common_usage, f);
-			return;
-		}
-	print_all(f);
-}
+const struct program program = {
+	.name = "mlcc-dcqcn", .version = "0.1",
+	.head =
+		"usage: mlcc-dcqcn [-j] [--dry-run] [--sysroot DIR] VERB ...\n\n"
+		"Sets DCQCN's parameters of RDMA NICs.  They are a port's or a device's, never a job's.\n\n",
+	.tail =
+		"\n"
+		"'mlcc-dcqcn VERB --help' explains one.\n\n"
+		"Exit status: 0 done, 1 usage, 2 refused, 3 no such device.\n",
+	.common = common_usage,
+	.shorts = "+" COMMON_SHORT, .options = options,
+	.verbs = verbs, .count = sizeof(verbs) / sizeof(*verbs),
+};
 
 int main(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "version", no_argument, NULL, 'v' },
-		COMMON_OPTIONS
-	};
-	int c;
-
 	/* who reads what is printed may go: knobs are put back all the same */
 	signal(SIGPIPE, SIG_IGN);
-	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'v') {
-			puts("mlcc-dcqcn " CLI_VERSION);
-			return EXIT_FINE;
-		}
-		common_option(c, NULL);
-	}
-	argc -= optind;
-	argv += optind;
-	if (!argc) {
-		print_all(stderr);
-		return EXIT_USAGE;
-	}
-	if (!strcmp(argv[0], "help")) {
-		print_usage(stdout, argc > 1 ? argv[1] : NULL);
-		return EXIT_FINE;
-	}
-	optind = 0;	/* getopt begins anew */
-	for (size_t i = 0; i < VERBS; i++)
-		if (!strcmp(verbs[i].name, argv[0]))
-			return verbs[i].run(argc, argv);
-	die(EXIT_USAGE, "no verb '%s': 'mlcc-dcqcn --help' lists them", argv[0]);
+	return program_main(argc, argv);
 }

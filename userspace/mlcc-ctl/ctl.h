@@ -3,18 +3,16 @@
 #ifndef MLCC_CTL_H
 #define MLCC_CTL_H
 
-#include <getopt.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CTL_VERSION	"0.1"
+#include "../cli/program.h"
+
 #define CTL_SOCKET	"/run/mlcc/mlccd.sock"
 
 /* Exit statuses; "run" has those of its command, and 125 to 127 for its own failures. */
 enum {
-	EXIT_FINE = 0,
-	EXIT_USAGE = 1,		/* the words make no sense */
 	EXIT_REFUSED = 2,	/* mlccd or the kernel refused, or doctor found something */
 	EXIT_NO_DAEMON = 3,	/* mlccd does not answer */
 	EXIT_RUN_FAILED = 125,
@@ -39,13 +37,6 @@ extern struct ctl ctl;
 
 #define COMMON_SHORT	"jh"
 
-/* Takes one of them; whatever else ends the program with the usage of @verb. */
-void common_option(int c, const char *verb);
-
-void die(int status, const char *fmt, ...)
-	__attribute__((__format__(__printf__, 2, 3), __noreturn__));
-void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
-void print_usage(FILE *f, const char *verb);
 
 /* Numbers with units; they end the program if they are none. */
 uint64_t parse_bytes(const char *what, const char *s);	/* 1000, 250M, 1.5G, 64Mi */

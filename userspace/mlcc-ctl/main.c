@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* mlcc-ctl: says to mlccd what a training job is.  A table of verbs, and how each is used. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "ctl.h"
 
 struct ctl ctl = { .socket = CTL_SOCKET };
@@ -22,11 +18,7 @@ struct ctl ctl = { .socket = CTL_SOCKET };
 	"                     the slowdown against it\n" \
 	"  --priority N       writes progress into DSCP, in N classes (2 to 8)\n"
 
-static const struct verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *summary, *usage;
-} verbs[] = {
+static const struct verb verbs[] = {
 	{ "set-job", verb_set_job, "says what a job is, and which cgroup is its",
 	  "usage: mlcc-ctl set-job (--cgroup PATH | --pid PID | --self | --id N) [OPTION...]\n"
 	  "\n"
@@ -84,68 +76,33 @@ static const struct verb {
 	  "command cannot be run, 127 there is none.\n" },
 };
 
-#define VERBS	(sizeof(verbs) / sizeof(*verbs))
-
 static const char common_usage[] =
 	"\n"
 	"  -j, --json         for programs\n"
 	"  --dry-run          only checks and says what would be done\n"
 	"  --socket PATH      mlccd's, instead of " CTL_SOCKET "\n";
 
-static void print_all(FILE *f)
-{
-	fputs("usage: mlcc-ctl [-j] [--dry-run] [--socket PATH] VERB ...\n\n"
-	      "Tells mlccd which training job is which, so that jobs on one network take turns.\n\n",
-	      f);
-	for (size_t i = 0; i < VERBS; i++)
-		fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
-	fputs(common_usage, f);
-	fputs("\n"
-	      "'mlcc-ctl VERB --help' explains one.  The shortest way to a job:\n\n"
-	      "  mlcc-ctl run -- COMMAND\n\n"
-	      "Exit status: 0 done, 1 usage, 2 refused, 3 mlccd does not answer; run: its command's.\n",
-	      f);
-}
+static const struct option options[] = {
+	{ "version", no_argument, NULL, 'v' },
+	COMMON_OPTIONS
+};
 
-void print_usage(FILE *f, const char *verb)
-{
-	for (size_t i = 0; verb && i < VERBS; i++)
-		if (!strcmp(verbs[i].name, verb)) {
-			fputs(verbs[i].usage, f);
-			fputs(common_usage, f);
-			return;
-		}
-	print_all(f);
-}
+const struct program program = {
+	.name = "mlcc-ctl", .version = "0.1",
+	.head =
+		"usage: mlcc-ctl [-j] [--dry-run] [--socket PATH] VERB ...\n\n"
+		"Tells mlccd which training job is which, so that jobs on one network take turns.\n\n",
+	.tail =
+		"\n"
+		"'mlcc-ctl VERB --help' explains one.  The shortest way to a job:\n\n"
+		"  mlcc-ctl run -- COMMAND\n\n"
+		"Exit status: 0 done, 1 usage, 2 refused, 3 mlccd does not answer; run: its command's.\n",
+	.common = common_usage,
+	.shorts = "+" COMMON_SHORT, .options = options,
+	.verbs = verbs, .count = sizeof(verbs) / sizeof(*verbs),
+};
 
 int main(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "version", no_argument, NULL, 'v' },
-		COMMON_OPTIONS
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'v') {
-			puts("mlcc-ctl " CTL_VERSION);
-			return EXIT_FINE;
-		}
-		common_option(c, NULL);
-	}
-	argc -= optind;
-	argv += optind;
-	if (!argc) {
-		print_all(stderr);
-		return EXIT_USAGE;
-	}
-	if (!strcmp(argv[0], "help")) {
-		print_usage(stdout, argc > 1 ? argv[1] : NULL);
-		return EXIT_FINE;
-	}
-	optind = 0;	/* getopt begins anew */
-	for (size_t i = 0; i < VERBS; i++)
-		if (!strcmp(verbs[i].name, argv[0]))
-			return verbs[i].run(argc, argv);
-	die(EXIT_USAGE, "no verb '%s': 'mlcc-ctl --help' lists them", argv[0]);
+	return program_main(argc, argv);
 }

@@ -1,44 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ctl.h"
-
-static void say(const char *fmt, va_list ap)
-{
-	char line[1024];
-
-	vsnprintf(line, sizeof(line), fmt, ap);
-	/* replies may quote what others chose */
-	for (char *s = line; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '?';
-	fflush(stdout);
-	fprintf(stderr, "mlcc-ctl: %s\n", line);
-}
-
-void die(int status, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-	exit(status);
-}
-
-void warn(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-}
 
 void common_option(int c, const char *verb)
 {

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A program of verbs: the frame that mlcc-ctl and mlcc-dcqcn share. */
+#ifndef MLCC_PROGRAM_H
+#define MLCC_PROGRAM_H
+
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Exit statuses of all; each program has more of its own. */
+enum {
+	EXIT_FINE = 0,
+	EXIT_USAGE = 1,		/* the words make no sense, or a value is out of its range */
+};
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary, *usage;
+};
+
+struct program {
+	const char *name, *version;
+	const char *head, *tail;	/* of its usage, around the verbs and "common" */
+	const char *common;		/* usage of the options that every verb has */
+	const char *shorts;		/* these options for getopt_long(), with "+" */
+	const struct option *options;	/* and --version, 'v' */
+	const struct verb *verbs;
+	size_t count;
+};
+
+extern const struct program program;
+
+/* Takes an option of every verb; whatever else ends the program with the usage of @verb. */
+void common_option(int c, const char *verb);
+
+/* Runs the verb that the words name.  Returns the exit status. */
+int program_main(int argc, char **argv);
+
+/* The usage of @verb; NULL, or none of them: of the program. */
+void print_usage(FILE *f, const char *verb);
+
+/* A line on standard error, without what would disturb a terminal. */
+void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
+/* The same, and the end, with @status. */
+void die(int status, const char *fmt, ...)
+	__attribute__((__format__(__printf__, 2, 3), __noreturn__));
+
+#endif /* MLCC_PROGRAM_H */
