@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/queue.h>
 
 #define BURST_MAX_PEERS		64
 #define BURST_MAX_SOURCES	16
@@ -103,12 +104,23 @@ struct header {
 
 #define BURST_MAGIC	0x6d6c6363u
 
-/* Receiving side (burst_inbound.c). */
+/* A connection that another opened. */
+struct inbound {
+	struct watch watch;	/* first: the loop has its address */
+	LIST_ENTRY(inbound) link;
+	uint64_t messages;	/* complete ones */
+};
+
+/* Receiving side: all connections (burst_accept.c). */
 void inbound_open(const struct options *opt);
 uint64_t inbound_bytes(void);
 bool inbound_reached(uint32_t connections, uint64_t messages);
+void inbound_received(uint64_t bytes);
+void inbound_closed(struct inbound *in);
+/* And one of them (burst_inbound.c, burst_verbs_inbound.c); NULL: no memory. */
+struct inbound *inbound_new(void);
 
-/* Sending side (burst_flow.c). */
+/* Sending side (burst_connect.c; burst_flow.c, burst_verbs_flow.c). */
 struct flow {
 	struct watch watch;
 	uint32_t index;
@@ -123,8 +135,7 @@ struct flow {
 };
 
 void flow_open(struct flow *flow, const struct options *opt, uint32_t index);
-void flow_open_retry(struct flow *flow, const struct options *opt,
-		     uint32_t index);
+void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index);
 void flow_send(struct flow *flow, uint64_t length, uint64_t allowed);
 void flow_allow(struct flow *flow, uint64_t allowed);
 void flow_close(struct flow *flow);

@@ -14,7 +14,6 @@
 #include "burst.h"
 
 #define WRITE_SIZE	(256 * 1024)
-#define RETRY_NS	20000000LL
 
 static const char zeros[WRITE_SIZE];
 
@@ -132,24 +131,6 @@ void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
 	flow->watch.ready = flow_ready;
 	flow->watch.fd = socket_connect(opt, index);
 	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
-}
-
-/* Waits until the connection stands; the receiver may still be starting. */
-void flow_open_retry(struct flow *flow, const struct options *opt,
-		     uint32_t index)
-{
-	int64_t deadline = now_ns() + ms_to_ns(opt->timeout_s * 1e3);
-
-	flow_open(flow, opt, index);
-	while (!flow->connected && !loop_stopped()) {
-		if (!loop_step(deadline) && !loop_stopped())
-			flow_stuck(flow, opt);
-		if (!flow->refused)
-			continue;
-		loop_until(now_ns() + RETRY_NS);
-		flow_close(flow);
-		flow_open(flow, opt, index);
-	}
 }
 
 /* @allowed: of it, that may be sent by now; at least the header. */

@@ -12,8 +12,6 @@
 
 #include "burst_verbs.h"
 
-#define RETRY_NS	20000000LL
-
 struct sender {
 	struct verbs verbs;	/* first, as completions get it */
 	struct flow *flow;
@@ -117,22 +115,6 @@ void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
 	flow->watch.ready = flow_ready;
 	flow->watch.fd = socket_connect(opt, index);
 	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
-}
-
-void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index)
-{
-	int64_t deadline = now_ns() + ms_to_ns(opt->timeout_s * 1e3);
-
-	flow_open(flow, opt, index);
-	while (!flow->connected && !loop_stopped()) {
-		if (!loop_step(deadline) && !loop_stopped())
-			flow_stuck(flow, opt);
-		if (!flow->refused)
-			continue;
-		loop_until(now_ns() + RETRY_NS);
-		flow_close(flow);
-		flow_open(flow, opt, index);
-	}
 }
 
 void flow_send(struct flow *flow, uint64_t length, uint64_t allowed)
