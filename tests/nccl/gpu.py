@@ -11,7 +11,6 @@ status 4. Nothing else may use the GPU meanwhile, or the times are worth nothing
 import importlib.util
 import json
 import os
-import re
 import shutil
 import socket
 import statistics
@@ -22,23 +21,13 @@ import time
 from pathlib import Path
 
 from listener import Listener
+from sockets import sent_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "build" / "userspace" / "nccl" / "libnccl-profiler-mlcc.so"
 ITERATIONS, WARM_UP, PAUSE_S, COUNT, ROUNDS = 40, 10, 0.05, 16 << 20, 3
 TOLERANCE = 0.02  # 4 bytes per message, and control
 SKIPPED, TIMEOUT_S = 4, 300
-
-
-def sent_bytes() -> int:
-    """What this process's TCP sockets have sent, by the kernel's count; each byte once."""
-    text = subprocess.run(["ss", "-HOtinp"], capture_output=True, text=True, check=True).stdout
-    mine = [line for line in text.splitlines() if f"pid={os.getpid()}," in line]
-
-    def total(name: str) -> int:
-        return sum(int(n) for line in mine for n in re.findall(rf"\b{name}:(\d+)", line))
-
-    return total("bytes_sent") - total("bytes_retrans")
 
 
 def rank(number: int) -> None:

@@ -6,9 +6,6 @@ that live in the buckets) or view-plain. Before iteration STOP it waits for a li
 """
 
 import json
-import os
-import re
-import subprocess
 import sys
 
 import torch
@@ -16,18 +13,10 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 import common  # noqa: F401  (finds the package)
+from sockets import sent_bytes
 
-COUNTERS = ("bytes_sent", "bytes_retrans")
 WIDTH = 512
 BATCH = 4
-
-
-def sent() -> int:
-    """What ss says that this process's connections have sent; not what they had to send again."""
-    text = subprocess.run(["ss", "-tinpOH"], capture_output=True, text=True, check=True).stdout
-    mine = "\n".join(line for line in text.splitlines() if f"pid={os.getpid()}," in line)
-    counted, again = (sum(map(int, re.findall(rf"\b{n}:(\d+)", mine))) for n in COUNTERS)
-    return counted - again
 
 
 def model_of(how: str) -> DistributedDataParallel:
@@ -55,14 +44,14 @@ def main(iterations: int, how: str, stop: int) -> None:
         if iteration == stop:
             print(json.dumps({"at": stop}), flush=True)
             sys.stdin.readline()
-        before = sent()
+        before = sent_bytes()
         data = torch.randn(BATCH, WIDTH)
         loss = (model(data) - data.roll(1, 1)).square().mean()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
         dist.barrier()
-        line = {"iteration": iteration, "loss": loss.item().hex(), "sent": sent() - before}
+        line = {"iteration": iteration, "loss": loss.item().hex(), "sent": sent_bytes() - before}
         print(json.dumps(line), flush=True)
     # who leaves closes connections, of which others may not have read the counters yet
     dist.barrier()

@@ -1,0 +1,1 @@
+../nccl/sockets.py
