@@ -14,7 +14,8 @@
  * How long is long?  The first silence counts when it lasts a quarter of what came before it.  From
  * then on a silence counts when it lasts at least half as long as the longest one of the
  * last phases, so the short ones between the bursts of one iteration do not; and never below four
- * round trips or MLCC_GAP_MIN_US.
+ * round trips or MLCC_GAP_MIN_US.  Once a confident job has sent what it has learnt, a quarter
+ * does: something small in the compute time (a heartbeat) would else join two phases.
  *
  * The tracker is confident when successive phases agree in their bytes (within 1/4) and in the
  * silence before them (within 1/2; congestion stretches the phase, not the compute time).  A phase
@@ -280,6 +281,19 @@ static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap
 }
 
 /*
+ * Whether a silence of @gap us is a part of the compute time: the phase has sent all that a
+ * confident job has learnt, and something small (a heartbeat) parted the silence.  Then it says
+ * nothing of how long that time is.
+ */
+static __always_inline bool mlcc_gap_parted(const struct mlcc_job *j, u32 gap)
+{
+	u64 d = mlcc_phase_sent(j);
+
+	return gap < j->gap_long_us >> 1 && gap >= j->gap_long_us >> 2 && mlcc_confident(j) &&
+	       d + (d >> 4) >= j->d_learnt;
+}
+
+/*
  * Whether a silence of @gap us ends the phase.  Bytes beyond twice what was learnt, or with nothing
  * learnt MLCC_INNER_MAX silences, say that the yardstick has become too long (the compute time has
  * shrunk, or there was one long pause; the first phase was stretched by others).
@@ -292,7 +306,7 @@ static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
 
 	if (!long_us)
 		long_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2;
-	if (gap >= long_us)
+	if (gap >= long_us || mlcc_gap_parted(j, gap))
 		return true;
 	j->inner++;
 	if (j->d_learnt ? d >> 1 <= j->d_learnt : j->inner < most)
@@ -337,7 +351,7 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 			return false;
 		turn = !j->seq || mlcc_gap_turns(j, gap);
 		if (turn)
-			mlcc_phase_turn(j, now, gap);
+			mlcc_phase_turn(j, now, mlcc_gap_parted(j, gap) ? j->gap_us : gap);
 		MLCC_WRITE(j->last_us, now);
 		MLCC_CAS32(&j->busy, 1, 0);
 		return turn;

@@ -247,6 +247,23 @@ static void heartbeats_between_phases_are_ignored(void)
 	}
 }
 
+/* Seldom, and in a shorter compute time than usual: both parts of the silence are below its half. */
+static void a_heartbeat_does_not_join_two_phases(void)
+{
+	struct sim s;
+
+	sim_init(&s, 9);
+	sim_iterations(&s, 20, COMPUTE, PHASE);
+	for (u32 i = 0; i < 50; i++) {
+		sim_silence(&s, COMPUTE * 45 / 100);
+		sim_burst(&s, 2000);
+		sim_iteration(&s, COMPUTE * 45 / 100, PHASE);
+		CHECK(sim_full_progress(&s), "%u, with it: " SIM_FMT, i, SIM_ARGS(&s));
+		sim_iterations(&s, 5, COMPUTE, PHASE);
+		CHECK(sim_full_progress(&s), "%u, after it: " SIM_FMT, i, SIM_ARGS(&s));
+	}
+}
+
 /* A host that has sent its part answers the others' last bytes, long after and long before. */
 static void an_answer_says_nothing_of_the_others(void)
 {
@@ -481,6 +498,7 @@ int main(void)
 		TAP_TEST(random_messages_stay_neutral),
 		TAP_TEST(far_beyond_d_phase_is_neutral),
 		TAP_TEST(heartbeats_between_phases_are_ignored),
+		TAP_TEST(a_heartbeat_does_not_join_two_phases),
 		TAP_TEST(an_answer_says_nothing_of_the_others),
 		TAP_TEST(a_hint_counts_at_once),
 		TAP_TEST(a_wrong_hint_is_distrusted_after_one_phase),
