@@ -93,7 +93,8 @@ class Figures(unittest.TestCase):
             self.assertLess(sum(shares), 1, "the phases fit beside each other")
 
     def test_wrong_use_is_refused(self) -> None:
-        for words in (["nonsense"], ["ddp-2", "--modes", "x"], ["ddp-2", "--rate", "1kbit"]):
+        wrong = (("--modes", "x"), ("--rate", "1kbit"), ("--share", "2"))
+        for words in (["nonsense"], *(["ddp-2", *option] for option in wrong)):
             done = subprocess.run([HERE / "mlcc-train", *words], capture_output=True, check=False)
             self.assertEqual(done.returncode, 2, words)
 

@@ -4,6 +4,7 @@
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mlcclab import features, machine, program, topology, units
@@ -20,6 +21,8 @@ examples:
       two DDP jobs, alone, then together under cubic, mlcc, and mlcc with announced phases
   mlcc-train ddp-3 --repeat 3 --json out.json --plot out.png
   mlcc-train mpi-2 --modes cubic,mlcc+hints
+  mlcc-train ddp-2 --share 0.4
+      with more time to compute: the link is to be used for 80 % of the time, not for 90 %
 
 exit status: 0 done, 1 failed (or losses differ), 2 wrong usage, 4 this machine cannot run it
 """
@@ -42,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     add("set", choices=sorted(SETS), help="; ".join(f"{s.name}: {s.about}" for s in SETS.values()))
     add("--modes", type=_modes, default=_modes("cubic,dctcp,mlcc,mlcc+hints"), metavar="LIST")
     add("--rate", type=_rate, default=2e8, help="of the link (default 200mbit)")
+    text = "of an iteration that the link needs for a job's gradients (default: of the set)"
+    add("--share", type=_share, metavar="PART", help=text)
     add("--queue", choices=("droptail", "red-ecn"), default="droptail")
     add("--iterations", type=_count, default=60, metavar="N", help="of each job (default 60)")
     add("--isolated", type=_count, default=20, metavar="N", help="of a job alone (default 20)")
@@ -72,6 +77,16 @@ def _rate(text: str) -> float:
     return rate
 
 
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0.1 <= share <= 0.9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.1 to 0.9")
+    return share
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or not 8 <= int(text) <= 10_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 8 to 10000")
@@ -83,8 +98,11 @@ def _run(options: argparse.Namespace) -> int:
     for path in (options.json, options.plot):
         if path and not path.resolve().parent.is_dir():
             raise UsageError(f"{path}: no such folder")
+    jobs = SETS[options.set]
+    if options.share:
+        jobs = replace(jobs, share=options.share)
     request = experiment.Request(
-        jobs=SETS[options.set],
+        jobs=jobs,
         modes=options.modes,
         rate=options.rate,
         queue=options.queue,
