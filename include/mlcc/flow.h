@@ -359,20 +359,33 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 }
 
 /*
+ * Whether the window is long enough for the round trip in which the queue was empty: the link would
+ * be busy all the time, and to double it would only fill the queue.  A guess is good for a window as
+ * long as that round trip.  Where the queue was seen to be empty beside a window of several, the
+ * application sends in pieces (as a ring does, that waits for its peer's): the first segments after
+ * a pause find no queue, whatever the window is.  The job's shortest phase may be one that it shared,
+ * and so the link be faster than it seems: four times.
+ */
+static __always_inline bool mlcc_flow_full(const struct mlcc_flow *f, const struct mlcc_job *j,
+					   u32 cwnd, u32 mss)
+{
+	u64 rtt = f->guess ? f->rtt : 4 * ((u64)f->rtt + MLCC_EMPTY_US);
+
+	return mlcc_flow_burst(j, cwnd, mss) >= rtt;
+}
+
+/*
  * Whether the window may double this round trip because nobody uses the link; if not, and the flow
- * goes by the queue, slow start ends here.  A guess is good for a window as long as the round trip
- * that it was made in: then the link is busy all the time, and another doubling would only fill the
- * queue that the ACKs of the other direction wait in.  @marked: ECN marks of late.
+ * goes by the queue, slow start ends here.  @marked: ECN marks of late.
  */
 static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f, const struct mlcc_job *j,
 					     const struct mlcc_profile *pr, bool marked,
 					     u32 mss, struct mlcc_win *w)
 {
-	bool full = f->guess && mlcc_flow_burst(j, w->cwnd, mss) >= f->rtt;
-
 	if (!mlcc_flow_drains(f, j, pr))
 		return false;
-	if (f->rtt && f->empty && !full && (!marked || w->cwnd < w->ssthresh))
+	if (f->rtt && f->empty && (!marked || w->cwnd < w->ssthresh) &&
+	    !mlcc_flow_full(f, j, w->cwnd, mss))
 		return true;
 	if (w->cwnd < w->ssthresh)
 		w->ssthresh = w->cwnd;

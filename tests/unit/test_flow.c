@@ -273,13 +273,13 @@ static void a_queue_is_told_no_finer_than_the_peers_clock(void)
 }
 
 /*
- * Up to what window a flow doubles, on a link of 1 Gb/s, whose round trip of 3 ms is no queue of
+ * Up to what window a flow doubles, on a link of 1 Gb/s (or @slow times slower), whose round trip of 3 ms is no queue of
  * others: because @wait us of it were the ACKs', or because it is not above the least one.
  */
-static u32 doubles_up_to(u32 wait, u32 min_rtt)
+static u32 doubles_up_to(u32 wait, u32 min_rtt, u32 slow)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
-	struct mlcc_job j = { .byte_cost = 8389 };
+	struct mlcc_job j = { .byte_cost = 8389 * slow };
 	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .reverse = { .base = 1000 } };
 	struct mlcc_win w = { .cwnd = 60, .ssthresh = 60 };
 	struct mlcc_ack a = { .now = 1000 + wait + 1, .rtt = 3000, .min_rtt = min_rtt, .tick = 1,
@@ -293,13 +293,22 @@ static u32 doubles_up_to(u32 wait, u32 min_rtt)
 
 static void a_guess_is_good_for_a_full_link(void)
 {
-	u32 cwnd = doubles_up_to(2500, 50);
+	u32 cwnd = doubles_up_to(2500, 50, 1);
 
 	/* 3 ms of 1 Gb/s are 259 segments */
 	CHECK(cwnd > 250 && cwnd < 265, "%u segments", cwnd);
-	CHECK(doubles_up_to(2940, 50) == 1000, "its own queue is known to be empty");
-	CHECK(doubles_up_to(0, 2900) == 1000, "a long path");
-	CHECK(doubles_up_to(0, 50) == 60, "others' queue");
+	CHECK(doubles_up_to(2940, 50, 1) == 1000, "its own queue is known to be empty");
+	CHECK(doubles_up_to(0, 2900, 1) == 1000, "a long path");
+	CHECK(doubles_up_to(0, 50, 1) == 60, "others' queue");
+}
+
+/* The application paused, so its next segments find no queue. */
+static void an_empty_queue_says_nothing_of_a_long_window(void)
+{
+	u32 cwnd = doubles_up_to(0, 2900, 8);
+
+	/* four times 3.1 ms of 125 Mb/s are 134 segments */
+	CHECK(cwnd > 125 && cwnd < 140, "%u segments", cwnd);
 }
 
 static void dctcp_forgets_without_marks(void)
@@ -363,6 +372,7 @@ int main(void)
 		TAP_TEST(a_few_bytes_make_no_flow),
 		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
 		TAP_TEST(a_guess_is_good_for_a_full_link),
+		TAP_TEST(an_empty_queue_says_nothing_of_a_long_window),
 		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
