@@ -48,4 +48,5 @@ const struct backend backend_rxe = {
 	.scope = SCOPE_DEVICE, .budget = 200,
 	.knobs = knobs, .knob_count = COUNT(knobs),
 	.each = rxe_each, .read = attr_read, .write = attr_write,
+	.may_write = attr_may_write,
 };

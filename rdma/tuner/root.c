@@ -48,6 +48,23 @@ int root_open(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Files go with their device; before that, drivers in a reset answer with some of these. */
+bool device_is_away(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -EINVAL:
+	case -EIO:
+	case -EAGAIN:
+	case -EBUSY:
+	case -ETIMEDOUT:
+		return true;
+	}
+	return false;
+}
+
 bool root_is_there(const char *path)
 {
 	int fd = root_open(path, O_PATH);
