@@ -39,7 +39,9 @@ static const struct verb verbs[] = {
 	{ "show", verb_show, "lists jobs, or all that is known of one",
 	  "usage: mlcc-ctl show [JOB]\n\n"
 	  "PROGRESS - : neutral, the job is treated as its base algorithm does.  D_PHASE is what\n"
-	  "progress is measured against, in bytes; ITER the last iteration, start to start.\n" },
+	  "progress is measured against, in bytes; ITER the last iteration, start to start.\n"
+	  "Below a job: what is known of it on an RDMA device, queue pairs of soft-RoCE, or the knob\n"
+	  "that 'mlcc-dcqcn follow' drives.\n" },
 	{ "watch", verb_watch, "shows the jobs again and again",
 	  "usage: mlcc-ctl watch [--interval T] [--count N]\n\n"
 	  "SLOWDOWN is the last iteration over the job's --period.  Default: every 1s, until Ctrl-C.\n" },
