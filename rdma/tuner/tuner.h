@@ -67,6 +67,7 @@ struct device {
 struct backend {
 	const char *name, *what;
 	enum scope scope;
+	const char *driver;	/* of the functions, where one device stands for all of them */
 	bool read_only;
 	bool slow;		/* asked only by its name */
 	bool apart;		/* its values are not those that the hardware works with now */

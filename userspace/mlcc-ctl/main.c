@@ -60,8 +60,12 @@ static const struct verb verbs[] = {
 	{ "status", verb_status, "what mlccd has and what it has counted",
 	  "usage: mlcc-ctl status\n" },
 	{ "doctor", verb_doctor, "what works, what does not, and what to do about it",
-	  "usage: mlcc-ctl doctor\n\n"
-	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n" },
+	  "usage: mlcc-ctl doctor [--sysroot DIR]\n\n"
+	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n"
+	  "Of each RDMA device: its driver, what mlcc-dcqcn can do with it, and who follows.\n"
+	  "\n"
+	  "  --sysroot DIR      where /sys and /run of RDMA devices are, such as the host's root\n"
+	  "                     inside of a container\n" },
 	{ "run", verb_run, "runs a command as a job of its own",
 	  "usage: mlcc-ctl run [OPTION...] -- COMMAND [ARGUMENT...]\n"
 	  "\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What RDMA devices know of jobs, as OpenMetrics.  A family without a sample is left out: most hosts
- * have no such device.  Sums over QPs fall when one is closed, so they are gauges.
+ * What RDMA devices know of jobs, as OpenMetrics.  A family without a sample is left out: most
+ * hosts have no such device.  Sums over QPs fall when one is closed, so they are gauges.
  */
 #include "../rdma/rdma.h"
 #include "mlccd.h"
@@ -69,7 +69,8 @@ static const struct family families[] = {
 	{ "mlcc_rdma_rate_bytes_per_second", NULL, "What DCQCN lets a job's QPs send.", rate },
 	{ "mlcc_rdma_slowest_bytes_per_second", NULL, "What it lets the slowest of them send.",
 	  slowest },
-	{ "mlcc_rdma_knob", NULL, "What mlcc-dcqcn follow drives, in the knob's unit.", knob_value },
+	{ "mlcc_rdma_knob", NULL, "What mlcc-dcqcn follow drives, in the knob's unit.",
+	  knob_value },
 	{ "mlcc_rdma_knob_base", NULL, "Its value at gain 1.", knob_base },
 	{ "mlcc_rdma_knob_gain_ratio", "ratio", "The gain that the job's progress leads to.",
 	  knob_gain },
@@ -106,7 +107,7 @@ static void family(FILE *f, const struct mlccd *d, const struct family *m, const
 static void counter(FILE *f, enum rdma_counter c, const struct rdma *r)
 {
 	static const char *const names[RDMA_COUNTERS][2] = {
-		[RDMA_ECN_MARKED] = { "mlcc_rdma_ecn_marked", "RoCE packets that came with a mark." },
+		[RDMA_ECN_MARKED] = { "mlcc_rdma_ecn_marked", "RoCE packets with a mark." },
 		[RDMA_CNP_SENT] = { "mlcc_rdma_cnps_sent", "CNPs that answered a mark." },
 		[RDMA_CNP_HANDLED] = { "mlcc_rdma_cnps_handled", "CNPs that cut a rate." },
 		[RDMA_CNP_IGNORED] = { "mlcc_rdma_cnps_ignored", "CNPs that did not." },

@@ -16,6 +16,7 @@
 
 #define RXE_DIR		"/sys/kernel/debug/rxe"
 #define LINE_LEN	512
+#define BLANKS		" \t\n"
 #define COLUMNS		32
 #define QPS_MAX		65536	/* of a device */
 
@@ -38,8 +39,8 @@ static bool table_head(struct table *t, char *line)
 	*t = (struct table){ .at = { 0 } };
 	if (*line++ != '#')
 		return false;
-	for (char *word = strtok_r(line, " \n", &save); word;
-	     word = strtok_r(NULL, " \n", &save)) {
+	for (char *word = strtok_r(line, BLANKS, &save); word;
+	     word = strtok_r(NULL, BLANKS, &save)) {
 		at++;
 		for (unsigned int i = 0; i < COL_COUNT; i++)
 			if (!strcmp(word, names[i]))
@@ -53,8 +54,8 @@ static bool table_row(const struct table *t, char *line, struct row *row)
 	char *words[COLUMNS], *save, *end;
 	unsigned int count = 0;
 
-	for (char *word = strtok_r(line, " \n", &save); word && count < COLUMNS;
-	     word = strtok_r(NULL, " \n", &save))
+	for (char *word = strtok_r(line, BLANKS, &save); word && count < COLUMNS;
+	     word = strtok_r(NULL, BLANKS, &save))
 		words[count++] = word;
 	for (unsigned int i = 0; i < COL_COUNT; i++) {
 		row->value[i] = 0;
