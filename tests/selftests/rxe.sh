@@ -22,7 +22,8 @@ parameters_are_checked()
 	before=$(cat "$params"/*)
 	refused rp_ai_rate 0 && refused rp_ai_rate x && refused rp_ai_rate -1 &&
 		refused rp_threshold 32 && refused rp_gd 10 && refused np_cnp_dscp 64 &&
-		refused rp_min_rate 20000 && [ "$(cat "$params"/*)" = "$before" ] || return
+		refused rp_min_rate 20000 && refused np_tmdml_every 3 &&
+		refused np_tmdml_spare 65536 && [ "$(cat "$params"/*)" = "$before" ] || return
 	knob rp_ai_rate 0x2 && [ "$(<"$params/rp_ai_rate")" = 2 ] && knob rp_ai_rate 1
 }
 
@@ -101,6 +102,31 @@ connections_share()
 	is_true "$index > 0.8"
 }
 
+was_spared()
+{
+	[ "$(counter rxe_omega np_cnp_spared)" -gt 0 ]
+}
+
+# The one that starts when the other has made way is behind their average, wherever its marks are from.
+late_flow_is_spared()
+{
+	local receiver=/sys/kernel/debug/rxe/rxe_omega status
+
+	! was_spared || { echo "CNPs were spared though np_tmdml_spare is 0"; return 1; }
+	echo "tclass 0 5" >"$receiver/jobs" && echo 7 >"$receiver/cc_params/np_tmdml_spare" || return
+	pair 0 "$alpha" "$omega" 10.2.0.2:7000
+	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
+	pair 1 "$alpha" "$omega" 10.2.0.2:7001
+	slowwait - was_spared
+	status=$?
+	echo "marked $(counter rxe_omega np_ecn_marked_roce_packets), CNPs sent" \
+		"$(counter rxe_omega np_cnp_sent), spared $(counter rxe_omega np_cnp_spared)"
+	end_traffic 2
+	echo 0 >"$receiver/cc_params/np_tmdml_spare"
+	echo "tclass 0 0" >"$receiver/jobs"
+	return "$status"
+}
+
 # tcp_mlcc has the jobs; phases are announced, so that one is enough.
 job_has_progress()
 {
@@ -147,6 +173,7 @@ main()
 	told "nothing changes while it is off" nothing_changes_while_it_is_off
 	told "marks cut the rate, time brings it back" marks_cut_the_rate_and_time_brings_it_back
 	told "two connections share" two_share
+	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
 	told "a job's connection has its progress" job_has_progress
 	if [ -e "$stock_ko" ]; then
 		told "a peer without the patches" peer_without_patches
