@@ -9,6 +9,8 @@
 
 # shellcheck source=tests/selftests/rxe_common.sh
 . "$(dirname "$0")/rxe_common.sh"
+# shellcheck source=tests/selftests/mlccd_common.sh
+. "$(dirname "$0")/mlccd_common.sh"
 
 refused()
 {
@@ -147,6 +149,45 @@ job_has_progress()
 	return "$status"
 }
 
+# qps_of JOB: what mlccd shows of its queue pairs on rxe_alpha, "QPS SENT_BYTES PORT'S CNPS"
+qps_of()
+{
+	ctl -j show "$1" | "$python" -c '
+import json, sys
+for use in json.load(sys.stdin)[0].get("rdma", []):
+    if use["device"] == "rxe_alpha":
+        print(use["qps"], use["sent_bytes"], use["port_counters"]["rp_cnp_handled"])'
+}
+
+shows_bytes()
+{
+	local qps sent rest
+
+	read -r qps sent rest < <(qps_of 5) && [ "$qps" = 1 ] && [ "$sent" -ge 100000 ]
+}
+
+# The files that mlccd and doctor read are the driver's own here.
+mlccd_shows_it()
+{
+	local status
+
+	start_daemon || return
+	ctl set-job --id 5 --name bert && echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	traffic 1
+	slowwait - shows_bytes
+	status=$?
+	ctl show
+	ctl doctor >"$out/doctor"
+	end_traffic 1
+	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	stop "$daemon"
+	unload_mlccd
+	grep -E "rdma|follow|roce" "$out/doctor"
+	[ "$status" = 0 ] && grep -q "rxe_alpha (soft-RoCE with mlcc's patches): DCQCN is on" \
+		"$out/doctor" && grep -q "rxe_omega.*DCQCN is off" "$out/doctor" &&
+		grep -q "rxe_alpha port 1: .*rp_cnp_handled" "$out/doctor"
+}
+
 # The peer ignores marks and drops CNPs; nothing else may differ.
 peer_without_patches()
 {
@@ -175,6 +216,11 @@ main()
 	told "two connections share" two_share
 	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
 	told "a job's connection has its progress" job_has_progress
+	if "$mlccd" --version >/dev/null 2>&1; then
+		told "mlccd shows a job's queue pairs, doctor the devices" mlccd_shows_it
+	else
+		ktap_skip "mlccd shows a job's queue pairs" "mlccd is not built, or does not run here"
+	fi
 	if [ -e "$stock_ko" ]; then
 		told "a peer without the patches" peer_without_patches
 	else

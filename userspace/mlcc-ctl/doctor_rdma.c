@@ -207,7 +207,8 @@ static void check_patched(const struct device *d, const char *ibdev)
 	if (on && !lines_of(path))
 		result(NOTE, "rdma", "write a rule into its debugfs file 'jobs': rdma/rxe, Documentation/soft-roce.md",
 		       "%s: no rule says which queue pairs are a job's", ibdev);
-	if (on)
+	/* its QPs have their jobs' gains themselves: nobody has to follow */
+	if (follow_of(d) || left_behind(d))
 		check_follow(d);
 }
 

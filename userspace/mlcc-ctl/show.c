@@ -52,8 +52,9 @@ static bool given(struct json_object *o, const char *key)
 
 static void print_qps(struct json_object *use)
 {
-	printf("%s QPs, %s sent, %s CNPs", get_string(use, "qps"),
-	       human(get_u64(use, "sent_bytes")), human(get_u64(use, "cnps")));
+	printf("%s QP%s, %s sent, %s CNPs", get_string(use, "qps"),
+	       get_u64(use, "qps") == 1 ? "" : "s", human(get_u64(use, "sent_bytes")),
+	       human(get_u64(use, "cnps")));
 	if (given(use, "rate_kbps"))
 		printf(", at %sb/s (slowest %sb/s)", human(1000 * get_u64(use, "rate_kbps")),
 		       human(1000 * get_u64(use, "slowest_kbps")));
