@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Knobs that are files of debugfs, sysfs or configfs, with a number in each. */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tuner.h"
 
@@ -69,6 +71,19 @@ int attr_write(const struct device *d, const struct knob *k, uint32_t v, struct 
 	snprintf(text, sizeof(text), "%u", v);
 	err = root_write(path, text);
 	return err ? file_fail(path, "writing", err, e) : 0;
+}
+
+int attr_may_write(const struct device *d, const struct knob *k, struct err *e)
+{
+	char path[PATH_LEN];
+	int fd;
+
+	path_of(d, k, path);
+	fd = root_open(path, O_WRONLY);
+	if (fd < 0)
+		return file_fail(path, "opening", fd, e);
+	close(fd);
+	return 0;
 }
 
 struct walk {

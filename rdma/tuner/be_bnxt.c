@@ -125,6 +125,7 @@ const struct backend backend_bnxt = {
 	.scope = SCOPE_DEVICE, .budget = 200,
 	.knobs = debugfs_knobs, .knob_count = COUNT(debugfs_knobs),
 	.each = debugfs_each, .read = attr_read, .write = attr_write,
+	.may_write = attr_may_write,
 };
 
 const struct backend backend_bnxt_configfs = {
@@ -132,4 +133,5 @@ const struct backend backend_bnxt_configfs = {
 	.scope = SCOPE_PORT, .budget = 100,
 	.knobs = configfs_knobs, .knob_count = COUNT(configfs_knobs),
 	.each = configfs_each, .read = attr_read, .write = configfs_write,
+	.may_write = attr_may_write,
 };

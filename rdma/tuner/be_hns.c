@@ -37,4 +37,5 @@ const struct backend backend_hns = {
 	.scope = SCOPE_DEVICE, .budget = 200,
 	.knobs = knobs, .knob_count = COUNT(knobs),
 	.each = hns_each, .read = attr_read, .write = attr_write,
+	.may_write = attr_may_write,
 };

@@ -43,7 +43,7 @@ static int irdma_write(const struct device *d, const struct knob *k, uint32_t v,
 
 const struct backend backend_irdma = {
 	.name = "irdma", .what = "Intel E800, Intel's driver (module parameters; only shown)",
-	.scope = SCOPE_DRIVER, .read_only = true,
+	.scope = SCOPE_DRIVER, .driver = "ice", .read_only = true,
 	.knobs = knobs, .knob_count = COUNT(knobs),
 	.each = irdma_each, .read = attr_read, .write = irdma_write,
 };

@@ -58,4 +58,5 @@ const struct backend backend_mlx5 = {
 	.scope = SCOPE_PORT, .budget = 200,
 	.knobs = knobs, .knob_count = COUNT(knobs),
 	.each = mlx5_each, .read = attr_read, .write = attr_write,
+	.may_write = attr_may_write,
 };

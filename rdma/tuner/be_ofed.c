@@ -122,9 +122,19 @@ static int ofed_write(const struct device *d, const struct knob *k, uint32_t v, 
 	return attr_write(d, &here, v, e);
 }
 
+static int ofed_may_write(const struct device *d, const struct knob *k, struct err *e)
+{
+	struct knob here = *k;
+	char file[NAME_LEN];
+
+	place(d, &here, file);
+	return attr_may_write(d, &here, e);
+}
+
 const struct backend backend_ofed = {
 	.name = "ofed", .what = "NVIDIA ConnectX, MLNX_OFED's driver (sysfs)",
 	.scope = SCOPE_PORT, .budget = 200,
 	.knobs = knobs, .knob_count = COUNT(knobs),
 	.each = ofed_each, .read = ofed_read, .write = ofed_write,
+	.may_write = ofed_may_write,
 };

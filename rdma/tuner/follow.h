@@ -32,6 +32,9 @@ struct follow {
 	uint32_t due_us;		/* after it, something may have to be written */
 	uint64_t check_us;		/* when it is read next, though nothing is to be written */
 
+	uint64_t publish_us;		/* when others are told next */
+	bool unpublished;		/* they cannot be */
+
 	bool away;
 	enum progress_state said;	/* what has last been told about the progress */
 	unsigned int strikes;		/* things that went wrong in a row */
@@ -49,6 +52,10 @@ int follow_look(struct follow *f, uint64_t now_us, struct err *e);
 uint32_t follow_pause_us(const struct follow *f);
 /* Puts the knob back. */
 int follow_end(struct follow *f, struct err *e);
+
+/* publish.c: what other programs see */
+void publish(struct follow *f, uint64_t now_us);
+void publish_end(const struct follow *f);
 
 /* say.c: what people and programs are told */
 void say_plan(const struct follow *f);

@@ -40,19 +40,9 @@ int knob_write(const struct device *d, const struct knob *k, uint32_t v, struct 
 	return err ? err : knob_put(d, k, v, e);
 }
 
-/* Files go with their device; before that, drivers in a reset answer with some of these. */
-bool device_is_away(int err)
+int knob_may_write(const struct device *d, const struct knob *k, struct err *e)
 {
-	switch (err) {
-	case -ENOENT:
-	case -ENODEV:
-	case -ENXIO:
-	case -EINVAL:
-	case -EIO:
-	case -EAGAIN:
-	case -EBUSY:
-	case -ETIMEDOUT:
-		return true;
-	}
-	return false;
+	if (d->be->read_only || k->read_only)
+		return fail(e, -EPERM, "%s:%s can only be read", d->be->name, d->name);
+	return d->be->may_write ? d->be->may_write(d, k, e) : 0;
 }

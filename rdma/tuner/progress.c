@@ -49,12 +49,17 @@ static int look_one(const struct mlcc_job_info *info, void *arg)
 	return 0;
 }
 
-static bool has_ours(const struct progress *p)
+uint32_t progress_job(const struct progress *p)
 {
 	for (unsigned int i = 0; i < p->count; i++)
 		if (p->senders[i].ours)
-			return true;
-	return false;
+			return p->senders[i].id;
+	return 0;
+}
+
+static bool has_ours(const struct progress *p)
+{
+	return progress_job(p);
 }
 
 /* Opened anew now and then: one that was unloaded and loaded again is another carrier. */

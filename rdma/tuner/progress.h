@@ -71,6 +71,8 @@ struct progress {
 int progress_open(struct progress *p, const struct device *d, uint64_t now_us, struct err *e);
 /* The gain now, Q16; p->state says why it is 1. */
 uint32_t progress_gain(struct progress *p, uint64_t now_us);
+/* The id of the job that is followed; 0: not known. */
+uint32_t progress_job(const struct progress *p);
 void progress_close(struct progress *p);
 
 /* port.c: the port's counter. */

@@ -19,11 +19,14 @@
 
 #include "tuner.h"
 
+#define TRIES_MAX	1000
+
 static int root = -1;
+static bool is_whole;	/* it is "/", from which nothing leads out */
 
 int root_set(const char *dir, struct err *e)
 {
-	struct stat st;
+	struct stat st, whole;
 
 	if (getauxval(AT_SECURE))
 		return fail(e, -EPERM, "this program is not made to be set-user-id");
@@ -33,19 +36,43 @@ int root_set(const char *dir, struct err *e)
 	if ((st.st_uid && st.st_uid != geteuid()) || st.st_mode & 022)
 		return fail(e, -EPERM, "--sysroot %s: it has to belong to you or root, and nobody else may write to it",
 			    dir);
+	is_whole = !stat("/", &whole) && whole.st_dev == st.st_dev && whole.st_ino == st.st_ino;
 	return 0;
 }
 
+/*
+ * Kept below a root, the kernel gives up (EAGAIN) on a path with ".." in it, as links of sysfs have,
+ * if something was renamed or mounted meanwhile, wherever that was.
+ */
 int root_open(const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_NO_MAGICLINKS | (is_whole ? 0 : RESOLVE_IN_ROOT),
 	};
-	int fd;
+	int fd, tries = TRIES_MAX;
 
-	fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+	do {
+		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+	} while (fd < 0 && errno == EAGAIN && --tries);
 	return fd < 0 ? -errno : fd;
+}
+
+/* Files go with their device; before that, drivers in a reset answer with some of these. */
+bool device_is_away(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -EINVAL:
+	case -EIO:
+	case -EAGAIN:
+	case -EBUSY:
+	case -ETIMEDOUT:
+		return true;
+	}
+	return false;
 }
 
 bool root_is_there(const char *path)

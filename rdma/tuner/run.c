@@ -186,6 +186,7 @@ static int loop(struct follow *f, const sigset_t *set, struct err *e)
 	do {
 		now = now_us();
 		err = follow_look(f, now, e);
+		publish(f, now);
 		next += follow_pause_us(f);
 		/* the machine was busy: what was missed is not made up for */
 		if (next < now)
@@ -213,6 +214,7 @@ static int run(struct follow *f, struct err *e)
 	sd_notify(0, "READY=1");
 	err = loop(f, &set, e);
 	sd_notify(0, "STOPPING=1");
+	publish_end(f);
 	end = follow_end(f, &why);
 	if (end && err)
 		warn("%s", why.text);

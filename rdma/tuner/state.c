@@ -13,62 +13,9 @@
 #define STATE_VERSION	1
 #define STATE_MAX	32768
 
-/* "/" is no part of a file's name; nobody calls a device "+". */
-static void file_name(const struct device *d, const char *suffix, char name[2 * NAME_LEN])
-{
-	snprintf(name, 2 * NAME_LEN, "%s:%s%s", d->be->name, d->name, suffix);
-	for (char *s = name; *s; s++)
-		if (*s == '/')
-			*s = '+';
-}
-
-static int make_dir(const char *path, mode_t mode)
-{
-	char parent[DIR_LEN];
-	int fd, err = 0;
-	char *leaf;
-
-	snprintf(parent, sizeof(parent), "%s", path);
-	leaf = strrchr(parent, '/');
-	*leaf++ = '\0';
-	fd = root_open(*parent ? parent : "/", O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return fd;
-	if (mkdirat(fd, leaf, mode) && errno != EEXIST)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-/* Who else could write there could have us write to the NIC what they like. */
-static int dir_check(int fd, struct err *e)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return fail(e, -errno, STATE_DIR ": %s", strerror(errno));
-	if ((st.st_uid && st.st_uid != geteuid()) || st.st_mode & 022)
-		return fail(e, -EPERM, STATE_DIR ": it has to be root's, and nobody else's to write");
-	return 0;
-}
-
 static int dir_open(bool make, struct err *e)
 {
-	int fd = -ENOENT, err = 0;
-
-	if (make) {
-		err = make_dir("/run/mlcc", 0755);
-		err = err ? err : make_dir(STATE_DIR, 0700);
-	}
-	if (!err)
-		fd = root_open(STATE_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	if (err || fd < 0)
-		return fail(e, err ? err : fd, STATE_DIR ": %s", strerror(err ? -err : -fd));
-	err = dir_check(fd, e);
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	return rundir_open(STATE_DIR, make, 0700, e);
 }
 
 struct saved *state_find(struct state *s, const char *knob)
@@ -166,7 +113,7 @@ int state_load(const struct device *d, struct state *s, struct err *e)
 	ssize_t n;
 
 	s->count = 0;
-	file_name(d, "", name);
+	rundir_file(d, "", name);
 	snprintf(path, sizeof(path), STATE_DIR "/%s", name);
 	n = root_read(path, text, sizeof(text));
 	if (n == -ENOENT)
@@ -200,41 +147,22 @@ static struct json_object *to_json(const struct device *d, const struct state *s
 	return o;
 }
 
-static int write_synced(int dir, const char *name, const char *text)
-{
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	size_t len = strlen(text);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, len) != (ssize_t)len || fsync(fd))
-		err = errno ? -errno : -EIO;
-	close(fd);
-	return err;
-}
-
-/* On its disk, then under its name, then the name on its disk. */
 static int replace(int dir, const struct device *d, const struct state *s)
 {
-	char name[2 * NAME_LEN], tmp[2 * NAME_LEN + 8];
+	char name[2 * NAME_LEN];
 	struct json_object *o;
 	int err;
 
-	file_name(d, "", name);
+	rundir_file(d, "", name);
 	if (!s->count) {
 		if (unlinkat(dir, name, 0) && errno != ENOENT)
 			return -errno;
 		return fsync(dir) ? -errno : 0;
 	}
-	snprintf(tmp, sizeof(tmp), ".%s.new", name);
 	o = to_json(d, s);
-	err = write_synced(dir, tmp, json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	err = rundir_replace(dir, name,
+			     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), true);
 	json_object_put(o);
-	if (!err && (renameat(dir, tmp, dir, name) || fsync(dir)))
-		err = -errno;
-	if (err)
-		unlinkat(dir, tmp, 0);
 	return err;
 }
 
@@ -280,7 +208,7 @@ int state_each(int (*each)(const char *device, void *arg), void *arg)
 static void lock_name(const struct device *d, char name[2 * NAME_LEN])
 {
 	if (!*d->pci) {
-		file_name(d, ".lock", name);
+		rundir_file(d, ".lock", name);
 		return;
 	}
 	snprintf(name, 2 * NAME_LEN, "%s.lock", d->pci);

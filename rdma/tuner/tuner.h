@@ -67,6 +67,7 @@ struct device {
 struct backend {
 	const char *name, *what;
 	enum scope scope;
+	const char *driver;	/* of the functions, where one device stands for all of them */
 	bool read_only;
 	bool slow;		/* asked only by its name */
 	bool apart;		/* its values are not those that the hardware works with now */
@@ -83,6 +84,8 @@ struct backend {
 	/* -ENOENT: this device has no such knob, or is gone */
 	int (*read)(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
 	int (*write)(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
+	/* 0 or why not, without writing; NULL: only trying says */
+	int (*may_write)(const struct device *d, const struct knob *k, struct err *e);
 };
 
 extern const struct backend backend_mlx5, backend_rxe, backend_ofed, backend_hns, backend_bnxt,
@@ -115,8 +118,8 @@ int knob_read(const struct device *d, const struct knob *k, uint32_t *v, struct 
 int knob_write(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
 /* The same for a value that the device had before: it may be out of the range. */
 int knob_put(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
-/* Whether @err says that the device is gone or in a reset. */
-bool device_is_away(int err);
+/* Whether a write would get as far as the driver; nothing is written. */
+int knob_may_write(const struct device *d, const struct knob *k, struct err *e);
 
 /* root.c: files below the root directory that --sysroot names, and never above it */
 int root_set(const char *dir, struct err *e);
@@ -132,6 +135,16 @@ int root_list(const char *dir, int (*entry)(const char *name, void *arg), void *
 /* The whole file, at most @size - 1 bytes, without the line's end: how many, or an error. */
 ssize_t root_read(const char *path, char *text, size_t size);
 int root_write(const char *path, const char *text);
+/* Whether @err says that the device is gone or in a reset. */
+bool device_is_away(int err);
+
+/* rundir.c: folders below /run/mlcc that only root writes to */
+/* "BACK END:NAME", as the name of a file, and @suffix. */
+void rundir_file(const struct device *d, const char *suffix, char name[2 * NAME_LEN]);
+/* A descriptor; @make: with @mode, if it is not there. */
+int rundir_open(const char *dir, bool make, mode_t mode, struct err *e);
+/* A whole file or none; @sync: it is on its disk, under its name, when this returns. */
+int rundir_replace(int dir, const char *name, const char *text, bool sync);
 
 /* attr.c: knobs that are files with a number each */
 /* Folders with the knobs of a device each: BASE/NAME/LEAF. */
@@ -145,6 +158,7 @@ int attr_each(const struct backend *be, const struct attr_dirs *dirs,
 	      int (*found)(const struct device *d, void *arg), void *arg);
 int attr_read(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
 int attr_write(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
+int attr_may_write(const struct device *d, const struct knob *k, struct err *e);
 /* A number as a driver prints it, decimal or 0x, and nothing behind it: 0 or -EINVAL */
 int number(const char *text, uint32_t *v);
 

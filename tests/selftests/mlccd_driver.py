@@ -7,11 +7,13 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+REPO = Path(__file__).resolve().parents[2]
 ALICE, BOB = 61001, 61002
 WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
 LIMIT = (1 << 48) - 1
@@ -119,6 +122,9 @@ class Daemon:
         self.carrier = base / "carrier"
         self.gone = base / "gone"
         self.log = base / "log"
+        # where RDMA devices would be: plain files, all of a test's own
+        self.sysroot = base / "sysroot"
+        self.sysroot.mkdir(mode=0o755)
         self.process: subprocess.Popen[bytes] | None = None
         self.write_config("")
 
@@ -129,7 +135,10 @@ class Daemon:
         )
 
     def command(self) -> list[str]:
-        return [str(self.program), "--config", str(self.config), "--run-dir", str(self.run)]
+        return [
+            *(str(self.program), "--config", str(self.config), "--run-dir", str(self.run)),
+            *("--sysroot", str(self.sysroot)),
+        ]
 
     def start(self, **env: str) -> None:
         with self.log.open("ab") as log:
@@ -962,12 +971,226 @@ class Cases:
         assert process.wait(WAIT_S) == 42
         assert self.d.jobs() == []
 
+    # RDMA
+
+    QPS = (
+        "# qpn on rate target alpha cnps sent job progress\n"
+        "17 1 40000 50000 100 3 1000000 7 500\n"
+        "18 1 30000 50000 100 2 500000 7 -\n"
+        "19 0 0 0 0 0 70000 8 -\n"
+        "20 1 50000 50000 0 0 9 0 -\n"
+    )
+
+    def rdma_file(self, name: str, text: str) -> Path:
+        path = self.d.sysroot / name
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    @contextmanager
+    def rdma(self) -> Iterator["Follow"]:
+        """A soft-RoCE device with QPs of jobs 7 and 8, and a follow of job 7."""
+        self.rdma_file("sys/kernel/debug/rxe/rxe0/qps", self.QPS)
+        counters = "sys/class/infiniband/rxe0/ports/1/hw_counters"
+        self.rdma_file(f"{counters}/np_ecn_marked_roce_packets", "11\n")
+        self.rdma_file(f"{counters}/rp_cnp_handled", "5\n")
+        self.rdma_file("sys/class/infiniband/bnxt_re0/ports/1/hw_counters/rx_cnp_pkts", "4\n")
+        follow = Follow(self.rdma_file(f"run/mlcc/follow/{Follow.NAME}", ""))
+        try:
+            yield follow
+        finally:
+            follow.stop()
+            for name in ("sys", "run"):
+                shutil.rmtree(self.d.sysroot / name)
+
+    def rdma_of(self, job: int, uid: int = 0) -> list[JSON]:
+        shown = self.d.peer(uid).ok("show", job=job)["jobs"][0]
+        assert ("rdma" in shown) == ("rdma" in shown.get("transports", [])), shown
+        return shown.get("rdma", [])
+
+    def rdma_is_shown_beside_tcp(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", id=7, name="bert")
+        root.ok("set-job", id=9)
+        assert "transports" not in root.ok("show", job=9)["jobs"][0]
+        with self.rdma():
+            until(lambda: len(self.rdma_of(7)) == 2, "both devices")
+            qps, follow = sorted(self.rdma_of(7), key=lambda u: "knob" in u)
+            assert qps == {
+                **{"device": "rxe0", "backend": "rxe", "qps": 2, "sent_bytes": 1500000},
+                **{"cnps": 5, "rate_kbps": 70000, "slowest_kbps": 30000},
+                "port_counters": {"np_ecn_marked_roce_packets": 11, "rp_cnp_handled": 5},
+            }, qps
+            assert follow == {
+                **{"device": "mlx5_0", "backend": "mlx5", "follows": "0000:03:00.0"},
+                **{"scope": "port", "state": "runs", "knob": "rp_ai_rate", "unit": "Mb/s"},
+                **{"drive": "ai", "base": 5, "low": 5, "high": 10, "value": 8, "gain": 1.5},
+            }, follow
+            assert self.rdma_of(9) == []
+            lines = self.d.run_ctl("show").stdout.splitlines()
+            text = "\n".join(line.strip() for line in lines)
+            assert "rdma rxe0: 2 QPs, 1.5M sent, 5 CNPs, at 70Mb/s (slowest 30Mb/s)" in text, text
+            assert (
+                "rdma mlx5_0: mlx5:0000:03:00.0 rp_ai_rate 8 Mb/s, gain 1.50, base 5 Mb/s" in text
+            ), text
+            watched = self.d.run_ctl("-j", "watch", "--count", "1").stdout
+            assert [len(j.get("rdma", [])) for j in json.loads(watched)] == [2, 0]
+            assert "rdma rxe0: 2 QPs" in self.d.run_ctl("show", "bert").stdout
+        until(lambda: self.rdma_of(7) == [], "the end of the devices")
+
+    def rdma_without_dcqcn_has_no_rate(self) -> None:
+        self.d.peer().ok("set-job", id=8)
+        with self.rdma():
+            until(lambda: self.rdma_of(8), "the device")
+            (use,) = self.rdma_of(8)
+            assert use["qps"] == 1 and "rate_kbps" not in use, use
+
+    def what_a_dead_follow_has_left_is_not_shown(self) -> None:
+        self.d.peer().ok("set-job", id=7)
+        with self.rdma() as follow:
+            until(lambda: len(self.rdma_of(7)) == 2, "follow")
+            follow.stop()
+            follow.write(follow.text(age_us=6_000_000))
+            until(lambda: len(self.rdma_of(7)) == 1, "its end")
+
+    def a_device_that_is_away_has_no_value(self) -> None:
+        self.d.peer().ok("set-job", id=7)
+        with self.rdma() as follow:
+            follow.told.pop("value")
+            follow.told.pop("gain")
+            follow.told.update(state="away", sent_bytes=12)
+            until(lambda: any(u.get("state") == "away" for u in self.rdma_of(7)), "away")
+            (use,) = [u for u in self.rdma_of(7) if "knob" in u]
+            assert "value" not in use and use["sent_bytes"] == 12, use
+
+    def broken_rdma_files_are_left_out(self) -> None:
+        """Among them a good one of each, which is shown."""
+        self.d.peer().ok("set-job", id=7)
+        with self.rdma() as follow:
+            texts = ["", "{", "[]", "null", "{" * 500, "x" * 5000]
+            for key, value in (
+                *(("version", 2), ("updated_us", -1), ("updated_us", 2**63), ("base", -1)),
+                *(("base", "5"), ("knob", "a b"), ("knob", 'a"b'), ("knob", "k" * 64)),
+                *(("rdma", "\u001b[2J"), ("device", None), ("unit", "u" * 16), ("high", 2**32)),
+            ):
+                texts.append(follow.text(**{key: value}))
+            for i, text in enumerate(texts):
+                self.rdma_file(f"run/mlcc/follow/bad{i}", text)
+            head = "# qpn on rate target alpha cnps sent job progress\n"
+            for i, text in enumerate(
+                (
+                    *("", "nonsense\n", "# qpn on rate\n17 1 1\n"),
+                    *("17 1 40000 5 1 3 1 7 500\n", f"{head}17 1 1 1 1 1 1\n"),
+                    *(f"{head}17 1 x 1 1 1 1 7 -\n", f"{head}17 1 1 1 1 1 -1 7 -\n"),
+                    f"{head}17 1 1 1 1 1 99999999999999999999999 7 -\n" + "9" * 2000,
+                )
+            ):
+                self.rdma_file(f"sys/kernel/debug/rxe/bad{i}/qps", text)
+            # what was looked at before is forgotten when a new value shows
+            follow.told.update(value=9)
+            until(lambda: any(u.get("value") == 9 for u in self.rdma_of(7)), "a later look")
+            uses = self.rdma_of(7)
+            assert sorted(u["device"] for u in uses) == ["mlx5_0", "rxe0"], uses
+
+    def a_folder_that_others_may_write_is_not_believed(self) -> None:
+        self.d.peer().ok("set-job", id=7)
+        with self.rdma():
+            (self.d.sysroot / "run/mlcc/follow").chmod(0o777)
+            until(lambda: [u["device"] for u in self.rdma_of(7)] == ["rxe0"], "soft-RoCE alone")
+
+    def many_rdma_devices_fit_into_a_reply(self) -> None:
+        self.d.peer().ok("set-job", id=7)
+        with self.rdma() as follow:
+            for i in range(100):
+                name = f"{i:02}" + "d" * 61
+                text = follow.text(rdma=name, device=name, knob="k" * 63, backend="b" * 63)
+                self.rdma_file(f"run/mlcc/follow/{name}", text)
+            until(lambda: len(self.rdma_of(7)) == 12, "as many as there is room for")
+            shown = self.d.peer().ok("show", job=7)["jobs"][0]
+            assert shown["rdma_more"] == 102 - 12, shown["rdma_more"]
+            assert "rdma: 90 more" in self.d.run_ctl("show").stdout
+
+    def rdma_metrics_parse(self) -> None:
+        before = openmetrics(self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1])
+        assert not [name for name in before if "rdma" in name], before
+        self.d.peer().ok("set-job", id=7, name="bert")
+        with self.rdma():
+            samples = openmetrics(self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1])
+        bert = 'job="7",name="bert",uid="0",device='
+        knob = f'{bert}"mlx5_0",backend="mlx5",follows="0000:03:00.0",knob="rp_ai_rate"'
+        for name, value in (
+            (f'qps{{{bert}"rxe0"}}', 2),
+            (f'qps_sent_bytes{{{bert}"rxe0"}}', 1500000),
+            (f'qps_cnps{{{bert}"rxe0"}}', 5),
+            (f'rate_bytes_per_second{{{bert}"rxe0"}}', 8750000),
+            (f'slowest_bytes_per_second{{{bert}"rxe0"}}', 3750000),
+            ('qps{job="8",name="",uid="0",device="rxe0"}', 1),
+            (f"knob{{{knob}}}", 8),
+            (f"knob_base{{{knob}}}", 5),
+            (f"knob_gain_ratio{{{knob}}}", 1.5),
+            ('ecn_marked_total{device="rxe0",port="1"}', 11),
+            ('cnps_handled_total{device="rxe0",port="1"}', 5),
+            ('cnps_handled_total{device="bnxt_re0",port="1"}', 4),
+        ):
+            assert samples.get(f"mlcc_rdma_{name}") == value, (name, samples)
+        assert not [name for name in samples if "cnps_sent" in name], samples
+
+    def the_dashboard_asks_for_what_there_is(self) -> None:
+        """Each metric of the dashboard's panels is one that mlccd has told."""
+        self.d.peer().ok("set-job", id=7, name="bert")
+        with self.rdma():
+            for name in ("np_cnp_sent", "rp_cnp_ignored"):
+                self.rdma_file(f"sys/class/infiniband/rxe0/ports/1/hw_counters/{name}", "1\n")
+            body = self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1]
+        there = {sample.partition("{")[0] for sample in openmetrics(body)}
+        text = (REPO / "Documentation/mlccd-grafana.json").read_text()
+        wanted = set(re.findall(r"\bmlcc_[a-z_]+", text))
+        assert wanted and wanted <= there, wanted - there
+        ids = [panel["id"] for panel in json.loads(text)["panels"]]
+        assert len(ids) == len(set(ids)), ids
+
     def ctl_doctor_needs_no_daemon(self) -> None:
         done = self.d.run_ctl("--socket", "/nonexistent", "-j", "doctor")
         checks = {c["check"]: c for c in json.loads(done.stdout)}
         assert done.returncode == 2 and checks["mlccd"]["state"] == "FAIL"
         assert {"kernel", "module", "btf", "bpf", "cgroup", "carrier"} <= checks.keys()
         assert all(c["text"] for c in checks.values())
+
+
+class Follow:
+    """A follow of mlcc-dcqcn as mlccd sees it: it tells again and again, until it is stopped."""
+
+    NAME = "mlx5:0000:03:00.0"
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.told: JSON = {
+            **{"version": 1, "backend": "mlx5", "device": "0000:03:00.0", "rdma": "mlx5_0"},
+            **{"scope": "port", "state": "runs", "job": 7, "knob": "rp_ai_rate"},
+            **{"unit": "Mb/s", "drive": "ai", "base": 5, "low": 5, "high": 10},
+            **{"value": 8, "gain": 1.5},
+        }
+        self.over = threading.Event()
+        self.write(self.text())
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def text(self, age_us: int = 0, **other: Any) -> str:
+        now = time.monotonic_ns() // 1000
+        return json.dumps({"updated_us": now - age_us, **self.told, **other})
+
+    def write(self, text: str) -> None:
+        new = self.file.with_name(".new")
+        new.write_text(text)
+        new.rename(self.file)
+
+    def run(self) -> None:
+        while not self.over.wait(0.2):
+            self.write(self.text())
+
+    def stop(self) -> None:
+        self.over.set()
+        self.thread.join()
 
 
 class Ring:
@@ -1096,6 +1319,15 @@ CASES = (
     "ctl_exit_statuses",
     "ctl_runs_a_command_as_a_job",
     "ctl_run_passes_signals_on",
+    "rdma_is_shown_beside_tcp",
+    "rdma_without_dcqcn_has_no_rate",
+    "what_a_dead_follow_has_left_is_not_shown",
+    "a_device_that_is_away_has_no_value",
+    "broken_rdma_files_are_left_out",
+    "a_folder_that_others_may_write_is_not_believed",
+    "many_rdma_devices_fit_into_a_reply",
+    "rdma_metrics_parse",
+    "the_dashboard_asks_for_what_there_is",
     "ctl_doctor_needs_no_daemon",
 )
 

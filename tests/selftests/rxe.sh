@@ -9,6 +9,8 @@
 
 # shellcheck source=tests/selftests/rxe_common.sh
 . "$(dirname "$0")/rxe_common.sh"
+# shellcheck source=tests/selftests/mlccd_common.sh
+. "$(dirname "$0")/mlccd_common.sh"
 
 refused()
 {
@@ -22,7 +24,8 @@ parameters_are_checked()
 	before=$(cat "$params"/*)
 	refused rp_ai_rate 0 && refused rp_ai_rate x && refused rp_ai_rate -1 &&
 		refused rp_threshold 32 && refused rp_gd 10 && refused np_cnp_dscp 64 &&
-		refused rp_min_rate 20000 && [ "$(cat "$params"/*)" = "$before" ] || return
+		refused rp_min_rate 20000 && refused np_tmdml_every 3 &&
+		refused np_tmdml_spare 65536 && [ "$(cat "$params"/*)" = "$before" ] || return
 	knob rp_ai_rate 0x2 && [ "$(<"$params/rp_ai_rate")" = 2 ] && knob rp_ai_rate 1
 }
 
@@ -101,6 +104,31 @@ connections_share()
 	is_true "$index > 0.8"
 }
 
+was_spared()
+{
+	[ "$(counter rxe_omega np_cnp_spared)" -gt 0 ]
+}
+
+# The one that starts when the other has made way is behind their average, wherever its marks are from.
+late_flow_is_spared()
+{
+	local receiver=/sys/kernel/debug/rxe/rxe_omega status
+
+	! was_spared || { echo "CNPs were spared though np_tmdml_spare is 0"; return 1; }
+	echo "tclass 0 5" >"$receiver/jobs" && echo 7 >"$receiver/cc_params/np_tmdml_spare" || return
+	pair 0 "$alpha" "$omega" 10.2.0.2:7000
+	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
+	pair 1 "$alpha" "$omega" 10.2.0.2:7001
+	slowwait - was_spared
+	status=$?
+	echo "marked $(counter rxe_omega np_ecn_marked_roce_packets), CNPs sent" \
+		"$(counter rxe_omega np_cnp_sent), spared $(counter rxe_omega np_cnp_spared)"
+	end_traffic 2
+	echo 0 >"$receiver/cc_params/np_tmdml_spare"
+	echo "tclass 0 0" >"$receiver/jobs"
+	return "$status"
+}
+
 # tcp_mlcc has the jobs; phases are announced, so that one is enough.
 job_has_progress()
 {
@@ -119,6 +147,45 @@ job_has_progress()
 	end_traffic 1
 	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	return "$status"
+}
+
+# qps_of JOB: what mlccd shows of its queue pairs on rxe_alpha, "QPS SENT_BYTES PORT'S CNPS"
+qps_of()
+{
+	ctl -j show "$1" | "$python" -c '
+import json, sys
+for use in json.load(sys.stdin)[0].get("rdma", []):
+    if use["device"] == "rxe_alpha":
+        print(use["qps"], use["sent_bytes"], use["port_counters"]["rp_cnp_handled"])'
+}
+
+shows_bytes()
+{
+	local qps sent rest
+
+	read -r qps sent rest < <(qps_of 5) && [ "$qps" = 1 ] && [ "$sent" -ge 100000 ]
+}
+
+# The files that mlccd and doctor read are the driver's own here.
+mlccd_shows_it()
+{
+	local status
+
+	start_daemon || return
+	ctl set-job --id 5 --name bert && echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	traffic 1
+	slowwait - shows_bytes
+	status=$?
+	ctl show
+	ctl doctor >"$out/doctor"
+	end_traffic 1
+	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	stop "$daemon"
+	unload_mlccd
+	grep -E "rdma|follow|roce" "$out/doctor"
+	[ "$status" = 0 ] && grep -q "rxe_alpha (soft-RoCE with mlcc's patches): DCQCN is on" \
+		"$out/doctor" && grep -q "rxe_omega.*DCQCN is off" "$out/doctor" &&
+		grep -q "rxe_alpha port 1: .*rp_cnp_handled" "$out/doctor"
 }
 
 # The peer ignores marks and drops CNPs; nothing else may differ.
@@ -147,7 +214,13 @@ main()
 	told "nothing changes while it is off" nothing_changes_while_it_is_off
 	told "marks cut the rate, time brings it back" marks_cut_the_rate_and_time_brings_it_back
 	told "two connections share" two_share
+	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
 	told "a job's connection has its progress" job_has_progress
+	if "$mlccd" --version >/dev/null 2>&1; then
+		told "mlccd shows a job's queue pairs, doctor the devices" mlccd_shows_it
+	else
+		ktap_skip "mlccd shows a job's queue pairs" "mlccd is not built, or does not run here"
+	fi
 	if [ -e "$stock_ko" ]; then
 		told "a peer without the patches" peer_without_patches
 	else

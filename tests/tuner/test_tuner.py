@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from typing import Any
 
 from fake_sys import Knob
 from harness import PROGRAM, Machine, vendors, wait_for
@@ -410,6 +411,17 @@ class Port(Mlx5):
         self.assertEqual(following.end(), 0)
         self.assertEqual(self.value(), 5)
 
+    def test_tells_what_the_port_has_sent(self) -> None:
+        self.follow(*self.WORDS, "--phase-bytes", "20M")
+        file = self.root / "run/mlcc/follow" / f"mlx5:{PCI}"
+
+        def sent() -> int:
+            return json.loads(file.read_text()).get("sent_bytes", 0) if file.exists() else 0
+
+        wait_for(lambda: sent() > 100_000, "bytes")
+        self.assertNotIn("job", json.loads(file.read_text()))
+        self.assertLessEqual(sent(), self.count * 4)
+
     def test_silence_has_no_gain(self) -> None:
         self.follow(*self.WORDS, "--phase-bytes", "20M")
         wait_for(lambda: self.value() > 100, "progress")
@@ -420,6 +432,55 @@ class Port(Mlx5):
         self.sys.do("remove", prefix="/class/infiniband")
         reply = self.refused(3, "follow", self.device, "--progress", "port", "--alone")
         self.assertEqual(reply["code"], "ENODEV")
+
+
+class Told(Mlx5):
+    """What a running follow tells mlccd."""
+
+    @property
+    def file(self) -> Path:
+        return self.root / "run/mlcc/follow" / f"mlx5:{PCI}"
+
+    def told(self) -> dict[str, Any]:
+        return json.loads(self.file.read_text()) if self.file.exists() else {}
+
+    def wait_told(self, **wanted: Any) -> dict[str, Any]:
+        wait_for(lambda: wanted.items() <= self.told().items(), f"{wanted}")
+        return self.told()
+
+    def test_job_and_knob(self) -> None:
+        following, sending = self.follow_to_the_top()
+        told = self.wait_told(job=self.JOB, state="runs", value=10, gain=2)
+        self.assertEqual(
+            (told["backend"], told["device"], told["rdma"], told["scope"]),
+            ("mlx5", PCI, "mlx5_0", "port"),
+        )
+        self.assertEqual(
+            (told["knob"], told["unit"], told["base"], told["low"], told["high"]),
+            ("rp_ai_rate", "Mb/s", 5, 5, 10),
+        )
+        sending.silent = True
+        self.wait_told(state="idle", value=5, gain=1)
+        before = self.told()["updated_us"]
+        wait_for(lambda: self.told().get("updated_us", 0) > before, "the next time")
+        self.assertEqual(following.end(), 0)
+        self.assertFalse(self.file.exists())
+
+    def test_a_device_that_is_away_has_no_value(self) -> None:
+        following, _ = self.follow_to_the_top()
+        self.take_away()
+        following.wait_event("away")
+        self.assertNotIn("value", self.wait_told(state="away"))
+        self.give_back(reset=False)
+        self.wait_told(state="runs", value=10)
+
+    def test_nobody_is_told_where_there_is_no_place(self) -> None:
+        (self.root / "run/mlcc").mkdir()
+        (self.root / "run/mlcc/follow").write_text("a file, not a folder")
+        following, _ = self.follow_to_the_top()
+        self.assertEqual(following.end(), 0)
+        self.assertIn("mlccd will not show", following.errors())
+        self.assertEqual(self.value(), 5)
 
 
 class TwoDrivers(Machine):

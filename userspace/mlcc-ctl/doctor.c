@@ -18,9 +18,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "../../rdma/tuner/tuner.h"
 #include "ctl.h"
-
-enum state { FINE, NOTE, BAD };
+#include "doctor.h"
 
 static const char *const state_names[] = { "ok", "note", "FAIL" };
 
@@ -28,8 +28,7 @@ static struct json_object *results;
 static bool found_bad;
 static bool module_there, carrier_there;
 
-__attribute__((__format__(__printf__, 4, 5)))
-static void result(enum state s, const char *what, const char *todo, const char *fmt, ...)
+void result(enum finding s, const char *what, const char *todo, const char *fmt, ...)
 {
 	struct json_object *o = json_object_new_object();
 	char text[512];
@@ -326,13 +325,25 @@ static void check_daemon(void)
 
 int verb_doctor(int argc, char **argv)
 {
-	static const struct option opts[] = { COMMON_OPTIONS };
+	static const struct option opts[] = {
+		{ "sysroot", required_argument, NULL, 'R' },
+		COMMON_OPTIONS
+	};
+	const char *sysroot = "/";
+	struct err e;
 	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
-		common_option(c, "doctor");
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 'R')
+			sysroot = optarg;
+		else
+			common_option(c, "doctor");
+	}
 	if (optind != argc)
 		die(EXIT_USAGE, "doctor: '%s' is no option", argv[optind]);
+	c = root_set(sysroot, &e);
+	if (c && strcmp(sysroot, "/"))
+		die(EXIT_USAGE, "%s", e.text);
 	results = json_object_new_array();
 	check_kernel();
 	check_module();
@@ -341,6 +352,10 @@ int verb_doctor(int argc, char **argv)
 	check_cgroup();
 	check_carrier();
 	check_daemon();
+	if (c)
+		result(NOTE, "rdma", "", "RDMA devices are not looked at: %s", e.text);
+	else
+		check_rdma();
 	if (ctl.json)
 		print_json(results);
 	json_object_put(results);

@@ -39,7 +39,9 @@ static const struct verb verbs[] = {
 	{ "show", verb_show, "lists jobs, or all that is known of one",
 	  "usage: mlcc-ctl show [JOB]\n\n"
 	  "PROGRESS - : neutral, the job is treated as its base algorithm does.  D_PHASE is what\n"
-	  "progress is measured against, in bytes; ITER the last iteration, start to start.\n" },
+	  "progress is measured against, in bytes; ITER the last iteration, start to start.\n"
+	  "Below a job: what is known of it on an RDMA device, queue pairs of soft-RoCE, or the knob\n"
+	  "that 'mlcc-dcqcn follow' drives.\n" },
 	{ "watch", verb_watch, "shows the jobs again and again",
 	  "usage: mlcc-ctl watch [--interval T] [--count N]\n\n"
 	  "SLOWDOWN is the last iteration over the job's --period.  Default: every 1s, until Ctrl-C.\n" },
@@ -58,8 +60,12 @@ static const struct verb verbs[] = {
 	{ "status", verb_status, "what mlccd has and what it has counted",
 	  "usage: mlcc-ctl status\n" },
 	{ "doctor", verb_doctor, "what works, what does not, and what to do about it",
-	  "usage: mlcc-ctl doctor\n\n"
-	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n" },
+	  "usage: mlcc-ctl doctor [--sysroot DIR]\n\n"
+	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n"
+	  "Of each RDMA device: its driver, what mlcc-dcqcn can do with it, and who follows.\n"
+	  "\n"
+	  "  --sysroot DIR      where /sys and /run of RDMA devices are, such as the host's root\n"
+	  "                     inside of a container\n" },
 	{ "run", verb_run, "runs a command as a job of its own",
 	  "usage: mlcc-ctl run [OPTION...] -- COMMAND [ARGUMENT...]\n"
 	  "\n"

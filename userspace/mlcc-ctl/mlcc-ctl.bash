@@ -37,7 +37,7 @@ _mlcc_ctl()
 	--model) words="$(mlcc-ctl set-job --model list 2>/dev/null | cut -d ' ' -f 1) list" ;;
 	--base) words="reno cubic" ;;
 	--restart) words="base drain" ;;
-	--cgroup | --socket)
+	--cgroup | --socket | --sysroot)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
@@ -55,6 +55,7 @@ _mlcc_ctl()
 				--shape --base --restart --default $common"
 			;;
 		watch) words="--interval --count $common" ;;
+		doctor) words="--sysroot $common" ;;
 		help) words=$verbs ;;
 		*) words=$common ;;
 		esac

@@ -45,6 +45,57 @@ static void slowdown_text(struct json_object *job, char *s, size_t size)
 		snprintf(s, size, "-");
 }
 
+static bool given(struct json_object *o, const char *key)
+{
+	return json_object_object_get_ex(o, key, NULL);
+}
+
+static void print_qps(struct json_object *use)
+{
+	printf("%s QP%s, %s sent, %s CNPs", get_string(use, "qps"),
+	       get_u64(use, "qps") == 1 ? "" : "s", human(get_u64(use, "sent_bytes")),
+	       human(get_u64(use, "cnps")));
+	if (given(use, "rate_kbps"))
+		printf(", at %sb/s (slowest %sb/s)", human(1000 * get_u64(use, "rate_kbps")),
+		       human(1000 * get_u64(use, "slowest_kbps")));
+}
+
+static void print_knob(struct json_object *use)
+{
+	const char *unit = get_string(use, "unit");
+
+	printf("%s:%s %s", get_string(use, "backend"), get_string(use, "follows"),
+	       get_string(use, "knob"));
+	if (given(use, "value"))
+		printf(" %s%s%s, gain %.2f", get_string(use, "value"), *unit ? " " : "", unit,
+		       get_double(use, "gain"));
+	printf(", base %s%s%s (%s, for the whole %s)", get_string(use, "base"), *unit ? " " : "",
+	       unit, get_string(use, "state"), get_string(use, "scope"));
+	if (given(use, "sent_bytes"))
+		printf(", %s sent", human(get_u64(use, "sent_bytes")));
+}
+
+/* A line for each device that the job sends by. */
+static void print_rdma(struct json_object *job, const char *indent)
+{
+	struct json_object *list;
+
+	if (!json_object_object_get_ex(job, "rdma", &list))
+		return;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *use = json_object_array_get_idx(list, i);
+
+		printf("%srdma %s: ", indent, get_string(use, "device"));
+		if (given(use, "knob"))
+			print_knob(use);
+		else
+			print_qps(use);
+		putchar('\n');
+	}
+	if (given(job, "rdma_more"))
+		printf("%srdma: %s more\n", indent, get_string(job, "rdma_more"));
+}
+
 void print_jobs(struct json_object *list)
 {
 	char progress[16], slowdown[16];
@@ -63,6 +114,7 @@ void print_jobs(struct json_object *list)
 		       get_double(job, "gain"), human(get_u64(job, "d_phase_bytes")),
 		       milliseconds(get_u64(job, "period_us")), slowdown,
 		       human(get_u64(job, "retrans")), get_string(job, "cgroup"));
+		print_rdma(job, "      ");
 	}
 }
 
@@ -73,7 +125,9 @@ static void print_one(struct json_object *list)
 	if (!job)
 		return;
 	json_object_object_foreach(job, key, value)
-		printf("%-20s %s\n", key, json_object_get_string(value));
+		if (strcmp(key, "rdma") && strcmp(key, "rdma_more"))
+			printf("%-20s %s\n", key, json_object_get_string(value));
+	print_rdma(job, "");
 }
 
 int verb_show(int argc, char **argv)

@@ -17,13 +17,14 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "../rdma/rdma.h"
 #include "listen.h"
 #include "mlccd.h"
 
 enum { EXIT_FINE, EXIT_USAGE, EXIT_FAILED };
 
 static const char usage[] =
-	"usage: mlccd [--config FILE] [--run-dir DIR]\n"
+	"usage: mlccd [--config FILE] [--run-dir DIR] [--sysroot DIR]\n"
 	"       mlccd --check [--config FILE]\n"
 	"       mlccd --unload [--run-dir DIR]\n"
 	"\n"
@@ -31,6 +32,8 @@ static const char usage[] =
 	"\n"
 	"  --config FILE   instead of " MLCCD_CONFIG "\n"
 	"  --run-dir DIR   instead of " MLCCD_RUN_DIR ": sockets and the jobs' files\n"
+	"  --sysroot DIR   where /sys and /run are looked for what RDMA devices know of jobs, such as\n"
+	"                  the host's root inside of a container\n"
 	"  --check         only says whether the configuration is valid\n"
 	"  --unload        deletes all of its jobs, takes the tagger out of the kernel, and ends\n"
 	"  --version\n"
@@ -39,7 +42,7 @@ static const char usage[] =
 	"Exit status: 0 fine, 1 usage, 2 failed.\n";
 
 struct options {
-	const char *config, *run_dir;
+	const char *config, *run_dir, *sysroot;
 	bool check, unload;
 };
 
@@ -102,6 +105,17 @@ static void raise_limit(void)
 	}
 }
 
+/* Without an option it is only that RDMA is not shown. */
+static int open_sysroot(const struct options *o, struct err *e)
+{
+	int err = root_set(o->sysroot ? o->sysroot : "/", e);
+
+	if (!err || o->sysroot)
+		return err;
+	note(4, "what jobs send by RDMA is not seen: %s", e->text);
+	return 0;
+}
+
 static int start(struct mlccd *d, const struct options *o, struct err *e)
 {
 	char jobs[PATH_MAX];
@@ -113,6 +127,9 @@ static int start(struct mlccd *d, const struct options *o, struct err *e)
 		return fail(e, -errno, "epoll, signalfd: %s", strerror(errno));
 	if (mkdir(o->run_dir, 0755) && errno != EEXIST)
 		return fail(e, -errno, "%s: %s", o->run_dir, strerror(errno));
+	err = open_sysroot(o, e);
+	if (err)
+		return err;
 	/* sockets first: two daemons must not both have the jobs */
 	err = listen_all(d, o->run_dir, e);
 	if (err)
@@ -132,6 +149,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	static const struct option opts[] = {
 		{ "config", required_argument, NULL, 'c' },
 		{ "run-dir", required_argument, NULL, 'r' },
+		{ "sysroot", required_argument, NULL, 'R' },
 		{ "check", no_argument, NULL, 'k' },
 		{ "unload", no_argument, NULL, 'u' },
 		{ "version", no_argument, NULL, 'v' },
@@ -145,6 +163,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->config = optarg;
 		} else if (c == 'r') {
 			o->run_dir = optarg;
+		} else if (c == 'R') {
+			o->sysroot = optarg;
 		} else if (c == 'k') {
 			o->check = true;
 		} else if (c == 'u') {
@@ -197,6 +217,7 @@ static int run(struct mlccd *d, const struct options *o)
 	peers_close(d);
 	metrics_close(d);
 	jobs_free(d);
+	transport_free(d);
 	carrier_close(&d->carrier);
 	return err ? EXIT_FAILED : EXIT_FINE;
 }

@@ -107,7 +107,7 @@ static const struct family {
 	{ "mlcc_job_communication_seconds", "gauge", "seconds", "Last phase.", communication },
 };
 
-static void head(FILE *f, const char *name, const char *type, const char *unit, const char *help)
+void metrics_head(FILE *f, const char *name, const char *type, const char *unit, const char *help)
 {
 	fprintf(f, "# TYPE %s %s\n", name, type);
 	if (unit)
@@ -120,7 +120,7 @@ static void family(FILE *f, const struct family *m, const struct rows *all)
 {
 	const char *suffix = m->type[0] == 'c' ? "_total" : "";
 
-	head(f, m->name, m->type, m->unit, m->help);
+	metrics_head(f, m->name, m->type, m->unit, m->help);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct row *r = &all->row[i];
 
@@ -131,7 +131,7 @@ static void family(FILE *f, const struct family *m, const struct rows *all)
 
 static void single(FILE *f, const char *name, const char *help, uint64_t value)
 {
-	head(f, name, "counter", NULL, help);
+	metrics_head(f, name, "counter", NULL, help);
 	fprintf(f, "%s_total %llu\n", name, (unsigned long long)value);
 }
 
@@ -139,9 +139,9 @@ static void own(FILE *f, struct mlccd *d)
 {
 	const struct counters *n = &d->counters;
 
-	head(f, "mlcc_carrier", "info", NULL, "The carrier that is loaded.");
+	metrics_head(f, "mlcc_carrier", "info", NULL, "The carrier that is loaded.");
 	fprintf(f, "mlcc_carrier_info{carrier=\"%s\"} 1\n", carrier_name(&d->carrier));
-	head(f, "mlcc_jobs", "gauge", NULL, "Jobs that are set.");
+	metrics_head(f, "mlcc_jobs", "gauge", NULL, "Jobs that are set.");
 	fprintf(f, "mlcc_jobs %u\n", d->jobs.count);
 	single(f, "mlcc_requests", "Requests of all peers.", n->requests);
 	single(f, "mlcc_requests_refused", "Requests with an error.", n->refused);
@@ -167,6 +167,7 @@ char *metrics_text(struct mlccd *d, size_t *len)
 	own(f, d);
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
 		family(f, &families[i], &all);
+	metrics_rdma(d, f);
 	fputs("# EOF\n", f);
 	free(all.row);
 	if (fclose(f)) {

@@ -4,6 +4,7 @@
 #define MLCCD_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "account.h"
@@ -33,6 +34,7 @@ struct counters {
 struct peer;
 struct ring;
 struct scrape;
+struct rdma;
 
 struct mlccd {
 	struct config config;
@@ -49,6 +51,8 @@ struct mlccd {
 	struct ring *rings;		/* all of them */
 	struct scrape *scrapes;
 	unsigned int scrape_count;
+	struct rdma *rdma;		/* as last looked at, for "show" */
+	uint64_t rdma_at;
 	uint64_t poll_at;		/* when cgroups are looked for next, ms */
 };
 
@@ -76,7 +80,20 @@ int ring_make(uint32_t slots, int fds[RING_FDS], struct err *e);
 void ring_close(struct mlccd *d, struct ring *r);
 uint64_t rings_tick(struct mlccd *d, uint64_t now);
 
+/* transport.c: what jobs send by */
+struct json_object;
+
+/* Adds members to what is shown of a job; @info: NULL, the carrier does not know it. */
+void transport_json(struct mlccd *d, struct json_object *o, uint32_t job,
+		    const struct mlcc_job_info *info);
+void transport_free(struct mlccd *d);
+
+/* metrics_rdma.c */
+void metrics_rdma(struct mlccd *d, FILE *f);
+
 /* metrics.c, http.c */
+void metrics_head(FILE *f, const char *name, const char *type, const char *unit,
+		  const char *help);
 char *metrics_text(struct mlccd *d, size_t *len);
 int metrics_listen(struct mlccd *d, int fd);
 void metrics_close(struct mlccd *d);

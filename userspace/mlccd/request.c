@@ -216,10 +216,13 @@ static size_t show_one(struct request *r, const struct job *job, struct json_obj
 {
 	struct json_object *o = job_json(job);
 	struct mlcc_job_info info;
+	bool known;
 	size_t len;
 
-	if (r->d->carrier.m && !mlcc_job_get(r->d->carrier.m, job->conf.id, &info))
+	known = r->d->carrier.m && !mlcc_job_get(r->d->carrier.m, job->conf.id, &info);
+	if (known)
 		info_json(o, &info);
+	transport_json(r->d, o, job->conf.id, known ? &info : NULL);
 	json_object_to_json_string_length(o, JSON_STYLE, &len);
 	json_object_array_add(list, o);
 	return len;

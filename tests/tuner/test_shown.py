@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What mlcc-ctl tells of RDMA: doctor of the devices, and show of what a real follow drives."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+from typing import Any
+
+from harness import ROOT, Machine, vendors, wait_for
+from vendors import PCI, Vendor
+
+BUILD = ROOT / "build/userspace"
+CTL = Path(os.environ.get("MLCC_CTL", BUILD / "mlcc-ctl/mlcc-ctl"))
+MLCCD = BUILD / "mlccd/mlccd-fake"
+RXE_COUNTERS = "/class/infiniband/rxe0/ports/1/hw_counters"
+QPS = "# qpn on rate target alpha cnps sent job progress\n17 1 40000 50000 1 3 1000 7 500\n"
+
+Line = dict[str, str]
+
+
+def mlx5() -> Vendor:
+    vendor = vendors.mlx5()
+    vendor.tree[f"/{PCI}/driver"] = "->../bus/pci/drivers/mlx5_core"
+    counters = "/class/infiniband/mlx5_0/ports/1/hw_counters"
+    vendor.tree[f"{counters}/np_cnp_sent"] = "12\n"
+    vendor.tree[f"{counters}/rp_cnp_handled"] = "3\n"
+    return vendor
+
+
+def rxe() -> Vendor:
+    vendor = vendors.rxe()
+    vendor.tree["/class/infiniband/rxe0/node_type"] = "1: CA\n"
+    vendor.tree[f"{RXE_COUNTERS}/rp_cnp_handled"] = "3\n"
+    vendor.tree["/kernel/debug/rxe/rxe0/jobs"] = ""
+    vendor.tree["/kernel/debug/rxe/rxe0/qps"] = QPS
+    return vendor
+
+
+def rxe_stock() -> Vendor:
+    """The kernel's own driver: no files of ours."""
+    vendor = rxe()
+    vendor.tree = {
+        "/class/infiniband/rxe0/node_type": "1: CA\n",
+        "/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts": "5\n",
+        "/class/infiniband/rxe0/ports/2/state": "4: ACTIVE\n",
+    }
+    return vendor
+
+
+def unknown() -> Vendor:
+    """A NIC that no back end knows, and one that speaks iWARP."""
+    vendor = rxe()
+    vendor.tree = {
+        f"/{PCI}/driver": "->../bus/pci/drivers/mlx4_core",
+        "/class/infiniband/mlx4_0/device": f"->../../../{PCI}",
+        "/class/infiniband/siw0/node_type": "4: RNIC\n",
+    }
+    return vendor
+
+
+def irdma() -> Vendor:
+    vendor = vendors.irdma()
+    vendor.tree[f"/{PCI}/driver"] = "->../bus/pci/drivers/ice"
+    vendor.tree["/class/infiniband/rocep3s0/device"] = f"->../../../{PCI}"
+    vendor.tree["/module/irdma/version"] = "1\n"
+    return vendor
+
+
+@unittest.skipUnless(CTL.exists(), "mlcc-ctl is not built: make userspace")
+class Doctor(Machine):
+    vendor_of = staticmethod(mlx5)
+
+    def lines(self) -> list[Line]:
+        """Those about RDMA; nothing of them may be taken for a failure."""
+        words = [CTL, "-j", "--socket", "/nonexistent", "doctor", "--sysroot", self.root]
+        done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=60)
+        self.assertIn(done.returncode, (0, 2), done.stderr)
+        checks = json.loads(done.stdout)
+        rdma = [c for c in checks if c["check"] in ("rdma", "follow", "roce")]
+        self.assertFalse([c for c in rdma if c["state"] == "FAIL"], rdma)
+        self.assertEqual(self.writes(), [])
+        return rdma
+
+    def line(self, check: str, text: str) -> Line:
+        lines = self.lines()
+        found = [c for c in lines if c["check"] == check and text in c["text"]]
+        self.assertEqual(len(found), 1, lines)
+        return found[0]
+
+
+class Hardware(Doctor):
+    def told(self) -> list[Path]:
+        return list((self.root / "run/mlcc/follow").glob("mlx5:*"))
+
+    def test_driver_back_end_counters(self) -> None:
+        line = self.line("rdma", "mlx5_0 (mlx5_core)")
+        self.assertEqual(line["state"], "ok")
+        self.assertIn(f"can set mlx5:{PCI}", line["text"])
+        self.assertIn(f"follow mlx5:{PCI} JOB --drive ai", self.line("follow", "no job")["todo"])
+        self.assertIn(
+            "np_cnp_sent 12, rp_cnp_handled 3", self.line("roce", "mlx5_0 port 1")["text"]
+        )
+        self.assertNotIn("np_ecn_marked", self.line("roce", "mlx5_0")["text"])
+
+    def test_lockdown(self) -> None:
+        self.sys.do("text", path="/kernel/security/lockdown", text="none [integrity]\n")
+        self.sys.do("fail", on="open", prefix=f"{self.vendor.folder}/", code=errno.EPERM)
+        line = self.line("rdma", "cannot set")
+        self.assertEqual(line["state"], "note")
+        self.assertIn("lockdown", line["text"])
+        self.assertEqual([c for c in self.lines() if c["check"] == "follow"], [])
+
+    def test_only_root_may_look(self) -> None:
+        self.sys.do("fail", on="open", prefix="/kernel/debug", code=errno.EACCES)
+        line = self.line("rdma", "mlx5_0 (mlx5_core)")
+        self.assertEqual(line["state"], "note")
+        self.assertIn("root", line["todo"])
+
+    def test_firmware_allows_no_parameters(self) -> None:
+        self.sys.do("remove", prefix=self.vendor.folder)
+        self.assertIn("firmware", self.line("rdma", "mlx5_0 (mlx5_core)")["text"])
+
+    def test_somebody_follows(self) -> None:
+        """It is stopped meanwhile: what is written then doctor has written."""
+        following, _ = self.follow_to_the_top()
+        wait_for(lambda: bool(self.told()), "its file")
+        following.process.send_signal(signal.SIGSTOP)
+        self.writes()
+        line = self.line("follow", f"mlx5:{PCI}: rp_ai_rate is")
+        self.assertIn("base 5", line["text"])
+
+    def test_a_follow_was_killed(self) -> None:
+        self.kill_at_the_top()
+        for file in self.told():
+            told = json.loads(file.read_text())
+            told["updated_us"] -= 10_000_000
+            file.write_text(json.dumps(told))
+        self.writes()
+        line = self.line("follow", "was killed")
+        self.assertEqual(line["state"], "note")
+        self.assertIn("mlcc-dcqcn restore", line["todo"])
+
+    def test_no_device(self) -> None:
+        self.sys.do("remove", prefix="/class/infiniband")
+        (line,) = self.lines()
+        self.assertEqual((line["state"], line["text"]), ("ok", "no RDMA device"))
+
+    def test_text(self) -> None:
+        words = [CTL, "--socket", "/nonexistent", "doctor", "--sysroot", self.root]
+        done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=60)
+        self.assertRegex(done.stdout, r"(?m)^ok +rdma +mlx5_0 \(mlx5_core\)")
+
+    def test_a_root_that_others_may_write_is_refused(self) -> None:
+        self.root.chmod(0o777)
+        words = [CTL, "doctor", "--sysroot", self.root]
+        done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("--sysroot", done.stderr)
+
+
+class SoftRoce(Doctor):
+    vendor_of = staticmethod(rxe)
+
+    def turn_on(self) -> None:
+        self.sys.do("set", path=f"{self.vendor.folder}/rp_enable", value=1)
+
+    def test_patched_and_off(self) -> None:
+        line = self.line("rdma", "DCQCN is off")
+        self.assertIn("with mlcc's patches", line["text"])
+        self.assertIn("mlcc-dcqcn set rxe:rxe0 rp_enable=1", line["todo"])
+
+    def test_patched_and_on(self) -> None:
+        self.turn_on()
+        self.assertEqual(self.line("rdma", "DCQCN is on")["state"], "ok")
+        self.assertIn("soft-roce.md", self.line("rdma", "no rule says")["todo"])
+        self.sys.do("text", path="/kernel/debug/rxe/rxe0/jobs", text="tclass 32 7\n")
+        lines = self.lines()
+        self.assertFalse([c for c in lines if "no rule" in c["text"]])
+        # its queue pairs have their jobs' gains without anybody
+        self.assertFalse([c for c in lines if c["check"] == "follow"])
+
+    def test_without_debugfs_the_patches_still_show(self) -> None:
+        self.sys.do("remove", prefix="/kernel/debug")
+        self.assertIn("unknown", self.line("rdma", "with mlcc's patches")["text"])
+
+
+class SoftRoceWithoutPatches(Doctor):
+    vendor_of = staticmethod(rxe_stock)
+
+    def test_says_so(self) -> None:
+        line = self.line("rdma", "rxe0 (soft-RoCE as the kernel has it)")
+        self.assertIn("rdma/rxe/build", line["todo"])
+        self.assertEqual(len(self.lines()), 1)
+
+
+class NoBackEnd(Doctor):
+    vendor_of = staticmethod(unknown)
+
+    def test_says_so(self) -> None:
+        line = self.line("rdma", "mlx4_0 (mlx4_core)")
+        self.assertIn("finds no parameters", line["text"])
+        self.assertIn("finds no parameters", self.line("rdma", "siw0")["text"])
+
+
+class ReadOnly(Doctor):
+    vendor_of = staticmethod(irdma)
+
+    def test_says_so(self) -> None:
+        self.assertIn("only shows it (irdma)", self.line("rdma", "rocep3s0 (ice)")["text"])
+
+    def test_the_kernels_driver(self) -> None:
+        self.sys.do("remove", prefix=self.vendor.folder)
+        self.assertIn("only in Intel's", self.line("rdma", "rocep3s0 (ice)")["text"])
+
+
+@unittest.skipUnless(MLCCD.exists() and CTL.exists(), "mlccd-fake is not built: make userspace")
+class Shown(Machine):
+    """mlccd and a running follow, below one root."""
+
+    vendor_of = staticmethod(rxe)
+
+    def setUp(self) -> None:
+        super().setUp()
+        own = self.root / "mlccd"
+        own.mkdir(exist_ok=True)
+        self.socket = own / "mlccd.sock"
+        words = [str(MLCCD), "--config", "/nonexistent", "--run-dir", str(own)]
+        self.daemon = subprocess.Popen(
+            [*words, "--sysroot", str(self.root)], env=self.env, stderr=subprocess.DEVNULL
+        )
+        self.addCleanup(self.daemon.wait)
+        self.addCleanup(self.daemon.terminate)
+        wait_for(lambda: self.ctl("status").returncode == 0, "mlccd")
+
+    def ctl(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [str(CTL), "--socket", str(self.socket), *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    def uses(self) -> dict[str, Any]:
+        job = json.loads(self.ctl("-j", "show", str(self.JOB)).stdout)[0]
+        return {use.get("knob", "qps"): use for use in job.get("rdma", [])}
+
+    def test_follow_and_queue_pairs(self) -> None:
+        following, sending = self.follow_to_the_top()
+        wait_for(lambda: self.uses().keys() == {"qps", "rp_time_reset"}, "both")
+        use = self.uses()["rp_time_reset"]
+        self.assertEqual(
+            (use["device"], use["follows"], use["drive"], use["base"]),
+            ("rxe0", "rxe0", "time", 4000),
+        )
+        wait_for(lambda: self.uses()["rp_time_reset"]["value"] == 2000, "the top")
+        self.assertEqual(self.uses()["qps"]["qps"], 1)
+        sending.silent = True
+        wait_for(lambda: self.uses()["rp_time_reset"]["value"] == 4000, "the base")
+        self.assertEqual(self.uses()["rp_time_reset"]["state"], "idle")
+        self.assertIn("rdma rxe0: rxe:rxe0 rp_time_reset 4000 us", self.ctl("show").stdout)
+        self.assertEqual(following.end(), 0)
+        wait_for(lambda: self.uses().keys() == {"qps"}, "the end of follow")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What RDMA devices know of jobs, as OpenMetrics.  A family without a sample is left out: most
+ * hosts have no such device.  Sums over QPs fall when one is closed, so they are gauges.
+ */
+#include "../rdma/rdma.h"
+#include "mlccd.h"
+
+/* A value of a use; false: it has none. */
+struct family {
+	const char *name, *unit, *help;
+	bool (*value)(const struct rdma_use *u, double *v);
+};
+
+static bool qps(const struct rdma_use *u, double *v)
+{
+	*v = u->qps.qps;
+	return !u->follows;
+}
+
+static bool sent(const struct rdma_use *u, double *v)
+{
+	*v = u->qps.sent;
+	return !u->follows;
+}
+
+static bool cnps(const struct rdma_use *u, double *v)
+{
+	*v = u->qps.cnps;
+	return !u->follows;
+}
+
+/* kb/s to bytes a second */
+static bool rate(const struct rdma_use *u, double *v)
+{
+	*v = u->qps.rate * 125.0;
+	return !u->follows && u->qps.paced;
+}
+
+static bool slowest(const struct rdma_use *u, double *v)
+{
+	*v = u->qps.slowest * 125.0;
+	return !u->follows && u->qps.paced;
+}
+
+static bool knob_value(const struct rdma_use *u, double *v)
+{
+	*v = u->follow.value;
+	return u->follows && u->follow.has_value;
+}
+
+static bool knob_base(const struct rdma_use *u, double *v)
+{
+	*v = u->follow.base;
+	return u->follows;
+}
+
+static bool knob_gain(const struct rdma_use *u, double *v)
+{
+	*v = u->follow.gain;
+	return u->follows && u->follow.has_value;
+}
+
+static const struct family families[] = {
+	{ "mlcc_rdma_qps", NULL, "Open QPs of a job.", qps },
+	{ "mlcc_rdma_qps_sent_bytes", "bytes", "Sent by the QPs that are open, headers included.",
+	  sent },
+	{ "mlcc_rdma_qps_cnps", NULL, "CNPs that the QPs that are open have handled.", cnps },
+	{ "mlcc_rdma_rate_bytes_per_second", NULL, "What DCQCN lets a job's QPs send.", rate },
+	{ "mlcc_rdma_slowest_bytes_per_second", NULL, "What it lets the slowest of them send.",
+	  slowest },
+	{ "mlcc_rdma_knob", NULL, "What mlcc-dcqcn follow drives, in the knob's unit.",
+	  knob_value },
+	{ "mlcc_rdma_knob_base", NULL, "Its value at gain 1.", knob_base },
+	{ "mlcc_rdma_knob_gain_ratio", "ratio", "The gain that the job's progress leads to.",
+	  knob_gain },
+};
+
+static void sample(FILE *f, const struct mlccd *d, const struct family *m,
+		   const struct rdma_use *u, double v)
+{
+	const struct job *job = u->job < JOB_IDS ? d->jobs.by_id[u->job] : NULL;
+
+	fprintf(f, "%s{job=\"%u\",name=\"%s\",uid=\"%u\",device=\"%s\"", m->name, u->job,
+		job ? job->conf.name : "", job ? job->uid : 0, u->device);
+	if (u->follows)
+		fprintf(f, ",backend=\"%s\",follows=\"%s\",knob=\"%s\"", u->follow.backend,
+			u->follow.device, u->follow.knob);
+	fprintf(f, "} %.15g\n", v);
+}
+
+static void family(FILE *f, const struct mlccd *d, const struct family *m, const struct rdma *r)
+{
+	bool headed = false;
+	double v;
+
+	for (size_t i = 0; i < r->uses; i++) {
+		if (!m->value(&r->use[i], &v))
+			continue;
+		if (!headed)
+			metrics_head(f, m->name, "gauge", m->unit, m->help);
+		headed = true;
+		sample(f, d, m, &r->use[i], v);
+	}
+}
+
+static void counter(FILE *f, enum rdma_counter c, const struct rdma *r)
+{
+	static const char *const names[RDMA_COUNTERS][2] = {
+		[RDMA_ECN_MARKED] = { "mlcc_rdma_ecn_marked", "RoCE packets with a mark." },
+		[RDMA_CNP_SENT] = { "mlcc_rdma_cnps_sent", "CNPs that answered a mark." },
+		[RDMA_CNP_HANDLED] = { "mlcc_rdma_cnps_handled", "CNPs that cut a rate." },
+		[RDMA_CNP_IGNORED] = { "mlcc_rdma_cnps_ignored", "CNPs that did not." },
+	};
+	bool headed = false;
+
+	for (size_t i = 0; i < r->ports; i++) {
+		const struct rdma_port *p = &r->port[i];
+
+		if (!(p->there >> c & 1))
+			continue;
+		if (!headed)
+			metrics_head(f, names[c][0], "counter", NULL, names[c][1]);
+		headed = true;
+		fprintf(f, "%s_total{device=\"%s\",port=\"%s\"} %llu\n", names[c][0], p->device,
+			p->port, (unsigned long long)p->count[c]);
+	}
+}
+
+void metrics_rdma(struct mlccd *d, FILE *f)
+{
+	struct rdma r = { .use = NULL };
+
+	rdma_read(&r, true);
+	for (size_t i = 0; i < COUNT(families); i++)
+		family(f, d, &families[i], &r);
+	for (unsigned int c = 0; c < RDMA_COUNTERS; c++)
+		counter(f, c, &r);
+	rdma_free(&r);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What a job sends by, and what is known of its RDMA: one look at the files serves requests for
+ * half a second, as anybody may ask.
+ */
+#include <json-c/json.h>
+#include <stdlib.h>
+
+#include "../rdma/rdma.h"
+#include "fields.h"
+#include "mlccd.h"
+
+#define LOOK_US		500000
+#define SHOWN_MAX	12	/* devices of a job in a reply */
+
+static const struct rdma *look(struct mlccd *d)
+{
+	uint64_t now = now_us();
+
+	if (!d->rdma)
+		d->rdma = calloc(1, sizeof(*d->rdma));
+	if (d->rdma && now >= d->rdma_at) {
+		rdma_read(d->rdma, false);
+		d->rdma_at = now + LOOK_US;
+	}
+	return d->rdma;
+}
+
+void transport_free(struct mlccd *d)
+{
+	if (d->rdma)
+		rdma_free(d->rdma);
+	free(d->rdma);
+	d->rdma = NULL;
+}
+
+static void add_u64(struct json_object *o, const char *key, uint64_t v)
+{
+	json_object_object_add(o, key, json_object_new_uint64(v));
+}
+
+static void add_string(struct json_object *o, const char *key, const char *v)
+{
+	if (*v)
+		json_object_object_add(o, key, json_object_new_string(v));
+}
+
+static void qps_json(struct json_object *o, const struct rdma_qps *q)
+{
+	add_string(o, "backend", "rxe");
+	add_u64(o, "qps", q->qps);
+	add_u64(o, "sent_bytes", q->sent);
+	add_u64(o, "cnps", q->cnps);
+	if (!q->paced)
+		return;
+	add_u64(o, "rate_kbps", q->rate);
+	add_u64(o, "slowest_kbps", q->slowest);
+}
+
+static void follow_json(struct json_object *o, const struct rdma_follow *f)
+{
+	add_string(o, "backend", f->backend);
+	add_string(o, "follows", f->device);
+	add_string(o, "scope", f->scope);
+	add_string(o, "state", f->state);
+	add_string(o, "knob", f->knob);
+	add_string(o, "unit", f->unit);
+	add_string(o, "drive", f->drive);
+	add_u64(o, "base", f->base);
+	add_u64(o, "low", f->low);
+	add_u64(o, "high", f->high);
+	if (f->has_value) {
+		add_u64(o, "value", f->value);
+		json_object_object_add(o, "gain", json_q16(f->gain * 65536 + 0.5));
+	}
+	if (f->has_sent)
+		add_u64(o, "sent_bytes", f->sent);
+}
+
+/* The whole port's, whoever sends there. */
+static void port_json(struct json_object *o, const struct rdma_port *p)
+{
+	struct json_object *counters = json_object_new_object();
+
+	for (unsigned int c = 0; c < RDMA_COUNTERS; c++)
+		if (p->there >> c & 1)
+			add_u64(counters, rdma_counter_name(c), p->count[c]);
+	json_object_object_add(o, "port_counters", counters);
+}
+
+static struct json_object *use_json(const struct rdma *r, const struct rdma_use *u)
+{
+	const struct rdma_port *p = rdma_port_of(r, u);
+	struct json_object *o = json_object_new_object();
+
+	add_string(o, "device", u->device);
+	if (u->follows)
+		follow_json(o, &u->follow);
+	else
+		qps_json(o, &u->qps);
+	if (p)
+		port_json(o, p);
+	return o;
+}
+
+/* The module counts soft-RoCE's QPs among the job's flows; the BPF carrier does not know them. */
+static bool has_tcp(const struct mlccd *d, const struct mlcc_job_info *info, uint64_t qps)
+{
+	if (mlcc_carrier_of(d->carrier.m) != MLCC_CARRIER_MODULE)
+		qps = 0;
+	return info->flows > qps;
+}
+
+void transport_json(struct mlccd *d, struct json_object *o, uint32_t job,
+		    const struct mlcc_job_info *info)
+{
+	struct json_object *names = json_object_new_array(), *list = json_object_new_array();
+	const struct rdma *r = look(d);
+	uint64_t qps = 0, count = 0;
+
+	for (size_t i = 0; r && i < r->uses; i++) {
+		if (r->use[i].job != job)
+			continue;
+		qps += r->use[i].qps.qps;
+		if (count++ < SHOWN_MAX)
+			json_object_array_add(list, use_json(r, &r->use[i]));
+	}
+	if (info && has_tcp(d, info, qps))
+		json_object_array_add(names, json_object_new_string("tcp"));
+	if (count)
+		json_object_array_add(names, json_object_new_string("rdma"));
+	if (json_object_array_length(names))
+		json_object_object_add(o, "transports", names);
+	else
+		json_object_put(names);
+	if (count > SHOWN_MAX)
+		add_u64(o, "rdma_more", count - SHOWN_MAX);
+	if (count)
+		json_object_object_add(o, "rdma", list);
+	else
+		json_object_put(list);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* What mlcc-dcqcn follow tells: rdma/tuner/followed.h. */
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../rdma/tuner/followed.h"
+#include "rdma.h"
+
+#define GAIN_MAX	64
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
+}
+
+static bool get_number(struct json_object *o, const char *key, uint64_t max, uint64_t *v)
+{
+	struct json_object *n;
+
+	if (!json_object_object_get_ex(o, key, &n) || !json_object_is_type(n, json_type_int) ||
+	    json_object_get_int64(n) < 0)
+		return false;
+	*v = json_object_get_uint64(n);
+	return *v <= max;
+}
+
+static bool get_u32(struct json_object *o, const char *key, uint32_t *to)
+{
+	uint64_t v;
+
+	if (!get_number(o, key, UINT32_MAX, &v))
+		return false;
+	*to = v;
+	return true;
+}
+
+static bool get_name(struct json_object *o, const char *key, char *to, size_t size)
+{
+	struct json_object *s;
+	size_t len;
+
+	if (!json_object_object_get_ex(o, key, &s) || !json_object_is_type(s, json_type_string))
+		return false;
+	len = json_object_get_string_len(s);
+	if (len >= size || strlen(json_object_get_string(s)) != len ||
+	    !rdma_is_name(json_object_get_string(s)))
+		return false;
+	memcpy(to, json_object_get_string(s), len + 1);
+	return true;
+}
+
+static bool is_fresh(struct json_object *o)
+{
+	uint64_t at, now = now_us();
+
+	return get_number(o, "updated_us", UINT64_MAX, &at) && at <= now &&
+	       now - at < FOLLOWED_STALE_US;
+}
+
+/* What only a device that is there has, or a follow that counts. */
+static void from_json_optional(struct json_object *o, struct rdma_use *u)
+{
+	struct json_object *gain;
+	uint64_t job = 0;
+
+	if (get_number(o, "job", UINT16_MAX, &job))
+		u->job = job;
+	u->follow.has_sent = get_number(o, "sent_bytes", INT64_MAX, &u->follow.sent);
+	u->follow.has_value = get_u32(o, "value", &u->follow.value) &&
+			      json_object_object_get_ex(o, "gain", &gain);
+	if (!u->follow.has_value)
+		return;
+	u->follow.gain = json_object_get_double(gain);
+	u->follow.has_value = u->follow.gain >= 0 && u->follow.gain <= GAIN_MAX;
+}
+
+static bool from_json(struct json_object *o, struct rdma_use *u)
+{
+	struct rdma_follow *f = &u->follow;
+	uint64_t version;
+
+	*u = (struct rdma_use){ .follows = true };
+	if (!json_object_is_type(o, json_type_object) ||
+	    !get_number(o, "version", UINT64_MAX, &version) || version != FOLLOWED_VERSION ||
+	    !is_fresh(o))
+		return false;
+	from_json_optional(o, u);
+	return get_name(o, "rdma", u->device, sizeof(u->device)) &&
+	       get_name(o, "backend", f->backend, sizeof(f->backend)) &&
+	       get_name(o, "device", f->device, sizeof(f->device)) &&
+	       get_name(o, "knob", f->knob, sizeof(f->knob)) &&
+	       get_name(o, "unit", f->unit, sizeof(f->unit)) &&
+	       get_name(o, "scope", f->scope, sizeof(f->scope)) &&
+	       get_name(o, "drive", f->drive, sizeof(f->drive)) &&
+	       get_name(o, "state", f->state, sizeof(f->state)) &&
+	       get_u32(o, "base", &f->base) && get_u32(o, "low", &f->low) &&
+	       get_u32(o, "high", &f->high);
+}
+
+static int entry(const char *name, void *arg)
+{
+	char path[DIR_LEN], text[FOLLOWED_MAX];
+	struct json_object *o;
+	struct rdma_use u, *to;
+
+	if (strlen(name) >= 2 * NAME_LEN)
+		return 0;
+	snprintf(path, sizeof(path), FOLLOWED_DIR "/%.*s", 2 * NAME_LEN - 1, name);
+	if (root_read(path, text, sizeof(text)) <= 0)
+		return 0;
+	o = json_tokener_parse(text);
+	to = from_json(o, &u) ? rdma_add(arg) : NULL;
+	if (to)
+		*to = u;
+	json_object_put(o);
+	return 0;
+}
+
+/* Only if nobody but root could have written there. */
+void rdma_read_follows(struct rdma *r)
+{
+	struct err e;
+	int dir = rundir_open(FOLLOWED_DIR, false, 0, &e);
+
+	if (dir < 0)
+		return;
+	close(dir);
+	root_list(FOLLOWED_DIR, entry, r);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* RoCE's counters: <sysfs>/class/infiniband/DEVICE/ports/N/hw_counters. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rdma.h"
+
+#define CLASS_DIR	"/sys/class/infiniband"
+#define SPELLINGS	4
+
+/* mlx5's names, which soft-RoCE has as well, then bnxt_re's and irdma's */
+static const char *const spellings[RDMA_COUNTERS][SPELLINGS] = {
+	[RDMA_ECN_MARKED] = { "np_ecn_marked_roce_packets", "rx_ecn_marked_pkts", "RxECNMrkd" },
+	[RDMA_CNP_SENT] = { "np_cnp_sent", "tx_cnp_pkts", "cnpSent" },
+	[RDMA_CNP_HANDLED] = { "rp_cnp_handled", "rx_cnp_pkts", "cnpHandled" },
+	[RDMA_CNP_IGNORED] = { "rp_cnp_ignored", "cnpIgnored" },
+};
+
+const char *rdma_counter_name(enum rdma_counter c)
+{
+	return spellings[c][0];
+}
+
+static bool counter_read(const struct rdma_port *p, const char *name, uint64_t *v)
+{
+	char path[DIR_LEN], text[32], *end;
+
+	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports/%s/hw_counters/%s", p->device, p->port,
+		 name);
+	if (root_read(path, text, sizeof(text)) <= 0 || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*v = strtoull(text, &end, 10);
+	return !errno && !*end;
+}
+
+static struct rdma_port *port_add(struct rdma *r)
+{
+	if (r->ports == r->port_room) {
+		size_t room = r->port_room ? 2 * r->port_room : 8;
+		struct rdma_port *more = NULL;
+
+		if (room <= RDMA_PORTS_MAX)
+			more = realloc(r->port, room * sizeof(*more));
+		if (!more)
+			return NULL;
+		r->port = more;
+		r->port_room = room;
+	}
+	return &r->port[r->ports++];
+}
+
+static void counters_read(struct rdma_port *p)
+{
+	for (unsigned int c = 0; c < RDMA_COUNTERS; c++)
+		for (unsigned int i = 0; i < SPELLINGS && spellings[c][i]; i++)
+			if (counter_read(p, spellings[c][i], &p->count[c])) {
+				p->there |= 1U << c;
+				break;
+			}
+}
+
+struct walk {
+	struct rdma *r;
+	bool all;
+	const char *device;
+};
+
+static int port_entry(const char *name, void *arg)
+{
+	const struct walk *w = arg;
+	struct rdma_port p = { .there = 0 }, *to;
+
+	if (strlen(name) >= sizeof(p.port) || !rdma_is_name(name))
+		return 0;
+	strcpy(p.port, name);
+	strcpy(p.device, w->device);
+	counters_read(&p);
+	to = p.there ? port_add(w->r) : NULL;
+	if (to)
+		*to = p;
+	return 0;
+}
+
+static bool is_used(const struct rdma *r, const char *device)
+{
+	for (size_t i = 0; i < r->uses; i++)
+		if (!strcmp(r->use[i].device, device))
+			return true;
+	return false;
+}
+
+static int device_entry(const char *name, void *arg)
+{
+	struct walk *w = arg;
+	char path[DIR_LEN];
+
+	if (strlen(name) >= NAME_LEN || !rdma_is_name(name))
+		return 0;
+	if (!w->all && !is_used(w->r, name))
+		return 0;
+	w->device = name;
+	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports", name);
+	root_list(path, port_entry, w);
+	return 0;
+}
+
+void rdma_read_ports(struct rdma *r, bool all)
+{
+	struct walk w = { r, all, NULL };
+
+	root_list(CLASS_DIR, device_entry, &w);
+}
+
+/* A back end's device of a port is called DEVICE/PORT, or else it is the first. */
+const struct rdma_port *rdma_port_of(const struct rdma *r, const struct rdma_use *u)
+{
+	const char *slash = u->follows && !strcmp(u->follow.scope, "port") ?
+			    strchr(u->follow.device, '/') : NULL;
+
+	for (size_t i = 0; i < r->ports; i++)
+		if (!strcmp(r->port[i].device, u->device) &&
+		    !strcmp(r->port[i].port, slash ? slash + 1 : "1"))
+			return &r->port[i];
+	return NULL;
+}
