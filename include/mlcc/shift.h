@@ -3,8 +3,8 @@
  * Time-shifts: when a job's phase has to wait for the slot that a plan gave it, and for how long.
  *
  *	slot	clock of day = offset, modulo period
- *	late	(now - offset) mod period			how long ago the last slot began
- *	wait	period - late					until the next one
+ *	late	(now - offset) mod period		how long ago the last slot began
+ *	wait	period - late				until the next one
  *
  * A phase that begins within 1/MLCC_SHIFT_SLACK of the period around its slot is in it, and is let
  * be.  Any other waits, if all of this holds; else it goes at once:
@@ -14,8 +14,8 @@
  *	  not communication, and the quickest communication, of the last MLCC_SHIFT_SEEN phases.
  *	  Before MLCC_SHIFT_ENOUGH of them the plan is trusted;
  *	- no phase has waited for MLCC_SHIFT_EVERY: twice a minute;
- *	- it is the first time under this plan, or the wait is no more than 1/MLCC_SHIFT_COST of the
- *	  time since: corrections cost a job at most 1 % of its time.
+ *	- it is the first time under this plan, or the wait is no more than 1/MLCC_SHIFT_COST of
+ *	  the time since: corrections cost a job at most 1 % of its time.
  *
  * So a wait is shorter than a period, and no period is longer than MLCC_SHIFT_PERIOD_MAX.
  *
@@ -42,7 +42,7 @@ enum mlcc_shift_state {
 	MLCC_SHIFT_NONE,	/* there is no plan for the job */
 	MLCC_SHIFT_HELD,	/* the last phase began in its slot */
 	MLCC_SHIFT_OFF,		/* it did not, and a correction is not due */
-	MLCC_SHIFT_OTHER_PERIOD,	/* the job's period is not the plan's: nothing waits */
+	MLCC_SHIFT_OTHER_PERIOD, /* the job's period is not the plan's: nothing waits */
 };
 
 /* What a plan says of a job.  @period 0: there is none. */
@@ -57,7 +57,7 @@ struct mlcc_shifter {
 	u64 start;		/* mono: of the last phase; 0: there was none */
 	u64 end;		/* mono: of it; 0: not told */
 	u64 waited;		/* mono: when a phase last waited */
-	u64 settled;		/* mono: that, or when one was first found in the slot of this plan */
+	u64 settled;		/* mono: that, or when one was first in the slot of this plan */
 	u64 gap[MLCC_SHIFT_SEEN];	/* from end to start, waits not counted */
 	u64 comm[MLCC_SHIFT_SEEN];
 	s64 error;		/* of the last start against its slot, before it waited */

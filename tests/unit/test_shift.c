@@ -226,7 +226,8 @@ static void a_new_plan_moves_a_job_but_not_at_once_again(void)
 static void a_plan_that_is_none_is_ignored(void)
 {
 	static const struct mlcc_shift bad[] = {
-		{ 0, 0 }, { 1, 0 }, { MLCC_SHIFT_PERIOD_MIN - 1, 0 }, { MLCC_SHIFT_PERIOD_MAX + 1, 0 },
+		{ 0, 0 }, { 1, 0 }, { MLCC_SHIFT_PERIOD_MIN - 1, 0 },
+		{ MLCC_SHIFT_PERIOD_MAX + 1, 0 },
 		{ ~0ULL, 5 }, { SECOND, SECOND }, { SECOND, ~0ULL }, { 0, ~0ULL },
 	};
 
