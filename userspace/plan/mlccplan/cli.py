@@ -6,16 +6,15 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import classes, daemon, layout, place, problem, profile, reader, report, solve
-from .errors import EXIT_OK, EXIT_USAGE, PlanError, UsageError
+from . import apply, classes, daemon, layout, place, problem, profile, reader, report, solve
+from .errors import EXIT_MISFIT, EXIT_OK, EXIT_USAGE, MisfitError, PlanError, UsageError
 from .layout import Layout, Options
 from .progress import Progress
-
-EXIT_MISFIT = 4
+from .report import Json
 
 ABOUT = """\
 Says which training jobs fit on the same links, and how far to shift each so that they do.
@@ -40,10 +39,12 @@ examples:
   mlcc-plan place candidates.json        which placement is the best
   mlcc-plan draw problem.json circles.svg
   mlcc-plan classes --count 4 problem.json
+  mlcc-plan apply --dry-run problem.json what mlccd would be asked for
+  mlcc-plan apply --guard 1 --here problem.json
   mlcc-plan profile --pcap job-alone.pcap --name bert
 
 exit status: 0 done, 1 wrong usage, 2 the problem or a file is refused, 3 mlccd does not answer,
-4 check: the jobs do not fit as they stand
+4 check, apply: the jobs do not fit
 """
 
 
@@ -84,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_place(verbs)
     _add_draw(verbs)
     _add_classes(verbs)
+    _add_apply(verbs)
     _add_profile(verbs)
     return parser
 
@@ -192,6 +194,43 @@ def _add_classes(verbs: Any) -> None:
     )
 
 
+def _add_apply(verbs: Any) -> None:
+    verb = _verb(verbs, "apply", "give mlccd the shifts of its jobs, and their classes", _apply)
+    add = verb.add_argument
+    add("problem", help="a file; - for standard input")
+    add("--dry-run", action="store_true", help="mlccd only says whether it would do it")
+    add(
+        "--guard",
+        type=_guard,
+        default=0,
+        metavar="MS",
+        help="by how much the clock of a host may be wrong: so much more room on either side of "
+        "every arc (default 0)",
+    )
+    add("--here", action="store_true", help="leave out jobs that this mlccd does not have")
+    add(
+        "--best", action="store_true", help="the best shifts there are, even if the jobs do not fit"
+    )
+    add("--as-is", action="store_true", help="the shifts that the jobs have in the problem")
+    add("--no-shifts", action="store_true", help="take shifts away; for --classes alone")
+    add(
+        "--classes",
+        type=_whole(1, classes.CLASSES_MAX),
+        metavar="K",
+        help="give each job a DSCP, out of K classes (see mlcc-plan classes)",
+    )
+    add(
+        "--dscp",
+        type=_dscps,
+        metavar="LIST",
+        help="of the classes, the lowest first (default 0,8,16...)",
+    )
+    add("--clear", action="store_true", help="take shifts and DSCPs away from the problem's jobs")
+    add("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
+    _model_options(verb)
+    _search_options(verb)
+
+
 def _add_profile(verbs: Any) -> None:
     verb = _verb(verbs, "profile", "find period and arcs in what was measured, as jobs", _profile)
     source = verb.add_mutually_exclusive_group(required=True)
@@ -244,6 +283,17 @@ def _milliseconds(text: str) -> float:
     return _number(text, 0.001, 1000) / 1000
 
 
+def _guard(text: str) -> int:
+    return round(_number(text, 0, 10000) * 1000)
+
+
+def _dscps(text: str) -> list[int]:
+    values = [_whole(0, 63)(word) for word in text.split(",")]
+    if len(set(values)) < len(values):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} names a DSCP twice")
+    return values
+
+
 def _steps(text: str) -> int | None:
     if text == "exact":
         return None
@@ -279,9 +329,13 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _solved(arguments: argparse.Namespace) -> solve.Solution:
+    return _solved_layout(_laid_out(arguments))
+
+
+def _solved_layout(laid_out: Layout) -> solve.Solution:
     progress = Progress()
     try:
-        return solve.solve(_laid_out(arguments), progress)
+        return solve.solve(laid_out, progress)
     finally:
         progress.close()
 
@@ -317,6 +371,68 @@ def _classes(arguments: argparse.Namespace) -> int:
     laid_out = Layout(problem.from_json(reader.load(arguments.problem)), Options())
     _print(arguments, classes.assign(laid_out, arguments.count), classes.text)
     return EXIT_OK
+
+
+def _apply(arguments: argparse.Namespace) -> int:
+    values = _class_values(arguments)
+    given = problem.from_json(reader.load(arguments.problem))
+    found: Json = {}
+    shifts: dict[str, apply.Slot] = {}
+    notes: list[str] = []
+    if not arguments.clear and not arguments.no_shifts:
+        solution = _planned(arguments, given)
+        found = report.document(solution)
+        if not arguments.best and not (found["compatible"] and found["feasible"]):
+            raise MisfitError(f"{report.summary(found)}; --best applies them all the same")
+        shifts = apply.slots(given, solution)
+        notes = [*found["notes"], *apply.several_arcs(solution.layout, shifts)]
+    marks: dict[str, int] = {}
+    if values:
+        marks = apply.dscps(classes.assign(Layout(given, Options()), len(values)), values)
+    names = [job.name for job in given.jobs]
+    ids = _told(arguments, names, shifts, marks)
+    result = {
+        "dry_run": arguments.dry_run,
+        **{key: found.get(key) for key in ("compatible", "score_mean", "score_min")},
+        "guard_ms": arguments.guard / 1000,
+        "notes": notes,
+        "jobs": apply.report(names, ids, shifts, marks),
+    }
+    _print(arguments, result, apply.text)
+    return EXIT_OK
+
+
+def _class_values(arguments: argparse.Namespace) -> list[int]:
+    """The DSCP of each class, or none."""
+    if arguments.clear and (arguments.classes or arguments.no_shifts):
+        raise UsageError("--clear takes all away: neither --classes nor --no-shifts goes with it")
+    if arguments.no_shifts and not arguments.classes:
+        raise UsageError("--no-shifts leaves nothing to apply without --classes")
+    if arguments.dscp and len(arguments.dscp) != arguments.classes:
+        raise UsageError(f"--dscp: {len(arguments.dscp)} values; as many as --classes are wanted")
+    if not arguments.classes:
+        return []
+    return arguments.dscp or [classes.DSCP_PER_CLASS * k for k in range(arguments.classes)]
+
+
+def _planned(arguments: argparse.Namespace, given: problem.Problem) -> solve.Solution:
+    laid_out = Layout(apply.widened(given, arguments.guard), _options(arguments))
+    return solve.check(laid_out) if arguments.as_is else _solved_layout(laid_out)
+
+
+def _told(
+    arguments: argparse.Namespace,
+    names: Sequence[str],
+    shifts: Mapping[str, apply.Slot],
+    marks: Mapping[str, int],
+) -> dict[str, list[int]]:
+    peer = daemon.Daemon(arguments.socket)
+    try:
+        ids = apply.known(peer.jobs(), names, arguments.here)
+        peer.ask(apply.request(ids, shifts, marks, arguments.dry_run))
+        return ids
+    finally:
+        peer.close()
 
 
 def _profile(arguments: argparse.Namespace) -> int:
