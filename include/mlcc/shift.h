@@ -9,8 +9,8 @@
  * A phase that begins within 1/MLCC_SHIFT_SLACK of the period around its slot is in it, and is let
  * be.  Any other waits, if all of this holds; else it goes at once:
  *
- *	- the period that the job has by itself is the plan's, but for 1/MLCC_SHIFT_TOLERANCE.  It is
- *	  not the time between two starts, which others on the link make longer, but what of it is
+ *	- the period that the job has by itself is the plan's, but for 1/MLCC_SHIFT_TOLERANCE.  It
+ *	  is not the time between two starts, which others on the link make longer, but what of it is
  *	  not communication, and the quickest communication, of the last MLCC_SHIFT_SEEN phases.
  *	  Before MLCC_SHIFT_ENOUGH of them the plan is trusted;
  *	- no phase has waited for MLCC_SHIFT_EVERY: twice a minute;
@@ -19,9 +19,9 @@
  *
  * So a wait is shorter than a period, and no period is longer than MLCC_SHIFT_PERIOD_MAX.
  *
- * Nothing here sleeps or reads a clock: the caller does, in the thread whose phase it is.  All times
- * are nanoseconds.  @wall is CLOCK_REALTIME, by which hosts agree; @mono is CLOCK_MONOTONIC, by which
- * a job knows itself.  Whatever they are, nothing overflows.
+ * Nothing here sleeps or reads a clock: the caller does, in the thread whose phase it is.  All
+ * times are nanoseconds.  @wall is CLOCK_REALTIME, by which hosts agree; @mono is CLOCK_MONOTONIC,
+ * by which a job knows itself.  Whatever they are, nothing overflows.
  */
 #ifndef MLCC_SHIFT_H
 #define MLCC_SHIFT_H
@@ -36,7 +36,7 @@
 #define MLCC_SHIFT_EVERY	30000000000ULL	/* ns */
 #define MLCC_SHIFT_SEEN		8U		/* phases */
 #define MLCC_SHIFT_ENOUGH	4U		/* phases */
-#define MLCC_SHIFT_SPAN_MAX	(1ULL << 62)	/* ns; what is longer counts as this */
+#define MLCC_SHIFT_SPAN_MAX	0x4000000000000000ULL	/* ns; what is longer counts as this */
 
 enum mlcc_shift_state {
 	MLCC_SHIFT_NONE,	/* there is no plan for the job */

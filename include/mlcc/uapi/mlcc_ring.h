@@ -9,8 +9,8 @@
  *
  * The other way, mlccd writes the time-shift of the job that the ring was opened for: a process
  * that delays phases (include/mlcc/shift.h) needs no system call to see whether there is one.  It
- * reads @shift_seq, the three values, then @shift_seq again, and takes what it has read if both were
- * the same even number.  What it makes of the shift it may say in @shift_said, for "show".
+ * reads @shift_seq, the three values, then @shift_seq again, and takes what it has read if both
+ * were the same even number.  What it makes of the shift it may say in @shift_said, for "show".
  *
  * mlccd believes nothing in here: it copies each record out before it looks at it, and drops and
  * counts what is not as described.  Documentation/mlccd-protocol.md says how a ring is handed over.
