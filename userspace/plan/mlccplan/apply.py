@@ -138,6 +138,7 @@ def report(
             entry["slot_ms"] = slot.offset_us / 1000
         if name in classes:
             entry["dscp"] = classes[name]
+            entry["traffic_class"] = classes[name] << 2  # of RDMA
         entries.append(entry)
     return entries
 
