@@ -939,6 +939,10 @@ class Cases:
             alice.refused("EPERM", "set-plan", jobs=[{"job": "hers", "dscp": 10}])
             alice.refused("EPERM", "open-ring", job=his)
         alice.ok("set-plan", jobs=[{"job": "hers", "dscp": 8} | shift])
+        self.d.write_config("users = no")
+        self.reload()
+        with self.unchanged():
+            alice.refused("EPERM", "set-plan", jobs=[{"job": "hers"}])
         root.ok("set-plan", jobs=[{"job": "hers", "dscp": 10}, {"job": "his"} | shift])
 
     def shift(self, ring: "Ring") -> tuple[int, ...]:
@@ -966,6 +970,13 @@ class Cases:
         root.ok("set-plan", jobs=[plan | {"offset_us": 5}])
         seq, *shown = self.shift(ring)
         assert shown == [255_000_000, 5_000, 3_000] and seq % 2 == 0, shown
+        # the next mlccd goes on where this one was
+        self.d.kill()
+        self.d.start()
+        alice, root = self.d.peer(ALICE), self.d.peer()
+        assert alice.raw(b'{"op":"open-ring","job":"hers"}', ring.fds)["ok"]
+        after, *shown = self.shift(ring)
+        assert shown == [255_000_000, 5_000, 3_000] and (after - seq) % (1 << 64) == 2, shown
         # another job, by the same number
         root.ok("del-job", job=number)
         assert self.shift(ring)[1:] == (0, 0, 0), "a shift without a job"

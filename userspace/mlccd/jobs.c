@@ -402,6 +402,8 @@ int jobs_plan_check(struct mlccd *d, const struct who *who, const struct job_cha
 	const struct job *job = c->job;
 	bool among = who->admin;
 
+	if (!who->admin && !d->config.users)
+		return fail(e, -EPERM, "only root may plan jobs here (users = no)");
 	if (job->adopted)
 		return fail(e, -EINVAL, "job %u is known by its mark only: set-job first",
 			    job->conf.id);
@@ -429,8 +431,10 @@ static int replan(struct mlccd *d, struct job *job, const struct job_plan *plan,
 
 	job->plan = *plan;
 	err = state_write(d->jobs.dir, job, e);
-	if (!err && plan->dscp != old.dscp)
+	if (!err && plan->dscp != old.dscp) {
 		err = tag_apply(d, job, e);
+		job->tagged |= !err;
+	}
 	if (!err)
 		return 0;
 	job->plan = old;

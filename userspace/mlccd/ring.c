@@ -37,7 +37,7 @@ struct ring {
 	size_t size;
 	uint32_t slots;
 	uint32_t job;			/* whose time-shift it shows; 0: none */
-	uint64_t shift_seq;		/* ours: the other side may write over what we wrote */
+	uint64_t shift_seq;		/* what we wrote last: the other side may write over it */
 	uint64_t tail;
 	uint64_t resume_at;		/* NEVER: the eventfd says when */
 };
@@ -125,6 +125,8 @@ static int check_head(struct ring *r, struct err *e)
 			    slots);
 	r->slots = slots;
 	r->tail = __atomic_load_n(&r->map->tail, __ATOMIC_RELAXED);
+	/* a ring of an earlier mlccd goes on counting */
+	r->shift_seq = __atomic_load_n(&r->map->shift_seq, __ATOMIC_RELAXED) & ~1ULL;
 	return 0;
 }
 
