@@ -10,8 +10,8 @@
  * be.  Any other waits, if all of this holds; else it goes at once:
  *
  *	- the period that the job has by itself is the plan's, but for 1/MLCC_SHIFT_TOLERANCE.  It
- *	  is not the time between two starts, which others on the link make longer, but what of it is
- *	  not communication, and the quickest communication, of the last MLCC_SHIFT_SEEN phases.
+ *	  is not the time between two starts, which others on the link make longer, but what of it
+ *	  is not communication, and the quickest communication, of the last MLCC_SHIFT_SEEN phases.
  *	  Before MLCC_SHIFT_ENOUGH of them the plan is trusted;
  *	- no phase has waited for MLCC_SHIFT_EVERY: twice a minute;
  *	- it is the first time under this plan, or the wait is no more than 1/MLCC_SHIFT_COST of

@@ -333,7 +333,7 @@ static int set_checked(struct mlccd *d, const struct who *who, const struct job_
 	job->cgroup_id = cgroup;
 	job->classes = w->classes;
 	job->period_us = w->period_us;
-	/* set-job says nothing of a plan; but one DSCP and many exclude each other, and need a cgroup */
+	/* set-job says nothing of a plan; but one DSCP and many exclude each other */
 	if (old)
 		job->plan = old->plan;
 	if (w->classes || !cgroup)
