@@ -5,11 +5,13 @@ A shift says when iterations begin. What a client can delay is a phase, so mlccd
 slot: the shift, and the beginning of the job's first arc after it.
 """
 
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .daemon import Json
-from .errors import PlanError
+from .classes import DSCP_PER_CLASS
+from .daemon import Daemon, Json
+from .errors import PlanError, UsageError
 from .layout import Layout
 from .problem import Arc, Job, Problem
 from .report import align
@@ -121,6 +123,35 @@ def request(
             entry["dscp"] = classes[name]
         jobs += [{"job": number, **entry} for number in numbers]
     return {"op": "set-plan", "jobs": jobs} | ({"dry_run": True} if dry_run else {})
+
+
+def class_values(arguments: Namespace) -> list[int]:
+    """The DSCP of each class, or none."""
+    if arguments.clear and (arguments.classes or arguments.no_shifts):
+        raise UsageError("--clear takes all away: neither --classes nor --no-shifts goes with it")
+    if arguments.no_shifts and not arguments.classes:
+        raise UsageError("--no-shifts leaves nothing to apply without --classes")
+    if arguments.dscp and len(arguments.dscp) != arguments.classes:
+        raise UsageError(f"--dscp: {len(arguments.dscp)} values; as many as --classes are wanted")
+    if not arguments.classes:
+        return []
+    return arguments.dscp or [DSCP_PER_CLASS * k for k in range(arguments.classes)]
+
+
+def tell(
+    arguments: Namespace,
+    names: Sequence[str],
+    shifts: Mapping[str, Slot],
+    marks: Mapping[str, int],
+) -> dict[str, list[int]]:
+    """Ask mlccd for all of it; returns the ids of its jobs."""
+    peer = Daemon(arguments.socket)
+    try:
+        ids = known(peer.jobs(), names, arguments.here)
+        peer.ask(request(ids, shifts, marks, arguments.dry_run))
+        return ids
+    finally:
+        peer.close()
 
 
 def report(

@@ -3,14 +3,25 @@
 
 import argparse
 import json
-import math
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import apply, classes, daemon, layout, place, problem, profile, reader, report, solve
+from . import (
+    apply,
+    argument,
+    classes,
+    daemon,
+    layout,
+    place,
+    problem,
+    profile,
+    reader,
+    report,
+    solve,
+)
 from .errors import EXIT_MISFIT, EXIT_OK, EXIT_USAGE, MisfitError, PlanError, UsageError
 from .layout import Layout, Options
 from .progress import Progress
@@ -111,7 +122,7 @@ def _model_options(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument(
         "--tolerance",
-        type=_percent,
+        type=argument.percent,
         default=layout.TOLERANCE,
         metavar="PERCENT",
         help="plan periods that are so near a ratio of 1 to 4 as if they had it; 0: never "
@@ -122,21 +133,21 @@ def _model_options(verb: argparse.ArgumentParser) -> None:
 def _search_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--precision",
-        type=_steps,
+        type=argument.steps,
         default=72,
         metavar="DEGREES",
         help="of a job's own circle, between two shifts; or exact: any shift (default 5)",
     )
     verb.add_argument(
         "--limit",
-        type=_seconds,
+        type=argument.seconds,
         metavar="S",
         help="seconds for improving and proving (default 5 up to 20 jobs, 0.3 up to 100, then "
         "0.01 more for each job)",
     )
     verb.add_argument(
         "--seed",
-        type=_whole(0, 2**31 - 1),
+        type=argument.whole(0, 2**31 - 1),
         default=1,
         metavar="N",
         help="of the search (default 1)",
@@ -186,7 +197,7 @@ def _add_classes(verbs: Any) -> None:
     verb.add_argument("problem", help="a file; - for standard input")
     verb.add_argument(
         "--count",
-        type=_whole(1, classes.CLASSES_MAX),
+        type=argument.whole(1, classes.CLASSES_MAX),
         default=classes.CLASSES_MAX,
         metavar="K",
         help=f"how many the switches have, 1 to {classes.CLASSES_MAX} (default "
@@ -201,7 +212,7 @@ def _add_apply(verbs: Any) -> None:
     add("--dry-run", action="store_true", help="mlccd only says whether it would do it")
     add(
         "--guard",
-        type=_guard,
+        type=argument.guard,
         default=0,
         metavar="MS",
         help="by how much the clock of a host may be wrong: so much more room on either side of "
@@ -215,13 +226,13 @@ def _add_apply(verbs: Any) -> None:
     add("--no-shifts", action="store_true", help="take shifts away; for --classes alone")
     add(
         "--classes",
-        type=_whole(1, classes.CLASSES_MAX),
+        type=argument.whole(1, classes.CLASSES_MAX),
         metavar="K",
         help="give each job a DSCP, out of K classes (see mlcc-plan classes)",
     )
     add(
         "--dscp",
-        type=_dscps,
+        type=argument.dscps,
         metavar="LIST",
         help="of the classes, the lowest first (default 0,8,16...)",
     )
@@ -242,66 +253,12 @@ def _add_profile(verbs: Any) -> None:
     verb.add_argument("--name", default="job", help="of the job of a trace or a capture")
     verb.add_argument(
         "--bin",
-        type=_milliseconds,
+        type=argument.milliseconds,
         default=0.001,
         metavar="MS",
         help="resolution of a trace or a capture (default 1)",
     )
     verb.add_argument("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdecimal() or len(text) > 12:
-            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
-        if not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text} is not from {low} to {high}")
-        return int(text)
-
-    return parse
-
-
-def _number(text: str, low: float, high: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from {low:g} to {high:g}")
-    return value
-
-
-def _percent(text: str) -> float:
-    return _number(text, 0, 10) / 100
-
-
-def _seconds(text: str) -> float:
-    return _number(text, 0, 86400)
-
-
-def _milliseconds(text: str) -> float:
-    return _number(text, 0.001, 1000) / 1000
-
-
-def _guard(text: str) -> int:
-    return round(_number(text, 0, 10000) * 1000)
-
-
-def _dscps(text: str) -> list[int]:
-    values = [_whole(0, 63)(word) for word in text.split(",")]
-    if len(set(values)) < len(values):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} names a DSCP twice")
-    return values
-
-
-def _steps(text: str) -> int | None:
-    if text == "exact":
-        return None
-    degrees = _number(text, 0.1, 90)
-    steps = round(360 / degrees)
-    if abs(steps * degrees - 360) > 1e-9:
-        raise argparse.ArgumentTypeError(f"360 is not a multiple of {text[:40]!r} degrees")
-    return steps
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -374,7 +331,7 @@ def _classes(arguments: argparse.Namespace) -> int:
 
 
 def _apply(arguments: argparse.Namespace) -> int:
-    values = _class_values(arguments)
+    values = apply.class_values(arguments)
     given = problem.from_json(reader.load(arguments.problem))
     found: Json = {}
     shifts: dict[str, apply.Slot] = {}
@@ -390,7 +347,7 @@ def _apply(arguments: argparse.Namespace) -> int:
     if values:
         marks = apply.dscps(classes.assign(Layout(given, Options()), len(values)), values)
     names = [job.name for job in given.jobs]
-    ids = _told(arguments, names, shifts, marks)
+    ids = apply.tell(arguments, names, shifts, marks)
     result = {
         "dry_run": arguments.dry_run,
         **{key: found.get(key) for key in ("compatible", "score_mean", "score_min")},
@@ -402,37 +359,9 @@ def _apply(arguments: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _class_values(arguments: argparse.Namespace) -> list[int]:
-    """The DSCP of each class, or none."""
-    if arguments.clear and (arguments.classes or arguments.no_shifts):
-        raise UsageError("--clear takes all away: neither --classes nor --no-shifts goes with it")
-    if arguments.no_shifts and not arguments.classes:
-        raise UsageError("--no-shifts leaves nothing to apply without --classes")
-    if arguments.dscp and len(arguments.dscp) != arguments.classes:
-        raise UsageError(f"--dscp: {len(arguments.dscp)} values; as many as --classes are wanted")
-    if not arguments.classes:
-        return []
-    return arguments.dscp or [classes.DSCP_PER_CLASS * k for k in range(arguments.classes)]
-
-
 def _planned(arguments: argparse.Namespace, given: problem.Problem) -> solve.Solution:
     laid_out = Layout(apply.widened(given, arguments.guard), _options(arguments))
     return solve.check(laid_out) if arguments.as_is else _solved_layout(laid_out)
-
-
-def _told(
-    arguments: argparse.Namespace,
-    names: Sequence[str],
-    shifts: Mapping[str, apply.Slot],
-    marks: Mapping[str, int],
-) -> dict[str, list[int]]:
-    peer = daemon.Daemon(arguments.socket)
-    try:
-        ids = apply.known(peer.jobs(), names, arguments.here)
-        peer.ask(apply.request(ids, shifts, marks, arguments.dry_run))
-        return ids
-    finally:
-        peer.close()
 
 
 def _profile(arguments: argparse.Namespace) -> int:
