@@ -217,16 +217,24 @@ static __always_inline void mlcc_dscp_set(void *at, struct sock *sk, u8 tos)
 		bpf_setsockopt(at, IPPROTO_IP, IP_TOS, &v, sizeof(v));
 }
 
-/* Class + 1, or 0: what it was before, with the priority that goes with it. */
+/*
+ * Class + 1, or MLCC_DSCP_FIXED with the DSCP, or 0: what it was before, with the priority that goes
+ * with it.
+ */
 static __always_inline void mlcc_class_set(void *at, struct sock *sk, struct mlcc_tagged *t,
 					   const struct mlcc_tag *tag, u32 class)
 {
 	u32 i = (class - 1) & (MLCC_CLASSES_MAX - 1);
+	u8 tos = t->tos;
 
 	if (class == t->class)
 		return;
 	t->class = class;
-	mlcc_dscp_set(at, sk, class && tag ? tag->dscp[i] << 2 : t->tos);
+	if (class & MLCC_DSCP_FIXED)
+		tos = (class & ~MLCC_DSCP_FIXED) << 2;
+	else if (class && tag)
+		tos = tag->dscp[i] << 2;
+	mlcc_dscp_set(at, sk, tos);
 	if (!class)
 		bpf_setsockopt(at, SOL_SOCKET, SO_PRIORITY, &t->priority, sizeof(t->priority));
 }
@@ -325,6 +333,12 @@ static __always_inline u32 mlcc_class_of(struct sock *sk, u32 classes)
 	return (class < classes ? class : classes - 1) + 1;
 }
 
+/* Of a tag that does not go by progress. */
+static __always_inline u32 mlcc_class_fixed(const struct mlcc_tag *tag)
+{
+	return tag->classes ? MLCC_DSCP_FIXED | tag->dscp[0] : 0;
+}
+
 static __always_inline void mlcc_round_trip(struct bpf_sock_ops *ops, struct sock *sk)
 {
 	struct mlcc_tagged *t;
@@ -334,8 +348,8 @@ static __always_inline void mlcc_round_trip(struct bpf_sock_ops *ops, struct soc
 	if (!t)
 		return;
 	tag = bpf_map_lookup_elem(&jobs, &t->cgroup);
-	if (!tag || !tag->classes || !t->job) {
-		mlcc_class_set(ops, sk, t, NULL, 0);
+	if (!tag || tag->classes < MLCC_CLASSES_MIN || !t->job) {
+		mlcc_class_set(ops, sk, t, NULL, tag && t->job ? mlcc_class_fixed(tag) : 0);
 		if (t->rtt)
 			bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags &
 						  ~MLCC_RTT_CB_FLAG);
@@ -361,8 +375,12 @@ static __always_inline void mlcc_established(struct bpf_sock_ops *ops, struct so
 		return;
 	}
 	t = mlcc_tag_give(ops, sk, cgroup, tag);
-	if (!t || !tag->classes || mlcc_listens(sk))
+	if (!t || mlcc_listens(sk))
 		return;
+	if (tag->classes < MLCC_CLASSES_MIN) {
+		mlcc_class_set(ops, sk, t, NULL, mlcc_class_fixed(tag));
+		return;
+	}
 	/* another program may have asked for them: then they are not ours to stop */
 	t->rtt = !(ops->bpf_sock_ops_cb_flags & MLCC_RTT_CB_FLAG);
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | MLCC_RTT_CB_FLAG);
@@ -434,9 +452,9 @@ static __always_inline void mlcc_sync_sock(struct tcp_sock *tp)
 		t = mlcc_tag_give(tp, sk, cgroup, tag);
 	if (!t || mlcc_listens(sk))
 		return;
-	mlcc_rtt_ask(tp, t, tag->classes);
-	if (!tag->classes)
-		mlcc_class_set(tp, sk, t, NULL, 0);
+	mlcc_rtt_ask(tp, t, tag->classes >= MLCC_CLASSES_MIN);
+	if (tag->classes < MLCC_CLASSES_MIN)
+		mlcc_class_set(tp, sk, t, NULL, t->job ? mlcc_class_fixed(tag) : 0);
 }
 
 /* What is being connected, or may yet be, meets sockops on its way. */

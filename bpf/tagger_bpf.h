@@ -5,10 +5,11 @@
 
 #include "mlcc_bpf.h"
 
-#define MLCC_TAGGER_LAYOUT	2U	/* changes with everything below */
+#define MLCC_TAGGER_LAYOUT	3U	/* changes with everything below */
 #define MLCC_TAGS		16384
 #define MLCC_CLASSES_MIN	2
 #define MLCC_CLASSES_MAX	8
+#define MLCC_DSCP_FIXED		0x80	/* in mlcc_tagged.class: the rest is the DSCP */
 
 /* config map, one entry */
 struct mlcc_tagger_config {
@@ -23,7 +24,7 @@ struct mlcc_tagger_config {
 /* jobs map: by the id of the cgroup */
 struct mlcc_tag {
 	u32 job;
-	u32 classes;		/* 0: DSCP is left alone */
+	u32 classes;		/* 0: DSCP is left alone; 1: it is dscp[0], whatever the progress */
 	u8 dscp[MLCC_CLASSES_MAX];
 };
 
@@ -40,7 +41,7 @@ struct mlcc_tagged {
 	u32 mark;		/* before */
 	u32 priority;		/* before */
 	u8 tos;			/* before */
-	u8 class;		/* DSCP class + 1, 0: as before */
+	u8 class;		/* DSCP class + 1, or MLCC_DSCP_FIXED | DSCP; 0: as before */
 	u8 rtt;			/* round trips are reported because of us */
 	u8 saved;		/* the values before are there */
 	u8 listener;		/* it listens; in the copy for what it accepts: its parent does */

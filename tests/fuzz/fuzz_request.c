@@ -26,6 +26,11 @@ static void check_table(const struct mlccd *d)
 	for (const struct job *j = d->jobs.first; j; j = j->next) {
 		if (d->jobs.by_id[j->conf.id] != j || j->conf.phase_bytes > MLCC_PHASE_BYTES_LIMIT)
 			abort();
+		if (j->plan.period_us ? j->plan.offset_us >= j->plan.period_us ||
+		    j->plan.lead_us >= j->plan.period_us : j->plan.offset_us || j->plan.lead_us)
+			abort();
+		if (j->plan.dscp > 64 || (j->plan.dscp && (j->classes || !j->cgroup_id)))
+			abort();
 		count++;
 		of_user += j->uid == 1000;
 	}

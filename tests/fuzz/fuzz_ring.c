@@ -32,7 +32,7 @@ static void give(struct mlccd *d, const uint8_t *data, size_t size, bool good)
 	    (good && pwrite(fds[0], &head, offsetof(struct mlcc_ring, spare0), 0) < 0) ||
 	    fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
 		abort();
-	if (!ring_open(d, &who, a, fds, &ring, &e)) {
+	if (!ring_open(d, &who, a, fds, 1, &ring, &e)) {
 		for (int i = 0; i < 4; i++)
 			rings_tick(d, NEVER - 1);
 		ring_close(d, ring);

@@ -63,6 +63,7 @@ struct options {
 		uint32_t job;
 		double claim;		/* announced bytes / true ones */
 	} hint;
+	double clock_ms;	/* how far the clock of day is off */
 };
 
 /* Options (burst_options.c). */
@@ -146,6 +147,12 @@ void flow_stuck(const struct flow *flow, const struct options *opt);
 void hint_open(const struct options *opt);
 void hint_start(uint64_t bytes);
 void hint_end(void);
+
+/* Waiting for the slot of a plan (burst_shift.c); without one nothing waits. */
+struct mlcc_ring;
+void shift_open(const struct options *opt, struct mlcc_ring *ring);
+int64_t shift_wait_ns(void);
+void shift_end(void);
 
 /* Roles: burst_job.c, and burst_traffic.c for the ordinary flows. */
 void job_run(const struct options *opt);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Announces the job's phases to mlccd, over the ring that it gave us: what a
- * launcher or a plugin does that knows its phases.
+ * launcher or a plugin does that knows its phases.  The other way the ring
+ * tells of the job's time-shift.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -59,11 +61,13 @@ static void ring_receive(int fd, int fds[2])
 /* The connection stays open: the ring ends with it. */
 void hint_open(const struct options *opt)
 {
-	static const char request[] = "{\"op\": \"open-ring\", \"slots\": 64}";
+	char request[80];
 	int fd, fds[2];
 
 	if (!opt->hint.socket)
 		return;
+	snprintf(request, sizeof(request), "{\"op\": \"open-ring\", \"slots\": %d, \"job\": %u}",
+		 SLOTS, opt->hint.job);
 	fd = daemon_connect(opt->hint.socket);
 	if (send(fd, request, strlen(request), 0) < 0)
 		die(EXIT_SYSTEM, "--hint: %s: %s", opt->hint.socket, strerror(errno));
@@ -75,6 +79,7 @@ void hint_open(const struct options *opt)
 	hint.event = fds[1];
 	hint.job = opt->hint.job;
 	hint.claim = opt->hint.claim;
+	shift_open(opt, hint.ring);
 }
 
 static void hint_write(uint16_t type, uint64_t bytes)

@@ -26,6 +26,7 @@ struct job {
 
 struct phase {
 	int64_t start_ns;	/* of the iteration */
+	int64_t delay_ns;	/* waited for a slot, between computing and sending */
 	int64_t send_ns;
 	int64_t end_ns;
 	uint64_t bytes;
@@ -170,6 +171,7 @@ static void communicate(struct job *job, struct phase *phase)
 	wait_phase(job);
 	phase->end_ns = now_ns();
 	hint_end();
+	shift_end();
 }
 
 static double spread_ms(const struct job *job)
@@ -190,10 +192,11 @@ static double spread_ms(const struct job *job)
 static void report_phase(const struct job *job, const struct phase *phase)
 {
 	printf("{\"job\":\"%s\",\"iteration\":%u,\"start_ns\":%lld,"
-	       "\"compute_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
+	       "\"compute_ms\":%.3f,\"delay_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
 	       "\"spread_ms\":%.3f,\"bytes\":%llu}\n",
 	       job->opt->job, job->iteration, (long long)phase->start_ns,
-	       (double)(phase->send_ns - phase->start_ns) / 1e6,
+	       (double)(phase->send_ns - phase->delay_ns - phase->start_ns) / 1e6,
+	       (double)phase->delay_ns / 1e6,
 	       (double)(phase->end_ns - phase->send_ns) / 1e6,
 	       (double)(phase->end_ns - phase->start_ns) / 1e6,
 	       phase->spread_ms, (unsigned long long)phase->bytes);
@@ -219,6 +222,9 @@ static bool iterate(struct job *job, int64_t start)
 
 	phase.bytes = changed(job) ? job->opt->change.bytes : job->opt->bytes;
 	loop_until(start + ms_to_ns(compute_ms(job)));
+	phase.delay_ns = loop_stopped() ? 0 : shift_wait_ns();
+	if (phase.delay_ns)
+		loop_until(now_ns() + phase.delay_ns);
 	phase.send_ns = now_ns();
 	if (loop_stopped())
 		return false;

@@ -20,8 +20,10 @@ static const char usage_text[] =
 "        --switch ITERATION:BYTES:COMPUTE_MS   the batch size changes there\n"
 "        --listen ADDR:PORT --inbound N   also wait for N flows of other workers\n"
 "        --lead BYTES   a ring's: send no more ahead of what has been received\n"
-"        --hint SOCKET --hint-job ID   announce the phases to mlccd\n"
+"        --hint SOCKET --hint-job ID   announce the phases to mlccd, and wait for\n"
+"                         the slots that a plan gives the job\n"
 "        --claim FACTOR   announce so many times the true bytes\n"
+"        --clock-ms MS    the clock of day is so far off, for slots\n"
 "COMMON  --job NAME   --cc NAME   --mark N   --source ADDR (repeatable)\n"
 "        --at NS (CLOCK_MONOTONIC)   --start-ms MS   --timeout-s S\n"
 "        --sample-ms MS   report the received bytes that often\n"
@@ -263,6 +265,12 @@ static void parse_claim(struct options *opt, const char *name,
 	opt->hint.claim = real(name, value, 1e-6, 1e6);
 }
 
+static void parse_clock(struct options *opt, const char *name,
+			const char *value)
+{
+	opt->clock_ms = real(name, value, -3.6e6, 3.6e6);
+}
+
 static const struct option_spec specs[] = {
 	{ "--job", ALL, parse_job },
 	{ "--cc", ALL, parse_cc },
@@ -283,6 +291,7 @@ static const struct option_spec specs[] = {
 	{ "--hint", IN_JOB, parse_hint },
 	{ "--hint-job", IN_JOB, parse_hint_job },
 	{ "--claim", IN_JOB, parse_claim },
+	{ "--clock-ms", IN_JOB, parse_clock },
 	{ "--every-ms", IN_SHORT, parse_every },
 	{ "--seconds", IN_BULK | IN_SHORT, parse_seconds },
 	{ "--at", SENDS, parse_at },
@@ -333,6 +342,10 @@ static void check_job(const struct options *opt)
 {
 	if (opt->inbound && !opt->listening)
 		die(EXIT_USAGE, "--inbound: needs --listen");
+	if (opt->clock_ms && !opt->hint.socket)
+		die(EXIT_USAGE, "--clock-ms: needs --hint");
+	if (opt->hint.socket && !opt->hint.job)
+		die(EXIT_USAGE, "--hint: needs --hint-job");
 	if (opt->lead && !opt->inbound)
 		die(EXIT_USAGE, "--lead: needs --inbound");
 	check_message("--bytes", opt->bytes, opt->n_peers * opt->flows);

@@ -74,6 +74,15 @@ class Refused(unittest.TestCase):
             "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: only", "short"
         )
 
+    def test_plan(self) -> None:
+        self.refuse("plan", {"shift": True}, "plan.shift: unknown key", "shifts")
+        self.refuse("plan", True, "plan: must be a table")
+        self.refuse("plan", {"shifts": 1}, "plan.shifts", "true nor false")
+        self.refuse("plan", {"shifts": False}, "plan: neither shifts nor classes")
+        self.refuse("plan", {"classes": 5}, "plan.classes", "from 0 to 4")
+        self.refuse("plan", {"guard_ms": -1}, "plan.guard_ms", "from 0 to 10000")
+        self.refuse("job.0.clock_ms", 10_001, "job[0].clock_ms", "from -10000 to 10000")
+
     def test_missing(self) -> None:
         for key in ("link", "job"):
             document = copy.deepcopy(GOOD)
@@ -129,6 +138,12 @@ class Meaning(unittest.TestCase):
         document["job"][0]["pattern"] = "all-to-all"
         job = scenario.parse(document, "").jobs[0]
         self.assertAlmostEqual(job.crossing_bytes(), 10_000_000 * 4 / 3)
+
+    def test_plan(self) -> None:
+        self.assertIsNone(scenario.parse(GOOD, "").planning)
+        self.assertEqual(scenario.parse(changed("plan", {}), "").planning, scenario.Planning())
+        document = changed("plan", {"shifts": False, "classes": 3, "guard_ms": 0.5})
+        self.assertEqual(scenario.parse(document, "").planning, scenario.Planning(False, 3, 0.5))
 
     def test_shipped(self) -> None:
         paths = list(SHIPPED.glob("*.toml"))

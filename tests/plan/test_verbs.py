@@ -251,7 +251,7 @@ class Program(unittest.TestCase):
 
     def test_help(self) -> None:
         whole = program("--help").stdout
-        verbs = ("check", "solve", "place", "draw", "classes", "profile")
+        verbs = ("check", "solve", "place", "draw", "classes", "apply", "profile")
         for verb in verbs:
             self.assertIn(verb, whole)
             self.assertIn("--json", program(verb, "--help").stdout)
@@ -272,7 +272,7 @@ class Program(unittest.TestCase):
         """What --help lists, bash completes."""
         script = f"source {PLAN / 'mlcc-plan.bash'}; COMP_WORDS=(mlcc-plan %s ''); COMP_CWORD=%d;"
         script += ' _mlcc_plan; printf "%%s\\n" "${COMPREPLY[@]}"'
-        for verb in ("check", "solve", "place", "draw", "classes", "profile"):
+        for verb in ("check", "solve", "place", "draw", "classes", "apply", "profile"):
             words = subprocess.run(
                 ["bash", "-c", script % (verb, 2)], capture_output=True, text=True, check=True
             ).stdout.split()
@@ -285,7 +285,7 @@ class Program(unittest.TestCase):
 
     def test_man_page_knows_every_option(self) -> None:
         page = (PLAN / "mlcc-plan.1").read_text(encoding="utf-8").replace("\\-", "-")
-        for verb in ("check", "solve", "place", "draw", "classes", "profile"):
+        for verb in ("check", "solve", "place", "draw", "classes", "apply", "profile"):
             for word in program(verb, "--help").stdout.split():
                 if word.startswith("--"):
                     self.assertIn(word.rstrip(","), page, verb)

@@ -43,7 +43,7 @@ wrong_tags_are_refused_and_change_nothing()
 	api_refuses 'job id 0' tag set "$outer" 0 &&
 		api_refuses 'job id 65536' tag set "$outer" 65536 &&
 		api_refuses 'job id' tag set "$outer" 18446744073709551616 &&
-		api_refuses 'priority classes' tag set "$outer" 6 1 &&
+		api_refuses 'DSCP 64' tag set "$outer" 6 1 64 &&
 		api_refuses 'priority classes' tag set "$outer" 6 9 &&
 		api_refuses 'DSCP 64' tag set "$outer" 6 2 0 64 &&
 		api_refuses 'no cgroup' tag set "$out" 6 &&
@@ -246,6 +246,7 @@ main()
 	check "sockops programs of others go on to run" programs_of_others_go_on
 	check "without mlcc a socket stays as it is" without_mlcc_a_socket_stays_as_it_is
 	check "progress picks the DSCP" progress_picks_the_dscp
+	check "a job has one DSCP" a_job_has_one_dscp
 	check "kill -9 leaves nothing half done" survives_kill
 	check "unload restores all" unloads
 	ktap_finish

@@ -30,6 +30,8 @@ JSON = dict[str, Any]
 RECORD = struct.Struct("<HHIQQQ32s")
 HEAD = struct.Struct("<IIII")
 MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT, RECORDS_AT = 0x6D6C6363, 64, 72, 128, 192
+SAID, SAID_AT = struct.Struct("<IIqQ"), 80
+SHIFT, SHIFT_AT = struct.Struct("<QQQQ"), 136
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
@@ -832,6 +834,167 @@ class Cases:
         until(lambda: self.d.status()["ring_records_limited"] > 0, "the limit")
         assert self.d.status()["ring_records"] - before < 4000
 
+    # plans
+
+    def plan_of(self, job: int | str) -> dict[str, Any]:
+        shown = self.d.peer().ok("show", job=job)["jobs"][0]
+        return {k: v for k, v in shown.items() if k.startswith("shift_") or k == "dscp"}
+
+    def a_plan_is_kept_and_shown(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", name="bert", id=9, cgroup=self.c.make("a"), phase_bytes=1000)
+        root.ok("set-job", name="gpt", cgroup=self.c.make("b"))
+        plan: list[JSON] = [
+            {"job": "bert", "period_us": 255000, "offset_us": 141000, "lead_us": 140000},
+            {"job": "gpt", "period_us": 255000, "offset_us": 0, "dscp": 0},
+        ]
+        with self.unchanged():
+            root.ok("set-plan", jobs=plan, dry_run=True)
+        assert root.ok("set-plan", jobs=plan)["ids"][0] == 9
+        wanted = {"shift_period_us": 255000, "shift_state": "nobody-asks"}
+        bert = wanted | {"shift_offset_us": 141000, "shift_lead_us": 140000}
+        gpt = wanted | {"shift_offset_us": 0, "shift_lead_us": 0, "dscp": 0}
+        assert self.plan_of("bert") == bert and self.plan_of("gpt") == gpt, self.d.jobs()
+        before = self.d.snapshot()
+        self.d.kill()
+        self.d.start()
+        assert self.d.snapshot() == before, "not as it was"
+        root = self.d.peer()
+        root.ok("set-job", name="bert", id=9, cgroup=self.c.make("a"), phase_bytes=7)
+        assert self.plan_of("bert") == bert, "set-job has changed the plan"
+        root.ok("set-job", name="gpt", cgroup=self.c.make("b"), priority_classes=2)
+        assert "dscp" not in self.plan_of("gpt"), "both a DSCP and many"
+        root.ok("set-plan", jobs=[{"job": "bert"}])
+        assert self.plan_of("bert") == {} and self.plan_of("gpt"), self.d.jobs()
+
+    def wrong_plans_change_nothing(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", name="bert", id=9, cgroup=self.c.make("a"))
+        root.ok("set-job", name="classes", id=10, cgroup=self.c.make("b"), priority_classes=3)
+        root.ok("set-job", name="marked", id=11)
+        good: JSON = {"job": 9, "period_us": 255000, "offset_us": 5}
+        root.ok("set-plan", jobs=[good | {"offset_us": 7}])
+        wrong: list[tuple[str, Any]] = [
+            ("EINVAL", None),
+            ("EINVAL", {}),
+            ("EINVAL", []),
+            ("EINVAL", [9]),
+            ("EINVAL", [[]]),
+            ("EINVAL", [{}]),
+            ("EINVAL", [{"period_us": 255000, "offset_us": 5}]),
+            ("ENOENT", [{"job": "nobody", "period_us": 255000, "offset_us": 5}]),
+            ("EINVAL", [good, good]),
+            ("EINVAL", [good | {"colour": 1}]),
+            ("ERANGE", [good | {"period_us": 0}]),
+            ("ERANGE", [good | {"period_us": 999}]),
+            ("ERANGE", [good | {"period_us": 60_000_001}]),
+            ("ERANGE", [good | {"period_us": 1 << 64}]),
+            ("ERANGE", [good | {"period_us": -255000}]),
+            ("ERANGE", [good | {"period_us": 255000.5}]),
+            ("ERANGE", [good | {"offset_us": 255000}]),
+            ("ERANGE", [good | {"offset_us": -1}]),
+            ("ERANGE", [good | {"lead_us": 255000}]),
+            ("ERANGE", [good | {"lead_us": "5"}]),
+            ("ERANGE", [good | {"dscp": 64}]),
+            ("ERANGE", [good | {"dscp": -1}]),
+            ("EINVAL", [{"job": 9, "period_us": 255000}]),
+            ("EINVAL", [{"job": 9, "offset_us": 5}]),
+            ("EINVAL", [{"job": 9, "lead_us": 5}]),
+            ("EBUSY", [good, {"job": 10, "dscp": 8}]),
+            ("EINVAL", [good, {"job": 11, "dscp": 8}]),
+            ("EINVAL", [{"job": 9 + i} for i in range(257)]),
+        ]
+        for code, jobs in wrong:
+            with self.unchanged():
+                root.refused(code, "set-plan", jobs=jobs)
+                root.refused(code, "set-plan", jobs=jobs, dry_run=True)
+        with self.unchanged():
+            root.refused("EINVAL", "set-plan")
+            root.refused("EINVAL", "set-plan", jobs=[good], dry_run=1)
+            root.refused("ENOENT", "open-ring", job=12)
+
+    def a_plan_holds_for_all_jobs_or_none(self) -> None:
+        """The second job's DSCP cannot be set: the first has its old plan again."""
+        root = self.d.peer()
+        root.ok("set-job", name="first", id=1, cgroup=self.c.make("a"))
+        root.ok("set-job", name="second", id=2, cgroup=self.c.make("b"))
+        root.ok("set-plan", jobs=[{"job": 1, "period_us": 5000, "offset_us": 1}])
+        self.d.kill(signal.SIGTERM)
+        self.d.start(MLCC_FAKE_NOTAG="1")
+        root, ring = self.d.peer(), Ring()
+        assert root.raw(b'{"op":"open-ring","job":1}', ring.fds)["ok"]
+        jobs: list[JSON] = [
+            {"job": 1, "period_us": 5000, "offset_us": 2},
+            {"job": 2, "dscp": 8},
+        ]
+        seen = self.shift(ring)
+        with self.unchanged():
+            root.refused("EPERM", "set-plan", jobs=jobs)
+        assert self.shift(ring) == seen
+        self.d.kill(signal.SIGTERM)
+        self.d.start()
+
+    def users_plan_their_own_jobs(self) -> None:
+        self.d.write_config("priority-classes = 2")
+        self.reload()
+        alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
+        alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
+        bob.ok("set-job", name="his", cgroup=self.c.make("bob", BOB))
+        shift = {"period_us": 5000, "offset_us": 1}
+        his = self.id_of("his")
+        with self.unchanged():
+            alice.refused("EPERM", "set-plan", jobs=[{"job": "hers"} | shift, {"job": his} | shift])
+            alice.refused("ENOENT", "set-plan", jobs=[{"job": "his"} | shift])
+            alice.refused("EPERM", "set-plan", jobs=[{"job": "hers", "dscp": 10}])
+            alice.refused("EPERM", "open-ring", job=his)
+        alice.ok("set-plan", jobs=[{"job": "hers", "dscp": 8} | shift])
+        self.d.write_config("users = no")
+        self.reload()
+        with self.unchanged():
+            alice.refused("EPERM", "set-plan", jobs=[{"job": "hers"}])
+        root.ok("set-plan", jobs=[{"job": "hers", "dscp": 10}, {"job": "his"} | shift])
+
+    def shift(self, ring: "Ring") -> tuple[int, ...]:
+        return tuple(SHIFT.unpack(ring.memory[SHIFT_AT : SHIFT_AT + SHIFT.size]))
+
+    def a_ring_shows_the_shift_of_its_job(self) -> None:
+        alice, root = self.d.peer(ALICE), self.d.peer()
+        alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
+        number, ring, other = self.id_of("hers"), Ring(), Ring()
+        assert alice.raw(b'{"op":"open-ring","job":"hers"}', ring.fds)["ok"]
+        assert self.d.peer(ALICE).raw(b'{"op":"open-ring"}', other.fds)["ok"]
+        assert self.shift(ring)[1:] == (0, 0, 0)
+        plan = {"job": number, "period_us": 255000, "offset_us": 141000, "lead_us": 3}
+        root.ok("set-plan", jobs=[plan])
+        seq, *shown = self.shift(ring)
+        assert shown == [255_000_000, 141_000_000, 3_000] and seq % 2 == 0, shown
+        # what a process writes there disturbs neither mlccd nor anybody else
+        ring.memory[SAID_AT : SAID_AT + SAID.size] = SAID.pack(1, 3, -4_000, 254_000_000)
+        assert self.plan_of(number)["shift_state"] == "held", self.plan_of(number)
+        said = [self.plan_of(number)[f"shift_{key}"] for key in ("waits", "error_us")]
+        assert said == [3, -4] and self.plan_of(number)["shift_own_period_us"] == 254000
+        ring.memory[SAID_AT : SAID_AT + SAID.size] = b"\xff" * SAID.size
+        assert self.plan_of(number)["shift_state"] == "nonsense"
+        ring.memory[SHIFT_AT : SHIFT_AT + SHIFT.size] = b"\xff" * SHIFT.size
+        root.ok("set-plan", jobs=[plan | {"offset_us": 5}])
+        seq, *shown = self.shift(ring)
+        assert shown == [255_000_000, 5_000, 3_000] and seq % 2 == 0, shown
+        # the next mlccd goes on where this one was
+        self.d.kill()
+        self.d.start()
+        alice, root = self.d.peer(ALICE), self.d.peer()
+        assert alice.raw(b'{"op":"open-ring","job":"hers"}', ring.fds)["ok"]
+        after, *shown = self.shift(ring)
+        assert shown == [255_000_000, 5_000, 3_000] and (after - seq) % (1 << 64) == 2, shown
+        # another job, by the same number
+        root.ok("del-job", job=number)
+        assert self.shift(ring)[1:] == (0, 0, 0), "a shift without a job"
+        root.ok("set-job", id=number, cgroup=self.c.make("roots"))
+        root.ok("set-plan", jobs=[plan])
+        assert self.shift(ring)[1:] == (0, 0, 0), "another user's shift"
+        assert self.plan_of(number)["shift_state"] == "nobody-asks"
+        assert self.shift(other) == (0, 0, 0, 0), "a shift that was not asked for"
+
     # metrics
 
     def http(self, text: bytes) -> tuple[str, str]:
@@ -1311,6 +1474,11 @@ CASES = (
     "wrong_rings_are_refused",
     "a_ring_ends_with_its_connection",
     "a_ring_that_floods_hurts_nobody",
+    "a_plan_is_kept_and_shown",
+    "wrong_plans_change_nothing",
+    "a_plan_holds_for_all_jobs_or_none",
+    "users_plan_their_own_jobs",
+    "a_ring_shows_the_shift_of_its_job",
     "metrics_parse",
     "http_errors",
     "ctl_sets_shows_and_deletes",

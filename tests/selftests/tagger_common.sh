@@ -71,6 +71,24 @@ progress_picks_the_dscp()
 		is new "reno 0x0 0x28 reno 0x0 0x28" && job_api job del 7
 }
 
+# One class is the job's, whatever its progress; it may become another, or one by progress.
+a_job_has_one_dscp()
+{
+	job_api job set 7 fixed "" 1000000 || return
+	pair old "$outer" "$host" --tos 0x28 || return
+	api tag set "$outer" 7 1 46 && pair new "$inner" "$host" --tos 0x28 || return
+	dscp_is new 46 && ecn_is new 2 && dscp_is old 46 || return
+	job_api phase start 7 1000000 && ask new send 500000 && dscp_is new 46 || return
+	api tag set "$outer" 7 1 0 && dscp_is new 0 && dscp_is old 0 || return
+	api tag set "$outer" 7 4 10 20 30 40 && pair later "$inner" "$host" || return
+	ask later send 1000 && slowwait - dscp_is later 10 || return
+	api tag set "$outer" 7 1 46 && ask later send 1000 && dscp_is later 46 || return
+	api tag set "$outer" 7 && dscp_is new 10 && dscp_is old 10 && dscp_is later 0 || return
+	api tag set "$outer" 7 1 46 && dscp_is new 46 || return
+	api tag del "$outer" && is old "reno 0x0 0x28 reno 0x0 0x28" &&
+		is new "reno 0x0 0x28 reno 0x0 0x28" && job_api job del 7
+}
+
 require_kernel_before()
 {
 	! printf '%s\n%s\n' "$1" "$(uname -r)" | sort --check=quiet --version-sort

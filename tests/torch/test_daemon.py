@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,23 @@ class RealDaemon(DaemonCase):
         status = self.daemon.ask({"op": "status"})
         self.assertEqual((status["ring_records"], status["ring_records_bad"]), (4, 0))
         self.assertEqual((status["ring_records_late"], status["ring_overruns"]), (0, 0))
+
+    def test_a_plan_arrives(self) -> None:
+        made = self.hints()
+        shift = {"job": "bert", "period_us": 60_000_000, "offset_us": 0}
+        with mock.patch.object(hints.time, "sleep") as sleep:
+            made.wait_for_slot()
+            self.assertEqual(sleep.call_count, 0)
+            # half a minute from now: neither in its slot nor nearly there
+            shift["offset_us"] = (time.time_ns() // 1000 + 30_000_000) % 60_000_000
+            self.daemon.ask({"op": "set-plan", "jobs": [shift]})
+            self.assertEqual(self.daemon.job("bert")["shift_state"], "none")
+            made.wait_for_slot()
+        (waited,) = sleep.call_args.args
+        self.assertTrue(0 < waited <= 30, waited)
+        shown = self.daemon.job("bert")
+        self.assertEqual((shown["shift_state"], shown["shift_waits"]), ("held", 1))
+        self.assertLess(shown["shift_error_us"], 0)
 
     def test_the_job_of_the_own_cgroup(self) -> None:
         (inner := self.cgroup / "inner").mkdir()

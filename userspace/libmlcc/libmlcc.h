@@ -105,9 +105,12 @@ int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf);
  */
 struct mlcc_tagger;
 
+#define MLCC_CLASS_FIXED	1
+
 struct mlcc_tag_conf {
 	uint32_t job;			/* 1 .. 65535 */
-	uint32_t priority_classes;	/* 0: leave DSCP alone, else 2 .. 8 */
+	/* 0: leave DSCP alone; 2 .. 8: by progress; MLCC_CLASS_FIXED: dscp[0], whatever the progress */
+	uint32_t priority_classes;
 	uint8_t dscp[8];		/* by class, lowest progress first */
 };
 

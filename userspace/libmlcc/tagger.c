@@ -425,9 +425,9 @@ static int conf_check(struct mlcc_tagger *t, const struct mlcc_tag_conf *conf)
 		max = 65535;
 	if (!conf->job || conf->job > max)
 		return fail(t, -EINVAL, "job id %u: from 1 to %u", conf->job, max);
-	if (conf->priority_classes == 1 || conf->priority_classes > MLCC_CLASSES_MAX)
-		return fail(t, -EINVAL, "%u priority classes: 0 or from %d to %d",
-			    conf->priority_classes, MLCC_CLASSES_MIN, MLCC_CLASSES_MAX);
+	if (conf->priority_classes > MLCC_CLASSES_MAX)
+		return fail(t, -EINVAL, "%u priority classes: from 0 to %d",
+			    conf->priority_classes, MLCC_CLASSES_MAX);
 	for (uint32_t i = 0; i < conf->priority_classes; i++)
 		if (conf->dscp[i] > DSCP_MAX)
 			return fail(t, -EINVAL, "DSCP %u: at most %d", conf->dscp[i], DSCP_MAX);

@@ -62,13 +62,23 @@ static uint32_t id_max(const struct mlccd *d)
 
 /* Carrier and tagger */
 
+static void tag_conf(const struct mlccd *d, const struct job *job, struct mlcc_tag_conf *conf)
+{
+	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
+	memcpy(conf->dscp, d->config.dscp, sizeof(conf->dscp));
+	if (!job->plan.dscp)
+		return;
+	conf->priority_classes = MLCC_CLASS_FIXED;
+	conf->dscp[0] = job->plan.dscp - 1;
+}
+
 static int tag_apply(struct mlccd *d, const struct job *job, struct err *e)
 {
-	struct mlcc_tag_conf conf = { .job = job->conf.id, .priority_classes = job->classes };
+	struct mlcc_tag_conf conf;
 	char rel[PATH_MAX], path[64];
 	int fd, err;
 
-	memcpy(conf.dscp, d->config.dscp, sizeof(conf.dscp));
+	tag_conf(d, job, &conf);
 	err = tagger_need(&d->carrier, e);
 	if (err)
 		return err;
@@ -140,7 +150,7 @@ static void revert(struct mlccd *d, const struct job *job, const struct job *old
 static bool tag_stays(const struct job *job, const struct job *old)
 {
 	return old && old->tagged && old->cgroup_id == job->cgroup_id &&
-	       old->classes == job->classes;
+	       old->classes == job->classes && old->plan.dscp == job->plan.dscp;
 }
 
 /* File, carrier, tagger; all or nothing. */
@@ -299,6 +309,7 @@ static int commit(struct mlccd *d, struct job *job, struct job *old, bool any_id
 	table_add(&d->jobs, job);
 	copy->conf.id = job->conf.id;
 	*set = copy;
+	rings_publish(d, job->conf.id);
 	return 0;
 }
 
@@ -322,6 +333,11 @@ static int set_checked(struct mlccd *d, const struct who *who, const struct job_
 	job->cgroup_id = cgroup;
 	job->classes = w->classes;
 	job->period_us = w->period_us;
+	/* set-job says nothing of a plan; but one DSCP and many exclude each other */
+	if (old)
+		job->plan = old->plan;
+	if (w->classes || !cgroup)
+		job->plan.dscp = 0;
 	if (w->dry_run)
 		*set = job;
 	else
@@ -365,6 +381,7 @@ static void drop(struct mlccd *d, struct job *job)
 	carrier_remove(d, job->conf.id);
 	state_remove(d->jobs.dir, job->conf.id);
 	table_remove(&d->jobs, job);
+	rings_publish(d, job->conf.id);
 	free(job);
 }
 
@@ -375,6 +392,75 @@ int jobs_del(struct mlccd *d, const struct who *who, struct job *job, bool dry_r
 	if (!dry_run)
 		drop(d, job);
 	return 0;
+}
+
+/* Plans */
+
+int jobs_plan_check(struct mlccd *d, const struct who *who, const struct job_change *c,
+		    struct err *e)
+{
+	const struct job *job = c->job;
+	bool among = who->admin;
+
+	if (!who->admin && !d->config.users)
+		return fail(e, -EPERM, "only root may plan jobs here (users = no)");
+	if (job->adopted)
+		return fail(e, -EINVAL, "job %u is known by its mark only: set-job first",
+			    job->conf.id);
+	if (!c->plan.dscp)
+		return 0;
+	if (!job->cgroup_id)
+		return fail(e, -EINVAL, "job %u has no cgroup, which dscp needs", job->conf.id);
+	if (job->classes)
+		return fail(e, -EBUSY, "job %u has its progress in the DSCP (priority_classes)",
+			    job->conf.id);
+	for (uint32_t i = 0; i < d->config.priority_classes && !among; i++)
+		among = d->config.dscp[i] == c->plan.dscp - 1;
+	if (!among)
+		return fail(e, -EPERM, "dscp %u is not among the %u that users may have",
+			    c->plan.dscp - 1, d->config.priority_classes);
+	return 0;
+}
+
+/* File and tagger; the carrier knows nothing of plans, and what it has learnt stays. */
+static int replan(struct mlccd *d, struct job *job, const struct job_plan *plan, struct err *e)
+{
+	struct job_plan old = job->plan;
+	struct err none;
+	int err;
+
+	job->plan = *plan;
+	err = state_write(d->jobs.dir, job, e);
+	if (!err && plan->dscp != old.dscp) {
+		err = tag_apply(d, job, e);
+		job->tagged |= !err;
+	}
+	if (!err)
+		return 0;
+	job->plan = old;
+	state_write(d->jobs.dir, job, &none);
+	return err;
+}
+
+int jobs_plan(struct mlccd *d, struct job_change *list, unsigned int count, struct err *e)
+{
+	unsigned int done = 0;
+	struct err none;
+	int err = 0;
+
+	while (!err && done < count) {
+		struct job_plan old = list[done].job->plan;
+
+		err = replan(d, list[done].job, &list[done].plan, e);
+		if (err)
+			break;
+		list[done++].plan = old;
+	}
+	for (unsigned int i = 0; err && i < done; i++)
+		replan(d, list[i].job, &list[i].plan, &none);
+	for (unsigned int i = 0; !err && i < count; i++)
+		rings_publish(d, list[i].job->conf.id);
+	return err;
 }
 
 void jobs_clear(struct mlccd *d)
@@ -426,7 +512,7 @@ int jobs_find(struct mlccd *d, const struct who *who, const char *name, struct j
 
 struct tags {
 	const struct job *job;
-	const uint8_t *dscp;
+	struct mlcc_tag_conf conf;
 	bool same;
 };
 
@@ -436,9 +522,9 @@ static int tag_is(const struct mlcc_tag_info *info, void *arg)
 
 	if (info->cgroup_id != t->job->cgroup_id)
 		return 0;
-	t->same = info->conf.job == t->job->conf.id &&
-		  info->conf.priority_classes == t->job->classes &&
-		  (!t->job->classes || !memcmp(info->conf.dscp, t->dscp, t->job->classes));
+	t->same = info->conf.job == t->conf.job &&
+		  info->conf.priority_classes == t->conf.priority_classes &&
+		  !memcmp(info->conf.dscp, t->conf.dscp, t->conf.priority_classes);
 	return 1;
 }
 
@@ -451,7 +537,7 @@ static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf 
 /* Sets what is not as it should be, and nothing else. */
 static int complete(struct mlccd *d, struct job *job, struct err *e)
 {
-	struct tags t = { .job = job, .dscp = d->config.dscp };
+	struct tags t = { .job = job };
 	struct mlcc_job_info info;
 	int err;
 
@@ -466,6 +552,7 @@ static int complete(struct mlccd *d, struct job *job, struct err *e)
 	err = tagger_need(&d->carrier, e);
 	if (err)
 		return err;
+	tag_conf(d, job, &t.conf);
 	mlcc_tag_each(d->carrier.t, tag_is, &t);
 	err = t.same ? 0 : tag_apply(d, job, e);
 	job->tagged = !err;

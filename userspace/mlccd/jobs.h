@@ -19,6 +19,14 @@
 
 #define JOB_IDS		65536
 
+/* What a plan says of a job (plan.c). */
+struct job_plan {
+	uint32_t period_us;		/* of the time-shift; 0: there is none */
+	uint32_t offset_us;		/* phases begin when the time of day modulo the period is this */
+	uint32_t lead_us;		/* so long before its phase an iteration begins */
+	uint32_t dscp;			/* of all of the job's packets, and 1 more; 0: none */
+};
+
 struct job {
 	struct job *next;
 	struct mlcc_job_conf conf;
@@ -26,6 +34,7 @@ struct job {
 	uint64_t cgroup_id;		/* 0: none, the mark alone makes flows the job's */
 	uint32_t classes;		/* of priority, 0: none */
 	uint32_t period_us;		/* as announced; 0: not */
+	struct job_plan plan;
 	bool tagged;			/* the tagger has it as it is here */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */
@@ -56,6 +65,18 @@ void jobs_free(struct mlccd *d);
 int jobs_set(struct mlccd *d, const struct who *who, const struct job_wanted *w, struct job **set,
 	     struct err *e);
 int jobs_del(struct mlccd *d, const struct who *who, struct job *job, bool dry_run, struct err *e);
+
+/* One of several jobs whose plans change. */
+struct job_change {
+	struct job *job;
+	struct job_plan plan;
+};
+
+/* Who may change a job may plan it, but for a DSCP that is not among the user's classes. */
+int jobs_plan_check(struct mlccd *d, const struct who *who, const struct job_change *c,
+		    struct err *e);
+/* Changes all of them, or none. */
+int jobs_plan(struct mlccd *d, struct job_change *list, unsigned int count, struct err *e);
 
 /* Deletes all but those that something else has set. */
 void jobs_clear(struct mlccd *d);

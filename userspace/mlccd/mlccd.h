@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 
+#include "../../include/mlcc/uapi/mlcc_ring.h"
 #include "account.h"
 #include "carrier.h"
 #include "cgroup.h"
@@ -72,13 +73,18 @@ uint64_t peers_tick(struct mlccd *d, uint64_t now);
 /* ring.c: hints in shared memory */
 #define RING_FDS	2	/* the memfd, the eventfd */
 
-/* Takes copies of the descriptors. */
+/* Takes copies of the descriptors.  @job: whose time-shift the ring shows, 0: none. */
 int ring_open(struct mlccd *d, const struct who *who, struct account *account,
-	      const int fds[RING_FDS], struct ring **ring, struct err *e);
+	      const int fds[RING_FDS], uint32_t job, struct ring **ring, struct err *e);
 /* Makes both descriptors. */
 int ring_make(uint32_t slots, int fds[RING_FDS], struct err *e);
 void ring_close(struct mlccd *d, struct ring *r);
 uint64_t rings_tick(struct mlccd *d, uint64_t now);
+
+/* The job's time-shift, or its absence, for all rings that were opened for it. */
+void rings_publish(struct mlccd *d, uint32_t job);
+/* What a process says of it.  False: none has asked for it. */
+bool rings_said(struct mlccd *d, uint32_t job, struct mlcc_ring_said *said);
 
 /* transport.c: what jobs send by */
 struct json_object;

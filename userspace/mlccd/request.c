@@ -173,8 +173,7 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	return 0;
 }
 
-/* The field "job" may be a number or a name. */
-static int find_job(struct request *r, struct json_object *in, struct job **job, struct err *e)
+int request_job(struct request *r, struct json_object *in, struct job **job, struct err *e)
 {
 	char name[MLCC_NAME_LEN] = "";
 	struct json_object *v;
@@ -201,7 +200,7 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 	int err;
 
 	err = field_bool(in, "dry_run", &dry_run, e);
-	err = err ? err : find_job(r, in, &job, e);
+	err = err ? err : request_job(r, in, &job, e);
 	if (err)
 		return err;
 	id = job->conf.id;
@@ -223,6 +222,7 @@ static size_t show_one(struct request *r, const struct job *job, struct json_obj
 	if (known)
 		info_json(o, &info);
 	transport_json(r->d, o, job->conf.id, known ? &info : NULL);
+	plan_json(r->d, job, o);
 	json_object_to_json_string_length(o, JSON_STYLE, &len);
 	json_object_array_add(list, o);
 	return len;
@@ -245,7 +245,7 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	if (!after && r->who->admin)
 		jobs_adopt(r->d);
 	if (field_given(in, "job")) {
-		err = find_job(r, in, &job, e);
+		err = request_job(r, in, &job, e);
 		if (err)
 			return err;
 		list = json_object_new_array();
@@ -285,7 +285,7 @@ static int op_hint(struct request *r, struct json_object *in, struct json_object
 	if (!err && !start && field_given(in, "bytes"))
 		err = fail(e, -EINVAL, "bytes belong to the start of a phase");
 	err = err ? err : field_number(in, "bytes", 1, MLCC_PHASE_BYTES_LIMIT, &bytes, e);
-	err = err ? err : find_job(r, in, &job, e);
+	err = err ? err : request_job(r, in, &job, e);
 	err = err ? err : carrier_need(&r->d->carrier, e);
 	if (err)
 		return err;
@@ -444,10 +444,13 @@ static int op_status(struct request *r, struct json_object *in, struct json_obje
 static int op_open_ring(struct request *r, struct json_object *in, struct json_object *out,
 			struct err *e)
 {
+	struct job *job = NULL;
 	uint32_t slots = 1024;
 	int err;
 
 	err = field_u32(in, "slots", 8, 16384, &slots, e);
+	if (!err && field_given(in, "job"))
+		err = request_job(r, in, &job, e);
 	if (!err && *r->ring)
 		err = fail(e, -EBUSY, "a connection has one ring, and this one has it already");
 	if (!err && r->fd_count && r->fd_count != RING_FDS)
@@ -460,7 +463,8 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 	}
 	if (err)
 		return err;
-	err = ring_open(r->d, r->who, r->account, r->fd_count ? r->fds : r->out, r->ring, e);
+	err = ring_open(r->d, r->who, r->account, r->fd_count ? r->fds : r->out,
+			job ? job->conf.id : 0, r->ring, e);
 	if (!err && r->out_count)
 		add_u64(out, "slots", slots);
 	return err;
@@ -477,7 +481,8 @@ static const struct op ops[] = {
 	{ "profile-set", op_profile_set, " op version name floor slope hold shape base restart "
 	  "default dry_run ", true },
 	{ "status", op_status, " op version ", false },
-	{ "open-ring", op_open_ring, " op version slots ", false },
+	{ "open-ring", op_open_ring, " op version slots job ", false },
+	{ "set-plan", op_set_plan, " op version jobs dry_run ", false },
 };
 
 static const struct op *find_op(const char *name)
@@ -505,7 +510,7 @@ static int dispatch(struct request *r, struct json_object *in, struct json_objec
 			    (unsigned long long)version, PROTOCOL);
 	op = find_op(name);
 	if (!op)
-		return fail(e, -EOPNOTSUPP, "no op '%s': set-job, del-job, show, hint, profile-list, profile-show, profile-set, status, open-ring",
+		return fail(e, -EOPNOTSUPP, "no op '%s': set-job, del-job, show, hint, profile-list, profile-show, profile-set, status, open-ring, set-plan",
 			    name);
 	if (op->admin && !r->who->admin)
 		return fail(e, -EPERM, "%s is for root (CAP_NET_ADMIN)", name);

@@ -22,7 +22,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../../include/mlcc/uapi/mlcc_ring.h"
 #include "mlccd.h"
 
 #define BATCH		256
@@ -37,6 +36,8 @@ struct ring {
 	struct mlcc_ring *map;
 	size_t size;
 	uint32_t slots;
+	uint32_t job;			/* whose time-shift it shows; 0: none */
+	uint64_t shift_seq;		/* what we wrote last: the other side may write over it */
 	uint64_t tail;
 	uint64_t resume_at;		/* NEVER: the eventfd says when */
 };
@@ -124,6 +125,8 @@ static int check_head(struct ring *r, struct err *e)
 			    slots);
 	r->slots = slots;
 	r->tail = __atomic_load_n(&r->map->tail, __ATOMIC_RELAXED);
+	/* a ring of an earlier mlccd goes on counting */
+	r->shift_seq = __atomic_load_n(&r->map->shift_seq, __ATOMIC_RELAXED) & ~1ULL;
 	return 0;
 }
 
@@ -227,6 +230,47 @@ uint64_t rings_tick(struct mlccd *d, uint64_t now)
 	return due;
 }
 
+/* The reader takes what it finds between two equal even numbers. */
+static void shift_write(struct ring *r, const struct job_plan *p)
+{
+	struct mlcc_ring *m = r->map;
+
+	__atomic_store_n(&m->shift_seq, ++r->shift_seq, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->shift_period_ns, p->period_us * 1000ULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->shift_offset_ns, p->offset_us * 1000ULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->shift_lead_ns, p->lead_us * 1000ULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->shift_seq, ++r->shift_seq, __ATOMIC_RELEASE);
+}
+
+/* An id may be another user's by now. */
+static void shift_show(struct mlccd *d, struct ring *r)
+{
+	static const struct job_plan none;
+	struct job *job = d->jobs.by_id[r->job];
+
+	if (r->job)
+		shift_write(r, job && jobs_may(&r->who, job) ? &job->plan : &none);
+}
+
+void rings_publish(struct mlccd *d, uint32_t job)
+{
+	for (struct ring *r = d->rings; r; r = r->next)
+		if (r->job == job)
+			shift_show(d, r);
+}
+
+bool rings_said(struct mlccd *d, uint32_t job, struct mlcc_ring_said *said)
+{
+	for (struct ring *r = d->rings; r; r = r->next) {
+		if (r->job != job || !jobs_may(&r->who, d->jobs.by_id[job]))
+			continue;
+		memcpy(said, &r->map->shift_said, sizeof(*said));
+		return true;
+	}
+	return false;
+}
+
 static int ring_map(struct ring *r, const int fds[RING_FDS], struct err *e)
 {
 	off_t size;
@@ -250,7 +294,7 @@ static int ring_map(struct ring *r, const int fds[RING_FDS], struct err *e)
 }
 
 int ring_open(struct mlccd *d, const struct who *who, struct account *account,
-	      const int fds[RING_FDS], struct ring **ring, struct err *e)
+	      const int fds[RING_FDS], uint32_t job, struct ring **ring, struct err *e)
 {
 	struct ring *r;
 	int err;
@@ -263,6 +307,7 @@ int ring_open(struct mlccd *d, const struct who *who, struct account *account,
 		return fail(e, -ENOMEM, "no memory");
 	r->who = *who;
 	r->account = account;
+	r->job = job;
 	r->s.ready = ready;
 	r->resume_at = 0;
 	err = ring_map(r, fds, e);
@@ -280,6 +325,7 @@ int ring_open(struct mlccd *d, const struct who *who, struct account *account,
 	account->rings++;
 	r->next = d->rings;
 	d->rings = r;
+	shift_show(d, r);
 	*ring = r;
 	return 0;
 }

@@ -53,6 +53,10 @@ static struct json_object *to_json(const struct job *job)
 	json_object_object_add(o, "phase_bytes", json_object_new_uint64(job->conf.phase_bytes));
 	json_object_object_add(o, "period_us", json_object_new_int64(job->period_us));
 	json_object_object_add(o, "classes", json_object_new_int(job->classes));
+	json_object_object_add(o, "plan_period_us", json_object_new_int64(job->plan.period_us));
+	json_object_object_add(o, "plan_offset_us", json_object_new_int64(job->plan.offset_us));
+	json_object_object_add(o, "plan_lead_us", json_object_new_int64(job->plan.lead_us));
+	json_object_object_add(o, "plan_dscp", json_object_new_int(job->plan.dscp));
 	json_object_object_add(o, "cgroup", json_object_new_string(job->cgroup));
 	json_object_object_add(o, "cgroup_id", json_object_new_uint64(job->cgroup_id));
 	return o;
@@ -120,6 +124,10 @@ static struct job *from_json(struct json_object *o, uint32_t id)
 	job->uid = get_number(o, "uid");
 	job->period_us = get_number(o, "period_us");
 	job->classes = get_number(o, "classes");
+	job->plan.period_us = get_number(o, "plan_period_us");
+	job->plan.offset_us = get_number(o, "plan_offset_us");
+	job->plan.lead_us = get_number(o, "plan_lead_us");
+	job->plan.dscp = get_number(o, "plan_dscp");
 	job->cgroup_id = get_number(o, "cgroup_id");
 	return job;
 }

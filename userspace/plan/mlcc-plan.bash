@@ -4,7 +4,7 @@
 
 _mlcc_plan()
 {
-	local verbs="check solve place draw classes profile"
+	local verbs="check solve place draw classes apply profile"
 	local model="--strict --tolerance"
 	local search="--precision --limit --seed"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -19,7 +19,8 @@ _mlcc_plan()
 
 	case $previous in
 	--precision) words="exact 1 2 5 10" ;;
-	--tolerance | --limit | --seed | --count | --bin | --name | --link) return ;;
+	--tolerance | --limit | --seed | --count | --bin | --name | --link | --guard | --dscp) return ;;
+	--classes) words="2 3 4 8" ;;
 	--trace | --pcap | --show | --lab | --socket) ;;
 	*)
 		case $verb in
@@ -28,6 +29,8 @@ _mlcc_plan()
 		solve | place) words="$model $search --json --help" ;;
 		draw) words="--link --as-is $model $search --json --help" ;;
 		classes) words="--count --json --help" ;;
+		apply) words="--dry-run --guard --here --best --as-is --no-shifts --classes --dscp
+			--clear --socket $model $search --json --help" ;;
 		profile) words="--trace --pcap --mlccd --show --lab --name --bin --socket --json --help" ;;
 		esac
 		;;

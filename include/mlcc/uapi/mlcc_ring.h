@@ -7,6 +7,11 @@
  * then @head with release, then 1 to the eventfd.  Where head - tail is slots already, it does not
  * write, and counts in @dropped: a hint that comes late is worth nothing, so nobody waits.
  *
+ * The other way, mlccd writes the time-shift of the job that the ring was opened for: a process
+ * that delays phases (include/mlcc/shift.h) needs no system call to see whether there is one.  It
+ * reads @shift_seq, the three values, then @shift_seq again, and takes what it has read if both
+ * were the same even number.  What it makes of the shift it may say in @shift_said, for "show".
+ *
  * mlccd believes nothing in here: it copies each record out before it looks at it, and drops and
  * counts what is not as described.  Documentation/mlccd-protocol.md says how a ring is handed over.
  */
@@ -35,6 +40,14 @@ struct mlcc_ring_record {
 	__u64 zero[4];
 };
 
+/* What a process says of its job's shift: any word may be newer than the others. */
+struct mlcc_ring_said {
+	__u32 state;		/* enum mlcc_shift_state */
+	__u32 waits;		/* phases that have waited, ever */
+	__s64 error_ns;		/* of the last phase against its slot, before it waited */
+	__u64 period_ns;	/* the job's own; 0: not known yet */
+};
+
 struct mlcc_ring {
 	__u32 magic;		/* these four are as they were when the ring was handed over */
 	__u32 version;
@@ -43,9 +56,14 @@ struct mlcc_ring {
 	__u64 spare0[6];
 	__u64 head;		/* the producer's, on a cache line of its own */
 	__u64 dropped;
-	__u64 spare1[6];
-	__u64 tail;		/* mlccd's */
-	__u64 spare2[7];
+	struct mlcc_ring_said shift_said;
+	__u64 spare1[3];
+	__u64 tail;		/* mlccd's, and so is what follows */
+	__u64 shift_seq;	/* odd while the next three are being written */
+	__u64 shift_period_ns;	/* 0: the job has no shift */
+	__u64 shift_offset_ns;	/* phases begin when CLOCK_REALTIME modulo the period is this */
+	__u64 shift_lead_ns;	/* so long before its phase an iteration begins */
+	__u64 spare2[3];
 	struct mlcc_ring_record records[];
 };
 

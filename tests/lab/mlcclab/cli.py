@@ -81,7 +81,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         type=_cc_list,
         help="congestion controls, comma-separated: any of the kernel's, mlcc, mlcc:PROFILE, "
         "mlcc:neutral for flows of no job; with +hints behind one of mlcc, every job announces "
-        "its phases (default cubic,mlcc)",
+        "its phases; with +plan, each also gets the time-shift that mlcc-plan finds (default "
+        "cubic,mlcc)",
     )
     add("--iterations", type=_whole(4, 10**6), metavar="N", help="instead of the scenario's")
     add(
@@ -148,7 +149,7 @@ def _factor(text: str) -> float:
 def _cc_list(text: str) -> list[str]:
     ccs = text.split(",")
     for cc in ccs:
-        if not re.fullmatch(r"mlcc(:[A-Za-z0-9_-]+)?(\+hints)?|[a-z0-9_-]{1,15}", cc):
+        if not re.fullmatch(r"mlcc(:[A-Za-z0-9_-]+)?(\+(hints|plan))?|[a-z0-9_-]{1,15}", cc):
             raise argparse.ArgumentTypeError(f"{cc!r} is not a congestion control")
     if len(set(ccs)) < len(ccs):
         raise argparse.ArgumentTypeError("names a congestion control twice")

@@ -13,9 +13,10 @@ from . import carrier as carriers
 from . import features, rdma, runner
 from .cluster import Cluster
 from .errors import LabError
+from .planner import Planned
 from .progress import Progress
 from .runner import Plan, Runner, RunResult
-from .scenario import Flow, Job, Scenario
+from .scenario import Flow, Job, Planning, Scenario
 from .topology import Topology
 
 REFERENCE_CC = "cubic"
@@ -171,11 +172,25 @@ class _Experiment:
         stages = []
         for turn, cc in itertools.product(range(request.repeat), request.ccs):
             plan = Plan(
-                cc, self.scenario.jobs, self.scenario.flows, request.iterations, request.seed + turn
+                cc,
+                self.scenario.jobs,
+                self.scenario.flows,
+                request.iterations,
+                request.seed + turn,
+                planned=self._planned(cc),
             )
             again = f" ({turn + 1} of {request.repeat})" if request.repeat > 1 else ""
             stages.append(_Stage(f"{self.scenario.name} under {cc}{again}", plan))
         return stages
+
+    def _planned(self, cc: str) -> Planned | None:
+        """The jobs as they have been measured alone; before that nothing is planned."""
+        measured = self.result.isolated
+        planning = self.scenario.planning or (Planning() if carriers.is_planned(cc) else None)
+        if planning is None or not carriers.is_mlcc(cc) or len(measured) < len(self.scenario.jobs):
+            return None
+        alone_ms = {name: reference.before_ms for name, reference in measured.items()}
+        return Planned(self.scenario, planning, alone_ms)
 
     def _isolated_stage(self, cc: str, job: Job) -> _Stage:
         alone = replace(job, start_ms=0.0, switch=None)
@@ -206,8 +221,8 @@ class _Experiment:
 
 
 def _shape(job: Job) -> Job:
-    """Jobs that differ in name and start only are the same when alone."""
-    return replace(job, name="", start_ms=0.0, switch=None)
+    """Jobs that differ in name, start and clock only are the same when alone."""
+    return replace(job, name="", start_ms=0.0, switch=None, clock_ms=0.0)
 
 
 def _isolated_ms(job: Job, run: RunResult) -> float:

@@ -112,6 +112,8 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
         "iterations_ms": times,
         "comm_ms": trace.comm_ms,
     }
+    if any(trace.delay_ms):
+        report["delays_ms"] = trace.delay_ms
     if job.switch:
         at = job.switch.at
         report["isolated_after_ms"] = round(reference.after_ms or 0.0, 3)

@@ -14,6 +14,7 @@ from .carrier import NEUTRAL, Carrier, is_announced, is_mlcc, profile_of
 from .cluster import Cluster, Command
 from .daemon import Daemon
 from .errors import LabError
+from .planner import Planned
 from .scenario import Flow, Job, Link
 from .topology import LinkCounters, Topology
 
@@ -39,6 +40,7 @@ class Plan:
     iterations: int
     seed: int
     seconds: float = 0.0  # without jobs: how long the flows run
+    planned: Planned | None = None  # what mlcc-plan is to do for the jobs
 
 
 @dataclass
@@ -49,6 +51,7 @@ class JobTrace:
     compute_ms: list[float]
     comm_ms: list[float]
     spread_ms: list[float]
+    delay_ms: list[float]  # waited for a slot
     retransmits: int
     samples: Samples
 
@@ -104,9 +107,13 @@ class Runner:
         if self.carrier is None:
             raise LabError(f"{plan.cc}: no carrier")
         carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
-        exact = [job for job in plan.jobs if job.hint == "exact" or is_announced(plan.cc)]
+        everyone = is_announced(plan.cc) or plan.planned is not None
+        exact = [job for job in plan.jobs if job.hint == "exact" or everyone]
         if exact and profile_of(plan.cc) != NEUTRAL:
-            self._announce(stack.enter_context(Daemon()), exact)
+            daemon = stack.enter_context(Daemon())
+            self._announce(daemon, exact)
+            if plan.planned:
+                plan.planned.apply(daemon.socket)
         for job in plan.jobs:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
@@ -124,7 +131,8 @@ class Runner:
             for worker in self.cluster.workers[job.name]:
                 cgroup = daemon.set_job(worker.mark, job.name, job.profile)
                 options = ["--hint", str(daemon.socket), "--hint-job", str(worker.mark)]
-                self.announced[worker.mark] = (cgroup, [*options, "--claim", f"{job.claim:g}"])
+                options += ["--claim", f"{job.claim:g}", "--clock-ms", f"{job.clock_ms:g}"]
+                self.announced[worker.mark] = (cgroup, options)
 
 
 def _cc(cc: str) -> list[str]:
@@ -259,6 +267,7 @@ class _Session:
             compute_ms=_slowest(workers, "compute_ms"),
             comm_ms=_slowest(workers, "comm_ms"),
             spread_ms=_slowest(workers, "spread_ms"),
+            delay_ms=_slowest(workers, "delay_ms"),
             retransmits=sum(burst.totals.get("retransmits", 0) for burst in bursts),
             samples=_samples(sampled),
         )

@@ -70,6 +70,7 @@ class Job:
     workers: int
     switch: Switch | None
     paths: tuple[Route, ...]
+    clock_ms: float
 
     @property
     def hosts(self) -> int:
@@ -140,6 +141,15 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Planning:
+    """What mlcc-plan is to do for the jobs before they start."""
+
+    shifts: bool = True
+    classes: int = 0  # of priority; 0: none
+    guard_ms: float = 0.0  # how wrong clocks may be
+
+
+@dataclass(frozen=True)
 class Flow:
     """Ordinary traffic beside the jobs."""
 
@@ -163,6 +173,7 @@ class Scenario:
     link: Link
     jobs: tuple[Job, ...]
     flows: tuple[Flow, ...]
+    planning: Planning | None
 
     @property
     def load(self) -> float:
@@ -230,6 +241,13 @@ JOB_FIELDS = {
     "delay": Field(schema.duration(10.0), 0.0),
     "flow_delays": Field(lambda value: value, None),
     "paths": Field(lambda value: value, None),
+    "clock_ms": Field(schema.number(-10_000.0, 10_000.0), 0.0),
+}
+
+PLANNING_FIELDS = {
+    "shifts": Field(schema.flag, True),
+    "classes": Field(schema.integer(0, 4), 0),
+    "guard_ms": Field(schema.number(0.0, 10_000.0), 0.0),
 }
 
 SWITCH_FIELDS = {
@@ -261,6 +279,7 @@ TOP_FIELDS = {
     "link": Field(lambda value: value),
     "job": Field(lambda value: value),
     "flow": Field(lambda value: value, []),
+    "plan": Field(lambda value: value, None),
 }
 
 
@@ -289,6 +308,7 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
             raise UsageError(f"name: {name!r} is used {count} times; names must differ")
     if top["transport"] == "verbs":
         _check_verbs(jobs, flows)
+    planning = _planning(top["plan"])
     return Scenario(
         name=top["name"] or default_name,
         about=top["about"],
@@ -298,7 +318,17 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
         link=Link(**schema.read_table("link", top["link"], LINK_FIELDS)),
         jobs=jobs,
         flows=flows,
+        planning=planning,
     )
+
+
+def _planning(table: Any) -> Planning | None:
+    if table is None:
+        return None
+    planning = Planning(**schema.read_table("plan", table, PLANNING_FIELDS))
+    if not planning.shifts and not planning.classes:
+        raise UsageError("plan: neither shifts nor classes: leave [plan] out")
+    return planning
 
 
 def _check_verbs(jobs: tuple[Job, ...], flows: tuple[Flow, ...]) -> None:

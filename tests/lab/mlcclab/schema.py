@@ -64,6 +64,13 @@ def word(value: Any) -> str:
     return value
 
 
+def flag(value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
 def choice(*allowed: str) -> Parser:
     """One of a few words."""
 

@@ -3,19 +3,29 @@
 
 import argparse
 import json
-import math
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import classes, daemon, layout, place, problem, profile, reader, report, solve
-from .errors import EXIT_OK, EXIT_USAGE, PlanError, UsageError
+from . import (
+    apply,
+    argument,
+    classes,
+    daemon,
+    layout,
+    place,
+    problem,
+    profile,
+    reader,
+    report,
+    solve,
+)
+from .errors import EXIT_MISFIT, EXIT_OK, EXIT_USAGE, MisfitError, PlanError, UsageError
 from .layout import Layout, Options
 from .progress import Progress
-
-EXIT_MISFIT = 4
+from .report import Json
 
 ABOUT = """\
 Says which training jobs fit on the same links, and how far to shift each so that they do.
@@ -40,10 +50,12 @@ examples:
   mlcc-plan place candidates.json        which placement is the best
   mlcc-plan draw problem.json circles.svg
   mlcc-plan classes --count 4 problem.json
+  mlcc-plan apply --dry-run problem.json what mlccd would be asked for
+  mlcc-plan apply --guard 1 --here problem.json
   mlcc-plan profile --pcap job-alone.pcap --name bert
 
 exit status: 0 done, 1 wrong usage, 2 the problem or a file is refused, 3 mlccd does not answer,
-4 check: the jobs do not fit as they stand
+4 check, apply: the jobs do not fit
 """
 
 
@@ -84,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_place(verbs)
     _add_draw(verbs)
     _add_classes(verbs)
+    _add_apply(verbs)
     _add_profile(verbs)
     return parser
 
@@ -109,7 +122,7 @@ def _model_options(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument(
         "--tolerance",
-        type=_percent,
+        type=argument.percent,
         default=layout.TOLERANCE,
         metavar="PERCENT",
         help="plan periods that are so near a ratio of 1 to 4 as if they had it; 0: never "
@@ -120,21 +133,21 @@ def _model_options(verb: argparse.ArgumentParser) -> None:
 def _search_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--precision",
-        type=_steps,
+        type=argument.steps,
         default=72,
         metavar="DEGREES",
         help="of a job's own circle, between two shifts; or exact: any shift (default 5)",
     )
     verb.add_argument(
         "--limit",
-        type=_seconds,
+        type=argument.seconds,
         metavar="S",
         help="seconds for improving and proving (default 5 up to 20 jobs, 0.3 up to 100, then "
         "0.01 more for each job)",
     )
     verb.add_argument(
         "--seed",
-        type=_whole(0, 2**31 - 1),
+        type=argument.whole(0, 2**31 - 1),
         default=1,
         metavar="N",
         help="of the search (default 1)",
@@ -184,12 +197,49 @@ def _add_classes(verbs: Any) -> None:
     verb.add_argument("problem", help="a file; - for standard input")
     verb.add_argument(
         "--count",
-        type=_whole(1, classes.CLASSES_MAX),
+        type=argument.whole(1, classes.CLASSES_MAX),
         default=classes.CLASSES_MAX,
         metavar="K",
         help=f"how many the switches have, 1 to {classes.CLASSES_MAX} (default "
         f"{classes.CLASSES_MAX})",
     )
+
+
+def _add_apply(verbs: Any) -> None:
+    verb = _verb(verbs, "apply", "give mlccd the shifts of its jobs, and their classes", _apply)
+    add = verb.add_argument
+    add("problem", help="a file; - for standard input")
+    add("--dry-run", action="store_true", help="mlccd only says whether it would do it")
+    add(
+        "--guard",
+        type=argument.guard,
+        default=0,
+        metavar="MS",
+        help="by how much the clock of a host may be wrong: so much more room on either side of "
+        "every arc (default 0)",
+    )
+    add("--here", action="store_true", help="leave out jobs that this mlccd does not have")
+    add(
+        "--best", action="store_true", help="the best shifts there are, even if the jobs do not fit"
+    )
+    add("--as-is", action="store_true", help="the shifts that the jobs have in the problem")
+    add("--no-shifts", action="store_true", help="take shifts away; for --classes alone")
+    add(
+        "--classes",
+        type=argument.whole(1, classes.CLASSES_MAX),
+        metavar="K",
+        help="give each job a DSCP, out of K classes (see mlcc-plan classes)",
+    )
+    add(
+        "--dscp",
+        type=argument.dscps,
+        metavar="LIST",
+        help="of the classes, the lowest first (default 0,8,16...)",
+    )
+    add("--clear", action="store_true", help="take shifts and DSCPs away from the problem's jobs")
+    add("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
+    _model_options(verb)
+    _search_options(verb)
 
 
 def _add_profile(verbs: Any) -> None:
@@ -203,55 +253,12 @@ def _add_profile(verbs: Any) -> None:
     verb.add_argument("--name", default="job", help="of the job of a trace or a capture")
     verb.add_argument(
         "--bin",
-        type=_milliseconds,
+        type=argument.milliseconds,
         default=0.001,
         metavar="MS",
         help="resolution of a trace or a capture (default 1)",
     )
     verb.add_argument("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdecimal() or len(text) > 12:
-            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
-        if not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text} is not from {low} to {high}")
-        return int(text)
-
-    return parse
-
-
-def _number(text: str, low: float, high: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from {low:g} to {high:g}")
-    return value
-
-
-def _percent(text: str) -> float:
-    return _number(text, 0, 10) / 100
-
-
-def _seconds(text: str) -> float:
-    return _number(text, 0, 86400)
-
-
-def _milliseconds(text: str) -> float:
-    return _number(text, 0.001, 1000) / 1000
-
-
-def _steps(text: str) -> int | None:
-    if text == "exact":
-        return None
-    degrees = _number(text, 0.1, 90)
-    steps = round(360 / degrees)
-    if abs(steps * degrees - 360) > 1e-9:
-        raise argparse.ArgumentTypeError(f"360 is not a multiple of {text[:40]!r} degrees")
-    return steps
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -279,9 +286,13 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _solved(arguments: argparse.Namespace) -> solve.Solution:
+    return _solved_layout(_laid_out(arguments))
+
+
+def _solved_layout(laid_out: Layout) -> solve.Solution:
     progress = Progress()
     try:
-        return solve.solve(_laid_out(arguments), progress)
+        return solve.solve(laid_out, progress)
     finally:
         progress.close()
 
@@ -317,6 +328,40 @@ def _classes(arguments: argparse.Namespace) -> int:
     laid_out = Layout(problem.from_json(reader.load(arguments.problem)), Options())
     _print(arguments, classes.assign(laid_out, arguments.count), classes.text)
     return EXIT_OK
+
+
+def _apply(arguments: argparse.Namespace) -> int:
+    values = apply.class_values(arguments)
+    given = problem.from_json(reader.load(arguments.problem))
+    found: Json = {}
+    shifts: dict[str, apply.Slot] = {}
+    notes: list[str] = []
+    if not arguments.clear and not arguments.no_shifts:
+        solution = _planned(arguments, given)
+        found = report.document(solution)
+        if not arguments.best and not (found["compatible"] and found["feasible"]):
+            raise MisfitError(f"{report.summary(found)}; --best applies them all the same")
+        shifts = apply.slots(given, solution)
+        notes = [*found["notes"], *apply.several_arcs(solution.layout, shifts)]
+    marks: dict[str, int] = {}
+    if values:
+        marks = apply.dscps(classes.assign(Layout(given, Options()), len(values)), values)
+    names = [job.name for job in given.jobs]
+    ids = apply.tell(arguments, names, shifts, marks)
+    result = {
+        "dry_run": arguments.dry_run,
+        **{key: found.get(key) for key in ("compatible", "score_mean", "score_min")},
+        "guard_ms": arguments.guard / 1000,
+        "notes": notes,
+        "jobs": apply.report(names, ids, shifts, marks),
+    }
+    _print(arguments, result, apply.text)
+    return EXIT_OK
+
+
+def _planned(arguments: argparse.Namespace, given: problem.Problem) -> solve.Solution:
+    laid_out = Layout(apply.widened(given, arguments.guard), _options(arguments))
+    return solve.check(laid_out) if arguments.as_is else _solved_layout(laid_out)
 
 
 def _profile(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from .errors import DaemonError, PlanError
 SOCKET = "/run/mlcc/mlccd.sock"
 REPLY_MAX = 1 << 17
 TIMEOUT_S = 5.0
+LINE_MAX = 400
 
 Json = dict[str, Any]
 
@@ -44,7 +45,8 @@ class Daemon:
         reply = reader.parse("mlccd", data)
         if not isinstance(reply, dict) or reply.get("ok") is not True:
             said = reply.get("error") if isinstance(reply, dict) else None
-            raise PlanError(f"mlccd: {reader.quoted(said)}")
+            line = ascii(said)[1:-1][:LINE_MAX] if isinstance(said, str) else "no reply of mlccd's"
+            raise PlanError(f"mlccd: {line}")
         return reply
 
     def jobs(self) -> list[Json]:

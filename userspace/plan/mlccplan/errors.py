@@ -5,6 +5,7 @@ EXIT_OK = 0
 EXIT_USAGE = 1
 EXIT_REFUSED = 2
 EXIT_NO_DAEMON = 3
+EXIT_MISFIT = 4
 
 
 class PlanError(Exception):
@@ -17,6 +18,12 @@ class UsageError(PlanError):
     """The command line is wrong."""
 
     status = EXIT_USAGE
+
+
+class MisfitError(PlanError):
+    """The jobs do not fit, so nothing is applied."""
+
+    status = EXIT_MISFIT
 
 
 class DaemonError(PlanError):

@@ -4,7 +4,11 @@
     ddp(model)             DistributedDataParallel over Gloo or MPI: a phase for each backward pass
     step_hook(optimizer)   anything else that steps an optimizer: a phase for each iteration
     with phase(bytes):     a phase by hand
+    shift_hook(optimizer)  for NCCL, whose plugin announces: only waits, where the job is planned
     Hints                  what they all write to
+
+Where an operator has planned the job (mlcc-plan apply), a phase waits for its slot, at most twice
+a minute and for less than a period; MLCC_SHIFT=0 keeps a process out of that.
 
 Nothing here waits for mlccd, and nothing raises once training runs: without mlccd there is one
 warning (logger "mlcc_torch"), and the training goes on as if this package were not there.
@@ -15,6 +19,6 @@ job whose cgroup this process is in.
 
 from .ddp import ddp
 from .hints import Hints
-from .step import phase, step_hook
+from .step import phase, shift_hook, step_hook
 
-__all__ = ["Hints", "ddp", "phase", "step_hook"]
+__all__ = ["Hints", "ddp", "phase", "shift_hook", "step_hook"]

@@ -43,7 +43,8 @@ class Link:
             self._peer.close()
             raise
         try:
-            self._ask({"op": "open-ring"}, [self.ring.memfd, self.ring.event])
+            request = {"op": "open-ring", "job": self.job}
+            self._ask(request, [self.ring.memfd, self.ring.event])
             self._peer.setblocking(False)
         except BaseException:
             self.close()

@@ -65,6 +65,7 @@ class Passes:
         self._number += 1
         self._pass = _Pass(announced=learnt > 0 and self._factor > 0)
         if self._pass.announced:
+            self._hints.wait_for_slot()
             self._hints.phase_start(round(learnt * self._factor))
 
     def _reduced(self, done: _Pass) -> None:

@@ -7,6 +7,9 @@
 
 Training calls phase_start() and phase_end() and never waits: what takes time (finding mlccd,
 handing a ring over) happens once in the constructor, within TIMEOUT_S, and later in a thread.
+
+Only wait_for_slot() waits, in the thread that calls it, and only where an operator has planned the
+job: at most twice a minute, for less than the job's period (shift.py).
 """
 
 import logging
@@ -17,6 +20,7 @@ import time
 from . import ranks
 from .daemon import SOCKET, Link
 from .ring import BYTES_MAX, PHASE_END, PHASE_START
+from .shift import Shift, Shifter
 
 TIMEOUT_S = 0.2
 RETRY_S = 5.0
@@ -43,6 +47,8 @@ class Hints:
         self._closed = not (ranks.is_leader() if leader is None else leader)
         self._search_at = time.monotonic() + RETRY_S
         self._warned: set[str] = set()
+        self._shifter = Shifter()
+        self._shifts = os.environ.get("MLCC_SHIFT") != "0"
         if not self._closed:
             self._search()
 
@@ -57,7 +63,25 @@ class Hints:
 
     def phase_end(self) -> None:
         """The phase is over."""
+        self._shifter.end(time.monotonic_ns())
         self._say(PHASE_END, 0)
+
+    def wait_for_slot(self, iteration: bool = False) -> None:
+        """Before phase_start(): sleep until the job's slot, if a plan says so and it is time.
+
+        iteration: what begins now is not the phase but the iteration, with computing first.
+        """
+        if self._closed or not self._shifts or os.getpid() != self._pid:
+            return
+        wait = 0
+        try:
+            with self._lock:
+                wait = self._until_slot(iteration)
+        except Exception as error:  # as in _say()
+            self._warn("shift", f"takes no more part in plans: {error!r}")
+            self._shifts = False
+        if wait:
+            time.sleep(wait / 1e9)
 
     def close(self) -> None:
         """Say nothing more."""
@@ -76,13 +100,33 @@ class Hints:
             self._warn("broken", f"gives up: {error!r}")
             self._closed = True
 
-    def _put(self, kind: int, size: int) -> None:
-        if self._link and kind == PHASE_START and self._link.lost():
+    def _check_link(self) -> None:
+        if self._link and self._link.lost():
             self._drop()
             self._warn("gone", "mlccd has gone; training goes on, phases are not announced")
         if self._link is None:
             self._search_again()
-        elif not self._link.ring.put(kind, self._link.job, size):
+
+    def _until_slot(self, iteration: bool) -> int:
+        """In ns; without mlccd nothing is planned."""
+        self._check_link()
+        shown = self._link.ring.shift() if self._link else (0, 0, 0)
+        plan = self._shifter.plan
+        if shown:
+            period, offset, lead = shown
+            plan = Shift(period, (offset - lead) % period if iteration and period else offset)
+        wait = self._shifter.start(plan, time.time_ns(), time.monotonic_ns())
+        if self._link:
+            known = self._shifter
+            self._link.ring.say_shift(known.state, known.waits, known.error, known.own_period)
+        return wait
+
+    def _put(self, kind: int, size: int) -> None:
+        if kind == PHASE_START or self._link is None:
+            self._check_link()
+        if self._link is None:
+            return
+        if not self._link.ring.put(kind, self._link.job, size):
             self._warn("full", "mlccd takes no hints (the ring is full); they are dropped")
 
     def _drop(self) -> None:

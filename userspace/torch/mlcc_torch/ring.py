@@ -5,6 +5,7 @@ import fcntl
 import mmap
 import os
 import struct
+import sys
 import threading
 import time
 
@@ -20,6 +21,10 @@ RECORD = struct.Struct("=HHIQQQ32x")
 RECORDS_AT = 192
 # in words of eight bytes
 HEAD_WORD, DROPPED_WORD, TAIL_WORD = 8, 9, 16
+# what we say of our job's time-shift, and what mlccd says: sequence number, period, offset, lead
+SAID_WORD, SHIFT_WORD = 10, 17
+SHIFT_TRIES = 8
+WORD_MAX = (1 << 64) - 1
 
 
 class Ring:
@@ -58,6 +63,26 @@ class Ring:
             self._words[HEAD_WORD] = head + 1
         os.eventfd_write(self.event, 1)
         return True
+
+    def shift(self) -> tuple[int, int, int] | None:
+        """Period, offset and lead of the job's time-shift in ns; None: met mlccd writing it."""
+        for _ in range(SHIFT_TRIES):
+            with self._fence:
+                before = self._words[SHIFT_WORD]
+            with self._fence:
+                period, offset, lead = self._words[SHIFT_WORD + 1 : SHIFT_WORD + 4]
+            with self._fence:
+                after = self._words[SHIFT_WORD]
+            if before == after and not before & 1:
+                return period, offset, lead
+        return None
+
+    def say_shift(self, state: int, waits: int, error_ns: int, period_ns: int) -> None:
+        """What we make of the shift, for mlccd to show."""
+        both = struct.pack("=II", state, min(waits, 0xFFFFFFFF))
+        self._words[SAID_WORD] = int.from_bytes(both, sys.byteorder)
+        self._words[SAID_WORD + 1] = error_ns & WORD_MAX
+        self._words[SAID_WORD + 2] = min(period_ns, WORD_MAX)
 
     def close(self) -> None:
         """Give the memory and both descriptors back."""

@@ -69,6 +69,7 @@ def phase(bytes: int | None = None) -> Iterator[None]:  # noqa: A002
     phase on.
     """
     iterations = _default()
+    iterations.hints.wait_for_slot()
     iterations.start(bytes)
     try:
         yield
@@ -86,14 +87,30 @@ def step_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) ->
 
     def stepped(*_: Any) -> None:
         iterations.end()
+        iterations.hints.wait_for_slot(iteration=True)
         iterations.start(None)
 
+    _after_step(optimizer, stepped)
+    return iterations.hints
+
+
+def shift_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) -> Hints:
+    """Take part in plans after each optimizer.step(), and announce nothing.
+
+    For NCCL: its plugin announces the phases (Documentation/nccl.md), but must not delay them, as
+    its calls come from NCCL's own threads. Here it is the training that waits.
+    """
+    hints = hints or _default().hints
+    _after_step(optimizer, lambda *_: hints.wait_for_slot(iteration=True))
+    return hints
+
+
+def _after_step(optimizer: "torch.optim.Optimizer", stepped: Callable[..., None]) -> None:
     register = getattr(optimizer, "register_step_post_hook", None)
     if register:
         register(stepped)
     else:
         _wrap_step(optimizer, stepped)
-    return iterations.hints
 
 
 def _wrap_step(optimizer: "torch.optim.Optimizer", stepped: Callable[[], None]) -> None:

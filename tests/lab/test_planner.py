@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What mlcc-plan is asked for, and that it understands it."""
+
+import json
+import subprocess
+import unittest
+from pathlib import Path
+
+from mlcclab import scenario
+from mlcclab.planner import PROGRAM, Planned
+
+SHIPPED = Path(__file__).parent / "scenarios"
+
+
+def planned(name: str, alone_ms: float) -> Planned:
+    """A shipped scenario's, all jobs with one period."""
+    loaded = scenario.load(SHIPPED / f"{name}.toml")
+    assert loaded.planning
+    return Planned(loaded, loaded.planning, {job.name: alone_ms for job in loaded.jobs})
+
+
+class Asked(unittest.TestCase):
+    """The problem and the wishes."""
+
+    def test_a_job_is_an_arc_behind_its_compute_time(self) -> None:
+        problem = planned("plan-three", 281.0).problem()
+        self.assertEqual(problem["links"][0]["gbps"], 1)
+        self.assertEqual([job["name"] for job in problem["jobs"]], ["bert", "gpt", "vgg19"])
+        for job in problem["jobs"]:
+            (arc,) = job["arcs"]
+            self.assertEqual(job["period_ms"], 281.0)
+            self.assertAlmostEqual(arc["start_ms"], 195.2)
+            self.assertAlmostEqual(arc["length_ms"], 85.8)
+
+    def test_a_job_that_hardly_computes(self) -> None:
+        """Measured shorter than its compute time says: still an arc."""
+        (arc,) = planned("plan-three", 190.0).problem()["jobs"][0]["arcs"]
+        self.assertGreater(arc["length_ms"], 0)
+        self.assertLess(arc["start_ms"], 190.0)
+
+    def test_each_class_has_a_band(self) -> None:
+        words = planned("plan-prio", 281.0)._wishes()
+        self.assertEqual(words[words.index("--dscp") + 1], "0,32")
+        self.assertIn("--no-shifts", words)
+        self.assertEqual(planned("plan-clock", 281.0)._wishes(), ["--guard", "2.5"])
+
+    def test_mlcc_plan_understands(self) -> None:
+        for name in ("plan-three", "plan-clock", "plan-drift"):
+            text = json.dumps(planned(name, 281.0).problem())
+            done = subprocess.run(
+                [PROGRAM, "solve", "-j", "--precision", "exact", "--limit", "1", "-"],
+                input=text,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if "No module named" in done.stderr:
+                self.skipTest(done.stderr.strip().splitlines()[-1])
+            self.assertIs(json.loads(done.stdout)["compatible"], True, done)
+
+
+if __name__ == "__main__":
+    unittest.main()

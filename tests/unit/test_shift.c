@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Time-shifts: slots, waits and what bounds them.
+ *
+ * "test_shift vectors SEED COUNT" prints random calls and what came of them, one a line, for ports
+ * to other languages:
+ *
+ *	start PERIOD OFFSET WALL MONO WAIT STATE WAITS ERROR OWN
+ *	end MONO
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../include/mlcc/shift.h"
+#include "random.h"
+#include "tap.h"
+
+#define MS	1000000ULL
+#define SECOND	(1000 * MS)
+#define DAY	(86400 * SECOND)
+#define EPOCH	1790000000123456789ULL	/* some time of day */
+
+/* A job alone: @gap of computing, @comm of communication, waits as told. */
+struct run {
+	struct mlcc_shifter s;
+	struct mlcc_shift plan;
+	u64 now;		/* mono */
+	u64 epoch;		/* wall less mono */
+	u64 gap, comm;
+	u64 waited;		/* in all */
+};
+
+static void run_init(struct run *r, u64 period, u64 offset)
+{
+	memset(r, 0, sizeof(*r));
+	r->plan = (struct mlcc_shift){ period, offset };
+	r->now = 5 * SECOND;
+	r->epoch = EPOCH;
+	r->gap = period / 3 * 2;
+	r->comm = period - r->gap;
+}
+
+static u64 iterate(struct run *r)
+{
+	u64 wait;
+
+	r->now += r->gap;
+	wait = mlcc_shift_start(&r->s, &r->plan, r->now + r->epoch, r->now);
+	r->now += wait;
+	r->waited += wait;
+	CHECK(!wait || (r->now + r->epoch - r->plan.offset) % r->plan.period == 0,
+	      "waits until %llu", (unsigned long long)(r->now + r->epoch));
+	r->now += r->comm;
+	mlcc_shift_end(&r->s, r->now);
+	return wait;
+}
+
+static void a_slot_is_reached_with_one_wait(void)
+{
+	u64 seed = 1;
+
+	for (int i = 0; i < 10000; i++) {
+		u64 period = MLCC_SHIFT_PERIOD_MIN + random_below(&seed, 2 * SECOND);
+		struct run r;
+		u64 first;
+
+		run_init(&r, period, random_below(&seed, period));
+		r.now += random_below(&seed, SECOND);
+		first = iterate(&r);
+		CHECK(first < period, "%llu of %llu", (unsigned long long)first,
+		      (unsigned long long)period);
+		CHECK(r.s.state == MLCC_SHIFT_HELD, "state %u", r.s.state);
+		for (int k = 0; k < 50; k++)
+			CHECK(!iterate(&r), "waits again, in iteration %d", k);
+	}
+}
+
+/* To a tenth of the period: each may be a twentieth away. */
+static void jobs_on_other_hosts_meet_the_same_slot(void)
+{
+	u64 seed = 5, boot, apart;
+	struct run a, b;
+
+	for (int i = 0; i < 1000; i++) {
+		run_init(&a, 280 * MS, 40 * MS);
+		run_init(&b, 280 * MS, 40 * MS);
+		a.now += 100 * MS;
+		boot = random_below(&seed, DAY);
+		b.now += boot + random_below(&seed, SECOND);
+		b.epoch -= boot;
+		iterate(&a);
+		iterate(&b);
+		apart = (a.now + a.epoch - b.now - b.epoch + 1000 * a.plan.period) % a.plan.period;
+		CHECK(apart <= 28 * MS || apart >= 252 * MS, "%llu", (unsigned long long)apart);
+	}
+}
+
+/* 20 us in each iteration of 100 ms: 5 % in 25 s. */
+static void drift_is_corrected_twice_a_minute_at_most(void)
+{
+	u64 last = 0, off = 0;
+	struct run r;
+
+	run_init(&r, 100 * MS, 0);
+	r.gap -= 400000;
+	for (int i = 0; i < 36000; i++) {
+		u64 wait = iterate(&r);
+
+		if (!wait) {
+			off += r.s.state == MLCC_SHIFT_OFF;
+			continue;
+		}
+		CHECK(!last || r.now - last >= MLCC_SHIFT_EVERY, "after %llu ms",
+		      (unsigned long long)((r.now - last) / MS));
+		last = r.now;
+	}
+	CHECK(r.s.waits > 60 && r.s.waits <= 121, "%u waits in an hour", r.s.waits);
+	CHECK(off, "it was never off its slot");
+	CHECK(r.waited <= 100 * MS + 3600 * SECOND / MLCC_SHIFT_COST, "waited %llu ms",
+	      (unsigned long long)(r.waited / MS));
+}
+
+/* A job that falls behind has to wait for nearly a period: that has to be worth it. */
+static void corrections_cost_a_percent_at_most(void)
+{
+	u64 periods[] = { 20 * MS, 280 * MS, 3 * SECOND, 20 * SECOND };
+
+	for (unsigned int p = 0; p < sizeof(periods) / sizeof(*periods); p++) {
+		struct run r;
+		u64 begun, first;
+
+		run_init(&r, periods[p], 0);
+		r.gap += periods[p] / 500;
+		first = iterate(&r);
+		begun = r.now;
+		while (r.now < begun + 4000 * SECOND)
+			iterate(&r);
+		CHECK(r.waited - first <= (r.now - begun) / MLCC_SHIFT_COST,
+		      "period %llu ms: waited %llu ms", (unsigned long long)(periods[p] / MS),
+		      (unsigned long long)((r.waited - first) / MS));
+		CHECK(periods[p] > 10 * SECOND || r.s.waits > 2, "%u waits", r.s.waits);
+	}
+}
+
+/* Never more than 9.5 ms from the slot, of the 10 that there are. */
+static void small_errors_are_let_be(void)
+{
+	u64 seed = 2, slot;
+	struct run r;
+
+	run_init(&r, 200 * MS, 150 * MS);
+	iterate(&r);
+	slot = r.now - r.comm;
+	slot -= (slot + r.epoch - r.plan.offset) % r.plan.period;
+	for (int i = 0; i < 5000; i++) {
+		slot += r.plan.period;
+		r.now = slot + random_below(&seed, 19 * MS) - 9500000 - r.gap;
+		CHECK(!iterate(&r), "waits at %d", i);
+		CHECK(r.s.state == MLCC_SHIFT_HELD, "state %u", r.s.state);
+	}
+}
+
+static void another_period_is_not_shifted(void)
+{
+	for (int faster = 0; faster < 2; faster++) {
+		struct run r;
+
+		run_init(&r, 100 * MS, 0);
+		r.gap = faster ? 40 * MS : 100 * MS;
+		iterate(&r);
+		for (int i = 0; i < 10000; i++) {
+			u64 wait = iterate(&r);
+
+			CHECK(!wait || i < 5, "waits %llu ns at %d", (unsigned long long)wait, i);
+		}
+		CHECK(r.s.state == MLCC_SHIFT_OTHER_PERIOD, "state %u", r.s.state);
+		/* it comes to have the plan's, and is held */
+		r.gap = 100 * MS - r.comm;
+		for (int i = 0; i < 20; i++)
+			iterate(&r);
+		CHECK(r.s.state == MLCC_SHIFT_HELD, "state %u afterwards", r.s.state);
+	}
+}
+
+/* Phases that others make twice as long say nothing of the job's own period. */
+static void contention_is_no_other_period(void)
+{
+	struct run r;
+
+	run_init(&r, 300 * MS, 0);
+	r.plan.period = 0;
+	for (int i = 0; i < 40; i++) {
+		r.comm = i % 8 == 3 ? 100 * MS : 200 * MS;
+		CHECK(!iterate(&r) && r.s.state == MLCC_SHIFT_NONE, "without a plan");
+	}
+	r.plan.period = 300 * MS;
+	r.now += 50 * MS;
+	iterate(&r);
+	CHECK(r.s.waits == 1 && r.s.state == MLCC_SHIFT_HELD, "state %u, %u waits", r.s.state,
+	      r.s.waits);
+}
+
+static void a_new_plan_moves_a_job_but_not_at_once_again(void)
+{
+	struct run r;
+	u64 moved;
+
+	run_init(&r, 100 * MS, 0);
+	r.now += 50 * MS;
+	CHECK(iterate(&r), "no wait");
+	moved = r.now;
+	for (int i = 0; i < 3000; i++) {
+		u64 before = r.s.waits;
+
+		r.plan.offset = (u64)i * 37 % 100 * MS;
+		iterate(&r);
+		if (r.s.waits == before)
+			continue;
+		CHECK(r.now - moved >= MLCC_SHIFT_EVERY, "after %llu ms",
+		      (unsigned long long)((r.now - moved) / MS));
+		moved = r.now;
+	}
+	CHECK(r.s.waits > 5, "%u waits", r.s.waits);
+}
+
+static void a_plan_that_is_none_is_ignored(void)
+{
+	static const struct mlcc_shift bad[] = {
+		{ 0, 0 }, { 1, 0 }, { MLCC_SHIFT_PERIOD_MIN - 1, 0 },
+		{ MLCC_SHIFT_PERIOD_MAX + 1, 0 },
+		{ ~0ULL, 5 }, { SECOND, SECOND }, { SECOND, ~0ULL }, { 0, ~0ULL },
+	};
+
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct run r;
+
+		run_init(&r, SECOND, 0);
+		for (int k = 0; k < 10; k++) {
+			r.now += SECOND;
+			CHECK(!mlcc_shift_start(&r.s, &bad[i], r.now + EPOCH, r.now), "plan %u", i);
+			CHECK(r.s.state == MLCC_SHIFT_NONE, "plan %u: state %u", i, r.s.state);
+		}
+	}
+}
+
+/* Steps of the clock of day are drift like any other. */
+static void the_clock_of_day_may_jump(void)
+{
+	u64 seed = 3, last = 0;
+	struct run r;
+
+	run_init(&r, 250 * MS, 100 * MS);
+	for (int i = 0; i < 100000; i++) {
+		u64 wait;
+
+		if (!(i % 50))
+			r.epoch += random_below(&seed, 2 * DAY) - DAY;
+		wait = iterate(&r);
+		if (!wait)
+			continue;
+		CHECK(wait < r.plan.period, "waits %llu", (unsigned long long)wait);
+		CHECK(!last || r.now - last >= MLCC_SHIFT_EVERY, "again at %d", i);
+		last = r.now;
+	}
+}
+
+/* Any numbers at all, in any order; undefined behaviour would end the program. */
+static void nonsense_is_harmless(void)
+{
+	struct mlcc_shifter s;
+	struct mlcc_shift plan;
+	u64 seed = 4;
+
+	memset(&s, 0, sizeof(s));
+	for (int i = 0; i < 2000000; i++) {
+		u64 wait;
+
+		if (!random_below(&seed, 8))
+			plan = (struct mlcc_shift){ random_magnitude(&seed),
+						    random_magnitude(&seed) };
+		else if (!random_below(&seed, 4) || !i)
+			plan = (struct mlcc_shift){
+				MLCC_SHIFT_PERIOD_MIN + random_below(&seed, 50 * SECOND), 0 };
+		if (!random_below(&seed, 1000))
+			s.seen = ~0U - random_below(&seed, 4);
+		wait = mlcc_shift_start(&s, &plan, random_magnitude(&seed),
+					random_magnitude(&seed));
+		CHECK(wait < MLCC_SHIFT_PERIOD_MAX && (!wait || wait < plan.period),
+		      "step %d: waits %llu", i, (unsigned long long)wait);
+		CHECK(!wait || mlcc_shift_valid(&plan), "step %d: a plan that is none", i);
+		if (random_below(&seed, 2))
+			mlcc_shift_end(&s, random_magnitude(&seed));
+	}
+}
+
+static void print_start(const struct mlcc_shifter *s, const struct mlcc_shift *plan, u64 wall,
+			u64 mono, u64 wait)
+{
+	printf("start %llu %llu %llu %llu %llu %u %u %lld %llu\n",
+	       (unsigned long long)plan->period, (unsigned long long)plan->offset,
+	       (unsigned long long)wall, (unsigned long long)mono, (unsigned long long)wait,
+	       s->state, s->waits, (long long)s->error, (unsigned long long)mlcc_shift_own(s));
+}
+
+/* Mostly a job with jitter, whose clock, plan and period change now and then. */
+static void print_vectors(u64 seed, u64 count)
+{
+	struct mlcc_shift plan = { 280 * MS, 33 * MS };
+	u64 gap = 190 * MS, mono = SECOND, epoch = EPOCH;
+	struct mlcc_shifter s;
+
+	memset(&s, 0, sizeof(s));
+	while (count--) {
+		u64 wait;
+
+		if (!random_below(&seed, 200))
+			plan.period = random_below(&seed, 5) * 140 * MS;
+		if (!random_below(&seed, 100))
+			plan.offset = random_below(&seed, 300 * MS);
+		if (!random_below(&seed, 100))
+			gap = random_below(&seed, 600 * MS);
+		if (!random_below(&seed, 100))
+			epoch += random_below(&seed, DAY) - DAY / 2;
+		mono += gap + random_below(&seed, 10 * MS);
+		wait = mlcc_shift_start(&s, &plan, mono + epoch, mono);
+		print_start(&s, &plan, mono + epoch, mono, wait);
+		mono += wait + 80 * MS + random_below(&seed, 40 * MS);
+		if (!random_below(&seed, 10))
+			continue;
+		mlcc_shift_end(&s, mono);
+		printf("end %llu\n", (unsigned long long)mono);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(a_slot_is_reached_with_one_wait),
+		TAP_TEST(jobs_on_other_hosts_meet_the_same_slot),
+		TAP_TEST(drift_is_corrected_twice_a_minute_at_most),
+		TAP_TEST(corrections_cost_a_percent_at_most),
+		TAP_TEST(small_errors_are_let_be),
+		TAP_TEST(another_period_is_not_shifted),
+		TAP_TEST(contention_is_no_other_period),
+		TAP_TEST(a_new_plan_moves_a_job_but_not_at_once_again),
+		TAP_TEST(a_plan_that_is_none_is_ignored),
+		TAP_TEST(the_clock_of_day_may_jump),
+		TAP_TEST(nonsense_is_harmless),
+	};
+
+	if (argc == 4 && !strcmp(argv[1], "vectors")) {
+		print_vectors(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
+		return 0;
+	}
+	return TAP_RUN(tests);
+}
