@@ -802,7 +802,8 @@ class Cases:
         assert not root.raw(b'{"op":"open-ring"}', [good.fds[0]] * 3)["ok"], "three descriptors"
         assert not root.raw(b'{"op":"status"}', good.fds)["ok"], "descriptors for status"
         assert not root.raw(b'{"op":"open-ring","slots":8}', good.fds)["ok"], "both"
-        assert self.open_files() == open_files, "descriptors leak"
+        # connections of the case before may close only now
+        until(lambda: self.open_files() <= open_files, "an end without leaked descriptors")
         assert root.raw(b'{"op":"open-ring"}', good.fds)["ok"]
 
     def open_files(self) -> int:
