@@ -359,12 +359,12 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 }
 
 /*
- * Whether the window is long enough for the round trip in which the queue was empty: the link would
- * be busy all the time, and to double it would only fill the queue.  A guess is good for a window as
- * long as that round trip.  Where the queue was seen to be empty beside a window of several, the
- * application sends in pieces (as a ring does, that waits for its peer's): the first segments after
- * a pause find no queue, whatever the window is.  The job's shortest phase may be one that it shared,
- * and so the link be faster than it seems: four times.
+ * Whether the window is long enough for the round trip in which the queue was empty: the link
+ * would be busy all the time, and to double it would only fill the queue.  A guess is good for a
+ * window as long as that round trip.  Where the queue was seen to be empty beside a window of
+ * several, the application sends in pieces (as a ring does, that waits for its peer's): the first
+ * segments after a pause find no queue, whatever the window is.  The job's shortest phase may be
+ * one that it shared, and so the link be faster than it seems: four times.
  */
 static __always_inline bool mlcc_flow_full(const struct mlcc_flow *f, const struct mlcc_job *j,
 					   u32 cwnd, u32 mss)
