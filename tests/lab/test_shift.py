@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """mlcc-burst and mlccd: a phase begins in its slot, by a clock that may be wrong."""
 
-import contextlib
 import json
 import os
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,9 +10,11 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+import memory_mlccd
+from memory_mlccd import MemoryMlccd
+
 HERE = Path(__file__).resolve().parent
 BURST = HERE / "mlcc-burst"
-MLCCD = HERE.parents[1] / "build" / "userspace" / "mlccd" / "mlccd-fake"
 WAIT_S = 60.0
 TRIES = 5
 PERIOD_US = 300_000
@@ -35,9 +35,10 @@ exit $status
 
 def missing() -> str:
     """Why this cannot run here, or nothing."""
-    for program, how in ((BURST, "make -C tests/lab"), (MLCCD, "make userspace")):
-        if not program.exists():
-            return f"{program.name} is not built: {how}"
+    if not BURST.exists():
+        return f"{BURST.name} is not built: make -C tests/lab"
+    if why := memory_mlccd.missing():
+        return why
     return "needs root: a network namespace" if os.geteuid() else ""
 
 
@@ -48,35 +49,21 @@ class Slots(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="mlcc-lab-")
         self.addCleanup(folder.cleanup)
-        base = Path(folder.name)
-        (base / "none").touch()
-        self.socket = base / "run" / "mlccd.sock"
-        command = [MLCCD, "--config", base / "none", "--run-dir", base / "run"]
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        end = time.monotonic() + WAIT_S
-        while not self.answers():
-            self.assertLess(time.monotonic(), end, "mlccd never answered")
-            time.sleep(0.02)
-        self.ask({"op": "set-job", "id": 7, "name": "bert"})
-
-    def answers(self) -> bool:
-        with contextlib.suppress(OSError):
-            return bool(self.ask({"op": "status"}))
-        return False
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-            peer.connect(str(self.socket))
-            peer.send(json.dumps(request).encode())
-            reply: dict[str, Any] = json.loads(peer.recv(1 << 17))
-        self.assertTrue(reply["ok"], reply)
-        return reply
+        self.mlccd = MemoryMlccd(Path(folder.name))
+        self.mlccd.start()
+        self.addCleanup(self.mlccd.kill)
+        self.mlccd.ask({"op": "set-job", "id": 7, "name": "bert"})
 
     def job(self, clock_ms: int) -> list[dict[str, Any]]:
         words = ["--bytes", "100000", "--compute-ms", str(COMPUTE_MS), "--clock-ms", str(clock_ms)]
-        words += ["--iterations", str(ITERATIONS), "--hint", str(self.socket), "--hint-job", "7"]
+        words += [
+            "--iterations",
+            str(ITERATIONS),
+            "--hint",
+            str(self.mlccd.socket),
+            "--hint-job",
+            "7",
+        ]
         done = subprocess.run(
             ["unshare", "--net", "sh", "-c", SCRIPT, str(BURST), *words],
             capture_output=True,
@@ -93,7 +80,7 @@ class Slots(unittest.TestCase):
         wanted_us = time.time_ns() // 1000 + COMPUTE_MS * 1000 + PERIOD_US // 2
         offset_us = wanted_us % PERIOD_US
         shift = {"job": 7, "period_us": PERIOD_US, "offset_us": offset_us}
-        self.ask({"op": "set-plan", "jobs": [shift]})
+        self.mlccd.ask({"op": "set-plan", "jobs": [shift]})
         return offset_us
 
     def late_ms(self, record: dict[str, Any], offset_us: int, clock_ms: int) -> float:
@@ -104,7 +91,7 @@ class Slots(unittest.TestCase):
 
     def test_without_a_plan_nothing_waits(self) -> None:
         self.assertEqual([record["delay_ms"] for record in self.job(0)], [0] * ITERATIONS)
-        self.assertNotIn("shift_state", self.ask({"op": "show", "job": 7})["jobs"][0])
+        self.assertNotIn("shift_state", self.mlccd.job(7))
 
     def test_a_phase_begins_in_its_slot(self) -> None:
         for clock_ms in (0, 37, -5000):

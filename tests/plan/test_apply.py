@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 """apply: slots out of shifts, room for wrong clocks, and what mlccd is told, all or nothing."""
 
-import contextlib
 import json
 import os
 import random
 import socket
 import subprocess
 import threading
-import time
 import unittest
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from common import PLAN, Json, job, on_one_link, problem, program
+import memory_mlccd
+from common import Json, job, on_one_link, problem, program
+from memory_mlccd import MemoryMlccd
 from mlccplan import apply, solve
 from mlccplan.errors import PlanError
 from mlccplan.layout import Layout, Options
 
-MLCCD = PLAN.parents[1] / "build" / "userspace" / "mlccd" / "mlccd-fake"
-WAIT_S = 20.0
 VGG16 = on_one_link(job("a", 255, (141, 114)), job("b", 255, (141, 114)))
 
 
@@ -236,8 +233,8 @@ class Told(unittest.TestCase):
 
 
 def missing() -> str:
-    if not MLCCD.exists():
-        return "mlccd-fake is not built: make userspace"
+    if why := memory_mlccd.missing():
+        return why
     return "needs root: only root may set jobs by number" if os.geteuid() else ""
 
 
@@ -248,49 +245,28 @@ class RealDaemon(unittest.TestCase):
     def setUp(self) -> None:
         folder = TemporaryDirectory(prefix="mlcc-plan-")
         self.addCleanup(folder.cleanup)
-        base = Path(folder.name)
-        (base / "none").touch()
-        self.socket = str(base / "run" / "mlccd.sock")
-        command = [MLCCD, "--config", base / "none", "--run-dir", base / "run"]
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        end = time.monotonic() + WAIT_S
-        while not self.answers():
-            self.assertLess(time.monotonic(), end, "mlccd never answered")
-            time.sleep(0.02)
-
-    def answers(self) -> bool:
-        with contextlib.suppress(OSError):
-            return bool(self.ask({"op": "status"}))
-        return False
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-            peer.connect(self.socket)
-            peer.send(json.dumps(request).encode())
-            reply: dict[str, Any] = json.loads(peer.recv(1 << 17))
-        self.assertTrue(reply["ok"], reply)
-        return reply
+        self.mlccd = MemoryMlccd(Path(folder.name))
+        self.mlccd.start()
+        self.addCleanup(self.mlccd.kill)
 
     def test_it_takes_what_it_is_told(self) -> None:
         for number, name in enumerate("ab", 1):
-            self.ask({"op": "set-job", "id": number, "name": name})
-        words = ["apply", "-j", "--socket", self.socket]
+            self.mlccd.ask({"op": "set-job", "id": number, "name": name})
+        words = ["apply", "-j", "--socket", str(self.mlccd.socket)]
         stdin = json.dumps(VGG16)
         said = json.loads(program(*words, "-", stdin=stdin).stdout)
         for one in said["jobs"]:
-            (shown,) = self.ask({"op": "show", "job": one["name"]})["jobs"]
+            shown = self.mlccd.job(one["name"])
             self.assertEqual(shown["shift_offset_us"], one["slot_ms"] * 1000)
             self.assertEqual(shown["shift_period_us"], 255_000)
         # a job without a cgroup can have no DSCP: then nobody gets another shift, either
-        before = self.ask({"op": "show"})
+        before = self.mlccd.ask({"op": "show"})
         done = program(*words, "--classes", "2", "--seed", "5", "--guard", "3", "-", stdin=stdin)
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("no cgroup", done.stderr)
-        self.assertEqual(self.ask({"op": "show"}), before)
+        self.assertEqual(self.mlccd.ask({"op": "show"}), before)
         self.assertEqual(program(*words, "--clear", "-", stdin=stdin).returncode, 0)
-        self.assertNotIn("shift_period_us", self.ask({"op": "show", "job": "a"})["jobs"][0])
+        self.assertNotIn("shift_period_us", self.mlccd.job("a"))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,7 @@
 """Hints against the real mlccd, whose carrier is only memory: what arrives there."""
 
 import contextlib
-import json
 import os
-import signal
-import socket
-import subprocess
 import tempfile
 import time
 import unittest
@@ -14,12 +10,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from common import ROOT, until
+import memory_mlccd
+from common import until
+from memory_mlccd import MemoryMlccd
 from mlcc_torch import hints
 from mlcc_torch.daemon import Link
 from mlcc_torch.hints import Hints
-
-MLCCD = ROOT / "build" / "userspace" / "mlccd" / "mlccd-fake"
 
 
 def cgroup_mount() -> Path | None:
@@ -31,51 +27,11 @@ def cgroup_mount() -> Path | None:
 
 
 def missing() -> str:
-    if not MLCCD.exists():
-        return "mlccd-fake is not built: make userspace"
+    if why := memory_mlccd.missing():
+        return why
     if os.geteuid():
         return "needs root: it makes cgroups"
     return "" if cgroup_mount() else "no cgroup2 file system is mounted"
-
-
-class Daemon:
-    """mlccd with a folder of its own; what it knows outlives it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.socket = folder / "run" / "mlccd.sock"
-        (folder / "none").touch()
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [str(MLCCD), "--config", str(self.folder / "none")]
-        command += ["--run-dir", str(self.folder / "run")]
-        environment = {"MLCC_FAKE": str(self.folder / "carrier")}
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, env=environment, stderr=log)
-        until(self.answers, "mlccd's first reply")
-
-    def answers(self) -> bool:
-        with contextlib.suppress(OSError):
-            return bool(self.ask({"op": "status"}))
-        return False
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-            peer.connect(str(self.socket))
-            peer.send(json.dumps(request).encode())
-            reply: dict[str, Any] = json.loads(peer.recv(70000))
-        assert reply["ok"], f"{request}: {reply}"
-        return reply
-
-    def job(self, name: str) -> dict[str, Any]:
-        return dict(self.ask({"op": "show", "job": name})["jobs"][0])
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
-        self.process = None
 
 
 class DaemonCase(unittest.TestCase):
@@ -84,7 +40,7 @@ class DaemonCase(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="mlcc-torch-")
         self.addCleanup(folder.cleanup)
-        self.daemon = Daemon(Path(folder.name))
+        self.daemon = MemoryMlccd(Path(folder.name))
         self.daemon.start()
         self.addCleanup(self.daemon.kill)
         mount = cgroup_mount()

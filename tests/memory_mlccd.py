@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The real mlccd, whose carrier is only memory: for tests of what talks to it."""
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+MLCCD = ROOT / "build" / "userspace" / "mlccd" / "mlccd-fake"
+WAIT_S = 60.0
+REPLY_MAX = 1 << 17
+
+
+def missing() -> str:
+    """Why there is none, or nothing."""
+    return "" if MLCCD.exists() else "mlccd-fake is not built: make userspace"
+
+
+class MemoryMlccd:
+    """One with a folder of its own; what it knows outlives it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "run" / "mlccd.sock"
+        (folder / "none").touch()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [str(MLCCD), "--config", str(self.folder / "none")]
+        command += ["--run-dir", str(self.folder / "run")]
+        environment = {"MLCC_FAKE": str(self.folder / "carrier")}
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=environment, stderr=log)
+        end = time.monotonic() + WAIT_S
+        while not self.answers():
+            assert time.monotonic() < end, "mlccd never answered"
+            time.sleep(0.02)
+
+    def answers(self) -> bool:
+        with contextlib.suppress(OSError):
+            return bool(self.ask({"op": "status"}))
+        return False
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            peer.connect(str(self.socket))
+            peer.send(json.dumps(request).encode())
+            reply: dict[str, Any] = json.loads(peer.recv(REPLY_MAX))
+        assert reply["ok"], f"{request}: {reply}"
+        return reply
+
+    def job(self, name: str | int) -> dict[str, Any]:
+        return dict(self.ask({"op": "show", "job": name})["jobs"][0])
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        self.process = None
