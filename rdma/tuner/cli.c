@@ -64,21 +64,6 @@ void common_end(void)
 		die_of(err == -ENODEV ? -EPERM : err, &e);
 }
 
-void put_string(struct json_object *o, const char *key, const char *value)
-{
-	json_object_object_add(o, key, json_object_new_string(value));
-}
-
-void put_u64(struct json_object *o, const char *key, uint64_t value)
-{
-	json_object_object_add(o, key, json_object_new_uint64(value));
-}
-
-void put_bool(struct json_object *o, const char *key, bool value)
-{
-	json_object_object_add(o, key, json_object_new_boolean(value));
-}
-
 void print_json(struct json_object *o)
 {
 	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |

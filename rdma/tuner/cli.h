@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 
 #include "../../userspace/cli/program.h"
+#include "../../userspace/cli/put.h"
 #include "tuner.h"
 
 
@@ -36,9 +37,6 @@ void common_end(void);
 /* Ends the program with the line of @e, as JSON too, and the status that belongs to @err. */
 void die_of(int err, const struct err *e) __attribute__((__noreturn__));
 
-void put_string(struct json_object *o, const char *key, const char *value);
-void put_u64(struct json_object *o, const char *key, uint64_t value);
-void put_bool(struct json_object *o, const char *key, bool value);
 void print_json(struct json_object *o);
 
 /* They end the program if the text is none. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../cli/program.h"
+#include "../cli/put.h"
 
 #define CTL_SOCKET	"/run/mlcc/mlccd.sock"
 
@@ -52,9 +53,6 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 /* The reply; a failure ends the program. */
 struct json_object *ask(struct json_object *request);
 
-void put_string(struct json_object *o, const char *key, const char *value);
-void put_u64(struct json_object *o, const char *key, uint64_t value);
-void put_bool(struct json_object *o, const char *key, bool value);
 void put_job(struct json_object *o, const char *name);
 
 const char *get_string(struct json_object *o, const char *key);

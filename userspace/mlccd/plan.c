@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../../include/mlcc/shift.h"
+#include "../cli/put.h"
 #include "fields.h"
 #include "request.h"
 
@@ -109,11 +110,6 @@ int op_set_plan(struct request *r, struct json_object *in, struct json_object *o
 	return err;
 }
 
-static void add_u64(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_uint64(v));
-}
-
 /* What a process says is shown as what it says: nothing is decided by it. */
 static void add_said(struct json_object *o, const struct mlcc_ring_said *said)
 {
@@ -121,10 +117,10 @@ static void add_said(struct json_object *o, const struct mlcc_ring_said *said)
 
 	if (said->state < sizeof(states) / sizeof(*states))
 		state = states[said->state];
-	json_object_object_add(o, "shift_state", json_object_new_string(state));
-	add_u64(o, "shift_waits", said->waits);
+	put_string(o, "shift_state", state);
+	put_u64(o, "shift_waits", said->waits);
 	json_object_object_add(o, "shift_error_us", json_object_new_int64(said->error_ns / 1000));
-	add_u64(o, "shift_own_period_us", said->period_ns / 1000);
+	put_u64(o, "shift_own_period_us", said->period_ns / 1000);
 }
 
 void plan_json(struct mlccd *d, const struct job *job, struct json_object *o)
@@ -133,14 +129,14 @@ void plan_json(struct mlccd *d, const struct job *job, struct json_object *o)
 	struct mlcc_ring_said said;
 
 	if (p->dscp)
-		add_u64(o, "dscp", p->dscp - 1);
+		put_u64(o, "dscp", p->dscp - 1);
 	if (!p->period_us)
 		return;
-	add_u64(o, "shift_period_us", p->period_us);
-	add_u64(o, "shift_offset_us", p->offset_us);
-	add_u64(o, "shift_lead_us", p->lead_us);
+	put_u64(o, "shift_period_us", p->period_us);
+	put_u64(o, "shift_offset_us", p->offset_us);
+	put_u64(o, "shift_lead_us", p->lead_us);
 	if (rings_said(d, job->conf.id, &said))
 		add_said(o, &said);
 	else
-		json_object_object_add(o, "shift_state", json_object_new_string("nobody-asks"));
+		put_string(o, "shift_state", "nobody-asks");
 }

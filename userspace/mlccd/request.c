@@ -10,6 +10,7 @@
 #include <string.h>
 #include <systemd/sd-login.h>
 
+#include "../cli/put.h"
 #include "fields.h"
 #include "request.h"
 
@@ -42,61 +43,46 @@ struct json_object *reply_error(int code, const char *text)
 	return o;
 }
 
-static void add_u64(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_uint64(v));
-}
-
-static void add_string(struct json_object *o, const char *key, const char *v)
-{
-	json_object_object_add(o, key, json_object_new_string(v));
-}
-
-static void add_bool(struct json_object *o, const char *key, bool v)
-{
-	json_object_object_add(o, key, json_object_new_boolean(v));
-}
-
 /* Jobs */
 
 static struct json_object *job_json(const struct job *job)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_u64(o, "id", job->conf.id);
-	add_string(o, "name", job->conf.name);
-	add_u64(o, "uid", job->uid);
-	add_string(o, "cgroup", job->cgroup);
-	add_string(o, "profile", job->conf.profile);
-	add_u64(o, "phase_bytes", job->conf.phase_bytes);
-	add_u64(o, "period_announced_us", job->period_us);
-	add_u64(o, "priority_classes", job->classes);
+	put_u64(o, "id", job->conf.id);
+	put_string(o, "name", job->conf.name);
+	put_u64(o, "uid", job->uid);
+	put_string(o, "cgroup", job->cgroup);
+	put_string(o, "profile", job->conf.profile);
+	put_u64(o, "phase_bytes", job->conf.phase_bytes);
+	put_u64(o, "period_announced_us", job->period_us);
+	put_u64(o, "priority_classes", job->classes);
 	if (job->adopted)
-		add_bool(o, "adopted", true);
+		put_bool(o, "adopted", true);
 	return o;
 }
 
 static void info_json(struct json_object *o, const struct mlcc_job_info *info)
 {
 	/* the carrier says which profile "the default" is */
-	add_string(o, "profile", info->conf.profile);
-	add_u64(o, "flows", info->flows);
-	add_u64(o, "phases", info->phases);
-	add_u64(o, "d_sent_bytes", info->d_sent);
-	add_u64(o, "d_phase_bytes", info->d_phase);
-	add_u64(o, "d_learnt_bytes", info->d_learnt);
-	add_u64(o, "hits", info->hits);
-	add_u64(o, "need", info->need);
-	add_bool(o, "neutral", info->neutral);
-	add_bool(o, "hinted", info->hinted);
+	put_string(o, "profile", info->conf.profile);
+	put_u64(o, "flows", info->flows);
+	put_u64(o, "phases", info->phases);
+	put_u64(o, "d_sent_bytes", info->d_sent);
+	put_u64(o, "d_phase_bytes", info->d_phase);
+	put_u64(o, "d_learnt_bytes", info->d_learnt);
+	put_u64(o, "hits", info->hits);
+	put_u64(o, "need", info->need);
+	put_bool(o, "neutral", info->neutral);
+	put_bool(o, "hinted", info->hinted);
 	json_object_object_add(o, "progress", json_q16(info->progress));
 	json_object_object_add(o, "gain", json_q16(info->gain));
-	add_u64(o, "period_us", info->period_us);
-	add_u64(o, "comm_us", info->comm_us);
-	add_u64(o, "best_us", info->best_us);
-	add_u64(o, "bytes", info->bytes);
-	add_u64(o, "retrans", info->retrans);
-	add_u64(o, "ce", info->ce);
+	put_u64(o, "period_us", info->period_us);
+	put_u64(o, "comm_us", info->comm_us);
+	put_u64(o, "best_us", info->best_us);
+	put_u64(o, "bytes", info->bytes);
+	put_u64(o, "retrans", info->retrans);
+	put_u64(o, "ce", info->ce);
 }
 
 /* A unit's name says more than a number, where there is a unit and it fits. */
@@ -206,7 +192,7 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 	id = job->conf.id;
 	err = jobs_del(r->d, r->who, job, dry_run, e);
 	if (!err)
-		add_u64(out, "id", id);
+		put_u64(out, "id", id);
 	return err;
 }
 
@@ -264,7 +250,7 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	json_object_object_add(out, "jobs", list);
 	/* where the next request goes on; none: that was all */
 	if (id < JOB_IDS)
-		add_u64(out, "after", id - 1);
+		put_u64(out, "after", id - 1);
 	return 0;
 }
 
@@ -302,14 +288,14 @@ static int profile_json(const struct mlcc_profile_conf *p, void *list)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_string(o, "name", p->name);
+	put_string(o, "name", p->name);
 	json_object_object_add(o, "floor", json_q16(p->floor));
 	json_object_object_add(o, "slope", json_q16(p->slope));
 	json_object_object_add(o, "hold", json_q16(p->hold));
-	add_u64(o, "shape", p->shape);
-	add_string(o, "base", p->base);
-	add_string(o, "restart", p->restart);
-	add_bool(o, "default", p->is_default);
+	put_u64(o, "shape", p->shape);
+	put_string(o, "base", p->base);
+	put_string(o, "restart", p->restart);
+	put_bool(o, "default", p->is_default);
 	json_object_array_add(list, o);
 	return 0;
 }
@@ -395,11 +381,11 @@ static struct json_object *limits_json(const struct config *c)
 	struct json_object *o = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 
-	add_bool(o, "users", c->users);
-	add_u64(o, "jobs_per_user", c->jobs_per_user);
-	add_u64(o, "rings_per_user", c->rings_per_user);
-	add_u64(o, "requests_per_second", c->requests_per_second);
-	add_u64(o, "priority_classes", c->priority_classes);
+	put_bool(o, "users", c->users);
+	put_u64(o, "jobs_per_user", c->jobs_per_user);
+	put_u64(o, "rings_per_user", c->rings_per_user);
+	put_u64(o, "requests_per_second", c->requests_per_second);
+	put_u64(o, "priority_classes", c->priority_classes);
 	for (uint32_t i = 0; i < c->profile_count; i++)
 		json_object_array_add(list, json_object_new_string(c->profiles[i]));
 	json_object_object_add(o, "profiles", list);
@@ -415,29 +401,29 @@ static int op_status(struct request *r, struct json_object *in, struct json_obje
 
 	(void)in;
 	(void)e;
-	add_string(out, "version", MLCCD_VERSION);
-	add_u64(out, "protocol", PROTOCOL);
+	put_string(out, "version", MLCCD_VERSION);
+	put_u64(out, "protocol", PROTOCOL);
 	if (carrier_need(&d->carrier, &why))
-		add_string(out, "carrier_error", why.text);
-	add_string(out, "carrier", carrier_name(&d->carrier));
+		put_string(out, "carrier_error", why.text);
+	put_string(out, "carrier", carrier_name(&d->carrier));
 	if (tagger_need(&d->carrier, &why))
-		add_string(out, "tagger_error", why.text);
-	add_bool(out, "tagger", d->carrier.t);
-	add_string(out, "cgroup_mount", d->cgroups.root < 0 ? "" : d->cgroups.mount);
-	add_u64(out, "mark_mask", d->config.mark_mask);
-	add_u64(out, "jobs", d->jobs.count);
-	add_bool(out, "admin", r->who->admin);
+		put_string(out, "tagger_error", why.text);
+	put_bool(out, "tagger", d->carrier.t);
+	put_string(out, "cgroup_mount", d->cgroups.root < 0 ? "" : d->cgroups.mount);
+	put_u64(out, "mark_mask", d->config.mark_mask);
+	put_u64(out, "jobs", d->jobs.count);
+	put_bool(out, "admin", r->who->admin);
 	json_object_object_add(out, "limits", limits_json(&d->config));
-	add_u64(out, "requests", n->requests);
-	add_u64(out, "requests_refused", n->refused);
-	add_u64(out, "requests_limited", n->limited);
-	add_u64(out, "peers", d->peer_count);
-	add_u64(out, "peers_dropped", n->dropped_peers);
-	add_u64(out, "ring_records", n->records);
-	add_u64(out, "ring_records_bad", n->records_bad);
-	add_u64(out, "ring_records_late", n->records_late);
-	add_u64(out, "ring_records_limited", n->records_limited);
-	add_u64(out, "ring_overruns", n->records_overrun);
+	put_u64(out, "requests", n->requests);
+	put_u64(out, "requests_refused", n->refused);
+	put_u64(out, "requests_limited", n->limited);
+	put_u64(out, "peers", d->peer_count);
+	put_u64(out, "peers_dropped", n->dropped_peers);
+	put_u64(out, "ring_records", n->records);
+	put_u64(out, "ring_records_bad", n->records_bad);
+	put_u64(out, "ring_records_late", n->records_late);
+	put_u64(out, "ring_records_limited", n->records_limited);
+	put_u64(out, "ring_overruns", n->records_overrun);
 	return 0;
 }
 
@@ -466,7 +452,7 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 	err = ring_open(r->d, r->who, r->account, r->fd_count ? r->fds : r->out,
 			job ? job->conf.id : 0, r->ring, e);
 	if (!err && r->out_count)
-		add_u64(out, "slots", slots);
+		put_u64(out, "slots", slots);
 	return err;
 }
 

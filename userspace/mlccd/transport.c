@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 
+#include "../cli/put.h"
 #include "../rdma/rdma.h"
 #include "fields.h"
 #include "mlccd.h"
@@ -34,47 +35,43 @@ void transport_free(struct mlccd *d)
 	d->rdma = NULL;
 }
 
-static void add_u64(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_uint64(v));
-}
-
-static void add_string(struct json_object *o, const char *key, const char *v)
+/* What is not known is left out. */
+static void put_known(struct json_object *o, const char *key, const char *v)
 {
 	if (*v)
-		json_object_object_add(o, key, json_object_new_string(v));
+		put_string(o, key, v);
 }
 
 static void qps_json(struct json_object *o, const struct rdma_qps *q)
 {
-	add_string(o, "backend", "rxe");
-	add_u64(o, "qps", q->qps);
-	add_u64(o, "sent_bytes", q->sent);
-	add_u64(o, "cnps", q->cnps);
+	put_known(o, "backend", "rxe");
+	put_u64(o, "qps", q->qps);
+	put_u64(o, "sent_bytes", q->sent);
+	put_u64(o, "cnps", q->cnps);
 	if (!q->paced)
 		return;
-	add_u64(o, "rate_kbps", q->rate);
-	add_u64(o, "slowest_kbps", q->slowest);
+	put_u64(o, "rate_kbps", q->rate);
+	put_u64(o, "slowest_kbps", q->slowest);
 }
 
 static void follow_json(struct json_object *o, const struct rdma_follow *f)
 {
-	add_string(o, "backend", f->backend);
-	add_string(o, "follows", f->device);
-	add_string(o, "scope", f->scope);
-	add_string(o, "state", f->state);
-	add_string(o, "knob", f->knob);
-	add_string(o, "unit", f->unit);
-	add_string(o, "drive", f->drive);
-	add_u64(o, "base", f->base);
-	add_u64(o, "low", f->low);
-	add_u64(o, "high", f->high);
+	put_known(o, "backend", f->backend);
+	put_known(o, "follows", f->device);
+	put_known(o, "scope", f->scope);
+	put_known(o, "state", f->state);
+	put_known(o, "knob", f->knob);
+	put_known(o, "unit", f->unit);
+	put_known(o, "drive", f->drive);
+	put_u64(o, "base", f->base);
+	put_u64(o, "low", f->low);
+	put_u64(o, "high", f->high);
 	if (f->has_value) {
-		add_u64(o, "value", f->value);
+		put_u64(o, "value", f->value);
 		json_object_object_add(o, "gain", json_q16(f->gain * 65536 + 0.5));
 	}
 	if (f->has_sent)
-		add_u64(o, "sent_bytes", f->sent);
+		put_u64(o, "sent_bytes", f->sent);
 }
 
 /* The whole port's, whoever sends there. */
@@ -84,7 +81,7 @@ static void port_json(struct json_object *o, const struct rdma_port *p)
 
 	for (unsigned int c = 0; c < RDMA_COUNTERS; c++)
 		if (p->there >> c & 1)
-			add_u64(counters, rdma_counter_name(c), p->count[c]);
+			put_u64(counters, rdma_counter_name(c), p->count[c]);
 	json_object_object_add(o, "port_counters", counters);
 }
 
@@ -93,7 +90,7 @@ static struct json_object *use_json(const struct rdma *r, const struct rdma_use 
 	const struct rdma_port *p = rdma_port_of(r, u);
 	struct json_object *o = json_object_new_object();
 
-	add_string(o, "device", u->device);
+	put_known(o, "device", u->device);
 	if (u->follows)
 		follow_json(o, &u->follow);
 	else
@@ -134,7 +131,7 @@ void transport_json(struct mlccd *d, struct json_object *o, uint32_t job,
 	else
 		json_object_put(names);
 	if (count > SHOWN_MAX)
-		add_u64(o, "rdma_more", count - SHOWN_MAX);
+		put_u64(o, "rdma_more", count - SHOWN_MAX);
 	if (count)
 		json_object_object_add(o, "rdma", list);
 	else
