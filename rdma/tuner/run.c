@@ -8,15 +8,8 @@
 #include <time.h>
 
 #include "../../include/mlcc/profiles.h"
+#include "../../userspace/cli/clock.h"
 #include "follow.h"
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
-}
 
 static void parse_profile(struct follow *f, const char *name)
 {

@@ -19,6 +19,9 @@ extern "C" {
 #endif
 
 #define MLCC_NAME_LEN		64	/* with the final NUL */
+/* of names of jobs and profiles */
+#define MLCC_NAME_CHARS \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-"
 #define MLCC_PHASE_BYTES_LIMIT	((1ULL << 48) - 1)
 
 struct mlcc;
@@ -32,7 +35,7 @@ enum mlcc_carrier {
 /* What userspace says of a job. */
 struct mlcc_job_conf {
 	uint32_t id;			/* 1 .. 65535 */
-	char name[MLCC_NAME_LEN];	/* letters, digits and ._:/@+-; "" for none */
+	char name[MLCC_NAME_LEN];	/* of MLCC_NAME_CHARS; "" for none */
 	char profile[MLCC_NAME_LEN];	/* "": the default profile */
 	uint64_t phase_bytes;		/* bytes this host sends in a phase; 0: learn */
 };

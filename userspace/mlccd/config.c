@@ -112,7 +112,7 @@ static char *next_word(char **rest)
 
 static bool name_ok(const char *s)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-");
+	size_t n = strspn(s, MLCC_NAME_CHARS);
 
 	return n && n < MLCC_NAME_LEN && !s[n];
 }

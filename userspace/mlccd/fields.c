@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../libmlcc/libmlcc.h"
 #include "fields.h"
 
 #define DEPTH	4
@@ -79,11 +80,8 @@ int field_name(struct json_object *o, const char *key, char *to, size_t size, st
 
 	if (err)
 		return err;
-	for (const char *s = to; *s; s++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-",
-			    *s))
-			return fail(e, -EINVAL, "%s: letters, digits and any of ._:/@+- are allowed",
-				    key);
+	if (to[strspn(to, MLCC_NAME_CHARS)])
+		return fail(e, -EINVAL, "%s: letters, digits and any of ._:/@+- are allowed", key);
 	return 0;
 }
 

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
 #include <stddef.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mlccd.h"
-
-uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
-}
 
 int source_add(struct mlccd *d, struct source *s, uint32_t events)
 {

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "../../include/mlcc/uapi/mlcc_ring.h"
+#include "../cli/clock.h"
 #include "account.h"
 #include "carrier.h"
 #include "cgroup.h"
@@ -58,7 +59,6 @@ struct mlccd {
 };
 
 /* loop.c */
-uint64_t now_us(void);
 int source_add(struct mlccd *d, struct source *s, uint32_t events);
 void source_mod(struct mlccd *d, struct source *s, uint32_t events);
 void source_del(struct mlccd *d, struct source *s);	/* closes it, too */

@@ -88,15 +88,13 @@ static void info_json(struct json_object *o, const struct mlcc_job_info *info)
 /* A unit's name says more than a number, where there is a unit and it fits. */
 static void default_name(pid_t pid, char name[MLCC_NAME_LEN])
 {
-	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-";
 	char *unit = NULL;
 
 	if (name[0])
 		return;
 	if (sd_pid_get_user_unit(pid, &unit) < 0 && sd_pid_get_unit(pid, &unit) < 0)
 		return;
-	if (unit && strlen(unit) < MLCC_NAME_LEN && !unit[strspn(unit, allowed)])
+	if (unit && strlen(unit) < MLCC_NAME_LEN && !unit[strspn(unit, MLCC_NAME_CHARS)])
 		strcpy(name, unit);
 	free(unit);
 }

@@ -4,21 +4,13 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../rdma/tuner/followed.h"
+#include "../cli/clock.h"
 #include "rdma.h"
 
 #define GAIN_MAX	64
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
-}
 
 static bool get_number(struct json_object *o, const char *key, uint64_t max, uint64_t *v)
 {

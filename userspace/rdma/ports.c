@@ -37,17 +37,12 @@ static bool counter_read(const struct rdma_port *p, const char *name, uint64_t *
 
 static struct rdma_port *port_add(struct rdma *r)
 {
-	if (r->ports == r->port_room) {
-		size_t room = r->port_room ? 2 * r->port_room : 8;
-		struct rdma_port *more = NULL;
+	struct rdma_port *more = rdma_room(r->port, r->ports, &r->port_room, sizeof(*more),
+					   RDMA_PORTS_MAX);
 
-		if (room <= RDMA_PORTS_MAX)
-			more = realloc(r->port, room * sizeof(*more));
-		if (!more)
-			return NULL;
-		r->port = more;
-		r->port_room = room;
-	}
+	if (!more)
+		return NULL;
+	r->port = more;
 	return &r->port[r->ports++];
 }
 

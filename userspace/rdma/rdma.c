@@ -2,29 +2,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../libmlcc/libmlcc.h"
 #include "rdma.h"
+
+#define ROOM_FIRST	8
 
 bool rdma_is_name(const char *s)
 {
-	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-";
+	return !s[strspn(s, MLCC_NAME_CHARS)];
+}
 
-	return !s[strspn(s, allowed)];
+void *rdma_room(void *array, size_t used, size_t *room, size_t size, size_t most)
+{
+	size_t wanted = *room ? 2 * *room : ROOM_FIRST;
+	void *more;
+
+	if (used < *room)
+		return array;
+	more = wanted <= most ? realloc(array, wanted * size) : NULL;
+	if (more)
+		*room = wanted;
+	return more;
 }
 
 struct rdma_use *rdma_add(struct rdma *r)
 {
-	if (r->uses == r->use_room) {
-		size_t room = r->use_room ? 2 * r->use_room : 16;
-		struct rdma_use *more = NULL;
+	struct rdma_use *more = rdma_room(r->use, r->uses, &r->use_room, sizeof(*more),
+					  RDMA_USES_MAX);
 
-		if (room <= RDMA_USES_MAX)
-			more = realloc(r->use, room * sizeof(*more));
-		if (!more)
-			return NULL;
-		r->use = more;
-		r->use_room = room;
-	}
+	if (!more)
+		return NULL;
+	r->use = more;
 	r->use[r->uses] = (struct rdma_use){ .job = 0 };
 	return &r->use[r->uses++];
 }

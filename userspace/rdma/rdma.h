@@ -77,6 +77,12 @@ void rdma_free(struct rdma *r);
 const struct rdma_port *rdma_port_of(const struct rdma *r, const struct rdma_use *u);
 const char *rdma_counter_name(enum rdma_counter c);
 
+/*
+ * The array, with room for one more than @used of @size bytes; NULL, and @array as it was, if there
+ * is none or there would be more than @most.
+ */
+void *rdma_room(void *array, size_t used, size_t *room, size_t size, size_t most);
+
 /* One more, all zero; NULL: there are enough. */
 struct rdma_use *rdma_add(struct rdma *r);
 
