@@ -12,7 +12,7 @@
 #include "../include/mlcc/rule.h"
 #include "../include/mlcc/phase.h"
 
-#define MLCC_LAYOUT		4U	/* changes with everything below */
+#define MLCC_LAYOUT		5U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
 #define MLCC_PROFILES_MAX	16

@@ -17,6 +17,11 @@
  * round trips or MLCC_GAP_MIN_US.  Once a confident job has sent what it has learnt, a quarter
  * does: something small in the compute time (a heartbeat) would else join two phases.
  *
+ * A yardstick that was seen once is doubted: a program that starts is silent for many times its
+ * compute time, and that would join dozens of phases.  When MLCC_ALIKE silences of a phase were
+ * alike, and the yardstick is over four times as long, they are the yardstick; unless the long one
+ * comes again soon.
+ *
  * The tracker is confident when successive phases agree in their bytes (within 1/4) and in the
  * silence before them (within 1/2; congestion stretches the phase, not the compute time).  A phase
  * that does not agree takes the confidence away and makes the next one dearer: "need" agreeing
@@ -50,6 +55,8 @@
 #define MLCC_PROVEN		8U	/* agreeing phases after which the first miss is free */
 #define MLCC_INNER_MAX		32U	/* silences in a phase of which nothing is learnt */
 #define MLCC_INNER_FIRST	3U	/* the same while there is no yardstick at all */
+#define MLCC_ALIKE		3U	/* silences, within a half, that make a yardstick */
+#define MLCC_SOON		8U	/* times as long as itself a doubted silence may come again */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
@@ -83,12 +90,17 @@ struct mlcc_job {
 	u32 hits;		/* agreeing phases in a row */
 	u32 need;		/* how many of them make confidence */
 	u32 gap_long_us;	/* the silence that others are measured by */
+	u32 gap_sure;		/* it has come more than once */
 	u32 forgot;		/* this phase teaches nothing */
 	u32 inner;		/* silences inside this phase */
+	u32 inner_us;		/* the longest of them */
+	u32 inner_alike;	/* how many are like that */
+	u32 doubted_us;		/* the last yardstick that was doubted */
 	u32 gap_us;		/* learnt compute time */
 	u32 period_us;		/* learnt time from start to start */
 	u32 comm_us;		/* how long the last phase took */
 	u64 start_us;		/* when the phase began */
+	u64 doubted_until;	/* us: if it has come again by then, it was right */
 	u64 d_learnt;		/* learnt bytes of a phase */
 	u64 d_hint;		/* bytes that userspace announced, 0: nothing */
 	u64 d_said;		/* "d_hint" when this phase began */
@@ -194,6 +206,7 @@ static __always_inline void mlcc_gap_learn(struct mlcc_job *j, u32 gap)
 {
 	u32 g = j->gap_long_us;
 
+	j->gap_sure = !!g;
 	if (!g)
 		g = gap;
 	else if (gap > g)
@@ -216,7 +229,14 @@ static __always_inline void mlcc_phase_forget(struct mlcc_job *j, u32 gap)
 	j->need = 1;
 	j->gap_us = gap;
 	j->gap_long_us = gap;
+	j->gap_sure = 0;
 	j->forgot = 1;
+}
+
+/* The yardstick that was doubted was right: the silence of @gap us is like it. */
+static __always_inline bool mlcc_gap_returns(const struct mlcc_job *j, u64 now, u32 gap)
+{
+	return j->doubted_us && now < j->doubted_until && gap >= j->doubted_us >> 1;
 }
 
 /*
@@ -244,8 +264,12 @@ static __always_inline void mlcc_phase_stray(struct mlcc_job *j, u64 now, u32 ga
  */
 static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d, u32 gap)
 {
-	if (!mlcc_confident(j) && j->gap_long_us && gap >> 2 > j->gap_long_us)
+	bool returns = mlcc_gap_returns(j, now, gap);
+
+	if (returns || (!mlcc_confident(j) && j->gap_long_us && gap >> 2 > j->gap_long_us)) {
 		mlcc_phase_forget(j, gap);
+		j->gap_sure = returns;
+	}
 	if (mlcc_phase_is_stray(j, d)) {
 		mlcc_phase_stray(j, now, gap);
 		return false;
@@ -273,6 +297,8 @@ static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap
 	mlcc_phase_target(j);
 	j->start_us = now;
 	j->inner = 0;
+	j->inner_us = 0;
+	j->inner_alike = 0;
 	if (whole)
 		MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
 	MLCC_WRITE(j->flows, 0);
@@ -293,12 +319,35 @@ static __always_inline bool mlcc_gap_parted(const struct mlcc_job *j, u32 gap)
 	       d + (d >> 4) >= j->d_learnt;
 }
 
+/* A silence of @gap us is inside the phase. */
+static __always_inline void mlcc_gap_inner(struct mlcc_job *j, u32 gap)
+{
+	j->inner++;
+	if (gap >> 1 > j->inner_us)
+		j->inner_alike = 0;
+	if (gap >= j->inner_us >> 1)
+		j->inner_alike++;
+	if (gap > j->inner_us)
+		j->inner_us = gap;
+}
+
+/* Whether the yardstick was only seen once, and the silences since then were others. */
+static __always_inline bool mlcc_gap_doubts(struct mlcc_job *j, u64 now, u32 gap)
+{
+	if (j->gap_sure || j->inner_alike < MLCC_ALIKE || gap < j->inner_us >> 1 ||
+	    j->gap_long_us >> 2 < j->inner_us)
+		return false;
+	j->doubted_us = j->gap_long_us;
+	j->doubted_until = now + (u64)MLCC_SOON * j->gap_long_us;
+	return true;
+}
+
 /*
  * Whether a silence of @gap us ends the phase.  Bytes beyond twice what was learnt, or with nothing
  * learnt MLCC_INNER_MAX silences, say that the yardstick has become too long (the compute time has
  * shrunk, or there was one long pause; the first phase was stretched by others).
  */
-static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
+static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u64 now, u32 gap)
 {
 	u64 d = mlcc_phase_sent(j);
 	u32 most = j->gap_long_us ? MLCC_INNER_MAX : MLCC_INNER_FIRST;
@@ -308,8 +357,9 @@ static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
 		long_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2;
 	if (gap >= long_us || mlcc_gap_parted(j, gap))
 		return true;
-	j->inner++;
-	if (j->d_learnt ? d >> 1 <= j->d_learnt : j->inner < most)
+	mlcc_gap_inner(j, gap);
+	if (!mlcc_gap_doubts(j, now, gap) &&
+	    (j->d_learnt ? d >> 1 <= j->d_learnt : j->inner < most))
 		return false;
 	mlcc_phase_forget(j, gap);
 	return true;
@@ -319,7 +369,7 @@ static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
  * Whether a silence of @gap us ends the phase, given what userspace has said.  Who announces phases
  * and is silent about one (the process was killed) is no longer waited for: they are learnt on.
  */
-static __always_inline bool mlcc_gap_turns(struct mlcc_job *j, u32 gap)
+static __always_inline bool mlcc_gap_turns(struct mlcc_job *j, u64 now, u32 gap)
 {
 	u64 d = MLCC_READ(j->acked) - j->start_acked;
 
@@ -329,7 +379,7 @@ static __always_inline bool mlcc_gap_turns(struct mlcc_job *j, u32 gap)
 	}
 	if (j->told == MLCC_TOLD_RUNNING && d <= j->d_limit)
 		return false;
-	if (!mlcc_gap_ends(j, gap))
+	if (!mlcc_gap_ends(j, now, gap))
 		return false;
 	MLCC_WRITE(j->told, MLCC_TOLD_NOTHING);
 	return true;
@@ -349,7 +399,7 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 	if (turn) {
 		if (MLCC_CAS32(&j->busy, 0, 1))
 			return false;
-		turn = !j->seq || mlcc_gap_turns(j, gap);
+		turn = !j->seq || mlcc_gap_turns(j, now, gap);
 		if (turn)
 			mlcc_phase_turn(j, now, mlcc_gap_parted(j, gap) ? j->gap_us : gap);
 		MLCC_WRITE(j->last_us, now);

@@ -98,6 +98,43 @@ static void bursts_of_one_iteration_are_one_phase(void)
 	}
 }
 
+/* A program is silent for long before it starts to train. */
+static void a_long_start_is_no_yardstick(void)
+{
+	for (u32 bursts = 1; bursts <= 4; bursts *= 2) {
+		struct sim s;
+
+		sim_init(&s, bursts);
+		sim_iteration(&s, 3000000, 3000);
+		sim_iteration(&s, COMPUTE, PHASE);
+		sim_silence(&s, 20 * COMPUTE);
+		for (u32 i = 0; i < 7; i++)
+			sim_bursts(&s, bursts, 8000);
+		for (u32 i = 0; i < 50; i++) {
+			sim_bursts(&s, bursts, 8000);
+			CHECK(sim_full_progress(&s), "%u bursts: %u: " SIM_FMT, bursts, i,
+			      SIM_ARGS(&s));
+		}
+	}
+}
+
+/* What looks like a long start may be the compute time of a job that sends in pieces. */
+static void a_doubted_yardstick_comes_again(void)
+{
+	struct sim s;
+	u32 seq;
+
+	sim_init(&s, 5);
+	for (u32 i = 0; i < 12; i++)
+		sim_bursts(&s, 16, 4000);
+	seq = s.job.seq;
+	for (u32 i = 0; i < 50; i++) {
+		sim_bursts(&s, 16, 4000);
+		CHECK(sim_full_progress(&s), "%u: " SIM_FMT, i, SIM_ARGS(&s));
+	}
+	CHECK(s.job.seq - seq == 50, "%u phases in 50 iterations", s.job.seq - seq);
+}
+
 static void batch_size_change(u64 from, u64 to)
 {
 	struct sim s;
@@ -490,6 +527,8 @@ int main(void)
 		TAP_TEST(learns_through_compute_noise),
 		TAP_TEST(set_up_traffic_is_not_a_phase),
 		TAP_TEST(bursts_of_one_iteration_are_one_phase),
+		TAP_TEST(a_long_start_is_no_yardstick),
+		TAP_TEST(a_doubted_yardstick_comes_again),
 		TAP_TEST(a_larger_batch_is_learnt_anew),
 		TAP_TEST(a_smaller_batch_is_learnt_anew),
 		TAP_TEST(a_shorter_compute_time_is_learnt_anew),
