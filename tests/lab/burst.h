@@ -64,6 +64,7 @@ struct options {
 		double claim;		/* announced bytes / true ones */
 	} hint;
 	double clock_ms;	/* how far the clock of day is off */
+	uint8_t traffic_class;	/* of the queue pairs that send, over verbs */
 };
 
 /* Options (burst_options.c). */

@@ -24,6 +24,7 @@ static const char usage_text[] =
 "                         the slots that a plan gives the job\n"
 "        --claim FACTOR   announce so many times the true bytes\n"
 "        --clock-ms MS    the clock of day is so far off, for slots\n"
+"        --traffic-class N   over verbs, of what is sent: 4 times the DSCP\n"
 "COMMON  --job NAME   --cc NAME   --mark N   --source ADDR (repeatable)\n"
 "        --at NS (CLOCK_MONOTONIC)   --start-ms MS   --timeout-s S\n"
 "        --sample-ms MS   report the received bytes that often\n"
@@ -271,6 +272,15 @@ static void parse_clock(struct options *opt, const char *name,
 	opt->clock_ms = real(name, value, -3.6e6, 3.6e6);
 }
 
+/* Its last two bits are ECN's, and so the network's. */
+static void parse_traffic_class(struct options *opt, const char *name,
+				const char *value)
+{
+	opt->traffic_class = (uint8_t)number(name, value, 0, 252);
+	if (opt->traffic_class & 3)
+		die(EXIT_USAGE, "%s: '%s' is not 4 times a DSCP", name, value);
+}
+
 static const struct option_spec specs[] = {
 	{ "--job", ALL, parse_job },
 	{ "--cc", ALL, parse_cc },
@@ -292,6 +302,7 @@ static const struct option_spec specs[] = {
 	{ "--hint-job", IN_JOB, parse_hint_job },
 	{ "--claim", IN_JOB, parse_claim },
 	{ "--clock-ms", IN_JOB, parse_clock },
+	{ "--traffic-class", IN_JOB, parse_traffic_class },
 	{ "--every-ms", IN_SHORT, parse_every },
 	{ "--seconds", IN_BULK | IN_SHORT, parse_seconds },
 	{ "--at", SENDS, parse_at },

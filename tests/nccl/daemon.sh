@@ -12,7 +12,7 @@ built=$repo/build/userspace
 play=$repo/build/nccl/gcc/play
 ctl=$built/mlcc-ctl/mlcc-ctl
 export MLCC_PLUGIN=$built/nccl/libnccl-profiler-mlcc.so
-unset MLCC_MASK MLCC_LOG MLCC_JOB_ID MLCC_CHAIN_PLUGIN LOCAL_WORLD_SIZE
+unset MLCC_MASK MLCC_LOG MLCC_JOB_ID MLCC_CHAIN_PLUGIN MLCC_SHIFT LOCAL_WORLD_SIZE
 
 job_is()
 {
@@ -128,6 +128,38 @@ survives_kill()
 	return "$status"
 }
 
+# plans PERIOD_MS: a slot in half a period from now; 0: none
+plans()
+{
+	python3 - "$MLCC_SOCKET" "$1" <<'END'
+import json, socket, sys, time
+period = int(sys.argv[2]) * 1000
+plan = {"job": "bert"}
+if period:
+    plan |= {"period_us": period, "offset_us": (time.time_ns() // 1000 + period // 2) % period}
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as mlccd:
+    mlccd.connect(sys.argv[1])
+    mlccd.send(json.dumps({"op": "set-plan", "jobs": [plan]}).encode())
+    reply = json.loads(mlccd.recv(1 << 16))
+sys.exit(not reply["ok"] and str(reply))
+END
+}
+
+# Of a job that is planned, and then is not any more; the first phase is never near its slot.
+waits_for_its_slot()
+{
+	local player status=0
+
+	plans 8000 || return
+	MLCC_JOB=bert MLCC_MASK=24 MLCC_SHIFT=$1 "$play" 7 400 >"$out/play" &
+	player=$!
+	slowwait - job_is "$2" || status=1
+	kill "$player" 2>/dev/null
+	wait "$player"
+	plans 0 || status=1
+	return "$status"
+}
+
 is_silent_without_a_job()
 {
 	"$play" 7 2 | grep -q "^mask 0" && MLCC_JOB=other "$play" 7 2 | grep -q "^mask 0"
@@ -149,6 +181,11 @@ ktap_check "every version announces the phases of a job by its name" plays_by_na
 ktap_check "mlccd takes every record" records_are_good
 ktap_check "the job is that of the process's cgroup, or of one above" plays_by_cgroup
 ktap_check "without a job nothing is asked of NCCL" is_silent_without_a_job
+ktap_check "a planned job waits for its slot" waits_for_its_slot 1 \
+	'shift_waits == 1 and shift_own_period_us > 0'
+before=$(phases)
+ktap_check "with MLCC_SHIFT=0 it goes at once" waits_for_its_slot 0 \
+	"phases >= $before + 5 and shift_state == 'nobody-asks'"
 # not by ktap_check: that is a subshell, which would wait for the daemon
 if survives_kill >"$out/said" 2>&1; then
 	ktap_ok "a killed mlccd's successor is told the phases"

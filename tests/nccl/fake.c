@@ -23,7 +23,7 @@ static struct {
 	struct sockaddr_un addr;
 	int listener, stop[2];
 	int peers[PEERS], count;
-	char question[256];
+	char question[256], ring_request[256];
 	/* under the lock */
 	int rings, event;
 	struct mlcc_ring *map;
@@ -64,14 +64,14 @@ static const char *answer(const char *request, struct msghdr *m)
 {
 	static const char job[] =
 		"{\"ok\":true,\"jobs\":[{\"id\":7,\"name\":\"id\",\"uid\":0,\"cgroup\":\"a\"}]}";
+	bool ring = strstr(request, "open-ring");
 	int fds[2];
 
-	if (!strstr(request, "open-ring")) {
-		pthread_mutex_lock(&f.lock);
-		snprintf(f.question, sizeof(f.question), "%.255s", request);
-		pthread_mutex_unlock(&f.lock);
+	pthread_mutex_lock(&f.lock);
+	snprintf(ring ? f.ring_request : f.question, sizeof(f.question), "%.255s", request);
+	pthread_mutex_unlock(&f.lock);
+	if (!ring)
 		return f.answers.job ? f.answers.job : job;
-	}
 	CHECK(received_fds(m, fds), "open-ring without descriptors");
 	if (f.answers.ring)
 		return f.answers.ring;
@@ -208,14 +208,38 @@ int fake_rings(int wait)
 	return n;
 }
 
+static const char *copy_of(const char *request, char copy[256])
+{
+	pthread_mutex_lock(&f.lock);
+	strcpy(copy, request);
+	pthread_mutex_unlock(&f.lock);
+	return copy;
+}
+
 const char *fake_question(void)
 {
 	static char copy[256];
 
-	pthread_mutex_lock(&f.lock);
-	strcpy(copy, f.question);
-	pthread_mutex_unlock(&f.lock);
-	return copy;
+	return copy_of(f.question, copy);
+}
+
+const char *fake_ring_request(void)
+{
+	static char copy[256];
+
+	return copy_of(f.ring_request, copy);
+}
+
+/* As mlccd does. */
+void fake_plan(uint64_t period, uint64_t offset)
+{
+	struct mlcc_ring *m = f.map;
+	uint64_t seq = __atomic_load_n(&m->shift_seq, __ATOMIC_RELAXED) & ~1ULL;
+
+	__atomic_exchange_n(&m->shift_seq, seq + 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n(&m->shift_period_ns, period, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->shift_offset_ns, offset, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->shift_seq, seq + 2, __ATOMIC_RELEASE);
 }
 
 static void check_record(const struct mlcc_ring_record *r)

@@ -35,6 +35,12 @@ int fake_rings(int wait);
 /* The newest request about a job. */
 const char *fake_question(void);
 
+/* The newest request for a ring. */
+const char *fake_ring_request(void);
+
+/* What the ring shows of a plan, in nanoseconds. */
+void fake_plan(uint64_t period, uint64_t offset);
+
 /* The next record of the ring, checked; false: there is none. */
 bool fake_take(struct mlcc_ring_record *r);
 

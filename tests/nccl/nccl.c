@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -46,6 +47,11 @@ static void must(int result, const char *what)
 static _Atomic uint64_t ahead_ns;
 static atomic_bool real;
 static _Atomic uint64_t frozen_ns;
+static _Atomic uint64_t wall_ahead_ns;	/* 0: the clock of day is left alone */
+
+int clock_sleeps;
+uint64_t clock_slept_ns;
+void (*clock_asleep)(void);
 
 static uint64_t real_ns(void)
 {
@@ -55,22 +61,57 @@ static uint64_t real_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* Takes the place of the C library's, for the plugin too. */
-int clock_gettime(clockid_t id, struct timespec *t)
+static uint64_t mono_ns(void)
 {
 	uint64_t ns = 0, now;
 
-	if (id != CLOCK_MONOTONIC)
-		return syscall(SYS_clock_gettime, id, t);
 	if (!atomic_load(&real) && !atomic_load(&frozen_ns)) {
 		now = real_ns();
 		atomic_compare_exchange_strong(&frozen_ns, &ns, now);
 	}
 	ns = atomic_load(&real) ? real_ns() : atomic_load(&frozen_ns);
-	ns += atomic_load(&ahead_ns);
+	return ns + atomic_load(&ahead_ns);
+}
+
+/* These take the place of the C library's, for the plugin too. */
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	uint64_t ns = mono_ns();
+
+	if (id == CLOCK_REALTIME && atomic_load(&wall_ahead_ns))
+		ns += atomic_load(&wall_ahead_ns);
+	else if (id != CLOCK_MONOTONIC)
+		return syscall(SYS_clock_gettime, id, t);
 	t->tv_sec = ns / 1000000000;
 	t->tv_nsec = ns % 1000000000;
 	return 0;
+}
+
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *t, struct timespec *left)
+{
+	uint64_t until = t->tv_sec * 1000000000ULL + t->tv_nsec, now = mono_ns();
+	struct timespec raw;
+
+	if (id != CLOCK_MONOTONIC || flags != TIMER_ABSTIME)
+		die("a sleep that has no end of its own");
+	clock_sleeps++;
+	clock_slept_ns += until > now ? until - now : 0;
+	if (clock_asleep)
+		clock_asleep();
+	if (atomic_load(&real)) {
+		until -= atomic_load(&ahead_ns);
+		raw = (struct timespec){ until / 1000000000, until % 1000000000 };
+		return syscall(SYS_clock_nanosleep, id, flags, &raw, left) ? errno : 0;
+	}
+	if (until > now)
+		atomic_fetch_add(&ahead_ns, until - now);
+	return 0;
+}
+
+void clock_set_wall_ns(uint64_t ns)
+{
+	atomic_store(&wall_ahead_ns, ns - mono_ns());
 }
 
 void clock_forward_ms(unsigned int ms)

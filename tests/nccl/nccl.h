@@ -68,4 +68,14 @@ void nccl_send(const struct comm *c, struct op *op, size_t bytes);
 void clock_forward_ms(unsigned int ms);
 void clock_real(void);
 
+/* The clock of day reads this now, and goes on as the other one does. */
+void clock_set_wall_ns(uint64_t ns);
+
+/* What slept by the plugin's clock_nanosleep(); while the clock stands still it is set forward. */
+extern int clock_sleeps;
+extern uint64_t clock_slept_ns;
+
+/* Called in the middle of that, in the thread that sleeps. */
+extern void (*clock_asleep)(void);
+
 #endif /* TEST_NCCL_H */

@@ -48,7 +48,10 @@ make_ctl()
 		[[ " $FAKE_HANG " != *" $verb "* ]] || { echo $$ >>"$out/hung"; exec sleep 3000; }
 		[[ " $FAKE_FAIL " != *" $verb "* ]] || { echo "mlcc-ctl: refused" >&2; exit 2; }
 		[ "$verb" = run ] || exit 0
-		while [ "$1" != -- ]; do shift; done
+		while [ "$1" != -- ]; do
+			[ "$1" != --dscp ] || export NCCL_IB_TC=$(($2 * 4)) UCX_IB_TRAFFIC_CLASS=$(($2 * 4))
+			shift
+		done
 		shift
 		[ -n "$FAKE_CGROUP" ] || exec "$@"
 		cgroup=$FAKE_CGROUP/run-$$
@@ -69,6 +72,7 @@ make_ctl()
 		{
 			printf 'args %s\n' "${*@Q}"
 			printf 'name %s\n' "${MLCC_JOB_ID-}"
+			printf 'class %s\n' "${NCCL_IB_TC-none} ${UCX_IB_TRAFFIC_CLASS-none}"
 			printf 'cgroup %s\n' "$(sed -n 's/^0:://p' /proc/self/cgroup)"
 		} >"$out/trained.$$"
 		[ -z "$TRAIN_S" ] || sleep "$TRAIN_S"
@@ -116,6 +120,7 @@ fresh()
 	: >"$out/log"
 	unset FAKE_FAIL FAKE_HANG FAKE_CGROUP TRAIN_STATUS TRAIN_S
 	unset MLCC_JOB_ID MLCC_JOB_SET MLCC_STRICT MLCC_PROFILE MLCC_PHASE_BYTES MLCC_MODEL
+	unset MLCC_DSCP NCCL_IB_TC UCX_IB_TRAFFIC_CLASS
 	unset MLCC_WORKERS MLCC_ALGORITHM TORCHELASTIC_RUN_ID SLURM_JOB_ID PMIX_NAMESPACE
 	export MLCC_TIMEOUT_S=2 TMPDIR=$out/tmp FAKE_LOG=$out/log
 }
@@ -187,9 +192,9 @@ run_passes_its_options()
 	same "$(tail -n 1 "$out/log")" \
 		"'run' '--name' 'bert' '--profile' 'interleave' '--phase-bytes' '5' '--' 'train'" || return
 	fresh
-	MLCC_JOB_ID=bert MLCC_MODEL=resnet50 MLCC_WORKERS=4 MLCC_ALGORITHM=ring MLCC_STRICT=1 \
-		mlcc-run train || return
-	same "$(tail -n 1 "$out/log")" "'run' '--name' 'bert' '--strict' '--model' 'resnet50' \
+	MLCC_JOB_ID=bert MLCC_MODEL=resnet50 MLCC_WORKERS=4 MLCC_ALGORITHM=ring MLCC_DSCP=32 \
+		MLCC_STRICT=1 mlcc-run train || return
+	same "$(tail -n 1 "$out/log")" "'run' '--name' 'bert' '--strict' '--dscp' '32' '--model' 'resnet50' \
 '--workers' '4' '--algorithm' 'ring' '--' 'train'"
 }
 
@@ -412,11 +417,29 @@ mpi_is_one_job()
 	TRAIN_S=0.3 MLCC_PHASE_BYTES=5 mpi "$1" -np 4 mlcc-mpi train "a  b" || return
 	same "$(trained)" 4 || return
 	same "$(field args)" "'a  b'" || return
+	same "$(field class)" "none none" || return
 	same "$(count "^'run' '--name' 'mpi-.*'--phase-bytes' '5'")" 1 || return
 	# all in one place, and that is the job's
 	[[ "$(field cgroup)" =~ ^[^[:space:]]*/run-[0-9]+$ ]] || { field cgroup; return 1; }
 	all_is_gone || return
 	same "$(count "^'del-job'")" 1
+}
+
+# All ranks ask for it, and one that has chosen another keeps that.
+mpi_gives_rdma_its_class()
+{
+	may_run_mpi "$1" || return
+	fresh
+	export FAKE_CGROUP=$cgroup
+	TRAIN_S=0.3 MLCC_DSCP=32 mpi "$1" -np 4 mlcc-mpi train || return
+	same "$(trained)" 4 || return
+	same "$(field class)" "128 128" || return
+	all_is_gone || return
+	fresh
+	export FAKE_CGROUP=$cgroup
+	MLCC_DSCP=32 mpi "$1" -np 2 env NCCL_IB_TC=96 mlcc-mpi train || return
+	[[ "$(field class)" == "96 128" ]] || { field class; return 1; }
+	all_is_gone
 }
 
 # Ranks that end before others have come must not end the job under them.
@@ -541,6 +564,7 @@ mpi_cases()
 	local kind=$1
 
 	ktap_check "$kind: four ranks are one job, in one cgroup" mpi_is_one_job "$kind"
+	ktap_check "$kind: all ranks have RDMA's class" mpi_gives_rdma_its_class "$kind"
 	ktap_check "$kind: ranks may end before others begin" mpi_survives_short_ranks "$kind"
 	ktap_check "$kind: two jobs on a host do not mix" mpi_jobs_do_not_mix "$kind"
 	ktap_check "$kind: the exit status is the training's" mpi_passes_the_status_on "$kind"

@@ -1126,6 +1126,36 @@ class Cases:
         pid = int(left.stdout)
         until(lambda: not Path(f"/proc/{pid}").exists(), "the end of what was left")
 
+    def ctl_run_gives_rdma_its_class(self) -> None:
+        names = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
+        print_both = "; ".join(f"echo ${{{name}-none}}" for name in names)
+
+        def classes(*words: str, **chosen: str) -> subprocess.CompletedProcess[str]:
+            environment = {k: v for k, v in os.environ.items() if k not in names} | chosen
+            command = ["run", *words, "--", "sh", "-c", print_both]
+            return self.d.run_ctl(*command, env=environment)
+
+        assert classes().stdout == classes("-v").stdout == "none\nnone\n"
+        assert classes("--dscp", "0").stdout == "0\n0\n"
+        done = classes("--strict", "--name", "bert", "--dscp", "32", "--verbose")
+        assert done.stdout == "128\n128\n", done
+        assert done.stderr.count("=128\n") == 2, done
+        done = classes("--strict", "-v", "--dscp", "63", NCCL_IB_TC="96")
+        assert done.stdout == "96\n252\n" and "NCCL_IB_TC=96, as it was" in done.stderr, done
+        # while it runs mlccd has it, too
+        shown = self.d.run_ctl("run", "--name", "gpt", "--dscp", "8", "--", "sh", "-c",
+                               f"{self.d.ctl} --socket {self.d.socket} -j show gpt")  # fmt: skip
+        assert json.loads(shown.stdout)[0]["dscp"] == 8, shown
+        for word in ("64", "-1", "x", ""):
+            assert classes("--dscp", word).returncode == 1, word
+        assert classes("--dry-run", "--dscp", "32").stdout.count("traffic class 128") == 1
+        # mlccd refuses both at once
+        both = ("--priority", "2", "--dscp", "8")
+        done = classes(*both)
+        assert done.stdout == "none\nnone\n" and "without a DSCP" in done.stderr, done
+        assert classes("--strict", *both).returncode == 125
+        assert self.d.jobs() == []
+
     def ctl_run_passes_signals_on(self) -> None:
         words = [self.d.ctl, "--socket", self.d.socket, "run", "--", "sh", "-c"]
         script = "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done"
@@ -1487,6 +1517,7 @@ CASES = (
     "ctl_shows_the_longest_paths",
     "ctl_exit_statuses",
     "ctl_runs_a_command_as_a_job",
+    "ctl_run_gives_rdma_its_class",
     "ctl_run_passes_signals_on",
     "rdma_is_shown_beside_tcp",
     "rdma_without_dcqcn_has_no_rate",

@@ -74,6 +74,9 @@ static const struct verb verbs[] = {
 	  "Without mlccd the command runs all the same, with a warning.\n"
 	  "\n"
 	  "  --strict           without a job, the command is not run\n"
+	  "  --dscp N           0 to 63: of all TCP packets of the job, and, unless they are set,\n"
+	  "                     4 x N in NCCL_IB_TC and UCX_IB_TRAFFIC_CLASS, for RDMA's\n"
+	  "  -v, --verbose      says what is set in the command's environment\n"
 	  JOB_HELP
 	  "\n"
 	  "  mlcc-ctl run --name bert --model bert-large --workers 4 -- torchrun train.py\n"

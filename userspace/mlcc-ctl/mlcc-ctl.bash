@@ -45,7 +45,7 @@ _mlcc_ctl()
 		case $verb in
 		"") words="$verbs $common --version" ;;
 		set-job) words="--cgroup --pid --self --id --new $job $common" ;;
-		run) words="--strict $job $common --" ;;
+		run) words="--strict --dscp --verbose $job $common --" ;;
 		del-job | show) words="$(_mlcc_ctl_names id show) $common" ;;
 		hint)
 			words="$(_mlcc_ctl_names id show) start end $common"

@@ -4,6 +4,9 @@
  *
  * The job is set before the command starts, so that its first socket is the job's already.  What
  * the command leaves running is killed with the cgroup, as the job is over.
+ *
+ * A DSCP is the tagger's business for TCP.  Nothing from outside gives one to RDMA: there the
+ * program asks for it, as its traffic class, and its libraries take that from the environment.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +24,20 @@
 #include "ctl.h"
 
 #define WAIT_MS		5000
+#define DSCP_MAX	63
+#define DSCP_SHIFT	2		/* of a traffic class; the two bits below it are ECN's */
 
 struct place {
 	char path[2 * PATH_MAX + 32];	/* of the cgroup that was made */
 	size_t mount_len;
 	bool made, job;
+	int dscp;			/* that the job is planned to have; < 0: none */
+};
+
+struct run_options {
+	char **argv;
+	int dscp;			/* < 0: not given */
+	bool strict, verbose;
 };
 
 static bool find_mount(char mount[PATH_MAX])
@@ -154,8 +166,28 @@ static int attend(pid_t pid, const sigset_t *set)
 	}
 }
 
-static void become(const struct place *p, char **argv, const sigset_t *old)
+/* What NCCL and UCX read; a value that somebody has chosen stays. */
+static void export_class(int dscp, bool verbose)
 {
+	static const char *const names[] = { "NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS" };
+	char value[8];
+
+	if (dscp < 0)
+		return;
+	snprintf(value, sizeof(value), "%d", dscp << DSCP_SHIFT);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *there = getenv(names[i]);
+
+		if (!there)
+			setenv(names[i], value, 0);
+		if (verbose)
+			warn("%s=%s%s", names[i], there ? there : value, there ? ", as it was" : "");
+	}
+}
+
+static void become(const struct place *p, const struct run_options *o, const sigset_t *old)
+{
+	char **argv = o->argv;
 	int err;
 
 	/* 0 is whoever writes it */
@@ -164,13 +196,14 @@ static void become(const struct place *p, char **argv, const sigset_t *old)
 		_exit(EXIT_RUN_FAILED);
 	}
 	sigprocmask(SIG_SETMASK, old, NULL);
+	export_class(p->dscp, o->verbose);
 	execvp(argv[0], argv);
 	err = errno;
 	warn("%s: %s", argv[0], strerror(err));
 	_exit(err == ENOENT ? EXIT_RUN_NOT_FOUND : EXIT_RUN_CANNOT);
 }
 
-static int run_command(const struct place *p, char **argv)
+static int run_command(const struct place *p, const struct run_options *o)
 {
 	sigset_t set = forwarded(), old;
 	int status;
@@ -179,7 +212,7 @@ static int run_command(const struct place *p, char **argv)
 	sigprocmask(SIG_BLOCK, &set, &old);
 	pid = fork();
 	if (!pid)
-		become(p, argv, &old);
+		become(p, o, &old);
 	if (pid < 0) {
 		warn("fork: %s", strerror(errno));
 		return EXIT_RUN_FAILED;
@@ -202,31 +235,78 @@ static struct json_object *set_job(struct place *p, struct json_object *request,
 	return reply;
 }
 
-static void cannot(struct place *p, bool strict, const char *error)
+/* A plan for this job alone.  0, or why not. */
+static int set_dscp(const char *id, int dscp, char *error, size_t size)
+{
+	struct json_object *request = new_request("set-plan"), *jobs = json_object_new_array();
+	struct json_object *plan = json_object_new_object(), *reply;
+	int status;
+
+	put_job(plan, id);
+	put_u64(plan, "dscp", dscp);
+	json_object_array_add(jobs, plan);
+	json_object_object_add(request, "jobs", jobs);
+	reply = try_ask(request, &status, error, size);
+	json_object_put(reply);
+	return reply ? 0 : status;
+}
+
+/* Whoever has planned it. */
+static int planned_dscp(const char *id)
+{
+	struct json_object *request = new_request("show"), *reply, *jobs, *value;
+	char error[600];
+	int status, dscp = -1;
+
+	put_job(request, id);
+	reply = try_ask(request, &status, error, sizeof(error));
+	if (reply && json_object_object_get_ex(reply, "jobs", &jobs) &&
+	    json_object_is_type(jobs, json_type_array) &&
+	    json_object_object_get_ex(json_object_array_get_idx(jobs, 0), "dscp", &value))
+		dscp = json_object_get_int(value);
+	json_object_put(reply);
+	return dscp >= 0 && dscp <= DSCP_MAX ? dscp : -1;
+}
+
+static void cannot(struct place *p, bool strict, const char *error, const char *what)
 {
 	if (strict) {
 		remove_cgroup(p);
 		die(EXIT_RUN_FAILED, "%s", error);
 	}
-	warn("%s; running the command without a job", error);
+	warn("%s; running the command without a %s", error, what);
 }
 
-static int run(struct json_object *request, char **argv, bool strict)
+static void plan_dscp(struct place *p, const char *id, const struct run_options *o)
+{
+	char error[600];
+
+	if (o->dscp >= 0 && set_dscp(id, o->dscp, error, sizeof(error))) {
+		if (o->strict)
+			delete_job(p, id);
+		cannot(p, o->strict, error, "DSCP");
+	}
+	p->dscp = planned_dscp(id);
+}
+
+static int run(struct json_object *request, const struct run_options *o)
 {
 	struct json_object *reply = NULL, *job = NULL;
-	struct place p = { };
+	struct place p = { .dscp = -1 };
 	char error[2 * PATH_MAX + 512];
 	int status;
 
 	if (!make_cgroup(&p, error, sizeof(error)))
 		reply = set_job(&p, request, error, sizeof(error));
 	if (!reply)
-		cannot(&p, strict, error);
-	else if (ctl.json)
+		cannot(&p, o->strict, error, "job");
+	else if (json_object_object_get_ex(reply, "job", &job))
+		plan_dscp(&p, get_string(job, "id"), o);
+	if (reply && ctl.json)
 		print_json(reply);
-	status = run_command(&p, argv);
+	status = run_command(&p, o);
 	/* the job first: with the cgroup gone mlccd would end it, but later */
-	if (reply && json_object_object_get_ex(reply, "job", &job))
+	if (job)
 		delete_job(&p, get_string(job, "id"));
 	remove_cgroup(&p);
 	json_object_put(reply);
@@ -237,28 +317,39 @@ int verb_run(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "strict", no_argument, NULL, 1 },
+		{ "dscp", required_argument, NULL, 2 },
+		{ "verbose", no_argument, NULL, 'v' },
 		JOB_OPTIONS,
 		COMMON_OPTIONS
 	};
+	struct run_options r = { .dscp = -1 };
 	struct job_options o;
-	bool strict = false;
 	int c;
 
 	job_options_init(&o);
 	/* "+": what follows the command is the command's */
-	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, opts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+v" COMMON_SHORT, opts, NULL)) != -1) {
 		if (c == 1)
-			strict = true;
+			r.strict = true;
+		else if (c == 2)
+			r.dscp = parse_number("--dscp", optarg, 0, DSCP_MAX);
+		else if (c == 'v')
+			r.verbose = true;
 		else if (!job_option(&o, c))
 			common_option(c, "run");
 	}
 	if (optind == argc)
 		die(EXIT_USAGE, "run: a command is wanted, after --");
 	job_options_end(&o);
+	r.argv = argv + optind;
 	if (!ctl.dry_run)
-		return run(o.request, argv + optind, strict);
+		return run(o.request, &r);
 	put_bool(o.request, "dry_run", true);
-	printf("would make a cgroup, and set the job %s\nwould run %s\n",
-	       json_object_to_json_string_ext(o.request, JSON_C_TO_STRING_PLAIN), argv[optind]);
+	printf("would make a cgroup, and set the job %s\n",
+	       json_object_to_json_string_ext(o.request, JSON_C_TO_STRING_PLAIN));
+	if (r.dscp >= 0)
+		printf("would give it DSCP %d, and its RDMA traffic class %d\n", r.dscp,
+		       r.dscp << DSCP_SHIFT);
+	printf("would run %s\n", argv[optind]);
 	return EXIT_FINE;
 }

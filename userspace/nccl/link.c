@@ -31,6 +31,7 @@ static struct {
 	enum link_state state;
 	bool pending;			/* records that nobody was woken for */
 	bool warned;
+	bool shift;			/* takes part in plans */
 	int fd;
 	int leader;			/* a socket whose name is held: we speak for the job */
 	uint32_t job;			/* 0: never attached */
@@ -110,10 +111,14 @@ static int receive(char reply[REPLY_LEN])
 
 static int send_ring(void)
 {
+	char request[64] = "{\"op\":\"open-ring\"}";
 	int fds[2];
 
+	/* who asks for no plan is not shown as one that follows it */
+	if (l.shift)
+		snprintf(request, sizeof(request), "{\"op\":\"open-ring\",\"job\":%u}", l.job);
 	ring_fds(fds);
-	return send_packet("{\"op\":\"open-ring\"}", fds);
+	return send_packet(request, fds);
 }
 
 /* What only init does: it may wait until @deadline */
@@ -274,6 +279,7 @@ int link_attach(const struct settings *s)
 	if (l.state == LINK_UP || now < l.hung_ns)
 		return l.state == LINK_UP ? 0 : -ETIMEDOUT;
 	drop_link(now);
+	l.shift = s->shift;
 	err = set_address(s->socket);
 	if (err)
 		return err;
@@ -400,6 +406,11 @@ void link_start(uint64_t bytes, uint64_t now)
 void link_end(uint64_t now)
 {
 	tell(MLCC_RING_PHASE_END, 0, now);
+}
+
+struct mlcc_ring *link_plan(void)
+{
+	return l.shift && l.state == LINK_UP && l.leader >= 0 ? ring_map() : NULL;
 }
 
 void link_wake(void)

@@ -22,6 +22,8 @@
 
 #include "settings.h"
 
+struct mlcc_ring;
+
 /* Whether phases are told, now or as soon as there is an mlccd again. */
 bool link_attached(void);
 
@@ -33,6 +35,9 @@ void link_edge(uint64_t now_ns);
 
 void link_start(uint64_t bytes, uint64_t now_ns);
 void link_end(uint64_t now_ns);
+
+/* The ring, if mlccd is there and we speak for the job: it shows the job's plan.  NULL: none does. */
+struct mlcc_ring *link_plan(void);
 
 /* Once after some of these. */
 void link_wake(void);

@@ -5,6 +5,7 @@
 #include "history.h"
 #include "link.h"
 #include "phase.h"
+#include "slot.h"
 
 #define GAP_MIN_NS	(5 * MS_NS)
 #define GAP_MAX_NS	(100 * MS_NS)
@@ -37,6 +38,7 @@ static struct {
 	struct mark rest;			/* when somebody saw that nothing was active */
 	struct mark expected;			/* of the whole phase; no ops: nothing is expected */
 	uint64_t first, start_ns, over_ns;
+	uint64_t bytes;				/* that are announced with it */
 	uint64_t gap_ns;
 	uint64_t phases;
 	struct history history;
@@ -78,8 +80,10 @@ static void set_state(enum phase_state state)
 
 static void say_end(uint64_t now)
 {
-	if (!p.said_end)
+	if (!p.said_end) {
+		slot_end(now);
 		link_end(now);
+	}
 	p.said_end = true;
 }
 
@@ -113,54 +117,90 @@ static uint64_t estimate(void)
 	return atomic_load_explicit(&p.ahead, memory_order_relaxed);
 }
 
-static void open_phase(uint64_t sig, uint64_t now)
+static void announce(uint64_t now)
+{
+	p.start_ns = now;
+	p.said_end = false;
+	link_start(p.bytes, now);
+}
+
+/* Returns until when its slot has to be waited for, before it is announced; 0: it has been. */
+static uint64_t open_phase(uint64_t sig, uint64_t now)
 {
 	const struct past_phase *last = history_find(&p.history, sig);
-	uint64_t bytes = 0;
+	uint64_t until;
 
 	p.expected = (struct mark){ };
 	if (last)
 		p.expected = (struct mark){ last->bytes, last->ops, last->sum };
-	if (p.exact)
-		bytes = last ? last->bytes : estimate();
+	p.bytes = !p.exact ? 0 : last ? last->bytes : estimate();
 	p.base = p.rest;
 	p.first = sig;
 	p.start_ns = now;
-	p.said_end = false;
+	p.said_end = true;
 	p.phases++;
 	set_state(PHASE_RUNNING);
 	link_edge(now);
-	link_start(bytes, now);
+	until = slot_start(link_plan());
+	if (!until)
+		announce(now);
+	return until;
 }
 
-/* @idle: nothing was active before. */
-static void look_at_start(uint64_t sig, bool idle)
+/* @idle: nothing was active before.  Returns what open_phase() does. */
+static uint64_t look_at_start(uint64_t sig, bool idle)
 {
-	uint64_t now = now_ns(), since;
+	uint64_t now = now_ns(), since, until;
 
 	since = p.state == PHASE_OVER ? p.over_ns :
 		atomic_load_explicit(&p.last_ns, memory_order_relaxed);
 	if (p.state == PHASE_RUNNING && !idle)
-		return;
+		return 0;
 	if (p.state != PHASE_NONE && now < since + p.gap_ns) {
 		set_state(PHASE_RUNNING);
-		return;
+		return 0;
 	}
 	/* somebody missed the lock when he came to rest */
 	if (idle && p.rest.ops != atomic_load_explicit(&p.ops, memory_order_relaxed))
 		p.rest = mark_now();
 	if (p.state != PHASE_NONE)
 		close_phase(now);
-	open_phase(sig, now);
+	until = open_phase(sig, now);
 	link_wake();
+	return until;
+}
+
+/* Meanwhile the communicators may have ended, or another phase begun: then it is none any more. */
+static void announce_waited(uint64_t phase)
+{
+	uint64_t now;
+
+	phase_lock();
+	now = now_ns();
+	if (p.phases == phase && p.state == PHASE_RUNNING) {
+		link_edge(now);
+		announce(now);
+		link_wake();
+	}
+	phase_unlock();
+}
+
+/* Gives the lock back; without it, waits until @until for the slot of the phase just opened. */
+static void unlock_and_wait(uint64_t until)
+{
+	const uint64_t phase = p.phases;
+
+	phase_unlock();
+	if (!until)
+		return;
+	slot_sleep(until);
+	announce_waited(phase);
 }
 
 void phase_retry(uint64_t sig)
 {
-	if (!try_lock())
-		return;
-	look_at_start(sig, false);
-	phase_unlock();
+	if (try_lock())
+		unlock_and_wait(look_at_start(sig, false));
 }
 
 void phase_begin(uint64_t sig)
@@ -169,10 +209,8 @@ void phase_begin(uint64_t sig)
 
 	if (!idle && atomic_load_explicit(&phase_hot.running, memory_order_relaxed))
 		return;
-	if (!try_lock())
-		return;
-	look_at_start(sig, idle);
-	phase_unlock();
+	if (try_lock())
+		unlock_and_wait(look_at_start(sig, idle));
 }
 
 static bool as_expected(void)

@@ -29,6 +29,19 @@
  * bytes follow an end within the gap, it was no end: the phase goes on, without a word to mlccd,
  * and what is learnt of it is the whole.
  *
+ * Slots: where a plan has given the job a slot (slot.h), the thread that opens a phase sleeps until
+ * then, and announces the phase behind that.  It holds no lock meanwhile, and all others go on: they
+ * find "running" set, and count.  So this is what is sent before the slot all the same:
+ *
+ *	- with mask 24, and by v3, the transfer that is the phase's first byte: NCCL reports it when
+ *	  the network has it.  A slice of one connection's buffer (NCCL_BUFFSIZE);
+ *	- what other progress threads send.  NCCL has one for each communicator, or family of
+ *	  communicators that share resources; the thread that sleeps serves all connections of its
+ *	  own, and none of these moves until it wakes up, not even to receive;
+ *	- what the job's other processes and hosts send, as far as a collective lets them run ahead
+ *	  of a rank that stands still: by what fits the buffers between the ranks.  The hosts' first
+ *	  processes wait for the same slot, by their own clocks.
+ *
  * Threads: counters are atomic; everything else belongs to whoever holds "edge", a try-lock.  Who
  * does not get it goes on, as another thread is just looking.  Should that one have looked a
  * moment too early, the next byte, or the next operation, finds "running" unset and tries again.

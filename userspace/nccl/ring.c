@@ -72,6 +72,11 @@ void ring_fds(int fds[2])
 	fds[1] = ring.event;
 }
 
+struct mlcc_ring *ring_map(void)
+{
+	return ring.map;
+}
+
 void ring_put(uint16_t type, uint32_t job, uint64_t bytes, uint64_t now_ns)
 {
 	struct mlcc_ring *map = ring.map;

@@ -69,7 +69,7 @@ static bool read_shared(void)
 
 void settings_read(struct settings *s, int version)
 {
-	const char *log = variable("MLCC_LOG");
+	const char *log = variable("MLCC_LOG"), *shift = variable("MLCC_SHIFT");
 
 	s->log = log && strcmp(log, "0");
 	log_set(NULL, s->log);
@@ -81,5 +81,6 @@ void settings_read(struct settings *s, int version)
 		s->job = variable("MLCC_JOB_ID");
 	s->chain = variable("MLCC_CHAIN_PLUGIN");
 	s->mask = read_mask(version);
+	s->shift = !shift || strcmp(shift, "0");
 	s->shared = read_shared();
 }

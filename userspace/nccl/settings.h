@@ -11,6 +11,7 @@ struct settings {
 	const char *chain;		/* MLCC_CHAIN_PLUGIN; NULL: none */
 	int mask;			/* MLCC_MASK; 0: no events */
 	bool log;			/* MLCC_LOG: to standard error, too */
+	bool shift;			/* MLCC_SHIFT: waits for the slots of a plan */
 	bool shared;			/* the launcher says that other processes are on this host */
 };
 

@@ -27,11 +27,15 @@ class Planned:
     planning: Planning
     alone_ms: Mapping[str, float]
 
-    def apply(self, socket: Path) -> None:
-        """Have mlcc-plan tell the mlccd that listens there, or say why not."""
+    def apply(self, socket: Path) -> dict[str, int]:
+        """Have mlcc-plan tell the mlccd that listens there, or say why not.
+
+        Returns the traffic class of each job that has one, for RDMA: mlccd gives TCP its DSCP.
+        """
         command = [str(PROGRAM), "apply", "--json", "--best", "--socket", str(socket)]
         command += ["--precision", "exact", "--limit", f"{LIMIT_S:g}", *self._wishes(), "-"]
-        shell.run(command, json.dumps(self.problem()))
+        jobs = json.loads(shell.run(command, json.dumps(self.problem())))["jobs"]
+        return {job["name"]: job["traffic_class"] for job in jobs if "traffic_class" in job}
 
     def _wishes(self) -> list[str]:
         wishes = self.planning

@@ -3,7 +3,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,7 +113,7 @@ class Runner:
             daemon = stack.enter_context(Daemon())
             self._announce(daemon, exact)
             if plan.planned:
-                plan.planned.apply(daemon.socket)
+                self._give_classes(plan, plan.planned.apply(daemon.socket))
         for job in plan.jobs:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
@@ -125,6 +125,19 @@ class Runner:
             for worker in self.cluster.workers[job.name]:
                 if worker.host.device:
                     worker.host.device.belongs_to(worker.mark if is_mlcc(plan.cc) else 0)
+
+    def _give_classes(self, plan: Plan, classes: Mapping[str, int]) -> None:
+        """RDMA does not pass the tagger: QPs ask for their class, and their device is told."""
+        for job in plan.jobs if self.verbs else ():
+            if job.name not in classes:
+                continue
+            traffic_class = classes[job.name]
+            for worker in self.cluster.workers[job.name]:
+                cgroup, options = self.announced[worker.mark]
+                options = [*options, "--traffic-class", str(traffic_class)]
+                self.announced[worker.mark] = (cgroup, options)
+                if worker.host.device:
+                    worker.host.device.belongs_to(worker.mark, traffic_class)
 
     def _announce(self, daemon: Daemon, jobs: Sequence[Job]) -> None:
         for job in jobs:

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which phases wait for the slot of a plan, for how long, and what goes on meanwhile. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "../../include/mlcc/shift_ring.h"
+#include "case.h"
+
+#define MS	1000000ULL
+#define SECOND	1000000000ULL
+
+static struct comm comm;		/* what clock_asleep() works on */
+
+/* The clock of day is @wall_ms behind a whole minute, and so behind a whole period. */
+static struct comm begin(uint64_t wall_ms)
+{
+	setenv("MLCC_MASK", "24", 1);
+	fake_start(NULL, false);
+	comm = nccl_init(77, 2, 2);
+	CHECK(fake_rings(1) == 1, "no ring");
+	clock_set_wall_ns(1700000040 * SECOND + wall_ms * MS);
+	return comm;
+}
+
+static void play_phases(const struct comm *c, int n, unsigned int gap_ms)
+{
+	struct mlcc_ring_record r;
+
+	while (n--) {
+		play_coll(c, &allreduce, 1000);
+		clock_forward_ms(gap_ms);
+		while (fake_take(&r))
+			;
+	}
+}
+
+static void check_said(uint32_t state, uint32_t waits)
+{
+	const struct mlcc_ring_said *said = &fake_ring()->shift_said;
+
+	CHECK(said->state == state, "state %u, not %u", said->state, state);
+	CHECK(said->waits == waits, "%u waits, not %u", said->waits, waits);
+}
+
+static uint64_t mono_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * SECOND + t.tv_nsec;
+}
+
+CASE(a_phase_waits_for_its_slot, 3, 7)
+{
+	struct comm c = begin(100);
+	struct mlcc_ring_record r = { };
+	uint64_t before = mono_now(), sent;
+
+	CHECK(strstr(fake_ring_request(), "\"job\":7"), "%s", fake_ring_request());
+	fake_plan(SECOND, 300 * MS);
+	sent = play_coll(&c, &allreduce, 1000);
+	CHECK(clock_sleeps == 1 && clock_slept_ns == 200 * MS, "%d sleeps, %llu ns", clock_sleeps,
+	      (unsigned long long)clock_slept_ns);
+	CHECK(fake_take(&r) && r.type == MLCC_RING_PHASE_START, "no start");
+	CHECK(r.time_ns == before + 200 * MS, "announced %lld ns later",
+	      (long long)(r.time_ns - before));
+	EXPECT_NOTHING();
+	check_said(MLCC_SHIFT_HELD, 1);
+	CHECK(fake_ring()->shift_said.error_ns == -200 * (int64_t)MS, "error %lld",
+	      (long long)fake_ring()->shift_said.error_ns);
+	/* the next one is in its slot, and is told with all bytes of this one */
+	clock_forward_ms(1000);
+	play_coll(&c, &allreduce, 1000);
+	EXPECT_END();
+	EXPECT_START(sent);
+	EXPECT_END();
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	check_said(MLCC_SHIFT_HELD, 1);
+}
+
+CASE(with_operations_only_it_waits_as_well, 4, 7)
+{
+	struct comm c;
+
+	setenv("MLCC_MASK", "8", 1);
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	clock_set_wall_ns(1700000040 * SECOND);
+	fake_plan(SECOND, 900 * MS);
+	play_coll(&c, &allreduce, 1000);
+	CHECK(clock_slept_ns == 900 * MS, "%llu ns", (unsigned long long)clock_slept_ns);
+	EXPECT_START(0);
+}
+
+CASE(without_a_plan_nothing_waits, 3, 7)
+{
+	struct comm c = begin(100);
+
+	play_phases(&c, 20, 1000);
+	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
+	check_said(MLCC_SHIFT_NONE, 0);
+	CHECK(fake_ring()->shift_said.period_ns == SECOND, "period %llu",
+	      (unsigned long long)fake_ring()->shift_said.period_ns);
+}
+
+CASE(a_plan_that_is_taken_away_is_none, 3, 7)
+{
+	struct comm c = begin(100);
+
+	fake_plan(SECOND, 300 * MS);
+	play_phases(&c, 1, 1000);
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	fake_plan(0, 0);
+	clock_forward_ms(100000);
+	play_phases(&c, 5, 1100);
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	check_said(MLCC_SHIFT_NONE, 1);
+}
+
+CASE(a_setting_turns_it_off, 3, 7)
+{
+	struct comm c;
+
+	setenv("MLCC_SHIFT", "0", 1);
+	c = begin(100);
+	CHECK(!strstr(fake_ring_request(), "\"job\""), "%s", fake_ring_request());
+	fake_plan(SECOND, 300 * MS);
+	play_phases(&c, 5, 1000);
+	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
+	check_said(MLCC_SHIFT_NONE, 0);
+	CHECK(!fake_ring()->shift_said.period_ns, "it says something");
+}
+
+CASE(a_job_of_another_period_goes_at_once, 3, 7)
+{
+	struct comm c = begin(100);
+
+	play_phases(&c, MLCC_SHIFT_ENOUGH + 1, 1000);
+	fake_plan(700 * MS, 0);
+	play_phases(&c, 10, 1000);
+	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
+	check_said(MLCC_SHIFT_OTHER_PERIOD, 0);
+	fake_plan(1300 * MS, 0);
+	play_phases(&c, 10, 1000);
+	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
+	check_said(MLCC_SHIFT_OTHER_PERIOD, 0);
+}
+
+CASE(a_plan_that_is_being_written_is_not_taken, 3, 7)
+{
+	struct comm c = begin(100);
+	struct mlcc_ring *ring = fake_ring();
+
+	fake_plan(SECOND, 300 * MS);
+	__atomic_store_n(&ring->shift_seq, ring->shift_seq + 1, __ATOMIC_RELEASE);
+	play_phases(&c, 3, 1000);
+	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
+	check_said(MLCC_SHIFT_NONE, 0);
+	__atomic_store_n(&ring->shift_seq, ring->shift_seq + 1, __ATOMIC_RELEASE);
+	play_phases(&c, 3, 1000);
+	CHECK(clock_slept_ns == 200 * MS, "%llu ns", (unsigned long long)clock_slept_ns);
+}
+
+static atomic_bool enough;
+
+static void *write_plans(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&enough)) {
+		fake_plan(SECOND, 100 * MS);
+		fake_plan(2 * SECOND, 1500 * MS);
+	}
+	return NULL;
+}
+
+CASE(two_plans_are_never_mixed, 7, 7)
+{
+	pthread_t writer;
+	int whole = 0;
+
+	begin(100);
+	CHECK(!pthread_create(&writer, NULL, write_plans, NULL), "no thread");
+	/* until the writer has been met often enough; alarm() ends what never ends */
+	while (whole < 50000) {
+		struct mlcc_shift p = { };
+
+		mlcc_shift_read(&p, fake_ring());
+		whole += p.period != 0;
+		CHECK(!p.period || (p.period == SECOND && p.offset == 100 * MS) ||
+		      (p.period == 2 * SECOND && p.offset == 1500 * MS), "%llu, %llu",
+		      (unsigned long long)p.period, (unsigned long long)p.offset);
+	}
+	atomic_store(&enough, true);
+	pthread_join(writer, NULL);
+}
+
+CASE(nonsense_in_the_ring_does_not_wait, 3, 7)
+{
+	static const struct mlcc_shift cases[] = {
+		{ 1ULL << 63, 1 }, { UINT64_MAX, UINT64_MAX - 1 }, { 1, 0 }, { 999999, 5 },
+		{ MLCC_SHIFT_PERIOD_MAX + 1, 5 }, { SECOND, SECOND }, { SECOND, UINT64_MAX },
+		{ 0, 300 * MS }, { SECOND, 1ULL << 63 },
+	};
+	struct comm c = begin(100);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		fake_plan(cases[i].period, cases[i].offset);
+		play_phases(&c, 1, 1000);
+		CHECK(!clock_sleeps, "case %zu: %d sleeps", i, clock_sleeps);
+	}
+	check_said(MLCC_SHIFT_NONE, 0);
+}
+
+/* Whatever the ring shows: less than a period at a time, and 30 s from the end of one to the next. */
+CASE(no_ring_makes_a_job_wait_all_the_time, 3, 7)
+{
+	struct comm c = begin(1);
+	uint64_t before = mono_now(), awake;
+
+	for (int i = 0; i < 1000; i++) {
+		int sleeps = clock_sleeps;
+		uint64_t slept = clock_slept_ns;
+
+		fake_plan(2 * SECOND, i * 700 % 2000 * MS);
+		play_phases(&c, 1, 2000);
+		CHECK(clock_sleeps <= sleeps + 1, "twice for a phase");
+		CHECK(clock_slept_ns - slept < 2 * SECOND, "for more than a period");
+	}
+	awake = mono_now() - before - clock_slept_ns;
+	CHECK(clock_sleeps > 10, "%d sleeps", clock_sleeps);
+	CHECK((uint64_t)clock_sleeps <= 1 + awake / MLCC_SHIFT_EVERY, "%d sleeps in %llu s",
+	      clock_sleeps, (unsigned long long)(awake / SECOND));
+}
+
+CASE(a_clock_of_day_that_is_nonsense_does_no_harm, 5, 5)
+{
+	static const uint64_t walls[] = { 1, UINT64_MAX / 2, UINT64_MAX - SECOND, 1ULL << 63 };
+	struct comm c = begin(1);
+
+	fake_plan(SECOND, 300 * MS);
+	for (size_t i = 0; i < sizeof(walls) / sizeof(*walls); i++) {
+		clock_set_wall_ns(walls[i]);
+		play_phases(&c, 1, 40000);
+	}
+	CHECK(clock_slept_ns < sizeof(walls) / sizeof(*walls) * SECOND, "%llu ns",
+	      (unsigned long long)clock_slept_ns);
+}
+
+static void mlccd_dies(void)
+{
+	fake_kill();
+}
+
+CASE(mlccd_may_die_meanwhile, 3, 7)
+{
+	struct comm c = begin(100);
+
+	fake_plan(SECOND, 300 * MS);
+	clock_asleep = mlccd_dies;
+	play_coll(&c, &allreduce, 1000);
+	clock_asleep = NULL;
+	EXPECT_NOTHING();
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	CHECK(nccl_version == 3 || nccl_warnings == 1, "%d warnings", nccl_warnings);
+	/* what it has left in the ring is nobody's plan any more */
+	clock_forward_ms(100000);
+	play_phases(&c, 5, 1100);
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	fake_start(NULL, true);
+	clock_forward_ms(3000);
+	play_phases(&c, 1, 100);
+	CHECK(fake_rings(2) == 2, "no second ring");
+	CHECK(strstr(fake_ring_request(), "\"job\":7"), "%s", fake_ring_request());
+}
+
+static struct comm other;
+
+/* Neither events of other threads nor inits and finalizes wait for who sleeps. */
+static void others_go_on(void)
+{
+	struct comm third = nccl_init(79, 2, 2);
+
+	clock_asleep = NULL;
+	play_coll(&other, &allreduce, 5000);
+	nccl_finalize(&third);
+	EXPECT_NOTHING();
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+}
+
+CASE(nobody_waits_for_who_sleeps, 3, 7)
+{
+	struct comm c = begin(100);
+
+	other = nccl_init(78, 2, 2);
+	fake_plan(SECOND, 300 * MS);
+	clock_asleep = others_go_on;
+	play_coll(&c, &allreduce, 1000);
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	EXPECT_START(nccl_version == 3 ? 0 : 4 << 20);
+	EXPECT_NOTHING();
+	clock_forward_ms(1000);
+	play_coll(&c, &allreduce, 1000);
+	EXPECT_END();
+	/* what the other one has sent before the slot is the phase's */
+	EXPECT_START(2 * 5000 + 2 * 1000);
+}
+
+static void it_ends(void)
+{
+	clock_asleep = NULL;
+	nccl_finalize(&comm);
+}
+
+CASE(the_communicators_may_end_meanwhile, 4, 7)
+{
+	struct op op;
+
+	setenv("MLCC_MASK", "8", 1);
+	fake_start(NULL, false);
+	comm = nccl_init(77, 2, 2);
+	clock_set_wall_ns(1700000040 * SECOND);
+	fake_plan(SECOND, 300 * MS);
+	clock_asleep = it_ends;
+	op = nccl_op(&comm, NULL, 0, true);
+	nccl_progress(&op);
+	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	EXPECT_NOTHING();
+	comm = nccl_init(77, 2, 2);
+	clock_forward_ms(1000);
+	play_coll(&comm, &allreduce, 1000);
+	EXPECT_START(0);
+}
+
+static int who_leads(int go[2], int done[2])
+{
+	struct comm c = nccl_init(77, 2, 2);
+	char byte;
+
+	if (read(go[0], &byte, 1) != 1)
+		_exit(1);
+	clock_forward_ms(3000);
+	play_phases(&c, 1, 100);
+	if (write(done[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+/* The others of a host wait for it in the collective. */
+CASE(only_who_speaks_for_the_job_waits, 4, 5)
+{
+	int go[2], done[2], status;
+	struct comm c;
+	char byte;
+	pid_t child;
+
+	CHECK(!pipe(go) && !pipe(done), "no pipes");
+	fake_listen();
+	child = fork();
+	if (!child)
+		who_leads(go, done);
+	fake_serve(NULL);
+	CHECK(fake_rings(1) == 1, "no ring");
+	CHECK(write(go[1], "", 1) == 1 && read(done[0], &byte, 1) == 1, "the first is stuck");
+	c = nccl_init(77, 2, 2);
+	CHECK(fake_rings(2) == 2, "no second ring");
+	clock_set_wall_ns(1700000040 * SECOND);
+	fake_plan(SECOND, 300 * MS);
+	play_phases(&c, 5, 1100);
+	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+}
+
+static void *train(void *arg)
+{
+	const struct comm *c = arg;
+
+	for (int i = 0; i < 50; i++) {
+		play_coll(c, &allreduce, 1000);
+		usleep(20000);
+	}
+	return NULL;
+}
+
+/* In real time, with a thread for each of two communicators, as NCCL has it. */
+CASE(threads_train_through_a_wait, 7, 7)
+{
+	struct mlcc_ring_record r = { };
+	struct timespec wall;
+	pthread_t threads[2];
+	struct comm c[2];
+	uint64_t late;
+
+	clock_real();
+	setenv("MLCC_MASK", "24", 1);
+	fake_start(NULL, false);
+	c[0] = nccl_init(77, 2, 2);
+	c[1] = nccl_init(78, 2, 2);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	late = (wall.tv_sec * SECOND + wall.tv_nsec) % SECOND;
+	/* half a second from now on */
+	fake_plan(SECOND, (late + 500 * MS) % SECOND);
+	late = mono_now();
+	for (int i = 0; i < 2; i++)
+		CHECK(!pthread_create(&threads[i], NULL, train, &c[i]), "no thread");
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(fake_take(&r) && r.type == MLCC_RING_PHASE_START, "no start");
+	/* on a machine that stands still for so long it may begin in its slot */
+	CHECK(r.time_ns >= late + 400 * MS, "%llu ns", (unsigned long long)(r.time_ns - late));
+	CHECK(fake_ring()->shift_said.waits <= 1, "%u waits", fake_ring()->shift_said.waits);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(a_phase_waits_for_its_slot),
+		TAP_TEST(with_operations_only_it_waits_as_well),
+		TAP_TEST(without_a_plan_nothing_waits),
+		TAP_TEST(a_plan_that_is_taken_away_is_none),
+		TAP_TEST(a_setting_turns_it_off),
+		TAP_TEST(a_job_of_another_period_goes_at_once),
+		TAP_TEST(a_plan_that_is_being_written_is_not_taken),
+		TAP_TEST(two_plans_are_never_mixed),
+		TAP_TEST(nonsense_in_the_ring_does_not_wait),
+		TAP_TEST(no_ring_makes_a_job_wait_all_the_time),
+		TAP_TEST(a_clock_of_day_that_is_nonsense_does_no_harm),
+		TAP_TEST(mlccd_may_die_meanwhile),
+		TAP_TEST(nobody_waits_for_who_sleeps),
+		TAP_TEST(the_communicators_may_end_meanwhile),
+		TAP_TEST(only_who_speaks_for_the_job_waits),
+		TAP_TEST(threads_train_through_a_wait),
+	};
+
+	return TAP_RUN(tests);
+}
