@@ -56,7 +56,7 @@
 #define MLCC_INNER_MAX		32U	/* silences in a phase of which nothing is learnt */
 #define MLCC_INNER_FIRST	3U	/* the same while there is no yardstick at all */
 #define MLCC_ALIKE		3U	/* silences, within a half, that make a yardstick */
-#define MLCC_SOON		8U	/* times as long as itself a doubted silence may come again */
+#define MLCC_SOON		8U	/* times its length: how soon a doubted silence returns */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
