@@ -142,6 +142,20 @@ class Profile(unittest.TestCase):
         self.assertAlmostEqual(second["start_ms"] - first["start_ms"], 30, delta=2.1)
         self.assertAlmostEqual(first["start_ms"], 70.5, delta=2.1)
 
+    def test_counters_read_now_and_then(self) -> None:
+        """How often they are read is no period, whether nothing is a line or none."""
+        noise = np.random.default_rng(3)
+        for every_ms, jitter in ((5, 0.0), (5, 0.3), (20, 1.0)):
+            times = np.arange(0, 255 * 12, every_ms) + noise.normal(0, jitter, 255 * 12 // every_ms)
+            times = np.sort(times - times.min())
+            sent = np.where(times % 255 >= 141, every_ms * 6.25e6, 0.0)
+            for kept in (sent >= 0, sent > 0):
+                seconds = (times[kept] - times[kept][0]) / 1000
+                found = profile.from_samples("j", seconds, sent[kept], 0.001)
+                self.assertAlmostEqual(found["period_ms"], 255, delta=every_ms / 2)
+                (arc,) = found["arcs"]
+                self.assertAlmostEqual(arc["length_ms"], 114, delta=4.1 * every_ms)
+
     def test_no_period(self) -> None:
         noise = np.random.default_rng(1)
         with self.assertRaisesRegex(PlanError, "no period"):

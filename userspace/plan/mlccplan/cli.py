@@ -256,7 +256,7 @@ def _add_profile(verbs: Any) -> None:
         type=argument.milliseconds,
         default=0.001,
         metavar="MS",
-        help="resolution of a trace or a capture (default 1)",
+        help="resolution of a trace or a capture (default 1; never below two usual samples)",
     )
     verb.add_argument("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
 

@@ -26,6 +26,7 @@ BINS_MAX = 1 << 22
 ITERATIONS_MIN = 3
 PERIODIC = 0.2  # autocorrelation of what counts as periodic
 AS_HIGH = 0.8  # of the highest peak: an earlier one that high is the period
+BIN_SAMPLES = 2  # in a bin, at least: counters that are read every 5 ms have a period of 5 ms, else
 ARC_RATE = 0.1  # of the largest rate: where an arc begins
 ARC_BYTES = 0.01  # of the iteration: smaller arcs are control traffic
 PACKETS_MAX = 50_000_000
@@ -141,7 +142,8 @@ def _samples(path: str, rows: Iterator[tuple[float, float]]) -> tuple[Floats, Fl
 
 
 def from_samples(name: str, seconds: Floats, nbytes: Floats, bin_s: float) -> Json:
-    """The job that a trace of it alone shows; bin_s is the resolution."""
+    """The job that a trace of it alone shows; bin_s is the resolution, if the trace has that."""
+    bin_s = max(bin_s, BIN_SAMPLES * float(np.median(np.diff(seconds))))
     count = int(seconds[-1] / bin_s) + 1
     if not 2 * ITERATIONS_MIN <= count <= BINS_MAX:
         raise PlanError(
