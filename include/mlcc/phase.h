@@ -334,7 +334,8 @@ static __always_inline void mlcc_gap_inner(struct mlcc_job *j, u32 gap)
 /* Whether the yardstick was only seen once, and the silences since then were others. */
 static __always_inline bool mlcc_gap_doubts(struct mlcc_job *j, u64 now, u32 gap)
 {
-	if (j->gap_sure || j->inner_alike < MLCC_ALIKE || gap < j->inner_us >> 1 ||
+	/* who has been told the bytes goes by them, and a shorter yardstick would judge them */
+	if (j->d_hint || j->gap_sure || j->inner_alike < MLCC_ALIKE || gap < j->inner_us >> 1 ||
 	    j->gap_long_us >> 2 < j->inner_us)
 		return false;
 	j->doubted_us = j->gap_long_us;
