@@ -13,14 +13,19 @@
 static struct comm comm;		/* what clock_asleep() works on */
 
 /* The clock of day is @wall_ms behind a whole minute, and so behind a whole period. */
-static struct comm begin(uint64_t wall_ms)
+static struct comm begin_with(const char *mask, uint64_t wall_ms)
 {
-	setenv("MLCC_MASK", "24", 1);
+	setenv("MLCC_MASK", mask, 1);
 	fake_start(NULL, false);
 	comm = nccl_init(77, 2, 2);
 	CHECK(fake_rings(1) == 1, "no ring");
 	clock_set_wall_ns(1700000040 * SECOND + wall_ms * MS);
 	return comm;
+}
+
+static struct comm begin(uint64_t wall_ms)
+{
+	return begin_with("24", wall_ms);
 }
 
 static void play_phases(const struct comm *c, int n, unsigned int gap_ms)
@@ -81,12 +86,8 @@ CASE(a_phase_waits_for_its_slot, 3, 7)
 
 CASE(with_operations_only_it_waits_as_well, 4, 7)
 {
-	struct comm c;
+	struct comm c = begin_with("8", 0);
 
-	setenv("MLCC_MASK", "8", 1);
-	fake_start(NULL, false);
-	c = nccl_init(77, 2, 2);
-	clock_set_wall_ns(1700000040 * SECOND);
 	fake_plan(SECOND, 900 * MS);
 	play_coll(&c, &allreduce, 1000);
 	CHECK(clock_slept_ns == 900 * MS, "%llu ns", (unsigned long long)clock_slept_ns);
@@ -316,10 +317,7 @@ CASE(the_communicators_may_end_meanwhile, 4, 7)
 {
 	struct op op;
 
-	setenv("MLCC_MASK", "8", 1);
-	fake_start(NULL, false);
-	comm = nccl_init(77, 2, 2);
-	clock_set_wall_ns(1700000040 * SECOND);
+	begin_with("8", 0);
 	fake_plan(SECOND, 300 * MS);
 	clock_asleep = it_ends;
 	op = nccl_op(&comm, NULL, 0, true);
