@@ -25,6 +25,10 @@
  *	  10 |
  *	     +----------------------------------------> bytes of the phase
  *
+ * Up to the middle of its phase a flow also makes way for others whose packets take up more of the
+ * queue than its own: back to the small window.  So of two that are at it together the one that is
+ * ahead ends it first, and the next time they meet later.
+ *
  * This is what makes the rule's increase matter at all, on a link where a phase lasts some ten
  * round trips under a full buffer but hundreds without one.  contend.h says when it is not done.
  * A flow that sees ECN marks doubles only up to ssthresh: there the marks keep the queue short.
@@ -48,6 +52,8 @@
 #define MLCC_VAIN_P		(MLCC_ONE * 3 / 8)	/* least p of decreases, if waiting fails */
 #define MLCC_SOFT_CUTS		8U	/* decreases by loss that the rule softens in a phase */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
+#define MLCC_OUTWEIGHED		(MLCC_ONE * 5 / 4)	/* others' part of the queue, in its own */
+#define MLCC_BACK_OFF_SHIFT	4	/* makes way by 1/16 of the window an ACK */
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 
 /* What becomes of the window when a new phase starts after the compute time. */
@@ -258,6 +264,59 @@ static __always_inline bool mlcc_flow_holds(struct mlcc_flow *f, struct mlcc_job
 }
 
 /*
+ * How small a phase starts: the job's ten segments, or a part of the flow's last rate times the
+ * least RTT, which is more only on long paths: there each doubling takes its time.
+ */
+static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const struct mlcc_job *j,
+					   u32 min_rtt)
+{
+	u32 small = (MLCC_RESTART_CWND * MLCC_READ(j->share)) >> MLCC_SHIFT;
+	u64 bdp = f->rtt ? MLCC_DIV64((u64)f->last_cwnd * min_rtt, (u64)f->rtt) : 0;
+
+	if (small < bdp >> MLCC_RESTART_BDP_SHIFT)
+		small = bdp >> MLCC_RESTART_BDP_SHIFT;
+	return small > MLCC_CWND_MIN ? small : MLCC_CWND_MIN;
+}
+
+/*
+ * Whether the link would be busy without this job: what of the queue is not its own takes longer
+ * than its own segments do.  These are counted by the best rate that the job has had, or by its
+ * shortest phase.  Who is further stays for longer.
+ */
+static __always_inline bool mlcc_flow_outweighed(const struct mlcc_flow *f,
+						 const struct mlcc_job *j,
+						 const struct mlcc_ack *a, u32 rtt, u32 cwnd)
+{
+	u64 queue = ((u64)(rtt - a->min_rtt) * MLCC_READ(j->share)) >> MLCC_SHIFT;
+	u32 cost = MLCC_READ(j->fair.byte_cost);
+	u64 own, most;
+
+	if (f->p > MLCC_ONE / 2 || queue <= MLCC_EMPTY_US)
+		return false;
+	if (!cost)
+		cost = MLCC_READ(j->byte_cost);
+	own = ((u64)cwnd * a->mss * cost) >> MLCC_BYTE_COST_SHIFT;
+	most = (own * (MLCC_OUTWEIGHED + (u64)8 * f->p)) >> MLCC_SHIFT;
+	return own && queue - MLCC_EMPTY_US > most;
+}
+
+/* Makes way for those who keep the link busy, down to the window that a phase begins with. */
+static __always_inline void mlcc_flow_back_off(struct mlcc_flow *f, const struct mlcc_job *j,
+					       u32 min_rtt, struct mlcc_win *w)
+{
+	u32 small = mlcc_flow_small(f, j, min_rtt);
+
+	if (w->cwnd <= small)
+		return;
+	w->cwnd -= (w->cwnd >> MLCC_BACK_OFF_SHIFT) + 1;
+	if (w->cwnd < small)
+		w->cwnd = small;
+	if (w->ssthresh > w->cwnd)
+		w->ssthresh = w->cwnd;
+	f->wait = MLCC_WAITING;
+}
+
+/*
  * A round trip has been measured, and @w may change.  The first of a phase shows whether somebody
  * is there; who is to push, or has waited for too long, takes back its window.
  */
@@ -288,26 +347,14 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	}
 	if (first && mlcc_contend_behind(&j->contend))
 		mlcc_flow_take(f, w);
+	if (!f->guess && mlcc_flow_drains(f, j, pr) &&
+	    mlcc_flow_outweighed(f, j, a, rtt, w->cwnd))
+		mlcc_flow_back_off(f, j, a->min_rtt, w);
 	if (f->wait != MLCC_WAITING ||
 	    a->now < j->start_us + mlcc_contend_patience_us(&j->contend))
 		return;
 	MLCC_WRITE(j->contend.gave_up, 1);
 	mlcc_flow_take(f, w);
-}
-
-/*
- * How small a phase starts: the job's ten segments, or a part of the flow's last rate times the
- * least RTT, which is more only on long paths: there each doubling takes its time.
- */
-static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const struct mlcc_job *j,
-					   u32 min_rtt)
-{
-	u32 small = (MLCC_RESTART_CWND * MLCC_READ(j->share)) >> MLCC_SHIFT;
-	u64 bdp = f->rtt ? MLCC_DIV64((u64)f->last_cwnd * min_rtt, (u64)f->rtt) : 0;
-
-	if (small < bdp >> MLCC_RESTART_BDP_SHIFT)
-		small = bdp >> MLCC_RESTART_BDP_SHIFT;
-	return small > MLCC_CWND_MIN ? small : MLCC_CWND_MIN;
 }
 
 /* The window of the first flight of a phase. */
@@ -364,13 +411,16 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
  * window as long as that round trip.  Where the queue was seen to be empty beside a window of
  * several, the application sends in pieces (as a ring does, that waits for its peer's): the first
  * segments after a pause find no queue, whatever the window is.  The job's shortest phase may be
- * one that it shared, and so the link be faster than it seems: four times.
+ * one that it shared, and so the link be faster than it seems: four times.  Nor is a guess good for
+ * more than 3/4 of the window that the last phase ended with, which may have been too large.
  */
 static __always_inline bool mlcc_flow_full(const struct mlcc_flow *f, const struct mlcc_job *j,
 					   u32 cwnd, u32 mss)
 {
 	u64 rtt = f->guess ? f->rtt : 4 * ((u64)f->rtt + MLCC_EMPTY_US);
 
+	if (f->guess && cwnd >= f->last_cwnd - (f->last_cwnd >> 2))
+		return true;
 	return mlcc_flow_burst(j, cwnd, mss) >= rtt;
 }
 

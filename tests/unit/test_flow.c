@@ -276,11 +276,12 @@ static void a_queue_is_told_no_finer_than_the_peers_clock(void)
  * Up to what window a flow doubles, on a link of 1 Gb/s (or @slow times slower), whose round trip of 3 ms is no queue of
  * others: because @wait us of it were the ACKs', or because it is not above the least one.
  */
-static u32 doubles_up_to(u32 wait, u32 min_rtt, u32 slow)
+static u32 doubles_up_to_with(u32 wait, u32 min_rtt, u32 slow, u32 last)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
 	struct mlcc_job j = { .byte_cost = 8389 * slow };
-	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .reverse = { .base = 1000 } };
+	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .last_cwnd = last,
+			       .reverse = { .base = 1000 } };
 	struct mlcc_win w = { .cwnd = 60, .ssthresh = 60 };
 	struct mlcc_ack a = { .now = 1000 + wait + 1, .rtt = 3000, .min_rtt = min_rtt, .tick = 1,
 			      .mss = 1448 };
@@ -289,6 +290,11 @@ static u32 doubles_up_to(u32 wait, u32 min_rtt, u32 slow)
 	while (w.cwnd < 1000 && mlcc_flow_refill(&f, &j, &pr, false, a.mss, &w))
 		w.cwnd++;
 	return w.cwnd;
+}
+
+static u32 doubles_up_to(u32 wait, u32 min_rtt, u32 slow)
+{
+	return doubles_up_to_with(wait, min_rtt, slow, 2000);
 }
 
 static void a_guess_is_good_for_a_full_link(void)
@@ -300,6 +306,36 @@ static void a_guess_is_good_for_a_full_link(void)
 	CHECK(doubles_up_to(2940, 50, 1) == 1000, "its own queue is known to be empty");
 	CHECK(doubles_up_to(0, 2900, 1) == 1000, "a long path");
 	CHECK(doubles_up_to(0, 50, 1) == 60, "others' queue");
+	cwnd = doubles_up_to_with(2500, 50, 1, 200);
+	CHECK(cwnd == 150, "three quarters of the last window: %u segments", cwnd);
+	CHECK(doubles_up_to_with(2940, 50, 1, 200) == 1000, "no guess");
+}
+
+/* What is left of 100 segments, 1.16 ms of 1 Gb/s, after an ACK that found @queue us of queue. */
+static u32 left_of_100(u32 queue, u32 p, u8 wait, u32 last)
+{
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	struct mlcc_job j = { .byte_cost = 8389, .share = MLCC_ONE, .contend.best_us = 100000,
+			      .contend.patience_us = 1000000 };
+	struct mlcc_flow f = { .p = p, .wait = wait, .rtt = 3000, .last_cwnd = last };
+	struct mlcc_win w = { .cwnd = 100, .ssthresh = 100 };
+	struct mlcc_ack a = { .now = 5000, .rtt = 500 + queue, .min_rtt = 500, .tick = 1,
+			      .mss = 1448 };
+
+	mlcc_flow_rtt(&f, &j, &pr, &a, &w);
+	CHECK(w.cwnd == 100 || (f.wait == MLCC_WAITING && w.ssthresh == w.cwnd), "waits again");
+	return w.cwnd;
+}
+
+static void who_is_outweighed_makes_way(void)
+{
+	CHECK(left_of_100(1500, 0, MLCC_WAIT_OVER, 100) == 100, "its own queue");
+	CHECK(left_of_100(1700, 0, MLCC_WAIT_OVER, 100) < 100, "5/4 of it and more");
+	CHECK(left_of_100(1700, MLCC_ONE / 4, MLCC_WAIT_OVER, 100) == 100, "further, it stays");
+	CHECK(left_of_100(4000, MLCC_ONE / 4, MLCC_WAIT_OVER, 100) < 100, "for longer");
+	CHECK(left_of_100(60000, MLCC_ONE * 3 / 4, MLCC_WAIT_OVER, 100) == 100, "past the middle");
+	CHECK(left_of_100(60000, 0, MLCC_WAIT_VAIN, 100) == 100, "it no longer waits");
+	CHECK(left_of_100(60000, MLCC_NEUTRAL, MLCC_WAIT_OVER, 100) == 100, "neutral");
 }
 
 /* The application paused, so its next segments find no queue. */
@@ -373,6 +409,7 @@ int main(void)
 		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
 		TAP_TEST(a_guess_is_good_for_a_full_link),
 		TAP_TEST(an_empty_queue_says_nothing_of_a_long_window),
+		TAP_TEST(who_is_outweighed_makes_way),
 		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
