@@ -24,13 +24,16 @@
  * The rule (include/mlcc/rule.h) scales R_AI and the cut, as the job's profile has it; progress is
  * the job's, from the shared tracker.  That alone moves little: R_C goes by the fourth root of
  * R_AI, and a flow that had to make way takes hundreds of T to get its rate back.  So where the
- * profile restarts small (MLCC_RESTART_DRAIN, flow.h has why) two things come with it:
+ * profile restarts small (MLCC_RESTART_DRAIN, flow.h has why) three things come with it:
  *
  *	restart	A phase begins with R_C at 1/16 of the line, R_T at the line, and alpha as in a
  *		new flow.  If nobody is there, fast recovery has R_C back in a few T; if somebody
  *		is, the first CNPs take it down and R_T with it, and who was there first finishes.
  *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a
  *		flow that has had no CNP for more than F periods takes what has become free.
+ *	firm	Up to 3/8 of a phase a cut is twice as large, within the limit of cuts; from there
+ *		on it is as at the end of the phase, and takes R_T down by half of what it lacks.
+ *		So of two that are at it together the one that gets there first ends it first.
  *
  * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
  * not known, is plain DCQCN to the bit.
@@ -65,6 +68,7 @@
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
+#define MLCC_RP_FIRM_P		(MLCC_ONE * 3 / 8)	/* from here on a flow holds on */
 
 struct mlcc_rp {
 	u32 rc;			/* R_C, in parts of param.line */
@@ -86,8 +90,9 @@ static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 /* What a job's progress does to its flows. */
 struct mlcc_rp_gain {
 	u32 ai;			/* Q16, scales R_AI */
-	u32 cut;		/* Q16, scales alpha/2 */
+	u32 cut;		/* Q16 up to 2, scales alpha/2 */
 	u32 refill;		/* hyper increase by the counter that is ahead */
+	u32 firm;		/* a cut takes R_T down by half only */
 };
 
 /*
@@ -102,7 +107,11 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 		return gain;
 	gain.ai = mlcc_grow(pr, p);
 	gain.cut = mlcc_yield(pr, p);
-	gain.refill = pr->restart == MLCC_RESTART_DRAIN;
+	if (pr->restart != MLCC_RESTART_DRAIN)
+		return gain;
+	gain.refill = 1;
+	gain.firm = p >= MLCC_RP_FIRM_P;
+	gain.cut = gain.firm ? mlcc_yield(pr, MLCC_ONE) : 2 * MLCC_ONE;
 	return gain;
 }
 
@@ -343,19 +352,20 @@ static __always_inline void mlcc_rp_alpha_cnp(struct mlcc_rp *rp, const struct m
 	rp->alpha += c->g << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
 }
 
-/* Whether R_T follows R_C at a cut. */
+/* Whether R_T comes down to R_C at a cut. */
 static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
 {
 	return c->flags & MLCC_RP_CLAMP || rp->byte_stage ||
 	       (c->flags & MLCC_RP_CLAMP_TIME && rp->time_stage);
 }
 
-/* R_C after a cut by alpha/2, of which @cut (Q16) counts. */
+/* R_C after a cut by alpha/2, scaled by @cut (Q16, up to 2). */
 static __always_inline u32 mlcc_rp_less(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					u32 cut)
 {
-	u32 beta = rp->alpha >> (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT + 1);
-	u32 rate = mlcc_decrease(rp->rc, beta < c->cut_max ? beta : c->cut_max, cut);
+	u32 alpha = rp->alpha >> (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
+	u32 beta = (u64)alpha * cut >> (MLCC_SHIFT + 1);
+	u32 rate = mlcc_decrease(rp->rc, mlcc_rp_least(beta, c->cut_max), MLCC_ONE);
 
 	return rate > c->min_rate ? rate : c->min_rate;
 }
@@ -369,7 +379,8 @@ static __always_inline void mlcc_rp_anew(struct mlcc_rp *rp)
 	rp->bytes = 0;
 }
 
-static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 cut)
+static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					const struct mlcc_rp_gain *gain)
 {
 	bool was_free = mlcc_rp_free(rp, c);
 
@@ -378,8 +389,8 @@ static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp
 	if (c->flags & MLCC_RP_ALPHA_FIRST)
 		mlcc_rp_alpha_cnp(rp, c);
 	if (mlcc_rp_clamps(rp, c))
-		rp->rt = rp->rc;
-	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, cut);
+		rp->rt -= (rp->rt - rp->rc) >> gain->firm;
+	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, gain->cut);
 	if (rp->rt < rp->rc)	/* the least rate has been raised */
 		rp->rt = rp->rc;
 	if (!(c->flags & MLCC_RP_ALPHA_FIRST))
@@ -400,7 +411,7 @@ static __always_inline bool mlcc_rp_cnp(struct mlcc_rp *rp, const struct mlcc_rp
 		return false;
 	}
 	rp->cut_run = 0;
-	mlcc_rp_cut(rp, c, gain->cut);
+	mlcc_rp_cut(rp, c, gain);
 	return true;
 }
 

@@ -17,7 +17,7 @@ struct model {
 	double next_time, next_alpha, next_byte;	/* ns, ns, bytes */
 	double now, sent, last_cut;
 	double grow, yield;				/* what the rule scales */
-	bool refill;
+	bool refill, firm;
 	unsigned int by_time, by_bytes;
 };
 
@@ -111,11 +111,11 @@ static inline void model_cut(struct model *m)
 	if (flags & MLCC_RP_ALPHA_FIRST)
 		model_count_cnp(m);
 	if (flags & MLCC_RP_CLAMP || m->by_bytes || (flags & MLCC_RP_CLAMP_TIME && m->by_time))
-		m->rt = m->rc;
+		m->rt -= (m->rt - m->rc) * (m->firm ? .5 : 1);
 	if (was_free && m->c->first_rate)
 		m->rc = m->c->first_rate;
 	else
-		m->rc *= 1 - fmin(m->alpha / 2, m->c->cut_max / 65536.0) * m->yield;
+		m->rc *= 1 - fmin(m->alpha / 2 * m->yield, m->c->cut_max / 65536.0);
 	m->rc = fmax(m->rc, m->c->min_rate);
 	if (!(flags & MLCC_RP_ALPHA_FIRST))
 		model_count_cnp(m);

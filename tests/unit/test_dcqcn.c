@@ -86,13 +86,15 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 	struct model m;
 
 	gain.ai = MLCC_ONE / 4 + at_most(&seed, 8 * MLCC_ONE);
-	gain.cut = MLCC_ONE / 8 + at_most(&seed, MLCC_ONE * 7 / 8);
+	gain.cut = MLCC_ONE / 8 + at_most(&seed, MLCC_ONE * 15 / 8);
 	gain.refill = at_most(&seed, 1);
+	gain.firm = at_most(&seed, 1);
 	mlcc_rp_init(&rp, c, now);
 	model_init(&m, c, now);
 	m.grow = gain.ai / 65536.0;
 	m.yield = gain.cut / 65536.0;
 	m.refill = gain.refill;
+	m.firm = gain.firm;
 	for (u32 i = 0; i < EVENTS; i++) {
 		if (!step_both(&rp, &m, &gain, &now, &seed))
 			return i;
@@ -163,6 +165,30 @@ static void gain_is_the_rule(void)
 	}
 }
 
+/* Who gets past 3/8 of a phase first cuts less, and goes back to more. */
+static void who_is_further_holds_on(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
+	struct mlcc_rp_gain behind = mlcc_rp_gain(ours, MLCC_RP_FIRM_P - 1);
+	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_RP_FIRM_P);
+	struct mlcc_rp_param c;
+	struct mlcc_rp a, b;
+
+	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+	mlcc_rp_init(&a, &c, 0);
+	mlcc_rp_cnp(&a, &c, &plain, MS);
+	mlcc_rp_advance(&a, &c, &plain, 3 * MS);
+	b = a;
+	mlcc_rp_cnp(&a, &c, &ahead, 4 * MS);
+	mlcc_rp_cnp(&b, &c, &behind, 4 * MS);
+	CHECK(a.rc > b.rc && a.rt >= b.rt, "ahead R_C %u R_T %u, behind %u %u", a.rc, a.rt, b.rc,
+	      b.rt);
+	for (u32 i = 5; i < 200; i++)
+		mlcc_rp_cnp(&b, &c, &behind, i * MS);
+	CHECK(b.rc >= c.min_rate, "R_C %u is below the least", b.rc);
+}
+
 /* A phase begins once, small, and as wary as a new flow; of a profile that has it so. */
 static void phases_begin_small(void)
 {
@@ -221,8 +247,8 @@ static struct mlcc_rp_gain extreme_gain(u64 *seed)
 	u32 most = 2 * MLCC_GROW_MAX;
 
 	return (struct mlcc_rp_gain) {
-		.ai = at_most(seed, most), .cut = at_most(seed, MLCC_ONE),
-		.refill = at_most(seed, 1),
+		.ai = at_most(seed, most), .cut = at_most(seed, 2 * MLCC_ONE),
+		.refill = at_most(seed, 1), .firm = at_most(seed, 1),
 	};
 }
 
@@ -441,6 +467,7 @@ int main(void)
 		TAP_TEST(each_variant_follows_the_model),
 		TAP_TEST(any_parameters_follow_the_model),
 		TAP_TEST(gain_is_the_rule),
+		TAP_TEST(who_is_further_holds_on),
 		TAP_TEST(phases_begin_small),
 		TAP_TEST(rates_stay_in_their_bounds),
 		TAP_TEST(parameters_may_change),
