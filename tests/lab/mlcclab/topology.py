@@ -34,6 +34,8 @@ TBF_BURST = 64 * 1024
 # netem must never be the queue that drops: 100000 frames are 1.2 s at 1 Gb/s.
 NETEM_LIMIT = 100_000
 PRIO_BANDS = 4
+# Kmax in Kmin: where one packet in ten is marked, and above which all are.
+DCQCN_KMAX = 4
 # What one connection may have between its socket and the router. A veth link
 # is infinitely fast: without a bound a whole window arrives at once, and the
 # kernel's backlog (1000 packets for all devices of a CPU) drops it before the
@@ -250,6 +252,9 @@ class Topology:
     def _marking(self, router: str) -> None:
         """Mark everything above the threshold, as DCTCP wants it."""
         link, mark = self.link, self.link.ecn_threshold
+        if self.driver:
+            self._dcqcn_marking(router)
+            return
         if features.has_qdisc("red"):
             red = f"red limit {link.limit} min {mark} max {mark} avpkt 1000"
             red += f" burst {mark // 1000 + 1} bandwidth {link.rate:.0f}bit probability 1 ecn"
@@ -257,6 +262,17 @@ class Topology:
             return
         burst = _burst(link.rate)
         self.markers[router] = wire.marker(router, "core", link.rate, burst, link.limit, mark)
+
+    def _dcqcn_marking(self, router: str) -> None:
+        """Mark from the threshold on, one in ten at four times that, as DCQCN wants it.
+
+        ACKs and CNPs cannot be marked. They are not dropped instead: RoCE has a lossless class.
+        """
+        link, kmin = self.link, self.link.ecn_threshold
+        red = f"red limit {link.limit} min {kmin} max {DCQCN_KMAX * kmin} avpkt 1000"
+        red += f" burst {kmin * (2 + DCQCN_KMAX) // 3000 + 1} bandwidth {link.rate:.0f}bit"
+        red += " probability 0.1 ecn nodrop"
+        self._tc(router, "core", "parent 1:1 handle 10:", red)
 
     def _prio_bottleneck(self, router: str) -> None:
         """Strict priorities by the top bits of the DSCP, out of HTB.
