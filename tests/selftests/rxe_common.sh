@@ -34,32 +34,41 @@ load_rxe()
 	defer rmmod "$(basename "$1" .ko)"
 }
 
-# setup_host NAME ADDRESS: a namespace with a cable to the switch
+# setup_switch NAME
+setup_switch()
+{
+	setup_ns "$1" && ip -n "${!1}" link add name br0 type bridge &&
+		ip -n "${!1}" link set dev br0 up
+}
+
+# setup_host NAME ADDRESS [SWITCH]: a namespace with a cable to the switch
 setup_host()
 {
-	setup_ns "$1" && setup_veth "${!1}" eth0 "$switch" "$1" &&
-		ip -n "$switch" link set dev "$1" master br0 &&
+	local at=${3:-switch}
+
+	setup_ns "$1" && setup_veth "${!1}" eth0 "${!at}" "$1" &&
+		ip -n "${!at}" link set dev "$1" master br0 &&
 		ip -n "${!1}" addr add "$2/24" dev eth0
 }
 
+# mark_towards PORT [SWITCH [MBIT]]
 # RED looks at an average; a burst this small makes it follow the queue closely.
 mark_towards()
 {
-	local burst=$(((2 * KMIN + KMAX) / 3000 + 1))
+	local at=${2:-switch} rate=${3:-$RATE_MBIT}mbit burst=$(((2 * KMIN + KMAX) / 3000 + 1))
 
-	tc -n "$switch" qdisc add dev "$1" root handle 1: htb default 10 &&
-		tc -n "$switch" class add dev "$1" parent 1: classid 1:10 htb \
-			rate "${RATE_MBIT}mbit" burst 4000 cburst 4000 quantum 3000 &&
-		tc -n "$switch" qdisc add dev "$1" parent 1:10 handle 10: red limit 1000000 \
+	tc -n "${!at}" qdisc add dev "$1" root handle 1: htb default 10 &&
+		tc -n "${!at}" class add dev "$1" parent 1: classid 1:10 htb \
+			rate "$rate" burst 4000 cburst 4000 quantum 3000 &&
+		tc -n "${!at}" qdisc add dev "$1" parent 1:10 handle 10: red limit 1000000 \
 			min "$KMIN" max "$KMAX" avpkt 1000 burst "$burst" \
-			bandwidth "${RATE_MBIT}mbit" probability 0.1 ecn
+			bandwidth "$rate" probability 0.1 ecn
 }
 
 setup_fabric()
 {
-	setup_ns switch && ip -n "$switch" link add name br0 type bridge &&
-		ip -n "$switch" link set dev br0 up &&
-		setup_host alpha 10.2.0.1 && setup_host omega 10.2.0.2 && mark_towards omega
+	setup_switch switch && setup_host alpha 10.2.0.1 && setup_host omega 10.2.0.2 &&
+		mark_towards omega
 }
 
 # add_device NAME NAMESPACE [TYPE]: on its eth0, once it has its address as a GID
