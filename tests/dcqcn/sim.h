@@ -50,6 +50,8 @@ struct sim_flow {
 	double left, began;		/* bytes of this phase, ns */
 	double *iterations;		/* ns each */
 	u32 done, wanted;
+	struct sim_flow *peer;		/* the job's flow on another link; NULL: it has this one */
+	double over;			/* when this flow's part of the phase was, 0: not yet */
 };
 
 struct sim {
@@ -146,13 +148,33 @@ static inline double sim_link_pass(struct sim *s, struct sim_link *l, double now
 	return now + l->queue / l->rate;
 }
 
-/* The phase is over when its last packet has arrived at @now: the next iteration computes. */
-static inline void sim_phase_done(struct sim *s, struct sim_flow *f, double now)
+/* The phase is over at @now: the next iteration computes. */
+static inline void sim_iterate(struct sim *s, struct sim_flow *f, double now)
 {
 	if (f->done < f->wanted)
 		f->iterations[f->done++] = now - f->began;
 	f->began = now;
 	f->next = now + f->compute * fmax(0, 1 + f->noise * sim_normal(s));
+}
+
+/* The flow's last packet has arrived at @now.  The job waits for its other flow. */
+static inline void sim_phase_done(struct sim *s, struct sim_flow *f, double now)
+{
+	struct sim_flow *peer = f->peer;
+
+	if (!peer) {
+		sim_iterate(s, f, now);
+		return;
+	}
+	f->over = now;
+	f->next = SIM_NEVER;
+	if (!peer->over)
+		return;
+	now = fmax(now, peer->over);
+	f->over = 0;
+	peer->over = 0;
+	sim_iterate(s, f, now);
+	sim_iterate(s, peer, now);
 }
 
 static inline void sim_phase_start(struct sim *s, struct sim_flow *f)
@@ -195,35 +217,51 @@ static inline void sim_cnp(struct sim *s, struct sim_flow *f)
 		f->next = s->now + (f->next - s->now) * rate / sim_rate(s, f);
 }
 
-/* Runs until @until, or until all jobs have done their iterations. */
-static inline void sim_run(struct sim *s, double until)
+struct sim_event {
+	struct sim *sim;
+	struct sim_flow *flow;		/* NULL: nothing happens */
+	double at;
+	bool cnp;			/* one arrives; else the flow sends */
+};
+
+/* What happens next on a link, if it is before @next.  Returns whether a flow has work to do. */
+static inline bool sim_look(struct sim *s, struct sim_event *next)
+{
+	bool working = false;
+
+	for (struct sim_flow *f = s->flow; f < s->flow + s->flows; f++) {
+		working |= !f->phase || f->done < f->wanted;
+		if (f->cnps && f->cnp[f->cnp_first] < next->at)
+			*next = (struct sim_event) { s, f, f->cnp[f->cnp_first], true };
+		if (f->next < next->at)
+			*next = (struct sim_event) { s, f, f->next, false };
+	}
+	return working;
+}
+
+/* Runs @links together until @until, or until all jobs have done their iterations. */
+static inline void sim_run_links(struct sim *links, u32 count, double until)
 {
 	for (;;) {
-		struct sim_flow *who = NULL;
-		double at = until;
-		bool cnp = false, working = false;
+		struct sim_event next = { .at = until };
+		bool working = false;
 
-		for (struct sim_flow *f = s->flow; f < s->flow + s->flows; f++) {
-			working |= !f->phase || f->done < f->wanted;
-			if (f->cnps && f->cnp[f->cnp_first] < at) {
-				at = f->cnp[f->cnp_first];
-				who = f;
-				cnp = true;
-			}
-			if (f->next < at) {
-				at = f->next;
-				who = f;
-				cnp = false;
-			}
-		}
-		s->now = at;
-		if (!who || !working)
+		for (u32 i = 0; i < count; i++)
+			working |= sim_look(&links[i], &next);
+		for (u32 i = 0; i < count; i++)
+			links[i].now = next.at;
+		if (!next.flow || !working)
 			return;
-		if (cnp)
-			sim_cnp(s, who);
+		if (next.cnp)
+			sim_cnp(next.sim, next.flow);
 		else
-			sim_send(s, who);
+			sim_send(next.sim, next.flow);
 	}
+}
+
+static inline void sim_run(struct sim *s, double until)
+{
+	sim_run_links(s, 1, until);
 }
 
 #endif /* MLCC_DCQCN_SIM_H */
