@@ -53,6 +53,7 @@
 #define MLCC_SOFT_CUTS		8U	/* decreases by loss that the rule softens in a phase */
 #define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
 #define MLCC_OUTWEIGHED		(MLCC_ONE * 5 / 4)	/* others' part of the queue, in its own */
+#define MLCC_OUTWEIGHED_BY_P	8U	/* and so much more of it for each p */
 #define MLCC_BACK_OFF_SHIFT	4	/* makes way by 1/16 of the window an ACK */
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 
@@ -199,10 +200,10 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win 
 	w->ssthresh = f->last_cwnd * 3;
 }
 
-/* How long the link needs for a window, us, from the job's shortest phase.  0: not known. */
-static __always_inline u64 mlcc_flow_burst(const struct mlcc_job *j, u32 cwnd, u32 mss)
+/* How long the link needs for a window, us, at @cost of phase.h a byte.  0: not known. */
+static __always_inline u64 mlcc_flow_burst(u32 cwnd, u32 mss, u32 cost)
 {
-	return ((u64)cwnd * mss * MLCC_READ(j->byte_cost)) >> MLCC_BYTE_COST_SHIFT;
+	return ((u64)cwnd * mss * cost) >> MLCC_BYTE_COST_SHIFT;
 }
 
 /*
@@ -224,7 +225,7 @@ static __always_inline bool mlcc_flow_alone(const struct mlcc_job *j, const stru
 		return false;
 	if (a->rtt - rtt >= a->tick && rtt - a->min_rtt <= a->tick)
 		return true;
-	burst = mlcc_flow_burst(j, cwnd, a->mss);
+	burst = mlcc_flow_burst(cwnd, a->mss, MLCC_READ(j->byte_cost));
 	return rtt - a->min_rtt <= burst && burst < a->rtt - (a->rtt >> 2);
 }
 
@@ -295,8 +296,8 @@ static __always_inline bool mlcc_flow_outweighed(const struct mlcc_flow *f,
 		return false;
 	if (!cost)
 		cost = MLCC_READ(j->byte_cost);
-	own = ((u64)cwnd * a->mss * cost) >> MLCC_BYTE_COST_SHIFT;
-	most = (own * (MLCC_OUTWEIGHED + (u64)8 * f->p)) >> MLCC_SHIFT;
+	own = mlcc_flow_burst(cwnd, a->mss, cost);
+	most = (own * (MLCC_OUTWEIGHED + (u64)MLCC_OUTWEIGHED_BY_P * f->p)) >> MLCC_SHIFT;
 	return own && queue - MLCC_EMPTY_US > most;
 }
 
@@ -421,7 +422,7 @@ static __always_inline bool mlcc_flow_full(const struct mlcc_flow *f, const stru
 
 	if (f->guess && cwnd >= f->last_cwnd - (f->last_cwnd >> 2))
 		return true;
-	return mlcc_flow_burst(j, cwnd, mss) >= rtt;
+	return mlcc_flow_burst(cwnd, mss, MLCC_READ(j->byte_cost)) >= rtt;
 }
 
 /*

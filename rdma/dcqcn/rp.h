@@ -106,9 +106,10 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 	if (p == MLCC_NEUTRAL)
 		return gain;
 	gain.ai = mlcc_grow(pr, p);
-	gain.cut = mlcc_yield(pr, p);
-	if (pr->restart != MLCC_RESTART_DRAIN)
+	if (pr->restart != MLCC_RESTART_DRAIN) {
+		gain.cut = mlcc_yield(pr, p);
 		return gain;
+	}
 	gain.refill = 1;
 	gain.firm = p >= MLCC_RP_FIRM_P;
 	gain.cut = gain.firm ? mlcc_yield(pr, MLCC_ONE) : 2 * MLCC_ONE;

@@ -90,10 +90,20 @@ has_gid()
 	grep -qs "ffff:0a02" "/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# knob NAME VALUE
+# knob NAME VALUE [DEVICE]
 knob()
 {
-	echo "$2" 2>/dev/null >"$params/$1"
+	echo "$2" 2>/dev/null >"/sys/kernel/debug/rxe/${3:-rxe_alpha}/cc_params/$1"
+}
+
+# set_knobs DEVICE MBIT: DCQCN on, on a link of that rate, and what KNOBS says
+set_knobs()
+{
+	local word
+
+	for word in "rp_max_rate=$2" rp_enable=1 ${KNOBS-}; do
+		knob "${word%%=*}" "${word#*=}" "$1" || { echo "$word is refused" >&2; return 1; }
+	done
 }
 
 # counter DEVICE NAME

@@ -273,8 +273,9 @@ static void a_queue_is_told_no_finer_than_the_peers_clock(void)
 }
 
 /*
- * Up to what window a flow doubles, on a link of 1 Gb/s (or @slow times slower), whose round trip of 3 ms is no queue of
- * others: because @wait us of it were the ACKs', or because it is not above the least one.
+ * Up to what window a flow doubles that had @last before, on a link of 1 Gb/s (or @slow times
+ * slower), whose round trip of 3 ms is no queue of others: because @wait us of it were the ACKs',
+ * or because it is not above the least one.
  */
 static u32 doubles_up_to_with(u32 wait, u32 min_rtt, u32 slow, u32 last)
 {
@@ -312,12 +313,12 @@ static void a_guess_is_good_for_a_full_link(void)
 }
 
 /* What is left of 100 segments, 1.16 ms of 1 Gb/s, after an ACK that found @queue us of queue. */
-static u32 left_of_100(u32 queue, u32 p, u8 wait, u32 last)
+static u32 left_of_100(u32 queue, u32 p, u8 wait)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
 	struct mlcc_job j = { .byte_cost = 8389, .share = MLCC_ONE, .contend.best_us = 100000,
 			      .contend.patience_us = 1000000 };
-	struct mlcc_flow f = { .p = p, .wait = wait, .rtt = 3000, .last_cwnd = last };
+	struct mlcc_flow f = { .p = p, .wait = wait, .rtt = 3000, .last_cwnd = 100 };
 	struct mlcc_win w = { .cwnd = 100, .ssthresh = 100 };
 	struct mlcc_ack a = { .now = 5000, .rtt = 500 + queue, .min_rtt = 500, .tick = 1,
 			      .mss = 1448 };
@@ -329,13 +330,13 @@ static u32 left_of_100(u32 queue, u32 p, u8 wait, u32 last)
 
 static void who_is_outweighed_makes_way(void)
 {
-	CHECK(left_of_100(1500, 0, MLCC_WAIT_OVER, 100) == 100, "its own queue");
-	CHECK(left_of_100(1700, 0, MLCC_WAIT_OVER, 100) < 100, "5/4 of it and more");
-	CHECK(left_of_100(1700, MLCC_ONE / 4, MLCC_WAIT_OVER, 100) == 100, "further, it stays");
-	CHECK(left_of_100(4000, MLCC_ONE / 4, MLCC_WAIT_OVER, 100) < 100, "for longer");
-	CHECK(left_of_100(60000, MLCC_ONE * 3 / 4, MLCC_WAIT_OVER, 100) == 100, "past the middle");
-	CHECK(left_of_100(60000, 0, MLCC_WAIT_VAIN, 100) == 100, "it no longer waits");
-	CHECK(left_of_100(60000, MLCC_NEUTRAL, MLCC_WAIT_OVER, 100) == 100, "neutral");
+	CHECK(left_of_100(1500, 0, MLCC_WAIT_OVER) == 100, "its own queue");
+	CHECK(left_of_100(1700, 0, MLCC_WAIT_OVER) < 100, "5/4 of it and more");
+	CHECK(left_of_100(1700, MLCC_ONE / 4, MLCC_WAIT_OVER) == 100, "further, it stays");
+	CHECK(left_of_100(4000, MLCC_ONE / 4, MLCC_WAIT_OVER) < 100, "for longer");
+	CHECK(left_of_100(60000, MLCC_ONE * 3 / 4, MLCC_WAIT_OVER) == 100, "past the middle");
+	CHECK(left_of_100(60000, 0, MLCC_WAIT_VAIN) == 100, "it no longer waits");
+	CHECK(left_of_100(60000, MLCC_NEUTRAL, MLCC_WAIT_OVER) == 100, "neutral");
 }
 
 /* The application paused, so its next segments find no queue. */

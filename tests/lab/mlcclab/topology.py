@@ -242,7 +242,9 @@ class Topology:
             self._prio_bottleneck(router)
             return
         self._tc(router, "core", "root handle 1:", self._tbf(link.rate, link.limit))
-        if link.queue == "red-ecn":
+        if link.queue == "red-ecn" and self.driver:
+            self._dcqcn_marking(router)
+        elif link.queue == "red-ecn":
             self._marking(router)
         elif link.queue == "fq_codel":
             packets = max(10, link.limit // 1514)
@@ -252,13 +254,8 @@ class Topology:
     def _marking(self, router: str) -> None:
         """Mark everything above the threshold, as DCTCP wants it."""
         link, mark = self.link, self.link.ecn_threshold
-        if self.driver:
-            self._dcqcn_marking(router)
-            return
         if features.has_qdisc("red"):
-            red = f"red limit {link.limit} min {mark} max {mark} avpkt 1000"
-            red += f" burst {mark // 1000 + 1} bandwidth {link.rate:.0f}bit probability 1 ecn"
-            self._tc(router, "core", "parent 1:1 handle 10:", red)
+            self._red(router, mark, mark, "probability 1 ecn")
             return
         burst = _burst(link.rate)
         self.markers[router] = wire.marker(router, "core", link.rate, burst, link.limit, mark)
@@ -268,10 +265,13 @@ class Topology:
 
         ACKs and CNPs cannot be marked. They are not dropped instead: RoCE has a lossless class.
         """
-        link, kmin = self.link, self.link.ecn_threshold
-        red = f"red limit {link.limit} min {kmin} max {DCQCN_KMAX * kmin} avpkt 1000"
-        red += f" burst {kmin * (2 + DCQCN_KMAX) // 3000 + 1} bandwidth {link.rate:.0f}bit"
-        red += " probability 0.1 ecn nodrop"
+        kmin = self.link.ecn_threshold
+        self._red(router, kmin, DCQCN_KMAX * kmin, "probability 0.1 ecn nodrop")
+
+    def _red(self, router: str, kmin: int, kmax: int, how: str) -> None:
+        """Let RED follow the queue as closely as its average can."""
+        red = f"red limit {self.link.limit} min {kmin} max {kmax} avpkt 1000"
+        red += f" burst {(2 * kmin + kmax) // 3000 + 1} bandwidth {self.link.rate:.0f}bit {how}"
         self._tc(router, "core", "parent 1:1 handle 10:", red)
 
     def _prio_bottleneck(self, router: str) -> None:
