@@ -28,6 +28,8 @@
  * phases, 1 at first, 3 after one miss, at most 15; a long agreeing run makes it cheap again.  A
  * job that sends messages of one size at random times so stays neutral.  A job whose pattern has
  * held for MLCC_PROVEN phases and then changes (batch size, workers) has learnt again after two.
+ * Congestion elsewhere does stretch the silence: a ring waits for the link that is done last.  Once
+ * confident, a silence that is up to four times longer says neither yes nor no.
  *
  * A phase below 1/16 of the learnt bytes is none (a heartbeat, or the answer to a host whose part
  * took longer than ours), unless it comes more than MLCC_STRAYS_MAX times in a row.
@@ -182,20 +184,30 @@ static __always_inline u64 mlcc_ewma(u64 old, u64 sample, bool agrees)
 	return agrees ? old - (old >> 2) + (sample >> 2) : sample;
 }
 
+/*
+ * Whether a silence of @gap us may be the compute time and a wait: this host has sent its part of a
+ * ring, and another one, behind other jobs, has not.
+ */
+static __always_inline bool mlcc_gap_waited(const struct mlcc_job *j, u32 gap)
+{
+	return mlcc_confident(j) && gap > j->gap_us && gap >> 2 <= j->gap_us;
+}
+
 /* Compares a phase of @d bytes with a silence of @gap us after it with what was learnt. */
 static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 {
 	bool same_d = mlcc_absdiff(d, j->d_learnt) <= j->d_learnt >> 2;
 	bool same_gap = mlcc_absdiff(gap, j->gap_us) <= j->gap_us >> 1;
+	bool waited = same_d && mlcc_gap_waited(j, gap);
 
 	if (same_d && (same_gap || j->strays))
 		mlcc_phase_hit(j);
-	else
+	else if (!waited)
 		mlcc_phase_miss(j, !same_d && d >> 2 > j->d_learnt);
 
 	j->strays = 0;
 	j->d_learnt = mlcc_ewma(j->d_learnt, d, same_d);
-	j->gap_us = mlcc_ewma(j->gap_us, gap, same_gap);
+	j->gap_us = mlcc_ewma(j->gap_us, gap, same_gap || waited);
 	/* a standing hint that has been corrected since is not judged by the old one */
 	if (j->told || j->d_said == j->d_hint)
 		j->hint_wrong = j->d_said && mlcc_absdiff(d, j->d_said) > j->d_said >> 2;

@@ -31,7 +31,7 @@
  *		is, the first CNPs take it down and R_T with it, and who was there first finishes.
  *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a
  *		flow that has had no CNP for more than F periods takes what has become free.
- *	firm	Up to 3/8 of a phase a cut is twice as large, within the limit of cuts; from there
+ *	firm	Up to 1/4 of a phase a cut is twice as large, within the limit of cuts; from there
  *		on it is as at the end of the phase, and takes R_T down by half of what it lacks.
  *		So of two that are at it together the one that gets there first ends it first.
  *
@@ -68,7 +68,7 @@
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
-#define MLCC_RP_FIRM_P		(MLCC_ONE * 3 / 8)	/* from here on a flow holds on */
+#define MLCC_RP_FIRM_P		(MLCC_ONE / 4)	/* from here on a flow holds on */
 
 struct mlcc_rp {
 	u32 rc;			/* R_C, in parts of param.line */

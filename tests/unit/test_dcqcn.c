@@ -165,7 +165,7 @@ static void gain_is_the_rule(void)
 	}
 }
 
-/* Who gets past 3/8 of a phase first cuts less, and goes back to more. */
+/* Who gets past 1/4 of a phase first cuts less, and goes back to more. */
 static void who_is_further_holds_on(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;

@@ -178,6 +178,22 @@ static void a_shorter_compute_time_is_learnt_anew(void)
 	CHECK(near(s.job.d_phase, PHASE, 2), "D_phase %llu", (unsigned long long)s.job.d_phase);
 }
 
+/* A ring's host that has sent its part waits for those who have not: that is no other job. */
+static void a_wait_for_the_ring_is_no_doubt(void)
+{
+	struct sim s;
+
+	sim_init(&s, 6);
+	sim_iterations(&s, 4, COMPUTE, PHASE);
+	for (u32 i = 0; i < 40; i++) {
+		sim_iteration(&s, COMPUTE + random_below(&s.seed, 5 * COMPUTE / 2), PHASE);
+		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+	}
+	sim_iteration(&s, 20 * COMPUTE, PHASE);
+	sim_iteration(&s, COMPUTE, PHASE);
+	CHECK(sim_all_neutral(&s), "after a pause: " SIM_FMT, SIM_ARGS(&s));
+}
+
 static u64 exponential(struct sim *s, u64 mean)
 {
 	double u = (double)(random_u64(&s->seed) >> 11) / (1ULL << 53);
@@ -532,6 +548,7 @@ int main(void)
 		TAP_TEST(a_larger_batch_is_learnt_anew),
 		TAP_TEST(a_smaller_batch_is_learnt_anew),
 		TAP_TEST(a_shorter_compute_time_is_learnt_anew),
+		TAP_TEST(a_wait_for_the_ring_is_no_doubt),
 		TAP_TEST(poisson_messages_stay_neutral),
 		TAP_TEST(bulk_stays_neutral),
 		TAP_TEST(random_messages_stay_neutral),
