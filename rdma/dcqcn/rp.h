@@ -31,9 +31,10 @@
  *		is, the first CNPs take it down and R_T with it, and who was there first finishes.
  *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a
  *		flow that has had no CNP for more than F periods takes what has become free.
- *	firm	Up to 1/4 of a phase a cut is twice as large, within the limit of cuts; from there
- *		on it is as at the end of the phase, and takes R_T down by half of what it lacks.
- *		So of two that are at it together the one that gets there first ends it first.
+ *	firm	A cut is alpha (1 - p)^8 instead of alpha/2, within the limit of cuts, and no less
+ *		than at the end of the phase.  From 3/8 of a phase on it takes R_T down by half of
+ *		what it lacks only.  So of two that are at it together the one that is ahead ends
+ *		it first.
  *
  * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
  * not known, is plain DCQCN to the bit.
@@ -68,7 +69,7 @@
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
-#define MLCC_RP_FIRM_P		(MLCC_ONE / 4)	/* from here on a flow holds on */
+#define MLCC_RP_FIRM_P		(MLCC_ONE * 3 / 8)	/* from here on a flow holds on */
 
 struct mlcc_rp {
 	u32 rc;			/* R_C, in parts of param.line */
@@ -95,6 +96,16 @@ struct mlcc_rp_gain {
 	u32 firm;		/* a cut takes R_T down by half only */
 };
 
+/* 2 (1 - p)^8, Q16 */
+static __always_inline u32 mlcc_rp_firm_cut(u32 p)
+{
+	u64 left = MLCC_ONE - p;
+
+	left = left * left >> MLCC_SHIFT;
+	left = left * left >> MLCC_SHIFT;
+	return (left * left >> MLCC_SHIFT) << 1;
+}
+
 /*
  * The gain of a job's progress.  @pr: the job's profile.  @p: its progress, Q16 in 0 .. MLCC_ONE,
  * or MLCC_NEUTRAL for plain DCQCN; @pr may then be NULL.
@@ -112,7 +123,9 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 	}
 	gain.refill = 1;
 	gain.firm = p >= MLCC_RP_FIRM_P;
-	gain.cut = gain.firm ? mlcc_yield(pr, MLCC_ONE) : 2 * MLCC_ONE;
+	gain.cut = mlcc_rp_firm_cut(p);
+	if (gain.cut < mlcc_yield(pr, MLCC_ONE))
+		gain.cut = mlcc_yield(pr, MLCC_ONE);
 	return gain;
 }
 

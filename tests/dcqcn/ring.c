@@ -25,7 +25,7 @@
 #define NOISE		.02
 #define STAGGER		(MS / 10)
 #define JOBS_MAX	3
-#define ITERATIONS	14
+#define ITERATIONS	20
 #define LENGTH(a)	(sizeof(a) / sizeof(*(a)))
 
 static const struct scenario {
@@ -47,6 +47,7 @@ static void link_up(struct sim *s, u32 seed)
 	*s = (struct sim) {
 		.link = {
 			.rate = MBIT / 8e3, .delay = DELAY, .kmin = 15e3, .kmax = 60e3, .pmax = .1,
+			.weight = 1. / 32,	/* what tc makes of the lab's burst */
 		},
 		.packet = PACKET, .seed = seed,
 	};

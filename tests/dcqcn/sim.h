@@ -27,7 +27,9 @@ struct sim_link {
 	double rate;			/* bytes per ns */
 	double delay;			/* ns, one way */
 	double kmin, kmax, pmax;	/* bytes, bytes, probability */
+	double weight;			/* of a packet in the mean that is marked by, 0: no mean */
 	double queue, at;		/* bytes, and when they were that many */
+	double mean;			/* of the queue, as RED has it */
 	double busy;			/* bytes that have gone through */
 	double queue_sum;		/* over the packets */
 	u64 packets;
@@ -131,15 +133,28 @@ static inline void sim_job(struct sim_flow *f, const struct mlcc_profile *profil
 	f->iterations = calloc(iterations, sizeof(*f->iterations));
 }
 
+/* The queue that a packet finds at @now, or RED's mean of those. */
+static inline double sim_link_queue(struct sim *s, struct sim_link *l, double now)
+{
+	double left = l->queue - (now - l->at) * l->rate;
+
+	l->queue = fmax(0, left);
+	l->at = now;
+	if (!l->weight)
+		return l->queue;
+	/* as if packets had come while the link was idle */
+	l->mean *= pow(1 - l->weight, fmax(0, -left) / s->packet);
+	l->mean += (l->queue - l->mean) * l->weight;
+	return l->mean;
+}
+
 /* A packet comes to the queue at @now.  Returns when it is through, and whether it was marked. */
 static inline double sim_link_pass(struct sim *s, struct sim_link *l, double now, bool *marked)
 {
-	double p;
+	double found = sim_link_queue(s, l, now), p;
 
-	l->queue = fmax(0, l->queue - (now - l->at) * l->rate);
-	l->at = now;
-	p = l->queue <= l->kmin ? 0 : l->queue >= l->kmax ? 1 :
-	    l->pmax * (l->queue - l->kmin) / (l->kmax - l->kmin);
+	p = found <= l->kmin ? 0 : found >= l->kmax ? 1 :
+	    l->pmax * (found - l->kmin) / (l->kmax - l->kmin);
 	*marked = sim_uniform(s) < p;
 	l->queue += s->packet;
 	l->queue_sum += l->queue;

@@ -165,16 +165,23 @@ static void gain_is_the_rule(void)
 	}
 }
 
-/* Who gets past 1/4 of a phase first cuts less, and goes back to more. */
+/* Who is further cuts less, and past 3/8 of a phase goes back to more. */
 static void who_is_further_holds_on(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
-	struct mlcc_rp_gain behind = mlcc_rp_gain(ours, MLCC_RP_FIRM_P - 1);
+	struct mlcc_rp_gain behind = mlcc_rp_gain(ours, MLCC_ONE / 4);
 	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_RP_FIRM_P);
+	double least = mlcc_yield(ours, MLCC_ONE);
 	struct mlcc_rp_param c;
 	struct mlcc_rp a, b;
 
+	for (u32 p = 0; p <= MLCC_ONE; p += 64) {
+		double want = fmax(2 * MLCC_ONE * pow(1 - p / 65536.0, 8), least);
+
+		CHECK(fabs(mlcc_rp_gain(ours, p).cut - want) <= 16, "p %u: cut %u, not %f", p,
+		      mlcc_rp_gain(ours, p).cut, want);
+	}
 	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
 	mlcc_rp_init(&a, &c, 0);
 	mlcc_rp_cnp(&a, &c, &plain, MS);

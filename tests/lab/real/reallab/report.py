@@ -89,7 +89,8 @@ def _repeat(measurement: Measurement, run: RunResult, alone: dict[str, list[floa
 
 def _isolated(job: Job, run: RunResult, rate: float) -> Json:
     ranks = run.jobs[job.name]
-    times = stats.settled(iteration_ms(ranks))
+    every = iteration_ms(ranks)
+    times = stats.settled(every)
     comm = fmean(stats.settled(_slowest(ranks, "comm_ms")))
     return {
         "name": job.name,
@@ -102,6 +103,7 @@ def _isolated(job: Job, run: RunResult, rate: float) -> Json:
         "comm_mean_ms": round(comm, 3),
         "comm_share": round(comm / fmean(times), 3),
         "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
+        "iterations_ms": every,
     }
 
 
