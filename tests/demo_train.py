@@ -10,7 +10,6 @@ from statistics import fmean
 ROOT = Path(__file__).resolve().parents[1]
 TRAIN = ROOT / "tests" / "lab" / "real" / "mlcc-train"
 SETS = ("ddp-2", "mpi-2")
-ITERATIONS = "60"
 NOTICEABLE = 0.01
 
 
@@ -45,8 +44,7 @@ def measure(name: str) -> dict | None:
     figures.parent.mkdir(exist_ok=True)
     figures.unlink(missing_ok=True)
     print(f"\n{name}: each job alone, then all together", flush=True)
-    command = [sys.executable, TRAIN, name, "--iterations", ITERATIONS]
-    command += ["--json", figures, "--plot", picture]
+    command = [sys.executable, TRAIN, name, "--json", figures, "--plot", picture]
     subprocess.run(list(map(str, command)), check=False)
     if not figures.exists():
         print(f"demo-train: {name} was not measured; the reason is above", file=sys.stderr)

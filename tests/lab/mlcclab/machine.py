@@ -46,6 +46,12 @@ def softnet_drops() -> int:
     return sum(int(line.split()[1], 16) for line in lines)
 
 
+def stolen_s() -> float:
+    """Seconds that a hypervisor gave to others while we wanted to run; all CPUs, since boot."""
+    words = Path("/proc/stat").read_text().split(None, 9)
+    return int(words[8]) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def reserved() -> Iterator[None]:
     """One lab at a time; waits for its turn.

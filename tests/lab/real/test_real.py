@@ -44,7 +44,7 @@ def measured(together: list[list[float]], alone: list[float], times: float = 20.
     result = Measurement(request, request.jobs.jobs(RATE))
 
     def run(losses: list[float], took: float) -> RunResult:
-        made = RunResult(Mode("cubic"))
+        made = RunResult(Mode("cubic"), stolen=took / 1000)
         for job in result.jobs:
             made.jobs[job.name] = [trace([took] * len(losses), losses) for _ in range(2)]
         return made
@@ -78,6 +78,10 @@ class Figures(unittest.TestCase):
         self.assertEqual(report.slowdown(document["results"][0]), 2.0)
         self.assertEqual([job["mean_ms"] for job in document["isolated"]], [10.0, 10.0])
         self.assertEqual(document["results"][0]["repeats"][1]["jobs"][0]["p99_ms"], 20.0)
+
+    def test_stolen_time(self) -> None:
+        document = report.document(measured([[1.0] * 8, [1.0] * 8], [1.0] * 8))
+        self.assertIn("alone 1.0% 1.0%, cubic 2.0% 2.0%", report.table(document))
         self.assertIn("2.000", report.table(document))
         self.assertIn("100.0% under cubic", report.sentence(document))
         json.dumps(document)

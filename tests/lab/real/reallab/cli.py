@@ -21,8 +21,8 @@ examples:
       two DDP jobs, alone, then together under cubic, mlcc, and mlcc with announced phases
   mlcc-train ddp-3 --repeat 3 --json out.json --plot out.png
   mlcc-train mpi-2 --modes cubic,mlcc+hints
-  mlcc-train ddp-2 --share 0.4
-      with more time to compute: the link is to be used for 80 % of the time, not for 90 %
+  mlcc-train ddp-2 --share 0.45
+      with less time to compute: 90 % of the link, more than Gloo gets out of it, is asked for
 
 exit status: 0 done, 1 failed (or losses differ), 2 wrong usage, 4 this machine cannot run it
 """
@@ -48,8 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     text = "of an iteration that the link needs for a job's gradients (default: of the set)"
     add("--share", type=_share, metavar="PART", help=text)
     add("--queue", choices=("droptail", "red-ecn"), default="droptail")
-    add("--iterations", type=_count, default=60, metavar="N", help="of each job (default 60)")
-    add("--isolated", type=_count, default=20, metavar="N", help="of a job alone (default 20)")
+    add("--iterations", type=_count, default=100, metavar="N", help="of each job (default 100)")
+    add("--isolated", type=_count, default=40, metavar="N", help="of a job alone (default 40)")
     add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
     add("--carrier", choices=("module", "bpf"))
     add("--json", type=Path, metavar="FILE", help="write the figures")

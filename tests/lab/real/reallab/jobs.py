@@ -61,7 +61,7 @@ class JobSet:
 SETS = {
     item.name: item
     for item in (
-        JobSet("ddp-2", ("resnet", "transformer"), 0.45, "two DDP jobs over Gloo"),
+        JobSet("ddp-2", ("resnet", "transformer"), 0.42, "two DDP jobs over Gloo"),
         JobSet("ddp-3", ("resnet", "transformer", "resnet"), 0.3, "three DDP jobs over Gloo"),
         JobSet("mpi-2", ("allreduce", "allreduce"), 0.45, "two Open MPI all-reduce loops"),
     )

@@ -84,6 +84,7 @@ def _repeat(measurement: Measurement, run: RunResult, alone: dict[str, list[floa
         "drops": run.counters.drops,
         "ecn_marks": run.counters.marks,
         "softnet_drops": run.softnet_drops,
+        "stolen": round(run.stolen, 4),
     }
 
 
@@ -103,6 +104,7 @@ def _isolated(job: Job, run: RunResult, rate: float) -> Json:
         "comm_mean_ms": round(comm, 3),
         "comm_share": round(comm / fmean(times), 3),
         "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
+        "stolen": round(run.stolen, 4),
         "iterations_ms": every,
     }
 
@@ -157,6 +159,16 @@ def slowdown(result: Json) -> float:
     return fmean(repeat["slowdown_mean"] for repeat in result["repeats"])
 
 
+def _stolen(report: Json) -> str:
+    """What a hypervisor took while each run lasted: its times are not only the network's."""
+    alone = " ".join(f"{job['stolen']:.1%}" for job in report["isolated"])
+    parts = [f"alone {alone}"]
+    for result in report["results"]:
+        each = " ".join(f"{repeat['stolen']:.1%}" for repeat in result["repeats"])
+        parts.append(f"{result['mode']} {each}")
+    return f"time stolen from this machine, of a processor's: {', '.join(parts)}"
+
+
 def table(report: Json) -> str:
     """For eyes: times in ms."""
     rows = [["mode", "job", "mean", "p99", "comm", "slowdown", "of each repeat"]]
@@ -176,6 +188,7 @@ def table(report: Json) -> str:
         "computing is padded to a fixed time, so that jobs do not compete for this machine's "
         "processors"
     )
+    lines.append(_stolen(report))
     return "\n".join(lines + [f"left out: {m}: {why}" for m, why in report["skipped"].items()])
 
 

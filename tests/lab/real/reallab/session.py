@@ -87,6 +87,7 @@ class RunResult:
     jobs: dict[str, list[Trace]] = field(default_factory=dict)
     counters: LinkCounters = field(default_factory=lambda: LinkCounters(0, 0, 0))
     softnet_drops: int = 0
+    stolen: float = 0.0  # part of one processor's time
     known: list[Record] = field(default_factory=list)
     hints: dict[str, int] = field(default_factory=dict)
     in_use: dict[str, int] = field(default_factory=dict)
@@ -204,6 +205,7 @@ class Session:
     def _measure(self, iterations: int, limit_s: float, tick: Tick) -> RunResult:
         topology = self.cluster.topology
         before, drops = topology.counters(), machine.softnet_drops()
+        stolen, begun = machine.stolen_s(), time.monotonic()
         phases = {job["name"]: job["phases"] for job in self._known()}
         go = self.folder / "go.new"
         go.write_text(str(time.monotonic_ns() + round(LEAD_S * 1e9)))
@@ -221,6 +223,7 @@ class Session:
                 result.in_use = self.cluster.in_use()
         result.counters = topology.counters().since(before)
         result.softnet_drops = machine.softnet_drops() - drops
+        result.stolen = (machine.stolen_s() - stolen) / (time.monotonic() - begun)
         result.hints = self.daemon.records() if self.daemon else {}
         result.known = self._known()
         for job in result.known:  # setting up connections looks like phases, too
