@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from reallab import report  # noqa: E402
-from reallab.experiment import Measurement, Request  # noqa: E402
+from reallab.experiment import Measurement, Request, quietest  # noqa: E402
 from reallab.jobs import SETS  # noqa: E402
 from reallab.session import CTL, Mode, RunResult, Trace  # noqa: E402
 
@@ -40,7 +41,8 @@ def trace(times: list[float], losses: list[float], start_ns: int = 0) -> Trace:
 
 def measured(together: list[list[float]], alone: list[float], times: float = 20.0) -> Measurement:
     """A measurement of two jobs: losses of each run together, and of the run alone."""
-    request = Request(SETS["ddp-2"], [Mode("cubic")], RATE, "droptail", 8, 8, len(together), None)
+    modes = [Mode("cubic")]
+    request = Request(SETS["ddp-2"], modes, RATE, "droptail", 8, 8, len(together), None, None)
     result = Measurement(request, request.jobs.jobs(RATE))
 
     def run(losses: list[float], took: float) -> RunResult:
@@ -78,13 +80,29 @@ class Figures(unittest.TestCase):
         self.assertEqual(report.slowdown(document["results"][0]), 2.0)
         self.assertEqual([job["mean_ms"] for job in document["isolated"]], [10.0, 10.0])
         self.assertEqual(document["results"][0]["repeats"][1]["jobs"][0]["p99_ms"], 20.0)
-
-    def test_stolen_time(self) -> None:
-        document = report.document(measured([[1.0] * 8, [1.0] * 8], [1.0] * 8))
-        self.assertIn("alone 1.0% 1.0%, cubic 2.0% 2.0%", report.table(document))
         self.assertIn("2.000", report.table(document))
         self.assertIn("100.0% under cubic", report.sentence(document))
         json.dumps(document)
+
+    def test_stolen_time(self) -> None:
+        result = measured([[1.0] * 8, [1.0] * 8], [1.0] * 8)
+        table = report.table(report.document(result))
+        self.assertIn("alone 1.0% 1.0%, cubic 2.0% 2.0%", table)
+        self.assertNotIn("again", table)
+        result.runs["cubic"][1].again = 2
+        self.assertIn("made again: 2", report.table(report.document(result)))
+
+    def test_disturbed_runs_are_made_again(self) -> None:
+        def tried(stolen: list[float], limit: float | None) -> tuple[float, int]:
+            left = iter(stolen)
+            made = partial(RunResult, Mode("cubic"))
+            run = quietest(lambda: made(stolen=next(left)), limit, lambda: None)
+            return run.stolen, run.again
+
+        self.assertEqual(tried([0.5], None), (0.5, 0))
+        self.assertEqual(tried([0.01], 0.05), (0.01, 0))
+        self.assertEqual(tried([0.5, 0.3, 0.01], 0.05), (0.01, 2))
+        self.assertEqual(tried([0.5, 0.3, 0.4, 0.6], 0.05), (0.3, 3))
 
     def test_the_sets_communicate_as_much_as_they_say(self) -> None:
         for item in SETS.values():

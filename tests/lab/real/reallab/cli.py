@@ -21,6 +21,8 @@ examples:
       two DDP jobs, alone, then together under cubic, mlcc, and mlcc with announced phases
   mlcc-train ddp-3 --repeat 3 --json out.json --plot out.png
   mlcc-train mpi-2 --modes cubic,mlcc+hints
+  mlcc-train ddp-2 --repeat 3 --stolen 5
+      on a virtual machine whose host is busy at times: such runs do not count
   mlcc-train ddp-2 --share 0.45
       with less time to compute: 90 % of the link, more than Gloo gets out of it, is asked for
 
@@ -51,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--iterations", type=_count, default=100, metavar="N", help="of each job (default 100)")
     add("--isolated", type=_count, default=40, metavar="N", help="of a job alone (default 40)")
     add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
+    text = "make a run again, three times at most, if more of a processor's time was stolen"
+    add("--stolen", type=_percent, metavar="PERCENT", help=text)
     add("--carrier", choices=("module", "bpf"))
     add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
@@ -87,6 +91,16 @@ def _share(text: str) -> float:
     return share
 
 
+def _percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = 0.0
+    if not 0.1 <= percent <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.1 to 100")
+    return percent / 100
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or not 8 <= int(text) <= 10_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 8 to 10000")
@@ -110,6 +124,7 @@ def _run(options: argparse.Namespace) -> int:
         isolated=options.isolated,
         repeat=options.repeat,
         carrier=options.carrier,
+        stolen=options.stolen,
     )
     with machine.reserved():
         topology.remove_stale()

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ REFERENCE = Mode("cubic")
 CONNECTIONS_OF_A_JOB = 4
 START_S = 12.0
 LIMIT_S = 150.0
+AGAIN_MAX = 3
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Request:
     isolated: int
     repeat: int
     carrier: str | None
+    stolen: float | None  # a run with more of it is made again; a part of one processor's time
 
 
 @dataclass
@@ -78,6 +80,20 @@ def _usable(request: Request, result: Measurement) -> tuple[list[Mode], carriers
         else:
             modes.append(mode)
     return modes, carrier
+
+
+def quietest(
+    run: Callable[[], RunResult], limit: float | None, tell: Callable[[], None]
+) -> RunResult:
+    """Run it, and again where too much time was stolen, whatever came out; the quietest counts."""
+    best = run()
+    again = 0
+    while limit is not None and best.stolen > limit and again < AGAIN_MAX:
+        again += 1
+        tell()
+        best = min(best, run(), key=lambda one: one.stolen)
+    best.again = again
+    return best
 
 
 def link_of(request: Request) -> Link:
@@ -146,6 +162,10 @@ class _Stages:
 
     def _stage(self, label: str, jobs: Sequence[Job], mode: Mode, iterations: int) -> RunResult:
         self.progress.stage(label, self._seconds(iterations))
-        with tempfile.TemporaryDirectory(prefix="mlcc-train-") as name:
-            session = Session(self.cluster, jobs, mode, Path(name))
-            return session.run(self.carrier, iterations, LIMIT_S, self.progress.tick)
+
+        def once() -> RunResult:
+            with tempfile.TemporaryDirectory(prefix="mlcc-train-") as name:
+                session = Session(self.cluster, jobs, mode, Path(name))
+                return session.run(self.carrier, iterations, LIMIT_S, self.progress.tick)
+
+        return quietest(once, self.request.stolen, self.progress.again)

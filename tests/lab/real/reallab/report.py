@@ -85,6 +85,7 @@ def _repeat(measurement: Measurement, run: RunResult, alone: dict[str, list[floa
         "ecn_marks": run.counters.marks,
         "softnet_drops": run.softnet_drops,
         "stolen": round(run.stolen, 4),
+        "again": run.again,
     }
 
 
@@ -105,6 +106,7 @@ def _isolated(job: Job, run: RunResult, rate: float) -> Json:
         "comm_share": round(comm / fmean(times), 3),
         "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
         "stolen": round(run.stolen, 4),
+        "again": run.again,
         "iterations_ms": every,
     }
 
@@ -161,12 +163,14 @@ def slowdown(result: Json) -> float:
 
 def _stolen(report: Json) -> str:
     """What a hypervisor took while each run lasted: its times are not only the network's."""
-    alone = " ".join(f"{job['stolen']:.1%}" for job in report["isolated"])
-    parts = [f"alone {alone}"]
-    for result in report["results"]:
-        each = " ".join(f"{repeat['stolen']:.1%}" for repeat in result["repeats"])
-        parts.append(f"{result['mode']} {each}")
-    return f"time stolen from this machine, of a processor's: {', '.join(parts)}"
+    runs = {"alone": report["isolated"]}
+    runs |= {result["mode"]: result["repeats"] for result in report["results"]}
+    parts = []
+    for name, each in runs.items():
+        parts.append(" ".join([name, *(f"{run['stolen']:.1%}" for run in each)]))
+    again = sum(run["again"] for each in runs.values() for run in each)
+    text = f"time stolen from this machine, of a processor's: {', '.join(parts)}"
+    return f"{text}; runs made again: {again}" if again else text
 
 
 def table(report: Json) -> str:
