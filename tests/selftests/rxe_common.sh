@@ -76,7 +76,7 @@ add_device()
 {
 	ip netns exec "$2" rdma link add "$1" type "${3:-rxe}" netdev eth0 || return
 	defer del_device "$1" "$2"
-	slowwait - has_gid "$1" >/dev/null
+	slowwait - gid_index "$1" >/dev/null
 }
 
 # A driver that is unloaded takes the devices of both with it: to the core they are one driver.
@@ -85,9 +85,12 @@ del_device()
 	[ ! -e "/sys/class/infiniband/$1" ] || ip netns exec "$2" rdma link del "$1"
 }
 
-has_gid()
+# gid_index DEVICE: of its IPv4 address
+gid_index()
 {
-	grep -qs "ffff:0a02" "/sys/class/infiniband/$1/ports/1/gids/"*
+	local gid
+
+	gid=$(grep -ls "ffff:0a02" "/sys/class/infiniband/$1/ports/1/gids/"*) && echo "${gid##*/}"
 }
 
 # knob NAME VALUE [DEVICE]

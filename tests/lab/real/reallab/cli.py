@@ -5,6 +5,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 
 from mlcclab import features, machine, program, topology, units
@@ -81,24 +82,22 @@ def _rate(text: str) -> float:
     return rate
 
 
-def _share(text: str) -> float:
+def _number(text: str, low: float, high: float) -> float:
     try:
-        share = float(text)
+        value = float(text)
     except ValueError:
-        share = 0.0
-    if not 0.1 <= share <= 0.9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.1 to 0.9")
-    return share
+        value = nan
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
+    return value
+
+
+def _share(text: str) -> float:
+    return _number(text, 0.1, 0.9)
 
 
 def _percent(text: str) -> float:
-    try:
-        percent = float(text)
-    except ValueError:
-        percent = 0.0
-    if not 0.1 <= percent <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.1 to 100")
-    return percent / 100
+    return _number(text, 0.1, 100) / 100
 
 
 def _count(text: str) -> int:
