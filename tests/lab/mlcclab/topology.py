@@ -36,6 +36,8 @@ NETEM_LIMIT = 100_000
 PRIO_BANDS = 4
 # Kmax in Kmin: where one packet in ten is marked, and above which all are.
 DCQCN_KMAX = 4
+# of notification packets, as NICs and the driver have it (np_cnp_dscp)
+CNP_DSCP = 48
 # What one connection may have between its socket and the router. A veth link
 # is infinitely fast: without a bound a whole window arrives at once, and the
 # kernel's backlog (1000 packets for all devices of a CPU) drops it before the
@@ -263,16 +265,21 @@ class Topology:
     def _dcqcn_marking(self, router: str) -> None:
         """Mark from the threshold on, one in ten at four times that, as DCQCN wants it.
 
-        ACKs and CNPs cannot be marked. They are not dropped instead: RoCE has a lossless class.
+        ACKs cannot be marked. They are not dropped instead: RoCE has a lossless class. CNPs have
+        one of their own, which goes first, as they have in clusters: else they would wait in the
+        queue of the other direction, and senders hear of a queue when it is another.
         """
         kmin = self.link.ecn_threshold
-        self._red(router, kmin, DCQCN_KMAX * kmin, "probability 0.1 ecn nodrop")
+        self._tc(router, "core", "parent 1:1 handle 20:", "prio bands 2 priomap" + 16 * " 1")
+        cnp = f"parent 20: protocol ip u32 match ip dsfield {CNP_DSCP << 2:#x} 0xfc flowid 20:1"
+        shell.run(["tc", "-n", router, "filter", "add", "dev", "core", *cnp.split()])
+        self._red(router, kmin, DCQCN_KMAX * kmin, "probability 0.1 ecn nodrop", "20:2")
 
-    def _red(self, router: str, kmin: int, kmax: int, how: str) -> None:
+    def _red(self, router: str, kmin: int, kmax: int, how: str, parent: str = "1:1") -> None:
         """Let RED follow the queue as closely as its average can."""
         red = f"red limit {self.link.limit} min {kmin} max {kmax} avpkt 1000"
         red += f" burst {(2 * kmin + kmax) // 3000 + 1} bandwidth {self.link.rate:.0f}bit {how}"
-        self._tc(router, "core", "parent 1:1 handle 10:", red)
+        self._tc(router, "core", f"parent {parent} handle 10:", red)
 
     def _prio_bottleneck(self, router: str) -> None:
         """Strict priorities by the top bits of the DSCP, out of HTB.
