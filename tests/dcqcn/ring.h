@@ -2,7 +2,8 @@
 /*
  * What mlcc-lab's verbs scenarios measure over soft-RoCE, simulated packet by packet: jobs of two
  * workers whose ring all-reduce takes a link in each direction.  A worker's rate goes by its own
- * progress, and an iteration ends when both have sent all.
+ * progress, and an iteration ends when both have sent all.  ACKs wait in the queue of the other
+ * direction, CNPs do not.
  *
  *	worker ---- link 1 ---> worker		all jobs' first workers on one side,
  *	       <--- link 2 ----			their second ones on the other
@@ -16,6 +17,7 @@
 #define RING_MBIT	60
 #define RING_TIMER	2000000		/* ns: T, alpha's period and the CNPs' */
 #define RING_SEND	284		/* ms, alone */
+#define RING_WINDOW	128		/* packets, of rxe */
 #define RING_ITERATIONS	20
 #define RING_EARLY	5		/* of them, in which jobs learn and slide apart */
 
@@ -70,6 +72,7 @@ static inline void ring_add(struct sim links[2], u32 job, const struct ring *rin
 		struct sim_flow *f = sim_add(&links[i], &c, job * RING_MS / 10);
 
 		f->interval = RING_TIMER;
+		f->window = RING_WINDOW;
 		f->peer = &links[!i].flow[job];
 		sim_job(f, profile, RING_SEND * RING_MS * links[i].link.rate,
 			ring->compute * RING_MS, .02, RING_ITERATIONS);
@@ -106,6 +109,8 @@ static inline struct ring_result ring_run(const struct ring *ring,
 	for (u32 seed = 1; seed <= seeds; seed++) {
 		ring_link_up(&links[0], seed);
 		ring_link_up(&links[1], seed + seeds);
+		links[0].back = &links[1];
+		links[1].back = &links[0];
 		for (u32 j = 0; j < ring->jobs; j++)
 			ring_add(links, j, ring, profile);
 		sim_run_links(links, 2, INFINITY);

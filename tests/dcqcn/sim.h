@@ -21,6 +21,8 @@
 
 #define SIM_FLOWS	8
 #define SIM_CNPS	64		/* on their way to one RP */
+#define SIM_ACKS	16		/* of a flow that are remembered */
+#define SIM_ACK_EVERY	64		/* packets, as rxe asks for them */
 #define SIM_NEVER	INFINITY
 
 struct sim_link {
@@ -44,6 +46,10 @@ struct sim_flow {
 	double cnp[SIM_CNPS];		/* when they arrive at the RP */
 	u32 cnp_first, cnps;
 	double bytes;			/* sent, ever */
+	double paced;			/* when its rate lets it send again */
+	u32 window;			/* packets that may wait for an ACK; 0: as many as there are */
+	u64 packets;			/* sent, ever */
+	double acks[SIM_ACKS];		/* when the last ACKs arrive */
 
 	/* a job */
 	const struct mlcc_profile *profile;
@@ -59,6 +65,7 @@ struct sim_flow {
 struct sim {
 	struct sim_link link;
 	struct sim_flow flow[SIM_FLOWS];
+	struct sim *back;		/* the link that ACKs take; NULL: one without a queue */
 	u32 flows, packet;		/* bytes of a packet */
 	double now;
 	u64 seed;
@@ -198,6 +205,25 @@ static inline void sim_phase_start(struct sim *s, struct sim_flow *f)
 	mlcc_job_tx_start(&f->job, sim_us(s), 2 * s->link.delay / 1000);
 }
 
+/* What was sent now arrives at @arrived.  When its ACK does, which waits behind other packets. */
+static inline double sim_ack(const struct sim *s, double arrived)
+{
+	const struct sim_link *l = s->back ? &s->back->link : &s->link;
+	double queue = s->back ? fmax(0, l->queue - (s->now - l->at) * l->rate) : 0;
+
+	return arrived + s->link.delay + queue / l->rate;
+}
+
+/* When the window lets the flow send again. */
+static inline double sim_held(const struct sim_flow *f)
+{
+	u64 needs = f->packets + 1 - f->window;	/* an ACK of this packet, or of a later one */
+
+	if (!f->window || f->packets < f->window)
+		return 0;
+	return f->acks[(needs + SIM_ACK_EVERY - 1) / SIM_ACK_EVERY % SIM_ACKS];
+}
+
 static inline void sim_send(struct sim *s, struct sim_flow *f)
 {
 	struct mlcc_rp_gain gain;
@@ -214,7 +240,10 @@ static inline void sim_send(struct sim *s, struct sim_flow *f)
 		f->cnp[(f->cnp_first + f->cnps++) % SIM_CNPS] = through + 2 * s->link.delay;
 	f->bytes += s->packet;
 	f->left -= s->packet;
-	f->next = s->now + s->packet / sim_rate(s, f);
+	if (!(++f->packets % SIM_ACK_EVERY))
+		f->acks[f->packets / SIM_ACK_EVERY % SIM_ACKS] = sim_ack(s, through + s->link.delay);
+	f->paced = s->now + s->packet / sim_rate(s, f);
+	f->next = fmax(f->paced, sim_held(f));
 	if (f->phase && f->left <= 0)
 		sim_phase_done(s, f, through + s->link.delay);
 }
@@ -227,9 +256,12 @@ static inline void sim_cnp(struct sim *s, struct sim_flow *f)
 	f->cnp_first = (f->cnp_first + 1) % SIM_CNPS;
 	f->cnps--;
 	mlcc_rp_cnp(&f->rp, &f->param, &gain, sim_stamp(s->now));
+	if (f->phase && f->left <= 0)
+		return;
 	/* what is left of the gap to the next packet stretches with the rate */
-	if (!f->phase || f->left > 0)
-		f->next = s->now + (f->next - s->now) * rate / sim_rate(s, f);
+	if (f->paced > s->now)
+		f->paced = s->now + (f->paced - s->now) * rate / sim_rate(s, f);
+	f->next = fmax(f->paced, fmax(sim_held(f), s->now));
 }
 
 struct sim_event {
