@@ -31,10 +31,10 @@
  *		is, the first CNPs take it down and R_T with it, and who was there first finishes.
  *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a
  *		flow that has had no CNP for more than F periods takes what has become free.
- *	firm	A cut is alpha (1 - p)^8 instead of alpha/2, within the limit of cuts, and no less
- *		than at the end of the phase.  From 3/8 of a phase on it takes R_T down by half of
- *		what it lacks only.  So of two that are at it together the one that is ahead ends
- *		it first.
+ *	firm	A cut is 4 alpha (1 - p)^6 instead of alpha/2, within the limit of cuts, and no
+ *		less than half of what the profile says at the end of the phase.  From 5/8 of a
+ *		phase on it takes R_T down by half of what it lacks only.  So of two that are at
+ *		it together the one that is ahead ends it first.
  *
  * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
  * not known, is plain DCQCN to the bit.
@@ -69,7 +69,7 @@
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
-#define MLCC_RP_FIRM_P		(MLCC_ONE * 3 / 8)	/* from here on a flow holds on */
+#define MLCC_RP_FIRM_P		(MLCC_ONE * 5 / 8)	/* from here on a flow holds on */
 
 struct mlcc_rp {
 	u32 rc;			/* R_C, in parts of param.line */
@@ -91,19 +91,19 @@ static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 /* What a job's progress does to its flows. */
 struct mlcc_rp_gain {
 	u32 ai;			/* Q16, scales R_AI */
-	u32 cut;		/* Q16 up to 2, scales alpha/2 */
+	u32 cut;		/* Q16 up to 8, scales alpha/2 */
 	u32 refill;		/* hyper increase by the counter that is ahead */
 	u32 firm;		/* a cut takes R_T down by half only */
 };
 
-/* 2 (1 - p)^8, Q16 */
-static __always_inline u32 mlcc_rp_firm_cut(u32 p)
+/* 8 (1 - p)^6, but no less than @least; Q16 */
+static __always_inline u32 mlcc_rp_firm_cut(u32 p, u32 least)
 {
 	u64 left = MLCC_ONE - p;
+	u64 cubed = (left * left >> MLCC_SHIFT) * left >> MLCC_SHIFT;
+	u32 cut = (cubed * cubed >> MLCC_SHIFT) << 3;
 
-	left = left * left >> MLCC_SHIFT;
-	left = left * left >> MLCC_SHIFT;
-	return (left * left >> MLCC_SHIFT) << 1;
+	return cut > least ? cut : least;
 }
 
 /*
@@ -123,9 +123,7 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 	}
 	gain.refill = 1;
 	gain.firm = p >= MLCC_RP_FIRM_P;
-	gain.cut = mlcc_rp_firm_cut(p);
-	if (gain.cut < mlcc_yield(pr, MLCC_ONE))
-		gain.cut = mlcc_yield(pr, MLCC_ONE);
+	gain.cut = mlcc_rp_firm_cut(p, mlcc_yield(pr, MLCC_ONE) / 2);
 	return gain;
 }
 
@@ -373,7 +371,7 @@ static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struc
 	       (c->flags & MLCC_RP_CLAMP_TIME && rp->time_stage);
 }
 
-/* R_C after a cut by alpha/2, scaled by @cut (Q16, up to 2). */
+/* R_C after a cut by alpha/2, scaled by @cut (Q16, up to 8). */
 static __always_inline u32 mlcc_rp_less(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					u32 cut)
 {
