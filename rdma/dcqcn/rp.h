@@ -24,7 +24,7 @@
  * The rule (include/mlcc/rule.h) scales R_AI and the cut, as the job's profile has it; progress is
  * the job's, from the shared tracker.  That alone moves little: R_C goes by the fourth root of
  * R_AI, and a flow that had to make way takes hundreds of T to get its rate back.  So where the
- * profile restarts small (MLCC_RESTART_DRAIN, flow.h has why) three things come with it:
+ * profile restarts small (MLCC_RESTART_DRAIN, flow.h has why) four things come with it:
  *
  *	restart	A phase begins with R_C at 1/16 of the line, R_T at the line, and alpha as in a
  *		new flow.  If nobody is there, fast recovery has R_C back in a few T; if somebody
@@ -35,6 +35,8 @@
  *		less than half of what the profile says at the end of the phase.  From 5/8 of a
  *		phase on it takes R_T down by half of what it lacks only.  So of two that are at
  *		it together the one that is ahead ends it first.
+ *	awake	No cut goes below 1/1024 of the line: at a NIC's 1 Mb/s of 50 Gb/s a packet of 4 KB
+ *		takes 33 ms, and it is by its packets that a flow takes what has become free.
  *
  * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
  * not known, is plain DCQCN to the bit.
@@ -69,6 +71,7 @@
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
+#define MLCC_RP_AWAKE_SHIFT	10	/* ... and is not cut below 1/1024 of it */
 #define MLCC_RP_FIRM_P		(MLCC_ONE * 5 / 8)	/* from here on a flow holds on */
 
 struct mlcc_rp {
@@ -92,7 +95,7 @@ static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 struct mlcc_rp_gain {
 	u32 ai;			/* Q16, scales R_AI */
 	u32 cut;		/* Q16 up to 8, scales alpha/2 */
-	u32 refill;		/* hyper increase by the counter that is ahead */
+	u32 refill;		/* hyper increase by the counter that is ahead, and awake */
 	u32 firm;		/* a cut takes R_T down by half only */
 };
 
@@ -371,15 +374,25 @@ static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struc
 	       (c->flags & MLCC_RP_CLAMP_TIME && rp->time_stage);
 }
 
-/* R_C after a cut by alpha/2, scaled by @cut (Q16, up to 8). */
+/* The least rate that a cut goes to. */
+static __always_inline u32 mlcc_rp_bottom(const struct mlcc_rp_param *c,
+					  const struct mlcc_rp_gain *gain)
+{
+	u32 awake = gain->refill ? c->line >> MLCC_RP_AWAKE_SHIFT : 0;
+
+	return awake > c->min_rate ? awake : c->min_rate;
+}
+
+/* R_C after a cut. */
 static __always_inline u32 mlcc_rp_less(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					u32 cut)
+					const struct mlcc_rp_gain *gain)
 {
 	u32 alpha = rp->alpha >> (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
-	u32 beta = (u64)alpha * cut >> (MLCC_SHIFT + 1);
+	u32 beta = (u64)alpha * gain->cut >> (MLCC_SHIFT + 1);
 	u32 rate = mlcc_decrease(rp->rc, mlcc_rp_least(beta, c->cut_max), MLCC_ONE);
+	u32 bottom = mlcc_rp_bottom(c, gain);
 
-	return rate > c->min_rate ? rate : c->min_rate;
+	return rate > bottom ? rate : bottom;
 }
 
 /* Both counters and their periods begin anew. */
@@ -402,7 +415,7 @@ static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp
 		mlcc_rp_alpha_cnp(rp, c);
 	if (mlcc_rp_clamps(rp, c))
 		rp->rt -= (rp->rt - rp->rc) >> gain->firm;
-	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, gain->cut);
+	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, gain);
 	if (rp->rt < rp->rc)	/* the least rate has been raised */
 		rp->rt = rp->rc;
 	if (!(c->flags & MLCC_RP_ALPHA_FIRST))

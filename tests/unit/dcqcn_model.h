@@ -116,7 +116,7 @@ static inline void model_cut(struct model *m)
 		m->rc = m->c->first_rate;
 	else
 		m->rc *= 1 - fmin(m->alpha / 2 * m->yield, m->c->cut_max / 65536.0);
-	m->rc = fmax(m->rc, m->c->min_rate);
+	m->rc = fmax(m->rc, fmax(m->c->min_rate, m->refill ? m->c->line / 1024 : 0));
 	if (!(flags & MLCC_RP_ALPHA_FIRST))
 		model_count_cnp(m);
 	m->by_time = 0;

@@ -196,6 +196,25 @@ static void who_is_further_holds_on(void)
 	CHECK(b.rc >= c.min_rate, "R_C %u is below the least", b.rc);
 }
 
+/* However often it is cut, a job's flow sends often enough to notice a free link. */
+static void jobs_stay_awake(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	struct mlcc_rp_gain start = mlcc_rp_gain(&profiles[MLCC_PROFILE_INTERLEAVE], 0);
+	struct mlcc_rp_param c;
+	struct mlcc_rp job, other;
+
+	mlcc_rp_param_init(&c, MLCC_RP_MLX5, LINE, MBPS);
+	mlcc_rp_init(&job, &c, 0);
+	other = job;
+	for (u32 i = 1; i < 100; i++) {
+		mlcc_rp_cnp(&job, &c, &start, i * 10 * US);
+		mlcc_rp_cnp(&other, &c, &plain, i * 10 * US);
+	}
+	CHECK(job.rc == c.line >> MLCC_RP_AWAKE_SHIFT && other.rc == c.min_rate,
+	      "R_C %u, plain %u", job.rc, other.rc);
+}
+
 /* A phase begins once, small, and as wary as a new flow; of a profile that has it so. */
 static void phases_begin_small(void)
 {
@@ -475,6 +494,7 @@ int main(void)
 		TAP_TEST(any_parameters_follow_the_model),
 		TAP_TEST(gain_is_the_rule),
 		TAP_TEST(who_is_further_holds_on),
+		TAP_TEST(jobs_stay_awake),
 		TAP_TEST(phases_begin_small),
 		TAP_TEST(rates_stay_in_their_bounds),
 		TAP_TEST(parameters_may_change),
