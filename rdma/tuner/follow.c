@@ -7,7 +7,9 @@
  *	move	read; if somebody else has written, begin again from there
  *		write; read back
  *
- * The knob is read once a second, too, so that a reset does not go unnoticed between two moves.
+ * While a job computes that has sent regularly, it is left alone until its next phase is near
+ * (rest.h).  The knob is read once a second, too, so that a reset does not go unnoticed between two
+ * moves.
  *
  *	       reading fails                       reading works
  *	there ---------------> away (look each 100 ms) ---------------> there
@@ -279,6 +281,7 @@ int follow_look(struct follow *f, uint64_t now_us, struct err *e)
 	if (f->away)
 		return look_for_device(f, e);
 	want = drive_value(&f->drive, read_gain(f, now_us));
+	rest_note(&f->rest, f->progress.state == PROGRESS_RUNS, now_us);
 	tell(f);
 	moves = drive_moves(&f->drive, f->is, f->written_gain, f->gain, f->ends);
 	if (moves && !budget_take(&f->budget, now_us)) {
@@ -299,11 +302,14 @@ int follow_look(struct follow *f, uint64_t now_us, struct err *e)
 
 uint32_t follow_pause_us(const struct follow *f)
 {
+	uint32_t rest = rest_us(&f->rest, f->look_us);
+	uint32_t slow = rest > FOLLOW_SLOW_US ? rest : FOLLOW_SLOW_US;
+
 	if (f->away || f->strikes)
 		return FOLLOW_AWAY_US;
-	if (f->due_us <= f->cadence_us || f->cadence_us >= FOLLOW_SLOW_US)
+	if (f->due_us <= f->cadence_us || f->cadence_us >= slow)
 		return f->cadence_us;
-	return f->due_us < FOLLOW_SLOW_US ? f->due_us : FOLLOW_SLOW_US;
+	return f->due_us < slow ? f->due_us : slow;
 }
 
 /* What an earlier "set" has saved stays saved. */

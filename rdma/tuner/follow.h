@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "drive.h"
 #include "progress.h"
+#include "rest.h"
 #include "state.h"
 
 #define FOLLOW_SLOW_US	20000	/* between two looks while nothing is expected */
@@ -30,6 +31,7 @@ struct follow {
 	uint32_t gain, written_gain;	/* of the last look, and of the last write */
 	uint64_t look_us;		/* when that look was */
 	uint32_t due_us;		/* after it, something may have to be written */
+	struct rest rest;
 	uint64_t check_us;		/* when it is read next, though nothing is to be written */
 
 	uint64_t publish_us;		/* when others are told next */

@@ -42,7 +42,7 @@ static const struct verb verbs[] = {
 	  "  --profile NAME     hotnets22 (default), mltcp, interleave\n"
 	  "  --cadence T        how often progress is looked at, at most: 1ms to 1s\n"
 	  "                     (default 10ms)\n"
-	  "  --hysteresis F     smaller changes of the gain are not written (default 0.125)\n"
+	  "  --hysteresis F     smaller changes of the gain are not written (default 0.25)\n"
 	  "  --budget N         writes a second (default: by back end, see the manual)\n"
 	  "  --alone            says that no other job uses this port\n"
 	  "  --weight HOW       with several jobs: min, the smallest of their gains, or mean\n"

@@ -152,7 +152,7 @@ static void parse(struct follow *f, int argc, char **argv)
 	f->knob_name = "ai";
 	f->cadence_us = 10000;
 	f->drive.cap = 2 * MLCC_ONE;
-	f->drive.hysteresis = MLCC_ONE / 8;
+	f->drive.hysteresis = MLCC_ONE / 4;
 	parse_profile(f, "hotnets22");
 	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
 		if (!follow_option(f, c))
