@@ -1239,6 +1239,50 @@ class Cases:
             (use,) = self.rdma_of(8)
             assert use["qps"] == 1 and "rate_kbps" not in use, use
 
+    def rxe_rules(self, device: str, text: str = "") -> Path:
+        """A file of a driver's rules; a plain one keeps what was written last."""
+        return self.rdma_file(f"sys/kernel/debug/rxe/{device}/jobs", text)
+
+    def soft_roce_is_told_of_jobs(self) -> None:
+        root = self.d.peer()
+        path = self.c.make("rxe")
+        group = (self.c.mount / path).stat().st_ino
+        with self.rdma():
+            rules = self.rxe_rules("rxe0")
+            root.ok("set-job", id=7, cgroup=path, dry_run=True)
+            root.ok("set-job", id=6)
+            assert rules.read_text() == "", "no job has a cgroup yet"
+            root.ok("set-job", id=7, cgroup=path)
+            assert rules.read_text() == f"cgroup {group} 7"
+            late = self.rxe_rules("rxe1")
+            until(late.read_text, "a device that comes later")
+            assert late.read_text() == f"cgroup {group} 7"
+            self.rxe_rules("rxe1", f"tclass 8 5\ncgroup {group} 7\n")
+            time.sleep(0.1)
+            assert late.read_text().startswith("tclass"), "what is right is not written again"
+            other = self.c.make("rxe-2")
+            root.ok("set-job", id=7, cgroup=other)
+            moved = (self.c.mount / other).stat().st_ino
+            until(lambda: rules.read_text() == f"cgroup {moved} 7", "the job's other cgroup")
+            root.ok("del-job", job=7)
+            assert rules.read_text() == f"cgroup {moved} 0"
+            root.ok("del-job", job=6)
+
+    def soft_roce_is_told_by_the_next_daemon(self) -> None:
+        root = self.d.peer()
+        path = self.c.make("rxe")
+        group = (self.c.mount / path).stat().st_ino
+        root.ok("set-job", id=7, cgroup=path)
+        with self.rdma():
+            self.d.kill()
+            rules = self.rxe_rules("rxe0", "nonsense\n\ncgroup 1\n")
+            theirs = self.rxe_rules("rxe1", f"cgroup {group} 9")
+            self.d.start()
+            until(lambda: rules.read_text().startswith(f"cgroup {group} 7"), "its rule")
+            assert theirs.read_text() == f"cgroup {group} 7", "a cgroup is of one job"
+            theirs.write_text(f"cgroup {group} 8")
+            self.d.peer().ok("del-job", job=7)
+
     def what_a_dead_follow_has_left_is_not_shown(self) -> None:
         self.d.peer().ok("set-job", id=7)
         with self.rdma() as follow:
@@ -1521,6 +1565,8 @@ CASES = (
     "ctl_run_passes_signals_on",
     "rdma_is_shown_beside_tcp",
     "rdma_without_dcqcn_has_no_rate",
+    "soft_roce_is_told_of_jobs",
+    "soft_roce_is_told_by_the_next_daemon",
     "what_a_dead_follow_has_left_is_not_shown",
     "a_device_that_is_away_has_no_value",
     "broken_rdma_files_are_left_out",

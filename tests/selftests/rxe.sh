@@ -12,6 +12,8 @@
 # shellcheck source=tests/selftests/mlccd_common.sh
 . "$(dirname "$0")/mlccd_common.sh"
 
+mlccd_fake=$repo/build/userspace/mlccd/mlccd-fake
+
 refused()
 {
 	! knob "$1" "$2" || { echo "$1: $2 was taken"; return 1; }
@@ -188,6 +190,36 @@ mlccd_shows_it()
 		grep -q "rxe_alpha port 1: .*rp_cnp_handled" "$out/doctor"
 }
 
+# rules_are TEXT: of rxe_alpha
+rules_are()
+{
+	local rules=/sys/kernel/debug/rxe/rxe_alpha/jobs
+
+	[ "$(<"$rules")" = "$1" ] || { echo "rules: $(<"$rules")"; return 1; }
+}
+
+# With a carrier that is only memory: emulated processors may be ones that the tagger refuses.
+mlccd_says_whose_they_are()
+{
+	local cgroup=/sys/fs/cgroup/mlcc-rxe mlccd=$mlccd_fake status
+	local -x MLCC_FAKE=$out/carrier
+
+	start_daemon && mkdir "$cgroup" && defer rmdir "$cgroup" || return
+	ctl set-job --id 6 --cgroup mlcc-rxe || return
+	rules_are "cgroup $(stat -c %i "$cgroup") 6" || { cat "$out/log"; return 1; }
+	echo $$ >"$cgroup/cgroup.procs"
+	traffic 1
+	echo $$ >/sys/fs/cgroup/cgroup.procs
+	slowwait - have_sent 1 100000
+	status=$?
+	column job >"$out/whose"
+	end_traffic 1
+	ctl del-job 6
+	rules_are "" || status=1
+	stop "$daemon"
+	[ "$status" = 0 ] && [ "$(<"$out/whose")" = 6 ]
+}
+
 # The peer ignores marks and drops CNPs; nothing else may differ.
 peer_without_patches()
 {
@@ -220,6 +252,11 @@ main()
 		told "mlccd shows a job's queue pairs, doctor the devices" mlccd_shows_it
 	else
 		ktap_skip "mlccd shows a job's queue pairs" "mlccd is not built, or does not run here"
+	fi
+	if "$mlccd_fake" --version >/dev/null 2>&1; then
+		told "mlccd says which queue pairs are a job's" mlccd_says_whose_they_are
+	else
+		ktap_skip "mlccd says which queue pairs are a job's" "mlccd-fake is not built, or does not run here"
 	fi
 	if [ -e "$stock_ko" ]; then
 		told "a peer without the patches" peer_without_patches

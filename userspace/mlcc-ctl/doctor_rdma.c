@@ -205,7 +205,7 @@ static void check_patched(const struct device *d, const char *ibdev)
 	       "%s (soft-RoCE with mlcc's patches): DCQCN is %s", ibdev, on ? "on" : "off");
 	snprintf(path, sizeof(path), "/sys/kernel/debug/rxe/%s/jobs", ibdev);
 	if (on && !lines_of(path))
-		result(NOTE, "rdma", "write a rule into its debugfs file 'jobs': rdma/rxe, Documentation/soft-roce.md",
+		result(NOTE, "rdma", "'mlcc-ctl set-job --cgroup', with mlccd, or a rule in its debugfs file 'jobs': Documentation/soft-roce.md",
 		       "%s: no rule says which queue pairs are a job's", ibdev);
 	/* its QPs have their jobs' gains themselves: nobody has to follow */
 	if (follow_of(d) || left_behind(d))

@@ -303,10 +303,13 @@ static int commit(struct mlccd *d, struct job *job, struct job *old, bool any_id
 		return err;
 	}
 	if (old) {
+		if (old->cgroup_id != job->cgroup_id)
+			rxe_remove(d, old);
 		table_remove(&d->jobs, old);
 		free(old);
 	}
 	table_add(&d->jobs, job);
+	rxe_set(d);
 	copy->conf.id = job->conf.id;
 	*set = copy;
 	rings_publish(d, job->conf.id);
@@ -378,6 +381,7 @@ int jobs_set(struct mlccd *d, const struct who *who, const struct job_wanted *w,
 static void drop(struct mlccd *d, struct job *job)
 {
 	tag_remove(d, job->cgroup_id);
+	rxe_remove(d, job);
 	carrier_remove(d, job->conf.id);
 	state_remove(d->jobs.dir, job->conf.id);
 	table_remove(&d->jobs, job);
@@ -648,6 +652,7 @@ void jobs_poll(struct mlccd *d)
 		note(5, "the carrier has lost its jobs: setting %u again", d->jobs.count);
 		jobs_complete(d);
 	}
+	rxe_set(d);
 }
 
 int jobs_init(struct mlccd *d, const char *dir, struct err *e)
@@ -658,6 +663,7 @@ int jobs_init(struct mlccd *d, const char *dir, struct err *e)
 	state_each(d->jobs.dir, keep, d);
 	end_lost(d);
 	jobs_complete(d);
+	rxe_set(d);
 	jobs_adopt(d);
 	return 0;
 }

@@ -55,6 +55,7 @@ struct mlccd {
 	unsigned int scrape_count;
 	struct rdma *rdma;		/* as last looked at, for "show" */
 	uint64_t rdma_at;
+	int rxe_error;			/* why its rules could not be written, as last told */
 	uint64_t poll_at;		/* when cgroups are looked for next, ms */
 };
 
@@ -93,6 +94,12 @@ struct json_object;
 void transport_json(struct mlccd *d, struct json_object *o, uint32_t job,
 		    const struct mlcc_job_info *info);
 void transport_free(struct mlccd *d);
+
+/* rxe.c: soft-RoCE's rules, where its driver has them */
+/* Every job's queue pairs are the job's. */
+void rxe_set(struct mlccd *d);
+/* Those of this job, which is about to go, are nobody's. */
+void rxe_remove(struct mlccd *d, const struct job *job);
 
 /* metrics_rdma.c */
 void metrics_rdma(struct mlccd *d, FILE *f);
