@@ -11,11 +11,12 @@ import tarfile
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from vmtool import btf, build, cli, source, splat  # noqa: E402
+from vmtool import btf, build, cli, guest, source, splat  # noqa: E402
 from vmtool.cache import find  # noqa: E402
 from vmtool.util import VmError  # noqa: E402
 
@@ -92,6 +93,39 @@ class SplatTest(unittest.TestCase):
     def test_context(self) -> None:
         found = splat.find(f"{splat.MARK}\na\nb\nc\nBUG: x\nd\n")
         self.assertEqual(found, ["b", "c", "BUG: x", "d"])
+
+
+class BootTest(unittest.TestCase):
+    """Which guests are booted again."""
+
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.where = Path(scratch.name)
+        self.enterContext(mock.patch("sys.stderr", io.StringIO()))
+
+    def boots(self, *consoles: str, finished: bool = True) -> tuple[bool, int]:
+        """What comes of guests with these consoles, and how many of them were booted."""
+        left = list(consoles)
+
+        def boot(*_: object) -> bool:
+            (self.where / "console").write_text(left.pop(0))
+            return finished
+
+        with mock.patch.object(guest, "_boot", boot):
+            result = guest._boot_until_started(find("6.12"), mock.Mock(), self.where)
+        return result, len(consoles) - len(left)
+
+    def test_death_at_boot(self) -> None:
+        dead = "[1] Oops: int3: 0000 [#1]\n"
+        self.assertEqual(self.boots(dead, splat.MARK, splat.MARK), (True, 2))
+        self.assertEqual(self.boots(dead, dead, dead, splat.MARK), (True, 3))
+
+    def test_death_later(self) -> None:
+        self.assertEqual(self.boots(f"{splat.MARK}\n[2] Oops: 0000\n", splat.MARK), (True, 1))
+
+    def test_deadline(self) -> None:
+        self.assertEqual(self.boots("[1] booting\n", splat.MARK, finished=False), (False, 1))
 
 
 class SourcesTest(unittest.TestCase):

@@ -16,6 +16,11 @@ _CONTEXT_BEFORE = 2
 _CONTEXT_AFTER = 45
 
 
+def started(log: str) -> bool:
+    """Whether the command has started."""
+    return MARK in log
+
+
 def find(log: str) -> list[str]:
     """The first complaint after the mark with the lines around it; empty when there is none."""
     lines = log.splitlines()
