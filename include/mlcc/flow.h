@@ -85,6 +85,7 @@ struct mlcc_flow {
 	   empty:1,		/* the queue was, at the last round trip */
 	   counted:1,		/* among the flows of this phase */
 	   held:1,		/* holds back: to be paced by mlcc_fair_pace() */
+	   acks_wait:1,		/* ACKs do, for most of the round trip */
 	   guess:1;		/* "empty" is a guess: see mlcc_flow_alone() */
 };
 
@@ -318,6 +319,16 @@ static __always_inline void mlcc_flow_back_off(struct mlcc_flow *f, const struct
 }
 
 /*
+ * Whether most of the round trip is the wait of ACKs, @rtt us being the rest, because the other
+ * direction is busy.  A host that is busy for a moment makes ACKs wait, too, but for less than a
+ * tick.
+ */
+static __always_inline bool mlcc_flow_acks_wait(const struct mlcc_ack *a, u32 rtt)
+{
+	return a->rtt - rtt >= a->tick && 4 * ((u64)rtt + MLCC_EMPTY_US) <= a->rtt;
+}
+
+/*
  * A round trip has been measured, and @w may change.  The first of a phase shows whether somebody
  * is there; who is to push, or has waited for too long, takes back its window.
  */
@@ -333,6 +344,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	f->rtt = a->rtt;
 	f->guess = !empty && mlcc_flow_alone(j, a, rtt, w->cwnd);
 	f->empty = empty || f->guess;
+	f->acks_wait = mlcc_flow_acks_wait(a, rtt);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (mlcc_flow_drains(f, j, pr) && mlcc_flow_holds(f, j, a->now, w))
@@ -409,7 +421,9 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 /*
  * Whether the window is long enough for the round trip in which the queue was empty: the link
  * would be busy all the time, and to double it would only fill the queue.  A guess is good for a
- * window as long as that round trip.  Where the queue was seen to be empty beside a window of
+ * window as long as that round trip; so is an empty queue where most of the round trip is the wait
+ * of ACKs: beyond that the window makes the other direction's ACKs wait, whose window then grows,
+ * too, until both queues overflow.  Where the queue was seen to be empty beside a window of
  * several, the application sends in pieces (as a ring does, that waits for its peer's): the first
  * segments after a pause find no queue, whatever the window is.  The job's shortest phase may be
  * one that it shared, and so the link be faster than it seems: four times.  Nor is a guess good for
@@ -418,7 +432,7 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 static __always_inline bool mlcc_flow_full(const struct mlcc_flow *f, const struct mlcc_job *j,
 					   u32 cwnd, u32 mss)
 {
-	u64 rtt = f->guess ? f->rtt : 4 * ((u64)f->rtt + MLCC_EMPTY_US);
+	u64 rtt = f->guess || f->acks_wait ? f->rtt : 4 * ((u64)f->rtt + MLCC_EMPTY_US);
 
 	if (f->guess && cwnd >= f->last_cwnd - (f->last_cwnd >> 2))
 		return true;

@@ -274,23 +274,30 @@ static void a_queue_is_told_no_finer_than_the_peers_clock(void)
 
 /*
  * Up to what window a flow doubles that had @last before, on a link of 1 Gb/s (or @slow times
- * slower), whose round trip of 3 ms is no queue of others: because @wait us of it were the ACKs',
- * or because it is not above the least one.
+ * slower), after an ACK that has waited for @wait us.
  */
-static u32 doubles_up_to_with(u32 wait, u32 min_rtt, u32 slow, u32 last)
+static u32 doubles_after(struct mlcc_ack a, u32 wait, u32 slow, u32 last)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
 	struct mlcc_job j = { .byte_cost = 8389 * slow };
 	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .last_cwnd = last,
 			       .reverse = { .base = 1000 } };
 	struct mlcc_win w = { .cwnd = 60, .ssthresh = 60 };
-	struct mlcc_ack a = { .now = 1000 + wait + 1, .rtt = 3000, .min_rtt = min_rtt, .tick = 1,
-			      .mss = 1448 };
 
+	a.now = 1000 + wait + a.tick;
+	a.mss = 1448;
 	mlcc_flow_rtt(&f, &j, &pr, &a, &w);
 	while (w.cwnd < 1000 && mlcc_flow_refill(&f, &j, &pr, false, a.mss, &w))
 		w.cwnd++;
 	return w.cwnd;
+}
+
+/* By a round trip of 3 ms that is no queue of others: it is as @wait or @min_rtt say. */
+static u32 doubles_up_to_with(u32 wait, u32 min_rtt, u32 slow, u32 last)
+{
+	struct mlcc_ack a = { .rtt = 3000, .min_rtt = min_rtt, .tick = 1 };
+
+	return doubles_after(a, wait, slow, last);
 }
 
 static u32 doubles_up_to(u32 wait, u32 min_rtt, u32 slow)
@@ -300,16 +307,21 @@ static u32 doubles_up_to(u32 wait, u32 min_rtt, u32 slow)
 
 static void a_guess_is_good_for_a_full_link(void)
 {
+	const struct mlcc_ack busy = { .rtt = 900, .min_rtt = 50, .tick = 1000 };
 	u32 cwnd = doubles_up_to(2500, 50, 1);
 
 	/* 3 ms of 1 Gb/s are 259 segments */
 	CHECK(cwnd > 250 && cwnd < 265, "%u segments", cwnd);
-	CHECK(doubles_up_to(2940, 50, 1) == 1000, "its own queue is known to be empty");
+	cwnd = doubles_up_to(2940, 50, 1);
+	CHECK(cwnd > 250 && cwnd < 265, "all of it the wait of ACKs: %u segments", cwnd);
+	cwnd = doubles_after(busy, 850, 1, 2000);
+	CHECK(cwnd > 340 && cwnd < 350, "a host that was busy: %u segments", cwnd);
 	CHECK(doubles_up_to(0, 2900, 1) == 1000, "a long path");
 	CHECK(doubles_up_to(0, 50, 1) == 60, "others' queue");
 	cwnd = doubles_up_to_with(2500, 50, 1, 200);
 	CHECK(cwnd == 150, "three quarters of the last window: %u segments", cwnd);
-	CHECK(doubles_up_to_with(2940, 50, 1, 200) == 1000, "no guess");
+	cwnd = doubles_up_to_with(2940, 50, 1, 200);
+	CHECK(cwnd > 250 && cwnd < 265, "no guess: %u segments", cwnd);
 }
 
 /* What is left of 100 segments, 1.16 ms of 1 Gb/s, after an ACK that found @queue us of queue. */
