@@ -90,6 +90,16 @@ class SplatTest(unittest.TestCase):
             with self.subTest(text):
                 self.assertTrue(splat.find(f"{splat.MARK}\n[2] before\n[3] {text}\n[4] after"))
 
+    def test_int3_that_is_not_in_memory(self) -> None:
+        oops = f"{splat.MARK}\n[2] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI\n[3] RIP: 0010:f+0x9\n"
+        for code, stray in (("fa 53 66 <90> e8 b1", True), ("fa 53 cc <90> e8 b1", False)):
+            with self.subTest(code):
+                self.assertEqual(splat.stray_int3(splat.find(f"{oops}[4] Code: {code}\n")), stray)
+        self.assertFalse(splat.stray_int3(splat.find(oops)), "nothing says what is in memory")
+        other = f"{splat.MARK}\n[2] Oops: 0000 [#1]\n[3] Code: 66 <90> e8\n"
+        self.assertFalse(splat.stray_int3(splat.find(other)), "a fault of another kind")
+        self.assertFalse(splat.stray_int3([]))
+
     def test_context(self) -> None:
         found = splat.find(f"{splat.MARK}\na\nb\nc\nBUG: x\nd\n")
         self.assertEqual(found, ["b", "c", "BUG: x", "d"])

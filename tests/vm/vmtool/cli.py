@@ -16,7 +16,8 @@ from .util import EXIT_USAGE, VmError, say
 _EPILOG = """\
 exit status of `vm run`: that of COMMAND; 4 the machine cannot do it (the reason is printed);
 70 the kernel complained (WARNING, BUG, Oops, KASAN: the lines are printed); 71 the guest died;
-124 --timeout. The cache is $MLCC_CACHE, else $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."""
+72 QEMU made the kernel complain: run it again; 124 --timeout. The cache is $MLCC_CACHE, else
+$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Verbs that take a list of words.

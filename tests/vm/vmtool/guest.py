@@ -19,6 +19,7 @@ from . import bpf, build, splat, virtme
 from .cache import Kernel, cache_dir, repository
 from .util import (
     EXIT_DIED,
+    EXIT_EMULATOR,
     EXIT_SPLAT,
     EXIT_TIMEOUT,
     CannotRun,
@@ -42,14 +43,15 @@ _KERNEL_OPTIONS = (
     "watchdog_thresh=60",
     # They cost time in emulation and protect nobody there.
     "mitigations=off",
+    # What is left of a guest after one may hang.
+    "oops=panic",
 )
 
 # The guest's clock goes on by 1 ns with each instruction, and to the next timer when it idles: it
 # does not matter what else this machine does, or how fast it is.
 _COUNTED = ("-icount", "shift=0,sleep=off")
 
-# QEMU's threads do not always stop for a kernel that patches its own code, which it does while it
-# boots above all: one guest in some hundreds meets a stray int3 there, and dies.
+# Of a guest that dies before its command starts, of a stray int3 (splat.py) above all.
 _BOOTS = 3
 
 # Between the end of the guest's output and that of QEMU, in seconds.
@@ -216,6 +218,9 @@ def _judge(kernel: Kernel, options: Options, where: Path, finished: bool) -> int
     if found:
         sys.stderr.writelines(f"{line}\n" for line in found)
         ended = f"the command's status was {status}" if status else "the command did not end"
+        if finished and splat.stray_int3(found):
+            say(f"{kernel.name}: QEMU ran an int3 that is not in memory, see above; {ended}")
+            return EXIT_EMULATOR
         say(f"{kernel.name}: the kernel complained, see above; {ended}")
         return EXIT_SPLAT if finished else EXIT_TIMEOUT
     if not status:

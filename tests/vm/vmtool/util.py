@@ -16,6 +16,7 @@ EXIT_USAGE = 2
 EXIT_SKIP = 4  # the machine cannot do it, as in kselftest
 EXIT_SPLAT = 70  # the kernel complained
 EXIT_DIED = 71  # the guest went away without an exit status
+EXIT_EMULATOR = 72  # the kernel complained of what QEMU did
 EXIT_TIMEOUT = 124  # as timeout(1)
 
 
