@@ -185,23 +185,28 @@ def _read(path: Path) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
 
 
+def _show_end(where: Path) -> None:
+    """The last that QEMU and the kernel said."""
+    for line in (_read(where / "qemu.log") + _read(where / "console")).splitlines()[-15:]:
+        say(f"| {line}")
+
+
 def _boot_until_started(kernel: Kernel, options: Options, where: Path) -> bool:
     """As _boot; a guest that died before the command started, which has no part in it, is booted
     again."""
     for again in range(1, _BOOTS):
         finished = _boot(kernel, options, where)
-        log = _read(where / "console")
-        if not finished or splat.started(log) or (where / "status").exists():
+        started = splat.started(_read(where / "console"))
+        if not finished or started or (where / "status").exists():
             return finished
-        sys.stderr.writelines(f"| {line}\n" for line in log.splitlines()[-15:])
+        _show_end(where)
         say(f"{kernel.name}: the guest died while it booted, see above; booting it again ({again})")
     return _boot(kernel, options, where)
 
 
 def _died(kernel: Kernel, where: Path, finished: bool, timeout: float) -> int:
     """No exit status came back: say the most that is known."""
-    for line in (_read(where / "qemu.log") + _read(where / "console")).splitlines()[-15:]:
-        say(f"| {line}")
+    _show_end(where)
     if not finished:
         say(f"{kernel.name}: stopped after {timeout:.0f} s")
         return EXIT_TIMEOUT

@@ -12,8 +12,8 @@ _SPLAT = re.compile(
     r"\bUBSAN: |\bKMSAN: |general protection fault|Kernel panic|refcount_t: |"
     r"INFO: task .* blocked for more than|detected stalls on|unreferenced object"
 )
-_INT3 = re.compile(r"\bOops: int3\b")
-_TRAPPED_AT = re.compile(r"\bCode: .*\b([0-9a-f]{2}) <[0-9a-f]{2}>")
+# and the byte in memory that should have been the int3
+_INT3 = re.compile(r"\bOops: int3\b.*?\bCode: [^\n]*\b([0-9a-f]{2}) <[0-9a-f]{2}>", flags=re.DOTALL)
 _CONTEXT_BEFORE = 2
 _CONTEXT_AFTER = 45
 
@@ -40,7 +40,5 @@ def stray_int3(found: list[str]) -> bool:
     there for a moment only.  A kernel that patches itself (static keys, trampolines) writes an int3
     first, so that is what such a guest runs into, again and again.
     """
-    oops = next((i for i, line in enumerate(found) if _INT3.search(line)), None)
-    code = (_TRAPPED_AT.search(line) for line in found[oops:]) if oops is not None else iter(())
-    at = next((match for match in code if match), None)
-    return at is not None and at[1] != "cc"
+    oops = _INT3.search("\n".join(found))
+    return oops is not None and oops[1] != "cc"
