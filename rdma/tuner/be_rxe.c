@@ -40,7 +40,7 @@ static int rxe_each(const struct backend *be, int (*found)(const struct device *
 		    void *arg)
 {
 	static const struct attr_dirs dirs = {
-		.base = "/sys/kernel/debug/rxe", .leaf = "cc_params",
+		.base = RXE_DIR, .leaf = "cc_params",
 	};
 
 	return attr_each(be, &dirs, found, arg);

@@ -24,6 +24,7 @@
 #define NAME_LEN	64
 #define DIR_LEN		200
 #define DEVICES_MAX	256
+#define RXE_DIR		"/sys/kernel/debug/rxe"	/* soft-RoCE with this project's patches */
 #define COUNT(a)	(sizeof(a) / sizeof(*(a)))
 
 /* Whose traffic a knob changes.  None of these NICs has knobs of a flow. */

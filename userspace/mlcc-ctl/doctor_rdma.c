@@ -203,7 +203,7 @@ static void check_patched(const struct device *d, const char *ibdev)
 	snprintf(todo, sizeof(todo), "'mlcc-dcqcn set rxe:%s rp_enable=1'", ibdev);
 	result(on ? FINE : NOTE, "rdma", on ? "" : todo,
 	       "%s (soft-RoCE with mlcc's patches): DCQCN is %s", ibdev, on ? "on" : "off");
-	snprintf(path, sizeof(path), "/sys/kernel/debug/rxe/%s/jobs", ibdev);
+	snprintf(path, sizeof(path), RXE_DIR "/%s/jobs", ibdev);
 	if (on && !lines_of(path))
 		result(NOTE, "rdma", "'mlcc-ctl set-job --cgroup', with mlccd, or a rule in its debugfs file 'jobs': Documentation/soft-roce.md",
 		       "%s: no rule says which queue pairs are a job's", ibdev);

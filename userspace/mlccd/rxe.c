@@ -15,7 +15,6 @@
 #include "../../rdma/tuner/tuner.h"
 #include "mlccd.h"
 
-#define RXE_DIR		"/sys/kernel/debug/rxe"
 #define RULES_MAX	64	/* that the driver has */
 #define RULES_LEN	4096	/* as text */
 

@@ -14,7 +14,6 @@
 
 #include "rdma.h"
 
-#define RXE_DIR		"/sys/kernel/debug/rxe"
 #define LINE_LEN	512
 #define BLANKS		" \t\n"
 #define COLUMNS		32
