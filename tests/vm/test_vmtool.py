@@ -16,7 +16,7 @@ from unittest import mock
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from vmtool import btf, build, cli, guest, source, splat  # noqa: E402
+from vmtool import btf, build, cli, fetch, guest, source, splat  # noqa: E402
 from vmtool.cache import find  # noqa: E402
 from vmtool.util import VmError  # noqa: E402
 
@@ -207,7 +207,35 @@ class KernelSourceTest(unittest.TestCase):
         self.assertEqual((count, len(self.found())), (3, 3))
 
 
+class ArchiveTest(unittest.TestCase):
+    def words(self, kernel: str) -> list[str | Path]:
+        with mock.patch.dict(os.environ, MLCC_MIRROR="http://mirror.example/debian"):
+            return fetch.archive(find(kernel), Path("/root"))
+
+    def test_a_release_is_complete(self) -> None:
+        self.assertEqual(
+            self.words("6.12"), ["trixie", Path("/root"), "http://mirror.example/debian"]
+        )
+
+    def test_a_candidate_stands_on_sid(self) -> None:
+        self.assertEqual(
+            self.words("7.3"),
+            [
+                "sid",
+                Path("/root"),
+                "http://mirror.example/debian",
+                "deb http://mirror.example/debian experimental main",
+            ],
+        )
+
+
 class CommandLineTest(unittest.TestCase):
+    def test_all_is_what_has_been_released(self) -> None:
+        with mock.patch.object(fetch, "fetch") as fetched:
+            cli._fetch(cli._parse(["fetch", "all"]))
+        names = [call.args[0].name for call in fetched.call_args_list]
+        self.assertEqual(names, ["6.1", "6.12", "7.2"])
+
     def test_options_of_the_command_are_left_alone(self) -> None:
         args = cli._parse(["run", "6.1", "--cpus", "1", "--", "ls", "--cpus", "--", "x"])
         self.assertEqual((args.cpus, args.command), (1, ["ls", "--cpus", "--", "x"]))

@@ -22,9 +22,8 @@ from .util import (
     say,
 )
 
+KERNEL_PACKAGES = ("linux-image-amd64", "linux-headers-amd64")
 PACKAGES = (
-    "linux-image-amd64",
-    "linux-headers-amd64",
     "bpftool",
     "dwarves",
     "gcc",
@@ -53,13 +52,22 @@ def mirror() -> str:
     raise CannotRun("apt knows no Debian archive: run apt-get update, or set MLCC_MIRROR")
 
 
+def archive(kernel: Kernel, root: Path) -> list[str | Path]:
+    """The last words for mmdebstrap: from where to where."""
+    if kernel.suite != "experimental":
+        return [kernel.suite, root, mirror()]
+    # which has only what is not yet in sid, and of it apt takes only what is asked for
+    return ["sid", root, mirror(), f"deb {mirror()} {kernel.suite} main"]
+
+
 def _debootstrap(kernel: Kernel, target: Path, allow_stale: bool) -> None:
     argv: list[str | Path] = [need_tool("mmdebstrap", "mmdebstrap"), "--variant=minbase"]
-    argv.append("--include=" + ",".join(PACKAGES))
+    wanted = [f"{name}/{kernel.suite}" for name in KERNEL_PACKAGES]
+    argv.append("--include=" + ",".join([*wanted, *PACKAGES]))
     argv += [f"--dpkgopt=path-exclude={pattern}" for pattern in _UNREAD]
     if allow_stale:
         argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
-    argv += [kernel.suite, str(target / "root"), mirror()]
+    argv += archive(kernel, target / "root")
     # QEMU gets a small initramfs of its own; Debian's would cost a minute and 30 MB.
     os.environ["INITRD"] = "No"
     log = target / "fetch.log"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .cache import Kernel, cache_dir
-from .fetch import mirror
+from .fetch import archive
 from .util import (
     CannotRun,
     contained,
@@ -58,12 +58,12 @@ def fetch(
     with tempfile.TemporaryDirectory(prefix=".source.", dir=cache_dir()) as scratch:
         root, part = Path(scratch) / "root", Path(scratch) / "part"
         part.mkdir()
-        run(contained([*argv, kernel.suite, root, mirror()]), "mmdebstrap", Path(scratch) / "log")
-        archive = root / "usr/src" / f"{package}.tar.xz"
-        with tarfile.open(archive, "r|xz") as tar:
+        run(contained([*argv, *archive(kernel, root)]), "mmdebstrap", Path(scratch) / "log")
+        packed = root / "usr/src" / f"{package}.tar.xz"
+        with tarfile.open(packed, "r|xz") as tar:
             found = _copy(tar, part, choose, enough)
         if not found or found < enough:
-            raise CannotRun(f"{archive.name} lacks files for {target.name}")
+            raise CannotRun(f"{packed.name} lacks files for {target.name}")
         shutil.rmtree(target, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         part.rename(target)
