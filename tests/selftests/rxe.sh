@@ -14,35 +14,6 @@
 
 mlccd_fake=$repo/build/userspace/mlccd/mlccd-fake
 
-refused()
-{
-	! knob "$1" "$2" || { echo "$1: $2 was taken"; return 1; }
-}
-
-parameters_are_checked()
-{
-	local before
-
-	before=$(cat "$params"/*)
-	refused rp_ai_rate 0 && refused rp_ai_rate x && refused rp_ai_rate -1 &&
-		refused rp_threshold 32 && refused rp_gd 10 && refused np_cnp_dscp 64 &&
-		refused rp_min_rate 20000 && refused np_tmdml_every 3 &&
-		refused np_tmdml_spare 65536 && [ "$(cat "$params"/*)" = "$before" ] || return
-	knob rp_ai_rate 0x2 && [ "$(<"$params/rp_ai_rate")" = 2 ] && knob rp_ai_rate 1
-}
-
-rules_are_checked()
-{
-	local jobs=/sys/kernel/debug/rxe/rxe_alpha/jobs word
-
-	for word in "" "cgroup" "cgroup 0 1" "tclass 256 1" "tclass 8 1 x" "mark 1 1" "tclass 4 0"; do
-		! echo "$word" 2>/dev/null >"$jobs" || { echo "'$word' was taken"; return 1; }
-	done
-	echo "tclass 9 3" >"$jobs" && echo "cgroup 7 4" >"$jobs" && echo "tclass 8 5" >"$jobs" &&
-		[ "$(<"$jobs")" = "tclass 8 5"$'\n'"cgroup 7 4" ] &&
-		echo "tclass 8 0" >"$jobs" && echo "cgroup 7 0" >"$jobs" && [ -z "$(<"$jobs")" ]
-}
-
 nothing_changes_while_it_is_off()
 {
 	traffic 1
@@ -128,26 +99,6 @@ late_flow_is_spared()
 	end_traffic 2
 	echo 0 >"$receiver/cc_params/np_tmdml_spare"
 	echo "tclass 0 0" >"$receiver/jobs"
-	return "$status"
-}
-
-# tcp_mlcc has the jobs; phases are announced, so that one is enough.
-job_has_progress()
-{
-	local status
-
-	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || return
-	echo "set 5 phase_bytes=10000000" >/sys/module/tcp_mlcc/parameters/job
-	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
-	traffic 1
-	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
-	cat /sys/kernel/debug/rxe/rxe_alpha/qps
-	awk 'NR > 1 && $8 == 5 && $9 ~ /^[0-9]+$/ && $9 > 0 { found = 1 } END { exit !found }' \
-		/sys/kernel/debug/rxe/rxe_alpha/qps
-	status=$?
-	! rmmod tcp_mlcc 2>/dev/null || { echo "tcp_mlcc went though a QP uses it"; status=1; }
-	end_traffic 1
-	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	return "$status"
 }
 
@@ -237,6 +188,7 @@ main()
 {
 	ktap_start
 	require_rxe
+	require_rxe_namespaces
 	require_free_carrier
 	setup_out
 	load_rxe "$rxe_ko" || ktap_skip_all "rdma_rxe with the patches cannot be loaded here"
@@ -261,7 +213,7 @@ main()
 	if [ -e "$stock_ko" ]; then
 		told "a peer without the patches" peer_without_patches
 	else
-		ktap_skip "a peer without the patches" "needs rdma/rxe/build --stock 7.2"
+		ktap_skip "a peer without the patches" "needs rdma/rxe/build --stock $running"
 	fi
 	ktap_finish
 }

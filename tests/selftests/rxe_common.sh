@@ -11,20 +11,28 @@
 
 : "${RATE_MBIT:=30}" "${KMIN:=15000}" "${KMAX:=60000}"
 
-rxe_ko=$repo/build/rxe/7.2/rdma_rxe.ko
-stock_ko=$repo/build/rxe/7.2/rdma_rxe_stock.ko
+running=$(uname -r | grep -oE '^[0-9]+\.[0-9]+')
+rxe_ko=$repo/build/rxe/$running/rdma_rxe.ko
+stock_ko=$repo/build/rxe/$running/rdma_rxe_stock.ko
 burst=$repo/tests/lab/mlcc-burst-verbs
 params=/sys/kernel/debug/rxe/rxe_alpha/cc_params
+peer=10.2.0.2
 
 require_rxe()
 {
 	require_root
-	require_kernel 7.2
 	require_command rdma ip tc modprobe insmod rmmod awk
-	[ -e "$rxe_ko" ] || ktap_skip_all "needs rdma_rxe with the patches: rdma/rxe/build 7.2"
+	[ -e "$rxe_ko" ] || ktap_skip_all "needs rdma_rxe with the patches: rdma/rxe/build $running"
 	[ -x "$burst" ] || ktap_skip_all "needs mlcc-burst-verbs: libibverbs-dev, make -C tests/lab"
 	[ ! -d /sys/module/rdma_rxe ] || ktap_skip_all "rdma_rxe is loaded, and not by this test"
-	require_module ib_uverbs udp_tunnel ip6_udp_tunnel bridge sch_htb sch_red
+	require_module ib_uverbs udp_tunnel ip6_udp_tunnel
+}
+
+# Elsewhere the driver takes packets only in the first one.
+require_rxe_namespaces()
+{
+	require_kernel 7.2
+	require_module bridge sch_htb sch_red
 }
 
 # load_rxe FILE
@@ -143,7 +151,7 @@ traffic()
 	local i
 
 	for ((i = 0; i < $1; i++)); do
-		pair "$i" "$alpha" "$omega" "10.2.0.2:$((7000 + i))"
+		pair "$i" "$alpha" "$omega" "$peer:$((7000 + i))"
 	done
 }
 
@@ -166,4 +174,53 @@ have_sent()
 jain()
 {
 	awk '{ s += $1; q += $1 * $1 } END { if (q) printf "%.3f\n", s * s / NR / q }'
+}
+
+refused()
+{
+	! knob "$1" "$2" || { echo "$1: $2 was taken"; return 1; }
+}
+
+parameters_are_checked()
+{
+	local before
+
+	before=$(cat "$params"/*)
+	refused rp_ai_rate 0 && refused rp_ai_rate x && refused rp_ai_rate -1 &&
+		refused rp_threshold 32 && refused rp_gd 10 && refused np_cnp_dscp 64 &&
+		refused rp_min_rate 20000 && refused np_tmdml_every 3 &&
+		refused np_tmdml_spare 65536 && [ "$(cat "$params"/*)" = "$before" ] || return
+	knob rp_ai_rate 0x2 && [ "$(<"$params/rp_ai_rate")" = 2 ] && knob rp_ai_rate 1
+}
+
+rules_are_checked()
+{
+	local jobs=/sys/kernel/debug/rxe/rxe_alpha/jobs word
+
+	for word in "" "cgroup" "cgroup 0 1" "tclass 256 1" "tclass 8 1 x" "mark 1 1" "tclass 4 0"; do
+		! echo "$word" 2>/dev/null >"$jobs" || { echo "'$word' was taken"; return 1; }
+	done
+	echo "tclass 9 3" >"$jobs" && echo "cgroup 7 4" >"$jobs" && echo "tclass 8 5" >"$jobs" &&
+		[ "$(<"$jobs")" = "tclass 8 5"$'\n'"cgroup 7 4" ] &&
+		echo "tclass 8 0" >"$jobs" && echo "cgroup 7 0" >"$jobs" && [ -z "$(<"$jobs")" ]
+}
+
+# tcp_mlcc has the jobs; phases are announced, so that one is enough.
+job_has_progress()
+{
+	local status
+
+	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || return
+	echo "set 5 phase_bytes=10000000" >/sys/module/tcp_mlcc/parameters/job
+	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	traffic 1
+	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
+	cat /sys/kernel/debug/rxe/rxe_alpha/qps
+	awk 'NR > 1 && $8 == 5 && $9 ~ /^[0-9]+$/ && $9 > 0 { found = 1 } END { exit !found }' \
+		/sys/kernel/debug/rxe/rxe_alpha/qps
+	status=$?
+	! rmmod tcp_mlcc 2>/dev/null || { echo "tcp_mlcc went though a QP uses it"; status=1; }
+	end_traffic 1
+	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	return "$status"
 }

@@ -8,6 +8,7 @@ whose its QPs are.
 
 import os
 import platform
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class Device:
 def _driver() -> Path:
     """The driver for the running kernel; rdma/rxe/build makes it for one of tests/vm's."""
     chosen = os.environ.get("MLCC_RXE")
-    version = ".".join(platform.release().split(".")[:2])
+    version = ".".join(re.findall(r"\d+", platform.release())[:2])
     path = Path(chosen) if chosen else REPOSITORY / "build" / "rxe" / version / "rdma_rxe.ko"
     if not path.exists():
         raise SkipError(f"verbs: no {path}: rdma/rxe/build {version}, or set MLCC_RXE")

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Soft-RoCE with DCQCN under kernels whose driver knows no network namespaces: what can be told of
+# two queue pairs of one device. There is no link between them, so nothing is marked.
+# `tests/vm/vm run 6.12 --counted -- tests/selftests/rxe_local.sh`, after rdma/rxe/build.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; what it sets rxe_common.sh uses
+
+# shellcheck source=tests/selftests/rxe_common.sh
+. "$(dirname "$0")/rxe_common.sh"
+
+# What the first namespace is called by tools that want a name, and the device both are on.
+setup_local()
+{
+	alpha=first-$$ omega=$alpha peer=10.2.0.1
+
+	ip netns attach "$alpha" $$ && defer ip netns del "$alpha" &&
+		ip link set dev lo up &&
+		ip link add eth0 type dummy && defer ip link del eth0 &&
+		ip addr add "$peer/24" dev eth0 && ip link set dev eth0 up &&
+		add_device rxe_alpha "$alpha"
+}
+
+# sent_in SECONDS: by the one connection, kb/s
+sent_in()
+{
+	local before
+
+	before=$(column sent)
+	sleep "$1"
+	echo $((($(column sent) - before) / 125 / $1))
+}
+
+is_as_fast_as_it_may_be()
+{
+	local rate
+
+	knob rp_max_rate 20 && knob rp_enable 1 && traffic 1
+	slowwait - have_sent 1 100000 || { cat "$out"/{in,out}*; return 1; }
+	rate=$(sent_in 2)
+	end_traffic 1
+	echo "$rate kb/s, of 20000"
+	[ "$rate" -gt 15000 ] && [ "$rate" -lt 24000 ]
+}
+
+is_faster_when_off()
+{
+	local rate
+
+	knob rp_enable 0 && traffic 1
+	slowwait - have_sent 1 100000 || { cat "$out"/{in,out}*; return 1; }
+	rate=$(sent_in 1)
+	end_traffic 1
+	echo "$rate kb/s"
+	[ "$rate" -gt 25000 ]
+}
+
+main()
+{
+	ktap_start
+	require_rxe
+	require_module dummy
+	require_free_carrier
+	setup_out
+	load_rxe "$rxe_ko" || ktap_skip_all "rdma_rxe with the patches cannot be loaded here"
+	setup_local || exit 1
+	ktap_check "parameters are checked" parameters_are_checked
+	ktap_check "rules are checked" rules_are_checked
+	told "a connection is paced" is_as_fast_as_it_may_be
+	told "a job's connection has its progress" job_has_progress
+	told "it is not paced when DCQCN is off" is_faster_when_off
+	ktap_finish
+}
+
+main
