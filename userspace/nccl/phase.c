@@ -147,6 +147,19 @@ static uint64_t open_phase(uint64_t sig, uint64_t now)
 	return until;
 }
 
+/*
+ * Somebody missed the lock when he came to rest, or sent on while another stopped his operation: both
+ * belong to the phase that was.  All that is counted does, if nobody but us has begun anything.
+ */
+static void look_at_rest_again(void)
+{
+	struct mark now = mark_now();
+
+	if (now.ops != p.rest.ops ||
+	    atomic_load_explicit(&phase_hot.active, memory_order_acquire) == 1)
+		p.rest = now;
+}
+
 /* @idle: nothing was active before.  Returns what open_phase() does. */
 static uint64_t look_at_start(uint64_t sig, bool idle)
 {
@@ -160,9 +173,8 @@ static uint64_t look_at_start(uint64_t sig, bool idle)
 		set_state(PHASE_RUNNING);
 		return 0;
 	}
-	/* somebody missed the lock when he came to rest */
-	if (idle && p.rest.ops != atomic_load_explicit(&p.ops, memory_order_relaxed))
-		p.rest = mark_now();
+	if (idle)
+		look_at_rest_again();
 	if (p.state != PHASE_NONE)
 		close_phase(now);
 	until = open_phase(sig, now);
