@@ -100,10 +100,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
     names = ", ".join(cache.KERNELS)
-    candidates = ", ".join(cache.CANDIDATES)
+    which = f"{names}; all: but for {', '.join(cache.CANDIDATES)}"
 
     verb = verbs.add_parser("fetch", help="get a kernel, its headers and its compiler")
-    verb.add_argument("kernel", help=f"{names}; all: but for {candidates}")
+    verb.add_argument("kernel", help=which)
     verb.add_argument("--force", action="store_true", help="again, though it is there")
     _add_stale(verb)
     verb.set_defaults(handler=_fetch)
@@ -114,13 +114,13 @@ def _parser() -> argparse.ArgumentParser:
     ):
         verb = verbs.add_parser(name, help=text)
         _add_tree(verb)
-        verb.add_argument("kernel", help=f"{names}; all: but for {candidates}")
+        verb.add_argument("kernel", help=which)
         verb.add_argument("words", nargs="*", metavar="VAR=VALUE", help="for make")
         verb.set_defaults(handler=handler)
 
     verb = verbs.add_parser("bpf", help="build the BPF carrier for a kernel")
     _add_tree(verb)
-    verb.add_argument("kernel", help=f"{names}; all: but for {candidates}")
+    verb.add_argument("kernel", help=which)
     verb.set_defaults(handler=_bpf)
 
     verb = verbs.add_parser("checkpatch", help="checkpatch.pl --strict over the kernel code")

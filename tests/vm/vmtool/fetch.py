@@ -54,10 +54,11 @@ def mirror() -> str:
 
 def archive(kernel: Kernel, root: Path) -> list[str | Path]:
     """The last words for mmdebstrap: from where to where."""
+    uri = mirror()
     if kernel.suite != "experimental":
-        return [kernel.suite, root, mirror()]
+        return [kernel.suite, root, uri]
     # which has only what is not yet in sid, and of it apt takes only what is asked for
-    return ["sid", root, mirror(), f"deb {mirror()} {kernel.suite} main"]
+    return ["sid", root, uri, f"deb {uri} {kernel.suite} main"]
 
 
 def _debootstrap(kernel: Kernel, target: Path, allow_stale: bool) -> None:
