@@ -22,25 +22,25 @@ setup_local()
 		add_device rxe_alpha "$alpha"
 }
 
-# sent_in SECONDS: by the one connection, kb/s
-sent_in()
+# measure SECONDS: what one connection sends in them, "rate", kb/s
+measure()
 {
 	local before
 
+	traffic 1
+	slowwait - have_sent 1 100000 || { cat "$out"/{in,out}*; return 1; }
 	before=$(column sent)
 	sleep "$1"
-	echo $((($(column sent) - before) / 125 / $1))
+	rate=$((($(column sent) - before) / 125 / $1))
+	end_traffic 1
+	echo "$rate kb/s"
 }
 
 is_as_fast_as_it_may_be()
 {
 	local rate
 
-	knob rp_max_rate 20 && knob rp_enable 1 && traffic 1
-	slowwait - have_sent 1 100000 || { cat "$out"/{in,out}*; return 1; }
-	rate=$(sent_in 2)
-	end_traffic 1
-	echo "$rate kb/s, of 20000"
+	knob rp_max_rate 20 && knob rp_enable 1 && measure 2 || return
 	[ "$rate" -gt 15000 ] && [ "$rate" -lt 24000 ]
 }
 
@@ -48,12 +48,7 @@ is_faster_when_off()
 {
 	local rate
 
-	knob rp_enable 0 && traffic 1
-	slowwait - have_sent 1 100000 || { cat "$out"/{in,out}*; return 1; }
-	rate=$(sent_in 1)
-	end_traffic 1
-	echo "$rate kb/s"
-	[ "$rate" -gt 25000 ]
+	knob rp_enable 0 && measure 1 && [ "$rate" -gt 25000 ]
 }
 
 main()
