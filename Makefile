@@ -52,6 +52,10 @@ unit:
 bpf:
 	@$(MAKE) --no-print-directory -C bpf
 
+# of it what the lab needs
+carrier:
+	@$(MAKE) --no-print-directory -C bpf mlcc-bpf
+
 module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
@@ -88,25 +92,35 @@ skip-module:
 	@echo "the module is not built: $(WHY_MODULE)"
 
 deps:
-	@tests/deps/install.sh
+	@tests/deps/install.sh demo build
 
-demo: deps
-	@$(MAKE) --no-print-directory all
-	@$(PYTHON) tests/demo.py
+# $(call building,TARGETS): a line, and what was said only if it fails
+building = @echo "building $(1)"; mkdir -p build; $(MAKE) --no-print-directory $(1) >build/make.log 2>&1 || \
+	{ tail -n 40 build/make.log; exit 1; }
+
+demo:
+	@tests/deps/install.sh demo
+	$(call building,carrier lab)
+	@$(PYTHON) tests/demo.py $(ITERATIONS)
 
 # The jobs are real here, so PyTorch and Open MPI are installed, too.
-demo-train: deps
-	@tests/deps/install.sh --train
-	@$(MAKE) --no-print-directory all
+demo-train:
+	@tests/deps/install.sh demo build train
+	$(call building,carrier lab userspace)
 	@$(PYTHON) tests/demo_train.py
 
-# What cannot be installed is reported as skipped.
-check check-fast:
-	@tests/deps/install.sh || echo "deps: going on with what is there"
-	@$(PYTHON) tests/check $(if $(filter check-fast,$@),--fast) $(SUITES)
+planner:
+	@tests/deps/install.sh planner
+	@userspace/plan/mlcc-plan --help
+
+# What cannot be installed fails in the suite deps, by its name.
+check check-all check-fast:
+	@tests/deps/install.sh all || echo "deps: going on with what is there"
+	@$(PYTHON) tests/check $(patsubst check-%,--%,$(filter-out check,$@)) $(SUITES)
 
 # Per kernel, with the compiler that built it: all warnings are errors, then sparse.
-check-matrix: deps
+check-matrix:
+	@tests/deps/install.sh demo build guests
 	@status=0; \
 	for kernel in $(KERNELS); do \
 		tests/vm/vm fetch $$kernel && \
@@ -116,8 +130,9 @@ check-matrix: deps
 	tests/vm/vm checkpatch || status=1; \
 	exit $$status
 
-picture: deps
-	@$(MAKE) --no-print-directory all
+picture:
+	@tests/deps/install.sh demo
+	$(call building,carrier lab)
 	$(PYTHON) tests/lab/mlcc-lab run three-equal-98 --cc cubic,mlcc --quick \
 		--plot Documentation/effect.png
 

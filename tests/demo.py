@@ -31,12 +31,12 @@ def sentence(document: dict) -> str:
     return f"{start}: no gain in this run; is the machine busy with something else?"
 
 
-def main() -> int:
+def main(iterations: str = ITERATIONS) -> int:
     figures, picture = ROOT / "build" / "demo.json", ROOT / "build" / "demo.png"
     figures.parent.mkdir(exist_ok=True)
     figures.unlink(missing_ok=True)
     command = [sys.executable, LAB, "run", SCENARIO, "--cc", "cubic,mlcc", "--quick"]
-    command += ["--iterations", ITERATIONS, "--json", figures, "--plot", picture]
+    command += ["--iterations", iterations, "--json", figures, "--plot", picture]
     status = subprocess.run(list(map(str, command)), check=False).returncode
     if status:
         print(f"demo: the lab ended with status {status}; the reason is above", file=sys.stderr)
@@ -52,4 +52,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

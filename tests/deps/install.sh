@@ -1,21 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Installs what the build and the tests need: the packages of the file beside this one, and in
-# virtual environments in the cache ruff and kubernetes-validate, and the planner's solver, OR-tools,
-# which shares Debian's numpy and matplotlib. Does nothing, quickly, when everything is there.
+# Installs what the build, the demonstrations and the tests need: groups of Debian's packages, from the
+# file beside this one, and in virtual environments in the cache what Debian lacks: OR-tools for the
+# group planner (it shares Debian's numpy), ruff and kubernetes-validate for the group check. Does
+# nothing, quickly, when everything is there.
 #
-#   install.sh            installs
-#   install.sh --train    installs what packages-train lists instead
-#   install.sh --check    installs nothing; prints what is there and what is not, as TAP
-#   install.sh --tools    prints where ruff is, or would be
-#   install.sh --plan     prints where OR-tools is, or would be
+#   install.sh GROUP...          installs ("all": every group); what apt says goes to deps.log there
+#   install.sh --check GROUP...  installs nothing; prints what is there and what is not, as TAP
+#   install.sh --tools           prints where ruff is, or would be
+#   install.sh --plan            prints where OR-tools is, or would be
 #
 # The cache is $MLCC_CACHE, else $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc.
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${MLCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mlcc}
-list=packages
+log=$cache/deps.log
 
 # folder of NAME LIST
 environment()
@@ -31,10 +31,18 @@ say()
 	echo "deps: $*"
 }
 
-# "a|b" for each line of the list
+all_groups()
+{
+	sed -n 's/^\[\([a-z]*\)\].*/\1/p' "$here/packages"
+}
+
+# "a|b" for each line of the groups, once
 wanted()
 {
-	sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$here/$list"
+	awk -v groups=" $groups " '
+		{ sub(/#.*/, "") }
+		/^\[/ { gsub(/[][[:space:]]/, ""); in_group = index(groups, " " $0 " "); next }
+		NF && in_group && !seen[$1]++ { print $1 }' "$here/packages"
 }
 
 installed()
@@ -85,23 +93,51 @@ as_root()
 	fi
 }
 
+# apt's reports of its progress, "dlstatus:NUMBER:PERCENT:TEXT": one line that changes on a terminal,
+# else a line for each quarter. All the rest goes to the log.
+progress()
+{
+	shown=
+	while IFS= read -r line; do
+		case $line in
+		dlstatus:*) what=fetching ;;
+		pmstatus:*) what=installing ;;
+		*) echo "$line" >>"$log"; continue ;;
+		esac
+		percent=${line#*:*:}
+		percent=${percent%%[.:]*}
+		if [ -t 1 ]; then
+			printf '\r\033[Kdeps: %s %d %%' "$what" "$percent"
+		elif [ "$shown" != "$what $((percent / 25))" ]; then
+			shown="$what $((percent / 25))"
+			say "$what $percent %"
+		fi
+	done
+	[ ! -t 1 ] || printf '\r\033[K'
+}
+
 apt()
 {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
-		-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
+	{
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 \
+			-o DPkg::Lock::Timeout=300 -o APT::Status-Fd=1 "$@" </dev/null 2>&1
+		echo $? >"$log.status"
+	} | progress
+	[ "$(cat "$log.status")" -eq 0 ]
 }
 
 install_packages()
 {
 	lacking=$(missing)
+	count=$(wanted | wc -l)
 	if [ -z "$lacking" ]; then
-		say "all $(wanted | wc -l) packages are there"
+		say "$groups: all $count packages are there"
 		return
 	fi
-	say "missing: $(echo "$lacking" | tr "\n" " ")"
-	say "asking the archive (apt-get update)"
+	say "$groups: asking the archive for $(echo "$lacking" | wc -l) of $count packages"
+	mkdir -p "$cache" && : >"$log" || return
 	# a third party's list that cannot be had is no reason to stop
-	apt update >/dev/null 2>&1 || say "apt-get update complained; going on with what it has"
+	apt update || say "apt-get update complained; going on with what it has"
 	names=
 	for package in $lacking; do
 		if name=$(available "$package"); then
@@ -111,9 +147,10 @@ install_packages()
 		fi
 	done
 	[ -n "$names" ] || return 1
-	say "installing:$names"
+	say "installing$names, and what these need"
 	# shellcheck disable=SC2086  # a list
-	apt install --no-install-recommends $names || return
+	apt install --no-install-recommends $names || { tail -n 15 "$log"; return 1; }
+	say "$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' "$log") packages are new; details: $log"
 	[ -z "$(missing)" ]
 }
 
@@ -146,13 +183,29 @@ install_python()
 	return 1
 }
 
-check_python()
+# Each virtual environment that the groups have: COMMAND FOLDER LIST NAMES [OPTIONS]
+each_environment()
+{
+	case " $groups " in
+	*' check '*) "$1" "$tools" requirements.txt "ruff and kubernetes-validate" || return ;;
+	esac
+	case " $groups " in
+	*' planner '*) "$1" "$plan" requirements-plan.txt "OR-tools" --system-site-packages ;;
+	esac
+}
+
+told()
 {
 	count=$((count + 1))
+	echo "$1 $count $2"
+}
+
+check_python()
+{
 	if [ -e "$1/complete" ]; then
-		echo "ok $count $2"
+		told ok "$3"
 	else
-		echo "ok $count $2 # SKIP is not installed: make deps"
+		told "not ok" "$3: not installed"
 	fi
 }
 
@@ -161,40 +214,18 @@ check()
 	count=0
 	echo "TAP version 13"
 	for package in $(wanted); do
-		count=$((count + 1))
 		if present "$package"; then
-			echo "ok $count package $package"
+			told ok "package $package"
 		else
-			echo "ok $count package $package # SKIP is not installed: make deps"
+			told "not ok" "package $package: not installed"
 		fi
 	done
-	check_python "$tools" "ruff, kubernetes-validate"
-	check_python "$plan" "OR-tools"
+	each_environment check_python
 	echo "1..$count"
 }
 
-main()
+install()
 {
-	case ${1:-} in
-	--check)
-		check
-		return
-		;;
-	--tools)
-		echo "$tools"
-		return
-		;;
-	--plan)
-		echo "$plan"
-		return
-		;;
-	--train) list=packages-train ;;
-	'') ;;
-	*)
-		say "unknown: $1" >&2
-		return 2
-		;;
-	esac
 	if ! command -v apt-get >/dev/null; then
 		say "this is neither Debian nor Ubuntu: install what corresponds to" >&2
 		wanted | tr '\n' ' ' >&2
@@ -205,9 +236,34 @@ main()
 		say "some packages could not be installed" >&2
 		return 1
 	}
-	[ "$list" = packages ] || return 0
-	install_python "$tools" requirements.txt "ruff and kubernetes-validate" || return
-	install_python "$plan" requirements-plan.txt "OR-tools" --system-site-packages
+	each_environment install_python
+}
+
+main()
+{
+	command=install
+	case ${1:-} in
+	--tools)
+		echo "$tools"
+		return
+		;;
+	--plan)
+		echo "$plan"
+		return
+		;;
+	--check)
+		command=check
+		shift
+		;;
+	esac
+	groups="$*"
+	[ "$groups" != all ] || groups=$(all_groups | tr '\n' ' ')
+	for group in ${groups:-none}; do
+		all_groups | grep -qx -e "$group" && continue
+		say "no group '$group': there are $(all_groups | tr '\n' ' ')and all" >&2
+		return 2
+	done
+	"$command"
 }
 
 main "$@"
