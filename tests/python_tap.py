@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the unittest modules below the folders that it is given, and prints TAP."""
+"""Runs the unittest modules below the folders that it is given, and prints TAP.
 
+python_tap.py FOLDER... [-k PATTERN]    only tests whose id has the pattern in it
+"""
+
+import argparse
 import sys
 import unittest
 from pathlib import Path
@@ -54,19 +58,27 @@ class TapResult(unittest.TestResult):
         self._broken(test, "passed, though it is expected to fail")
 
 
-def main(folders: list[str]) -> int:
+def options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="+")
+    parser.add_argument("-k", dest="pattern", metavar="PATTERN", help="only tests that have it")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    chosen = options(arguments)
     print("TAP version 13")
-    result = TapResult()
-    for folder in folders:
-        if not any(Path(folder).glob("test_*.py")):
-            continue
+    result, loader = TapResult(), unittest.TestLoader()
+    if chosen.pattern:
+        loader.testNamePatterns = [f"*{chosen.pattern}*"]
+    for folder in chosen.folder:
         # each folder holds a package of its own beside its tests
         sys.path.insert(0, str(Path(folder).resolve()))
-        unittest.TestLoader().discover(folder, "test_*.py", folder).run(result)
+        loader.discover(folder, "test_*.py", folder).run(result)
         sys.path.pop(0)
     if result.count == 0:
-        print("1..0 # SKIP there are no test_*.py below " + ", ".join(folders))
-        return 4
+        print("Bail out! there are no such tests below " + ", ".join(chosen.folder))
+        return 1
     print(f"1..{result.count}")
     return 0 if result.wasSuccessful() else 1
 

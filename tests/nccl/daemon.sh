@@ -174,7 +174,7 @@ out=$(mktemp -d) || exit 1
 defer rm -r "$out"
 export MLCC_SOCKET=$out/run/mlccd.sock
 make_cgroup
-start_daemon || ktap_skip_all "mlccd does not start"
+start_daemon || ktap_fail_all "mlccd starts: $(tail -n 1 "$out/log")"
 defer stop_daemon
 "$ctl" --socket "$MLCC_SOCKET" set-job --cgroup "$cgroup" --name bert >/dev/null
 ktap_check "every version announces the phases of a job by its name" plays_by_name

@@ -67,7 +67,7 @@ main()
 	require_module_here
 	setup_out
 	require_api
-	modprobe tcp_mlcc || ktap_skip_all "tcp_mlcc cannot be loaded here"
+	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 	defer unload_quietly
 	ktap_check "jobs are set, read and deleted" jobs_are_set_read_and_deleted
 	ktap_check "profiles change, and one is the default" profiles_change_and_one_is_the_default

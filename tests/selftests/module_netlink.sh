@@ -340,7 +340,7 @@ main()
 	require_free_carrier
 	setup_out
 	defer unload_quietly
-	modprobe tcp_mlcc || ktap_skip_all "tcp_mlcc cannot be loaded here"
+	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 	ktap_check "jobs are set, got, listed and deleted" nl set_get_delete
 	ktap_check "profiles are got and set" nl profiles
 	ktap_check "what is wrong is refused, explained, and changes nothing" nl refusals

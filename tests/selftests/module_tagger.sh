@@ -45,7 +45,7 @@ main()
 	require_api
 	require_bpf_fs
 	[ ! -e "$tagger_pins" ] || ktap_skip_all "a tagger is loaded already, and not by this test"
-	modprobe tcp_mlcc || ktap_skip_all "tcp_mlcc cannot be loaded here"
+	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 	defer unload_quietly
 	setup_ns host && setup_cgroup outer "mlcc-test-$$" &&
 		setup_cgroup inner "mlcc-test-$$/below" || exit 1

@@ -79,15 +79,22 @@ ktap_check()
 	esac
 }
 
-# A reason that stops the test; what has passed or failed before still counts.
+# A reason that stops the test; what has passed or failed before still counts, and so does the rest.
 ktap_skip_all()
 {
 	if [ "$ktap_run" -gt 0 ] || [ -n "$ktap_planned" ]; then
-		ktap_note "skips the rest: $*"
+		ktap_skip "the rest" "$*"
 		ktap_finish
 	fi
 	echo "1..0 # SKIP $*"
 	exit "$KSFT_SKIP"
+}
+
+# Likewise, but what the test is about is broken: no machine may skip that.
+ktap_fail_all()
+{
+	ktap_fail "$*"
+	ktap_finish
 }
 
 ktap_status()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs suites, two at a time where neither minds.
+
+A suite that measures, or that puts a carrier into the running kernel, has the machine for itself.
+The others share it: at most one of them in a virtual machine, and one that is not.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from pathlib import Path
+
+from .suites import BUILD, ROOT, Lane, Suite
+from .tap import Reader, Totals
+
+LOGS = BUILD / "check"
+TIMED_OUT = (124, 137)
+STOP_S = 10
+
+_printing = threading.Lock()
+
+
+def say(text: str) -> None:
+    """One whole line, whichever thread says it."""
+    with _printing:
+        print(text, flush=True)
+
+
+def _lines(process: subprocess.Popen[str], log: Path) -> Iterator[str]:
+    assert process.stdout is not None
+    with log.open("w", encoding="utf-8") as copy:
+        for text in process.stdout:
+            copy.write(text)
+            copy.flush()
+            yield text.rstrip("\n")
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """TERM first: suites undo what they have set up."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+            return
+    process.wait()
+
+
+class Runs:
+    """The processes that run now."""
+
+    def __init__(self) -> None:
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self.stopped = False
+
+    def run(self, suite: Suite) -> Totals:
+        """Run one suite; whatever it does, it ends within its time."""
+        if self.stopped:
+            return Totals()
+        say(f"=== {suite.name}")
+        LOGS.mkdir(parents=True, exist_ok=True)
+        begun = time.monotonic()
+        process = subprocess.Popen(
+            ["timeout", "--kill-after=30", f"{suite.timeout_s:.0f}", *map(str, suite.command)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self.processes[suite.name] = process
+        try:
+            totals = self._read(suite, process)
+        finally:
+            _stop(process)
+            del self.processes[suite.name]
+        say(f"=== {suite.name}: {time.monotonic() - begun:.0f} s")
+        return totals
+
+    def _read(self, suite: Suite, process: subprocess.Popen[str]) -> Totals:
+        reader = Reader(suite.may_skip)
+        for text in _lines(process, LOGS / f"{suite.name.replace('/', '-')}.log"):
+            reader.line(text)
+            say(f"{suite.name}: {text}")
+        totals = reader.end(process.wait())
+        if process.returncode in TIMED_OUT:
+            totals.failures.append(("", f"stopped after {suite.timeout_s:.0f} s"))
+        return _named(suite, totals)
+
+    def stop(self) -> None:
+        """No more suites, and an end to those that run."""
+        self.stopped = True
+        for process in list(self.processes.values()):
+            _stop(process)
+
+
+def _named(suite: Suite, totals: Totals) -> Totals:
+    """With the suite's name, and how to see a failure again."""
+    failures = []
+    for case, why in totals.failures:
+        what = ": ".join(part for part in (suite.name, case, why) if part)
+        failures.append((what, suite.again(case)))
+    return Totals(totals.passed, failures, [f"{suite.name}: {skip}" for skip in totals.skips])
+
+
+def _next(waiting: list[Suite], busy: Iterable[Lane]) -> Suite | None:
+    """The first that may begin beside those that run. What wants the machine is not overtaken."""
+    lanes = set(busy)
+    if Lane.MACHINE in lanes:
+        return None
+    for suite in waiting:
+        if suite.lane is Lane.MACHINE:
+            return None if lanes else suite
+        if suite.lane not in lanes:
+            return suite
+    return None
+
+
+def run_all(suites: Sequence[Suite], runs: Runs) -> Totals:
+    """All suites, each in its lane, in order."""
+    totals, waiting = Totals(), list(suites)
+    running: dict[Future[Totals], Lane] = {}
+    with ThreadPoolExecutor(len(Lane)) as pool:
+        try:
+            while waiting or running:
+                while (suite := _next(waiting, running.values())) is not None:
+                    waiting.remove(suite)
+                    running[pool.submit(runs.run, suite)] = suite.lane
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    del running[future]
+                    totals.add(future.result())
+        except BaseException:
+            runs.stop()
+            raise
+    return totals

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which suites there are, what each may skip and why, and how one case is run again."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+KERNELS = ("6.1", "6.12", "7.2")
+MINUTE = 60
+
+# What a machine may be unable to do. Patterns of whole cases; an empty one is the suite itself.
+NO_MODULE = {"module.*": "the running kernel has no headers here, or loads no modules"}
+SANITIZED = {"events within a phase make no system call": "the sanitizer makes some of its own"}
+OLD_HEADERS = {"headers compile: .*": "this compiler has no headers for that target"}
+SLURM_RUNS = {".*Slurm.*": "a Slurm that is not the test's runs on this machine"}
+# Debian's 7.2 keeps socket storage without locks, which takes cmpxchg16b; QEMU's is switched off
+NO_STORAGE = {"(module|bpf)_tagger": "socket storage needs a cmpxchg16b that QEMU does right"}
+NO_UBUNTU = {"": "apt on this machine knows no Ubuntu archive"}
+
+
+class Lane(Enum):
+    """What else may run beside a suite: nothing, what is in a guest, what is not."""
+
+    MACHINE = "machine"
+    GUEST = "guest"
+    HOST = "host"
+
+
+def _whole(suite: "Suite", case: str) -> str:
+    return " ".join(map(str, suite.command))
+
+
+def _python(suite: "Suite", case: str) -> str:
+    """Cases are the ids of Python's tests."""
+    return f"{_whole(suite, case)} -k {case}" if "." in case else _whole(suite, case)
+
+
+def _selftest(suite: "Suite", case: str) -> str:
+    """Cases begin with the name of their script."""
+    script = re.match(r"(\w+)(:|$)", case)
+    if not script or script[1].startswith("guest"):
+        return _whole(suite, case)
+    if suite.lane is Lane.GUEST:
+        return f"tests/selftests/run vm {suite.command[-1]} {script[1]}.sh"
+    return f"tests/selftests/run tests {script[1]}.sh"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A command that prints TAP, or whose exit status says it: 0 passed, 4 skipped."""
+
+    name: str
+    command: Sequence[str | Path]
+    lane: Lane = Lane.HOST
+    timeout_s: float = 10 * MINUTE
+    may_skip: Mapping[str, str] = field(default_factory=dict)
+    repeat: Callable[["Suite", str], str] = _whole
+
+    def again(self, case: str) -> str:
+        """The command that runs a case again, from the top of the tree."""
+        return self.repeat(self, case)
+
+
+def unit_suites() -> Iterator[Suite]:
+    """Every unit test, once for each compiler that built it."""
+    for path in sorted((BUILD / "unit").glob("*/test_*")):
+        name = f"unit/{path.parent.name}/{path.name.removeprefix('test_')}"
+        words = [BUILD / "unit" / "parity.bpf.o"] if path.name == "test_parity" else []
+        yield Suite(name, [path.relative_to(ROOT), *words])
+    yield Suite("unit/headers", ["tests/unit/headers.sh"], may_skip=OLD_HEADERS)
+
+
+def nccl_suites(everything: bool) -> Iterator[Suite]:
+    """The NCCL plugin's tests, once for each build of it; the thread sanitizer takes minutes."""
+    for path in sorted((BUILD / "nccl").glob("*/test_*")):
+        variant, test = path.parent.name, path.name
+        if variant == "thread" and not everything:
+            continue
+        name = f"nccl/{variant}/{test.removeprefix('test_')}"
+        skips = SANITIZED if variant in ("address", "thread") else {}
+        yield Suite(name, ["tests/nccl/run", variant, test], may_skip=skips)
+    yield Suite("nccl/mlccd", ["tests/nccl/daemon.sh"])
+
+
+def guest_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
+    for kernel in kernels:
+        yield Suite(
+            f"selftests/{kernel}",
+            ["tests/selftests/run", "vm-all" if everything else "vm", kernel],
+            Lane.GUEST,
+            (60 if everything else 20) * MINUTE,
+            NO_STORAGE if kernel == "7.2" else {},
+            _selftest,
+        )
+
+
+def machine_suites() -> Iterator[Suite]:
+    """Carriers in the running kernel, links between namespaces, times."""
+    yield Suite("lab", ["tests/selftests/lab_smoke.sh"], Lane.MACHINE)
+    native: list[str | Path] = ["tests/selftests/run", "native"]
+    yield Suite("selftests/native", native, Lane.MACHINE, 20 * MINUTE, NO_MODULE, _selftest)
+    yield Suite("python", ["tests/python"], Lane.MACHINE, repeat=_python)
+    yield Suite("torch", ["tests/torch/run"], Lane.MACHINE, repeat=_python)
+
+
+def bare_suites(everything: bool) -> Iterator[Suite]:
+    """What a newcomer has; the kernel's carrier is the running one's, too."""
+    if not everything:
+        yield Suite("bare/bookworm", ["tests/bare", "bookworm", "--short"], Lane.MACHINE)
+        return
+    for name in ("bookworm", "trixie", "noble"):
+        skips = NO_UBUNTU if name == "noble" else {}
+        yield Suite(f"bare/{name}", ["tests/bare", name], Lane.MACHINE, 30 * MINUTE, skips)
+
+
+def host_suites(everything: bool) -> Iterator[Suite]:
+    yield from unit_suites()
+    yield from nccl_suites(everything)
+    yield Suite("pcc", ["tests/pcc/run"])
+    yield Suite("lint", ["tests/lint"])
+    yield Suite("tuner", ["tests/tuner/run"], repeat=_python)
+    yield Suite("plan", ["tests/plan/run"], repeat=_python)
+    seconds = "60" if everything else "5"
+    fuzz = ["env", f"FUZZ_SECONDS={seconds}", "tests/fuzz/run"]
+    yield Suite("fuzz", fuzz, timeout_s=60 * MINUTE)
+    yield Suite("manifests", ["tests/manifests"])
+    yield Suite("selftests/launchers", ["tests/selftests/launchers.sh"], may_skip=SLURM_RUNS)
+    yield Suite("selftests/lib", ["tests/selftests/lib/selftest.sh"])
+
+
+def first_suites() -> Iterator[Suite]:
+    """What the others need."""
+    yield Suite("deps", ["tests/deps/install.sh", "--check", "all"], Lane.MACHINE)
+    make: list[str | Path] = ["make", "--no-print-directory", "-j2", "all"]
+    yield Suite("build", make, Lane.MACHINE, 20 * MINUTE)
+
+
+def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
+    """After the build: which unit tests there are is looked up now."""
+    yield from machine_suites()
+    if kernels:
+        yield from bare_suites(everything)
+    yield from guest_suites(kernels, everything)
+    yield from host_suites(everything)

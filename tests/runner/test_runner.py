@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What counts as passed, failed and skipped, and which suites run beside each other."""
+
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from runner import schedule, suites, tap  # noqa: E402  (needs the path above)
+from runner.suites import Lane, Suite  # noqa: E402
+
+
+def read(text: str, status: int = 0, may_skip: dict[str, str] | None = None) -> tap.Totals:
+    reader = tap.Reader(may_skip or {})
+    for line in text.splitlines():
+        reader.line(line)
+    return reader.end(status)
+
+
+def counts(totals: tap.Totals) -> tuple[int, int, int]:
+    return totals.passed, len(totals.failures), len(totals.skips)
+
+
+class Counting(unittest.TestCase):
+    def test_lines(self) -> None:
+        self.assertEqual(counts(read("1..3\nok 1 a\nnot ok 2 b\nok 3 c\n", 1)), (2, 1, 0))
+
+    def test_a_missing_result_is_a_failure(self) -> None:
+        self.assertEqual(counts(read("1..3\nok 1 a\nok 2 b\n")), (2, 1, 0))
+
+    def test_a_bad_end_is_a_failure(self) -> None:
+        self.assertEqual(counts(read("ok 1 a\n1..1\n", 139)), (1, 1, 0))
+        self.assertEqual(counts(read("Bail out! no server\n", 1)), (0, 1, 0))
+
+    def test_without_tap_the_status_counts(self) -> None:
+        self.assertEqual(counts(read("hello\n", 0)), (1, 0, 0))
+        self.assertEqual(counts(read("hello\n", 3)), (0, 1, 0))
+
+    def test_a_skip_that_nobody_allows_is_a_failure(self) -> None:
+        text = "ok 1 daemon: it starts # SKIP mlccd does not start\n1..1\n"
+        self.assertEqual(counts(read(text, 4)), (0, 1, 0))
+        self.assertEqual(counts(read(text, 4, {"other.*": "why"})), (0, 1, 0))
+        self.assertEqual(counts(read(text, 4, {"daemon: it starts": "why"})), (0, 0, 1))
+
+    def test_a_suite_that_skips_itself(self) -> None:
+        for text in ("1..0 # SKIP no such machine\n", "no such machine\n"):
+            self.assertEqual(counts(read(text, 4)), (0, 1, 0))
+            self.assertEqual(counts(read(text, 4, {"": "why"})), (0, 0, 1))
+
+
+class Again(unittest.TestCase):
+    """Every failure comes with a command."""
+
+    def by_name(self, name: str) -> Suite:
+        found = [*suites.first_suites(), *suites.later_suites(suites.KERNELS, True)]
+        return next(suite for suite in found if suite.name == name)
+
+    def test_a_selftest(self) -> None:
+        native = self.by_name("selftests/native").again("bpf_load: unload takes it away")
+        self.assertEqual(native, "tests/selftests/run tests bpf_load.sh")
+        guest = self.by_name("selftests/6.12").again("module: loads")
+        self.assertEqual(guest, "tests/selftests/run vm 6.12 module.sh")
+        self.assertIn("6.12", self.by_name("selftests/6.12").again("guest-6.12: ended"))
+
+    def test_a_test_in_python(self) -> None:
+        again = self.by_name("plan").again("test_plan.Bad.test_input")
+        self.assertEqual(again, "tests/plan/run -k test_plan.Bad.test_input")
+
+    def test_names_are_unique(self) -> None:
+        names = [s.name for s in [*suites.first_suites(), *suites.later_suites(("6.1",), True)]]
+        self.assertEqual(len(names), len(set(names)))
+
+
+class Recorder(schedule.Runs):
+    """Notes which suites run at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+        self.now: list[str] = []
+        self.seen: list[set[str]] = []
+
+    def run(self, suite: Suite) -> tap.Totals:
+        with self.lock:
+            self.now.append(suite.name)
+            self.seen.append(set(self.now))
+        time.sleep(0.05)
+        with self.lock:
+            self.now.remove(suite.name)
+        return tap.Totals(passed=1)
+
+
+class Lanes(unittest.TestCase):
+    def test_who_runs_beside_whom(self) -> None:
+        names = ["m1", "g1", "g2", "h1", "h2", "m2", "h3"]
+        kinds = {"m": Lane.MACHINE, "g": Lane.GUEST, "h": Lane.HOST}
+        recorder = Recorder()
+        todo = [Suite(name, ["true"], kinds[name[0]]) for name in names]
+        self.assertEqual(schedule.run_all(todo, recorder).passed, len(names))
+        for together in recorder.seen:
+            self.assertLessEqual(len({name[0] for name in together}), 2)
+            self.assertEqual(len({name[0] for name in together}), len(together))
+            self.assertTrue(len(together) == 1 or not together & {"m1", "m2"})
+        self.assertIn({"g1", "h1"}, recorder.seen)
+
+    def test_a_suite_that_hangs_is_stopped(self) -> None:
+        hanging = Suite("hanging", ["sleep", "60"], timeout_s=1)
+        totals = schedule.run_all([hanging], schedule.Runs())
+        self.assertTrue(any("stopped after 1 s" in what for what, _ in totals.failures))
+
+    def test_a_failure_stops_no_other(self) -> None:
+        todo = [Suite("bad", ["false"], Lane.MACHINE), Suite("good", ["true"])]
+        totals = schedule.run_all(todo, schedule.Runs())
+        self.assertEqual((totals.passed, len(totals.failures)), (1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
