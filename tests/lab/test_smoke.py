@@ -60,10 +60,22 @@ class Usage(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertEqual(done.stderr.count(b"\n"), 1)
 
-    def test_lab(self) -> None:
-        self.assertEqual(lab("run", "no-such-scenario").returncode, 2)
-        self.assertEqual(lab("run", "two-equal", "--cc", "cubic,,reno").returncode, 2)
-        self.assertEqual(lab("run", "two-equal", "--iterations", "-1").returncode, 2)
+    def refused(self, *arguments: str) -> None:
+        """Status 2, and one line that says why."""
+        with self.subTest(arguments):
+            done = lab(*arguments)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+    def test_run(self) -> None:
+        self.refused("run", "no-such-scenario")
+        self.refused("run", "two-equal", "--cc", "cubic,,reno")
+        self.refused("run", "two-equal", "--iterations", "-1")
+
+    def test_seeds(self) -> None:
+        for words in ("5-3", "5", "1-1001", "-1-3", "a-b"):
+            self.refused("run", "two-equal", f"--seeds={words}")
+        self.refused("run", "two-equal", "--seeds", "1-3", "--seed", "1")
+        self.refused("run", "two-equal", "--seeds", "1-3", "--repeat", "2")
 
     def test_list(self) -> None:
         listed = lab("list").stdout
@@ -84,7 +96,8 @@ class EndToEnd(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             scenario, output = Path(folder) / "smoke.toml", Path(folder) / "out.json"
             scenario.write_text(SCENARIO)
-            done = lab("run", str(scenario), "--cc", "cubic", "--json", str(output))
+            arguments = ["--cc", "cubic", "--seeds", "3-4", "--json", str(output)]
+            done = lab("run", str(scenario), *arguments)
             if done.returncode:
                 raise AssertionError(done.stderr)
             cls.report = json.loads(output.read_text())
@@ -96,6 +109,7 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(report["kernel"], os.uname().release)
         self.assertIsNone(report["carrier"])
         self.assertEqual([result["cc"] for result in report["results"]], ["cubic"])
+        self.assertEqual([r["seed"] for r in report["results"][0]["repeats"]], [3, 4])
 
     def test_jobs(self) -> None:
         for job in self.report["results"][0]["jobs"]:
@@ -117,6 +131,15 @@ class EndToEnd(unittest.TestCase):
         self.assertAlmostEqual(result["slowdown_mean"], sum(slowdowns) / 2, delta=0.001)
         self.assertTrue(0.5 <= result["jain"] <= 1.0)
         self.assertTrue(0.3 <= result["link"]["utilisation"] <= 1.02)
+
+    def test_interval(self) -> None:
+        result = self.report["results"][0]
+        low, high = result["slowdown_ci95"]
+        self.assertTrue(low <= result["slowdown_mean"] <= high)
+        self.assertLessEqual(result["slowdown_p90"], result["slowdown_p99"])
+        for job in result["jobs"]:
+            # at least 12 iterations of 2 MB in a repeat
+            self.assertGreater(job["sent_mb"], 23.9)
 
     def test_flow(self) -> None:
         flow = self.report["results"][0]["flows"][0]

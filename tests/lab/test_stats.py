@@ -27,6 +27,27 @@ class Figures(unittest.TestCase):
         # The reference changes with the batch size: (110+220)/(100+200) twice.
         self.assertAlmostEqual(stats.slowdown([110, 110, 220], [100, 100, 200]), 1.1)
 
+    def test_ratios(self) -> None:
+        # The first of four is not settled.
+        self.assertEqual(stats.ratios([900, 110, 120, 300], [100, 100, 100, 200]), [1.1, 1.2, 1.5])
+
+    def test_per_megabyte(self) -> None:
+        # 30 in 20 MB; a megabyte is 10^6 bytes.
+        self.assertAlmostEqual(stats.per_megabyte(30, 20_000_000) or 0.0, 1.5)
+        self.assertIsNone(stats.per_megabyte(0, 0))
+
+    def test_harm(self) -> None:
+        # Ware et al.: of throughput, 100 Mb/s alone and 40 beside: 60 % is lost.
+        self.assertAlmostEqual(stats.harm_less(100.0, 40.0) or 0.0, 0.6)
+        # Of a time, 10 ms alone and 40 beside: three quarters of it are harm.
+        self.assertAlmostEqual(stats.harm_more(10.0, 40.0) or 0.0, 0.75)
+        self.assertEqual((stats.harm_less(100.0, 100.0), stats.harm_more(10.0, 10.0)), (0, 0))
+        # Better beside than alone is less than none.
+        self.assertLess(stats.harm_less(100.0, 110.0) or 0.0, 0)
+        self.assertLess(stats.harm_more(10.0, 8.0) or 0.0, 0)
+        self.assertIsNone(stats.harm_less(0.0, 1.0))
+        self.assertIsNone(stats.harm_more(1.0, 0.0))
+
     def test_converged_at(self) -> None:
         alone = [100.0] * 30
         self.assertEqual(stats.converged_at([104.0] * 30, alone), 0)

@@ -3,8 +3,7 @@
 
 import argparse
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import (
@@ -16,10 +15,12 @@ from . import (
     program,
     report,
     scenario,
+    table,
     topology,
     vm,
 )
 from .errors import EXIT_OK, LabError, UsageError
+from .options import MAX_REPEAT, MAX_SEED, Parser, cc_list, factor, seeds, whole
 from .scenario import Scenario
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
@@ -30,7 +31,7 @@ examples:
       the shipped scenarios, their load, and what the kernel must have
   mlcc-lab run two-equal --cc cubic,reno
       two jobs, two congestion controls that every kernel has
-  mlcc-lab run three-equal --cc cubic,mlcc,mlcc:mltcp --repeat 5 --json out.json --plot out.png
+  mlcc-lab run three-equal --cc cubic,mlcc,mlcc:mltcp --seeds 1-5 --json out.json --plot out.png
       five interleaved repeats of each; figures for machines and for eyes
   mlcc-lab run ecn --cc dctcp,mlcc --vm 6.12
       in a virtual machine: for what this kernel lacks, and for the module
@@ -41,12 +42,17 @@ exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 this machine cannot 
 
 def main(arguments: Sequence[str]) -> int:
     """Parse, run, and turn every error into one line."""
+    return program.run("mlcc-lab", lambda: _command(arguments))
+
+
+def _command(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
-    return program.run("mlcc-lab", lambda: options.command(options))
+    status: int = options.command(options)
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mlcc-lab",
         description="Emulate training jobs that share a link, and measure how they slow down.",
         epilog=EPILOG,
@@ -78,27 +84,21 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--cc",
         default="cubic,mlcc",
         metavar="LIST",
-        type=_cc_list,
+        type=cc_list,
         help="congestion controls, comma-separated: any of the kernel's, mlcc, mlcc:PROFILE, "
         "mlcc:neutral for flows of no job; with +hints behind one of mlcc, every job announces "
         "its phases; with +plan, each also gets the time-shift that mlcc-plan finds (default "
         "cubic,mlcc)",
     )
-    add("--iterations", type=_whole(4, 10**6), metavar="N", help="instead of the scenario's")
-    add(
-        "--seed",
-        type=_whole(0, 10**9),
-        default=1,
-        metavar="N",
-        help="of the compute noise; repeat R uses seed + R (default 1)",
-    )
+    add("--iterations", type=whole(4, 10**6), metavar="N", help="instead of the scenario's")
+    add("--seed", type=whole(0, MAX_SEED), metavar="N", help="of the compute noise (default 1)")
     add(
         "--repeat",
-        type=_whole(1, 1000),
-        default=1,
+        type=whole(1, MAX_REPEAT),
         metavar="N",
-        help="runs of each cc, taking turns (default 1)",
+        help="runs of each cc, taking turns, each with the next seed (default 1)",
     )
+    add("--seeds", type=seeds, metavar="A-B", help="the same: a run of each cc for every seed")
     add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     add(
@@ -116,7 +116,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     add("--quick", action="store_true", help="the same as --no-isolated-cc")
     add(
         "--scale",
-        type=_factor,
+        type=factor,
         default=1.0,
         metavar="F",
         help="multiply the link's rate, its queue and all bytes: the same times on a slower link, "
@@ -124,36 +124,11 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     add(
         "--timeout-s",
-        type=_whole(1, 3600),
+        type=whole(1, 3600),
         default=30,
         metavar="S",
         help="give up when a phase takes longer (default 30)",
     )
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
-        return int(text)
-
-    return parse
-
-
-def _factor(text: str) -> float:
-    if not re.fullmatch(r"\d+(\.\d+)?", text) or not 0.01 <= float(text) <= 10:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.01 to 10")
-    return float(text)
-
-
-def _cc_list(text: str) -> list[str]:
-    ccs = text.split(",")
-    for cc in ccs:
-        if not re.fullmatch(r"mlcc(:[A-Za-z0-9_-]+)?(\+(hints|plan))?|[a-z0-9_-]{1,15}", cc):
-            raise argparse.ArgumentTypeError(f"{cc!r} is not a congestion control")
-    if len(set(ccs)) < len(ccs):
-        raise argparse.ArgumentTypeError("names a congestion control twice")
-    return ccs
 
 
 def _find(name: str) -> Path:
@@ -168,7 +143,7 @@ def _list(_: argparse.Namespace) -> int:
     rows = [["name", "kind", "jobs", "flows", "load", "needs", "about"]]
     for path in sorted(SCENARIOS.glob("*.toml")):
         rows.append(_list_row(scenario.load(path)))
-    print("\n".join(report.align(rows, 7)))
+    print("\n".join(table.align(rows, 7)))
     return EXIT_OK
 
 
@@ -178,7 +153,19 @@ def _list_row(item: Scenario) -> list[str]:
     return [item.name, item.kind, *counts, f"{item.load:.0%}", needs, item.about]
 
 
+def _settle_seeds(options: argparse.Namespace) -> None:
+    """Two ways to say it."""
+    if options.seeds is None:
+        options.seed = 1 if options.seed is None else options.seed
+        options.repeat = options.repeat or 1
+    elif options.seed is not None or options.repeat is not None:
+        raise UsageError("--seeds: not together with --seed or --repeat")
+    else:
+        options.seed, options.repeat = options.seeds.start, len(options.seeds)
+
+
 def _run(options: argparse.Namespace) -> int:
+    _settle_seeds(options)
     loaded = scenario.load(_find(options.scenario))
     if options.vm:
         return _run_in_vm(options)
@@ -194,7 +181,7 @@ def _run(options: argparse.Namespace) -> int:
         options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if options.plot:
         _draw(document, options.plot)
-    print(report.table(document))
+    print(table.text(document))
     return EXIT_OK
 
 

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Turns a measurement into the JSON document and the table."""
+"""Turns a measurement into the JSON document."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from . import stats
+from . import neighbours, stats
 from .experiment import Measurement, Reference
-from .runner import JobTrace, RunResult, mean_mbps, utilisation
-from .scenario import Flow, Job
+from .figures import estimates, means, rounded, spread, tail
+from .runner import JobTrace, RunResult, utilisation
+from .scenario import Job
 from .shares import shares
 from .units import goodput_bps
 
 Json = dict[str, Any]
 
-# A job alone under CUBIC takes 0 to 1 % longer than the link's rate says.
-BUSY_RATIO = 1.03
+# Figures that have an interval, and its key: of a congestion control, and of a job.
+RETRANSMITS = {"retransmits_per_mb": "retransmits_per_mb_ci95"}
+INTERVALS = {"slowdown_mean": "slowdown_ci95"} | RETRANSMITS
+JOB_INTERVALS = {"slowdown": "slowdown_ci95"} | RETRANSMITS
 
 
 def document(measurement: Measurement) -> Json:
@@ -41,23 +44,28 @@ def document(measurement: Measurement) -> Json:
 
 
 def _result(measurement: Measurement, cc: str) -> Json:
-    repeats = [_one_run(measurement, cc, run) for run in measurement.runs[cc]]
-    merged = _merge(measurement, cc, repeats)
+    turns = range(len(measurement.runs[cc]))
+    repeats = [_one_run(measurement, cc, turn) for turn in turns]
+    merged = _merge(measurement, cc, repeats) if len(repeats) > 1 else dict(repeats[0])
     merged["shares"] = shares(measurement.request.scenario, measurement.runs[cc][0])
     if len(repeats) > 1:
-        merged["repeats"] = repeats
+        seed = measurement.request.seed
+        merged["repeats"] = [{"seed": seed + turn, **repeats[turn]} for turn in turns]
     return merged
 
 
-def _one_run(measurement: Measurement, cc: str, run: RunResult) -> Json:
-    scenario = measurement.request.scenario
+def _one_run(measurement: Measurement, cc: str, turn: int) -> Json:
+    scenario, run = measurement.request.scenario, measurement.runs[cc][turn]
     jobs = [_job(measurement, cc, job, run.jobs[job.name]) for job in scenario.jobs]
     slowdowns = [job["slowdown"] for job in jobs]
     return {
         "cc": cc,
         "jobs": jobs,
-        "flows": [_flow(measurement, flow, run) for flow in scenario.flows],
+        "flows": [neighbours.beside(measurement, flow, cc, turn) for flow in scenario.flows],
         "slowdown_mean": round(fmean(slowdowns), 4),
+        **_late(measurement, [run]),
+        "retransmits_per_mb": _per_mb(list(run.jobs.values())),
+        **dict.fromkeys(INTERVALS.values()),
         "jain": round(stats.jain(slowdowns), 4),
         "link": {
             "utilisation": round(utilisation(run, scenario.link), 4),
@@ -67,6 +75,27 @@ def _one_run(measurement: Measurement, cc: str, run: RunResult) -> Json:
             "seconds": round(run.seconds, 3),
         },
     }
+
+
+def _per_mb(traces: Sequence[JobTrace]) -> float | None:
+    retransmits = sum(trace.retransmits for trace in traces)
+    return rounded(stats.per_megabyte(retransmits, sum(trace.sent_bytes for trace in traces)), 4)
+
+
+def _ratios(measurement: Measurement, job: Job, runs: Sequence[RunResult]) -> list[float]:
+    """Every settled iteration of some runs, over its isolated time."""
+    ratios = []
+    for run in runs:
+        times = run.jobs[job.name].iteration_ms
+        references = _references(job, measurement.isolated[job.name], len(times))
+        ratios += stats.ratios(times, references)
+    return ratios
+
+
+def _late(measurement: Measurement, runs: Sequence[RunResult]) -> Json:
+    """The late iterations of all jobs together."""
+    jobs = measurement.request.scenario.jobs
+    return tail([ratio for job in jobs for ratio in _ratios(measurement, job, runs)])
 
 
 def _references(job: Job, reference: Reference, count: int) -> list[float]:
@@ -104,10 +133,14 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
         "ideal_ms": round(job.period_ms(measurement.request.scenario.link.rate), 3),
         "isolated_ms": round(reference.before_ms, 3),
         "isolated_cc_ms": round(own.before_ms, 3) if own else None,
-        **_spread(stats.settled(times)),
+        **spread(stats.settled(times)),
         "slowdown": round(stats.slowdown(times, references), 4),
+        **tail(stats.ratios(times, references)),
         "converged_at": stats.converged_at(times, drawn),
         "retransmits": trace.retransmits,
+        "sent_mb": round(trace.sent_bytes / 1e6, 3),
+        "retransmits_per_mb": _per_mb([trace]),
+        **dict.fromkeys(JOB_INTERVALS.values()),
         "flow_spread_ms": round(fmean(stats.settled(trace.spread_ms)), 3),
         "iterations_ms": times,
         "comm_ms": trace.comm_ms,
@@ -122,61 +155,31 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     return report
 
 
-def _spread(values: Sequence[float]) -> Json:
-    return {
-        "mean_ms": round(fmean(values), 3),
-        "p50_ms": round(stats.percentile(values, 50), 3),
-        "p99_ms": round(stats.percentile(values, 99), 3),
-    }
-
-
-def _flow(measurement: Measurement, flow: Flow, run: RunResult) -> Json:
-    trace = run.flows[flow.name]
-    alone = measurement.isolated_flows[flow.name]
-    report: Json = {"name": flow.name, "kind": flow.kind, "cc": flow.cc}
-    report["mbps"] = round(mean_mbps(trace.samples, run.start_ns), 3)
-    report["isolated_mbps"] = round(alone.mbps, 3)
-    report["retransmits"] = trace.retransmits
-    if flow.kind == "short":
-        report["requests"] = len(trace.completion_ms)
-        for prefix, values in (("", trace.completion_ms), ("isolated_", alone.completion_ms)):
-            figures = _spread(values) if values else dict.fromkeys(("mean_ms", "p50_ms", "p99_ms"))
-            report.update({prefix + key: value for key, value in figures.items()})
-    return report
-
-
-def _mean_of(items: Sequence[Json], keys: Sequence[str], digits: int) -> Json:
-    merged: Json = {}
-    for key in keys:
-        values = [item[key] for item in items if item[key] is not None]
-        merged[key] = round(fmean(values), digits) if values else None
-    return merged
-
-
-def _merge(measurement: Measurement, cc: str, repeats: list[Json]) -> Json:
+def _merge(measurement: Measurement, cc: str, repeats: Sequence[Json]) -> Json:
     """Means over the repeats; percentiles over all iterations together."""
-    if len(repeats) == 1:
-        return repeats[0]
-    count = len(repeats[0]["jobs"])
-    flows = len(repeats[0]["flows"])
-    jobs = [_merge_job([repeat["jobs"][i] for repeat in repeats]) for i in range(count)]
-    slowdowns = [job["slowdown"] for job in jobs]
+    scenario, runs = measurement.request.scenario, measurement.runs[cc]
+    jobs = []
+    for index, job in enumerate(scenario.jobs):
+        merged = _merge_job([repeat["jobs"][index] for repeat in repeats])
+        jobs.append(merged | tail(_ratios(measurement, job, runs)))
+    flows = zip(*(repeat["flows"] for repeat in repeats), strict=True)
     return {
         "cc": cc,
         "jobs": jobs,
-        "flows": [_merge_flow([repeat["flows"][i] for repeat in repeats]) for i in range(flows)],
-        "slowdown_mean": round(fmean(slowdowns), 4),
-        "jain": round(stats.jain(slowdowns), 4),
-        "link": _mean_of([repeat["link"] for repeat in repeats], list(repeats[0]["link"]), 4),
+        "flows": [neighbours.merge(flow) for flow in flows],
+        **estimates(repeats, INTERVALS),
+        **_late(measurement, runs),
+        "jain": round(stats.jain([job["slowdown"] for job in jobs]), 4),
+        "link": means([repeat["link"] for repeat in repeats], repeats[0]["link"], 4),
     }
 
 
-def _merge_job(jobs: list[Json]) -> Json:
+def _merge_job(jobs: Sequence[Json]) -> Json:
     settled = [value for job in jobs for value in stats.settled(job["iterations_ms"])]
     merged = dict(jobs[0])
-    merged.update(_spread(settled))
-    merged.update(_mean_of(jobs, ["slowdown"], 4))
-    merged.update(_mean_of(jobs, ["flow_spread_ms", "retransmits"], 3))
+    merged.update(spread(settled))
+    merged.update(estimates(jobs, JOB_INTERVALS))
+    merged.update(means(jobs, ["flow_spread_ms", "retransmits", "sent_mb"], 3))
     for key in ("converged_at", "reconverged_at"):
         if key in merged:
             merged[key] = stats.merge_converged([job[key] for job in jobs])
@@ -184,84 +187,3 @@ def _merge_job(jobs: list[Json]) -> Json:
         steps = zip(*(job[key] for job in jobs), strict=True)
         merged[key] = [round(fmean(step), 3) for step in steps]
     return merged
-
-
-def _merge_flow(flows: list[Json]) -> Json:
-    numbers = [key for key, value in flows[0].items() if isinstance(value, int | float)]
-    return {**flows[0], **_mean_of(flows, numbers, 3)}
-
-
-Column = tuple[str, Callable[[Json, Json], str]]
-
-COLUMNS: list[Column] = [
-    ("cc", lambda result, job: result["cc"]),
-    ("job", lambda result, job: job["name"]),
-    ("isolated", lambda result, job: _ms(job["isolated_ms"])),
-    ("own cc", lambda result, job: _ms(job["isolated_cc_ms"])),
-    ("mean", lambda result, job: _ms(job["mean_ms"])),
-    ("p99", lambda result, job: _ms(job["p99_ms"])),
-    ("slowdown", lambda result, job: f"{job['slowdown']:.3f}"),
-    ("converged", lambda result, job: _or_dash(job["converged_at"])),
-    ("retrans", lambda result, job: f"{job['retransmits']:.0f}"),
-]
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
-
-
-def _or_dash(value: float | None) -> str:
-    return "-" if value is None else f"{value:g}"
-
-
-def align(rows: list[list[str]], left: int) -> list[str]:
-    """Lines with aligned columns, the first ones to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def table(report: Json) -> str:
-    """The report for eyes: times in ms, a line per cc and job, then the sums."""
-    rows = [[name for name, _ in COLUMNS]]
-    for result in report["results"]:
-        rows += [[cell(result, job) for _, cell in COLUMNS] for job in result["jobs"]]
-    lines = align(rows, 2)
-    for result in report["results"]:
-        link = result["link"]
-        lines.append(
-            f"{result['cc']}: slowdown {result['slowdown_mean']:.3f}, jain {result['jain']:.3f}, "
-            f"link {link['utilisation']:.0%}, {link['drops']:.0f} drops, "
-            f"{link['ecn_marks']:.0f} marks"
-        )
-        lines += [_flow_line(result, flow) for flow in result["flows"]]
-    return "\n".join(lines + warnings(report))
-
-
-def warnings(report: Json) -> list[str]:
-    """Why these figures may say more about this machine than about the network."""
-    lines = []
-    if any(result["link"]["softnet_drops"] for result in report["results"]):
-        lines.append("warning: the machine itself dropped packets (softnet); it is too busy")
-    jobs = [job for result in report["results"] for job in result["jobs"]]
-    late = max(job["isolated_ms"] / job["ideal_ms"] for job in jobs)
-    if late > BUSY_RATIO:
-        lines.append(
-            f"warning: alone on the link a job took {late:.2f} times what the link allows; "
-            "unless the scenario explains it (loss, delay, a slow path), the machine is too busy"
-        )
-    return lines
-
-
-def _flow_line(result: Json, flow: Json) -> str:
-    head = f"{result['cc']}: {flow['kind']} flow {flow['name']}"
-    if flow["kind"] == "bulk":
-        return f"{head}: {flow['mbps']:.0f} Mb/s (alone {flow['isolated_mbps']:.0f})"
-    alone = f"alone {_ms(flow['isolated_p50_ms'])}/{_ms(flow['isolated_p99_ms'])}"
-    return f"{head}: p50/p99 {_ms(flow['p50_ms'])}/{_ms(flow['p99_ms'])} ms ({alone})"

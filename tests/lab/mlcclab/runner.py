@@ -53,6 +53,7 @@ class JobTrace:
     spread_ms: list[float]
     delay_ms: list[float]  # waited for a slot
     retransmits: int
+    sent_bytes: int
     samples: Samples
 
 
@@ -282,6 +283,7 @@ class _Session:
             spread_ms=_slowest(workers, "spread_ms"),
             delay_ms=_slowest(workers, "delay_ms"),
             retransmits=sum(burst.totals.get("retransmits", 0) for burst in bursts),
+            sent_bytes=sum(burst.totals.get("bytes", 0) for burst in bursts),
             samples=_samples(sampled),
         )
 

@@ -27,6 +27,12 @@ def slowdown(iterations: Sequence[float], isolated: Sequence[float]) -> float:
     return fmean(settled(iterations)) / fmean(settled(isolated))
 
 
+def ratios(iterations: Sequence[float], isolated: Sequence[float]) -> list[float]:
+    """Each settled iteration over its isolated time."""
+    pairs = zip(settled(iterations), settled(isolated), strict=True)
+    return [iteration / alone for iteration, alone in pairs]
+
+
 def converged_at(
     iterations: Sequence[float], isolated: Sequence[float], start: int = 0
 ) -> int | None:
@@ -48,3 +54,22 @@ def merge_converged(values: Sequence[int | None]) -> float | None:
     """Median over repeats; never converging counts as later than any other."""
     middle = median(float("inf") if value is None else value for value in values)
     return None if middle == float("inf") else middle
+
+
+def per_megabyte(count: float, nbytes: float) -> float | None:
+    """Events for each 10^6 bytes."""
+    return count / nbytes * 1e6 if nbytes else None
+
+
+# Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019): harm is the part of a neighbour's
+# performance that it loses: 0 for none, 1 for all of it.
+
+
+def harm_less(alone: float, beside: float) -> float | None:
+    """Of what is the better the more there is of it: throughput."""
+    return (alone - beside) / alone if alone else None
+
+
+def harm_more(alone: float, beside: float) -> float | None:
+    """Of what is the better the less there is of it: completion times."""
+    return (beside - alone) / beside if beside else None

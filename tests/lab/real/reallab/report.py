@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from mlcclab import stats
-from mlcclab.report import align
+from mlcclab.table import align
 
 from .experiment import Measurement
 from .jobs import Job

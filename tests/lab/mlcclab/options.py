@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the words of the command line may be."""
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+from .errors import UsageError
+
+MAX_SEED = 10**9
+MAX_REPEAT = 1000
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as every error of the lab."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """A number without a point."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def factor(text: str) -> float:
+    """A number that rates are multiplied with."""
+    if not re.fullmatch(r"\d+(\.\d+)?", text) or not 0.01 <= float(text) <= 10:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.01 to 10")
+    return float(text)
+
+
+def seeds(text: str) -> range:
+    """The first and the last one: "1-10"."""
+    match = re.fullmatch(r"(\d{1,10})-(\d{1,10})", text)
+    first, last = (int(match[1]), int(match[2])) if match else (1, 0)
+    if last > MAX_SEED or not first <= last < first + MAX_REPEAT:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not the first and the last seed of at most {MAX_REPEAT}, like 1-10"
+        )
+    return range(first, last + 1)
+
+
+def cc_list(text: str) -> list[str]:
+    """Congestion controls, with commas between them."""
+    ccs = text.split(",")
+    for cc in ccs:
+        if not re.fullmatch(r"mlcc(:[A-Za-z0-9_-]+)?(\+(hints|plan))?|[a-z0-9_-]{1,15}", cc):
+            raise argparse.ArgumentTypeError(f"{cc!r} is not a congestion control")
+    if len(set(ccs)) < len(ccs):
+        raise argparse.ArgumentTypeError("names a congestion control twice")
+    return ccs
