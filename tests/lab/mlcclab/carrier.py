@@ -84,10 +84,21 @@ class Carrier(ABC):
     def _unload_patiently(self) -> None:
         for _ in range(UNLOAD_TRIES - 1):
             try:
-                return self.unload()
+                self.unload()
+                break
             except LabError:
                 time.sleep(UNLOAD_PAUSE_S)
-        return self.unload()
+        else:
+            self.unload()
+        self._wait_until_gone()
+
+    def _wait_until_gone(self) -> None:
+        """The kernel lets go of a struct_ops link from a work queue, a moment after its pin."""
+        for _ in range(UNLOAD_TRIES):
+            if "mlcc" not in features.available_ccs():
+                return
+            time.sleep(UNLOAD_PAUSE_S)
+        raise LabError(f"carrier {self.name}: unloaded, but mlcc is still there")
 
     @abstractmethod
     def load(self) -> None:
