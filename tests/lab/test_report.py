@@ -5,8 +5,9 @@ import unittest
 from typing import Any
 
 from mlcclab import report, scenario, table
-from mlcclab.experiment import FlowReference, Measurement, Reference, Request
+from mlcclab.experiment import FlowReference, Measurement, Reference
 from mlcclab.runner import FlowTrace, JobTrace, RunResult
+from mlcclab.schedule import Request
 
 RAW: dict[str, Any] = {
     "link": {"rate": "1gbit"},
@@ -38,17 +39,21 @@ def run(late_ms: float, retransmits: int, mbps: float, web_ms: float) -> RunResu
     return RunResult(jobs={"a": job_trace(late_ms, retransmits)}, flows=flows, seconds=1.0)
 
 
-def document(runs: dict[str, list[RunResult]]) -> dict[str, Any]:
-    """The report of some runs; alone the bulk transfer has 100 Mb/s, a request 10 ms."""
+def measured(runs: dict[str, list[RunResult]], name: str = "hand-made") -> Measurement:
+    """Some runs; alone the bulk transfer has 100 Mb/s, a request 10 ms."""
     repeat = len(next(iter(runs.values())))
-    parsed = scenario.parse(RAW, "hand-made")
-    request = Request(parsed, list(runs), 4, 7, repeat, False, None, 30.0)
+    request = Request(scenario.parse(RAW, name), 4, 7, repeat, False, 30.0)
     measurement = Measurement(request, "bpf", {"a": Reference(ISOLATED_MS)}, runs=runs)
     measurement.isolated_flows = {
         "bulk": FlowReference([], 100.0),
         "web": FlowReference([10.0] * 5, 1.0),
     }
-    return report.document(measurement)
+    return measurement
+
+
+def document(runs: dict[str, list[RunResult]]) -> dict[str, Any]:
+    """The report of some runs."""
+    return report.document(measured(runs))
 
 
 class OneRun(unittest.TestCase):

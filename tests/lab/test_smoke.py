@@ -12,6 +12,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 LAB = [str(HERE / "mlcc-lab")]
 BURST = HERE / "mlcc-burst"
+REPOSITORY = HERE.parents[1]
 
 SCENARIO = """
 name = "smoke"
@@ -76,6 +77,16 @@ class Usage(unittest.TestCase):
             self.refused("run", "two-equal", f"--seeds={words}")
         self.refused("run", "two-equal", "--seeds", "1-3", "--seed", "1")
         self.refused("run", "two-equal", "--seeds", "1-3", "--repeat", "2")
+
+    def test_compare(self) -> None:
+        builds = f"--builds={REPOSITORY},{REPOSITORY}"
+        self.refused("compare", "two-equal", "--builds", str(REPOSITORY))
+        self.refused("compare", "two-equal", "--builds", f"{REPOSITORY},/no/such")
+        self.refused("compare", "two-equal", "--builds", f"{HERE},{HERE}")
+        self.refused("compare", "no-such-scenario", builds)
+        self.refused("compare", "two-equal", builds, "--seeds", "1-2")
+        self.refused("compare", "two-equal", builds, "--cc", "cubic")
+        self.refused("compare", "verbs-two", builds)
 
     def test_list(self) -> None:
         listed = lab("list").stdout
@@ -150,6 +161,28 @@ class EndToEnd(unittest.TestCase):
     def test_table(self) -> None:
         self.assertIn("isolated", self.said)
         self.assertIn("slowdown", self.said)
+
+    @unittest.skipUnless((REPOSITORY / "bpf" / "mlcc-bpf").exists(), "mlcc-bpf is not built")
+    def test_compare(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            scenario, output = Path(folder) / "smoke.toml", Path(folder) / "out.json"
+            scenario.write_text(SCENARIO)
+            arguments = ["--builds", f"{REPOSITORY},{REPOSITORY}", "--seeds", "3-5"]
+            arguments += ["--iterations", "4", "--json", str(output)]
+            done = lab("compare", str(scenario), *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(output.read_text())
+        self.assertIn(report["verdict"], ("better", "worse", "cannot tell"))
+        figures = [row["figure"] for row in report["rows"]]
+        wanted = ["slowdown_mean", "slowdown_p99", "retransmits_per_mb", "harm"]
+        self.assertEqual(figures, wanted)
+        for row in report["rows"]:
+            self.assertEqual((len(row["first"]), len(row["second"])), (3, 3))
+        first, second = report["scenarios"][0]["results"]
+        self.assertEqual((first["build"], second["build"]), ("first", "second"))
+        for a, b in zip(first["jobs"], second["jobs"], strict=True):
+            self.assertEqual(a["isolated_ms"], b["isolated_ms"])
+        self.assertIn("second build", done.stdout.splitlines()[-1])
 
     def test_interrupt_cleans_up(self) -> None:
         command = [*LAB, "run", "two-equal", "--cc", "cubic", "--quick"]

@@ -18,6 +18,9 @@ from . import features, shell
 from .errors import LabError, SkipError
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+# where the build puts them in a tree
+LOADER = Path("bpf") / "mlcc-bpf"
+MLCCD = Path("build") / "userspace" / "mlccd" / "mlccd"
 MARK_MASK = "0xffff"
 # "mlcc:neutral" looks at bits that no job of the lab has: sockets that belong to no job.
 NEUTRAL = "neutral"
@@ -53,6 +56,7 @@ class Carrier(ABC):
     """One carrier, loaded for the length of a `with` block."""
 
     name = ""
+    mlccd = REPOSITORY / MLCCD  # the one that goes with it
 
     def __init__(self) -> None:
         self.profile = ""
@@ -118,11 +122,15 @@ class BpfCarrier(Carrier):
 
     name = "bpf"
     # MLCC_BPF: one that was built for another kernel, in a virtual machine
-    tool = Path(os.environ.get("MLCC_BPF", REPOSITORY / "bpf" / "mlcc-bpf"))
+    tool = Path(os.environ.get("MLCC_BPF", REPOSITORY / LOADER))
 
-    def __init__(self, constants: Mapping[str, float] | None = None) -> None:
-        """constants: of the default profile, instead of its own."""
+    def __init__(
+        self, constants: Mapping[str, float] | None = None, tree: Path | None = None
+    ) -> None:
+        """constants: of the default profile, instead of its own; tree: another build's."""
         super().__init__()
+        if tree:
+            self.tool, self.mlccd = tree / LOADER, tree / MLCCD
         settings = (constants or {}).items()
         self.constants = [word for k, v in settings for word in ("--set", f"{k}={v:g}")]
 

@@ -2,28 +2,22 @@
 """The command line."""
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import (
-    burst,
-    carrier,
-    experiment,
-    features,
-    machine,
-    program,
-    report,
-    scenario,
-    table,
-    topology,
-    vm,
+from . import commands, program
+from .options import (
+    MAX_REPEAT,
+    MAX_SEED,
+    Parser,
+    builds,
+    cc_list,
+    compared_cc,
+    compared_seeds,
+    factor,
+    seeds,
+    whole,
 )
-from .errors import EXIT_OK, LabError, UsageError
-from .options import MAX_REPEAT, MAX_SEED, Parser, cc_list, factor, seeds, whole
-from .scenario import Scenario
-
-SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 
 EPILOG = """\
 examples:
@@ -33,6 +27,8 @@ examples:
       two jobs, two congestion controls that every kernel has
   mlcc-lab run three-equal --cc cubic,mlcc,mlcc:mltcp --seeds 1-5 --json out.json --plot out.png
       five interleaved repeats of each; figures for machines and for eyes
+  mlcc-lab compare three-equal unequal --builds ../before,.
+      is this tree's carrier better than that one's? ten pairs of runs of each scenario
   mlcc-lab run ecn --cc dctcp,mlcc --vm 6.12
       in a virtual machine: for what this kernel lacks, and for the module
 
@@ -46,25 +42,26 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> int:
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     status: int = options.command(options)
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
+def parser() -> argparse.ArgumentParser:
+    """Every verb and its options."""
+    lab = Parser(
         prog="mlcc-lab",
         description="Emulate training jobs that share a link, and measure how they slow down.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verbs = parser.add_subparsers(required=True, metavar="run | list | plot")
+    verbs = lab.add_subparsers(required=True, metavar="run | compare | list | plot")
     listing = verbs.add_parser("list", help="show the shipped scenarios")
-    listing.set_defaults(command=_list)
+    listing.set_defaults(command=commands.show)
     drawing = verbs.add_parser("plot", help="draw a report again")
     drawing.add_argument("report", type=Path, metavar="JSON", help="what run --json has written")
     drawing.add_argument("png", type=Path, metavar="PNG", help="the picture to write")
-    drawing.set_defaults(command=_plot)
+    drawing.set_defaults(command=commands.plot)
     _add_run(
         verbs.add_parser(
             "run",
@@ -73,11 +70,12 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
     )
-    return parser
+    _add_compare(verbs.add_parser("compare", help="is another build of the carrier better?"))
+    return lab
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
-    run.set_defaults(command=_run)
+    run.set_defaults(command=commands.run)
     add = run.add_argument
     add("scenario", help="a TOML file, or the name of a shipped scenario")
     add(
@@ -90,7 +88,6 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "its phases; with +plan, each also gets the time-shift that mlcc-plan finds (default "
         "cubic,mlcc)",
     )
-    add("--iterations", type=whole(4, 10**6), metavar="N", help="instead of the scenario's")
     add("--seed", type=whole(0, MAX_SEED), metavar="N", help="of the compute noise (default 1)")
     add(
         "--repeat",
@@ -99,14 +96,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="runs of each cc, taking turns, each with the next seed (default 1)",
     )
     add("--seeds", type=seeds, metavar="A-B", help="the same: a run of each cc for every seed")
-    add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     add(
         "--carrier",
         choices=("module", "bpf"),
         help="how mlcc gets into the kernel (default: the module where it loads, else bpf)",
     )
-    add("--vm", metavar="KERNEL", help="run in a virtual machine with that kernel, like 6.12")
     add(
         "--isolated-cc",
         action=argparse.BooleanOptionalAction,
@@ -114,6 +109,41 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="also measure each job alone under each cc",
     )
     add("--quick", action="store_true", help="the same as --no-isolated-cc")
+    _add_shared(run)
+
+
+def _add_compare(compare: argparse.ArgumentParser) -> None:
+    compare.set_defaults(command=commands.compare)
+    compare.description = (
+        "Run two builds of the BPF carrier in turns, with the same seeds, and say whether the "
+        "second is better, worse, or cannot be told from the first."
+    )
+    add = compare.add_argument
+    add("scenario", nargs="+", help="TOML files, or names of shipped scenarios")
+    add(
+        "--builds",
+        type=builds,
+        required=True,
+        metavar="DIR,DIR",
+        help="two trees of this project in which the carrier is built (make -C DIR/bpf)",
+    )
+    add("--cc", type=compared_cc, default="mlcc", help="mlcc, mlcc:PROFILE, ... (default mlcc)")
+    add(
+        "--seeds",
+        type=compared_seeds,
+        default=range(1, 11),
+        metavar="A-B",
+        help="a pair of runs for each, 3 at least (default 1-10)",
+    )
+    _add_shared(compare)
+
+
+def _add_shared(verb: argparse.ArgumentParser) -> None:
+    """What both ways to measure have."""
+    add = verb.add_argument
+    add("--iterations", type=whole(4, 10**6), metavar="N", help="instead of the scenario's")
+    add("--json", type=Path, metavar="FILE", help="write the figures")
+    add("--vm", metavar="KERNEL", help="in a virtual machine with that kernel, like 6.12")
     add(
         "--scale",
         type=factor,
@@ -129,118 +159,3 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         metavar="S",
         help="give up when a phase takes longer (default 30)",
     )
-
-
-def _find(name: str) -> Path:
-    """A file, or a shipped scenario by its name."""
-    shipped = SCENARIOS / f"{name}.toml"
-    if not Path(name).exists() and shipped.exists():
-        return shipped
-    return Path(name)
-
-
-def _list(_: argparse.Namespace) -> int:
-    rows = [["name", "kind", "jobs", "flows", "load", "needs", "about"]]
-    for path in sorted(SCENARIOS.glob("*.toml")):
-        rows.append(_list_row(scenario.load(path)))
-    print("\n".join(table.align(rows, 7)))
-    return EXIT_OK
-
-
-def _list_row(item: Scenario) -> list[str]:
-    needs = ",".join(item.needs) or "-"
-    counts = [str(len(item.jobs)), str(len(item.flows))]
-    return [item.name, item.kind, *counts, f"{item.load:.0%}", needs, item.about]
-
-
-def _settle_seeds(options: argparse.Namespace) -> None:
-    """Two ways to say it."""
-    if options.seeds is None:
-        options.seed = 1 if options.seed is None else options.seed
-        options.repeat = options.repeat or 1
-    elif options.seed is not None or options.repeat is not None:
-        raise UsageError("--seeds: not together with --seed or --repeat")
-    else:
-        options.seed, options.repeat = options.seeds.start, len(options.seeds)
-
-
-def _run(options: argparse.Namespace) -> int:
-    _settle_seeds(options)
-    loaded = scenario.load(_find(options.scenario))
-    if options.vm:
-        return _run_in_vm(options)
-    features.check_machine()
-    if not burst.BINARY.exists():
-        raise LabError("mlcc-burst is not built: run make -C tests/lab")
-    _check_writable(options.json, options.plot)
-    with machine.reserved():
-        topology.remove_stale()
-        measurement = experiment.measure(_request(options, loaded))
-    document = report.document(measurement)
-    if options.json:
-        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    if options.plot:
-        _draw(document, options.plot)
-    print(table.text(document))
-    return EXIT_OK
-
-
-def _draw(document: report.Json, path: Path) -> None:
-    try:
-        from . import plot  # only here: the rest works without matplotlib
-    except ImportError as error:
-        raise LabError(f"--plot: {error}; the package is python3-matplotlib") from None
-    plot.draw(document, path)
-
-
-def _plot(options: argparse.Namespace) -> int:
-    _check_writable(options.png)
-    try:
-        document = json.loads(options.report.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{options.report}: {error}") from None
-    if not isinstance(document, dict) or document.get("schema") != 1:
-        raise UsageError(f"{options.report}: not a report of mlcc-lab")
-    _draw(document, options.png)
-    return EXIT_OK
-
-
-def _request(options: argparse.Namespace, loaded: Scenario) -> experiment.Request:
-    iterations = options.iterations or loaded.iterations
-    return experiment.Request(
-        scenario=loaded.scaled(options.scale) if options.scale != 1.0 else loaded,
-        ccs=options.cc,
-        iterations=iterations,
-        seed=options.seed,
-        repeat=options.repeat,
-        isolated_cc=options.isolated_cc and not options.quick,
-        carrier=options.carrier,
-        timeout_s=float(options.timeout_s),
-    )
-
-
-def _check_writable(*paths: Path | None) -> None:
-    """Before minutes of measuring, not after."""
-    for path in paths:
-        if path and (path.is_dir() or not path.resolve().parent.is_dir()):
-            raise UsageError(f"{path}: cannot be written: no such folder, or a folder itself")
-
-
-def _run_in_vm(options: argparse.Namespace) -> int:
-    program = carrier.REPOSITORY / "tests" / "lab" / "mlcc-lab"
-    command = [str(program), "run", str(_find(options.scenario).resolve())]
-    command += ["--cc", ",".join(options.cc), "--carrier", options.carrier or "module"]
-    for name in ("iterations", "seed", "repeat", "scale", "timeout_s"):
-        if getattr(options, name) is not None:
-            command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
-    if options.quick or not options.isolated_cc:
-        command.append("--no-isolated-cc")
-    _check_writable(options.json, options.plot)
-    status, text = vm.run(options.vm, command)
-    if status != EXIT_OK or text is None:
-        return status
-    if options.json:
-        options.json.write_text(text, encoding="utf-8")
-    if options.plot:  # here: drawing takes minutes on an emulated CPU
-        _draw(json.loads(text), options.plot)
-    return EXIT_OK

@@ -16,10 +16,10 @@ from types import TracebackType
 from typing import Any
 
 from . import shell
-from .carrier import REPOSITORY
+from .carrier import MLCCD, REPOSITORY
 from .errors import LabError, SkipError
 
-BINARY = REPOSITORY / "build" / "userspace" / "mlccd" / "mlccd"
+BINARY = REPOSITORY / MLCCD
 START_S = 20.0
 PAUSE_S = 0.05
 
@@ -35,15 +35,15 @@ def _cgroup_mount() -> Path:
 class Daemon:
     """An mlccd of our own, with its sockets in a folder of ours."""
 
-    def __init__(self) -> None:
-        if not BINARY.exists():
-            raise SkipError(f'hint = "exact": {BINARY.relative_to(REPOSITORY)} is not built: make')
+    def __init__(self, binary: Path = BINARY) -> None:
+        if not binary.exists():
+            raise SkipError(f'hint = "exact": {binary}: not built: make userspace')
         self._folder = tempfile.TemporaryDirectory(prefix="mlcc-lab-")
         self._run = Path(self._folder.name)
         self.socket = self._run / "mlccd.sock"
         self._cgroups: list[Path] = []
         self._parent = _cgroup_mount() / self._run.name
-        self._command = [str(BINARY), "--config", str(self._run / "none")]
+        self._command = [str(binary), "--config", str(self._run / "none")]
         self._command += ["--run-dir", str(self._run)]
 
     def __enter__(self) -> "Daemon":

@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import stats
-from .experiment import REFERENCE_CC, FlowReference, Measurement
+from .experiment import FlowReference, Measurement
 from .figures import estimates, means, rounded, spread
 from .runner import RunResult, mean_mbps
 from .scenario import Flow
+from .schedule import REFERENCE_CC
 
 Json = dict[str, Any]
 

@@ -4,12 +4,16 @@
 import argparse
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
+from .carrier import is_mlcc
 from .errors import UsageError
 
 MAX_SEED = 10**9
 MAX_REPEAT = 1000
+# Two runs have an interval, too, of 12.7 standard errors.
+MIN_PAIRS = 3
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,6 +50,31 @@ def seeds(text: str) -> range:
             f"{text!r} is not the first and the last seed of at most {MAX_REPEAT}, like 1-10"
         )
     return range(first, last + 1)
+
+
+def compared_seeds(text: str) -> range:
+    """The same, enough of them for a verdict."""
+    found = seeds(text)
+    if len(found) < MIN_PAIRS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is fewer than {MIN_PAIRS} seeds: too few to judge"
+        )
+    return found
+
+
+def builds(text: str) -> list[Path]:
+    """Two folders with a comma between them."""
+    folders = text.split(",")
+    if len(folders) != 2 or not all(folders):
+        raise argparse.ArgumentTypeError(f"{text!r} is not two folders, like old,new")
+    return list(map(Path, folders))
+
+
+def compared_cc(text: str) -> str:
+    """A congestion control that a build brings."""
+    if len(cc_list(text)) > 1 or not is_mlcc(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not mlcc, with or without a profile")
+    return text
 
 
 def cc_list(text: str) -> list[str]:

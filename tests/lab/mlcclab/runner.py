@@ -108,10 +108,9 @@ class Runner:
         if self.carrier is None:
             raise LabError(f"{plan.cc}: no carrier")
         carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
-        everyone = is_announced(plan.cc) or plan.planned is not None
-        exact = [job for job in plan.jobs if job.hint == "exact" or everyone]
-        if exact and profile_of(plan.cc) != NEUTRAL:
-            daemon = stack.enter_context(Daemon())
+        exact = announced(plan.cc, plan.jobs, plan.planned is not None)
+        if exact:
+            daemon = stack.enter_context(Daemon(carrier.mlccd))
             self._announce(daemon, exact)
             if plan.planned:
                 self._give_classes(plan, plan.planned.apply(daemon.socket))
@@ -147,6 +146,14 @@ class Runner:
                 options = ["--hint", str(daemon.socket), "--hint-job", str(worker.mark)]
                 options += ["--claim", f"{job.claim:g}", "--clock-ms", f"{job.clock_ms:g}"]
                 self.announced[worker.mark] = (cgroup, options)
+
+
+def announced(cc: str, jobs: Sequence[Job], planned: bool) -> list[Job]:
+    """The jobs that an mlccd is told of, with their phases."""
+    if not is_mlcc(cc) or profile_of(cc) == NEUTRAL:
+        return []
+    everyone = planned or is_announced(cc)
+    return [job for job in jobs if job.hint == "exact" or everyone]
 
 
 def _cc(cc: str) -> list[str]:

@@ -20,7 +20,7 @@ COLUMNS: list[Column] = [
     ("p90", lambda result, job: _fixed(job["p90_ms"], 1)),
     ("p99", lambda result, job: _fixed(job["p99_ms"], 1)),
     ("slowdown", lambda result, job: _fixed(job["slowdown"], 3)),
-    ("±", lambda result, job: _half(job["slowdown_ci95"], 3)),
+    ("±", lambda result, job: half_width(job["slowdown_ci95"], 3)),
     ("converged", lambda result, job: _or_dash(job["converged_at"])),
     ("retr/MB", lambda result, job: _fixed(job["retransmits_per_mb"], 2)),
 ]
@@ -30,7 +30,7 @@ def _fixed(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _half(bounds: Sequence[float] | None, digits: int) -> str:
+def half_width(bounds: Sequence[float] | None, digits: int) -> str:
     """Half the width of an interval."""
     return _fixed((bounds[1] - bounds[0]) / 2 if bounds else None, digits)
 
@@ -66,7 +66,7 @@ def text(report: Json) -> str:
 
 def _sums(result: Json) -> str:
     """A line, of all jobs."""
-    link, half = result["link"], _half(result["slowdown_ci95"], 3)
+    link, half = result["link"], half_width(result["slowdown_ci95"], 3)
     words = [
         f"slowdown {result['slowdown_mean']:.3f} ± {half}",
         f"p90 {result['slowdown_p90']:.3f}",
@@ -103,9 +103,9 @@ def flow_line(flow: Json) -> str:
         times = "/".join(_fixed(flow[key], 1) for key in ("p50_ms", "p99_ms"))
         has = f"p50/p99 {times} ms (alone {alone})"
     if flow["beside_cubic"] is not None:
-        has += f", {_with_half(flow, 'beside_cubic', 2)} of cubic's"
-    return f"flow {flow['name']}: {has}, harm {_with_half(flow, 'harm', 2)}"
+        has += f", {_withhalf_width(flow, 'beside_cubic', 2)} of cubic's"
+    return f"flow {flow['name']}: {has}, harm {_withhalf_width(flow, 'harm', 2)}"
 
 
-def _with_half(figures: Json, key: str, digits: int) -> str:
-    return f"{_fixed(figures[key], digits)} ± {_half(figures[f'{key}_ci95'], digits)}"
+def _withhalf_width(figures: Json, key: str, digits: int) -> str:
+    return f"{_fixed(figures[key], digits)} ± {half_width(figures[f'{key}_ci95'], digits)}"

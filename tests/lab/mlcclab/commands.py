@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the verbs of the command line do."""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import (
+    burst,
+    carrier,
+    comparison,
+    comparison_table,
+    experiment,
+    features,
+    machine,
+    report,
+    scenario,
+    table,
+    topology,
+    vm,
+)
+from .errors import EXIT_OK, LabError, UsageError
+from .scenario import Scenario
+from .schedule import Request
+
+Json = dict[str, Any]
+
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+
+
+def _find(name: str) -> Path:
+    """A file, or a shipped scenario by its name."""
+    shipped = SCENARIOS / f"{name}.toml"
+    if not Path(name).exists() and shipped.exists():
+        return shipped
+    return Path(name)
+
+
+def show(_: argparse.Namespace) -> int:
+    """The shipped scenarios."""
+    rows = [["name", "kind", "jobs", "flows", "load", "needs", "about"]]
+    for path in sorted(SCENARIOS.glob("*.toml")):
+        rows.append(_list_row(scenario.load(path)))
+    print("\n".join(table.align(rows, 7)))
+    return EXIT_OK
+
+
+def _list_row(item: Scenario) -> list[str]:
+    needs = ",".join(item.needs) or "-"
+    counts = [str(len(item.jobs)), str(len(item.flows))]
+    return [item.name, item.kind, *counts, f"{item.load:.0%}", needs, item.about]
+
+
+def _settle_seeds(options: argparse.Namespace) -> None:
+    """Two ways to say it."""
+    if options.seeds is None:
+        options.seed = 1 if options.seed is None else options.seed
+        options.repeat = options.repeat or 1
+    elif options.seed is not None or options.repeat is not None:
+        raise UsageError("--seeds: not together with --seed or --repeat")
+    else:
+        options.seed, options.repeat = options.seeds.start, len(options.seeds)
+
+
+def run(options: argparse.Namespace) -> int:
+    """One scenario under some congestion controls."""
+    _settle_seeds(options)
+    loaded = scenario.load(_find(options.scenario))
+    _check_writable(options.json, options.plot)
+    if options.vm:
+        return _run_in_vm(options)
+    isolated_cc = options.isolated_cc and not options.quick
+    with _lab():
+        request = _request(options, loaded, isolated_cc)
+        measurement = experiment.measure(request, options.cc, options.carrier)
+    document = report.document(measurement)
+    _write(document, options.json)
+    if options.plot:
+        _draw(document, options.plot)
+    print(table.text(document))
+    return EXIT_OK
+
+
+@contextmanager
+def _lab() -> Iterator[None]:
+    """The machine is ours, and as it has to be."""
+    features.check_machine()
+    if not burst.BINARY.exists():
+        raise LabError("mlcc-burst is not built: run make -C tests/lab")
+    with machine.reserved():
+        topology.remove_stale()
+        yield
+
+
+def _write(document: Json, path: Path | None) -> None:
+    if path:
+        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _draw(document: Json, path: Path) -> None:
+    try:
+        from . import plot as drawing  # only here: the rest works without matplotlib
+    except ImportError as error:
+        raise LabError(f"--plot: {error}; the package is python3-matplotlib") from None
+    drawing.draw(document, path)
+
+
+def plot(options: argparse.Namespace) -> int:
+    """A report, drawn again."""
+    _check_writable(options.png)
+    try:
+        document = json.loads(options.report.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{options.report}: {error}") from None
+    if not isinstance(document, dict) or document.get("schema") != 1 or "results" not in document:
+        raise UsageError(f"{options.report}: not a report of mlcc-lab")
+    _draw(document, options.png)
+    return EXIT_OK
+
+
+def _request(options: argparse.Namespace, loaded: Scenario, isolated_cc: bool) -> Request:
+    return Request(
+        scenario=loaded.scaled(options.scale) if options.scale != 1.0 else loaded,
+        iterations=options.iterations or loaded.iterations,
+        seed=options.seed,
+        repeat=options.repeat,
+        isolated_cc=isolated_cc,
+        timeout_s=float(options.timeout_s),
+    )
+
+
+def _check_writable(*paths: Path | None) -> None:
+    """Before minutes of measuring, not after."""
+    for path in paths:
+        if path and (path.is_dir() or not path.resolve().parent.is_dir()):
+            raise UsageError(f"{path}: cannot be written: no such folder, or a folder itself")
+
+
+def _run_in_vm(options: argparse.Namespace) -> int:
+    command = [*_same_command("run", [options.scenario], options), "--cc", ",".join(options.cc)]
+    command += ["--seed", str(options.seed), "--repeat", str(options.repeat)]
+    command += ["--carrier", options.carrier or "module"]
+    if options.quick or not options.isolated_cc:
+        command.append("--no-isolated-cc")
+    status, text = vm.run(options.vm, command)
+    if status != EXIT_OK or text is None:
+        return status
+    if options.json:
+        options.json.write_text(text, encoding="utf-8")
+    if options.plot:  # here: drawing takes minutes on an emulated CPU
+        _draw(json.loads(text), options.plot)
+    return EXIT_OK
+
+
+def _same_command(verb: str, names: Sequence[str], options: argparse.Namespace) -> list[str]:
+    """The start of the command line in a virtual machine, which sees this repository."""
+    program = carrier.REPOSITORY / "tests" / "lab" / "mlcc-lab"
+    command = [str(program), verb, *(str(_find(name).resolve()) for name in names)]
+    for name in ("iterations", "scale", "timeout_s"):
+        if getattr(options, name) is not None:
+            command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    return command
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Two builds of the carrier on some scenarios."""
+    cc, builds = options.cc, options.builds
+    loaded = [scenario.load(_find(name)) for name in options.scenario]
+    comparison.check_scenarios(loaded)
+    comparison.check_builds(builds, not options.vm, comparison.needs_mlccd(cc, loaded))
+    _check_writable(options.json)
+    options.seed, options.repeat = options.seeds.start, len(options.seeds)
+    if options.vm:
+        return _compare_in_vm(options)
+    with _lab():
+        for item in loaded:
+            experiment.check_kernel(item, [cc])
+        requests = [_request(options, item, isolated_cc=False) for item in loaded]
+        measurements = comparison.measure(cc, builds, requests)
+    _conclude(comparison.document(cc, builds, measurements), options.json)
+    return EXIT_OK
+
+
+def _conclude(document: Json, path: Path | None) -> None:
+    _write(document, path)
+    print(comparison_table.text(document))
+
+
+def _compare_in_vm(options: argparse.Namespace) -> int:
+    seeds = f"{options.seeds.start}-{options.seeds.stop - 1}"
+    command = _same_command("compare", options.scenario, options)
+    command += ["--cc", options.cc, "--seeds", seeds]
+    status, text = vm.compare(options.vm, command, options.builds)
+    if status != EXIT_OK or text is None:
+        return status
+    document = json.loads(text) | {"builds": comparison.described(options.builds)}
+    _conclude(document, options.json)
+    return EXIT_OK

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0
+"""compare: its order of runs, its report, and what it asks of a virtual machine."""
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+import unittest
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from mlcclab import cli, commands, comparison, comparison_table, options, scenario, vm
+from mlcclab.carrier import LOADER, MLCCD
+from mlcclab.errors import LabError, SkipError, UsageError
+from mlcclab.scenario import Scenario
+from mlcclab.schedule import Contender, Request, Schedule
+from test_report import RAW, measured, run
+
+HERE = Path(__file__).resolve().parent
+BUILDS = [Path("/none/old"), Path("/none/new")]
+
+
+def parsed(name: str = "hand-made", **more: Any) -> Scenario:
+    """The scenario of test_report, with another name or more in its job."""
+    return scenario.parse(RAW | {"job": [RAW["job"][0] | more]}, name)
+
+
+def compared(late_ms: Mapping[str, list[tuple[float, float]]]) -> dict[str, Any]:
+    """A comparison; by scenario, how late the last iteration is under both, for each seed."""
+    measurements = []
+    for scenario_name, pairs in late_ms.items():
+        runs = {
+            name: [run(pair[index], 4 * index, 40.0, 40.0) for pair in pairs]
+            for index, name in enumerate(comparison.NAMES)
+        }
+        measurements.append(measured(runs, scenario_name))
+    return comparison.document("mlcc", BUILDS, measurements)
+
+
+class Order(unittest.TestCase):
+    """Who runs when."""
+
+    def test_abba(self) -> None:
+        contenders = [Contender(name, "mlcc", None) for name in comparison.NAMES]
+        schedule = Schedule(Request(parsed(), 4, 7, 4, False, 30.0), contenders)
+        runs = [(stage.contender.name, stage.plan.seed) for stage in schedule.together()]
+        self.assertEqual([name[0] for name, _ in runs], list("fssffssf"))
+        self.assertEqual([seed for _, seed in runs], [7, 7, 8, 8, 9, 9, 10, 10])
+
+
+class Report(unittest.TestCase):
+    """Rows, and the sentence."""
+
+    # three settled iterations: 30 ms more of the last are a slowdown of 0.1
+    WORSE = [(30.0, 60.0), (0.0, 31.0), (60.0, 89.0)]
+    EQUAL = [(30.0, 33.0), (0.0, 0.0), (60.0, 57.0)]
+
+    def test_rows(self) -> None:
+        found = compared({"one": self.WORSE})
+        rows = {(row["figure"], row["neighbour"]): row for row in found["rows"]}
+        self.assertEqual(len(rows), 5)
+        slowdown = rows["slowdown_mean", None]
+        self.assertEqual(slowdown["first"], [1.1, 1.0, 1.2])
+        self.assertEqual(slowdown["second"], [1.2, 1.1033, 1.2967])
+        self.assertEqual((slowdown["difference"], slowdown["verdict"]), (0.1, "worse"))
+        self.assertEqual(rows["retransmits_per_mb", None]["difference"], 2.0)
+        self.assertEqual(rows["harm", "web"]["difference_ci95"], [0.0, 0.0])
+        self.assertEqual(rows["harm", "bulk"]["verdict"], "cannot tell")
+
+    def test_sentence(self) -> None:
+        for pairs, words in ((self.WORSE, "is worse"), (self.EQUAL, "Cannot tell")):
+            found = compared({"one": pairs})
+            lines = comparison_table.text(found).splitlines()
+            self.assertIn(words, lines[-1])
+            self.assertIn(found["verdict"], lines[3])
+        found = compared({"one": [(b, a) for a, b in self.WORSE]})
+        self.assertIn("is better", comparison_table.text(found))
+
+    def test_all(self) -> None:
+        found = compared({"one": self.WORSE, "two": self.EQUAL})
+        together = [row for row in found["rows"] if row["scenario"] == "all"]
+        self.assertEqual([row["neighbour"] for row in together], [None] * 3)
+        self.assertEqual(together[0]["first"], [1.1, 1.0, 1.2])
+        self.assertEqual(together[0]["difference"], 0.05)
+        self.assertEqual(found["verdict"], together[0]["verdict"])
+
+    def test_builds(self) -> None:
+        found = compared({"one": self.EQUAL})
+        self.assertEqual([b["folder"] for b in found["builds"]], list(map(str, BUILDS)))
+        self.assertEqual([b["commit"] for b in found["builds"]], [None, None])
+        results = found["scenarios"][0]["results"]
+        self.assertEqual(
+            [(r["build"], r["cc"]) for r in results], [("first", "mlcc"), ("second", "mlcc")]
+        )
+        self.assertEqual([r["seed"] for r in results[1]["repeats"]], [7, 8, 9])
+
+
+class Checks(unittest.TestCase):
+    """Before anything is measured."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = Path(folder.name)
+
+    def build(self, *files: Path) -> None:
+        """Have some of what make makes."""
+        for file in files:
+            (self.tree / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.tree / file).write_text("#!/bin/true\n")
+
+    def refused(self, loader: bool, mlccd: bool) -> str:
+        """Why these builds will not do."""
+        with self.assertRaises(UsageError) as caught:
+            comparison.check_builds([self.tree], loader, mlccd)
+        return str(caught.exception)
+
+    def test_builds(self) -> None:
+        self.assertIn(f"make -C {self.tree / 'bpf'}", self.refused(True, False))
+        self.build(LOADER)
+        comparison.check_builds([self.tree], True, False)
+        self.assertIn(f"make -C {self.tree} userspace", self.refused(True, True))
+        self.build(MLCCD)
+        comparison.check_builds([self.tree], True, True)
+        self.tree /= "nothing"
+        self.assertIn("no such folder", self.refused(False, False))
+
+    def test_needs_mlccd(self) -> None:
+        plain, exact = parsed(), parsed(hint="exact")
+        self.assertFalse(comparison.needs_mlccd("mlcc", [plain]))
+        self.assertTrue(comparison.needs_mlccd("mlcc", [plain, exact]))
+        self.assertTrue(comparison.needs_mlccd("mlcc+hints", [plain]))
+        self.assertTrue(comparison.needs_mlccd("mlcc:mltcp+plan", [plain]))
+        self.assertFalse(comparison.needs_mlccd("mlcc:neutral", [exact]))
+
+    def test_scenarios(self) -> None:
+        comparison.check_scenarios([parsed("one"), parsed("two")])
+        with self.assertRaises(UsageError):
+            comparison.check_scenarios([parsed("one"), parsed("one")])
+
+    def test_words(self) -> None:
+        for parse, wrong in (
+            (options.builds, ("a", "a,b,c", ",", "a,")),
+            (options.compared_seeds, ("1-2", "3-3", "3", "5-1")),
+            (options.compared_cc, ("cubic", "mlcc,mlcc:mltcp", "mlcc:")),
+        ):
+            for word in wrong:
+                with self.subTest(word), self.assertRaises(options.argparse.ArgumentTypeError):
+                    parse(word)
+        self.assertEqual(options.compared_seeds("4-6"), range(4, 7))
+
+
+class CommandLine(unittest.TestCase):
+    """--vm: the same command there, without what the guest's report does not know."""
+
+    def test_same_command(self) -> None:
+        inside = compared({"one": Report.EQUAL}) | {"builds": []}
+        words = ["compare", "two-equal", "--builds", f"{HERE},{HERE.parent}", "--vm", "6.12"]
+        words += ["--seeds", "4-8", "--iterations", "9", "--scale", "0.2", "--cc", "mlcc:mltcp"]
+        said = io.StringIO()
+        with (
+            mock.patch.object(
+                commands.vm, "compare", return_value=(0, json.dumps(inside))
+            ) as vm_run,
+            contextlib.redirect_stdout(said),
+        ):
+            self.assertEqual(cli.main(words), 0)
+        kernel, command, builds = vm_run.call_args.args
+        self.assertEqual((kernel, builds), ("6.12", [HERE, HERE.parent]))
+        found = cli.parser().parse_args([*command[1:], "--builds", "a,b"])
+        self.assertEqual(found.scenario, [str(HERE / "scenarios" / "two-equal.toml")])
+        self.assertEqual((found.seeds, found.iterations), (range(4, 9), 9))
+        self.assertEqual((found.scale, found.cc, found.vm), (0.2, "mlcc:mltcp", None))
+        self.assertIn(f"second: {HERE.parent} ", said.getvalue())
+
+    def test_status_of_the_guest(self) -> None:
+        words = ["compare", "two-equal", "--builds", f"{HERE},{HERE}", "--vm", "6.12"]
+        with mock.patch.object(commands.vm, "compare", return_value=(4, None)):
+            self.assertEqual(cli.main(words), 4)
+
+
+# In place of tests/vm/vm: says what it was asked for, builds, and runs the lab's part.
+FAKE = """#!/bin/bash
+echo "$@" >>"$0.asked"
+case $1 in
+bpf)
+	[ -d "$3/bpf" ] || { echo "no bpf/Makefile" >&2; exit 4; }
+	mkdir -p "$3/build/bpf-$4" && echo "loader of $3 for $4" >"$3/build/bpf-$4/mlcc-bpf"
+	;;
+run)
+	while [ "$1" != --builds ]; do shift; done
+	builds=$2
+	while [ "$1" != --json ]; do shift; done
+	for tree in ${builds/,/ }; do (cd "$tree" && find . -type f -exec cat {} +); done >"$2"
+	;;
+esac
+"""
+
+
+class VirtualMachine(unittest.TestCase):
+    """The steps, and the builds as the guest finds them."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.vm = self.folder / "vm"
+        self.vm.write_text(FAKE)
+        self.vm.chmod(0o755)
+        self.builds = [self.folder / "old", self.folder / "new"]
+        for build in self.builds:
+            (build / "bpf").mkdir(parents=True)
+
+    def compare(self) -> tuple[int, str | None]:
+        """As the command does, in the fake machine."""
+        with mock.patch.object(vm, "VM", self.vm):
+            return vm.compare("6.12", ["mlcc-lab", "compare", "two-equal"], self.builds)
+
+    def test_steps(self) -> None:
+        old, new = self.builds
+        self.assertEqual(
+            self.compare(), (0, f"loader of {old} for 6.12\nloader of {new} for 6.12\n")
+        )
+        asked = (self.folder / "vm.asked").read_text().splitlines()
+        self.assertEqual(asked[0:2], ["fetch 6.12", "build 6.12"])
+        self.assertEqual(asked[2:4], [f"bpf --tree {old} 6.12", f"bpf --tree {new} 6.12"])
+        inside = asked[4].partition(" 6.12 -- ")[2]
+        self.assertRegex(inside, r"^env MLCC_LAB_SLOW=\d+ mlcc-lab compare two-equal --builds ")
+        trees = inside.split("--builds ")[1].split(" --json ")[0].split(",")
+        # what the guest may write to, and sees under its own name
+        self.assertTrue(all(Path(tree).is_relative_to(vm.REPOSITORY) for tree in trees))
+        self.assertFalse(any(map(os.path.exists, trees)))
+
+    def test_mlccd_goes_along(self) -> None:
+        daemon = self.builds[1] / MLCCD
+        daemon.parent.mkdir(parents=True)
+        daemon.write_text("daemon of new\n")
+        self.assertIn("daemon of new", self.compare()[1] or "")
+
+    def test_a_build_fails(self) -> None:
+        (self.builds[1] / "bpf").rmdir()
+        with self.assertRaises(SkipError) as caught:
+            self.compare()
+        self.assertIn("no bpf/Makefile", str(caught.exception))
+        self.assertIsInstance(caught.exception, LabError)
+
+
+if __name__ == "__main__":
+    unittest.main()
