@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What git knows: the commit that is measured, and what has changed in the core since another."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcclab.errors import LabError, SkipError
+
+# What decides how a carrier behaves: a table is older when a commit has touched it since.
+CORE = {
+    "bpf": ("include/mlcc", "bpf/mlcc.bpf.c", "bpf/mlcc_bpf.h"),
+    "module": ("include/mlcc", "tcp_mlcc"),
+}
+# Whatever takes part in a measurement. Its last commit is the one that a table names: a report
+# stays good while only other things change.
+MEASURED = ("include", "bpf", "tcp_mlcc", "userspace", "tests/lab")
+
+
+@dataclass(frozen=True)
+class History:
+    """A git repository."""
+
+    root: Path
+
+    def _git(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = ["git", "-C", str(self.root), *words]
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            raise SkipError("no git here: a table names the commit that was measured") from None
+
+    def _log(self, *words: str) -> str:
+        done = self._git("log", "-1", *words)
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            raise SkipError(f"git log: {said[-1] if said else done.returncode}")
+        return done.stdout.strip()
+
+    def measured(self) -> str:
+        """The commit that a measurement of this tree is of; refused where no commit has it all."""
+        changed = self._git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED).stdout
+        if changed:
+            names = ", ".join(line[3:] for line in changed.splitlines())
+            raise LabError(f"not committed: {names}; a table has to name the commit it measured")
+        commit = self._log("--format=%h", "--abbrev=12", "--", *MEASURED)
+        if not commit:
+            raise SkipError(f"no commit has touched {', '.join(MEASURED)}")
+        return commit
+
+    def knows(self, commit: str) -> bool:
+        """Whether it is there: a shallow clone has the last ones only."""
+        return self._git("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0
+
+    def touched_since(self, commit: str, paths: tuple[str, ...]) -> str:
+        """The last commit since then that touched a path, with its subject; else nothing."""
+        return self._log("--format=%h (%s)", f"{commit}..HEAD", "--", *paths)
