@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -29,6 +30,9 @@ SETUP_S = 1.5
 # A second of a guest that is emulated takes some four, and it has to boot.
 GUEST_PACE = 4.0
 GUEST_BOOT_S = 60.0
+
+# How mlcc-lab says how far it is.
+PROGRESS = re.compile(r"mlcc-lab: +\d+%, ")
 
 Lab = Callable[[Measurement, Path], None]
 
@@ -99,15 +103,26 @@ def run_lab(wanted: Measurement, report: Path) -> None:
         command(wanted, report), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as lab:
         try:
-            _, said = lab.communicate()
+            last = _follow(lab)
         except KeyboardInterrupt:
             lab.send_signal(signal.SIGINT)
             lab.communicate()
             raise
     if lab.returncode:
-        last = (said.strip().splitlines() or [f"ended with status {lab.returncode}"])[-1]
         error = SkipError if lab.returncode == EXIT_SKIP else LabError
-        raise error(last.removeprefix("mlcc-lab: ").removeprefix(f"{wanted.scenario}: "))
+        said = last or f"mlcc-lab: ended with status {lab.returncode}"
+        raise error(said.removeprefix("mlcc-lab: ").removeprefix(f"{wanted.scenario}: "))
+
+
+def _follow(lab: subprocess.Popen[str]) -> str:
+    """Pass on what the lab says, such as that another one runs, but not how far it is."""
+    last = ""
+    for line in lab.stderr or ():
+        last = line.strip() or last
+        if not PROGRESS.match(line):
+            print(line, end="", file=sys.stderr, flush=True)
+    lab.wait()
+    return last
 
 
 def build() -> None:

@@ -112,7 +112,7 @@ TABLES = (
         RESULTS,
         "jobs that fit together",
         NATIVE,
-        (*SHOWN, "noise-10", "harmonic-1-2"),
+        (*SHOWN, "noise-10"),
         (
             *_slowdowns(cubic="cubic", mlcc="mlcc", announced=ANNOUNCED),
             Column("p99", cells.slowdown_p99, JOBS),
