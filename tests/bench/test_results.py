@@ -297,6 +297,61 @@ class Resume(unittest.TestCase):
         self.assertEqual(self.asked(), [])
 
 
+TIDY = """
+import pathlib, signal, sys, time
+def tidy(*_):
+    time.sleep(0.5)
+    pathlib.Path(sys.argv[1]).touch()
+    sys.exit(130)
+signal.signal(signal.SIGINT, tidy)
+print("ready", file=sys.stderr, flush=True)
+time.sleep(60)
+"""
+
+
+class RunLab(unittest.TestCase):
+    """What becomes of the lab's last words, and of an interrupt."""
+
+    wanted = next(tables.measurements(FIT))
+
+    def run_script(self, text: str, *words: str) -> str:
+        script = [sys.executable, "-c", text, *words]
+        with (
+            mock.patch.object(measure, "command", return_value=script),
+            contextlib.redirect_stderr(io.StringIO()) as said,
+        ):
+            measure.run_lab(self.wanted, Path("unused"))
+        return said.getvalue()
+
+    def test_passes_on_what_is_not_progress(self) -> None:
+        lines = ["mlcc-lab: waiting for my turn", "mlcc-lab:  12%, 0:30 left: a job"]
+        said = self.run_script(f"import sys; sys.stderr.write({chr(10).join(lines)!r})")
+        self.assertEqual(said.strip(), lines[0])
+
+    def test_last_words(self) -> None:
+        for status, error in ((EXIT_SKIP, SkipError), (EXIT_FAILED, LabError)):
+            text = f"import sys; print('x\\nmlcc-lab: no red', file=sys.stderr); sys.exit({status})"
+            with self.assertRaises(error) as caught:
+                self.run_script(text)
+            self.assertIs(type(caught.exception), error)
+            self.assertEqual(str(caught.exception), "no red")
+
+    def test_an_interrupt_waits_for_the_lab(self) -> None:
+        def follow(lab: subprocess.Popen[str]) -> str:
+            assert lab.stderr is not None
+            lab.stderr.readline()
+            raise KeyboardInterrupt
+
+        with tempfile.TemporaryDirectory() as folder:
+            tidied = Path(folder) / "tidied"
+            with (
+                mock.patch.object(measure, "_follow", follow),
+                self.assertRaises(KeyboardInterrupt),
+            ):
+                self.run_script(TIDY, str(tidied))
+            self.assertTrue(tidied.exists())
+
+
 class Checked(unittest.TestCase):
     """--check, and which commit a table names, in repositories that are made up."""
 

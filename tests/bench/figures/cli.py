@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 from mlcclab import program
 from mlcclab.errors import EXIT_FAILED, EXIT_OK, EXIT_SKIP, LabError, SkipError, UsageError
+from mlcclab.options import Parser
 
 from . import measure, page
 from .history import CORE, History
@@ -28,18 +28,13 @@ exit status: 0 done, 1 failed, or a table is older; 2 wrong usage; 4 this machin
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 def main(arguments: Sequence[str]) -> int:
     """Parse, run, and turn every error into one line."""
     return program.run("results", lambda: _run(arguments))
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = _Parser(
+    parser = Parser(
         prog="tests/bench/results",
         description="Measure and write the tables of README.md and Documentation/results.md.",
         epilog=EPILOG,
@@ -126,6 +121,7 @@ class Session:
             page.between(self.root / table.file, table.name)
         self._plan(tables)
         if any(not wanted.place.kernel for wanted in self.left):
+            _say("make all")
             measure.build()
         for table in tables:
             for wanted in measurements(table):

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from mlcclab import runner, scenario
+from mlcclab import scenario
 from mlcclab.errors import EXIT_SKIP, LabError, SkipError
-from mlcclab.experiment import ISOLATED_FLOW_S, ISOLATED_ITERATIONS
-from mlcclab.runner import Plan
+from mlcclab.schedule import Contender, Request, Schedule
 
 from .cells import Json
 from .page import Kept
@@ -25,7 +24,7 @@ LAB = ROOT / "tests" / "lab" / "mlcc-lab"
 SCENARIOS = ROOT / "tests" / "lab" / "scenarios"
 KEPT = ROOT / "build" / "results"
 
-# Loading a carrier, starting the hosts' processes, and waiting for each other.
+# Of a run: loading a carrier, starting the hosts' processes, iterations that are not isolated.
 SETUP_S = 1.5
 # A second of a guest that is emulated takes some four, and it has to boot.
 GUEST_PACE = 4.0
@@ -134,16 +133,13 @@ def build() -> None:
 
 
 def expected_seconds(wanted: Measurement) -> float:
-    """How long a measurement takes: by the jobs' periods, and what goes on around them."""
+    """How long a measurement takes: what the lab expects, and what is around each run."""
     place = wanted.place
     loaded = scenario.load(SCENARIOS / f"{wanted.scenario}.toml")
-    together = Plan("cubic", loaded.jobs, loaded.flows, place.iterations, 1)
-    shapes = {(job.phase_bytes, job.compute_ms, job.flows, job.paths): job for job in loaded.jobs}
-    alone = [Plan("cubic", [job], [], ISOLATED_ITERATIONS, 1) for job in shapes.values()]
-    runs = len(wanted.ccs) * (place.seeds[1] - place.seeds[0] + 1)
-    seconds = runs * (runner.expected_seconds(together, loaded.link) + SETUP_S)
-    seconds += sum(runner.expected_seconds(plan, loaded.link) + SETUP_S for plan in alone)
-    seconds += len(loaded.flows) * (ISOLATED_FLOW_S + SETUP_S)
+    first, last = place.seeds
+    request = Request(loaded, place.iterations, first, last - first + 1, False, 0.0)
+    schedule = Schedule(request, [Contender(cc, cc, None) for cc in wanted.ccs])
+    seconds = schedule.seconds() + SETUP_S * request.repeat * len(wanted.ccs)
     return seconds * GUEST_PACE + GUEST_BOOT_S if place.kernel else seconds
 
 
