@@ -201,17 +201,19 @@ help:
 	@echo "first:"
 	@echo "  make demo          installs what is missing, builds, and shows the effect: three jobs"
 	@echo "                     under CUBIC, then under mlcc (as root, under three minutes)"
-	@echo "  make check         every test, the ones in virtual machines too (as root; up to an hour"
-	@echo "                     on two CPUs without KVM)"
+	@echo "  make check         the tests, the ones in virtual machines too (as root; half an hour on"
+	@echo "                     two CPUs without KVM)"
 	@echo
 	@echo "more:"
 	@echo "  make               builds what this machine can, and says what it cannot, and why"
-	@echo "  make deps          installs what tests/deps/packages lists"
+	@echo "  make deps          installs what that needs: two groups of tests/deps/packages"
 	@echo "  make check-fast    the tests without the virtual machines (minutes)"
-	@echo "                     SUITES=\"unit lint\" runs only those"
+	@echo "  make check-all     all tests under all kernels, sanitizers, a minute of each fuzz target"
+	@echo "                     (hours); SUITES=\"unit lint\" runs only those of any of the three"
 	@echo "  make check-matrix  the module on every kernel: W=1, sparse, checkpatch"
 	@echo "  make demo-train    real training jobs instead of emulated ones: installs PyTorch (150 MB)"
 	@echo "                     and Open MPI; about five minutes"
+	@echo "  make planner       installs what mlcc-plan needs, and says how to use it"
 	@echo "  make picture       draws Documentation/effect.png"
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
 	@echo "  make tuner         mlcc-dcqcn, for the DCQCN of RDMA NICs"
@@ -226,4 +228,5 @@ help:
 
 .PHONY: all lab unit bpf userspace nccl rdma module skip-bpf skip-userspace skip-tuner skip-module \
 	install-userspace install-tuner install-plan tuner deps \
-	demo demo-train check check-fast check-matrix picture install uninstall clean help
+	demo demo-train planner check check-all check-fast \
+	check-matrix carrier picture install uninstall clean help
