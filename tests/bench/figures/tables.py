@@ -97,17 +97,6 @@ TABLES = (
         ),
     ),
     Table(
-        "fair-queue",
-        README,
-        "behind fair queueing",
-        GUEST,
-        ("fq-codel",),
-        (
-            Column("slowdown under CUBIC", cells.slowdown, ("cubic",)),
-            Column("under mlcc", cells.slowdown, ("mlcc",)),
-        ),
-    ),
-    Table(
         "fit",
         RESULTS,
         "jobs that fit together",
@@ -125,7 +114,7 @@ TABLES = (
         RESULTS,
         "other congestion controls",
         NATIVE,
-        ("three-equal-98", "unequal"),
+        ("three-equal-98",),
         _slowdowns(
             cubic="cubic",
             reno="reno",
@@ -140,14 +129,7 @@ TABLES = (
         RESULTS,
         "jobs that do not fit, and false claims",
         NATIVE,
-        (
-            "incompatible",
-            "nonharmonic-110",
-            "nonharmonic-120",
-            "laggard",
-            "false-claim-small",
-            "false-claim-large",
-        ),
+        ("incompatible", "nonharmonic-110", "nonharmonic-120", "laggard", "false-claim-small"),
         (
             *_slowdowns(cubic="cubic", base=BASE, mlcc="mlcc"),
             Column("worst job", cells.worst_job, WITH_BASE),
@@ -172,7 +154,7 @@ TABLES = (
         RESULTS,
         "in a virtual machine, with the module",
         GUEST,
-        ("fq-codel", "ecn", "rtt-2ms"),
+        ("fq-codel", "ecn"),
         (
             *_slowdowns(cubic="cubic", dctcp="dctcp", mlcc="mlcc"),
             Column("p99", cells.slowdown_p99, IN_GUEST),
