@@ -41,7 +41,7 @@ WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h 
 		   systemd/sd-daemon.h)))
 
 all: lab unit nccl rdma $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
-	$(call unless,$(WHY_USERSPACE),userspace) $(call unless,$(WHY_USERSPACE),tuner)
+	$(call unless,$(WHY_USERSPACE),fuzz) $(call unless,$(WHY_USERSPACE),tuner)
 
 lab:
 	@$(MAKE) --no-print-directory -C tests/lab
@@ -64,6 +64,9 @@ userspace: bpf
 	@$(MAKE) --no-print-directory -C userspace/libmlcc
 	@$(MAKE) --no-print-directory -C userspace/mlccd all fake
 	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
+
+# what mlccd and libmlcc read from others, under libFuzzer
+fuzz: userspace
 	@$(MAKE) --no-print-directory -C tests/fuzz
 
 tuner: userspace
@@ -82,7 +85,7 @@ rdma:
 skip-bpf:
 	@echo "the BPF carrier is not built: $(WHY_BPF)"
 
-skip-userspace:
+skip-fuzz:
 	@echo "mlccd and mlcc-ctl are not built: $(WHY_USERSPACE)"
 
 skip-tuner:
@@ -226,7 +229,7 @@ help:
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace nccl rdma module skip-bpf skip-userspace skip-tuner skip-module \
+.PHONY: all lab unit bpf userspace fuzz nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
 	install-userspace install-tuner install-plan tuner deps \
 	demo demo-train planner check check-all check-fast \
 	check-matrix carrier picture install uninstall clean help
