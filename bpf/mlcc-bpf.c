@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * mlcc-bpf: loads, configures and unloads the BPF carrier.
- *
- * "load" registers the congestion control and pins what belongs to it below the bpf file system, so
- * that it outlives this program.  On kernels with struct_ops links (6.4) the link is pinned; on
- * older ones the registration itself holds the program until "unload".
- */
+/* mlcc-bpf: loads, configures and unloads the BPF carrier. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -13,23 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "loader.h"
 #include "mlcc_bpf.h"
+#include "pins.h"
 #include "../include/mlcc/profiles.h"
-#include <mlcc.skel.h>
 
-#define PIN_DIR		"/sys/fs/bpf/mlcc"
 #define MARK_MASK	0xffffU
-
-#ifndef BPF_F_LINK
-#define BPF_F_LINK	(1U << 13)
-#endif
-#define BPF_STRUCT_OPS_TYPE	44	/* enum bpf_attach_type; newer than Debian 12's header */
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
@@ -107,81 +94,12 @@ static void profile_set(struct mlcc_profile *p, char *arg)
 
 static int map_open(const char *name)
 {
-	char path[PATH_MAX];
-	int fd;
+	char error[MLCC_PINS_ERROR];
+	int fd = carrier_pin_open(name, error);
 
-	snprintf(path, sizeof(path), "%s/%s", PIN_DIR, name);
-	fd = bpf_obj_get(path);
 	if (fd < 0)
-		fail(EXIT_FAILED, "not loaded (%s: %s)", path, strerror(errno));
+		fail(EXIT_FAILED, "%s", error);
 	return fd;
-}
-
-static int map_write(int fd, unsigned int key, const void *value)
-{
-	return bpf_map_update_elem(fd, &key, value, BPF_ANY);
-}
-
-/* Registers one set of operations and pins its link.  Returns 0, or a negative error number. */
-static int ops_attach(struct bpf_map *ops)
-{
-	struct bpf_link *link = bpf_map__attach_struct_ops(ops);
-	char path[PATH_MAX];
-	int fd;
-
-	if (!link)
-		return -errno;
-	snprintf(path, sizeof(path), "%s/link_%s", PIN_DIR, bpf_map__name(ops));
-	if (!(bpf_map__map_flags(ops) & BPF_F_LINK)) {
-		bpf_link__disconnect(link);
-		return 0;
-	}
-	/* libbpf before 1.2 does not know links of struct_ops: it only fills in the map */
-	if (libbpf_major_version() == 1 && libbpf_minor_version() < 2) {
-		bpf_link__disconnect(link);
-		fd = bpf_link_create(bpf_map__fd(ops), 0, BPF_STRUCT_OPS_TYPE, NULL);
-		if (fd < 0)
-			return fd;
-		return bpf_obj_pin(fd, path);
-	}
-	return bpf_link__pin(link, path);
-}
-
-static struct mlcc_bpf *object_load(bool link)
-{
-	struct mlcc_bpf *skel = mlcc_bpf__open();
-
-	if (!skel)
-		return NULL;
-	if (link) {
-		bpf_map__set_map_flags(skel->maps.mlcc, BPF_F_LINK);
-		bpf_map__set_map_flags(skel->maps.mlcc_plain, BPF_F_LINK);
-	}
-	if (!mlcc_bpf__load(skel))
-		return skel;
-	mlcc_bpf__destroy(skel);
-	return NULL;
-}
-
-/* What the others find; the operations last, for they say that all is there. */
-static void maps_pin(struct mlcc_bpf *skel)
-{
-	if (bpf_map__pin(skel->maps.settings, PIN_DIR "/settings") ||
-	    bpf_map__pin(skel->maps.profiles, PIN_DIR "/profiles") ||
-	    bpf_map__pin(skel->maps.rules, PIN_DIR "/rules") ||
-	    bpf_map__pin(skel->maps.slots, PIN_DIR "/slots") ||
-	    bpf_program__pin(skel->progs.mlcc_control, PIN_DIR "/control") ||
-	    bpf_map__pin(skel->maps.mlcc, PIN_DIR "/mlcc") ||
-	    bpf_map__pin(skel->maps.mlcc_plain, PIN_DIR "/mlcc_plain"))
-		fail(EXIT_FAILED, "cannot pin below " PIN_DIR ": %s", strerror(errno));
-}
-
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	if (getenv("MLCC_DEBUG"))
-		return vfprintf(stderr, fmt, ap);
-	(void)level;
-	return 0;
 }
 
 static int cmd_load(int argc, char **argv)
@@ -194,8 +112,8 @@ static int cmd_load(int argc, char **argv)
 	};
 	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
 	struct mlcc_config cfg = { .mark_mask = MARK_MASK, .layout = MLCC_LAYOUT };
-	struct mlcc_bpf *skel;
-	int c, err;
+	char error[MLCC_PINS_ERROR];
+	int c;
 
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == 'p')
@@ -208,27 +126,8 @@ static int cmd_load(int argc, char **argv)
 			return EXIT_USAGE;
 	}
 	cfg.mark_shift = __builtin_ctz(cfg.mark_mask);
-	if (!access(PIN_DIR "/mlcc", F_OK))
-		fail(EXIT_FAILED, "is loaded already; 'mlcc-bpf unload' first");
-	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
-		fail(EXIT_FAILED, PIN_DIR ": %s (is the bpf file system mounted?)", strerror(errno));
-	libbpf_set_print(quiet);
-	skel = object_load(true);
-	if (!skel)
-		skel = object_load(false);
-	if (!skel)
-		fail(EXIT_FAILED, "the kernel refused the program: %s (MLCC_DEBUG=1 shows why)",
-		     strerror(errno));
-	map_write(bpf_map__fd(skel->maps.settings), 0, &cfg);
-	for (unsigned int i = 0; i < MLCC_PROFILES_MAX; i++)
-		map_write(bpf_map__fd(skel->maps.profiles), i, &table[i]);
-	err = ops_attach(skel->maps.mlcc_plain);
-	if (!err)
-		err = ops_attach(skel->maps.mlcc);
-	if (err)
-		fail(EXIT_FAILED, "cannot register 'mlcc': %s", strerror(-err));
-	maps_pin(skel);
-	mlcc_bpf__destroy(skel);
+	if (carrier_load(&cfg, table, error))
+		fail(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
@@ -348,24 +247,12 @@ static int cmd_show(int argc, char **argv)
 
 static int cmd_unload(int argc, char **argv)
 {
-	static const char *const pins[] = {
-		"link_mlcc", "link_mlcc_plain", "mlcc", "mlcc_plain", "control", "slots", "rules",
-		"profiles", "settings"
-	};
-	unsigned int zero = 0;
-	char path[PATH_MAX];
+	char error[MLCC_PINS_ERROR];
 
 	(void)argc;
 	(void)argv;
-	if (access(PIN_DIR "/link_mlcc", F_OK) &&
-	    (bpf_map_delete_elem(map_open("mlcc"), &zero) ||
-	     bpf_map_delete_elem(map_open("mlcc_plain"), &zero)))
-		fail(EXIT_FAILED, "cannot unregister: %s", strerror(errno));
-	for (unsigned int i = 0; i < sizeof(pins) / sizeof(*pins); i++) {
-		snprintf(path, sizeof(path), "%s/%s", PIN_DIR, pins[i]);
-		unlink(path);
-	}
-	rmdir(PIN_DIR);
+	if (carrier_unload(error))
+		fail(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 

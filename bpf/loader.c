@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * On kernels with struct_ops links (6.4) it is the pinned link that holds the registration; on older
+ * ones the registration itself holds the program.  The operations are pinned before they are
+ * registered and what others look for after that: so carrier_unload() knows what to undo wherever a
+ * load has been killed, and nobody finds a carrier that is not registered.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "loader.h"
+#include "pins.h"
+#include "registered.h"
+#include <mlcc.skel.h>
+
+#define GONE_MS		2000	/* until a registration has gone that nothing holds any more */
+
+#ifndef BPF_F_LINK
+#define BPF_F_LINK	(1U << 13)
+#endif
+#define BPF_STRUCT_OPS_TYPE	44	/* enum bpf_attach_type; newer than Debian 12's header */
+
+/* In the order in which they are taken away; those of links are there where the kernel has them. */
+static const char *const pins[] = {
+	"link_mlcc", "link_mlcc_plain", "control", "slots", "rules", "profiles", "settings", "mlcc",
+	"mlcc_plain", NULL
+};
+
+enum { LINK_PINS = 2, OTHER_PINS = sizeof(pins) / sizeof(*pins) - 1 - LINK_PINS };
+
+/* Leaves the line and returns -1. */
+__attribute__((__format__(__printf__, 2, 3)))
+static int say(char *error, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(error, MLCC_PINS_ERROR, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static int pin_get(int dir, const char *name)
+{
+	char path[MLCC_PINS_PATH];
+
+	return bpf_obj_get(mlcc_pins_path(path, dir, name));
+}
+
+static int pin_put(int dir, const char *name, int fd)
+{
+	char path[MLCC_PINS_PATH];
+
+	return bpf_obj_pin(fd, mlcc_pins_path(path, dir, name));
+}
+
+int carrier_pin_open(const char *name, char *error)
+{
+	char why[MLCC_PINS_ERROR];
+	int dir = mlcc_pins_open(why), fd;
+
+	if (dir == -ENOENT || dir == -ENODEV)
+		return say(error, "not loaded (%.*s)", MLCC_PINS_ERROR - 16, why);
+	if (dir < 0)
+		return say(error, "%s", why);
+	fd = pin_get(dir, name);
+	if (fd < 0)
+		say(error, "not loaded (pin '%s': %s)", name, strerror(errno));
+	close(dir);
+	return fd;
+}
+
+/*** What is there of a carrier ***/
+
+static bool is_registered(void)
+{
+	return mlcc_registered("mlcc") || mlcc_registered("mlcc_plain");
+}
+
+static bool is_gone_soon(void)
+{
+	for (int ms = 0; ms < GONE_MS && is_registered(); ms += 10)
+		usleep(10000);
+	return !is_registered();
+}
+
+static const char *registered_by(void)
+{
+	return access("/sys/module/tcp_mlcc", F_OK) ?
+	       "a carrier whose pins are elsewhere or gone, or a process that has its link open" :
+	       "the module tcp_mlcc";
+}
+
+static bool ops_need_links(int dir)
+{
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+	int fd = pin_get(dir, "mlcc");
+
+	if (fd < 0)
+		return false;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		info.map_flags = 0;
+	close(fd);
+	return info.map_flags & BPF_F_LINK;
+}
+
+static bool is_whole(int dir)
+{
+	int others = mlcc_pins_count(dir, pins + LINK_PINS);
+	int links = mlcc_pins_count(dir, pins) - others;
+
+	return others == OTHER_PINS && (links == LINK_PINS || !ops_need_links(dir)) &&
+	       mlcc_registered("mlcc") && mlcc_registered("mlcc_plain");
+}
+
+/* Ends a registration without a link.  @fd: of operations, or negative. */
+static bool ops_unregister(int fd)
+{
+	unsigned int zero = 0;
+
+	return fd >= 0 && !bpf_map_delete_elem(fd, &zero);
+}
+
+static void ops_unregister_pinned(int dir, const char *name)
+{
+	int fd = pin_get(dir, name);
+
+	ops_unregister(fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Those that are registered, but whose pins are gone.  With links there are none. */
+static bool ops_unregister_lost(void)
+{
+	bool found = false;
+	unsigned int id = 0;
+
+	while (!bpf_map_get_next_id(id, &id)) {
+		struct bpf_map_info info = { };
+		int fd = bpf_map_get_fd_by_id(id);
+		__u32 len = sizeof(info);
+
+		if (fd < 0)
+			continue;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len) &&
+		    info.type == BPF_MAP_TYPE_STRUCT_OPS &&
+		    (!strcmp(info.name, "mlcc") || !strcmp(info.name, "mlcc_plain")))
+			found |= ops_unregister(fd);
+		close(fd);
+	}
+	return found;
+}
+
+/* Takes away what there is, whole or not. */
+static int carrier_remove(int dir, char *error)
+{
+	ops_unregister_pinned(dir, "mlcc");
+	ops_unregister_pinned(dir, "mlcc_plain");
+	return mlcc_pins_remove(dir, pins, error);
+}
+
+/*** Loading ***/
+
+/* Registers one set of operations and pins its link.  Returns 0, or a negative error number. */
+static int ops_attach(int dir, struct bpf_map *ops)
+{
+	/* libbpf before 1.2 does not know links of struct_ops: it only fills in the map */
+	bool old = libbpf_major_version() == 1 && libbpf_minor_version() < 2;
+	bool wanted = bpf_map__map_flags(ops) & BPF_F_LINK;
+	struct bpf_link *link = bpf_map__attach_struct_ops(ops);
+	int fd = -1, err = 0;
+	char name[32];
+
+	if (!link)
+		return -errno;
+	snprintf(name, sizeof(name), "link_%s", bpf_map__name(ops));
+	if (wanted) {
+		fd = old ? bpf_link_create(bpf_map__fd(ops), 0, BPF_STRUCT_OPS_TYPE, NULL) :
+		     bpf_link__fd(link);
+		err = fd < 0 ? fd : pin_put(dir, name, fd);
+	}
+	/* else its end would be that of the registration */
+	if (!wanted || old)
+		bpf_link__disconnect(link);
+	if (old && fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+static struct mlcc_bpf *object_load(bool link)
+{
+	struct mlcc_bpf *skel = mlcc_bpf__open();
+
+	if (!skel)
+		return NULL;
+	if (link) {
+		bpf_map__set_map_flags(skel->maps.mlcc, BPF_F_LINK);
+		bpf_map__set_map_flags(skel->maps.mlcc_plain, BPF_F_LINK);
+	}
+	if (!mlcc_bpf__load(skel))
+		return skel;
+	mlcc_bpf__destroy(skel);
+	return NULL;
+}
+
+static int ops_register(int dir, struct mlcc_bpf *skel, char *error)
+{
+	int err;
+
+	if (pin_put(dir, "mlcc_plain", bpf_map__fd(skel->maps.mlcc_plain)) ||
+	    pin_put(dir, "mlcc", bpf_map__fd(skel->maps.mlcc)))
+		return say(error, "cannot pin the operations: %s", strerror(errno));
+	err = ops_attach(dir, skel->maps.mlcc_plain);
+	if (!err)
+		err = ops_attach(dir, skel->maps.mlcc);
+	return err ? say(error, "cannot register 'mlcc': %s", strerror(-err)) : 0;
+}
+
+static int maps_pin(int dir, struct mlcc_bpf *skel, char *error)
+{
+	if (pin_put(dir, "settings", bpf_map__fd(skel->maps.settings)) ||
+	    pin_put(dir, "profiles", bpf_map__fd(skel->maps.profiles)) ||
+	    pin_put(dir, "rules", bpf_map__fd(skel->maps.rules)) ||
+	    pin_put(dir, "slots", bpf_map__fd(skel->maps.slots)) ||
+	    pin_put(dir, "control", bpf_program__fd(skel->progs.mlcc_control)))
+		return say(error, "cannot pin the carrier: %s", strerror(errno));
+	return 0;
+}
+
+static int map_write(int fd, unsigned int key, const void *value)
+{
+	return bpf_map_update_elem(fd, &key, value, BPF_ANY);
+}
+
+static int maps_fill(struct mlcc_bpf *skel, const struct mlcc_config *cfg,
+		     const struct mlcc_profile *table, char *error)
+{
+	int err = map_write(bpf_map__fd(skel->maps.settings), 0, cfg);
+
+	for (unsigned int i = 0; !err && i < MLCC_PROFILES_MAX; i++)
+		err = map_write(bpf_map__fd(skel->maps.profiles), i, &table[i]);
+	return err ? say(error, "cannot write the settings: %s", strerror(errno)) : 0;
+}
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (getenv("MLCC_DEBUG"))
+		return vfprintf(stderr, fmt, ap);
+	(void)level;
+	return 0;
+}
+
+/* All of it, or with a line in @error what carrier_remove() takes away. */
+static int carrier_make(int dir, const struct mlcc_config *cfg, const struct mlcc_profile *table,
+			char *error)
+{
+	struct mlcc_bpf *skel;
+	int err;
+
+	if (is_registered())
+		return say(error, "'mlcc' is registered already, by %s", registered_by());
+	libbpf_set_print(quiet);
+	skel = object_load(true);
+	if (!skel)
+		skel = object_load(false);
+	if (!skel)
+		return say(error, "the kernel refused the program: %s (MLCC_DEBUG=1 shows why)",
+			   strerror(errno));
+	err = maps_fill(skel, cfg, table, error);
+	if (!err)
+		err = ops_register(dir, skel, error);
+	if (!err)
+		err = maps_pin(dir, skel, error);
+	mlcc_bpf__destroy(skel);
+	return err;
+}
+
+/* What a load that was killed has left goes first. */
+static int remains_remove(int dir, char *error)
+{
+	if (!mlcc_pins_count(dir, pins))
+		return 0;
+	if (carrier_remove(dir, error))
+		return -1;
+	ops_unregister_lost();
+	is_gone_soon();
+	return 0;
+}
+
+int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table, char *error)
+{
+	int dir = mlcc_pins_lock(true, error), err;
+	char ignored[MLCC_PINS_ERROR];
+
+	if (dir < 0)
+		return -1;
+	if (is_whole(dir))
+		err = say(error, "is loaded already; 'mlcc-bpf unload' first");
+	else
+		err = remains_remove(dir, error);
+	if (!err) {
+		err = carrier_make(dir, cfg, table, error);
+		if (err)
+			carrier_remove(dir, ignored);
+	}
+	mlcc_pins_drop();	/* does nothing if there is a carrier in it */
+	close(dir);
+	return err;
+}
+
+static int not_unloaded(char *error)
+{
+	if (is_registered())
+		return say(error, "'mlcc' is still registered, by %s", registered_by());
+	return say(error, "not loaded");
+}
+
+/* An empty directory is a half state, too.  It goes last, for with it the lock does. */
+int carrier_unload(char *error)
+{
+	int dir = mlcc_pins_lock(false, error), err;
+	bool found;
+
+	if (dir == -ENOENT || dir == -ENODEV)
+		return ops_unregister_lost() && is_gone_soon() ? 0 : not_unloaded(error);
+	if (dir < 0)
+		return -1;
+	found = mlcc_pins_count(dir, pins);
+	err = carrier_remove(dir, error);
+	found |= ops_unregister_lost();
+	is_gone_soon();
+	found |= mlcc_pins_drop();
+	close(dir);
+	if (err)
+		return err;
+	return found && !is_registered() ? 0 : not_unloaded(error);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "pins.h"
+
+#define BPF_FS		"/sys/fs/bpf"
+#define DEFAULT_DIR	BPF_FS "/mlcc"
+#define MOUNT		"mount -t bpf bpf " BPF_FS
+#define MODE		0700
+#define MODE_BITS	0777	/* not the sticky bit, which the root of a bpf file system has */
+
+/* Opened by root alone, so that nobody else can keep who mounts waiting; JITs have it, so we do. */
+#define MOUNT_LOCK	"/proc/sys/net/core/bpf_jit_harden"
+
+struct place {
+	char dir[PATH_MAX], parent[PATH_MAX];
+	bool is_set;			/* by the environment */
+};
+
+__attribute__((__format__(__printf__, 3, 4)))
+static int fail(char *error, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(error, MLCC_PINS_ERROR, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+/* Without slashes at the end: with them a symbolic link would be followed. */
+static int place_find(struct place *p, char *error)
+{
+	const char *set = secure_getenv("MLCC_PIN_DIR");
+	const char *dir = set ? set : DEFAULT_DIR;
+	size_t len = strlen(dir);
+
+	while (len && dir[len - 1] == '/')
+		len--;
+	if (*dir != '/' || !len || len >= PATH_MAX)
+		return fail(error, -EINVAL, "MLCC_PIN_DIR '%.99s': wanted an absolute path", dir);
+	p->is_set = set;
+	memcpy(p->dir, dir, len);
+	p->dir[len] = '\0';
+	strcpy(p->parent, p->dir);
+	strrchr(p->parent, '/')[1] = '\0';
+	return 0;
+}
+
+static bool is_bpf_fs(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && (unsigned long)fs.f_type == BPF_FS_MAGIC;
+}
+
+/* Not a private mount: where mounts here are others', too, they are to find the pins. */
+static int fs_mount(char *error)
+{
+	int lock = open(MOUNT_LOCK, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (lock >= 0)
+		flock(lock, LOCK_EX);
+	if (!is_bpf_fs(BPF_FS) &&
+	    mount("bpf", BPF_FS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+		err = fail(error, -ENODEV,
+			   "no bpf file system at %s, and it cannot be mounted (%s): '%s', %s",
+			   BPF_FS, strerror(errno), MOUNT,
+			   "or set MLCC_PIN_DIR to a directory on one");
+	if (lock >= 0)
+		close(lock);
+	return err;
+}
+
+static int fs_missing(const struct place *p, char *error)
+{
+	if (p->is_set)
+		return fail(error, -ENODEV, "MLCC_PIN_DIR '%.99s': is on no bpf file system",
+			    p->dir);
+	return fail(error, -ENODEV, "no bpf file system at " BPF_FS);
+}
+
+/* What others may write or look into, or have made, is not ours. */
+static int dir_check(int fd, const char *path, char *error)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		return fail(error, -errno, "%.99s: %s", path, strerror(errno));
+	if ((unsigned long)fs.f_type != BPF_FS_MAGIC)
+		return fail(error, -ENODEV, "%.99s: is on no bpf file system", path);
+	if (st.st_uid || (st.st_mode & MODE_BITS) != MODE)
+		return fail(error, -EPERM,
+			    "%.99s: has owner %u and mode %04o, not 0 and %04o: left alone",
+			    path, st.st_uid, st.st_mode & MODE_BITS, MODE);
+	return 0;
+}
+
+/* @path is what messages call it. */
+static int dir_open(int at, const char *name, const char *path, char *error)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
+
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return fail(error, -ENOTDIR, "%.99s: is no directory: left alone", path);
+	if (fd < 0)
+		return fail(error, -errno, "%.99s: %s", path, strerror(errno));
+	err = dir_check(fd, path, error);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static int place_open(const struct place *p, char *error)
+{
+	int fd = dir_open(AT_FDCWD, p->dir, p->dir, error);
+
+	return fd < 0 && fd != -EPERM && !is_bpf_fs(p->parent) ? fs_missing(p, error) : fd;
+}
+
+static int place_make(const struct place *p, char *error)
+{
+	int err = p->is_set || is_bpf_fs(p->parent) ? 0 : fs_mount(error), fd;
+
+	if (err)
+		return err;
+	fd = place_open(p, error);
+	if (fd == -ENODEV)
+		strncat(error, "; '" MOUNT "' makes the usual one",
+			MLCC_PINS_ERROR - strlen(error) - 1);
+	if (fd != -ENOENT)
+		return fd;
+	if (mkdir(p->dir, MODE) && errno != EEXIST)
+		return fail(error, -errno, "%.99s: %s", p->dir, strerror(errno));
+	return place_open(p, error);
+}
+
+static bool is_still(int fd, const char *dir)
+{
+	struct stat held, now;
+
+	return !fstat(fd, &held) && !lstat(dir, &now) && held.st_ino == now.st_ino &&
+	       held.st_dev == now.st_dev;
+}
+
+int mlcc_pins_open(char *error)
+{
+	struct place p;
+	int err = place_find(&p, error);
+
+	return err ? err : place_open(&p, error);
+}
+
+/* Who had it before may have removed the directory. */
+int mlcc_pins_lock(bool make, char *error)
+{
+	struct place p;
+	int err = place_find(&p, error), fd;
+
+	while (!err) {
+		fd = make ? place_make(&p, error) : place_open(&p, error);
+		if (fd == -ENOENT && make)
+			continue;
+		if (fd < 0)
+			return fd;
+		if (flock(fd, LOCK_EX))
+			err = fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
+		else if (is_still(fd, p.dir))
+			return fd;
+		close(fd);
+	}
+	return err;
+}
+
+int mlcc_pins_part(int dir, const char *name, bool make, char *error)
+{
+	struct place p;
+	int err = place_find(&p, error);
+
+	if (err)
+		return err;
+	strncat(p.dir, "/", PATH_MAX - strlen(p.dir) - 1);
+	strncat(p.dir, name, PATH_MAX - strlen(p.dir) - 1);
+	if (make && mkdirat(dir, name, MODE) && errno != EEXIST)
+		return fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
+	return dir_open(dir, name, p.dir, error);
+}
+
+const char *mlcc_pins_path(char path[MLCC_PINS_PATH], int dir, const char *name)
+{
+	snprintf(path, MLCC_PINS_PATH, "/proc/self/fd/%d/%s", dir, name);
+	return path;
+}
+
+int mlcc_pins_count(int dir, const char *const *names)
+{
+	int n = 0;
+
+	for (; *names; names++)
+		n += !faccessat(dir, *names, F_OK, AT_SYMLINK_NOFOLLOW);
+	return n;
+}
+
+int mlcc_pins_remove(int dir, const char *const *names, char *error)
+{
+	int err = 0;
+
+	for (; *names; names++)
+		if (unlinkat(dir, *names, 0) && errno != ENOENT)
+			err = fail(error, -errno, "cannot remove the pin '%s': %s", *names,
+				   strerror(errno));
+	return err;
+}
+
+bool mlcc_pins_drop(void)
+{
+	char ignored[MLCC_PINS_ERROR];
+	struct place p;
+
+	return !place_find(&p, ignored) && !rmdir(p.dir);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The directory on a bpf file system below which the carrier and the tagger pin what outlives them:
+ * /sys/fs/bpf/mlcc, or what the environment's MLCC_PIN_DIR says.
+ *
+ * It is root's, and nobody else may look into it.  One with another owner or mode is refused and
+ * left alone; so is a symbolic link in its place.  Functions that fail return a negative error
+ * number and leave a line in @error, which has room for MLCC_PINS_ERROR characters.
+ */
+#ifndef MLCC_PINS_H
+#define MLCC_PINS_H
+
+#include <stdbool.h>
+
+#define MLCC_PINS_ERROR	256
+#define MLCC_PINS_PATH	64
+
+/* Opens it.  -ENODEV: there is no bpf file system, -ENOENT: no such directory on it. */
+int mlcc_pins_open(char *error);
+
+/*
+ * Opens it and waits until nobody else has it; closing gives it back.  With @make it is made if it
+ * is missing, and the file system of the default is mounted.  With MLCC_PIN_DIR nothing is mounted,
+ * even if it says the same: who sets it has seen to that.  So units and containers do, in whose
+ * mount namespaces a mount, and all pins with it, would end with the last process.
+ */
+int mlcc_pins_lock(bool make, char *error);
+
+/* Opens a part of it, and with @make makes it.  -ENOENT: there is none. */
+int mlcc_pins_part(int dir, const char *name, bool make, char *error);
+
+/* What libbpf is to call the pin @name in @dir. */
+const char *mlcc_pins_path(char path[MLCC_PINS_PATH], int dir, const char *name);
+
+/* How many of @names, of which NULL is the last, are there. */
+int mlcc_pins_count(int dir, const char *const *names);
+
+/* Takes those away that are there. */
+int mlcc_pins_remove(int dir, const char *const *names, char *error);
+
+/* Removes the directory unless something is left in it; whether it has done so. */
+bool mlcc_pins_drop(void);
+
+#endif /* MLCC_PINS_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Which congestion controls the kernel has, of whichever carrier. */
+#ifndef MLCC_REGISTERED_H
+#define MLCC_REGISTERED_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static inline bool mlcc_registered(const char *cc)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "re");
+	bool found = false;
+	char name[32];
+
+	while (f && !found && fscanf(f, "%31s", name) == 1)
+		found = !strcmp(name, cc);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+#endif /* MLCC_REGISTERED_H */
