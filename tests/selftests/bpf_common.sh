@@ -7,7 +7,6 @@
 
 # MLCC_BPF: one that was built for another kernel
 mlcc_bpf=${MLCC_BPF:-$repo/bpf/mlcc-bpf}
-pins=/sys/fs/bpf/mlcc
 
 require_bpf()
 {
@@ -15,7 +14,6 @@ require_bpf()
 	require_built
 	[ -r /sys/kernel/btf/vmlinux ] || ktap_skip_all "this kernel has no BTF"
 	[ -x "$mlcc_bpf" ] || ktap_skip_all "$mlcc_bpf is not built: make"
-	require_bpf_fs
 	require_free_carrier
 }
 

@@ -228,7 +228,7 @@ main()
 		ip netns exec "$ns" sysctl -qw net.ipv4.tcp_congestion_control=reno || exit 1
 	done
 	defer unload_tagger
-	out_bpf=/sys/fs/bpf/mlcc-test-$$
+	out_bpf=${pins%/*}/mlcc-test-$$
 	defer rm -rf "$out_bpf"
 	check "the tagger loads, once" loads
 	check "wrong tags are refused and change nothing" \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2154  # setup_ns and setup_out set variables by name
+# shellcheck shell=bash disable=SC2034,SC2154  # setup_ns and setup_out set variables by name; some are used by others
 #
 # What the selftests of the carriers share: a link, traffic over it, and the carrier as it is.
 #
@@ -18,6 +18,7 @@ burst=$repo/tests/lab/mlcc-burst
 lab=$repo/tests/lab/mlcc-lab
 mlccd=$repo/build/userspace/mlccd/mlccd
 lock=/run/mlcc-lab.lock
+pins=${MLCC_PIN_DIR:-/sys/fs/bpf/mlcc}
 
 # Debian's matplotlib, and what else the lab may want, belongs to Debian's interpreter.
 python=/usr/bin/python3
@@ -64,12 +65,6 @@ require_built()
 	[ -x "$burst" ] || ktap_skip_all "tests/lab/mlcc-burst is not built: make"
 }
 
-require_bpf_fs()
-{
-	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf ||
-		ktap_skip_all "there is no bpf file system"
-}
-
 # require_guest COMMANDS...: only where nothing is anybody's, the guest of tests/vm/vm, with mlccd
 # and the module.
 require_guest()
@@ -82,9 +77,11 @@ require_guest()
 	modinfo tcp_mlcc >/dev/null 2>&1 || ktap_skip_all "there is no tcp_mlcc for this kernel"
 }
 
-# An operator's carrier, or another test's, is not ours to take away.
+# An operator's carrier, or another test's, is not ours to take away.  The lock is root's alone:
+# whoever may open it may keep us waiting.
 require_free_carrier()
 {
+	(umask 077 && : >>"$lock") && chmod 600 "$lock" || exit 1
 	exec {carrier_lock}>"$lock"
 	flock "$carrier_lock"
 	slowwait - cc_gone || ktap_skip_all "a carrier is loaded already, and not by this test"

@@ -165,7 +165,7 @@ unload_takes_everything_away()
 {
 	stop_daemon
 	unload_mlccd &&
-		[ ! -e /sys/fs/bpf/mlcc-tagger ] && [ -z "$(ls "$out/run/jobs")" ]
+		[ ! -e "$pins/tagger" ] && [ -z "$(ls "$out/run/jobs")" ]
 }
 
 main()
@@ -174,7 +174,7 @@ main()
 	require_bpf
 	require_command bpftool
 	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make userspace"
-	[ ! -e /sys/fs/bpf/mlcc-tagger ] || ktap_skip_all "a tagger is loaded, and not by this test"
+	[ ! -e "$pins/tagger" ] || ktap_skip_all "a tagger is loaded, and not by this test"
 	setup_out
 	daemon=
 	setup_cgroup

@@ -43,7 +43,6 @@ main()
 	require_command sysctl
 	setup_out
 	require_api
-	require_bpf_fs
 	[ ! -e "$tagger_pins" ] || ktap_skip_all "a tagger is loaded already, and not by this test"
 	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 	defer unload_quietly

@@ -183,7 +183,6 @@ main()
 	setup_out
 	chmod 755 "$out"
 	require_free_carrier
-	require_bpf_fs
 	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || exit 1
 	defer unload_quietly
 	if ! install_recipe || ! start_slurm || ! start_mlccd; then

@@ -4,7 +4,7 @@
 # What the tests of the tagger share, whichever carrier has the flows. Who includes this has included
 # api_common.sh and pairs.sh, and has job_api: the driver, where the flows' jobs are.
 
-tagger_pins=/sys/fs/bpf/mlcc-tagger
+tagger_pins=$pins/tagger
 
 unload_tagger()
 {

@@ -4,7 +4,6 @@
  * and read from the slots map, which is mapped into memory.
  */
 #include <errno.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +16,11 @@
 
 #include "internal.h"
 #include "../../bpf/mlcc_bpf.h"
+#include "../../bpf/pins.h"
 #include "../../include/mlcc/flow.h"
 #include "../../include/mlcc/profiles.h"
 
-#define PIN_DIR		"/sys/fs/bpf/mlcc"
+#define NOT_LOADED	"the BPF carrier is not loaded: 'mlcc-bpf load'"
 #define TRIES		1000	/* while flows turn the phase of a job */
 
 _Static_assert(MLCC_NAME_LEN == MLCC_RULE_NAME, "names have one length");
@@ -34,18 +34,27 @@ static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const base_names[] = { "reno", "cubic" };
 static const char *const restart_names[] = { "base", "drain" };
 
-/* Opens one pin.  -ENODEV: the carrier is not loaded. */
-static int pin_open(struct mlcc *m, const char *name, int *fd)
-{
-	char path[PATH_MAX];
+_Static_assert(sizeof(((struct mlcc *)NULL)->error) == MLCC_PINS_ERROR, "lines have one length");
 
-	snprintf(path, sizeof(path), PIN_DIR "/%s", name);
-	*fd = bpf_obj_get(path);
+/* Opens the directory of the pins.  -ENODEV: the carrier is not loaded. */
+static int dir_open(struct mlcc *m)
+{
+	int dir = mlcc_pins_open(m->error);
+
+	return dir == -ENOENT || dir == -ENODEV ? mlcc_fail(m, -ENODEV, NOT_LOADED) : dir;
+}
+
+/* Opens one pin.  -ENODEV: the carrier is not loaded. */
+static int pin_open(struct mlcc *m, int dir, const char *name, int *fd)
+{
+	char path[MLCC_PINS_PATH];
+
+	*fd = bpf_obj_get(mlcc_pins_path(path, dir, name));
 	if (*fd >= 0)
 		return 0;
 	if (errno == ENOENT)
-		return mlcc_fail(m, -ENODEV, "the BPF carrier is not loaded: 'mlcc-bpf load'");
-	return mlcc_fail(m, -errno, "%s: %s", path, strerror(errno));
+		return mlcc_fail(m, -ENODEV, NOT_LOADED);
+	return mlcc_fail(m, -errno, "the carrier's pin '%s': %s", name, strerror(errno));
 }
 
 static int config_read(struct mlcc *m, struct mlcc_config *cfg)
@@ -68,7 +77,7 @@ static int layout_check(struct mlcc *m)
 	int err;
 
 	if (bpf_obj_get_info_by_fd(c->settings, &info, &len))
-		return mlcc_fail(m, -errno, PIN_DIR "/settings: %s", strerror(errno));
+		return mlcc_fail(m, -errno, "the carrier's settings: %s", strerror(errno));
 	cfg.layout = 1;
 	if (info.value_size == sizeof(cfg)) {
 		err = config_read(m, &cfg);
@@ -81,20 +90,20 @@ static int layout_check(struct mlcc *m)
 			 cfg.layout, MLCC_LAYOUT);
 }
 
-static int slots_map(struct mlcc *m)
+static int slots_map(struct mlcc *m, int dir)
 {
 	struct bpf_carrier *c = m->priv;
 	void *p;
 	int fd, err;
 
-	err = pin_open(m, "slots", &fd);
+	err = pin_open(m, dir, "slots", &fd);
 	if (err)
 		return err;
 	p = mmap(NULL, sizeof(struct mlcc_slot) * MLCC_SLOTS, PROT_READ, MAP_SHARED, fd, 0);
 	err = -errno;
 	close(fd);
 	if (p == MAP_FAILED)
-		return mlcc_fail(m, err, "cannot map " PIN_DIR "/slots: %s", strerror(-err));
+		return mlcc_fail(m, err, "cannot map the carrier's slots: %s", strerror(-err));
 	c->slots = p;
 	return 0;
 }
@@ -113,28 +122,38 @@ static void carrier_close(struct mlcc *m)
 	m->priv = NULL;
 }
 
+static int pins_open(struct mlcc *m, int dir)
+{
+	struct bpf_carrier *c = m->priv;
+	int err = pin_open(m, dir, "settings", &c->settings);
+
+	if (!err)
+		err = layout_check(m);
+	if (!err)
+		err = pin_open(m, dir, "profiles", &c->profiles);
+	if (!err)
+		err = pin_open(m, dir, "rules", &c->rules);
+	if (!err)
+		err = pin_open(m, dir, "control", &c->control);
+	return err ? err : slots_map(m, dir);
+}
+
 static int carrier_open(struct mlcc *m)
 {
 	struct bpf_carrier *c = calloc(1, sizeof(*c));
-	int err;
+	int dir, err;
 
 	if (!c)
 		return mlcc_fail(m, -ENOMEM, "no memory");
+	c->settings = -1;
 	c->profiles = -1;
 	c->rules = -1;
 	c->control = -1;
 	m->priv = c;
-	err = pin_open(m, "settings", &c->settings);
-	if (!err)
-		err = layout_check(m);
-	if (!err)
-		err = pin_open(m, "profiles", &c->profiles);
-	if (!err)
-		err = pin_open(m, "rules", &c->rules);
-	if (!err)
-		err = pin_open(m, "control", &c->control);
-	if (!err)
-		err = slots_map(m);
+	dir = dir_open(m);
+	err = dir < 0 ? dir : pins_open(m, dir);
+	if (dir >= 0)
+		close(dir);
 	if (err)
 		carrier_close(m);
 	return err;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
-#define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -3,18 +3,18 @@
  * The tagger (bpf/tagger.bpf.c): loads and pins it, writes its map of jobs, and has sockets follow.
  *
  * All state is in the pins.  The link is pinned last and taken away first, so it says whether the
- * tagger is there.  Changes are made under a lock on the bpf file system's root, which a process
- * that dies lets go; "dirty" is set while sockets may lag behind the map, and whoever finds it set
- * makes up for it.
+ * tagger is there.  Changes are made under the lock of the pin directory, which a process that dies
+ * lets go; "dirty" is set while sockets may lag behind the map, and whoever finds it set makes up
+ * for it.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -25,29 +25,27 @@
 
 #include "libmlcc.h"
 #include "netns.h"
+#include "../../bpf/pins.h"
+#include "../../bpf/registered.h"
 #include "../../bpf/tagger_bpf.h"
 #include <tagger.skel.h>
 
-#define BPF_FS		"/sys/fs/bpf"
-#define PIN_DIR		BPF_FS "/mlcc-tagger"
-#define CARRIER_PINS	BPF_FS "/mlcc"
 #define MARK_MASK	0xffffU
-#define MAGIC_BPF	0xcafe4a11
-#define MAGIC_CGROUP2	0x63677270
 #define ROOT_CGROUP	1	/* id of the root of the hierarchy */
 #define DSCP_MAX	63
 
 struct mlcc_tagger {
 	int settings, jobs, counts, sockets, sync;
+	int lock, dir;		/* while it is locked: the pin directory, the tagger's part of it */
 	struct mlcc_tagger_config cfg;
-	char error[256];
+	char error[MLCC_PINS_ERROR];
 };
 
 static const char *const pins[] = {
-	"link", "sockops", "sync", "settings", "jobs", "counts", "sockets",
+	"link", "sockops", "sync", "settings", "jobs", "counts", "sockets", NULL
 };
 
-static __thread char open_error[256] = "no error";
+static __thread char open_error[MLCC_PINS_ERROR] = "no error";
 
 __attribute__((__format__(__printf__, 3, 4)))
 static int fail(struct mlcc_tagger *t, int err, const char *fmt, ...)
@@ -65,22 +63,40 @@ const char *mlcc_tagger_error(const struct mlcc_tagger *t)
 	return t ? t->error : open_error;
 }
 
-/* Returns a descriptor that holds the lock until it is closed, or a negative error number. */
-static int lock_take(struct mlcc_tagger *t)
+/* Closes *@fd, unless it is closed. */
+static void fd_close(int *fd)
 {
-	int fd = open(BPF_FS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct statfs fs;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
 
-	if (fd < 0)
-		return fail(t, -errno, BPF_FS ": %s", strerror(errno));
-	if (fstatfs(fd, &fs) || fs.f_type != MAGIC_BPF) {
-		close(fd);
-		return fail(t, -ENODEV, "no bpf file system is mounted at " BPF_FS);
-	}
-	if (!flock(fd, LOCK_EX))
-		return fd;
-	close(fd);
-	return fail(t, -errno, BPF_FS ": %s", strerror(errno));
+static void unlock(struct mlcc_tagger *t)
+{
+	fd_close(&t->dir);
+	fd_close(&t->lock);
+}
+
+/* @make: the directories, if they are missing; otherwise -ENODEV: the tagger is not loaded. */
+static int lock(struct mlcc_tagger *t, bool make)
+{
+	int err = 0;
+
+	t->lock = mlcc_pins_lock(make, t->error);
+	if (t->lock >= 0)
+		t->dir = mlcc_pins_part(t->lock, "tagger", make, t->error);
+	if (t->lock < 0 || t->dir < 0)
+		err = t->lock < 0 ? t->lock : t->dir;
+	else if (!make && faccessat(t->dir, "link", F_OK, 0))
+		err = -ENOENT;
+	if (!err)
+		return 0;
+	if (make && t->lock >= 0)
+		mlcc_pins_drop();
+	unlock(t);
+	if (!make && (err == -ENOENT || err == -ENODEV))
+		return fail(t, -ENODEV, "the tagger is not loaded");
+	return err;
 }
 
 /*** What the kernel is told ***/
@@ -92,20 +108,6 @@ static int config_write(struct mlcc_tagger *t)
 	if (!bpf_map_update_elem(t->settings, &zero, &t->cfg, BPF_ANY))
 		return 0;
 	return fail(t, -errno, "cannot write the tagger's settings: %s", strerror(errno));
-}
-
-/* Whether "mlcc" is registered, so that the first connection may ask for ECN, too. */
-static bool mlcc_registered(void)
-{
-	FILE *f = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "re");
-	bool found = false;
-	char name[32];
-
-	while (f && !found && fscanf(f, "%31s", name) == 1)
-		found = !strcmp(name, "mlcc");
-	if (f)
-		fclose(f);
-	return found;
 }
 
 /* Runs the iterator over the sockets of the namespace that the thread is in. */
@@ -142,10 +144,16 @@ static int sync_sockets(struct mlcc_tagger *t, const char *cgroup)
 	return config_write(t);
 }
 
+/* With a carrier the first connection may ask for ECN, too. */
+static void carrier_look(struct mlcc_tagger *t)
+{
+	t->cfg.carrier = mlcc_registered("mlcc");
+}
+
 static int dirty_set(struct mlcc_tagger *t)
 {
 	t->cfg.dirty = 1;
-	t->cfg.carrier = mlcc_registered();
+	carrier_look(t);
 	return config_write(t);
 }
 
@@ -153,11 +161,19 @@ static int dirty_set(struct mlcc_tagger *t)
 
 static int pin_open(struct mlcc_tagger *t, const char *name, int *fd)
 {
-	char path[PATH_MAX];
+	char path[MLCC_PINS_PATH];
 
-	snprintf(path, sizeof(path), PIN_DIR "/%s", name);
-	*fd = bpf_obj_get(path);
-	return *fd < 0 ? fail(t, -errno, "%s: %s", path, strerror(errno)) : 0;
+	*fd = bpf_obj_get(mlcc_pins_path(path, t->dir, name));
+	return *fd < 0 ? fail(t, -errno, "the tagger's pin '%s': %s", name, strerror(errno)) : 0;
+}
+
+static int pin_put(struct mlcc_tagger *t, const char *name, int fd)
+{
+	char path[MLCC_PINS_PATH];
+
+	if (!bpf_obj_pin(fd, mlcc_pins_path(path, t->dir, name)))
+		return 0;
+	return fail(t, -errno, "cannot pin the tagger's '%s': %s", name, strerror(errno));
 }
 
 /* The size comes first: the kernel copies as much as the map's values have. */
@@ -168,7 +184,7 @@ static int config_read(struct mlcc_tagger *t)
 	unsigned int zero = 0;
 
 	if (bpf_obj_get_info_by_fd(t->settings, &info, &len))
-		return fail(t, -errno, PIN_DIR "/settings: %s", strerror(errno));
+		return fail(t, -errno, "the tagger's settings: %s", strerror(errno));
 	if (info.value_size != sizeof(t->cfg) ||
 	    bpf_map_lookup_elem(t->settings, &zero, &t->cfg) ||
 	    t->cfg.layout != MLCC_TAGGER_LAYOUT)
@@ -193,15 +209,13 @@ static int pins_open(struct mlcc_tagger *t)
 	return err;
 }
 
-static void pins_remove(void)
+static int pins_remove(struct mlcc_tagger *t)
 {
-	char path[PATH_MAX];
+	int err = mlcc_pins_remove(t->dir, pins, t->error);
 
-	for (size_t i = 0; i < sizeof(pins) / sizeof(*pins); i++) {
-		snprintf(path, sizeof(path), PIN_DIR "/%s", pins[i]);
-		unlink(path);
-	}
-	rmdir(PIN_DIR);
+	unlinkat(t->lock, "tagger", AT_REMOVEDIR);
+	mlcc_pins_drop();
+	return err;
 }
 
 /* Where the whole cgroup v2 hierarchy is mounted; in a container that is all it may see of it. */
@@ -234,8 +248,8 @@ static int root_attach(struct mlcc_tagger *t, struct bpf_program *prog)
 		err = fail(t, link, "not permitted, or another program has the root cgroup alone");
 	else if (link < 0)
 		err = fail(t, link, "cannot attach to the root cgroup: %s", strerror(-link));
-	else if (bpf_obj_pin(link, PIN_DIR "/link"))
-		err = fail(t, -errno, "cannot pin " PIN_DIR "/link: %s", strerror(errno));
+	else
+		err = pin_put(t, "link", link);
 	if (link >= 0)
 		close(link);
 	close(root);
@@ -244,17 +258,19 @@ static int root_attach(struct mlcc_tagger *t, struct bpf_program *prog)
 
 static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
 {
-	unsigned int zero = 0;
+	const struct { const char *name; int fd; } objects[] = {
+		{ "sockops", bpf_program__fd(skel->progs.mlcc_sockops) },
+		{ "sync", bpf_program__fd(skel->progs.mlcc_sync) },
+		{ "settings", bpf_map__fd(skel->maps.settings) },
+		{ "jobs", bpf_map__fd(skel->maps.jobs) },
+		{ "counts", bpf_map__fd(skel->maps.counts) },
+		{ "sockets", bpf_map__fd(skel->maps.sockets) },
+	};
+	int err = 0;
 
-	if (bpf_map_update_elem(bpf_map__fd(skel->maps.settings), &zero, &t->cfg, BPF_ANY) ||
-	    bpf_program__pin(skel->progs.mlcc_sockops, PIN_DIR "/sockops") ||
-	    bpf_program__pin(skel->progs.mlcc_sync, PIN_DIR "/sync") ||
-	    bpf_map__pin(skel->maps.settings, PIN_DIR "/settings") ||
-	    bpf_map__pin(skel->maps.jobs, PIN_DIR "/jobs") ||
-	    bpf_map__pin(skel->maps.counts, PIN_DIR "/counts") ||
-	    bpf_map__pin(skel->maps.sockets, PIN_DIR "/sockets"))
-		return fail(t, -errno, "cannot pin below " PIN_DIR ": %s", strerror(errno));
-	return 0;
+	for (size_t i = 0; !err && i < sizeof(objects) / sizeof(*objects); i++)
+		err = pin_put(t, objects[i].name, objects[i].fd);
+	return err;
 }
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -284,49 +300,56 @@ static int storage_probe(struct mlcc_tagger *t)
 	return err;
 }
 
-/* What a process that died has left without a link is none; it goes first. */
-static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
+static int skeleton_start(struct mlcc_tagger *t, struct tagger_bpf *skel)
 {
-	libbpf_print_fn_t before = libbpf_set_print(quiet);
-	struct tagger_bpf *skel;
-	int err;
+	unsigned int zero = 0;
+	int err = 0;
 
-	t->cfg.layout = MLCC_TAGGER_LAYOUT;
-	t->cfg.mark_mask = mask;
-	t->cfg.mark_shift = __builtin_ctz(mask);
-	pins_remove();
-	skel = tagger_bpf__open_and_load();
-	if (!skel)
-		err = fail(t, -errno, "the kernel refused the tagger: %s (MLCC_DEBUG=1 shows why)%s",
-			   strerror(errno),
-			   access("/sys/kernel/btf/vmlinux", R_OK) ? "; it has no BTF" : "");
-	else if (mkdir(PIN_DIR, 0700))
-		err = fail(t, -errno, PIN_DIR ": %s", strerror(errno));
-	else
+	if (bpf_map_update_elem(bpf_map__fd(skel->maps.settings), &zero, &t->cfg, BPF_ANY))
+		err = fail(t, -errno, "cannot write the tagger's settings: %s", strerror(errno));
+	if (!err)
 		err = skeleton_pin(t, skel);
 	if (!err)
 		err = pins_open(t);
 	if (!err)
 		err = storage_probe(t);
+	return err ? err : root_attach(t, skel->progs.mlcc_sockops);
+}
+
+/* What a process that died has left without a link is none; it goes first. */
+static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
+{
+	libbpf_print_fn_t before = libbpf_set_print(quiet);
+	int err = mlcc_pins_remove(t->dir, pins, t->error);
+	struct tagger_bpf *skel = NULL;
+
+	t->cfg.layout = MLCC_TAGGER_LAYOUT;
+	t->cfg.mark_mask = mask;
+	t->cfg.mark_shift = __builtin_ctz(mask);
 	if (!err)
-		err = root_attach(t, skel->progs.mlcc_sockops);
-	if (err)
-		pins_remove();
+		skel = tagger_bpf__open_and_load();
+	if (skel)
+		err = skeleton_start(t, skel);
+	else if (!err)
+		err = fail(t, -errno, "the kernel refused the tagger: %s (MLCC_DEBUG=1 shows why)%s",
+			   strerror(errno),
+			   access("/sys/kernel/btf/vmlinux", R_OK) ? "; it has no BTF" : "");
 	tagger_bpf__destroy(skel);
 	libbpf_set_print(before);
 	return err;
 }
 
 /* The mask that the BPF carrier goes by, if it is loaded. */
-static uint32_t mask_default(void)
+static uint32_t mask_default(struct mlcc_tagger *t)
 {
 	struct mlcc_config cfg = { };
 	struct bpf_map_info info = { };
+	char path[MLCC_PINS_PATH];
 	__u32 len = sizeof(info);
 	unsigned int zero = 0;
 	int fd;
 
-	fd = bpf_obj_get(CARRIER_PINS "/settings");
+	fd = bpf_obj_get(mlcc_pins_path(path, t->lock, "settings"));
 	if (fd < 0)
 		return MARK_MASK;
 	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.value_size == sizeof(cfg))
@@ -335,46 +358,61 @@ static uint32_t mask_default(void)
 	return cfg.layout == MLCC_LAYOUT ? cfg.mark_mask : MARK_MASK;
 }
 
-static int tagger_open(struct mlcc_tagger *t, uint32_t mask, bool load)
+/* Under the lock. */
+static int tagger_open(struct mlcc_tagger *t, uint32_t mask)
+{
+	char why[sizeof(t->error)];
+	int err;
+
+	if (faccessat(t->dir, "link", F_OK, 0)) {
+		err = tagger_load(t, mask ? mask : mask_default(t));
+		if (!err)
+			return 0;
+		strcpy(why, t->error);
+		pins_remove(t);
+		return fail(t, err, "%s", why);
+	}
+	err = pins_open(t);
+	if (!err && mask && mask != t->cfg.mark_mask)
+		err = fail(t, -EEXIST, "the tagger is loaded with the mark mask %#x",
+			   t->cfg.mark_mask);
+	return err;
+}
+
+static int tagger_find(struct mlcc_tagger *t, uint32_t mask, bool load)
 {
 	uint32_t low = mask & -mask;
 	int err;
 
 	if (mask && (mask + low) & mask)
 		return fail(t, -EINVAL, "mark mask %#x: bits side by side are wanted", mask);
-	if (access(PIN_DIR "/link", F_OK)) {
-		if (!load)
-			return fail(t, -ENODEV, "the tagger is not loaded");
-		err = tagger_load(t, mask ? mask : mask_default());
-	} else {
-		err = pins_open(t);
-		if (!err && mask && mask != t->cfg.mark_mask)
-			err = fail(t, -EEXIST, "the tagger is loaded with the mark mask %#x",
-				   t->cfg.mark_mask);
-	}
+	err = lock(t, load);
 	if (err)
 		return err;
-	t->cfg.carrier = mlcc_registered();
-	return t->cfg.dirty ? sync_sockets(t, NULL) : config_write(t);
+	err = tagger_open(t, mask);
+	carrier_look(t);
+	if (!err)
+		err = t->cfg.dirty ? sync_sockets(t, NULL) : config_write(t);
+	unlock(t);
+	return err;
 }
 
 void mlcc_tagger_close(struct mlcc_tagger *t)
 {
 	if (!t)
 		return;
-
-	const int fds[] = { t->settings, t->jobs, t->counts, t->sockets, t->sync };
-
-	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	fd_close(&t->settings);
+	fd_close(&t->jobs);
+	fd_close(&t->counts);
+	fd_close(&t->sockets);
+	fd_close(&t->sync);
 	free(t);
 }
 
 int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 {
 	struct mlcc_tagger *t = calloc(1, sizeof(*t));
-	int lock, err;
+	int err;
 
 	*tp = NULL;
 	if (!t) {
@@ -386,11 +424,10 @@ int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 	t->counts = -1;
 	t->sockets = -1;
 	t->sync = -1;
+	t->lock = -1;
+	t->dir = -1;
 	strcpy(t->error, "no error");
-	lock = lock_take(t);
-	err = lock < 0 ? lock : tagger_open(t, mark_mask, load);
-	if (lock >= 0)
-		close(lock);
+	err = tagger_find(t, mark_mask, load);
 	if (!err) {
 		*tp = t;
 		return 0;
@@ -402,18 +439,16 @@ int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 
 /*** Tags ***/
 
-/* Under the lock: takes over what another process may have changed. */
+/* Takes over what another process may have changed. */
 static int tagger_lock(struct mlcc_tagger *t)
 {
-	int lock = lock_take(t), err;
+	int err = lock(t, false);
 
-	if (lock < 0)
-		return lock;
-	err = access(PIN_DIR "/link", F_OK) ? fail(t, -ENODEV, "the tagger is not loaded") :
-	      config_read(t);
-	if (!err)
-		return lock;
-	close(lock);
+	if (err)
+		return err;
+	err = config_read(t);
+	if (err)
+		unlock(t);
 	return err;
 }
 
@@ -444,7 +479,7 @@ static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 		return fail(t, -errno, "%.200s: %s", path, strerror(errno));
 	if (fstatfs(fd, &fs) || fstat(fd, &st))
 		err = fail(t, -errno, "%.200s: %s", path, strerror(errno));
-	else if (fs.f_type != MAGIC_CGROUP2)
+	else if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		err = fail(t, -EINVAL, "%.200s: is no cgroup of the v2 hierarchy", path);
 	else if (st.st_ino == ROOT_CGROUP)
 		err = fail(t, -EINVAL, "%.200s: is the root; a cgroup below it is wanted", path);
@@ -487,18 +522,18 @@ static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
 {
 	struct mlcc_tag tag = { .job = conf->job, .classes = conf->priority_classes };
-	int lock = tagger_lock(t), err;
+	int err = tagger_lock(t);
 	uint64_t id;
 
-	if (lock < 0)
-		return lock;
+	if (err)
+		return err;
 	err = conf_check(t, conf);
 	if (!err)
 		err = cgroup_id_of(t, path, &id);
 	memcpy(tag.dscp, conf->dscp, sizeof(tag.dscp));
 	if (!err)
 		err = tag_write(t, path, id, &tag);
-	close(lock);
+	unlock(t);
 	return err;
 }
 
@@ -518,18 +553,18 @@ static int tag_delete(struct mlcc_tagger *t, uint64_t id)
 
 int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
 {
-	int lock = tagger_lock(t), err;
+	int err = tagger_lock(t);
 	struct mlcc_tag tag;
 
-	if (lock < 0)
-		return lock;
+	if (err)
+		return err;
 	if (bpf_map_lookup_elem(t->jobs, &cgroup_id, &tag))
 		err = fail(t, -ENOENT, "cgroup %llu has no tag", (unsigned long long)cgroup_id);
 	else
 		err = tag_delete(t, cgroup_id);
 	if (!err)
 		err = sync_sockets(t, NULL);
-	close(lock);
+	unlock(t);
 	return err;
 }
 
@@ -584,12 +619,12 @@ int mlcc_tag_each(struct mlcc_tagger *t, int (*each)(const struct mlcc_tag_info 
 
 int mlcc_tagger_unload(struct mlcc_tagger *t)
 {
-	int lock = tagger_lock(t), err;
+	int err = tagger_lock(t);
 	uint64_t *keys;
 	size_t count;
 
-	if (lock < 0)
-		return lock;
+	if (err)
+		return err;
 	err = tag_keys(t, &keys, &count);
 	for (size_t i = 0; !err && i < count; i++)
 		err = tag_delete(t, keys[i]);
@@ -597,7 +632,7 @@ int mlcc_tagger_unload(struct mlcc_tagger *t)
 	if (!err)
 		err = sync_sockets(t, NULL);
 	if (!err)
-		pins_remove();
-	close(lock);
+		err = pins_remove(t);
+	unlock(t);
 	return err;
 }

@@ -8,16 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/magic.h>
 #include <mntent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "../../bpf/pins.h"
 #include "../../rdma/tuner/tuner.h"
 #include "ctl.h"
 #include "doctor.h"
@@ -231,8 +230,6 @@ static void check_boot(void)
 
 static void check_bpf(void)
 {
-	struct statfs fs;
-
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		result(module_there ? NOTE : BAD, "btf",
 		       "a kernel with CONFIG_DEBUG_INFO_BTF is needed, or the module",
@@ -244,11 +241,23 @@ static void check_bpf(void)
 		       "you may not load BPF programs");
 	else
 		result(FINE, "bpf", "", "you may load BPF programs");
-	if (statfs("/sys/fs/bpf", &fs) || (unsigned long)fs.f_type != BPF_FS_MAGIC)
-		result(BAD, "bpffs", "mount -t bpf bpf /sys/fs/bpf",
-		       "the bpf file system is not mounted at /sys/fs/bpf");
+}
+
+/* Only root may look into the directory, so that others cannot is no finding. */
+static void check_pins(void)
+{
+	char why[MLCC_PINS_ERROR];
+	int dir = mlcc_pins_open(why);
+
+	if (dir >= 0)
+		close(dir);
+	if (dir >= 0 || dir == -ENOENT || dir == -EACCES)
+		result(FINE, "bpffs", "", "mounted where the carrier and the tagger are pinned");
+	else if (dir == -ENODEV)
+		result(BAD, "bpffs", "mount -t bpf bpf /sys/fs/bpf", "%s", why);
 	else
-		result(FINE, "bpffs", "", "mounted at /sys/fs/bpf");
+		result(BAD, "bpffs", "remove it, or set MLCC_PIN_DIR to another directory", "%s",
+		       why);
 }
 
 static void check_cgroup(void)
@@ -349,6 +358,7 @@ int verb_doctor(int argc, char **argv)
 	check_module();
 	check_boot();
 	check_bpf();
+	check_pins();
 	check_cgroup();
 	check_carrier();
 	check_daemon();
