@@ -2,7 +2,7 @@
 """Runs suites, two at a time where neither minds.
 
 A suite that measures, or that puts a carrier into the running kernel, has the machine for itself.
-The others share it: at most one of them in a virtual machine, and one that is not.
+The others share it: one in a virtual machine of two processors, and one that needs a single one.
 """
 
 import os

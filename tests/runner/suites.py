@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from . import guests
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-KERNELS = ("6.1", "6.12", "7.2")
 MINUTE = 60
 
 # What a machine may be unable to do. Patterns of whole cases; an empty one is the suite itself.
@@ -24,7 +25,7 @@ NO_UBUNTU = {"": "apt on this machine knows no Ubuntu archive"}
 
 
 class Lane(Enum):
-    """What else may run beside a suite: nothing, what is in a guest, what is not."""
+    """What else may run beside a suite: nothing; one of the host's; one in a guest."""
 
     MACHINE = "machine"
     GUEST = "guest"
@@ -45,9 +46,8 @@ def _selftest(suite: "Suite", case: str) -> str:
     script = re.match(r"(\w+)(:|$)", case)
     if not script or script[1].startswith("guest"):
         return _whole(suite, case)
-    if suite.lane is Lane.GUEST:
-        return f"tests/selftests/run vm {suite.command[-1]} {script[1]}.sh"
-    return f"tests/selftests/run tests {script[1]}.sh"
+    kind, kernel = suite.command[1:3] if len(suite.command) > 2 else ("tests", "")
+    return f"tests/selftests/run {kind} {kernel} {script[1]}.sh".replace("  ", " ")
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,24 @@ def nccl_suites(everything: bool) -> Iterator[Suite]:
     yield Suite("nccl/mlccd", ["tests/nccl/daemon.sh"])
 
 
+def _in_guest(kernel: str, tests: Sequence[str]) -> list[str | Path]:
+    return ["tests/selftests/run", "vm", kernel, *(f"{test}.sh" for test in tests)]
+
+
 def guest_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
+    """Guests with two processors."""
     for kernel in kernels:
-        yield Suite(
-            f"selftests/{kernel}",
-            ["tests/selftests/run", "vm-all" if everything else "vm", kernel],
-            Lane.GUEST,
-            (60 if everything else 20) * MINUTE,
-            {"6.1": NO_LINKS, "7.2": NO_STORAGE}.get(kernel, {}),
-            _selftest,
-        )
+        command = _in_guest(kernel, guests.plain(kernel, everything))
+        skips = {"6.1": NO_LINKS, "7.2": NO_STORAGE}.get(kernel, {})
+        name, time = f"selftests/{kernel}", 60 * MINUTE
+        yield Suite(name, command, Lane.GUEST, time, skips, _selftest)
+
+
+def counted_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
+    """Guests with one processor, and a clock that takes no notice of what runs beside them."""
+    for kernel in kernels:
+        command = _in_guest(kernel, guests.counted(kernel, everything))
+        yield Suite(f"counted/{kernel}", command, Lane.HOST, 60 * MINUTE, repeat=_selftest)
 
 
 def machine_suites() -> Iterator[Suite]:
@@ -147,3 +155,4 @@ def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
         yield from bare_suites(everything)
     yield from guest_suites(kernels, everything)
     yield from host_suites(everything)
+    yield from counted_suites(kernels, everything)

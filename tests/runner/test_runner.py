@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from runner import schedule, suites, tap  # noqa: E402  (needs the path above)
+from runner import guests, schedule, suites, tap  # noqa: E402  (needs the path above)
 from runner.suites import Lane, Suite  # noqa: E402
 
 
@@ -55,7 +55,7 @@ class Again(unittest.TestCase):
     """Every failure comes with a command."""
 
     def by_name(self, name: str) -> Suite:
-        found = [*suites.first_suites(), *suites.later_suites(suites.KERNELS, True)]
+        found = [*suites.first_suites(), *suites.later_suites(guests.KERNELS, True)]
         return next(suite for suite in found if suite.name == name)
 
     def test_a_selftest(self) -> None:
@@ -63,6 +63,8 @@ class Again(unittest.TestCase):
         self.assertEqual(native, "tests/selftests/run tests bpf_load.sh")
         guest = self.by_name("selftests/6.12").again("module: loads")
         self.assertEqual(guest, "tests/selftests/run vm 6.12 module.sh")
+        counted = self.by_name("counted/7.2").again("rxe: a peer without the patches")
+        self.assertEqual(counted, "tests/selftests/run vm 7.2 rxe.sh")
         self.assertIn("6.12", self.by_name("selftests/6.12").again("guest-6.12: ended"))
 
     def test_a_test_in_python(self) -> None:

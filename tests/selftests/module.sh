@@ -1,37 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel module: its life, its parameters, and neutrality. Runs in a virtual machine, through
-# `tests/selftests/run vm KERNEL`, or where modules may be loaded.
+# The kernel module: its life and its parameters. Runs in a virtual machine, through
+# `tests/selftests/run vm KERNEL module.sh`, or where modules may be loaded.
 
 # shellcheck disable=SC2317  # main calls the cases by name
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
-# shellcheck source=tests/selftests/neutral.sh
-. "$here/neutral.sh"
-
-### What the module says of its jobs
-
-progress_is_known()
-{
-	[ "$(column d_phase | sort -n | tail -n 1)" -gt 0 ]
-}
-
-learnt()
-{
-	is_true "abs($(column d_phase | sort -n | tail -n 1) - $1) * 4 < $1"
-}
-
-phases_seen()
-{
-	column phase | sort -n | tail -n 1
-}
-
-show_jobs()
-{
-	cat "$parameters/job"
-}
 
 ### Life
 
@@ -162,7 +138,7 @@ stays_while_a_flow_runs()
 	cc_available || { echo "unregistered though refused"; return 1; }
 	before=$(received bulk)
 	slowwait - has_grown bulk "$before" || { echo "the flow stands"; return 1; }
-	[ "$(column id)" = 7 ] || { show_jobs; return 1; }
+	[ "$(column id)" = 7 ] || { cat "$parameters/job"; return 1; }
 }
 
 ss_shows_progress()
@@ -183,7 +159,6 @@ flow_cases()
 	told "rmmod is refused while a flow runs, which goes on" stays_while_a_flow_runs
 	told "ss shows the progress" ss_shows_progress
 	told "it goes when the flow is gone, and comes back" goes_after_the_flow
-	neutral_cases
 	unload_quietly
 }
 

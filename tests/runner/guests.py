@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which selftests run under which kernel, in a virtual machine.
+
+`make check` runs under each what depends on it, and what does not, but needs a guest, under one:
+the module's messages, systemd. A test that compares times wants a clock that counts instructions,
+which leaves a guest one processor; all others want two, for their locks.
+"""
+
+KERNELS = ("6.1", "6.12", "7.2")
+
+EVERYWHERE = ("module", "module_api", "module_tagger", "bpf_load")
+
+# Only the oldest kernel has no links of struct_ops to pin: all others are as the running one.
+PLAIN = {
+    "6.1": (*EVERYWHERE, "bpf_pins"),
+    "6.12": (*EVERYWHERE, "module_netlink", "systemd"),
+    "7.2": EVERYWHERE,
+}
+# soft-RoCE: 6.1 is too old for the patches, and only the newest driver knows of namespaces, which
+# two hosts in one guest need.
+COUNTED = {
+    "6.1": ("module_interleave",),
+    "6.12": ("module_neutral", "rxe_local"),
+    "7.2": ("bpf_interleave", "rxe"),
+}
+
+ALL_PLAIN = (*EVERYWHERE, "bpf_pins", "module_netlink", "systemd", "slurm")
+ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral", "fair_queue")
+
+
+def plain(kernel: str, everything: bool) -> tuple[str, ...]:
+    """With two processors."""
+    return ALL_PLAIN if everything else PLAIN[kernel]
+
+
+def counted(kernel: str, everything: bool) -> tuple[str, ...]:
+    """With a clock that counts."""
+    if not everything:
+        return COUNTED[kernel]
+    return tuple(dict.fromkeys((*ALL_COUNTED, *COUNTED[kernel])))
