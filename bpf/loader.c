@@ -139,7 +139,10 @@ static void ops_unregister_pinned(int dir, const char *name)
 		close(fd);
 }
 
-/* Those that are registered, but whose pins are gone.  With links there are none. */
+/*
+ * Those that are registered, but whose pins are gone.  With links there are none; without them one
+ * that is pinned in another directory looks the same, and ends, too.
+ */
 static bool ops_unregister_lost(void)
 {
 	bool found = false;

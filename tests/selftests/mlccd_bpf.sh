@@ -180,8 +180,8 @@ main()
 	setup_cgroup
 	defer clean_up
 	defer unload_quietly
-	"$mlcc_bpf" load || ktap_skip_all "the BPF carrier does not load"
-	start_daemon || ktap_skip_all "mlccd does not start"
+	"$mlcc_bpf" load || ktap_fail_all "the BPF carrier loads"
+	start_daemon || ktap_fail_all "mlccd starts"
 	ktap_check "it has the carrier and the tagger" is_ready
 	ktap_check "run makes a job of a command" run_makes_a_job
 	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
