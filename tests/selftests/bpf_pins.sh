@@ -395,7 +395,10 @@ main()
 	[ "$pins" = "$bpf_fs/mlcc" ] || ktap_skip_all "MLCC_PIN_DIR is set"
 	setup_out
 	other=$out/bpf/pins
-	one_mounted && "$mlcc_bpf" load || { echo "Bail out! the BPF carrier does not load"; exit 1; }
+	if ! one_mounted || ! "$mlcc_bpf" load; then
+		echo "Bail out! the BPF carrier does not load"
+		exit 1
+	fi
 	all=$(pins_there)
 	"$mlcc_bpf" unload || exit 1
 	defer unload_quietly

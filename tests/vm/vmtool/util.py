@@ -102,8 +102,9 @@ def output(argv: Sequence[str | Path]) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Two fetches or builds of one kernel take turns; different kernels do not wait."""
+    """Two fetches or builds of one kernel take turns; different kernels do not wait, nor can
+    anybody else make them."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as handle:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
