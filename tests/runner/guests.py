@@ -8,13 +8,13 @@ which leaves a guest one processor; all others want two, for their locks.
 
 KERNELS = ("6.1", "6.12", "7.2")
 
-EVERYWHERE = ("module", "module_api", "module_tagger", "bpf_load")
+EVERYWHERE = ("module_api", "module_tagger", "bpf_load")
 
 # Only the oldest kernel has no links of struct_ops to pin: all others are as the running one.
 PLAIN = {
-    "6.1": (*EVERYWHERE, "bpf_pins"),
+    "6.1": ("module", *EVERYWHERE, "bpf_half"),
     "6.12": (*EVERYWHERE, "module_netlink", "systemd"),
-    "7.2": EVERYWHERE,
+    "7.2": ("module", *EVERYWHERE),
 }
 # soft-RoCE: 6.1 is too old for the patches, and only the newest driver knows of namespaces, which
 # two hosts in one guest need.
@@ -24,7 +24,7 @@ COUNTED = {
     "7.2": ("bpf_interleave", "rxe"),
 }
 
-ALL_PLAIN = (*EVERYWHERE, "bpf_pins", "module_netlink", "systemd", "slurm")
+ALL_PLAIN = ("module", *EVERYWHERE, "bpf_pins", "bpf_half", "module_netlink", "systemd", "slurm")
 ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral", "fair_queue")
 
 

@@ -2,73 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Where the BPF carrier and the tagger are pinned: the bpf file system that may be missing, a directory
-# that is somebody else's, and loads and unloads that begin or end half way.
-#
-# Mounts are the test's own, as it runs in a mount namespace of its own.
+# that is somebody else's.
 
-# shellcheck disable=SC2154,SC2317  # main calls the cases by name; common.sh sets variables
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; what is included sets variables
 
-# shellcheck source=tests/selftests/bpf_api.sh
-. "$(dirname "$0")/bpf_api.sh"
-# shellcheck source=tests/selftests/mlccd_common.sh
-. "$(dirname "$0")/mlccd_common.sh"
-
-bpf_fs=/sys/fs/bpf
-: "${kills:=${MLCC_KILLS:-${KSFT_MACHINE_SLOW:+3}}}" "${kills:=20}"
-
-### What there is
-
-mounts()
-{
-	grep -c " $bpf_fs .* - bpf " /proc/self/mountinfo
-}
-
-none_mounted()
-{
-	while umount "$bpf_fs" 2>/dev/null; do :; done
-	[ "$(mounts)" -eq 0 ]
-}
-
-one_mounted()
-{
-	none_mounted && mount -t bpf bpf "$bpf_fs"
-}
-
-# Nothing at all, at once: what "unload" says is true when it ends.
-nothing_left()
-{
-	[ ! -e "$pins" ] || { ls -Rl "$pins"; return 1; }
-	! grep -qw -e mlcc -e mlcc_plain /proc/sys/net/ipv4/tcp_available_congestion_control ||
-		{ echo "mlcc is registered"; return 1; }
-}
-
-nothing_left_soon()
-{
-	slowwait - nothing_left >/dev/null || nothing_left
-}
-
-pins_there()
-{
-	find "$pins" -type f -printf '%f\n' 2>/dev/null | sort | paste -sd ' '
-}
-
-is_whole()
-{
-	cc_available && "$mlcc_bpf" show >/dev/null && [ "$(pins_there)" = "$all" ]
-}
-
-# refused STATUS PATTERN COMMAND...: in one line that has the pattern
-refused()
-{
-	local want=$1 pattern=$2 said status
-	shift 2
-
-	said=$("$@" 2>&1)
-	status=$?
-	[ "$status" -eq "$want" ] && [[ $said == *$pattern* && $said != *$'\n'* ]] && return
-	echo "$*: status $status, wanted $want; said: $said"
-	return 1
-}
+# shellcheck source=tests/selftests/pins_common.sh
+. "$(dirname "$0")/pins_common.sh"
 
 # Some processors have no tagger, see require_tagger.
 need_tagger()
@@ -171,12 +110,6 @@ where_mounting_is_forbidden_it_says_so()
 
 ### The directory
 
-# elsewhere COMMAND...: with pins in another directory
-elsewhere()
-{
-	MLCC_PIN_DIR=$other "$@"
-}
-
 another_directory_will_do()
 {
 	none_mounted && mkdir -p "$out/bpf" && mount -t bpf bpf "$out/bpf" || return
@@ -249,159 +182,10 @@ one_loads_at_a_time()
 	wait "$pid" && [ "$status" -eq 0 ] && is_whole && "$mlcc_bpf" unload && nothing_left
 }
 
-# What one of many says that load and unload as they like.
-loads_and_unloads()
-{
-	local n
-
-	for ((n = 0; n < kills; n++)); do
-		"$mlcc_bpf" load
-		"$mlcc_bpf" unload
-	done 2>&1 | grep -v -e 'is loaded already' -e 'not loaded'
-}
-
-many_take_turns()
-{
-	local i pids=()
-
-	one_mounted || return
-	for ((i = 0; i < 4; i++)); do
-		loads_and_unloads >>"$out/turns" &
-		pids+=("$!")
-	done
-	wait "${pids[@]}"
-	unload_quietly
-	cat "$out/turns"
-	[ ! -s "$out/turns" ] && nothing_left
-}
-
-### Half states
-
-has_links()
-{
-	[[ $all == *link_mlcc* ]]
-}
-
-# Every pin alone, and each kind of them.
-half_states()
-{
-	! has_links || echo "link_mlcc link_mlcc_plain"
-	printf '%s\n' "mlcc mlcc_plain" \
-		"link_mlcc link_mlcc_plain mlcc mlcc_plain" "control slots rules profiles settings" \
-		"link_mlcc control mlcc_plain"
-	tr ' ' '\n' <<<"$all"
-}
-
-# The carrier lacks these pins: unload ends that, and load makes it whole.
-is_mended_without()
-{
-	"$mlcc_bpf" load && rm -f "${@/#/$pins/}" && "$mlcc_bpf" load && is_whole &&
-		rm -f "${@/#/$pins/}" && "$mlcc_bpf" unload && nothing_left
-}
-
-half_a_carrier_is_mended()
-{
-	local state
-
-	one_mounted || return
-	while read -ra state; do
-		is_mended_without "${state[@]}" && continue
-		echo "without ${state[*]}"
-		return 1
-	done < <(half_states)
-}
-
-# Without links it is the kernel that keeps the operations then.
-a_carrier_without_pins_is_unloaded()
-{
-	"$mlcc_bpf" load && find "$pins" -type f -delete && "$mlcc_bpf" unload && nothing_left
-}
-
-what_cannot_be_unloaded_is_said()
-{
-	has_links || { echo "this kernel has no links to hold"; return "$KSFT_SKIP"; }
-	one_mounted && "$mlcc_bpf" load || return
-	ln "$pins/link_mlcc" "$bpf_fs/held" && refused 1 'registered' "$mlcc_bpf" unload &&
-		[ ! -e "$pins" ] && refused 1 'registered' "$mlcc_bpf" load && [ ! -e "$pins" ] &&
-		refused 1 'registered' "$mlcc_bpf" unload && cc_available || return
-	rm "$bpf_fs/held" && nothing_left_soon
-}
-
-# With N descriptors: every step of a load fails once.
-a_load_that_fails_leaves_nothing()
-{
-	local n failed=0
-
-	for ((n = 4; n < 60; n++)); do
-		if prlimit --nofile="$n" "$mlcc_bpf" load 2>>"$out/failed"; then
-			is_whole && "$mlcc_bpf" unload && nothing_left && [ "$failed" -gt 3 ]
-			return
-		fi
-		failed=$((failed + 1))
-		nothing_left_soon || { echo "with $n descriptors"; return 1; }
-	done
-	cat "$out/failed"
-	return 1
-}
-
-a_second_carrier_is_refused()
-{
-	one_mounted && "$mlcc_bpf" load && "$mlcc_bpf" job set 5 --phase-bytes 12345 &&
-		mkdir -p "$out/bpf" && mount -t bpf bpf "$out/bpf" || return
-	refused 1 'registered already' elsewhere "$mlcc_bpf" load && [ ! -e "$other" ] || return
-	# without links it would be taken for one that has lost its pins
-	! has_links || refused 1 'still registered' elsewhere "$mlcc_bpf" unload || return
-	is_whole && api job get 5 | grep -q 12345 && "$mlcc_bpf" unload && nothing_left
-}
-
-# kill_load: at some point of its 100 ms or so
-kill_load()
-{
-	local pid
-
-	"$mlcc_bpf" load 2>/dev/null {carrier_lock}>&- &
-	pid=$!
-	sleep "0.$(printf '%03d' $((RANDOM % 100)))"
-	kill -9 "$pid" 2>/dev/null
-	wait "$pid" 2>/dev/null
-	pins_there | wc -w >>"$out/kills"
-}
-
-a_load_that_is_killed_is_undone()
-{
-	local n
-
-	one_mounted || return
-	for ((n = 0; n < kills; n++)); do
-		kill_load
-		if [ -e "$pins" ]; then
-			"$mlcc_bpf" unload || return
-		fi
-		nothing_left_soon || return
-		kill_load
-		is_whole || "$mlcc_bpf" load || return
-		is_whole && "$mlcc_bpf" unload && nothing_left || return
-	done
-	echo "pins at the end: $(sort -n "$out/kills" | uniq -c | paste -sd ,)" >&2
-}
-
 main()
 {
 	ktap_start
-	require_bpf
-	require_command bpftool findmnt prlimit setpriv unshare
-	require_api
-	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make"
-	[ "$pins" = "$bpf_fs/mlcc" ] || ktap_skip_all "MLCC_PIN_DIR is set"
-	setup_out
-	other=$out/bpf/pins
-	if ! one_mounted || ! "$mlcc_bpf" load; then
-		echo "Bail out! the BPF carrier does not load"
-		exit 1
-	fi
-	all=$(pins_there)
-	"$mlcc_bpf" unload || exit 1
-	defer unload_quietly
+	begin
 	tagger=$(api tagger load 2>&1 && api tagger unload 2>&1)
 	check "what loads mounts the bpf file system" what_loads_mounts_it
 	check "the tagger mounts it, too" the_tagger_mounts_it
@@ -414,27 +198,7 @@ main()
 	check "odd directories are refused and left alone" odd_directories_are_left_alone
 	check "others cannot take a lock" others_cannot_take_a_lock
 	check "one loads at a time" one_loads_at_a_time
-	check "of many that load and unload each finds all or nothing" many_take_turns
-	check "unload ends half states, load makes them whole" half_a_carrier_is_mended
-	check "a carrier without pins is unloaded" a_carrier_without_pins_is_unloaded
-	check "what cannot be unloaded is said" what_cannot_be_unloaded_is_said
-	check "a load that fails leaves nothing" a_load_that_fails_leaves_nothing
-	check "a second carrier is refused, the first unharmed" a_second_carrier_is_refused
-	check "$((2 * kills)) loads that are killed are undone" a_load_that_is_killed_is_undone
 	ktap_finish
 }
 
-# What a case that failed has left would make others fail.
-check()
-{
-	ktap_check "$@"
-	elsewhere "$mlcc_bpf" unload 2>/dev/null
-	while umount "$out/bpf" 2>/dev/null; do :; done
-	one_mounted
-	unload_quietly
-}
-
-if [ "${MLCC_ALONE:-}" != yes ] && [ "$(id -u)" -eq 0 ]; then
-	MLCC_ALONE=yes exec unshare --mount "$0" "$@"
-fi
 main
