@@ -66,13 +66,11 @@ WITH_BASE = ("cubic", BASE, "mlcc")
 IN_GUEST = ("cubic", "dctcp", "mlcc")
 
 SHOWN = (
-    "three-equal",
     "three-equal-98",
     "six-equal",
     "unequal",
     "ecn",
     "loss-001",
-    "multiflow-4-8",
     "two-way",
     "all-to-all",
 )
@@ -129,7 +127,7 @@ TABLES = (
         RESULTS,
         "jobs that do not fit, and false claims",
         NATIVE,
-        ("incompatible", "nonharmonic-110", "nonharmonic-120", "laggard", "false-claim-small"),
+        ("incompatible", "nonharmonic-110", "nonharmonic-120", "false-claim-small"),
         (
             *_slowdowns(cubic="cubic", base=BASE, mlcc="mlcc"),
             Column("worst job", cells.worst_job, WITH_BASE),
