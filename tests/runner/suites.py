@@ -113,17 +113,16 @@ def machine_suites() -> Iterator[Suite]:
     native: list[str | Path] = ["tests/selftests/run", "native"]
     yield Suite("selftests/native", native, Lane.MACHINE, 20 * MINUTE, NO_MODULE, _selftest)
     yield Suite("python", ["tests/python"], Lane.MACHINE, repeat=_python)
-    yield Suite("torch", ["tests/torch/run"], Lane.MACHINE, repeat=_python)
 
 
 def bare_suites(everything: bool) -> Iterator[Suite]:
-    """What a newcomer has; the kernel's carrier is the running one's, too."""
+    """What a newcomer has."""
     if not everything:
-        yield Suite("bare/bookworm", ["tests/bare", "bookworm", "--short"], Lane.MACHINE)
+        yield Suite("bare/bookworm", ["tests/bare", "bookworm", "--short"])
         return
     for name in ("bookworm", "trixie", "noble"):
         skips = NO_UBUNTU if name == "noble" else {}
-        yield Suite(f"bare/{name}", ["tests/bare", name], Lane.MACHINE, 30 * MINUTE, skips)
+        yield Suite(f"bare/{name}", ["tests/bare", name], Lane.HOST, 30 * MINUTE, skips)
 
 
 def host_suites(everything: bool) -> Iterator[Suite]:
@@ -131,6 +130,7 @@ def host_suites(everything: bool) -> Iterator[Suite]:
     yield from nccl_suites(everything)
     yield Suite("pcc", ["tests/pcc/run"])
     yield Suite("lint", ["tests/lint"])
+    yield Suite("torch", ["tests/torch/run"], repeat=_python)
     yield Suite("tuner", ["tests/tuner/run"], repeat=_python)
     yield Suite("plan", ["tests/plan/run"], repeat=_python)
     seconds = "60" if everything else "5"
@@ -151,8 +151,8 @@ def first_suites() -> Iterator[Suite]:
 def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
     """After the build: which unit tests there are is looked up now."""
     yield from machine_suites()
+    yield from guest_suites(kernels, everything)
     if kernels:
         yield from bare_suites(everything)
-    yield from guest_suites(kernels, everything)
     yield from host_suites(everything)
     yield from counted_suites(kernels, everything)
