@@ -795,6 +795,8 @@ class Cases:
             "record size": Ring(record=32).fds,
         }
         root = self.d.peer()
+        # after a reply: before it the connection may be one that mlccd has not taken yet
+        root.ok("status")
         open_files = self.open_files()
         for name, fds in cases.items():
             reply = root.raw(b'{"op":"open-ring"}', fds)
