@@ -34,6 +34,7 @@ char _license[] SEC("license") = "GPL";
 #define SO_MAX_PACING_RATE	47
 #define TCP_CONGESTION		13
 #define SK_PACING_NONE		0
+#define AF_INET6		10
 #define MLCC_RATE_ANY		(~0U)	/* for SO_MAX_PACING_RATE */
 #define TCP_TS_HZ		1000
 #define USEC_PER_SEC		1000000
@@ -228,17 +229,43 @@ static __always_inline u32 mlcc_slot_find(struct sock *sk)
 	return k.slot;
 }
 
+static __always_inline bool mlcc_open(const struct tcp_sock *tp)
+{
+	return tp->inet_conn.icsk_ca_state <= TCP_CA_Disorder;
+}
+
 static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc_win *w)
 {
 	w->cwnd = tp->snd_cwnd;
 	w->ssthresh = tp->snd_ssthresh;
 	w->prior_cwnd = tp->prior_cwnd;
+	w->open = mlcc_open(tp);
 }
 
-static __always_inline void mlcc_win_write(struct tcp_sock *tp, const struct mlcc_win *w)
+static __always_inline void mlcc_cwnd_write(struct tcp_sock *tp, u32 cwnd)
 {
-	tp->snd_cwnd = w->cwnd < tp->snd_cwnd_clamp ? w->cwnd : tp->snd_cwnd_clamp;
+	tp->snd_cwnd = cwnd < tp->snd_cwnd_clamp ? cwnd : tp->snd_cwnd_clamp;
+}
+
+/* What the job's phase makes of the window. */
+static __always_inline void mlcc_win_write(struct tcp_sock *tp, struct mlcc_win *w)
+{
+	struct mlcc_win was;
+
+	mlcc_win_read(tp, &was);
+	mlcc_win_bound(w, &was);
+	mlcc_cwnd_write(tp, w->cwnd);
 	tp->snd_ssthresh = w->ssthresh;
+}
+
+static __always_inline u32 mlcc_peer(const struct sock *sk)
+{
+	const struct sock_common *c = &sk->__sk_common;
+
+	if (c->skc_family == AF_INET6)
+		return mlcc_path_peer(c->skc_v6_rcv_saddr.in6_u.u6_addr32[3],
+				      c->skc_v6_daddr.in6_u.u6_addr32[3]);
+	return mlcc_path_peer(c->skc_rcv_saddr, c->skc_daddr);
 }
 
 static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
@@ -417,12 +444,13 @@ static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_slot *s,
 		return;
 	mlcc_win_read(tp, &w);
 	a.now = tp->tcp_mstamp;
+	a.peer = mlcc_peer(sk);
 	a.rtt = rtt;
 	a.min_rtt = tcp_min_rtt(tp);
 	a.tsval = tp->rx_opt.rcv_tsval;
 	a.mss = tp->mss_cache;
 	a.tick = mlcc_tick(tp);
-	mlcc_flow_rtt(&ca->flow, &s->job, pr, &a, &w);
+	mlcc_flow_rtt(&ca->flow, &s->job, mlcc_path_to(s->paths, a.peer), pr, &a, &w);
 	mlcc_win_write(tp, &w);
 	mlcc_pace_follow(sk, ca, s);
 }
@@ -483,7 +511,8 @@ static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *
 		return;
 	}
 	mlcc_win_read(tp, &w);
-	if (pr) {
+	/* what follows a time-out is the base's */
+	if (pr && w.open) {
 		grow = mlcc_flow_grow(&ca->flow, &s->job, pr, marked);
 		if (mlcc_flow_refill(&ca->flow, &s->job, pr, marked, tp->mss_cache, &w)) {
 			w.cwnd += acked;
@@ -497,8 +526,7 @@ static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *
 		if (!acked)
 			return;
 	}
-	w.cwnd = mlcc_avoid(sk, ca, acked, grow);
-	mlcc_win_write(tp, &w);
+	mlcc_cwnd_write(tp, mlcc_avoid(sk, ca, acked, grow));
 }
 
 SEC("struct_ops/mlcc_cong_avoid")
@@ -551,7 +579,19 @@ u32 BPF_PROG(mlcc_ssthresh, struct sock *sk)
 	return mlcc_decrease(cwnd, MLCC_ONE / 2, yield);
 }
 
-/* With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5). */
+/* The window is to come down by @beta (Q16), unless it was to come down by more anyway. */
+static __always_inline void mlcc_ssthresh_least(struct tcp_sock *tp, u32 beta, u32 yield)
+{
+	u32 left = mlcc_decrease(tp->snd_cwnd, beta, yield);
+
+	if (left < tp->snd_ssthresh)
+		tp->snd_ssthresh = left;
+}
+
+/*
+ * With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5), and
+ * not less than was cut for a mark.
+ */
 static __always_inline void mlcc_ecn_loss(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -560,7 +600,17 @@ static __always_inline void mlcc_ecn_loss(struct sock *sk)
 	if (!ca->ecn)
 		return;
 	mlcc_flow_cut(&ca->flow, true);
-	tp->snd_ssthresh = mlcc_decrease(tp->snd_cwnd, MLCC_ONE / 2, mlcc_yield_of(tp, ca));
+	mlcc_ssthresh_least(tp, MLCC_ONE / 2, mlcc_yield_of(tp, ca));
+}
+
+/* A time-out: the base's decrease, whatever the progress is. */
+static __always_inline void mlcc_timeout(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->ecn)
+		mlcc_flow_cut(&ca->flow, true);
+	mlcc_ssthresh_least(tcp_sk(sk), ca->cubic_base ? MLCC_CUBIC_CUT : MLCC_ONE / 2, MLCC_ONE);
 }
 
 /* Nobody looks at the time until a recovery is over: a flow does not hold back in it. */
@@ -604,6 +654,7 @@ static __always_inline void mlcc_tx_start(struct sock *sk)
 	struct mlcc_slot *s = mlcc_slot(ca);
 	struct mlcc_profile *pr;
 	struct mlcc_win w;
+	u32 peer;
 
 	if (ca->cubic_base)
 		mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
@@ -616,7 +667,9 @@ static __always_inline void mlcc_tx_start(struct sock *sk)
 	if (!pr || MLCC_READ(s->barred))
 		return;
 	mlcc_win_read(tp, &w);
-	mlcc_flow_tx_start(&ca->flow, &s->job, pr, tp->tcp_mstamp, tcp_min_rtt(tp), &w);
+	peer = mlcc_peer(sk);
+	mlcc_flow_tx_start(&ca->flow, &s->job, mlcc_path_to(s->paths, peer), peer, pr,
+			   tp->tcp_mstamp, tcp_min_rtt(tp), &w);
 	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(tp, &w);
@@ -659,7 +712,7 @@ void BPF_PROG(mlcc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	else if (event == CA_EVENT_CWND_RESTART)
 		ca->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
 	else if (event == CA_EVENT_LOSS)
-		mlcc_ecn_loss(sk);
+		mlcc_timeout(sk);
 	else if (ca->ecn && (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE))
 		mlcc_ce_state(sk, &ca->dctcp, event == CA_EVENT_ECN_IS_CE);
 }

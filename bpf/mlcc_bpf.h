@@ -10,9 +10,10 @@
 
 #include "../include/mlcc/types.h"
 #include "../include/mlcc/rule.h"
+#include "../include/mlcc/path.h"
 #include "../include/mlcc/phase.h"
 
-#define MLCC_LAYOUT		5U	/* changes with everything below */
+#define MLCC_LAYOUT		6U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
 #define MLCC_PROFILES_MAX	16
@@ -52,6 +53,7 @@ struct mlcc_slot {
 	u32 gen;		/* of the rule that was applied */
 	u32 barred;		/* deleted while it had flows: they are neutral */
 	u32 spare;
+	struct mlcc_path paths[MLCC_PATHS];
 };
 
 /* What the program "control" is asked to do: all slots of a job follow in one run. */

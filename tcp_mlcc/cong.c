@@ -106,12 +106,33 @@ static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc
 	w->cwnd = tcp_snd_cwnd(tp);
 	w->ssthresh = tp->snd_ssthresh;
 	w->prior_cwnd = tp->prior_cwnd;
+	w->open = tp->inet_conn.icsk_ca_state <= TCP_CA_Disorder;
 }
 
-static __always_inline void mlcc_win_write(struct tcp_sock *tp, const struct mlcc_win *w)
+static __always_inline void mlcc_cwnd_write(struct tcp_sock *tp, u32 cwnd)
 {
-	tcp_snd_cwnd_set(tp, min(w->cwnd, tp->snd_cwnd_clamp));
+	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
+}
+
+/* What the job's phase makes of the window. */
+static __always_inline void mlcc_win_write(struct tcp_sock *tp, struct mlcc_win *w)
+{
+	struct mlcc_win was;
+
+	mlcc_win_read(tp, &was);
+	mlcc_win_bound(w, &was);
+	mlcc_cwnd_write(tp, w->cwnd);
 	tp->snd_ssthresh = w->ssthresh;
+}
+
+static __always_inline u32 mlcc_peer(const struct sock *sk)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		return mlcc_path_peer((__force u32)sk->sk_v6_rcv_saddr.s6_addr32[3],
+				      (__force u32)sk->sk_v6_daddr.s6_addr32[3]);
+#endif
+	return mlcc_path_peer((__force u32)sk->sk_rcv_saddr, (__force u32)sk->sk_daddr);
 }
 
 /* Picks the base of a flow without ECN: that of the job's profile, or of the default one. */
@@ -298,12 +319,13 @@ static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
 	mlcc_profile_of(s, &pr);
 	mlcc_win_read(tp, &w);
 	a.now = tp->tcp_mstamp;
+	a.peer = mlcc_peer(sk);
 	a.rtt = rtt;
 	a.min_rtt = tcp_min_rtt(tp);
 	a.tsval = tp->rx_opt.rcv_tsval;
 	a.mss = tp->mss_cache;
 	a.tick = mlcc_tick(tp);
-	mlcc_flow_rtt(&ca->flow, &s->job, &pr, &a, &w);
+	mlcc_flow_rtt(&ca->flow, &s->job, mlcc_path_to(s->paths, a.peer), &pr, &a, &w);
 	mlcc_win_write(tp, &w);
 	mlcc_pace_follow(sk, &s->job.fair);
 }
@@ -359,7 +381,6 @@ static void mlcc_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 grow = MLCC_ONE;
-	struct mlcc_win w;
 
 	if (!s && !ca->cubic_base) {
 		tcp_reno_cong_avoid(sk, ack, acked);
@@ -370,7 +391,9 @@ static void mlcc_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
 		return;
 	}
-	if (s && ca->flow.p != MLCC_NEUTRAL && mlcc_refill(tp, ca, s, acked, &grow))
+	/* what follows a time-out is the base's */
+	if (s && ca->flow.p != MLCC_NEUTRAL && inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder &&
+	    mlcc_refill(tp, ca, s, acked, &grow))
 		return;
 	if (grow == MLCC_ONE && !ca->cubic_base) {
 		tcp_reno_cong_avoid(sk, ack, acked);
@@ -381,9 +404,7 @@ static void mlcc_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 		if (!acked)
 			return;
 	}
-	mlcc_win_read(tp, &w);
-	w.cwnd = mlcc_avoid(tp, ca, acked, grow);
-	mlcc_win_write(tp, &w);
+	mlcc_cwnd_write(tp, mlcc_avoid(tp, ca, acked, grow));
 }
 
 static u32 mlcc_yield_of(const struct sock *sk)
@@ -415,16 +436,37 @@ static u32 mlcc_ssthresh(struct sock *sk)
 	return mlcc_decrease(cwnd, MLCC_ONE / 2, yield);
 }
 
-/* With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5). */
-static void mlcc_ecn_loss(struct sock *sk)
+/* The window is to come down by @beta (Q16), unless it was to come down by more anyway. */
+static void mlcc_ssthresh_least(struct sock *sk, u32 beta, u32 yield)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	u32 left = mlcc_decrease(tcp_snd_cwnd(tp), beta, yield);
+
+	tp->snd_ssthresh = min(tp->snd_ssthresh, left);
+}
+
+/*
+ * With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5), and
+ * not less than was cut for a mark.
+ */
+static void mlcc_ecn_loss(struct sock *sk)
+{
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
 	if (!ca->ecn)
 		return;
 	mlcc_flow_cut(&ca->flow, true);
-	tp->snd_ssthresh = mlcc_decrease(tcp_snd_cwnd(tp), MLCC_ONE / 2, mlcc_yield_of(sk));
+	mlcc_ssthresh_least(sk, MLCC_ONE / 2, mlcc_yield_of(sk));
+}
+
+/* A time-out: the base's decrease, whatever the progress is. */
+static void mlcc_timeout(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->ecn)
+		mlcc_flow_cut(&ca->flow, true);
+	mlcc_ssthresh_least(sk, ca->cubic_base ? MLCC_CUBIC_CUT : MLCC_ONE / 2, MLCC_ONE);
 }
 
 static void mlcc_set_state(struct sock *sk, u8 state)
@@ -454,7 +496,7 @@ static void mlcc_job_start(struct sock *sk, struct mlcc_slot *s)
 	struct net *net = sock_net(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 old = ca->flow.p;
+	u32 old = ca->flow.p, peer = mlcc_peer(sk);
 	struct mlcc_phase_was was;
 	struct mlcc_profile pr;
 	struct mlcc_win w;
@@ -470,7 +512,8 @@ static void mlcc_job_start(struct sock *sk, struct mlcc_slot *s)
 	mlcc_profile_of(s, &pr);
 	mlcc_win_read(tp, &w);
 	mlcc_phase_was(s, &was);
-	began = mlcc_flow_tx_start(&ca->flow, &s->job, &pr, tp->tcp_mstamp, tcp_min_rtt(tp), &w);
+	began = mlcc_flow_tx_start(&ca->flow, &s->job, mlcc_path_to(s->paths, peer), peer, &pr,
+				   tp->tcp_mstamp, tcp_min_rtt(tp), &w);
 	if (ca->cubic_base && w.cwnd != tcp_snd_cwnd(tp))
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(tp, &w);
@@ -509,7 +552,7 @@ static void mlcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 		ca->flow.idle_cwnd = tcp_snd_cwnd(tcp_sk(sk));
 		break;
 	case CA_EVENT_LOSS:
-		mlcc_ecn_loss(sk);
+		mlcc_timeout(sk);
 		break;
 	case CA_EVENT_ECN_IS_CE:
 	case CA_EVENT_ECN_NO_CE:
