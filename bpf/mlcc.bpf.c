@@ -19,7 +19,6 @@
 #include <bpf/bpf_tracing.h>
 
 #include "mlcc_bpf.h"
-#include "../include/mlcc/flow.h"
 #include "../include/mlcc/hint.h"
 #include "../include/mlcc/dctcp.h"
 #include "../include/mlcc/cubic.h"
@@ -93,12 +92,12 @@ _Static_assert(sizeof(struct mlcc_flow) == 56, "likewise: \"held\" is in the las
 
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 
-static __always_inline struct mlcc_sk *mlcc_sk(struct sock *sk)
+static __always_inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {
 	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
 }
 
-static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
+static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)
 {
 	return (struct tcp_sock *)sk;
 }
@@ -108,21 +107,6 @@ static __always_inline struct mlcc_slot *mlcc_slot(const struct mlcc_sk *ca)
 	u32 i = ca->slot - 1;
 
 	return ca->slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
-}
-
-static __always_inline struct mlcc_profile *mlcc_profile_of(const struct mlcc_slot *s)
-{
-	u32 i = s->profile;
-
-	return bpf_map_lookup_elem(&profiles, &i);
-}
-
-/* The job that the flow follows; NULL: none, or one that was deleted. */
-static __always_inline struct mlcc_slot *mlcc_job_of(const struct mlcc_sk *ca)
-{
-	struct mlcc_slot *s = mlcc_slot(ca);
-
-	return s && !MLCC_READ(s->barred) ? s : NULL;
 }
 
 static __always_inline struct mlcc_config *mlcc_config(void)
@@ -229,33 +213,57 @@ static __always_inline u32 mlcc_slot_find(struct sock *sk)
 	return k.slot;
 }
 
-static __always_inline bool mlcc_open(const struct tcp_sock *tp)
+/*** What include/mlcc/linux/tcp.h wants ***/
+
+static __always_inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 {
-	return tp->inet_conn.icsk_ca_state <= TCP_CA_Disorder;
+	return (struct inet_connection_sock *)sk;
 }
 
-static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc_win *w)
+static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
 {
-	w->cwnd = tp->snd_cwnd;
-	w->ssthresh = tp->snd_ssthresh;
-	w->prior_cwnd = tp->prior_cwnd;
-	w->open = mlcc_open(tp);
+	return tp->rtt_min.s[0].v;
 }
 
-static __always_inline void mlcc_cwnd_write(struct tcp_sock *tp, u32 cwnd)
+static __always_inline bool tcp_is_cwnd_limited(struct sock *sk)
 {
-	tp->snd_cwnd = cwnd < tp->snd_cwnd_clamp ? cwnd : tp->snd_cwnd_clamp;
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tp->is_cwnd_limited)
+		return true;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* What the job's phase makes of the window. */
-static __always_inline void mlcc_win_write(struct tcp_sock *tp, struct mlcc_win *w)
+static __always_inline struct mlcc_slot *mlcc_slot_of(const struct sock *sk)
 {
-	struct mlcc_win was;
+	return mlcc_slot(mlcc_sk(sk));
+}
 
-	mlcc_win_read(tp, &was);
-	mlcc_win_bound(w, &was);
-	mlcc_cwnd_write(tp, w->cwnd);
-	tp->snd_ssthresh = w->ssthresh;
+static __always_inline bool mlcc_slot_gone(const struct mlcc_slot *s)
+{
+	return MLCC_READ(s->barred);
+}
+
+static __always_inline void mlcc_slot_refreshed(struct sock *sk, struct mlcc_slot *s)
+{
+	mlcc_slot_refresh(s);
+}
+
+static __always_inline void mlcc_slot_count(struct mlcc_slot *s, u32 retrans, u32 ce)
+{
+	__sync_fetch_and_add(&s->retrans, retrans);
+	__sync_fetch_and_add(&s->ce, ce);
+}
+
+static __always_inline bool mlcc_profile_of(const struct mlcc_slot *s, struct mlcc_profile *to)
+{
+	u32 i = s->profile;
+	const struct mlcc_profile *pr = bpf_map_lookup_elem(&profiles, &i);
+
+	if (!pr)
+		return false;
+	*to = *pr;
+	return true;
 }
 
 static __always_inline u32 mlcc_peer(const struct sock *sk)
@@ -268,25 +276,80 @@ static __always_inline u32 mlcc_peer(const struct sock *sk)
 	return mlcc_path_peer(c->skc_rcv_saddr, c->skc_daddr);
 }
 
-static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
+/* since Linux 6.7 */
+struct tcp_sock___usec {
+	u8 tcp_usec_ts:1;
+} __attribute__((preserve_access_index));
+
+/* A unit of the peer's timestamps, us; 0: it sends none. */
+static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
 {
-	return tp->rtt_min.s[0].v;
+	const struct tcp_sock___usec *u = (const void *)tp;
+
+	if (!BPF_CORE_READ_BITFIELD(tp, rx_opt.saw_tstamp))
+		return 0;
+	if (bpf_core_field_exists(u->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(u, tcp_usec_ts))
+		return 1;
+	return USEC_PER_SEC / TCP_TS_HZ;
 }
 
-static __always_inline void mlcc_dctcp_init(struct mlcc_dctcp *d, const struct tcp_sock *tp)
+/*
+ * Limits the rate.  A window would not do: in a rack two segments are a share of the link.  Who has
+ * set a limit of his own is left alone.
+ */
+static __always_inline void mlcc_pace(struct sock *sk, u32 rate)
 {
-	d->alpha = MLCC_ONE;
-	d->next_seq = tp->snd_nxt;
-	d->delivered = tp->delivered;
-	d->delivered_ce = tp->delivered_ce;
-	d->prior_rcv_nxt = tp->rcv_nxt;
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (sk->sk_max_pacing_rate != ~0UL) {
+		ca->flow.held = 0;
+		return;
+	}
+	ca->paced = sk->sk_pacing_status == SK_PACING_NONE ? MLCC_PACED : MLCC_PACED_RATE;
+	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
 }
+
+/* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
+static __always_inline void mlcc_unpace(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->paced == MLCC_PACED)
+		sk->sk_pacing_status = SK_PACING_NONE;
+	sk->sk_pacing_rate = ~0UL;
+	ca->paced = MLCC_PACED_NOT;
+}
+
+static __always_inline void mlcc_pace_stop(struct sock *sk)
+{
+	u32 rate = MLCC_RATE_ANY;
+
+	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
+	mlcc_unpace(sk);
+}
+
+static __always_inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+	bpf_tcp_send_ack(tcp_sk(sk), rcv_nxt);
+}
+
+/* Nobody is told. */
+struct mlcc_phase_was {
+};
+
+#define mlcc_phase_was(s, was)		((void)(was))
+#define mlcc_turned(sk, s, was)		((void)(was))
+#define mlcc_moved(sk, s, p)		((void)(p))
+
+#include "../include/mlcc/linux/tcp.h"
+
+/*** The congestion control ***/
 
 static __always_inline void mlcc_sk_init(struct sock *sk, bool ecn)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_profile *pr;
+	struct mlcc_profile pr;
 	struct mlcc_slot *s;
 
 	__builtin_memset(ca, 0, sizeof(*ca));
@@ -296,12 +359,11 @@ static __always_inline void mlcc_sk_init(struct sock *sk, bool ecn)
 	ca->slot = mlcc_slot_find(sk);
 	ca->ecn = ecn;
 	if (ecn) {
-		mlcc_dctcp_init(&ca->dctcp, tp);
+		mlcc_dctcp_start(&ca->dctcp, tp);
 		return;
 	}
 	s = mlcc_slot(ca);
-	pr = s ? mlcc_profile_of(s) : NULL;
-	ca->cubic_base = pr && pr->base == MLCC_BASE_CUBIC;
+	ca->cubic_base = s && mlcc_profile_of(s, &pr) && pr.base == MLCC_BASE_CUBIC;
 }
 
 SEC("struct_ops/mlcc_init_plain")
@@ -327,63 +389,6 @@ void BPF_PROG(mlcc_init, struct sock *sk)
 	mlcc_sk_init(sk, ecn);
 }
 
-/* Adds to the job what the flow has sent again, and what was marked, since the last time. */
-static __always_inline void mlcc_count(struct mlcc_slot *s, struct mlcc_sk *ca,
-				       const struct tcp_sock *tp)
-{
-	u32 retrans = tp->total_retrans - ca->retrans;
-	u32 ce = tp->delivered_ce - ca->ce;
-
-	if (retrans)
-		__sync_fetch_and_add(&s->retrans, retrans);
-	if (ce)
-		__sync_fetch_and_add(&s->ce, ce);
-	ca->retrans += retrans;
-	ca->ce += ce;
-}
-
-static __always_inline void mlcc_pace(struct sock *sk, struct mlcc_sk *ca,
-				      const struct mlcc_fair *fair)
-{
-	u32 rate = mlcc_fair_pace(fair);
-
-	/* who limits the rate is left alone */
-	if (sk->sk_max_pacing_rate != ~0UL) {
-		ca->flow.held = 0;
-		return;
-	}
-	ca->paced = sk->sk_pacing_status == SK_PACING_NONE ? MLCC_PACED : MLCC_PACED_RATE;
-	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-}
-
-/* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
-static __always_inline void mlcc_pace_stop(struct sock *sk, struct mlcc_sk *ca)
-{
-	if (ca->paced == MLCC_PACED)
-		sk->sk_pacing_status = SK_PACING_NONE;
-	sk->sk_pacing_rate = ~0UL;
-	ca->paced = MLCC_PACED_NOT;
-}
-
-/*
- * Paces a flow that has begun to hold back, and no longer one that has ceased to.  Its window
- * would not do: in a rack two segments are a share of the link.
- */
-static __always_inline void mlcc_pace_follow(struct sock *sk, struct mlcc_sk *ca,
-					     const struct mlcc_slot *s)
-{
-	u32 rate = MLCC_RATE_ANY;
-
-	if (ca->flow.held == !!ca->paced)
-		return;
-	if (ca->flow.held) {
-		mlcc_pace(sk, ca, &s->job.fair);
-		return;
-	}
-	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-	mlcc_pace_stop(sk, ca);
-}
-
 /* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
 SEC("struct_ops/mlcc_release")
 void BPF_PROG(mlcc_release, struct sock *sk)
@@ -393,148 +398,25 @@ void BPF_PROG(mlcc_release, struct sock *sk)
 	if (!s)
 		return;
 	if (mlcc_sk(sk)->paced)
-		mlcc_pace_stop(sk, mlcc_sk(sk));
-	mlcc_count(s, mlcc_sk(sk), tcp_sk(sk));
+		mlcc_unpace(sk);
+	mlcc_count(sk, s);
 	__sync_fetch_and_add(&s->users, -1);
-}
-
-/* The job was deleted: its flow does what the base does, and enters anew what comes after. */
-static __always_inline void mlcc_sk_neutral(struct mlcc_sk *ca, const struct tcp_sock *tp)
-{
-	ca->flow.acked = tp->bytes_acked;
-	ca->flow.p = MLCC_NEUTRAL;
-	ca->flow.seq = 0;
-	ca->flow.held = 0;
-}
-
-/* since Linux 6.7 */
-struct tcp_sock___usec {
-	u8 tcp_usec_ts:1;
-} __attribute__((preserve_access_index));
-
-/* A unit of the peer's timestamps, us; 0: it sends none. */
-static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
-{
-	const struct tcp_sock___usec *u = (const void *)tp;
-
-	if (!BPF_CORE_READ_BITFIELD(tp, rx_opt.saw_tstamp))
-		return 0;
-	if (bpf_core_field_exists(u->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(u, tcp_usec_ts))
-		return 1;
-	return USEC_PER_SEC / TCP_TS_HZ;
-}
-
-/* What an ACK says of job @s: bytes and the round trip, @rtt us. */
-static __always_inline void mlcc_job_ack(struct sock *sk, struct mlcc_slot *s,
-					 const struct mlcc_profile *pr, s32 rtt)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_ack a;
-	struct mlcc_win w;
-
-	if (MLCC_READ(s->barred)) {
-		mlcc_sk_neutral(ca, tp);
-		mlcc_pace_follow(sk, ca, s);
-		return;
-	}
-	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
-			tp->snd_una == tp->write_seq);
-	if (rtt <= 0)
-		return;
-	mlcc_win_read(tp, &w);
-	a.now = tp->tcp_mstamp;
-	a.peer = mlcc_peer(sk);
-	a.rtt = rtt;
-	a.min_rtt = tcp_min_rtt(tp);
-	a.tsval = tp->rx_opt.rcv_tsval;
-	a.mss = tp->mss_cache;
-	a.tick = mlcc_tick(tp);
-	mlcc_flow_rtt(&ca->flow, &s->job, mlcc_path_to(s->paths, a.peer), pr, &a, &w);
-	mlcc_win_write(tp, &w);
-	mlcc_pace_follow(sk, ca, s);
 }
 
 SEC("struct_ops/mlcc_pkts_acked")
 void BPF_PROG(mlcc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_slot *s = mlcc_slot(ca);
-	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+	struct mlcc_slot *s = mlcc_slot_of(sk);
 
-	if (pr)
-		mlcc_job_ack(sk, s, pr, sample->rtt_us);
-	if ((s32)(tp->snd_una - ca->dctcp.next_seq) > 0) {
-		mlcc_dctcp_window(&ca->dctcp, tp->delivered, tp->delivered_ce);
-		ca->dctcp.next_seq = tp->snd_nxt;
-	}
-}
-
-static __always_inline bool tcp_in_slow_start(const struct tcp_sock *tp)
-{
-	return tp->snd_cwnd < tp->snd_ssthresh;
-}
-
-static __always_inline bool tcp_is_cwnd_limited(const struct tcp_sock *tp)
-{
-	if (tp->is_cwnd_limited)
-		return true;
-	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
-}
-
-/* The window after @acked segments in congestion avoidance. */
-static __always_inline u32 mlcc_avoid(struct sock *sk, struct mlcc_sk *ca, u32 acked, u32 grow)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_win w;
-
-	mlcc_win_read(tp, &w);
-	if (ca->cubic_base)
-		return mlcc_cubic_increase(&ca->cubic, &ca->flow, &w, acked, tp->tcp_mstamp,
-					   tp->srtt_us >> 3, grow);
-	return tp->snd_cwnd + mlcc_increase(&ca->flow, tp->snd_cwnd, acked, grow);
-}
-
-static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *s,
-				       const struct mlcc_profile *pr, u32 acked)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	bool marked = ca->ecn && ca->dctcp.marked;
-	u32 grow = MLCC_ONE;
-	struct mlcc_win w;
-
-	if (!tcp_is_cwnd_limited(tp)) {
-		if (ca->cubic_base)
-			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
-		return;
-	}
-	mlcc_win_read(tp, &w);
-	/* what follows a time-out is the base's */
-	if (pr && w.open) {
-		grow = mlcc_flow_grow(&ca->flow, &s->job, pr, marked);
-		if (mlcc_flow_refill(&ca->flow, &s->job, pr, marked, tp->mss_cache, &w)) {
-			w.cwnd += acked;
-			mlcc_win_write(tp, &w);
-			return;
-		}
-		mlcc_win_write(tp, &w);
-	}
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	mlcc_cwnd_write(tp, mlcc_avoid(sk, ca, acked, grow));
+	if (s)
+		mlcc_acked(sk, s, sample->rtt_us);
+	mlcc_acked_ce(sk);
 }
 
 SEC("struct_ops/mlcc_cong_avoid")
 void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	struct mlcc_slot *s = mlcc_job_of(mlcc_sk(sk));
-
-	mlcc_raise(sk, s, s ? mlcc_profile_of(s) : NULL, acked);
+	mlcc_raise(sk, mlcc_slot_of(sk), acked);
 }
 
 /*
@@ -544,177 +426,50 @@ void BPF_PROG(mlcc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops/mlcc_cong_avoid_plain")
 void BPF_PROG(mlcc_cong_avoid_plain, struct sock *sk, u32 ack, u32 acked)
 {
-	struct mlcc_slot *s = mlcc_slot(mlcc_sk(sk));
-	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
+	struct mlcc_slot *s = mlcc_slot_of(sk);
 
-	if (pr)
-		mlcc_job_ack(sk, s, pr, tcp_sk(sk)->rack.rtt_us);
-	mlcc_raise(sk, s, s && MLCC_READ(s->barred) ? NULL : pr, acked);
-}
-
-static __always_inline u32 mlcc_yield_of(const struct tcp_sock *tp, struct mlcc_sk *ca)
-{
-	struct mlcc_slot *s = mlcc_job_of(ca);
-	struct mlcc_profile *pr = s ? mlcc_profile_of(s) : NULL;
-	struct mlcc_win w;
-
-	if (!pr)
-		return MLCC_ONE;
-	mlcc_win_read(tp, &w);
-	return mlcc_flow_yield(&ca->flow, pr, &w);
+	if (s)
+		mlcc_acked(sk, s, tcp_sk(sk)->rack.rtt_us);
+	mlcc_raise(sk, s, acked);
 }
 
 SEC("struct_ops/mlcc_ssthresh")
 u32 BPF_PROG(mlcc_ssthresh, struct sock *sk)
 {
-	u32 cwnd = tcp_sk(sk)->snd_cwnd;
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 yield = mlcc_yield_of(tcp_sk(sk), ca);
-
-	mlcc_flow_cut(&ca->flow, !ca->ecn);
-	if (ca->ecn)
-		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
-	if (ca->cubic_base)
-		return mlcc_cubic_decrease(&ca->cubic, cwnd, yield);
-	return mlcc_decrease(cwnd, MLCC_ONE / 2, yield);
-}
-
-/* The window is to come down by @beta (Q16), unless it was to come down by more anyway. */
-static __always_inline void mlcc_ssthresh_least(struct tcp_sock *tp, u32 beta, u32 yield)
-{
-	u32 left = mlcc_decrease(tp->snd_cwnd, beta, yield);
-
-	if (left < tp->snd_ssthresh)
-		tp->snd_ssthresh = left;
-}
-
-/*
- * With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5), and
- * not less than was cut for a mark.
- */
-static __always_inline void mlcc_ecn_loss(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (!ca->ecn)
-		return;
-	mlcc_flow_cut(&ca->flow, true);
-	mlcc_ssthresh_least(tp, MLCC_ONE / 2, mlcc_yield_of(tp, ca));
-}
-
-/* A time-out: the base's decrease, whatever the progress is. */
-static __always_inline void mlcc_timeout(struct sock *sk)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (ca->ecn)
-		mlcc_flow_cut(&ca->flow, true);
-	mlcc_ssthresh_least(tcp_sk(sk), ca->cubic_base ? MLCC_CUBIC_CUT : MLCC_ONE / 2, MLCC_ONE);
-}
-
-/* Nobody looks at the time until a recovery is over: a flow does not hold back in it. */
-static __always_inline void mlcc_go_on(struct sock *sk, struct mlcc_sk *ca)
-{
-	struct mlcc_slot *s = ca->paced ? mlcc_slot(ca) : NULL;
-
-	ca->flow.held = 0;
-	if (s)
-		mlcc_pace_follow(sk, ca, s);
+	return mlcc_cut(sk, mlcc_slot_of(sk));
 }
 
 SEC("struct_ops/mlcc_set_state")
 void BPF_PROG(mlcc_set_state, struct sock *sk, u8 state)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (state == TCP_CA_Recovery &&
-	    ((struct inet_connection_sock *)sk)->icsk_ca_state != TCP_CA_Recovery)
-		mlcc_ecn_loss(sk);
-	else if (state == TCP_CA_Loss && ca->cubic_base)
-		mlcc_cubic_reset(&ca->cubic);
-	mlcc_go_on(sk, ca);
+	mlcc_state(sk, mlcc_slot_of(sk), state);
 }
 
 SEC("struct_ops/mlcc_undo_cwnd")
 u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (ca->cubic_base)
-		mlcc_cubic_restart(&ca->cubic);
-	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+	return mlcc_undo(sk);
 }
 
 static __always_inline void mlcc_tx_start(struct sock *sk)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_slot *s = mlcc_slot(ca);
-	struct mlcc_profile *pr;
-	struct mlcc_win w;
-	u32 peer;
+	struct mlcc_slot *s = mlcc_slot_of(sk);
 
-	if (ca->cubic_base)
-		mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
-	/* after a time-out nothing counts as in flight, yet this is no start */
-	if (!s || tp->packets_out)
-		return;
-	mlcc_count(s, ca, tp);
-	mlcc_slot_refresh(s);
-	pr = mlcc_profile_of(s);
-	if (!pr || MLCC_READ(s->barred))
-		return;
-	mlcc_win_read(tp, &w);
-	peer = mlcc_peer(sk);
-	mlcc_flow_tx_start(&ca->flow, &s->job, mlcc_path_to(s->paths, peer), peer, pr,
-			   tp->tcp_mstamp, tcp_min_rtt(tp), &w);
-	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
-		mlcc_cubic_restart(&ca->cubic);
-	mlcc_win_write(tp, &w);
-	mlcc_pace_follow(sk, ca, s);
-}
-
-/* The receiver's half of DCTCP (RFC 8257, section 3.2), see tcp_mlcc/ecn.c. */
-static __always_inline void mlcc_echo(struct tcp_sock *tp, bool ce)
-{
-	if (ce)
-		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-	else
-		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
-}
-
-static __always_inline void mlcc_ce_state(struct sock *sk, struct mlcc_dctcp *d, bool ce)
-{
-	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (d->ce_state != ce) {
-		if (icsk->icsk_ack.pending & ICSK_ACK_TIMER) {
-			mlcc_echo(tp, d->ce_state);
-			bpf_tcp_send_ack(tp, d->prior_rcv_nxt);
-		}
-		icsk->icsk_ack.pending |= ICSK_ACK_NOW;
-	}
-	d->prior_rcv_nxt = tp->rcv_nxt;
-	d->ce_state = ce;
-	mlcc_echo(tp, ce);
+	if (mlcc_starts(sk) && s)
+		mlcc_start_job(sk, s);
 }
 
 SEC("struct_ops/mlcc_cwnd_event")
 void BPF_PROG(mlcc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
 	if (event == CA_EVENT_TX_START)
 		mlcc_tx_start(sk);
 	else if (event == CA_EVENT_CWND_RESTART)
-		ca->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
+		mlcc_sk(sk)->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
 	else if (event == CA_EVENT_LOSS)
 		mlcc_timeout(sk);
-	else if (ca->ecn && (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE))
-		mlcc_ce_state(sk, &ca->dctcp, event == CA_EVENT_ECN_IS_CE);
+	else if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)
+		mlcc_ce_state(sk, event == CA_EVENT_ECN_IS_CE);
 }
 
 #ifdef MLCC_TX_START_OP
