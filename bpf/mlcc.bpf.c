@@ -293,18 +293,10 @@ static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
 	return USEC_PER_SEC / TCP_TS_HZ;
 }
 
-/*
- * Limits the rate.  A window would not do: in a rack two segments are a share of the link.  Who has
- * set a limit of his own is left alone.
- */
 static __always_inline void mlcc_pace(struct sock *sk, u32 rate)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	if (sk->sk_max_pacing_rate != ~0UL) {
-		ca->flow.held = 0;
-		return;
-	}
 	ca->paced = sk->sk_pacing_status == SK_PACING_NONE ? MLCC_PACED : MLCC_PACED_RATE;
 	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
 }
@@ -317,7 +309,6 @@ static __always_inline void mlcc_unpace(struct sock *sk)
 	if (ca->paced == MLCC_PACED)
 		sk->sk_pacing_status = SK_PACING_NONE;
 	sk->sk_pacing_rate = ~0UL;
-	ca->paced = MLCC_PACED_NOT;
 }
 
 static __always_inline void mlcc_pace_stop(struct sock *sk)
@@ -465,7 +456,7 @@ void BPF_PROG(mlcc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	if (event == CA_EVENT_TX_START)
 		mlcc_tx_start(sk);
 	else if (event == CA_EVENT_CWND_RESTART)
-		mlcc_sk(sk)->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
+		mlcc_idle(sk);
 	else if (event == CA_EVENT_LOSS)
 		mlcc_timeout(sk);
 	else if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)

@@ -231,7 +231,7 @@ static void mlcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 		mlcc_tx_start(sk);
 		break;
 	case CA_EVENT_CWND_RESTART:
-		mlcc_sk(sk)->flow.idle_cwnd = tcp_snd_cwnd(tcp_sk(sk));
+		mlcc_idle(sk);
 		break;
 	case CA_EVENT_LOSS:
 		mlcc_timeout(sk);

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Pacing of flows that hold back (include/mlcc/fair.h): by TCP's own, with a limit.
- *
- * A window would not do: in a rack two segments are a share of the link.  A socket whose owner
- * has set a limit (SO_MAX_PACING_RATE) is left alone.
- */
+/* TCP's own pacing, with a limit, for flows that hold back (include/mlcc/fair.h). */
 #include "mlcc.h"
 
 void mlcc_pace(struct sock *sk, unsigned long rate)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	if (READ_ONCE(sk->sk_max_pacing_rate) != ~0UL) {
-		ca->flow.held = 0;
-		return;
-	}
 	ca->paced = MLCC_PACED_RATE;
 	if (cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED) == SK_PACING_NONE)
 		ca->paced = MLCC_PACED;
@@ -31,5 +22,4 @@ void mlcc_pace_stop(struct sock *sk)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NEEDED, SK_PACING_NONE);
 	WRITE_ONCE(sk->sk_max_pacing_rate, ~0UL);
 	WRITE_ONCE(sk->sk_pacing_rate, ~0UL);
-	ca->paced = MLCC_PACED_NOT;
 }

@@ -77,7 +77,10 @@ struct mlcc_flow {
 	u64 start_acked;	/* "acked" when this flow entered the phase */
 	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
 	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
-	u32 idle_cwnd;		/* window before the kernel cut it for the silence, 0: it did not */
+	union {
+		u32 idle_cwnd;	/* window before the kernel cut it for the silence, 0: it did not */
+		u32 pace;	/* while it is paced: the limit that was set, bytes a second */
+	};
 	u32 last_cwnd;		/* window at the end of the last phase */
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
 	struct mlcc_reverse reverse;

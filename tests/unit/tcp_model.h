@@ -67,7 +67,7 @@ struct sock {
 	struct mlcc_slot *slot;
 	u32 min_rtt;
 	bool limited;		/* by the window: the application has more to send */
-	u32 pace;		/* bytes a second, 0: none */
+	unsigned long sk_max_pacing_rate;	/* bytes a second, ~0: any */
 };
 
 struct mlcc_phase_was {
@@ -82,8 +82,8 @@ struct mlcc_phase_was {
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)	(*(to) = (s)->profile, true)
 #define mlcc_tick(tp)		((void)(tp), 0U)
-#define mlcc_pace(sk, rate)	((sk)->pace = (rate), (sk)->ca.paced = MLCC_PACED)
-#define mlcc_pace_stop(sk)	((sk)->pace = 0, (sk)->ca.paced = MLCC_PACED_NOT)
+#define mlcc_pace(sk, rate)	((sk)->sk_max_pacing_rate = (rate), (sk)->ca.paced = MLCC_PACED)
+#define mlcc_pace_stop(sk)	((sk)->sk_max_pacing_rate = ~0UL)
 #define mlcc_send_ack(sk, seq)	((void)(sk), (void)(seq))
 #define mlcc_phase_was(s, was)	((was)->seq = (s)->job.seq)
 #define mlcc_turned(sk, s, was)	((void)(was))
@@ -117,6 +117,7 @@ static void tcp_open(struct sock *sk, struct mlcc_slot *s, bool ecn)
 				     .tcp_mstamp = 1000000 };
 	sk->slot = s;
 	sk->min_rtt = ~0U;
+	sk->sk_max_pacing_rate = ~0UL;
 	sk->ca.ecn = ecn;
 	mlcc_flow_init(&sk->ca.flow, 0);
 	if (ecn)

@@ -202,6 +202,36 @@ static void a_loss_cuts_no_less_than_a_mark(void)
 	}
 }
 
+/* A flow that holds back is paced; @limit: what the application sets meanwhile, or 0. */
+static unsigned long limit_after_a_hold(unsigned long before, unsigned long limit)
+{
+	struct mlcc_slot s;
+	struct sock sk;
+
+	job(&s, MLCC_BASE_RENO);
+	tcp_open(&sk, &s, false);
+	sk.sk_max_pacing_rate = before;
+	whole_phase(&sk);
+	tcp_send(&sk, D, GAP_US);
+	s.job.fair.hold_us = sk.tp.tcp_mstamp + 1000;
+	tcp_ack(&sk, 1, 9000);
+	CHECK(sk.ca.flow.held == (before == ~0UL), "limit %lu: held %u", before, sk.ca.flow.held);
+	CHECK(sk.sk_max_pacing_rate <= before, "limit %lu: %lu", before, sk.sk_max_pacing_rate);
+	if (limit)
+		sk.sk_max_pacing_rate = limit;
+	sk.tp.tcp_mstamp += 2000;
+	tcp_ack(&sk, 1, 9000);
+	CHECK(!sk.ca.flow.held && !sk.ca.paced, "it still holds back");
+	return sk.sk_max_pacing_rate;
+}
+
+static void the_applications_limit_survives(void)
+{
+	CHECK(limit_after_a_hold(~0UL, 0) == ~0UL, "a limit is left");
+	CHECK(limit_after_a_hold(1000000, 0) == 1000000, "set before");
+	CHECK(limit_after_a_hold(~0UL, 2000000) == 2000000, "set meanwhile");
+}
+
 /* Without a job every call is the base's: Reno by hand. */
 static void without_a_job_it_is_reno(void)
 {
@@ -274,6 +304,7 @@ int main(void)
 		TAP_TEST(what_follows_a_time_out_is_the_bases),
 		TAP_TEST(a_window_of_one_has_an_ssthresh_of_two),
 		TAP_TEST(a_loss_cuts_no_less_than_a_mark),
+		TAP_TEST(the_applications_limit_survives),
 		TAP_TEST(without_a_job_it_is_reno),
 		TAP_TEST(any_order_of_events),
 	};

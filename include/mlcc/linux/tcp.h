@@ -8,7 +8,8 @@
  *	pkts_acked, cong_avoid		mlcc_acked(), mlcc_raise()
  *	ssthresh			mlcc_cut()
  *	set_state			mlcc_state()
- *	cwnd_event: TX_START		mlcc_start()
+ *	cwnd_event: TX_START		mlcc_starts(), mlcc_start_job()
+ *	            CWND_RESTART	mlcc_idle()
  *	            LOSS		mlcc_timeout()
  *	            ECN_IS_CE, _NO_CE	mlcc_ce_state()
  *	undo_cwnd			mlcc_undo()
@@ -25,7 +26,8 @@
  *	mlcc_slot_count(s, retrans, ce)		adds to its counters
  *	mlcc_profile_of(s, to)	copies its profile; false: there is none
  *	mlcc_tick(tp)		a unit of the peer's timestamps, us; 0: it sends none
- *	mlcc_pace(sk, rate), mlcc_pace_stop(sk)		limit the rate, bytes a second
+ *	mlcc_pace(sk, rate)	limits the rate, bytes a second, and notes in "paced" what was set
+ *	mlcc_pace_stop(sk)	takes that back
  *	mlcc_send_ack(sk, rcv_nxt)
  *	mlcc_moved(sk, s, p)	the flow's progress was p before
  *	struct mlcc_phase_was, mlcc_phase_was(s, was), mlcc_turned(sk, s, was)
@@ -108,6 +110,34 @@ static __always_inline void mlcc_count(struct sock *sk, struct mlcc_slot *s)
 
 /*** A flow that holds back ***/
 
+/*
+ * By TCP's own pacing, with a limit: a window would not do, for in a rack two segments are a share
+ * of the link.  Who has set a limit of his own is left alone.
+ */
+static __always_inline void mlcc_pace_begin(struct sock *sk, const struct mlcc_slot *s)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (MLCC_READ(sk->sk_max_pacing_rate) != ~0UL) {
+		ca->flow.held = 0;
+		return;
+	}
+	ca->flow.pace = mlcc_fair_pace(&s->job.fair);
+	mlcc_pace(sk, ca->flow.pace);
+}
+
+/* A limit that the application has set meanwhile stays. */
+static __always_inline void mlcc_pace_cease(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	bool ours = MLCC_READ(sk->sk_max_pacing_rate) == ca->flow.pace;
+
+	ca->flow.pace = 0;
+	if (ours)
+		mlcc_pace_stop(sk);
+	ca->paced = MLCC_PACED_NOT;
+}
+
 /* Paces a flow that has begun to hold back, and no longer one that has ceased to. */
 static __always_inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_slot *s)
 {
@@ -116,9 +146,9 @@ static __always_inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_
 	if (ca->flow.held == !!ca->paced)
 		return;
 	if (ca->flow.held)
-		mlcc_pace(sk, mlcc_fair_pace(&s->job.fair));
+		mlcc_pace_begin(sk, s);
 	else
-		mlcc_pace_stop(sk);
+		mlcc_pace_cease(sk);
 }
 
 /*
@@ -131,7 +161,7 @@ static __always_inline void mlcc_pace_end(struct sock *sk)
 
 	ca->flow.held = 0;
 	if (ca->paced)
-		mlcc_pace_stop(sk);
+		mlcc_pace_cease(sk);
 }
 
 /*** ACKs ***/
@@ -366,6 +396,7 @@ static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 	}
 	if (!mlcc_profile_of(s, &pr))
 		return;
+	mlcc_pace_end(sk);
 	p = ca->flow.p;
 	mlcc_win_read(sk, &w);
 	mlcc_phase_was(s, &was);
@@ -375,8 +406,16 @@ static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(sk, &w);
-	mlcc_pace_follow(sk, s);
 	mlcc_moved(sk, s, p);
+}
+
+/* A silence is about to cut the window. */
+static __always_inline void mlcc_idle(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (!ca->paced)
+		ca->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
 }
 
 /*
