@@ -32,8 +32,8 @@ struct mlcc_path {
 };
 
 /*
- * What a path is known by: a hash of the last 32 bits of both addresses, not 0.  A host with several
- * ways out has several.
+ * What a path is known by: a hash of the last 32 bits of both addresses, not 0.  A host that has
+ * several ways out has several paths.
  */
 static __always_inline u32 mlcc_path_peer(u32 saddr, u32 daddr)
 {
