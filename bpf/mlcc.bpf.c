@@ -35,6 +35,7 @@ char _license[] SEC("license") = "GPL";
 #define TCP_CONGESTION		13
 #define SK_PACING_NONE		0
 #define MLCC_RATE_ANY		(~0U)	/* for SO_MAX_PACING_RATE */
+#define MLCC_TRIES		8	/* to take a slot, while others of its group are taken */
 #define TCP_TS_HZ		1000
 #define USEC_PER_SEC		1000000
 #define ENOENT			2
@@ -70,6 +71,19 @@ struct {
 	__type(key, u32);
 	__type(value, struct mlcc_slot);
 } slots SEC(".maps");
+
+/* Of a group of slots. */
+struct mlcc_group_lock {
+	struct bpf_spin_lock lock;	/* whose the slots are, and how many flows use them */
+	u32 taken;			/* how many times one was given to another job */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MLCC_SLOTS / MLCC_GROUP);
+	__type(key, u32);
+	__type(value, struct mlcc_group_lock);
+} groups SEC(".maps");
 
 /* a flow's private state, in icsk_ca_priv */
 struct mlcc_sk {
@@ -166,66 +180,154 @@ static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 		mlcc_slot_apply(s, r);
 }
 
-static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, u32 id)
+/*
+ * Who looks for the slot of a job, and what there is.  A job has one in a namespace:
+ *
+ *	- whose a slot is, and its number of users, changes under the lock of the group only;
+ *	- who finds none of his own takes one only if none of the group was taken since he began to
+ *	  look: so no other flow of the job can have taken one meanwhile.
+ */
+struct mlcc_seek {
+	u64 net_cookie;
+	u32 netns;
+	u32 id;
+	u32 taken;		/* of the group, before the look */
+	/* index + 1; 0: there is none */
+	u32 own;
+	u32 free;
+	u32 idle;		/* another job's, without flows */
+};
+
+/* Of the group that slot @i is in. */
+static __always_inline struct mlcc_group_lock *mlcc_group_lock(u32 i)
+{
+	u32 group = i / MLCC_GROUP;
+
+	return bpf_map_lookup_elem(&groups, &group);
+}
+
+static __always_inline bool mlcc_slot_is(const struct mlcc_slot *s, const struct mlcc_seek *k)
+{
+	return s->id == k->id && s->net_cookie == k->net_cookie;
+}
+
+static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct mlcc_seek *k)
 {
 	__builtin_memset(&s->job, 0, sizeof(s->job));
-	s->id = id;
+	s->net_cookie = k->net_cookie;
+	s->netns = k->netns;
+	s->id = k->id;
 	s->gen = 0;
 	s->retrans = 0;
 	s->ce = 0;
 	s->barred = 0;
 }
 
-/* A deleted job whose last flow has gone begins anew with the next one. */
-static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, u64 key, u32 id)
+/*
+ * Makes the flow a user of @s: of its own, or, as above, of one that has no users.
+ * A deleted job whose last flow has gone begins anew with the next one.
+ */
+static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, struct mlcc_group_lock *g,
+					    const struct mlcc_seek *k)
 {
-	u64 old = s->key;
+	bool own, ours;
 
-	if (old == key) {
-		if (!__sync_fetch_and_add(&s->users, 1) && s->barred)
-			mlcc_slot_clear(s, id);
-		return true;
+	bpf_spin_lock(&g->lock);
+	own = mlcc_slot_is(s, k);
+	ours = own || (!s->users && g->taken == k->taken);
+	if (ours) {
+		if (!own || (!s->users && s->barred))
+			mlcc_slot_clear(s, k);
+		g->taken += !own;
+		s->users++;
 	}
-	if (s->users || __sync_val_compare_and_swap(&s->key, old, key) != old)
-		return false;
-	__sync_fetch_and_add(&s->users, 1);
-	mlcc_slot_clear(s, id);
-	return true;
+	bpf_spin_unlock(&g->lock);
+	return ours;
 }
 
-/* For bpf_loop(): who looks for a slot, and which it is. */
-struct mlcc_seek {
-	u32 netns;
-	u32 id;
-	u32 slot;		/* found: index + 1 */
-};
-
-static long mlcc_seek(u32 n, void *arg)
+/* For bpf_loop(): looks at one slot of the group, without the lock; the claim looks again. */
+static long mlcc_look(u32 n, void *arg)
 {
 	struct mlcc_seek *k = arg;
 	struct mlcc_slot *s;
 	u32 i;
 
-	i = mlcc_group(k->id) + ((k->netns + n) & (MLCC_GROUP - 1));
+	i = mlcc_group(k->id) + ((k->net_cookie + n) & (MLCC_GROUP - 1));
 	s = bpf_map_lookup_elem(&slots, &i);
-	if (!s || !mlcc_slot_claim(s, mlcc_slot_key(k->netns, k->id), k->id))
+	if (!s)
 		return 0;
-	mlcc_slot_refresh(s);
-	k->slot = i + 1;
-	return 1;
+	if (mlcc_slot_is(s, k)) {
+		k->own = i + 1;
+		return 1;
+	}
+	if (!MLCC_READ(s->id))
+		k->free = i + 1;
+	else if (!MLCC_READ(s->users))
+		k->idle = i + 1;
+	return 0;
+}
+
+/* Index + 1 of the slot that is the best choice; who comes back to an idle one finds what it knew. */
+static __always_inline u32 mlcc_seek(struct mlcc_seek *k, struct mlcc_group_lock *g)
+{
+	bpf_spin_lock(&g->lock);
+	k->taken = g->taken;
+	bpf_spin_unlock(&g->lock);
+	k->own = 0;
+	k->free = 0;
+	k->idle = 0;
+	bpf_loop(MLCC_GROUP, mlcc_look, k, 0);
+	if (k->own)
+		return k->own;
+	return k->free ? k->free : k->idle;
+}
+
+/* Returns the index of the job's slot + 1, with the flow among its users; 0: the group is full. */
+static __always_inline u32 mlcc_slot_get(struct mlcc_seek *k)
+{
+	struct mlcc_group_lock *g = mlcc_group_lock(mlcc_group(k->id));
+	struct mlcc_slot *s;
+	u32 n, i, slot;
+
+	if (!g)
+		return 0;
+	for (n = 0; n < MLCC_TRIES; n++) {
+		slot = mlcc_seek(k, g);
+		i = slot - 1;
+		s = slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
+		if (!s)
+			return 0;
+		if (mlcc_slot_claim(s, g, k)) {
+			mlcc_slot_refresh(s);
+			return slot;
+		}
+	}
+	return 0;
+}
+
+static __always_inline void mlcc_slot_put(struct mlcc_slot *s, u32 i)
+{
+	struct mlcc_group_lock *g = mlcc_group_lock(i);
+
+	if (!g)
+		return;
+	bpf_spin_lock(&g->lock);
+	s->users--;
+	bpf_spin_unlock(&g->lock);
 }
 
 static __always_inline u32 mlcc_slot_find(struct sock *sk)
 {
-	struct mlcc_seek k = { .netns = sk->__sk_common.skc_net.net->ns.inum };
+	struct net *net = sk->__sk_common.skc_net.net;
 	struct mlcc_config *cfg = mlcc_config();
+	struct mlcc_seek k = { };
 
 	if (!cfg)
 		return 0;
+	k.net_cookie = net->net_cookie;
+	k.netns = net->ns.inum;
 	k.id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
-	if (k.id)
-		bpf_loop(MLCC_GROUP, mlcc_seek, &k, 0);
-	return k.slot;
+	return k.id ? mlcc_slot_get(&k) : 0;
 }
 
 static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc_win *w)
@@ -368,7 +470,7 @@ void BPF_PROG(mlcc_release, struct sock *sk)
 	if (mlcc_sk(sk)->paced)
 		mlcc_pace_stop(sk, mlcc_sk(sk));
 	mlcc_count(s, mlcc_sk(sk), tcp_sk(sk));
-	__sync_fetch_and_add(&s->users, -1);
+	mlcc_slot_put(s, mlcc_sk(sk)->slot - 1);
 }
 
 /* The job was deleted: its flow does what the base does, and enters anew what comes after. */
@@ -711,7 +813,7 @@ static long mlcc_tell(u32 n, void *arg)
 	struct mlcc_slot *s;
 
 	s = bpf_map_lookup_elem(&slots, &i);
-	if (!s || (u32)s->key != t->ctl.id || t->ctl.done & bit)
+	if (!s || s->id != t->ctl.id || t->ctl.done & bit)
 		return 0;
 	if (mlcc_tell_slot(s, t))
 		t->ctl.done |= bit;

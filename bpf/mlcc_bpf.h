@@ -12,7 +12,7 @@
 #include "../include/mlcc/rule.h"
 #include "../include/mlcc/phase.h"
 
-#define MLCC_LAYOUT		5U	/* changes with everything below */
+#define MLCC_LAYOUT		6U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
 #define MLCC_PROFILES_MAX	16
@@ -43,15 +43,15 @@ struct mlcc_job_rule {
 /* slots map: a job as this host sees it */
 struct mlcc_slot {
 	struct mlcc_job job;
-	u64 key;		/* network namespace and id, 0: free */
+	u64 net_cookie;		/* the network namespace; unlike its inode number never used again */
 	u64 retrans;		/* segments sent again, as of the flows' last starts */
 	u64 ce;			/* segments with an ECN mark, likewise */
 	u32 users;		/* open flows */
-	u32 id;
+	u32 id;			/* 0: free */
 	u32 profile;		/* index in the profiles map */
 	u32 gen;		/* of the rule that was applied */
 	u32 barred;		/* deleted while it had flows: they are neutral */
-	u32 spare;
+	u32 netns;		/* inode number of the namespace, for people */
 };
 
 /* What the program "control" is asked to do: all slots of a job follow in one run. */
@@ -76,11 +76,6 @@ struct mlcc_ctl {
 static __always_inline u32 mlcc_group(u32 id)
 {
 	return (u32)((id * 0x9e3779b97f4a7c15ULL) >> 40) & (MLCC_SLOTS - MLCC_GROUP);
-}
-
-static __always_inline u64 mlcc_slot_key(u32 netns, u32 id)
-{
-	return (u64)netns << 32 | id;
 }
 
 #endif /* MLCC_BPF_H */
