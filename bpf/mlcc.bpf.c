@@ -191,11 +191,14 @@ struct mlcc_seek {
 	u64 net_cookie;
 	u32 netns;
 	u32 id;
+	u32 first;		/* of the slots of the group that are the namespace's choice, */
+	u32 count;		/* how many they are, */
+	u32 end;		/* and where they go on with the first of the group */
 	u32 taken;		/* of the group, before the look */
 	/* index + 1; 0: there is none */
 	u32 own;
 	u32 free;
-	u32 idle;		/* another job's, without flows */
+	u32 idle;		/* another job's that has no flows */
 };
 
 /* Of the group that slot @i is in. */
@@ -252,7 +255,7 @@ static long mlcc_look(u32 n, void *arg)
 	struct mlcc_slot *s;
 	u32 i;
 
-	i = mlcc_group(k->id) + ((k->net_cookie + n) & (MLCC_GROUP - 1));
+	i = mlcc_group(k->id) + (k->first + n) % k->end;
 	s = bpf_map_lookup_elem(&slots, &i);
 	if (!s)
 		return 0;
@@ -260,9 +263,11 @@ static long mlcc_look(u32 n, void *arg)
 		k->own = i + 1;
 		return 1;
 	}
-	if (!MLCC_READ(s->id))
+	if (MLCC_READ(s->users))
+		return 0;
+	if (!k->free && !MLCC_READ(s->id))
 		k->free = i + 1;
-	else if (!MLCC_READ(s->users))
+	else if (!k->idle)
 		k->idle = i + 1;
 	return 0;
 }
@@ -276,13 +281,13 @@ static __always_inline u32 mlcc_seek(struct mlcc_seek *k, struct mlcc_group_lock
 	k->own = 0;
 	k->free = 0;
 	k->idle = 0;
-	bpf_loop(MLCC_GROUP, mlcc_look, k, 0);
+	bpf_loop(k->count, mlcc_look, k, 0);
 	if (k->own)
 		return k->own;
 	return k->free ? k->free : k->idle;
 }
 
-/* Returns the index of the job's slot + 1, with the flow among its users; 0: the group is full. */
+/* Returns the index of the job's slot + 1, with the flow among its users; 0: there is no room. */
 static __always_inline u32 mlcc_slot_get(struct mlcc_seek *k)
 {
 	struct mlcc_group_lock *g = mlcc_group_lock(mlcc_group(k->id));
@@ -316,16 +321,31 @@ static __always_inline void mlcc_slot_put(struct mlcc_slot *s, u32 i)
 	bpf_spin_unlock(&g->lock);
 }
 
+/* The initial namespace has all slots, and those first that no other has. */
+static __always_inline void mlcc_seek_in(struct mlcc_seek *k, const struct net *net)
+{
+	k->net_cookie = net->net_cookie;
+	k->netns = net->ns.inum;
+	/* it is the one that nobody is charged for */
+	if (!net->ucounts) {
+		k->first = MLCC_GROUP_OTHERS;
+		k->count = MLCC_GROUP;
+		k->end = MLCC_GROUP;
+		return;
+	}
+	k->first = k->net_cookie % MLCC_GROUP_OTHERS;
+	k->count = MLCC_GROUP_NETNS;
+	k->end = MLCC_GROUP_OTHERS;
+}
+
 static __always_inline u32 mlcc_slot_find(struct sock *sk)
 {
-	struct net *net = sk->__sk_common.skc_net.net;
 	struct mlcc_config *cfg = mlcc_config();
 	struct mlcc_seek k = { };
 
 	if (!cfg)
 		return 0;
-	k.net_cookie = net->net_cookie;
-	k.netns = net->ns.inum;
+	mlcc_seek_in(&k, sk->__sk_common.skc_net.net);
 	k.id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
 	return k.id ? mlcc_slot_get(&k) : 0;
 }

@@ -15,6 +15,13 @@
 #define MLCC_LAYOUT		6U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
+/*
+ * Anybody may make network namespaces, and mark sockets in them.  So one that is not the initial one
+ * has the choice of some slots of each group only, and can hold no more (2048 in all); and all of
+ * them together leave some of each group to the initial one.
+ */
+#define MLCC_GROUP_NETNS	8
+#define MLCC_GROUP_OTHERS	48
 #define MLCC_PROFILES_MAX	16
 #define MLCC_PROFILE_NONE	(~0U)	/* the default profile, whichever it is */
 #define MLCC_RULE_NAME		64	/* with the final NUL */
