@@ -146,7 +146,7 @@ static __always_inline struct mlcc_config *mlcc_config(void)
 }
 
 /*
- * A rule that is new to the slot.  A job that comes back, or a slot that joins in, begins in the
+ * A rule whose hint is new to the slot.  A job that comes back, or a slot that joins in, begins in the
  * phase that was announced.
  */
 static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct mlcc_job_rule *r)
@@ -156,8 +156,7 @@ static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct ml
 			__builtin_memset(&s->job, 0, sizeof(s->job));
 		s->job.told = r->told;
 	}
-	mlcc_job_hint(&s->job, r->said ? r->said : r->phase_bytes);
-	s->gen = r->gen;
+	mlcc_hint_take(&s->job, &s->gen, r->gen, r->said ? r->said : r->phase_bytes);
 	MLCC_WRITE(s->barred, 0);
 }
 
@@ -853,14 +852,12 @@ static __always_inline long mlcc_rule_set(struct mlcc_ctl *ctl)
 	old = bpf_map_lookup_elem(&rules, &id);
 	ctl->rule.said = 0;
 	ctl->rule.told = MLCC_TOLD_NOTHING;
-	/* announcements stand until the standing hint is changed */
-	if (old && old->phase_bytes == ctl->rule.phase_bytes) {
+	ctl->rule.gen = mlcc_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0,
+				      ctl->rule.phase_bytes, &cfg->gen);
+	if (old && old->gen == ctl->rule.gen) {
 		ctl->rule.said = old->said;
 		ctl->rule.told = old->told;
 	}
-	ctl->rule.gen = __sync_fetch_and_add(&cfg->gen, 1) + 1;
-	if (!ctl->rule.gen)
-		ctl->rule.gen = 1;
 	return bpf_map_update_elem(&rules, &id, &ctl->rule,
 				   ctl->op == MLCC_CTL_NEW ? BPF_NOEXIST : BPF_ANY);
 }

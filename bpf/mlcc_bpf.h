@@ -31,7 +31,7 @@ struct mlcc_config {
 	u32 mark_mask;		/* bits of the socket mark that hold the job's id */
 	u32 mark_shift;		/* lowest of them */
 	u32 profile;		/* of jobs that name none */
-	u32 gen;		/* of the last rule that was set */
+	u32 gen;		/* the last one that a rule was given */
 	u32 layout;		/* MLCC_LAYOUT */
 	u32 spare;
 };
@@ -42,7 +42,7 @@ struct mlcc_job_rule {
 	u64 said;		/* bytes of the last phase that was announced, 0: none was */
 	u32 told;		/* enum mlcc_told, for slots that come later */
 	u32 profile;
-	u32 gen;		/* changes with every change */
+	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
 	u32 spare;
 	char name[MLCC_RULE_NAME];
 };
@@ -56,7 +56,7 @@ struct mlcc_slot {
 	u32 users;		/* open flows */
 	u32 id;			/* 0: free */
 	u32 profile;		/* index in the profiles map */
-	u32 gen;		/* of the rule that was applied */
+	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 barred;		/* deleted while it had flows: they are neutral */
 	u32 netns;		/* inode number of the namespace, for people */
 };

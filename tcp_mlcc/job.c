@@ -106,10 +106,7 @@ void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 		profile = mlcc_profile_default();
 	if (profile != READ_ONCE(s->profile))
 		WRITE_ONCE(s->profile, profile);
-	if (gen != READ_ONCE(s->gen)) {
-		WRITE_ONCE(s->gen, gen);
-		mlcc_job_hint(&s->job, phase_bytes);
-	}
+	mlcc_hint_take(&s->job, &s->gen, gen, phase_bytes);
 	if (r)
 		mlcc_slot_begin(s, net, r);
 	rcu_read_unlock();

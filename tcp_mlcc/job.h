@@ -16,7 +16,7 @@ struct mlcc_slot {
 	struct mlcc_job job;	/* first: "acked" and "last_us" are written on every ACK */
 	u32 profile;		/* enum mlcc_profile_id; as the next one, read on every ACK */
 	u32 deleted;		/* flows are neutral until a rule is set; under mlcc_rules_lock */
-	u32 gen;		/* of the rule that was applied, 0: none */
+	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 id;
 	u32 netns;		/* inode number of the namespace, for people */
 	atomic_t flows;		/* open ones */
