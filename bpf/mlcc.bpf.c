@@ -92,6 +92,7 @@ struct mlcc_sk {
 		struct mlcc_dctcp dctcp;	/* if ecn */
 		struct mlcc_cubic cubic;	/* if cubic_base */
 	};
+	u64 owner;		/* address of the socket whose state this is, 0: not begun */
 	u32 slot;		/* index in slots + 1, 0: no job */
 	u32 retrans;		/* tp->total_retrans that the job knows of */
 	u32 ce;			/* tp->delivered_ce, likewise */
@@ -109,6 +110,15 @@ extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 static __always_inline struct mlcc_sk *mlcc_sk(struct sock *sk)
 {
 	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+/*
+ * Whether the flow has begun.  A listener's children begin with a copy of its private state, which
+ * must not pass for a use of a slot of their own.
+ */
+static __always_inline bool mlcc_sk_begun(struct sock *sk)
+{
+	return mlcc_sk(sk)->owner == (u64)sk;
 }
 
 static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
@@ -376,51 +386,6 @@ static __always_inline void mlcc_dctcp_init(struct mlcc_dctcp *d, const struct t
 	d->prior_rcv_nxt = tp->rcv_nxt;
 }
 
-static __always_inline void mlcc_sk_init(struct sock *sk, bool ecn)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_profile *pr;
-	struct mlcc_slot *s;
-
-	__builtin_memset(ca, 0, sizeof(*ca));
-	mlcc_flow_init(&ca->flow, tp->bytes_acked);
-	ca->retrans = tp->total_retrans;
-	ca->ce = tp->delivered_ce;
-	ca->slot = mlcc_slot_find(sk);
-	ca->ecn = ecn;
-	if (ecn) {
-		mlcc_dctcp_init(&ca->dctcp, tp);
-		return;
-	}
-	s = mlcc_slot(ca);
-	pr = s ? mlcc_profile_of(s) : NULL;
-	ca->cubic_base = pr && pr->base == MLCC_BASE_CUBIC;
-}
-
-SEC("struct_ops/mlcc_init_plain")
-void BPF_PROG(mlcc_init_plain, struct sock *sk)
-{
-	mlcc_sk_init(sk, false);
-}
-
-/*
- * With ECN every packet is to be ECN-capable (TCP_CONG_NEEDS_ECN), without it none.  The flag is in
- * the operations, so there are two sets of them, and a flow without ECN goes over to the other.
- */
-SEC("struct_ops/mlcc_init")
-void BPF_PROG(mlcc_init, struct sock *sk)
-{
-	char plain[] = "mlcc_plain";
-	bool ecn = tcp_sk(sk)->ecn_flags & MLCC_ECN_MODE;
-
-	/* going over releases the flow first: of no job */
-	mlcc_sk(sk)->slot = 0;
-	if (!ecn && !bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain)))
-		return;
-	mlcc_sk_init(sk, ecn);
-}
-
 /* Adds to the job what the flow has sent again, and what was marked, since the last time. */
 static __always_inline void mlcc_count(struct mlcc_slot *s, struct mlcc_sk *ca,
 				       const struct tcp_sock *tp)
@@ -436,6 +401,91 @@ static __always_inline void mlcc_count(struct mlcc_slot *s, struct mlcc_sk *ca,
 	ca->ce += ce;
 }
 
+/* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
+static __always_inline void mlcc_pace_stop(struct sock *sk, struct mlcc_sk *ca)
+{
+	if (ca->paced == MLCC_PACED)
+		sk->sk_pacing_status = SK_PACING_NONE;
+	sk->sk_pacing_rate = ~0UL;
+	ca->paced = MLCC_PACED_NOT;
+}
+
+/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
+static __always_inline void mlcc_sk_leave(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_slot *s = mlcc_sk_begun(sk) ? mlcc_slot(ca) : NULL;
+
+	if (!s)
+		return;
+	if (ca->paced)
+		mlcc_pace_stop(sk, ca);
+	mlcc_count(s, ca, tcp_sk(sk));
+	mlcc_slot_put(s, ca->slot - 1);
+	ca->slot = 0;
+}
+
+static __always_inline bool mlcc_sk_is_plain(struct sock *sk)
+{
+	const struct tcp_congestion_ops *ops = ((struct inet_connection_sock *)sk)->icsk_ca_ops;
+
+	return !(ops->flags & TCP_CONG_NEEDS_ECN);
+}
+
+/* Also runs in the middle of a connection, and twice if that was chosen while connecting. */
+static __always_inline void mlcc_sk_init(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	bool plain = mlcc_sk_is_plain(sk);
+	struct mlcc_profile *pr;
+	struct mlcc_slot *s;
+
+	mlcc_sk_leave(sk);
+	__builtin_memset(ca, 0, sizeof(*ca));
+	ca->owner = (u64)sk;
+	mlcc_flow_init(&ca->flow, tp->bytes_acked);
+	ca->retrans = tp->total_retrans;
+	ca->ce = tp->delivered_ce;
+	ca->slot = mlcc_slot_find(sk);
+	ca->ecn = !plain && tp->ecn_flags & MLCC_ECN_MODE;
+	if (ca->ecn) {
+		mlcc_dctcp_init(&ca->dctcp, tp);
+		return;
+	}
+	s = mlcc_slot(ca);
+	pr = s ? mlcc_profile_of(s) : NULL;
+	/* in "mlcc" DCTCP's state, which lies in the same place, is kept of all flows */
+	ca->cubic_base = plain && pr && pr->base == MLCC_BASE_CUBIC;
+}
+
+SEC("struct_ops/mlcc_init_plain")
+void BPF_PROG(mlcc_init_plain, struct sock *sk)
+{
+	mlcc_sk_init(sk);
+}
+
+/*
+ * With ECN every packet is to be ECN-capable (TCP_CONG_NEEDS_ECN), without it none.  The flag is in
+ * the operations, so there are two sets of them, and a flow without ECN goes over to the other.
+ */
+SEC("struct_ops/mlcc_init")
+void BPF_PROG(mlcc_init, struct sock *sk)
+{
+	char plain[] = "mlcc_plain";
+	bool ecn = tcp_sk(sk)->ecn_flags & MLCC_ECN_MODE;
+
+	if (!ecn && !bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain)))
+		return;
+	mlcc_sk_init(sk);
+}
+
+SEC("struct_ops/mlcc_release")
+void BPF_PROG(mlcc_release, struct sock *sk)
+{
+	mlcc_sk_leave(sk);
+}
+
 static __always_inline void mlcc_pace(struct sock *sk, struct mlcc_sk *ca,
 				      const struct mlcc_fair *fair)
 {
@@ -448,15 +498,6 @@ static __always_inline void mlcc_pace(struct sock *sk, struct mlcc_sk *ca,
 	}
 	ca->paced = sk->sk_pacing_status == SK_PACING_NONE ? MLCC_PACED : MLCC_PACED_RATE;
 	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-}
-
-/* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
-static __always_inline void mlcc_pace_stop(struct sock *sk, struct mlcc_sk *ca)
-{
-	if (ca->paced == MLCC_PACED)
-		sk->sk_pacing_status = SK_PACING_NONE;
-	sk->sk_pacing_rate = ~0UL;
-	ca->paced = MLCC_PACED_NOT;
 }
 
 /*
@@ -476,20 +517,6 @@ static __always_inline void mlcc_pace_follow(struct sock *sk, struct mlcc_sk *ca
 	}
 	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
 	mlcc_pace_stop(sk, ca);
-}
-
-/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
-SEC("struct_ops/mlcc_release")
-void BPF_PROG(mlcc_release, struct sock *sk)
-{
-	struct mlcc_slot *s = mlcc_slot(mlcc_sk(sk));
-
-	if (!s)
-		return;
-	if (mlcc_sk(sk)->paced)
-		mlcc_pace_stop(sk, mlcc_sk(sk));
-	mlcc_count(s, mlcc_sk(sk), tcp_sk(sk));
-	mlcc_slot_put(s, mlcc_sk(sk)->slot - 1);
 }
 
 /* The job was deleted: its flow does what the base does, and enters anew what comes after. */
@@ -718,10 +745,24 @@ u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
 }
 
+/*
+ * The flow's state, which begins here if init() has not run though the kernel believes so: some
+ * kernels skip a program now and then (Documentation/testing.md).  What is sent with a SYN comes
+ * before init(), too.  Then a flow without ECN stays with "mlcc".
+ */
+static __always_inline struct mlcc_sk *mlcc_sk_late(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+
+	if (!mlcc_sk_begun(sk) && BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized))
+		mlcc_sk_init(sk);
+	return mlcc_sk(sk);
+}
+
 static __always_inline void mlcc_tx_start(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk_late(sk);
 	struct mlcc_slot *s = mlcc_slot(ca);
 	struct mlcc_profile *pr;
 	struct mlcc_win w;

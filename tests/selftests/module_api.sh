@@ -66,7 +66,7 @@ announcements_stand()
 
 without_the_module_nothing_is_done()
 {
-	rmmod tcp_mlcc && api_refuses 'not loaded' job list
+	slowwait - rmmod tcp_mlcc && api_refuses 'not loaded' job list
 }
 
 main()
