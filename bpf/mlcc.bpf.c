@@ -13,7 +13,10 @@
  *	  happens in a fast recovery is told to the job at its end;
  *	- what has been changed of a socket's pacing cannot be taken back in release().
  */
+/* libbpf goes by the members below, of which not every kernel, so not every vmlinux.h, has all */
+#define tcp_congestion_ops tcp_congestion_ops___kernel
 #include <vmlinux.h>
+#undef tcp_congestion_ops
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -427,7 +430,8 @@ static __always_inline void mlcc_sk_leave(struct sock *sk)
 
 static __always_inline bool mlcc_sk_is_plain(struct sock *sk)
 {
-	const struct tcp_congestion_ops *ops = ((struct inet_connection_sock *)sk)->icsk_ca_ops;
+	const struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	const struct tcp_congestion_ops___kernel *ops = icsk->icsk_ca_ops;
 
 	return !(ops->flags & TCP_CONG_NEEDS_ECN);
 }
@@ -826,6 +830,23 @@ void BPF_PROG(mlcc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		mlcc_ce_state(sk, &ca->dctcp, event == CA_EVENT_ECN_IS_CE);
 }
 
+struct tcp_congestion_ops {
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+#ifdef MLCC_TX_START_OP
+	void (*cwnd_event_tx_start)(struct sock *sk);
+#endif
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	u32 flags;
+	char name[16];
+};
+
+/* since Linux 7.1, where CA_EVENT_TX_START is no longer said by cwnd_event(): a second object */
 #ifdef MLCC_TX_START_OP
 SEC("struct_ops/mlcc_cwnd_event_tx_start")
 void BPF_PROG(mlcc_cwnd_event_tx_start, struct sock *sk)
