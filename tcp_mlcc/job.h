@@ -8,7 +8,7 @@
 
 #include "mlcc.h"
 
-#define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 384 bytes */
+#define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 400 bytes */
 #define MLCC_MARK_MASK		0xffffU		/* bits of the socket mark that are the job's id */
 
 /* A job as this host sees it, shared by its flows. */
@@ -26,6 +26,7 @@ struct mlcc_slot {
 	refcount_t users;	/* flows, and who does something to the job */
 	struct hlist_node node;	/* by namespace and id */
 	struct hlist_node by_id;
+	struct hlist_node by_net;	/* for its quota */
 	struct rcu_head rcu;
 };
 
