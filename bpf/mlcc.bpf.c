@@ -13,7 +13,10 @@
  *	  happens in a fast recovery is told to the job at its end;
  *	- what has been changed of a socket's pacing cannot be taken back in release().
  */
+/* libbpf goes by the members below, of which not every kernel, so not every vmlinux.h, has all */
+#define tcp_congestion_ops tcp_congestion_ops___kernel
 #include <vmlinux.h>
+#undef tcp_congestion_ops
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -35,6 +38,7 @@ char _license[] SEC("license") = "GPL";
 #define SK_PACING_NONE		0
 #define AF_INET6		10
 #define MLCC_RATE_ANY		(~0U)	/* for SO_MAX_PACING_RATE */
+#define MLCC_TRIES		8	/* to take a slot, while others of its group are taken */
 #define TCP_TS_HZ		1000
 #define USEC_PER_SEC		1000000
 #define ENOENT			2
@@ -71,6 +75,19 @@ struct {
 	__type(value, struct mlcc_slot);
 } slots SEC(".maps");
 
+/* Of a group of slots. */
+struct mlcc_group_lock {
+	struct bpf_spin_lock lock;	/* whose the slots are, and how many flows use them */
+	u32 taken;			/* how many times one was given to another job */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MLCC_SLOTS / MLCC_GROUP);
+	__type(key, u32);
+	__type(value, struct mlcc_group_lock);
+} groups SEC(".maps");
+
 /* a flow's private state, in icsk_ca_priv */
 struct mlcc_sk {
 	struct mlcc_flow flow;
@@ -78,6 +95,7 @@ struct mlcc_sk {
 		struct mlcc_dctcp dctcp;	/* if ecn */
 		struct mlcc_cubic cubic;	/* if cubic_base */
 	};
+	u64 owner;		/* address of the socket whose state this is, 0: not begun */
 	u32 slot;		/* index in slots + 1, 0: no job */
 	u32 retrans;		/* tp->total_retrans that the job knows of */
 	u32 ce;			/* tp->delivered_ce, likewise */
@@ -95,6 +113,15 @@ extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 static __always_inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {
 	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+/*
+ * Whether the flow has begun.  A listener's children begin with a copy of its private state, which
+ * must not pass for a use of a slot of their own.
+ */
+static __always_inline bool mlcc_sk_begun(const struct sock *sk)
+{
+	return mlcc_sk(sk)->owner == (u64)sk;
 }
 
 static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)
@@ -117,7 +144,7 @@ static __always_inline struct mlcc_config *mlcc_config(void)
 }
 
 /*
- * A rule that is new to the slot.  A job that comes back, or a slot that joins in, begins in the
+ * A rule whose hint is new to the slot.  A job that comes back, or a slot that joins in, begins in the
  * phase that was announced.
  */
 static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct mlcc_job_rule *r)
@@ -127,8 +154,7 @@ static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct ml
 			__builtin_memset(&s->job, 0, sizeof(s->job));
 		s->job.told = r->told;
 	}
-	mlcc_job_hint(&s->job, r->said ? r->said : r->phase_bytes);
-	s->gen = r->gen;
+	mlcc_hint_take(&s->job, &s->gen, r->gen, r->said ? r->said : r->phase_bytes);
 	MLCC_WRITE(s->barred, 0);
 }
 
@@ -151,66 +177,174 @@ static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 		mlcc_slot_apply(s, r);
 }
 
-static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, u32 id)
+/*
+ * Who looks for the slot of a job, and what there is.  A job has one in a namespace:
+ *
+ *	- whose a slot is, and its number of users, changes under the lock of the group only;
+ *	- who finds none of his own takes one only if none of the group was taken since he began to
+ *	  look: so no other flow of the job can have taken one meanwhile.
+ */
+struct mlcc_seek {
+	u64 net_cookie;
+	u32 netns;
+	u32 id;
+	u32 first;		/* of the slots of the group that are the namespace's choice, */
+	u32 count;		/* how many they are, */
+	u32 end;		/* and where they go on with the first of the group */
+	u32 taken;		/* of the group, before the look */
+	/* index + 1; 0: there is none */
+	u32 own;
+	u32 free;
+	u32 idle;		/* another job's that has no flows */
+};
+
+/* Of the group that slot @i is in. */
+static __always_inline struct mlcc_group_lock *mlcc_group_lock(u32 i)
+{
+	u32 group = i / MLCC_GROUP;
+
+	return bpf_map_lookup_elem(&groups, &group);
+}
+
+static __always_inline bool mlcc_slot_is(const struct mlcc_slot *s, const struct mlcc_seek *k)
+{
+	return s->id == k->id && s->net_cookie == k->net_cookie;
+}
+
+static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct mlcc_seek *k)
 {
 	__builtin_memset(&s->job, 0, sizeof(s->job));
-	s->id = id;
+	s->net_cookie = k->net_cookie;
+	s->netns = k->netns;
+	s->id = k->id;
 	s->gen = 0;
 	s->retrans = 0;
 	s->ce = 0;
 	s->barred = 0;
 }
 
-/* A deleted job whose last flow has gone begins anew with the next one. */
-static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, u64 key, u32 id)
+/*
+ * Makes the flow a user of @s: of its own, or, as above, of one that has no users.
+ * A deleted job whose last flow has gone begins anew with the next one.
+ */
+static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, struct mlcc_group_lock *g,
+					    const struct mlcc_seek *k)
 {
-	u64 old = s->key;
+	bool own, ours;
 
-	if (old == key) {
-		if (!__sync_fetch_and_add(&s->users, 1) && s->barred)
-			mlcc_slot_clear(s, id);
-		return true;
+	bpf_spin_lock(&g->lock);
+	own = mlcc_slot_is(s, k);
+	ours = own || (!s->users && g->taken == k->taken);
+	if (ours) {
+		if (!own || (!s->users && s->barred))
+			mlcc_slot_clear(s, k);
+		g->taken += !own;
+		s->users++;
 	}
-	if (s->users || __sync_val_compare_and_swap(&s->key, old, key) != old)
-		return false;
-	__sync_fetch_and_add(&s->users, 1);
-	mlcc_slot_clear(s, id);
-	return true;
+	bpf_spin_unlock(&g->lock);
+	return ours;
 }
 
-/* For bpf_loop(): who looks for a slot, and which it is. */
-struct mlcc_seek {
-	u32 netns;
-	u32 id;
-	u32 slot;		/* found: index + 1 */
-};
-
-static long mlcc_seek(u32 n, void *arg)
+/* For bpf_loop(): looks at one slot of the group, without the lock; the claim looks again. */
+static long mlcc_look(u32 n, void *arg)
 {
 	struct mlcc_seek *k = arg;
 	struct mlcc_slot *s;
 	u32 i;
 
-	i = mlcc_group(k->id) + ((k->netns + n) & (MLCC_GROUP - 1));
+	i = mlcc_group(k->id) + (k->first + n) % k->end;
 	s = bpf_map_lookup_elem(&slots, &i);
-	if (!s || !mlcc_slot_claim(s, mlcc_slot_key(k->netns, k->id), k->id))
+	if (!s)
 		return 0;
-	mlcc_slot_refresh(s);
-	k->slot = i + 1;
-	return 1;
+	if (mlcc_slot_is(s, k)) {
+		k->own = i + 1;
+		return 1;
+	}
+	if (MLCC_READ(s->users))
+		return 0;
+	if (!k->free && !MLCC_READ(s->id))
+		k->free = i + 1;
+	else if (!k->idle)
+		k->idle = i + 1;
+	return 0;
+}
+
+/* Index + 1 of the slot that is the best choice; who comes back to an idle one finds what it knew. */
+static __always_inline u32 mlcc_seek(struct mlcc_seek *k, struct mlcc_group_lock *g)
+{
+	bpf_spin_lock(&g->lock);
+	k->taken = g->taken;
+	bpf_spin_unlock(&g->lock);
+	k->own = 0;
+	k->free = 0;
+	k->idle = 0;
+	bpf_loop(k->count, mlcc_look, k, 0);
+	if (k->own)
+		return k->own;
+	return k->free ? k->free : k->idle;
+}
+
+/* Returns the index of the job's slot + 1, with the flow among its users; 0: there is no room. */
+static __always_inline u32 mlcc_slot_get(struct mlcc_seek *k)
+{
+	struct mlcc_group_lock *g = mlcc_group_lock(mlcc_group(k->id));
+	struct mlcc_slot *s;
+	u32 n, i, slot;
+
+	if (!g)
+		return 0;
+	for (n = 0; n < MLCC_TRIES; n++) {
+		slot = mlcc_seek(k, g);
+		i = slot - 1;
+		s = slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
+		if (!s)
+			return 0;
+		if (mlcc_slot_claim(s, g, k)) {
+			mlcc_slot_refresh(s);
+			return slot;
+		}
+	}
+	return 0;
+}
+
+static __always_inline void mlcc_slot_put(struct mlcc_slot *s, u32 i)
+{
+	struct mlcc_group_lock *g = mlcc_group_lock(i);
+
+	if (!g)
+		return;
+	bpf_spin_lock(&g->lock);
+	s->users--;
+	bpf_spin_unlock(&g->lock);
+}
+
+/* The initial namespace has all slots, and those first that no other has. */
+static __always_inline void mlcc_seek_in(struct mlcc_seek *k, const struct net *net)
+{
+	k->net_cookie = net->net_cookie;
+	k->netns = net->ns.inum;
+	/* it is the one that nobody is charged for */
+	if (!net->ucounts) {
+		k->first = MLCC_GROUP_OTHERS;
+		k->count = MLCC_GROUP;
+		k->end = MLCC_GROUP;
+		return;
+	}
+	k->first = k->net_cookie % MLCC_GROUP_OTHERS;
+	k->count = MLCC_GROUP_NETNS;
+	k->end = MLCC_GROUP_OTHERS;
 }
 
 static __always_inline u32 mlcc_slot_find(struct sock *sk)
 {
-	struct mlcc_seek k = { .netns = sk->__sk_common.skc_net.net->ns.inum };
 	struct mlcc_config *cfg = mlcc_config();
+	struct mlcc_seek k = { };
 
 	if (!cfg)
 		return 0;
+	mlcc_seek_in(&k, sk->__sk_common.skc_net.net);
 	k.id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
-	if (k.id)
-		bpf_loop(MLCC_GROUP, mlcc_seek, &k, 0);
-	return k.slot;
+	return k.id ? mlcc_slot_get(&k) : 0;
 }
 
 /*** What include/mlcc/linux/tcp.h wants ***/
@@ -236,7 +370,7 @@ static __always_inline bool tcp_is_cwnd_limited(struct sock *sk)
 
 static __always_inline struct mlcc_slot *mlcc_slot_of(const struct sock *sk)
 {
-	return mlcc_slot(mlcc_sk(sk));
+	return mlcc_sk_begun(sk) ? mlcc_slot(mlcc_sk(sk)) : NULL;
 }
 
 static __always_inline bool mlcc_slot_gone(const struct mlcc_slot *s)
@@ -336,31 +470,63 @@ struct mlcc_phase_was {
 
 /*** The congestion control ***/
 
-static __always_inline void mlcc_sk_init(struct sock *sk, bool ecn)
+/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
+static __always_inline void mlcc_sk_leave(struct sock *sk)
+{
+	struct mlcc_slot *s = mlcc_slot_of(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (!s)
+		return;
+	if (ca->paced)
+		mlcc_unpace(sk);
+	mlcc_count(sk, s);
+	mlcc_slot_put(s, ca->slot - 1);
+	ca->slot = 0;
+}
+
+/* The base of a flow without ECN: as its job's profile has it, or the default one. */
+static __always_inline bool mlcc_base_is_cubic(const struct mlcc_slot *s)
+{
+	const struct mlcc_config *cfg = mlcc_config();
+	const struct mlcc_profile *pr;
+	u32 i = s ? s->profile : cfg ? cfg->profile : 0;
+
+	pr = bpf_map_lookup_elem(&profiles, &i);
+	return pr && pr->base == MLCC_BASE_CUBIC;
+}
+
+static __always_inline bool mlcc_sk_is_plain(struct sock *sk)
+{
+	const struct tcp_congestion_ops___kernel *ops = inet_csk(sk)->icsk_ca_ops;
+
+	return !(ops->flags & TCP_CONG_NEEDS_ECN);
+}
+
+/* Also runs in the middle of a connection, and twice if that was chosen while connecting. */
+static __always_inline void mlcc_sk_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_profile pr;
-	struct mlcc_slot *s;
 
+	mlcc_sk_leave(sk);
 	__builtin_memset(ca, 0, sizeof(*ca));
+	ca->owner = (u64)sk;
 	mlcc_flow_init(&ca->flow, tp->bytes_acked);
 	ca->retrans = tp->total_retrans;
 	ca->ce = tp->delivered_ce;
 	ca->slot = mlcc_slot_find(sk);
-	ca->ecn = ecn;
-	if (ecn) {
+	ca->ecn = !mlcc_sk_is_plain(sk) && tp->ecn_flags & MLCC_ECN_MODE;
+	if (ca->ecn)
 		mlcc_dctcp_start(&ca->dctcp, tp);
-		return;
-	}
-	s = mlcc_slot(ca);
-	ca->cubic_base = s && mlcc_profile_of(s, &pr) && pr.base == MLCC_BASE_CUBIC;
+	else
+		ca->cubic_base = mlcc_base_is_cubic(mlcc_slot(ca));
 }
 
 SEC("struct_ops/mlcc_init_plain")
 void BPF_PROG(mlcc_init_plain, struct sock *sk)
 {
-	mlcc_sk_init(sk, false);
+	mlcc_sk_init(sk);
 }
 
 /*
@@ -373,25 +539,15 @@ void BPF_PROG(mlcc_init, struct sock *sk)
 	char plain[] = "mlcc_plain";
 	bool ecn = tcp_sk(sk)->ecn_flags & MLCC_ECN_MODE;
 
-	/* going over releases the flow first: of no job */
-	mlcc_sk(sk)->slot = 0;
 	if (!ecn && !bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain)))
 		return;
-	mlcc_sk_init(sk, ecn);
+	mlcc_sk_init(sk);
 }
 
-/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
 SEC("struct_ops/mlcc_release")
 void BPF_PROG(mlcc_release, struct sock *sk)
 {
-	struct mlcc_slot *s = mlcc_slot(mlcc_sk(sk));
-
-	if (!s)
-		return;
-	if (mlcc_sk(sk)->paced)
-		mlcc_unpace(sk);
-	mlcc_count(sk, s);
-	__sync_fetch_and_add(&s->users, -1);
+	mlcc_sk_leave(sk);
 }
 
 SEC("struct_ops/mlcc_pkts_acked")
@@ -442,9 +598,25 @@ u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 	return mlcc_undo(sk);
 }
 
+/*
+ * The flow's state, which begins here if init() has not run though the kernel believes so: some
+ * kernels skip a program now and then (Documentation/testing.md).  What is sent with a SYN comes
+ * before init(), too.  Then a flow without ECN stays with "mlcc".
+ */
+static __always_inline void mlcc_sk_late(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	if (!mlcc_sk_begun(sk) && BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized))
+		mlcc_sk_init(sk);
+}
+
 static __always_inline void mlcc_tx_start(struct sock *sk)
 {
-	struct mlcc_slot *s = mlcc_slot_of(sk);
+	struct mlcc_slot *s;
+
+	mlcc_sk_late(sk);
+	s = mlcc_slot_of(sk);
 
 	if (mlcc_starts(sk) && s)
 		mlcc_start_job(sk, s);
@@ -463,6 +635,23 @@ void BPF_PROG(mlcc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		mlcc_ce_state(sk, event == CA_EVENT_ECN_IS_CE);
 }
 
+struct tcp_congestion_ops {
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+#ifdef MLCC_TX_START_OP
+	void (*cwnd_event_tx_start)(struct sock *sk);
+#endif
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	u32 flags;
+	char name[16];
+};
+
+/* since Linux 7.1, where CA_EVENT_TX_START is no longer said by cwnd_event(): a second object */
 #ifdef MLCC_TX_START_OP
 SEC("struct_ops/mlcc_cwnd_event_tx_start")
 void BPF_PROG(mlcc_cwnd_event_tx_start, struct sock *sk)
@@ -510,7 +699,7 @@ static long mlcc_tell(u32 n, void *arg)
 	struct mlcc_slot *s;
 
 	s = bpf_map_lookup_elem(&slots, &i);
-	if (!s || (u32)s->key != t->ctl.id || t->ctl.done & bit)
+	if (!s || s->id != t->ctl.id || t->ctl.done & bit)
 		return 0;
 	if (mlcc_tell_slot(s, t))
 		t->ctl.done |= bit;
@@ -530,14 +719,12 @@ static __always_inline long mlcc_rule_set(struct mlcc_ctl *ctl)
 	old = bpf_map_lookup_elem(&rules, &id);
 	ctl->rule.said = 0;
 	ctl->rule.told = MLCC_TOLD_NOTHING;
-	/* announcements stand until the standing hint is changed */
-	if (old && old->phase_bytes == ctl->rule.phase_bytes) {
+	ctl->rule.gen = mlcc_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0,
+				      ctl->rule.phase_bytes, &cfg->gen);
+	if (old && old->gen == ctl->rule.gen) {
 		ctl->rule.said = old->said;
 		ctl->rule.told = old->told;
 	}
-	ctl->rule.gen = __sync_fetch_and_add(&cfg->gen, 1) + 1;
-	if (!ctl->rule.gen)
-		ctl->rule.gen = 1;
 	return bpf_map_update_elem(&rules, &id, &ctl->rule,
 				   ctl->op == MLCC_CTL_NEW ? BPF_NOEXIST : BPF_ANY);
 }

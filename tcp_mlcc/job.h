@@ -17,7 +17,7 @@ struct mlcc_slot {
 	struct mlcc_path paths[MLCC_PATHS];
 	u32 profile;		/* enum mlcc_profile_id; as the next one, read on every ACK */
 	u32 deleted;		/* flows are neutral until a rule is set; under mlcc_rules_lock */
-	u32 gen;		/* of the rule that was applied, 0: none */
+	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 id;
 	u32 netns;		/* inode number of the namespace, for people */
 	atomic_t flows;		/* open ones */
@@ -27,6 +27,7 @@ struct mlcc_slot {
 	refcount_t users;	/* flows, and who does something to the job */
 	struct hlist_node node;	/* by namespace and id */
 	struct hlist_node by_id;
+	struct hlist_node by_net;	/* for its quota */
 	struct rcu_head rcu;
 };
 
