@@ -26,7 +26,7 @@
 
 static struct hlist_head mlcc_slots[1 << MLCC_SLOT_BITS];
 static struct hlist_head mlcc_slots_by_id[1 << MLCC_SLOT_BITS];
-static struct hlist_head mlcc_slots_by_net[1 << MLCC_SLOT_BITS];	/* of all but the initial one */
+static struct hlist_head mlcc_slots_by_net[1 << MLCC_SLOT_BITS];	/* but the initial one */
 static DEFINE_SPINLOCK(mlcc_slots_lock);	/* writers, from softirq too */
 static u32 mlcc_slots_count;			/* under the lock; read without it as a hint */
 static u32 mlcc_slots_others;			/* of them, those that are in by_net */
@@ -137,8 +137,8 @@ static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id)
 }
 
 /*
- * Whether there is room for @s; namespaces that anybody may make must not take it all, as with rules.
- * The caller holds the lock.
+ * Whether there is room for @s; namespaces that anybody may make must not take it all, as with
+ * rules.  The caller holds the lock.
  */
 static bool mlcc_slot_fits(const struct mlcc_slot *s)
 {

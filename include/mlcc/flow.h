@@ -368,8 +368,8 @@ static __always_inline bool mlcc_flow_acks_wait(const struct mlcc_job *j, const 
 
 /*
  * A round trip has been measured, and @w may change; @a->min_rtt becomes the path's.  The first one
- * of a phase shows whether somebody is there; who is to push, or has waited for too long, takes back
- * its window.
+ * of a phase shows whether somebody is there; who is to push, or has waited for too long, takes
+ * back its window.
  */
 static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
 					  struct mlcc_path *path,

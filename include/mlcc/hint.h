@@ -20,8 +20,8 @@
  *	                    ^                        |
  *	                    +------- set(H2): H2 ----+
  *
- * So an announcement stands until another standing hint is set, or the job is deleted.  The hint has
- * a number that changes with it; whoever keeps a job's state takes over a hint whose number is new.
+ * So an announcement stands until another standing hint is set, or the job is deleted.  The hint
+ * has a number that changes with it; whoever keeps a job's state takes over one that is new.
  *
  * An announcement is believed as far as the last one held: if a phase had other bytes than was said
  * (by more than a quarter), what was learnt counts instead, until one holds again.
@@ -100,8 +100,8 @@ static __always_inline bool mlcc_hint_reset(struct mlcc_job *j)
 }
 
 /*
- * The number of a standing hint of @bytes, never 0.  @old, @old_bytes: of the one in its place before;
- * 0: there was none.  @last: the last number that any job's was given.
+ * The number of a standing hint of @bytes, never 0.  @old, @old_bytes: of the one in its place
+ * before; 0: there was none.  @last: the last number that any job's was given.
  */
 static __always_inline u32 mlcc_hint_gen(u32 old, u64 old_bytes, u64 bytes, u32 *last)
 {
