@@ -601,7 +601,7 @@ u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 /*
  * The flow's state, which begins here if init() has not run though the kernel believes so: some
  * kernels skip a program now and then (Documentation/testing.md).  What is sent with a SYN comes
- * before init(), too.  Then a flow without ECN stays with "mlcc".
+ * before init(), too.
  */
 static __always_inline void mlcc_sk_late(struct sock *sk)
 {
@@ -611,11 +611,24 @@ static __always_inline void mlcc_sk_late(struct sock *sk)
 		mlcc_sk_init(sk);
 }
 
+/*
+ * init() could not go over to "mlcc_plain" if it was a program that chose "mlcc", by
+ * bpf_setsockopt().  Here it can: before the first packet with data is ECN-capable.
+ */
+static __always_inline void mlcc_sk_plain(struct sock *sk)
+{
+	char plain[] = "mlcc_plain";
+
+	if (!mlcc_sk(sk)->ecn && !mlcc_sk_is_plain(sk))
+		bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain));
+}
+
 static __always_inline void mlcc_tx_start(struct sock *sk)
 {
 	struct mlcc_slot *s;
 
 	mlcc_sk_late(sk);
+	mlcc_sk_plain(sk);
 	s = mlcc_slot_of(sk);
 
 	if (mlcc_starts(sk) && s)
