@@ -79,6 +79,7 @@ struct {
 struct mlcc_group_lock {
 	struct bpf_spin_lock lock;	/* whose the slots are, and how many flows use them */
 	u32 taken;			/* how many times one was given to another job */
+	u32 none;			/* 0; from one that it knows the verifier follows each count */
 };
 
 struct {
@@ -95,13 +96,13 @@ struct mlcc_sk {
 		struct mlcc_dctcp dctcp;	/* if ecn */
 		struct mlcc_cubic cubic;	/* if cubic_base */
 	};
-	u64 owner;		/* address of the socket whose state this is, 0: not begun */
 	u32 slot;		/* index in slots + 1, 0: no job */
 	u32 retrans;		/* tp->total_retrans that the job knows of */
 	u32 ce;			/* tp->delivered_ce, likewise */
 	u8 ecn;
 	u8 cubic_base;
 	u8 paced;		/* enum mlcc_paced */
+	u8 ready;		/* init() has run */
 };
 
 _Static_assert(sizeof(struct mlcc_sk) <= 104, "icsk_ca_priv has 104 bytes");
@@ -113,15 +114,6 @@ extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 static __always_inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {
 	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
-}
-
-/*
- * Whether the flow has begun.  A listener's children begin with a copy of its private state, which
- * must not pass for a use of a slot of their own.
- */
-static __always_inline bool mlcc_sk_begun(const struct sock *sk)
-{
-	return mlcc_sk(sk)->owner == (u64)sk;
 }
 
 static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)
@@ -188,14 +180,17 @@ struct mlcc_seek {
 	u64 net_cookie;
 	u32 netns;
 	u32 id;
-	u32 first;		/* of the slots of the group that are the namespace's choice, */
-	u32 count;		/* how many they are, */
-	u32 end;		/* and where they go on with the first of the group */
+	u32 initial;		/* the namespace is */
+	u32 first;		/* slot of the group to look at, after whose end come those before it */
+	u32 end;		/* of those that the namespace may have */
 	u32 taken;		/* of the group, before the look */
+	u32 held;		/* slots that the namespace has */
 	/* index + 1; 0: there is none */
+	u32 slot;		/* has been claimed */
 	u32 own;
 	u32 free;
-	u32 idle;		/* another job's that has no flows */
+	u32 idle;		/* any without flows; */
+	u32 idle_held;		/* one that the namespace has */
 };
 
 /* Of the group that slot @i is in. */
@@ -250,6 +245,7 @@ static long mlcc_look(u32 n, void *arg)
 {
 	struct mlcc_seek *k = arg;
 	struct mlcc_slot *s;
+	bool held;
 	u32 i;
 
 	i = mlcc_group(k->id) + (k->first + n) % k->end;
@@ -260,51 +256,57 @@ static long mlcc_look(u32 n, void *arg)
 		k->own = i + 1;
 		return 1;
 	}
+	held = MLCC_READ(s->net_cookie) == k->net_cookie;
+	k->held += held;
 	if (MLCC_READ(s->users))
 		return 0;
+	if (held)
+		k->idle_held = i + 1;
 	if (!k->free && !MLCC_READ(s->id))
 		k->free = i + 1;
-	else if (!k->idle)
-		k->idle = i + 1;
+	k->idle = i + 1;
 	return 0;
 }
 
-/* Index + 1 of the slot that is the best choice; who comes back to an idle one finds what it knew. */
+/* Index + 1 of the slot that is the best choice.  Idle ones come last: their job may come back. */
 static __always_inline u32 mlcc_seek(struct mlcc_seek *k, struct mlcc_group_lock *g)
 {
 	bpf_spin_lock(&g->lock);
 	k->taken = g->taken;
 	bpf_spin_unlock(&g->lock);
+	k->held = g->none;
 	k->own = 0;
 	k->free = 0;
 	k->idle = 0;
-	bpf_loop(k->count, mlcc_look, k, 0);
+	k->idle_held = 0;
+	bpf_loop(k->end, mlcc_look, k, 0);
 	if (k->own)
 		return k->own;
+	if (!k->initial && k->held >= MLCC_GROUP_NETNS)
+		return k->idle_held;
 	return k->free ? k->free : k->idle;
 }
 
-/* Returns the index of the job's slot + 1, with the flow among its users; 0: there is no room. */
-static __always_inline u32 mlcc_slot_get(struct mlcc_seek *k)
+/* For bpf_loop(): looks and claims; again if other slots of the group were taken meanwhile. */
+static long mlcc_try(u32 n, void *arg)
 {
-	struct mlcc_group_lock *g = mlcc_group_lock(mlcc_group(k->id));
+	struct mlcc_seek *k = arg;
+	struct mlcc_group_lock *g;
 	struct mlcc_slot *s;
-	u32 n, i, slot;
+	u32 slot, i;
 
+	g = mlcc_group_lock(mlcc_group(k->id));
 	if (!g)
+		return 1;
+	slot = mlcc_seek(k, g);
+	i = slot - 1;
+	s = slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
+	if (!s)
+		return 1;
+	if (!mlcc_slot_claim(s, g, k))
 		return 0;
-	for (n = 0; n < MLCC_TRIES; n++) {
-		slot = mlcc_seek(k, g);
-		i = slot - 1;
-		s = slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
-		if (!s)
-			return 0;
-		if (mlcc_slot_claim(s, g, k)) {
-			mlcc_slot_refresh(s);
-			return slot;
-		}
-	}
-	return 0;
+	k->slot = slot;
+	return 1;
 }
 
 static __always_inline void mlcc_slot_put(struct mlcc_slot *s, u32 i)
@@ -318,23 +320,18 @@ static __always_inline void mlcc_slot_put(struct mlcc_slot *s, u32 i)
 	bpf_spin_unlock(&g->lock);
 }
 
-/* The initial namespace has all slots, and those first that no other has. */
+/* The initial namespace may have all slots, and begins with those that no other may have. */
 static __always_inline void mlcc_seek_in(struct mlcc_seek *k, const struct net *net)
 {
 	k->net_cookie = net->net_cookie;
 	k->netns = net->ns.inum;
 	/* it is the one that nobody is charged for */
-	if (!net->ucounts) {
-		k->first = MLCC_GROUP_OTHERS;
-		k->count = MLCC_GROUP;
-		k->end = MLCC_GROUP;
-		return;
-	}
-	k->first = k->net_cookie % MLCC_GROUP_OTHERS;
-	k->count = MLCC_GROUP_NETNS;
-	k->end = MLCC_GROUP_OTHERS;
+	k->initial = !net->ucounts;
+	k->first = k->initial ? MLCC_GROUP_OTHERS : k->net_cookie % MLCC_GROUP_OTHERS;
+	k->end = k->initial ? MLCC_GROUP : MLCC_GROUP_OTHERS;
 }
 
+/* Returns the index of the job's slot + 1, with the flow among its users; 0: there is no room. */
 static __always_inline u32 mlcc_slot_find(struct sock *sk)
 {
 	struct mlcc_config *cfg = mlcc_config();
@@ -344,7 +341,9 @@ static __always_inline u32 mlcc_slot_find(struct sock *sk)
 		return 0;
 	mlcc_seek_in(&k, sk->__sk_common.skc_net.net);
 	k.id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
-	return k.id ? mlcc_slot_get(&k) : 0;
+	if (k.id)
+		bpf_loop(MLCC_TRIES, mlcc_try, &k, 0);
+	return k.slot;
 }
 
 /*** What include/mlcc/linux/tcp.h wants ***/
@@ -370,7 +369,7 @@ static __always_inline bool tcp_is_cwnd_limited(struct sock *sk)
 
 static __always_inline struct mlcc_slot *mlcc_slot_of(const struct sock *sk)
 {
-	return mlcc_sk_begun(sk) ? mlcc_slot(mlcc_sk(sk)) : NULL;
+	return mlcc_slot(mlcc_sk(sk));
 }
 
 static __always_inline bool mlcc_slot_gone(const struct mlcc_slot *s)
@@ -470,21 +469,6 @@ struct mlcc_phase_was {
 
 /*** The congestion control ***/
 
-/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
-static __always_inline void mlcc_sk_leave(struct sock *sk)
-{
-	struct mlcc_slot *s = mlcc_slot_of(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (!s)
-		return;
-	if (ca->paced)
-		mlcc_unpace(sk);
-	mlcc_count(sk, s);
-	mlcc_slot_put(s, ca->slot - 1);
-	ca->slot = 0;
-}
-
 /* The base of a flow without ECN: as its job's profile has it, or the default one. */
 static __always_inline bool mlcc_base_is_cubic(const struct mlcc_slot *s)
 {
@@ -503,24 +487,26 @@ static __always_inline bool mlcc_sk_is_plain(struct sock *sk)
 	return !(ops->flags & TCP_CONG_NEEDS_ECN);
 }
 
-/* Also runs in the middle of a connection, and twice if that was chosen while connecting. */
 static __always_inline void mlcc_sk_init(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_slot *s;
 
-	mlcc_sk_leave(sk);
 	__builtin_memset(ca, 0, sizeof(*ca));
-	ca->owner = (u64)sk;
+	ca->ready = 1;
 	mlcc_flow_init(&ca->flow, tp->bytes_acked);
 	ca->retrans = tp->total_retrans;
 	ca->ce = tp->delivered_ce;
 	ca->slot = mlcc_slot_find(sk);
+	s = mlcc_slot(ca);
+	if (s)
+		mlcc_slot_refresh(s);
 	ca->ecn = !mlcc_sk_is_plain(sk) && tp->ecn_flags & MLCC_ECN_MODE;
 	if (ca->ecn)
 		mlcc_dctcp_start(&ca->dctcp, tp);
 	else
-		ca->cubic_base = mlcc_base_is_cubic(mlcc_slot(ca));
+		ca->cubic_base = mlcc_base_is_cubic(s);
 }
 
 SEC("struct_ops/mlcc_init_plain")
@@ -539,15 +525,25 @@ void BPF_PROG(mlcc_init, struct sock *sk)
 	char plain[] = "mlcc_plain";
 	bool ecn = tcp_sk(sk)->ecn_flags & MLCC_ECN_MODE;
 
+	/* going over releases the flow first: of no job */
+	mlcc_sk(sk)->slot = 0;
 	if (!ecn && !bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain)))
 		return;
 	mlcc_sk_init(sk);
 }
 
+/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
 SEC("struct_ops/mlcc_release")
 void BPF_PROG(mlcc_release, struct sock *sk)
 {
-	mlcc_sk_leave(sk);
+	struct mlcc_slot *s = mlcc_slot_of(sk);
+
+	if (!s)
+		return;
+	if (mlcc_sk(sk)->paced)
+		mlcc_unpace(sk);
+	mlcc_count(sk, s);
+	mlcc_slot_put(s, mlcc_sk(sk)->slot - 1);
 }
 
 SEC("struct_ops/mlcc_pkts_acked")
@@ -599,15 +595,15 @@ u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 }
 
 /*
- * The flow's state, which begins here if init() has not run though the kernel believes so: some
- * kernels skip a program now and then (Documentation/testing.md).  What is sent with a SYN comes
- * before init(), too.
+ * The flow's state is made up for here if the kernel has not run init(), though it believes so: some
+ * skip a program now and then (Documentation/testing.md).  Before init() the kernel sends at most a
+ * SYN, with data.
  */
-static __always_inline void mlcc_sk_late(struct sock *sk)
+static __always_inline void mlcc_sk_ready(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
-	if (!mlcc_sk_begun(sk) && BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized))
+	if (!mlcc_sk(sk)->ready && BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized))
 		mlcc_sk_init(sk);
 }
 
@@ -627,7 +623,7 @@ static __always_inline void mlcc_tx_start(struct sock *sk)
 {
 	struct mlcc_slot *s;
 
-	mlcc_sk_late(sk);
+	mlcc_sk_ready(sk);
 	mlcc_sk_plain(sk);
 	s = mlcc_slot_of(sk);
 

@@ -18,8 +18,8 @@
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
 /*
  * Anybody may make network namespaces, and mark sockets in them.  So one that is not the initial one
- * has the choice of some slots of each group only, and can hold no more (2048 in all); and all of
- * them together leave some of each group to the initial one.
+ * may have some slots of each group only (2048 in all), and all of them together leave the last ones
+ * of each group to the initial one.
  */
 #define MLCC_GROUP_NETNS	8
 #define MLCC_GROUP_OTHERS	48
