@@ -103,6 +103,7 @@ class Schedule:
                     scenario.flows,
                     request.iterations,
                     request.seed + turn,
+                    changes=scenario.link.changes,
                 )
                 again = f" ({turn + 1} of {request.repeat})" if request.repeat > 1 else ""
                 yield Stage(f"{scenario.name} under {contender.name}{again}", plan, contender)
