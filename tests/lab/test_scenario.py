@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from mlcclab import scenario, topology
+from mlcclab import cluster, scenario, schedule, topology
 from mlcclab.errors import UsageError
 
 SHIPPED = Path(__file__).parent / "scenarios"
@@ -97,6 +97,9 @@ class Refused(unittest.TestCase):
 
     def test_combinations(self) -> None:
         self.refuse("job.0.claim", 0.1, "job[0].claim", "exact")
+        self.refuse("job.0.restart_ms", 20, "job[0].restart_ms", "exact")
+        self.refuse("job.0.restart_ms", 0.5, "job[0].restart_ms", "from 1 to 600000")
+        self.refuse("job.0.connect_late", 1, "job[0].connect_late", "true nor false")
         self.refuse("job.0.workers", 3, "job[0].workers", "ring")
         self.refuse("job.0.paths", [{}, {}], "job[0].paths", "flows")
         self.refuse("job.0.switch", {"at": 5}, "job[0].switch.phase_bytes: missing")
@@ -198,6 +201,21 @@ class Meaning(unittest.TestCase):
         document["job"][0]["hint"] = "none"
         with self.assertRaises(UsageError):
             scenario.parse(document, "")
+
+    def test_restart(self) -> None:
+        document = changed("job.0.hint", "exact")
+        document["job"][0]["restart_ms"] = 20
+        parsed = scenario.parse(document, "")
+        self.assertEqual([job.restart_ms for job in parsed.jobs], [20.0, 0.0])
+
+    def test_connect_late(self) -> None:
+        document = changed("job.0.connect_late", True)
+        document["job"][0]["start_ms"] = 500.0
+        late, early = scenario.parse(document, "").jobs
+        self.assertIn("--connect-ms 500.0", " ".join(cluster._shape(late)))
+        self.assertNotIn("--connect-ms", cluster._shape(early))
+        # alone there is no queue to be born in
+        self.assertEqual(schedule.shape(late), schedule.shape(early))
 
     def test_crossing(self) -> None:
         document = changed("job.0.pattern", "ring")

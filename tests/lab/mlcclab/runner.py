@@ -147,6 +147,8 @@ class Runner:
                 cgroup = daemon.set_job(worker.mark, job.name, job.profile)
                 options = ["--hint", str(daemon.socket), "--hint-job", str(worker.mark)]
                 options += ["--claim", f"{job.claim:g}", "--clock-ms", f"{job.clock_ms:g}"]
+                if job.restart_ms:
+                    options += ["--restart-ms", f"{job.restart_ms:g}"]
                 self.announced[worker.mark] = (cgroup, options)
 
 

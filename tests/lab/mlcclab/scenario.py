@@ -55,6 +55,8 @@ class Job:
     switch: Switch | None
     paths: tuple[Route, ...]
     clock_ms: float
+    connect_late: bool = False
+    restart_ms: float = 0.0
 
     @property
     def hosts(self) -> int:
@@ -201,6 +203,8 @@ JOB_FIELDS = {
     "flow_delays": Field(lambda value: value, None),
     "paths": Field(lambda value: value, None),
     "clock_ms": Field(schema.number(-10_000.0, 10_000.0), 0.0),
+    "connect_late": Field(schema.flag, False),
+    "restart_ms": Field(schema.number(1.0, MAX_MS), None),
 }
 
 PLANNING_FIELDS = {
@@ -305,10 +309,13 @@ def _job(where: str, table: Any) -> Job:
     _check_pattern(where, raw, paths)
     if raw["claim"] is not None and raw["hint"] != "exact":
         raise UsageError(f'{where}.claim: only with hint = "exact", it scales what is announced')
+    if raw["restart_ms"] is not None and raw["hint"] != "exact":
+        raise UsageError(f'{where}.restart_ms: only with hint = "exact", it is announced')
     switch = raw["switch"]
     if switch is not None:
         switch = Switch(**schema.read_table(f"{where}.switch", switch, SWITCH_FIELDS))
     raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2, switch=switch, paths=paths)
+    raw.update(restart_ms=raw["restart_ms"] or 0.0)
     return Job(**{key: value for key, value in raw.items() if key not in ("delay", "flow_delays")})
 
 
