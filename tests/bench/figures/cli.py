@@ -9,7 +9,7 @@ from mlcclab import program
 from mlcclab.errors import EXIT_FAILED, EXIT_OK, UsageError
 from mlcclab.options import Parser
 
-from . import measure, page
+from . import hostile, measure, page
 from .history import CORE, History
 from .session import Session, minutes
 from .tables import ROOT, TABLES, Measurement, Table, measurements
@@ -47,7 +47,7 @@ def _run(arguments: Sequence[str]) -> int:
     if options.list:
         return _list(tables)
     if options.check:
-        return check(ROOT, tables)
+        return check(ROOT, tables if options.table else [*tables, hostile.TABLE])
     history = History(ROOT)
     commit = history.measured()
     return Tables(ROOT, commit, measure.KEPT, measure.run_lab).run(tables)
