@@ -4,6 +4,9 @@
  * ones the registration itself holds the program.  The operations are pinned before they are
  * registered and what others look for after that: so carrier_unload() knows what to undo wherever a
  * load has been killed, and nobody finds a carrier that is not registered.
+ *
+ * The program comes twice, with the operations of older and of newer kernels: libbpf before 1.5 knows
+ * no operations that may be missing.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,12 +17,14 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "loader.h"
 #include "pins.h"
 #include "registered.h"
 #include <mlcc.skel.h>
+#include <mlcc_tx.skel.h>
 
 #define GONE_MS		2000	/* until a registration has gone that nothing holds any more */
 
@@ -201,42 +206,82 @@ static int ops_attach(int dir, struct bpf_map *ops)
 	return err;
 }
 
-static struct mlcc_bpf *object_load(bool link)
+static bool struct_has(const struct btf *btf, const char *name, const char *member)
 {
-	struct mlcc_bpf *skel = mlcc_bpf__open();
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(btf, id);
 
-	if (!skel)
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), member))
+			return true;
+	return false;
+}
+
+/* Whether the kernel has an operation for the start of a transmission. */
+static bool has_tx_start(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has = btf && struct_has(btf, "tcp_congestion_ops", "cwnd_event_tx_start");
+
+	btf__free(btf);
+	return has;
+}
+
+static struct bpf_object *object_open(void)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "mlcc");
+	const void *elf;
+	size_t size;
+
+	elf = has_tx_start() ? mlcc_tx_bpf__elf_bytes(&size) : mlcc_bpf__elf_bytes(&size);
+	return bpf_object__open_mem(elf, size, &opts);
+}
+
+static struct bpf_map *ops_of(const struct bpf_object *obj, const char *name)
+{
+	return bpf_object__find_map_by_name(obj, name);
+}
+
+static struct bpf_object *object_load(bool link)
+{
+	struct bpf_object *obj = object_open();
+
+	if (!obj)
 		return NULL;
 	if (link) {
-		bpf_map__set_map_flags(skel->maps.mlcc, BPF_F_LINK);
-		bpf_map__set_map_flags(skel->maps.mlcc_plain, BPF_F_LINK);
+		bpf_map__set_map_flags(ops_of(obj, "mlcc"), BPF_F_LINK);
+		bpf_map__set_map_flags(ops_of(obj, "mlcc_plain"), BPF_F_LINK);
 	}
-	if (!mlcc_bpf__load(skel))
-		return skel;
-	mlcc_bpf__destroy(skel);
+	if (!bpf_object__load(obj))
+		return obj;
+	bpf_object__close(obj);
 	return NULL;
 }
 
-static int ops_register(int dir, struct mlcc_bpf *skel, char *error)
+static int map_pin(int dir, const struct bpf_object *obj, const char *name)
+{
+	return pin_put(dir, name, bpf_object__find_map_fd_by_name(obj, name));
+}
+
+static int ops_register(int dir, struct bpf_object *obj, char *error)
 {
 	int err;
 
-	if (pin_put(dir, "mlcc_plain", bpf_map__fd(skel->maps.mlcc_plain)) ||
-	    pin_put(dir, "mlcc", bpf_map__fd(skel->maps.mlcc)))
+	if (map_pin(dir, obj, "mlcc_plain") || map_pin(dir, obj, "mlcc"))
 		return say(error, "cannot pin the operations: %s", strerror(errno));
-	err = ops_attach(dir, skel->maps.mlcc_plain);
+	err = ops_attach(dir, ops_of(obj, "mlcc_plain"));
 	if (!err)
-		err = ops_attach(dir, skel->maps.mlcc);
+		err = ops_attach(dir, ops_of(obj, "mlcc"));
 	return err ? say(error, "cannot register 'mlcc': %s", strerror(-err)) : 0;
 }
 
-static int maps_pin(int dir, struct mlcc_bpf *skel, char *error)
+static int maps_pin(int dir, struct bpf_object *obj, char *error)
 {
-	if (pin_put(dir, "settings", bpf_map__fd(skel->maps.settings)) ||
-	    pin_put(dir, "profiles", bpf_map__fd(skel->maps.profiles)) ||
-	    pin_put(dir, "rules", bpf_map__fd(skel->maps.rules)) ||
-	    pin_put(dir, "slots", bpf_map__fd(skel->maps.slots)) ||
-	    pin_put(dir, "control", bpf_program__fd(skel->progs.mlcc_control)))
+	struct bpf_program *control = bpf_object__find_program_by_name(obj, "mlcc_control");
+
+	if (map_pin(dir, obj, "settings") || map_pin(dir, obj, "profiles") ||
+	    map_pin(dir, obj, "rules") || map_pin(dir, obj, "slots") ||
+	    pin_put(dir, "control", bpf_program__fd(control)))
 		return say(error, "cannot pin the carrier: %s", strerror(errno));
 	return 0;
 }
@@ -246,13 +291,14 @@ static int map_write(int fd, unsigned int key, const void *value)
 	return bpf_map_update_elem(fd, &key, value, BPF_ANY);
 }
 
-static int maps_fill(struct mlcc_bpf *skel, const struct mlcc_config *cfg,
+static int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg,
 		     const struct mlcc_profile *table, char *error)
 {
-	int err = map_write(bpf_map__fd(skel->maps.settings), 0, cfg);
+	int profiles = bpf_object__find_map_fd_by_name(obj, "profiles");
+	int err = map_write(bpf_object__find_map_fd_by_name(obj, "settings"), 0, cfg);
 
 	for (unsigned int i = 0; !err && i < MLCC_PROFILES_MAX; i++)
-		err = map_write(bpf_map__fd(skel->maps.profiles), i, &table[i]);
+		err = map_write(profiles, i, &table[i]);
 	return err ? say(error, "cannot write the settings: %s", strerror(errno)) : 0;
 }
 
@@ -268,24 +314,24 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 static int carrier_make(int dir, const struct mlcc_config *cfg, const struct mlcc_profile *table,
 			char *error)
 {
-	struct mlcc_bpf *skel;
+	struct bpf_object *obj;
 	int err;
 
 	if (is_registered())
 		return say(error, "'mlcc' is registered already, by %s", registered_by());
 	libbpf_set_print(quiet);
-	skel = object_load(true);
-	if (!skel)
-		skel = object_load(false);
-	if (!skel)
+	obj = object_load(true);
+	if (!obj)
+		obj = object_load(false);
+	if (!obj)
 		return say(error, "the kernel refused the program: %s (MLCC_DEBUG=1 shows why)",
 			   strerror(errno));
-	err = maps_fill(skel, cfg, table, error);
+	err = maps_fill(obj, cfg, table, error);
 	if (!err)
-		err = ops_register(dir, skel, error);
+		err = ops_register(dir, obj, error);
 	if (!err)
-		err = maps_pin(dir, skel, error);
-	mlcc_bpf__destroy(skel);
+		err = maps_pin(dir, obj, error);
+	bpf_object__close(obj);
 	return err;
 }
 

@@ -208,13 +208,13 @@ static void slot_print(const struct mlcc_slot *s)
 	const struct mlcc_job *j = &s->job;
 	unsigned long long sent = j->acked - j->start_acked;
 
-	printf("{\"id\":%u,\"netns\":%llu,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
+	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"need\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
 	       "\"best_us\":%u,\"waits\":%u,\"patience_us\":%u,\"hurry\":%u,\"push_for\":%u,"
 	       "\"since_push\":%u,\"barred\":%u,\"wait_us\":%u,\"saved_us\":%u,\"bytes\":%llu,"
 	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u}",
-	       s->id, (unsigned long long)s->key >> 32, profile_names[s->profile], s->users, j->seq,
+	       s->id, s->netns, profile_names[s->profile], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->need, j->gap_us, j->period_us,
 	       j->comm_us, j->contend.best_us, j->contend.waits, j->contend.patience_us,
@@ -235,7 +235,7 @@ static int cmd_show(int argc, char **argv)
 	for (unsigned int i = 0; i < MLCC_SLOTS; i++) {
 		struct mlcc_slot s;
 
-		if (bpf_map_lookup_elem(fd, &i, &s) || !s.key)
+		if (bpf_map_lookup_elem(fd, &i, &s) || !s.id)
 			continue;
 		printf("%s", sep);
 		slot_print(&s);

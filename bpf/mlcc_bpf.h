@@ -10,11 +10,19 @@
 
 #include "../include/mlcc/types.h"
 #include "../include/mlcc/rule.h"
+#include "../include/mlcc/path.h"
 #include "../include/mlcc/phase.h"
 
-#define MLCC_LAYOUT		5U	/* changes with everything below */
+#define MLCC_LAYOUT		6U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
+/*
+ * Anybody may make network namespaces, and mark sockets in them.  So one that is not the initial one
+ * may have some slots of each group only (2048 in all), and all of them together leave the last ones
+ * of each group to the initial one.
+ */
+#define MLCC_GROUP_NETNS	8
+#define MLCC_GROUP_OTHERS	48
 #define MLCC_PROFILES_MAX	16
 #define MLCC_PROFILE_NONE	(~0U)	/* the default profile, whichever it is */
 #define MLCC_RULE_NAME		64	/* with the final NUL */
@@ -24,7 +32,7 @@ struct mlcc_config {
 	u32 mark_mask;		/* bits of the socket mark that hold the job's id */
 	u32 mark_shift;		/* lowest of them */
 	u32 profile;		/* of jobs that name none */
-	u32 gen;		/* of the last rule that was set */
+	u32 gen;		/* the last one that a rule was given */
 	u32 layout;		/* MLCC_LAYOUT */
 	u32 spare;
 };
@@ -35,7 +43,7 @@ struct mlcc_job_rule {
 	u64 said;		/* bytes of the last phase that was announced, 0: none was */
 	u32 told;		/* enum mlcc_told, for slots that come later */
 	u32 profile;
-	u32 gen;		/* changes with every change */
+	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
 	u32 spare;
 	char name[MLCC_RULE_NAME];
 };
@@ -43,15 +51,16 @@ struct mlcc_job_rule {
 /* slots map: a job as this host sees it */
 struct mlcc_slot {
 	struct mlcc_job job;
-	u64 key;		/* network namespace and id, 0: free */
+	u64 net_cookie;		/* the network namespace; unlike its inode number never used again */
 	u64 retrans;		/* segments sent again, as of the flows' last starts */
 	u64 ce;			/* segments with an ECN mark, likewise */
 	u32 users;		/* open flows */
-	u32 id;
+	u32 id;			/* 0: free */
 	u32 profile;		/* index in the profiles map */
-	u32 gen;		/* of the rule that was applied */
+	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 barred;		/* deleted while it had flows: they are neutral */
-	u32 spare;
+	u32 netns;		/* inode number of the namespace, for people */
+	struct mlcc_path paths[MLCC_PATHS];
 };
 
 /* What the program "control" is asked to do: all slots of a job follow in one run. */
@@ -76,11 +85,6 @@ struct mlcc_ctl {
 static __always_inline u32 mlcc_group(u32 id)
 {
 	return (u32)((id * 0x9e3779b97f4a7c15ULL) >> 40) & (MLCC_SLOTS - MLCC_GROUP);
-}
-
-static __always_inline u64 mlcc_slot_key(u32 netns, u32 id)
-{
-	return (u64)netns << 32 | id;
 }
 
 #endif /* MLCC_BPF_H */

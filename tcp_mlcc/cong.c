@@ -29,7 +29,7 @@
  *	behind the same other one in every phase pushes, one that waits for somebody who never
  *	finishes keeps its window (include/mlcc/contend.h).  Where flows are served in turn, and an
  *	empty queue says nothing, a job whose rate shows that it is not alone, and that was not
- *	there first, holds back for a while, paced (include/mlcc/fair.h, pace.c).
+ *	there first, holds back for a while, paced (include/mlcc/fair.h).
  *
  * Parameters, by profile (include/mlcc/profiles.h, module parameter "tune"); fractions are Q16
  *
@@ -62,7 +62,8 @@
  *	  Centralized Flow Scheduling For Machine Learning", HotNets 2024 (its constants)
  *	RFC 5681 (Reno), RFC 8257 (DCTCP), RFC 9438 (CUBIC)
  *
- * bpf/mlcc.bpf.c is the twin of this file for hosts that may not load modules.
+ * What is done at each call is include/mlcc/linux/tcp.h.  bpf/mlcc.bpf.c, the twin of this file for
+ * hosts that may not load modules, includes it as well.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -72,47 +73,12 @@
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
-#include "compat.h"
-#include "event.h"
-#include "job.h"
-#include "mlcc.h"
+#include "adapter.h"
 #include "netlink.h"
-#include "profile.h"
 #include "rules.h"
-#include "trace.h"
 
 static struct tcp_congestion_ops mlcc_ops;
 static struct tcp_congestion_ops mlcc_ops_no_ecn;
-
-/*
- * A listener's children begin with a copy of its private state, and not every path clears it
- * before the child's own init.  Whose it is stands in it, so that a copy never passes for a
- * reference of its own.
- */
-static struct mlcc_slot *mlcc_slot_of(const struct sock *sk)
-{
-	const struct mlcc_sk *ca = mlcc_sk(sk);
-
-	return likely(ca->owner == sk) ? ca->slot : NULL;
-}
-
-static __always_inline void mlcc_profile_of(const struct mlcc_slot *s, struct mlcc_profile *to)
-{
-	mlcc_profile_read(READ_ONCE(s->profile), to);
-}
-
-static __always_inline void mlcc_win_read(const struct tcp_sock *tp, struct mlcc_win *w)
-{
-	w->cwnd = tcp_snd_cwnd(tp);
-	w->ssthresh = tp->snd_ssthresh;
-	w->prior_cwnd = tp->prior_cwnd;
-}
-
-static __always_inline void mlcc_win_write(struct tcp_sock *tp, const struct mlcc_win *w)
-{
-	tcp_snd_cwnd_set(tp, min(w->cwnd, tp->snd_cwnd_clamp));
-	tp->snd_ssthresh = w->ssthresh;
-}
 
 /* Picks the base of a flow without ECN: that of the job's profile, or of the default one. */
 static void mlcc_pick_base(struct mlcc_sk *ca)
@@ -130,27 +96,6 @@ static void mlcc_pick_base(struct mlcc_sk *ca)
 	if (cubic && !ca->cubic_base)
 		memset(&ca->cubic, 0, sizeof(ca->cubic));
 	ca->cubic_base = cubic;
-}
-
-/*
- * Tells the job what the flow has sent again and seen marked.  Not on every ACK: when a burst
- * begins, when the state of the loss recovery changes (so 16 bits will do), and at the end.
- */
-static void mlcc_count(struct sock *sk, struct mlcc_slot *s)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	u16 retrans = tp->total_retrans - ca->retrans;
-	u32 ce = tp->delivered_ce - ca->ce;
-
-	ca->retrans = tp->total_retrans;
-	ca->ce = tp->delivered_ce;
-	if (!s)
-		return;
-	if (retrans)
-		atomic64_add(retrans, &s->retrans);
-	if (ce)
-		atomic64_add(ce, &s->ce);
 }
 
 /* Makes @sk a flow of job @id, 0: of none.  Its old job loses the reference. */
@@ -176,15 +121,6 @@ static void mlcc_follow_mark(struct sock *sk)
 
 	if (unlikely(id != (s ? s->id : 0)) && mlcc_sk(sk)->owner == sk)
 		mlcc_join(sk, id);
-}
-
-static void mlcc_dctcp_init(struct mlcc_dctcp *d, const struct tcp_sock *tp)
-{
-	d->alpha = MLCC_ONE;
-	d->next_seq = tp->snd_nxt;
-	d->delivered = tp->delivered;
-	d->delivered_ce = tp->delivered_ce;
-	d->prior_rcv_nxt = tp->rcv_nxt;
 }
 
 /*
@@ -214,7 +150,7 @@ static void mlcc_init(struct sock *sk)
 	ca->ce = tp->delivered_ce;
 	ca->ecn = mlcc_ecn_negotiated(tp);
 	if (ca->ecn)
-		mlcc_dctcp_init(&ca->dctcp, tp);
+		mlcc_dctcp_start(&ca->dctcp, tp);
 	mlcc_join(sk, mlcc_mark_id(sk));
 	mlcc_pick_ops(sk, ca->ecn);
 }
@@ -234,287 +170,75 @@ static void mlcc_release(struct sock *sk)
 		mlcc_slot_put(s);
 }
 
-/* Whether the path of an ECN flow marks. */
-static __always_inline bool mlcc_marked(const struct mlcc_sk *ca)
-{
-	return ca->ecn && ca->dctcp.marked;
-}
-
-static void mlcc_trace_gain(const struct sock *sk, const struct mlcc_slot *s)
+void mlcc_trace_gain(const struct sock *sk, const struct mlcc_slot *s)
 {
 	const struct mlcc_sk *ca = mlcc_sk(sk);
 	const struct mlcc_flow *f = &ca->flow;
 	struct mlcc_profile pr;
-	struct mlcc_win w;
 
 	mlcc_profile_of(s, &pr);
-	mlcc_win_read(tcp_sk(sk), &w);
 	trace_gain_change(sk, s, f->p, mlcc_flow_grow(f, &s->job, &pr, mlcc_marked(ca)),
-			  mlcc_flow_yield(f, &pr, &w));
-}
-
-/* The flow's progress was @old until now. */
-static __always_inline void mlcc_progress_was(const struct sock *sk, const struct mlcc_slot *s,
-					      u32 old)
-{
-	u32 p = mlcc_sk(sk)->flow.p;
-
-	if (trace_gain_change_enabled() && old >> (MLCC_SHIFT - 4) != p >> (MLCC_SHIFT - 4))
-		mlcc_trace_gain(sk, s);
-}
-
-/* The flow's job has been deleted: it does what its base does, and tells nobody. */
-static void mlcc_neutral(struct sock *sk)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	WRITE_ONCE(ca->flow.p, MLCC_NEUTRAL);
-	ca->flow.acked = tcp_sk(sk)->bytes_acked;
-	mlcc_pace_end(sk);
-}
-
-/* What an ACK says of the job: bytes and, if @rtt > 0, the round trip in us. */
-static __always_inline void mlcc_job_ack(struct sock *sk, s32 rtt)
-{
-	struct mlcc_slot *s = mlcc_slot_of(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 old = ca->flow.p;
-	struct mlcc_profile pr;
-	struct mlcc_ack a;
-	struct mlcc_win w;
-
-	if (!s)
-		return;
-	if (unlikely(READ_ONCE(s->deleted))) {
-		mlcc_neutral(sk);
-		return;
-	}
-	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
-			tp->snd_una == tp->write_seq);
-	mlcc_progress_was(sk, s, old);
-	if (rtt <= 0)
-		return;
-	mlcc_profile_of(s, &pr);
-	mlcc_win_read(tp, &w);
-	a.now = tp->tcp_mstamp;
-	a.rtt = rtt;
-	a.min_rtt = tcp_min_rtt(tp);
-	a.tsval = tp->rx_opt.rcv_tsval;
-	a.mss = tp->mss_cache;
-	a.tick = mlcc_tick(tp);
-	mlcc_flow_rtt(&ca->flow, &s->job, &pr, &a, &w);
-	mlcc_win_write(tp, &w);
-	mlcc_pace_follow(sk, &s->job.fair);
+			  mlcc_yield_of(sk, s));
 }
 
 static void mlcc_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_slot *s = mlcc_slot_of(sk);
 
-	mlcc_job_ack(sk, sample->rtt_us);
-	if (ca->ecn && after(tp->snd_una, ca->dctcp.next_seq)) {
-		mlcc_dctcp_window(&ca->dctcp, tp->delivered, tp->delivered_ce);
-		ca->dctcp.next_seq = tp->snd_nxt;
-	}
-}
-
-/* The window after @acked segments in congestion avoidance. */
-static u32 mlcc_avoid(const struct tcp_sock *tp, struct mlcc_sk *ca, u32 acked, u32 grow)
-{
-	struct mlcc_win w;
-
-	mlcc_win_read(tp, &w);
-	if (ca->cubic_base)
-		return mlcc_cubic_increase(&ca->cubic, &ca->flow, &w, acked, tp->tcp_mstamp,
-					   tp->srtt_us >> 3, grow);
-	return w.cwnd + mlcc_increase(&ca->flow, w.cwnd, acked, grow);
-}
-
-/*
- * The window of a flow in its job's phase, while nobody else uses the link.  Otherwise returns
- * false, and in @grow the factor of the increase.
- */
-static __always_inline bool mlcc_refill(struct tcp_sock *tp, struct mlcc_sk *ca,
-					const struct mlcc_slot *s, u32 acked, u32 *grow)
-{
-	struct mlcc_profile pr;
-	struct mlcc_win w;
-	bool refill;
-
-	mlcc_profile_of(s, &pr);
-	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, mlcc_marked(ca));
-	mlcc_win_read(tp, &w);
-	refill = mlcc_flow_refill(&ca->flow, &s->job, &pr, mlcc_marked(ca), tp->mss_cache, &w);
-	if (refill)
-		w.cwnd += acked;
-	mlcc_win_write(tp, &w);
-	return refill;
+	if (s)
+		mlcc_acked(sk, s, sample->rtt_us);
+	mlcc_acked_ce(sk);
 }
 
 static void mlcc_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
-	struct mlcc_slot *s = mlcc_slot_of(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 grow = MLCC_ONE;
-	struct mlcc_win w;
-
-	if (!s && !ca->cubic_base) {
-		tcp_reno_cong_avoid(sk, ack, acked);
-		return;
-	}
-	if (!tcp_is_cwnd_limited(sk)) {
-		if (ca->cubic_base)
-			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
-		return;
-	}
-	if (s && ca->flow.p != MLCC_NEUTRAL && mlcc_refill(tp, ca, s, acked, &grow))
-		return;
-	if (grow == MLCC_ONE && !ca->cubic_base) {
-		tcp_reno_cong_avoid(sk, ack, acked);
-		return;
-	}
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	mlcc_win_read(tp, &w);
-	w.cwnd = mlcc_avoid(tp, ca, acked, grow);
-	mlcc_win_write(tp, &w);
-}
-
-static u32 mlcc_yield_of(const struct sock *sk)
-{
-	const struct mlcc_slot *s = mlcc_slot_of(sk);
-	struct mlcc_profile pr;
-	struct mlcc_win w;
-
-	if (!s)
-		return MLCC_ONE;
-	mlcc_profile_of(s, &pr);
-	mlcc_win_read(tcp_sk(sk), &w);
-	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
+	mlcc_raise(sk, mlcc_slot_of(sk), acked);
 }
 
 static u32 mlcc_ssthresh(struct sock *sk)
 {
-	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 yield = mlcc_yield_of(sk);
-
-	mlcc_flow_cut(&ca->flow, !ca->ecn);
-	if (ca->ecn)
-		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
-	if (ca->cubic_base)
-		return mlcc_cubic_decrease(&ca->cubic, cwnd, yield);
-	if (yield == MLCC_ONE)
-		return tcp_reno_ssthresh(sk);
-	return mlcc_decrease(cwnd, MLCC_ONE / 2, yield);
-}
-
-/* With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5). */
-static void mlcc_ecn_loss(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (!ca->ecn)
-		return;
-	mlcc_flow_cut(&ca->flow, true);
-	tp->snd_ssthresh = mlcc_decrease(tcp_snd_cwnd(tp), MLCC_ONE / 2, mlcc_yield_of(sk));
+	return mlcc_cut(sk, mlcc_slot_of(sk));
 }
 
 static void mlcc_set_state(struct sock *sk, u8 state)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	mlcc_count(sk, mlcc_slot_of(sk));
-	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
-		mlcc_ecn_loss(sk);
-	else if (state == TCP_CA_Loss && ca->cubic_base)
-		mlcc_cubic_reset(&ca->cubic);
-	mlcc_pace_end(sk);
+	mlcc_state(sk, mlcc_slot_of(sk), state);
 }
 
 static u32 mlcc_undo_cwnd(struct sock *sk)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (ca->cubic_base)
-		mlcc_cubic_restart(&ca->cubic);
-	return tcp_reno_undo_cwnd(sk);
-}
-
-/* The flow of job @s starts to send.  What userspace has said of the job counts from here on. */
-static void mlcc_job_start(struct sock *sk, struct mlcc_slot *s)
-{
-	struct net *net = sock_net(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 old = ca->flow.p;
-	struct mlcc_phase_was was;
-	struct mlcc_profile pr;
-	struct mlcc_win w;
-	bool began;
-
-	mlcc_count(sk, s);
-	mlcc_slot_refresh(s, net);
-	WRITE_ONCE(ca->profile, READ_ONCE(s->profile));
-	if (unlikely(READ_ONCE(s->deleted))) {
-		mlcc_neutral(sk);
-		return;
-	}
-	mlcc_profile_of(s, &pr);
-	mlcc_win_read(tp, &w);
-	mlcc_phase_was(s, &was);
-	began = mlcc_flow_tx_start(&ca->flow, &s->job, &pr, tp->tcp_mstamp, tcp_min_rtt(tp), &w);
-	if (ca->cubic_base && w.cwnd != tcp_snd_cwnd(tp))
-		mlcc_cubic_restart(&ca->cubic);
-	mlcc_win_write(tp, &w);
-	mlcc_pace_follow(sk, &s->job.fair);
-	mlcc_progress_was(sk, s, old);
-	if (began)
-		mlcc_phase_turned(net, s, &was);
+	return mlcc_undo(sk);
 }
 
 static void mlcc_tx_start(struct sock *sk)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
 	struct mlcc_slot *s;
 
-	if (ca->cubic_base)
-		mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
-	/* after a time-out nothing counts as in flight, yet this is no start */
-	if (tp->packets_out)
+	if (!mlcc_starts(sk))
 		return;
 	mlcc_follow_mark(sk);
 	s = mlcc_slot_of(sk);
-	if (s)
-		mlcc_job_start(sk, s);
+	if (!s)
+		return;
+	mlcc_start_job(sk, s);
+	WRITE_ONCE(mlcc_sk(sk)->profile, READ_ONCE(s->profile));
 }
 
 static void mlcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
 	switch (event) {
 	case CA_EVENT_TX_START:
 		mlcc_tx_start(sk);
 		break;
 	case CA_EVENT_CWND_RESTART:
-		ca->flow.idle_cwnd = tcp_snd_cwnd(tcp_sk(sk));
+		mlcc_idle(sk);
 		break;
 	case CA_EVENT_LOSS:
-		mlcc_ecn_loss(sk);
+		mlcc_timeout(sk);
 		break;
 	case CA_EVENT_ECN_IS_CE:
 	case CA_EVENT_ECN_NO_CE:
-		if (ca->ecn)
-			mlcc_ce_state(sk, &ca->dctcp, event == CA_EVENT_ECN_IS_CE);
+		mlcc_ce_state(sk, event == CA_EVENT_ECN_IS_CE);
 		break;
 	default:
 		break;

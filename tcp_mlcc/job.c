@@ -26,8 +26,10 @@
 
 static struct hlist_head mlcc_slots[1 << MLCC_SLOT_BITS];
 static struct hlist_head mlcc_slots_by_id[1 << MLCC_SLOT_BITS];
+static struct hlist_head mlcc_slots_by_net[1 << MLCC_SLOT_BITS];	/* but the initial one */
 static DEFINE_SPINLOCK(mlcc_slots_lock);	/* writers, from softirq too */
 static u32 mlcc_slots_count;			/* under the lock; read without it as a hint */
+static u32 mlcc_slots_others;			/* of them, those that are in by_net */
 static u32 mlcc_mask = MLCC_MARK_MASK;
 
 u32 mlcc_mark_mask(void)
@@ -56,6 +58,11 @@ static struct hlist_head *mlcc_slot_bucket(u64 cookie, u32 id)
 static struct hlist_head *mlcc_slot_ids(u32 id)
 {
 	return &mlcc_slots_by_id[hash_32(id, MLCC_SLOT_BITS)];
+}
+
+static struct hlist_head *mlcc_slot_nets(u64 cookie)
+{
+	return &mlcc_slots_by_net[hash_64(cookie, MLCC_SLOT_BITS)];
 }
 
 static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
@@ -106,10 +113,7 @@ void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 		profile = mlcc_profile_default();
 	if (profile != READ_ONCE(s->profile))
 		WRITE_ONCE(s->profile, profile);
-	if (gen != READ_ONCE(s->gen)) {
-		WRITE_ONCE(s->gen, gen);
-		mlcc_job_hint(&s->job, phase_bytes);
-	}
+	mlcc_hint_take(&s->job, &s->gen, gen, phase_bytes);
 	if (r)
 		mlcc_slot_begin(s, net, r);
 	rcu_read_unlock();
@@ -132,6 +136,46 @@ static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id)
 	return s;
 }
 
+/*
+ * Whether there is room for @s; namespaces that anybody may make must not take it all, as with
+ * rules.  The caller holds the lock.
+ */
+static bool mlcc_slot_fits(const struct mlcc_slot *s)
+{
+	const struct mlcc_slot *other;
+	u32 count = 0;
+
+	if (mlcc_slots_count >= MLCC_JOBS_MAX)
+		return false;
+	if (mlcc_net_is_initial(s->net_cookie))
+		return true;
+	hlist_for_each_entry(other, mlcc_slot_nets(s->net_cookie), by_net)
+		count += other->net_cookie == s->net_cookie;
+	return count < MLCC_JOB_NETNS_MAX && mlcc_slots_others < MLCC_JOB_OTHERS_MAX;
+}
+
+static void mlcc_slot_add(struct mlcc_slot *s)
+{
+	hlist_add_head_rcu(&s->node, mlcc_slot_bucket(s->net_cookie, s->id));
+	hlist_add_head_rcu(&s->by_id, mlcc_slot_ids(s->id));
+	WRITE_ONCE(mlcc_slots_count, mlcc_slots_count + 1);
+	if (mlcc_net_is_initial(s->net_cookie))
+		return;
+	hlist_add_head(&s->by_net, mlcc_slot_nets(s->net_cookie));
+	mlcc_slots_others++;
+}
+
+static void mlcc_slot_remove(struct mlcc_slot *s)
+{
+	hlist_del_rcu(&s->node);
+	hlist_del_rcu(&s->by_id);
+	WRITE_ONCE(mlcc_slots_count, mlcc_slots_count - 1);
+	if (mlcc_net_is_initial(s->net_cookie))
+		return;
+	hlist_del(&s->by_net);
+	mlcc_slots_others--;
+}
+
 /* Links @s unless another CPU was first or there is no room; returns what there is now, or NULL. */
 static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
 {
@@ -139,10 +183,8 @@ static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
 
 	spin_lock_bh(&mlcc_slots_lock);
 	other = mlcc_slot_find(s->net_cookie, s->id);
-	if (!other && mlcc_slots_count < MLCC_JOBS_MAX) {
-		hlist_add_head_rcu(&s->node, mlcc_slot_bucket(s->net_cookie, s->id));
-		hlist_add_head_rcu(&s->by_id, mlcc_slot_ids(s->id));
-		WRITE_ONCE(mlcc_slots_count, mlcc_slots_count + 1);
+	if (!other && mlcc_slot_fits(s)) {
+		mlcc_slot_add(s);
 		other = s;
 	}
 	spin_unlock_bh(&mlcc_slots_lock);
@@ -176,9 +218,7 @@ static void mlcc_slot_unref(struct mlcc_slot *s)
 	if (!refcount_dec_and_test(&s->users))
 		return;
 	spin_lock_bh(&mlcc_slots_lock);
-	hlist_del_rcu(&s->node);
-	hlist_del_rcu(&s->by_id);
-	WRITE_ONCE(mlcc_slots_count, mlcc_slots_count - 1);
+	mlcc_slot_remove(s);
 	spin_unlock_bh(&mlcc_slots_lock);
 	kfree_rcu(s, rcu);
 }

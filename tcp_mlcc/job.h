@@ -8,15 +8,16 @@
 
 #include "mlcc.h"
 
-#define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 384 bytes */
+#define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 512 bytes */
 #define MLCC_MARK_MASK		0xffffU		/* bits of the socket mark that are the job's id */
 
 /* A job as this host sees it, shared by its flows. */
 struct mlcc_slot {
 	struct mlcc_job job;	/* first: "acked" and "last_us" are written on every ACK */
+	struct mlcc_path paths[MLCC_PATHS];
 	u32 profile;		/* enum mlcc_profile_id; as the next one, read on every ACK */
 	u32 deleted;		/* flows are neutral until a rule is set; under mlcc_rules_lock */
-	u32 gen;		/* of the rule that was applied, 0: none */
+	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 id;
 	u32 netns;		/* inode number of the namespace, for people */
 	atomic_t flows;		/* open ones */
@@ -26,6 +27,7 @@ struct mlcc_slot {
 	refcount_t users;	/* flows, and who does something to the job */
 	struct hlist_node node;	/* by namespace and id */
 	struct hlist_node by_id;
+	struct hlist_node by_net;	/* for its quota */
 	struct rcu_head rcu;
 };
 

@@ -46,23 +46,11 @@ static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 	return inet_csk_ca(sk);
 }
 
-/* ecn.c */
-void mlcc_ce_state(struct sock *sk, struct mlcc_dctcp *d, bool ce);
-
 /* info.c */
 size_t mlcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
 
 /* pace.c */
-void mlcc_pace_change(struct sock *sk, const struct mlcc_fair *fair);
-void mlcc_pace_end(struct sock *sk);
-
-/* To be called where the flow may have begun or ceased to hold back. */
-static inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_fair *fair)
-{
-	const struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (unlikely(ca->flow.held != !!ca->paced))
-		mlcc_pace_change(sk, fair);
-}
+void mlcc_pace(struct sock *sk, unsigned long rate);
+void mlcc_pace_stop(struct sock *sk);
 
 #endif /* MLCC_MODULE_H */

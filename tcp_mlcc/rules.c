@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "rules.h"
+#include "../include/mlcc/hint.h"
 
 #define MLCC_RULE_BITS	12
 
@@ -107,13 +108,14 @@ int mlcc_rule_put(struct net *net, struct mlcc_job_rule *r, bool create)
 	err = old ? 0 : mlcc_rule_room(net);
 	if (err)
 		return err;
-	if (!++mlcc_rules_gen)
-		mlcc_rules_gen = 1;
-	r->gen = mlcc_rules_gen;
+	r->gen = mlcc_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0, r->phase_bytes,
+			       &mlcc_rules_gen);
 	err = xa_err(xa_store(&mlcc_net(net)->rules, r->id, r, GFP_KERNEL));
 	if (err)
 		return err;
 	if (old) {
+		if (old->gen == r->gen)
+			r->ahead = xchg(&old->ahead, 0);
 		hlist_replace_rcu(&old->node, &r->node);
 		kfree_rcu(old, rcu);
 		return 0;

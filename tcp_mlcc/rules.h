@@ -17,7 +17,7 @@ struct mlcc_job_rule {
 	u64 net_cookie;		/* the namespace that it was set in */
 	u64 ahead;		/* bytes of a phase announced before the first flow; else 0 */
 	u32 profile;		/* enum mlcc_profile_id or MLCC_PROFILE_NONE */
-	u32 gen;		/* differs from every other rule's, never 0 */
+	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
 	u32 id;
 	char name[MLCC_JOB_NAME_MAX + 1];	/* "": none */
 	struct hlist_node node;

@@ -15,8 +15,9 @@
  *
  *	- a phase starts with MLCC_RESTART_CWND segments for the whole job, and p = 0: who is there
  *	  finishes first;
- *	- while the queue is empty (the RTT is near the least seen) the window doubles each round
- *	  trip, whatever ssthresh says: nobody else is using the link.  Otherwise only the rule lets
+ *	- while the queue is empty (the RTT is near the path's least, path.h) the window doubles
+ *	  each round trip: nobody else is using the link.  Once the phase has lost something it
+ *	  does so up to ssthresh only, as in any slow start.  Otherwise only the rule lets
  *	  it grow, slowly while p is small.
  *
  *	cwnd	                                ___-- p near 1: grows fast, hardly yields
@@ -43,6 +44,7 @@
 
 #include "types.h"
 #include "rule.h"
+#include "path.h"
 #include "phase.h"
 #include "reverse.h"
 
@@ -51,7 +53,7 @@
 #define MLCC_RESTART_BDP_SHIFT	2	/* or a quarter of the bandwidth-delay product */
 #define MLCC_VAIN_P		(MLCC_ONE * 3 / 8)	/* least p of decreases, if waiting fails */
 #define MLCC_SOFT_CUTS		8U	/* decreases by loss that the rule softens in a phase */
-#define MLCC_EMPTY_US		100U	/* queue taken for empty, beside half of the least RTT */
+#define MLCC_JITTER_US		100U	/* what a host's timers may add to half a short RTT */
 #define MLCC_OUTWEIGHED		(MLCC_ONE * 5 / 4)	/* others' part of the queue, in its own */
 #define MLCC_OUTWEIGHED_BY_P	8U	/* and so much more of it for each p */
 #define MLCC_BACK_OFF_SHIFT	4	/* makes way by 1/16 of the window an ACK */
@@ -75,7 +77,10 @@ struct mlcc_flow {
 	u64 start_acked;	/* "acked" when this flow entered the phase */
 	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
 	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
-	u32 idle_cwnd;		/* window before the kernel cut it for the silence, 0: it did not */
+	union {
+		u32 idle_cwnd;	/* window before the kernel cut it for the silence, 0: it did not */
+		u32 pace;	/* while it is paced: the limit that was set, bytes a second */
+	};
 	u32 last_cwnd;		/* window at the end of the last phase */
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
 	struct mlcc_reverse reverse;
@@ -94,11 +99,22 @@ struct mlcc_win {
 	u32 cwnd;		/* segments */
 	u32 ssthresh;		/* segments */
 	u32 prior_cwnd;		/* segments, before the last reduction */
+	bool open;		/* neither a reduction nor a recovery is under way */
 };
 
-static __always_inline bool mlcc_queue_empty(u32 rtt, u32 min_rtt)
+/*
+ * What may become of a socket that was like @was, whatever @w asks for: while the window is being
+ * reduced, or lost segments are sent again, nothing here raises it, nor what it comes down to
+ * (RFC 5681, section 3.2; RFC 6937).
+ */
+static __always_inline void mlcc_win_bound(struct mlcc_win *w, const struct mlcc_win *was)
 {
-	return rtt <= min_rtt + (min_rtt >> 1) + MLCC_EMPTY_US;
+	if (!was->open) {
+		w->cwnd = w->cwnd < was->cwnd ? w->cwnd : was->cwnd;
+		w->ssthresh = w->ssthresh < was->ssthresh ? w->ssthresh : was->ssthresh;
+	}
+	if (w->ssthresh < MLCC_CWND_MIN)
+		w->ssthresh = MLCC_CWND_MIN;
 }
 
 /* A socket becomes a flow: of a job, or not yet. @acked: tp->bytes_acked. */
@@ -191,20 +207,44 @@ static __always_inline bool mlcc_flow_drains(const struct mlcc_flow *f, const st
 	       !MLCC_READ(j->contend.push);
 }
 
-/* Takes back the window of the last phase, and may double it up to three times that. */
+/*
+ * No longer waits: slow start up to the window of the last phase, so that ACKs pace what is sent,
+ * unless this phase has shown that the window is too large.
+ */
 static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win *w)
 {
 	f->wait = MLCC_WAIT_VAIN;
-	if (f->last_cwnd <= w->cwnd)
-		return;
-	w->cwnd = f->last_cwnd;
-	w->ssthresh = f->last_cwnd * 3;
+	if (!f->cuts && w->ssthresh < f->last_cwnd)
+		w->ssthresh = f->last_cwnd;
 }
 
 /* How long the link needs for a window, us, at @cost of phase.h a byte.  0: not known. */
 static __always_inline u64 mlcc_flow_burst(u32 cwnd, u32 mss, u32 cost)
 {
 	return ((u64)cwnd * mss * cost) >> MLCC_BYTE_COST_SHIFT;
+}
+
+/* What a byte takes the link: by the best rate that the job has had, or by its shortest phase. */
+static __always_inline u32 mlcc_flow_cost(const struct mlcc_job *j)
+{
+	u32 cost = MLCC_READ(j->fair.byte_cost);
+
+	return cost ? cost : MLCC_READ(j->byte_cost);
+}
+
+/*
+ * A queue so long, us, is none: hosts and their timers make that much of a round trip, and so do
+ * ten segments that leave at once.
+ */
+static __always_inline u32 mlcc_flow_slack(const struct mlcc_job *j, const struct mlcc_ack *a)
+{
+	u32 jitter = a->min_rtt >> 1;
+
+	if (jitter > MLCC_JITTER_US)
+		jitter = MLCC_JITTER_US;
+	if (jitter < a->min_rtt >> 3)
+		jitter = a->min_rtt >> 3;
+	return jitter + mlcc_flow_burst(MLCC_RESTART_CWND, a->mss, mlcc_flow_cost(j));
 }
 
 /*
@@ -282,24 +322,21 @@ static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const stru
 
 /*
  * Whether the link would be busy without this job: what of the queue is not its own takes longer
- * than its own segments do.  These are counted by the best rate that the job has had, or by its
- * shortest phase.  Who is further stays for longer.
+ * than its own segments do.  Who is further stays for longer.
  */
 static __always_inline bool mlcc_flow_outweighed(const struct mlcc_flow *f,
 						 const struct mlcc_job *j,
 						 const struct mlcc_ack *a, u32 rtt, u32 cwnd)
 {
 	u64 queue = ((u64)(rtt - a->min_rtt) * MLCC_READ(j->share)) >> MLCC_SHIFT;
-	u32 cost = MLCC_READ(j->fair.byte_cost);
+	u32 slack = mlcc_flow_slack(j, a);
 	u64 own, most;
 
-	if (f->p > MLCC_ONE / 2 || queue <= MLCC_EMPTY_US)
+	if (f->p > MLCC_ONE / 2 || queue <= slack)
 		return false;
-	if (!cost)
-		cost = MLCC_READ(j->byte_cost);
-	own = mlcc_flow_burst(cwnd, a->mss, cost);
+	own = mlcc_flow_burst(cwnd, a->mss, mlcc_flow_cost(j));
 	most = (own * (MLCC_OUTWEIGHED + (u64)MLCC_OUTWEIGHED_BY_P * f->p)) >> MLCC_SHIFT;
-	return own && queue - MLCC_EMPTY_US > most;
+	return own && queue - slack > most;
 }
 
 /* Makes way for those who keep the link busy, down to the window that a phase begins with. */
@@ -323,28 +360,35 @@ static __always_inline void mlcc_flow_back_off(struct mlcc_flow *f, const struct
  * direction is busy.  A host that is busy for a moment makes ACKs wait, too, but for less than a
  * tick.
  */
-static __always_inline bool mlcc_flow_acks_wait(const struct mlcc_ack *a, u32 rtt)
+static __always_inline bool mlcc_flow_acks_wait(const struct mlcc_job *j, const struct mlcc_ack *a,
+						u32 rtt)
 {
-	return a->rtt - rtt >= a->tick && 4 * ((u64)rtt + MLCC_EMPTY_US) <= a->rtt;
+	return a->rtt - rtt >= a->tick && 4 * ((u64)rtt + mlcc_flow_slack(j, a)) <= a->rtt;
 }
 
 /*
- * A round trip has been measured, and @w may change.  The first of a phase shows whether somebody
- * is there; who is to push, or has waited for too long, takes back its window.
+ * A round trip has been measured, and @w may change; @a->min_rtt becomes the path's.  The first one
+ * of a phase shows whether somebody is there; who is to push, or has waited for too long, takes
+ * back its window.
  */
 static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
+					  struct mlcc_path *path,
 					  const struct mlcc_profile *pr,
-					  const struct mlcc_ack *a, struct mlcc_win *w)
+					  struct mlcc_ack *a, struct mlcc_win *w)
 {
-	u32 rtt = a->rtt - mlcc_reverse(&f->reverse, a);
-	bool empty = mlcc_queue_empty(rtt, a->min_rtt);
-	bool first = !f->rtt;
+	bool first = !f->rtt, empty;
+	u32 rtt;
 
+	a->min_rtt = mlcc_path_rtt(path, a->peer, a->rtt, a->min_rtt, MLCC_READ(j->seq));
+	rtt = a->rtt - mlcc_reverse(&f->reverse, a);
+	empty = rtt - a->min_rtt <= mlcc_flow_slack(j, a);
+	if (empty)
+		mlcc_path_anew(path);
 	f->held = 0;
 	f->rtt = a->rtt;
 	f->guess = !empty && mlcc_flow_alone(j, a, rtt, w->cwnd);
 	f->empty = empty || f->guess;
-	f->acks_wait = mlcc_flow_acks_wait(a, rtt);
+	f->acks_wait = mlcc_flow_acks_wait(j, a, rtt);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (mlcc_flow_drains(f, j, pr) && mlcc_flow_holds(f, j, a->now, w))
@@ -370,7 +414,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	mlcc_flow_take(f, w);
 }
 
-/* The window of the first flight of a phase. */
+/* The window of the first flight of a phase.  Who no longer waits leaves that to the kernel. */
 static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct mlcc_job *j,
 					      const struct mlcc_profile *pr, u32 min_rtt,
 					      struct mlcc_win *w)
@@ -384,22 +428,19 @@ static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct 
 	f->idle_cwnd = 0;
 	if (pr->restart != MLCC_RESTART_DRAIN)
 		return;
-	if (mlcc_contend_keeps(&j->contend)) {
-		f->wait = MLCC_WAIT_VAIN;
-		w->cwnd = f->last_cwnd;
-		return;
-	}
-	f->wait = MLCC_WAITING;
-	w->cwnd = mlcc_flow_small(f, j, min_rtt);
 	if (w->ssthresh < last)
 		w->ssthresh = last;
+	f->wait = mlcc_contend_keeps(&j->contend) ? MLCC_WAIT_VAIN : MLCC_WAITING;
+	if (f->wait == MLCC_WAITING)
+		w->cwnd = mlcc_flow_small(f, j, min_rtt);
 }
 
 /*
- * The flow starts to send with nothing in flight; @now and @min_rtt in us.  Returns whether this
- * began a phase of the job.
+ * The flow starts to send with nothing in flight; @now and @min_rtt (the socket's) in us.  @path:
+ * to its peer, or to another whose place that is.  Returns whether this began a phase of the job.
  */
 static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_job *j,
+					       struct mlcc_path *path, u32 peer,
 					       const struct mlcc_profile *pr, u64 now, u32 min_rtt,
 					       struct mlcc_win *w)
 {
@@ -407,6 +448,12 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 
 	if (f->seq == (u16)MLCC_READ(j->seq))
 		return began;
+	if (MLCC_READ(path->peer) == peer) {
+		if (f->cuts)
+			mlcc_path_anew(path);
+		mlcc_path_phase(path, MLCC_READ(j->seq));
+		min_rtt = MLCC_READ(path->min_rtt);
+	}
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
 	f->cuts = 0;
@@ -432,7 +479,8 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 static __always_inline bool mlcc_flow_full(const struct mlcc_flow *f, const struct mlcc_job *j,
 					   u32 cwnd, u32 mss)
 {
-	u64 rtt = f->guess || f->acks_wait ? f->rtt : 4 * ((u64)f->rtt + MLCC_EMPTY_US);
+	u64 ten = mlcc_flow_burst(MLCC_RESTART_CWND, mss, mlcc_flow_cost(j));
+	u64 rtt = f->guess || f->acks_wait ? f->rtt : 4 * (f->rtt + ten);
 
 	if (f->guess && cwnd >= f->last_cwnd - (f->last_cwnd >> 2))
 		return true;
@@ -441,7 +489,8 @@ static __always_inline bool mlcc_flow_full(const struct mlcc_flow *f, const stru
 
 /*
  * Whether the window may double this round trip because nobody uses the link; if not, and the flow
- * goes by the queue, slow start ends here.  @marked: ECN marks of late.
+ * goes by the queue, slow start ends here.  Where the path marks (@marked: of late), or once it has
+ * lost something in this phase, only up to ssthresh.
  */
 static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f, const struct mlcc_job *j,
 					     const struct mlcc_profile *pr, bool marked,
@@ -449,7 +498,7 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f, const st
 {
 	if (!mlcc_flow_drains(f, j, pr))
 		return false;
-	if (f->rtt && f->empty && (!marked || w->cwnd < w->ssthresh) &&
+	if (f->rtt && f->empty && ((!marked && !f->cuts) || w->cwnd < w->ssthresh) &&
 	    !mlcc_flow_full(f, j, w->cwnd, mss))
 		return true;
 	if (w->cwnd < w->ssthresh)

@@ -13,6 +13,16 @@
  * last announcement's bytes, and an announcement that finds a phase that has just begun belongs to
  * that phase.
  *
+ * A job is set with a standing hint, which may be none (0), and which announcements replace:
+ *
+ *	         set(H)               start(D)              set(H)
+ *	 nothing ------> H, as set ------------> D, as said ------> D: a name or a profile was set
+ *	                    ^                        |
+ *	                    +------- set(H2): H2 ----+
+ *
+ * So an announcement stands until another standing hint is set, or the job is deleted.  The hint
+ * has a number that changes with it; whoever keeps a job's state takes over one that is new.
+ *
  * An announcement is believed as far as the last one held: if a phase had other bytes than was said
  * (by more than a quarter), what was learnt counts instead, until one holds again.
  */
@@ -87,6 +97,29 @@ static __always_inline bool mlcc_hint_reset(struct mlcc_job *j)
 	mlcc_phase_target(j);
 	MLCC_CAS32(&j->busy, 1, 0);
 	return true;
+}
+
+/*
+ * The number of a standing hint of @bytes, never 0.  @old, @old_bytes: of the one in its place
+ * before; 0: there was none.  @last: the last number that any job's was given.
+ */
+static __always_inline u32 mlcc_hint_gen(u32 old, u64 old_bytes, u64 bytes, u32 *last)
+{
+	u32 gen;
+
+	if (old && old_bytes == bytes)
+		return old;
+	gen = MLCC_FETCH_ADD32(last, 1) + 1;
+	return gen ? gen : MLCC_FETCH_ADD32(last, 1) + 1;
+}
+
+/* Takes over the standing hint, if it is new.  @has: number of the one that was taken over last. */
+static __always_inline void mlcc_hint_take(struct mlcc_job *j, u32 *has, u32 gen, u64 bytes)
+{
+	if (MLCC_READ(*has) == gen)
+		return;
+	MLCC_WRITE(*has, gen);
+	mlcc_job_hint(j, bytes);
 }
 
 #endif /* MLCC_HINT_H */

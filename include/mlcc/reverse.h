@@ -35,10 +35,11 @@
 struct mlcc_ack {
 	u64 now;		/* us */
 	u32 rtt;		/* us */
-	u32 min_rtt;		/* us, the least one seen */
+	u32 min_rtt;		/* us, the least one: the socket's, or the path's */
 	u32 tsval;		/* of the ACK */
 	u32 tick;		/* us, a unit of tsval; 0: there are no timestamps */
 	u32 mss;		/* bytes */
+	u32 peer;		/* mlcc_path_peer() */
 };
 
 struct mlcc_reverse {

@@ -105,7 +105,7 @@ class Tables(unittest.TestCase):
     def test_scenarios_are_shipped(self) -> None:
         for table in tables.TABLES:
             for wanted in tables.measurements(table):
-                self.assertTrue((measure.SCENARIOS / f"{wanted.scenario}.toml").exists(), wanted)
+                self.assertTrue(wanted.file.exists(), wanted)
                 self.assertGreater(measure.expected_seconds(wanted), 10)
 
     def test_five_seeds_at_least(self) -> None:
@@ -212,7 +212,7 @@ class Resume(unittest.TestCase):
         self.addCleanup(quiet.stop)
 
     def run_tables(self, commit: str = COMMIT, table: Table = MISFITS) -> int:
-        session = cli.Session(self.root, commit, self.root / "kept", self.lab)
+        session = cli.Tables(self.root, commit, self.root / "kept", self.lab)
         with contextlib.redirect_stderr(io.StringIO()):
             return session.run([table])
 

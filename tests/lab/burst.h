@@ -49,6 +49,7 @@ struct options {
 	uint64_t bytes;		/* per phase, or per request */
 	uint32_t iterations;	/* 0: until SIGTERM */
 	double start_ms;
+	double connect_ms;	/* its connections are opened so late */
 	double compute_ms;
 	double noise;
 	uint64_t seed;
@@ -62,6 +63,7 @@ struct options {
 		const char *socket;	/* of mlccd; NULL: phases are not announced */
 		uint32_t job;
 		double claim;		/* announced bytes / true ones */
+		double restart_ms;	/* how often a phase is announced anew; 0: once */
 	} hint;
 	double clock_ms;	/* how far the clock of day is off */
 	uint8_t traffic_class;	/* of the queue pairs that send, over verbs */

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@ static struct {
 	int event;
 	uint32_t job;
 	double claim;		/* announced bytes / true ones */
+	uint64_t bytes;		/* announced of the phase that lasts; 0: none does */
 } hint;
 
 static int daemon_connect(const char *path)
@@ -58,6 +61,52 @@ static void ring_receive(int fd, int fds[2])
 	memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
 }
 
+static void hint_write(uint16_t type, uint64_t bytes)
+{
+	const uint64_t one = 1;
+	uint64_t head;
+
+	if (!hint.ring)
+		return;
+	head = hint.ring->head;
+	if (head - __atomic_load_n(&hint.ring->tail, __ATOMIC_ACQUIRE) >= SLOTS) {
+		hint.ring->dropped++;
+		return;
+	}
+	hint.ring->records[head % SLOTS] = (struct mlcc_ring_record) {
+		.version = MLCC_RING_VERSION, .type = type, .job = hint.job, .bytes = bytes,
+		.time_ns = (uint64_t)now_ns(), .seq = head,
+	};
+	__atomic_store_n(&hint.ring->head, head + 1, __ATOMIC_RELEASE);
+	if (write(hint.event, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		die(EXIT_SYSTEM, "--hint: cannot wake mlccd: %s", strerror(errno));
+}
+
+/* What a liar says in the middle of a transfer. */
+static void phase_again(struct watch *watch, uint32_t events)
+{
+	uint64_t expired;
+
+	(void)events;
+	if (read(watch->fd, &expired, sizeof(expired)) < 0 || !hint.bytes)
+		return;
+	hint_write(MLCC_RING_PHASE_END, 0);
+	hint_write(MLCC_RING_PHASE_START, hint.bytes);
+}
+
+static void restart_every(double ms)
+{
+	static struct watch restart = { .ready = phase_again };
+	const int64_t ns = ms_to_ns(ms);
+	const struct timespec every = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+	const struct itimerspec timer = { .it_interval = every, .it_value = every };
+
+	restart.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (restart.fd < 0 || timerfd_settime(restart.fd, 0, &timer, NULL))
+		die(EXIT_SYSTEM, "--restart-ms: %s", strerror(errno));
+	loop_add(&restart, EPOLLIN);
+}
+
 /* The connection stays open: the ring ends with it. */
 void hint_open(const struct options *opt)
 {
@@ -80,35 +129,18 @@ void hint_open(const struct options *opt)
 	hint.job = opt->hint.job;
 	hint.claim = opt->hint.claim;
 	shift_open(opt, hint.ring);
-}
-
-static void hint_write(uint16_t type, uint64_t bytes)
-{
-	const uint64_t one = 1;
-	uint64_t head;
-
-	if (!hint.ring)
-		return;
-	head = hint.ring->head;
-	if (head - __atomic_load_n(&hint.ring->tail, __ATOMIC_ACQUIRE) >= SLOTS) {
-		hint.ring->dropped++;
-		return;
-	}
-	hint.ring->records[head % SLOTS] = (struct mlcc_ring_record) {
-		.version = MLCC_RING_VERSION, .type = type, .job = hint.job, .bytes = bytes,
-		.time_ns = (uint64_t)now_ns(), .seq = head,
-	};
-	__atomic_store_n(&hint.ring->head, head + 1, __ATOMIC_RELEASE);
-	if (write(hint.event, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		die(EXIT_SYSTEM, "--hint: cannot wake mlccd: %s", strerror(errno));
+	if (opt->hint.restart_ms > 0.0)
+		restart_every(opt->hint.restart_ms);
 }
 
 void hint_start(uint64_t bytes)
 {
-	hint_write(MLCC_RING_PHASE_START, (uint64_t)((double)bytes * hint.claim));
+	hint.bytes = (uint64_t)((double)bytes * hint.claim);
+	hint_write(MLCC_RING_PHASE_START, hint.bytes);
 }
 
 void hint_end(void)
 {
+	hint.bytes = 0;
 	hint_write(MLCC_RING_PHASE_END, 0);
 }

@@ -256,8 +256,10 @@ static void linger(const struct options *opt)
 void job_run(const struct options *opt)
 {
 	struct job job = { .opt = opt, .rng = opt->seed };
-	int64_t start;
+	int64_t start = opt->at_ns ? opt->at_ns : now_ns();
 
+	if (opt->connect_ms > 0.0)
+		loop_until(start + ms_to_ns(opt->connect_ms));
 	connect_all(&job);
 	hint_open(opt);
 	start = opt->at_ns ? opt->at_ns : now_ns();

@@ -23,6 +23,8 @@ static const char usage_text[] =
 "        --hint SOCKET --hint-job ID   announce the phases to mlccd, and wait for\n"
 "                         the slots that a plan gives the job\n"
 "        --claim FACTOR   announce so many times the true bytes\n"
+"        --restart-ms MS  in a phase, announce its end and another's start that often\n"
+"        --connect-ms MS  open the connections that long after --at\n"
 "        --clock-ms MS    the clock of day is so far off, for slots\n"
 "        --traffic-class N   over verbs, of what is sent: 4 times the DSCP\n"
 "COMMON  --job NAME   --cc NAME   --mark N   --source ADDR (repeatable)\n"
@@ -266,6 +268,18 @@ static void parse_claim(struct options *opt, const char *name,
 	opt->hint.claim = real(name, value, 1e-6, 1e6);
 }
 
+static void parse_restart(struct options *opt, const char *name,
+			  const char *value)
+{
+	opt->hint.restart_ms = real(name, value, 1, 3.6e6);
+}
+
+static void parse_connect(struct options *opt, const char *name,
+			  const char *value)
+{
+	opt->connect_ms = real(name, value, 0, 3.6e6);
+}
+
 static void parse_clock(struct options *opt, const char *name,
 			const char *value)
 {
@@ -301,6 +315,8 @@ static const struct option_spec specs[] = {
 	{ "--hint", IN_JOB, parse_hint },
 	{ "--hint-job", IN_JOB, parse_hint_job },
 	{ "--claim", IN_JOB, parse_claim },
+	{ "--restart-ms", IN_JOB, parse_restart },
+	{ "--connect-ms", IN_JOB, parse_connect },
 	{ "--clock-ms", IN_JOB, parse_clock },
 	{ "--traffic-class", IN_JOB, parse_traffic_class },
 	{ "--every-ms", IN_SHORT, parse_every },
@@ -355,6 +371,8 @@ static void check_job(const struct options *opt)
 		die(EXIT_USAGE, "--inbound: needs --listen");
 	if (opt->clock_ms && !opt->hint.socket)
 		die(EXIT_USAGE, "--clock-ms: needs --hint");
+	if (opt->hint.restart_ms > 0.0 && !opt->hint.socket)
+		die(EXIT_USAGE, "--restart-ms: needs --hint");
 	if (opt->hint.socket && !opt->hint.job)
 		die(EXIT_USAGE, "--hint: needs --hint-job");
 	if (opt->lead && !opt->inbound)

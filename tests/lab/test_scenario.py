@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from mlcclab import scenario
+from mlcclab import cluster, scenario, schedule, topology
 from mlcclab.errors import UsageError
 
 SHIPPED = Path(__file__).parent / "scenarios"
@@ -55,6 +55,37 @@ class Refused(unittest.TestCase):
         self.refuse("link.delay", "1 hour", "link.delay", "us, ms, s")
         self.refuse("link.limit", "1 furlong", "link.limit", "mb")
 
+    def test_limit_bdp(self) -> None:
+        self.refuse("link.limit_bdp", 0.5, "link.limit_bdp: not together with limit")
+        self.refuse("link.rtt", "2ms", "link.rtt: only with limit_bdp")
+        for values, word in (
+            ({"limit_bdp": 0}, "from 0.01 to 100"),
+            ({"limit_bdp": "1"}, "from 0.01 to 100"),
+            ({"limit_bdp": 1, "rtt": 10}, "link.rtt: 10 is not a string"),
+            # 100 us of 1 Gb/s are 12500 bytes
+            ({"limit_bdp": 0.2}, "link.limit_bdp: 2500 is not from 3000"),
+        ):
+            self.refuse("link", {"rate": "1gbit", **values}, "link.", word)
+
+    def test_wire(self) -> None:
+        self.refuse("link.jitter", 5, "link.jitter", "not a string")
+        self.refuse("link.jitter", "2s", "link.jitter", "more than 1000ms")
+        self.refuse("link.ack_slot", "2 hours", "link.ack_slot", "us, ms, s")
+        self.refuse("link.reorder", 0.7, "link.reorder", "from 0 to 0.5")
+        self.refuse("link.reorder", 0.1, "link.reorder: needs a delay")
+
+    def test_change(self) -> None:
+        self.refuse("link.change", {"at_ms": 5}, "link.change: write 0 to 1000 tables")
+        self.refuse("link.change", [{"rate": "1gbit"}], "link.change[0].at_ms: missing")
+        self.refuse("link.change", [{"at_ms": 5}], "link.change[0]: neither rate nor delay")
+        self.refuse("link.change", [{"at_ms": -1, "rate": "1gbit"}], "link.change[0].at_ms")
+        self.refuse("link.change", [{"at_ms": 1, "rate": 5}], "link.change[0].rate", "string")
+        self.refuse("link.change", [{"at_ms": 1, "loss": 5}], "link.change[0].loss: unknown key")
+        twice = [{"at_ms": 5, "rate": "1gbit"}, {"at_ms": 5, "rate": "2gbit"}]
+        self.refuse("link.change", twice, "link.change[1].at_ms: not later")
+        link = {"rate": "1gbit", "queue": "policer", "change": twice}
+        self.refuse("link", link, "link.change[0].rate: only with queue = droptail")
+
     def test_job(self) -> None:
         self.refuse("job.0.phase_bytes", 0, "job[0].phase_bytes", "from 10000")
         self.refuse("job.0.phase_bytes", True, "job[0].phase_bytes", "whole number")
@@ -66,6 +97,9 @@ class Refused(unittest.TestCase):
 
     def test_combinations(self) -> None:
         self.refuse("job.0.claim", 0.1, "job[0].claim", "exact")
+        self.refuse("job.0.restart_ms", 20, "job[0].restart_ms", "exact")
+        self.refuse("job.0.restart_ms", 0.5, "job[0].restart_ms", "from 1 to 600000")
+        self.refuse("job.0.connect_late", 1, "job[0].connect_late", "true nor false")
         self.refuse("job.0.workers", 3, "job[0].workers", "ring")
         self.refuse("job.0.paths", [{}, {}], "job[0].paths", "flows")
         self.refuse("job.0.switch", {"at": 5}, "job[0].switch.phase_bytes: missing")
@@ -115,6 +149,44 @@ class Meaning(unittest.TestCase):
         self.assertEqual(scenario.parse(changed("link.queue", "red-ecn"), "").needs, ("red",))
         self.assertEqual(scenario.parse(changed("job.1.delay", "2ms"), "").needs, ("netem",))
 
+    def test_needs_of_hostile_links(self) -> None:
+        slow = {"rate": "1gbit", "delay": "1ms"}
+        for link, needs in (
+            ({"rate": "1gbit", "queue": "policer"}, ("policer",)),
+            ({"rate": "1gbit", "jitter": "1ms"}, ("netem",)),
+            ({"rate": "1gbit", "ack_slot": "1ms"}, ("netem",)),
+            ({**slow, "reorder": 0.01}, ("netem",)),
+            ({"rate": "1gbit", "change": [{"at_ms": 5, "rate": "1mbit"}]}, ()),
+            ({"rate": "1gbit", "change": [{"at_ms": 5, "delay": "1ms"}]}, ("netem",)),
+        ):
+            self.assertEqual(scenario.parse(changed("link", link), "").needs, needs, link)
+
+    def test_limit_bdp(self) -> None:
+        for values, limit in (
+            ({"limit_bdp": 0.5, "delay": "5ms"}, 625_000),
+            ({"limit_bdp": 0.5, "rtt": "2ms"}, 125_000),
+            ({"limit_bdp": 1}, 12_500),
+        ):
+            parsed = scenario.parse(changed("link", {"rate": "1gbit", **values}), "")
+            self.assertEqual(parsed.link.limit, limit, values)
+
+    def test_changes(self) -> None:
+        changes = [{"at_ms": 1000, "rate": "500mbit"}, {"at_ms": 3000, "delay": "1ms"}]
+        link = scenario.parse(changed("link.change", changes), "").link
+        half = link.after(link.changes[0])
+        self.assertEqual((half.rate, half.delay), (0.5e9, 0.0))
+        self.assertEqual(half.after(link.changes[1]).rate, 0.5e9)
+        for seconds, bits in ((0.5, 0.5e9), (1.0, 1e9), (2.0, 1.5e9), (4.0, 2.5e9)):
+            self.assertAlmostEqual(link.capacity_bits(seconds), bits)
+        self.assertEqual(link.scaled(0.2).changes[0].rate, 0.1e9)
+
+    def test_netem(self) -> None:
+        self.assertEqual(topology._netem(0.0), "netem limit 100000")
+        self.assertEqual(
+            topology._netem(0.005, 0.001, 0.01, (0.0, 0.002)),
+            "netem limit 100000 delay 5000us loss 0.100000% reorder 1.000000% slot 0us 2000us",
+        )
+
     def test_scaled(self) -> None:
         parsed = scenario.parse(GOOD, "")
         slower = parsed.scaled(0.2)
@@ -129,6 +201,21 @@ class Meaning(unittest.TestCase):
         document["job"][0]["hint"] = "none"
         with self.assertRaises(UsageError):
             scenario.parse(document, "")
+
+    def test_restart(self) -> None:
+        document = changed("job.0.hint", "exact")
+        document["job"][0]["restart_ms"] = 20
+        parsed = scenario.parse(document, "")
+        self.assertEqual([job.restart_ms for job in parsed.jobs], [20.0, 0.0])
+
+    def test_connect_late(self) -> None:
+        document = changed("job.0.connect_late", True)
+        document["job"][0]["start_ms"] = 500.0
+        late, early = scenario.parse(document, "").jobs
+        self.assertIn("--connect-ms 500.0", " ".join(cluster._shape(late)))
+        self.assertNotIn("--connect-ms", cluster._shape(early))
+        # alone there is no queue to be born in
+        self.assertEqual(schedule.shape(late), schedule.shape(early))
 
     def test_crossing(self) -> None:
         document = changed("job.0.pattern", "ring")

@@ -39,6 +39,33 @@ bytes = 20_000
 every_ms = 50.0
 """
 
+ONE_JOB = """
+[[job]]
+name = "a"
+phase_bytes = 2_000_000
+compute_ms = 40.0
+start_ms = 100.0
+connect_late = true
+"""
+
+HALVED = """
+iterations = 16
+[link]
+rate = "500mbit"
+limit = "256kb"
+[[link.change]]
+at_ms = 700.0
+rate = "250mbit"
+"""
+
+POLICED = """
+iterations = 4
+[link]
+rate = "500mbit"
+queue = "policer"
+limit = "1mb"
+"""
+
 
 def lab(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run mlcc-lab and take what it says."""
@@ -87,6 +114,13 @@ class Usage(unittest.TestCase):
         self.refused("compare", "two-equal", builds, "--seeds", "1-2")
         self.refused("compare", "two-equal", builds, "--cc", "cubic")
         self.refused("compare", "verbs-two", builds)
+
+    def test_restart(self) -> None:
+        words = ["job", "--peer", "127.0.0.1:1", "--bytes", "1000", "--restart-ms"]
+        for value, said in (("5", b"--hint"), ("0", b"--restart-ms"), ("x", b"--restart-ms")):
+            done = subprocess.run([BURST, *words, value], capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), value)
+            self.assertIn(said, done.stderr)
 
     def test_list(self) -> None:
         listed = lab("list").stdout
@@ -161,6 +195,34 @@ class EndToEnd(unittest.TestCase):
     def test_table(self) -> None:
         self.assertIn("isolated", self.said)
         self.assertIn("slowdown", self.said)
+
+    def one_job(self, link: str) -> dict[str, Any]:
+        """What the lab says of a job on such a link."""
+        with tempfile.TemporaryDirectory() as folder:
+            scenario, output = Path(folder) / "one.toml", Path(folder) / "out.json"
+            scenario.write_text(link + ONE_JOB)
+            done = lab("run", str(scenario), "--cc", "cubic", "--quick", "--json", str(output))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            result: dict[str, Any] = json.loads(output.read_text())["results"][0]
+        return result
+
+    def test_rate_halves(self) -> None:
+        result = self.one_job(HALVED)
+        job = result["jobs"][0]
+        # 2 MB take 33.5 ms, then 67
+        self.assertLess(job["isolated_ms"], 90.0)
+        self.assertLess(job["iterations_ms"][1], 90.0)
+        self.assertGreater(job["iterations_ms"][-1], 100.0)
+        self.assertLess(result["link"]["utilisation"], 1.02)
+
+    @unittest.skipUnless((HERE / "wire.bpf.o").exists(), "wire.bpf.o is not built")
+    def test_policer(self) -> None:
+        result = self.one_job(POLICED)
+        link = result["link"]
+        self.assertGreater(link["drops"], 0)
+        self.assertTrue(0.01 < link["utilisation"] < 1.02, link)
+        # what is on its way at the end need not be sent again
+        self.assertGreater(result["jobs"][0]["retransmits"], 0.5 * link["drops"])
 
     @unittest.skipUnless((REPOSITORY / "bpf" / "mlcc-bpf").exists(), "mlcc-bpf is not built")
     def test_compare(self) -> None:

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a switch does that this kernel's qdiscs may not: CE marks above a threshold, and random
- * loss.  For the lab, where the kernel has no RED or no netem.
+ * What a switch does that this kernel's qdiscs may not: CE marks above a threshold, random loss,
+ * and a policer.  For the lab, where the kernel has no RED or no netem; it may have no act_police
+ * either, and one policer for all kernels is enough.
  *
  * mark	at the egress of the bottleneck, before its token bucket.  A clock runs along with the
  *	bucket: "busy" is when it will have sent what it holds.  How far that lies ahead is the queue
  *	that the packet finds, at this instant, as a switch for DCTCP measures it (RED averages).
  * lose	behind the bottleneck, so that the queue holds what is lost later.
+ * police	at the egress, in the place of a queue: a bucket of burst_ns that fills with time, and
+ *	what finds too little in it is lost.
  *
  * One CPU carries the bottleneck (topology.py), so plain loads and stores do.
  */
@@ -70,4 +73,23 @@ int lose(struct __sk_buff *skb)
 		return TC_ACT_OK;
 	w->lost++;
 	return TC_ACT_SHOT;
+}
+
+SEC("tc/police")
+int police(struct __sk_buff *skb)
+{
+	struct wire *w = the_wire();
+	__u64 now = bpf_ktime_get_ns(), takes;
+
+	if (!w)
+		return TC_ACT_OK;
+	takes = skb->wire_len * w->ns_per_kib >> 10;
+	if (w->busy < now)
+		w->busy = now;
+	if (w->busy + takes > now + w->burst_ns) {
+		w->lost += skb->gso_segs ? skb->gso_segs : 1;
+		return TC_ACT_SHOT;
+	}
+	w->busy += takes;
+	return TC_ACT_OK;
 }

@@ -24,7 +24,16 @@ COUNTED = {
     "7.2": ("bpf_interleave", "rxe"),
 }
 
-ALL_PLAIN = ("module", *EVERYWHERE, "bpf_pins", "bpf_half", "module_netlink", "systemd", "slurm")
+ALL_PLAIN = (
+    "module",
+    *EVERYWHERE,
+    "bpf_pins",
+    "bpf_half",
+    "bpf_slots",
+    "module_netlink",
+    "systemd",
+    "slurm",
+)
 ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral", "fair_queue")
 
 

@@ -76,6 +76,18 @@ prints_jobs()
 	return 1
 }
 
+# A pair, hinting, has flows of job 7.
+announcements_stand_until_the_hint_is_changed()
+{
+	api job set 7 standing "" 300000 && ask hinting send 1000 || return
+	api phase start 7 900000 && ask hinting send 900000 && api phase end 7 || return
+	api job set 7 renamed mltcp 300000 && api phase start 7 0 && ask hinting send 900000 &&
+		job_is 7 'r["d_phase"] == 900000 and r["name"] == "renamed"' || return
+	api phase end 7 && api job set 7 renamed mltcp 600000 && sleep 0.1 &&
+		ask hinting send 1000 && job_is 7 'r["d_phase"] == 600000' || return
+	api job del 7
+}
+
 jobs_are_set_read_and_deleted()
 {
 	local five="(5, 'bert-large:0/a+b@c-', 'mltcp', 12345)"

@@ -159,6 +159,18 @@ programs_of_others_go_on()
 	[ "$(established)" = 4 ] || { echo "it ran for $(established) of 4"; return 1; }
 }
 
+# Without ECN nothing that is sent may say that it is capable of it.
+chosen_by_another_program_a_flow_is_plain()
+{
+	clang -O2 -g -target bpf -idirafter "/usr/include/$(uname -m)-linux-gnu" \
+		-c "$here/choose_sockops.bpf.c" -o "$out/choose.o" || return
+	bpftool prog load "$out/choose.o" "$out_bpf/choose" || return
+	bpftool cgroup attach "$outer" sock_ops pinned "$out_bpf/choose" || return
+	pair chosen "$outer" "$host" && ask chosen send 10000 >/dev/null || return
+	bpftool cgroup detach "$outer" sock_ops pinned "$out_bpf/choose" || return
+	[[ $(ask chosen show) == "mlcc_plain 0x0 0x0 "* ]] || { ask chosen show; return 1; }
+}
+
 without_mlcc_a_socket_stays_as_it_is()
 {
 	"$mlcc_bpf" unload && slowwait - cc_gone && api tag set "$outer" 7 || return
@@ -244,6 +256,7 @@ main()
 	check "a cgroup that is gone is deleted by its id" \
 		a_cgroup_that_is_gone_is_deleted_by_its_id
 	check "sockops programs of others go on to run" programs_of_others_go_on
+	check "chosen by another program a flow is plain" chosen_by_another_program_a_flow_is_plain
 	check "without mlcc a socket stays as it is" without_mlcc_a_socket_stays_as_it_is
 	check "progress picks the DSCP" progress_picks_the_dscp
 	check "a job has one DSCP" a_job_has_one_dscp

@@ -4,12 +4,14 @@
 # The control plane of the kernel module, through libmlcc. What is wrong the library refuses before
 # it asks a carrier (bpf_control.sh), and the module for itself (module_netlink.sh).
 
-# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_out sets a variable
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
 # shellcheck source=tests/selftests/api_common.sh
 . "$(dirname "$0")/api_common.sh"
+# shellcheck source=tests/selftests/pairs.sh
+. "$(dirname "$0")/pairs.sh"
 
 export API_CARRIER=module
 
@@ -56,9 +58,15 @@ an_announcement_holds_for_a_flow_that_comes_later()
 	api phase end 7 , job del 7
 }
 
+announcements_stand()
+{
+	pair hinting "$cgroups" "$host" --cc mlcc --mark 7 &&
+		announcements_stand_until_the_hint_is_changed
+}
+
 without_the_module_nothing_is_done()
 {
-	rmmod tcp_mlcc && api_refuses 'not loaded' job list
+	slowwait - rmmod tcp_mlcc && api_refuses 'not loaded' job list
 }
 
 main()
@@ -67,12 +75,14 @@ main()
 	require_module_here
 	setup_out
 	require_api
+	setup_ns host || exit 1
 	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 	defer unload_quietly
 	ktap_check "jobs are set, read and deleted" jobs_are_set_read_and_deleted
 	ktap_check "profiles change, and one is the default" profiles_change_and_one_is_the_default
 	ktap_check "an announcement holds for a flow that comes later" \
 		an_announcement_holds_for_a_flow_that_comes_later
+	ktap_check "announcements stand until the hint is changed" announcements_stand
 	ktap_check "without the module nothing is done" without_the_module_nothing_is_done
 	ktap_finish
 }

@@ -157,12 +157,13 @@ static void round_trip(struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now
 		       struct mlcc_win *w)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
-	const struct mlcc_ack a = { .now = now, .rtt = rtt, .min_rtt = RTT_US, .mss = 1448 };
+	struct mlcc_ack a = { .now = now, .rtt = rtt, .min_rtt = RTT_US, .mss = 1448, .peer = 1 };
+	struct mlcc_path path = { };
 
-	mlcc_flow_rtt(f, j, &pr, &a, w);
+	mlcc_flow_rtt(f, j, &path, &pr, &a, w);
 }
 
-/* A flow that has waited for as long as its job has patience takes back its window. */
+/* A flow that has waited for as long as its job has patience: slow start to what it had. */
 static void a_flow_waits_no_longer_than_its_patience(void)
 {
 	struct mlcc_job j = { .start_us = 1000,
@@ -173,10 +174,21 @@ static void a_flow_waits_no_longer_than_its_patience(void)
 	round_trip(&f, &j, QUEUE_US, 500999, &w);
 	CHECK(w.cwnd == 12 && !j.contend.gave_up, "cwnd %u", w.cwnd);
 	round_trip(&f, &j, QUEUE_US, 501000, &w);
-	CHECK(w.cwnd == 400 && j.contend.gave_up, "cwnd %u", w.cwnd);
-	w.cwnd = 300;
+	CHECK(w.cwnd == 12 && w.ssthresh == 400 && j.contend.gave_up, "ssthresh %u", w.ssthresh);
+	w.ssthresh = 300;
 	round_trip(&f, &j, QUEUE_US, 600000, &w);
-	CHECK(w.cwnd == 300, "it took its window twice");
+	CHECK(w.ssthresh == 300, "it took its window twice");
+}
+
+static void what_has_lost_segments_is_not_taken_back(void)
+{
+	struct mlcc_job j = { .start_us = 1000,
+			      .contend = { .best_us = COMM_US, .patience_us = 500000 } };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING, .cuts = 1 };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12 };
+
+	round_trip(&f, &j, QUEUE_US, 501000, &w);
+	CHECK(w.ssthresh == 12 && f.wait == MLCC_WAIT_VAIN, "ssthresh %u", w.ssthresh);
 }
 
 /* Announced phases count from the first one on, when nothing is known of how long they take. */
@@ -189,7 +201,7 @@ static void who_does_not_know_its_iterations_waits_too(void)
 	round_trip(&f, &j, QUEUE_US, 100000, &w);
 	CHECK(w.cwnd == 12 && !j.contend.gave_up, "cwnd %u", w.cwnd);
 	round_trip(&f, &j, QUEUE_US, 1000 + MLCC_PATIENCE_FIRST_US, &w);
-	CHECK(w.cwnd == 400 && j.contend.gave_up, "cwnd %u: it waits for ever", w.cwnd);
+	CHECK(w.ssthresh == 400 && j.contend.gave_up, "ssthresh %u: it waits for ever", w.ssthresh);
 }
 
 static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
@@ -240,6 +252,7 @@ int main(void)
 		TAP_TEST(waits_that_end_keep_the_patience),
 		TAP_TEST(a_pattern_that_is_lost_is_forgotten),
 		TAP_TEST(a_flow_waits_no_longer_than_its_patience),
+		TAP_TEST(what_has_lost_segments_is_not_taken_back),
 		TAP_TEST(who_does_not_know_its_iterations_waits_too),
 		TAP_TEST(a_flow_that_saw_the_queue_empty_does_not_give_up),
 		TAP_TEST(nonsense_keeps_the_bounds),

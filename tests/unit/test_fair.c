@@ -188,7 +188,8 @@ static void a_flow_holds_back_until_its_patience_ends(void)
 	const struct mlcc_profile *pr = &all[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_job j = { .seq = 3, .d_phase = D, .start_us = 1000000 };
 	struct mlcc_flow f = { .seq = 3, .p = 0, .last_cwnd = 300, .rtt = 100 };
-	struct mlcc_ack a = { .min_rtt = 50, .rtt = 1000, .mss = 1448 };
+	struct mlcc_ack a = { .min_rtt = 50, .rtt = 1000, .mss = 1448, .peer = 1 };
+	struct mlcc_path path = { };
 	struct mlcc_win w = { .cwnd = 300, .ssthresh = 300 };
 
 	j.fair.hold_us = 1010000;
@@ -196,17 +197,17 @@ static void a_flow_holds_back_until_its_patience_ends(void)
 	j.contend.best_us = ALONE_US;
 	j.contend.patience_us = 300000;
 	a.now = 1005000;
-	mlcc_flow_rtt(&f, &j, pr, &a, &w);
+	mlcc_flow_rtt(&f, &j, &path, pr, &a, &w);
 	CHECK(f.held && f.wait == MLCC_WAITING && w.cwnd == MLCC_CWND_MIN, "cwnd %u", w.cwnd);
 	a.rtt = 50;
-	mlcc_flow_rtt(&f, &j, pr, &a, &w);
+	mlcc_flow_rtt(&f, &j, &path, pr, &a, &w);
 	CHECK(f.held && !f.empty && !j.contend.emptied_us, "its own empty queue says nothing");
 	a.now = 1010000;
-	mlcc_flow_rtt(&f, &j, pr, &a, &w);
+	mlcc_flow_rtt(&f, &j, &path, pr, &a, &w);
 	CHECK(!f.held && f.empty && f.wait == MLCC_WAIT_OVER, "it tries again");
 	j.fair.hold_us = 1020000;
 	j.contend.push = 1;
-	mlcc_flow_rtt(&f, &j, pr, &a, &w);
+	mlcc_flow_rtt(&f, &j, &path, pr, &a, &w);
 	CHECK(!f.held, "who pushes does not hold back");
 }
 

@@ -192,6 +192,88 @@ static void another_job_starts_from_nothing(void)
 	CHECK(s.job.d_phase == PHASE / 2, "%llu bytes", (unsigned long long)s.job.d_phase);
 }
 
+/* What a carrier keeps of a job that was set. */
+struct rule {
+	u64 bytes;
+	u32 gen;
+	u32 last;
+	u32 has;		/* of the job's state */
+};
+
+static void set(struct rule *r, u64 bytes)
+{
+	r->gen = mlcc_hint_gen(r->gen, r->bytes, bytes, &r->last);
+	r->bytes = bytes;
+}
+
+static void take(struct sim *s, struct rule *r)
+{
+	mlcc_hint_take(&s->job, &r->has, r->gen, r->bytes);
+}
+
+/* The next phase is announced without a number. */
+static void next_has(struct sim *s, u64 bytes, const char *when)
+{
+	announced(s, 0, bytes, 50);
+	CHECK(s->job.d_phase == bytes && sim_full_progress(s), "%s: D_phase %llu, " SIM_FMT, when,
+	      (unsigned long long)s->job.d_phase, SIM_ARGS(s));
+}
+
+static void announcements_stand_until_another_hint_is_set(void)
+{
+	struct rule r = { };
+	struct sim s;
+
+	sim_init(&s, 9);
+	set(&r, PHASE);
+	take(&s, &r);
+	next_has(&s, PHASE, "as set");
+	announced(&s, 2 * PHASE, 2 * PHASE, 50);
+	set(&r, PHASE);
+	take(&s, &r);
+	next_has(&s, 2 * PHASE, "set as before");
+	set(&r, 3 * PHASE);
+	take(&s, &r);
+	next_has(&s, 3 * PHASE, "set to others");
+	announced(&s, 2 * PHASE, 2 * PHASE, 50);
+	/* also if the job's state has seen neither */
+	set(&r, PHASE);
+	set(&r, 3 * PHASE);
+	take(&s, &r);
+	next_has(&s, 3 * PHASE, "set to others and back");
+}
+
+static void a_set_that_changes_no_hint_forgives_no_claim(void)
+{
+	struct rule r = { };
+	struct sim s;
+
+	sim_init(&s, 10);
+	set(&r, 10 * PHASE);
+	take(&s, &r);
+	announced(&s, 0, PHASE, 50);
+	announced(&s, 0, PHASE, 50);
+	CHECK(s.job.hint_wrong, "believed");
+	set(&r, 10 * PHASE);
+	take(&s, &r);
+	CHECK(s.job.hint_wrong, "forgiven");
+	set(&r, PHASE);
+	take(&s, &r);
+	CHECK(!s.job.hint_wrong, "not forgiven");
+}
+
+static void no_hint_has_the_number_of_none(void)
+{
+	struct rule r = { .last = ~0U - 1 };
+	u32 before;
+
+	for (u32 i = 0; i < 4; i++) {
+		before = r.gen;
+		set(&r, i & 1);
+		CHECK(r.gen && r.gen != before, "hint %u: %u after %u", i, r.gen, before);
+	}
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -204,6 +286,9 @@ int main(void)
 		TAP_TEST(nonsense_is_harmless),
 		TAP_TEST(a_phase_that_is_being_turned_is_left_alone),
 		TAP_TEST(another_job_starts_from_nothing),
+		TAP_TEST(announcements_stand_until_another_hint_is_set),
+		TAP_TEST(a_set_that_changes_no_hint_forgives_no_claim),
+		TAP_TEST(no_hint_has_the_number_of_none),
 	};
 
 	return TAP_RUN(tests);

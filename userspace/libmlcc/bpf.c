@@ -283,7 +283,7 @@ static const struct mlcc_slot *slot_last(const struct bpf_carrier *c, uint32_t i
 	for (unsigned int i = 0; i < MLCC_GROUP; i++) {
 		const struct mlcc_slot *s = &group[i];
 
-		if ((uint32_t)s->key == id && !s->barred &&
+		if (s->id == id && !s->barred &&
 		    (!last || s->job.last_us > last->job.last_us))
 			last = s;
 	}
@@ -308,7 +308,7 @@ static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 	for (unsigned int i = 0; i < MLCC_GROUP; i++) {
 		const struct mlcc_slot *s = &group[i];
 
-		if ((uint32_t)s->key != info->conf.id || s->barred)
+		if (s->id != info->conf.id || s->barred)
 			continue;
 		info->flows += s->users;
 		info->bytes += s->job.acked;

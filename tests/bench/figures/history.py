@@ -37,15 +37,19 @@ class History:
             raise SkipError(f"git log: {said[-1] if said else done.returncode}")
         return done.stdout.strip()
 
-    def measured(self) -> str:
-        """The commit that a measurement of this tree is of; refused where no commit has it all."""
-        changed = self._git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED).stdout
+    def measured(self, *more: str) -> str:
+        """The commit that a measurement of this tree is of; refused where no commit has it all.
+
+        more: what else takes part.
+        """
+        paths = (*MEASURED, *more)
+        changed = self._git("status", "--porcelain", "--untracked-files=no", "--", *paths).stdout
         if changed:
             names = ", ".join(line[3:] for line in changed.splitlines())
             raise LabError(f"not committed: {names}; a table has to name the commit it measured")
-        commit = self._log("--format=%h", "--abbrev=12", "--", *MEASURED)
+        commit = self._log("--format=%h", "--abbrev=12", "--", *paths)
         if not commit:
-            raise SkipError(f"no commit has touched {', '.join(MEASURED)}")
+            raise SkipError(f"no commit has touched {', '.join(paths)}")
         return commit
 
     def knows(self, commit: str) -> bool:

@@ -21,7 +21,6 @@ from .page import Kept
 from .tables import ROOT, Measurement
 
 LAB = ROOT / "tests" / "lab" / "mlcc-lab"
-SCENARIOS = ROOT / "tests" / "lab" / "scenarios"
 KEPT = ROOT / "build" / "results"
 
 # Of a run: loading a carrier, starting the hosts' processes, iterations that are not isolated.
@@ -89,7 +88,7 @@ def measure(folder: Path, commit: str, wanted: Measurement, lab: Lab) -> Kept:
 def command(wanted: Measurement, report: Path) -> list[str]:
     """What measures it, by hand as well."""
     place = wanted.place
-    words = [str(LAB), "run", wanted.scenario, "--quick", "--cc", ",".join(wanted.ccs)]
+    words = [str(LAB), "run", str(wanted.file), "--quick", "--cc", ",".join(wanted.ccs)]
     words += ["--seeds", "{}-{}".format(*place.seeds), "--iterations", str(place.iterations)]
     if place.kernel:
         words += ["--vm", place.kernel, "--scale", f"{place.scale:g}"]
@@ -135,7 +134,7 @@ def build() -> None:
 def expected_seconds(wanted: Measurement) -> float:
     """How long a measurement takes: what the lab expects, and what is around each run."""
     place = wanted.place
-    loaded = scenario.load(SCENARIOS / f"{wanted.scenario}.toml")
+    loaded = scenario.load(wanted.file)
     first, last = place.seeds
     request = Request(loaded, place.iterations, first, last - first + 1, False, 0.0)
     schedule = Schedule(request, [Contender(cc, cc, None) for cc in wanted.ccs])

@@ -9,7 +9,7 @@ from pathlib import Path
 from mlcclab.errors import LabError
 
 from .cells import Json
-from .tables import Column, Table
+from .tables import Column, Place, Table
 
 END = "<!-- end -->"
 CAPTION = re.compile(r"^Commit `(?P<commit>[0-9a-f]{7,40})`, carrier (?P<carrier>bpf|module), ")
@@ -79,16 +79,22 @@ def render(table: Table, kept: Sequence[Kept], left_out: Sequence[str]) -> str:
     """Rows, caption, and what could not be measured."""
     head = ["scenario", "load", *(["neighbour"] if table.neighbours else [])]
     head += [column.title for column in table.columns]
-    lines = [_row(head), _row(["---"] * len(head))]
+    lines = [markdown(head), markdown(["---"] * len(head))]
     for item in kept:
-        lines += [_row(row) for row in _rows(table, item.report)]
+        lines += [markdown(row) for row in _rows(table, item.report)]
     lines += ["", caption(table, kept)]
-    if left_out:
-        lines += ["", f"Not measured, as the machine could not: {'; '.join(left_out)}."]
-    return "\n".join(lines)
+    return "\n".join(lines) + lacking(left_out)
 
 
-def _row(texts: Sequence[str]) -> str:
+def lacking(left_out: Sequence[str]) -> str:
+    """A paragraph on what could not be measured, if there is any."""
+    if not left_out:
+        return ""
+    return f"\n\nNot measured, as the machine could not: {'; '.join(left_out)}."
+
+
+def markdown(texts: Sequence[str]) -> str:
+    """One row of a table."""
     return f"| {' | '.join(texts)} |"
 
 
@@ -111,18 +117,30 @@ def _cell(column: Column, results: dict[str, Json], neighbour: str) -> str:
 def caption(table: Table, kept: Sequence[Kept]) -> str:
     """Everything that a reader needs to measure it again."""
     report, place = kept[0].report, table.place
-    dates = sorted({item.date for item in kept})
-    words = [
+    protocol = [f"{report['rate_mbps']:g} Mb/s", seeds(place), f"{place.iterations} iterations"]
+    words = [*origin_words(kept), *protocol, dates(kept)]
+    return f"{', '.join(words)}: `tests/bench/results {table.name}`."
+
+
+def origin_words(kept: Sequence[Kept]) -> list[str]:
+    """Of what, and where; the first two are also for machines."""
+    return [
         f"Commit `{kept[0].commit}`",
-        f"carrier {report['carrier']}",
+        f"carrier {kept[0].report['carrier']}",
         f"Linux {_one_of(item.report['kernel'] for item in kept)}",
         _one_of(item.cpus for item in kept),
-        f"{report['rate_mbps']:g} Mb/s",
-        f"seeds {place.seeds[0]}-{place.seeds[1]}",
-        f"{place.iterations} iterations",
-        dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
     ]
-    return f"{', '.join(words)}: `tests/bench/results {table.name}`."
+
+
+def seeds(place: Place) -> str:
+    """The first and the last one."""
+    return "seeds {}-{}".format(*place.seeds)
+
+
+def dates(kept: Sequence[Kept]) -> str:
+    """From when to when."""
+    days = sorted({item.date for item in kept})
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
 def _one_of(values: Iterator[str]) -> str:

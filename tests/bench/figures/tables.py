@@ -11,6 +11,7 @@ from .cells import Json
 ROOT = Path(__file__).resolve().parents[3]
 README = Path("README.md")
 RESULTS = Path("Documentation/results.md")
+SHIPPED = ROOT / "tests" / "lab" / "scenarios"
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Place:
     seeds: tuple[int, int]
     kernel: str | None = None  # of a virtual machine; None: the running one
     scale: float = 1.0
+    scenarios: Path = SHIPPED
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ class Measurement:
     scenario: str
     place: Place
     ccs: tuple[str, ...]
+
+    @property
+    def file(self) -> Path:
+        """Of the scenario."""
+        return self.place.scenarios / f"{self.scenario}.toml"
 
 
 NATIVE = Place("native", iterations=24, seeds=(1, 5))

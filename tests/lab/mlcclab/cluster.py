@@ -110,6 +110,8 @@ def _shape(job: Job) -> list[str]:
     arguments = ["--bytes", str(job.phase_bytes), "--compute-ms", str(job.compute_ms)]
     arguments += ["--noise", str(job.noise), "--flows", str(job.flows)]
     arguments += ["--start-ms", str(job.start_ms), "--iterations", "0"]
+    if job.connect_late:
+        arguments += ["--connect-ms", str(job.start_ms)]
     if job.switch:
         change = job.switch
         arguments += ["--switch", f"{change.at}:{change.phase_bytes}:{change.compute_ms}"]

@@ -14,8 +14,9 @@ from .carrier import NEUTRAL, Carrier, is_announced, is_mlcc, profile_of
 from .cluster import Cluster, Command
 from .daemon import Daemon
 from .errors import LabError
+from .link import Change, Link
 from .planner import Planned
-from .scenario import Flow, Job, Link
+from .scenario import Flow, Job
 from .topology import LinkCounters, Topology
 
 SAMPLE_MS = 20
@@ -41,6 +42,7 @@ class Plan:
     seed: int
     seconds: float = 0.0  # without jobs: how long the flows run
     planned: Planned | None = None  # what mlcc-plan is to do for the jobs
+    changes: Sequence[Change] = ()  # of the link, while it runs
 
 
 @dataclass
@@ -145,6 +147,8 @@ class Runner:
                 cgroup = daemon.set_job(worker.mark, job.name, job.profile)
                 options = ["--hint", str(daemon.socket), "--hint-job", str(worker.mark)]
                 options += ["--claim", f"{job.claim:g}", "--clock-ms", f"{job.clock_ms:g}"]
+                if job.restart_ms:
+                    options += ["--restart-ms", f"{job.restart_ms:g}"]
                 self.announced[worker.mark] = (cgroup, options)
 
 
@@ -174,15 +178,17 @@ class _Session:
         self.senders: dict[str, list[Burst]] = {}
         self.start_ns = 0
         self.frozen_s = 0.0
+        self.changes = list(plan.changes)
 
     def measure(self, tick: Tick) -> RunResult:
         """Start everything, wait for the last job, stop everything."""
-        plan = self.plan
+        plan, topology = self.plan, self.runner.topology
+        topology.change(topology.link)
         self._start_receivers()
         self._start_senders()
-        before, drops = self.runner.topology.counters(), machine.softnet_drops()
+        before, drops = topology.counters(), machine.softnet_drops()
         self._watch(tick)
-        counters = self.runner.topology.counters().since(before)
+        counters = topology.counters().since(before)
         seconds = (time.monotonic_ns() - self.start_ns) / 1e9
         self._stop()
         result = RunResult(counters=counters, seconds=seconds, start_ns=self.start_ns)
@@ -259,16 +265,29 @@ class _Session:
         while (progress := self._progress()) < 1.0:
             tick(max(0.0, progress))
             self._pause()
+            self._change_link()
             for burst in self._everything():
                 burst.poll()
         tick(1.0)
 
     def _pause(self) -> None:
+        """Until the next poll, or until the link is to change."""
         before = time.monotonic()
-        time.sleep(POLL_S)
-        late = time.monotonic() - before - POLL_S
+        due = [self._due_s(change) - before for change in self.changes[:1]]
+        pause = max(0.0, min([POLL_S, *due]))
+        time.sleep(pause)
+        late = time.monotonic() - before - pause
         if late > FROZEN_S:
             self.frozen_s += late
+
+    def _due_s(self, change: Change) -> float:
+        return self.start_ns / 1e9 + change.at_ms / 1e3
+
+    def _change_link(self) -> None:
+        """What is due by now."""
+        topology = self.runner.topology
+        while self.changes and self._due_s(self.changes[0]) <= time.monotonic():
+            topology.change(topology.now.after(self.changes.pop(0)))
 
     def _stop(self) -> None:
         senders = [burst for bursts in self.senders.values() for burst in bursts]
@@ -339,7 +358,7 @@ def mean_mbps(samples: Samples, start_ns: int) -> float:
 
 def utilisation(result: RunResult, link: Link) -> float:
     """Share of the bottleneck's capacity that was used."""
-    return result.counters.bytes * 8 / (link.rate * result.seconds)
+    return result.counters.bytes * 8 / link.capacity_bits(result.seconds)
 
 
 def expected_seconds(plan: Plan, link: Link) -> float:

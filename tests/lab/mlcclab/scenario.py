@@ -7,33 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import schema, units
+from . import link, schema, units
 from .errors import UsageError
+from .link import FREE_DELAY_S, Link
 from .schema import Field
 
 MAX_BYTES = 1 << 40
 MAX_MS = 600_000.0
-# Up to this a veth path is as slow by itself: no netem for it.
-FREE_DELAY_S = 50e-6
-# DCTCP's marking threshold at 1 Gb/s: about 20 full frames (Alizadeh 2010).
-ECN_THRESHOLD = 30_000
 
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
-QUEUES = ("droptail", "red-ecn", "fq_codel", "prio")
 PATTERNS = ("pair", "ring", "all-to-all")
 TRANSPORTS = ("tcp", "verbs")
-
-
-@dataclass(frozen=True)
-class Link:
-    """The bottleneck, the same in both directions."""
-
-    rate: float
-    queue: str
-    limit: int
-    delay: float
-    loss: float
-    ecn_threshold: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +55,8 @@ class Job:
     switch: Switch | None
     paths: tuple[Route, ...]
     clock_ms: float
+    connect_late: bool = False
+    restart_ms: float = 0.0
 
     @property
     def hosts(self) -> int:
@@ -187,43 +173,18 @@ class Scenario:
         return sum(job.connections for job in self.jobs) + len(self.flows)
 
     def scaled(self, factor: float) -> "Scenario":
-        """The same in time on a link of another speed: every rate and size changes alike.
-
-        The queue keeps room for a few frames, however slow the link.
-        """
-        link = replace(
-            self.link,
-            rate=self.link.rate * factor,
-            limit=max(30_000, round(self.link.limit * factor)),
-            ecn_threshold=max(3_000, round(self.link.ecn_threshold * factor)),
-        )
+        """The same in time on a link of another speed: every rate and size changes alike."""
         jobs = tuple(job.scaled(factor) for job in self.jobs)
         flows = tuple(replace(flow, bytes=round(flow.bytes * factor)) for flow in self.flows)
-        return replace(self, link=link, jobs=jobs, flows=flows)
+        return replace(self, link=self.link.scaled(factor), jobs=jobs, flows=flows)
 
     @property
     def needs(self) -> tuple[str, ...]:
         """What the kernel must have beyond the basics."""
-        link = self.link
-        delays = [link.delay, *(path.delay for job in self.jobs for path in job.paths)]
-        needs = set()
-        if max(delays) > FREE_DELAY_S:
-            needs.add("netem")
-        if link.loss:
-            needs.add("loss")
-        if link.queue != "droptail":
-            needs.add({"red-ecn": "red"}.get(link.queue, link.queue))
-        return tuple(sorted(needs))
+        delays = [path.delay for job in self.jobs for path in job.paths]
+        slow = {"netem"} if max(delays) > FREE_DELAY_S else set()
+        return tuple(sorted(self.link.needs | slow))
 
-
-LINK_FIELDS = {
-    "rate": Field(schema.rate(1e6, 40e9)),
-    "delay": Field(schema.duration(10.0), 0.0),
-    "queue": Field(schema.choice(*QUEUES), "droptail"),
-    "limit": Field(schema.size(3_000, 1 << 30), 1 << 20),
-    "loss": Field(schema.number(0.0, 0.5), 0.0),
-    "ecn_threshold": Field(schema.size(3_000, 1 << 30), ECN_THRESHOLD),
-}
 
 JOB_FIELDS = {
     "name": Field(schema.word),
@@ -242,6 +203,8 @@ JOB_FIELDS = {
     "flow_delays": Field(lambda value: value, None),
     "paths": Field(lambda value: value, None),
     "clock_ms": Field(schema.number(-10_000.0, 10_000.0), 0.0),
+    "connect_late": Field(schema.flag, False),
+    "restart_ms": Field(schema.number(1.0, MAX_MS), None),
 }
 
 PLANNING_FIELDS = {
@@ -300,8 +263,8 @@ def load(path: Path) -> Scenario:
 def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     """Turn a TOML document into a scenario."""
     top = schema.read_table("", raw, TOP_FIELDS)
-    jobs = tuple(_job(where, table) for where, table in _array("job", top["job"], 1, 128))
-    flows = tuple(_flow(where, table) for where, table in _array("flow", top["flow"], 0, 16))
+    jobs = tuple(_job(where, table) for where, table in schema.array("job", top["job"], 1, 128))
+    flows = tuple(_flow(where, table) for where, table in schema.array("flow", top["flow"], 0, 16))
     names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
     for name, count in names.items():
         if count > 1:
@@ -315,7 +278,7 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
         kind=top["kind"],
         transport=top["transport"],
         iterations=top["iterations"],
-        link=Link(**schema.read_table("link", top["link"], LINK_FIELDS)),
+        link=link.parse(top["link"]),
         jobs=jobs,
         flows=flows,
         planning=planning,
@@ -340,22 +303,19 @@ def _check_verbs(jobs: tuple[Job, ...], flows: tuple[Flow, ...]) -> None:
             raise UsageError(f"job[{index}].paths: one path only with transport = verbs")
 
 
-def _array(where: str, tables: Any, low: int, high: int) -> list[tuple[str, Any]]:
-    if not isinstance(tables, list) or not low <= len(tables) <= high:
-        raise UsageError(f"{where}: write {low} to {high} tables as [[{where}]]")
-    return [(f"{where}[{i}]", table) for i, table in enumerate(tables)]
-
-
 def _job(where: str, table: Any) -> Job:
     raw = schema.read_table(where, table, JOB_FIELDS)
     paths = _paths(where, raw)
     _check_pattern(where, raw, paths)
     if raw["claim"] is not None and raw["hint"] != "exact":
         raise UsageError(f'{where}.claim: only with hint = "exact", it scales what is announced')
+    if raw["restart_ms"] is not None and raw["hint"] != "exact":
+        raise UsageError(f'{where}.restart_ms: only with hint = "exact", it is announced')
     switch = raw["switch"]
     if switch is not None:
         switch = Switch(**schema.read_table(f"{where}.switch", switch, SWITCH_FIELDS))
     raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2, switch=switch, paths=paths)
+    raw.update(restart_ms=raw["restart_ms"] or 0.0)
     return Job(**{key: value for key, value in raw.items() if key not in ("delay", "flow_delays")})
 
 
@@ -370,7 +330,7 @@ def _paths(where: str, raw: dict[str, Any]) -> tuple[Route, ...]:
         delays = schema.read_table(where, {"flow_delays": raw["flow_delays"]}, field)
         return tuple(Route(delay=delay) for delay in delays["flow_delays"])
     if raw["paths"] is not None:
-        tables = _array(f"{where}.paths", raw["paths"], 1, 16)
+        tables = schema.array(f"{where}.paths", raw["paths"], 1, 16)
         return tuple(Route(**schema.read_table(at, table, PATH_FIELDS)) for at, table in tables)
     return (Route(delay=raw["delay"]),)
 

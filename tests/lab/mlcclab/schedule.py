@@ -81,7 +81,7 @@ class Schedule:
 
     def isolated(self, contender: Contender, job: Job) -> Stage:
         """A job alone."""
-        alone = replace(job, start_ms=0.0, switch=None)
+        alone = replace(job, start_ms=0.0, connect_late=False, switch=None)
         plan = Plan(contender.cc, [alone], [], ISOLATED_ITERATIONS, self.request.seed)
         return Stage(f"{job.name} alone under {contender.name}", plan, contender)
 
@@ -103,6 +103,7 @@ class Schedule:
                     scenario.flows,
                     request.iterations,
                     request.seed + turn,
+                    changes=scenario.link.changes,
                 )
                 again = f" ({turn + 1} of {request.repeat})" if request.repeat > 1 else ""
                 yield Stage(f"{scenario.name} under {contender.name}{again}", plan, contender)
@@ -110,4 +111,5 @@ class Schedule:
 
 def shape(job: Job) -> Job:
     """Jobs that differ in name, start and clock only are the same when alone."""
-    return replace(job, name="", start_ms=0.0, switch=None, clock_ms=0.0)
+    same = {"name": "", "start_ms": 0.0, "connect_late": False, "clock_ms": 0.0}
+    return replace(job, **same, switch=None)

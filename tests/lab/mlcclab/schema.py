@@ -35,6 +35,13 @@ def read_table(where: str, table: Any, fields: Mapping[str, Field]) -> dict[str,
     return {key: _read_key(where, key, table, field) for key, field in fields.items()}
 
 
+def array(where: str, tables: Any, low: int, high: int) -> list[tuple[str, Any]]:
+    """Tables of a kind, each with its path."""
+    if not isinstance(tables, list) or not low <= len(tables) <= high:
+        raise UsageError(f"{where}: write {low} to {high} tables as [[{where}]]")
+    return [(f"{where}[{i}]", table) for i, table in enumerate(tables)]
+
+
 def _read_key(where: str, key: str, table: Mapping[str, Any], field: Field) -> Any:
     if key not in table:
         if field.default is REQUIRED:

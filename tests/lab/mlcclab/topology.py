@@ -9,7 +9,7 @@ Every sending host has its own namespace and its own veth link (one per path).
 Those that only receive share the right router's: a hop less costs a third less
 CPU, and a receiver needs no link of its own. Both ends of the middle link carry
 the same queue, so that it is full duplex; the wire namespace exists only where
-netem has to delay or lose packets: behind the queue, so that the queue holds
+netem has to delay, lose or reorder packets: behind the queue, so that the queue holds
 only packets that really wait.
 
 Two things make the emulation honest, both verified by measurement:
@@ -27,7 +27,8 @@ import json
 from dataclasses import dataclass
 
 from . import features, machine, rdma, shell, wire
-from .scenario import FREE_DELAY_S, Link, Route
+from .link import FREE_DELAY_S, Link
+from .scenario import Route
 
 PREFIX = "mlcc-lab-"
 TBF_BURST = 64 * 1024
@@ -103,7 +104,10 @@ class Topology:
         self.hosts = 0
         self.left = self.right = ""
         self.receivers = ""
-        self.markers: dict[str, wire.Program] = {}
+        self.wire = ""
+        # by router: what marks or drops there in the place of a qdisc
+        self.programs: dict[str, wire.Program] = {}
+        self.now = link  # with the changes of a run
 
     def __enter__(self) -> "Topology":
         try:
@@ -155,9 +159,21 @@ class Topology:
         qdiscs = json.loads(text)
         root = next(qdisc for qdisc in qdiscs if qdisc.get("root"))
         marks = sum(qdisc.get("marked", 0) + qdisc.get("ecn_mark", 0) for qdisc in qdiscs)
-        if self.left in self.markers:
-            marks += self.markers[self.left].marked()
-        return LinkCounters(root["bytes"], root["drops"], marks)
+        drops = root["drops"]
+        if self.left in self.programs:
+            marked, lost = self.programs[self.left].counts()
+            marks, drops = marks + marked, drops + lost
+        return LinkCounters(root["bytes"], drops, marks)
+
+    def change(self, link: Link) -> None:
+        """The same link with another rate or delay: what waits in queues stays there."""
+        if link.rate != self.now.rate:
+            bucket = self._tbf(link.rate, link.limit)
+            for router in (self.left, self.right):
+                self._tc(router, "core", "root handle 1:", bucket, "change")
+        if link.delay != self.now.delay:
+            self._shape_wire(link, "change")
+        self.now = link
 
     def _namespace(self, name: str) -> str:
         namespace = f"{PREFIX}{self.tag}-{name}"
@@ -179,7 +195,7 @@ class Topology:
     def _build_middle(self) -> None:
         self.left, self.right = self._namespace("left"), self._namespace("right")
         netem_loses = self.link.loss > 0 and features.has_qdisc("netem")
-        if self.link.delay > FREE_DELAY_S or netem_loses:
+        if self.link.wired or netem_loses:
             self._build_wire()
             gateways = ("10.0.0.2", "10.0.1.1")
             self.receivers = "10.0.1.2"
@@ -196,22 +212,21 @@ class Topology:
                 wire.loser(router, "core", self.link.loss)
 
     def _build_wire(self) -> None:
-        middle = self._namespace("wire")
+        self.wire = middle = self._namespace("wire")
         self._veth(self.left, "core", "10.0.0.1", middle, "left", "10.0.0.2")
         self._veth(middle, "right", "10.0.1.1", self.right, "core", "10.0.1.2")
         routes = "route add 10.16.0.0/12 via 10.0.0.1\nroute add 10.128.0.0/12 via 10.0.1.2\n"
         shell.run(["ip", "-n", middle, "-batch", "-"], routes)
-        for device in ("left", "right"):
-            self._netem(middle, device, self.link.delay, self.link.loss)
+        self._shape_wire(self.link, "add")
 
-    def _netem(self, namespace: str, device: str, delay: float, loss: float = 0.0) -> None:
-        options = ["limit", str(NETEM_LIMIT)]
-        if delay > FREE_DELAY_S:
-            options += ["delay", f"{delay * 1e6:.0f}us"]
-        if loss:
-            options += ["loss", f"{loss * 100:.6f}%"]
-        command = ["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "netem"]
-        shell.run([*command, *options])
+    def _shape_wire(self, link: Link, verb: str) -> None:
+        """Each device does it to what it sends: "left" to ACKs, as a rule."""
+        slots = {"right": (0.0, link.jitter), "left": (0.0, link.jitter)}
+        if link.ack_slot:
+            slots["left"] = (link.ack_slot, link.ack_slot)
+        for device, slot in slots.items():
+            options = _netem(link.delay, link.loss, link.reorder, slot)
+            self._tc(self.wire, device, "root", options, verb)
 
     def _source_route(self, namespace: str, number: int, subnet: str) -> None:
         default = f"route add default via {subnet}.1 dev eth{number}"
@@ -227,12 +242,12 @@ class Topology:
         netem on the host's own device would defeat TCP small queues.
         """
         if path.delay > FREE_DELAY_S:
-            self._netem(router, port, path.delay)
+            self._tc(router, port, "root", _netem(path.delay))
         if path.rate:
             self._tc(host, device, "root", self._tbf(path.rate, self.link.limit))
 
-    def _tc(self, namespace: str, device: str, where: str, qdisc: str) -> None:
-        command = ["tc", "-n", namespace, "qdisc", "add", "dev", device]
+    def _tc(self, namespace: str, device: str, where: str, qdisc: str, verb: str = "add") -> None:
+        command = ["tc", "-n", namespace, "qdisc", verb, "dev", device]
         shell.run([*command, *where.split(), *qdisc.split()])
 
     def _tbf(self, rate: float, limit: int) -> str:
@@ -242,6 +257,9 @@ class Topology:
         link = self.link
         if link.queue == "prio":
             self._prio_bottleneck(router)
+            return
+        if link.queue == "policer":
+            self._policer(router)
             return
         self._tc(router, "core", "root handle 1:", self._tbf(link.rate, link.limit))
         if link.queue == "red-ecn" and self.driver:
@@ -253,6 +271,12 @@ class Topology:
             codel = f"fq_codel limit {packets} memory_limit {link.limit * 2}"
             self._tc(router, "core", "parent 1:1 handle 10:", codel)
 
+    def _policer(self, router: str) -> None:
+        """Drop what exceeds the rate and the bucket. The qdisc behind it only counts."""
+        link = self.link
+        self._tc(router, "core", "root handle 1:", f"bfifo limit {TBF_BURST}")
+        self.programs[router] = wire.policer(router, "core", link.rate, link.limit)
+
     def _marking(self, router: str) -> None:
         """Mark everything above the threshold, as DCTCP wants it."""
         link, mark = self.link, self.link.ecn_threshold
@@ -260,7 +284,7 @@ class Topology:
             self._red(router, mark, mark, "probability 1 ecn")
             return
         burst = _burst(link.rate)
-        self.markers[router] = wire.marker(router, "core", link.rate, burst, link.limit, mark)
+        self.programs[router] = wire.marker(router, "core", link.rate, burst, link.limit, mark)
 
     def _dcqcn_marking(self, router: str) -> None:
         """Mark from the threshold on, one in ten at four times that, as DCQCN wants it.
@@ -322,6 +346,25 @@ class Topology:
 def _burst(rate: float) -> int:
     """Of a token bucket: a slow link needs no more than the timer's jitter, about 0.5 ms."""
     return max(5000, min(TBF_BURST, int(rate / 8 * 0.0005)))
+
+
+def _netem(
+    delay: float,
+    loss: float = 0.0,
+    reorder: float = 0.0,
+    slot: tuple[float, float] = (0.0, 0.0),
+) -> str:
+    """Packets leave in slots that are between so far apart, and in order but for reorder."""
+    words = [f"netem limit {NETEM_LIMIT}"]
+    if delay > FREE_DELAY_S:
+        words.append(f"delay {delay * 1e6:.0f}us")
+    if loss:
+        words.append(f"loss {loss * 100:.6f}%")
+    if reorder:
+        words.append(f"reorder {reorder * 100:.6f}%")
+    if max(slot):
+        words.append("slot {:.0f}us {:.0f}us".format(*(end * 1e6 for end in slot)))
+    return " ".join(words)
 
 
 def remove_stale() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""ECN marks and random loss by BPF (wire.bpf.c), for kernels without RED or netem."""
+"""ECN marks, random loss and a policer by BPF (wire.bpf.c), for kernels without the like."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from . import shell
 OBJECT = Path(__file__).resolve().parents[1] / "wire.bpf.o"
 # ns_per_kib, burst_ns, limit_ns, mark_ns, loss, busy, marked, lost
 LAYOUT = struct.Struct("=8Q")
-MARKED = 6
+MARKED, LOST = 6, 7
 KEY = ["key", "hex", "00", "00", "00", "00"]
 
 
@@ -26,7 +26,7 @@ class Program:
     """One program at one device, with settings of its own."""
 
     def __init__(self, namespace: str, device: str, section: str, settings: Sequence[int]) -> None:
-        where = "egress" if section == "tc/mark" else "ingress"
+        where = "ingress" if section == "tc/lose" else "egress"
         tc = ["tc", "-n", namespace]
         shell.attempt([*tc, "qdisc", "add", "dev", device, "clsact"])
         add = [*tc, "filter", "add", "dev", device, where, "bpf", "direct-action"]
@@ -38,11 +38,12 @@ class Program:
         words = [f"{byte:02x}" for byte in value]
         shell.run(["bpftool", "map", "update", "id", self.map, *KEY, "value", "hex", *words])
 
-    def marked(self) -> int:
-        """Packets marked so far."""
+    def counts(self) -> tuple[int, int]:
+        """Packets marked and lost so far."""
         found = _bpftool("map", "lookup", "id", self.map, *KEY)
         value = bytes(int(byte, 16) for byte in found["value"])
-        return int(LAYOUT.unpack(value)[MARKED])
+        counted = LAYOUT.unpack(value)
+        return int(counted[MARKED]), int(counted[LOST])
 
 
 def marker(
@@ -56,6 +57,12 @@ def marker(
 def loser(namespace: str, device: str, loss: float) -> Program:
     """Lose arriving packets at random, with this probability."""
     return Program(namespace, device, "tc/lose", [0, 0, 0, 0, int(loss * 2**32)])
+
+
+def policer(namespace: str, device: str, rate: float, depth: int) -> Program:
+    """Drop what finds too little in a bucket of that depth, which fills at the rate."""
+    sizes = [int(size * 8e9 / rate) for size in (1024, depth)]
+    return Program(namespace, device, "tc/police", sizes)
 
 
 def _bpftool(*words: str) -> Any:

@@ -14,8 +14,8 @@ from pathlib import Path
 from mlcclab import carrier as carriers
 from mlcclab import features, wire
 from mlcclab.errors import SkipError
+from mlcclab.link import ECN_THRESHOLD, Link
 from mlcclab.progress import Progress
-from mlcclab.scenario import ECN_THRESHOLD, Link
 from mlcclab.topology import Topology
 
 from .jobs import Job, JobSet

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A TCP socket as a flow of a job: what both carriers, the module and the BPF program, do at the
+ * calls of tcp_congestion_ops.  tcp_mlcc/cong.c has the model, the parameters and the sources; the
+ * policy is flow.h.  This file knows the socket, and nothing of how a job is found.
+ *
+ *	call of the kernel		here
+ *	pkts_acked, cong_avoid		mlcc_acked(), mlcc_raise()
+ *	ssthresh			mlcc_cut()
+ *	set_state			mlcc_state()
+ *	cwnd_event: TX_START		mlcc_starts(), mlcc_start_job()
+ *	            CWND_RESTART	mlcc_idle()
+ *	            LOSS		mlcc_timeout()
+ *	            ECN_IS_CE, _NO_CE	mlcc_ce_state()
+ *	undo_cwnd			mlcc_undo()
+ *
+ * Before it includes this file a carrier declares the kernel's types, and
+ *
+ *	struct mlcc_sk		a flow's private state, with the members flow, dctcp, cubic, ce,
+ *				retrans, ecn, cubic_base, paced
+ *	struct mlcc_slot	a job with flows, with the members job and paths
+ *	mlcc_sk(sk)		the one in icsk_ca_priv
+ *	mlcc_slot_of(sk)	the flow's job, or NULL
+ *	mlcc_slot_gone(s)	whether the job was deleted
+ *	mlcc_slot_refreshed(sk, s)	takes over what userspace has said of it
+ *	mlcc_slot_count(s, retrans, ce)		adds to its counters
+ *	mlcc_profile_of(s, to)	copies its profile; false: there is none
+ *	mlcc_tick(tp)		a unit of the peer's timestamps, us; 0: it sends none
+ *	mlcc_pace(sk, rate)	limits the rate, bytes a second, and notes in "paced" what was set
+ *	mlcc_pace_stop(sk)	takes that back
+ *	mlcc_send_ack(sk, rcv_nxt)
+ *	mlcc_moved(sk, s, p)	the flow's progress was p before
+ *	struct mlcc_phase_was, mlcc_phase_was(s, was), mlcc_turned(sk, s, was)
+ *				the phase that was, and that there is another one now
+ *	mlcc_peer(sk)		mlcc_path_peer() of its addresses
+ *	tcp_sk(), inet_csk(), tcp_slow_start(), tcp_is_cwnd_limited(), tcp_min_rtt()
+ */
+#ifndef MLCC_LINUX_TCP_H
+#define MLCC_LINUX_TCP_H
+
+#include "../flow.h"
+#include "../dctcp.h"
+#include "../cubic.h"
+
+/*** The socket ***/
+
+static __always_inline bool mlcc_is_open(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder;
+}
+
+static __always_inline void mlcc_win_read(const struct sock *sk, struct mlcc_win *w)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	w->cwnd = tp->snd_cwnd;
+	w->ssthresh = tp->snd_ssthresh;
+	w->prior_cwnd = tp->prior_cwnd;
+	w->open = mlcc_is_open(sk);
+}
+
+static __always_inline void mlcc_cwnd_write(struct tcp_sock *tp, u32 cwnd)
+{
+	tp->snd_cwnd = cwnd < tp->snd_cwnd_clamp ? cwnd : tp->snd_cwnd_clamp;
+}
+
+/* What the job's phase makes of the window. */
+static __always_inline void mlcc_win_write(struct sock *sk, struct mlcc_win *w)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_win was;
+
+	mlcc_win_read(sk, &was);
+	mlcc_win_bound(w, &was);
+	mlcc_cwnd_write(tp, w->cwnd);
+	tp->snd_ssthresh = w->ssthresh;
+}
+
+static __always_inline void mlcc_dctcp_start(struct mlcc_dctcp *d, const struct tcp_sock *tp)
+{
+	d->alpha = MLCC_ONE;
+	d->next_seq = tp->snd_nxt;
+	d->delivered = tp->delivered;
+	d->delivered_ce = tp->delivered_ce;
+	d->prior_rcv_nxt = tp->rcv_nxt;
+}
+
+/* Whether the path of an ECN flow marks. */
+static __always_inline bool mlcc_marked(const struct mlcc_sk *ca)
+{
+	return ca->ecn && ca->dctcp.marked;
+}
+
+/*
+ * Tells the job what the flow has sent again and seen marked.  Not on every ACK: when a burst
+ * begins, when the state of the loss recovery changes (so 16 bits of it will do), and at the end.
+ */
+static __always_inline void mlcc_count(struct sock *sk, struct mlcc_slot *s)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	u16 retrans = tp->total_retrans - ca->retrans;
+	u32 ce = tp->delivered_ce - ca->ce;
+
+	ca->retrans = tp->total_retrans;
+	ca->ce = tp->delivered_ce;
+	if (s && (retrans || ce))
+		mlcc_slot_count(s, retrans, ce);
+}
+
+/*** A flow that holds back ***/
+
+/*
+ * By TCP's own pacing, with a limit: a window would not do, for in a rack two segments are a share
+ * of the link.  Who has set a limit of his own is left alone.
+ */
+static __always_inline void mlcc_pace_begin(struct sock *sk, const struct mlcc_slot *s)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (MLCC_READ(sk->sk_max_pacing_rate) != ~0UL) {
+		ca->flow.held = 0;
+		return;
+	}
+	ca->flow.pace = mlcc_fair_pace(&s->job.fair);
+	mlcc_pace(sk, ca->flow.pace);
+}
+
+/* A limit that the application has set meanwhile stays. */
+static __always_inline void mlcc_pace_cease(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	bool ours = MLCC_READ(sk->sk_max_pacing_rate) == ca->flow.pace;
+
+	ca->flow.pace = 0;
+	if (ours)
+		mlcc_pace_stop(sk);
+	ca->paced = MLCC_PACED_NOT;
+}
+
+/* Paces a flow that has begun to hold back, and no longer one that has ceased to. */
+static __always_inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_slot *s)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->flow.held == !!ca->paced)
+		return;
+	if (ca->flow.held)
+		mlcc_pace_begin(sk, s);
+	else
+		mlcc_pace_cease(sk);
+}
+
+/*
+ * A flow goes on whatever its job does: it has no job any more, or a recovery, in which nobody
+ * looks at the time.
+ */
+static __always_inline void mlcc_pace_end(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	ca->flow.held = 0;
+	if (ca->paced)
+		mlcc_pace_cease(sk);
+}
+
+/*** ACKs ***/
+
+/* The flow's job has been deleted: it does what its base does, and enters anew what comes after. */
+static __always_inline void mlcc_neutral(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	ca->flow.acked = tcp_sk(sk)->bytes_acked;
+	MLCC_WRITE(ca->flow.p, MLCC_NEUTRAL);
+	ca->flow.seq = 0;
+	mlcc_pace_end(sk);
+}
+
+/* A round trip of @rtt us has been measured. */
+static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, u32 rtt)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_profile pr;
+	struct mlcc_ack a;
+	struct mlcc_win w;
+
+	if (!mlcc_profile_of(s, &pr))
+		return;
+	mlcc_win_read(sk, &w);
+	a.now = tp->tcp_mstamp;
+	a.peer = mlcc_peer(sk);
+	a.rtt = rtt;
+	a.min_rtt = tcp_min_rtt(tp);
+	a.tsval = tp->rx_opt.rcv_tsval;
+	a.mss = tp->mss_cache;
+	a.tick = mlcc_tick(tp);
+	mlcc_flow_rtt(&mlcc_sk(sk)->flow, &s->job, mlcc_path_to(s->paths, a.peer), &pr, &a, &w);
+	mlcc_win_write(sk, &w);
+	mlcc_pace_follow(sk, s);
+}
+
+/* What an ACK says of the job: bytes and, if @rtt > 0, the round trip in us. */
+static __always_inline void mlcc_acked(struct sock *sk, struct mlcc_slot *s, s32 rtt)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	u32 p = ca->flow.p;
+
+	if (mlcc_slot_gone(s)) {
+		mlcc_neutral(sk);
+		return;
+	}
+	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
+			tp->snd_una == tp->write_seq);
+	mlcc_moved(sk, s, p);
+	if (rtt > 0)
+		mlcc_round(sk, s, rtt);
+}
+
+/* ... and of the marks, once a window. */
+static __always_inline void mlcc_acked_ce(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (!ca->ecn || (s32)(tp->snd_una - ca->dctcp.next_seq) <= 0)
+		return;
+	mlcc_dctcp_window(&ca->dctcp, tp->delivered, tp->delivered_ce);
+	ca->dctcp.next_seq = tp->snd_nxt;
+}
+
+/*** The increase ***/
+
+/* The window after @acked segments in congestion avoidance; @grow: Q16. */
+static __always_inline u32 mlcc_avoid(struct sock *sk, u32 acked, u32 grow)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_win w;
+
+	mlcc_win_read(sk, &w);
+	if (ca->cubic_base)
+		return mlcc_cubic_increase(&ca->cubic, &ca->flow, &w, acked, tp->tcp_mstamp,
+					   tp->srtt_us >> 3, grow);
+	return w.cwnd + mlcc_increase(&ca->flow, w.cwnd, acked, grow);
+}
+
+/*
+ * The window of a flow in its job's phase, while nobody else uses the link.  Otherwise returns
+ * false, and in @grow the factor of the increase.
+ */
+static __always_inline bool mlcc_refill(struct sock *sk, struct mlcc_slot *s, u32 acked, u32 *grow)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	bool marked = mlcc_marked(ca), refill;
+	struct mlcc_profile pr;
+	struct mlcc_win w;
+
+	if (!mlcc_profile_of(s, &pr))
+		return false;
+	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, marked);
+	mlcc_win_read(sk, &w);
+	refill = mlcc_flow_refill(&ca->flow, &s->job, &pr, marked, tcp_sk(sk)->mss_cache, &w);
+	if (refill)
+		w.cwnd += acked;
+	mlcc_win_write(sk, &w);
+	return refill;
+}
+
+/* @acked segments raise the window.  What follows a time-out is the base's. */
+static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	u32 grow = MLCC_ONE;
+
+	if (!tcp_is_cwnd_limited(sk)) {
+		if (ca->cubic_base)
+			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
+		return;
+	}
+	if (s && ca->flow.p != MLCC_NEUTRAL && mlcc_is_open(sk) &&
+	    mlcc_refill(sk, s, acked, &grow))
+		return;
+	if (tp->snd_cwnd < tp->snd_ssthresh) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	mlcc_cwnd_write(tp, mlcc_avoid(sk, acked, grow));
+}
+
+/*** The decrease ***/
+
+static __always_inline u32 mlcc_yield_of(const struct sock *sk, const struct mlcc_slot *s)
+{
+	struct mlcc_profile pr;
+	struct mlcc_win w;
+
+	if (!s || mlcc_slot_gone(s) || !mlcc_profile_of(s, &pr))
+		return MLCC_ONE;
+	mlcc_win_read(sk, &w);
+	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
+}
+
+/* What the window is to come down to, for a loss or a mark. */
+static __always_inline u32 mlcc_cut(struct sock *sk, const struct mlcc_slot *s)
+{
+	u32 yield = mlcc_yield_of(sk, s), cwnd = tcp_sk(sk)->snd_cwnd;
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	mlcc_flow_cut(&ca->flow, !ca->ecn);
+	if (ca->ecn)
+		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
+	if (ca->cubic_base)
+		return mlcc_cubic_decrease(&ca->cubic, cwnd, yield);
+	return mlcc_decrease(cwnd, MLCC_ONE / 2, yield);
+}
+
+/* The window is to come down by @beta (Q16), unless it was to come down by more anyway. */
+static __always_inline void mlcc_cut_more(struct sock *sk, u32 beta, u32 yield)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 left = mlcc_decrease(tp->snd_cwnd, beta, yield);
+
+	if (left < tp->snd_ssthresh)
+		tp->snd_ssthresh = left;
+}
+
+/*
+ * With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5), and
+ * not less than was cut for a mark.
+ */
+static __always_inline void mlcc_ecn_loss(struct sock *sk, const struct mlcc_slot *s)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (!ca->ecn)
+		return;
+	mlcc_flow_cut(&ca->flow, true);
+	mlcc_cut_more(sk, MLCC_ONE / 2, mlcc_yield_of(sk, s));
+}
+
+/* A time-out: the base's decrease, whatever the progress is. */
+static __always_inline void mlcc_timeout(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->ecn)
+		mlcc_flow_cut(&ca->flow, true);
+	mlcc_cut_more(sk, ca->cubic_base ? MLCC_CUBIC_CUT : MLCC_ONE / 2, MLCC_ONE);
+}
+
+/* The loss recovery goes over to @state. */
+static __always_inline void mlcc_state(struct sock *sk, struct mlcc_slot *s, u8 state)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	mlcc_count(sk, s);
+	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
+		mlcc_ecn_loss(sk, s);
+	else if (state == TCP_CA_Loss && ca->cubic_base)
+		mlcc_cubic_reset(&ca->cubic);
+	mlcc_pace_end(sk);
+}
+
+/* The window that is given back, as the loss was none. */
+static __always_inline u32 mlcc_undo(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->cubic_base)
+		mlcc_cubic_restart(&ca->cubic);
+	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+}
+
+/*** The start of a transmission ***/
+
+/* A flow of job @s starts to send.  What userspace has said of the job counts from here on. */
+static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 peer = mlcc_peer(sk), p;
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_phase_was was;
+	struct mlcc_profile pr;
+	struct mlcc_win w;
+
+	mlcc_count(sk, s);
+	mlcc_slot_refreshed(sk, s);
+	if (mlcc_slot_gone(s)) {
+		mlcc_neutral(sk);
+		return;
+	}
+	if (!mlcc_profile_of(s, &pr))
+		return;
+	mlcc_pace_end(sk);
+	p = ca->flow.p;
+	mlcc_win_read(sk, &w);
+	mlcc_phase_was(s, &was);
+	if (mlcc_flow_tx_start(&ca->flow, &s->job, mlcc_path_to(s->paths, peer), peer, &pr,
+			       tp->tcp_mstamp, tcp_min_rtt(tp), &w))
+		mlcc_turned(sk, s, &was);
+	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
+		mlcc_cubic_restart(&ca->cubic);
+	mlcc_win_write(sk, &w);
+	mlcc_moved(sk, s, p);
+}
+
+/* A silence is about to cut the window. */
+static __always_inline void mlcc_idle(struct sock *sk)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (!ca->paced)
+		ca->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
+}
+
+/*
+ * The flow starts to send.  Returns whether nothing of it was in flight: after a time-out nothing
+ * counts as in flight, yet that is no start.
+ */
+static __always_inline bool mlcc_starts(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->cubic_base)
+		mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
+	return !tp->packets_out;
+}
+
+/*** The receiver ***/
+
+/*
+ * The receiver's half of DCTCP (RFC 8257, section 3.2): every ACK says whether the packets that it
+ * acknowledges were CE-marked, so that the sender can count them.
+ *
+ *	              CE packet: ACK what is pending with ECE = 0, then ACK now
+ *	    +--------+ ------------------------------------------------> +--------+
+ *	    | CE = 0 |                                                   | CE = 1 |
+ *	    +--------+ <------------------------------------------------ +--------+
+ *	              other packet: ACK what is pending with ECE = 1, then ACK now
+ *
+ * Without a change of state ACKs are delayed as usual.
+ */
+static __always_inline void mlcc_echo(struct tcp_sock *tp, bool ce)
+{
+	if (ce)
+		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+}
+
+/* A packet came in, @ce: it was marked. */
+static __always_inline void mlcc_ce_state(struct sock *sk, bool ce)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	struct mlcc_dctcp *d = &mlcc_sk(sk)->dctcp;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!mlcc_sk(sk)->ecn)
+		return;
+	if (d->ce_state != ce) {
+		if (icsk->icsk_ack.pending & ICSK_ACK_TIMER) {
+			mlcc_echo(tp, d->ce_state);
+			mlcc_send_ack(sk, d->prior_rcv_nxt);
+		}
+		icsk->icsk_ack.pending |= ICSK_ACK_NOW;
+	}
+	d->prior_rcv_nxt = tp->rcv_nxt;
+	d->ce_state = ce;
+	mlcc_echo(tp, ce);
+}
+
+#endif /* MLCC_LINUX_TCP_H */

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The hostile suite's table: a row for each cell, or each neighbour in it, with verdicts."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from . import bars, cells, page
+from .bars import Bar, Span
+from .cells import Json
+from .hostile import CCS, Cell
+from .page import Kept
+
+OURS, BASES = "mlcc", ("cubic", "reno")
+BARS = ("alone", "job", "sent again", "neighbour")
+HEAD = (
+    "network",
+    "slowdown",
+    "sent again per MB",
+    "ratio",
+    "neighbour",
+    "harm to it",
+    "has beside mlcc / cubic",
+    *(f"bar: {name}" for name in BARS),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell, or one neighbour of it: figures by name and congestion control, bars by name."""
+
+    cell: Cell
+    neighbour: str = ""
+    figures: Mapping[str, Mapping[str, Span]] = field(default_factory=dict)
+    bars: Mapping[str, Bar] = field(default_factory=dict)
+
+
+def _runs(report: Json, cc: str) -> list[Json]:
+    """A run for each seed."""
+    result = next(item for item in report["results"] if item["cc"] == cc)
+    return list(result.get("repeats", [result]))
+
+
+def _judged(cell: Cell, run: Json) -> list[Json]:
+    return [job for job in run["jobs"] if cell.judged in (None, job["name"])]
+
+
+def _slowdown(cell: Cell, run: Json) -> float:
+    return fmean(job["slowdown"] for job in _judged(cell, run))
+
+
+def _resent(cell: Cell, run: Json) -> float:
+    jobs = _judged(cell, run)
+    sent = sum(job["sent_mb"] for job in jobs)
+    return sum(job["retransmits"] for job in jobs) / sent if sent else 0.0
+
+
+def rows(cell: Cell, report: Json) -> list[Row]:
+    """The jobs' figures are in the first one."""
+    figures, found = _of_jobs(cell, report)
+    flows = report["results"][0]["flows"]
+    if not flows:
+        return [Row(cell, "", figures, found)]
+    made = []
+    for index, flow in enumerate(flows):
+        harm, bar = _of_neighbour(report, index)
+        name = f"{flow['name']} ({flow['cc']} {flow['kind']})"
+        made.append(Row(cell, name, {**figures, "harm": harm}, {**found, "neighbour": bar}))
+        figures, found = {}, {}
+    return made
+
+
+def _of_jobs(cell: Cell, report: Json) -> tuple[dict[str, dict[str, Span]], dict[str, Bar]]:
+    runs = {cc: _runs(report, cc) for cc in CCS}
+    slow = {cc: [_slowdown(cell, run) for run in runs[cc]] for cc in CCS}
+    again = {cc: [_resent(cell, run) for run in runs[cc]] for cc in CCS}
+    found = {"alone": bars.alone(slow[OURS], slow["cubic"])} if cell.alone else {}
+    found["job"] = bars.job(slow[OURS], [slow[cc] for cc in BASES])
+    found["sent again"] = bars.resent(again[OURS], [again[cc] for cc in BASES])
+    spans = {"slowdown": slow, "sent again": again}
+    return {name: _spans(values) for name, values in spans.items()}, found
+
+
+def _of_neighbour(report: Json, index: int) -> tuple[dict[str, Span], Bar]:
+    flows = {cc: [run["flows"][index] for run in _runs(report, cc)] for cc in CCS}
+    harm = {cc: _known(flows[cc], "harm") for cc in CCS}
+    kind = flows[OURS][0]["kind"]
+    return _spans(harm), bars.neighbour(_known(flows[OURS], "beside_cubic"), kind)
+
+
+def _known(flows: Sequence[Json], key: str) -> list[float]:
+    """A run in which nothing was carried has none."""
+    return [flow[key] for flow in flows if flow[key] is not None]
+
+
+def _spans(values: Mapping[str, Sequence[float]]) -> dict[str, Span]:
+    return {cc: bars.span(of_cc) for cc, of_cc in values.items()}
+
+
+def table(judged: Sequence[Row]) -> str:
+    """Markdown, with what it comes to."""
+    lines = [page.markdown(HEAD), page.markdown(["---"] * len(HEAD))]
+    lines += [page.markdown(list(_cells(row))) for row in judged]
+    return "\n".join([*lines, "", summary(judged)])
+
+
+def _cells(row: Row) -> Iterator[str]:
+    found = row.bars
+    yield f"{row.cell.about} (`{row.cell.name}`)" if "slowdown" in row.figures else ""
+    yield _of_each(row.figures.get("slowdown"), 3)
+    yield _of_each(row.figures.get("sent again"), 2)
+    yield ratio(found["sent again"].span) if "sent again" in found else ""
+    yield row.neighbour or "-"
+    yield _of_each(row.figures.get("harm"), 2) or "-"
+    yield interval(found["neighbour"].span, 2) if "neighbour" in found else "-"
+    for name in BARS:
+        yield _shown(found[name].verdict) if name in found else "-"
+
+
+def _of_each(spans: Mapping[str, Span] | None, digits: int) -> str:
+    """All congestion controls', in the same order."""
+    return " / ".join(interval(spans[cc], digits) for cc in CCS) if spans else ""
+
+
+def interval(found: Span, digits: int) -> str:
+    """A mean with half of its interval's width."""
+    ends = None if found.low is None or found.high is None else [found.low, found.high]
+    return cells.interval(found.mean, ends, digits)
+
+
+def ratio(found: Span) -> str:
+    """Of two means: its interval is not symmetric, and may have no ends."""
+    if found.mean is None or found.low is None or found.high is None:
+        return cells.interval(found.mean, None, 2)
+    return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def _shown(verdict: str) -> str:
+    return f"**{verdict}**" if verdict == bars.MISSED else verdict
+
+
+def summary(judged: Sequence[Row]) -> str:
+    """How many of each, and where a bar is missed."""
+    verdicts = Counter(bar.verdict for row in judged for bar in row.bars.values())
+    counts = (f"{verdicts[each]} {each}" for each in (bars.MET, bars.MISSED, bars.CANNOT_TELL))
+    missed = [
+        f"`{row.cell.name}` ({name})"
+        for row in judged
+        for name, bar in row.bars.items()
+        if bar.verdict == bars.MISSED
+    ]
+    return f"Bars: {', '.join(counts)}. Missed: {', '.join(missed) or 'none'}."
+
+
+def captions(kept: Mapping[Cell, Kept], seeds: str) -> str:
+    """A line for each place."""
+    places: dict[str | None, list[Kept]] = {}
+    for cell, item in kept.items():
+        places.setdefault(cell.kernel, []).append(item)
+    lines = []
+    for items in places.values():
+        words = [*page.origin_words(items), f"{len(items)} networks", seeds, page.dates(items)]
+        lines.append(f"{', '.join(words)}: `tests/bench/hostile`.")
+    return "\n\n".join(lines)
+
+
+def document(commit: str, judged: Sequence[Row]) -> Json:
+    """The same for machines."""
+    return {"schema": 1, "commit": commit, "rows": [_json_row(row) for row in judged]}
+
+
+def _json_row(row: Row) -> Json:
+    figures = {
+        name: {cc: _json_span(found) for cc, found in of_ccs.items()}
+        for name, of_ccs in row.figures.items()
+    }
+    judged = {
+        name: {**_json_span(bar.span), "limit": bar.limit, "verdict": bar.verdict}
+        for name, bar in row.bars.items()
+    }
+    head = {"cell": row.cell.name, "about": row.cell.about, "neighbour": row.neighbour or None}
+    return {**head, "figures": figures, "bars": judged}
+
+
+def _json_span(found: Span) -> Json:
+    ends = None if found.low is None or found.high is None else [found.low, found.high]
+    return {"mean": found.mean, "ci95": ends}

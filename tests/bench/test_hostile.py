@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The hostile suite: its cells, the verdicts by hand-made examples, the table, the command line."""
+
+import contextlib
+import io
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
+
+from figures import bars, cells, hostile, hostile_cli, judge, measure, page, tables  # noqa: E402
+from figures.bars import CANNOT_TELL, MET, MISSED, Span  # noqa: E402
+from figures.history import History  # noqa: E402
+from mlcclab import scenario  # noqa: E402
+from mlcclab.errors import EXIT_OK, EXIT_SKIP, EXIT_USAGE, SkipError  # noqa: E402
+
+BY_NAME = {cell.name: cell for cell in hostile.CELLS}
+SEEDS = (1, 5)
+NOISE = [0.0, 0.001, -0.001, 0.002, -0.002]
+NATIVE = BY_NAME["web-60k"]
+
+
+class Cells(unittest.TestCase):
+    """What the table of cells comes to."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_the_lab_reads_all(self) -> None:
+        self.assertEqual(len(BY_NAME), len(hostile.CELLS))
+        hostile.write(hostile.CELLS, self.folder)
+        for cell in hostile.CELLS:
+            wanted = hostile.measurement(cell, SEEDS, self.folder)
+            loaded = scenario.load(wanted.file)
+            self.assertEqual((loaded.name, loaded.about), (cell.name, cell.about))
+            self.assertEqual("netem" in loaded.needs, cell.kernel is not None, cell.name)
+            self.assertIn(cell.judged, (None, *(job.name for job in loaded.jobs)))
+            self.assertGreater(measure.expected_seconds(wanted), 30, cell.name)
+
+    def test_five_seeds_at_least(self) -> None:
+        first, last = hostile.SEEDS
+        self.assertGreaterEqual(last - first + 1, hostile_cli.LEAST_SEEDS)
+
+    def test_toml(self) -> None:
+        parsed = tomllib.loads(BY_NAME["rate-halves"].toml())
+        self.assertEqual(parsed["link"]["change"], [{"at_ms": 3000.0, "rate": "500mbit"}])
+        self.assertEqual(parsed["job"], [dict(hostile.JOB)])
+        self.assertTrue(tomllib.loads(BY_NAME["born-500k"].toml())["job"][0]["connect_late"])
+
+    def test_long_is_six_minutes(self) -> None:
+        cell = BY_NAME["long-500k"]
+        hostile.write([cell], self.folder)
+        job = scenario.load(self.folder / "long-500k.toml").jobs[0]
+        alone = job.period_ms(1e9) * cell.iterations / 1e3
+        # half of the link is the least that a job should have beside one transfer
+        self.assertLess(alone, 360)
+        self.assertGreater(alone + job.wire_ms(1e9) * cell.iterations / 1e3, 360)
+
+    def test_the_lab_is_told_the_file(self) -> None:
+        wanted = hostile.measurement(NATIVE, SEEDS, self.folder)
+        words = measure.command(wanted, Path("out.json"))
+        self.assertIn(str(self.folder / "web-60k.toml"), words)
+        self.assertIn("cubic,reno,mlcc", words)
+
+
+class Verdicts(unittest.TestCase):
+    """A bar is met, or missed, or nobody can tell."""
+
+    def test_sides(self) -> None:
+        for low, high, most, least in (
+            (0.9, 0.99, MET, MISSED),
+            (1.0, 1.1, CANNOT_TELL, MET),
+            (0.95, 1.05, CANNOT_TELL, CANNOT_TELL),
+            (1.01, 1.1, MISSED, MET),
+        ):
+            found = Span((low + high) / 2, low, high)
+            self.assertEqual(bars.at_most(found, 1.0), most, found)
+            self.assertEqual(bars.at_least(found, 1.0), least, found)
+        for found in (Span(None), Span(0.5)):
+            self.assertEqual(bars.at_most(found, 1.0), CANNOT_TELL)
+            self.assertEqual(bars.at_least(found, 1.0), CANNOT_TELL)
+
+    def test_alone_is_paired(self) -> None:
+        # seeds differ by far more than the congestion controls
+        cubic = [1.0, 1.3, 1.6]
+        self.assertEqual(bars.alone([1.01, 1.314, 1.615], cubic).verdict, MET)
+        self.assertEqual(bars.alone([1.03, 1.34, 1.65], cubic).verdict, MISSED)
+        self.assertEqual(bars.alone([1.0, 1.35, 1.6], cubic).verdict, CANNOT_TELL)
+        self.assertEqual(bars.alone([1.03], [1.0]).verdict, CANNOT_TELL)
+
+    def test_interval_by_hand(self) -> None:
+        # Quotients 1.01, 1.02, 1.03: deviation 0.01, three seeds: 4.303 * 0.01 / sqrt(3).
+        found = bars.alone([1.01, 1.02, 1.03], [1.0, 1.0, 1.0]).span
+        assert found.low and found.high
+        self.assertAlmostEqual(found.low, 1.02 - 0.02484, delta=1e-5)
+        self.assertAlmostEqual(found.high, 1.02 + 0.02484, delta=1e-5)
+
+    def test_resent_by_the_larger_base(self) -> None:
+        few, many = [1.0, 1.1, 0.9], [4.0, 4.2, 3.8]
+        self.assertEqual(bars.resent([5.0, 5.1, 4.9], [few, many]).verdict, MET)
+        self.assertEqual(bars.resent([8.0, 8.1, 7.9], [few, many]).verdict, MISSED)
+        self.assertEqual(bars.resent([2.0, 9.0, 7.0], [few, many]).verdict, CANNOT_TELL)
+
+    def test_resent_beside_nothing(self) -> None:
+        none = [0.0, 0.0, 0.0]
+        bar = bars.resent(none, [none, none])
+        self.assertEqual((bar.verdict, bar.span), (MET, Span(None)))
+        self.assertEqual(bars.resent([1.0, 1.1, 0.9], [none, none]).verdict, MISSED)
+
+    def test_ratio_by_hand(self) -> None:
+        # A base without variance: Student's interval of the values, divided.
+        found, values = bars.ratio([1.0, 2.0, 3.0], [2.0] * 3), bars.span([0.5, 1.0, 1.5])
+        for ours, theirs in zip(
+            (found.mean, found.low, found.high), (values.mean, values.low, values.high), strict=True
+        ):
+            assert ours is not None and theirs is not None
+            self.assertAlmostEqual(ours, theirs)
+
+    def test_ratio_says_the_same_as_the_difference(self) -> None:
+        rng, said = random.Random(3), 0
+        for _ in range(500):
+            base = [rng.lognormvariate(1.0, 0.5) for _ in range(5)]
+            ours = [value * rng.lognormvariate(0.4, 0.3) for value in base]
+            bar = bars.resent(ours, [base])
+            if bar.span.low is not None:
+                said += 1
+                self.assertEqual(bars.at_most(bar.span, bars.RESENT), bar.verdict)
+        self.assertGreater(said, 100)
+
+    def test_job_against_the_better_base(self) -> None:
+        slow, fast = [1.5 + noise for noise in NOISE], [1.2 - noise for noise in NOISE]
+        for ours, verdict in (
+            ([value - 0.1 for value in fast], MET),
+            (fast, MET),
+            ([value + 0.004 for value in fast], MET),  # sure, and nothing to act on
+            ([value + 0.006 for value in fast], MISSED),
+            ([1.1, 1.3, 1.2, 1.25, 1.15], CANNOT_TELL),
+            ([1.3, 1.4, 1.35, 1.38, 1.32], MISSED),
+        ):
+            self.assertEqual(bars.job(ours, [slow, fast]).verdict, verdict, ours)
+
+    def test_neighbours(self) -> None:
+        for kind, values, verdict in (
+            ("bulk", [0.97, 0.98, 0.99], MET),
+            ("bulk", [0.90, 0.91, 0.92], MISSED),
+            ("bulk", [0.90, 0.95, 1.00], CANNOT_TELL),
+            ("bulk", [], CANNOT_TELL),
+            ("short", [1.0, 1.01, 1.02], MET),
+            ("short", [1.2, 1.21, 1.22], MISSED),
+            ("short", [0.5, 1.5, 1.0], CANNOT_TELL),
+        ):
+            self.assertEqual(bars.neighbour(values, kind).verdict, verdict, values)
+
+
+def run(cell: hostile.Cell, cc: str, noise: float) -> dict[str, Any]:
+    """What the lab says of one seed, as far as it is judged."""
+    slow = {"cubic": 1.2, "reno": 1.25, "mlcc": 1.1}[cc] + noise
+    again = {"cubic": 20, "reno": 10, "mlcc": 80}[cc]
+    beside = None if cc == "cubic" else 0.98 + noise
+    jobs = [
+        {"name": job["name"], "slowdown": slow, "retransmits": again, "sent_mb": 10.0}
+        for job in cell.jobs
+    ]
+    flows = [
+        {"name": flow["name"], "kind": flow["kind"], "cc": "cubic", "harm": 0.3 + noise}
+        | {"beside_cubic": beside}
+        for flow in cell.flows
+    ]
+    return {"jobs": jobs, "flows": flows}
+
+
+def report(cell: hostile.Cell, **changes: Any) -> dict[str, Any]:
+    """The same of all seeds and congestion controls."""
+    results = [
+        {"cc": cc, **run(cell, cc, 0.0), "repeats": [run(cell, cc, noise) for noise in NOISE]}
+        for cc in hostile.CCS
+    ]
+    first, last = SEEDS
+    asked = {"seed": first, "repeat": last - first + 1, "iterations": cell.iterations}
+    names = {"scenario": cell.name, "kernel": "6.18.1", "carrier": "bpf"}
+    return {**names, **asked, "results": results, **changes}
+
+
+class Table(unittest.TestCase):
+    """Rows, cells, sums."""
+
+    def test_a_row_for_each_neighbour(self) -> None:
+        rows = judge.rows(NATIVE, report(NATIVE))
+        names = [row.neighbour for row in rows]
+        self.assertEqual(names, ["backup (cubic bulk)", "web (cubic short)"])
+        self.assertEqual(set(rows[0].bars), {"job", "sent again", "neighbour"})
+        self.assertEqual(set(rows[1].bars), {"neighbour"})
+        lines = judge.table(rows).splitlines()
+        self.assertEqual({line.count("|") for line in lines[:4]}, {len(judge.HEAD) + 1})
+        self.assertIn("(`web-60k`)", lines[2])
+        self.assertIn("1.200 ± 0.002 / 1.250 ± 0.002 / 1.100 ± 0.002", lines[2])
+        again = "2.00 ± 0.00 / 1.00 ± 0.00 / 8.00 ± 0.00"
+        self.assertIn(f"| {again} | 4.00 (4.00 to 4.00) |", lines[2])
+        self.assertIn("| **missed** | met |", lines[2])
+        self.assertIn("| - | - | - | met |", lines[3])
+
+    def test_alone(self) -> None:
+        cell = BY_NAME["alone-30k"]
+        (row,) = judge.rows(cell, report(cell))
+        self.assertEqual(set(row.bars), {"alone", "job", "sent again"})
+        self.assertEqual(row.bars["alone"].verdict, MET)
+
+    def test_only_the_honest_job_counts(self) -> None:
+        cell = BY_NAME["liar-learns"]
+        said = report(cell)
+        for result in said["results"]:
+            for each in result["repeats"]:
+                each["jobs"][1].update(slowdown=9.0, retransmits=9999)
+        (row,) = judge.rows(cell, said)
+        self.assertAlmostEqual(row.figures["slowdown"]["mlcc"].mean or 0.0, 1.1)
+        self.assertAlmostEqual(row.figures["sent again"]["mlcc"].mean or 0.0, 8.0)
+
+    def test_one_seed_tells_nothing(self) -> None:
+        said = report(NATIVE)
+        for result in said["results"]:
+            del result["repeats"]
+        rows = judge.rows(NATIVE, said)
+        for row in rows:
+            self.assertEqual({bar.verdict for bar in row.bars.values()}, {CANNOT_TELL})
+        self.assertIn("Bars: 0 met, 0 missed, 4 cannot tell.", judge.table(rows))
+
+    def test_a_neighbour_that_had_nothing(self) -> None:
+        said = report(NATIVE)
+        for each in said["results"][2]["repeats"]:
+            each["flows"][1].update(harm=None, beside_cubic=None)
+        rows = judge.rows(NATIVE, said)
+        self.assertEqual(rows[1].bars["neighbour"].verdict, CANNOT_TELL)
+        self.assertIn("/ - |", judge.table(rows))
+
+    def test_summary(self) -> None:
+        rows = judge.rows(NATIVE, report(NATIVE))
+        self.assertEqual(
+            judge.summary(rows),
+            "Bars: 3 met, 1 missed, 0 cannot tell. Missed: `web-60k` (sent again).",
+        )
+
+    def test_json(self) -> None:
+        said = json.loads(json.dumps(judge.document("abc", judge.rows(NATIVE, report(NATIVE)))))
+        first, second = said["rows"]
+        self.assertEqual((first["cell"], second["neighbour"]), ("web-60k", "web (cubic short)"))
+        self.assertEqual(first["bars"]["sent again"]["verdict"], MISSED)
+        self.assertEqual(len(first["figures"]["slowdown"]["reno"]["ci95"]), 2)
+
+    def test_cells(self) -> None:
+        self.assertEqual(judge.ratio(Span(1.2)), "1.20")
+        self.assertEqual(judge.ratio(Span(None)), "-")
+        self.assertEqual(judge.interval(Span(1.2, 1.1, 1.3), 2), cells.interval(1.2, [1.1, 1.3], 2))
+
+
+class CommandLine(unittest.TestCase):
+    """What it measures, prints and writes."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.page = self.folder / "page.md"
+        self.page.write_text(f"<!-- results: hostile -->\nnothing\n{page.END}\n", encoding="utf-8")
+        self.asked: list[str] = []
+        self.cannot: set[str] = set()
+        for target, name, value in (
+            (hostile_cli, "KEPT", self.folder),
+            (hostile_cli, "SCENARIOS", self.folder / "cells"),
+            (hostile_cli, "ROOT", self.folder),
+            (hostile_cli, "TABLE", replace(hostile.TABLE, file=Path("page.md"))),
+            (measure, "run_lab", self.lab),
+            (measure, "build", lambda: None),
+            (History, "measured", lambda *_: "0123456789ab"),
+        ):
+            patch = mock.patch.object(target, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def lab(self, wanted: tables.Measurement, path: Path) -> None:
+        self.asked.append(wanted.scenario)
+        if wanted.scenario in self.cannot:
+            raise SkipError("this kernel lacks it")
+        path.write_text(json.dumps(report(BY_NAME[wanted.scenario])), encoding="utf-8")
+
+    def run_suite(self, *words: str) -> tuple[int, str]:
+        with (
+            contextlib.redirect_stdout(io.StringIO()) as out,
+            contextlib.redirect_stderr(io.StringIO()) as err,
+        ):
+            status = hostile_cli.main(words)
+        return status, out.getvalue() + err.getvalue()
+
+    def test_some(self) -> None:
+        output = self.folder / "out.json"
+        status, said = self.run_suite("--cells", "alone-*k,policer-bulk", "--json", str(output))
+        self.assertEqual(status, EXIT_OK)
+        names = ["alone-30k", "alone-60k", "alone-128k", "policer-bulk"]
+        self.assertEqual(sorted(self.asked), sorted(names))
+        for name in names:
+            self.assertIn(f"(`{name}`)", said)
+        self.assertEqual(len(json.loads(output.read_text())["rows"]), 4)
+        self.assertIn("nothing", self.page.read_text())
+
+    def test_nothing_twice(self) -> None:
+        self.run_suite("--cells", "policer-*")
+        self.asked.clear()
+        self.assertEqual(self.run_suite("--cells", "policer-*")[0], EXIT_OK)
+        self.assertEqual(self.asked, [])
+        self.run_suite("--cells", "policer-alone", "--seeds", "6-10")
+        self.assertEqual(self.asked, ["policer-alone"])
+
+    def test_write(self) -> None:
+        self.cannot = {"reorder-alone"}
+        self.assertEqual(self.run_suite("--write")[0], EXIT_OK)
+        block = page.between(self.page, "hostile")
+        self.assertEqual(page.origin(block), page.Origin("0123456789ab", "bpf"))
+        self.assertIn("`reorder-alone` (this kernel lacks it)", block)
+        self.assertNotIn("(`reorder-alone`)", block)
+
+    def test_nothing_can_run(self) -> None:
+        self.cannot = {"policer-alone"}
+        self.assertEqual(self.run_suite("--cells", "policer-alone")[0], EXIT_SKIP)
+
+    def test_list(self) -> None:
+        status, said = self.run_suite("--list")
+        self.assertEqual((status, self.asked), (EXIT_OK, []))
+        for cell in hostile.CELLS:
+            self.assertIn(cell.name, said)
+
+    def test_usage(self) -> None:
+        for words in (
+            ["--cells", "nope-*"],
+            ["--seeds", "5-1"],
+            ["--write", "--cells", "alone-*"],
+            ["--write", "--seeds", "1-4"],
+            ["alone-30k"],
+        ):
+            done = subprocess.run(
+                [sys.executable, str(Path(__file__).with_name("hostile")), *words],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, EXIT_USAGE, words)
+            self.assertEqual(done.stderr.count("\n"), 1, words)
+
+    def test_the_page_has_the_marker(self) -> None:
+        self.assertTrue(page.between(tables.ROOT / hostile.TABLE.file, hostile.TABLE.name))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The bottleneck of a scenario: its queue, the wire behind it, and what changes in a run."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from . import schema
+from .errors import UsageError
+from .schema import Field
+
+# Up to this a veth path is as slow by itself: no netem for it.
+FREE_DELAY_S = 50e-6
+# DCTCP's marking threshold at 1 Gb/s: about 20 full frames (Alizadeh 2010).
+ECN_THRESHOLD = 30_000
+# Two frames at least: what a sender hands over at a time.
+MIN_LIMIT = 3_000
+MAX_LIMIT = 1 << 30
+
+QUEUES = ("droptail", "red-ecn", "fq_codel", "prio", "policer")
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another rate, or another delay, from some time of the run on."""
+
+    at_ms: float
+    rate: float | None = None
+    delay: float | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """The bottleneck, the same in both directions but for ack_slot."""
+
+    rate: float
+    queue: str
+    limit: int
+    delay: float
+    loss: float
+    ecn_threshold: int
+    jitter: float = 0.0
+    ack_slot: float = 0.0
+    reorder: float = 0.0
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def wired(self) -> bool:
+        """Whether there is netem behind the queue: for more than random loss."""
+        delays = [self.delay, *(change.delay or 0.0 for change in self.changes)]
+        return max(delays) > FREE_DELAY_S or bool(self.jitter or self.ack_slot or self.reorder)
+
+    @property
+    def needs(self) -> set[str]:
+        """What the machine must have for it."""
+        needs = {"netem"} if self.wired else set()
+        if self.loss:
+            needs.add("loss")
+        if self.queue != "droptail":
+            needs.add({"red-ecn": "red"}.get(self.queue, self.queue))
+        return needs
+
+    def after(self, change: Change) -> "Link":
+        """The same as it is from then on."""
+        rate = self.rate if change.rate is None else change.rate
+        delay = self.delay if change.delay is None else change.delay
+        return replace(self, rate=rate, delay=delay)
+
+    def capacity_bits(self, seconds: float) -> float:
+        """What it can carry in that time, from the start of a run on."""
+        ends = [*(change.at_ms / 1e3 for change in self.changes), seconds]
+        now, since, bits = self, 0.0, 0.0
+        for end, change in zip(ends, [*self.changes, None], strict=True):
+            bits += now.rate * (min(end, seconds) - since)
+            since = min(end, seconds)
+            now = now.after(change) if change else now
+        return bits
+
+    def scaled(self, factor: float) -> "Link":
+        """The same in time at another speed; the queue keeps room for a few frames."""
+        changes = (
+            replace(change, rate=change.rate * factor if change.rate else None)
+            for change in self.changes
+        )
+        return replace(
+            self,
+            rate=self.rate * factor,
+            limit=max(30_000, round(self.limit * factor)),
+            ecn_threshold=max(3_000, round(self.ecn_threshold * factor)),
+            changes=tuple(changes),
+        )
+
+
+FIELDS = {
+    "rate": Field(schema.rate(1e6, 40e9)),
+    "delay": Field(schema.duration(10.0), 0.0),
+    "queue": Field(schema.choice(*QUEUES), "droptail"),
+    "limit": Field(schema.size(MIN_LIMIT, MAX_LIMIT), None),
+    "limit_bdp": Field(schema.number(0.01, 100.0), None),
+    "rtt": Field(schema.duration(10.0), None),
+    "loss": Field(schema.number(0.0, 0.5), 0.0),
+    "ecn_threshold": Field(schema.size(3_000, MAX_LIMIT), ECN_THRESHOLD),
+    "jitter": Field(schema.duration(1.0), 0.0),
+    "ack_slot": Field(schema.duration(1.0), 0.0),
+    "reorder": Field(schema.number(0.0, 0.5), 0.0),
+    "change": Field(lambda value: value, []),
+}
+
+CHANGE_FIELDS = {
+    "at_ms": Field(schema.number(0.0, 3_600_000.0)),
+    "rate": Field(schema.rate(1e6, 40e9), None),
+    "delay": Field(schema.duration(10.0), None),
+}
+
+DEFAULT_LIMIT = 1 << 20
+
+
+def parse(table: Any) -> Link:
+    """Turn the table [link] into one."""
+    raw = schema.read_table("link", table, FIELDS)
+    if raw["reorder"] and raw["delay"] <= FREE_DELAY_S:
+        raise UsageError("link.reorder: needs a delay: what overtakes does not wait for it")
+    changes = tuple(_changes(raw.pop("change"), raw["queue"]))
+    limit = _limit(raw)
+    left = {key: value for key, value in raw.items() if key not in ("limit", "limit_bdp", "rtt")}
+    return Link(**left, limit=limit, changes=changes)
+
+
+def _limit(raw: dict[str, Any]) -> int:
+    """Two ways to say it: bytes, or a part of what is under way in a round trip."""
+    if raw["limit_bdp"] is None:
+        if raw["rtt"] is not None:
+            raise UsageError("link.rtt: only with limit_bdp")
+        return int(raw["limit"] or DEFAULT_LIMIT)
+    if raw["limit"] is not None:
+        raise UsageError("link.limit_bdp: not together with limit")
+    rtt = 2 * max(raw["delay"], FREE_DELAY_S) if raw["rtt"] is None else raw["rtt"]
+    limit = round(raw["limit_bdp"] * raw["rate"] / 8 * rtt)
+    if not MIN_LIMIT <= limit <= MAX_LIMIT:
+        raise UsageError(f"link.limit_bdp: {limit} is not from {MIN_LIMIT} to {MAX_LIMIT} bytes")
+    return limit
+
+
+def _changes(tables: Any, queue: str) -> list[Change]:
+    found = []
+    for where, table in schema.array("link.change", tables, 0, 1000):
+        change = Change(**schema.read_table(where, table, CHANGE_FIELDS))
+        if change.rate is None and change.delay is None:
+            raise UsageError(f"{where}: neither rate nor delay")
+        if change.rate is not None and queue != "droptail":
+            raise UsageError(f"{where}.rate: only with queue = droptail")
+        found.append(change)
+    for index, (earlier, later) in enumerate(pairwise(found), 1):
+        if later.at_ms <= earlier.at_ms:
+            raise UsageError(f"link.change[{index}].at_ms: not later than the one before")
+    return found

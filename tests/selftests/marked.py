@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Marked connections over loopback, of which one end asks for mlcc: to see which slots jobs get.
+
+Answers each line of its input with "done":
+
+    open ID...          a connection of each job
+    send ID BYTES       over the last one of the job
+    close ID...         the last one of each job
+    race FIRST COUNT    two of each of COUNT jobs ask at the same time; then all of them close
+"""
+
+import mmap
+import os
+import socket
+import struct
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+
+SO_MARK = 36
+AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: nothing waits for the other end
+CC = b"mlcc"
+
+
+class Connection:
+    """The end that asks, and the other."""
+
+    def __init__(self, job: int) -> None:
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.end = socket.create_connection(listener.getsockname())
+        self.other = listener.accept()[0]
+        self.end.setsockopt(socket.SOL_SOCKET, SO_MARK, job)
+
+    def ask(self) -> None:
+        self.end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CC)
+
+    def send(self, size: int) -> None:
+        while size > 0:
+            some = min(size, 10000)
+            self.end.sendall(bytes(some))
+            self.other.recv(some, socket.MSG_WAITALL)
+            size -= some
+
+    def close(self) -> None:
+        self.end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+        self.end.close()
+        self.other.close()
+
+
+jobs: defaultdict[int, list[Connection]] = defaultdict(list)
+
+
+def open_all(*ids: int) -> None:
+    for job in ids:
+        jobs[job].append(Connection(job))
+        jobs[job][-1].ask()
+
+
+def close_all(*ids: int) -> None:
+    for job in ids:
+        jobs[job].pop().close()
+
+
+def send(job: int, size: int) -> None:
+    jobs[job][-1].send(size)
+
+
+def ask_in_step(connections: list[Connection], steps: mmap.mmap, me: int) -> None:
+    """Each waits for the other before each step, on a processor of its own if there are two."""
+    processors = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {processors[me % len(processors)]})
+    for n, connection in enumerate(connections, 1):
+        ask = connection.end.setsockopt
+        steps[me] = n & 0xFF
+        while (steps[1 - me] - n) & 0x80:
+            pass
+        ask(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CC)
+    os.sched_setaffinity(0, processors)
+
+
+def race(first: int, count: int) -> None:
+    pairs = [(Connection(job), Connection(job)) for job in range(first, first + count)]
+    steps = mmap.mmap(-1, 2)
+    child = os.fork()
+    if not child:
+        ask_in_step([pair[1] for pair in pairs], steps, 1)
+        os._exit(0)
+    ask_in_step([pair[0] for pair in pairs], steps, 0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit("the other process has failed")
+    for pair in pairs:
+        for connection in pair:
+            connection.close()
+
+
+def main() -> None:
+    """Until the input ends."""
+    verbs: dict[str, Callable[..., None]] = {
+        "open": open_all,
+        "send": send,
+        "close": close_all,
+        "race": race,
+    }
+    for line in sys.stdin:
+        verb, *numbers = line.split()
+        verbs[verb](*map(int, numbers))
+        print("done", flush=True)
+
+
+main()

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A TCP sender around include/mlcc/linux/tcp.h: the socket's fields that it uses, and the kernel's
+ * calls in the order in which net/ipv4/tcp_input.c and tcp_output.c make them.
+ *
+ *	tcp_send()	the application sends after a silence
+ *	tcp_ack()	segments are acknowledged
+ *	tcp_lose()	a hole is seen: Recovery, until what was in flight then is acknowledged
+ *	tcp_mark()	an ECN mark is echoed: CWR, likewise
+ *	tcp_expire()	the retransmission timer: Loss
+ *
+ * The reduction of a recovery is rate-halving to ssthresh, which is enough to see who raises what.
+ * A check that must hold at every call is made here.
+ */
+#ifndef MLCC_TCP_MODEL_H
+#define MLCC_TCP_MODEL_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../include/mlcc/flow.h"
+#include "../../include/mlcc/dctcp.h"
+#include "../../include/mlcc/cubic.h"
+#include "tap.h"
+
+#define MSS		1448U
+#define TCP_ECN_DEMAND_CWR	4
+
+enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
+enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
+
+struct inet_connection_sock {
+	u8 icsk_ca_state;
+	struct { u8 pending; } icsk_ack;
+};
+
+struct tcp_sock {
+	u32 snd_cwnd, snd_ssthresh, prior_cwnd, snd_cwnd_clamp;
+	u32 snd_una, snd_nxt, write_seq, rcv_nxt, high_seq;
+	u32 delivered, delivered_ce, total_retrans, packets_out, mss_cache, srtt_us;
+	u64 bytes_acked, tcp_mstamp;
+	struct { u32 rcv_tsval; } rx_opt;
+	u8 ecn_flags;
+};
+
+struct mlcc_slot {
+	struct mlcc_job job;
+	struct mlcc_path paths[MLCC_PATHS];
+	struct mlcc_profile profile;
+	bool gone;
+};
+
+struct mlcc_sk {
+	struct mlcc_flow flow;
+	union {
+		struct mlcc_dctcp dctcp;
+		struct mlcc_cubic cubic;
+	};
+	u32 ce, retrans;
+	u8 ecn, cubic_base, paced;
+};
+
+struct sock {
+	struct tcp_sock tp;
+	struct inet_connection_sock icsk;
+	struct mlcc_sk ca;
+	struct mlcc_slot *slot;
+	u32 min_rtt;
+	bool limited;		/* by the window: the application has more to send */
+	unsigned long sk_max_pacing_rate;	/* bytes a second, ~0: any */
+};
+
+struct mlcc_phase_was {
+	u32 seq;
+};
+
+#define tcp_sk(sk)		((struct tcp_sock *)&(sk)->tp)
+#define inet_csk(sk)		((struct inet_connection_sock *)&(sk)->icsk)
+#define mlcc_sk(sk)		((struct mlcc_sk *)&(sk)->ca)
+#define mlcc_slot_gone(s)	((s)->gone)
+#define mlcc_slot_refreshed(sk, s)	((void)(sk), (void)(s))
+#define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
+#define mlcc_profile_of(s, to)	(*(to) = (s)->profile, true)
+#define mlcc_tick(tp)		((void)(tp), 0U)
+#define mlcc_pace(sk, rate)	((sk)->sk_max_pacing_rate = (rate), (sk)->ca.paced = MLCC_PACED)
+#define mlcc_pace_stop(sk)	((sk)->sk_max_pacing_rate = ~0UL)
+#define mlcc_send_ack(sk, seq)	((void)(sk), (void)(seq))
+#define mlcc_phase_was(s, was)	((was)->seq = (s)->job.seq)
+#define mlcc_turned(sk, s, was)	((void)(was))
+#define mlcc_moved(sk, s, p)	((void)(p))
+#define mlcc_peer(sk)		((void)(sk), 1U)
+#define tcp_is_cwnd_limited(sk)	((sk)->limited)
+
+static struct sock *tcp_owner(const struct tcp_sock *tp)
+{
+	return (struct sock *)((char *)tp - __builtin_offsetof(struct sock, tp));
+}
+
+#define tcp_min_rtt(tp)		(tcp_owner(tp)->min_rtt)
+
+static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
+{
+	u32 left = tp->snd_ssthresh - tp->snd_cwnd;
+	u32 add = acked < left ? acked : left;
+
+	tp->snd_cwnd += add;
+	return acked - add;
+}
+
+#include "../../include/mlcc/linux/tcp.h"
+
+static void tcp_open(struct sock *sk, struct mlcc_slot *s, bool ecn)
+{
+	memset(sk, 0, sizeof(*sk));
+	sk->tp = (struct tcp_sock) { .snd_cwnd = 10, .snd_ssthresh = 0x7fffffff,
+				     .snd_cwnd_clamp = ~0U, .mss_cache = MSS,
+				     .tcp_mstamp = 1000000 };
+	sk->slot = s;
+	sk->min_rtt = ~0U;
+	sk->sk_max_pacing_rate = ~0UL;
+	sk->ca.ecn = ecn;
+	mlcc_flow_init(&sk->ca.flow, 0);
+	if (ecn)
+		mlcc_dctcp_start(&sk->ca.dctcp, &sk->tp);
+	else
+		sk->ca.cubic_base = s && s->profile.base == MLCC_BASE_CUBIC;
+}
+
+static void tcp_state(struct sock *sk, u8 state)
+{
+	mlcc_state(sk, sk->slot, state);
+	sk->icsk.icsk_ca_state = state;
+}
+
+/* What the window was before a call that must not raise it. */
+static struct mlcc_win tcp_win(const struct sock *sk)
+{
+	struct mlcc_win w;
+
+	mlcc_win_read(sk, &w);
+	return w;
+}
+
+static void tcp_check(const struct sock *sk, const struct mlcc_win *was, const char *call)
+{
+	const struct tcp_sock *tp = &sk->tp;
+
+	CHECK(tp->snd_ssthresh >= 2, "%s: ssthresh %u", call, tp->snd_ssthresh);
+	CHECK(was->open || tp->snd_cwnd <= was->cwnd, "%s, state %u: cwnd %u -> %u", call,
+	      sk->icsk.icsk_ca_state, was->cwnd, tp->snd_cwnd);
+	CHECK(was->open || tp->snd_ssthresh <= was->ssthresh, "%s, state %u: ssthresh %u -> %u",
+	      call, sk->icsk.icsk_ca_state, was->ssthresh, tp->snd_ssthresh);
+}
+
+/* @bytes to send after @silence_us of silence. */
+static void tcp_send(struct sock *sk, u32 bytes, u32 silence_us)
+{
+	struct tcp_sock *tp = &sk->tp;
+	struct mlcc_win was = tcp_win(sk);
+
+	tp->tcp_mstamp += silence_us;
+	if (mlcc_starts(sk) && sk->slot)
+		mlcc_start_job(sk, sk->slot);
+	tcp_check(sk, &was, "start");
+	tp->write_seq += bytes;
+	sk->limited = true;
+}
+
+static void tcp_fill(struct sock *sk)
+{
+	struct tcp_sock *tp = &sk->tp;
+	u32 left = (tp->write_seq - tp->snd_nxt) / MSS;
+	u32 room = tp->snd_cwnd > tp->packets_out ? tp->snd_cwnd - tp->packets_out : 0;
+	u32 n = left < room ? left : room;
+
+	tp->packets_out += n;
+	tp->snd_nxt += n * MSS;
+	sk->limited = left > n;
+}
+
+/* What was in flight when the reduction began is acknowledged: it is over. */
+static void tcp_recovered(struct sock *sk)
+{
+	struct tcp_sock *tp = &sk->tp;
+
+	if (sk->icsk.icsk_ca_state <= TCP_CA_Disorder || (s32)(tp->snd_una - tp->high_seq) < 0)
+		return;
+	if (sk->icsk.icsk_ca_state != TCP_CA_Loss)
+		tp->snd_cwnd = tp->snd_ssthresh;
+	tcp_state(sk, TCP_CA_Open);
+}
+
+/* Up to @n of the segments in flight are acknowledged; @rtt_us: of the last of them. */
+static void tcp_ack(struct sock *sk, u32 n, u32 rtt_us)
+{
+	struct tcp_sock *tp = &sk->tp;
+	struct mlcc_win was;
+
+	tcp_fill(sk);
+	if (n > tp->packets_out)
+		n = tp->packets_out;
+	tp->packets_out -= n;
+	tp->snd_una += n * MSS;
+	tp->bytes_acked += (u64)n * MSS;
+	tp->delivered += n;
+	if (rtt_us < sk->min_rtt)
+		sk->min_rtt = rtt_us;
+	tp->srtt_us = rtt_us << 3;
+	was = tcp_win(sk);
+	if (sk->slot)
+		mlcc_acked(sk, sk->slot, rtt_us);
+	mlcc_acked_ce(sk);
+	tcp_check(sk, &was, "ack");
+	tcp_recovered(sk);
+	switch (sk->icsk.icsk_ca_state) {
+	case TCP_CA_CWR:
+	case TCP_CA_Recovery:
+		if (tp->snd_cwnd > tp->snd_ssthresh)
+			tp->snd_cwnd -= (n + 1) / 2 < tp->snd_cwnd - tp->snd_ssthresh ?
+					(n + 1) / 2 : tp->snd_cwnd - tp->snd_ssthresh;
+		break;
+	default:
+		mlcc_raise(sk, sk->slot, n);
+	}
+	CHECK(tp->snd_ssthresh >= 2, "raise: ssthresh %u", tp->snd_ssthresh);
+	tcp_fill(sk);
+}
+
+static void tcp_reduce(struct sock *sk, u8 state)
+{
+	struct tcp_sock *tp = &sk->tp;
+
+	tp->high_seq = tp->snd_nxt;
+	tp->prior_cwnd = tp->snd_cwnd;
+	tp->snd_ssthresh = mlcc_cut(sk, sk->slot);
+	tcp_state(sk, state);
+	CHECK(tp->snd_ssthresh <= tp->prior_cwnd || tp->snd_ssthresh == 2,
+	      "cut: cwnd %u, ssthresh %u", tp->prior_cwnd, tp->snd_ssthresh);
+}
+
+/* Of a recovery that is under way a further loss makes no other. */
+static void tcp_lose(struct sock *sk)
+{
+	sk->tp.total_retrans++;
+	if (sk->icsk.icsk_ca_state >= TCP_CA_Recovery)
+		return;
+	if (sk->icsk.icsk_ca_state == TCP_CA_CWR) {
+		sk->tp.high_seq = sk->tp.snd_nxt;
+		tcp_state(sk, TCP_CA_Recovery);
+		return;
+	}
+	tcp_reduce(sk, TCP_CA_Recovery);
+}
+
+static void tcp_mark(struct sock *sk, u32 n)
+{
+	sk->tp.delivered_ce += n;
+	if (sk->icsk.icsk_ca_state < TCP_CA_CWR)
+		tcp_reduce(sk, TCP_CA_CWR);
+}
+
+static void tcp_expire(struct sock *sk)
+{
+	struct tcp_sock *tp = &sk->tp;
+
+	if (sk->icsk.icsk_ca_state <= TCP_CA_Disorder) {
+		tp->prior_cwnd = tp->snd_cwnd;
+		tp->snd_ssthresh = mlcc_cut(sk, sk->slot);
+		mlcc_timeout(sk);
+	}
+	tp->high_seq = tp->snd_nxt;
+	tp->snd_cwnd = 1;
+	tcp_state(sk, TCP_CA_Loss);
+}
+
+#endif /* MLCC_TCP_MODEL_H */
