@@ -67,6 +67,7 @@ static __always_inline u32 mlcc_cbrt(u64 x)
 		r <<= 1;
 		b = 3 * r * (r + 1) + 1;
 		take = ~(u64)((s64)((x >> s) - b) >> 63);	/* all ones if x >> s >= b */
+		MLCC_HIDE(take);
 		x -= (b << s) & take;
 		r -= take;
 	}
