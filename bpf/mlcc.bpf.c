@@ -121,11 +121,11 @@ static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)
 	return (struct tcp_sock *)sk;
 }
 
-static __always_inline struct mlcc_slot *mlcc_slot(const struct mlcc_sk *ca)
+static __always_inline struct mlcc_slot *mlcc_slot_of(const struct sock *sk)
 {
-	u32 i = ca->slot - 1;
+	u32 slot = mlcc_sk(sk)->slot, i = slot - 1;
 
-	return ca->slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
+	return slot ? bpf_map_lookup_elem(&slots, &i) : NULL;
 }
 
 static __always_inline struct mlcc_config *mlcc_config(void)
@@ -367,11 +367,6 @@ static __always_inline bool tcp_is_cwnd_limited(struct sock *sk)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-static __always_inline struct mlcc_slot *mlcc_slot_of(const struct sock *sk)
-{
-	return mlcc_slot(mlcc_sk(sk));
-}
-
 static __always_inline bool mlcc_slot_gone(const struct mlcc_slot *s)
 {
 	return MLCC_READ(s->barred);
@@ -499,7 +494,7 @@ static __always_inline void mlcc_sk_init(struct sock *sk)
 	ca->retrans = tp->total_retrans;
 	ca->ce = tp->delivered_ce;
 	ca->slot = mlcc_slot_find(sk);
-	s = mlcc_slot(ca);
+	s = mlcc_slot_of(sk);
 	if (s)
 		mlcc_slot_refresh(s);
 	ca->ecn = !mlcc_sk_is_plain(sk) && tp->ecn_flags & MLCC_ECN_MODE;
@@ -518,16 +513,23 @@ void BPF_PROG(mlcc_init_plain, struct sock *sk)
 /*
  * With ECN every packet is to be ECN-capable (TCP_CONG_NEEDS_ECN), without it none.  The flag is in
  * the operations, so there are two sets of them, and a flow without ECN goes over to the other.
+ * Returns 0, or that it could not.
  */
+static __always_inline long mlcc_go_over(struct sock *sk)
+{
+	char plain[] = "mlcc_plain";
+
+	return bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain));
+}
+
 SEC("struct_ops/mlcc_init")
 void BPF_PROG(mlcc_init, struct sock *sk)
 {
-	char plain[] = "mlcc_plain";
 	bool ecn = tcp_sk(sk)->ecn_flags & MLCC_ECN_MODE;
 
 	/* going over releases the flow first: of no job */
 	mlcc_sk(sk)->slot = 0;
-	if (!ecn && !bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain)))
+	if (!ecn && !mlcc_go_over(sk))
 		return;
 	mlcc_sk_init(sk);
 }
@@ -607,26 +609,18 @@ static __always_inline void mlcc_sk_ready(struct sock *sk)
 		mlcc_sk_init(sk);
 }
 
-/*
- * init() could not go over to "mlcc_plain" if it was a program that chose "mlcc", by
- * bpf_setsockopt().  Here it can: before the first packet with data is ECN-capable.
- */
-static __always_inline void mlcc_sk_plain(struct sock *sk)
-{
-	char plain[] = "mlcc_plain";
-
-	if (!mlcc_sk(sk)->ecn && !mlcc_sk_is_plain(sk))
-		bpf_setsockopt(sk, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof(plain));
-}
-
 static __always_inline void mlcc_tx_start(struct sock *sk)
 {
 	struct mlcc_slot *s;
 
 	mlcc_sk_ready(sk);
-	mlcc_sk_plain(sk);
+	/*
+	 * init() cannot go over while some program chooses "mlcc", by bpf_setsockopt().  Here it
+	 * can: before the first packet with data is ECN-capable.
+	 */
+	if (!mlcc_sk(sk)->ecn && !mlcc_sk_is_plain(sk))
+		mlcc_go_over(sk);
 	s = mlcc_slot_of(sk);
-
 	if (mlcc_starts(sk) && s)
 		mlcc_start_job(sk, s);
 }

@@ -326,10 +326,10 @@ static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const stru
  */
 static __always_inline bool mlcc_flow_outweighed(const struct mlcc_flow *f,
 						 const struct mlcc_job *j,
-						 const struct mlcc_ack *a, u32 rtt, u32 cwnd)
+						 const struct mlcc_ack *a, u32 rtt, u32 slack,
+						 u32 cwnd)
 {
 	u64 queue = ((u64)(rtt - a->min_rtt) * MLCC_READ(j->share)) >> MLCC_SHIFT;
-	u32 slack = mlcc_flow_slack(j, a);
 	u64 own, most;
 
 	if (f->p > MLCC_ONE / 2 || queue <= slack)
@@ -360,10 +360,9 @@ static __always_inline void mlcc_flow_back_off(struct mlcc_flow *f, const struct
  * direction is busy.  A host that is busy for a moment makes ACKs wait, too, but for less than a
  * tick.
  */
-static __always_inline bool mlcc_flow_acks_wait(const struct mlcc_job *j, const struct mlcc_ack *a,
-						u32 rtt)
+static __always_inline bool mlcc_flow_acks_wait(const struct mlcc_ack *a, u32 rtt, u32 slack)
 {
-	return a->rtt - rtt >= a->tick && 4 * ((u64)rtt + mlcc_flow_slack(j, a)) <= a->rtt;
+	return a->rtt - rtt >= a->tick && 4 * ((u64)rtt + slack) <= a->rtt;
 }
 
 /*
@@ -377,18 +376,19 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 					  struct mlcc_ack *a, struct mlcc_win *w)
 {
 	bool first = !f->rtt, empty;
-	u32 rtt;
+	u32 rtt, slack;
 
 	a->min_rtt = mlcc_path_rtt(path, a->peer, a->rtt, a->min_rtt, MLCC_READ(j->seq));
 	rtt = a->rtt - mlcc_reverse(&f->reverse, a);
-	empty = rtt - a->min_rtt <= mlcc_flow_slack(j, a);
+	slack = mlcc_flow_slack(j, a);
+	empty = rtt - a->min_rtt <= slack;
 	if (empty)
 		mlcc_path_anew(path);
 	f->held = 0;
 	f->rtt = a->rtt;
 	f->guess = !empty && mlcc_flow_alone(j, a, rtt, w->cwnd);
 	f->empty = empty || f->guess;
-	f->acks_wait = mlcc_flow_acks_wait(j, a, rtt);
+	f->acks_wait = mlcc_flow_acks_wait(a, rtt, slack);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (mlcc_flow_drains(f, j, pr) && mlcc_flow_holds(f, j, a->now, w))
@@ -405,7 +405,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	if (first && mlcc_contend_behind(&j->contend))
 		mlcc_flow_take(f, w);
 	if (!f->guess && mlcc_flow_drains(f, j, pr) &&
-	    mlcc_flow_outweighed(f, j, a, rtt, w->cwnd))
+	    mlcc_flow_outweighed(f, j, a, rtt, slack, w->cwnd))
 		mlcc_flow_back_off(f, j, a->min_rtt, w);
 	if (f->wait != MLCC_WAITING ||
 	    a->now < j->start_us + mlcc_contend_patience_us(&j->contend))

@@ -61,8 +61,6 @@ typedef __INT64_TYPE__ s64;
 #endif
 
 /* The compiler knows nothing of what is in @x from here on: a mask stays a mask, and no branch. */
-#ifndef MLCC_HIDE
 #define MLCC_HIDE(x) __asm__("" : "+r"(x))
-#endif
 
 #endif /* MLCC_TYPES_H */

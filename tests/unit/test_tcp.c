@@ -51,6 +51,14 @@ static void whole_phase(struct sock *sk)
 	sk->limited = false;
 }
 
+/* A flow of a job that has had one phase, alone. */
+static void after_a_phase(struct sock *sk, struct mlcc_slot *s, u8 base, bool ecn)
+{
+	job(s, base);
+	tcp_open(sk, s, ecn);
+	whole_phase(sk);
+}
+
 /* A job that has to give up waiting takes back its window, but not in the middle of a recovery. */
 static void patience_ends_in_a_recovery(void)
 {
@@ -58,9 +66,7 @@ static void patience_ends_in_a_recovery(void)
 	struct sock sk;
 	u32 left;
 
-	job(&s, MLCC_BASE_RENO);
-	tcp_open(&sk, &s, false);
-	whole_phase(&sk);
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
 	tcp_send(&sk, D, GAP_US);
 	CHECK(sk.tp.snd_cwnd == 10 && sk.ca.flow.wait == MLCC_WAITING, "cwnd %u", sk.tp.snd_cwnd);
 	tcp_ack(&sk, 10, 9000);
@@ -79,9 +85,7 @@ static void patience_ends_with_a_slow_start(void)
 	struct sock sk;
 	u32 last;
 
-	job(&s, MLCC_BASE_RENO);
-	tcp_open(&sk, &s, false);
-	whole_phase(&sk);
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
 	last = sk.tp.snd_cwnd;
 	tcp_send(&sk, D, GAP_US);
 	sk.tp.tcp_mstamp += 10 * MLCC_PATIENCE_FIRST_US;
@@ -97,9 +101,7 @@ static void after_a_loss_an_empty_queue_ends_at_ssthresh(void)
 	struct sock sk;
 	u32 before;
 
-	job(&s, MLCC_BASE_RENO);
-	tcp_open(&sk, &s, false);
-	whole_phase(&sk);
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
 	part_of_phase(&sk, 50);
 	tcp_lose(&sk);
 	while (sk.icsk.icsk_ca_state != TCP_CA_Open)
@@ -119,9 +121,7 @@ static void a_time_out_is_the_bases(void)
 		struct mlcc_slot s;
 		struct sock sk;
 
-		job(&s, base);
-		tcp_open(&sk, &s, false);
-		whole_phase(&sk);
+		after_a_phase(&sk, &s, base, false);
 		part_of_phase(&sk, 95);
 		cwnd = sk.tp.snd_cwnd;
 		sk.tp.snd_ssthresh = cwnd;	/* not in slow start, where every cut is whole */
@@ -142,9 +142,7 @@ static void what_follows_a_time_out_is_the_bases(void)
 	struct mlcc_slot s;
 	struct sock sk;
 
-	job(&s, MLCC_BASE_RENO);
-	tcp_open(&sk, &s, false);
-	whole_phase(&sk);
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
 	part_of_phase(&sk, 95);
 	tcp_expire(&sk);
 	sk.tp.high_seq += D;	/* a long one */
@@ -163,9 +161,7 @@ static void a_window_of_one_has_an_ssthresh_of_two(void)
 	struct mlcc_slot s;
 	struct sock sk;
 
-	job(&s, MLCC_BASE_RENO);
-	tcp_open(&sk, &s, false);
-	whole_phase(&sk);
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
 	part_of_phase(&sk, 10);
 	tcp_expire(&sk);
 	tcp_ack(&sk, 1, 9000);
@@ -184,9 +180,7 @@ static void a_loss_cuts_no_less_than_a_mark(void)
 		struct sock marked, lost;
 		u32 left;
 
-		job(&s, MLCC_BASE_RENO);
-		tcp_open(&marked, &s, true);
-		whole_phase(&marked);
+		after_a_phase(&marked, &s, MLCC_BASE_RENO, true);
 		part_of_phase(&marked, part);
 		marked.ca.dctcp.alpha = MLCC_ONE;
 		marked.tp.snd_ssthresh = 2 * marked.tp.snd_cwnd;	/* in slow start */
