@@ -209,6 +209,7 @@ static __always_inline bool mlcc_slot_is(const struct mlcc_slot *s, const struct
 static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct mlcc_seek *k)
 {
 	__builtin_memset(&s->job, 0, sizeof(s->job));
+	__builtin_memset(s->paths, 0, sizeof(s->paths));
 	s->net_cookie = k->net_cookie;
 	s->netns = k->netns;
 	s->id = k->id;
