@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The command line."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,7 +35,6 @@ def _run(arguments: Sequence[str]) -> int:
         prog="tests/bench/results",
         description="Measure and write the tables of README.md and Documentation/results.md.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("table", nargs="*", metavar="TABLE", help="only these (default: all)")
     verb = parser.add_mutually_exclusive_group()

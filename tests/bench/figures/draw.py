@@ -4,7 +4,6 @@
 Each kind comes in turn, so that a few scenarios have all of them.
 """
 
-import argparse
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -137,7 +136,6 @@ def _run(arguments: Sequence[str]) -> int:
         prog="tests/bench/draw",
         description="Draw scenarios at random, for mlcc-lab run and compare.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--seed", type=whole(0, MAX_SEED), default=1, help="the same one draws the same")

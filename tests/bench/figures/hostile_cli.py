@@ -45,7 +45,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         prog="tests/bench/hostile",
         description="Run jobs on networks unlike the lab's usual one, and judge each.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--cells", default="*", metavar="GLOB", help="only these; several with commas")

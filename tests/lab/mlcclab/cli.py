@@ -53,7 +53,6 @@ def parser() -> argparse.ArgumentParser:
         prog="mlcc-lab",
         description="Emulate training jobs that share a link, and measure how they slow down.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = lab.add_subparsers(required=True, metavar="run | compare | list | plot")
     listing = verbs.add_parser("list", help="show the shipped scenarios")
@@ -62,14 +61,7 @@ def parser() -> argparse.ArgumentParser:
     drawing.add_argument("report", type=Path, metavar="JSON", help="what run --json has written")
     drawing.add_argument("png", type=Path, metavar="PNG", help="the picture to write")
     drawing.set_defaults(command=commands.plot)
-    _add_run(
-        verbs.add_parser(
-            "run",
-            help="run one scenario",
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-    )
+    _add_run(verbs.add_parser("run", help="run one scenario", epilog=EPILOG))
     _add_compare(verbs.add_parser("compare", help="is another build of the carrier better?"))
     return lab
 

@@ -5,7 +5,7 @@ import argparse
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .carrier import is_mlcc
 from .errors import UsageError
@@ -17,7 +17,12 @@ MIN_PAIRS = 3
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as every error of the lab."""
+    """Says what is wrong in one line, as every error of the lab; an epilog is examples."""
+
+    def __init__(self, **words: Any) -> None:
+        if "epilog" in words:
+            words["formatter_class"] = argparse.RawDescriptionHelpFormatter
+        super().__init__(**words)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
