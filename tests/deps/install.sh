@@ -116,11 +116,16 @@ progress()
 	[ ! -t 1 ] || printf '\r\033[K'
 }
 
+# Its status has a descriptor of its own: the scripts of packages begin without it, and some of them
+# fail that want to print something and have no standard output.
 apt()
 {
 	{
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 \
-			-o DPkg::Lock::Timeout=300 -o APT::Status-Fd=1 "$@" </dev/null 2>&1
+		# sudo passes no other descriptors on
+		# shellcheck disable=SC2016  # its own words
+		as_root sh -c 'exec "$@" 3>&1' sh env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+			-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=3 "$@" \
+			</dev/null 2>&1
 		echo $? >"$log.status"
 	} | progress
 	[ "$(cat "$log.status")" -eq 0 ]
