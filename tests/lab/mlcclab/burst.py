@@ -53,11 +53,12 @@ class Burst:
             stderr=self._errors,
         )
 
-    def poll(self) -> None:
-        """Take in new lines; complain if the process died by itself."""
+    def poll(self) -> str:
+        """Take in new lines; what the process complained of if it died by itself, else nothing."""
         if self.process.poll() not in (None, 0):
-            raise LabError(f"{self.name}: {self._complaint()}")
+            return f"{self.name}: {self._complaint()}"
         self._read()
+        return ""
 
     def of_kind(self, key: str) -> list[Record]:
         """The records that carry a key: iteration, request, sample_ns, totals."""

@@ -266,8 +266,10 @@ class _Session:
             tick(max(0.0, progress))
             self._pause()
             self._change_link()
-            for burst in self._everything():
-                burst.poll()
+            # one that dies takes others with it: the cause is among what they all say
+            complaints = [said for burst in self._everything() if (said := burst.poll())]
+            if complaints:
+                raise LabError("; ".join(complaints))
         tick(1.0)
 
     def _pause(self) -> None:
