@@ -291,6 +291,7 @@ static int __init mlcc_register(void)
 	err = tcp_register_congestion_control(&mlcc_ops);
 	if (err)
 		goto no_cc;
+	mlcc_params_live(true);
 	return 0;
 
 no_cc:
@@ -304,9 +305,7 @@ no_netlink:
 static void __exit mlcc_unregister(void)
 {
 	tcp_unregister_congestion_control(&mlcc_ops);
-	/* who still writes a parameter has the lock; who comes later sees that the module goes */
-	kernel_param_lock(THIS_MODULE);
-	kernel_param_unlock(THIS_MODULE);
+	mlcc_params_live(false);
 	mlcc_netlink_exit();
 	mlcc_rules_exit();
 	mlcc_slots_check_empty();

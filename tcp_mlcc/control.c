@@ -164,7 +164,7 @@ static int mlcc_rule_ahead(struct net *net, u32 id, u64 ahead)
 	rcu_read_lock();
 	r = mlcc_rule_find(net->net_cookie, id);
 	if (r)
-		WRITE_ONCE(r->ahead, ahead);
+		atomic64_set(&r->ahead, ahead);
 	rcu_read_unlock();
 	return r ? 0 : -ENOENT;
 }

@@ -21,6 +21,7 @@
 #include "profile.h"
 #include "rules.h"
 #include "../include/mlcc/hint.h"
+#include "../include/mlcc/uapi/mlcc_netlink.h"
 
 #define MLCC_SLOT_BITS	10
 
@@ -80,18 +81,18 @@ static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
 static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_job_rule *r)
 {
 	struct mlcc_phase_was was;
-	u64 ahead;
+	s64 ahead;
 
-	if (likely(!READ_ONCE(r->ahead)))
+	if (likely(!atomic64_read(&r->ahead)))
 		return;
-	ahead = xchg(&r->ahead, 0);
+	ahead = atomic64_xchg(&r->ahead, 0);
 	if (!ahead)
 		return;
 	mlcc_phase_was(s, &was);
 	if (mlcc_hint_start(&s->job, ahead & ~MLCC_AHEAD, tcp_clock_us()))
 		mlcc_phase_turned(net, s, &was);
 	else
-		cmpxchg(&r->ahead, 0, ahead);
+		atomic64_cmpxchg(&r->ahead, 0, ahead);
 }
 
 /* Takes over what userspace has said of the job since the last phase.  @net: the job's own. */

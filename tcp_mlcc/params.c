@@ -14,6 +14,7 @@
 
 #include "control.h"
 #include "job.h"
+#include "mlcc.h"
 #include "parse.h"
 #include "profile.h"
 #include "rules.h"
@@ -94,6 +95,16 @@ module_param_cb(mark_mask, &mlcc_mask_ops, NULL, 0644);
 MODULE_PARM_DESC(mark_mask, "bits of the socket mark that hold the job's id, hexadecimal");
 
 /* job: "set ID [profile=NAME] [phase_bytes=N]", "del ID" */
+
+/* Whether jobs can be set; kernel_param_lock() protects it. */
+static bool mlcc_live;
+
+void mlcc_params_live(bool live)
+{
+	kernel_param_lock(THIS_MODULE);
+	mlcc_live = live;
+	kernel_param_unlock(THIS_MODULE);
+}
 
 static int mlcc_job_id(char *word, u32 *id)
 {
@@ -176,9 +187,9 @@ static int mlcc_job_set(const char *val, const struct kernel_param *kp)
 	char *s;
 	int err;
 
-	/* the rules would be leaked if a later parameter or the init function failed */
-	if (THIS_MODULE->state != MODULE_STATE_LIVE) {
-		pr_err("job: cannot be set while the module is being loaded\n");
+	/* a parameter of the kernel's command line, or of modprobe */
+	if (!mlcc_live) {
+		pr_err("job: cannot be set before the module is loaded\n");
 		return -EINVAL;
 	}
 	s = mlcc_param_copy("job", val);

@@ -115,7 +115,7 @@ int mlcc_rule_put(struct net *net, struct mlcc_job_rule *r, bool create)
 		return err;
 	if (old) {
 		if (old->gen == r->gen)
-			r->ahead = xchg(&old->ahead, 0);
+			atomic64_set(&r->ahead, atomic64_xchg(&old->ahead, 0));
 		hlist_replace_rcu(&old->node, &r->node);
 		kfree_rcu(old, rcu);
 		return 0;

@@ -3,6 +3,7 @@
 #ifndef MLCC_RULES_H
 #define MLCC_RULES_H
 
+#include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <net/net_namespace.h>
 
@@ -15,7 +16,7 @@
 struct mlcc_job_rule {
 	u64 phase_bytes;	/* hint, 0: learn */
 	u64 net_cookie;		/* the namespace that it was set in */
-	u64 ahead;		/* bytes of a phase announced before the first flow; else 0 */
+	atomic64_t ahead;	/* bytes of a phase announced before the first flow; else 0 */
 	u32 profile;		/* enum mlcc_profile_id or MLCC_PROFILE_NONE */
 	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
 	u32 id;
