@@ -15,8 +15,7 @@
 #include "mlcc_bpf.h"
 #include "pins.h"
 #include "../include/mlcc/profiles.h"
-
-#define MARK_MASK	0xffffU
+#include "../include/mlcc/uapi/mlcc_netlink.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
@@ -111,7 +110,7 @@ static int cmd_load(int argc, char **argv)
 		{ },
 	};
 	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
-	struct mlcc_config cfg = { .mark_mask = MARK_MASK, .layout = MLCC_LAYOUT };
+	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK, .layout = MLCC_LAYOUT };
 	char error[MLCC_PINS_ERROR];
 	int c;
 

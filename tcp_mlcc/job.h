@@ -9,7 +9,6 @@
 #include "mlcc.h"
 
 #define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 512 bytes */
-#define MLCC_MARK_MASK		0xffffU		/* bits of the socket mark that are the job's id */
 
 /* A job as this host sees it, shared by its flows. */
 struct mlcc_slot {

@@ -156,7 +156,7 @@ without_init()
 	mkdir "$out/bpf" && cp "$repo"/bpf/*.[ch] "$repo/bpf/Makefile" "$out/bpf" &&
 		cp -r "$repo/include" "$out" && sed -i '/^\tmlcc_sk_init(sk);$/d' "$out/bpf/mlcc.bpf.c" &&
 		make -s -C "$out/bpf" ./mlcc-bpf && "$mlcc_bpf" unload && slowwait - cc_gone &&
-		"$out/bpf/mlcc-bpf" load
+		"$out/bpf/mlcc-bpf" load --mark-mask 0xffff
 }
 
 a_flow_without_init_finds_its_job()
@@ -178,7 +178,7 @@ main()
 	require_bpf
 	require_command ip make clang bpftool
 	setup_out
-	setup_ns host pod && load || exit 1
+	setup_ns host pod && load --mark-mask 0xffff || exit 1
 	defer forget_namespace "$host-again"
 	ktap_check "a later flow finds the slot of its job" a_later_flow_finds_the_slot_of_the_job
 	ktap_check "a job comes back to its slot" a_job_comes_back_to_its_slot

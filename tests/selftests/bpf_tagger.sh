@@ -25,7 +25,7 @@ job_api()
 loads()
 {
 	api tagger load && [ -e "$tagger_pins/link" ] && api tagger load &&
-		api_refuses 'mark mask 0xffff' tagger load 0xff0000 &&
+		api_refuses 'mark mask 0xff' tagger load 0xff0000 &&
 		api_refuses 'side by side' tagger load 0x5
 }
 

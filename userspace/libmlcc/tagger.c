@@ -28,9 +28,9 @@
 #include "../../bpf/pins.h"
 #include "../../bpf/registered.h"
 #include "../../bpf/tagger_bpf.h"
+#include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include <tagger.skel.h>
 
-#define MARK_MASK	0xffffU
 #define ROOT_CGROUP	1	/* id of the root of the hierarchy */
 #define DSCP_MAX	63
 
@@ -351,11 +351,11 @@ static uint32_t mask_default(struct mlcc_tagger *t)
 
 	fd = bpf_obj_get(mlcc_pins_path(path, t->lock, "settings"));
 	if (fd < 0)
-		return MARK_MASK;
+		return MLCC_MARK_MASK;
 	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.value_size == sizeof(cfg))
 		bpf_map_lookup_elem(fd, &zero, &cfg);
 	close(fd);
-	return cfg.layout == MLCC_LAYOUT ? cfg.mark_mask : MARK_MASK;
+	return cfg.layout == MLCC_LAYOUT ? cfg.mark_mask : MLCC_MARK_MASK;
 }
 
 /* Under the lock. */

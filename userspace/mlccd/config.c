@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "../../include/mlcc/uapi/mlcc_netlink.h"
 
 #define FILE_MAX	65536
 #define LINE_MAX_LEN	1024
@@ -181,7 +182,7 @@ static const struct key keys[] = {
 void config_default(struct config *c)
 {
 	*c = (struct config){
-		.mark_mask = 0xffff, .poll_ms = 1000, .peer_timeout_ms = 10000,
+		.mark_mask = MLCC_MARK_MASK, .poll_ms = 1000, .peer_timeout_ms = 10000,
 		.connections = 1024, .users = true, .jobs_per_user = 16, .rings_per_user = 32,
 		.connections_per_user = 32, .requests_per_second = 50, .requests_burst = 200,
 		.hints_per_second = 2000, .hints_burst = 4000,

@@ -20,6 +20,12 @@
 #define MLCC_JOB_OTHERS_MAX	12288U		/* in all that are not the initial one */
 #define MLCC_JOB_NETNS_MAX	1024U		/* in one that is not the initial one */
 
+/*
+ * Bits of the socket mark that hold the job's id, if nothing else is said: kube-proxy marks with
+ * 0x4000 and 0x8000, Cilium knows its own marks by 0x0f00, Calico takes the upper half.
+ */
+#define MLCC_MARK_MASK		255U
+
 enum mlcc_genl_cmd {
 	MLCC_CMD_UNSPEC,
 	MLCC_CMD_JOB_NEW,	/* as SET, but -EEXIST if there is one of that id */
