@@ -210,15 +210,12 @@ static void slot_print(const struct mlcc_slot *s)
 	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"need\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
-	       "\"best_us\":%u,\"waits\":%u,\"patience_us\":%u,\"hurry\":%u,\"push_for\":%u,"
-	       "\"since_push\":%u,\"barred\":%u,\"wait_us\":%u,\"saved_us\":%u,\"bytes\":%llu,"
+	       "\"best_us\":%u,\"vain\":%u,\"patience_us\":%u,\"bytes\":%llu,"
 	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u}",
 	       s->id, s->netns, profile_names[s->profile], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->need, j->gap_us, j->period_us,
-	       j->comm_us, j->contend.best_us, j->contend.waits, j->contend.patience_us,
-	       j->contend.hurry, j->contend.push_for, j->contend.since_push, j->contend.barred,
-	       j->contend.wait_us, j->contend.saved_us,
+	       j->comm_us, j->best_us, j->queue.vain, j->queue.patience_us,
 	       (unsigned long long)j->acked, (unsigned long long)s->retrans,
 	       (unsigned long long)s->ce, j->told, s->barred);
 }

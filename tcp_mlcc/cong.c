@@ -8,7 +8,7 @@
  *
  *	p     = min(1, D_sent / D_phase)		progress of the job's phase
  *	grow  = floor + slope p^shape			cwnd += grow acked / cwnd
- *	yield = 1 - hold p^shape			cwnd -= cwnd beta yield
+ *	yield = 1 - hold p^shape			a mark: cwnd -= cwnd alpha/2 yield
  *
  * The model
  *
@@ -25,25 +25,29 @@
  *	are is learnt (include/mlcc/phase.h) or announced (module parameter "job").
  *
  *	A phase starts with a small window, which doubles each round trip while the queue is
- *	empty, and grows by the rule while it is not (include/mlcc/flow.h).  A job that would wait
- *	behind the same other one in every phase pushes, one that waits for somebody who never
- *	finishes keeps its window (include/mlcc/contend.h).  Where flows are served in turn, and an
- *	empty queue says nothing, a job whose rate shows that it is not alone, and that was not
- *	there first, holds back for a while, paced (include/mlcc/fair.h).
+ *	empty, and grows by the rule while it is not (include/mlcc/flow.h).  A job that waits for
+ *	somebody who never finishes keeps its window.  Where flows are served in turn, and an empty
+ *	queue says nothing, a job whose rate shows that it is not alone, and that was not there
+ *	first, holds back for a while, paced (include/mlcc/queue.h).
+ *
+ *	What earns what: behind a queue that drops packets, the small window; where it marks them,
+ *	the rule.  Documentation/rule.md has the measurements.
  *
  * Parameters, by profile (include/mlcc/profiles.h, module parameter "tune"); fractions are Q16
  *
  *	floor	growth at p = 0, 1 is the base algorithm's
  *	slope	what p = 1 adds to it
- *	hold	part of the decrease that p = 1 takes away
+ *	hold	part of the decrease for a mark that p = 1 takes away
  *	shape	exponent of p, a whole number
  *	restart	window at the start of a phase: as above ("drain"), or as the kernel leaves it
  *
  * The base, which a flow without a job, or without a known phase, follows to the letter
  *
  *	ECN negotiated		DCTCP: beta = alpha / 2, 1/2 at a loss	(include/mlcc/dctcp.h)
- *	else, profile's base	Reno: beta = 1/2			(the kernel's)
- *				CUBIC: beta = 0.3			(include/mlcc/cubic.h)
+ *	else, profile's base	CUBIC: beta = 0.3			(include/mlcc/cubic.h)
+ *				Reno: beta = 1/2			(the kernel's)
+ *
+ * A loss, and what follows it, is the base's for a flow of a job, too.
  *
  * What it does not do
  *

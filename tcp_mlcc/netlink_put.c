@@ -51,7 +51,7 @@ static int mlcc_put_learnt(struct sk_buff *skb, const struct mlcc_job *j)
 	    nla_put_u32(skb, MLCC_JOB_NEED, READ_ONCE(j->need)) ||
 	    nla_put_u32(skb, MLCC_JOB_PERIOD_US, READ_ONCE(j->period_us)) ||
 	    nla_put_u32(skb, MLCC_JOB_COMM_US, READ_ONCE(j->comm_us)) ||
-	    nla_put_u32(skb, MLCC_JOB_BEST_US, READ_ONCE(j->contend.best_us)))
+	    nla_put_u32(skb, MLCC_JOB_BEST_US, READ_ONCE(j->best_us)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's own pacing, with a limit, for flows that hold back (include/mlcc/fair.h). */
+/* TCP's own pacing, with a limit, for flows that hold back (include/mlcc/queue.h). */
 #include "mlcc.h"
 
 void mlcc_pace(struct sock *sk, unsigned long rate)

@@ -18,8 +18,7 @@
  *
  * The curve is a function of time, not of what is acknowledged.  So "grow" scales the time that
  * the curve sees: t advances by grow * dt.  With grow = 1 this is the RFC to the letter; with
- * grow = 2 the window climbs the same curve in half the time.  "yield" scales the cut 1 - beta,
- * and W_max moves by half of what is cut.
+ * grow = 2 the window climbs the same curve in half the time.
  *
  * Not here: HyStart++ (slow start is the carrier's), and restoring W_max and K when a loss turns
  * out to be none (the carrier restores cwnd, and a new curve begins from there).
@@ -190,10 +189,10 @@ static __always_inline u32 mlcc_cubic_increase(struct mlcc_cubic *c, struct mlcc
 	return cwnd;
 }
 
-/* Window after a loss: cwnd (1 - (1 - beta) yield).  @yield: Q16. */
-static __always_inline u32 mlcc_cubic_decrease(struct mlcc_cubic *c, u32 cwnd, u32 yield)
+/* Window after a loss: beta cwnd. */
+static __always_inline u32 mlcc_cubic_decrease(struct mlcc_cubic *c, u32 cwnd)
 {
-	u32 left = mlcc_decrease(cwnd, MLCC_CUBIC_CUT, yield);
+	u32 left = mlcc_decrease(cwnd, MLCC_CUBIC_CUT, MLCC_ONE);
 
 	/* fast convergence: a flow that peaks lower than last time leaves room for a new one */
 	c->w_max = cwnd < c->w_max ? (cwnd + left) / 2 : cwnd;

@@ -37,12 +37,11 @@
  */
 static __always_inline bool mlcc_hint_is_late(const struct mlcc_job *j, u64 now)
 {
-	u64 d = mlcc_phase_sent(j);
 	u64 last = MLCC_READ(j->last_us);
 
 	if (!j->seq || (j->told != MLCC_TOLD_AHEAD && j->told != MLCC_TOLD_NOTHING))
 		return false;
-	return now < last + MLCC_GAP_MIN_US && d <= j->d_hint >> 2;
+	return now < last + MLCC_GAP_MIN_US && mlcc_phase_sent(j) <= j->d_hint >> 2;
 }
 
 /*
@@ -91,7 +90,7 @@ static __always_inline bool mlcc_hint_reset(struct mlcc_job *j)
 {
 	if (MLCC_CAS32(&j->busy, 0, 1))
 		return false;
-	mlcc_phase_forget(j, 0);
+	mlcc_phase_forget(j);
 	mlcc_job_hint(j, 0);
 	mlcc_hint_none(j);
 	mlcc_phase_target(j);

@@ -11,25 +11,23 @@
  *	     ___/               \_________________/
  *	        ^ start          ^ last            ^ start: learn D_phase, gap and period
  *
- * How long is long?  The first silence counts when it lasts a quarter of what came before it.  From
- * then on a silence counts when it lasts at least half as long as the longest one of the
- * last phases, so the short ones between the bursts of one iteration do not; and never below four
- * round trips or MLCC_GAP_MIN_US.  Once a confident job has sent what it has learnt, a quarter
- * does: something small in the compute time (a heartbeat) would else join two phases.
- *
- * A yardstick that was seen once is doubted: a program that starts is silent for many times its
- * compute time, and that would join dozens of phases.  When MLCC_ALIKE silences of a phase were
- * alike, and the yardstick is over four times as long, they are the yardstick; unless the long one
- * comes again soon.
+ * How long is long?  A histogram with a bin for each doubling of the length counts the job's
+ * silences.  The compute time is in the longest bin that comes again: twice, and at least once in
+ * MLCC_INNER silences, for a phase may be sent in as many pieces.  A silence of that bin or the one
+ * below ends a phase, and where a confident job has sent what it has learnt, of the one below that:
+ * something small in the compute time (a heartbeat) would else join two phases.  A silence below
+ * four round trips or MLCC_GAP_MIN_US never does.  Before anything is known, one that lasts a
+ * quarter of what came before it does, and the third one of a bin: others may have stretched the
+ * first phase.
  *
  * The tracker is confident when successive phases agree in their bytes (within 1/4) and in the
  * silence before them (within 1/2; congestion stretches the phase, not the compute time).  A phase
  * that does not agree takes the confidence away and makes the next one dearer: "need" agreeing
- * phases, 1 at first, 3 after one miss, at most 15; a long agreeing run makes it cheap again.  A
- * job that sends messages of one size at random times so stays neutral.  A job whose pattern has
- * held for MLCC_PROVEN phases and then changes (batch size, workers) has learnt again after two.
- * Congestion elsewhere does stretch the silence: a ring waits for the link that is done last.  Once
- * confident, a silence that is up to four times longer says neither yes nor no.
+ * phases, 1 at first, 3 after one miss, at most MLCC_NEED_MAX.  A job that sends messages of one
+ * size at random times so stays neutral.  One whose pattern has held for MLCC_PROVEN phases and
+ * then changes (batch size, workers) has learnt again after two.  Congestion elsewhere does stretch
+ * the silence: a ring waits for the link that is done last.  Once confident, a silence that is up
+ * to four times longer says neither yes nor no.
  *
  * A phase below 1/16 of the learnt bytes is none (a heartbeat, or the answer to a host whose part
  * took longer than ours), unless it comes more than MLCC_STRAYS_MAX times in a row.
@@ -47,18 +45,15 @@
 #define MLCC_PHASE_H
 
 #include "types.h"
-#include "contend.h"
-#include "fair.h"
+#include "queue.h"
 #include "rule.h"
 
 #define MLCC_GAP_MIN_US		1000U	/* a shorter silence is never a compute phase */
+#define MLCC_GAP_BINS		16U	/* the last one: from 33 s on */
+#define MLCC_GAP_FIRST		3U	/* so many of a bin end a phase, however long it has become */
+#define MLCC_INNER		32U	/* silences, of which one at least is the compute time */
 #define MLCC_NEED_MAX		15U	/* agreeing phases that the worst pattern needs */
-#define MLCC_STEADY		16U	/* agreeing phases after which "need" is 1 again */
 #define MLCC_PROVEN		8U	/* agreeing phases after which the first miss is free */
-#define MLCC_INNER_MAX		32U	/* silences in a phase of which nothing is learnt */
-#define MLCC_INNER_FIRST	3U	/* the same while there is no yardstick at all */
-#define MLCC_ALIKE		3U	/* silences, within a half, that make a yardstick */
-#define MLCC_SOON		8U	/* times its length: how soon a doubted silence returns */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
@@ -80,38 +75,30 @@ struct mlcc_job {
 	u64 d_phase;		/* bytes of this phase, 0: not known */
 	u64 recip;		/* mlcc_recip(d_phase) */
 	u64 d_limit;		/* D_sent beyond which d_phase is wrong */
-	u64 d_whole;		/* "d_phase" and what has been put aside */
-	u64 aside;		/* bytes of this phase that are no progress, see mlcc_job_aside() */
+	u64 start_us;		/* when the phase began */
 	u32 seq;		/* number of the phase, 0: none yet */
 	u32 flows;		/* flows that have sent in this phase */
 	u32 share;		/* Q16, 1 / flows of the last phase */
-	u32 byte_cost;		/* us that a byte takes the link, Q20; 0: not known */
 	u32 busy;		/* try-lock of what follows */
 
 	/* what has been learnt */
-	u32 hits;		/* agreeing phases in a row */
-	u32 need;		/* how many of them make confidence */
-	u32 gap_long_us;	/* the silence that others are measured by */
-	u32 gap_sure;		/* it has come more than once */
-	u32 forgot;		/* this phase teaches nothing */
-	u32 inner;		/* silences inside this phase */
-	u32 inner_us;		/* the longest of them */
-	u32 inner_alike;	/* how many are like that */
-	u32 doubted_us;		/* the last yardstick that was doubted */
-	u32 gap_us;		/* learnt compute time */
-	u32 period_us;		/* learnt time from start to start */
-	u32 comm_us;		/* how long the last phase took */
-	u64 start_us;		/* when the phase began */
-	u64 doubted_until;	/* us: if it has come again by then, it was right */
-	u64 d_learnt;		/* learnt bytes of a phase */
+	u64 d_learnt;		/* bytes of a phase */
 	u64 d_hint;		/* bytes that userspace announced, 0: nothing */
 	u64 d_said;		/* "d_hint" when this phase began */
 	u32 hint_wrong;		/* the announcement did not hold */
-	u32 strays;		/* phases too small to learn from, in a row */
 	u32 told;		/* enum mlcc_told */
+	u32 hits;		/* agreeing phases in a row */
+	u32 need;		/* how many of them make confidence */
+	u32 strays;		/* phases too small to learn from, in a row */
+	u32 gap_us;		/* compute time */
+	u32 period_us;		/* from start to start */
+	u32 comm_us;		/* how long the last phase took */
+	u32 best_us;		/* shortest phase; forgotten by 1/64 of the difference a phase */
+	u32 long_bin;		/* the bin that the compute time is in */
+	u32 forgot;		/* this phase teaches nothing */
+	u8 gaps[MLCC_GAP_BINS];	/* silences of 1024 << bin us and more */
 
-	struct mlcc_contend contend;
-	struct mlcc_fair fair;
+	struct mlcc_queue queue;
 };
 
 static __always_inline u64 mlcc_absdiff(u64 a, u64 b)
@@ -124,27 +111,13 @@ static __always_inline bool mlcc_confident(const struct mlcc_job *j)
 	return j->d_learnt && j->hits && j->hits >= j->need;
 }
 
-/* Progress is measured against @d bytes. */
-static __always_inline void mlcc_phase_aim(struct mlcc_job *j, u64 d)
-{
-	MLCC_WRITE(j->d_phase, d);
-	MLCC_WRITE(j->recip, mlcc_recip(d));
-	MLCC_WRITE(j->d_limit, d + (d >> 2));
-}
-
-/* D_sent, with what has been put aside. */
+/* D_sent. */
 static __always_inline u64 mlcc_phase_sent(const struct mlcc_job *j)
 {
-	return MLCC_READ(j->acked) - MLCC_READ(j->start_acked) + MLCC_READ(j->aside);
+	return MLCC_READ(j->acked) - MLCC_READ(j->start_acked);
 }
 
-/* The shortest phase says how fast the link is, as far as the job can tell. */
-static __always_inline u32 mlcc_byte_cost(const struct mlcc_job *j, u64 d)
-{
-	return d ? mlcc_cost(j->contend.best_us, d) : 0;
-}
-
-/* Sets what the next phase is measured against: the hint if it holds, else what was learnt. */
+/* Sets what the phase is measured against: the hint if it holds, else what was learnt. */
 static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 {
 	u64 d = 0;
@@ -154,26 +127,15 @@ static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 		d = j->d_hint;
 	else if (mlcc_confident(j))
 		d = j->d_learnt;
-	MLCC_WRITE(j->d_whole, d);
-	MLCC_WRITE(j->byte_cost, mlcc_byte_cost(j, d));
-	mlcc_phase_aim(j, d > j->aside ? d - j->aside : d);
-}
-
-static __always_inline void mlcc_phase_hit(struct mlcc_job *j)
-{
-	if (j->hits < MLCC_STEADY)
-		j->hits++;
-	else
-		j->need = 1;
+	MLCC_WRITE(j->d_phase, d);
+	MLCC_WRITE(j->recip, mlcc_recip(d));
+	MLCC_WRITE(j->d_limit, d + (d >> 2));
 }
 
 /* @grew: the job has only begun (what came before was the set-up of its connections). */
 static __always_inline void mlcc_phase_miss(struct mlcc_job *j, bool grew)
 {
-	if (grew || j->hits >= MLCC_PROVEN)
-		j->need = 1;
-	else
-		j->need = j->need * 2 + 1;
+	j->need = grew || j->hits >= MLCC_PROVEN ? 1 : j->need * 2 + 1;
 	if (j->need > MLCC_NEED_MAX)
 		j->need = MLCC_NEED_MAX;
 	j->hits = 0;
@@ -184,48 +146,32 @@ static __always_inline u64 mlcc_ewma(u64 old, u64 sample, bool agrees)
 	return agrees ? old - (old >> 2) + (sample >> 2) : sample;
 }
 
-/*
- * Whether a silence of @gap us may be the compute time and a wait: this host has sent its part of a
- * ring, and another one, behind other jobs, has not.
- */
-static __always_inline bool mlcc_gap_waited(const struct mlcc_job *j, u32 gap)
-{
-	return mlcc_confident(j) && gap > j->gap_us && gap >> 2 <= j->gap_us;
-}
-
 /* Compares a phase of @d bytes with a silence of @gap us after it with what was learnt. */
 static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 {
 	bool same_d = mlcc_absdiff(d, j->d_learnt) <= j->d_learnt >> 2;
 	bool same_gap = mlcc_absdiff(gap, j->gap_us) <= j->gap_us >> 1;
-	bool waited = same_d && mlcc_gap_waited(j, gap);
+	/* others of a ring, behind other jobs, were not done yet */
+	bool waited = same_d && !same_gap && mlcc_confident(j) && gap > j->gap_us &&
+		      gap >> 2 <= j->gap_us;
 
 	if (same_d && (same_gap || j->strays))
-		mlcc_phase_hit(j);
+		j->hits += j->hits < MLCC_NEED_MAX;
 	else if (!waited)
 		mlcc_phase_miss(j, !same_d && d >> 2 > j->d_learnt);
-
 	j->strays = 0;
 	j->d_learnt = mlcc_ewma(j->d_learnt, d, same_d);
-	j->gap_us = mlcc_ewma(j->gap_us, gap, same_gap || waited);
+	if (waited)
+		j->gap_us += (gap - j->gap_us) >> 6;
+	else
+		j->gap_us = mlcc_ewma(j->gap_us, gap, same_gap);
+	if (!j->best_us || j->comm_us < j->best_us)
+		j->best_us = j->comm_us;
+	else
+		j->best_us += (j->comm_us - j->best_us) >> 6;
 	/* a standing hint that has been corrected since is not judged by the old one */
 	if (j->told || j->d_said == j->d_hint)
 		j->hint_wrong = j->d_said && mlcc_absdiff(d, j->d_said) > j->d_said >> 2;
-}
-
-/* Keeps the yardstick of silences: up at most twofold a phase, so that no pause sets it. */
-static __always_inline void mlcc_gap_learn(struct mlcc_job *j, u32 gap)
-{
-	u32 g = j->gap_long_us;
-
-	j->gap_sure = !!g;
-	if (!g)
-		g = gap;
-	else if (gap > g)
-		g = gap >> 1 > g ? g << 1 : gap;
-	else
-		g = g - (g >> 3) + (gap >> 3);
-	j->gap_long_us = g;
 }
 
 static __always_inline u32 mlcc_us32(u64 us)
@@ -233,67 +179,117 @@ static __always_inline u32 mlcc_us32(u64 us)
 	return us >> 31 ? 1U << 31 : us;
 }
 
-/* Learning begins anew, with a silence of @gap us; what ended with it teaches nothing. */
-static __always_inline void mlcc_phase_forget(struct mlcc_job *j, u32 gap)
+/* Learning begins anew; what ends now teaches nothing. */
+static __always_inline void mlcc_phase_forget(struct mlcc_job *j)
 {
 	j->d_learnt = 0;
 	j->hits = 0;
 	j->need = 1;
-	j->gap_us = gap;
-	j->gap_long_us = gap;
-	j->gap_sure = 0;
+	j->best_us = 0;
 	j->forgot = 1;
 }
 
-/* The yardstick that was doubted was right: the silence of @gap us is like it. */
-static __always_inline bool mlcc_gap_returns(const struct mlcc_job *j, u64 now, u32 gap)
+static __always_inline u32 mlcc_gap_bin(u32 gap)
 {
-	return j->doubted_us && now < j->doubted_until && gap >= j->doubted_us >> 1;
+	u32 bin = 0;
+
+	for (u32 us = gap >> 11; us && bin < MLCC_GAP_BINS - 1; us >>= 1)
+		bin++;
+	return bin;
+}
+
+/* A silence of @gap us belongs to the histogram; it may show where the compute time is. */
+static __always_inline void mlcc_gap_count(struct mlcc_job *j, u32 bin)
+{
+	u32 all = 0, most = 0, longest = 0;
+
+	j->gaps[bin & (MLCC_GAP_BINS - 1)]++;
+	for (u32 i = 0; i < MLCC_GAP_BINS; i++) {
+		all += j->gaps[i];
+		most = j->gaps[i] > most ? j->gaps[i] : most;
+	}
+	for (u32 i = 0; i < MLCC_GAP_BINS; i++) {
+		if (j->gaps[i] > (most > 1) && j->gaps[i] * MLCC_INNER >= all)
+			longest = i;
+		j->gaps[i] >>= most == 255;
+	}
+	/* what was learnt were pieces of a phase */
+	if (j->d_learnt && longest > j->long_bin + 2)
+		mlcc_phase_forget(j);
+	j->long_bin = longest;
+}
+
+/* The compute time has become shorter: longer silences no longer count. */
+static __always_inline void mlcc_gap_shrink(struct mlcc_job *j, u32 bin)
+{
+	for (u32 i = 0; i < MLCC_GAP_BINS; i++)
+		j->gaps[i] = i <= bin ? j->gaps[i] : 0;
+	j->long_bin = bin;
+	mlcc_phase_forget(j);
 }
 
 /*
- * Whether a phase of @d bytes was too small to teach anything but how long silences are: a
- * heartbeat, or a host that has sent its part answers those who have not.
+ * Whether a silence in @bin is a part of the compute time: the phase has sent all that a confident
+ * job has learnt, and something small (a heartbeat) parted the silence.  Then it says nothing of
+ * how long that time is.
  */
-static __always_inline bool mlcc_phase_is_stray(const struct mlcc_job *j, u64 d)
+static __always_inline bool mlcc_gap_parted(const struct mlcc_job *j, u32 bin)
 {
-	return !j->forgot && d < j->d_learnt >> 4 && j->strays < MLCC_STRAYS_MAX;
-}
+	u64 d = mlcc_phase_sent(j);
 
-/* A stray ends with a silence of @gap us; it belongs to the period of the phase before it. */
-static __always_inline void mlcc_phase_stray(struct mlcc_job *j, u64 now, u32 gap)
-{
-	j->strays++;
-	j->period_us = mlcc_us32((u64)j->period_us + now - j->start_us);
-	mlcc_gap_learn(j, gap);
-	mlcc_contend_unmark(&j->contend);
+	return bin < j->long_bin && bin + 2 >= j->long_bin && mlcc_confident(j) &&
+	       d + (d >> 4) >= j->d_learnt;
 }
 
 /*
- * What the phase that ended teaches.  A silence far longer than those before it, with nothing
- * certain yet: they were inside a phase, and what ended here was a part of one.
- * Returns whether it was a phase at all.
+ * Whether a silence in @bin ends the first phase.  One that comes for the MLCC_GAP_FIRST-th time
+ * does, however long the phase has become, which then was several.
  */
+static __always_inline bool mlcc_gap_ends_first(struct mlcc_job *j, u32 bin, u32 gap)
+{
+	u32 alike = j->gaps[bin & (MLCC_GAP_BINS - 1)];
+
+	if (bin + 1 < j->long_bin)
+		return false;
+	if (gap >= mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2)
+		return true;
+	j->forgot = alike == MLCC_GAP_FIRST;
+	return alike >= MLCC_GAP_FIRST;
+}
+
+/*
+ * Whether a silence of @gap us ends the phase.  Bytes beyond twice what was learnt say that it
+ * should have ended before.
+ */
+static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
+{
+	u32 bin = mlcc_gap_bin(gap);
+
+	mlcc_gap_count(j, bin);
+	if (!j->d_learnt)
+		return mlcc_gap_ends_first(j, bin, gap);
+	if (bin + 1 >= j->long_bin || mlcc_gap_parted(j, bin))
+		return true;
+	if (mlcc_phase_sent(j) >> 1 <= j->d_learnt)
+		return false;
+	mlcc_gap_shrink(j, bin);
+	return true;
+}
+
+/* What the phase that ended with a silence of @gap us teaches.  Returns whether it was one. */
 static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d, u32 gap)
 {
-	bool returns = mlcc_gap_returns(j, now, gap);
-
-	if (returns || (!mlcc_confident(j) && j->gap_long_us && gap >> 2 > j->gap_long_us)) {
-		mlcc_phase_forget(j, gap);
-		j->gap_sure = returns;
-	}
-	if (mlcc_phase_is_stray(j, d)) {
-		mlcc_phase_stray(j, now, gap);
+	if (d < j->d_learnt >> 4 && j->strays < MLCC_STRAYS_MAX) {
+		j->strays++;
+		j->period_us = mlcc_us32((u64)j->period_us + now - j->start_us);
 		return false;
 	}
 	j->comm_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us);
 	j->period_us = mlcc_us32(now - j->start_us);
-	if (!j->forgot) {
+	if (!j->forgot)
 		mlcc_phase_learn(j, d, gap);
-		mlcc_gap_learn(j, gap);
-	}
 	j->forgot = 0;
-	mlcc_contend_learn(&j->contend, j->comm_us, j->gap_us, mlcc_confident(j));
+	mlcc_queue_learn(&j->queue, j->best_us + j->gap_us);
 	return true;
 }
 
@@ -301,98 +297,30 @@ static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d,
 static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap)
 {
 	u64 acked = MLCC_READ(j->acked);
-	bool whole = !j->seq ||
-		     mlcc_phase_ended(j, now, acked - j->start_acked + j->aside, gap);
 
-	MLCC_WRITE(j->aside, 0);
-	mlcc_fair_turn(&j->fair);
-	mlcc_phase_target(j);
-	j->start_us = now;
-	j->inner = 0;
-	j->inner_us = 0;
-	j->inner_alike = 0;
-	if (whole)
+	if (!j->seq || mlcc_phase_ended(j, now, acked - j->start_acked, gap))
 		MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
+	mlcc_queue_turn(&j->queue);
+	mlcc_phase_target(j);
+	MLCC_WRITE(j->start_us, now);
 	MLCC_WRITE(j->flows, 0);
 	MLCC_WRITE(j->start_acked, acked);
 	MLCC_WRITE(j->seq, j->seq + 1);
 }
 
 /*
- * Whether a silence of @gap us is a part of the compute time: the phase has sent all that a
- * confident job has learnt, and something small (a heartbeat) parted the silence.  Then it says
- * nothing of how long that time is.
- */
-static __always_inline bool mlcc_gap_parted(const struct mlcc_job *j, u32 gap)
-{
-	u64 d = mlcc_phase_sent(j);
-
-	return gap < j->gap_long_us >> 1 && gap >= j->gap_long_us >> 2 && mlcc_confident(j) &&
-	       d + (d >> 4) >= j->d_learnt;
-}
-
-/* A silence of @gap us is inside the phase. */
-static __always_inline void mlcc_gap_inner(struct mlcc_job *j, u32 gap)
-{
-	j->inner++;
-	if (gap >> 1 > j->inner_us)
-		j->inner_alike = 0;
-	if (gap >= j->inner_us >> 1)
-		j->inner_alike++;
-	if (gap > j->inner_us)
-		j->inner_us = gap;
-}
-
-/* Whether the yardstick was only seen once, and the silences since then were others. */
-static __always_inline bool mlcc_gap_doubts(struct mlcc_job *j, u64 now, u32 gap)
-{
-	/* who has been told the bytes goes by them, and a shorter yardstick would judge them */
-	if (j->d_hint || j->gap_sure || j->inner_alike < MLCC_ALIKE || gap < j->inner_us >> 1 ||
-	    j->gap_long_us >> 2 < j->inner_us)
-		return false;
-	j->doubted_us = j->gap_long_us;
-	j->doubted_until = now + (u64)MLCC_SOON * j->gap_long_us;
-	return true;
-}
-
-/*
- * Whether a silence of @gap us ends the phase.  Bytes beyond twice what was learnt, or with nothing
- * learnt MLCC_INNER_MAX silences, say that the yardstick has become too long (the compute time has
- * shrunk, or there was one long pause; the first phase was stretched by others).
- */
-static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u64 now, u32 gap)
-{
-	u64 d = mlcc_phase_sent(j);
-	u32 most = j->gap_long_us ? MLCC_INNER_MAX : MLCC_INNER_FIRST;
-	u32 long_us = j->gap_long_us >> 1;
-
-	if (!long_us)
-		long_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2;
-	if (gap >= long_us || mlcc_gap_parted(j, gap))
-		return true;
-	mlcc_gap_inner(j, gap);
-	if (!mlcc_gap_doubts(j, now, gap) &&
-	    (j->d_learnt ? d >> 1 <= j->d_learnt : j->inner < most))
-		return false;
-	mlcc_phase_forget(j, gap);
-	return true;
-}
-
-/*
  * Whether a silence of @gap us ends the phase, given what userspace has said.  Who announces phases
  * and is silent about one (the process was killed) is no longer waited for: they are learnt on.
  */
-static __always_inline bool mlcc_gap_turns(struct mlcc_job *j, u64 now, u32 gap)
+static __always_inline bool mlcc_gap_turns(struct mlcc_job *j, u32 gap)
 {
-	u64 d = MLCC_READ(j->acked) - j->start_acked;
-
 	if (j->told == MLCC_TOLD_OVER) {
 		MLCC_WRITE(j->told, MLCC_TOLD_AHEAD);
 		return true;
 	}
-	if (j->told == MLCC_TOLD_RUNNING && d <= j->d_limit)
+	if (j->told == MLCC_TOLD_RUNNING && mlcc_phase_sent(j) <= j->d_limit)
 		return false;
-	if (!mlcc_gap_ends(j, now, gap))
+	if (!mlcc_gap_ends(j, gap))
 		return false;
 	MLCC_WRITE(j->told, MLCC_TOLD_NOTHING);
 	return true;
@@ -408,20 +336,19 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 	u32 gap = now > last ? mlcc_us32(now - last) : 0;
 	bool turn;
 
-	turn = !MLCC_READ(j->seq) || (gap >= MLCC_GAP_MIN_US && gap >> 2 >= min_rtt);
-	if (turn) {
-		if (MLCC_CAS32(&j->busy, 0, 1))
-			return false;
-		turn = !j->seq || mlcc_gap_turns(j, now, gap);
-		if (turn)
-			mlcc_phase_turn(j, now, mlcc_gap_parted(j, gap) ? j->gap_us : gap);
-		MLCC_WRITE(j->last_us, now);
-		MLCC_CAS32(&j->busy, 1, 0);
-		return turn;
+	if (MLCC_READ(j->seq) && (gap < MLCC_GAP_MIN_US || gap >> 2 < min_rtt)) {
+		if (now > last)
+			MLCC_WRITE(j->last_us, now);
+		return false;
 	}
-	if (now > last)
-		MLCC_WRITE(j->last_us, now);
-	return false;
+	if (MLCC_CAS32(&j->busy, 0, 1))
+		return false;
+	turn = !j->seq || mlcc_gap_turns(j, gap);
+	if (turn)
+		mlcc_phase_turn(j, now, mlcc_gap_parted(j, mlcc_gap_bin(gap)) ? j->gap_us : gap);
+	MLCC_WRITE(j->last_us, now);
+	MLCC_CAS32(&j->busy, 1, 0);
+	return turn;
 }
 
 /*
@@ -437,28 +364,7 @@ static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now
 		MLCC_WRITE(j->last_us, now);
 	if (!d || sent > MLCC_READ(j->d_limit))
 		return MLCC_NEUTRAL;
-	if (MLCC_READ(j->contend.push))
-		return MLCC_ONE;
 	return mlcc_progress(sent, d, MLCC_READ(j->recip));
-}
-
-/* Whether the phase has not run for long, at @now (us): a quarter of what it takes at least. */
-static __always_inline bool mlcc_phase_is_young(const struct mlcc_job *j, u64 now)
-{
-	u32 best = MLCC_READ(j->contend.best_us);
-
-	return now < j->start_us + (best >> 2);
-}
-
-/* @bytes that have been acknowledged in this phase are no progress, and D_phase is without them. */
-static __always_inline void mlcc_job_aside(struct mlcc_job *j, u64 bytes)
-{
-	u64 d = MLCC_READ(j->d_whole);
-
-	MLCC_FETCH_ADD64(&j->start_acked, bytes);
-	bytes += MLCC_FETCH_ADD64(&j->aside, bytes);
-	if (bytes < d)
-		mlcc_phase_aim(j, d - bytes);
 }
 
 /* Userspace announces that a phase has @bytes; 0 takes the announcement back. */

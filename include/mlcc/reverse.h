@@ -19,8 +19,8 @@
  * or every microsecond where both hosts' routes have the feature tcp_usec_ts (Linux 6.7).
  *
  * Of two things the round-trip time is surer: no ACK has waited for longer than that is above the
- * least one seen, which also lets "base" follow clocks that drift apart; and a clock that ticks at
- * another rate than it should moves "base" all the time, and is not believed.
+ * least one seen, which also lets "base" follow clocks that drift apart.  A clock that ticks at
+ * another rate than it should moves "base" by a quarter of all windows, and is not believed.
  */
 #ifndef MLCC_REVERSE_H
 #define MLCC_REVERSE_H
@@ -28,8 +28,8 @@
 #include "types.h"
 
 #define MLCC_REVERSE_TICKS	4U	/* length of a window; the last two count */
-#define MLCC_REVERSE_SHIFT	4	/* times are kept in units of 16 us */
 #define MLCC_REVERSE_ODD	4U	/* windows of doubt beyond which a clock is not believed */
+#define MLCC_REVERSE_SHIFT	4	/* times are kept in units of 16 us */
 
 /* What an ACK has measured. */
 struct mlcc_ack {
@@ -47,8 +47,8 @@ struct mlcc_reverse {
 	u16 last;		/* the longest wait of the last window, 16 us */
 	u16 now;		/* of this window */
 	u16 window;		/* its number, low bits */
-	u8 moved;		/* how far "base" has moved in it, 16 us */
-	u8 odd;			/* windows in which it moved too far, less those in which not */
+	u8 moved;		/* how far "base" has come up in it, 16 us */
+	u8 odd;			/* windows in which that was too far, less those in which not */
 };
 
 /* A silence: what the queues were like before it says nothing. */
@@ -56,33 +56,6 @@ static __always_inline void mlcc_reverse_silence(struct mlcc_reverse *r)
 {
 	r->last = 0;
 	r->now = 0;
-}
-
-static __always_inline u32 mlcc_reverse_units(u32 us, u32 most)
-{
-	us >>= MLCC_REVERSE_SHIFT;
-	return us < most ? us : most;
-}
-
-static __always_inline void mlcc_reverse_move(struct mlcc_reverse *r, u32 base, u32 by)
-{
-	u32 moved = r->moved + mlcc_reverse_units(by, 0xff);
-
-	r->base = base;
-	r->moved = moved < 0xff ? moved : 0xff;
-}
-
-/* A new window: in the last one a quarter of it is how far "base" may have moved. */
-static __always_inline void mlcc_reverse_turn(struct mlcc_reverse *r, u32 window, u32 tick)
-{
-	if (r->moved > mlcc_reverse_units(MLCC_REVERSE_TICKS * tick / 4, 0xfe))
-		r->odd += r->odd < 0xff;
-	else
-		r->odd -= r->odd > 0;
-	r->moved = 0;
-	r->last = r->now;
-	r->now = 0;
-	r->window = window;
 }
 
 /* How long, in us, ACKs have waited of late, at least: from 0 to @a->rtt - @a->min_rtt. */
@@ -96,20 +69,28 @@ static __always_inline u32 mlcc_reverse(struct mlcc_reverse *r, const struct mlc
 
 	if (!a->tick || a->rtt < a->min_rtt)
 		return 0;
-	if (!r->base)
+	if (!r->base || (s32)(x - r->base) < 0)
 		r->base = x;
-	if (window != r->window || a->tick == 1)
-		mlcc_reverse_turn(r, window, a->tick);
-	if ((s32)(x - r->base) < 0)
-		mlcc_reverse_move(r, x, r->base - x);
+	if (window != r->window || a->tick == 1) {
+		r->window = window;
+		r->last = r->now;
+		r->now = 0;
+		if (r->moved > a->tick >> MLCC_REVERSE_SHIFT)
+			r->odd += r->odd < 0xff;
+		else
+			r->odd -= r->odd > 0;
+		r->moved = 0;
+	}
 	least = (s32)(x - r->base - a->tick);
 	if (least > 0 && (u32)least > most) {
-		mlcc_reverse_move(r, r->base + (least - most), least - most);
+		wait = r->moved + ((least - most) >> MLCC_REVERSE_SHIFT);
+		r->moved = wait < 0xff ? wait : 0xff;
+		r->base += least - most;
 		least = most;
 	}
-	wait = least > 0 ? mlcc_reverse_units(least, 0xffff) : 0;
+	wait = least > 0 ? (u32)least >> MLCC_REVERSE_SHIFT : 0;
 	if (wait > r->now)
-		r->now = wait;
+		r->now = wait < 0xffff ? wait : 0xffff;
 	if (r->odd >= MLCC_REVERSE_ODD)
 		return 0;
 	wait = (u32)(r->last > r->now ? r->last : r->now) << MLCC_REVERSE_SHIFT;

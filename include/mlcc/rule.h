@@ -4,16 +4,16 @@
  *
  *	p     = min(1, D_sent / D_phase)
  *	grow  = floor + slope * p^shape		multiplies the additive increase
- *	yield = 1 - hold * p^shape		multiplies the multiplicative decrease
+ *	yield = 1 - hold * p^shape		multiplies the decrease for a mark
  *
  * Two jobs that share a link fairly keep their communication phases on top of each other.  A flow
  * near the end of its phase that takes more than its share finishes earlier, so its next phase
  * starts earlier too, and the phases slide apart until they no longer overlap (Congestion Control
  * in Machine Learning Clusters, HotNets '22, section 4: R_T += R_AI (1 + D_sent / D_phase)).
  *
- * "hold" is what this project adds.  A phase lasts some ten round trips on a link whose buffer is
- * many times its BDP, so the increase has hardly time to matter: who keeps its window when the
- * queue overflows decides who finishes.  Documentation/rule.md has the measurements.
+ * "hold" is what this project adds, for queues that mark (ECN): there a flow is cut in each round
+ * trip, and who keeps its window decides who finishes.  A loss is not softened: what is lost of a
+ * queue that overflows is others', too.  Documentation/rule.md has the measurements.
  *
  * Fixed point: everything is Q16, MLCC_ONE is 1.0.  No division here; mlcc_recip() does the
  * only one, once a phase.

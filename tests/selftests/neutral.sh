@@ -10,15 +10,15 @@
 
 COMPETING=4	# flows of each kind
 
-# compete WORDS...: flows of mlcc with WORDS against flows of reno; sets share to the ratio of bytes.
+# compete WORDS...: flows of mlcc with WORDS against flows of cubic, the default base; sets share to the ratio of bytes.
 compete()
 {
 	local at base mine theirs
 
-	receive mine 5001 --cc reno && receive theirs 5002 --cc reno || return
+	receive mine 5001 --cc cubic && receive theirs 5002 --cc cubic || return
 	at=$(($("$python" -c 'import time; print(time.monotonic_ns())') + 1000000000))
 	start a "$sender" bulk --peer 10.1.2.2:5001 --flows "$COMPETING" --at "$at" --cc "$cc" "$@"
-	start b "$sender" bulk --peer 10.1.2.2:5002 --flows "$COMPETING" --at "$at" --cc reno
+	start b "$sender" bulk --peer 10.1.2.2:5002 --flows "$COMPETING" --at "$at" --cc cubic
 	# slow start, then eight seconds of the link: some thirty loss cycles of each flow
 	slowwait 120 both_received 25000000 || return
 	mine=$(received mine) theirs=$(received theirs)
@@ -29,7 +29,7 @@ compete()
 		stop_named "$base"
 	done
 	share=$("$python" -c "print(round($mine / $theirs, 3))")
-	echo "$mine bytes against $theirs of reno: $share"
+	echo "$mine bytes against $theirs of cubic: $share"
 }
 
 both_received()
@@ -38,7 +38,7 @@ both_received()
 }
 
 # Retried once: two groups of flows can be lucky or not.
-unmarked_is_like_reno()
+unmarked_is_like_cubic()
 {
 	local try
 
@@ -86,7 +86,7 @@ aperiodic_traffic_stays_neutral()
 
 neutral_cases()
 {
-	told "unmarked flows share like reno" unmarked_is_like_reno
+	told "unmarked flows share like cubic" unmarked_is_like_cubic
 	told "a periodic job is learnt" a_periodic_job_is_learnt
 	told "messages at random times stay neutral" aperiodic_traffic_stays_neutral
 }

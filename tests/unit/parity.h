@@ -23,7 +23,7 @@ enum parity_kind {
 	PARITY_TX_START,
 	PARITY_ACKED,
 	PARITY_HINT,
-	PARITY_FLOW_PROGRESS,
+	PARITY_SAMPLE,
 	PARITY_INCREASE,
 	PARITY_DECREASE,
 	PARITY_DCTCP,
@@ -93,8 +93,8 @@ static __always_inline u64 parity_step(struct parity_state *s, const struct pari
 	case PARITY_HINT:
 		mlcc_job_hint(&s->job, c->a);
 		return 0;
-	case PARITY_FLOW_PROGRESS:
-		return mlcc_flow_progress(&s->flow, &s->job, p);
+	case PARITY_SAMPLE:
+		return mlcc_queue_sample(&s->job.queue, c->a, c->b, c->c, (u32)c->c);
 	case PARITY_INCREASE:
 		return mlcc_increase(&s->flow, (u32)c->a | 1, (u32)c->b & 0xffff, (u32)c->c);
 	case PARITY_DECREASE:

@@ -113,8 +113,8 @@ static void after_a_loss_an_empty_queue_ends_at_ssthresh(void)
 	CHECK(sk.tp.snd_cwnd <= before + 4 * 9, "cwnd %u -> %u", before, sk.tp.snd_cwnd);
 }
 
-/* At p near 1 the rule takes 7/8 of a cut away; a time-out is none of its business. */
-static void a_time_out_is_the_bases(void)
+/* At p near 1 the rule takes 7/8 of a mark's cut away; losses and time-outs are not its business. */
+static void a_cut_is_the_bases(void (*cut)(struct sock *sk))
 {
 	for (u8 base = 0; base < 2; base++) {
 		u32 cwnd, most, after;
@@ -124,8 +124,7 @@ static void a_time_out_is_the_bases(void)
 		after_a_phase(&sk, &s, base, false);
 		part_of_phase(&sk, 95);
 		cwnd = sk.tp.snd_cwnd;
-		sk.tp.snd_ssthresh = cwnd;	/* not in slow start, where every cut is whole */
-		tcp_expire(&sk);
+		cut(&sk);
 		most = base == MLCC_BASE_CUBIC ? cwnd - cwnd * 3 / 10 + 1 : cwnd / 2 + 1;
 		CHECK(sk.tp.snd_ssthresh <= most, "base %u: cwnd %u, ssthresh %u", base, cwnd,
 		      sk.tp.snd_ssthresh);
@@ -136,6 +135,16 @@ static void a_time_out_is_the_bases(void)
 	}
 }
 
+static void a_loss_is_the_bases(void)
+{
+	a_cut_is_the_bases(tcp_lose);
+}
+
+static void a_time_out_is_the_bases(void)
+{
+	a_cut_is_the_bases(tcp_expire);
+}
+
 /* The retransmissions of a time-out: slow start to ssthresh, then a segment a window. */
 static void what_follows_a_time_out_is_the_bases(void)
 {
@@ -143,7 +152,7 @@ static void what_follows_a_time_out_is_the_bases(void)
 	struct sock sk;
 
 	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
-	part_of_phase(&sk, 95);
+	part_of_phase(&sk, 50);
 	tcp_expire(&sk);
 	sk.tp.high_seq += D;	/* a long one */
 	sk.tp.snd_ssthresh = 10;
@@ -172,7 +181,7 @@ static void a_window_of_one_has_an_ssthresh_of_two(void)
 	      sk.tp.snd_cwnd, sk.tp.snd_ssthresh);
 }
 
-/* The first mark of a slow start cuts as DCTCP does; a loss right after it cuts no less. */
+/* A loss right after a mark cuts no less. */
 static void a_loss_cuts_no_less_than_a_mark(void)
 {
 	for (u32 part = 5; part < 100; part += 10) {
@@ -207,7 +216,7 @@ static unsigned long limit_after_a_hold(unsigned long before, unsigned long limi
 	sk.sk_max_pacing_rate = before;
 	whole_phase(&sk);
 	tcp_send(&sk, D, GAP_US);
-	s.job.fair.hold_us = sk.tp.tcp_mstamp + 1000;
+	s.job.queue.hold_us = sk.tp.tcp_mstamp + 1000;
 	tcp_ack(&sk, 1, 9000);
 	CHECK(sk.ca.flow.held == (before == ~0UL), "limit %lu: held %u", before, sk.ca.flow.held);
 	CHECK(sk.sk_max_pacing_rate <= before, "limit %lu: %lu", before, sk.sk_max_pacing_rate);
@@ -294,6 +303,7 @@ int main(void)
 		TAP_TEST(patience_ends_in_a_recovery),
 		TAP_TEST(patience_ends_with_a_slow_start),
 		TAP_TEST(after_a_loss_an_empty_queue_ends_at_ssthresh),
+		TAP_TEST(a_loss_is_the_bases),
 		TAP_TEST(a_time_out_is_the_bases),
 		TAP_TEST(what_follows_a_time_out_is_the_bases),
 		TAP_TEST(a_window_of_one_has_an_ssthresh_of_two),

@@ -271,7 +271,7 @@ static void info_phase(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_jo
 	info->need = j->need;
 	info->period_us = j->period_us;
 	info->comm_us = j->comm_us;
-	info->best_us = j->contend.best_us;
+	info->best_us = j->best_us;
 	info_progress(m, s, info);
 }
 

@@ -122,7 +122,7 @@ static __always_inline void mlcc_pace_begin(struct sock *sk, const struct mlcc_s
 		ca->flow.held = 0;
 		return;
 	}
-	ca->flow.pace = mlcc_fair_pace(&s->job.fair);
+	ca->flow.pace = mlcc_queue_pace(&s->job.queue);
 	mlcc_pace(sk, ca->flow.pace);
 }
 
@@ -211,8 +211,7 @@ static __always_inline void mlcc_acked(struct sock *sk, struct mlcc_slot *s, s32
 		mlcc_neutral(sk);
 		return;
 	}
-	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp,
-			tp->snd_una == tp->write_seq);
+	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
 	mlcc_moved(sk, s, p);
 	if (rtt > 0)
 		mlcc_round(sk, s, rtt);
@@ -261,7 +260,7 @@ static __always_inline bool mlcc_refill(struct sock *sk, struct mlcc_slot *s, u3
 		return false;
 	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, marked);
 	mlcc_win_read(sk, &w);
-	refill = mlcc_flow_refill(&ca->flow, &s->job, &pr, marked, tcp_sk(sk)->mss_cache, &w);
+	refill = mlcc_flow_refill(&ca->flow, &pr, marked, &w);
 	if (refill)
 		w.cwnd += acked;
 	mlcc_win_write(sk, &w);
@@ -296,33 +295,31 @@ static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32
 static __always_inline u32 mlcc_yield_of(const struct sock *sk, const struct mlcc_slot *s)
 {
 	struct mlcc_profile pr;
-	struct mlcc_win w;
 
 	if (!s || mlcc_slot_gone(s) || !mlcc_profile_of(s, &pr))
 		return MLCC_ONE;
-	mlcc_win_read(sk, &w);
-	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
+	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr);
 }
 
 /* What the window is to come down to, for a loss or a mark. */
 static __always_inline u32 mlcc_cut(struct sock *sk, const struct mlcc_slot *s)
 {
-	u32 yield = mlcc_yield_of(sk, s), cwnd = tcp_sk(sk)->snd_cwnd;
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
 	mlcc_flow_cut(&ca->flow, !ca->ecn);
 	if (ca->ecn)
-		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, yield);
+		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, mlcc_yield_of(sk, s));
 	if (ca->cubic_base)
-		return mlcc_cubic_decrease(&ca->cubic, cwnd, yield);
-	return mlcc_decrease(cwnd, MLCC_ONE / 2, yield);
+		return mlcc_cubic_decrease(&ca->cubic, cwnd);
+	return mlcc_decrease(cwnd, MLCC_ONE / 2, MLCC_ONE);
 }
 
 /* The window is to come down by @beta (Q16), unless it was to come down by more anyway. */
-static __always_inline void mlcc_cut_more(struct sock *sk, u32 beta, u32 yield)
+static __always_inline void mlcc_cut_more(struct sock *sk, u32 beta)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 left = mlcc_decrease(tp->snd_cwnd, beta, yield);
+	u32 left = mlcc_decrease(tp->snd_cwnd, beta, MLCC_ONE);
 
 	if (left < tp->snd_ssthresh)
 		tp->snd_ssthresh = left;
@@ -332,14 +329,14 @@ static __always_inline void mlcc_cut_more(struct sock *sk, u32 beta, u32 yield)
  * With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5), and
  * not less than was cut for a mark.
  */
-static __always_inline void mlcc_ecn_loss(struct sock *sk, const struct mlcc_slot *s)
+static __always_inline void mlcc_ecn_loss(struct sock *sk)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
 	if (!ca->ecn)
 		return;
 	mlcc_flow_cut(&ca->flow, true);
-	mlcc_cut_more(sk, MLCC_ONE / 2, mlcc_yield_of(sk, s));
+	mlcc_cut_more(sk, MLCC_ONE / 2);
 }
 
 /* A time-out: the base's decrease, whatever the progress is. */
@@ -349,7 +346,7 @@ static __always_inline void mlcc_timeout(struct sock *sk)
 
 	if (ca->ecn)
 		mlcc_flow_cut(&ca->flow, true);
-	mlcc_cut_more(sk, ca->cubic_base ? MLCC_CUBIC_CUT : MLCC_ONE / 2, MLCC_ONE);
+	mlcc_cut_more(sk, ca->cubic_base ? MLCC_CUBIC_CUT : MLCC_ONE / 2);
 }
 
 /* The loss recovery goes over to @state. */
@@ -359,7 +356,7 @@ static __always_inline void mlcc_state(struct sock *sk, struct mlcc_slot *s, u8 
 
 	mlcc_count(sk, s);
 	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
-		mlcc_ecn_loss(sk, s);
+		mlcc_ecn_loss(sk);
 	else if (state == TCP_CA_Loss && ca->cubic_base)
 		mlcc_cubic_reset(&ca->cubic);
 	mlcc_pace_end(sk);

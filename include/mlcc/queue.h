@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Whom a job meets in its queue: how long it waits for them, and when it holds back.
+ *
+ * Behind a queue that serves packets in the order in which they come, a job that finds somebody
+ * there waits, with a small window (flow.h), for no longer than twice its iteration: jobs that fit
+ * leave the link free for a moment before that is over, an ordinary long flow never does.  A phase
+ * that waited in vain quarters the patience; one that did not restores it.  After MLCC_VAIN_MAX
+ * such phases in a row the job keeps its window, as other TCP flows do, until a phase begins with
+ * the queue empty; every MLCC_RETRY phases it waits once more.
+ *
+ * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) shows a flow no
+ * queue but its own: it looks empty while others are there, and a small window gets a full share.
+ * But the rate tells.  A job that found the queue empty and yet gets less than two thirds of the
+ * best rate that it has had, over 1/32 of its bytes, holds back if it has not had the link in this
+ * phase: paced at 1/32 of the link, for a random time around 1/16 of what the phase takes alone;
+ * the second time 1/8, the third 1/4.  So do stations on a shared medium.
+ *
+ * Times are microseconds.
+ */
+#ifndef MLCC_QUEUE_H
+#define MLCC_QUEUE_H
+
+#include "types.h"
+
+#define MLCC_VAIN_MAX		3U	/* waits in vain after which the window is kept */
+#define MLCC_RETRY		64U	/* phases */
+#define MLCC_PATIENCE_FIRST_US	250000U	/* of who does not know its iterations yet */
+#define MLCC_RATE_PART		5	/* a rate is measured over 1/32 of D_phase */
+#define MLCC_RATE_BYTES_MIN	65536U	/* or this: ACKs come in clusters */
+#define MLCC_RATE_US_MIN	1000U	/* and never over less than this, or two round trips */
+#define MLCC_HOLD_PACE		5	/* who holds back takes 1/32 of the link */
+#define MLCC_HOLD_PACE_MIN	65536U	/* or so many bytes a second: its ACKs tell when to go on */
+#define MLCC_HOLDS		3U	/* in a phase; the last one is 1/4 of it, those before half as long */
+#define MLCC_COST_SHIFT		20
+#define MLCC_COST_MAX		0x800000U	/* 1 Mb/s */
+
+struct mlcc_queue {
+	u64 start_us;		/* when the measurement of a rate began, 0: there is none */
+	u64 start_acked;	/* bytes of the job, then */
+	u64 hold_us;		/* the job holds back until then */
+	u32 byte_cost;		/* us that a byte takes the link at best, Q20; 0: not known */
+	u32 last_cost;		/* of the last measurement, 0: there was none just before this one */
+	u32 patience_us;	/* how long a flow waits */
+	u32 vain;		/* phases in a row that waited in vain */
+	u32 kept;		/* phases since then in which the window was kept */
+	u32 busy;		/* try-lock of a measurement */
+
+	/* of this phase */
+	u32 behind;		/* it began behind a queue */
+	u32 emptied;		/* which was empty later */
+	u32 gave_up;		/* a flow has waited for too long */
+	u32 fast;		/* the job has had the link */
+	u32 holds;		/* how often it has held back */
+};
+
+/* What a carrier has changed of the socket of a flow that holds back. */
+enum mlcc_paced {
+	MLCC_PACED_NOT,
+	MLCC_PACED_RATE,	/* the limit of its rate */
+	MLCC_PACED,		/* and that TCP paces at all */
+};
+
+/*** Waiting ***/
+
+/* Whether waiting was in vain so often that the window is kept. */
+static __always_inline bool mlcc_queue_keeps(const struct mlcc_queue *q)
+{
+	return MLCC_READ(q->vain) >= MLCC_VAIN_MAX;
+}
+
+/*
+ * How long a flow waits.  A job that announces its phases acts by them from the first one on,
+ * before it has learnt how long they take.
+ */
+static __always_inline u32 mlcc_queue_patience(const struct mlcc_queue *q)
+{
+	u32 us = MLCC_READ(q->patience_us);
+
+	return us ? us : MLCC_PATIENCE_FIRST_US;
+}
+
+/* A phase has ended; alone an iteration takes @alone_us. */
+static __always_inline void mlcc_queue_learn(struct mlcc_queue *q, u64 alone_us)
+{
+	bool kept = q->vain >= MLCC_VAIN_MAX;
+
+	if (!q->behind || (q->emptied && !q->gave_up && !kept))
+		q->vain = 0;
+	else if (!kept)
+		q->vain++;
+	else if (q->kept >= MLCC_RETRY)
+		q->vain = 1;
+	q->kept = q->vain >= MLCC_VAIN_MAX ? q->kept + 1 : 0;
+	alone_us = (alone_us * 2) >> (2 * q->vain);
+	MLCC_WRITE(q->patience_us, alone_us >> 31 ? 1U << 31 : (u32)alone_us);
+}
+
+/* Another phase begins.  What is known of the link is forgotten by 1/32. */
+static __always_inline void mlcc_queue_turn(struct mlcc_queue *q)
+{
+	MLCC_WRITE(q->byte_cost, q->byte_cost + (q->byte_cost >> 5));
+	MLCC_WRITE(q->last_cost, 0);
+	MLCC_WRITE(q->start_us, 0);
+	MLCC_WRITE(q->hold_us, 0);
+	MLCC_WRITE(q->behind, 0);
+	MLCC_WRITE(q->emptied, 0);
+	MLCC_WRITE(q->gave_up, 0);
+	MLCC_WRITE(q->fast, 0);
+	MLCC_WRITE(q->holds, 0);
+}
+
+/*** Rates ***/
+
+/* us a byte, Q20.  @us: below 2^44. */
+static __always_inline u32 mlcc_cost(u64 us, u64 bytes)
+{
+	u64 cost = bytes ? MLCC_DIV64(us << MLCC_COST_SHIFT, bytes) : MLCC_COST_MAX;
+
+	return cost < MLCC_COST_MAX ? cost : MLCC_COST_MAX;
+}
+
+/* How long the link needs for @bytes, us, at @cost. */
+static __always_inline u64 mlcc_burst(u64 bytes, u32 cost)
+{
+	return ((bytes >> 6) * cost) >> (MLCC_COST_SHIFT - 6);
+}
+
+/* The job does not fill the link, or not all the time: its rate says nothing. */
+static __always_inline void mlcc_queue_pause(struct mlcc_queue *q)
+{
+	if (!MLCC_READ(q->start_us))
+		return;
+	MLCC_WRITE(q->start_us, 0);
+	MLCC_WRITE(q->last_cost, 0);
+}
+
+/*
+ * A measurement has given @cost.  Only a rate that the job had in two in a row counts: when a
+ * recovery ends, all that had arrived meanwhile is acknowledged at once.  Returns whether the job
+ * is to hold back.
+ */
+static __always_inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost)
+{
+	u32 last = q->last_cost, both = cost > last ? cost : last;
+
+	MLCC_WRITE(q->last_cost, cost);
+	if (!last)
+		return false;
+	if (!q->byte_cost || both < q->byte_cost)
+		MLCC_WRITE(q->byte_cost, both);
+	if (both <= q->byte_cost + (q->byte_cost >> 1))
+		MLCC_WRITE(q->fast, 1);
+	if (q->fast || q->behind || cost <= q->byte_cost + (q->byte_cost >> 1))
+		return false;
+	if (q->holds < MLCC_HOLDS)
+		return true;
+	/* all were in vain */
+	MLCC_WRITE(q->behind, 1);
+	MLCC_WRITE(q->gave_up, 1);
+	return false;
+}
+
+/*
+ * The job fills the link as far as it can: @acked bytes at @now, of a phase of @d; @rtt us.
+ * Returns whether it is to hold back.
+ */
+static __always_inline bool mlcc_queue_sample(struct mlcc_queue *q, u64 now, u64 acked, u64 d,
+					      u32 rtt)
+{
+	u64 start = MLCC_READ(q->start_us), bytes = acked - MLCC_READ(q->start_acked);
+	bool slow;
+
+	if (start && (bytes < d >> MLCC_RATE_PART || bytes < MLCC_RATE_BYTES_MIN ||
+		      now < start + MLCC_RATE_US_MIN || now < start + 2ULL * rtt))
+		return false;
+	if (MLCC_CAS32(&q->busy, 0, 1))
+		return false;
+	slow = start && start == q->start_us && mlcc_queue_slow(q, mlcc_cost(now - start, bytes));
+	MLCC_WRITE(q->start_acked, acked);
+	MLCC_WRITE(q->start_us, now);
+	MLCC_CAS32(&q->busy, 1, 0);
+	return slow;
+}
+
+/*** Holding back ***/
+
+static __always_inline bool mlcc_queue_holds(const struct mlcc_queue *q, u64 now)
+{
+	return now < MLCC_READ(q->hold_us);
+}
+
+/* Half to one and a half of @us, by chance: jobs that meet must not meet again. */
+static __always_inline u64 mlcc_queue_about(u64 us, u64 seed)
+{
+	u64 r = (seed * 0x9e3779b97f4a7c15ULL) >> 48;
+
+	return (us >> 1) + ((us >> 16) * r) + (((us & 0xffff) * r) >> 16);
+}
+
+/* Holds back from @now on; the phase has @d bytes. */
+static __always_inline void mlcc_queue_hold(struct mlcc_queue *q, u64 now, u64 acked, u64 d)
+{
+	u64 about = mlcc_burst(d, MLCC_READ(q->byte_cost)) >> (MLCC_HOLDS + 1 - q->holds);
+
+	MLCC_WRITE(q->holds, q->holds + 1);
+	mlcc_queue_pause(q);
+	MLCC_WRITE(q->hold_us, now + mlcc_queue_about(about, now ^ acked << 20));
+}
+
+/* The rate of who holds back, bytes a second. */
+static __always_inline u32 mlcc_queue_pace(const struct mlcc_queue *q)
+{
+	u32 cost = MLCC_READ(q->byte_cost);
+	u64 rate = cost ? MLCC_DIV64(1000000ULL << MLCC_COST_SHIFT, (u64)cost) : 0;
+
+	rate >>= MLCC_HOLD_PACE;
+	return rate > MLCC_HOLD_PACE_MIN ? rate : MLCC_HOLD_PACE_MIN;
+}
+
+#endif /* MLCC_QUEUE_H */

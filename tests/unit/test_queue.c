@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Whom a job meets in its queue: how long it waits for them, and when it holds back. */
+#include "../../include/mlcc/flow.h"
+#include "random.h"
+#include "tap.h"
+
+#define CASES	200000U
+#define GAP_US	100000U
+#define COMM_US	80000U
+#define RTT_US	100U
+#define QUEUE_US 5000U
+#define D	10000000ULL	/* bytes of a phase */
+#define LINK	125ULL		/* bytes a us: 1 Gb/s */
+
+/*** Waiting ***/
+
+enum wait { NONE, ENDS, VAIN };
+
+static void phases(struct mlcc_queue *q, u32 count, enum wait wait)
+{
+	while (count--) {
+		q->behind = wait != NONE;
+		q->emptied = wait == ENDS;
+		q->gave_up = wait == VAIN;
+		mlcc_queue_learn(q, COMM_US + GAP_US);
+		mlcc_queue_turn(q);
+	}
+}
+
+static void alone_it_does_not_keep_its_window(void)
+{
+	struct mlcc_queue q = { };
+
+	for (u32 i = 0; i < 1000; i++) {
+		phases(&q, 1, NONE);
+		CHECK(!mlcc_queue_keeps(&q), "phase %u", i);
+	}
+	CHECK(q.patience_us == 2 * (COMM_US + GAP_US), "patience %u", q.patience_us);
+}
+
+static void waits_that_end_keep_the_patience(void)
+{
+	struct mlcc_queue q = { };
+
+	phases(&q, 200, ENDS);
+	CHECK(!q.vain && q.patience_us == 2 * (COMM_US + GAP_US), "patience %u", q.patience_us);
+}
+
+/* An ordinary long flow: the queue is never empty. */
+static void behind_a_long_flow_the_window_is_kept(void)
+{
+	struct mlcc_queue q = { };
+	u32 last = ~0U;
+
+	for (u32 i = 0; i < MLCC_VAIN_MAX; i++) {
+		CHECK(!mlcc_queue_keeps(&q), "after %u waits in vain", i);
+		phases(&q, 1, VAIN);
+		CHECK(q.patience_us < last / 3, "patience %u after %u", q.patience_us, last);
+		last = q.patience_us;
+	}
+	phases(&q, 20, VAIN);
+	CHECK(mlcc_queue_keeps(&q), "20 phases later");
+	phases(&q, 1, ENDS);
+	CHECK(mlcc_queue_keeps(&q), "the job's own window was in that queue");
+	phases(&q, 1, NONE);
+	CHECK(!mlcc_queue_keeps(&q), "it has gone");
+}
+
+static void now_and_then_it_waits_once_more(void)
+{
+	struct mlcc_queue q = { };
+	u32 kept = 0;
+
+	phases(&q, MLCC_VAIN_MAX, VAIN);
+	for (u32 i = 0; i < 20 * MLCC_RETRY; i++) {
+		kept += mlcc_queue_keeps(&q);
+		phases(&q, 1, VAIN);
+	}
+	CHECK(kept > 18 * MLCC_RETRY && kept < 20 * MLCC_RETRY, "kept in %u phases", kept);
+}
+
+static void round_trip(struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now,
+		       struct mlcc_win *w)
+{
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	struct mlcc_ack a = { .now = now, .rtt = rtt, .min_rtt = RTT_US, .mss = 1448, .peer = 1 };
+	struct mlcc_path path = { };
+
+	mlcc_flow_rtt(f, j, &path, &pr, &a, w);
+}
+
+/* A flow that has waited for as long as its job has patience: slow start to what it had. */
+static void a_flow_waits_no_longer_than_its_patience(void)
+{
+	struct mlcc_job j = { .start_us = 1000, .queue.patience_us = 500000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
+
+	round_trip(&f, &j, QUEUE_US, 500999, &w);
+	CHECK(w.cwnd == 12 && !j.queue.gave_up, "cwnd %u", w.cwnd);
+	round_trip(&f, &j, QUEUE_US, 501000, &w);
+	CHECK(w.cwnd == 12 && w.ssthresh == 400 && j.queue.gave_up, "ssthresh %u", w.ssthresh);
+	w.ssthresh = 300;
+	round_trip(&f, &j, QUEUE_US, 600000, &w);
+	CHECK(w.ssthresh == 300, "it took its window twice");
+}
+
+static void what_has_lost_segments_is_not_taken_back(void)
+{
+	struct mlcc_job j = { .start_us = 1000, .queue.patience_us = 500000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING, .cuts = 1 };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
+
+	round_trip(&f, &j, QUEUE_US, 501000, &w);
+	CHECK(w.ssthresh == 12 && f.wait == MLCC_WAIT_VAIN, "ssthresh %u", w.ssthresh);
+}
+
+/* Announced phases count from the first one on, when nothing is known of how long they take. */
+static void who_does_not_know_its_iterations_waits_too(void)
+{
+	struct mlcc_job j = { .start_us = 1000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
+
+	round_trip(&f, &j, QUEUE_US, 100000, &w);
+	CHECK(w.cwnd == 12 && !j.queue.gave_up, "cwnd %u", w.cwnd);
+	round_trip(&f, &j, QUEUE_US, 1000 + MLCC_PATIENCE_FIRST_US, &w);
+	CHECK(w.ssthresh == 400 && j.queue.gave_up, "ssthresh %u: it waits for ever", w.ssthresh);
+}
+
+static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
+{
+	struct mlcc_job j = { .queue.patience_us = 1000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
+
+	round_trip(&f, &j, RTT_US, 900, &w);
+	round_trip(&f, &j, QUEUE_US, 5000, &w);
+	CHECK(w.cwnd == 12 && !j.queue.gave_up, "cwnd %u", w.cwnd);
+	CHECK(j.queue.emptied, "nobody was told");
+}
+
+/*** Holding back ***/
+
+/* A link, and a job on it. */
+struct link {
+	struct mlcc_queue q;
+	u64 now;
+	u64 acked;
+	u64 end;	/* of the last hold */
+};
+
+/* Sends @bytes at 1/@share of the link, as an ACK for each 10,000; returns whether it holds back. */
+static bool sends(struct link *l, u64 bytes, u64 share)
+{
+	for (u64 sent = 0; sent < bytes; sent += 10000) {
+		l->acked += 10000;
+		l->now += 10000 * share / LINK;
+		if (!mlcc_queue_sample(&l->q, l->now, l->acked, D, RTT_US))
+			continue;
+		mlcc_queue_hold(&l->q, l->now, l->acked, D);
+		l->end = l->q.hold_us;
+		return true;
+	}
+	return false;
+}
+
+static void turn(struct link *l)
+{
+	mlcc_queue_turn(&l->q);
+	l->now += GAP_US;
+}
+
+/* One that knows the link. */
+static struct link known(void)
+{
+	struct link l = { .now = 1000000 };
+
+	sends(&l, D, 1);
+	turn(&l);
+	return l;
+}
+
+static void alone_it_never_holds_back(void)
+{
+	struct link l = { .now = 1000000 };
+
+	for (u32 i = 0; i < 100; i++) {
+		CHECK(!sends(&l, D, 1), "phase %u", i);
+		turn(&l);
+	}
+}
+
+/* Phases that lie on top of each other from the first to the last byte look like a slow link. */
+static void who_does_not_know_the_link_does_not_hold_back(void)
+{
+	struct link l = { .now = 1000000 };
+
+	for (u32 i = 0; i < 100; i++) {
+		CHECK(!sends(&l, D, 3), "phase %u", i);
+		turn(&l);
+	}
+}
+
+static void who_was_there_first_goes_on(void)
+{
+	struct link l = known();
+
+	for (u32 i = 0; i < 100; i++) {
+		CHECK(!sends(&l, D / 2, 1), "phase %u, alone", i);
+		CHECK(!sends(&l, D / 2, 3), "phase %u, joined by others", i);
+		turn(&l);
+	}
+}
+
+/* Where the queue shows who is there, the flow waits for them, and its rate says nothing. */
+static void who_found_a_queue_does_not_hold_back(void)
+{
+	struct link l = known();
+
+	l.q.behind = 1;
+	CHECK(!sends(&l, D, 3), "it holds back");
+}
+
+static void served_in_turn_it_holds_back(void)
+{
+	struct link l = known();
+
+	for (u64 part = 16; part >= 4; part /= 2) {
+		u64 us, want = D / LINK / part;
+
+		CHECK(sends(&l, D, 2), "1/%llu", (unsigned long long)part);
+		us = l.end - l.now;
+		CHECK(us >= want / 2 - want / 20 && us <= want * 8 / 5, "1/%llu: %llu us",
+		      (unsigned long long)part, (unsigned long long)us);
+		l.now = l.end;
+	}
+	CHECK(!sends(&l, D, 2) && l.q.gave_up, "for ever");
+	turn(&l);
+	CHECK(sends(&l, D, 2), "the next phase");
+	l.now = l.end;
+	CHECK(!sends(&l, D / 2, 1) && !sends(&l, D / 2, 2), "it has had the link");
+}
+
+/* The link is half as fast from now on: that others are there is not believed for ever. */
+static void a_slower_link_is_believed_in_the_end(void)
+{
+	struct link l = known();
+	u32 phases = 0;
+
+	while (phases < 100 && sends(&l, D, 2)) {
+		l.now = l.end;
+		turn(&l);
+		phases++;
+	}
+	CHECK(phases > 5 && phases < 40, "%u phases", phases);
+}
+
+/* A recovery ends: what arrived meanwhile is acknowledged at once. */
+static void bytes_acknowledged_at_once_are_no_rate(void)
+{
+	struct link l = { .now = 1000000 };
+
+	for (u32 i = 0; i < 100; i++) {
+		u64 us;
+
+		sends(&l, D / 2, 1);
+		l.acked += D / 4;
+		l.now += 1;
+		sends(&l, D / 4, 1);
+		us = mlcc_burst(D, l.q.byte_cost);
+		CHECK(us > D / LINK * 9 / 10, "phase %u: %llu us", i, (unsigned long long)us);
+		turn(&l);
+	}
+}
+
+static void who_holds_back_takes_little(void)
+{
+	struct link l = known();
+	u64 rate = mlcc_queue_pace(&l.q);
+
+	CHECK(rate > LINK * 1000000 / 35 && rate < LINK * 1000000 / 30, "%llu bytes/s",
+	      (unsigned long long)rate);
+}
+
+static void a_flow_goes_on_when_the_hold_ends(void)
+{
+	struct mlcc_job j = { .seq = 3, .d_phase = D, .start_us = 1000000,
+			      .queue = { .hold_us = 1010000, .holds = 1, .patience_us = 300000 } };
+	struct mlcc_flow f = { .seq = 3, .last_cwnd = 300, .rtt = RTT_US };
+	struct mlcc_win w = { .cwnd = 300, .ssthresh = 300, .open = true };
+
+	round_trip(&f, &j, QUEUE_US, 1005000, &w);
+	CHECK(f.held && f.wait == MLCC_WAITING && w.cwnd == MLCC_CWND_MIN, "cwnd %u", w.cwnd);
+	round_trip(&f, &j, RTT_US, 1005000, &w);
+	CHECK(f.held && !f.empty && !j.queue.emptied, "its own empty queue says nothing");
+	round_trip(&f, &j, RTT_US, 1010000, &w);
+	CHECK(!f.held && f.empty && f.wait == MLCC_WAIT_OVER, "it tries again");
+}
+
+/* All holds of a phase together are less than the phase takes. */
+static void nonsense_keeps_the_bounds(void)
+{
+	struct mlcc_queue q = { };
+	u64 seed = 12;
+
+	for (u32 i = 0; i < CASES; i++) {
+		u64 now = random_magnitude(&seed) >> 1, acked = random_magnitude(&seed);
+		u64 d = random_magnitude(&seed) >> 16, alone;
+
+		if (mlcc_queue_sample(&q, now, acked, d, random_magnitude(&seed))) {
+			alone = mlcc_burst(d, q.byte_cost);
+			mlcc_queue_hold(&q, now, acked, d);
+			CHECK(q.hold_us - now <= alone / 2, "%llu of %llu us",
+			      (unsigned long long)(q.hold_us - now), (unsigned long long)alone);
+		}
+		if (!(i & 31))
+			phases(&q, 1, random_below(&seed, 3));
+		CHECK(q.holds <= MLCC_HOLDS && q.vain <= MLCC_VAIN_MAX && !q.busy, "holds %u, vain %u",
+		      q.holds, q.vain);
+		CHECK(mlcc_queue_pace(&q) >= MLCC_HOLD_PACE_MIN, "pace %u", mlcc_queue_pace(&q));
+	}
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(alone_it_does_not_keep_its_window),
+		TAP_TEST(waits_that_end_keep_the_patience),
+		TAP_TEST(behind_a_long_flow_the_window_is_kept),
+		TAP_TEST(now_and_then_it_waits_once_more),
+		TAP_TEST(a_flow_waits_no_longer_than_its_patience),
+		TAP_TEST(what_has_lost_segments_is_not_taken_back),
+		TAP_TEST(who_does_not_know_its_iterations_waits_too),
+		TAP_TEST(a_flow_that_saw_the_queue_empty_does_not_give_up),
+		TAP_TEST(alone_it_never_holds_back),
+		TAP_TEST(who_does_not_know_the_link_does_not_hold_back),
+		TAP_TEST(who_was_there_first_goes_on),
+		TAP_TEST(who_found_a_queue_does_not_hold_back),
+		TAP_TEST(served_in_turn_it_holds_back),
+		TAP_TEST(a_slower_link_is_believed_in_the_end),
+		TAP_TEST(bytes_acknowledged_at_once_are_no_rate),
+		TAP_TEST(who_holds_back_takes_little),
+		TAP_TEST(a_flow_goes_on_when_the_hold_ends),
+		TAP_TEST(nonsense_keeps_the_bounds),
+	};
+
+	return TAP_RUN(tests);
+}
