@@ -300,6 +300,25 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 	       (unsigned long long)s->ce, j->told, s->barred, old);
 }
 
+/* That of the maps beside the pin @settings; 0: there are none. */
+static unsigned int layout_of(const char *settings)
+{
+	char ignored[MLCC_PINS_ERROR];
+	struct mlcc_config cfg = { };
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+	unsigned int zero = 0;
+	int fd = carrier_pin_open(settings, ignored);
+
+	if (fd < 0)
+		return 0;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != sizeof(cfg) ||
+	    bpf_map_lookup_elem(fd, &zero, &cfg))
+		cfg.layout = 0;
+	close(fd);
+	return cfg.layout;
+}
+
 static void slots_print(int fd, bool old)
 {
 	static const char *sep = "";
@@ -319,27 +338,24 @@ static void slots_print(int fd, bool old)
 static int old_slots(unsigned int n)
 {
 	char name[MLCC_OLD_NAME + 16], ignored[MLCC_PINS_ERROR], old[MLCC_OLD_NAME];
-	struct mlcc_config cfg = { };
-	unsigned int zero = 0;
-	int fd;
 
 	snprintf(name, sizeof(name), "%s/settings", mlcc_old_name(old, n));
-	fd = carrier_pin_open(name, ignored);
-	if (fd < 0)
-		return fd;
-	if (bpf_map_lookup_elem(fd, &zero, &cfg))
-		cfg.layout = 0;
-	close(fd);
+	if (layout_of(name) != MLCC_LAYOUT)
+		return -1;
 	snprintf(name, sizeof(name), "%s/slots", old);
-	return cfg.layout == MLCC_LAYOUT ? carrier_pin_open(name, ignored) : -1;
+	return carrier_pin_open(name, ignored);
 }
 
 static int cmd_show(int argc, char **argv)
 {
 	int fd = map_open("slots");
+	unsigned int layout = layout_of("settings");
 
 	(void)argc;
 	(void)argv;
+	if (layout != MLCC_LAYOUT)
+		fail(EXIT_FAILED, "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
+		     layout, MLCC_LAYOUT);
 	printf("[");
 	slots_print(fd, false);
 	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++) {

@@ -17,15 +17,16 @@ has_links()
 	[[ $all == *link_mlcc* ]]
 }
 
+# map NAME: what is in it, in the same order in whichever map
+map()
+{
+	bpftool -j map dump pinned "$pins/$1" | json 'sorted(map(str, d))'
+}
+
 # What userspace has said, and which programs say it.
 state()
 {
-	local name
-
-	for name in settings profiles rules; do
-		bpftool map dump pinned "$pins/$name" || return
-	done
-	stat -c %i "$pins/control"
+	map settings && map profiles && map rules && stat -c %i "$pins/control"
 }
 
 # What is pinned, of the present version and of those before.
@@ -143,9 +144,9 @@ another_layout_gets_the_jobs_and_an_unknown_one_is_refused()
 	local next=$out/src/bpf/mlcc-bpf before
 
 	other_layout >"$out/made" 2>&1 || { tail -n 3 "$out/made"; return 1; }
-	set_some && before=$(bpftool map dump pinned "$pins/rules") && "$next" upgrade &&
-		[ "$(bpftool map dump pinned "$pins/rules")" = "$before" ] || return
-	unchanged "$(state)" refused 1 'map layout 99' "$mlcc_bpf" upgrade && is_only_the_present
+	set_some && before=$(map rules) && "$next" upgrade && [ "$(map rules)" = "$before" ] || return
+	unchanged "$(state)" refused 1 'map layout 99' "$mlcc_bpf" upgrade &&
+		refused 1 'map layout 99' "$mlcc_bpf" show && [ -z "$(parts)" ] && "$next" show
 }
 
 # has_mlcc: without a process of its own, for it is asked all the time
@@ -299,21 +300,26 @@ upgrades_under_a_flow()
 	for ((n = 0; n < 3; n++)); do
 		"$mlcc_bpf" upgrade || return
 	done
-	flows_are "[(1, 1), (1, 1)]" && job_is 7 'r["flows"] == 2' && announced_at_last
+	flows_are "[(1, 1), (1, 1)]" && job_is 7 'r["flows"] == 2' && old_versions_end
+}
+
+# Sockets send what they have before they go.
+upgraded_flows_are()
+{
+	"$mlcc_bpf" upgrade && flows_are "$1"
 }
 
 # The versions that flows have had go with them.
-announced_at_last()
+old_versions_end()
 {
 	local before
 
 	kill -0 "$pid_hints" && kill -0 "$pid_first" && kill -0 "$pid_second" || return
 	before=$(received new)
 	stop_named first
-	slowwait - has_grown new "$before" && "$mlcc_bpf" upgrade && flows_are "[(1, 1)]" || return
+	slowwait - has_grown new "$before" && slowwait - upgraded_flows_are "[(1, 1)]" || return
 	stop_named second
-	slowwait - flows_are "[(1, 0)]" && "$mlcc_bpf" upgrade && is_only_the_present &&
-		job_is 7 'r["flows"] == 0' || return
+	slowwait - upgraded_flows_are "[]" && is_only_the_present && job_is 7 'r["flows"] == 0' || return
 	# 200 ms are the kernel's shortest time to send again, which a lost packet may cost
 	[ "$(longest_silence old)" -lt 1000 ] || { echo "silent: $(longest_silence old) ms"; return 1; }
 }
