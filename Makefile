@@ -148,6 +148,7 @@ install: install-plan
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(PLUGIN))
 	$(if $(wildcard bpf/mlcc-bpf),install -m 755 bpf/mlcc-bpf $(SBIN))
+	$(if $(wildcard bpf/mlcc-bpf),install -D -m 644 bpf/mlcc-bpf.bash $(COMPLETION)/mlcc-bpf)
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
 	$(if $(DESTDIR),,$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),depmod $(KERNEL)))
@@ -184,7 +185,7 @@ uninstall:
 	rm -f $(COMPLETION)/mlcc-dcqcn
 	rm -f $(BIN)/mlcc-plan $(MAN1)/mlcc-plan.1 $(COMPLETION)/mlcc-plan
 	rm -rf $(PLANNER)
-	rm -f $(SBIN)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
+	rm -f $(SBIN)/mlcc-bpf $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
 	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(PLUGIN))

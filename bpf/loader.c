@@ -7,6 +7,8 @@
  *
  * The program comes twice, with the operations of older and of newer kernels: libbpf before 1.5 knows
  * no operations that may be missing.
+ *
+ * How one version takes the place of another is in upgrade.c.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,6 +23,7 @@
 #include <bpf/libbpf.h>
 
 #include "loader.h"
+#include "parts.h"
 #include "pins.h"
 #include "registered.h"
 #include <mlcc.skel.h>
@@ -34,16 +37,14 @@
 #define BPF_STRUCT_OPS_TYPE	44	/* enum bpf_attach_type; newer than Debian 12's header */
 
 /* In the order in which they are taken away; those of links are there where the kernel has them. */
-static const char *const pins[] = {
+const char *const carrier_pins[] = {
 	"link_mlcc", "link_mlcc_plain", "control", "slots", "rules", "profiles", "settings", "mlcc",
 	"mlcc_plain", NULL
 };
 
-enum { LINK_PINS = 2, OTHER_PINS = sizeof(pins) / sizeof(*pins) - 1 - LINK_PINS };
+enum { OTHER_PINS = sizeof(carrier_pins) / sizeof(*carrier_pins) - 1 - LINK_PINS };
 
-/* Leaves the line and returns -1. */
-__attribute__((__format__(__printf__, 2, 3)))
-static int say(char *error, const char *fmt, ...)
+int say(char *error, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -53,7 +54,7 @@ static int say(char *error, const char *fmt, ...)
 	return -1;
 }
 
-static int pin_get(int dir, const char *name)
+int pin_get(int dir, const char *name)
 {
 	char path[MLCC_PINS_PATH];
 
@@ -85,7 +86,7 @@ int carrier_pin_open(const char *name, char *error)
 
 /*** What is there of a carrier ***/
 
-static bool is_registered(void)
+bool is_registered(void)
 {
 	return mlcc_registered("mlcc") || mlcc_registered("mlcc_plain");
 }
@@ -97,14 +98,14 @@ static bool is_gone_soon(void)
 	return !is_registered();
 }
 
-static const char *registered_by(void)
+const char *registered_by(void)
 {
 	return access("/sys/module/tcp_mlcc", F_OK) ?
 	       "a carrier whose pins are elsewhere or gone, or a process that has its link open" :
 	       "the module tcp_mlcc";
 }
 
-static bool ops_need_links(int dir)
+bool ops_need_links(int dir)
 {
 	struct bpf_map_info info = { };
 	__u32 len = sizeof(info);
@@ -118,10 +119,10 @@ static bool ops_need_links(int dir)
 	return info.map_flags & BPF_F_LINK;
 }
 
-static bool is_whole(int dir)
+bool is_whole(int dir)
 {
-	int others = mlcc_pins_count(dir, pins + LINK_PINS);
-	int links = mlcc_pins_count(dir, pins) - others;
+	int others = mlcc_pins_count(dir, carrier_pins + LINK_PINS);
+	int links = mlcc_pins_count(dir, carrier_pins) - others;
 
 	return others == OTHER_PINS && (links == LINK_PINS || !ops_need_links(dir)) &&
 	       mlcc_registered("mlcc") && mlcc_registered("mlcc_plain");
@@ -172,19 +173,39 @@ static bool ops_unregister_lost(void)
 /* Takes away what there is, whole or not. */
 static int carrier_remove(int dir, char *error)
 {
+	int err;
+
 	ops_unregister_pinned(dir, "mlcc");
 	ops_unregister_pinned(dir, "mlcc_plain");
-	return mlcc_pins_remove(dir, pins, error);
+	err = mlcc_pins_remove(dir, carrier_pins, error);
+	carrier_parts_remove(dir);
+	return err;
 }
 
 /*** Loading ***/
 
+/* libbpf before 1.2 does not know links of struct_ops: it only fills in the map. */
+static bool attach_only_fills(void)
+{
+	return libbpf_major_version() == 1 && libbpf_minor_version() < 2;
+}
+
+int ops_fill(struct bpf_map *ops)
+{
+	struct bpf_link *link = bpf_map__attach_struct_ops(ops);
+
+	if (!link)
+		return errno == EEXIST ? 0 : -errno;
+	if (attach_only_fills())
+		bpf_link__disconnect(link);
+	bpf_link__destroy(link);
+	return 0;
+}
+
 /* Registers one set of operations and pins its link.  Returns 0, or a negative error number. */
 static int ops_attach(int dir, struct bpf_map *ops)
 {
-	/* libbpf before 1.2 does not know links of struct_ops: it only fills in the map */
-	bool old = libbpf_major_version() == 1 && libbpf_minor_version() < 2;
-	bool wanted = bpf_map__map_flags(ops) & BPF_F_LINK;
+	bool old = attach_only_fills(), wanted = bpf_map__map_flags(ops) & BPF_F_LINK;
 	struct bpf_link *link = bpf_map__attach_struct_ops(ops);
 	int fd = -1, err = 0;
 	char name[32];
@@ -237,15 +258,25 @@ static struct bpf_object *object_open(void)
 	return bpf_object__open_mem(elf, size, &opts);
 }
 
-static struct bpf_map *ops_of(const struct bpf_object *obj, const char *name)
+struct bpf_map *ops_of(const struct bpf_object *obj, const char *name)
 {
 	return bpf_object__find_map_by_name(obj, name);
 }
 
-static struct bpf_object *object_load(bool link)
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	struct bpf_object *obj = object_open();
+	if (getenv("MLCC_DEBUG"))
+		return vfprintf(stderr, fmt, ap);
+	(void)level;
+	return 0;
+}
 
+struct bpf_object *object_load(bool link)
+{
+	struct bpf_object *obj;
+
+	libbpf_set_print(quiet);
+	obj = object_open();
 	if (!obj)
 		return NULL;
 	if (link) {
@@ -258,7 +289,7 @@ static struct bpf_object *object_load(bool link)
 	return NULL;
 }
 
-static int map_pin(int dir, const struct bpf_object *obj, const char *name)
+int map_pin(int dir, const struct bpf_object *obj, const char *name)
 {
 	return pin_put(dir, name, bpf_object__find_map_fd_by_name(obj, name));
 }
@@ -275,7 +306,7 @@ static int ops_register(int dir, struct bpf_object *obj, char *error)
 	return err ? say(error, "cannot register 'mlcc': %s", strerror(-err)) : 0;
 }
 
-static int maps_pin(int dir, struct bpf_object *obj, char *error)
+int maps_pin(int dir, struct bpf_object *obj, char *error)
 {
 	struct bpf_program *control = bpf_object__find_program_by_name(obj, "mlcc_control");
 
@@ -291,8 +322,8 @@ static int map_write(int fd, unsigned int key, const void *value)
 	return bpf_map_update_elem(fd, &key, value, BPF_ANY);
 }
 
-static int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg,
-		     const struct mlcc_profile *table, char *error)
+int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg,
+	      const struct mlcc_profile *table, char *error)
 {
 	int profiles = bpf_object__find_map_fd_by_name(obj, "profiles");
 	int err = map_write(bpf_object__find_map_fd_by_name(obj, "settings"), 0, cfg);
@@ -300,14 +331,6 @@ static int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg
 	for (unsigned int i = 0; !err && i < MLCC_PROFILES_MAX; i++)
 		err = map_write(profiles, i, &table[i]);
 	return err ? say(error, "cannot write the settings: %s", strerror(errno)) : 0;
-}
-
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	if (getenv("MLCC_DEBUG"))
-		return vfprintf(stderr, fmt, ap);
-	(void)level;
-	return 0;
 }
 
 /* All of it, or with a line in @error what carrier_remove() takes away. */
@@ -319,13 +342,11 @@ static int carrier_make(int dir, const struct mlcc_config *cfg, const struct mlc
 
 	if (is_registered())
 		return say(error, "'mlcc' is registered already, by %s", registered_by());
-	libbpf_set_print(quiet);
 	obj = object_load(true);
 	if (!obj)
 		obj = object_load(false);
 	if (!obj)
-		return say(error, "the kernel refused the program: %s (MLCC_DEBUG=1 shows why)",
-			   strerror(errno));
+		return say(error, REFUSED, strerror(errno));
 	err = maps_fill(obj, cfg, table, error);
 	if (!err)
 		err = ops_register(dir, obj, error);
@@ -338,7 +359,8 @@ static int carrier_make(int dir, const struct mlcc_config *cfg, const struct mlc
 /* What a load that was killed has left goes first. */
 static int remains_remove(int dir, char *error)
 {
-	if (!mlcc_pins_count(dir, pins))
+	carrier_parts_remove(dir);
+	if (!mlcc_pins_count(dir, carrier_pins))
 		return 0;
 	if (carrier_remove(dir, error))
 		return -1;
@@ -355,7 +377,7 @@ int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table
 	if (dir < 0)
 		return -1;
 	if (is_whole(dir))
-		err = say(error, "is loaded already; 'mlcc-bpf unload' first");
+		err = say(error, "is loaded already: 'mlcc-bpf upgrade', or 'mlcc-bpf unload' first");
 	else
 		err = remains_remove(dir, error);
 	if (!err) {
@@ -385,7 +407,7 @@ int carrier_unload(char *error)
 		return ops_unregister_lost() && is_gone_soon() ? 0 : not_unloaded(error);
 	if (dir < 0)
 		return -1;
-	found = mlcc_pins_count(dir, pins);
+	found = mlcc_pins_count(dir, carrier_pins);
 	err = carrier_remove(dir, error);
 	found |= ops_unregister_lost();
 	is_gone_soon();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* mlcc-bpf: loads, configures and unloads the BPF carrier. */
+/* mlcc-bpf: loads, upgrades, configures and unloads the BPF carrier. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
+#include "control.h"
 #include "loader.h"
 #include "mlcc_bpf.h"
 #include "pins.h"
@@ -18,6 +19,25 @@
 #include "../include/mlcc/uapi/mlcc_netlink.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
+
+static const char usage[] =
+	"usage: mlcc-bpf COMMAND\n"
+	"\n"
+	"  load [OPTION...]      registers the congestion control \"mlcc\"\n"
+	"  upgrade [OPTION...]   puts this version in the place of the one that is loaded, under flows\n"
+	"                        that run: they keep what they have, new ones get this version. Jobs\n"
+	"                        and settings stay, but for those given\n"
+	"  unload                takes it away; flows keep it to their end\n"
+	"  job set ID [--profile NAME] [--phase-bytes BYTES]\n"
+	"  job del ID\n"
+	"  show                  what is known of each job, as JSON\n"
+	"\n"
+	"  --profile NAME        of jobs that name none: interleave, hotnets22 or mltcp\n"
+	"  --mark-mask MASK      bits of the socket mark that hold the job's id; 0xffff\n"
+	"  --set KEY=VALUE       changes the profile: floor, slope, hold, shape, restart or base\n"
+	"\n"
+	"Pins are in /sys/fs/bpf/mlcc, or where MLCC_PIN_DIR says.\n"
+	"Exit status: 0 done, 1 failed, 2 usage.\n";
 
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 
@@ -89,6 +109,7 @@ static void profile_set(struct mlcc_profile *p, char *arg)
 		p->base = number(arg, value, 0, MLCC_BASE_CUBIC);
 	else
 		fail(EXIT_USAGE, "--set: no key '%s': floor, slope, hold, shape", arg);
+	value[-1] = '=';
 }
 
 static int map_open(const char *name)
@@ -101,7 +122,13 @@ static int map_open(const char *name)
 	return fd;
 }
 
-static int cmd_load(int argc, char **argv)
+struct words {
+	int argc;
+	char **argv;
+};
+
+/* What the options of load and upgrade say. */
+static void settings_change(struct mlcc_config *cfg, struct mlcc_profile *table, void *arg)
 {
 	static const struct option opts[] = {
 		{ "profile", required_argument, NULL, 'p' },
@@ -109,34 +136,82 @@ static int cmd_load(int argc, char **argv)
 		{ "set", required_argument, NULL, 's' },
 		{ },
 	};
-	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
-	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK, .layout = MLCC_LAYOUT };
-	char error[MLCC_PINS_ERROR];
+	struct words *w = arg;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+	optind = 0;	/* from the beginning, whoever has read them before */
+	while ((c = getopt_long(w->argc, w->argv, "", opts, NULL)) != -1) {
 		if (c == 'p')
-			cfg.profile = profile_by_name(optarg);
+			cfg->profile = profile_by_name(optarg);
 		else if (c == 'm')
-			cfg.mark_mask = number("--mark-mask", optarg, 1, UINT_MAX);
+			cfg->mark_mask = number("--mark-mask", optarg, 1, UINT_MAX);
 		else if (c == 's')
-			profile_set(&table[cfg.profile], optarg);
+			profile_set(&table[cfg->profile % MLCC_PROFILES_MAX], optarg);
 		else
-			return EXIT_USAGE;
+			exit(EXIT_USAGE);
 	}
-	cfg.mark_shift = __builtin_ctz(cfg.mark_mask);
+	cfg->mark_shift = __builtin_ctz(cfg->mark_mask);
+}
+
+static int cmd_load(int argc, char **argv)
+{
+	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
+	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK, .layout = MLCC_LAYOUT };
+	struct words words = { argc, argv };
+	char error[MLCC_PINS_ERROR];
+
+	settings_change(&cfg, table, &words);
 	if (carrier_load(&cfg, table, error))
 		fail(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
-/* Runs the pinned program that changes jobs.  Returns 0, or a negative error number. */
-static int control(struct mlcc_ctl *ctl)
+/* The options are read twice: what is wrong with them is said before anything is done. */
+static int cmd_upgrade(int argc, char **argv)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctl, .ctx_size_in = sizeof(*ctl));
-	int err = bpf_prog_test_run_opts(map_open("control"), &opts);
+	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
+	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK };
+	struct words words = { argc, argv };
+	char error[MLCC_PINS_ERROR];
 
-	return err ? err : (int)opts.retval;
+	settings_change(&cfg, table, &words);
+	if (carrier_upgrade(settings_change, &words, error))
+		fail(EXIT_FAILED, "%s", error);
+	return EXIT_OK;
+}
+
+/* Older versions of the carrier, as long as they have flows. */
+static int control_old(int dir, const struct mlcc_ctl *ctl)
+{
+	char name[MLCC_OLD_NAME], ignored[MLCC_PINS_ERROR], path[MLCC_PINS_PATH];
+	int err = 0, part, fd;
+
+	for (unsigned int n = 0; !err && n < MLCC_OLD_MAX; n++) {
+		part = mlcc_pins_part(dir, mlcc_old_name(name, n), false, ignored);
+		if (part < 0)
+			continue;
+		fd = bpf_obj_get(mlcc_pins_path(path, part, "control"));
+		if (fd >= 0)
+			err = mlcc_control_run_old(fd, ctl);
+		close(fd);
+		close(part);
+	}
+	return err;
+}
+
+/* Runs the pinned programs that change jobs.  Returns 0, or a negative error number. */
+static int control(const struct mlcc_ctl *ctl)
+{
+	char error[MLCC_PINS_ERROR];
+	int dir = mlcc_pins_open(error), err;
+
+	if (dir < 0 || mlcc_control_hold(dir, error))
+		fail(EXIT_FAILED, "%s", error);
+	err = mlcc_control_run(map_open("control"), ctl);
+	if (!err)
+		err = control_old(dir, ctl);
+	close(dir);
+	return err;
 }
 
 static int cmd_job_set(int argc, char **argv)
@@ -202,7 +277,8 @@ static int cmd_job(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-static void slot_print(const struct mlcc_slot *s)
+/* @old: it is of flows that an older version has. */
+static void slot_print(const struct mlcc_slot *s, bool old)
 {
 	const struct mlcc_job *j = &s->job;
 	unsigned long long sent = j->acked - j->start_acked;
@@ -211,31 +287,77 @@ static void slot_print(const struct mlcc_slot *s)
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"need\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
 	       "\"best_us\":%u,\"vain\":%u,\"patience_us\":%u,\"bytes\":%llu,"
-	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u}",
+	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u,\"old\":%u}",
 	       s->id, s->netns, profile_names[s->profile], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->need, j->gap_us, j->period_us,
 	       j->comm_us, j->best_us, j->queue.vain, j->queue.patience_us,
 	       (unsigned long long)j->acked, (unsigned long long)s->retrans,
-	       (unsigned long long)s->ce, j->told, s->barred);
+	       (unsigned long long)s->ce, j->told, s->barred, old);
 }
 
-static int cmd_show(int argc, char **argv)
+/* That of the maps beside the pin @settings; 0: there are none. */
+static unsigned int layout_of(const char *settings)
 {
-	int fd = map_open("slots");
-	const char *sep = "";
+	char ignored[MLCC_PINS_ERROR];
+	struct mlcc_config cfg = { };
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+	unsigned int zero = 0;
+	int fd = carrier_pin_open(settings, ignored);
 
-	(void)argc;
-	(void)argv;
-	printf("[");
+	if (fd < 0)
+		return 0;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != sizeof(cfg) ||
+	    bpf_map_lookup_elem(fd, &zero, &cfg))
+		cfg.layout = 0;
+	close(fd);
+	return cfg.layout;
+}
+
+static void slots_print(int fd, bool old)
+{
+	static const char *sep = "";
+
 	for (unsigned int i = 0; i < MLCC_SLOTS; i++) {
 		struct mlcc_slot s;
 
 		if (bpf_map_lookup_elem(fd, &i, &s) || !s.id)
 			continue;
 		printf("%s", sep);
-		slot_print(&s);
+		slot_print(&s, old);
 		sep = ",\n";
+	}
+}
+
+/* The slots of the @n-th older version, if they are as the present one's; negative: not. */
+static int old_slots(unsigned int n)
+{
+	char name[MLCC_OLD_NAME + 16], ignored[MLCC_PINS_ERROR], old[MLCC_OLD_NAME];
+
+	snprintf(name, sizeof(name), "%s/settings", mlcc_old_name(old, n));
+	if (layout_of(name) != MLCC_LAYOUT)
+		return -1;
+	snprintf(name, sizeof(name), "%s/slots", old);
+	return carrier_pin_open(name, ignored);
+}
+
+static int cmd_show(int argc, char **argv)
+{
+	int fd = map_open("slots");
+	unsigned int layout = layout_of("settings");
+
+	(void)argc;
+	(void)argv;
+	if (layout != MLCC_LAYOUT)
+		fail(EXIT_FAILED, "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
+		     layout, MLCC_LAYOUT);
+	printf("[");
+	slots_print(fd, false);
+	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++) {
+		fd = old_slots(n);
+		if (fd >= 0)
+			slots_print(fd, true);
 	}
 	printf("]\n");
 	return EXIT_OK;
@@ -257,6 +379,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "load", cmd_load },
+	{ "upgrade", cmd_upgrade },
 	{ "unload", cmd_unload },
 	{ "job", cmd_job },
 	{ "show", cmd_show },
@@ -264,9 +387,14 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	for (int i = 1; i < argc && i < 3; i++)
+		if (!strcmp(argv[i], "--help")) {
+			fputs(usage, stdout);
+			return EXIT_OK;
+		}
 	for (unsigned int i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	fail(EXIT_USAGE, "load, unload, job or show is wanted");
+	fail(EXIT_USAGE, "load, upgrade, unload, job or show is wanted; --help explains them");
 	return EXIT_USAGE;
 }

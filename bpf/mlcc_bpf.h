@@ -27,6 +27,12 @@
 #define MLCC_PROFILE_NONE	(~0U)	/* the default profile, whichever it is */
 #define MLCC_RULE_NAME		64	/* with the final NUL */
 
+/*
+ * The oldest layout whose settings, profiles, rules and struct mlcc_ctl are as they are now: from it
+ * on an upgrade takes jobs over, and older versions are told what their flows are to know.
+ */
+#define MLCC_LAYOUT_KEPT	6U
+
 /* config map, one entry */
 struct mlcc_config {
 	u32 mark_mask;		/* bits of the socket mark that hold the job's id */

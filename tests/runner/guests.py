@@ -29,6 +29,7 @@ ALL_PLAIN = (
     *EVERYWHERE,
     "bpf_pins",
     "bpf_half",
+    "bpf_upgrade",
     "bpf_slots",
     "module_netlink",
     "systemd",

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../userspace/libmlcc/libmlcc.h"
 
@@ -222,6 +223,19 @@ static int churn(char **arg)
 	return err;
 }
 
+/* JOB: announces its phases by one handle, until it is killed. */
+static int announce(char **arg)
+{
+	int err = carrier_open();
+
+	while (!err) {
+		err = checked(mlcc_phase_start(mlcc, number(arg[0]), 1000000)) ? :
+		      checked(mlcc_phase_end(mlcc, number(arg[0])));
+		usleep(2000);
+	}
+	return err;
+}
+
 static const struct {
 	const char *what, *verb;
 	int arguments;
@@ -242,6 +256,7 @@ static const struct {
 	{ "profile", "list", 0, profile_list },
 	{ "profile", "set", 7, profile_set },
 	{ "churn", "forever", 2, churn },
+	{ "announce", "forever", 1, announce },
 };
 
 /* One of them, with its arguments up to the next NULL. */

@@ -138,6 +138,17 @@ bpf_objects()
 	echo "$(bpftool prog list | grep -c '^[0-9]') $(bpftool map list | grep -c '^[0-9]')"
 }
 
+# The daemon has the pins of the one before open, and its flows are of that.
+an_upgrade_leaves_job_and_flow()
+{
+	local before phases
+
+	before=$(sent)
+	phases=$(ctl -j show flow | json 'd[0]["phases"]')
+	"$mlcc_bpf" upgrade && job_is 'j["flows"] == 2 and j["hinted"]' || return
+	ctl hint flow start 8M && slowwait - sends_on "$before" && job_is "j['phases'] > $phases"
+}
+
 a_new_carrier_gets_the_jobs()
 {
 	"$mlcc_bpf" unload && slowwait - cc_gone && slowwait - "$mlcc_bpf" load || return
@@ -187,6 +198,7 @@ main()
 	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
 	told "hints arrive in the carrier" hints_arrive
 	told "job and flow survive $kills times kill -9" survives_kill_9
+	told "an upgrade of the carrier leaves job and flow" an_upgrade_leaves_job_and_flow
 	told "a carrier that is loaded anew gets the jobs" a_new_carrier_gets_the_jobs
 	told "a job ends with its cgroup" ends_with_its_cgroup
 	told "unload takes everything away" unload_takes_everything_away

@@ -2,32 +2,46 @@
 /*
  * The BPF carrier, through what mlcc-bpf has pinned: jobs are changed by the program "control",
  * and read from the slots map, which is mapped into memory.
+ *
+ * Another version may take the carrier's place while a handle is open: then the pins are others, and
+ * are opened anew; and flows that began before have slots and a program of their own (bpf/control.h).
  */
 #include <errno.h>
-#include <sched.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "internal.h"
+#include "../../bpf/control.h"
 #include "../../bpf/mlcc_bpf.h"
 #include "../../bpf/pins.h"
 #include "../../include/mlcc/flow.h"
 #include "../../include/mlcc/profiles.h"
 
 #define NOT_LOADED	"the BPF carrier is not loaded: 'mlcc-bpf load'"
-#define TRIES		1000	/* while flows turn the phase of a job */
+#define RENEWALS	8	/* while one version takes the place of the other */
 
 _Static_assert(MLCC_NAME_LEN == MLCC_RULE_NAME, "names have one length");
 
+/* What flows began with. */
+struct version {
+	int control;			/* -1: there is no such version */
+	const struct mlcc_slot *slots;	/* MLCC_SLOTS of them, read only; NULL: of another layout */
+};
+
 struct bpf_carrier {
-	int settings, profiles, rules, control;
-	const struct mlcc_slot *slots;	/* MLCC_SLOTS of them, read only */
+	int dir, settings, profiles, rules;
+	ino_t is;			/* which the pin "control" is */
+	unsigned int walks;		/* callers that are given one job after the other */
+	struct version versions[1 + MLCC_OLD_MAX];	/* the first is the present one */
 };
 
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
@@ -68,31 +82,34 @@ static int config_read(struct mlcc *m, struct mlcc_config *cfg)
 }
 
 /* The size comes first: the kernel copies as much as the map's values have. */
+static int layout_of(struct mlcc *m, int settings, unsigned int *layout)
+{
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+	struct mlcc_config cfg = { .layout = 1 };
+	unsigned int zero = 0;
+
+	if (bpf_obj_get_info_by_fd(settings, &info, &len) ||
+	    (info.value_size == sizeof(cfg) && bpf_map_lookup_elem(settings, &zero, &cfg)))
+		return mlcc_fail(m, -errno, "the carrier's settings: %s", strerror(errno));
+	*layout = cfg.layout;
+	return 0;
+}
+
 static int layout_check(struct mlcc *m)
 {
 	struct bpf_carrier *c = m->priv;
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-	struct mlcc_config cfg;
-	int err;
+	unsigned int layout;
+	int err = layout_of(m, c->settings, &layout);
 
-	if (bpf_obj_get_info_by_fd(c->settings, &info, &len))
-		return mlcc_fail(m, -errno, "the carrier's settings: %s", strerror(errno));
-	cfg.layout = 1;
-	if (info.value_size == sizeof(cfg)) {
-		err = config_read(m, &cfg);
-		if (err)
-			return err;
-	}
-	if (cfg.layout == MLCC_LAYOUT)
-		return 0;
+	if (err || layout == MLCC_LAYOUT)
+		return err;
 	return mlcc_fail(m, -EPROTO, "the BPF carrier has map layout %u, wanted %u: load it again",
-			 cfg.layout, MLCC_LAYOUT);
+			 layout, MLCC_LAYOUT);
 }
 
-static int slots_map(struct mlcc *m, int dir)
+static int slots_map(struct mlcc *m, int dir, struct version *v)
 {
-	struct bpf_carrier *c = m->priv;
 	void *p;
 	int fd, err;
 
@@ -104,17 +121,27 @@ static int slots_map(struct mlcc *m, int dir)
 	close(fd);
 	if (p == MAP_FAILED)
 		return mlcc_fail(m, err, "cannot map the carrier's slots: %s", strerror(-err));
-	c->slots = p;
+	v->slots = p;
 	return 0;
+}
+
+static void version_close(struct version *v)
+{
+	if (v->slots)
+		munmap((void *)v->slots, sizeof(struct mlcc_slot) * MLCC_SLOTS);
+	if (v->control >= 0)
+		close(v->control);
+	v->slots = NULL;
+	v->control = -1;
 }
 
 static void carrier_close(struct mlcc *m)
 {
 	struct bpf_carrier *c = m->priv;
-	const int fds[] = { c->settings, c->profiles, c->rules, c->control };
+	const int fds[] = { c->dir, c->settings, c->profiles, c->rules };
 
-	if (c->slots)
-		munmap((void *)c->slots, sizeof(struct mlcc_slot) * MLCC_SLOTS);
+	for (size_t i = 0; i <= MLCC_OLD_MAX; i++)
+		version_close(&c->versions[i]);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -122,57 +149,164 @@ static void carrier_close(struct mlcc *m)
 	m->priv = NULL;
 }
 
-static int pins_open(struct mlcc *m, int dir)
+/* An older version's slots are read if they are as the present one's. */
+static int old_read(struct mlcc *m, int dir, struct version *v)
+{
+	unsigned int layout = 0;
+	int settings, err;
+
+	err = pin_open(m, dir, "settings", &settings);
+	if (err)
+		return err;
+	err = layout_of(m, settings, &layout);
+	close(settings);
+	if (!err)
+		err = pin_open(m, dir, "control", &v->control);
+	return err || layout != MLCC_LAYOUT ? err : slots_map(m, dir, v);
+}
+
+/* One that is there in part is on its way out: it has no flows. */
+static void old_open(struct mlcc *m, unsigned int n)
 {
 	struct bpf_carrier *c = m->priv;
-	int err = pin_open(m, dir, "settings", &c->settings);
+	struct version *v = &c->versions[1 + n];
+	char name[MLCC_OLD_NAME];
+	int dir = mlcc_pins_part(c->dir, mlcc_old_name(name, n), false, m->error);
+
+	if (dir < 0)
+		return;
+	if (old_read(m, dir, v))
+		version_close(v);
+	close(dir);
+}
+
+static int pins_read(struct mlcc *m)
+{
+	struct bpf_carrier *c = m->priv;
+	struct stat st;
+	int err = pin_open(m, c->dir, "settings", &c->settings);
 
 	if (!err)
 		err = layout_check(m);
 	if (!err)
-		err = pin_open(m, dir, "profiles", &c->profiles);
+		err = pin_open(m, c->dir, "profiles", &c->profiles);
 	if (!err)
-		err = pin_open(m, dir, "rules", &c->rules);
+		err = pin_open(m, c->dir, "rules", &c->rules);
 	if (!err)
-		err = pin_open(m, dir, "control", &c->control);
-	return err ? err : slots_map(m, dir);
+		err = pin_open(m, c->dir, "control", &c->versions[0].control);
+	if (!err && fstatat(c->dir, "control", &st, AT_SYMLINK_NOFOLLOW))
+		err = mlcc_fail(m, -ENODEV, NOT_LOADED);
+	if (!err)
+		err = slots_map(m, c->dir, &c->versions[0]);
+	if (err)
+		return err;
+	c->is = st.st_ino;
+	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++)
+		old_open(m, n);
+	return 0;
+}
+
+static int pins_open(struct mlcc *m)
+{
+	struct bpf_carrier *c = m->priv;
+	int err = mlcc_control_hold(c->dir, m->error);
+
+	if (err)
+		return err;
+	err = pins_read(m);
+	flock(c->dir, LOCK_UN);
+	return err;
 }
 
 static int carrier_open(struct mlcc *m)
 {
 	struct bpf_carrier *c = calloc(1, sizeof(*c));
-	int dir, err;
+	int err;
 
 	if (!c)
 		return mlcc_fail(m, -ENOMEM, "no memory");
 	c->settings = -1;
 	c->profiles = -1;
 	c->rules = -1;
-	c->control = -1;
+	for (size_t i = 0; i <= MLCC_OLD_MAX; i++)
+		c->versions[i].control = -1;
 	m->priv = c;
-	dir = dir_open(m);
-	err = dir < 0 ? dir : pins_open(m, dir);
-	if (dir >= 0)
-		close(dir);
+	c->dir = dir_open(m);
+	err = c->dir < 0 ? c->dir : pins_open(m);
 	if (err)
 		carrier_close(m);
 	return err;
 }
 
-/* Has the carrier do @ctl; says what went wrong. */
+static bool is_present(const struct bpf_carrier *c)
+{
+	struct stat st;
+
+	return !fstatat(c->dir, "control", &st, AT_SYMLINK_NOFOLLOW) && st.st_ino == c->is;
+}
+
+/* Opens what has come in the place of what is open; not under who is looking at it. */
+static int renew(struct mlcc *m)
+{
+	struct bpf_carrier *c = m->priv;
+	struct mlcc old = { .priv = c };
+	int err;
+
+	if (c->walks || is_present(c))
+		return 0;
+	err = carrier_open(m);
+	if (err)
+		m->priv = c;
+	else
+		carrier_close(&old);
+	return err;
+}
+
+/* What is open remains the carrier until release(). */
+static int hold(struct mlcc *m)
+{
+	struct bpf_carrier *c;
+	int err;
+
+	for (int n = 0; n < RENEWALS; n++) {
+		err = renew(m);
+		if (err)
+			return err;
+		c = m->priv;
+		err = mlcc_control_hold(c->dir, m->error);
+		if (err || is_present(c))
+			return err;
+		flock(c->dir, LOCK_UN);
+	}
+	return mlcc_fail(m, -EAGAIN, "the carrier has become another one: try again");
+}
+
+static void release(struct mlcc *m)
+{
+	struct bpf_carrier *c = m->priv;
+
+	flock(c->dir, LOCK_UN);
+}
+
+static int control_versions(const struct bpf_carrier *c, const struct mlcc_ctl *ctl)
+{
+	int err = mlcc_control_run(c->versions[0].control, ctl);
+
+	for (size_t i = 1; !err && i <= MLCC_OLD_MAX; i++)
+		if (c->versions[i].control >= 0)
+			err = mlcc_control_run_old(c->versions[i].control, ctl);
+	return err;
+}
+
+/* Has all versions do @ctl; says what went wrong. */
 static int control(struct mlcc *m, struct mlcc_ctl *ctl)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctl, .ctx_size_in = sizeof(*ctl));
-	struct bpf_carrier *c = m->priv;
-	int err = -EAGAIN;
+	int err = hold(m);
 
-	for (int n = 0; n < TRIES && err == -EAGAIN; n++) {
-		if (n)
-			sched_yield();
-		err = bpf_prog_test_run_opts(c->control, &opts);
-		if (!err)
-			err = (int)opts.retval;
-	}
+	if (err)
+		return err;
+	err = control_versions(m->priv, ctl);
+	release(m);
 	switch (err) {
 	case 0:
 		return 0;
@@ -199,8 +333,10 @@ static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, boo
 {
 	struct mlcc_ctl ctl = { .op = create ? MLCC_CTL_NEW : MLCC_CTL_SET, .id = conf->id };
 	struct mlcc_config cfg;
-	int err = config_read(m, &cfg);
+	int err = renew(m);
 
+	if (!err)
+		err = config_read(m, &cfg);
 	if (!err && conf->id > cfg.mark_mask >> cfg.mark_shift)
 		err = mlcc_fail(m, -ERANGE, "job id %u: at most %u under the mark mask %#x",
 				conf->id, cfg.mark_mask >> cfg.mark_shift, cfg.mark_mask);
@@ -275,41 +411,60 @@ static void info_phase(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_jo
 	info_progress(m, s, info);
 }
 
-/* Of a job's slots, one for each namespace, the one that has sent last; NULL: no flows. */
+/*
+ * The next of a job's slots after @s, the first of all after NULL; NULL: no more.  There is one for
+ * each namespace in each version.
+ */
+static const struct mlcc_slot *slot_next(const struct bpf_carrier *c, uint32_t id,
+					 const struct mlcc_slot *s)
+{
+	for (size_t v = 0; v <= MLCC_OLD_MAX; v++) {
+		const struct mlcc_slot *group = c->versions[v].slots, *end;
+
+		if (!group)
+			continue;
+		group += mlcc_group(id);
+		end = group + MLCC_GROUP;
+		if (s && (s < group || s >= end))
+			continue;
+		for (s = s ? s + 1 : group; s < end; s++)
+			if (s->id == id && !s->barred)
+				return s;
+		s = NULL;
+	}
+	return NULL;
+}
+
+/* The one that has sent last; NULL: no flows. */
 static const struct mlcc_slot *slot_last(const struct bpf_carrier *c, uint32_t id)
 {
-	const struct mlcc_slot *group = c->slots + mlcc_group(id), *last = NULL;
+	const struct mlcc_slot *s = NULL, *last = NULL;
 
-	for (unsigned int i = 0; i < MLCC_GROUP; i++) {
-		const struct mlcc_slot *s = &group[i];
-
-		if (s->id == id && !s->barred &&
-		    (!last || s->job.last_us > last->job.last_us))
+	while ((s = slot_next(c, id, s)))
+		if (!last || s->job.last_us > last->job.last_us)
 			last = s;
-	}
 	return last;
 }
 
 static int carrier_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
 {
-	const struct mlcc_slot *s = slot_last(m->priv, id);
+	const struct mlcc_slot *s;
+	int err = renew(m);
 
+	if (err)
+		return err;
+	s = slot_last(m->priv, id);
 	*pace = s ? slot_pace(&s->job) : (struct mlcc_job_pace){ .neutral = true };
 	return 0;
 }
 
-/* What a job is in all namespaces: sums, and the phase of the one that has sent last. */
+/* What a job is in all its slots: sums, and the phase of the one that has sent last. */
 static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 {
 	struct bpf_carrier *c = m->priv;
-	const struct mlcc_slot *group = c->slots + mlcc_group(info->conf.id);
-	const struct mlcc_slot *last = slot_last(c, info->conf.id);
+	const struct mlcc_slot *last = slot_last(c, info->conf.id), *s = NULL;
 
-	for (unsigned int i = 0; i < MLCC_GROUP; i++) {
-		const struct mlcc_slot *s = &group[i];
-
-		if (s->id != info->conf.id || s->barred)
-			continue;
+	while ((s = slot_next(c, info->conf.id, s))) {
 		info->flows += s->users;
 		info->bytes += s->job.acked;
 		info->retrans += s->retrans;
@@ -348,8 +503,11 @@ static int rule_read(struct mlcc *m, uint32_t id, struct mlcc_job_rule *rule)
 static int carrier_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 {
 	struct mlcc_job_rule rule;
-	int err = rule_read(m, id, &rule);
+	int err = renew(m);
 
+	if (err)
+		return err;
+	err = rule_read(m, id, &rule);
 	if (err && err != -ENOENT)
 		return mlcc_fail(m, err, "job %u: %s", id, strerror(-err));
 	info_fill(m, id, err ? NULL : &rule, info);
@@ -386,16 +544,15 @@ static int each_rule(struct mlcc *m, unsigned char *seen,
 	return ret;
 }
 
-/* Jobs that only have flows with their mark. */
-static int each_slot(struct mlcc *m, unsigned char *seen,
+/* Jobs that only have flows with their mark, in one version. */
+static int each_slot(struct mlcc *m, const struct mlcc_slot *slots, unsigned char *seen,
 		     int (*each)(const struct mlcc_job_info *info, void *arg), void *arg)
 {
-	struct bpf_carrier *c = m->priv;
 	struct mlcc_job_info info;
 	int ret = 0;
 
-	for (unsigned int i = 0; !ret && i < MLCC_SLOTS; i++) {
-		const struct mlcc_slot *s = &c->slots[i];
+	for (unsigned int i = 0; slots && !ret && i < MLCC_SLOTS; i++) {
+		const struct mlcc_slot *s = &slots[i];
 
 		if (!s->users || s->barred || s->id > 65535 || bit_test_and_set(seen, s->id))
 			continue;
@@ -409,13 +566,16 @@ static int carrier_job_each(struct mlcc *m,
 			    int (*each)(const struct mlcc_job_info *info, void *arg), void *arg)
 {
 	unsigned char *seen = calloc(1, 65536 / 8);
-	int ret;
+	struct bpf_carrier *c;
+	int ret = seen ? renew(m) : mlcc_fail(m, -ENOMEM, "no memory");
 
-	if (!seen)
-		return mlcc_fail(m, -ENOMEM, "no memory");
-	ret = each_rule(m, seen, each, arg);
+	c = m->priv;
+	c->walks++;
 	if (!ret)
-		ret = each_slot(m, seen, each, arg);
+		ret = each_rule(m, seen, each, arg);
+	for (size_t v = 0; !ret && v <= MLCC_OLD_MAX; v++)
+		ret = each_slot(m, c->versions[v].slots, seen, each, arg);
+	c->walks--;
 	free(seen);
 	return ret;
 }
@@ -447,6 +607,8 @@ static int carrier_profile_get(struct mlcc *m, const char *name, struct mlcc_pro
 	int err = profile_index(m, name, &i);
 
 	if (!err)
+		err = renew(m);
+	if (!err)
 		err = config_read(m, &cfg);
 	return err ? err : profile_read(m, i, &cfg, conf);
 }
@@ -457,14 +619,31 @@ static int carrier_profile_each(struct mlcc *m,
 {
 	struct mlcc_profile_conf conf;
 	struct mlcc_config cfg;
-	int ret = config_read(m, &cfg);
+	int ret = renew(m);
 
+	if (!ret)
+		ret = config_read(m, &cfg);
 	for (unsigned int i = 0; !ret && i < MLCC_PROFILE_COUNT; i++) {
 		ret = profile_read(m, i, &cfg, &conf);
 		if (!ret)
 			ret = each(&conf, arg);
 	}
 	return ret;
+}
+
+/* Flows of older versions keep the constants they have. */
+static int profile_write(struct mlcc *m, unsigned int i, const struct mlcc_profile *pr)
+{
+	struct bpf_carrier *c;
+	int err = hold(m);
+
+	if (err)
+		return err;
+	c = m->priv;
+	if (bpf_map_update_elem(c->profiles, &i, pr, BPF_ANY))
+		err = mlcc_fail(m, -errno, "profile %s: %s", profile_names[i], strerror(errno));
+	release(m);
+	return err;
 }
 
 /* The settings are written by the program, for it counts in them. */
@@ -477,7 +656,6 @@ static int default_set(struct mlcc *m, unsigned int i)
 
 static int carrier_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
 {
-	struct bpf_carrier *c = m->priv;
 	struct mlcc_profile pr = {
 		.floor = conf->floor, .slope = conf->slope, .hold = conf->hold,
 		.shape = conf->shape,
@@ -487,11 +665,9 @@ static int carrier_profile_set(struct mlcc *m, const struct mlcc_profile_conf *c
 	unsigned int i;
 	int err = profile_index(m, conf->name, &i);
 
-	if (err)
-		return err;
-	if (bpf_map_update_elem(c->profiles, &i, &pr, BPF_ANY))
-		return mlcc_fail(m, -errno, "profile %s: %s", conf->name, strerror(errno));
-	return conf->is_default ? default_set(m, i) : 0;
+	if (!err)
+		err = profile_write(m, i, &pr);
+	return err || !conf->is_default ? err : default_set(m, i);
 }
 
 const struct mlcc_backend mlcc_backend_bpf = {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What loading (loader.c) and upgrading (upgrade.c) have in common. */
+#ifndef MLCC_PARTS_H
+#define MLCC_PARTS_H
+
+#include <stdbool.h>
+
+#include "mlcc_bpf.h"
+
+struct bpf_map;
+struct bpf_object;
+
+enum { LINK_PINS = 2 };		/* the first ones */
+
+extern const char *const carrier_pins[];
+
+#define REFUSED	"the kernel refused the program: %s (MLCC_DEBUG=1 shows why)"
+
+/* Leaves the line and returns -1. */
+int say(char *error, const char *fmt, ...) __attribute__((__format__(__printf__, 2, 3)));
+
+/* A descriptor, or a negative error number. */
+int pin_get(int dir, const char *name);
+
+/*** What is there ***/
+
+bool is_registered(void);
+const char *registered_by(void);
+
+/* Whether the carrier in @dir is registered by links. */
+bool ops_need_links(int dir);
+bool is_whole(int dir);
+
+/* Takes away older versions, and what an upgrade has left. */
+void carrier_parts_remove(int dir);
+
+/*** What is to be there ***/
+
+/* Has the kernel verify all programs.  NULL, with errno: it refused them. */
+struct bpf_object *object_load(bool link);
+
+/* "mlcc" or "mlcc_plain". */
+struct bpf_map *ops_of(const struct bpf_object *obj, const char *name);
+
+/*
+ * Makes operations ready for a link.  libbpf has no call for that alone: from 1.2 on it makes a link,
+ * too, which the kernel refuses while others have the name.  Returns 0 or a negative error number.
+ */
+int ops_fill(struct bpf_map *ops);
+
+int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg,
+	      const struct mlcc_profile *table, char *error);
+int map_pin(int dir, const struct bpf_object *obj, const char *name);
+int maps_pin(int dir, struct bpf_object *obj, char *error);
+
+#endif /* MLCC_PARTS_H */

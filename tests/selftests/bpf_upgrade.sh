@@ -1,0 +1,351 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# One version of the BPF carrier takes the place of another: what jobs and flows see of it, and what is
+# left when it is refused or killed. Before Linux 6.4 it is refused.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; what is included sets variables
+
+# shellcheck source=tests/selftests/pins_common.sh
+. "$(dirname "$0")/pins_common.sh"
+
+# of the steps of an upgrade, how many are left out between two that are killed
+: "${stride:=${KSFT_MACHINE_SLOW:+6}}" "${stride:=1}"
+
+has_links()
+{
+	[[ $all == *link_mlcc* ]]
+}
+
+# map NAME: what is in it, in the same order in whichever map
+map()
+{
+	bpftool -j map dump pinned "$pins/$1" | json 'sorted(map(str, d))'
+}
+
+# What userspace has said, and which programs say it.
+state()
+{
+	map settings && map profiles && map rules && stat -c %i "$pins/control"
+}
+
+# What is pinned, of the present version and of those before.
+parts()
+{
+	find "$pins" -mindepth 1 -type d -printf '%f\n' | sort | paste -sd ' '
+}
+
+is_only_the_present()
+{
+	is_whole && [ -z "$(parts)" ] && return
+	echo "pins: $(pins_there); parts: $(parts)"
+	return 1
+}
+
+# unchanged BEFORE COMMAND...: the command is run, and the state is what it was
+unchanged()
+{
+	local before=$1
+	shift
+
+	"$@" || return
+	[ "$(state)" = "$before" ] && return
+	echo "$*: was $before, is $(state)"
+	return 1
+}
+
+without_a_carrier_it_is_refused()
+{
+	refused 1 'not loaded' "$mlcc_bpf" upgrade && nothing_left &&
+		refused 2 'no profile' "$mlcc_bpf" upgrade --profile nonsense
+}
+
+# There unload and load is what remains.
+without_links_it_is_refused()
+{
+	"$mlcc_bpf" load && unchanged "$(state)" refused 1 'mlcc-bpf unload' "$mlcc_bpf" upgrade
+}
+
+help_names_it()
+{
+	"$mlcc_bpf" --help | grep -q upgrade && "$mlcc_bpf" upgrade --help | grep -q -e --mark-mask
+}
+
+set_some()
+{
+	"$mlcc_bpf" load --profile hotnets22 --set floor=2 --mark-mask 0xfff &&
+		api job set 5 five mltcp 12345 , phase start 5 777 , job set 300 other "" 0
+}
+
+what_was_set_stays()
+{
+	local before
+
+	set_some || return
+	before=$(state) && "$mlcc_bpf" upgrade && is_only_the_present || return
+	[ "$(head -n -1 <<<"$before")" = "$(state | head -n -1)" ] ||
+		{ echo "was $before, is $(state)"; return 1; }
+	[ "$(tail -n 1 <<<"$before")" != "$(state | tail -n 1)" ] || { echo "is the same"; return 1; }
+	api job get 5 | grep -q '"name":"five","profile":"mltcp","phase_bytes":12345'
+}
+
+options_change_what_they_name()
+{
+	set_some && "$mlcc_bpf" upgrade --mark-mask 0xffff --set slope=3 || return
+	[[ $(api profile list) == *"hotnets22 131072 196608 "*default* ]] || { api profile list; return 1; }
+	# with the other mask there is room for it
+	"$mlcc_bpf" job set 60000 && "$mlcc_bpf" upgrade --profile mltcp &&
+		api profile list | grep -q '^mltcp.*default' && api job get 5 | grep -q 12345
+}
+
+wrong_upgrades_are_refused_and_change_nothing()
+{
+	local before
+
+	set_some && before=$(state) || return
+	unchanged "$before" refused 2 'no profile' "$mlcc_bpf" upgrade --profile nonsense &&
+		unchanged "$before" refused 2 'floor' "$mlcc_bpf" upgrade --set floor=0 &&
+		unchanged "$before" refused 1 'job 300*0xff' "$mlcc_bpf" upgrade --mark-mask 0xff &&
+		mkdir -p "$out/bpf" && mount -t bpf bpf "$out/bpf" &&
+		unchanged "$before" refused 1 'registered by' elsewhere "$mlcc_bpf" upgrade &&
+		is_only_the_present
+}
+
+half_a_carrier_is_refused()
+{
+	"$mlcc_bpf" load && rm "$pins/rules" && refused 1 'in part' "$mlcc_bpf" upgrade &&
+		"$mlcc_bpf" unload && nothing_left
+}
+
+# Of the two links the second has other operations than are pinned: the first gets its own back.
+both_are_replaced_or_neither()
+{
+	local before
+
+	set_some && before=$(state) && ln "$pins/link_mlcc" "$bpf_fs/held" &&
+		ln -f "$pins/link_mlcc_plain" "$pins/link_mlcc" &&
+		unchanged "$before" refused 1 "replace 'mlcc'" "$mlcc_bpf" upgrade || return
+	ln -f "$bpf_fs/held" "$pins/link_mlcc" && rm "$bpf_fs/held" && is_only_the_present &&
+		"$mlcc_bpf" upgrade && is_only_the_present && [ "$(state)" != "$before" ]
+}
+
+# other_layout: a version whose slots are larger; its loader is $next
+other_layout()
+{
+	mkdir "$out/src" && mkdir "$out/src/bpf" && cp "$repo"/bpf/*.[ch] "$repo/bpf/Makefile" "$out/src/bpf" &&
+		cp -r "$repo/include" "$out/src" &&
+		sed -i -e 's/^\(#define MLCC_LAYOUT\t*\)[0-9]*U/\199U/' \
+			-e 's/^\tstruct mlcc_path paths\[MLCC_PATHS\];/&\n\tu64 more[4];/' \
+			"$out/src/bpf/mlcc_bpf.h" && make -s -C "$out/src/bpf" ./mlcc-bpf
+}
+
+another_layout_gets_the_jobs_and_an_unknown_one_is_refused()
+{
+	local next=$out/src/bpf/mlcc-bpf before
+
+	other_layout >"$out/made" 2>&1 || { tail -n 3 "$out/made"; return 1; }
+	set_some && before=$(map rules) && "$next" upgrade && [ "$(map rules)" = "$before" ] || return
+	unchanged "$(state)" refused 1 'map layout 99' "$mlcc_bpf" upgrade &&
+		refused 1 'map layout 99' "$mlcc_bpf" show && [ -z "$(parts)" ] && "$next" show
+}
+
+# has_mlcc: without a process of its own, for it is asked all the time
+has_mlcc()
+{
+	local list
+
+	read -r list </proc/sys/net/ipv4/tcp_available_congestion_control && [[ " $list " == *" mlcc "* ]]
+}
+
+watch_for_mlcc()
+{
+	while [ ! -e "$out/enough" ]; do
+		has_mlcc || echo "without mlcc"
+	done >"$out/missing"
+}
+
+there_is_no_moment_without()
+{
+	local n watcher
+
+	"$mlcc_bpf" load || return
+	watch_for_mlcc {carrier_lock}>&- &
+	watcher=$!
+	for ((n = 0; n < 5; n++)); do
+		"$mlcc_bpf" upgrade || break
+	done
+	touch "$out/enough"
+	wait "$watcher"
+	[ "$n" -eq 5 ] && [ ! -s "$out/missing" ]
+}
+
+### Killed
+
+# An announcement reaches the job, or is refused with what to do.
+is_told_or_refused()
+{
+	local said
+
+	said=$(api phase start 5 1000 2>&1) || [[ $said == *"try again"* ]]
+}
+
+# killed_at STEP: the status of an upgrade that is killed before it
+killed_at()
+{
+	MLCC_UPGRADE_STOP=$1 "$mlcc_bpf" upgrade 2>/dev/null
+}
+
+# After one that was killed: the next one completes or undoes it, and so does unload.
+is_mended()
+{
+	has_mlcc && is_told_or_refused && "$mlcc_bpf" upgrade && is_only_the_present &&
+		api job get 5 | grep -q 12345 || return
+	killed_at "$1"
+	"$mlcc_bpf" unload && nothing_left
+}
+
+# Each step once; the number of them is found out on the way.
+killed_anywhere_it_is_mended()
+{
+	local n status
+
+	for ((n = 1; n < 60; n += stride)); do
+		set_some || return
+		killed_at "$n"
+		status=$?
+		if [ "$status" -eq 0 ]; then
+			is_only_the_present && [ "$n" -gt 10 ]
+			return
+		fi
+		[ "$status" -eq 137 ] && is_mended "$n" && continue
+		echo "at step $n: status $status; pins: $(pins_there); parts: $(parts)"
+		return 1
+	done
+	return 1
+}
+
+### Flows
+
+# has_grown NAME FROM: by a megabyte
+has_grown()
+{
+	has_received "$1" $(($2 + 1000000))
+}
+
+# flows_are LIST: of job 7, first those of older versions: pairs of whether they are, and how many
+flows_are()
+{
+	local is
+
+	is=$("$mlcc_bpf" show | json "sorted((j['old'], j['flows']) for j in d if j['id'] == 7)[::-1]")
+	[ "$is" = "$1" ] && return
+	echo "flows are $is, not $1"
+	return 1
+}
+
+# longest_silence NAME: ms without new bytes between the first and the last
+longest_silence()
+{
+	"$python" - "$out/$1" <<'PYTHON'
+import itertools, json, sys
+
+rows = [json.loads(line) for line in open(sys.argv[1]) if line.endswith("}\n")]
+seen = {r["received_bytes"]: r["sample_ns"] for r in rows[::-1] if r.get("received_bytes")}
+times = sorted(seen.values())
+print(max(b - a for a, b in itertools.pairwise(times)) // 1000000)
+PYTHON
+}
+
+phases_of()
+{
+	"$mlcc_bpf" show | json "[j['phase'] for j in d if j['id'] == 7 and j['old'] == $1 and j['flows']][0]"
+}
+
+# phases_go_on OLD FROM
+phases_go_on()
+{
+	[ "$(phases_of "$1")" -gt "$2" ]
+}
+
+# One handle of libmlcc all the while: what it says reaches flows of both versions.
+announcements_reach_all()
+{
+	slowwait - phases_go_on 1 "$(phases_of 1)" && slowwait - phases_go_on 0 "$(phases_of 0)" &&
+		kill -0 "$pid_hints"
+}
+
+announce()
+{
+	api announce forever 7 2>"$out/hints" {carrier_lock}>&- &
+	pid_hints=$!
+	defer stop "$pid_hints"
+}
+
+upgrades_under_a_flow()
+{
+	local n before
+
+	setup_link 200mbit 100kb && "$mlcc_bpf" load && api job set 7 seven "" 0 || return
+	receive old 5001 --cc cubic && receive new 5002 --cc cubic || return
+	start first "$sender" bulk --peer 10.1.2.2:5001 --cc "$cc" --mark 7
+	slowwait - has_grown old 0 || { cat "$out"/*.err; return 1; }
+	announce
+	"$mlcc_bpf" upgrade && flows_are "[(1, 1)]" && job_is 7 'r["flows"] == 1 and r["name"] == "seven"' || return
+	before=$(received old)
+	slowwait - has_grown old "$before" || { echo "the flow stands"; return 1; }
+
+	start second "$sender" bulk --peer 10.1.2.2:5002 --cc "$cc" --mark 7
+	slowwait - has_grown new 0 && flows_are "[(1, 1), (0, 1)]" || return
+	announcements_reach_all || { echo "not announced: $(<"$out/hints")"; return 1; }
+	for ((n = 0; n < 3; n++)); do
+		"$mlcc_bpf" upgrade || return
+	done
+	flows_are "[(1, 1), (1, 1)]" && job_is 7 'r["flows"] == 2' && old_versions_end
+}
+
+# Sockets send what they have before they go.
+upgraded_flows_are()
+{
+	"$mlcc_bpf" upgrade && flows_are "$1"
+}
+
+# The versions that flows have had go with them.
+old_versions_end()
+{
+	local before
+
+	kill -0 "$pid_hints" && kill -0 "$pid_first" && kill -0 "$pid_second" || return
+	before=$(received new)
+	stop_named first
+	slowwait - has_grown new "$before" && slowwait - upgraded_flows_are "[(1, 1)]" || return
+	stop_named second
+	slowwait - upgraded_flows_are "[]" && is_only_the_present && job_is 7 'r["flows"] == 0' || return
+	# 200 ms are the kernel's shortest time to send again, which a lost packet may cost
+	[ "$(longest_silence old)" -lt 1000 ] || { echo "silent: $(longest_silence old) ms"; return 1; }
+}
+
+main()
+{
+	ktap_start
+	begin
+	check "without a carrier it is refused" without_a_carrier_it_is_refused
+	check "help names it" help_names_it
+	if ! has_links; then
+		check "without links it is refused" without_links_it_is_refused
+		ktap_finish
+	fi
+	check "what was set stays" what_was_set_stays
+	check "options change what they name, and nothing else" options_change_what_they_name
+	check "wrong upgrades are refused and change nothing" \
+		wrong_upgrades_are_refused_and_change_nothing
+	check "half a carrier is refused" half_a_carrier_is_refused
+	check "both operations are replaced, or neither" both_are_replaced_or_neither
+	check "another layout gets the jobs; one that is not known is refused" \
+		another_layout_gets_the_jobs_and_an_unknown_one_is_refused
+	check "there is no moment without mlcc" there_is_no_moment_without
+	check "killed at any step it is completed or undone" killed_anywhere_it_is_mended
+	told "flows run through it, and all of them hear of their job" upgrades_under_a_flow
+	ktap_finish
+}
+
+main
