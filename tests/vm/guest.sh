@@ -108,13 +108,9 @@ finish_relays()
 	done
 }
 
-# What a debug kernel (tests/vm/debug) has found while it booted is not the command's.
+# Of a debug kernel (tests/vm/debug): what it does while it boots is not the command's.
 start_checkers()
 {
-	if [ -e "$debugfs/kmemleak" ]; then
-		echo scan >"$debugfs/kmemleak"
-		echo clear >"$debugfs/kmemleak"
-	fi
 	[ ! -e "$debugfs/kcsan" ] || echo on >"$debugfs/kcsan"
 }
 
