@@ -121,6 +121,11 @@ check check-all check-fast:
 	@tests/deps/install.sh all || echo "deps: going on with what is there"
 	@$(PYTHON) tests/check $(patsubst check-%,--%,$(filter-out check,$@)) $(SUITES)
 
+# Apart from the others: two kernels are built for it.
+check-debug:
+	@tests/deps/install.sh demo guests debug || echo "deps: going on with what is there"
+	@$(PYTHON) tests/check --debug $(SUITES)
+
 # Per kernel, with the compiler that built it: all warnings are errors, then sparse.
 check-matrix:
 	@tests/deps/install.sh demo build guests
@@ -214,6 +219,8 @@ help:
 	@echo "  make check-fast    the tests without the virtual machines (minutes)"
 	@echo "  make check-all     all tests under all kernels, sanitizers, a minute of each fuzz target"
 	@echo "                     (hours); SUITES=\"unit lint\" runs only those of any of the three"
+	@echo "  make check-debug   the module under kernels with KASAN, lockdep, kmemleak, KCSAN, which are"
+	@echo "                     built for it (4 GB in the cache; an hour, the second time half of it)"
 	@echo "  make check-matrix  the module on every kernel: W=1, sparse, checkpatch"
 	@echo "  make demo-train    real training jobs instead of emulated ones: installs PyTorch (150 MB)"
 	@echo "                     and Open MPI; about five minutes"
@@ -233,4 +240,4 @@ help:
 .PHONY: all lab unit bpf userspace fuzz nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
 	install-userspace install-tuner install-plan tuner deps \
 	demo demo-train planner check check-all check-fast \
-	check-matrix carrier picture install uninstall clean help
+	check-debug check-matrix carrier picture install uninstall clean help

@@ -6,7 +6,8 @@
 # group planner (it shares Debian's numpy), ruff and kubernetes-validate for the group check. Does
 # nothing, quickly, when everything is there.
 #
-#   install.sh GROUP...          installs ("all": every group); what apt says goes to deps.log there
+#   install.sh GROUP...          installs ("all": every group but debug); what apt says goes to
+#                                deps.log there
 #   install.sh --check GROUP...  installs nothing; prints what is there and what is not, as TAP
 #   install.sh --tools           prints where ruff is, or would be
 #   install.sh --plan            prints where OR-tools is, or would be
@@ -262,7 +263,7 @@ main()
 		;;
 	esac
 	groups="$*"
-	[ "$groups" != all ] || groups=$(all_groups | tr '\n' ' ')
+	[ "$groups" != all ] || groups=$(all_groups | grep -vx debug | tr '\n' ' ')
 	for group in ${groups:-none}; do
 		all_groups | grep -qx -e "$group" && continue
 		say "no group '$group': there are $(all_groups | tr '\n' ' ')and all" >&2

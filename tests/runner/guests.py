@@ -37,6 +37,10 @@ ALL_PLAIN = (
 )
 ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral", "fair_queue")
 
+# Kernels with debugging (tests/vm/debug), for `make check-debug`: what goes wrong there they say.
+DEBUG = ("6.12-kasan", "6.12-kcsan")
+DEBUG_TESTS = ("module_churn", "module", "module_netlink")
+
 
 def plain(kernel: str, everything: bool) -> tuple[str, ...]:
     """With two processors."""

@@ -148,6 +148,18 @@ def first_suites() -> Iterator[Suite]:
     yield Suite("build", make, Lane.MACHINE, 20 * MINUTE)
 
 
+def debug_suites() -> Iterator[Suite]:
+    """The module under kernels with debugging, which are built first: `make check-debug`."""
+    groups = ("demo", "guests", "debug")
+    yield Suite("deps", ["tests/deps/install.sh", "--check", *groups], Lane.MACHINE)
+    yield Suite("build", ["make", "--no-print-directory", "lab"], Lane.MACHINE)
+    for kernel in guests.DEBUG:
+        fetch: list[str | Path] = ["tests/vm/vm", "fetch", kernel]
+        yield Suite(f"kernel/{kernel}", fetch, Lane.MACHINE, 120 * MINUTE)
+        command = _in_guest(kernel, guests.DEBUG_TESTS)
+        yield Suite(f"debug/{kernel}", command, Lane.MACHINE, 90 * MINUTE, repeat=_selftest)
+
+
 def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
     """After the build: which unit tests there are is looked up now."""
     yield from machine_suites()

@@ -67,6 +67,11 @@ class Again(unittest.TestCase):
         self.assertEqual(counted, "tests/selftests/run vm 7.2 rxe.sh")
         self.assertIn("6.12", self.by_name("selftests/6.12").again("guest-6.12: ended"))
 
+    def test_a_debug_kernel(self) -> None:
+        suite = next(s for s in suites.debug_suites() if s.name == "debug/6.12-kasan")
+        again = suite.again("module_churn: nothing is left")
+        self.assertEqual(again, "tests/selftests/run vm 6.12-kasan module_churn.sh")
+
     def test_a_test_in_python(self) -> None:
         again = self.by_name("plan").again("test_plan.Bad.test_input")
         self.assertEqual(again, "tests/plan/run -k test_plan.Bad.test_input")

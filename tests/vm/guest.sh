@@ -7,13 +7,13 @@
 #
 # DIR is shared with the host. It holds `command` (arguments that end in NUL), `env` (shell
 # assignments), `cwd` and `modules` (the directory that becomes /lib/modules/VERSION); `status` and
-# `dmesg` are written into it. Output goes through two virtio
+# `kmsg` are written into it. Output goes through two virtio
 # ports, which are looked up in sysfs: their names in /dev come from udev, and not every host that
 # lends its root file system has udev.
 
 # A fork costs some 50 ms under emulation: what bash can do itself, it does.
 
-readonly dir=$1
+readonly dir=$1 debugfs=/sys/kernel/debug
 
 find_port()
 {
@@ -108,6 +108,49 @@ finish_relays()
 	done
 }
 
+# Of a debug kernel (tests/vm/debug): what it does while it boots is not the command's.
+start_checkers()
+{
+	[ ! -e "$debugfs/kcsan" ] || echo on >"$debugfs/kcsan"
+}
+
+# Objects younger than five seconds are no leaks yet, nor are those that have changed since the last
+# scan.
+finish_kmemleak()
+{
+	local line
+
+	sleep 6
+	{ echo scan && echo scan; } >"$debugfs/kmemleak" || echo "BUG: kmemleak is off" >/dev/kmsg
+	while IFS= read -r line; do
+		echo "$line" >/dev/kmsg
+	done <"$debugfs/kmemleak"
+}
+
+# A checker that has turned itself off would be content with everything.
+finish_checkers()
+{
+	local said
+
+	[ ! -e "$debugfs/kmemleak" ] || finish_kmemleak
+	if [ -e /proc/lockdep_stats ]; then
+		said=$(</proc/lockdep_stats)
+		[[ $said =~ debug_locks:\ +1 ]] || echo "BUG: lockdep is off" >/dev/kmsg
+	fi
+	if [ -e "$debugfs/kcsan" ]; then
+		said=$(<"$debugfs/kcsan")
+		echo "mlcc-vm: kcsan: ${said//$'\n'/, }" >/dev/kmsg
+		[[ $said == *"enabled: 1"* ]] || echo "BUG: kcsan is off" >/dev/kmsg
+	fi
+}
+
+# What a test has cleared, too: dmesg would leave it out.
+save_log()
+{
+	dd if=/dev/kmsg iflag=nonblock bs=8k of=/run/mlcc.kmsg 2>/dev/null
+	cat /run/mlcc.kmsg >"$dir/kmsg"
+}
+
 main()
 {
 	local status
@@ -116,11 +159,13 @@ main()
 	setup_mounts
 	[ -e /sys/class/virtio-ports ] || modprobe virtio_console
 	start_relays || return
+	start_checkers
 	echo "mlcc-vm: the command starts" >/dev/kmsg
 	(run_command) </dev/null >/run/mlcc.stdout 2>/run/mlcc.stderr
 	status=$?
 	finish_relays
-	dmesg >"$dir/dmesg"
+	finish_checkers
+	save_log
 	# Last, and in one step: the host takes it for the sign that all went to the end.
 	echo "$status" >"$dir/status.part" && mv "$dir/status.part" "$dir/status"
 }

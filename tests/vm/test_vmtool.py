@@ -16,7 +16,7 @@ from unittest import mock
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from vmtool import btf, build, cli, fetch, guest, source, splat  # noqa: E402
+from vmtool import btf, build, cli, debug, fetch, guest, source, splat  # noqa: E402
 from vmtool.cache import find  # noqa: E402
 from vmtool.util import VmError  # noqa: E402
 
@@ -86,6 +86,15 @@ class SplatTest(unittest.TestCase):
             "BUG: KASAN: use-after-free in mlcc_init",
             "kernel BUG at lib/list_debug.c:1!",
             "refcount_t: underflow; use-after-free.",
+            "BUG: KCSAN: data-race in mlcc_job_acked [tcp_mlcc] / mlcc_slot_show [tcp_mlcc]",
+            "unreferenced object 0xffff888012345600 (size 512):",
+            "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+            "WARNING: possible circular locking dependency detected",
+            "WARNING: suspicious RCU usage",
+            "BUG: sleeping function called from invalid context at mm/slab.h:330",
+            "ODEBUG: free active (active state 0) object type: timer_list",
+            "UBSAN: shift-out-of-bounds in tcp_mlcc/job.c:60:12",
+            "INFO: trying to register non-static key.",
         ):
             with self.subTest(text):
                 self.assertTrue(splat.find(f"{splat.MARK}\n[2] before\n[3] {text}\n[4] after"))
@@ -100,9 +109,65 @@ class SplatTest(unittest.TestCase):
         self.assertFalse(splat.stray_int3(splat.find(other)), "a fault of another kind")
         self.assertFalse(splat.stray_int3([]))
 
+    def test_records(self) -> None:
+        kmsg = (
+            "6,339,5140900,-,caller=T1;NET: Registered\n SUBSYSTEM=acpi\n12,1,15140900,c;a;b, c\n"
+        )
+        wanted = "[    5.140900][    T1] NET: Registered\n[   15.140900] a;b, c\n"
+        self.assertEqual(splat.readable(kmsg), wanted)
+
     def test_context(self) -> None:
         found = splat.find(f"{splat.MARK}\na\nb\nc\nBUG: x\nd\n")
         self.assertEqual(found, ["b", "c", "BUG: x", "d"])
+
+
+def race(who: str, *frames: str) -> list[str]:
+    """As KCSAN reports it."""
+    text = ["=" * 66, "BUG: KCSAN: data-race in a / b", "", "write to 0xffff of 8 bytes", *frames]
+    return [f"[    7.000001][ {who:>5}] {line}" for line in (*text, "=" * 66)]
+
+
+class RacesTest(unittest.TestCase):
+    """Whose a race is says a frame of the module."""
+
+    ours = race("T12", " a+0x1/0x9 [tcp_mlcc]", " tcp_ack+0x1/0x9")
+    others = race("C1", " tcp_ack+0x1/0x9", " tcp_poll+0x1/0x9")
+
+    def find(self, *lines: str) -> list[str]:
+        return splat.find("\n".join((splat.MARK, *lines)))
+
+    def test_races_of_the_kernel_are_left_out(self) -> None:
+        self.assertEqual(self.find(*self.others, *self.others), [])
+        self.assertEqual(splat.count_races_of_others("\n".join(self.others * 2)), 2)
+
+    def test_they_hide_none_of_ours(self) -> None:
+        for lines in ((*self.others, *self.ours), (*self.ours, *self.others)):
+            self.assertIn(self.ours[1], self.find(*lines))
+        self.assertEqual(splat.count_races_of_others("\n".join(self.ours)), 0)
+
+    def test_others_may_print_in_between(self) -> None:
+        warning = "[    7.000002][   T99] WARNING: CPU: 0 PID: 99"
+        lines = [*self.others[:4], warning, *self.others[4:]]
+        self.assertIn(warning, self.find(*lines))
+        module = "[    7.000002][   T99] tcp_mlcc: job: no rule"
+        self.assertEqual(self.find(*self.others[:4], module, *self.others[4:]), [])
+
+    def test_a_report_that_is_cut_off(self) -> None:
+        self.assertEqual(self.find(*self.others[:4]), [])
+        self.assertTrue(self.find(*self.ours[:6]))
+
+
+class DebugTest(unittest.TestCase):
+    def test_what_a_configuration_did_not_take(self) -> None:
+        wanted = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C="c"\n# words\n# CONFIG_D is not set\n'
+        got = 'CONFIG_A=m\nCONFIG_B=y\nCONFIG_C="c"\n'
+        self.assertEqual(debug.missing(wanted, got), ["CONFIG_B=n", "CONFIG_A=y"])
+        self.assertEqual(debug.missing(wanted, 'CONFIG_A=y\nCONFIG_C="c"\n'), [])
+
+    def test_their_fetch_builds(self) -> None:
+        with mock.patch.object(debug, "fetch") as built:
+            cli._fetch(cli._parse(["fetch", "6.12-kasan"]))
+        self.assertEqual([call.args[0].name for call in built.call_args_list], ["6.12-kasan"])
 
 
 class BootTest(unittest.TestCase):

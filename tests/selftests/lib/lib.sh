@@ -16,8 +16,8 @@ lib_dir=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=tests/selftests/lib/ktap.sh
 . "$lib_dir/ktap.sh"
 
-# A machine under emulation is slow; a test that waits is right to wait longer there.
-: "${WAIT_TIMEOUT:=${KSFT_MACHINE_SLOW:+60}}"
+# A machine under emulation is slow; a test that waits is right to wait longer there: minutes.
+: "${WAIT_TIMEOUT:=${KSFT_MACHINE_SLOW:+$((60 * KSFT_MACHINE_SLOW))}}"
 : "${WAIT_TIMEOUT:=10}"
 
 ### Undo

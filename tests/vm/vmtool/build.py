@@ -90,9 +90,13 @@ def _enter(kernel: Kernel, copy: Path, argv: Sequence[str]) -> list[str]:
 
 
 def _make(kernel: Kernel, copy: Path, make_args: Sequence[str]) -> list[str]:
-    jobs = len(os.sched_getaffinity(0))
-    make = ["make", f"-j{jobs}", "-C", f"/lib/modules/{kernel.release}/build", f"M={_SOURCE}"]
-    return _enter(kernel, copy, [*make, "W=1", *make_args, "modules"])
+    make = ["make", f"-j{len(os.sched_getaffinity(0))}"]
+    words = ["W=1", *make_args, "modules"]
+    if kernel.debug:
+        # this machine's compiler has built it
+        return [*make, "-C", str(kernel.objects), f"M={copy}", *words]
+    headers = f"/lib/modules/{kernel.release}/build"
+    return _enter(kernel, copy, [*make, "-C", headers, f"M={_SOURCE}", *words])
 
 
 def _prepare(kernel: Kernel, tree: Path, kind: str) -> Path:

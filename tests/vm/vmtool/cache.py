@@ -8,6 +8,9 @@ $MLCC_CACHE/
     6.12/build/       per source tree: TREE-build/ (sources and objects), TREE-sparse/, and
                       TREE-modules/ (the kernel's modules and the tree's, for modprobe)
     6.12/modules/     the newest modules that `vm build` made, of whatever tree
+    6.12-kasan/, 6.12-kcsan/  likewise, of kernels that are built here (debug.py): root/ has but
+                      image and modules, objects/ what make made, build.log what it said
+    linux-6.12/       the source that they are built of
     virtme-ng-1.42/   a virtual environment
     checkpatch/       checkpatch.pl and its word lists
     run/              one directory per running guest
@@ -23,7 +26,9 @@ from .util import EXIT_USAGE, CannotRun, VmError
 SUITES = {"6.1": "bookworm", "6.12": "trixie", "7.2": "sid"}
 # A release candidate, to see what is coming. It changes from week to week: "all" leaves it out.
 CANDIDATES = {"7.3": "experimental"}
-KERNELS = SUITES | CANDIDATES
+# Built here from the source of Debian's kernel, with debugging: debug.py.
+DEBUG = {"6.12-kasan": "trixie", "6.12-kcsan": "trixie"}
+KERNELS = SUITES | CANDIDATES | DEBUG
 
 
 def cache_dir() -> Path:
@@ -46,6 +51,10 @@ class Kernel:
     @property
     def suite(self) -> str:
         return KERNELS[self.name]
+
+    @property
+    def debug(self) -> bool:
+        return self.name in DEBUG
 
     @property
     def dir(self) -> Path:
@@ -87,6 +96,11 @@ class Kernel:
     @property
     def image(self) -> Path:
         return self.root / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def objects(self) -> Path:
+        """Of a kernel that was built here: what its modules are built against."""
+        return self.dir / "objects"
 
     @property
     def headers_common(self) -> Path:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from . import bpf, build, cache, checkpatch, doctor, fetch, guest
+from . import bpf, build, cache, checkpatch, debug, doctor, fetch, guest
 from .util import EXIT_USAGE, VmError, say
 
 _EPILOG = """\
@@ -30,7 +30,8 @@ def _kernels(name: str) -> list[cache.Kernel]:
 
 def _fetch(args: argparse.Namespace) -> int:
     for kernel in _kernels(args.kernel):
-        fetch.fetch(kernel, args.force, args.allow_stale)
+        get = debug.fetch if kernel.debug else fetch.fetch
+        get(kernel, args.force, args.allow_stale)
     return 0
 
 
@@ -100,9 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
     names = ", ".join(cache.KERNELS)
-    which = f"{names}; all: but for {', '.join(cache.CANDIDATES)}"
+    which = f"{names}; all: {', '.join(cache.SUITES)}"
 
-    verb = verbs.add_parser("fetch", help="get a kernel, its headers and its compiler")
+    verb = verbs.add_parser("fetch", help="get a kernel, its headers and its compiler, or build it")
     verb.add_argument("kernel", help=which)
     verb.add_argument("--force", action="store_true", help="again, though it is there")
     _add_stale(verb)

@@ -46,6 +46,8 @@ _KERNEL_OPTIONS = (
     # What is left of a guest after one may hang.
     "oops=panic",
 )
+# KCSAN says much that is not about us.
+_DEBUG_OPTIONS = ("log_buf_len=32M",)
 
 # The guest's clock goes on by 1 ns with each instruction, and to the next timer when it idles: it
 # does not matter what else this machine does, or how fast it is.
@@ -113,7 +115,7 @@ def _virtme_argv(kernel: Kernel, options: Options, where: Path, fds: tuple[int, 
             argv += ["--overlay-rwdir", path]
     for writable in sorted({repository(), options.tree, cache_dir(), *options.writable}):
         argv += ["--rwdir", str(writable)]
-    for option in _KERNEL_OPTIONS:
+    for option in (*_KERNEL_OPTIONS, *(_DEBUG_OPTIONS if kernel.debug else ())):
         argv += ["--kopt", option]
     script = Path(__file__).resolve().parent.parent / "guest.sh"
     argv += ["--script-sh", f"exec bash {shlex.quote(str(script))} {shlex.quote(str(where))}"]
@@ -214,8 +216,20 @@ def _died(kernel: Kernel, where: Path, finished: bool, timeout: float) -> int:
     return EXIT_DIED
 
 
+def _log(kernel: Kernel, where: Path) -> str:
+    """All that the kernel has said; of a guest that died, or said more than fits, what of it is on
+    the console."""
+    log = splat.readable(_read(where / "kmsg"))
+    if not splat.started(log):
+        log = _read(where / "console")
+    races = splat.count_races_of_others(log)
+    if races:
+        say(f"{kernel.name}: {races} reports of races in the kernel itself are left out")
+    return log
+
+
 def _judge(kernel: Kernel, options: Options, where: Path, finished: bool) -> int:
-    log = _read(where / "dmesg") or _read(where / "console")
+    log = _log(kernel, where)
     if options.dmesg is not None:
         options.dmesg.write_text(log)
     status = _read(where / "status").strip()
