@@ -144,7 +144,7 @@ class Follow(Mlx5):
             (("--base", "40"), 40, 80),
             (("--base", "40", "--cap", "1.5"), 40, 60),
             (("--base", "40", "--cap", "4"), 40, 80),
-            (("--base", "40", "--cap", "4", "--profile", "interleave"), 10, 160),
+            (("--base", "40", "--cap", "4", "--profile", "interleave"), 40, 160),
             (("--base", "40", "--profile", "mltcp"), 10, 80),
             (("--base", "400", "--drive", "time", "--cap", "4", "--profile", "mltcp"), 200, 1600),
         ):
