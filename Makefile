@@ -220,7 +220,7 @@ help:
 	@echo "  make check-all     all tests under all kernels, sanitizers, a minute of each fuzz target"
 	@echo "                     (hours); SUITES=\"unit lint\" runs only those of any of the three"
 	@echo "  make check-debug   the module under kernels with KASAN, lockdep, kmemleak, KCSAN, which are"
-	@echo "                     built for it (4 GB in the cache; an hour, the second time half of it)"
+	@echo "                     built for it, once (2 GB in the cache)"
 	@echo "  make check-matrix  the module on every kernel: W=1, sparse, checkpatch"
 	@echo "  make demo-train    real training jobs instead of emulated ones: installs PyTorch (150 MB)"
 	@echo "                     and Open MPI; about five minutes"

@@ -201,7 +201,7 @@ write_parameters()
 		job=$((i % jobs + 1))
 		echo "set $job phase_bytes=$((i * 1000))" >"$parameters/job"
 		echo "set $job profile=mltcp" >"$parameters/job"
-		echo "tune hotnets22 shape=$((i % 4 + 1))" >"$parameters/tune"
+		echo "hotnets22 shape=$((i % 4 + 1))" >"$parameters/tune"
 		echo "del $job" >"$parameters/job"
 	done 2>/dev/null
 }
