@@ -98,7 +98,7 @@ wrong_parameters_change_nothing()
 		write_refused job 'set 5 phase_bytes=281474976710656' 'phase_bytes' &&
 		write_refused job 'set 5 colour=red' "no key 'colour'" &&
 		write_refused job 'make 5' "job 'make'" &&
-		write_refused job 'del 4711' 'no rule' &&
+		write_refused job 'del 211' 'no rule' &&
 		write_refused tune 'interleave floor=0' 'tune: floor' &&
 		write_refused tune 'interleave floor=0.5 slope=-1' 'tune: slope' &&
 		write_refused tune 'interleave hold=1' 'tune: hold' &&
