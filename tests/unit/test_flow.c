@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A flow's window under the rule, and the flow that lags behind the others of its job. */
+/* A flow's window under the rule. */
 #include "../../include/mlcc/dctcp.h"
 #include "../../include/mlcc/flow.h"
+#include "../../include/mlcc/profiles.h"
 #include "random.h"
 #include "tap.h"
 
@@ -267,6 +268,25 @@ static void a_few_bytes_make_no_flow(void)
 	CHECK(j.share == MLCC_ONE, "share %u", j.share);
 }
 
+/* R_AI (1 + D_sent / D_phase) with the job's bytes, for a flow that sends much and one that does not. */
+static void several_flows_go_by_the_papers_rule(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_HOTNETS22];
+	struct mlcc_flow flows[2];
+	struct mlcc_job j = job_at_work(&flows[0], &flows[1]);
+	u64 d = j.d_phase;
+
+	for (u32 i = 1; i < 100; i++) {
+		struct mlcc_flow *f = &flows[i % 4 == 0];
+		u32 want = MLCC_ONE + ((i * d / 100) << MLCC_SHIFT) / d, grow;
+
+		mlcc_flow_acked(f, &j, f->acked + d / 100, 1000000 + i);
+		grow = mlcc_flow_grow(f, &j, pr, false);
+		CHECK(mlcc_absdiff(grow, want) <= 1, "%u %%: %u, not %u", i, grow, want);
+	}
+}
+
 static void dctcp_forgets_without_marks(void)
 {
 	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
@@ -328,6 +348,7 @@ int main(void)
 		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),
 		TAP_TEST(a_window_that_fills_the_link_does_not_double),
 		TAP_TEST(a_few_bytes_make_no_flow),
+		TAP_TEST(several_flows_go_by_the_papers_rule),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
 		TAP_TEST(dctcp_stays_within_one),
