@@ -349,13 +349,17 @@ static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struc
 }
 
 /*
- * Factor of the decrease for a mark, Q16.  A loss is the base's: the queue has overflown, and who
- * comes down in small steps goes on losing packets, others' too.
+ * Factor of the decrease for a mark, Q16.  One that ends slow start is the base's: the window went
+ * up to twice what the path holds, which says nothing of the others.  So is a loss: the queue has
+ * overflown, and who comes down in small steps goes on losing packets, others' too.
  */
 static __always_inline u32 mlcc_flow_yield(const struct mlcc_flow *f,
-					   const struct mlcc_profile *pr)
+					   const struct mlcc_profile *pr,
+					   const struct mlcc_win *w)
 {
-	return f->p == MLCC_NEUTRAL ? MLCC_ONE : mlcc_yield(pr, f->p);
+	if (f->p == MLCC_NEUTRAL || w->cwnd < w->ssthresh)
+		return MLCC_ONE;
+	return mlcc_yield(pr, f->p);
 }
 
 /*

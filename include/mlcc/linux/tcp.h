@@ -295,10 +295,12 @@ static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32
 static __always_inline u32 mlcc_yield_of(const struct sock *sk, const struct mlcc_slot *s)
 {
 	struct mlcc_profile pr;
+	struct mlcc_win w;
 
 	if (!s || mlcc_slot_gone(s) || !mlcc_profile_of(s, &pr))
 		return MLCC_ONE;
-	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr);
+	mlcc_win_read(sk, &w);
+	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
 }
 
 /* What the window is to come down to, for a loss or a mark. */
