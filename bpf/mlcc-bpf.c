@@ -33,7 +33,7 @@ static const char usage[] =
 	"  show                  what is known of each job, as JSON\n"
 	"\n"
 	"  --profile NAME        of jobs that name none: interleave, hotnets22 or mltcp\n"
-	"  --mark-mask MASK      bits of the socket mark that hold the job's id; 0xffff\n"
+	"  --mark-mask MASK      bits of the socket mark that hold the job's id; 0xff\n"
 	"  --set KEY=VALUE       changes the profile: floor, slope, hold, shape, restart or base\n"
 	"\n"
 	"Pins are in /sys/fs/bpf/mlcc, or where MLCC_PIN_DIR says.\n"

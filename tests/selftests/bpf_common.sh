@@ -29,6 +29,17 @@ unload_quietly()
 	return 0
 }
 
+# slots_are VALUE EXPRESSION: of what is shown, as d
+slots_are()
+{
+	local is
+
+	is=$("$mlcc_bpf" show | json "$2")
+	[ "$is" = "$1" ] && return
+	echo "$2 is $is, not $1"
+	return 1
+}
+
 # slot EXPRESSION: of the first job that has flows, as s; nothing without one.
 slot()
 {

@@ -34,17 +34,6 @@ alike = (id for id in range(first, 65536) if group(id) == group(first))
 print(*itertools.islice(alike, count))' "$1" "$2"
 }
 
-# slots_are VALUE EXPRESSION: of what is shown, as d
-slots_are()
-{
-	local is
-
-	is=$("$mlcc_bpf" show | json "$2")
-	[ "$is" = "$1" ] && return
-	echo "$2 is $is, not $1"
-	return 1
-}
-
 # flows_are ID N: in the one slot that the job has
 flows_are()
 {

@@ -235,12 +235,7 @@ has_grown()
 # flows_are LIST: of job 7, first those of older versions: pairs of whether they are, and how many
 flows_are()
 {
-	local is
-
-	is=$("$mlcc_bpf" show | json "sorted((j['old'], j['flows']) for j in d if j['id'] == 7)[::-1]")
-	[ "$is" = "$1" ] && return
-	echo "flows are $is, not $1"
-	return 1
+	slots_are "$1" "sorted((j['old'], j['flows']) for j in d if j['id'] == 7)[::-1]"
 }
 
 # longest_silence NAME: ms without new bytes between the first and the last
