@@ -181,7 +181,8 @@ void mlcc_trace_gain(const struct sock *sk, const struct mlcc_slot *s)
 	struct mlcc_profile pr;
 
 	mlcc_profile_of(s, &pr);
-	trace_gain_change(sk, s, f->p, mlcc_flow_grow(f, &s->job, &pr, mlcc_marked(ca)),
+	trace_gain_change(sk, s, f->p,
+			  mlcc_flow_grow(f, &s->job, &pr, mlcc_marked(ca), tcp_sk(sk)->snd_cwnd),
 			  mlcc_yield_of(sk, s));
 }
 

@@ -47,6 +47,7 @@
 #define MLCC_RESTART_BDP_SHIFT	2	/* or a quarter of the bandwidth-delay product */
 #define MLCC_JITTER_US		100U	/* what a host's timers may add to half a short RTT */
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
+#define MLCC_GROW_SHIFT		4	/* the rule adds up to 1/16 of the window a round trip */
 
 /* What becomes of the window when a new phase starts after the compute time. */
 enum mlcc_restart {
@@ -334,16 +335,25 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
  * Factor of the increase, Q16: the rule's, shared among the flows of a job that goes by the queue,
  * so that eight connections are no more than one.  Where marks keep the queue short (@marked) the
  * window is a few segments above the BDP, and a share would leave the link idle after each cut.
+ * Elsewhere the queue overflows before anyone yields, at the others' cost, too, so more than the
+ * paper's 2 it is only as long as it is a small part of the window.
  */
 static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struct mlcc_job *j,
-					  const struct mlcc_profile *pr, bool marked)
+					  const struct mlcc_profile *pr, bool marked, u32 cwnd)
 {
+	u64 most = (u64)cwnd << (MLCC_SHIFT - MLCC_GROW_SHIFT);
 	u32 grow;
 
 	if (f->p == MLCC_NEUTRAL)
 		return MLCC_ONE;
 	grow = mlcc_grow(pr, f->p);
-	if (marked || !mlcc_flow_drains(f, pr))
+	if (marked)
+		return grow;
+	if (most < 2 * MLCC_ONE)
+		most = 2 * MLCC_ONE;
+	if (grow > most)
+		grow = most;
+	if (!mlcc_flow_drains(f, pr))
 		return grow;
 	return ((u64)grow * MLCC_READ(j->share)) >> MLCC_SHIFT;
 }

@@ -286,8 +286,29 @@ static void several_flows_go_by_the_papers_rule(void)
 		u32 want = MLCC_ONE + ((i * d / 100) << MLCC_SHIFT) / d, grow;
 
 		mlcc_flow_acked(f, &j, f->acked + d / 100, 1000000 + i);
-		grow = mlcc_flow_grow(f, &j, pr, false);
+		grow = mlcc_flow_grow(f, &j, pr, false, 10);
 		CHECK(mlcc_absdiff(grow, want) <= 1, "%u %%: %u, not %u", i, grow, want);
+	}
+}
+
+/* Without marks the rule is held to the paper's 2, or to what is little for a large window. */
+static void a_small_window_grows_by_twice_the_base_at_most(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_INTERLEAVE];
+	static const struct { u32 cwnd, want; bool marked; } cases[] = {
+		{ 2, 2, false }, { 32, 2, false }, { 64, 4, false }, { 144, 9, false },
+		{ 100000, 9, false }, { 2, 9, true },
+	};
+	struct mlcc_flow f, other;
+	struct mlcc_job j = job_at_work(&f, &other);
+
+	f.p = MLCC_ONE;
+	j.share = MLCC_ONE;
+	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		u32 grow = mlcc_flow_grow(&f, &j, pr, cases[i].marked, cases[i].cwnd);
+
+		CHECK(grow == cases[i].want * MLCC_ONE, "%u: %u", cases[i].cwnd, grow);
 	}
 }
 
@@ -353,6 +374,7 @@ int main(void)
 		TAP_TEST(a_window_that_fills_the_link_does_not_double),
 		TAP_TEST(a_few_bytes_make_no_flow),
 		TAP_TEST(several_flows_go_by_the_papers_rule),
+		TAP_TEST(a_small_window_grows_by_twice_the_base_at_most),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
 		TAP_TEST(dctcp_stays_within_one),

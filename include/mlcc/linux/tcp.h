@@ -258,8 +258,8 @@ static __always_inline bool mlcc_refill(struct sock *sk, struct mlcc_slot *s, u3
 
 	if (!mlcc_profile_of(s, &pr))
 		return false;
-	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, marked);
 	mlcc_win_read(sk, &w);
+	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, marked, w.cwnd);
 	refill = mlcc_flow_refill(&ca->flow, &pr, marked, &w);
 	if (refill)
 		w.cwnd += acked;
