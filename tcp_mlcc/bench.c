@@ -11,8 +11,8 @@
  *
  * Reported is the fastest of several rounds, in nanoseconds: Reno's cong_avoid; mlcc's callbacks
  * without a job; of a job in its phase, behind a queue (it grows by the rule) and without one (it
- * doubles).  What mlcc adds is the difference.  One CPU has the job to itself here: flows on other
- * CPUs also contend for the job's counter.
+ * doubles).  A window of ACKs takes a round trip.  What mlcc adds is the difference.  One CPU has
+ * the job to itself here: flows on other CPUs also contend for the job's counter.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -86,7 +86,7 @@ static noinline void bench_ack(struct sock *sk, s32 rtt_us)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	tp->bytes_acked += 1448;
-	tp->tcp_mstamp += 12;
+	tp->tcp_mstamp += rtt_us / MLCC_BENCH_CWND;
 	tp->rack.rtt_us = rtt_us;
 	if (ops->pkts_acked)
 		ops->pkts_acked(sk, &sample);

@@ -47,6 +47,7 @@
 #define MLCC_RESTART_BDP_SHIFT	2	/* or a quarter of the bandwidth-delay product */
 #define MLCC_JITTER_US		100U	/* what a host's timers may add to half a short RTT */
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
+#define MLCC_LOOK_SHIFT		3	/* it looks at the queue 8 times a round trip */
 #define MLCC_GROW_SHIFT		4	/* the rule adds up to 1/16 of the window a round trip */
 
 /* What becomes of the window when a new phase starts after the compute time. */
@@ -64,7 +65,8 @@ enum mlcc_wait {
 
 struct mlcc_flow {
 	u64 acked;		/* tp->bytes_acked that the job knows of */
-	u64 start_acked;	/* "acked" when this flow entered the phase */
+	u32 sent;		/* bytes of this phase, up to 2^32 - 1 */
+	u32 looked;		/* us, when it last looked at the queue */
 	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
 	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
 	union {
@@ -75,12 +77,13 @@ struct mlcc_flow {
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
 	struct mlcc_reverse reverse;
 	u16 seq;		/* phase that this flow has entered, low bits of the job's */
-	u8 cuts;		/* decreases by loss in this phase, 1 stands for all */
+	u8 unspent;		/* acked segments that the window has not grown by yet */
 	u8 wait:2,		/* enum mlcc_wait */
 	   empty:1,		/* the queue was, at the last round trip */
 	   full:1,		/* the link was, of this flow's window */
 	   counted:1,		/* among the flows of this phase */
-	   held:1;		/* holds back: to be paced by mlcc_queue_pace() */
+	   held:1,		/* holds back: to be paced by mlcc_queue_pace() */
+	   lost:1;		/* this phase has lost something */
 };
 
 /* The part of a socket's state that belongs to its congestion control. */
@@ -111,7 +114,6 @@ static __always_inline void mlcc_flow_init(struct mlcc_flow *f, u64 acked)
 {
 	__builtin_memset(f, 0, sizeof(*f));
 	f->acked = acked;
-	f->start_acked = acked;
 	f->p = MLCC_NEUTRAL;
 }
 
@@ -122,14 +124,17 @@ static __always_inline void mlcc_flow_enter(struct mlcc_flow *f, const struct ml
 	if (f->seq == seq)
 		return;
 	f->seq = seq;
-	f->start_acked = f->acked;
+	f->sent = 0;
 	f->counted = 0;
 }
 
 /* Flows that answer with a few bytes are none that the job's share is to be divided among. */
-static __always_inline void mlcc_flow_count(struct mlcc_flow *f, struct mlcc_job *j)
+static __always_inline void mlcc_flow_count(struct mlcc_flow *f, struct mlcc_job *j, u32 bytes)
 {
-	if (f->counted || f->acked - f->start_acked < MLCC_READ(j->d_phase) >> MLCC_COUNTED_SHIFT)
+	if (f->counted)
+		return;
+	f->sent = f->sent + bytes < bytes ? ~0U : f->sent + bytes;
+	if (f->sent < MLCC_READ(j->d_phase) >> MLCC_COUNTED_SHIFT)
 		return;
 	f->counted = 1;
 	MLCC_FETCH_ADD32(&j->flows, 1);
@@ -139,15 +144,40 @@ static __always_inline void mlcc_flow_count(struct mlcc_flow *f, struct mlcc_job
 static __always_inline void mlcc_flow_acked(struct mlcc_flow *f, struct mlcc_job *j, u64 acked,
 					    u64 now)
 {
-	u32 p;
+	u32 bytes = acked - f->acked;
 
-	if (acked == f->acked)
+	if (!bytes)
 		return;
 	mlcc_flow_enter(f, j);
-	p = mlcc_job_acked(j, acked - f->acked, now);
 	f->acked = acked;
-	mlcc_flow_count(f, j);
-	MLCC_WRITE(f->p, p);
+	MLCC_WRITE(f->p, mlcc_job_acked(j, bytes, now));
+	mlcc_flow_count(f, j, bytes);
+}
+
+/*
+ * Whether the flow looks at the queue, and moves its window: not on every ACK, but eight times a
+ * round trip, which is as good, and leaves counting as the cost of most ACKs.
+ */
+static __always_inline bool mlcc_flow_due(struct mlcc_flow *f, u64 now)
+{
+	if ((u32)now - f->looked < f->rtt >> MLCC_LOOK_SHIFT)
+		return false;
+	f->looked = now;
+	return true;
+}
+
+/* Whether the window grows now, by all that was acknowledged since it last did: @acked. */
+static __always_inline bool mlcc_flow_spends(struct mlcc_flow *f, u64 now, u32 *acked)
+{
+	u32 all = f->unspent + *acked;
+
+	if (f->looked != (u32)now && all <= 0xff) {
+		f->unspent = all;
+		return false;
+	}
+	f->unspent = 0;
+	*acked = all;
+	return true;
 }
 
 /* Whether the flow restarts small and grows by the queue, rather than as its base does. */
@@ -165,7 +195,7 @@ static __always_inline bool mlcc_flow_drains(const struct mlcc_flow *f,
 static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win *w)
 {
 	f->wait = MLCC_WAIT_VAIN;
-	if (!f->cuts && w->ssthresh < f->last_cwnd)
+	if (!f->lost && w->ssthresh < f->last_cwnd)
 		w->ssthresh = f->last_cwnd;
 }
 
@@ -297,15 +327,16 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 	if (f->seq == (u16)MLCC_READ(j->seq))
 		return began;
 	if (MLCC_READ(path->peer) == peer) {
-		if (f->cuts)
+		if (f->lost)
 			mlcc_path_anew(path);
 		mlcc_path_phase(path, MLCC_READ(j->seq));
 		min_rtt = MLCC_READ(path->min_rtt);
 	}
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
-	f->cuts = 0;
+	f->lost = 0;
 	f->held = 0;
+	f->unspent = 0;
 	mlcc_reverse_silence(&f->reverse);
 	if (f->p != MLCC_NEUTRAL)
 		mlcc_flow_restart(f, j, pr, min_rtt, w);
@@ -324,7 +355,7 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
 {
 	if (!mlcc_flow_drains(f, pr))
 		return false;
-	if (f->rtt && f->empty && !f->full && ((!marked && !f->cuts) || w->cwnd < w->ssthresh))
+	if (f->rtt && f->empty && !f->full && ((!marked && !f->lost) || w->cwnd < w->ssthresh))
 		return true;
 	if (w->cwnd < w->ssthresh)
 		w->ssthresh = w->cwnd;
@@ -403,7 +434,8 @@ static __always_inline u32 mlcc_decrease(u32 cwnd, u32 beta, u32 yield)
 static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, bool lost)
 {
 	f->credit = 0;
-	f->cuts |= lost;
+	f->unspent = 0;
+	f->lost |= lost;
 }
 
 #endif /* MLCC_FLOW_H */

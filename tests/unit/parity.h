@@ -66,7 +66,7 @@ static __always_inline u64 parity_tx_start(struct parity_state *s, u64 now, u32 
 	bool turn = mlcc_job_tx_start(&s->job, now, min_rtt);
 
 	if (turn)
-		s->flow.start_acked = s->flow.acked;
+		s->flow.sent = 0;
 	return turn;
 }
 

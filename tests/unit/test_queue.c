@@ -108,7 +108,7 @@ static void a_flow_waits_no_longer_than_its_patience(void)
 static void what_has_lost_segments_is_not_taken_back(void)
 {
 	struct mlcc_job j = { .start_us = 1000, .queue.patience_us = 500000 };
-	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING, .cuts = 1 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING, .lost = 1 };
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
 
 	round_trip(&f, &j, QUEUE_US, 501000, &w);

@@ -213,7 +213,7 @@ static __always_inline void mlcc_acked(struct sock *sk, struct mlcc_slot *s, s32
 	}
 	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
 	mlcc_moved(sk, s, p);
-	if (rtt > 0)
+	if (mlcc_flow_due(&ca->flow, tp->tcp_mstamp) && rtt > 0)
 		mlcc_round(sk, s, rtt);
 }
 
@@ -280,7 +280,8 @@ static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32
 		return;
 	}
 	if (s && ca->flow.p != MLCC_NEUTRAL && mlcc_is_open(sk) &&
-	    mlcc_refill(sk, s, acked, &grow))
+	    (!mlcc_flow_spends(&ca->flow, tp->tcp_mstamp, &acked) ||
+	     mlcc_refill(sk, s, acked, &grow)))
 		return;
 	if (tp->snd_cwnd < tp->snd_ssthresh) {
 		acked = tcp_slow_start(tp, acked);
