@@ -44,7 +44,7 @@
 
 #define MLCC_CWND_MIN		2U
 #define MLCC_RESTART_CWND	10U	/* segments, as the initial window (RFC 6928) */
-#define MLCC_RESTART_BDP_SHIFT	2	/* or a quarter of the bandwidth-delay product */
+#define MLCC_RESTART_SHIFT	6	/* or more: doubling may take 1/64 of the iteration */
 #define MLCC_JITTER_US		100U	/* what a host's timers may add to half a short RTT */
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 #define MLCC_LOOK_SHIFT		3	/* it looks at the queue 8 times a round trip */
@@ -237,17 +237,20 @@ static __always_inline bool mlcc_flow_holds(struct mlcc_flow *f, struct mlcc_job
 }
 
 /*
- * How small a phase starts: the job's ten segments, or a part of the flow's last rate times the
- * least RTT, which is more only on long paths: there each doubling takes its time.
+ * How small a phase starts: the job's ten segments, or more on long paths, where each doubling takes
+ * its time.  The window that has the flow's last rate without a queue is to be reached within a
+ * small part of the iteration.
  */
 static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const struct mlcc_job *j,
 					   u32 min_rtt)
 {
 	u32 small = (MLCC_RESTART_CWND * MLCC_READ(j->share)) >> MLCC_SHIFT;
 	u64 bdp = f->rtt ? MLCC_DIV64((u64)f->last_cwnd * min_rtt, (u64)f->rtt) : 0;
+	u32 doublings = (MLCC_READ(j->period_us) >> MLCC_RESTART_SHIFT) / (min_rtt ? min_rtt : 1);
 
-	if (small < bdp >> MLCC_RESTART_BDP_SHIFT)
-		small = bdp >> MLCC_RESTART_BDP_SHIFT;
+	bdp = doublings < 32 ? bdp >> doublings : 0;
+	if (small < bdp)
+		small = bdp;
 	return small > MLCC_CWND_MIN ? small : MLCC_CWND_MIN;
 }
 
