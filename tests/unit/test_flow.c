@@ -312,6 +312,25 @@ static void a_small_window_grows_by_twice_the_base_at_most(void)
 	}
 }
 
+/* The window moves eight times a round trip, by all that was acknowledged meanwhile. */
+static void nothing_acknowledged_between_looks_is_lost(void)
+{
+	u32 looks = 0, spent = 0, acked;
+	struct mlcc_flow f = { .rtt = 800 };
+
+	for (u32 now = 1000; now < 1800; now += 8) {
+		acked = 1;
+		looks += mlcc_flow_due(&f, now);
+		spent += mlcc_flow_spends(&f, now, &acked) ? acked : 0;
+	}
+	CHECK(looks == 8, "%u looks", looks);
+	CHECK(spent + f.unspent == 100, "%u spent, %u not", spent, f.unspent);
+
+	acked = 300;
+	CHECK(mlcc_flow_spends(&f, 1799, &acked), "more than fits waits");
+	CHECK(acked == 300 + 100 - spent && !f.unspent, "%u, %u not", acked, f.unspent);
+}
+
 static void dctcp_forgets_without_marks(void)
 {
 	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
@@ -375,6 +394,7 @@ int main(void)
 		TAP_TEST(a_few_bytes_make_no_flow),
 		TAP_TEST(several_flows_go_by_the_papers_rule),
 		TAP_TEST(a_small_window_grows_by_twice_the_base_at_most),
+		TAP_TEST(nothing_acknowledged_between_looks_is_lost),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
 		TAP_TEST(dctcp_stays_within_one),
