@@ -16,7 +16,7 @@ MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
 DAEMON	:= build/userspace/mlccd/mlccd
-TUNER	:= build/rdma/tuner/mlcc-dcqcn
+TUNER	:= build/userspace/mlcc-dcqcn/mlcc-dcqcn
 PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
@@ -70,7 +70,7 @@ fuzz: userspace
 	@$(MAKE) --no-print-directory -C tests/fuzz
 
 tuner: userspace
-	@$(MAKE) --no-print-directory -C rdma/tuner all fake
+	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn all fake
 
 # needs neither NCCL nor a GPU
 nccl:
@@ -172,10 +172,10 @@ install-userspace:
 install-tuner:
 	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION)
 	install -m 755 $(TUNER) $(SBIN)
-	install -m 644 rdma/tuner/mlcc-dcqcn.8 $(MAN8)
-	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' rdma/tuner/mlcc-dcqcn@.service > \
+	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.8 $(MAN8)
+	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' userspace/mlcc-dcqcn/mlcc-dcqcn@.service > \
 		$(UNITS)/mlcc-dcqcn@.service
-	install -m 644 rdma/tuner/mlcc-dcqcn.bash $(COMPLETION)/mlcc-dcqcn
+	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.bash $(COMPLETION)/mlcc-dcqcn
 
 # Pure Python; OR-tools is looked for when it is wanted.
 install-plan:

@@ -1,14 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# How the objects of mlccd, mlcc-ctl and mlcc-dcqcn are made. Included after BUILD, WARN, NAMES and
-# HEADERS are set, and vpath says where those sources are that are not here.
+# How mlccd, mlcc-ctl and mlcc-dcqcn are made.  Included after BUILD and NAMES are set, and vpath
+# says where those sources are that are not here.  What programs share is in libraries, of which the
+# linker takes what is used:
+#
+#	common/		errors, options, JSON, files of the system
+#	rdma/		NICs and their parameters, jobs that send by RDMA
+#	libmlcc/	carriers, jobs, profiles
+CFLAGS	?= -O2 -g
+WARN	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-missing-field-initializers
 HARDEN	:= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LINK	:= -pie -Wl,-z,relro,-z,now
+HEADERS	:= $(wildcard *.h ../*/*.h ../../bpf/*.h ../../include/mlcc/*.h ../../include/mlcc/uapi/*.h)
 OBJS	:= $(NAMES:%=$(BUILD)/%.o)
+SHARED	:= $(BUILD)/shared.a
 
 $(BUILD)/%.o: %.c $(HEADERS) $(MAKEFILE_LIST)
 	@mkdir -p $(@D)
 	$(CC) $(WARN) $(HARDEN) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/%.o: ../%.c $(HEADERS) $(MAKEFILE_LIST)
+	@mkdir -p $(@D)
+	$(CC) $(WARN) $(HARDEN) $(CFLAGS) -c $< -o $@
+
+$(SHARED): $(patsubst ../%.c,$(BUILD)/%.o,$(wildcard ../common/*.c ../rdma/*.c))
+	rm -f $@
+	$(AR) rcs $@ $^
 
 clean:
 	rm -rf $(BUILD)

@@ -3,7 +3,7 @@
 #
 # Soft-RoCE with DCQCN: marks are answered with CNPs, CNPs cut the rate, time brings it back, and
 # connections share a link that marks. Then as flows of a job, and beside a driver without the patches.
-# `tests/vm/vm run 7.2 --counted -- tests/selftests/rxe.sh`, after rdma/rxe/build and its --stock.
+# `tests/vm/vm run 7.2 --counted -- tests/selftests/rxe.sh`, after tests/vm/rxe and its --stock.
 
 # shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
 
@@ -213,7 +213,7 @@ main()
 	if [ -e "$stock_ko" ]; then
 		told "a peer without the patches" peer_without_patches
 	else
-		ktap_skip "a peer without the patches" "needs rdma/rxe/build --stock $running"
+		ktap_skip "a peer without the patches" "needs tests/vm/rxe --stock $running"
 	fi
 	ktap_finish
 }

@@ -22,7 +22,7 @@ require_rxe()
 {
 	require_root
 	require_command rdma ip tc modprobe insmod rmmod awk
-	[ -e "$rxe_ko" ] || ktap_skip_all "needs rdma_rxe with the patches: rdma/rxe/build $running"
+	[ -e "$rxe_ko" ] || ktap_skip_all "needs rdma_rxe with the patches: tests/vm/rxe $running"
 	[ -x "$burst" ] || ktap_skip_all "needs mlcc-burst-verbs: libibverbs-dev, make -C tests/lab"
 	[ ! -d /sys/module/rdma_rxe ] || ktap_skip_all "rdma_rxe is loaded, and not by this test"
 	require_module ib_uverbs udp_tunnel ip6_udp_tunnel

@@ -3,7 +3,7 @@
 #
 # Soft-RoCE with DCQCN under kernels whose driver knows no network namespaces: what can be told of
 # two queue pairs of one device. There is no link between them, so nothing is marked.
-# `tests/vm/vm run 6.12 --counted -- tests/selftests/rxe_local.sh`, after rdma/rxe/build.
+# `tests/vm/vm run 6.12 --counted -- tests/selftests/rxe_local.sh`, after tests/vm/rxe.
 
 # shellcheck disable=SC2154,SC2317  # main calls the cases by name; what it sets rxe_common.sh uses
 

@@ -21,7 +21,7 @@ from fake_sys import Mounted
 from vendors import Vendor
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(os.environ.get("MLCC_DCQCN", ROOT / "build/rdma/tuner/mlcc-dcqcn-fake"))
+PROGRAM = Path(os.environ.get("MLCC_DCQCN", ROOT / "build/userspace/mlcc-dcqcn/mlcc-dcqcn-fake"))
 PATIENCE_S = 30.0
 
 

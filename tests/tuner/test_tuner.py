@@ -622,7 +622,7 @@ class Completion(Mlx5):
         program.parent.mkdir(exist_ok=True)
         program.write_text(f'#!/bin/sh\nexec {PROGRAM} --sysroot {self.root} "$@"\n')
         program.chmod(0o700)
-        script = Path(__file__).resolve().parents[2] / "rdma/tuner/mlcc-dcqcn.bash"
+        script = Path(__file__).resolve().parents[2] / "userspace/mlcc-dcqcn/mlcc-dcqcn.bash"
         line = " ".join(f"'{word}'" for word in ("mlcc-dcqcn", *words))
         code = (
             f"PATH={program.parent}:$PATH; . {script}; COMP_WORDS=({line}); "

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../rdma/tuner/drive.c"
+#include "../../userspace/mlcc-dcqcn/drive.c"
 #include "../../include/mlcc/profiles.h"
 #include "random.h"
 #include "tap.h"

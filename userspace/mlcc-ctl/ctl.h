@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../cli/program.h"
-#include "../cli/put.h"
+#include "../common/program.h"
+#include "../common/put.h"
 
 #define CTL_SOCKET	"/run/mlcc/mlccd.sock"
 

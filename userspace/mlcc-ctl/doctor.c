@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "../../bpf/pins.h"
-#include "../../rdma/tuner/tuner.h"
+#include "../rdma/nic.h"
 #include "ctl.h"
 #include "doctor.h"
 
@@ -350,7 +350,7 @@ int verb_doctor(int argc, char **argv)
 	}
 	if (optind != argc)
 		die(EXIT_USAGE, "doctor: '%s' is no option", argv[optind]);
-	c = root_set(sysroot, &e);
+	c = sysroot_set(sysroot, &e);
 	if (c && strcmp(sysroot, "/"))
 		die(EXIT_USAGE, "%s", e.text);
 	results = json_object_new_array();

@@ -8,7 +8,7 @@ enum finding { FINE, NOTE, BAD };
 void result(enum finding s, const char *what, const char *todo, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 4, 5)));
 
-/* doctor_rdma.c; below the root that root_set() has opened. */
+/* doctor_rdma.c; below the root that sysroot_set() has opened. */
 void check_rdma(void);
 
 #endif /* MLCC_CTL_DOCTOR_H */

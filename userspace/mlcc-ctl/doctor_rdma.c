@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../rdma/tuner/state.h"
+#include "../rdma/saved.h"
 #include "../rdma/rdma.h"
 #include "doctor.h"
 
@@ -42,10 +42,10 @@ static bool is_rxe(const char *ibdev)
 	char path[DIR_LEN], text[32];
 
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/device", ibdev);
-	if (root_is_there(path))
+	if (sysroot_is_there(path))
 		return false;
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/node_type", ibdev);
-	return root_read(path, text, sizeof(text)) <= 0 || !strncmp(text, "1:", 2);
+	return sysroot_read(path, text, sizeof(text)) <= 0 || !strncmp(text, "1:", 2);
 }
 
 static void driver_of(const char *ibdev, char driver[NAME_LEN])
@@ -53,7 +53,7 @@ static void driver_of(const char *ibdev, char driver[NAME_LEN])
 	char path[DIR_LEN];
 
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/device/driver", ibdev);
-	if (root_link(path, driver))
+	if (sysroot_link(path, driver))
 		strcpy(driver, "driver not known");
 }
 
@@ -105,7 +105,7 @@ static bool left_behind(const struct device *d)
 	static struct state s;
 	struct err e;
 
-	if (state_load(d, &s, &e))
+	if (saved_load(d, &s, &e))
 		return false;
 	for (unsigned int i = 0; i < s.count; i++)
 		if (s.saved[i].followed)
@@ -176,7 +176,7 @@ static unsigned int lines_of(const char *path)
 	FILE *f;
 	int fd;
 
-	fd = root_open(path, O_RDONLY);
+	fd = sysroot_open(path, O_RDONLY);
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	while (f && fgets(line, sizeof(line), f))
 		lines++;
@@ -218,10 +218,10 @@ static void check_rxe(const struct device *d, const char *ibdev)
 	char path[DIR_LEN];
 
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports/1/hw_counters/rp_cnp_handled", ibdev);
-	if (d || root_is_there(path))
+	if (d || sysroot_is_there(path))
 		check_patched(d, ibdev);
 	else
-		result(NOTE, "rdma", "'rdma/rxe/build' makes a driver that has: Documentation/soft-roce.md",
+		result(NOTE, "rdma", "rdma/rxe has the patches for it: Documentation/soft-roce.md",
 		       "%s (soft-RoCE as the kernel has it): it has no congestion control", ibdev);
 }
 
@@ -300,12 +300,12 @@ static int any_entry(const char *name, void *arg)
 
 void check_rdma(void)
 {
-	if (root_list(CLASS_DIR, any_entry, NULL) <= 0) {
+	if (sysroot_list(CLASS_DIR, any_entry, NULL) <= 0) {
 		result(FINE, "rdma", "", "no RDMA device");
 		return;
 	}
 	all.err = devices_each(NULL, collect, NULL);
 	rdma_read(&all.rdma, true);
-	root_list(CLASS_DIR, check_ibdev, NULL);
+	sysroot_list(CLASS_DIR, check_ibdev, NULL);
 	rdma_free(&all.rdma);
 }

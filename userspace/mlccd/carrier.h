@@ -4,7 +4,7 @@
 #define MLCCD_CARRIER_H
 
 #include "../libmlcc/libmlcc.h"
-#include "err.h"
+#include "../common/err.h"
 
 struct carrier {
 	struct mlcc *m;			/* NULL: none is loaded */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "err.h"
+#include "../common/err.h"
 
 struct cgroups {
 	int root;			/* of the version 2 hierarchy, or -1 */

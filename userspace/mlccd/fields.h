@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "err.h"
+#include "../common/err.h"
 
 /* One object, and nothing behind it; NULL with the reason in @e.  Free with json_object_put(). */
 struct json_object *fields_parse(const char *text, size_t len, struct err *e);

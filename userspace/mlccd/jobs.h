@@ -15,7 +15,7 @@
 #include "carrier.h"
 #include "cgroup.h"
 #include "config.h"
-#include "err.h"
+#include "../common/err.h"
 
 #define JOB_IDS		65536
 

@@ -108,7 +108,7 @@ static void raise_limit(void)
 /* Without an option it is only that RDMA is not shown. */
 static int open_sysroot(const struct options *o, struct err *e)
 {
-	int err = root_set(o->sysroot ? o->sysroot : "/", e);
+	int err = sysroot_set(o->sysroot ? o->sysroot : "/", e);
 
 	if (!err || o->sysroot)
 		return err;

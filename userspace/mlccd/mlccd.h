@@ -8,12 +8,12 @@
 #include <sys/epoll.h>
 
 #include "../../include/mlcc/uapi/mlcc_ring.h"
-#include "../cli/clock.h"
+#include "../common/clock.h"
 #include "account.h"
 #include "carrier.h"
 #include "cgroup.h"
 #include "config.h"
-#include "err.h"
+#include "../common/err.h"
 #include "jobs.h"
 
 #define MLCCD_VERSION	"0.1"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "../../include/mlcc/shift.h"
-#include "../cli/put.h"
+#include "../common/put.h"
 #include "fields.h"
 #include "request.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <systemd/sd-login.h>
 
-#include "../cli/put.h"
+#include "../common/put.h"
 #include "fields.h"
 #include "request.h"
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../rdma/tuner/tuner.h"
+#include "../rdma/nic.h"
 #include "mlccd.h"
 
 #define RULES_MAX	64	/* that the driver has */
@@ -35,7 +35,7 @@ struct walk {
 static int read_rules(struct walk *w, const char *path)
 {
 	char text[RULES_LEN], *save;
-	ssize_t n = root_read(path, text, sizeof(text));
+	ssize_t n = sysroot_read(path, text, sizeof(text));
 
 	w->rules = 0;
 	if (n < 0)
@@ -64,7 +64,7 @@ static int write_rule(const char *path, uint64_t cgroup, uint32_t job)
 	char text[64];
 
 	snprintf(text, sizeof(text), "cgroup %" PRIu64 " %" PRIu32, cgroup, job);
-	return root_write(path, text);
+	return sysroot_write(path, text);
 }
 
 /* The first that fails ends it: the others would, too, and it is tried again soon. */
@@ -102,7 +102,7 @@ void rxe_set(struct mlccd *d)
 {
 	struct walk w = { .d = d };
 
-	root_list(RXE_DIR, device, &w);
+	sysroot_list(RXE_DIR, device, &w);
 	/* once, not with each look */
 	if (w.err && w.err != d->rxe_error)
 		note(4, "rdma device %s cannot be told whose its queue pairs are: %s", w.failed,
@@ -115,5 +115,5 @@ void rxe_remove(struct mlccd *d, const struct job *job)
 	struct walk w = { .d = d, .gone = job };
 
 	if (job->cgroup_id)
-		root_list(RXE_DIR, device, &w);
+		sysroot_list(RXE_DIR, device, &w);
 }

@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 
-#include "../cli/put.h"
+#include "../common/put.h"
 #include "../rdma/rdma.h"
 #include "fields.h"
 #include "mlccd.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What mlcc-dcqcn follow tells: rdma/tuner/followed.h. */
+/* What mlcc-dcqcn follow tells: followed.h. */
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../../rdma/tuner/followed.h"
-#include "../cli/clock.h"
+#include "followed.h"
+#include "../common/clock.h"
 #include "rdma.h"
 
 #define GAIN_MAX	64
@@ -105,7 +105,7 @@ static int entry(const char *name, void *arg)
 	if (strlen(name) >= 2 * NAME_LEN)
 		return 0;
 	snprintf(path, sizeof(path), FOLLOWED_DIR "/%.*s", 2 * NAME_LEN - 1, name);
-	if (root_read(path, text, sizeof(text)) <= 0)
+	if (sysroot_read(path, text, sizeof(text)) <= 0)
 		return 0;
 	o = json_tokener_parse(text);
 	to = from_json(o, &u) ? rdma_add(arg) : NULL;
@@ -124,5 +124,5 @@ void rdma_read_follows(struct rdma *r)
 	if (dir < 0)
 		return;
 	close(dir);
-	root_list(FOLLOWED_DIR, entry, r);
+	sysroot_list(FOLLOWED_DIR, entry, r);
 }

@@ -28,7 +28,7 @@ static bool counter_read(const struct rdma_port *p, const char *name, uint64_t *
 
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports/%s/hw_counters/%s", p->device, p->port,
 		 name);
-	if (root_read(path, text, sizeof(text)) <= 0 || *text < '0' || *text > '9')
+	if (sysroot_read(path, text, sizeof(text)) <= 0 || *text < '0' || *text > '9')
 		return false;
 	errno = 0;
 	*v = strtoull(text, &end, 10);
@@ -97,7 +97,7 @@ static int device_entry(const char *name, void *arg)
 		return 0;
 	w->device = name;
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports", name);
-	root_list(path, port_entry, w);
+	sysroot_list(path, port_entry, w);
 	return 0;
 }
 
@@ -105,7 +105,7 @@ void rdma_read_ports(struct rdma *r, bool all)
 {
 	struct walk w = { r, all, NULL };
 
-	root_list(CLASS_DIR, device_entry, &w);
+	sysroot_list(CLASS_DIR, device_entry, &w);
 }
 
 /* A back end's device of a port is called DEVICE/PORT, or else it is the first. */

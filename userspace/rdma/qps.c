@@ -129,7 +129,7 @@ static int device_entry(const char *name, void *arg)
 	if (strlen(name) >= NAME_LEN || !rdma_is_name(name))
 		return 0;
 	snprintf(path, sizeof(path), RXE_DIR "/%.*s/qps", NAME_LEN - 1, name);
-	fd = root_open(path, O_RDONLY);
+	fd = sysroot_open(path, O_RDONLY);
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (f) {
 		read_file(arg, f, name);
@@ -142,5 +142,5 @@ static int device_entry(const char *name, void *arg)
 
 void rdma_read_qps(struct rdma *r)
 {
-	root_list(RXE_DIR, device_entry, r);
+	sysroot_list(RXE_DIR, device_entry, r);
 }

@@ -3,10 +3,10 @@
  * What can be known of jobs that send by RDMA, from files alone:
  *
  *	soft-RoCE	<debugfs>/rxe/DEVICE/qps	QPs, their jobs, rates, CNPs (rdma/rxe)
- *	other NICs	FOLLOWED_DIR			what mlcc-dcqcn follow drives (rdma/tuner)
+ *	other NICs	FOLLOWED_DIR			what mlcc-dcqcn follow drives
  *	all		<sysfs>/class/infiniband	RoCE's counters of a port
  *
- * All paths are below the root that root_set() has opened (rdma/tuner/root.c).  What is not there
+ * All paths are below the root that sysroot_set() has opened (common/sysroot.h).  What is not there
  * or makes no sense is left out.
  */
 #ifndef MLCC_RDMA_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../rdma/tuner/tuner.h"
+#include "nic.h"
 
 #define RDMA_USES_MAX	4096
 #define RDMA_PORTS_MAX	256

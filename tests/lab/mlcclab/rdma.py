@@ -55,12 +55,12 @@ class Device:
 
 
 def _driver() -> Path:
-    """The driver for the running kernel; rdma/rxe/build makes it for one of tests/vm's."""
+    """The driver for the running kernel; tests/vm/rxe makes it for one of tests/vm's."""
     chosen = os.environ.get("MLCC_RXE")
     version = ".".join(re.findall(r"\d+", platform.release())[:2])
     path = Path(chosen) if chosen else REPOSITORY / "build" / "rxe" / version / "rdma_rxe.ko"
     if not path.exists():
-        raise SkipError(f"verbs: no {path}: rdma/rxe/build {version}, or set MLCC_RXE")
+        raise SkipError(f"verbs: no {path}: tests/vm/rxe {version}, or set MLCC_RXE")
     return path
 
 

@@ -17,7 +17,6 @@ _CHECKED = (
     "include/mlcc/*.h",
     "rdma/*.c",
     "rdma/*.h",
-    ":!rdma/tuner",
 )
 # The one header that stands in for the kernel's primitives where there is no kernel.
 _PRIMITIVES = "include/mlcc/types.h"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sysroot.h"
+
+#define RUN_DIR		"/run/mlcc"
+
+static int make_dir(const char *path, mode_t mode)
+{
+	char parent[DIR_LEN];
+	int fd, err = 0;
+	char *leaf;
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	leaf = strrchr(parent, '/');
+	*leaf++ = '\0';
+	fd = sysroot_open(*parent ? parent : "/", O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	if (mkdirat(fd, leaf, mode) && errno != EEXIST)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Who else could write there could have us write to the NIC what they like. */
+static int check(int fd, const char *dir, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return fail(e, -errno, "%s: %s", dir, strerror(errno));
+	if ((st.st_uid && st.st_uid != geteuid()) || st.st_mode & 022)
+		return fail(e, -EPERM, "%s: it has to be root's, and nobody else's to write", dir);
+	return 0;
+}
+
+int rundir_open(const char *dir, bool make, mode_t mode, struct err *e)
+{
+	int fd = -ENOENT, err = 0;
+
+	if (make) {
+		err = make_dir(RUN_DIR, 0755);
+		err = err ? err : make_dir(dir, mode);
+	}
+	if (!err)
+		fd = sysroot_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	if (err || fd < 0)
+		return fail(e, err ? err : fd, "%s: %s", dir, strerror(err ? -err : -fd));
+	err = check(fd, dir, e);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static int write_new(int dir, const char *name, const char *text, bool sync)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	size_t len = strlen(text);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, len) != (ssize_t)len || (sync && fsync(fd)))
+		err = errno ? -errno : -EIO;
+	close(fd);
+	return err;
+}
+
+/* On its disk, then under its name, then the name on its disk. */
+int rundir_replace(int dir, const char *name, const char *text, bool sync)
+{
+	char tmp[2 * NAME_LEN + 8];
+	int err;
+
+	snprintf(tmp, sizeof(tmp), ".%s.new", name);
+	err = write_new(dir, tmp, text, sync);
+	if (!err && (renameat(dir, tmp, dir, name) || (sync && fsync(dir))))
+		err = -errno;
+	if (err)
+		unlinkat(dir, tmp, 0);
+	return err;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Files of the system.
+ *
+ * Functions that return int return 0 or a negative error number, with a line for people in
+ * @e->text.
+ */
+#ifndef MLCC_SYSROOT_H
+#define MLCC_SYSROOT_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "err.h"
+
+#define NAME_LEN	64
+#define DIR_LEN		200
+#define COUNT(a)	(sizeof(a) / sizeof(*(a)))
+
+/* sysroot.c: files below the root directory that --sysroot names, and never above it */
+int sysroot_set(const char *dir, struct err *e);
+int sysroot_open(const char *path, int flags);	/* a descriptor or a negative error number */
+bool sysroot_is_there(const char *path);
+/* The last part of what the symbolic link at @path points to. */
+int sysroot_link(const char *path, char name[NAME_LEN]);
+/*
+ * Calls @entry for each name in the directory that does not begin with a dot, until it returns
+ * something else than 0, and returns that.  A directory that is not there is an empty one.
+ */
+int sysroot_list(const char *dir, int (*entry)(const char *name, void *arg), void *arg);
+/* The whole file, at most @size - 1 bytes, without the line's end: how many, or an error. */
+ssize_t sysroot_read(const char *path, char *text, size_t size);
+int sysroot_write(const char *path, const char *text);
+/* Whether @err says that the device is gone or in a reset. */
+bool device_is_away(int err);
+
+/* rundir.c: folders below /run/mlcc that only root writes to */
+/* A descriptor; @make: with @mode, if it is not there. */
+int rundir_open(const char *dir, bool make, mode_t mode, struct err *e);
+/* A whole file or none; @sync: it is on its disk, under its name, when this returns. */
+int rundir_replace(int dir, const char *name, const char *text, bool sync);
+
+#endif /* MLCC_SYSROOT_H */

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char *sysroot = "/";
+
+static int status_of(int err)
+{
+	switch (err) {
+	case -ENODEV:
+		return EXIT_NO_DEVICE;
+	case -ENOTUNIQ:
+	case -ERANGE:
+		return EXIT_USAGE;
+	}
+	return EXIT_REFUSED;
+}
+
+void die_of(int err, const struct err *e)
+{
+	struct json_object *o;
+
+	if (cli.json) {
+		o = json_object_new_object();
+		put_bool(o, "ok", false);
+		put_string(o, "error", e->text);
+		put_string(o, "code", err_name(err));
+		print_json(o);
+	}
+	die(status_of(err), "%s", e->text);
+}
+
+void common_option(int c, const char *verb)
+{
+	switch (c) {
+	case 'j':
+		cli.json = true;
+		break;
+	case 'n':
+		cli.dry_run = true;
+		break;
+	case 'R':
+		sysroot = optarg;
+		break;
+	case 'h':
+		print_usage(stdout, verb);
+		exit(EXIT_FINE);
+	default:
+		print_usage(stderr, verb);
+		exit(EXIT_USAGE);
+	}
+}
+
+void common_end(void)
+{
+	struct err e;
+	int err = sysroot_set(sysroot, &e);
+
+	if (err)
+		die_of(err == -ENODEV ? -EPERM : err, &e);
+}
+
+void print_json(struct json_object *o)
+{
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	fflush(stdout);
+	json_object_put(o);
+}
+
+uint32_t parse_number(const char *what, const char *s, uint32_t min, uint32_t max)
+{
+	uint32_t v;
+
+	if (number(s, &v) || v < min || v > max)
+		die(EXIT_USAGE, "%s '%s': a whole number from %u to %u is wanted", what, s, min,
+		    max);
+	return v;
+}
+
+uint32_t parse_q16(const char *what, const char *s, double min, double max)
+{
+	char *end;
+	double v;
+
+	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
+	if (!isfinite(v) || *end || v < min || v > max)
+		die(EXIT_USAGE, "%s '%s': a number from %g to %g is wanted", what, s, min, max);
+	return v * 65536 + 0.5;
+}
+
+uint32_t parse_time_us(const char *what, const char *s, uint32_t min, uint32_t max)
+{
+	double v, us = 0;
+	char *end;
+
+	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
+	if (!isfinite(v))
+		us = NAN;
+	else if (!strcmp(end, "us"))
+		us = v;
+	else if (!strcmp(end, "ms") || !*end)
+		us = v * 1e3;
+	else if (!strcmp(end, "s"))
+		us = v * 1e6;
+	if (!(us >= min && us <= max))
+		die(EXIT_USAGE, "%s '%s': from %gms to %gms is wanted", what, s, min / 1e3,
+		    max / 1e3);
+	return us + 0.5;
+}
+
+void warn_of_scope(const struct device *d)
+{
+	static const char *const whose[] = {
+		"EVERY flow of the port", "EVERY flow of the device, on all of its ports",
+		"EVERY flow in the profile", "EVERY device of the driver",
+	};
+
+	warn("%s:%s: this changes %s, not only those of one job", d->be->name, d->name,
+	     whose[d->be->scope]);
+}

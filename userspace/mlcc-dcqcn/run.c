@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The verb follow: its options, and the loop. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#include "../../include/mlcc/profiles.h"
+#include "../common/clock.h"
+#include "follow.h"
+
+static void parse_profile(struct follow *f, const char *name)
+{
+	static const struct mlcc_profile table[] = MLCC_PROFILE_TABLE;
+	static const char *const names[] = MLCC_PROFILE_NAMES;
+
+	for (unsigned int i = 0; i < COUNT(names); i++)
+		if (!strcmp(names[i], name)) {
+			f->progress.profile = table[i];
+			return;
+		}
+	die(EXIT_USAGE, "--profile '%s': interleave, hotnets22 or mltcp", name);
+}
+
+static void parse_weight(struct follow *f, const char *name)
+{
+	if (!strcmp(name, "min"))
+		f->progress.weight = WEIGHT_MIN;
+	else if (!strcmp(name, "mean"))
+		f->progress.weight = WEIGHT_MEAN;
+	else
+		die(EXIT_USAGE, "--weight '%s': min or mean", name);
+}
+
+static void parse_progress(struct follow *f, const char *name)
+{
+	f->progress.port = !strcmp(name, "port");
+	if (!f->progress.port && strcmp(name, "job"))
+		die(EXIT_USAGE, "--progress '%s': job or port", name);
+}
+
+static double unit(const char *name)
+{
+	static const struct {
+		const char *name;
+		double factor;
+	} units[] = { { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
+
+	for (unsigned int i = 0; i < COUNT(units); i++)
+		if (!strcmp(units[i].name, name))
+			return units[i].factor;
+	return 0;
+}
+
+static void parse_bytes(struct follow *f, const char *s)
+{
+	char *end;
+	double v;
+
+	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : 0;
+	if (v && *end)
+		v *= unit(end);
+	if (!(v >= 1 && v <= MLCC_PHASE_BYTES_LIMIT))
+		die(EXIT_USAGE, "--phase-bytes '%s': a number is wanted, such as 1000000, 250M or 1.5G",
+		    s);
+	f->progress.phase_bytes = v;
+}
+
+static bool follow_option(struct follow *f, int c)
+{
+	switch (c) {
+	case 'd':
+		f->knob_name = optarg;
+		break;
+	case 'c':
+		f->cadence_us = parse_time_us("--cadence", optarg, 1000, 1000000);
+		break;
+	case 'b':
+		f->base = parse_number("--base", optarg, 1, UINT32_MAX);
+		break;
+	case 'C':
+		f->drive.cap = parse_q16("--cap", optarg, 1, 16);
+		break;
+	case 'y':
+		f->drive.hysteresis = parse_q16("--hysteresis", optarg, 0, 1);
+		break;
+	case 'w':
+		f->rate = parse_number("--budget", optarg, 1, 1000);
+		break;
+	case 'p':
+		parse_profile(f, optarg);
+		break;
+	case 'W':
+		parse_weight(f, optarg);
+		break;
+	case 'a':
+		f->progress.alone = true;
+		break;
+	case 't':
+		f->progress.wait = true;
+		break;
+	case 'P':
+		parse_progress(f, optarg);
+		break;
+	case 'B':
+		parse_bytes(f, optarg);
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* What goes with what. */
+static void check_options(struct follow *f, int words, char **word)
+{
+	if (words < 1 || words > 2)
+		die(EXIT_USAGE, "follow: a device and a job are wanted");
+	f->device = word[0];
+	f->progress.job = words > 1 ? word[1] : NULL;
+	if (!f->progress.job && !(f->progress.port && f->progress.alone))
+		die(EXIT_USAGE, "follow: a job is wanted, by id or name; without one, --progress port and --alone");
+	if (f->progress.weight && f->progress.port)
+		die(EXIT_USAGE, "--weight needs each job's progress: --progress job");
+	if (f->progress.weight && f->progress.alone)
+		die(EXIT_USAGE, "--weight is for several jobs, --alone for one: give one");
+	if (f->progress.phase_bytes && !f->progress.port)
+		die(EXIT_USAGE, "--phase-bytes goes with --progress port; mlcc-ctl sets a job's");
+}
+
+static void parse(struct follow *f, int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "drive", required_argument, NULL, 'd' },
+		{ "cadence", required_argument, NULL, 'c' },
+		{ "base", required_argument, NULL, 'b' },
+		{ "cap", required_argument, NULL, 'C' },
+		{ "hysteresis", required_argument, NULL, 'y' },
+		{ "budget", required_argument, NULL, 'w' },
+		{ "profile", required_argument, NULL, 'p' },
+		{ "weight", required_argument, NULL, 'W' },
+		{ "alone", no_argument, NULL, 'a' },
+		{ "wait", no_argument, NULL, 't' },
+		{ "progress", required_argument, NULL, 'P' },
+		{ "phase-bytes", required_argument, NULL, 'B' },
+		COMMON_OPTIONS
+	};
+	int c;
+
+	f->knob_name = "ai";
+	f->cadence_us = 10000;
+	f->drive.cap = 2 * MLCC_ONE;
+	f->drive.hysteresis = MLCC_ONE / 4;
+	parse_profile(f, "hotnets22");
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
+		if (!follow_option(f, c))
+			common_option(c, "follow");
+	common_end();
+	check_options(f, argc - optind, argv + optind);
+	f->progress.idle_us = 4 * f->cadence_us < 20000 ? 20000 : 4 * f->cadence_us;
+}
+
+/* Until then, or until a signal says that it is over. */
+static bool wait_until(uint64_t at_us, const sigset_t *set)
+{
+	uint64_t now = now_us(), us = at_us > now ? at_us - now : 0;
+	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
+
+	return sigtimedwait(set, NULL, &t) < 0;
+}
+
+static int loop(struct follow *f, const sigset_t *set, struct err *e)
+{
+	uint64_t now, next = now_us();
+	int err = 0;
+
+	do {
+		now = now_us();
+		err = follow_look(f, now, e);
+		publish(f, now);
+		next += follow_pause_us(f);
+		/* the machine was busy: what was missed is not made up for */
+		if (next < now)
+			next = now;
+	} while (!err && wait_until(next, set));
+	return err;
+}
+
+static int run(struct follow *f, struct err *e)
+{
+	struct err why;
+	sigset_t set;
+	int err, end;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	warn_of_scope(&f->d);
+	err = follow_begin(f, e);
+	if (err)
+		return err;
+	event_plan(f);
+	sd_notify(0, "READY=1");
+	err = loop(f, &set, e);
+	sd_notify(0, "STOPPING=1");
+	publish_end(f);
+	end = follow_end(f, &why);
+	if (end && err)
+		warn("%s", why.text);
+	if (end && !err)
+		err = fail(e, end, "%s", why.text);
+	event_end(f);
+	return err;
+}
+
+int verb_follow(int argc, char **argv)
+{
+	static struct follow f;
+	struct err e;
+	int err;
+
+	parse(&f, argc, argv);
+	err = follow_prepare(&f, now_us(), &e);
+	if (!err && cli.dry_run)
+		event_plan(&f);
+	if (!err && !cli.dry_run)
+		err = run(&f, &e);
+	progress_close(&f.progress);
+	if (err)
+		die_of(err, &e);
+	return EXIT_FINE;
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* show: what there is, what it has, what it may have. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "../rdma/saved.h"
+
+struct list {
+	struct device devices[DEVICES_MAX];
+	unsigned int count;
+};
+
+static int collect(const struct device *d, void *arg)
+{
+	struct list *l = arg;
+
+	if (l->count == DEVICES_MAX)
+		return 1;
+	l->devices[l->count++] = *d;
+	return 0;
+}
+
+static const char *drives(const struct knob *k)
+{
+	static const char *const names[] = { "", "ai", "time", "by name" };
+
+	return names[k->role];
+}
+
+static void knob_json(struct json_object *list, const struct device *d, const struct knob *k,
+		      uint32_t v, const struct saved *saved)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_string(o, "name", k->name);
+	put_u64(o, "value", v);
+	if (saved)
+		put_u64(o, "saved", saved->value);
+	if (k->def != NO_DEFAULT)
+		put_u64(o, "default", k->def);
+	put_u64(o, "min", k->min);
+	put_u64(o, "max", k->max);
+	put_string(o, "unit", k->unit);
+	put_bool(o, "writable", !d->be->read_only && !k->read_only);
+	if (k->role && !d->be->read_only)
+		put_string(o, "drive", drives(k));
+	put_string(o, "what", k->what ? k->what : "");
+	json_object_array_add(list, o);
+}
+
+static void knob_text(const struct device *d, const struct knob *k, uint32_t v,
+		      const struct saved *saved)
+{
+	char range[32], def[16] = "-", was[16] = "-";
+
+	snprintf(range, sizeof(range), "%u..%u", k->min, k->max);
+	if (k->def != NO_DEFAULT)
+		snprintf(def, sizeof(def), "%lld", (long long)k->def);
+	if (saved)
+		snprintf(was, sizeof(was), "%u", saved->value);
+	printf("  %-30s %10u %8s %8s %-14s %-6s %-2s %-7s %s\n", k->name, v, was, def, range,
+	       *k->unit ? k->unit : "-", d->be->read_only || k->read_only ? "ro" : "rw",
+	       d->be->read_only ? "" : drives(k), k->what ? k->what : "");
+}
+
+/* Which of the knobs were asked for; all if none was. */
+static bool wanted(const struct knob *k, char **names, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcmp(names[i], k->name))
+			return true;
+	return !count;
+}
+
+/* A knob that this firmware or release does not have is no error; the first real one is kept. */
+static int show_knobs(const struct device *d, char **names, int count,
+		      struct json_object *list, struct err *first)
+{
+	struct state s = { .count = 0 };
+	struct saved *saved;
+	int shown = 0;
+	struct err e;
+	uint32_t v;
+
+	*first->text = '\0';
+	if (saved_load(d, &s, &e))
+		warn("%s", e.text);
+	for (unsigned int i = 0; i < d->be->knob_count; i++) {
+		const struct knob *k = &d->be->knobs[i];
+		int err;
+
+		if (!wanted(k, names, count))
+			continue;
+		err = knob_read(d, k, &v, &e);
+		if (err && (err != -ENOENT || count) && !*first->text)
+			*first = e;
+		if (err)
+			continue;
+		shown++;
+		saved = saved_find(&s, k->name);
+		if (list)
+			knob_json(list, d, k, v, saved);
+		else
+			knob_text(d, k, v, saved);
+	}
+	return shown;
+}
+
+static struct json_object *device_json(const struct device *d, char **names, int count,
+				       int *shown)
+{
+	struct json_object *o = json_object_new_object(), *knobs = json_object_new_array();
+	char ibdev[NAME_LEN];
+	struct err e = { "" };
+
+	put_string(o, "backend", d->be->name);
+	put_string(o, "device", d->name);
+	put_string(o, "what", d->be->what);
+	put_string(o, "pci", d->pci);
+	device_ibdev(d, ibdev);
+	put_string(o, "rdma", ibdev);
+	put_string(o, "scope", scope_name(d->be->scope));
+	put_bool(o, "writable", !d->be->read_only);
+	put_bool(o, "live", !d->be->apart);
+	*shown = *d->why ? 0 : show_knobs(d, names, count, knobs, &e);
+	json_object_object_add(o, "knobs", knobs);
+	if (*d->why || *e.text)
+		put_string(o, "error", *d->why ? d->why : e.text);
+	return o;
+}
+
+static int device_text(const struct device *d, char **names, int count)
+{
+	char ibdev[NAME_LEN];
+	struct err e = { "" };
+	int shown;
+
+	device_ibdev(d, ibdev);
+	printf("%s:%s  %s", d->be->name, d->name, d->be->what);
+	if (*ibdev && strcmp(ibdev, d->name))
+		printf("; RDMA device %s", ibdev);
+	printf("\n  scope: %s, so a knob changes every flow of it%s%s\n", scope_name(d->be->scope),
+	       d->be->read_only ? "; can only be read" : "",
+	       d->be->apart ? "; NOT what the device works with now" : "");
+	if (*d->why) {
+		printf("  no knobs: %s\n", d->why);
+		return 0;
+	}
+	printf("  %-30s %10s %8s %8s %-14s %-6s %-2s %-7s %s\n", "KNOB", "VALUE", "SAVED",
+	       "DEFAULT", "RANGE", "UNIT", "", "DRIVE", "");
+	shown = show_knobs(d, names, count, NULL, &e);
+	if (*e.text)
+		printf("  %s\n", e.text);
+	return shown;
+}
+
+static int any_entry(const char *name, void *arg)
+{
+	(void)name;
+	(void)arg;
+	return 1;
+}
+
+static void nothing_found(int err)
+{
+	if (err == -EACCES || err == -EPERM)
+		warn("root is needed to look for devices");
+	else if (sysroot_list("/sys/kernel/debug", any_entry, NULL) <= 0)
+		warn("/sys/kernel/debug is empty: 'mount -t debugfs none /sys/kernel/debug'");
+	warn("no device: 'mlcc-dcqcn show --backends' lists what is looked for");
+}
+
+static int show_backends(void)
+{
+	struct json_object *list = json_object_new_array(), *o;
+
+	for (unsigned int i = 0; i < backend_count; i++) {
+		const struct backend *be = backends[i];
+
+		o = json_object_new_object();
+		put_string(o, "name", be->name);
+		put_string(o, "what", be->what);
+		put_string(o, "scope", scope_name(be->scope));
+		put_bool(o, "writable", !be->read_only);
+		json_object_array_add(list, o);
+		if (!cli.json)
+			printf("%-14s %-8s %-3s %s\n", be->name, scope_name(be->scope),
+			       be->read_only ? "ro" : "rw", be->what);
+	}
+	if (cli.json)
+		print_json(list);
+	else
+		json_object_put(list);
+	return EXIT_FINE;
+}
+
+/* What is named: a back end, a device, or nothing at all. */
+static int find(struct list *l, int argc, char **argv)
+{
+	struct err e;
+	int err;
+
+	if (!argc)
+		return devices_each(NULL, collect, l);
+	for (unsigned int i = 0; i < backend_count; i++)
+		if (!strcmp(argv[0], backends[i]->name))
+			return devices_each(backends[i], collect, l);
+	l->count = 1;
+	err = device_find(argv[0], &l->devices[0], &e);
+	/* why it has no knobs is shown, too */
+	if (err && !*l->devices[0].why)
+		die_of(err, &e);
+	return 0;
+}
+
+static void check_names(const struct list *l, int count, char **names)
+{
+	for (int i = 0; l->count == 1 && i < count; i++)
+		if (!knob_find(l->devices[0].be, names[i]))
+			die(EXIT_USAGE, "%s:%s has no knob '%s': 'mlcc-dcqcn show %s' lists them",
+			    l->devices[0].be->name, l->devices[0].name, names[i],
+			    l->devices[0].name);
+}
+
+int verb_show(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "backends", no_argument, NULL, 'b' },
+		COMMON_OPTIONS
+	};
+	struct json_object *all = json_object_new_array();
+	int c, shown = 0, one, err;
+	bool only_backends = false;
+	static struct list l;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 'b')
+			only_backends = true;
+		else
+			common_option(c, "show");
+	}
+	if (only_backends)
+		return show_backends();
+	common_end();
+	argc -= optind;
+	argv += optind;
+	err = find(&l, argc, argv);
+	check_names(&l, argc - 1, argv + 1);
+	for (unsigned int i = 0; i < l.count; i++) {
+		int count = argc ? argc - 1 : 0;
+
+		const struct device *d = &l.devices[i];
+
+		if (cli.json)
+			json_object_array_add(all, device_json(d, argv + 1, count, &one));
+		else
+			one = device_text(d, argv + 1, count);
+		shown += one;
+	}
+	if (cli.json)
+		print_json(all);
+	if (!l.count)
+		nothing_found(err);
+	return shown ? EXIT_FINE : EXIT_NO_DEVICE;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The parameters of DCQCN that RDMA NICs have, and where: what mlcc-dcqcn sets, and mlcc-ctl doctor
+ * shows.
+ *
+ * A back end knows where one vendor's driver or tool keeps the parameters of DCQCN.  A device is
+ * one place of them: a port, a PCI function, a profile.  A knob is one parameter, under the name
+ * that the vendor gave it.  Values are what the vendor's interface reads and writes; no unit is
+ * converted.
+ *
+ * Functions that return int return 0 or a negative error number, with a line for people in
+ * @e->text.
+ */
+#ifndef MLCC_NIC_H
+#define MLCC_NIC_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../common/sysroot.h"
+
+#define DEVICES_MAX	256
+#define RXE_DIR		"/sys/kernel/debug/rxe"	/* soft-RoCE with this project's patches */
+
+/* Whose traffic a knob changes.  None of these NICs has knobs of a flow. */
+enum scope {
+	SCOPE_PORT,
+	SCOPE_DEVICE,
+	SCOPE_PROFILE,		/* all flows that the firmware puts into the profile */
+	SCOPE_DRIVER,		/* all devices of the driver */
+};
+
+/* What follow can do with a knob. */
+enum role {
+	ROLE_NONE,
+	ROLE_AI,		/* R_AI: the gain multiplies it */
+	ROLE_TIME,		/* T, the period of the increase timer: the gain divides it */
+	ROLE_AI_UNSURE,		/* perhaps R_AI: multiplied, if the operator names it */
+};
+
+#define NO_DEFAULT	(-1)
+
+struct knob {
+	const char *name;
+	const char *unit;	/* "": the vendor does not say */
+	uint32_t min, max;	/* what is written; the vendor's range, or a part of it */
+	int64_t def;		/* as published, or NO_DEFAULT */
+	enum role role;
+	bool read_only;
+	const char *touches;	/* another knob that writing this one changes */
+	const char *file;	/* its file or its option, where that is not its name */
+	const char *what;
+};
+
+struct device {
+	const struct backend *be;
+	char name[NAME_LEN];
+	char dir[DIR_LEN];	/* of the knobs, below the root */
+	char pci[NAME_LEN];	/* address of the function; "": not known */
+	char why[160];		/* not "": why it has no knobs */
+};
+
+struct backend {
+	const char *name, *what;
+	enum scope scope;
+	const char *driver;	/* of the functions, where one device stands for all of them */
+	bool read_only;
+	bool slow;		/* asked only by its name */
+	bool apart;		/* its values are not those that the hardware works with now */
+	unsigned int budget;	/* writes a second of follow, unless told otherwise */
+	const struct knob *knobs;
+	unsigned int knob_count;
+	/*
+	 * Calls @found for each device until it returns something else than 0 (a positive number
+	 * to end the search), and returns that.  @found neither reads nor writes a knob: a tool's
+	 * output is walked meanwhile.
+	 */
+	int (*each)(const struct backend *be, int (*found)(const struct device *d, void *arg),
+		    void *arg);
+	/* -ENOENT: this device has no such knob, or is gone */
+	int (*read)(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
+	int (*write)(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
+	/* 0 or why not, without writing; NULL: only trying says */
+	int (*may_write)(const struct device *d, const struct knob *k, struct err *e);
+};
+
+extern const struct backend backend_mlx5, backend_rxe, backend_ofed, backend_hns, backend_bnxt,
+	backend_bnxt_configfs, backend_ionic, backend_irdma, backend_mlxconfig;
+
+/* device.c */
+extern const struct backend *const backends[];
+extern const unsigned int backend_count;
+const char *scope_name(enum scope s);
+/*
+ * All of @be, or of all back ends that are not slow (NULL).  A back end that cannot be looked at
+ * does not hide the others: what @found returned, if that is positive, else the first error.
+ */
+int devices_each(const struct backend *be, int (*found)(const struct device *d, void *arg),
+		 void *arg);
+/*
+ * @name: [BACK END:]NAME, where NAME is the device's, its PCI address, or that of its RDMA or
+ * network device.  -ENODEV: there is none; -ENOTUNIQ: there are several.
+ */
+int device_find(const char *name, struct device *d, struct err *e);
+const struct knob *knob_find(const struct backend *be, const char *name);
+/* The RDMA device on the same function; "" if there is none. */
+void device_ibdev(const struct device *d, char name[NAME_LEN]);
+/* "BACK END:NAME", as the name of a file, and @suffix. */
+void device_file(const struct device *d, const char *suffix, char name[2 * NAME_LEN]);
+
+/* knob.c: what a knob may have, and how it is written */
+/* -ERANGE, -EPERM: with what is allowed */
+int knob_check(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
+int knob_read(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
+/* Writes and reads back.  -EREMOTEIO: the device has taken it and shows something else. */
+int knob_write(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
+/* The same for a value that the device had before: it may be out of the range. */
+int knob_put(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
+/* Whether a write would get as far as the driver; nothing is written. */
+int knob_may_write(const struct device *d, const struct knob *k, struct err *e);
+
+/* attr.c: knobs that are files with a number each */
+/* Folders with the knobs of a device each: BASE/NAME/LEAF. */
+struct attr_dirs {
+	const char *base, *leaf;
+	bool pci;		/* NAME is a PCI address */
+	const char *why;	/* there is no LEAF; NULL: then it is no device */
+};
+
+int attr_each(const struct backend *be, const struct attr_dirs *dirs,
+	      int (*found)(const struct device *d, void *arg), void *arg);
+int attr_read(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
+int attr_write(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
+int attr_may_write(const struct device *d, const struct knob *k, struct err *e);
+/* A number as a driver prints it, decimal or 0x, and nothing behind it: 0 or -EINVAL */
+int number(const char *text, uint32_t *v);
+
+/* exec.c: vendors' programs */
+/*
+ * Runs @argv, of which the first is looked for where programs are installed below the root, with
+ * an empty environment and a time-out.  Its output becomes @text.  -ENOENT: there is no such
+ * program; -EIO: it has failed, @e has its last line; -ETIMEDOUT.
+ */
+int exec_run(const char *const argv[], char *text, size_t size, struct err *e);
+bool exec_is_there(const char *name);
+
+#endif /* MLCC_NIC_H */
