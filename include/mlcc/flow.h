@@ -42,19 +42,13 @@
 #include "phase.h"
 #include "reverse.h"
 
-#define MLCC_CWND_MIN		2U
+#define MLCC_CWND_MIN		MLCC_LEFT_MIN
 #define MLCC_RESTART_CWND	10U	/* segments, as the initial window (RFC 6928) */
 #define MLCC_RESTART_SHIFT	6	/* or more: doubling may take 1/64 of the iteration */
 #define MLCC_JITTER_US		100U	/* what a host's timers may add to half a short RTT */
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 #define MLCC_LOOK_SHIFT		3	/* it looks at the queue 8 times a round trip */
 #define MLCC_GROW_SHIFT		4	/* the rule adds up to 1/16 of the window a round trip */
-
-/* What becomes of the window when a new phase starts after the compute time. */
-enum mlcc_restart {
-	MLCC_RESTART_BASE,	/* what the kernel does: halved for each RTO of silence */
-	MLCC_RESTART_DRAIN,	/* small, and up again as the queue is empty */
-};
 
 /* What a flow does about those who were there before it. */
 enum mlcc_wait {
@@ -422,15 +416,6 @@ static __always_inline u32 mlcc_increase(struct mlcc_flow *f, u32 cwnd, u32 acke
 	add = MLCC_DIV64(f->credit, cost);
 	f->credit -= add * cost;
 	return add < acked ? add : acked;
-}
-
-/* Window after a decrease by @beta (Q16) under @yield (Q16). */
-static __always_inline u32 mlcc_decrease(u32 cwnd, u32 beta, u32 yield)
-{
-	u32 cut = ((u64)cwnd * (((u64)beta * yield) >> MLCC_SHIFT)) >> MLCC_SHIFT;
-	u32 left = cwnd - cut;
-
-	return left > MLCC_CWND_MIN ? left : MLCC_CWND_MIN;
 }
 
 /* The window is about to be cut, for a loss or a mark. */

@@ -10,7 +10,6 @@
 #define MLCC_PROFILES_H
 
 #include "rule.h"
-#include "flow.h"
 
 enum mlcc_profile_id {
 	MLCC_PROFILE_INTERLEAVE,	/* 0, so that it is the default */

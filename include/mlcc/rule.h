@@ -25,6 +25,7 @@
 
 #define MLCC_SHIFT	16
 #define MLCC_ONE	65536U
+#define MLCC_LEFT_MIN	2U	/* what a decrease leaves at least: segments, or units of a rate */
 
 /* Limits of a profile: what an operator may set.  They keep every product below within 64 bits. */
 #define MLCC_GROW_MIN	(MLCC_ONE / 16)
@@ -38,13 +39,19 @@ enum mlcc_base {
 	MLCC_BASE_CUBIC,
 };
 
+/* What becomes of the window when a new phase starts after the compute time, see flow.h. */
+enum mlcc_restart {
+	MLCC_RESTART_BASE,	/* what the kernel does: halved for each RTO of silence */
+	MLCC_RESTART_DRAIN,	/* small, and up again as the queue is empty */
+};
+
 struct mlcc_profile {
 	u32 floor;		/* Q16, growth at p = 0 */
 	u32 slope;		/* Q16, what p = 1 adds to it */
 	u32 hold;		/* Q16, part of the decrease that p = 1 takes away */
 	u8 shape;		/* exponent of p, 1 .. MLCC_SHAPE_MAX */
 	u8 base;		/* enum mlcc_base, for flows without ECN */
-	u8 restart;		/* enum mlcc_restart (flow.h) */
+	u8 restart;		/* enum mlcc_restart */
 	u8 spare;
 };
 
@@ -72,6 +79,15 @@ static __always_inline u32 mlcc_grow(const struct mlcc_profile *pr, u32 p)
 static __always_inline u32 mlcc_yield(const struct mlcc_profile *pr, u32 p)
 {
 	return MLCC_ONE - (u32)(((u64)pr->hold * mlcc_pow(p, pr->shape)) >> MLCC_SHIFT);
+}
+
+/* Window, or rate, after a decrease by @beta (Q16) under @yield (Q16). */
+static __always_inline u32 mlcc_decrease(u32 window, u32 beta, u32 yield)
+{
+	u32 cut = ((u64)window * (((u64)beta * yield) >> MLCC_SHIFT)) >> MLCC_SHIFT;
+	u32 left = window - cut;
+
+	return left > MLCC_LEFT_MIN ? left : MLCC_LEFT_MIN;
 }
 
 /*

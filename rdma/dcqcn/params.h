@@ -26,7 +26,7 @@
 #ifndef MLCC_DCQCN_PARAMS_H
 #define MLCC_DCQCN_PARAMS_H
 
-#include "../../include/mlcc/flow.h"
+#include "../../include/mlcc/phase.h"
 
 /*
  * When the increase is fast recovery, when hyper, else additive; T and BC count increases since the
@@ -71,7 +71,7 @@ struct mlcc_rp_param {
 /* Limits; they keep every product in rp.h within 64 bits. */
 #define MLCC_RP_LINE_MIN	1024U
 #define MLCC_RP_LINE_MAX	0x80000000U
-#define MLCC_RP_RATE_MIN	MLCC_CWND_MIN	/* no decrease goes further */
+#define MLCC_RP_RATE_MIN	MLCC_LEFT_MIN	/* no decrease goes further */
 #define MLCC_RP_NS_MIN		1000U
 #define MLCC_RP_NS_MAX		1000000000U
 #define MLCC_RP_BYTES_MIN	1024U
