@@ -285,12 +285,12 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 
 	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
-	       "\"hits\":%u,\"need\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
+	       "\"hits\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
 	       "\"best_us\":%u,\"vain\":%u,\"patience_us\":%u,\"bytes\":%llu,"
 	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u,\"old\":%u}",
 	       s->id, s->netns, profile_names[s->profile], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
-	       (unsigned long long)j->d_hint, j->hits, j->need, j->gap_us, j->period_us,
+	       (unsigned long long)j->d_hint, j->hits, j->gap_us, j->period_us,
 	       j->comm_us, j->best_us, j->queue.vain, j->queue.patience_us,
 	       (unsigned long long)j->acked, (unsigned long long)s->retrans,
 	       (unsigned long long)s->ce, j->told, s->barred, old);

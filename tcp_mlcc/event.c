@@ -51,8 +51,7 @@ static int mlcc_put_start(struct sk_buff *skb, const struct mlcc_slot *s)
 	    nla_put_u32(skb, MLCC_JOB_PHASES, READ_ONCE(j->seq)) ||
 	    mlcc_put_u64(skb, MLCC_JOB_D_PHASE, READ_ONCE(j->d_phase)) ||
 	    mlcc_put_u64(skb, MLCC_JOB_D_LEARNT, READ_ONCE(j->d_learnt)) ||
-	    nla_put_u32(skb, MLCC_JOB_HITS, READ_ONCE(j->hits)) ||
-	    nla_put_u32(skb, MLCC_JOB_NEED, READ_ONCE(j->need)))
+	    nla_put_u32(skb, MLCC_JOB_HITS, READ_ONCE(j->hits)))
 		return -EMSGSIZE;
 	return 0;
 }

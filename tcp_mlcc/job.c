@@ -295,11 +295,11 @@ static size_t mlcc_slot_show(const struct mlcc_slot *s, char *buf, size_t size)
 	const struct mlcc_job *j = &s->job;
 
 	return snprintf(buf, size,
-			"%u %u %s %u %u %llu %llu %llu %u %u %u %u %u %u\n",
+			"%u %u %s %u %u %llu %llu %llu %u %u %u %u %u\n",
 			s->id, s->netns, mlcc_profile_names[READ_ONCE(s->profile)],
 			atomic_read(&s->flows), READ_ONCE(j->seq),
 			READ_ONCE(j->acked) - READ_ONCE(j->start_acked), READ_ONCE(j->d_phase),
-			READ_ONCE(j->d_learnt), READ_ONCE(j->hits), READ_ONCE(j->need),
+			READ_ONCE(j->d_learnt), READ_ONCE(j->hits),
 			READ_ONCE(j->gap_us), READ_ONCE(j->period_us),
 			READ_ONCE(j->best_us), READ_ONCE(j->queue.vain));
 }
@@ -335,7 +335,7 @@ int mlcc_slots_show(char *buf, size_t size)
 	size_t len;
 
 	len = scnprintf(buf, size, "# id netns profile flows phase d_sent d_phase d_learnt %s\n",
-			"hits need gap_us period_us best_us vain");
+			"hits gap_us period_us best_us vain");
 	rcu_read_lock();
 	count = READ_ONCE(mlcc_slots_count);
 	len = mlcc_slots_list(buf, len, size - keep, &shown);

@@ -21,18 +21,16 @@ TRACE_EVENT(phase_start,
 	    TP_STRUCT__entry(__field(u32, netns)
 			     __field(u32, job)
 			     __field(u32, seq)
-			     __field(u32, need)
 			     __field(u32, hits)
 			     __field(u64, d_phase)),
 	    TP_fast_assign(__entry->netns = s->netns;
 			   __entry->job = s->id;
 			   __entry->seq = READ_ONCE(s->job.seq);
-			   __entry->need = READ_ONCE(s->job.need);
 			   __entry->hits = READ_ONCE(s->job.hits);
 			   __entry->d_phase = READ_ONCE(s->job.d_phase);),
-	    TP_printk("netns=%u job=%u phase=%u d_phase=%llu hits=%u need=%u",
+	    TP_printk("netns=%u job=%u phase=%u d_phase=%llu hits=%u",
 		      __entry->netns, __entry->job, __entry->seq, __entry->d_phase,
-		      __entry->hits, __entry->need));
+		      __entry->hits));
 
 TRACE_EVENT(phase_end,
 	    TP_PROTO(const struct mlcc_slot *s, u32 seq, u64 d_sent),

@@ -283,7 +283,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	}
 	if (first)
 		MLCC_WRITE(j->queue.behind, 1);
-	if (f->wait != MLCC_WAITING || a->now < j->start_us + mlcc_queue_patience(&j->queue))
+	if (f->wait != MLCC_WAITING || a->now < j->start_us + MLCC_READ(j->queue.patience_us))
 		return;
 	MLCC_WRITE(j->queue.gave_up, 1);
 	mlcc_flow_take(f, w);

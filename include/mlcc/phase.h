@@ -20,14 +20,12 @@
  * quarter of what came before it does, and the third one of a bin: others may have stretched the
  * first phase.
  *
- * The tracker is confident when successive phases agree in their bytes (within 1/4) and in the
- * silence before them (within 1/2; congestion stretches the phase, not the compute time).  A phase
- * that does not agree takes the confidence away and makes the next one dearer: "need" agreeing
- * phases, 1 at first, 3 after one miss, at most MLCC_NEED_MAX.  A job that sends messages of one
- * size at random times so stays neutral.  One whose pattern has held for MLCC_PROVEN phases and
- * then changes (batch size, workers) has learnt again after two.  Congestion elsewhere does stretch
- * the silence: a ring waits for the link that is done last.  Once confident, a silence that is up
- * to four times longer says neither yes nor no.
+ * The tracker is confident when MLCC_AGREE phases in a row agree with the one before in their bytes
+ * (within 1/4) and in the silence before them (within 1/2; congestion stretches the phase, not the
+ * compute time); one that does not takes the confidence away.  A job that sends messages of one
+ * size at random times so stays neutral.  Congestion elsewhere does stretch the silence: a ring
+ * waits for the link that is done last.  Once confident, a silence that is up to four times longer
+ * says neither yes nor no.
  *
  * A phase below 1/16 of the learnt bytes is none (a heartbeat, or the answer to a host whose part
  * took longer than ours), unless it comes more than MLCC_STRAYS_MAX times in a row.
@@ -52,8 +50,7 @@
 #define MLCC_GAP_BINS		16U	/* the last one: from 33 s on */
 #define MLCC_GAP_FIRST		3U	/* so many of a bin end a phase, however long it has become */
 #define MLCC_INNER		32U	/* silences, of which one at least is the compute time */
-#define MLCC_NEED_MAX		15U	/* agreeing phases that the worst pattern needs */
-#define MLCC_PROVEN		8U	/* agreeing phases after which the first miss is free */
+#define MLCC_AGREE		2U	/* phases in a row that agree with those before are believed */
 #define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
@@ -88,7 +85,6 @@ struct mlcc_job {
 	u32 hint_wrong;		/* the announcement did not hold */
 	u32 told;		/* enum mlcc_told */
 	u32 hits;		/* agreeing phases in a row */
-	u32 need;		/* how many of them make confidence */
 	u32 strays;		/* phases too small to learn from, in a row */
 	u32 gap_us;		/* compute time */
 	u32 period_us;		/* from start to start */
@@ -108,7 +104,7 @@ static __always_inline u64 mlcc_absdiff(u64 a, u64 b)
 
 static __always_inline bool mlcc_confident(const struct mlcc_job *j)
 {
-	return j->d_learnt && j->hits && j->hits >= j->need;
+	return j->hits >= MLCC_AGREE;
 }
 
 /* D_sent. */
@@ -132,20 +128,6 @@ static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 	MLCC_WRITE(j->d_limit, d + (d >> 2));
 }
 
-/* @grew: the job has only begun (what came before was the set-up of its connections). */
-static __always_inline void mlcc_phase_miss(struct mlcc_job *j, bool grew)
-{
-	j->need = grew || j->hits >= MLCC_PROVEN ? 1 : j->need * 2 + 1;
-	if (j->need > MLCC_NEED_MAX)
-		j->need = MLCC_NEED_MAX;
-	j->hits = 0;
-}
-
-static __always_inline u64 mlcc_ewma(u64 old, u64 sample, bool agrees)
-{
-	return agrees ? old - (old >> 2) + (sample >> 2) : sample;
-}
-
 /* Compares a phase of @d bytes with a silence of @gap us after it with what was learnt. */
 static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 {
@@ -156,15 +138,13 @@ static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 		      gap >> 2 <= j->gap_us;
 
 	if (same_d && (same_gap || j->strays))
-		j->hits += j->hits < MLCC_NEED_MAX;
+		j->hits++;
 	else if (!waited)
-		mlcc_phase_miss(j, !same_d && d >> 2 > j->d_learnt);
+		j->hits = 0;
 	j->strays = 0;
-	j->d_learnt = mlcc_ewma(j->d_learnt, d, same_d);
-	if (waited)
-		j->gap_us += (gap - j->gap_us) >> 6;
-	else
-		j->gap_us = mlcc_ewma(j->gap_us, gap, same_gap);
+	j->d_learnt = d;
+	if (!waited)
+		j->gap_us = gap;
 	if (!j->best_us || j->comm_us < j->best_us)
 		j->best_us = j->comm_us;
 	else
@@ -184,7 +164,6 @@ static __always_inline void mlcc_phase_forget(struct mlcc_job *j)
 {
 	j->d_learnt = 0;
 	j->hits = 0;
-	j->need = 1;
 	j->best_us = 0;
 	j->forgot = 1;
 }

@@ -7,7 +7,7 @@
  * leave the link free for a moment before that is over, an ordinary long flow never does.  A phase
  * that waited in vain quarters the patience; one that did not restores it.  After MLCC_VAIN_MAX
  * such phases in a row the job keeps its window, as other TCP flows do, until a phase begins with
- * the queue empty; every MLCC_RETRY phases it waits once more.
+ * the queue empty.
  *
  * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) shows a flow no
  * queue but its own: it looks empty while others are there, and a small window gets a full share.
@@ -24,13 +24,7 @@
 #include "types.h"
 
 #define MLCC_VAIN_MAX		3U	/* waits in vain after which the window is kept */
-#define MLCC_RETRY		64U	/* phases */
-#define MLCC_PATIENCE_FIRST_US	250000U	/* of who does not know its iterations yet */
-#define MLCC_RATE_PART		5	/* a rate is measured over 1/32 of D_phase */
-#define MLCC_RATE_BYTES_MIN	65536U	/* or this: ACKs come in clusters */
-#define MLCC_RATE_US_MIN	1000U	/* and never over less than this, or two round trips */
-#define MLCC_HOLD_PACE		5	/* who holds back takes 1/32 of the link */
-#define MLCC_HOLD_PACE_MIN	65536U	/* or so many bytes a second: its ACKs tell when to go on */
+#define MLCC_PART_SHIFT		5	/* a rate is measured over 1/32 of D_phase; holding back is as slow */
 #define MLCC_HOLDS		3U	/* in a phase; the last one is 1/4 of it, those before half as long */
 #define MLCC_COST_SHIFT		20
 #define MLCC_COST_MAX		0x800000U	/* 1 Mb/s */
@@ -43,7 +37,6 @@ struct mlcc_queue {
 	u32 last_cost;		/* of the last measurement, 0: there was none just before this one */
 	u32 patience_us;	/* how long a flow waits */
 	u32 vain;		/* phases in a row that waited in vain */
-	u32 kept;		/* phases since then in which the window was kept */
 	u32 busy;		/* try-lock of a measurement */
 
 	/* of this phase */
@@ -69,17 +62,6 @@ static __always_inline bool mlcc_queue_keeps(const struct mlcc_queue *q)
 	return MLCC_READ(q->vain) >= MLCC_VAIN_MAX;
 }
 
-/*
- * How long a flow waits.  A job that announces its phases acts by them from the first one on,
- * before it has learnt how long they take.
- */
-static __always_inline u32 mlcc_queue_patience(const struct mlcc_queue *q)
-{
-	u32 us = MLCC_READ(q->patience_us);
-
-	return us ? us : MLCC_PATIENCE_FIRST_US;
-}
-
 /* A phase has ended; alone an iteration takes @alone_us. */
 static __always_inline void mlcc_queue_learn(struct mlcc_queue *q, u64 alone_us)
 {
@@ -89,9 +71,6 @@ static __always_inline void mlcc_queue_learn(struct mlcc_queue *q, u64 alone_us)
 		q->vain = 0;
 	else if (!kept)
 		q->vain++;
-	else if (q->kept >= MLCC_RETRY)
-		q->vain = 1;
-	q->kept = q->vain >= MLCC_VAIN_MAX ? q->kept + 1 : 0;
 	alone_us = (alone_us * 2) >> (2 * q->vain);
 	MLCC_WRITE(q->patience_us, alone_us >> 31 ? 1U << 31 : (u32)alone_us);
 }
@@ -171,8 +150,7 @@ static __always_inline bool mlcc_queue_sample(struct mlcc_queue *q, u64 now, u64
 	u64 start = MLCC_READ(q->start_us), bytes = acked - MLCC_READ(q->start_acked);
 	bool slow;
 
-	if (start && (bytes < d >> MLCC_RATE_PART || bytes < MLCC_RATE_BYTES_MIN ||
-		      now < start + MLCC_RATE_US_MIN || now < start + 2ULL * rtt))
+	if (start && (bytes < d >> MLCC_PART_SHIFT || now < start + 2ULL * rtt))
 		return false;
 	if (MLCC_CAS32(&q->busy, 0, 1))
 		return false;
@@ -214,8 +192,7 @@ static __always_inline u32 mlcc_queue_pace(const struct mlcc_queue *q)
 	u32 cost = MLCC_READ(q->byte_cost);
 	u64 rate = cost ? MLCC_DIV64(1000000ULL << MLCC_COST_SHIFT, (u64)cost) : 0;
 
-	rate >>= MLCC_HOLD_PACE;
-	return rate > MLCC_HOLD_PACE_MIN ? rate : MLCC_HOLD_PACE_MIN;
+	return rate >> MLCC_PART_SHIFT;
 }
 
 #endif /* MLCC_QUEUE_H */

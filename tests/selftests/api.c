@@ -133,10 +133,10 @@ static int job_print(const struct mlcc_job_info *i, void *arg)
 	(void)arg;
 	printf("{\"id\":%u,\"name\":\"%s\",\"profile\":\"%s\",\"phase_bytes\":%" PRIu64
 	       ",\"flows\":%u,\"phases\":%u,\"d_sent\":%" PRIu64 ",\"d_phase\":%" PRIu64
-	       ",\"hits\":%u,\"need\":%u,\"neutral\":%d,\"progress\":%u,\"gain\":%u,\"bytes\":%"
+	       ",\"hits\":%u,\"neutral\":%d,\"progress\":%u,\"gain\":%u,\"bytes\":%"
 	       PRIu64 ",\"retrans\":%" PRIu64 ",\"ce\":%" PRIu64 ",\"hinted\":%d}\n", i->conf.id,
 	       i->conf.name, i->conf.profile, i->conf.phase_bytes, i->flows, i->phases, i->d_sent,
-	       i->d_phase, i->hits, i->need, i->neutral, i->progress, i->gain, i->bytes,
+	       i->d_phase, i->hits, i->neutral, i->progress, i->gain, i->bytes,
 	       i->retrans, i->ce, i->hinted);
 	return 0;
 }

@@ -57,7 +57,6 @@ class Job(ctypes.Structure):
         ("d_phase", ctypes.c_uint64),
         ("d_learnt", ctypes.c_uint64),
         ("hits", ctypes.c_uint32),
-        ("need", ctypes.c_uint32),
         ("neutral", ctypes.c_bool),
         ("progress", ctypes.c_uint32),
         ("gain", ctypes.c_uint32),

@@ -72,7 +72,7 @@ static void patience_ends_in_a_recovery(void)
 	tcp_ack(&sk, 10, 9000);
 	tcp_lose(&sk);
 	left = sk.tp.snd_ssthresh;
-	sk.tp.tcp_mstamp += 10 * MLCC_PATIENCE_FIRST_US;
+	sk.tp.tcp_mstamp += 10 * GAP_US;
 	for (u32 i = 0; i < 3; i++)
 		tcp_ack(&sk, 1, 9000);
 	CHECK(sk.ca.flow.wait == MLCC_WAIT_VAIN, "it still waits");
@@ -88,7 +88,7 @@ static void patience_ends_with_a_slow_start(void)
 	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
 	last = sk.tp.snd_cwnd;
 	tcp_send(&sk, D, GAP_US);
-	sk.tp.tcp_mstamp += 10 * MLCC_PATIENCE_FIRST_US;
+	sk.tp.tcp_mstamp += 10 * GAP_US;
 	tcp_ack(&sk, 5, 9000);
 	CHECK(sk.tp.snd_cwnd <= 15, "cwnd %u: a burst", sk.tp.snd_cwnd);
 	CHECK(sk.tp.snd_ssthresh == last, "ssthresh %u, the last window %u", sk.tp.snd_ssthresh,

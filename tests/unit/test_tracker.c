@@ -18,16 +18,16 @@ static bool near(u64 value, u64 want, u32 percent)
 	return mlcc_absdiff(value, want) <= want * percent / 100;
 }
 
-static void is_neutral_until_two_phases_agree(void)
+static void is_neutral_until_phases_agree(void)
 {
 	struct sim s;
 
 	sim_init(&s, 1);
-	for (u32 i = 1; i <= 2; i++) {
+	for (u32 i = 1; i <= 3; i++) {
 		sim_iteration(&s, COMPUTE, PHASE);
 		CHECK(sim_all_neutral(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
 	}
-	for (u32 i = 3; i <= 50; i++) {
+	for (u32 i = 4; i <= 50; i++) {
 		sim_iteration(&s, COMPUTE, PHASE);
 		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
 		CHECK(near(s.job.d_phase, PHASE, 1), "phase %u: D_phase %llu", i,
@@ -145,11 +145,13 @@ static void batch_size_change(u64 from, u64 to)
 	sim_iterations(&s, 1, COMPUTE, to);
 	if (to > from + from / 4)
 		CHECK(s.last == MLCC_NEUTRAL, "beyond D_phase: " SIM_FMT, SIM_ARGS(&s));
+	for (u32 i = 2; i <= 3; i++) {
+		sim_iterations(&s, 1, COMPUTE, to);
+		CHECK(sim_all_neutral(&s), "%llu to %llu, phase %u: " SIM_FMT,
+		      (unsigned long long)from, (unsigned long long)to, i, SIM_ARGS(&s));
+	}
 	sim_iterations(&s, 1, COMPUTE, to);
-	CHECK(sim_all_neutral(&s), "%llu to %llu, second: " SIM_FMT, (unsigned long long)from,
-	      (unsigned long long)to, SIM_ARGS(&s));
-	sim_iterations(&s, 1, COMPUTE, to);
-	CHECK(sim_full_progress(&s), "%llu to %llu, third: " SIM_FMT, (unsigned long long)from,
+	CHECK(sim_full_progress(&s), "%llu to %llu, fourth: " SIM_FMT, (unsigned long long)from,
 	      (unsigned long long)to, SIM_ARGS(&s));
 	CHECK(near(s.job.d_phase, to, 2), "D_phase %llu", (unsigned long long)s.job.d_phase);
 }
@@ -219,7 +221,7 @@ static void poisson_messages_stay_neutral(void)
 				bytes += s.bytes;
 			}
 		}
-		CHECK(neutral > bytes / 100 * 95, "%llu bytes each: %.1f %% neutral",
+		CHECK(neutral > bytes / 100 * 90, "%llu bytes each: %.1f %% neutral",
 		      (unsigned long long)sizes[i], 100.0 * neutral / bytes);
 	}
 }
@@ -371,10 +373,12 @@ static void wrong_hint(u64 hint)
 	CHECK(s.first != MLCC_NEUTRAL, "the hint does not count at first");
 	if (hint < PHASE)
 		CHECK(s.last == MLCC_NEUTRAL, "beyond the hint: " SIM_FMT, SIM_ARGS(&s));
-	sim_iterations(&s, 1, COMPUTE, PHASE);
-	CHECK(sim_all_neutral(&s), "hint %llu, second: " SIM_FMT, (unsigned long long)hint,
-	      SIM_ARGS(&s));
-	for (u32 i = 3; i <= 20; i++) {
+	for (u32 i = 2; i <= 3; i++) {
+		sim_iterations(&s, 1, COMPUTE, PHASE);
+		CHECK(sim_all_neutral(&s), "hint %llu, phase %u: " SIM_FMT,
+		      (unsigned long long)hint, i, SIM_ARGS(&s));
+	}
+	for (u32 i = 4; i <= 20; i++) {
 		sim_iterations(&s, 1, COMPUTE, PHASE);
 		CHECK(sim_full_progress(&s), "hint %llu, phase %u: " SIM_FMT,
 		      (unsigned long long)hint, i, SIM_ARGS(&s));
@@ -472,7 +476,7 @@ static void bytes_wrap_around(void)
 	s.job.acked = s.job.start_acked = ~0ULL - 5 * PHASE - PHASE / 2;
 	for (u32 i = 1; i <= 20; i++) {
 		sim_iterations(&s, 1, COMPUTE, PHASE);
-		if (i > 2)
+		if (i > 3)
 			CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
 	}
 	CHECK(s.job.acked < 20 * PHASE, "%llu has not wrapped", (unsigned long long)s.job.acked);
@@ -537,7 +541,7 @@ static void learns_again_after_nonsense(void)
 int main(void)
 {
 	static const struct tap_test tests[] = {
-		TAP_TEST(is_neutral_until_two_phases_agree),
+		TAP_TEST(is_neutral_until_phases_agree),
 		TAP_TEST(learns_through_compute_noise),
 		TAP_TEST(set_up_traffic_is_not_a_phase),
 		TAP_TEST(bursts_of_one_iteration_are_one_phase),

@@ -45,7 +45,7 @@ struct mlcc_job_info {
 	struct mlcc_job_conf conf;
 	uint32_t flows, phases;
 	uint64_t d_sent, d_phase, d_learnt;	/* bytes; d_phase 0: neutral */
-	uint32_t hits, need;			/* agreeing phases; how many are enough */
+	uint32_t hits;				/* phases in a row that agreed; two are trusted */
 	bool neutral;				/* no progress: the base algorithm */
 	uint32_t progress, gain;		/* Q16 */
 	uint32_t period_us, comm_us, best_us;

@@ -174,7 +174,6 @@ static const struct field job_fields[] = {
 	FIELD(MLCC_JOB_D_PHASE, U64, mlcc_job_info, d_phase),
 	FIELD(MLCC_JOB_D_LEARNT, U64, mlcc_job_info, d_learnt),
 	FIELD(MLCC_JOB_HITS, U32, mlcc_job_info, hits),
-	FIELD(MLCC_JOB_NEED, U32, mlcc_job_info, need),
 	FIELD(MLCC_JOB_PROGRESS, U32, mlcc_job_info, progress),
 	FIELD(MLCC_JOB_GAIN, U32, mlcc_job_info, gain),
 	FIELD(MLCC_JOB_PERIOD_US, U32, mlcc_job_info, period_us),

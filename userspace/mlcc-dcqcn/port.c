@@ -44,7 +44,6 @@ int port_open(struct progress *p, const struct device *d, struct err *e)
 	if (err)
 		return fail(e, err, "%s: %s", p->counter, strerror(-err));
 	mlcc_job_hint(&p->tracker, p->phase_bytes);
-	p->tracker.need = 1;
 	return 0;
 }
 

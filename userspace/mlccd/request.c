@@ -72,7 +72,6 @@ static void info_json(struct json_object *o, const struct mlcc_job_info *info)
 	put_u64(o, "d_phase_bytes", info->d_phase);
 	put_u64(o, "d_learnt_bytes", info->d_learnt);
 	put_u64(o, "hits", info->hits);
-	put_u64(o, "need", info->need);
 	put_bool(o, "neutral", info->neutral);
 	put_bool(o, "hinted", info->hinted);
 	json_object_object_add(o, "progress", json_q16(info->progress));

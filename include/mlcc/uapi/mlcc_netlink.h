@@ -40,7 +40,7 @@ enum mlcc_genl_cmd {
 	/* events: the kernel sends them to the group, and refuses them */
 	MLCC_CMD_JOB_SET_NTF,	/* the job as it is now, as JOB_GET replies */
 	MLCC_CMD_JOB_DEL_NTF,	/* ID, NAME */
-	MLCC_CMD_PHASE_START_NTF, /* ID, PHASES (which), D_PHASE, D_LEARNT, HITS, NEED */
+	MLCC_CMD_PHASE_START_NTF, /* ID, PHASES (which), D_PHASE, D_LEARNT, HITS */
 	MLCC_CMD_PHASE_END_NTF,	/* ID, PHASES (which), D_SENT, D_LEARNT, COMM_US, PERIOD_US */
 
 	__MLCC_CMD_MAX,
@@ -71,7 +71,6 @@ enum mlcc_job_attr {
 	MLCC_JOB_D_PHASE,	/* u64, what progress is measured against now, 0: neutral */
 	MLCC_JOB_D_LEARNT,	/* u64 */
 	MLCC_JOB_HITS,		/* u32, agreeing phases in a row: the confidence */
-	MLCC_JOB_NEED,		/* u32, how many of them are enough */
 	MLCC_JOB_PROGRESS,	/* u32, Q16; absent: neutral */
 	MLCC_JOB_GAIN,		/* u32, Q16, factor of the increase at that progress */
 	MLCC_JOB_PERIOD_US,	/* u32, the last one, start to start */

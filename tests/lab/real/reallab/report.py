@@ -69,7 +69,7 @@ def _job(job: Job, ranks: Sequence[Trace], alone: Sequence[float]) -> Json:
 
 
 def _known(run: RunResult) -> list[Json]:
-    keys = ("name", "flows", "phases", "hinted", "hits", "need", "d_phase_bytes", "d_learnt_bytes")
+    keys = ("name", "flows", "phases", "hinted", "hits", "d_phase_bytes", "d_learnt_bytes")
     return [{key: job[key] for key in keys if key in job} for job in run.known]
 
 
