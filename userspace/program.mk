@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # How mlccd, mlcc-ctl and mlcc-dcqcn are made.  Included after BUILD and NAMES are set, and vpath
-# says where those sources are that are not here.  What programs share is in libraries, of which the
-# linker takes what is used:
+# says where those sources are that are not here.  What programs share is in libraries, made once
+# beside BUILD, of which the linker takes what is used:
 #
 #	common/		errors, options, JSON, files of the system
 #	rdma/		NICs and their parameters, jobs that send by RDMA
@@ -13,17 +13,13 @@ HARDEN	:= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LINK	:= -pie -Wl,-z,relro,-z,now
 HEADERS	:= $(wildcard *.h ../*/*.h ../../bpf/*.h ../../include/mlcc/*.h ../../include/mlcc/uapi/*.h)
 OBJS	:= $(NAMES:%=$(BUILD)/%.o)
-SHARED	:= $(BUILD)/shared.a
+SHARED	:= $(BUILD)/../shared.a
 
 $(BUILD)/%.o: %.c $(HEADERS) $(MAKEFILE_LIST)
 	@mkdir -p $(@D)
 	$(CC) $(WARN) $(HARDEN) $(CFLAGS) -c $< -o $@
 
-$(BUILD)/%.o: ../%.c $(HEADERS) $(MAKEFILE_LIST)
-	@mkdir -p $(@D)
-	$(CC) $(WARN) $(HARDEN) $(CFLAGS) -c $< -o $@
-
-$(SHARED): $(patsubst ../%.c,$(BUILD)/%.o,$(wildcard ../common/*.c ../rdma/*.c))
+$(SHARED): $(patsubst %.c,$(BUILD)/%.o,$(wildcard ../common/*.c ../rdma/*.c))
 	rm -f $@
 	$(AR) rcs $@ $^
 

@@ -194,6 +194,7 @@ class SoftRoceWithoutPatches(Doctor):
     def test_says_so(self) -> None:
         line = self.line("rdma", "rxe0 (soft-RoCE as the kernel has it)")
         self.assertIn("rdma/rxe", line["todo"])
+        self.assertIn("Documentation/soft-roce.md", line["todo"])
         self.assertEqual(len(self.lines()), 1)
 
 
