@@ -1,73 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family "mlcc", as Documentation/netlink/mlcc.yaml defines it.
+ * The generic netlink family "mlcc", as Documentation/netlink/mlcc.yaml defines it, and what its
+ * commands share.
  *
  * Reading is free, changing needs CAP_NET_ADMIN in the user namespace of the network namespace.
  * Who may not, or asks for what is not allowed, learns why from the extended ACK, and has changed
- * nothing.
+ * nothing.  Each command has its own policy, strictly validated by the core: what a command does
+ * not use is refused, not ignored.
  */
 #include <linux/module.h>
 
 #include "compat.h"
 #include "netlink.h"
+#include "profile.h"
 
-static const struct genl_ops mlcc_commands[] = {
-	{
-		.cmd		= MLCC_CMD_JOB_NEW,
-		.flags		= GENL_UNS_ADMIN_PERM,
-		.doit		= mlcc_nl_job_new_doit,
-		.policy		= mlcc_nl_job_set,
-		.maxattr	= MLCC_ATTR_JOB,
-	}, {
-		.cmd		= MLCC_CMD_JOB_SET,
-		.flags		= GENL_UNS_ADMIN_PERM,
-		.doit		= mlcc_nl_job_set_doit,
-		.policy		= mlcc_nl_job_set,
-		.maxattr	= MLCC_ATTR_JOB,
-	}, {
-		.cmd		= MLCC_CMD_JOB_DEL,
-		.flags		= GENL_UNS_ADMIN_PERM,
-		.doit		= mlcc_nl_job_del_doit,
-		.policy		= mlcc_nl_job_id,
-		.maxattr	= MLCC_ATTR_JOB,
-	}, {
-		.cmd		= MLCC_CMD_JOB_GET,
-		.doit		= mlcc_nl_job_get_doit,
-		.start		= mlcc_nl_dump_start,
-		.dumpit		= mlcc_nl_job_get_dumpit,
-		.policy		= mlcc_nl_job_id,
-		.maxattr	= MLCC_ATTR_JOB,
-	}, {
-		.cmd		= MLCC_CMD_PHASE_START,
-		.flags		= GENL_UNS_ADMIN_PERM,
-		.doit		= mlcc_nl_phase_start_doit,
-		.policy		= mlcc_nl_job_start,
-		.maxattr	= MLCC_ATTR_JOB,
-	}, {
-		.cmd		= MLCC_CMD_PHASE_END,
-		.flags		= GENL_UNS_ADMIN_PERM,
-		.doit		= mlcc_nl_phase_end_doit,
-		.policy		= mlcc_nl_job_id,
-		.maxattr	= MLCC_ATTR_JOB,
-	}, {
-		.cmd		= MLCC_CMD_PROFILE_GET,
-		.doit		= mlcc_nl_profile_get_doit,
-		.start		= mlcc_nl_dump_start,
-		.dumpit		= mlcc_nl_profile_get_dumpit,
-		.policy		= mlcc_nl_profile_name,
-		.maxattr	= MLCC_ATTR_PROFILE,
-	}, {
-		.cmd		= MLCC_CMD_PROFILE_SET,
-		.flags		= GENL_UNS_ADMIN_PERM,
-		.doit		= mlcc_nl_profile_set_doit,
-		.policy		= mlcc_nl_profile_set,
-		.maxattr	= MLCC_ATTR_PROFILE,
-	},
-};
+/* The core takes the last of several attributes of a type; here that is an error. */
+static int mlcc_nl_once(const struct nlattr *head, int len, struct netlink_ext_ack *extack)
+{
+	const struct nlattr *attr;
+	u32 bit, seen = 0;
+	int rem;
 
-static const struct genl_multicast_group mlcc_groups[] = {
-	[MLCC_GROUP_EVENTS] = { .name = MLCC_GENL_MCGRP_EVENTS },
-};
+	BUILD_BUG_ON(MLCC_JOB_MAX > 31 || MLCC_PROFILE_ATTR_MAX > 31);
+	nla_for_each_attr(attr, head, len, rem) {
+		bit = 1U << (nla_type(attr) & 31);
+		if (seen & bit) {
+			NL_SET_ERR_MSG_ATTR(extack, attr, "this attribute may come only once");
+			return -EINVAL;
+		}
+		seen |= bit;
+	}
+	return 0;
+}
+
+int mlcc_nl_nest(const struct genl_info *info, int type, struct nlattr **tb, int max)
+{
+	const struct nlattr *attr = info->attrs[type];
+	int err;
+
+	if (!attr) {
+		NL_SET_ERR_MSG(info->extack, "the nest with the job or the profile is missing");
+		return -EINVAL;
+	}
+	err = mlcc_nl_once(genlmsg_data(info->genlhdr), genlmsg_len(info->genlhdr), info->extack);
+	if (!err)
+		err = mlcc_nl_once(nla_data(attr), nla_len(attr), info->extack);
+	/* validated by the command's policy already */
+	return err ?: nla_parse(tb, max, nla_data(attr), nla_len(attr), NULL, info->extack);
+}
+
+int mlcc_nl_text(const struct nlattr *attr, struct netlink_ext_ack *extack)
+{
+	if (strnlen(nla_data(attr), nla_len(attr)) == nla_len(attr) - 1)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, attr, "the string goes on after its end");
+	return -EINVAL;
+}
+
+int mlcc_nl_profile(const struct nlattr *attr, u32 *id, struct netlink_ext_ack *extack)
+{
+	int err = mlcc_nl_text(attr, extack);
+	int i;
+
+	if (err)
+		return err;
+	i = match_string(mlcc_profile_names, MLCC_PROFILE_COUNT, nla_data(attr));
+	if (i < 0) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "no such profile: interleave, hotnets22 or mltcp");
+		return -ENOENT;
+	}
+	*id = i;
+	return 0;
+}
+
+/* Dumps are of everything: their requests have no attributes. */
+int mlcc_nl_dump_start(struct netlink_callback *cb)
+{
+	if (!nlmsg_attrlen(cb->nlh, GENL_HDRLEN))
+		return 0;
+	NL_SET_ERR_MSG(cb->extack, "a dump is of everything: no attributes are wanted");
+	return -EINVAL;
+}
 
 struct genl_family mlcc_family __ro_after_init = {
 	.name		= MLCC_GENL_NAME,

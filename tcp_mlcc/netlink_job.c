@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Commands about jobs and their phases. */
 #include <linux/ctype.h>
+#include <linux/stringify.h>
 
 #include "control.h"
 #include "job.h"
@@ -78,10 +79,13 @@ static void mlcc_nl_explain(int err, struct netlink_ext_ack *extack)
 		break;
 	case -ENOSPC:
 		NL_SET_ERR_MSG(extack,
-			       "no room: 16384 jobs on a host, 12288 outside of its initial namespace");
+			       "no room: " __stringify(MLCC_JOB_RULES_MAX) " jobs on a host, "
+			       __stringify(MLCC_JOB_OTHERS_MAX)
+			       " outside of its initial namespace");
 		break;
 	case -EDQUOT:
-		NL_SET_ERR_MSG(extack, "there are 1024 jobs in this network namespace: no room");
+		NL_SET_ERR_MSG(extack, "there are " __stringify(MLCC_JOB_NETNS_MAX)
+			       " jobs in this network namespace: no room");
 		break;
 	case -ENOMEM:
 		NL_SET_ERR_MSG(extack, "out of memory");
@@ -98,8 +102,6 @@ static int mlcc_nl_job_write(struct genl_info *info, bool create)
 	struct mlcc_job_conf c = {};
 	int err;
 
-	BUILD_BUG_ON(MLCC_JOB_RULES_MAX != 16384 || MLCC_JOB_OTHERS_MAX != 12288 ||
-		     MLCC_JOB_NETNS_MAX != 1024);
 	err = mlcc_nl_job(info, tb, &c.id) ?: mlcc_nl_conf(tb, &c, info->extack);
 	if (err)
 		return err;

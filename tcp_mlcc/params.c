@@ -243,10 +243,10 @@ static int mlcc_tune_key(char *word, struct mlcc_profile *p)
 	if (!value)
 		return -EINVAL;
 	if (!strcmp(word, "floor"))
-		return mlcc_parse_q16("tune: floor", value, MLCC_GROW_MIN, MLCC_GROW_MAX / 2,
+		return mlcc_parse_q16("tune: floor", value, MLCC_GROW_MIN, MLCC_FLOOR_MAX,
 				      &p->floor);
 	if (!strcmp(word, "slope"))
-		return mlcc_parse_q16("tune: slope", value, 0, MLCC_GROW_MAX / 2, &p->slope);
+		return mlcc_parse_q16("tune: slope", value, 0, MLCC_SLOPE_MAX, &p->slope);
 	if (!strcmp(word, "hold"))
 		return mlcc_parse_q16("tune: hold", value, 0, MLCC_HOLD_MAX, &p->hold);
 	if (!strcmp(word, "shape"))

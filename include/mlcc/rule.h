@@ -30,6 +30,8 @@
 /* Limits of a profile: what an operator may set.  They keep every product below within 64 bits. */
 #define MLCC_GROW_MIN	(MLCC_ONE / 16)
 #define MLCC_GROW_MAX	(64 * MLCC_ONE)
+#define MLCC_FLOOR_MAX	(MLCC_GROW_MAX / 2)
+#define MLCC_SLOPE_MAX	(MLCC_GROW_MAX / 2)
 #define MLCC_HOLD_MAX	(MLCC_ONE - MLCC_ONE / 64)
 #define MLCC_SHAPE_MAX	4
 

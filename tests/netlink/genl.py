@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import header
+import family as spec
 
 NETLINK_GENERIC = 16
 SOL_NETLINK = 270
@@ -92,7 +92,7 @@ def _messages(data: bytes) -> Iterator[Message]:
 class Genl:
     """A socket of the family; `with` closes it."""
 
-    def __init__(self, family: str = header.defines()["MLCC_GENL_NAME"]) -> None:
+    def __init__(self, family: str = spec.NAME) -> None:
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
         self.socket.setsockopt(SOL_NETLINK, EXT_ACK, 1)
         self.socket.setsockopt(SOL_NETLINK, CAP_ACK, 1)

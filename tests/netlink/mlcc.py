@@ -3,19 +3,12 @@
 
 import struct
 
-import header
+from family import ATTR, CMD, JOB, PROFILE, TEXT, WIDE
 from genl import DUMP, Attr, Genl, decode, encode
 
-_ENUMS = header.enums()
-CMD = {n.removeprefix("MLCC_CMD_"): v for n, v in _ENUMS["mlcc_genl_cmd"].items()}
 COMMANDS = {number: name for name, number in CMD.items()}
-JOB = {n.removeprefix("MLCC_JOB_"): v for n, v in _ENUMS["mlcc_job_attr"].items()}
-PROFILE = {n.removeprefix("MLCC_PROFILE_ATTR_"): v for n, v in _ENUMS["mlcc_profile_attr"].items()}
-ATTR_JOB = _ENUMS["mlcc_genl_attr"]["MLCC_ATTR_JOB"]
-ATTR_PROFILE = _ENUMS["mlcc_genl_attr"]["MLCC_ATTR_PROFILE"]
-
-TEXT = {"NAME", "PROFILE", "BASE", "RESTART"}
-WIDE = {"PHASE_BYTES"}
+ATTR_JOB = ATTR["JOB"]
+ATTR_PROFILE = ATTR["PROFILE"]
 
 Values = dict[str, "int | str | bool"]
 

@@ -7,6 +7,7 @@
 
 #include "internal.h"
 #include "../../include/mlcc/rule.h"
+#include "../../include/mlcc/uapi/mlcc_netlink.h"
 
 /* the module first: who loads it means it */
 static const struct mlcc_backend *const backends[] = {
@@ -15,6 +16,10 @@ static const struct mlcc_backend *const backends[] = {
 };
 
 #define BACKENDS (sizeof(backends) / sizeof(*backends))
+
+/* programs outside of this tree have libmlcc.h alone */
+_Static_assert(MLCC_NAME_LEN == MLCC_JOB_NAME_MAX + 1, "names have one length");
+_Static_assert(MLCC_PHASE_BYTES_LIMIT == MLCC_PHASE_BYTES_MAX, "phases have one limit");
 
 static __thread char open_error[256] = "no error";
 
@@ -100,9 +105,9 @@ bool mlcc_name_ok(const char name[MLCC_NAME_LEN])
 
 static int check_id(struct mlcc *m, uint32_t id)
 {
-	if (id >= 1 && id <= 65535)
+	if (id >= 1 && id <= MLCC_JOB_ID_MAX)
 		return 0;
-	return mlcc_fail(m, -EINVAL, "job id %u: from 1 to 65535", id);
+	return mlcc_fail(m, -EINVAL, "job id %u: from 1 to %u", id, MLCC_JOB_ID_MAX);
 }
 
 static int check_name(struct mlcc *m, const char *what, const char name[MLCC_NAME_LEN])
@@ -154,9 +159,9 @@ static int check_profile(struct mlcc *m, const struct mlcc_profile_conf *c)
 	int err = check_name(m, "profile", c->name);
 
 	if (!err)
-		err = check_range(m, "floor", c->floor, MLCC_GROW_MIN, MLCC_GROW_MAX / 2);
+		err = check_range(m, "floor", c->floor, MLCC_GROW_MIN, MLCC_FLOOR_MAX);
 	if (!err)
-		err = check_range(m, "slope", c->slope, 0, MLCC_GROW_MAX / 2);
+		err = check_range(m, "slope", c->slope, 0, MLCC_SLOPE_MAX);
 	if (!err)
 		err = check_range(m, "hold", c->hold, 0, MLCC_HOLD_MAX);
 	if (!err)

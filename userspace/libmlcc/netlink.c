@@ -9,7 +9,6 @@
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include "internal.h"
+#include "netlink_fields.h"
 
 #define BUFFER		32768
 #define DUMP_TRIES	8
@@ -151,53 +151,8 @@ static int talk(struct mlcc *m, struct nlmsghdr *nlh, reply_fn reply, void *arg)
 
 /* Attributes */
 
-enum kind { U32, U64, TEXT };
-
-/* Where an attribute goes; one that is not listed is newer than this library. */
-struct field {
-	uint16_t type;
-	enum kind kind;
-	size_t offset, size;
-};
-
-#define FIELD(type, kind, of, member) \
-	{ type, kind, offsetof(struct of, member), sizeof(((struct of *)0)->member) }
-
-static const struct field job_fields[] = {
-	FIELD(MLCC_JOB_ID, U32, mlcc_job_info, conf.id),
-	FIELD(MLCC_JOB_NAME, TEXT, mlcc_job_info, conf.name),
-	FIELD(MLCC_JOB_PROFILE, TEXT, mlcc_job_info, conf.profile),
-	FIELD(MLCC_JOB_PHASE_BYTES, U64, mlcc_job_info, conf.phase_bytes),
-	FIELD(MLCC_JOB_FLOWS, U32, mlcc_job_info, flows),
-	FIELD(MLCC_JOB_PHASES, U32, mlcc_job_info, phases),
-	FIELD(MLCC_JOB_D_SENT, U64, mlcc_job_info, d_sent),
-	FIELD(MLCC_JOB_D_PHASE, U64, mlcc_job_info, d_phase),
-	FIELD(MLCC_JOB_D_LEARNT, U64, mlcc_job_info, d_learnt),
-	FIELD(MLCC_JOB_HITS, U32, mlcc_job_info, hits),
-	FIELD(MLCC_JOB_PROGRESS, U32, mlcc_job_info, progress),
-	FIELD(MLCC_JOB_GAIN, U32, mlcc_job_info, gain),
-	FIELD(MLCC_JOB_PERIOD_US, U32, mlcc_job_info, period_us),
-	FIELD(MLCC_JOB_COMM_US, U32, mlcc_job_info, comm_us),
-	FIELD(MLCC_JOB_BEST_US, U32, mlcc_job_info, best_us),
-	FIELD(MLCC_JOB_BYTES, U64, mlcc_job_info, bytes),
-	FIELD(MLCC_JOB_RETRANS, U64, mlcc_job_info, retrans),
-	FIELD(MLCC_JOB_CE, U64, mlcc_job_info, ce),
-};
-
-static const struct field profile_fields[] = {
-	FIELD(MLCC_PROFILE_ATTR_NAME, TEXT, mlcc_profile_conf, name),
-	FIELD(MLCC_PROFILE_ATTR_FLOOR, U32, mlcc_profile_conf, floor),
-	FIELD(MLCC_PROFILE_ATTR_SLOPE, U32, mlcc_profile_conf, slope),
-	FIELD(MLCC_PROFILE_ATTR_HOLD, U32, mlcc_profile_conf, hold),
-	FIELD(MLCC_PROFILE_ATTR_SHAPE, U32, mlcc_profile_conf, shape),
-	FIELD(MLCC_PROFILE_ATTR_BASE, TEXT, mlcc_profile_conf, base),
-	FIELD(MLCC_PROFILE_ATTR_RESTART, TEXT, mlcc_profile_conf, restart),
-};
-
-#define FIELDS(fields)	fields, sizeof(fields) / sizeof(*(fields))
-
 /* What is not of the type it should be stays 0. */
-static void get_field(const struct nlattr *a, const struct field *f, char *to)
+static void get_field(const struct nlattr *a, const struct mlcc_field *f, char *to)
 {
 	uint32_t u32;
 	uint64_t u64;
@@ -210,17 +165,48 @@ static void get_field(const struct nlattr *a, const struct field *f, char *to)
 	} else if (f->kind == U64 && mnl_attr_validate(a, MNL_TYPE_U64) >= 0) {
 		u64 = mnl_attr_get_u64(a);
 		memcpy(to, &u64, sizeof(u64));
+	} else if (f->kind == FLAG) {
+		*(bool *)to = true;
 	}
 }
 
-static void get_fields(const struct nlattr *nest, const struct field *fields, size_t count, char *to)
+/* An attribute that is not listed is newer than this library. */
+static void get_fields(const struct nlattr *nest, const struct mlcc_field *f, void *to)
 {
 	const struct nlattr *a;
 
-	mnl_attr_for_each_nested(a, nest)
-		for (size_t i = 0; i < count; i++)
-			if (fields[i].type == mnl_attr_get_type(a))
-				get_field(a, &fields[i], to + fields[i].offset);
+	for (; f->type; f++)
+		mnl_attr_for_each_nested(a, nest)
+			if (mnl_attr_get_type(a) == f->type)
+				get_field(a, f, (char *)to + f->offset);
+}
+
+static void put_field(struct nlmsghdr *nlh, const struct mlcc_field *f, const char *from)
+{
+	switch (f->kind) {
+	case TEXT:
+		mnl_attr_put_strz(nlh, f->type, from);
+		break;
+	case FLAG:
+		mnl_attr_put(nlh, f->type, 0, NULL);
+		break;
+	default:
+		mnl_attr_put(nlh, f->type, f->size, from);
+	}
+}
+
+/* A flag is there or not; @all: other attributes are there though they are 0 or empty. */
+static void put_fields(struct nlmsghdr *nlh, const struct mlcc_field *f, const void *of, bool all)
+{
+	static const char nothing[sizeof(uint64_t)];
+
+	for (; f->type; f++) {
+		const char *from = (const char *)of + f->offset;
+
+		if ((all && f->kind != FLAG) ||
+		    memcmp(from, nothing, f->kind == TEXT ? 1 : f->size))
+			put_field(nlh, f, from);
+	}
 }
 
 static bool has(const struct nlattr *nest, uint16_t type)
@@ -238,18 +224,15 @@ static void fill_job(const struct nlattr *nest, void *one)
 	struct mlcc_job_info *i = one;
 
 	memset(i, 0, sizeof(*i));
-	get_fields(nest, FIELDS(job_fields), one);
+	get_fields(nest, mlcc_job_conf_fields, &i->conf);
+	get_fields(nest, mlcc_job_info_fields, i);
 	i->neutral = !has(nest, MLCC_JOB_PROGRESS);
-	i->hinted = has(nest, MLCC_JOB_HINTED);
 }
 
 static void fill_profile(const struct nlattr *nest, void *one)
 {
-	struct mlcc_profile_conf *p = one;
-
-	memset(p, 0, sizeof(*p));
-	get_fields(nest, FIELDS(profile_fields), one);
-	p->is_default = has(nest, MLCC_PROFILE_ATTR_DEFAULT);
+	memset(one, 0, sizeof(struct mlcc_profile_conf));
+	get_fields(nest, mlcc_profile_conf_fields, one);
 }
 
 /* The nest with the job or the profile is the only one in a reply. */
@@ -370,33 +353,30 @@ static int netlink_open(struct mlcc *m)
 
 /* Jobs */
 
-static int job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
+static struct nlmsghdr *job_conf_request(struct mlcc *m, uint8_t cmd,
+					 const struct mlcc_job_conf *conf)
 {
-	struct nlmsghdr *nlh = mlcc_request(m, create ? MLCC_CMD_JOB_NEW : MLCC_CMD_JOB_SET, 0);
+	struct nlmsghdr *nlh = mlcc_request(m, cmd, 0);
 	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_JOB);
 
-	mnl_attr_put_u32(nlh, MLCC_JOB_ID, conf->id);
-	if (conf->name[0])
-		mnl_attr_put_strz(nlh, MLCC_JOB_NAME, conf->name);
-	if (conf->profile[0])
-		mnl_attr_put_strz(nlh, MLCC_JOB_PROFILE, conf->profile);
-	if (conf->phase_bytes)
-		mnl_attr_put_u64(nlh, MLCC_JOB_PHASE_BYTES, conf->phase_bytes);
+	put_fields(nlh, mlcc_job_conf_fields, conf, false);
 	mnl_attr_nest_end(nlh, nest);
-	return talk(m, nlh, NULL, NULL);
+	return nlh;
+}
+
+static int job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
+{
+	uint8_t cmd = create ? MLCC_CMD_JOB_NEW : MLCC_CMD_JOB_SET;
+
+	return talk(m, job_conf_request(m, cmd, conf), NULL, NULL);
 }
 
 /* A request with the job's id, and its phase's bytes unless that is 0. */
 static struct nlmsghdr *job_request(struct mlcc *m, uint8_t cmd, uint32_t id, uint64_t bytes)
 {
-	struct nlmsghdr *nlh = mlcc_request(m, cmd, 0);
-	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_JOB);
+	const struct mlcc_job_conf conf = { .id = id, .phase_bytes = bytes };
 
-	mnl_attr_put_u32(nlh, MLCC_JOB_ID, id);
-	if (bytes)
-		mnl_attr_put_u64(nlh, MLCC_JOB_PHASE_BYTES, bytes);
-	mnl_attr_nest_end(nlh, nest);
-	return nlh;
+	return job_conf_request(m, cmd, &conf);
 }
 
 static int job_del(struct mlcc *m, uint32_t id)
@@ -463,15 +443,7 @@ static int profile_set(struct mlcc *m, const struct mlcc_profile_conf *p)
 	struct nlmsghdr *nlh = mlcc_request(m, MLCC_CMD_PROFILE_SET, 0);
 	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_PROFILE);
 
-	mnl_attr_put_strz(nlh, MLCC_PROFILE_ATTR_NAME, p->name);
-	mnl_attr_put_u32(nlh, MLCC_PROFILE_ATTR_FLOOR, p->floor);
-	mnl_attr_put_u32(nlh, MLCC_PROFILE_ATTR_SLOPE, p->slope);
-	mnl_attr_put_u32(nlh, MLCC_PROFILE_ATTR_HOLD, p->hold);
-	mnl_attr_put_u32(nlh, MLCC_PROFILE_ATTR_SHAPE, p->shape);
-	mnl_attr_put_strz(nlh, MLCC_PROFILE_ATTR_BASE, p->base);
-	mnl_attr_put_strz(nlh, MLCC_PROFILE_ATTR_RESTART, p->restart);
-	if (p->is_default)
-		mnl_attr_put(nlh, MLCC_PROFILE_ATTR_DEFAULT, 0, NULL);
+	put_fields(nlh, mlcc_profile_conf_fields, p, true);
 	mnl_attr_nest_end(nlh, nest);
 	return talk(m, nlh, NULL, NULL);
 }

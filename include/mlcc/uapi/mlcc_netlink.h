@@ -1,101 +1,179 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/mlcc.yaml */
 /*
- * The generic netlink family "mlcc": jobs, hints about their phases, and what is known of them.
+ * The generic netlink family "mlcc".
  *
- * Documentation/netlink/mlcc.yaml is the definition; this header says the same to C.  A job belongs
- * to the network namespace it was set in; the initial namespace's jobs also hold in every namespace
- * that has none of that id.  All that changes something needs CAP_NET_ADMIN in the user namespace
- * of the network namespace.  Times are microseconds, fractions are Q16 (65536 is one).
+ * Jobs, hints about their phases, and what the kernel knows of them.
+ *
+ * A job belongs to the network namespace that it was set in; those of the initial namespace also
+ * hold in every namespace that has none of that id. Reading is free. What changes something needs
+ * CAP_NET_ADMIN in the user namespace of the network namespace. What is refused changes nothing,
+ * and the extended ACK says why. Times are microseconds, fractions are Q16 (65536 is one).
  */
 #ifndef MLCC_UAPI_NETLINK_H
 #define MLCC_UAPI_NETLINK_H
 
 #define MLCC_GENL_NAME		"mlcc"
 #define MLCC_GENL_VERSION	1
-#define MLCC_GENL_MCGRP_EVENTS	"events"	/* the group that the commands *_NTF are sent to */
+#define MLCC_GENL_MCGRP_EVENTS	"events"
 
-#define MLCC_JOB_ID_MAX		65535U		/* less if the mark mask has fewer bits */
-#define MLCC_JOB_NAME_MAX	63U		/* bytes: letters, digits, and any of ._:/@+- */
-#define MLCC_JOB_RULES_MAX	16384U		/* in all namespaces together */
-#define MLCC_JOB_OTHERS_MAX	12288U		/* in all that are not the initial one */
-#define MLCC_JOB_NETNS_MAX	1024U		/* in one that is not the initial one */
+/* Less if the mark mask has fewer bits. */
+#define MLCC_JOB_ID_MAX	65535
+
+/* Bytes. */
+#define MLCC_JOB_NAME_MAX	63
+
+/* Bytes of any other string. */
+#define MLCC_WORD_MAX	15
+
+/* In all namespaces together. */
+#define MLCC_JOB_RULES_MAX	16384
+
+/* In all namespaces together but the initial one. */
+#define MLCC_JOB_OTHERS_MAX	12288
+
+/* In one namespace other than the initial one. */
+#define MLCC_JOB_NETNS_MAX	1024
 
 /*
- * Bits of the socket mark that hold the job's id, if nothing else is said: kube-proxy marks with
+ * Bits of the socket mark that hold the job's id, if nothing else is said. kube-proxy marks with
  * 0x4000 and 0x8000, Cilium knows its own marks by 0x0f00, Calico takes the upper half.
  */
-#define MLCC_MARK_MASK		255U
+#define MLCC_MARK_MASK	255
 
+/**
+ * enum mlcc_genl_cmd - Commands and events.
+ * @MLCC_CMD_JOB_NEW: As job-set, but refused if there is a job of that id.
+ * @MLCC_CMD_JOB_SET: Sets the job as a whole; what is not given gets its default.
+ * @MLCC_CMD_JOB_DEL: Deletes the job. Its flows are neutral from their next ACK on.
+ * @MLCC_CMD_JOB_GET: The job with an id, or all of the namespace in the order of their ids.
+ * @MLCC_CMD_PHASE_START: Announces a phase of phase-bytes; 0 or absent for as many as the last one.
+ * @MLCC_CMD_PHASE_END: Says that the phase is over.
+ * @MLCC_CMD_PROFILE_GET: The profile with a name, or all.
+ * @MLCC_CMD_PROFILE_SET: Changes a profile, in the initial namespace; what is not given stays.
+ * @MLCC_CMD_JOB_SET_NTF: A job has been set.
+ * @MLCC_CMD_JOB_DEL_NTF: A job has been deleted; id and name.
+ * @MLCC_CMD_PHASE_START_NTF: A phase has begun; id, phases, d-phase, d-learnt, hits.
+ * @MLCC_CMD_PHASE_END_NTF: A phase is over, because the next one begins; id, phases, d-sent,
+ *	d-learnt, comm-us, period-us.
+ */
 enum mlcc_genl_cmd {
 	MLCC_CMD_UNSPEC,
-	MLCC_CMD_JOB_NEW,	/* as SET, but -EEXIST if there is one of that id */
-	MLCC_CMD_JOB_SET,	/* sets the job as a whole: what is not given gets its default */
-	MLCC_CMD_JOB_DEL,	/* its flows are neutral at once */
-	MLCC_CMD_JOB_GET,	/* do: one job; dump: all of the namespace, by id */
-	MLCC_CMD_PHASE_START,	/* hint: a phase of PHASE_BYTES begins; 0: as many as the last */
-	MLCC_CMD_PHASE_END,	/* hint: it is over */
-	MLCC_CMD_PROFILE_GET,	/* do: one; dump: all */
-	MLCC_CMD_PROFILE_SET,	/* only in the initial namespace; what is not given stays */
+	MLCC_CMD_JOB_NEW,
+	MLCC_CMD_JOB_SET,
+	MLCC_CMD_JOB_DEL,
+	MLCC_CMD_JOB_GET,
+	MLCC_CMD_PHASE_START,
+	MLCC_CMD_PHASE_END,
+	MLCC_CMD_PROFILE_GET,
+	MLCC_CMD_PROFILE_SET,
+	MLCC_CMD_JOB_SET_NTF,
+	MLCC_CMD_JOB_DEL_NTF,
+	MLCC_CMD_PHASE_START_NTF,
+	MLCC_CMD_PHASE_END_NTF,
 
-	/* events: the kernel sends them to the group, and refuses them */
-	MLCC_CMD_JOB_SET_NTF,	/* the job as it is now, as JOB_GET replies */
-	MLCC_CMD_JOB_DEL_NTF,	/* ID, NAME */
-	MLCC_CMD_PHASE_START_NTF, /* ID, PHASES (which), D_PHASE, D_LEARNT, HITS */
-	MLCC_CMD_PHASE_END_NTF,	/* ID, PHASES (which), D_SENT, D_LEARNT, COMM_US, PERIOD_US */
-
+	/* private: */
 	__MLCC_CMD_MAX,
 	MLCC_CMD_MAX = __MLCC_CMD_MAX - 1
 };
 
+/**
+ * enum mlcc_genl_attr - The top level of every message.
+ * @MLCC_ATTR_JOB: nest of enum mlcc_job_attr.
+ * @MLCC_ATTR_PROFILE: nest of enum mlcc_profile_attr.
+ */
 enum mlcc_genl_attr {
 	MLCC_ATTR_UNSPEC,
-	MLCC_ATTR_JOB,		/* nest: enum mlcc_job_attr */
-	MLCC_ATTR_PROFILE,	/* nest: enum mlcc_profile_attr */
+	MLCC_ATTR_JOB,
+	MLCC_ATTR_PROFILE,
 
+	/* private: */
 	__MLCC_ATTR_MAX,
 	MLCC_ATTR_MAX = __MLCC_ATTR_MAX - 1
 };
 
+/**
+ * enum mlcc_job_attr - What people say of a job, and what the kernel knows of it.
+ * @MLCC_JOB_PAD: pad.
+ * @MLCC_JOB_ID: u32, min 1, max MLCC_JOB_ID_MAX. What the socket's mark says under the mask.
+ * @MLCC_JOB_NAME: string, max-len MLCC_JOB_NAME_MAX. Letters, digits and any of ._:/@+-; absent if
+ *	the job has none.
+ * @MLCC_JOB_PROFILE: string, max-len MLCC_WORD_MAX. Absent for the default profile, whichever it
+ *	is.
+ * @MLCC_JOB_PHASE_BYTES: u64, max MLCC_PHASE_BYTES_MAX. Bytes that this host sends in a phase; 0 or
+ *	absent to learn them.
+ * @MLCC_JOB_FLOWS: u32. Open flows. What follows is there only while there are some.
+ * @MLCC_JOB_PHASES: u32. Phases since the first flow came; in events, which one.
+ * @MLCC_JOB_D_SENT: u64. Bytes acknowledged in this phase.
+ * @MLCC_JOB_D_PHASE: u64. Bytes that progress is measured against; 0 if the job is neutral.
+ * @MLCC_JOB_D_LEARNT: u64. Bytes of a phase as learnt, trusted or not.
+ * @MLCC_JOB_HITS: u32. Phases in a row that agreed; two are trusted.
+ * @MLCC_JOB_PROGRESS: u32. Of the phase, in 1/65536; absent if the job is neutral.
+ * @MLCC_JOB_GAIN: u32. Factor of the increase at that progress, in 1/65536.
+ * @MLCC_JOB_PERIOD_US: u32. Last period, start to start, in microseconds.
+ * @MLCC_JOB_COMM_US: u32. How long the last phase took, in microseconds.
+ * @MLCC_JOB_BEST_US: u32. Shortest phase of late, in microseconds.
+ * @MLCC_JOB_BYTES: u64. Acknowledged since the first flow came.
+ * @MLCC_JOB_RETRANS: u64. Segments sent again, as of each flow's last burst or loss.
+ * @MLCC_JOB_CE: u64. Segments with an ECN mark, as of each flow's last burst.
+ * @MLCC_JOB_HINTED: flag. Phases are announced.
+ */
 enum mlcc_job_attr {
 	MLCC_JOB_UNSPEC,
 	MLCC_JOB_PAD,
-	/* what userspace says */
-	MLCC_JOB_ID,		/* u32, 1 .. MLCC_JOB_ID_MAX */
-	MLCC_JOB_NAME,		/* string, to MLCC_JOB_NAME_MAX; optional */
-	MLCC_JOB_PROFILE,	/* string; absent: the default profile, whichever it is */
-	MLCC_JOB_PHASE_BYTES,	/* u64, to 2^48 - 1; 0 or absent: learn */
-	/* what the kernel knows; refused in requests.  All but FLOWS only while there are flows */
-	MLCC_JOB_FLOWS,		/* u32, open ones */
-	MLCC_JOB_PHASES,	/* u32, since the first flow came */
-	MLCC_JOB_D_SENT,	/* u64, bytes acknowledged in this phase */
-	MLCC_JOB_D_PHASE,	/* u64, what progress is measured against now, 0: neutral */
-	MLCC_JOB_D_LEARNT,	/* u64 */
-	MLCC_JOB_HITS,		/* u32, agreeing phases in a row: the confidence */
-	MLCC_JOB_PROGRESS,	/* u32, Q16; absent: neutral */
-	MLCC_JOB_GAIN,		/* u32, Q16, factor of the increase at that progress */
-	MLCC_JOB_PERIOD_US,	/* u32, the last one, start to start */
-	MLCC_JOB_COMM_US,	/* u32, how long the last phase took */
-	MLCC_JOB_BEST_US,	/* u32, the shortest of late */
-	MLCC_JOB_BYTES,		/* u64, acknowledged since the first flow came */
-	MLCC_JOB_RETRANS,	/* u64, segments sent again, as of each flow's last burst or loss */
-	MLCC_JOB_CE,		/* u64, segments with an ECN mark, as of each flow's last burst */
-	MLCC_JOB_HINTED,	/* flag: phases are announced */
+	MLCC_JOB_ID,
+	MLCC_JOB_NAME,
+	MLCC_JOB_PROFILE,
+	MLCC_JOB_PHASE_BYTES,
+	MLCC_JOB_FLOWS,
+	MLCC_JOB_PHASES,
+	MLCC_JOB_D_SENT,
+	MLCC_JOB_D_PHASE,
+	MLCC_JOB_D_LEARNT,
+	MLCC_JOB_HITS,
+	MLCC_JOB_PROGRESS,
+	MLCC_JOB_GAIN,
+	MLCC_JOB_PERIOD_US,
+	MLCC_JOB_COMM_US,
+	MLCC_JOB_BEST_US,
+	MLCC_JOB_BYTES,
+	MLCC_JOB_RETRANS,
+	MLCC_JOB_CE,
+	MLCC_JOB_HINTED,
 
+	/* private: */
 	__MLCC_JOB_MAX,
 	MLCC_JOB_MAX = __MLCC_JOB_MAX - 1
 };
 
+/**
+ * enum mlcc_profile_attr - The constants of the rule.
+ * @MLCC_PROFILE_ATTR_NAME: string, max-len MLCC_WORD_MAX.
+ * @MLCC_PROFILE_ATTR_FLOOR: u32, min MLCC_GROW_MIN, max MLCC_FLOOR_MAX. Factor of the increase at
+ *	the start of a phase, in 1/65536.
+ * @MLCC_PROFILE_ATTR_SLOPE: u32, max MLCC_SLOPE_MAX. What the end of the phase adds to it, in
+ *	1/65536.
+ * @MLCC_PROFILE_ATTR_HOLD: u32, max MLCC_HOLD_MAX. Part of the decrease that the end of the phase
+ *	takes away, in 1/65536.
+ * @MLCC_PROFILE_ATTR_SHAPE: u32, min 1, max MLCC_SHAPE_MAX. Exponent of the progress.
+ * @MLCC_PROFILE_ATTR_BASE: string, max-len MLCC_WORD_MAX. Of flows without ECN, reno or cubic.
+ * @MLCC_PROFILE_ATTR_RESTART: string, max-len MLCC_WORD_MAX. Window at the start of a phase, base
+ *	or drain.
+ * @MLCC_PROFILE_ATTR_DEFAULT: flag. The profile of jobs that name none.
+ */
 enum mlcc_profile_attr {
 	MLCC_PROFILE_ATTR_UNSPEC,
-	MLCC_PROFILE_ATTR_NAME,		/* string */
-	MLCC_PROFILE_ATTR_FLOOR,	/* u32, Q16, growth at p = 0 */
-	MLCC_PROFILE_ATTR_SLOPE,	/* u32, Q16, what p = 1 adds */
-	MLCC_PROFILE_ATTR_HOLD,		/* u32, Q16, part of the decrease that p = 1 takes away */
-	MLCC_PROFILE_ATTR_SHAPE,	/* u32, exponent of p */
-	MLCC_PROFILE_ATTR_BASE,		/* string: reno or cubic */
-	MLCC_PROFILE_ATTR_RESTART,	/* string: base or drain */
-	MLCC_PROFILE_ATTR_DEFAULT,	/* flag: profile of jobs that name none */
+	MLCC_PROFILE_ATTR_NAME,
+	MLCC_PROFILE_ATTR_FLOOR,
+	MLCC_PROFILE_ATTR_SLOPE,
+	MLCC_PROFILE_ATTR_HOLD,
+	MLCC_PROFILE_ATTR_SHAPE,
+	MLCC_PROFILE_ATTR_BASE,
+	MLCC_PROFILE_ATTR_RESTART,
+	MLCC_PROFILE_ATTR_DEFAULT,
 
+	/* private: */
 	__MLCC_PROFILE_ATTR_MAX,
 	MLCC_PROFILE_ATTR_MAX = __MLCC_PROFILE_ATTR_MAX - 1
 };
