@@ -79,7 +79,7 @@
 
 #include "adapter.h"
 #include "netlink.h"
-#include "rules.h"
+#include "settings.h"
 
 static struct tcp_congestion_ops mlcc_ops;
 static struct tcp_congestion_ops mlcc_ops_no_ecn;
@@ -287,7 +287,7 @@ static int __init mlcc_register(void)
 	BUILD_BUG_ON(sizeof(struct mlcc_sk) > ICSK_CA_PRIV_SIZE);
 	BUILD_BUG_ON(sizeof(struct mlcc_cubic) > 24);
 
-	err = mlcc_rules_init();
+	err = mlcc_settings_init();
 	if (err)
 		return err;
 	err = mlcc_netlink_init();
@@ -302,7 +302,7 @@ static int __init mlcc_register(void)
 no_cc:
 	mlcc_netlink_exit();
 no_netlink:
-	mlcc_rules_exit();
+	mlcc_settings_exit();
 	rcu_barrier();
 	return err;
 }
@@ -312,7 +312,7 @@ static void __exit mlcc_unregister(void)
 	tcp_unregister_congestion_control(&mlcc_ops);
 	mlcc_params_live(false);
 	mlcc_netlink_exit();
-	mlcc_rules_exit();
+	mlcc_settings_exit();
 	mlcc_slots_check_empty();
 	rcu_barrier();
 }

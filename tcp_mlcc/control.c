@@ -96,9 +96,9 @@ static bool mlcc_slot_end(struct net *net, struct mlcc_slot *s, u64 unused)
 	return mlcc_hint_end(&s->job);
 }
 
-static struct mlcc_job_rule *mlcc_rule_new(const struct mlcc_job_conf *c)
+static struct mlcc_setting *mlcc_setting_new(const struct mlcc_job_conf *c)
 {
-	struct mlcc_job_rule *r = kzalloc_obj(*r, GFP_KERNEL);
+	struct mlcc_setting *r = kzalloc_obj(*r, GFP_KERNEL);
 
 	if (!r)
 		return NULL;
@@ -112,18 +112,18 @@ static struct mlcc_job_rule *mlcc_rule_new(const struct mlcc_job_conf *c)
 
 int mlcc_control_set(struct net *net, const struct mlcc_job_conf *c, bool create)
 {
-	struct mlcc_job_rule *r = mlcc_rule_new(c);
+	struct mlcc_setting *r = mlcc_setting_new(c);
 	int err;
 
 	if (!r)
 		return -ENOMEM;
-	mutex_lock(&mlcc_rules_lock);
-	err = mlcc_rule_put(net, r, create);
+	mutex_lock(&mlcc_settings_lock);
+	err = mlcc_setting_put(net, r, create);
 	if (!err) {
 		mlcc_slots_do(mlcc_slot_revive, net, c->id, 0);
 		mlcc_event_set(net, r);
 	}
-	mutex_unlock(&mlcc_rules_lock);
+	mutex_unlock(&mlcc_settings_lock);
 	if (err)
 		kfree(r);
 	return err;
@@ -135,34 +135,34 @@ static bool mlcc_is_gone(struct net *net, u32 id)
 	bool gone;
 
 	rcu_read_lock();
-	gone = !mlcc_rule_of(net->net_cookie, id);
+	gone = !mlcc_setting_of(net->net_cookie, id);
 	rcu_read_unlock();
 	return gone;
 }
 
 int mlcc_control_delete(struct net *net, u32 id, bool neutral)
 {
-	struct mlcc_job_rule *r;
+	struct mlcc_setting *r;
 
-	mutex_lock(&mlcc_rules_lock);
-	r = mlcc_rule_take(net, id);
+	mutex_lock(&mlcc_settings_lock);
+	r = mlcc_setting_take(net, id);
 	if (r) {
 		if (neutral && mlcc_is_gone(net, id))
 			mlcc_slots_do(mlcc_slot_delete, net, id, 0);
 		mlcc_event_deleted(net, r);
 		kfree_rcu(r, rcu);
 	}
-	mutex_unlock(&mlcc_rules_lock);
+	mutex_unlock(&mlcc_settings_lock);
 	return r ? 0 : -ENOENT;
 }
 
 /* Keeps what was announced for the job's first flow; 0: nothing. */
-static int mlcc_rule_ahead(struct net *net, u32 id, u64 ahead)
+static int mlcc_setting_ahead(struct net *net, u32 id, u64 ahead)
 {
-	struct mlcc_job_rule *r;
+	struct mlcc_setting *r;
 
 	rcu_read_lock();
-	r = mlcc_rule_find(net->net_cookie, id);
+	r = mlcc_setting_find(net->net_cookie, id);
 	if (r)
 		atomic64_set(&r->ahead, ahead);
 	rcu_read_unlock();
@@ -171,7 +171,7 @@ static int mlcc_rule_ahead(struct net *net, u32 id, u64 ahead)
 
 int mlcc_control_start(struct net *net, u32 id, u64 bytes)
 {
-	int err = mlcc_rule_ahead(net, id, 0);
+	int err = mlcc_setting_ahead(net, id, 0);
 	int count;
 
 	if (err)
@@ -180,12 +180,12 @@ int mlcc_control_start(struct net *net, u32 id, u64 bytes)
 	if (count)
 		return min(count, 0);
 	/* a flow that comes between these lines finds it when it starts to send */
-	return mlcc_rule_ahead(net, id, bytes | MLCC_AHEAD);
+	return mlcc_setting_ahead(net, id, bytes | MLCC_AHEAD);
 }
 
 int mlcc_control_end(struct net *net, u32 id)
 {
-	int err = mlcc_rule_ahead(net, id, 0);
+	int err = mlcc_setting_ahead(net, id, 0);
 
 	return err ?: min(mlcc_slots_do(mlcc_slot_end, net, id, 0), 0);
 }

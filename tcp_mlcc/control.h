@@ -5,7 +5,7 @@
 
 #include <net/net_namespace.h>
 
-#include "rules.h"
+#include "settings.h"
 
 /* What is said of a job, complete and valid. */
 struct mlcc_job_conf {

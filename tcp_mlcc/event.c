@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of the netlink family: sent to the namespace of the job's rule, and built only
- * if somebody listens there.  Phases turn in softirq, so nothing waits here, and what there is no
+ * Events of the netlink family: sent to the namespace that the job was set in, and built only if
+ * somebody listens there.  Phases turn in softirq, so nothing waits here, and what there is no
  * memory for is lost.  A job has at most one start and one end a phase.
  */
 #include <net/genetlink.h>
@@ -90,18 +90,18 @@ static void mlcc_event_phase(struct net *net, const struct mlcc_slot *s,
 void mlcc_phase_turned(struct net *net, const struct mlcc_slot *s,
 		       const struct mlcc_phase_was *was)
 {
-	const struct mlcc_job_rule *r;
+	const struct mlcc_setting *set;
 
 	if (was->seq)
 		trace_phase_end(s, was->seq, READ_ONCE(s->job.start_acked) - was->start_acked);
 	trace_phase_start(s);
 
-	/* a namespace whose rules can still be found has its sockets (rules.c) */
+	/* a namespace whose settings can still be found has its sockets (settings.c) */
 	rcu_read_lock();
-	r = mlcc_rule_of(s->net_cookie, s->id);
-	if (r && mlcc_net_is_initial(r->net_cookie))
+	set = mlcc_setting_of(s->net_cookie, s->id);
+	if (set && mlcc_net_is_initial(set->net_cookie))
 		net = &init_net;
-	if (r && mlcc_event_wanted(net)) {
+	if (set && mlcc_event_wanted(net)) {
 		if (was->seq)
 			mlcc_event_phase(net, s, was);
 		mlcc_event_phase(net, s, NULL);
@@ -109,7 +109,7 @@ void mlcc_phase_turned(struct net *net, const struct mlcc_slot *s,
 	rcu_read_unlock();
 }
 
-void mlcc_event_set(struct net *net, const struct mlcc_job_rule *r)
+void mlcc_event_set(struct net *net, const struct mlcc_setting *set)
 {
 	struct nlattr *nest;
 	struct sk_buff *skb;
@@ -122,12 +122,12 @@ void mlcc_event_set(struct net *net, const struct mlcc_job_rule *r)
 	if (!skb)
 		return;
 	rcu_read_lock();
-	err = mlcc_put_job(skb, r);
+	err = mlcc_put_job(skb, set);
 	rcu_read_unlock();
 	mlcc_event_send(net, skb, head, nest, err);
 }
 
-void mlcc_event_deleted(struct net *net, const struct mlcc_job_rule *r)
+void mlcc_event_deleted(struct net *net, const struct mlcc_setting *set)
 {
 	struct nlattr *nest;
 	struct sk_buff *skb;
@@ -137,5 +137,5 @@ void mlcc_event_deleted(struct net *net, const struct mlcc_job_rule *r)
 		return;
 	skb = mlcc_event_new(MLCC_CMD_JOB_DEL_NTF, &head, &nest);
 	if (skb)
-		mlcc_event_send(net, skb, head, nest, mlcc_put_name(skb, r));
+		mlcc_event_send(net, skb, head, nest, mlcc_put_name(skb, set));
 }

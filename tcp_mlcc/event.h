@@ -6,7 +6,7 @@
 #include <net/net_namespace.h>
 
 #include "job.h"
-#include "rules.h"
+#include "settings.h"
 
 /* A job's phase before something that may turn it. */
 struct mlcc_phase_was {
@@ -24,8 +24,8 @@ static __always_inline void mlcc_phase_was(const struct mlcc_slot *s, struct mlc
 void mlcc_phase_turned(struct net *net, const struct mlcc_slot *s,
 		       const struct mlcc_phase_was *was);
 
-/* The caller holds mlcc_rules_lock, so events come in the order of what they tell. */
-void mlcc_event_set(struct net *net, const struct mlcc_job_rule *r);
-void mlcc_event_deleted(struct net *net, const struct mlcc_job_rule *r);
+/* The caller holds mlcc_settings_lock, so events come in the order of what they tell. */
+void mlcc_event_set(struct net *net, const struct mlcc_setting *set);
+void mlcc_event_deleted(struct net *net, const struct mlcc_setting *set);
 
 #endif /* MLCC_EVENT_H */

@@ -19,7 +19,7 @@
 #include "event.h"
 #include "job.h"
 #include "profile.h"
-#include "rules.h"
+#include "settings.h"
 #include "../include/mlcc/hint.h"
 #include "../include/mlcc/uapi/mlcc_netlink.h"
 
@@ -78,7 +78,7 @@ static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
 }
 
 /* A phase that was announced before the job had a flow begins with the first one. */
-static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_job_rule *r)
+static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_setting *r)
 {
 	struct mlcc_phase_was was;
 	s64 ahead;
@@ -99,12 +99,12 @@ static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_jo
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 {
 	u32 profile = MLCC_PROFILE_NONE;
-	struct mlcc_job_rule *r;
+	struct mlcc_setting *r;
 	u64 phase_bytes = 0;
 	u32 gen = 0;
 
 	rcu_read_lock();
-	r = mlcc_rule_of(s->net_cookie, s->id);
+	r = mlcc_setting_of(s->net_cookie, s->id);
 	if (r) {
 		profile = r->profile;
 		phase_bytes = r->phase_bytes;
@@ -237,7 +237,7 @@ static bool mlcc_slot_goes_by(const struct mlcc_slot *s, u64 cookie, u32 id)
 		return false;
 	if (s->net_cookie == cookie)
 		return true;
-	return mlcc_net_is_initial(cookie) && !mlcc_rule_find(s->net_cookie, id);
+	return mlcc_net_is_initial(cookie) && !mlcc_setting_find(s->net_cookie, id);
 }
 
 static struct mlcc_slot *mlcc_slot_first(u32 id)

@@ -15,7 +15,7 @@ struct mlcc_slot {
 	struct mlcc_job job;	/* first: "acked" and "last_us" are written on every ACK */
 	struct mlcc_path paths[MLCC_PATHS];
 	u32 profile;		/* enum mlcc_profile_id; as the next one, read on every ACK */
-	u32 deleted;		/* flows are neutral until a rule is set; under mlcc_rules_lock */
+	u32 deleted;		/* flows are neutral until it is set; under mlcc_settings_lock */
 	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 id;
 	u32 netns;		/* inode number of the namespace, for people */

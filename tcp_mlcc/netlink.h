@@ -6,7 +6,7 @@
 #include <net/genetlink.h>
 
 #include "netlink_gen.h"
-#include "rules.h"
+#include "settings.h"
 
 #define MLCC_READ_ONLY { .type = NLA_REJECT, .reject_message = "only the kernel says this" }
 
@@ -25,7 +25,7 @@ int mlcc_nl_text(const struct nlattr *attr, struct netlink_ext_ack *extack);
 int mlcc_nl_profile(const struct nlattr *attr, u32 *id, struct netlink_ext_ack *extack);
 /* netlink_put.c: attributes of a job; the caller is in an RCU read-side section */
 int mlcc_put_u64(struct sk_buff *skb, int type, u64 value);
-int mlcc_put_name(struct sk_buff *skb, const struct mlcc_job_rule *r);
-int mlcc_put_job(struct sk_buff *skb, const struct mlcc_job_rule *r);
+int mlcc_put_name(struct sk_buff *skb, const struct mlcc_setting *set);
+int mlcc_put_job(struct sk_buff *skb, const struct mlcc_setting *set);
 
 #endif /* MLCC_NETLINK_H */

@@ -165,7 +165,7 @@ int mlcc_nl_phase_end_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_job_rule *r)
+static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_setting *r)
 {
 	struct nlattr *nest;
 
@@ -181,13 +181,13 @@ static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_j
 
 static int mlcc_nl_job_reply(struct genl_info *info, struct sk_buff *skb, u32 id)
 {
-	struct mlcc_job_rule *r;
+	struct mlcc_setting *r;
 	int err = -ENOENT;
 	void *head;
 
 	head = genlmsg_put_reply(skb, info, &mlcc_family, 0, MLCC_CMD_JOB_GET);
 	rcu_read_lock();
-	r = mlcc_rule_find(genl_info_net(info)->net_cookie, id);
+	r = mlcc_setting_find(genl_info_net(info)->net_cookie, id);
 	if (r)
 		err = mlcc_nl_job_fill(skb, head, r);
 	rcu_read_unlock();
@@ -218,11 +218,11 @@ int mlcc_nl_job_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct net *net = sock_net(skb->sk);
 	unsigned long id = cb->args[0];
-	struct mlcc_job_rule *r;
+	struct mlcc_setting *r;
 	void *head;
 
 	rcu_read_lock();
-	for (; (r = mlcc_rule_next(net, &id)); id++) {
+	for (; (r = mlcc_setting_next(net, &id)); id++) {
 		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
 				   &mlcc_family, NLM_F_MULTI, MLCC_CMD_JOB_GET);
 		if (mlcc_nl_job_fill(skb, head, r))

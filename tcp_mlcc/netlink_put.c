@@ -9,10 +9,10 @@ int mlcc_put_u64(struct sk_buff *skb, int type, u64 value)
 	return nla_put_u64_64bit(skb, type, value, MLCC_JOB_PAD);
 }
 
-int mlcc_put_name(struct sk_buff *skb, const struct mlcc_job_rule *r)
+int mlcc_put_name(struct sk_buff *skb, const struct mlcc_setting *set)
 {
-	if (nla_put_u32(skb, MLCC_JOB_ID, r->id) ||
-	    (*r->name && nla_put_string(skb, MLCC_JOB_NAME, r->name)))
+	if (nla_put_u32(skb, MLCC_JOB_ID, set->id) ||
+	    (*set->name && nla_put_string(skb, MLCC_JOB_NAME, set->name)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -71,12 +71,12 @@ static int mlcc_put_slot(struct sk_buff *skb, const struct mlcc_slot *s)
 	return 0;
 }
 
-static int mlcc_put_conf(struct sk_buff *skb, const struct mlcc_job_rule *r)
+static int mlcc_put_conf(struct sk_buff *skb, const struct mlcc_setting *set)
 {
-	if (mlcc_put_name(skb, r) ||
-	    (r->profile < MLCC_PROFILE_COUNT &&
-	     nla_put_string(skb, MLCC_JOB_PROFILE, mlcc_profile_names[r->profile])) ||
-	    mlcc_put_u64(skb, MLCC_JOB_PHASE_BYTES, r->phase_bytes))
+	if (mlcc_put_name(skb, set) ||
+	    (set->profile < MLCC_PROFILE_COUNT &&
+	     nla_put_string(skb, MLCC_JOB_PROFILE, mlcc_profile_names[set->profile])) ||
+	    mlcc_put_u64(skb, MLCC_JOB_PHASE_BYTES, set->phase_bytes))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -85,13 +85,13 @@ static int mlcc_put_conf(struct sk_buff *skb, const struct mlcc_job_rule *r)
  * A job of the initial namespace may have flows in several: sums are over all of them, the phase is
  * that of the namespace that was active last.
  */
-int mlcc_put_job(struct sk_buff *skb, const struct mlcc_job_rule *r)
+int mlcc_put_job(struct sk_buff *skb, const struct mlcc_setting *set)
 {
 	const struct mlcc_slot *s;
 	struct mlcc_totals t;
 
-	s = mlcc_slots_sum(r->net_cookie, r->id, &t);
-	if (mlcc_put_conf(skb, r) || nla_put_u32(skb, MLCC_JOB_FLOWS, t.flows))
+	s = mlcc_slots_sum(set->net_cookie, set->id, &t);
+	if (mlcc_put_conf(skb, set) || nla_put_u32(skb, MLCC_JOB_FLOWS, t.flows))
 		return -EMSGSIZE;
 	if (s && (mlcc_put_slot(skb, s) || mlcc_put_totals(skb, &t)))
 		return -EMSGSIZE;

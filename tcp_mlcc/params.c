@@ -17,7 +17,7 @@
 #include "mlcc.h"
 #include "parse.h"
 #include "profile.h"
-#include "rules.h"
+#include "settings.h"
 
 #define MLCC_PARAM_LEN 256
 

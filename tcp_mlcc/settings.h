@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What an administrator has said of jobs, by network namespace and id. */
-#ifndef MLCC_RULES_H
-#define MLCC_RULES_H
+#ifndef MLCC_SETTINGS_H
+#define MLCC_SETTINGS_H
 
 #include <linux/atomic.h>
 #include <linux/mutex.h>
@@ -13,7 +13,7 @@
 #define MLCC_PROFILE_NONE	MLCC_PROFILE_COUNT	/* no choice: the default profile */
 #define MLCC_AHEAD		BIT_ULL(63)		/* in "ahead": there is something */
 
-struct mlcc_job_rule {
+struct mlcc_setting {
 	u64 phase_bytes;	/* hint, 0: learn */
 	u64 net_cookie;		/* the namespace that it was set in */
 	atomic64_t ahead;	/* bytes of a phase announced before the first flow; else 0 */
@@ -25,25 +25,25 @@ struct mlcc_job_rule {
 	struct rcu_head rcu;
 };
 
-/* Writers hold it; it also puts what they do to the jobs into the order of their rules. */
-extern struct mutex mlcc_rules_lock;
+/* Writers hold it; it also puts what they do to the jobs into the order of their settings. */
+extern struct mutex mlcc_settings_lock;
 
-/* Rule of job @id of the namespace itself, or NULL; the caller is in an RCU read-side section. */
-struct mlcc_job_rule *mlcc_rule_find(u64 cookie, u32 id);
-/* The rule that holds there: its own, else the initial namespace's. */
-struct mlcc_job_rule *mlcc_rule_of(u64 cookie, u32 id);
-/* The namespace's rule with the least id from *@id on; sets *@id. */
-struct mlcc_job_rule *mlcc_rule_next(struct net *net, unsigned long *id);
+/* Setting of job @id in the namespace itself, or NULL; the caller is in an RCU read section. */
+struct mlcc_setting *mlcc_setting_find(u64 cookie, u32 id);
+/* The setting that holds there: its own, else the initial namespace's. */
+struct mlcc_setting *mlcc_setting_of(u64 cookie, u32 id);
+/* The namespace's setting with the least id from *@id on; sets *@id. */
+struct mlcc_setting *mlcc_setting_next(struct net *net, unsigned long *id);
 
-int mlcc_rule_put(struct net *net, struct mlcc_job_rule *r, bool create);
-struct mlcc_job_rule *mlcc_rule_take(struct net *net, u32 id);
+int mlcc_setting_put(struct net *net, struct mlcc_setting *set, bool create);
+struct mlcc_setting *mlcc_setting_take(struct net *net, u32 id);
 
-int mlcc_rules_init(void);
-void mlcc_rules_exit(void);
+int mlcc_settings_init(void);
+void mlcc_settings_exit(void);
 
 static inline bool mlcc_net_is_initial(u64 cookie)
 {
 	return cookie == init_net.net_cookie;
 }
 
-#endif /* MLCC_RULES_H */
+#endif /* MLCC_SETTINGS_H */
