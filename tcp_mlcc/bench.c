@@ -3,7 +3,7 @@
  * What an ACK costs: the callbacks that the stack makes for one, on a socket that is connected to
  * nothing, in a loop.  Built with MLCC_BENCH=1, never installed.
  *
- *	echo 'set 1 phase_bytes=100000000000000' > /sys/module/tcp_mlcc/parameters/job
+ *	tests/selftests/module_netlink.py ask JOB_SET ID=1 PHASE_BYTES=100000000000000
  *	insmod tcp_mlcc_bench.ko && dmesg | grep tcp_mlcc_bench; rmmod tcp_mlcc_bench
  *
  * Where "mlcc" is the BPF carrier it measures that one, its job set with mlcc-bpf.  Under

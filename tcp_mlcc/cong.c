@@ -296,7 +296,6 @@ static int __init mlcc_register(void)
 	err = tcp_register_congestion_control(&mlcc_ops);
 	if (err)
 		goto no_cc;
-	mlcc_params_live(true);
 	return 0;
 
 no_cc:
@@ -310,7 +309,6 @@ no_netlink:
 static void __exit mlcc_unregister(void)
 {
 	tcp_unregister_congestion_control(&mlcc_ops);
-	mlcc_params_live(false);
 	mlcc_netlink_exit();
 	mlcc_settings_exit();
 	mlcc_slots_check_empty();

@@ -14,7 +14,6 @@
 #include <linux/bottom_half.h>
 #include <linux/delay.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 
 #include "compat.h"
 #include "control.h"
@@ -96,36 +95,17 @@ static bool mlcc_slot_end(struct net *net, struct mlcc_slot *s, u64 unused)
 	return mlcc_hint_end(&s->job);
 }
 
-static struct mlcc_setting *mlcc_setting_new(const struct mlcc_job_conf *c)
+int mlcc_control_set(struct net *net, struct mlcc_setting *set, bool create)
 {
-	struct mlcc_setting *r = kzalloc_obj(*r, GFP_KERNEL);
-
-	if (!r)
-		return NULL;
-	r->id = c->id;
-	r->profile = c->profile;
-	r->phase_bytes = c->phase_bytes;
-	if (c->name)
-		strscpy(r->name, c->name, sizeof(r->name));
-	return r;
-}
-
-int mlcc_control_set(struct net *net, const struct mlcc_job_conf *c, bool create)
-{
-	struct mlcc_setting *r = mlcc_setting_new(c);
 	int err;
 
-	if (!r)
-		return -ENOMEM;
 	mutex_lock(&mlcc_settings_lock);
-	err = mlcc_setting_put(net, r, create);
+	err = mlcc_setting_put(net, set, create);
 	if (!err) {
-		mlcc_slots_do(mlcc_slot_revive, net, c->id, 0);
-		mlcc_event_set(net, r);
+		mlcc_slots_do(mlcc_slot_revive, net, set->id, 0);
+		mlcc_event_set(net, set);
 	}
 	mutex_unlock(&mlcc_settings_lock);
-	if (err)
-		kfree(r);
 	return err;
 }
 
@@ -140,33 +120,33 @@ static bool mlcc_is_gone(struct net *net, u32 id)
 	return gone;
 }
 
-int mlcc_control_delete(struct net *net, u32 id, bool neutral)
+int mlcc_control_delete(struct net *net, u32 id)
 {
-	struct mlcc_setting *r;
+	struct mlcc_setting *set;
 
 	mutex_lock(&mlcc_settings_lock);
-	r = mlcc_setting_take(net, id);
-	if (r) {
-		if (neutral && mlcc_is_gone(net, id))
+	set = mlcc_setting_take(net, id);
+	if (set) {
+		if (mlcc_is_gone(net, id))
 			mlcc_slots_do(mlcc_slot_delete, net, id, 0);
-		mlcc_event_deleted(net, r);
-		kfree_rcu(r, rcu);
+		mlcc_event_deleted(net, set);
+		kfree_rcu(set, rcu);
 	}
 	mutex_unlock(&mlcc_settings_lock);
-	return r ? 0 : -ENOENT;
+	return set ? 0 : -ENOENT;
 }
 
 /* Keeps what was announced for the job's first flow; 0: nothing. */
 static int mlcc_setting_ahead(struct net *net, u32 id, u64 ahead)
 {
-	struct mlcc_setting *r;
+	struct mlcc_setting *set;
 
 	rcu_read_lock();
-	r = mlcc_setting_find(net->net_cookie, id);
-	if (r)
-		atomic64_set(&r->ahead, ahead);
+	set = mlcc_setting_find(net->net_cookie, id);
+	if (set)
+		atomic64_set(&set->ahead, ahead);
 	rcu_read_unlock();
-	return r ? 0 : -ENOENT;
+	return set ? 0 : -ENOENT;
 }
 
 int mlcc_control_start(struct net *net, u32 id, u64 bytes)

@@ -78,45 +78,45 @@ static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
 }
 
 /* A phase that was announced before the job had a flow begins with the first one. */
-static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_setting *r)
+static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_setting *set)
 {
 	struct mlcc_phase_was was;
 	s64 ahead;
 
-	if (likely(!atomic64_read(&r->ahead)))
+	if (likely(!atomic64_read(&set->ahead)))
 		return;
-	ahead = atomic64_xchg(&r->ahead, 0);
+	ahead = atomic64_xchg(&set->ahead, 0);
 	if (!ahead)
 		return;
 	mlcc_phase_was(s, &was);
 	if (mlcc_hint_start(&s->job, ahead & ~MLCC_AHEAD, tcp_clock_us()))
 		mlcc_phase_turned(net, s, &was);
 	else
-		atomic64_cmpxchg(&r->ahead, 0, ahead);
+		atomic64_cmpxchg(&set->ahead, 0, ahead);
 }
 
 /* Takes over what userspace has said of the job since the last phase.  @net: the job's own. */
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 {
 	u32 profile = MLCC_PROFILE_NONE;
-	struct mlcc_setting *r;
+	struct mlcc_setting *set;
 	u64 phase_bytes = 0;
 	u32 gen = 0;
 
 	rcu_read_lock();
-	r = mlcc_setting_of(s->net_cookie, s->id);
-	if (r) {
-		profile = r->profile;
-		phase_bytes = r->phase_bytes;
-		gen = r->gen;
+	set = mlcc_setting_of(s->net_cookie, s->id);
+	if (set) {
+		profile = set->profile;
+		phase_bytes = set->phase_bytes;
+		gen = set->gen;
 	}
 	if (profile == MLCC_PROFILE_NONE)
 		profile = mlcc_profile_default();
 	if (profile != READ_ONCE(s->profile))
 		WRITE_ONCE(s->profile, profile);
 	mlcc_hint_take(&s->job, &s->gen, gen, phase_bytes);
-	if (r)
-		mlcc_slot_begin(s, net, r);
+	if (set)
+		mlcc_slot_begin(s, net, set);
 	rcu_read_unlock();
 }
 
@@ -139,7 +139,7 @@ static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id)
 
 /*
  * Whether there is room for @s; namespaces that anybody may make must not take it all, as with
- * rules.  The caller holds the lock.
+ * settings.  The caller holds the lock.
  */
 static bool mlcc_slot_fits(const struct mlcc_slot *s)
 {
@@ -287,63 +287,6 @@ const struct mlcc_slot *mlcc_slots_sum(u64 cookie, u32 id, struct mlcc_totals *t
 			last = s;
 	}
 	return last;
-}
-
-/* Returns how long the line is, even if it did not fit. */
-static size_t mlcc_slot_show(const struct mlcc_slot *s, char *buf, size_t size)
-{
-	const struct mlcc_job *j = &s->job;
-
-	return snprintf(buf, size,
-			"%u %u %s %u %u %llu %llu %llu %u %u %u %u %u\n",
-			s->id, s->netns, mlcc_profile_names[READ_ONCE(s->profile)],
-			atomic_read(&s->flows), READ_ONCE(j->seq),
-			READ_ONCE(j->acked) - READ_ONCE(j->start_acked), READ_ONCE(j->d_phase),
-			READ_ONCE(j->d_learnt), READ_ONCE(j->hits),
-			READ_ONCE(j->gap_us), READ_ONCE(j->period_us),
-			READ_ONCE(j->best_us), READ_ONCE(j->queue.vain));
-}
-
-/* Appends a line for each job, as many as there is room for; @shown counts them. */
-static size_t mlcc_slots_list(char *buf, size_t len, size_t size, u32 *shown)
-{
-	struct mlcc_slot *s;
-	size_t n;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(mlcc_slots); i++)
-		hlist_for_each_entry_rcu(s, &mlcc_slots[i], node) {
-			n = mlcc_slot_show(s, buf + len, size - len);
-			if (n >= size - len) {
-				buf[len] = '\0';
-				return len;
-			}
-			len += n;
-			++*shown;
-		}
-	return len;
-}
-
-/*
- * Writes one line for each job, whole lines only, and at last how many are left out.  A full buffer
- * ends the walk, however many jobs there are.  Returns the length.
- */
-int mlcc_slots_show(char *buf, size_t size)
-{
-	const size_t keep = 64;		/* for the last line */
-	u32 count, shown = 0;
-	size_t len;
-
-	len = scnprintf(buf, size, "# id netns profile flows phase d_sent d_phase d_learnt %s\n",
-			"hits gap_us period_us best_us vain");
-	rcu_read_lock();
-	count = READ_ONCE(mlcc_slots_count);
-	len = mlcc_slots_list(buf, len, size - keep, &shown);
-	rcu_read_unlock();
-	if (count > shown)
-		len += scnprintf(buf + len, size - len, "# %u more: the file holds one page\n",
-				 count - shown);
-	return len;
 }
 
 /* At unload: every flow has given its job back. */

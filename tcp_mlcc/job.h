@@ -48,15 +48,14 @@ void mlcc_slot_put(struct mlcc_slot *s);
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net);
 
 /*
- * Slot after @s of those that go by what namespace @cookie says of job @id, which has a rule or
- * had one.  With a reference; @s loses its own.  Begin with NULL; at the end comes NULL.
+ * Slot after @s of those that go by what namespace @cookie says of job @id, which is set or
+ * was.  With a reference; @s loses its own.  Begin with NULL; at the end comes NULL.
  */
 struct mlcc_slot *mlcc_slot_next(struct mlcc_slot *s, u64 cookie, u32 id);
 
 /* The one of these slots that was active last, or NULL; the caller is in an RCU read section. */
 const struct mlcc_slot *mlcc_slots_sum(u64 cookie, u32 id, struct mlcc_totals *t);
 
-int mlcc_slots_show(char *buf, size_t size);
 void mlcc_slots_check_empty(void);
 
 #endif /* MLCC_JOB_H */

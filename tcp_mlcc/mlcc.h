@@ -49,9 +49,6 @@ static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 /* info.c */
 size_t mlcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
 
-/* params.c: whether the parameter "job" works */
-void mlcc_params_live(bool live);
-
 /* pace.c */
 void mlcc_pace(struct sock *sk, unsigned long rate);
 void mlcc_pace_stop(struct sock *sk);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Commands about jobs and their phases. */
 #include <linux/ctype.h>
+#include <linux/slab.h>
 #include <linux/stringify.h>
 
+#include "compat.h"
 #include "control.h"
 #include "job.h"
 #include "netlink.h"
@@ -51,20 +53,21 @@ static int mlcc_nl_name(const struct nlattr *attr, struct netlink_ext_ack *extac
 	return -EINVAL;
 }
 
-static int mlcc_nl_conf(struct nlattr **tb, struct mlcc_job_conf *c,
-			struct netlink_ext_ack *extack)
+/* What is not given has its default. */
+static int mlcc_nl_setting(struct nlattr **tb, struct mlcc_setting *set,
+			   struct netlink_ext_ack *extack)
 {
 	int err = 0;
 
-	c->profile = MLCC_PROFILE_NONE;
+	set->profile = MLCC_PROFILE_NONE;
 	if (tb[MLCC_JOB_NAME]) {
 		err = mlcc_nl_name(tb[MLCC_JOB_NAME], extack);
-		c->name = nla_data(tb[MLCC_JOB_NAME]);
+		nla_strscpy(set->name, tb[MLCC_JOB_NAME], sizeof(set->name));
 	}
 	if (!err && tb[MLCC_JOB_PROFILE])
-		err = mlcc_nl_profile(tb[MLCC_JOB_PROFILE], &c->profile, extack);
+		err = mlcc_nl_profile(tb[MLCC_JOB_PROFILE], &set->profile, extack);
 	if (tb[MLCC_JOB_PHASE_BYTES])
-		c->phase_bytes = nla_get_u64(tb[MLCC_JOB_PHASE_BYTES]);
+		set->phase_bytes = nla_get_u64(tb[MLCC_JOB_PHASE_BYTES]);
 	return err;
 }
 
@@ -99,14 +102,26 @@ static void mlcc_nl_explain(int err, struct netlink_ext_ack *extack)
 static int mlcc_nl_job_write(struct genl_info *info, bool create)
 {
 	struct nlattr *tb[MLCC_JOB_MAX + 1];
-	struct mlcc_job_conf c = {};
+	struct mlcc_setting *set;
 	int err;
+	u32 id;
 
-	err = mlcc_nl_job(info, tb, &c.id) ?: mlcc_nl_conf(tb, &c, info->extack);
+	err = mlcc_nl_job(info, tb, &id);
 	if (err)
 		return err;
-	err = mlcc_control_set(genl_info_net(info), &c, create);
-	mlcc_nl_explain(err, info->extack);
+	set = kzalloc_obj(*set, GFP_KERNEL);
+	if (!set) {
+		mlcc_nl_explain(-ENOMEM, info->extack);
+		return -ENOMEM;
+	}
+	set->id = id;
+	err = mlcc_nl_setting(tb, set, info->extack);
+	if (!err) {
+		err = mlcc_control_set(genl_info_net(info), set, create);
+		mlcc_nl_explain(err, info->extack);
+	}
+	if (err)
+		kfree(set);
 	return err;
 }
 
@@ -129,7 +144,7 @@ int mlcc_nl_job_del_doit(struct sk_buff *skb, struct genl_info *info)
 	err = mlcc_nl_job(info, tb, &id);
 	if (err)
 		return err;
-	err = mlcc_control_delete(genl_info_net(info), id, true);
+	err = mlcc_control_delete(genl_info_net(info), id);
 	mlcc_nl_explain(err, info->extack);
 	return err;
 }
@@ -165,12 +180,12 @@ int mlcc_nl_phase_end_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_setting *r)
+static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_setting *set)
 {
 	struct nlattr *nest;
 
 	nest = head ? nla_nest_start(skb, MLCC_ATTR_JOB) : NULL;
-	if (!nest || mlcc_put_job(skb, r)) {
+	if (!nest || mlcc_put_job(skb, set)) {
 		genlmsg_cancel(skb, head);
 		return -EMSGSIZE;
 	}
@@ -181,15 +196,15 @@ static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_s
 
 static int mlcc_nl_job_reply(struct genl_info *info, struct sk_buff *skb, u32 id)
 {
-	struct mlcc_setting *r;
+	struct mlcc_setting *set;
 	int err = -ENOENT;
 	void *head;
 
 	head = genlmsg_put_reply(skb, info, &mlcc_family, 0, MLCC_CMD_JOB_GET);
 	rcu_read_lock();
-	r = mlcc_setting_find(genl_info_net(info)->net_cookie, id);
-	if (r)
-		err = mlcc_nl_job_fill(skb, head, r);
+	set = mlcc_setting_find(genl_info_net(info)->net_cookie, id);
+	if (set)
+		err = mlcc_nl_job_fill(skb, head, set);
 	rcu_read_unlock();
 	return err;
 }
@@ -218,14 +233,14 @@ int mlcc_nl_job_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct net *net = sock_net(skb->sk);
 	unsigned long id = cb->args[0];
-	struct mlcc_setting *r;
+	struct mlcc_setting *set;
 	void *head;
 
 	rcu_read_lock();
-	for (; (r = mlcc_setting_next(net, &id)); id++) {
+	for (; (set = mlcc_setting_next(net, &id)); id++) {
 		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
 				   &mlcc_family, NLM_F_MULTI, MLCC_CMD_JOB_GET);
-		if (mlcc_nl_job_fill(skb, head, r))
+		if (mlcc_nl_job_fill(skb, head, set))
 			break;
 	}
 	rcu_read_unlock();

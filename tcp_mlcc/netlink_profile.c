@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Commands about profiles.  They are the host's: only the initial namespace changes them. */
-#include <linux/module.h>
-#include <linux/moduleparam.h>
+#include <linux/mutex.h>
 
 #include "netlink.h"
 #include "profile.h"
@@ -130,13 +129,15 @@ static int mlcc_nl_tune(struct nlattr **tb, struct mlcc_profile *pr, struct netl
 	return err;
 }
 
-/* The parameters "tune" and "profile" change the same; they hold this lock. */
+static DEFINE_MUTEX(mlcc_profile_lock);
+
+/* Profiles are read, changed and written back one at a time. */
 static int mlcc_nl_profile_apply(struct nlattr **tb, u32 id, struct netlink_ext_ack *extack)
 {
 	struct mlcc_profile pr;
 	int err;
 
-	kernel_param_lock(THIS_MODULE);
+	mutex_lock(&mlcc_profile_lock);
 	mlcc_profile_read(id, &pr);
 	err = mlcc_nl_tune(tb, &pr, extack);
 	if (!err) {
@@ -144,7 +145,7 @@ static int mlcc_nl_profile_apply(struct nlattr **tb, u32 id, struct netlink_ext_
 		if (tb[MLCC_PROFILE_ATTR_DEFAULT])
 			mlcc_profile_set_default(id);
 	}
-	kernel_param_unlock(THIS_MODULE);
+	mutex_unlock(&mlcc_profile_lock);
 	return err;
 }
 

@@ -19,7 +19,7 @@ u32 mlcc_profile_gen[MLCC_PROFILE_COUNT] __read_mostly;
 
 static u32 mlcc_default __read_mostly = MLCC_PROFILE_INTERLEAVE;
 
-/* Replaces profile @id by @from.  One at a time: the caller holds the lock of the parameters. */
+/* Replaces profile @id by @from.  One at a time: the caller holds a lock. */
 void mlcc_profile_change(u32 id, const struct mlcc_profile *from)
 {
 	u32 gen = mlcc_profile_gen[id] + 1;

@@ -41,7 +41,7 @@ static __always_inline void mlcc_profile_read(u32 id, struct mlcc_profile *to)
 
 void mlcc_profile_change(u32 id, const struct mlcc_profile *from);
 
-/* Profile of jobs without a rule of their own and base of flows without a job. */
+/* Profile of jobs that name none and base of flows without a job. */
 u32 mlcc_profile_default(void);
 void mlcc_profile_set_default(u32 id);
 

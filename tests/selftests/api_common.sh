@@ -9,15 +9,21 @@ libmlcc=$repo/userspace/libmlcc/libmlcc.a
 driver=$repo/build/selftests/api
 
 # The driver is kept: compilers are slow in emulation.
-require_api()
+require_driver()
 {
-	require_command cc nsenter
+	require_command cc
 	[ -e "$libmlcc" ] || ktap_skip_all "userspace/libmlcc/libmlcc.a is not built: make"
 	if [ ! "$driver" -nt "$here/api.c" ] || [ ! "$driver" -nt "$libmlcc" ]; then
 		mkdir -p "${driver%/*}"
 		cc -O1 -o "$driver" "$here/api.c" "$libmlcc" -lbpf -lmnl ||
 			{ echo "Bail out! the driver of libmlcc does not build"; exit 1; }
 	fi
+}
+
+require_api()
+{
+	require_command nsenter
+	require_driver
 	require_cgroup2
 }
 

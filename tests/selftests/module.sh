@@ -69,42 +69,45 @@ wrong_parameters_refuse_the_load()
 		load_refused mark_mask=ff0ff 'next to each other'
 }
 
-# write_refused NAME TEXT PATTERN: not written, explained, and nothing has changed
-write_refused()
+parameters_hold_at_load()
 {
-	local name=$1 text=$2 pattern=$3 before
+	modprobe tcp_mlcc profile=mltcp mark_mask=ff00 || return
+	[ "$(<"$parameters/profile")" = mltcp ] && [ "$(<"$parameters/mark_mask")" = 0xff00 ] &&
+		api profile list | grep '^mltcp .* default$' || return
+	# the profile of jobs that name none is changed by netlink from now on
+	! echo interleave 2>/dev/null >"$parameters/profile" || { echo "profile was taken"; return 1; }
+	# shellcheck disable=SC2046  # words
+	api profile set $(api profile list | grep '^hotnets22') default &&
+		[ "$(<"$parameters/profile")" = hotnets22 ] && rmmod tcp_mlcc
+}
+
+# mask_refused TEXT PATTERN: not written, explained, and nothing has changed
+mask_refused()
+{
+	local before
 
 	before=$(cat "$parameters"/*)
 	dmesg -C
-	if echo "$text" 2>/dev/null >"$parameters/$name"; then
-		echo "$name: '$text' was taken"
+	if echo "$1" 2>/dev/null >"$parameters/mark_mask"; then
+		echo "mark_mask: '$1' was taken"
 		return 1
 	fi
-	said "$pattern" || { echo "$name: '$text': no reason in the log"; dmesg; return 1; }
+	said "$2" || { echo "mark_mask: '$1': no reason in the log"; dmesg; return 1; }
 	[ "$(cat "$parameters"/*)" = "$before" ] ||
-		{ echo "$name: '$text' was refused and has changed something"; return 1; }
+		{ echo "mark_mask: '$1' was refused and has changed something"; return 1; }
 }
 
 wrong_parameters_change_nothing()
 {
-	echo mltcp >"$parameters/profile" || return
-	[ "$(<"$parameters/profile")" = mltcp ] || return
-	write_refused profile nonsense "profile 'nonsense'" &&
-		write_refused mark_mask 0 'mark_mask' &&
-		write_refused mark_mask 5 'next to each other' &&
-		write_refused job 'set 0' 'job: id' &&
-		write_refused job 'set 5 profile=nonsense' 'job: profile' &&
-		write_refused job 'set 5 phase_bytes=-1' 'phase_bytes' &&
-		write_refused job 'set 5 phase_bytes=281474976710656' 'phase_bytes' &&
-		write_refused job 'set 5 colour=red' "no key 'colour'" &&
-		write_refused job 'make 5' "job 'make'" &&
-		write_refused job 'del 211' 'no rule' &&
-		write_refused tune 'interleave floor=0' 'tune: floor' &&
-		write_refused tune 'interleave floor=0.5 slope=-1' 'tune: slope' &&
-		write_refused tune 'interleave hold=1' 'tune: hold' &&
-		write_refused tune 'interleave shape=5' 'tune: shape' &&
-		write_refused tune 'nonsense floor=1' 'tune: profile' || return
-	echo interleave >"$parameters/profile"
+	echo ff0 >"$parameters/mark_mask" && [ "$(<"$parameters/mark_mask")" = 0xff0 ] || return
+	mask_refused 0 'mark_mask' && mask_refused 5 'next to each other'
+}
+
+# Jobs and profiles are netlink's, and nobody else's.
+nothing_else_is_a_parameter()
+{
+	[ "$(echo "$parameters"/*)" = "$parameters/mark_mask $parameters/profile" ] ||
+		{ ls "$parameters"; return 1; }
 }
 
 ### Flows
@@ -125,7 +128,7 @@ stays_while_a_flow_runs()
 {
 	local before
 
-	receive bulk 5001 --cc reno || return
+	set_jobs 7 && receive bulk 5001 --cc reno || return
 	start flow "$sender" job --peer 10.1.2.2:5001 --bytes 500000 --compute-ms 50 \
 		--iterations 0 --noise 0.02 --seed 1 --cc "$cc" --mark 7
 	slowwait - has_grown bulk 0 || { cat "$out"/*.err; return 1; }
@@ -138,7 +141,7 @@ stays_while_a_flow_runs()
 	cc_available || { echo "unregistered though refused"; return 1; }
 	before=$(received bulk)
 	slowwait - has_grown bulk "$before" || { echo "the flow stands"; return 1; }
-	[ "$(column id)" = 7 ] || { cat "$parameters/job"; return 1; }
+	[ "$(column id)" = 7 ] || { api job list; return 1; }
 }
 
 ss_shows_progress()
@@ -171,9 +174,11 @@ main()
 	ktap_check "loads" loads
 	ktap_check "is not the default, and needs permission" is_not_the_default
 	ktap_check "wrong parameters are refused and change nothing" wrong_parameters_change_nothing
+	ktap_check "what netlink says no parameter says" nothing_else_is_a_parameter
 	ktap_check "unloads" unloads
 	ktap_check "loads and unloads again and again" loads_and_unloads_again_and_again
 	ktap_check "a wrong parameter refuses the load" wrong_parameters_refuse_the_load
+	ktap_check "parameters hold at load" parameters_hold_at_load
 	modprobe tcp_mlcc
 	flow_cases
 	ktap_finish

@@ -8,12 +8,8 @@
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
-# shellcheck source=tests/selftests/api_common.sh
-. "$(dirname "$0")/api_common.sh"
 # shellcheck source=tests/selftests/pairs.sh
 . "$(dirname "$0")/pairs.sh"
-
-export API_CARRIER=module
 
 profiles_change_and_one_is_the_default()
 {

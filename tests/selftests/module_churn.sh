@@ -94,9 +94,23 @@ send()
 	done
 }
 
+# Of all namespaces, as long as none has a job of its own.
 total_flows()
 {
 	column flows | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# jobs_are_the_hosts PAIR...: whatever has been set and deleted here and there
+jobs_are_the_hosts()
+{
+	local pair job
+
+	for ((job = 1; job <= jobs; job++)); do
+		for pair in "$@"; do
+			ip netns exec "${senders[pair]}" "$driver" job del "$job" 2>/dev/null
+		done
+		set_jobs "$job" || return
+	done
 }
 
 flows_are()
@@ -116,7 +130,8 @@ all_flows_come_up()
 	done
 	slowwait - flows_are $((pairs * jobs * flows)) && grow 0 1 2 3 && return
 	echo "flows: $(total_flows)"
-	cat "$parameters/job" "$out"/*.err
+	api job list
+	cat "$out"/*.err
 	return 1
 }
 
@@ -192,23 +207,23 @@ ended()
 	return "$status"
 }
 
-# By sysfs, until told to stop; a module that goes takes its files along.
-write_parameters()
+# By libmlcc, until told to stop; a module that goes takes its family and its files along.
+write_jobs()
 {
 	local job i
 
 	for ((i = 0; ; i++)); do
 		job=$((i % jobs + 1))
-		echo "set $job phase_bytes=$((i * 1000))" >"$parameters/job"
-		echo "set $job profile=mltcp" >"$parameters/job"
-		echo "hotnets22 shape=$((i % 4 + 1))" >"$parameters/tune"
-		echo "del $job" >"$parameters/job"
+		api job set "$job" "" "" $((i * 1000)) , job set "$job" "" mltcp 0 , \
+			profile set hotnets22 65536 65536 0 $((i % 4 + 1)) reno base , job del "$job"
+		echo ff >"$parameters/mark_mask"
 	done 2>/dev/null
 }
 
-read_parameters()
+read_jobs()
 {
 	while :; do
+		api job list , profile list >/dev/null 2>&1
 		cat "$parameters"/* >/dev/null 2>&1
 		ip netns exec "$1" ss -tin >/dev/null 2>&1
 	done
@@ -227,8 +242,8 @@ jobs_change_while_their_flows_send()
 	local pair names=(host)
 
 	trace
-	in_background writer write_parameters
-	in_background reader read_parameters "${senders[2]}"
+	in_background writer write_jobs
+	in_background reader read_jobs "${senders[2]}"
 	churn host 100
 	for ((pair = 0; pair < pairs; pair++)); do
 		churn "churn$pair" "$pair" "${senders[pair]}"
@@ -237,7 +252,7 @@ jobs_change_while_their_flows_send()
 	ended "${names[@]}" || return
 	stop_named writer
 	stop_named reader
-	flows_are $((pairs * jobs * flows)) && grow 0 1 2 3
+	jobs_are_the_hosts 0 1 2 3 && flows_are $((pairs * jobs * flows)) && grow 0 1 2 3
 }
 
 # kill_all NAMESPACE: its processes
@@ -257,7 +272,7 @@ namespaces_go_while_their_flows_send()
 
 	churn host 200
 	churn churn3 203 "${senders[3]}"
-	in_background reader read_parameters "${senders[3]}"
+	in_background reader read_jobs "${senders[3]}"
 	kill_all "${senders[0]}" && ip netns del "${senders[0]}"
 	kill_all "${receivers[1]}" && ip netns del "${receivers[1]}"
 	kill_all "${senders[1]}" && ip netns del "${senders[1]}"
@@ -269,9 +284,9 @@ namespaces_go_while_their_flows_send()
 	done
 	ended host churn3 || return
 	stop_named reader
-	slowwait - flows_are $((jobs * flows)) && grow 3 && return
+	jobs_are_the_hosts 3 && slowwait - flows_are $((jobs * flows)) && grow 3 && return
 	echo "flows: $(total_flows)"
-	cat "$parameters/job"
+	api job list
 	return 1
 }
 
@@ -303,8 +318,8 @@ it_comes_and_goes()
 
 	start recv3 "${receivers[3]}" recv --listen 10.9.0.2:5001 --timeout-s 600
 	in_background asker ask_again_and_again
-	in_background writer write_parameters
-	in_background reader read_parameters "${senders[3]}"
+	in_background writer write_jobs
+	in_background reader read_jobs "${senders[3]}"
 	for ((i = 0; i < 10; i++)); do
 		modprobe tcp_mlcc
 		slowwait - rmmod tcp_mlcc >/dev/null 2>&1 || { echo "round $i: it stays"; return 1; }
@@ -328,6 +343,7 @@ main()
 	setup_out
 	defer unload_quietly
 	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
+	jobs_are_the_hosts || ktap_fail_all "jobs are set"
 	setup_pairs || exit 1
 	told "200 flows of 20 jobs in four namespaces" all_flows_come_up
 	told "they keep it from being unloaded, and go on" unload_is_refused

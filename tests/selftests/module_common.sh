@@ -4,6 +4,10 @@
 
 # shellcheck source=tests/selftests/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=tests/selftests/api_common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/api_common.sh"
+
+export API_CARRIER=module
 
 parameters=/sys/module/tcp_mlcc/parameters
 
@@ -14,6 +18,7 @@ require_module_here()
 	require_command modprobe rmmod modinfo ip tc ethtool ss awk
 	modinfo tcp_mlcc >/dev/null 2>&1 ||
 		ktap_skip_all "there is no tcp_mlcc for this kernel"
+	require_driver
 	require_free_carrier
 }
 
@@ -24,13 +29,18 @@ unload_quietly()
 	slowwait - rmmod tcp_mlcc >/dev/null 2>&1
 }
 
-# What the module says of its jobs: a header line that names the columns, then a line for each.
-# column NAME: of all jobs with open flows
+# set_jobs ID...: in this network namespace; what is not said of them is learnt
+set_jobs()
+{
+	local id
+
+	for id in "$@"; do
+		api job set "$id" "" "" 0 || return
+	done
+}
+
+# column NAME: of all jobs of this network namespace that have open flows
 column()
 {
-	[ -r "$parameters/job" ] || return 0
-	awk -v name="$1" '
-		NR == 1 { for (i = 2; i <= NF; i++) if ($i == name) at = i - 1; next }
-		/^#/ { next }
-		{ print $at }' "$parameters/job"
+	api job list 2>/dev/null | grep -v '"flows":0,' | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }

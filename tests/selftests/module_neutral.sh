@@ -22,12 +22,12 @@ learnt()
 
 phases_seen()
 {
-	column phase | sort -n | tail -n 1
+	column phases | sort -n | tail -n 1
 }
 
 show_jobs()
 {
-	cat "$parameters/job"
+	api job list
 }
 
 main()
@@ -37,6 +37,7 @@ main()
 	setup_out
 	defer unload_quietly
 	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
+	set_jobs 21 22 || ktap_fail_all "jobs are set"
 	setup_link 200mbit 400kb || exit 1
 	neutral_cases
 	ktap_finish

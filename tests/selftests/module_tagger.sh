@@ -8,14 +8,10 @@
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
-# shellcheck source=tests/selftests/api_common.sh
-. "$(dirname "$0")/api_common.sh"
 # shellcheck source=tests/selftests/pairs.sh
 . "$(dirname "$0")/pairs.sh"
 # shellcheck source=tests/selftests/tagger_common.sh
 . "$(dirname "$0")/tagger_common.sh"
-
-export API_CARRIER=module
 
 # The module has a table of jobs in each network namespace.
 job_api()

@@ -211,7 +211,7 @@ job_has_progress()
 	local status
 
 	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || return
-	echo "set 5 phase_bytes=10000000" >/sys/module/tcp_mlcc/parameters/job
+	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=10000000 || return
 	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	traffic 1
 	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }

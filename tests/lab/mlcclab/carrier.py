@@ -8,6 +8,7 @@ operator has loaded it, and the lab refuses to touch it.
 
 import os
 import re
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -18,6 +19,11 @@ from . import features, shell
 from .errors import LabError, SkipError
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+sys.path.append(str(REPOSITORY / "tests" / "netlink"))
+
+from genl import Genl, Refused  # noqa: E402
+from mlcc import job_call  # noqa: E402
+
 # where the build puts them in a tree
 LOADER = Path("bpf") / "mlcc-bpf"
 MLCCD = Path("build") / "userspace" / "mlccd" / "mlccd"
@@ -155,7 +161,6 @@ class ModuleCarrier(Carrier):
 
     name = "module"
     object = REPOSITORY / "tcp_mlcc" / "tcp_mlcc.ko"
-    control = Path("/sys/module/tcp_mlcc/parameters/job")
 
     def load(self) -> None:
         how = ["insmod", str(self.object)] if self.object.exists() else ["modprobe", "tcp_mlcc"]
@@ -171,15 +176,16 @@ class ModuleCarrier(Carrier):
         return cls.object.exists() or shell.attempt(["modinfo", "tcp_mlcc"]).returncode == 0
 
     def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
-        words = ["set", str(job)]
+        said: dict[str, int | str] = {"ID": job}
         if profile:
-            words.append(f"profile={profile}")
+            said["PROFILE"] = profile
         if phase_bytes:
-            words.append(f"phase_bytes={phase_bytes}")
+            said["PHASE_BYTES"] = phase_bytes
         try:
-            self.control.write_text(" ".join(words) + "\n")
-        except OSError as error:
-            raise LabError(f"{self.control}: {' '.join(words)}: {error.strerror}") from None
+            with Genl() as family:
+                job_call(family, "JOB_SET", **said)
+        except (OSError, Refused) as error:
+            raise LabError(f"job {job}: {error}") from None
 
 
 def refuse_if_loaded() -> None:
