@@ -77,7 +77,8 @@ struct mlcc_flow {
 	   full:1,		/* the link was, of this flow's window */
 	   counted:1,		/* among the flows of this phase */
 	   held:1,		/* holds back: to be paced by mlcc_queue_pace() */
-	   lost:1;		/* this phase has lost something */
+	   lost:1,		/* this phase has lost something */
+	   lost_before:1;	/* and had, before the last decrease */
 };
 
 /* The part of a socket's state that belongs to its congestion control. */
@@ -259,8 +260,10 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 {
 	bool first = !f->rtt;
 	u32 wait, slack, cost = MLCC_READ(j->queue.byte_cost);
+	/* a packet that overtakes others is no shorter path: the one before it has to confirm it */
+	u32 twice = first ? ~0U : f->rtt > a->rtt ? f->rtt : a->rtt;
 
-	a->min_rtt = mlcc_path_rtt(path, a->peer, a->rtt, a->min_rtt, MLCC_READ(j->seq));
+	a->min_rtt = mlcc_path_rtt(path, a->peer, twice, a->min_rtt, MLCC_READ(j->seq));
 	f->rtt = a->rtt;
 	f->held = 0;
 	wait = mlcc_reverse(&f->reverse, a);
@@ -268,7 +271,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	f->full = cost && mlcc_burst((u64)w->cwnd * a->mss, cost) >= a->rtt + slack;
 	if (wait && wait >= a->tick)
 		slack += a->tick;
-	f->empty = a->rtt - wait - a->min_rtt <= slack;
+	f->empty = a->rtt <= a->min_rtt + wait + slack;
 	if (f->empty)
 		mlcc_path_anew(path);
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
@@ -423,7 +426,14 @@ static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, bool lost)
 {
 	f->credit = 0;
 	f->unspent = 0;
+	f->lost_before = f->lost;
 	f->lost |= lost;
+}
+
+/* The last decrease was none: what had seemed lost was late. */
+static __always_inline void mlcc_flow_undo(struct mlcc_flow *f)
+{
+	f->lost = f->lost_before;
 }
 
 #endif /* MLCC_FLOW_H */

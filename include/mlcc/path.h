@@ -7,7 +7,7 @@
  * becomes the queue's, too.  So the job keeps it, for each peer, from one connection to the next,
  * and it comes up again only with a reason:
  *
- *	down	at once, with any shorter round trip
+ *	down	with a shorter round trip, which the flow has seen twice
  *	up	after MLCC_PATH_PHASES phases in a row in which no round trip came near it and
  *		nothing was lost: the path has become longer.  A queue of others that is never
  *		empty overflows now and then.

@@ -6,6 +6,7 @@
  *	tcp_send()	the application sends after a silence
  *	tcp_ack()	segments are acknowledged
  *	tcp_lose()	a hole is seen: Recovery, until what was in flight then is acknowledged
+ *	tcp_undo()	what seemed lost arrives: the reduction is taken back
  *	tcp_mark()	an ECN mark is echoed: CWR, likewise
  *	tcp_expire()	the retransmission timer: Loss
  *
@@ -250,6 +251,12 @@ static void tcp_lose(struct sock *sk)
 		return;
 	}
 	tcp_reduce(sk, TCP_CA_Recovery);
+}
+
+static void tcp_undo(struct sock *sk)
+{
+	sk->tp.snd_cwnd = mlcc_undo(sk);
+	tcp_state(sk, TCP_CA_Open);
 }
 
 static void tcp_mark(struct sock *sk, u32 n)

@@ -160,6 +160,35 @@ static void what_was_lost_ends_the_doubling(void)
 	CHECK(!mlcc_flow_refill(&f, &pr, false, &w), "the link is full");
 }
 
+/* Somebody who measures two round trips of a phase in a row, on a path of 10 ms. */
+static u32 least_after(u32 first, u32 second, u32 third)
+{
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	struct mlcc_path path = { .peer = 1, .min_rtt = 10000, .least = ~0U };
+	struct mlcc_win w = { .cwnd = 10, .ssthresh = 10, .open = true };
+	const u32 rtts[] = { first, second, third };
+	struct mlcc_job j = { .share = MLCC_ONE };
+	struct mlcc_flow f = { .p = 0 };
+
+	for (u32 i = 0; i < 3; i++) {
+		struct mlcc_ack a = { .min_rtt = 10000, .rtt = rtts[i], .mss = 1448, .peer = 1 };
+
+		mlcc_flow_rtt(&f, &j, &path, &pr, &a, &w);
+	}
+	return path.min_rtt;
+}
+
+static void who_overtakes_is_no_shorter_path(void)
+{
+	u32 us = least_after(10100, 5000, 10100);
+
+	CHECK(us == 10000, "one packet: %u us", us);
+	us = least_after(5000, 10100, 10100);
+	CHECK(us == 10000, "the first of a phase: %u us", us);
+	us = least_after(10100, 5000, 5050);
+	CHECK(us == 5050, "two in a row: %u us", us);
+}
+
 /* The longest queue that a flow takes for none, us, at @gbps and a least RTT of @min_rtt us. */
 static u32 longest_empty(u32 gbps, u32 min_rtt)
 {
@@ -387,6 +416,7 @@ int main(void)
 		TAP_TEST(a_cut_that_ends_slow_start_is_the_bases),
 		TAP_TEST(a_reduction_is_not_undone),
 		TAP_TEST(what_was_lost_ends_the_doubling),
+		TAP_TEST(who_overtakes_is_no_shorter_path),
 		TAP_TEST(an_empty_queue_goes_by_the_link),
 		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
 		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),

@@ -113,6 +113,30 @@ static void after_a_loss_an_empty_queue_ends_at_ssthresh(void)
 	CHECK(sk.tp.snd_cwnd <= before + 4 * 9, "cwnd %u -> %u", before, sk.tp.snd_cwnd);
 }
 
+/* Packets overtook each other: the loss was none, and the next round trips double as before. */
+static void a_loss_that_was_none_is_forgotten(void)
+{
+	struct mlcc_slot s;
+	struct sock sk;
+	u32 before;
+
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
+	tcp_send(&sk, D, GAP_US);
+	tcp_ack(&sk, 5, RTT_US);
+	before = sk.tp.snd_cwnd;
+	tcp_lose(&sk);
+	CHECK(sk.ca.flow.lost, "nothing was lost");
+	tcp_undo(&sk);
+	CHECK(sk.tp.snd_cwnd >= before, "cwnd %u -> %u", before, sk.tp.snd_cwnd);
+	CHECK(!sk.ca.flow.lost, "it still counts");
+	tcp_lose(&sk);
+	while (sk.icsk.icsk_ca_state != TCP_CA_Open)
+		tcp_ack(&sk, sk.tp.packets_out, RTT_US);
+	tcp_lose(&sk);
+	tcp_undo(&sk);
+	CHECK(sk.ca.flow.lost, "a loss before it is forgotten, too");
+}
+
 /* At p near 1 the rule takes 7/8 of a mark's cut away; losses and time-outs are not its business. */
 static void a_cut_is_the_bases(void (*cut)(struct sock *sk))
 {
@@ -303,6 +327,7 @@ int main(void)
 		TAP_TEST(patience_ends_in_a_recovery),
 		TAP_TEST(patience_ends_with_a_slow_start),
 		TAP_TEST(after_a_loss_an_empty_queue_ends_at_ssthresh),
+		TAP_TEST(a_loss_that_was_none_is_forgotten),
 		TAP_TEST(a_loss_is_the_bases),
 		TAP_TEST(a_time_out_is_the_bases),
 		TAP_TEST(what_follows_a_time_out_is_the_bases),

@@ -371,6 +371,7 @@ static __always_inline u32 mlcc_undo(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
+	mlcc_flow_undo(&ca->flow);
 	if (ca->cubic_base)
 		mlcc_cubic_restart(&ca->cubic);
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
