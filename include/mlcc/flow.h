@@ -57,6 +57,14 @@ enum mlcc_wait {
 	MLCC_WAIT_VAIN,		/* it has waited for too long, or no longer waits at all */
 };
 
+/* What the last look at the queue before the data has shown. */
+enum mlcc_seen {
+	MLCC_SEEN_SHORT,	/* somebody is there; or there was no look in this phase yet */
+	MLCC_SEEN_DEEP,		/* likewise, and the queue is longer than the path */
+	MLCC_SEEN_EMPTY,	/* nobody uses the link */
+	MLCC_SEEN_FULL,		/* nobody else: the window is what the link needs */
+};
+
 struct mlcc_flow {
 	u64 acked;		/* tp->bytes_acked that the job knows of */
 	u32 sent;		/* bytes of this phase, up to 2^32 - 1 */
@@ -73,8 +81,7 @@ struct mlcc_flow {
 	u16 seq;		/* phase that this flow has entered, low bits of the job's */
 	u8 unspent;		/* acked segments that the window has not grown by yet */
 	u8 wait:2,		/* enum mlcc_wait */
-	   empty:1,		/* the queue was, at the last round trip */
-	   full:1,		/* the link was, of this flow's window */
+	   seen:2,		/* enum mlcc_seen */
 	   counted:1,		/* among the flows of this phase */
 	   held:1,		/* holds back: to be paced by mlcc_queue_pace() */
 	   lost:1,		/* this phase has lost something */
@@ -217,7 +224,7 @@ static __always_inline bool mlcc_flow_holds(struct mlcc_flow *f, struct mlcc_job
 	struct mlcc_queue *q = &j->queue;
 
 	f->held = mlcc_queue_holds(q, now);
-	if (!f->held && f->empty && !f->full) {
+	if (!f->held && f->seen == MLCC_SEEN_EMPTY) {
 		mlcc_queue_pause(q);
 	} else if (!f->held && mlcc_queue_sample(q, now, acked, d, f->rtt)) {
 		mlcc_queue_hold(q, now, acked, d);
@@ -226,7 +233,7 @@ static __always_inline bool mlcc_flow_holds(struct mlcc_flow *f, struct mlcc_job
 	if (!f->held)
 		return false;
 	f->wait = MLCC_WAITING;
-	f->empty = 0;
+	f->seen = MLCC_SEEN_SHORT;
 	w->cwnd = MLCC_CWND_MIN;
 	return true;
 }
@@ -258,7 +265,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 					  const struct mlcc_profile *pr,
 					  struct mlcc_ack *a, struct mlcc_win *w)
 {
-	bool first = !f->rtt;
+	bool first = !f->rtt, full;
 	u32 wait, slack, cost = MLCC_READ(j->queue.byte_cost);
 	/* a packet that overtakes others is no shorter path: the one before it has to confirm it */
 	u32 twice = first ? ~0U : f->rtt > a->rtt ? f->rtt : a->rtt;
@@ -268,17 +275,20 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	f->held = 0;
 	wait = mlcc_reverse(&f->reverse, a);
 	slack = mlcc_flow_slack(j, a);
-	f->full = cost && mlcc_burst((u64)w->cwnd * a->mss, cost) >= a->rtt + slack;
+	full = cost && mlcc_burst((u64)w->cwnd * a->mss, cost) >= a->rtt + slack;
 	if (wait && wait >= a->tick)
 		slack += a->tick;
-	f->empty = a->rtt <= a->min_rtt + wait + slack;
-	if (f->empty)
+	if (a->rtt <= a->min_rtt + wait + slack) {
+		f->seen = full ? MLCC_SEEN_FULL : MLCC_SEEN_EMPTY;
 		mlcc_path_anew(path);
+	} else {
+		f->seen = a->rtt > 2 * a->min_rtt + wait ? MLCC_SEEN_DEEP : MLCC_SEEN_SHORT;
+	}
 	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
 		return;
 	if (w->open && mlcc_flow_drains(f, pr) && mlcc_flow_holds(f, j, a->now, w))
 		return;
-	if (f->empty) {
+	if (f->seen >= MLCC_SEEN_EMPTY) {
 		MLCC_WRITE(j->queue.emptied, 1);
 		if (f->wait == MLCC_WAITING)
 			f->wait = MLCC_WAIT_OVER;
@@ -355,7 +365,7 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
 {
 	if (!mlcc_flow_drains(f, pr))
 		return false;
-	if (f->rtt && f->empty && !f->full && ((!marked && !f->lost) || w->cwnd < w->ssthresh))
+	if (f->rtt && f->seen == MLCC_SEEN_EMPTY && ((!marked && !f->lost) || w->cwnd < w->ssthresh))
 		return true;
 	if (w->cwnd < w->ssthresh)
 		w->ssthresh = w->cwnd;
@@ -367,7 +377,8 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
  * so that eight connections are no more than one.  Where marks keep the queue short (@marked) the
  * window is a few segments above the BDP, and a share would leave the link idle after each cut.
  * Elsewhere the queue overflows before anyone yields, at the others' cost, too, so more than the
- * paper's 2 it is only as long as it is a small part of the window.
+ * paper's 2 it is only in a queue longer than the path, and as long as it is a small part of the
+ * window.
  */
 static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struct mlcc_job *j,
 					  const struct mlcc_profile *pr, bool marked, u32 cwnd)
@@ -380,7 +391,7 @@ static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struc
 	grow = mlcc_grow(pr, f->p);
 	if (marked)
 		return grow;
-	if (most < 2 * MLCC_ONE)
+	if (most < 2 * MLCC_ONE || f->seen != MLCC_SEEN_DEEP)
 		most = 2 * MLCC_ONE;
 	if (grow > most)
 		grow = most;

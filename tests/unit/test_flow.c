@@ -148,7 +148,7 @@ static void a_reduction_is_not_undone(void)
 static void what_was_lost_ends_the_doubling(void)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
-	struct mlcc_flow f = { .p = 0, .rtt = 100, .empty = 1 };
+	struct mlcc_flow f = { .p = 0, .rtt = 100, .seen = MLCC_SEEN_EMPTY };
 	struct mlcc_win w = { .cwnd = 20, .ssthresh = 20, .open = true };
 
 	CHECK(mlcc_flow_refill(&f, &pr, false, &w), "nothing lost");
@@ -156,7 +156,7 @@ static void what_was_lost_ends_the_doubling(void)
 	CHECK(!mlcc_flow_refill(&f, &pr, false, &w), "above ssthresh after a loss");
 	w.ssthresh = 40;
 	CHECK(mlcc_flow_refill(&f, &pr, false, &w), "below ssthresh");
-	f.full = 1;
+	f.seen = MLCC_SEEN_FULL;
 	CHECK(!mlcc_flow_refill(&f, &pr, false, &w), "the link is full");
 }
 
@@ -204,7 +204,7 @@ static u32 longest_empty(u32 gbps, u32 min_rtt)
 		struct mlcc_win w = { .cwnd = 10, .ssthresh = 10, .open = true };
 
 		mlcc_flow_rtt(&f, &j, &path, &pr, &a, &w);
-		if (!f.empty)
+		if (f.seen < MLCC_SEEN_EMPTY)
 			break;
 	}
 	return queue;
@@ -244,7 +244,7 @@ static struct mlcc_flow finds_the_queue(u32 rtt, u32 wait, u32 tick, u32 cwnd)
 
 static bool finds_it_empty(u32 rtt, u32 wait, u32 tick)
 {
-	return finds_the_queue(rtt, wait, tick, 10).empty;
+	return finds_the_queue(rtt, wait, tick, 10).seen >= MLCC_SEEN_EMPTY;
 }
 
 static void the_queue_that_counts_is_that_of_the_data(void)
@@ -264,15 +264,20 @@ static void a_queue_is_told_no_finer_than_the_peers_clock(void)
 	CHECK(!finds_it_empty(1800, 900, 1000), "850 us, where one waited a little");
 }
 
+static bool fills_the_link(u32 rtt, u32 wait, u32 tick, u32 cwnd)
+{
+	return finds_the_queue(rtt, wait, tick, cwnd).seen == MLCC_SEEN_FULL;
+}
+
 /* Behind ACKs that wait, or a pause of the application, a queue is seen too late or not at all. */
 static void a_window_that_fills_the_link_does_not_double(void)
 {
 	/* 3 ms of 1 Gb/s are 259 segments, and the slack 12 */
-	CHECK(!finds_the_queue(3000, 2940, 1, 250).full, "250 segments");
-	CHECK(finds_the_queue(3000, 2940, 1, 280).full, "280 segments");
-	CHECK(finds_the_queue(3000, 2940, 1000, 280).full, "a coarse clock");
-	CHECK(!finds_the_queue(60, 0, 1, 15).full, "15 segments and hardly a queue");
-	CHECK(finds_the_queue(60, 0, 1, 20).full, "20 segments and hardly a queue");
+	CHECK(!fills_the_link(3000, 2940, 1, 250), "250 segments");
+	CHECK(fills_the_link(3000, 2940, 1, 280), "280 segments");
+	CHECK(fills_the_link(3000, 2940, 1000, 280), "a coarse clock");
+	CHECK(!fills_the_link(60, 0, 1, 15), "15 segments and hardly a queue");
+	CHECK(fills_the_link(60, 0, 1, 20), "20 segments and hardly a queue");
 }
 
 /* A job in the middle of things: phases of 10 MB that take 80 ms, two flows that take turns. */
@@ -325,9 +330,11 @@ static void a_small_window_grows_by_twice_the_base_at_most(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_INTERLEAVE];
-	static const struct { u32 cwnd, want; bool marked; } cases[] = {
-		{ 2, 2, false }, { 32, 2, false }, { 64, 4, false }, { 144, 9, false },
-		{ 100000, 9, false }, { 2, 9, true },
+	static const struct { u32 cwnd, seen, want; bool marked; } cases[] = {
+		{ 2, MLCC_SEEN_DEEP, 2, false }, { 32, MLCC_SEEN_DEEP, 2, false },
+		{ 64, MLCC_SEEN_DEEP, 4, false }, { 144, MLCC_SEEN_DEEP, 9, false },
+		{ 100000, MLCC_SEEN_DEEP, 9, false }, { 100000, MLCC_SEEN_SHORT, 2, false },
+		{ 100000, MLCC_SEEN_FULL, 2, false }, { 2, MLCC_SEEN_SHORT, 9, true },
 	};
 	struct mlcc_flow f, other;
 	struct mlcc_job j = job_at_work(&f, &other);
@@ -335,8 +342,10 @@ static void a_small_window_grows_by_twice_the_base_at_most(void)
 	f.p = MLCC_ONE;
 	j.share = MLCC_ONE;
 	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		u32 grow = mlcc_flow_grow(&f, &j, pr, cases[i].marked, cases[i].cwnd);
+		u32 grow;
 
+		f.seen = cases[i].seen;
+		grow = mlcc_flow_grow(&f, &j, pr, cases[i].marked, cases[i].cwnd);
 		CHECK(grow == cases[i].want * MLCC_ONE, "%u: %u", cases[i].cwnd, grow);
 	}
 }
