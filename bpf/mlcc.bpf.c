@@ -422,6 +422,12 @@ static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
 	return USEC_PER_SEC / TCP_TS_HZ;
 }
 
+static __always_inline void mlcc_pace_on(struct sock *sk)
+{
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
 static __always_inline void mlcc_pace(struct sock *sk, u32 rate)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);

@@ -50,6 +50,7 @@ static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 size_t mlcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
 
 /* pace.c */
+void mlcc_pace_on(struct sock *sk);
 void mlcc_pace(struct sock *sk, unsigned long rate);
 void mlcc_pace_stop(struct sock *sk);
 

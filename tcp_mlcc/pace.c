@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's own pacing, with a limit, for flows that hold back (include/mlcc/queue.h). */
+/* TCP's own pacing: of flows on long paths, and with a limit of those that hold back (queue.h). */
 #include "mlcc.h"
+
+void mlcc_pace_on(struct sock *sk)
+{
+	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+}
 
 void mlcc_pace(struct sock *sk, unsigned long rate)
 {

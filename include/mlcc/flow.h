@@ -201,19 +201,14 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win 
 		w->ssthresh = f->last_cwnd;
 }
 
-/*
- * A queue so long, us, is none: hosts and their timers make that much of a round trip, and so do
- * ten segments that leave at once.
- */
-static __always_inline u32 mlcc_flow_slack(const struct mlcc_job *j, const struct mlcc_ack *a)
+/* What hosts and their timers add to a round trip, us. */
+static __always_inline u32 mlcc_flow_jitter(u32 min_rtt)
 {
-	u32 jitter = a->min_rtt >> 1;
+	u32 jitter = min_rtt >> 1;
 
 	if (jitter > MLCC_JITTER_US)
 		jitter = MLCC_JITTER_US;
-	if (jitter < a->min_rtt >> 3)
-		jitter = a->min_rtt >> 3;
-	return jitter + mlcc_burst(MLCC_RESTART_CWND * a->mss, MLCC_READ(j->queue.byte_cost));
+	return jitter > min_rtt >> 3 ? jitter : min_rtt >> 3;
 }
 
 /* Whether the flow holds back; if so with the least window, and paced by the carrier. */
@@ -266,7 +261,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 					  struct mlcc_ack *a, struct mlcc_win *w)
 {
 	bool first = !f->rtt, full;
-	u32 wait, slack, cost = MLCC_READ(j->queue.byte_cost);
+	u32 wait, slack, burst, cost = MLCC_READ(j->queue.byte_cost);
 	/* a packet that overtakes others is no shorter path: the one before it has to confirm it */
 	u32 twice = first ? ~0U : f->rtt > a->rtt ? f->rtt : a->rtt;
 
@@ -274,8 +269,10 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	f->rtt = a->rtt;
 	f->held = 0;
 	wait = mlcc_reverse(&f->reverse, a);
-	slack = mlcc_flow_slack(j, a);
-	full = cost && mlcc_burst((u64)w->cwnd * a->mss, cost) >= a->rtt + slack;
+	/* ten segments that leave at once are no queue */
+	burst = mlcc_burst(MLCC_RESTART_CWND * a->mss, cost);
+	slack = mlcc_flow_jitter(a->min_rtt) + burst;
+	full = cost && mlcc_burst((u64)w->cwnd * a->mss, cost) >= a->rtt + burst;
 	if (wait && wait >= a->tick)
 		slack += a->tick;
 	if (a->rtt <= a->min_rtt + wait + slack) {
@@ -439,6 +436,22 @@ static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, bool lost)
 	f->unspent = 0;
 	f->lost_before = f->lost;
 	f->lost |= lost;
+}
+
+/*
+ * Something of the flow was lost while @bytes were delivered in @us.  A queue overflows where the
+ * link is full, so the job's rate is the link's, or less; the best that is known of it counts.
+ */
+static __always_inline void mlcc_flow_overflow(const struct mlcc_flow *f, struct mlcc_job *j,
+					       u64 us, u64 bytes)
+{
+	u32 known = MLCC_READ(j->queue.byte_cost), cost;
+
+	if (f->p == MLCC_NEUTRAL || !us || !bytes)
+		return;
+	cost = mlcc_cost((us * MLCC_READ(j->share)) >> MLCC_SHIFT, bytes);
+	if (cost && (!known || cost < known))
+		MLCC_WRITE(j->queue.byte_cost, cost);
 }
 
 /* The last decrease was none: what had seemed lost was late. */

@@ -22,6 +22,7 @@
 
 #define MLCC_PATHS		8U	/* peers of a job on this host, a power of two */
 #define MLCC_PATH_PHASES	16U	/* phases without a short round trip and without a loss */
+#define MLCC_PATH_LONG_US	1000U	/* from this round trip on a path is long */
 
 struct mlcc_path {
 	u32 peer;		/* mlcc_path_peer(), 0: none yet */
@@ -48,6 +49,16 @@ static __always_inline u32 mlcc_path_peer(u32 saddr, u32 daddr)
 static __always_inline struct mlcc_path *mlcc_path_to(struct mlcc_path *table, u32 peer)
 {
 	return &table[peer & (MLCC_PATHS - 1)];
+}
+
+/*
+ * Whether the path to @peer, whose place is @p, is a long one.  On such a path TCP paces: a window of
+ * many segments that leaves at once, at the start of a phase or as ACKs come in batches, overflows a
+ * buffer that is shorter than the path.
+ */
+static __always_inline bool mlcc_path_is_long(const struct mlcc_path *p, u32 peer)
+{
+	return MLCC_READ(p->peer) == peer && MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US;
 }
 
 /* The path is as short as it was, or says nothing: counting begins anew. */

@@ -39,6 +39,7 @@ struct tcp_sock {
 	u32 snd_cwnd, snd_ssthresh, prior_cwnd, snd_cwnd_clamp;
 	u32 snd_una, snd_nxt, write_seq, rcv_nxt, high_seq;
 	u32 delivered, delivered_ce, total_retrans, packets_out, mss_cache, srtt_us;
+	u32 rate_delivered, rate_interval_us;
 	u64 bytes_acked, tcp_mstamp;
 	struct { u32 rcv_tsval; } rx_opt;
 	u8 ecn_flags;
@@ -68,6 +69,7 @@ struct sock {
 	struct mlcc_slot *slot;
 	u32 min_rtt;
 	bool limited;		/* by the window: the application has more to send */
+	bool paced;
 	unsigned long sk_max_pacing_rate;	/* bytes a second, ~0: any */
 };
 
@@ -83,6 +85,7 @@ struct mlcc_phase_was {
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)	(*(to) = (s)->profile, true)
 #define mlcc_tick(tp)		((void)(tp), 0U)
+#define mlcc_pace_on(sk)	((sk)->paced = true)
 #define mlcc_pace(sk, rate)	((sk)->sk_max_pacing_rate = (rate), (sk)->ca.paced = MLCC_PACED)
 #define mlcc_pace_stop(sk)	((sk)->sk_max_pacing_rate = ~0UL)
 #define mlcc_send_ack(sk, seq)	((void)(sk), (void)(seq))
@@ -118,6 +121,7 @@ static void tcp_open(struct sock *sk, struct mlcc_slot *s, bool ecn)
 				     .tcp_mstamp = 1000000 };
 	sk->slot = s;
 	sk->min_rtt = ~0U;
+	sk->paced = false;
 	sk->sk_max_pacing_rate = ~0UL;
 	sk->ca.ecn = ecn;
 	mlcc_flow_init(&sk->ca.flow, 0);

@@ -160,6 +160,28 @@ static void what_was_lost_ends_the_doubling(void)
 	CHECK(!mlcc_flow_refill(&f, &pr, false, &w), "the link is full");
 }
 
+/* 100 segments of 1448 bytes in 10 ms: a byte takes 0.069 us, 72400 in parts of 2^20. */
+static void an_overflow_shows_what_the_link_carries(void)
+{
+	struct mlcc_job j = { .share = MLCC_ONE };
+	struct mlcc_flow f = { .p = 0 };
+
+	mlcc_flow_overflow(&f, &j, 0, 144800);
+	mlcc_flow_overflow(&f, &j, 10000, 0);
+	CHECK(!j.queue.byte_cost, "nothing was measured: %u", j.queue.byte_cost);
+	mlcc_flow_overflow(&f, &j, 10000, 144800);
+	CHECK(j.queue.byte_cost > 72000 && j.queue.byte_cost < 73000, "%u", j.queue.byte_cost);
+	mlcc_flow_overflow(&f, &j, 20000, 144800);
+	CHECK(j.queue.byte_cost < 73000, "a slower time: %u", j.queue.byte_cost);
+	j.share = MLCC_ONE / 2;
+	mlcc_flow_overflow(&f, &j, 10000, 144800);
+	CHECK(j.queue.byte_cost < 36500, "one of two flows: %u", j.queue.byte_cost);
+	j.queue.byte_cost = 0;
+	f.p = MLCC_NEUTRAL;
+	mlcc_flow_overflow(&f, &j, 10000, 144800);
+	CHECK(!j.queue.byte_cost, "nothing is learnt of a neutral job");
+}
+
 /* Somebody who measures two round trips of a phase in a row, on a path of 10 ms. */
 static u32 least_after(u32 first, u32 second, u32 third)
 {
@@ -425,6 +447,7 @@ int main(void)
 		TAP_TEST(a_cut_that_ends_slow_start_is_the_bases),
 		TAP_TEST(a_reduction_is_not_undone),
 		TAP_TEST(what_was_lost_ends_the_doubling),
+		TAP_TEST(an_overflow_shows_what_the_link_carries),
 		TAP_TEST(who_overtakes_is_no_shorter_path),
 		TAP_TEST(an_empty_queue_goes_by_the_link),
 		TAP_TEST(the_queue_that_counts_is_that_of_the_data),

@@ -113,6 +113,36 @@ static void after_a_loss_an_empty_queue_ends_at_ssthresh(void)
 	CHECK(sk.tp.snd_cwnd <= before + 4 * 9, "cwnd %u -> %u", before, sk.tp.snd_cwnd);
 }
 
+/* On a path of 10 ms TCP paces a phase, in a rack it does not. */
+static void long_paths_are_paced(void)
+{
+	for (u32 rtt = RTT_US; rtt <= 100 * RTT_US; rtt *= 100) {
+		struct mlcc_slot s;
+		struct sock sk;
+
+		after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
+		mlcc_path_to(s.paths, mlcc_peer(&sk))->min_rtt = rtt;
+		tcp_send(&sk, D, GAP_US);
+		CHECK(sk.paced == (rtt > 1000), "%u us: %u", rtt, sk.paced);
+	}
+}
+
+/* A loss says how fast the link is. */
+static void a_loss_shows_the_rate(void)
+{
+	struct mlcc_slot s;
+	struct sock sk;
+
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
+	part_of_phase(&sk, 50);
+	s.job.queue.byte_cost = 0;
+	sk.tp.rate_delivered = 100;
+	sk.tp.rate_interval_us = 1200;
+	tcp_lose(&sk);
+	CHECK(s.job.queue.byte_cost > 8000 && s.job.queue.byte_cost < 9000, "1 Gb/s: %u",
+	      s.job.queue.byte_cost);
+}
+
 /* Packets overtook each other: the loss was none, and the next round trips double as before. */
 static void a_loss_that_was_none_is_forgotten(void)
 {
@@ -327,6 +357,8 @@ int main(void)
 		TAP_TEST(patience_ends_in_a_recovery),
 		TAP_TEST(patience_ends_with_a_slow_start),
 		TAP_TEST(after_a_loss_an_empty_queue_ends_at_ssthresh),
+		TAP_TEST(long_paths_are_paced),
+		TAP_TEST(a_loss_shows_the_rate),
 		TAP_TEST(a_loss_that_was_none_is_forgotten),
 		TAP_TEST(a_loss_is_the_bases),
 		TAP_TEST(a_time_out_is_the_bases),

@@ -26,6 +26,7 @@
  *	mlcc_slot_count(s, retrans, ce)		adds to its counters
  *	mlcc_profile_of(s, to)	copies its profile; false: there is none
  *	mlcc_tick(tp)		a unit of the peer's timestamps, us; 0: it sends none
+ *	mlcc_pace_on(sk)	TCP paces what the flow sends
  *	mlcc_pace(sk, rate)	limits the rate, bytes a second, and notes in "paced" what was set
  *	mlcc_pace_stop(sk)	takes that back
  *	mlcc_send_ack(sk, rcv_nxt)
@@ -329,13 +330,17 @@ static __always_inline void mlcc_cut_more(struct sock *sk, u32 beta)
 }
 
 /*
- * With ECN: a loss is more than a mark, so half, whatever alpha says (RFC 8257, section 3.5), and
- * not less than was cut for a mark.
+ * A recovery begins.  With ECN a loss is more than a mark, so half, whatever alpha says (RFC 8257,
+ * section 3.5), and not less than was cut for a mark.
  */
-static __always_inline void mlcc_ecn_loss(struct sock *sk)
+static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
+	if (s)
+		mlcc_flow_overflow(&ca->flow, &s->job, tp->rate_interval_us,
+				   (u64)tp->rate_delivered * tp->mss_cache);
 	if (!ca->ecn)
 		return;
 	mlcc_flow_cut(&ca->flow, true);
@@ -359,7 +364,7 @@ static __always_inline void mlcc_state(struct sock *sk, struct mlcc_slot *s, u8 
 
 	mlcc_count(sk, s);
 	if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
-		mlcc_ecn_loss(sk);
+		mlcc_loss(sk, s);
 	else if (state == TCP_CA_Loss && ca->cubic_base)
 		mlcc_cubic_reset(&ca->cubic);
 	mlcc_pace_end(sk);
@@ -384,6 +389,7 @@ static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 peer = mlcc_peer(sk), p;
+	struct mlcc_path *path = mlcc_path_to(s->paths, peer);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	struct mlcc_phase_was was;
 	struct mlcc_profile pr;
@@ -401,12 +407,14 @@ static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 	p = ca->flow.p;
 	mlcc_win_read(sk, &w);
 	mlcc_phase_was(s, &was);
-	if (mlcc_flow_tx_start(&ca->flow, &s->job, mlcc_path_to(s->paths, peer), peer, &pr,
-			       tp->tcp_mstamp, tcp_min_rtt(tp), &w))
+	if (mlcc_flow_tx_start(&ca->flow, &s->job, path, peer, &pr, tp->tcp_mstamp,
+			       tcp_min_rtt(tp), &w))
 		mlcc_turned(sk, s, &was);
 	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(sk, &w);
+	if (mlcc_flow_drains(&ca->flow, &pr) && mlcc_path_is_long(path, peer))
+		mlcc_pace_on(sk);
 	mlcc_moved(sk, s, p);
 }
 
