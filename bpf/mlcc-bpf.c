@@ -285,7 +285,7 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 
 	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
-	       "\"hits\":%u,\"gap_us\":%u,\"period_us\":%u,\"comm_us\":%u,"
+	       "\"hits\":%u,\"gap_us\":%u,\"iteration_us\":%u,\"comm_us\":%u,"
 	       "\"best_us\":%u,\"vain\":%u,\"patience_us\":%u,\"bytes\":%llu,"
 	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u,\"old\":%u}",
 	       s->id, s->netns, profile_names[s->profile], s->users, j->seq,

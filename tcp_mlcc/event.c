@@ -67,7 +67,7 @@ static int mlcc_put_end(struct sk_buff *skb, const struct mlcc_slot *s,
 	    mlcc_put_u64(skb, MLCC_JOB_D_SENT, d_sent) ||
 	    mlcc_put_u64(skb, MLCC_JOB_D_LEARNT, READ_ONCE(j->d_learnt)) ||
 	    nla_put_u32(skb, MLCC_JOB_COMM_US, READ_ONCE(j->comm_us)) ||
-	    nla_put_u32(skb, MLCC_JOB_PERIOD_US, READ_ONCE(j->period_us)))
+	    nla_put_u32(skb, MLCC_JOB_ITERATION_US, READ_ONCE(j->period_us)))
 		return -EMSGSIZE;
 	return 0;
 }

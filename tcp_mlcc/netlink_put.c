@@ -48,7 +48,7 @@ static int mlcc_put_learnt(struct sk_buff *skb, const struct mlcc_job *j)
 {
 	if (mlcc_put_u64(skb, MLCC_JOB_D_LEARNT, READ_ONCE(j->d_learnt)) ||
 	    nla_put_u32(skb, MLCC_JOB_HITS, READ_ONCE(j->hits)) ||
-	    nla_put_u32(skb, MLCC_JOB_PERIOD_US, READ_ONCE(j->period_us)) ||
+	    nla_put_u32(skb, MLCC_JOB_ITERATION_US, READ_ONCE(j->period_us)) ||
 	    nla_put_u32(skb, MLCC_JOB_COMM_US, READ_ONCE(j->comm_us)) ||
 	    nla_put_u32(skb, MLCC_JOB_BEST_US, READ_ONCE(j->best_us)))
 		return -EMSGSIZE;

@@ -40,7 +40,7 @@ TRACE_EVENT(phase_end,
 			     __field(u32, seq)
 			     __field(u32, comm_us)
 			     __field(u32, gap_us)
-			     __field(u32, period_us)
+			     __field(u32, iteration_us)
 			     __field(u64, d_sent)
 			     __field(u64, d_learnt)),
 	    TP_fast_assign(__entry->netns = s->netns;
@@ -48,12 +48,12 @@ TRACE_EVENT(phase_end,
 			   __entry->seq = seq;
 			   __entry->comm_us = READ_ONCE(s->job.comm_us);
 			   __entry->gap_us = READ_ONCE(s->job.gap_us);
-			   __entry->period_us = READ_ONCE(s->job.period_us);
+			   __entry->iteration_us = READ_ONCE(s->job.period_us);
 			   __entry->d_sent = d_sent;
 			   __entry->d_learnt = READ_ONCE(s->job.d_learnt);),
-	    TP_printk("netns=%u job=%u phase=%u d_sent=%llu d_learnt=%llu comm_us=%u gap_us=%u period_us=%u",
+	    TP_printk("netns=%u job=%u phase=%u d_sent=%llu d_learnt=%llu comm_us=%u gap_us=%u iteration_us=%u",
 		      __entry->netns, __entry->job, __entry->seq, __entry->d_sent,
-		      __entry->d_learnt, __entry->comm_us, __entry->gap_us, __entry->period_us));
+		      __entry->d_learnt, __entry->comm_us, __entry->gap_us, __entry->iteration_us));
 
 TRACE_EVENT(gain_change,
 	    TP_PROTO(const struct sock *sk, const struct mlcc_slot *s, u32 p, u32 grow, u32 yield),

@@ -46,7 +46,7 @@ JOB = {
     "HITS": 11,
     "PROGRESS": 12,
     "GAIN": 13,
-    "PERIOD_US": 14,
+    "ITERATION_US": 14,
     "COMM_US": 15,
     "BEST_US": 16,
     "BYTES": 17,

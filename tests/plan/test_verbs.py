@@ -196,13 +196,13 @@ class Profile(unittest.TestCase):
         statistics = {
             "id": 7,
             "name": "bert",
-            "period_us": 130_000,
+            "iteration_us": 130_000,
             "comm_us": 60_000,
             "best_us": 30_000,
-            "period_announced_us": 0,
+            "period_us": 0,
             "d_phase_bytes": 75_000_000,
         }
-        (found,) = profile.from_mlccd([statistics, {"id": 8, "name": "new", "period_us": 0}])
+        (found,) = profile.from_mlccd([statistics, {"id": 8, "name": "new", "iteration_us": 0}])
         self.assertEqual(found["period_ms"], 100)
         self.assertEqual(found["arcs"], [{"start_ms": 70, "length_ms": 30, "gbps": 20}])
 
@@ -212,7 +212,7 @@ class Profile(unittest.TestCase):
         self.assertEqual(found["arcs"], [{"start_ms": 69.5, "length_ms": 30.5}])
 
     def test_refused(self) -> None:
-        for bad in ([1], [{"period_us": -1}], [{"best_us": "x"}]):
+        for bad in ([1], [{"iteration_us": -1}], [{"best_us": "x"}]):
             with self.assertRaises(PlanError):
                 profile.from_mlccd(bad)
         with self.assertRaises(PlanError):

@@ -250,6 +250,7 @@ class Cases:
         assert job["id"] >= 1 and job["cgroup"] == path and job["uid"] == 0
         shown = root.ok("show", job="bert")["jobs"][0]
         assert shown["phase_bytes"] == shown["d_phase_bytes"] == 1000, shown
+        assert shown["period_us"] == 5 and shown["iteration_us"] == 0, shown
         assert root.ok("show", job=job["id"])["jobs"][0] == shown
         root.ok("hint", job="bert", phase="start", bytes=77)
         shown = root.ok("show", job="bert")["jobs"][0]
@@ -1021,7 +1022,7 @@ class Cases:
         assert head.startswith("HTTP/1.0 200 OK\r\n") and "application/openmetrics-text" in head
         samples = openmetrics(body)
         label = 'job="3",name="bert",uid="0"'
-        assert samples[f"mlcc_job_phase_bytes{{{label}}}"] == 2000
+        assert samples[f"mlcc_job_d_phase_bytes{{{label}}}"] == 2000
         assert samples[f"mlcc_job_phases_total{{{label}}}"] == 1
         for name in ("flows", "sent_bytes_total", "retransmits_total", "ce_total"):
             assert f"mlcc_job_{name}{{{label}}}" in samples, name

@@ -60,7 +60,7 @@ class Job(ctypes.Structure):
         ("neutral", ctypes.c_bool),
         ("progress", ctypes.c_uint32),
         ("gain", ctypes.c_uint32),
-        ("period_us", ctypes.c_uint32),
+        ("iteration_us", ctypes.c_uint32),
         ("comm_us", ctypes.c_uint32),
         ("best_us", ctypes.c_uint32),
         ("bytes", ctypes.c_uint64),

@@ -404,7 +404,7 @@ static void info_phase(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_jo
 	info->d_phase = j->d_phase;
 	info->d_learnt = j->d_learnt;
 	info->hits = j->hits;
-	info->period_us = j->period_us;
+	info->iteration_us = j->period_us;
 	info->comm_us = j->comm_us;
 	info->best_us = j->best_us;
 	info_progress(m, s, info);

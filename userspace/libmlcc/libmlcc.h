@@ -48,7 +48,7 @@ struct mlcc_job_info {
 	uint32_t hits;				/* phases in a row that agreed; two are trusted */
 	bool neutral;				/* no progress: the base algorithm */
 	uint32_t progress, gain;		/* Q16 */
-	uint32_t period_us, comm_us, best_us;
+	uint32_t iteration_us, comm_us, best_us;
 	uint64_t bytes, retrans, ce;
 	bool hinted;				/* phases are announced */
 };

@@ -21,7 +21,7 @@ const struct mlcc_field mlcc_job_info_fields[] = {
 	MLCC_FIELD(MLCC_JOB_HITS, U32, mlcc_job_info, hits),
 	MLCC_FIELD(MLCC_JOB_PROGRESS, U32, mlcc_job_info, progress),
 	MLCC_FIELD(MLCC_JOB_GAIN, U32, mlcc_job_info, gain),
-	MLCC_FIELD(MLCC_JOB_PERIOD_US, U32, mlcc_job_info, period_us),
+	MLCC_FIELD(MLCC_JOB_ITERATION_US, U32, mlcc_job_info, iteration_us),
 	MLCC_FIELD(MLCC_JOB_COMM_US, U32, mlcc_job_info, comm_us),
 	MLCC_FIELD(MLCC_JOB_BEST_US, U32, mlcc_job_info, best_us),
 	MLCC_FIELD(MLCC_JOB_BYTES, U64, mlcc_job_info, bytes),

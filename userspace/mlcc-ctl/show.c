@@ -37,7 +37,7 @@ static void progress_text(struct json_object *job, char *s, size_t size)
 /* The last iteration against what it should take. */
 static void slowdown_text(struct json_object *job, char *s, size_t size)
 {
-	double wanted = get_u64(job, "period_announced_us"), is = get_u64(job, "period_us");
+	double wanted = get_u64(job, "period_us"), is = get_u64(job, "iteration_us");
 
 	if (wanted && is)
 		snprintf(s, size, "%.2f", is / wanted);
@@ -112,7 +112,7 @@ void print_jobs(struct json_object *list)
 		       get_string(job, "id"), get_string(job, "name"), get_string(job, "profile"),
 		       get_string(job, "flows"), get_string(job, "phases"), progress,
 		       get_double(job, "gain"), human(get_u64(job, "d_phase_bytes")),
-		       milliseconds(get_u64(job, "period_us")), slowdown,
+		       milliseconds(get_u64(job, "iteration_us")), slowdown,
 		       human(get_u64(job, "retrans")), get_string(job, "cgroup"));
 		print_rdma(job, "      ");
 	}

@@ -82,7 +82,7 @@ static double d_phase(const struct row *r)
 
 static double iteration(const struct row *r)
 {
-	return r->info.period_us / 1e6;
+	return r->info.iteration_us / 1e6;
 }
 
 static double communication(const struct row *r)
@@ -102,7 +102,7 @@ static const struct family {
 	{ "mlcc_job_progress_ratio", "gauge", "ratio", "Progress of the phase.", progress },
 	{ "mlcc_job_gain_ratio", "gauge", "ratio", "Factor of the increase.", gain },
 	{ "mlcc_job_neutral", "gauge", NULL, "1: treated as its base algorithm does.", neutral },
-	{ "mlcc_job_phase_bytes", "gauge", "bytes", "D_phase; 0: unknown.", d_phase },
+	{ "mlcc_job_d_phase_bytes", "gauge", "bytes", "D_phase; 0: unknown.", d_phase },
 	{ "mlcc_job_iteration_seconds", "gauge", "seconds", "Last iteration.", iteration },
 	{ "mlcc_job_communication_seconds", "gauge", "seconds", "Last phase.", communication },
 };

@@ -55,7 +55,7 @@ static struct json_object *job_json(const struct job *job)
 	put_string(o, "cgroup", job->cgroup);
 	put_string(o, "profile", job->conf.profile);
 	put_u64(o, "phase_bytes", job->conf.phase_bytes);
-	put_u64(o, "period_announced_us", job->period_us);
+	put_u64(o, "period_us", job->period_us);
 	put_u64(o, "priority_classes", job->classes);
 	if (job->adopted)
 		put_bool(o, "adopted", true);
@@ -76,7 +76,7 @@ static void info_json(struct json_object *o, const struct mlcc_job_info *info)
 	put_bool(o, "hinted", info->hinted);
 	json_object_object_add(o, "progress", json_q16(info->progress));
 	json_object_object_add(o, "gain", json_q16(info->gain));
-	put_u64(o, "period_us", info->period_us);
+	put_u64(o, "iteration_us", info->iteration_us);
 	put_u64(o, "comm_us", info->comm_us);
 	put_u64(o, "best_us", info->best_us);
 	put_u64(o, "bytes", info->bytes);

@@ -56,7 +56,7 @@
  * @MLCC_CMD_JOB_DEL_NTF: A job has been deleted; id and name.
  * @MLCC_CMD_PHASE_START_NTF: A phase has begun; id, phases, d-phase, d-learnt, hits.
  * @MLCC_CMD_PHASE_END_NTF: A phase is over, because the next one begins; id, phases, d-sent,
- *	d-learnt, comm-us, period-us.
+ *	d-learnt, comm-us, iteration-us.
  */
 enum mlcc_genl_cmd {
 	MLCC_CMD_UNSPEC,
@@ -111,7 +111,7 @@ enum mlcc_genl_attr {
  * @MLCC_JOB_HITS: u32. Phases in a row that agreed; two are trusted.
  * @MLCC_JOB_PROGRESS: u32. Of the phase, in 1/65536; absent if the job is neutral.
  * @MLCC_JOB_GAIN: u32. Factor of the increase at that progress, in 1/65536.
- * @MLCC_JOB_PERIOD_US: u32. Last period, start to start, in microseconds.
+ * @MLCC_JOB_ITERATION_US: u32. Last iteration, start to start of its phases, in microseconds.
  * @MLCC_JOB_COMM_US: u32. How long the last phase took, in microseconds.
  * @MLCC_JOB_BEST_US: u32. Shortest phase of late, in microseconds.
  * @MLCC_JOB_BYTES: u64. Acknowledged since the first flow came.
@@ -134,7 +134,7 @@ enum mlcc_job_attr {
 	MLCC_JOB_HITS,
 	MLCC_JOB_PROGRESS,
 	MLCC_JOB_GAIN,
-	MLCC_JOB_PERIOD_US,
+	MLCC_JOB_ITERATION_US,
 	MLCC_JOB_COMM_US,
 	MLCC_JOB_BEST_US,
 	MLCC_JOB_BYTES,

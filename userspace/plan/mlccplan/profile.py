@@ -40,8 +40,8 @@ def from_mlccd(jobs: Sequence[Any]) -> list[Json]:
             raise PlanError(f"jobs: {reader.quoted(job)} is not an object")
         number = {key: _count(job, key) for key in MLCCD_KEYS}
         phase_us = number["best_us"] or number["comm_us"]
-        compute_us = number["period_us"] - number["comm_us"]
-        period_us = number["period_announced_us"] or compute_us + phase_us
+        compute_us = number["iteration_us"] - number["comm_us"]
+        period_us = number["period_us"] or compute_us + phase_us
         if not phase_us or not number["d_phase_bytes"] or not phase_us < period_us:
             continue
         gbps = number["d_phase_bytes"] * 8 / phase_us / 1000
@@ -50,7 +50,7 @@ def from_mlccd(jobs: Sequence[Any]) -> list[Json]:
     return found
 
 
-MLCCD_KEYS = ("period_us", "comm_us", "best_us", "period_announced_us", "d_phase_bytes")
+MLCCD_KEYS = ("iteration_us", "comm_us", "best_us", "period_us", "d_phase_bytes")
 
 
 def _count(job: Mapping[str, Any], key: str) -> int:
