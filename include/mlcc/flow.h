@@ -262,16 +262,16 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 {
 	bool first = !f->rtt, full;
 	u32 wait, slack, burst, cost = MLCC_READ(j->queue.byte_cost);
-	/* a packet that overtakes others is no shorter path: the one before it has to confirm it */
-	u32 twice = first ? ~0U : f->rtt > a->rtt ? f->rtt : a->rtt;
 
-	a->min_rtt = mlcc_path_rtt(path, a->peer, twice, a->min_rtt, MLCC_READ(j->seq));
+	a->min_rtt = mlcc_path_rtt(path, a->peer, a->rtt, f->rtt, a->min_rtt, MLCC_READ(j->seq));
 	f->rtt = a->rtt;
 	f->held = 0;
 	wait = mlcc_reverse(&f->reverse, a);
 	/* ten segments that leave at once are no queue */
 	burst = mlcc_burst(MLCC_RESTART_CWND * a->mss, cost);
 	slack = mlcc_flow_jitter(a->min_rtt) + burst;
+	if (a->min_rtt < MLCC_PATH_LONG_US)
+		burst = slack;
 	full = cost && mlcc_burst((u64)w->cwnd * a->mss, cost) >= a->rtt + burst;
 	if (wait && wait >= a->tick)
 		slack += a->tick;
@@ -374,8 +374,8 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
  * so that eight connections are no more than one.  Where marks keep the queue short (@marked) the
  * window is a few segments above the BDP, and a share would leave the link idle after each cut.
  * Elsewhere the queue overflows before anyone yields, at the others' cost, too, so more than the
- * paper's 2 it is only in a queue longer than the path, and as long as it is a small part of the
- * window.
+ * paper's 2 it is only as long as it is a small part of the window, and over a long path only in a
+ * queue that is longer still.
  */
 static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struct mlcc_job *j,
 					  const struct mlcc_profile *pr, bool marked, u32 cwnd)
@@ -388,7 +388,7 @@ static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struc
 	grow = mlcc_grow(pr, f->p);
 	if (marked)
 		return grow;
-	if (most < 2 * MLCC_ONE || f->seen != MLCC_SEEN_DEEP)
+	if (most < 2 * MLCC_ONE || (f->seen != MLCC_SEEN_DEEP && f->rtt >= MLCC_PATH_LONG_US))
 		most = 2 * MLCC_ONE;
 	if (grow > most)
 		grow = most;

@@ -352,11 +352,12 @@ static void a_small_window_grows_by_twice_the_base_at_most(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_INTERLEAVE];
-	static const struct { u32 cwnd, seen, want; bool marked; } cases[] = {
-		{ 2, MLCC_SEEN_DEEP, 2, false }, { 32, MLCC_SEEN_DEEP, 2, false },
-		{ 64, MLCC_SEEN_DEEP, 4, false }, { 144, MLCC_SEEN_DEEP, 9, false },
-		{ 100000, MLCC_SEEN_DEEP, 9, false }, { 100000, MLCC_SEEN_SHORT, 2, false },
-		{ 100000, MLCC_SEEN_FULL, 2, false }, { 2, MLCC_SEEN_SHORT, 9, true },
+	static const struct { u32 cwnd, seen, rtt, want; bool marked; } cases[] = {
+		{ 2, MLCC_SEEN_DEEP, 4000, 2, false }, { 32, MLCC_SEEN_DEEP, 4000, 2, false },
+		{ 64, MLCC_SEEN_DEEP, 4000, 4, false }, { 144, MLCC_SEEN_DEEP, 4000, 9, false },
+		{ 100000, MLCC_SEEN_DEEP, 4000, 9, false }, { 144, MLCC_SEEN_FULL, 100, 9, false },
+		{ 100000, MLCC_SEEN_SHORT, 10000, 2, false },
+		{ 100000, MLCC_SEEN_FULL, 10000, 2, false }, { 2, MLCC_SEEN_SHORT, 10000, 9, true },
 	};
 	struct mlcc_flow f, other;
 	struct mlcc_job j = job_at_work(&f, &other);
@@ -367,6 +368,7 @@ static void a_small_window_grows_by_twice_the_base_at_most(void)
 		u32 grow;
 
 		f.seen = cases[i].seen;
+		f.rtt = cases[i].rtt;
 		grow = mlcc_flow_grow(&f, &j, pr, cases[i].marked, cases[i].cwnd);
 		CHECK(grow == cases[i].want * MLCC_ONE, "%u: %u", cases[i].cwnd, grow);
 	}

@@ -18,7 +18,7 @@ static void phase(struct mlcc_path *p, u32 *seq, u32 from, u32 to, bool lost)
 		mlcc_path_anew(p);
 	mlcc_path_phase(p, *seq);
 	for (u32 i = 0; i < 50; i++)
-		mlcc_path_rtt(p, PEER, from + random_below(&seed, to - from + 1), from, *seq);
+		mlcc_path_rtt(p, PEER, from + random_below(&seed, to - from + 1), to, from, *seq);
 }
 
 static struct mlcc_path known(u32 *seq)
@@ -36,7 +36,7 @@ static void who_is_born_in_a_queue_knows_the_path(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(mlcc_path_rtt(&p, PEER, QUEUE_US, QUEUE_US, seq) == RTT_US, "%u us", p.min_rtt);
+	CHECK(mlcc_path_rtt(&p, PEER, QUEUE_US, QUEUE_US, QUEUE_US, seq) == RTT_US, "%u us", p.min_rtt);
 }
 
 /* The kernel's own least RTT is forgotten after five minutes: thousands of phases. */
@@ -69,7 +69,7 @@ static void a_shorter_path_is_believed_at_once(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(mlcc_path_rtt(&p, PEER, RTT_US / 2, RTT_US, seq) == RTT_US / 2, "%u us", p.min_rtt);
+	CHECK(mlcc_path_rtt(&p, PEER, RTT_US / 2, RTT_US, RTT_US, seq) == RTT_US / 2, "%u us", p.min_rtt);
 }
 
 static void another_peer_takes_the_place(void)
@@ -77,8 +77,8 @@ static void another_peer_takes_the_place(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(mlcc_path_rtt(&p, PEER + MLCC_PATHS, 900, 700, seq) == 700, "%u us", p.min_rtt);
-	CHECK(mlcc_path_rtt(&p, PEER, 300, 200, seq) == 200, "%u us", p.min_rtt);
+	CHECK(mlcc_path_rtt(&p, PEER + MLCC_PATHS, 900, 0, 700, seq) == 700, "%u us", p.min_rtt);
+	CHECK(mlcc_path_rtt(&p, PEER, 300, 0, 200, seq) == 200, "%u us", p.min_rtt);
 }
 
 /* Addresses of one subnet are spread over the table. */
@@ -106,7 +106,7 @@ static void nonsense_keeps_the_bounds(void)
 
 	for (u32 i = 0; i < 1000000; i++) {
 		u32 rtt = 10 + random_below(&seed, 1000), known = 10 + random_below(&seed, 1000);
-		u32 min = mlcc_path_rtt(&p, 1 + random_below(&seed, 2), rtt, known, i);
+		u32 min = mlcc_path_rtt(&p, 1 + random_below(&seed, 2), rtt, rtt, known, i);
 
 		CHECK(min >= 10 && min <= rtt, "%u of %u", min, rtt);
 		if (random_below(&seed, 2))

@@ -127,7 +127,7 @@ static void long_paths_are_paced(void)
 	}
 }
 
-/* A loss says how fast the link is. */
+/* On a long path a loss says how fast the link is. */
 static void a_loss_shows_the_rate(void)
 {
 	struct mlcc_slot s;
@@ -136,6 +136,7 @@ static void a_loss_shows_the_rate(void)
 	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
 	part_of_phase(&sk, 50);
 	s.job.queue.byte_cost = 0;
+	mlcc_path_to(s.paths, mlcc_peer(&sk))->min_rtt = 10000;
 	sk.tp.rate_delivered = 100;
 	sk.tp.rate_interval_us = 1200;
 	tcp_lose(&sk);

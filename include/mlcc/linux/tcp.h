@@ -337,8 +337,9 @@ static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	u32 peer = mlcc_peer(sk);
 
-	if (s)
+	if (s && mlcc_path_is_long(mlcc_path_to(s->paths, peer), peer))
 		mlcc_flow_overflow(&ca->flow, &s->job, tp->rate_interval_us,
 				   (u64)tp->rate_delivered * tp->mss_cache);
 	if (!ca->ecn)
