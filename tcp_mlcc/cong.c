@@ -22,7 +22,7 @@
  *	A flow belongs to the job that its socket mark names; the mark is read when the flow gets
  *	this algorithm and whenever it starts to send with nothing in flight.  All flows of a job
  *	in a network namespace share one progress (job.c).  When phases begin and how long they
- *	are is learnt (include/mlcc/phase.h) or announced (module parameter "job").
+ *	are is learnt (include/mlcc/phase.h) or announced (netlink).
  *
  *	A phase starts with a small window, which doubles each round trip while the queue is
  *	empty, and grows by the rule while it is not (include/mlcc/flow.h).  A job that waits for
@@ -31,9 +31,9 @@
  *	first, holds back for a while, paced (include/mlcc/queue.h).
  *
  *	What earns what: behind a queue that drops packets, the small window; where it marks them,
- *	the rule.  Documentation/rule.md has the measurements.
+ *	the rule.  Documentation/how-it-works.md has the measurements.
  *
- * Parameters, by profile (include/mlcc/profiles.h, module parameter "tune"); fractions are Q16
+ * Parameters, by profile (include/mlcc/profiles.h, netlink); fractions are Q16
  *
  *	floor	growth at p = 0, 1 is the base algorithm's
  *	slope	what p = 1 adds to it
@@ -52,7 +52,7 @@
  * What it does not do
  *
  *	- become the default, or let unprivileged users choose it;
- *	- pace, but flows that hold back, or probe for bandwidth;
+ *	- pace, but flows of jobs on long paths and those that hold back, or probe for bandwidth;
  *	- go by the delay but for one question, whether the queue is empty; a loss or a mark ends
  *	  the growth, a longer round trip only slows it;
  *	- slow start other than the kernel's (no HyStart), outside of a phase;

@@ -4,7 +4,7 @@
  *
  *	hotnets22	R_AI (1 + D_sent/D_phase), the paper's rule to the letter
  *	mltcp		0.25 + 1.75 p, slope and intercept of MLTCP (HotNets '24)
- *	interleave	the default: Documentation/rule.md
+ *	interleave	the default: Documentation/how-it-works.md
  */
 #ifndef MLCC_PROFILES_H
 #define MLCC_PROFILES_H

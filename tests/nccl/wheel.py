@@ -6,7 +6,7 @@ Fetches libnccl.so.2 of each version (some 300 MB each; kept in CACHE), and unde
 own loader take the plugin and NCCL's own functions make the events of a few all-reduces
 (wheel_inside.py). Checks which version of the interface NCCL takes, and that each phase is
 announced: with the bytes that the one before it had, or, where only operations are asked for,
-without bytes (Documentation/nccl.md). Needs gdb, pip, and the plugin built (make nccl); without
+without bytes (Documentation/training.md). Needs gdb, pip, and the plugin built (make nccl); without
 them it ends with status 4.
 """
 

@@ -176,7 +176,7 @@ class SoftRoce(Doctor):
     def test_patched_and_on(self) -> None:
         self.turn_on()
         self.assertEqual(self.line("rdma", "DCQCN is on")["state"], "ok")
-        self.assertIn("soft-roce.md", self.line("rdma", "no rule says")["todo"])
+        self.assertIn("rdma.md", self.line("rdma", "no rule says")["todo"])
         self.sys.do("text", path="/kernel/debug/rxe/rxe0/jobs", text="tclass 32 7\n")
         lines = self.lines()
         self.assertFalse([c for c in lines if "no rule" in c["text"]])
@@ -194,7 +194,7 @@ class SoftRoceWithoutPatches(Doctor):
     def test_says_so(self) -> None:
         line = self.line("rdma", "rxe0 (soft-RoCE as the kernel has it)")
         self.assertIn("rdma/rxe", line["todo"])
-        self.assertIn("Documentation/soft-roce.md", line["todo"])
+        self.assertIn("Documentation/rdma.md", line["todo"])
         self.assertEqual(len(self.lines()), 1)
 
 

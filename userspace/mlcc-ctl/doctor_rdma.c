@@ -205,7 +205,7 @@ static void check_patched(const struct device *d, const char *ibdev)
 	       "%s (soft-RoCE with mlcc's patches): DCQCN is %s", ibdev, on ? "on" : "off");
 	snprintf(path, sizeof(path), RXE_DIR "/%s/jobs", ibdev);
 	if (on && !lines_of(path))
-		result(NOTE, "rdma", "'mlcc-ctl set-job --cgroup', with mlccd, or a rule in its debugfs file 'jobs': Documentation/soft-roce.md",
+		result(NOTE, "rdma", "'mlcc-ctl set-job --cgroup', with mlccd, or a rule in its debugfs file 'jobs': Documentation/rdma.md",
 		       "%s: no rule says which queue pairs are a job's", ibdev);
 	/* its QPs have their jobs' gains themselves: nobody has to follow */
 	if (follow_of(d) || left_behind(d))
@@ -221,7 +221,7 @@ static void check_rxe(const struct device *d, const char *ibdev)
 	if (d || sysroot_is_there(path))
 		check_patched(d, ibdev);
 	else
-		result(NOTE, "rdma", "rdma/rxe has the patches for it: Documentation/soft-roce.md",
+		result(NOTE, "rdma", "rdma/rxe has the patches for it: Documentation/rdma.md",
 		       "%s (soft-RoCE as the kernel has it): it has no congestion control", ibdev);
 }
 

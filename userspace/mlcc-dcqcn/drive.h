@@ -10,7 +10,7 @@
  *	T' = T / g		so many more steps
  *
  * Solving DCQCN's fluid model for two flows, twice the R_AI moves the ratio of their shares to
- * 1.16 or 1.18, half the T to 1.45 to 1.50 (Documentation/mlcc-dcqcn.md).
+ * 1.16 or 1.18, half the T to 1.45 to 1.50 (Documentation/rdma.md).
  *
  * Values are integers, and a write is a command to the firmware.  So a value is written only if
  * the gain is away from the one written before by the hysteresis, or it is an end of the range, and

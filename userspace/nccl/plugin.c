@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The profiler plugin as NCCL sees it: Documentation/nccl.md.
+ * The profiler plugin as NCCL sees it: Documentation/training.md.
  *
  * One body serves all versions.  No event makes a system call (but for those at the edges of phases,
  * see phase.h), takes a lock that it would wait for, or allocates; none ever fails, whatever NCCL

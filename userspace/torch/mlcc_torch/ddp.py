@@ -99,7 +99,7 @@ def ddp(
     hook, state: a communication hook to run, as for register_comm_hook(); by default what DDP does
     without one. scale: bytes that hook sends for each byte of a gradient where it
     compresses (fp16_compress_hook: 0.5). Returns the hints, or None where the back end is neither
-    Gloo nor MPI: NCCL has a plugin of its own (Documentation/nccl.md). Raises what
+    Gloo nor MPI: NCCL has a plugin of its own (Documentation/training.md). Raises what
     register_comm_hook() raises.
     """
     import torch.distributed as dist
