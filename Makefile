@@ -15,6 +15,7 @@ MAN7	= $(DESTDIR)$(PREFIX)/share/man/man7
 MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
+LOADER	:= build/userspace/mlcc-bpf/mlcc-bpf
 DAEMON	:= build/userspace/mlccd/mlccd
 TUNER	:= build/userspace/mlcc-dcqcn/mlcc-dcqcn
 PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
@@ -49,12 +50,12 @@ lab:
 unit:
 	@$(MAKE) --no-print-directory -C tests/unit
 
-bpf:
+bpf: carrier
 	@$(MAKE) --no-print-directory -C bpf
 
 # of it what the lab needs
 carrier:
-	@$(MAKE) --no-print-directory -C bpf mlcc-bpf
+	@$(MAKE) --no-print-directory -C userspace/mlcc-bpf
 
 module:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -152,8 +153,9 @@ install: install-plan
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(PLUGIN))
-	$(if $(wildcard bpf/mlcc-bpf),install -m 755 bpf/mlcc-bpf $(SBIN))
-	$(if $(wildcard bpf/mlcc-bpf),install -D -m 644 bpf/mlcc-bpf.bash $(COMPLETION)/mlcc-bpf)
+	$(if $(wildcard $(LOADER)),install -m 755 $(LOADER) $(SBIN))
+	$(if $(wildcard $(LOADER)),install -D -m 644 userspace/mlcc-bpf/mlcc-bpf.bash \
+		$(COMPLETION)/mlcc-bpf)
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
 	$(if $(DESTDIR),,$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),depmod $(KERNEL)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# How mlccd, mlcc-ctl and mlcc-dcqcn are made.  Included after BUILD and NAMES are set, and vpath
+# How mlccd, mlcc-ctl, mlcc-dcqcn and mlcc-bpf are made.  Included after BUILD and NAMES are set, and vpath
 # says where those sources are that are not here.  What programs share is in libraries, made once
 # beside BUILD, of which the linker takes what is used:
 #

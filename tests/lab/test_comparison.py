@@ -119,7 +119,7 @@ class Checks(unittest.TestCase):
         return str(caught.exception)
 
     def test_builds(self) -> None:
-        self.assertIn(f"make -C {self.tree / 'bpf'}", self.refused(True, False))
+        self.assertIn(f"make -C {self.tree} carrier", self.refused(True, False))
         self.build(LOADER)
         comparison.check_builds([self.tree], True, False)
         self.assertIn(f"make -C {self.tree} userspace", self.refused(True, True))
@@ -187,7 +187,7 @@ FAKE = """#!/bin/bash
 echo "$@" >>"$0.asked"
 case $1 in
 bpf)
-	[ -d "$3/bpf" ] || { echo "no bpf/Makefile" >&2; exit 4; }
+	[ -d "$3/userspace/mlcc-bpf" ] || { echo "no userspace/mlcc-bpf/Makefile" >&2; exit 4; }
 	mkdir -p "$3/build/bpf-$4" && echo "loader of $3 for $4" >"$3/build/bpf-$4/mlcc-bpf"
 	;;
 run)
@@ -212,7 +212,7 @@ class VirtualMachine(unittest.TestCase):
         self.vm.chmod(0o755)
         self.builds = [self.folder / "old", self.folder / "new"]
         for build in self.builds:
-            (build / "bpf").mkdir(parents=True)
+            (build / "userspace/mlcc-bpf").mkdir(parents=True)
 
     def compare(self) -> tuple[int, str | None]:
         """As the command does, in the fake machine."""
@@ -241,10 +241,10 @@ class VirtualMachine(unittest.TestCase):
         self.assertIn("daemon of new", self.compare()[1] or "")
 
     def test_a_build_fails(self) -> None:
-        (self.builds[1] / "bpf").rmdir()
+        (self.builds[1] / "userspace/mlcc-bpf").rmdir()
         with self.assertRaises(SkipError) as caught:
             self.compare()
-        self.assertIn("no bpf/Makefile", str(caught.exception))
+        self.assertIn("no userspace/mlcc-bpf/Makefile", str(caught.exception))
         self.assertIsInstance(caught.exception, LabError)
 
 

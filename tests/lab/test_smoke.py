@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 LAB = [str(HERE / "mlcc-lab")]
 BURST = HERE / "mlcc-burst"
 REPOSITORY = HERE.parents[1]
+LOADER = REPOSITORY / "build" / "userspace" / "mlcc-bpf" / "mlcc-bpf"
 
 SCENARIO = """
 name = "smoke"
@@ -224,7 +225,7 @@ class EndToEnd(unittest.TestCase):
         # what is on its way at the end need not be sent again
         self.assertGreater(result["jobs"][0]["retransmits"], 0.5 * link["drops"])
 
-    @unittest.skipUnless((REPOSITORY / "bpf" / "mlcc-bpf").exists(), "mlcc-bpf is not built")
+    @unittest.skipUnless(LOADER.exists(), "mlcc-bpf is not built")
     def test_compare(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             scenario, output = Path(folder) / "smoke.toml", Path(folder) / "out.json"

@@ -6,7 +6,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # MLCC_BPF: one that was built for another kernel
-mlcc_bpf=${MLCC_BPF:-$repo/bpf/mlcc-bpf}
+mlcc_bpf=${MLCC_BPF:-$repo/build/userspace/mlcc-bpf/mlcc-bpf}
 
 require_bpf()
 {
@@ -27,6 +27,19 @@ unload_quietly()
 {
 	"$mlcc_bpf" unload 2>/dev/null
 	return 0
+}
+
+# copy_carrier DIR: the sources of mlcc-bpf, for one that is made otherwise
+copy_carrier()
+{
+	mkdir "$1" && (cd "$repo" && cp -r --parents bpf/*.[ch] bpf/Makefile include userspace/program.mk \
+		userspace/libmlcc/*.[ch] userspace/mlcc-bpf "$1")
+}
+
+# make_carrier DIR: what is to be run is DIR/mlcc-bpf
+make_carrier()
+{
+	make -s -C "$1/userspace/mlcc-bpf" BUILD="$1"
 }
 
 # slots_are VALUE EXPRESSION: of what is shown, as d

@@ -142,10 +142,9 @@ a_new_namespace_has_no_old_slots()
 # A carrier whose init() does nothing.
 without_init()
 {
-	mkdir "$out/bpf" && cp "$repo"/bpf/*.[ch] "$repo/bpf/Makefile" "$out/bpf" &&
-		cp -r "$repo/include" "$out" && sed -i '/^\tmlcc_sk_init(sk);$/d' "$out/bpf/mlcc.bpf.c" &&
-		make -s -C "$out/bpf" ./mlcc-bpf && "$mlcc_bpf" unload && slowwait - cc_gone &&
-		"$out/bpf/mlcc-bpf" load --mark-mask 0xffff
+	copy_carrier "$out/src" && sed -i '/^\tmlcc_sk_init(sk);$/d' "$out/src/bpf/mlcc.bpf.c" &&
+		make_carrier "$out/src" && "$mlcc_bpf" unload && slowwait - cc_gone &&
+		"$out/src/mlcc-bpf" load --mark-mask 0xffff
 }
 
 a_flow_without_init_finds_its_job()

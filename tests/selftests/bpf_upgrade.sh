@@ -132,16 +132,15 @@ both_are_replaced_or_neither()
 # other_layout: a version whose slots are larger; its loader is $next
 other_layout()
 {
-	mkdir "$out/src" && mkdir "$out/src/bpf" && cp "$repo"/bpf/*.[ch] "$repo/bpf/Makefile" "$out/src/bpf" &&
-		cp -r "$repo/include" "$out/src" &&
+	copy_carrier "$out/src" &&
 		sed -i -e 's/^\(#define MLCC_LAYOUT\t*\)[0-9]*U/\199U/' \
 			-e 's/^\tstruct mlcc_path paths\[MLCC_PATHS\];/&\n\tu64 more[4];/' \
-			"$out/src/bpf/mlcc_bpf.h" && make -s -C "$out/src/bpf" ./mlcc-bpf
+			"$out/src/bpf/mlcc_bpf.h" && make_carrier "$out/src"
 }
 
 another_layout_gets_the_jobs_and_an_unknown_one_is_refused()
 {
-	local next=$out/src/bpf/mlcc-bpf before
+	local next=$out/src/mlcc-bpf before
 
 	other_layout >"$out/made" 2>&1 || { tail -n 3 "$out/made"; return 1; }
 	set_some && before=$(map rules) && "$next" upgrade && [ "$(map rules)" = "$before" ] || return

@@ -4,7 +4,7 @@
  * and read from the slots map, which is mapped into memory.
  *
  * Another version may take the carrier's place while a handle is open: then the pins are others, and
- * are opened anew; and flows that began before have slots and a program of their own (bpf/control.h).
+ * are opened anew; and flows that began before have slots and a program of their own (control.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,9 @@
 #include <bpf/libbpf.h>
 
 #include "internal.h"
-#include "../../bpf/control.h"
+#include "control.h"
 #include "../../bpf/mlcc_bpf.h"
-#include "../../bpf/pins.h"
+#include "pins.h"
 #include "../../include/mlcc/flow.h"
 #include "../../include/mlcc/profiles.h"
 

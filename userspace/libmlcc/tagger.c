@@ -25,8 +25,8 @@
 
 #include "libmlcc.h"
 #include "netns.h"
-#include "../../bpf/pins.h"
-#include "../../bpf/registered.h"
+#include "pins.h"
+#include "registered.h"
 #include "../../bpf/tagger_bpf.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include <tagger.skel.h>

@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "../../bpf/pins.h"
+#include "../libmlcc/pins.h"
 #include "../rdma/nic.h"
 #include "ctl.h"
 #include "doctor.h"

@@ -25,7 +25,7 @@ from genl import Genl, Refused  # noqa: E402
 from mlcc import job_call  # noqa: E402
 
 # where the build puts them in a tree
-LOADER = Path("bpf") / "mlcc-bpf"
+LOADER = Path("build") / "userspace" / "mlcc-bpf" / "mlcc-bpf"
 MLCCD = Path("build") / "userspace" / "mlccd" / "mlccd"
 MARK_MASK = "0xffff"
 # "mlcc:neutral" looks at bits that no job of the lab has: sockets that belong to no job.

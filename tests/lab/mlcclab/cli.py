@@ -117,7 +117,7 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
         type=builds,
         required=True,
         metavar="DIR,DIR",
-        help="two trees of this project in which the carrier is built (make -C DIR/bpf)",
+        help="two trees of this project in which the carrier is built (make -C DIR carrier)",
     )
     add("--cc", type=compared_cc, default="mlcc", help="mlcc, mlcc:PROFILE, ... (default mlcc)")
     add(

@@ -31,7 +31,7 @@ def check_builds(builds: Sequence[Path], loader: bool, mlccd: bool) -> None:
         if not build.is_dir():
             raise UsageError(f"--builds: {build}: no such folder")
         if loader and not (build / LOADER).is_file():
-            raise UsageError(f"--builds: {build / LOADER}: not built: make -C {build / 'bpf'}")
+            raise UsageError(f"--builds: {build / LOADER}: not built: make -C {build} carrier")
         if mlccd and not (build / MLCCD).is_file():
             raise UsageError(f"--builds: {build / MLCCD}: not built: make -C {build} userspace")
 

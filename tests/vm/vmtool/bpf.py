@@ -19,12 +19,13 @@ def loader(kernel: Kernel, tree: Path) -> Path | None:
 
 def build(kernel: Kernel, tree: Path) -> None:
     kernel.need()
-    if not (tree / "bpf" / "Makefile").exists():
-        raise CannotRun(f"{tree} has no bpf/Makefile")
+    program = tree / "userspace" / "mlcc-bpf"
+    if not (program / "Makefile").exists():
+        raise CannotRun(f"{tree} has no userspace/mlcc-bpf/Makefile")
     for tool, package in (("make", "make"), ("clang", "clang"), ("bpftool", "bpftool")):
         need_tool(tool, package)
     target = _output(kernel, tree)
     target.mkdir(parents=True, exist_ok=True)
-    words = [f"O={target}", f"VMLINUX_BTF={kernel.btf}", "all"]
-    run(["make", "-C", tree / "bpf", *words], f"make of the BPF carrier for {kernel.name}")
+    words = [f"BUILD={target}", f"SKELETONS={target}", f"VMLINUX_BTF={kernel.btf}"]
+    run(["make", "-C", program, *words], f"make of the BPF carrier for {kernel.name}")
     say(f"{kernel.name}: {target / 'mlcc-bpf'}")

@@ -10,7 +10,7 @@
 #ifndef MLCC_CONTROL_H
 #define MLCC_CONTROL_H
 
-#include "mlcc_bpf.h"
+#include "../../bpf/mlcc_bpf.h"
 
 #define MLCC_OLD_MAX	8		/* versions that still have flows */
 #define MLCC_OLD_NAME	8

@@ -11,12 +11,12 @@
 
 #include <bpf/bpf.h>
 
-#include "control.h"
-#include "loader.h"
-#include "mlcc_bpf.h"
-#include "pins.h"
-#include "../include/mlcc/profiles.h"
-#include "../include/mlcc/uapi/mlcc_netlink.h"
+#include "../libmlcc/control.h"
+#include "../libmlcc/loader.h"
+#include "../../bpf/mlcc_bpf.h"
+#include "../libmlcc/pins.h"
+#include "../../include/mlcc/profiles.h"
+#include "../../include/mlcc/uapi/mlcc_netlink.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 

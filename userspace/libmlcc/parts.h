@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "mlcc_bpf.h"
+#include "../../bpf/mlcc_bpf.h"
 
 struct bpf_map;
 struct bpf_object;

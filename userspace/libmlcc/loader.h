@@ -8,7 +8,7 @@
 #ifndef MLCC_LOADER_H
 #define MLCC_LOADER_H
 
-#include "mlcc_bpf.h"
+#include "../../bpf/mlcc_bpf.h"
 
 /* All of it or nothing.  @table: MLCC_PROFILES_MAX profiles. */
 int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table, char *error);
