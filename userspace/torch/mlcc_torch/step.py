@@ -97,8 +97,8 @@ def step_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) ->
 def shift_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) -> Hints:
     """Take part in plans after each optimizer.step(), and announce nothing.
 
-    For NCCL: its plugin announces the phases (Documentation/training.md), and can only delay them on
-    NCCL's own threads. Here it is the training that waits, before anything is under way.
+    For NCCL: its plugin announces the phases (Documentation/training.md), and can only delay them
+    on NCCL's own threads. Here it is the training that waits, before anything is under way.
     """
     hints = hints or _default().hints
     _after_step(optimizer, lambda *_: hints.wait_for_slot(iteration=True))
