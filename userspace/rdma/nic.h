@@ -63,16 +63,7 @@ struct device {
 	char why[160];		/* not "": why it has no knobs */
 };
 
-struct backend {
-	const char *name, *what;
-	enum scope scope;
-	const char *driver;	/* of the functions, where one device stands for all of them */
-	bool read_only;
-	bool slow;		/* asked only by its name */
-	bool apart;		/* its values are not those that the hardware works with now */
-	unsigned int budget;	/* writes a second of follow, unless told otherwise */
-	const struct knob *knobs;
-	unsigned int knob_count;
+struct backend_ops {
 	/*
 	 * Calls @found for each device until it returns something else than 0 (a positive number
 	 * to end the search), and returns that.  @found neither reads nor writes a knob: a tool's
@@ -82,15 +73,30 @@ struct backend {
 		    void *arg);
 	/* -ENOENT: this device has no such knob, or is gone */
 	int (*read)(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
+	/* NULL: it is read-only */
 	int (*write)(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
 	/* 0 or why not, without writing; NULL: only trying says */
 	int (*may_write)(const struct device *d, const struct knob *k, struct err *e);
 };
 
+struct backend {
+	const char *name, *what;
+	enum scope scope;
+	const char *driver;	/* of the functions, where one device stands for all of them */
+	const char *read_only;	/* why it is; NULL: it is not */
+	bool slow;		/* asked only by its name */
+	bool apart;		/* its values are not those that the hardware works with now */
+	unsigned int budget;	/* writes a second of follow, unless told otherwise */
+	const struct knob *knobs;
+	unsigned int knob_count;
+	const struct backend_ops *ops;
+	const struct folders *folders;	/* nic_files.c */
+};
+
 extern const struct backend backend_mlx5, backend_rxe, backend_ofed, backend_hns, backend_bnxt,
 	backend_bnxt_configfs, backend_ionic, backend_irdma, backend_mlxconfig;
 
-/* device.c */
+/* nic.c: back ends and devices */
 extern const struct backend *const backends[];
 extern const unsigned int backend_count;
 const char *scope_name(enum scope s);
@@ -111,7 +117,7 @@ void device_ibdev(const struct device *d, char name[NAME_LEN]);
 /* "BACK END:NAME", as the name of a file, and @suffix. */
 void device_file(const struct device *d, const char *suffix, char name[2 * NAME_LEN]);
 
-/* knob.c: what a knob may have, and how it is written */
+/* What a knob may have, and how it is written */
 /* -ERANGE, -EPERM: with what is allowed */
 int knob_check(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
 int knob_read(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
@@ -122,29 +128,7 @@ int knob_put(const struct device *d, const struct knob *k, uint32_t v, struct er
 /* Whether a write would get as far as the driver; nothing is written. */
 int knob_may_write(const struct device *d, const struct knob *k, struct err *e);
 
-/* attr.c: knobs that are files with a number each */
-/* Folders with the knobs of a device each: BASE/NAME/LEAF. */
-struct attr_dirs {
-	const char *base, *leaf;
-	bool pci;		/* NAME is a PCI address */
-	const char *why;	/* there is no LEAF; NULL: then it is no device */
-};
-
-int attr_each(const struct backend *be, const struct attr_dirs *dirs,
-	      int (*found)(const struct device *d, void *arg), void *arg);
-int attr_read(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
-int attr_write(const struct device *d, const struct knob *k, uint32_t v, struct err *e);
-int attr_may_write(const struct device *d, const struct knob *k, struct err *e);
 /* A number as a driver prints it, decimal or 0x, and nothing behind it: 0 or -EINVAL */
 int number(const char *text, uint32_t *v);
-
-/* exec.c: vendors' programs */
-/*
- * Runs @argv, of which the first is looked for where programs are installed below the root, with
- * an empty environment and a time-out.  Its output becomes @text.  -ENOENT: there is no such
- * program; -EIO: it has failed, @e has its last line; -ETIMEDOUT.
- */
-int exec_run(const char *const argv[], char *text, size_t size, struct err *e);
-bool exec_is_there(const char *name);
 
 #endif /* MLCC_NIC_H */

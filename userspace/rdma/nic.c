@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The table of back ends, and devices by the names that people use. */
+/* The table of back ends, devices by the names that people use, and what may be done to a knob. */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nic.h"
@@ -27,7 +29,7 @@ int devices_each(const struct backend *be, int (*found)(const struct device *d, 
 	for (unsigned int i = 0; i < backend_count; i++) {
 		if (be ? be != backends[i] : backends[i]->slow)
 			continue;
-		ret = backends[i]->each(backends[i], found, arg);
+		ret = backends[i]->ops->each(backends[i], found, arg);
 		if (ret > 0)
 			return ret;
 		err = err ? err : ret;
@@ -163,4 +165,63 @@ void device_file(const struct device *d, const char *suffix, char name[2 * NAME_
 	for (char *s = name; *s; s++)
 		if (*s == '/')
 			*s = '+';
+}
+
+int number(const char *text, uint32_t *v)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = *text >= '0' && *text <= '9' ? strtoul(text, &end, 0) : ULONG_MAX;
+	if (errno || n > UINT32_MAX || *end)
+		return -EINVAL;
+	*v = n;
+	return 0;
+}
+
+/* Range, write, read back: drivers check no range, and some take a write and do nothing. */
+int knob_check(const struct device *d, const struct knob *k, uint32_t v, struct err *e)
+{
+	if (d->be->read_only || k->read_only)
+		return fail(e, -EPERM, "%s:%s %s can only be read", d->be->name, d->name, k->name);
+	if (v < k->min || v > k->max)
+		return fail(e, -ERANGE, "%s=%u: from %u to %u%s%s", k->name, v, k->min, k->max,
+			    *k->unit ? " " : "", k->unit);
+	return 0;
+}
+
+int knob_read(const struct device *d, const struct knob *k, uint32_t *v, struct err *e)
+{
+	return d->be->ops->read(d, k, v, e);
+}
+
+int knob_put(const struct device *d, const struct knob *k, uint32_t v, struct err *e)
+{
+	uint32_t is;
+	int err;
+
+	if (d->be->read_only)
+		return fail(e, -EPERM, "%s %s: %s", d->name, k->name, d->be->read_only);
+	err = d->be->ops->write(d, k, v, e);
+	if (!err)
+		err = d->be->ops->read(d, k, &is, e);
+	if (!err && is != v)
+		return fail(e, -EREMOTEIO, "%s:%s %s: wrote %u, and it reads %u", d->be->name,
+			    d->name, k->name, v, is);
+	return err;
+}
+
+int knob_write(const struct device *d, const struct knob *k, uint32_t v, struct err *e)
+{
+	int err = knob_check(d, k, v, e);
+
+	return err ? err : knob_put(d, k, v, e);
+}
+
+int knob_may_write(const struct device *d, const struct knob *k, struct err *e)
+{
+	if (d->be->read_only || k->read_only)
+		return fail(e, -EPERM, "%s:%s can only be read", d->be->name, d->name);
+	return d->be->ops->may_write ? d->be->ops->may_write(d, k, e) : 0;
 }
