@@ -362,7 +362,8 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
 {
 	if (!mlcc_flow_drains(f, pr))
 		return false;
-	if (f->rtt && f->seen == MLCC_SEEN_EMPTY && ((!marked && !f->lost) || w->cwnd < w->ssthresh))
+	if (f->rtt && f->seen == MLCC_SEEN_EMPTY &&
+	    ((!marked && !f->lost) || w->cwnd < w->ssthresh))
 		return true;
 	if (w->cwnd < w->ssthresh)
 		w->ssthresh = w->cwnd;
