@@ -580,6 +580,13 @@ class Sysroot(Mlx5):
         words = [str(PROGRAM), "--sysroot", "/no/such", "show"]
         self.assertEqual(subprocess.run(words, capture_output=True).returncode, 2)
 
+    def test_behind_the_verb(self) -> None:
+        for verb in (["show"], ["set", "a", "b=1"], ["follow", "a", "b"], ["restore"]):
+            words = [str(PROGRAM), verb[0], "--sysroot", "/no/such", *verb[1:]]
+            done = subprocess.run(words, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("/no/such", done.stderr, words)
+
 
 class Text(Mlx5):
     """What people read: it is there, and nothing breaks."""

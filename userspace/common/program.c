@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <stdlib.h>
 #include <string.h>
 
 #include "program.h"
+
+struct common common;
 
 static const struct verb *verb_find(const char *name)
 {
@@ -32,12 +35,33 @@ void print_usage(FILE *f, const char *verb)
 	fputs(program.common, f);
 }
 
+void common_option(int c, const char *verb)
+{
+	switch (c) {
+	case 'j':
+		common.json = true;
+		break;
+	case 'n':
+		common.dry_run = true;
+		break;
+	case COMMON_PLACE:
+		common.place = optarg;
+		break;
+	case 'h':
+		print_usage(stdout, verb);
+		exit(EXIT_FINE);
+	default:
+		print_usage(stderr, verb);
+		exit(EXIT_USAGE);
+	}
+}
+
 int program_main(int argc, char **argv)
 {
 	const struct verb *v;
 	int c;
 
-	while ((c = getopt_long(argc, argv, program.shorts, program.options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, program.options, NULL)) != -1) {
 		if (c == 'v') {
 			printf("%s %s\n", program.name, program.version);
 			return EXIT_FINE;

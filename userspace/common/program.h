@@ -4,6 +4,7 @@
 #define MLCC_PROGRAM_H
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -23,13 +24,31 @@ struct program {
 	const char *name, *version;
 	const char *head, *tail;	/* of its usage, around the verbs and "common" */
 	const char *common;		/* usage of the options that every verb has */
-	const char *shorts;		/* these options for getopt_long(), with "+" */
-	const struct option *options;	/* and --version, 'v' */
+	const struct option *options;	/* these, and --version, 'v' */
 	const struct verb *verbs;
 	size_t count;
 };
 
 extern const struct program program;
+
+/* Options of every verb. */
+struct common {
+	bool json, dry_run;
+	const char *place;	/* what --@place of COMMON_OPTIONS_OF() says, or NULL */
+};
+
+extern struct common common;
+
+#define COMMON_PLACE	0x100	/* no letter that a verb may have */
+
+#define COMMON_OPTIONS_OF(place)					\
+	{ "json", no_argument, NULL, 'j' },				\
+	{ "dry-run", no_argument, NULL, 'n' },				\
+	{ place, required_argument, NULL, COMMON_PLACE },		\
+	{ "help", no_argument, NULL, 'h' },				\
+	{ }
+
+#define COMMON_SHORT	"jh"
 
 /* Takes an option of every verb; whatever else ends the program with the usage of @verb. */
 void common_option(int c, const char *verb);

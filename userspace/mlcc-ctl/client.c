@@ -10,6 +10,11 @@
 
 #include "ctl.h"
 
+static const char *socket_path(void)
+{
+	return common.place ? common.place : CTL_SOCKET;
+}
+
 #define REPLY_MAX	65536
 #define TIMEOUT_S	10
 
@@ -21,9 +26,9 @@ static int connect_daemon(void)
 	struct timeval t = { .tv_sec = TIMEOUT_S };
 	int fd, err;
 
-	if (strlen(ctl.socket) >= sizeof(a.sun_path))
+	if (strlen(socket_path()) >= sizeof(a.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(a.sun_path, ctl.socket);
+	strcpy(a.sun_path, socket_path());
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
@@ -80,7 +85,7 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 		connection = -1;
 		*status = EXIT_NO_DAEMON;
 		snprintf(error, size, "mlccd does not answer at %s: %s ('systemctl start mlccd'; 'mlcc-ctl doctor' looks for the cause)",
-			 ctl.socket, n == -EAGAIN ? "time-out" : strerror(-n));
+			 socket_path(), n == -EAGAIN ? "time-out" : strerror(-n));
 		return NULL;
 	}
 	reply = json_tokener_parse(text);
@@ -104,7 +109,7 @@ struct json_object *ask(struct json_object *request)
 	reply = try_ask(request, &status, error, sizeof(error));
 	if (reply)
 		return reply;
-	if (ctl.json) {
+	if (common.json) {
 		reply = json_object_new_object();
 		put_bool(reply, "ok", false);
 		put_string(reply, "error", error);

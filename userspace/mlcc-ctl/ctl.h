@@ -21,23 +21,7 @@ enum {
 	EXIT_RUN_NOT_FOUND = 127,
 };
 
-/* Options of every verb. */
-struct ctl {
-	bool json, dry_run;
-	const char *socket;
-};
-
-extern struct ctl ctl;
-
-#define COMMON_OPTIONS							\
-	{ "json", no_argument, NULL, 'j' },				\
-	{ "dry-run", no_argument, NULL, 'n' },				\
-	{ "socket", required_argument, NULL, 'S' },			\
-	{ "help", no_argument, NULL, 'h' },				\
-	{ }
-
-#define COMMON_SHORT	"jh"
-
+#define COMMON_OPTIONS	COMMON_OPTIONS_OF("socket")
 
 /* Numbers with units; they end the program if they are none. */
 uint64_t parse_bytes(const char *what, const char *s);	/* 1000, 250M, 1.5G, 64Mi */

@@ -42,7 +42,7 @@ void result(enum finding s, const char *what, const char *todo, const char *fmt,
 	put_string(o, "text", text);
 	put_string(o, "todo", todo);
 	json_object_array_add(results, o);
-	if (ctl.json)
+	if (common.json)
 		return;
 	printf("%-5s %-12s %s%s%s\n", state_names[s], what, text, *todo ? "; " : "", todo);
 }
@@ -366,7 +366,7 @@ int verb_doctor(int argc, char **argv)
 		result(NOTE, "rdma", "", "RDMA devices are not looked at: %s", e.text);
 	else
 		check_rdma();
-	if (ctl.json)
+	if (common.json)
 		print_json(results);
 	json_object_put(results);
 	return found_bad ? EXIT_REFUSED : EXIT_FINE;

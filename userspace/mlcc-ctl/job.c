@@ -117,7 +117,7 @@ static void print_set(struct json_object *reply)
 	if (!json_object_object_get_ex(reply, "job", &job))
 		die(EXIT_REFUSED, "mlccd's reply has no job");
 	bytes = get_u64(job, "phase_bytes");
-	if (ctl.dry_run)
+	if (common.dry_run)
 		printf("would set job %s", get_u64(job, "id") ? get_string(job, "id") : "(new)");
 	else
 		printf("job %s", get_string(job, "id"));
@@ -164,10 +164,10 @@ int verb_set_job(int argc, char **argv)
 	if (optind != argc)
 		die(EXIT_USAGE, "set-job: '%s' is no option", argv[optind]);
 	job_options_end(&o);
-	if (ctl.dry_run)
+	if (common.dry_run)
 		put_bool(o.request, "dry_run", true);
 	reply = ask(o.request);
-	if (ctl.json)
+	if (common.json)
 		print_json(reply);
 	else
 		print_set(reply);
@@ -187,13 +187,13 @@ int verb_del_job(int argc, char **argv)
 		die(EXIT_USAGE, "del-job: one job is wanted, by id or name");
 	request = new_request("del-job");
 	put_job(request, argv[optind]);
-	if (ctl.dry_run)
+	if (common.dry_run)
 		put_bool(request, "dry_run", true);
 	reply = ask(request);
-	if (ctl.json)
+	if (common.json)
 		print_json(reply);
 	else
-		printf("%s %s\n", ctl.dry_run ? "would delete job" : "deleted job",
+		printf("%s %s\n", common.dry_run ? "would delete job" : "deleted job",
 		       get_string(reply, "id"));
 	json_object_put(reply);
 	return EXIT_FINE;
@@ -214,20 +214,20 @@ int verb_hint(int argc, char **argv)
 	start = argc > 1 && !strcmp(argv[1], "start");
 	if (argc < 2 || argc > 2 + start || (!start && strcmp(argv[1], "end")))
 		die(EXIT_USAGE, "hint: JOB start [BYTES], or JOB end");
-	request = new_request(ctl.dry_run ? "show" : "hint");
+	request = new_request(common.dry_run ? "show" : "hint");
 	put_job(request, argv[0]);
-	if (!ctl.dry_run)
+	if (!common.dry_run)
 		put_string(request, "phase", argv[1]);
 	if (argc > 2) {
 		uint64_t bytes = parse_bytes("BYTES", argv[2]);
 
-		if (!ctl.dry_run)
+		if (!common.dry_run)
 			put_u64(request, "bytes", bytes);
 	}
 	reply = ask(request);
-	if (ctl.json)
+	if (common.json)
 		print_json(reply);
-	else if (ctl.dry_run)
+	else if (common.dry_run)
 		printf("would tell job %s of the %s of a phase\n", argv[0], argv[1]);
 	json_object_put(reply);
 	return EXIT_FINE;

@@ -2,8 +2,6 @@
 /* mlcc-ctl: says to mlccd what a training job is.  A table of verbs, and how each is used. */
 #include "ctl.h"
 
-struct ctl ctl = { .socket = CTL_SOCKET };
-
 #define JOB_HELP \
 	"  --name NAME        letters, digits and ._:/@+-; del-job, show and hint take it, too\n" \
 	"  --profile NAME     constants of the rule; 'mlcc-ctl profile' lists them\n" \
@@ -107,7 +105,7 @@ const struct program program = {
 		"  mlcc-ctl run -- COMMAND\n\n"
 		"Exit status: 0 done, 1 usage, 2 refused, 3 mlccd does not answer; run: its command's.\n",
 	.common = common_usage,
-	.shorts = "+" COMMON_SHORT, .options = options,
+	.options = options,
 	.verbs = verbs, .count = sizeof(verbs) / sizeof(*verbs),
 };
 

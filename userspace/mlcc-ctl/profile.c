@@ -9,7 +9,7 @@ static int print_profiles(struct json_object *reply)
 {
 	struct json_object *list = get_list(reply, "profiles"), *p;
 
-	if (ctl.json) {
+	if (common.json) {
 		print_json(list);
 	} else {
 		printf("%-12s %8s %8s %8s %5s %-6s %-7s\n", "PROFILE", "FLOOR", "SLOPE", "HOLD",
@@ -71,7 +71,7 @@ int verb_profile(int argc, char **argv)
 	argv += optind;
 	if (argc == 2 && !strcmp(argv[0], "set") && set) {
 		put_string(request, "name", argv[1]);
-		if (ctl.dry_run)
+		if (common.dry_run)
 			put_bool(request, "dry_run", true);
 		return print_profiles(ask(request));
 	}
@@ -98,7 +98,7 @@ int verb_status(int argc, char **argv)
 		die(EXIT_USAGE, "status: '%s' is no option", argv[optind]);
 	reply = ask(new_request("status"));
 	json_object_object_del(reply, "ok");
-	if (ctl.json) {
+	if (common.json) {
 		print_json(reply);
 	} else {
 		json_object_object_foreach(reply, key, value)

@@ -302,7 +302,7 @@ static int run(struct json_object *request, const struct run_options *o)
 		cannot(&p, o->strict, error, "job");
 	else if (json_object_object_get_ex(reply, "job", &job))
 		plan_dscp(&p, get_string(job, "id"), o);
-	if (reply && ctl.json)
+	if (reply && common.json)
 		print_json(reply);
 	status = run_command(&p, o);
 	/* the job first: with the cgroup gone mlccd would end it, but later */
@@ -342,7 +342,7 @@ int verb_run(int argc, char **argv)
 		die(EXIT_USAGE, "run: a command is wanted, after --");
 	job_options_end(&o);
 	r.argv = argv + optind;
-	if (!ctl.dry_run)
+	if (!common.dry_run)
 		return run(o.request, &r);
 	put_bool(o.request, "dry_run", true);
 	printf("would make a cgroup, and set the job %s\n",

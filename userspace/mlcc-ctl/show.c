@@ -149,7 +149,7 @@ int verb_show(int argc, char **argv)
 	} else {
 		list = all_jobs();
 	}
-	if (ctl.json)
+	if (common.json)
 		print_json(list);
 	else if (optind < argc)
 		print_one(list);
@@ -183,7 +183,7 @@ int verb_watch(int argc, char **argv)
 		struct timespec t = { interval / 1000000, interval % 1000000 * 1000 };
 		struct json_object *list = all_jobs();
 
-		if (ctl.json) {
+		if (common.json) {
 			print_json(list);
 		} else {
 			/* the terminal's own code for: upper left corner, empty the rest */

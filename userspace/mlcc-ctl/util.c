@@ -7,27 +7,6 @@
 
 #include "ctl.h"
 
-void common_option(int c, const char *verb)
-{
-	switch (c) {
-	case 'j':
-		ctl.json = true;
-		break;
-	case 'n':
-		ctl.dry_run = true;
-		break;
-	case 'S':
-		ctl.socket = optarg;
-		break;
-	case 'h':
-		print_usage(stdout, verb);
-		exit(EXIT_FINE);
-	default:
-		print_usage(stderr, verb);
-		exit(EXIT_USAGE);
-	}
-}
-
 struct unit {
 	const char *name;
 	double factor;

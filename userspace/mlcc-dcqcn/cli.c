@@ -6,8 +6,6 @@
 
 #include "cli.h"
 
-static const char *sysroot = "/";
-
 static int status_of(int err)
 {
 	switch (err) {
@@ -24,7 +22,7 @@ void die_of(int err, const struct err *e)
 {
 	struct json_object *o;
 
-	if (cli.json) {
+	if (common.json) {
 		o = json_object_new_object();
 		put_bool(o, "ok", false);
 		put_string(o, "error", e->text);
@@ -34,31 +32,10 @@ void die_of(int err, const struct err *e)
 	die(status_of(err), "%s", e->text);
 }
 
-void common_option(int c, const char *verb)
-{
-	switch (c) {
-	case 'j':
-		cli.json = true;
-		break;
-	case 'n':
-		cli.dry_run = true;
-		break;
-	case 'R':
-		sysroot = optarg;
-		break;
-	case 'h':
-		print_usage(stdout, verb);
-		exit(EXIT_FINE);
-	default:
-		print_usage(stderr, verb);
-		exit(EXIT_USAGE);
-	}
-}
-
 void common_end(void)
 {
 	struct err e;
-	int err = sysroot_set(sysroot, &e);
+	int err = sysroot_set(common.place ? common.place : "/", &e);
 
 	if (err)
 		die_of(err == -ENODEV ? -EPERM : err, &e);

@@ -15,21 +15,7 @@ enum {
 	EXIT_NO_DEVICE = 3,	/* there is no such device now */
 };
 
-/* Options of every verb. */
-struct cli {
-	bool json, dry_run;
-};
-
-extern struct cli cli;
-
-#define COMMON_OPTIONS							\
-	{ "json", no_argument, NULL, 'j' },				\
-	{ "dry-run", no_argument, NULL, 'n' },				\
-	{ "sysroot", required_argument, NULL, 'R' },			\
-	{ "help", no_argument, NULL, 'h' },				\
-	{ }
-
-#define COMMON_SHORT	"jh"
+#define COMMON_OPTIONS	COMMON_OPTIONS_OF("sysroot")
 
 /* Opens the root directory; after the options. */
 void common_end(void);

@@ -19,7 +19,7 @@ void event_text(const struct follow *f, const char *event, const char *text)
 {
 	struct json_object *o;
 
-	if (!cli.json) {
+	if (!common.json) {
 		warn("%s:%s: %s: %s", f->d.be->name, f->d.name, event, text);
 		return;
 	}
@@ -33,15 +33,15 @@ void event_plan(const struct follow *f)
 	const char *unit = f->knob->unit;
 	struct json_object *o;
 
-	if (!cli.json) {
+	if (!common.json) {
 		printf("%s%s:%s %s: %u%s%s at gain 1, %u to %u with the job's progress, looked at every %gms at most, %u writes a second\n",
-		       cli.dry_run ? "would follow " : "", f->d.be->name, f->d.name,
+		       common.dry_run ? "would follow " : "", f->d.be->name, f->d.name,
 		       f->knob->name, f->drive.base, *unit ? " " : "", unit, f->ends[0],
 		       f->ends[1], f->cadence_us / 1e3, f->rate);
 		fflush(stdout);
 		return;
 	}
-	o = event_json(f, cli.dry_run ? "plan" : "start");
+	o = event_json(f, common.dry_run ? "plan" : "start");
 	put_string(o, "knob", f->knob->name);
 	put_string(o, "unit", unit);
 	put_string(o, "scope", scope_name(f->d.be->scope));
@@ -67,7 +67,7 @@ void event_end(const struct follow *f)
 {
 	struct json_object *o;
 
-	if (!cli.json) {
+	if (!common.json) {
 		printf("%s:%s: looked %llu times, wrote %llu times, held back %llu times, took %.3f s of a core\n",
 		       f->d.be->name, f->d.name, (unsigned long long)f->looks,
 		       (unsigned long long)f->writes, (unsigned long long)f->held,

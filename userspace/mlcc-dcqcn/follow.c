@@ -69,11 +69,11 @@ static int read_start(struct follow *f, struct err *e)
 	int done = RESTORED_SAME, err;
 
 	if (killed)
-		done = restore_one(&f->d, saved, saved->base, false, cli.dry_run, e);
+		done = restore_one(&f->d, saved, saved->base, false, common.dry_run, e);
 	if (done < 0)
 		return done;
 	err = knob_read(&f->d, f->knob, &f->is, e);
-	if (done == RESTORED && cli.dry_run)
+	if (done == RESTORED && common.dry_run)
 		f->is = saved->base;
 	else if (done == RESTORED)
 		event_text(f, "healed", "an earlier run was killed: the value from before it is back");
@@ -106,7 +106,7 @@ int follow_prepare(struct follow *f, uint64_t now_us, struct err *e)
 	int err = device_find(f->device, &f->d, e);
 
 	err = err ? err : find_knob(f, e);
-	if (!err && !cli.dry_run)
+	if (!err && !common.dry_run)
 		err = device_hold(&f->d, e);
 	err = err ? err : saved_load(&f->d, &f->st, e);
 	err = err ? err : progress_open(&f->progress, &f->d, now_us, e);

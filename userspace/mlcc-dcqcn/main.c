@@ -10,8 +10,6 @@
 
 #include "cli.h"
 
-struct cli cli;
-
 static const struct verb verbs[] = {
 	{ "show", verb_show, "devices, and what their knobs have and may have",
 	  "usage: mlcc-dcqcn show [DEVICE [KNOB...]]\n"
@@ -83,7 +81,7 @@ const struct program program = {
 		"'mlcc-dcqcn VERB --help' explains one.\n\n"
 		"Exit status: 0 done, 1 usage, 2 refused, 3 no such device.\n",
 	.common = common_usage,
-	.shorts = "+" COMMON_SHORT, .options = options,
+	.options = options,
 	.verbs = verbs, .count = sizeof(verbs) / sizeof(*verbs),
 };
 

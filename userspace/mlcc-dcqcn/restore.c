@@ -48,13 +48,13 @@ static void report(struct report *r, const struct device *d, const struct saved 
 	if (what < 0)
 		put_string(o, "error", e->text);
 	json_object_array_add(r->list, o);
-	if (cli.json)
+	if (common.json)
 		return;
 	if (what == RESTORED_LEFT)
 		warn("%s:%s %s has a value that was not written by this program: left as it is (--force writes %u)",
 		     d->be->name, d->name, saved->knob, saved->value);
 	else if (what >= 0)
-		printf("%s%s:%s %s %u (%s)\n", cli.dry_run ? "would restore " : "", d->be->name,
+		printf("%s%s:%s %s %u (%s)\n", common.dry_run ? "would restore " : "", d->be->name,
 		       d->name, saved->knob, saved->value, word);
 }
 
@@ -68,7 +68,7 @@ static int restore_state(const struct device *d, struct state *st, struct report
 	while (i < st->count) {
 		struct saved saved = st->saved[i];
 		struct err why = { "" };
-		int what = restore_one(d, &saved, saved.value, r->force, cli.dry_run, &why);
+		int what = restore_one(d, &saved, saved.value, r->force, common.dry_run, &why);
 
 		report(r, d, &saved, what, &why);
 		if (what < 0 && !err)
@@ -90,10 +90,10 @@ static int restore_locked(const struct device *d, struct report *r, struct err *
 	err = saved_load(d, &st, e);
 	if (err || !st.count)
 		return err;
-	if (!cli.dry_run)
+	if (!common.dry_run)
 		warn_of_scope(d);
 	err = restore_state(d, &st, r, e);
-	if (!cli.dry_run)
+	if (!common.dry_run)
 		stored = saved_store(d, &st, &why);
 	if (stored && !err)
 		err = fail(e, stored, "%s", why.text);
@@ -104,7 +104,7 @@ static int restore_device(const struct device *d, struct report *r, struct err *
 {
 	int lock, err;
 
-	if (cli.dry_run)
+	if (common.dry_run)
 		return restore_locked(d, r, e);
 	lock = device_lock(d, e);
 	if (lock < 0)
@@ -155,19 +155,19 @@ int verb_restore(int argc, char **argv)
 		saved_each(restore_named, &r);
 	o = json_object_new_object();
 	put_bool(o, "ok", !r.failed);
-	put_bool(o, "dry_run", cli.dry_run);
+	put_bool(o, "dry_run", common.dry_run);
 	if (r.failed) {
 		put_string(o, "error", r.e.text);
 		put_string(o, "code", err_name(r.failed));
 	}
-	if (!json_object_array_length(r.list) && !cli.json && !r.failed)
+	if (!json_object_array_length(r.list) && !common.json && !r.failed)
 		puts("nothing to restore");
 	json_object_object_add(o, "knobs", r.list);
-	if (cli.json)
+	if (common.json)
 		print_json(o);
 	else
 		json_object_put(o);
-	cli.json = false;	/* it has been printed */
+	common.json = false;	/* it has been printed */
 	if (r.failed)
 		die_of(r.failed, &r.e);
 	return EXIT_FINE;

@@ -225,9 +225,9 @@ int verb_follow(int argc, char **argv)
 
 	parse(&f, argc, argv);
 	err = follow_prepare(&f, now_us(), &e);
-	if (!err && cli.dry_run)
+	if (!err && common.dry_run)
 		event_plan(&f);
-	if (!err && !cli.dry_run)
+	if (!err && !common.dry_run)
 		err = run(&f, &e);
 	progress_close(&f.progress);
 	if (err)

@@ -175,7 +175,7 @@ static void print(const struct settings *s)
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
 	put_bool(o, "ok", true);
-	put_bool(o, "dry_run", cli.dry_run);
+	put_bool(o, "dry_run", common.dry_run);
 	put_string(o, "backend", s->d.be->name);
 	put_string(o, "device", s->d.name);
 	put_string(o, "scope", scope_name(s->d.be->scope));
@@ -188,13 +188,13 @@ static void print(const struct settings *s)
 		put_u64(k, "value", set->value);
 		put_string(k, "unit", set->knob->unit);
 		json_object_array_add(list, k);
-		if (!cli.json)
-			printf("%s%s:%s %s %u -> %u %s\n", cli.dry_run ? "would set " : "",
+		if (!common.json)
+			printf("%s%s:%s %s %u -> %u %s\n", common.dry_run ? "would set " : "",
 			       s->d.be->name, s->d.name, set->knob->name, set->was, set->value,
 			       set->knob->unit);
 	}
 	json_object_object_add(o, "knobs", list);
-	if (cli.json)
+	if (common.json)
 		print_json(o);
 	else
 		json_object_put(o);
@@ -218,11 +218,11 @@ int verb_set(int argc, char **argv)
 		die_of(err, &e);
 	for (int i = optind + 1; i < argc; i++)
 		parse_one(&s, argv[i]);
-	if (!cli.dry_run)
+	if (!common.dry_run)
 		err = device_hold(&s.d, &e);
 	err = err ? err : look(&s, &e);
 	err = err ? err : saved_load(&s.d, &st, &e);
-	if (!err && !cli.dry_run)
+	if (!err && !common.dry_run)
 		err = apply(&s, &st, &e);
 	if (err)
 		die_of(err, &e);

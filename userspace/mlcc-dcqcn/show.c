@@ -184,11 +184,11 @@ static int show_backends(void)
 		put_string(o, "scope", scope_name(be->scope));
 		put_bool(o, "writable", !be->read_only);
 		json_object_array_add(list, o);
-		if (!cli.json)
+		if (!common.json)
 			printf("%-14s %-8s %-3s %s\n", be->name, scope_name(be->scope),
 			       be->read_only ? "ro" : "rw", be->what);
 	}
-	if (cli.json)
+	if (common.json)
 		print_json(list);
 	else
 		json_object_put(list);
@@ -252,13 +252,13 @@ int verb_show(int argc, char **argv)
 
 		const struct device *d = &l.devices[i];
 
-		if (cli.json)
+		if (common.json)
 			json_object_array_add(all, device_json(d, argv + 1, count, &one));
 		else
 			one = device_text(d, argv + 1, count);
 		shown += one;
 	}
-	if (cli.json)
+	if (common.json)
 		print_json(all);
 	if (!l.count)
 		nothing_found(err);
