@@ -8,7 +8,8 @@
 #	rdma/		NICs and their parameters, jobs that send by RDMA
 #	libmlcc/	carriers, jobs, profiles
 CFLAGS	?= -O2 -g
-WARN	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-missing-field-initializers
+WARN	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-missing-field-initializers \
+	   -Wno-unused-parameter
 HARDEN	:= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LINK	:= -pie -Wl,-z,relro,-z,now
 HEADERS	:= $(wildcard *.h ../*/*.h ../../bpf/*.h ../../include/mlcc/*.h ../../include/mlcc/uapi/*.h)

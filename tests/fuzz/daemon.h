@@ -40,10 +40,11 @@ static void fuzz_remove(void)
 static struct mlccd *fuzz_start(void)
 {
 	struct mlccd *d = &fuzz_daemon;
+	sd_event *events;
 	char jobs[64];
 	struct err e;
 
-	if (d->epfd)
+	if (d->events)
 		return d;
 	/* nothing is to be said for each of millions */
 	if (!freopen("/dev/null", "w", stdout))
@@ -51,8 +52,9 @@ static struct mlccd *fuzz_start(void)
 	config_default(&d->config);
 	d->config.jobs_per_user = 4;
 	d->config.hints_burst = 1000000;
-	d->carrier.mark_mask = d->config.mark_mask;
-	d->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (sd_event_new(&events) < 0)
+		abort();
+	mlccd_init(d, events);
 	if (!mkdtemp(fuzz_dir))
 		abort();
 	atexit(fuzz_remove);
@@ -62,7 +64,7 @@ static struct mlccd *fuzz_start(void)
 	d->cgroups.root = open(fuzz_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	strcpy(d->cgroups.mount, "/sys/fs/cgroup");
 	snprintf(jobs, sizeof(jobs), "%s/jobs", fuzz_dir);
-	if (jobs_init(d, jobs, &e))
+	if (jobs_init(&d->jobs, jobs, &e))
 		abort();
 	return d;
 }

@@ -3,6 +3,7 @@
  * Requests, a line each, as root (first byte even) or as an ordinary user.  Whatever comes, the
  * reply is an object with "ok", an error has a line and a code, and the table holds together.
  */
+#include "../../userspace/common/clock.h"
 #include "daemon.h"
 #include "request.h"
 
@@ -51,7 +52,7 @@ static void one(struct mlccd *d, const struct who *who, const char *text, size_t
 	for (unsigned int i = 0; i < r.out_count; i++)
 		close(r.out[i]);
 	if (ring)
-		ring_close(d, ring);
+		ring_close(ring);
 	check_table(d);
 }
 
@@ -73,6 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(copy);
 		at += n + 1;
 	}
-	jobs_clear(d);
+	jobs_clear(&d->jobs);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "../../include/mlcc/uapi/mlcc_ring.h"
+#include "../../userspace/common/clock.h"
 #include "daemon.h"
 
 #define SLOTS	16
@@ -32,10 +33,10 @@ static void give(struct mlccd *d, const uint8_t *data, size_t size, bool good)
 	    (good && pwrite(fds[0], &head, offsetof(struct mlcc_ring, spare0), 0) < 0) ||
 	    fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
 		abort();
-	if (!ring_open(d, &who, a, fds, 1, &ring, &e)) {
+	if (!ring_open(&d->rings, &who, a, fds, 1, &ring, &e)) {
 		for (int i = 0; i < 4; i++)
-			rings_tick(d, NEVER - 1);
-		ring_close(d, ring);
+			sd_event_run(d->events, 0);
+		ring_close(ring);
 	} else if (good) {
 		abort();
 	}
@@ -54,11 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > SIZE)
 		size = SIZE;
-	if (jobs_set(d, &admin, &mine, &set, &e))
+	if (jobs_set(&d->jobs, &admin, &mine, &set, &e))
 		abort();
 	free(set);
 	d->jobs.by_id[1]->uid = 1000;
-	if (jobs_set(d, &admin, &roots, &set, &e))
+	if (jobs_set(&d->jobs, &admin, &roots, &set, &e))
 		abort();
 	free(set);
 	give(d, data, size, false);
@@ -66,6 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* whatever it was, the job of root has heard nothing of it */
 	if (mlcc_job_get(d->carrier.m, 2, &info) || info.phases || info.hinted)
 		abort();
-	jobs_clear(d);
+	jobs_clear(&d->jobs);
 	return 0;
 }

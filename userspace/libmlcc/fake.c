@@ -98,7 +98,6 @@ static struct mlcc_profile_conf *fake_profile(struct fake *f, const char *name)
 
 int mlcc_open(struct mlcc **m, enum mlcc_carrier wanted)
 {
-	(void)wanted;
 	*m = calloc(1, sizeof(**m));
 	if (!*m)
 		return -ENOMEM;
@@ -115,13 +114,11 @@ void mlcc_close(struct mlcc *m)
 
 enum mlcc_carrier mlcc_carrier_of(const struct mlcc *m)
 {
-	(void)m;
 	return MLCC_CARRIER_BPF;
 }
 
 const char *mlcc_carrier_name(enum mlcc_carrier c)
 {
-	(void)c;
 	return "fake";
 }
 
@@ -265,8 +262,6 @@ int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
 
 int mlcc_tagger_open(struct mlcc_tagger **t, uint32_t mark_mask, bool load)
 {
-	(void)mark_mask;
-	(void)load;
 	*t = calloc(1, sizeof(**t));
 	if (!*t)
 		return -ENOMEM;

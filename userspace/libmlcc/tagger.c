@@ -277,7 +277,6 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (getenv("MLCC_DEBUG"))
 		return vfprintf(stderr, fmt, ap);
-	(void)level;
 	return 0;
 }
 

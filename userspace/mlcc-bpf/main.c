@@ -347,8 +347,6 @@ static int cmd_show(int argc, char **argv)
 	int fd = map_open("slots");
 	unsigned int layout = layout_of("settings");
 
-	(void)argc;
-	(void)argv;
 	if (layout != MLCC_LAYOUT)
 		fail(EXIT_FAILED, "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
 		     layout, MLCC_LAYOUT);
@@ -367,8 +365,6 @@ static int cmd_unload(int argc, char **argv)
 {
 	char error[MLCC_PINS_ERROR];
 
-	(void)argc;
-	(void)argv;
 	if (carrier_unload(error))
 		fail(EXIT_FAILED, "%s", error);
 	return EXIT_OK;

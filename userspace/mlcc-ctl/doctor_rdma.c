@@ -24,7 +24,6 @@ static struct {
 
 static int collect(const struct device *d, void *arg)
 {
-	(void)arg;
 	if (all.count == DEVICES_MAX)
 		return 1;
 	all.devices[all.count++] = *d;
@@ -269,7 +268,6 @@ static int check_ibdev(const char *ibdev, void *arg)
 	const struct device *rxe = NULL;
 	unsigned int seen = 0;
 
-	(void)arg;
 	if (strlen(ibdev) >= NAME_LEN || !rdma_is_name(ibdev))
 		return 0;
 	driver_of(ibdev, driver);
@@ -293,8 +291,6 @@ static int check_ibdev(const char *ibdev, void *arg)
 
 static int any_entry(const char *name, void *arg)
 {
-	(void)name;
-	(void)arg;
 	return 1;
 }
 

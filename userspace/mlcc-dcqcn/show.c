@@ -157,8 +157,6 @@ static int device_text(const struct device *d, char **names, int count)
 
 static int any_entry(const char *name, void *arg)
 {
-	(void)name;
-	(void)arg;
 	return 1;
 }
 

@@ -1,226 +1,133 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * As much of HTTP as scraping takes: one GET or HEAD a connection, answered and closed.  The reply
- * is made once and sent as the peer takes it; one that is slow is dropped.
+ * HTTP is libmicrohttpd's, which runs in the daemon's event loop: it has an epoll descriptor that
+ * is ready when there is something to do, and a time by which it wants to be called at the latest.
  */
-#include <errno.h>
-#include <stdio.h>
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "mlccd.h"
+#include "../common/clock.h"
+#include "http.h"
 
-#define SCRAPES		8	/* at one time */
-#define HEAD_MAX	4096
-#define LISTENERS	4
-#define TIMEOUT_US	5000000ULL
+#define SCRAPES		64U	/* at one time; more wait */
+#define REQUEST_BYTES	((size_t)8192)
+#define TIMEOUT_S	5U
+#define TYPE		"application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-struct scrape {
-	struct source s;
-	struct scrape *next;
-	char head[HEAD_MAX + 1];
-	size_t head_len;
-	char *reply;
-	size_t len, sent;
-	bool done;			/* all is sent, the peer's end is waited for */
-	uint64_t drop_at;
+struct http {
+	struct MHD_Daemon *daemon;
+	sd_event_source *ready, *timer;
+	http_text *text;
+	void *arg;
 };
 
-static struct source listeners[LISTENERS];
-static unsigned int listener_count;
-
-static void scrape_close(struct mlccd *d, struct scrape *c)
+static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, const char *type,
+			     char *text, size_t len)
 {
-	struct scrape **at = &d->scrapes;
+	struct MHD_Response *r;
+	enum MHD_Result done;
 
-	while (*at != c)
-		at = &(*at)->next;
-	*at = c->next;
-	source_del(d, &c->s);
-	free(c->reply);
-	free(c);
-	d->scrape_count--;
-}
-
-static void send_some(struct mlccd *d, struct scrape *c)
-{
-	ssize_t n;
-
-	n = send(c->s.fd, c->reply + c->sent, c->len - c->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	c->sent += n > 0 ? n : 0;
-	if (n >= 0 && c->sent < c->len)
-		return;
-	if (n < 0) {
-		scrape_close(d, c);
-		return;
+	r = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+	if (!r) {
+		free(text);
+		return MHD_NO;
 	}
-	/* to close with something unread would be a reset, and the peer might lose the reply */
-	shutdown(c->s.fd, SHUT_WR);
-	c->done = true;
-	source_mod(d, &c->s, EPOLLIN);
+	MHD_add_response_header(r, "Content-Type", type);
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, "Allow", "GET, HEAD");
+	done = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return done;
 }
 
-static void reply(struct mlccd *d, struct scrape *c, const char *status, const char *type,
-		  const char *body, size_t len, bool with_body)
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned int status, const char *why)
 {
-	FILE *f = open_memstream(&c->reply, &c->len);
+	char *text = strdup(why);
 
-	if (!f) {
-		scrape_close(d, c);
-		return;
-	}
-	fprintf(f, "HTTP/1.0 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n", status, type, len);
-	if (!strncmp(status, "405", 3))
-		fputs("Allow: GET, HEAD\r\n", f);
-	fputs("Connection: close\r\n\r\n", f);
-	if (with_body)
-		fwrite(body, 1, len, f);
-	if (fclose(f)) {
-		scrape_close(d, c);
-		return;
-	}
-	source_mod(d, &c->s, EPOLLOUT);
-	send_some(d, c);
+	return text ? reply(c, status, "text/plain", text, strlen(text)) : MHD_NO;
 }
 
-static void reply_plain(struct mlccd *d, struct scrape *c, const char *status)
+static enum MHD_Result answer(void *arg, struct MHD_Connection *c, const char *url,
+			      const char *method, const char *version, const char *data,
+			      size_t *data_len, void **con)
 {
-	char body[64];
-
-	snprintf(body, sizeof(body), "%s\n", status);
-	reply(d, c, status, "text/plain", body, strlen(body), true);
-}
-
-static void reply_metrics(struct mlccd *d, struct scrape *c, bool with_body)
-{
+	struct http *h = arg;
 	size_t len;
-	char *text = metrics_text(d, &len);
+	char *text;
 
-	if (!text) {
-		reply_plain(d, c, "503 Service Unavailable");
+	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET or HEAD is wanted\n");
+	if (strcmp(url, "/metrics") && strcmp(url, "/"))
+		return refuse(c, MHD_HTTP_NOT_FOUND, "/metrics is here\n");
+	text = h->text(h->arg, &len);
+	if (!text)
+		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory\n");
+	return reply(c, MHD_HTTP_OK, TYPE, text, len);
+}
+
+/* Lets the library do what there is, and call again when it wants to. */
+static void run(struct http *h)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	MHD_run(h->daemon);
+	if (MHD_get_timeout(h->daemon, &ms) != MHD_YES) {
+		sd_event_source_set_enabled(h->timer, SD_EVENT_OFF);
 		return;
 	}
-	reply(d, c, "200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", text,
-	      len, with_body);
-	free(text);
+	sd_event_source_set_time(h->timer, now_us() + ms * 1000);
+	sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
 }
 
-/* The first line: METHOD TARGET HTTP/1.x */
-static void request(struct mlccd *d, struct scrape *c)
+static int ready(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
-	char method[8], target[128], version[12];
-	bool head;
-
-	c->head[strcspn(c->head, "\r\n")] = '\0';
-	if (sscanf(c->head, "%7[A-Z] %127s %11s", method, target, version) != 3 ||
-	    strncmp(version, "HTTP/1.", 7)) {
-		reply_plain(d, c, "400 Bad Request");
-		return;
-	}
-	head = !strcmp(method, "HEAD");
-	target[strcspn(target, "?")] = '\0';
-	if (!head && strcmp(method, "GET"))
-		reply_plain(d, c, "405 Method Not Allowed");
-	else if (strcmp(target, "/metrics") && strcmp(target, "/"))
-		reply_plain(d, c, "404 Not Found");
-	else
-		reply_metrics(d, c, !head);
+	run(arg);
+	return 0;
 }
 
-static void read_some(struct mlccd *d, struct scrape *c)
+static int timed(sd_event_source *s, uint64_t at, void *arg)
 {
-	ssize_t n;
-
-	if (c->done)
-		c->head_len = 0;
-	n = recv(c->s.fd, c->head + c->head_len, HEAD_MAX - c->head_len, MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n > 0 && c->done)
-		return;
-	if (n <= 0) {
-		scrape_close(d, c);
-		return;
-	}
-	c->head_len += n;
-	c->head[c->head_len] = '\0';
-	if (strlen(c->head) != c->head_len)
-		reply_plain(d, c, "400 Bad Request");
-	else if (strstr(c->head, "\r\n\r\n") || strstr(c->head, "\n\n"))
-		request(d, c);
-	else if (c->head_len == HEAD_MAX)
-		reply_plain(d, c, "431 Request Header Fields Too Large");
+	run(arg);
+	return 0;
 }
 
-static void scrape_ready(struct mlccd *d, struct source *s, uint32_t events)
+static bool watch(struct http *h, sd_event *events)
 {
-	struct scrape *c = (struct scrape *)s;
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 
-	if (c->reply && !c->done && events & EPOLLOUT)
-		send_some(d, c);
-	else if ((c->reply && !c->done) || !(events & EPOLLIN))
-		scrape_close(d, c);
-	else
-		read_some(d, c);
+	return info && sd_event_add_io(events, &h->ready, info->epoll_fd, EPOLLIN, ready, h) >= 0 &&
+	       sd_event_add_time(events, &h->timer, CLOCK_MONOTONIC, 0, 1, timed, h) >= 0;
 }
 
-static void accepted(struct mlccd *d, struct source *s, uint32_t events)
+struct http *http_listen(sd_event *events, int fd, http_text *text, void *arg)
 {
-	struct scrape *c;
-	int fd;
+	struct http *h = calloc(1, sizeof(*h));
 
-	(void)events;
-	fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
+	if (!h)
+		return NULL;
+	h->text = text;
+	h->arg = arg;
+	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, h,
+				     MHD_OPTION_LISTEN_SOCKET, fd,
+				     MHD_OPTION_CONNECTION_LIMIT, SCRAPES,
+				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
+				     MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
+	if (h->daemon && watch(h, events))
+		return h;
+	http_close(h);
+	return NULL;
+}
+
+void http_close(struct http *h)
+{
+	if (!h)
 		return;
-	c = d->scrape_count < SCRAPES ? calloc(1, sizeof(*c)) : NULL;
-	if (!c) {
-		close(fd);
-		return;
-	}
-	c->s = (struct source){ fd, scrape_ready };
-	c->drop_at = now_us() + TIMEOUT_US;
-	if (source_add(d, &c->s, EPOLLIN)) {
-		close(fd);
-		free(c);
-		return;
-	}
-	c->next = d->scrapes;
-	d->scrapes = c;
-	d->scrape_count++;
-}
-
-int metrics_listen(struct mlccd *d, int fd)
-{
-	if (listener_count == LISTENERS)
-		return -ENOSPC;
-	listeners[listener_count] = (struct source){ fd, accepted };
-	return source_add(d, &listeners[listener_count++], EPOLLIN);
-}
-
-uint64_t metrics_tick(struct mlccd *d, uint64_t now)
-{
-	struct scrape *c, *next;
-	uint64_t due = NEVER;
-
-	for (c = d->scrapes; c; c = next) {
-		next = c->next;
-		if (c->drop_at <= now)
-			scrape_close(d, c);
-		else if (c->drop_at < due)
-			due = c->drop_at;
-	}
-	return due;
-}
-
-void metrics_close(struct mlccd *d)
-{
-	while (d->scrapes)
-		scrape_close(d, d->scrapes);
-	while (listener_count)
-		source_del(d, &listeners[--listener_count]);
+	sd_event_source_unref(h->ready);
+	sd_event_source_unref(h->timer);
+	if (h->daemon)
+		MHD_stop_daemon(h->daemon);
+	free(h);
 }

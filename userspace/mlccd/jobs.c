@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mlccd.h"
+#include "jobs.h"
+#include "rxe.h"
+#include "state.h"
 
 struct job *job_new(const char *cgroup)
 {
@@ -53,36 +55,36 @@ static void table_remove(struct jobs *all, struct job *job)
 }
 
 /* The highest id that fits the mark's mask. */
-static uint32_t id_max(const struct mlccd *d)
+static uint32_t id_max(const struct jobs *all)
 {
-	uint32_t max = d->config.mark_mask >> __builtin_ctz(d->config.mark_mask);
+	uint32_t max = all->config->mark_mask >> __builtin_ctz(all->config->mark_mask);
 
 	return max < JOB_IDS - 1 ? max : JOB_IDS - 1;
 }
 
 /* Carrier and tagger */
 
-static void tag_conf(const struct mlccd *d, const struct job *job, struct mlcc_tag_conf *conf)
+static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_tag_conf *conf)
 {
 	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
-	memcpy(conf->dscp, d->config.dscp, sizeof(conf->dscp));
+	memcpy(conf->dscp, all->config->dscp, sizeof(conf->dscp));
 	if (!job->plan.dscp)
 		return;
 	conf->priority_classes = MLCC_CLASS_FIXED;
 	conf->dscp[0] = job->plan.dscp - 1;
 }
 
-static int tag_apply(struct mlccd *d, const struct job *job, struct err *e)
+static int tag_apply(struct jobs *all, const struct job *job, struct err *e)
 {
 	struct mlcc_tag_conf conf;
 	char rel[PATH_MAX], path[64];
 	int fd, err;
 
-	tag_conf(d, job, &conf);
-	err = tagger_need(&d->carrier, e);
+	tag_conf(all, job, &conf);
+	err = tagger_need(all->carrier, e);
 	if (err)
 		return err;
-	fd = cgroup_open(&d->cgroups, job->cgroup, rel, e);
+	fd = cgroup_open(all->cgroups, job->cgroup, rel, e);
 	if (fd < 0)
 		return fd;
 	/* what was checked is what is tagged, whatever has that path by now */
@@ -90,60 +92,60 @@ static int tag_apply(struct mlccd *d, const struct job *job, struct err *e)
 		err = fail(e, -ESTALE, "cgroup '%.200s' is another one by now", rel);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!err)
-		err = mlcc_tag_set(d->carrier.t, path, &conf);
+		err = mlcc_tag_set(all->carrier->t, path, &conf);
 	if (err && err != -ESTALE)
-		fail(e, err, "%s", mlcc_tagger_error(d->carrier.t));
+		fail(e, err, "%s", mlcc_tagger_error(all->carrier->t));
 	close(fd);
 	return err;
 }
 
-static void tag_remove(struct mlccd *d, uint64_t cgroup_id)
+static void tag_remove(struct jobs *all, uint64_t cgroup_id)
 {
 	struct err e;
 
-	if (cgroup_id && !tagger_need(&d->carrier, &e))
-		mlcc_tag_del(d->carrier.t, cgroup_id);
+	if (cgroup_id && !tagger_need(all->carrier, &e))
+		mlcc_tag_del(all->carrier->t, cgroup_id);
 }
 
-static int carrier_apply(struct mlccd *d, const struct job *job, bool create, struct err *e)
+static int carrier_apply(struct jobs *all, const struct job *job, bool create, struct err *e)
 {
-	int err = carrier_need(&d->carrier, e);
+	int err = carrier_need(all->carrier, e);
 
 	if (err)
 		return err;
-	err = mlcc_job_set(d->carrier.m, &job->conf, create);
-	return err ? carrier_fail(&d->carrier, err, e) : 0;
+	err = mlcc_job_set(all->carrier->m, &job->conf, create);
+	return err ? carrier_fail(all->carrier, err, e) : 0;
 }
 
-static void carrier_remove(struct mlccd *d, uint32_t id)
+static void carrier_remove(struct jobs *all, uint32_t id)
 {
 	struct err e;
 	int err;
 
-	if (carrier_need(&d->carrier, &e))
+	if (carrier_need(all->carrier, &e))
 		return;
-	err = mlcc_job_del(d->carrier.m, id);
+	err = mlcc_job_del(all->carrier->m, id);
 	if (err)
-		carrier_fail(&d->carrier, err, &e);
+		carrier_fail(all->carrier, err, &e);
 }
 
 /* Back to how the job was; @old NULL: there was none. */
-static void revert(struct mlccd *d, const struct job *job, const struct job *old)
+static void revert(struct jobs *all, const struct job *job, const struct job *old)
 {
 	struct err e;
 
 	if (!old) {
-		carrier_remove(d, job->conf.id);
-		state_remove(d->jobs.dir, job->conf.id);
+		carrier_remove(all, job->conf.id);
+		state_remove(all->dir, job->conf.id);
 		return;
 	}
 	if (old->adopted)
-		state_remove(d->jobs.dir, old->conf.id);
+		state_remove(all->dir, old->conf.id);
 	else
-		state_write(d->jobs.dir, old, &e);
-	carrier_apply(d, old, false, &e);
+		state_write(all->dir, old, &e);
+	carrier_apply(all, old, false, &e);
 	if (old->cgroup_id && old->cgroup_id == job->cgroup_id)
-		tag_apply(d, old, &e);
+		tag_apply(all, old, &e);
 }
 
 /* Setting a tag looks at every socket of the host, so one that is right stays. */
@@ -154,38 +156,38 @@ static bool tag_stays(const struct job *job, const struct job *old)
 }
 
 /* File, carrier, tagger; all or nothing. */
-static int apply(struct mlccd *d, struct job *job, const struct job *old, struct err *e)
+static int apply(struct jobs *all, struct job *job, const struct job *old, struct err *e)
 {
 	int err;
 
 	job->tagged = tag_stays(job, old);
-	err = state_write(d->jobs.dir, job, e);
+	err = state_write(all->dir, job, e);
 	if (err)
 		return err;
-	err = carrier_apply(d, job, !old, e);
+	err = carrier_apply(all, job, !old, e);
 	if (err == -EEXIST) {
 		/* somebody else's, with no file of ours */
-		state_remove(d->jobs.dir, job->conf.id);
+		state_remove(all->dir, job->conf.id);
 		return err;
 	}
 	if (!err && job->cgroup_id && !job->tagged)
-		err = tag_apply(d, job, e);
+		err = tag_apply(all, job, e);
 	if (err) {
-		revert(d, job, old);
+		revert(all, job, old);
 		return err;
 	}
 	job->tagged = job->cgroup_id;
 	if (old && old->cgroup_id && old->cgroup_id != job->cgroup_id)
-		tag_remove(d, old->cgroup_id);
+		tag_remove(all, old->cgroup_id);
 	return 0;
 }
 
 /* What a request may do */
 
-static int check_limits(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+static int check_limits(struct jobs *all, const struct who *who, const struct job_wanted *w,
 			const struct job *old, struct err *e)
 {
-	const struct config *c = &d->config;
+	const struct config *c = all->config;
 	uint32_t count = 0;
 
 	if (who->admin)
@@ -200,7 +202,7 @@ static int check_limits(struct mlccd *d, const struct who *who, const struct job
 	if (w->classes > c->priority_classes)
 		return fail(e, -EPERM, "priority_classes: users may have at most %u",
 			    c->priority_classes);
-	for (struct job *j = d->jobs.first; j && !old; j = j->next)
+	for (struct job *j = all->first; j && !old; j = j->next)
 		count += j->uid == who->uid;
 	if (!old && count >= c->jobs_per_user)
 		return fail(e, -EDQUOT, "user %u has %u jobs, which is the limit", who->uid, count);
@@ -208,7 +210,7 @@ static int check_limits(struct mlccd *d, const struct who *who, const struct job
 }
 
 /* Jobs of others in, above or below the cgroup keep it from being taken. */
-static int check_cgroup(struct mlccd *d, const struct who *who, const char *rel, int fd,
+static int check_cgroup(struct jobs *all, const struct who *who, const char *rel, int fd,
 			struct err *e)
 {
 	if (who->admin)
@@ -216,7 +218,7 @@ static int check_cgroup(struct mlccd *d, const struct who *who, const char *rel,
 	if (!cgroup_delegated(fd, who->uid))
 		return fail(e, -EPERM, "cgroup '%.200s' is not delegated to user %u (who has to own it and its cgroup.procs)",
 			    rel, who->uid);
-	for (struct job *j = d->jobs.first; j; j = j->next)
+	for (struct job *j = all->first; j; j = j->next)
 		if (j->cgroup_id && j->uid != who->uid &&
 		    (cgroup_within(rel, j->cgroup) || cgroup_within(j->cgroup, rel)))
 			return fail(e, -EPERM, "cgroup '%.200s' overlaps with that of another user's job",
@@ -225,17 +227,17 @@ static int check_cgroup(struct mlccd *d, const struct who *who, const char *rel,
 }
 
 /* The job that the request is about, by id, else by cgroup; NULL: a new one. */
-static int find_old(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+static int find_old(struct jobs *all, const struct who *who, const struct job_wanted *w,
 		    uint64_t cgroup, struct job **old, struct err *e)
 {
 	struct job *holder = NULL, *j = NULL;
 
 	*old = NULL;
-	for (struct job *i = d->jobs.first; i && cgroup; i = i->next)
+	for (struct job *i = all->first; i && cgroup; i = i->next)
 		if (i->cgroup_id == cgroup)
 			holder = i;
 	if (w->conf.id)
-		j = d->jobs.by_id[w->conf.id];
+		j = all->by_id[w->conf.id];
 	if (w->conf.id && holder && holder != j)
 		return fail(e, -EBUSY, "that cgroup is job %u's", holder->conf.id);
 	if (!w->conf.id)
@@ -248,12 +250,12 @@ static int find_old(struct mlccd *d, const struct who *who, const struct job_wan
 	return 0;
 }
 
-static int check_ids(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+static int check_ids(struct jobs *all, const struct who *who, const struct job_wanted *w,
 		     const struct job *old, struct err *e)
 {
-	if (w->conf.id > id_max(d))
+	if (w->conf.id > id_max(all))
 		return fail(e, -ERANGE, "id %u: 1 to %u fit the mark's mask %#x", w->conf.id,
-			    id_max(d), d->config.mark_mask);
+			    id_max(all), all->config->mark_mask);
 	/* whoever chooses the number could meet marks that others set by hand */
 	if (w->conf.id && !old && !who->admin)
 		return fail(e, -EPERM, "id: only root may choose it, leave it out");
@@ -261,35 +263,35 @@ static int check_ids(struct mlccd *d, const struct who *who, const struct job_wa
 }
 
 /* The next free id, in turn, so that a late packet of an old job meets no new one. */
-static uint32_t next_id(struct mlccd *d)
+static uint32_t next_id(struct jobs *all)
 {
-	uint32_t max = id_max(d);
+	uint32_t max = id_max(all);
 
 	for (uint32_t i = 0; i < max; i++) {
-		d->jobs.next_id = d->jobs.next_id % max + 1;
-		if (!d->jobs.by_id[d->jobs.next_id])
-			return d->jobs.next_id;
+		all->next_id = all->next_id % max + 1;
+		if (!all->by_id[all->next_id])
+			return all->next_id;
 	}
 	return 0;
 }
 
-static int apply_new(struct mlccd *d, struct job *job, bool any_id, struct err *e)
+static int apply_new(struct jobs *all, struct job *job, bool any_id, struct err *e)
 {
 	int err = -EEXIST;
 
 	for (uint32_t tries = 0; err == -EEXIST && tries < JOB_IDS; tries++) {
 		if (any_id)
-			job->conf.id = next_id(d);
+			job->conf.id = next_id(all);
 		if (!job->conf.id)
-			return fail(e, -ENOSPC, "all %u ids are taken", id_max(d));
-		err = apply(d, job, NULL, e);
+			return fail(e, -ENOSPC, "all %u ids are taken", id_max(all));
+		err = apply(all, job, NULL, e);
 		if (!any_id)
 			break;
 	}
 	return err;
 }
 
-static int commit(struct mlccd *d, struct job *job, struct job *old, bool any_id, struct job **set,
+static int commit(struct jobs *all, struct job *job, struct job *old, bool any_id, struct job **set,
 		  struct err *e)
 {
 	struct job *copy = job_copy(job);
@@ -297,34 +299,34 @@ static int commit(struct mlccd *d, struct job *job, struct job *old, bool any_id
 
 	if (!copy)
 		return fail(e, -ENOMEM, "no memory");
-	err = old ? apply(d, job, old, e) : apply_new(d, job, any_id, e);
+	err = old ? apply(all, job, old, e) : apply_new(all, job, any_id, e);
 	if (err) {
 		free(copy);
 		return err;
 	}
 	if (old) {
 		if (old->cgroup_id != job->cgroup_id)
-			rxe_remove(d, old);
-		table_remove(&d->jobs, old);
+			rxe_remove(old);
+		table_remove(all, old);
 		free(old);
 	}
-	table_add(&d->jobs, job);
-	rxe_set(d);
+	table_add(all, job);
+	rxe_set(all->first);
 	copy->conf.id = job->conf.id;
 	*set = copy;
-	rings_publish(d, job->conf.id);
+	all->changed(all->changed_arg, job->conf.id);
 	return 0;
 }
 
-static int set_checked(struct mlccd *d, const struct who *who, const struct job_wanted *w,
+static int set_checked(struct jobs *all, const struct who *who, const struct job_wanted *w,
 		       const char *rel, uint64_t cgroup, struct job **set, struct err *e)
 {
 	struct job *job, *old;
 	int err;
 
-	err = find_old(d, who, w, cgroup, &old, e);
-	err = err ? err : check_ids(d, who, w, old, e);
-	err = err ? err : check_limits(d, who, w, old, e);
+	err = find_old(all, who, w, cgroup, &old, e);
+	err = err ? err : check_ids(all, who, w, old, e);
+	err = err ? err : check_limits(all, who, w, old, e);
 	if (err)
 		return err;
 	job = job_new(rel);
@@ -344,13 +346,13 @@ static int set_checked(struct mlccd *d, const struct who *who, const struct job_
 	if (w->dry_run)
 		*set = job;
 	else
-		err = commit(d, job, old, !w->conf.id, set, e);
+		err = commit(all, job, old, !w->conf.id, set, e);
 	if (err)
 		free(job);
 	return err;
 }
 
-int jobs_set(struct mlccd *d, const struct who *who, const struct job_wanted *w, struct job **set,
+int jobs_set(struct jobs *all, const struct who *who, const struct job_wanted *w, struct job **set,
 	     struct err *e)
 {
 	char rel[PATH_MAX] = "";
@@ -365,48 +367,48 @@ int jobs_set(struct mlccd *d, const struct who *who, const struct job_wanted *w,
 			return fail(e, -EINVAL, "priority_classes need a cgroup");
 		if (!w->conf.id)
 			return fail(e, -EINVAL, "neither a cgroup nor an id is given");
-		return set_checked(d, who, w, rel, 0, set, e);
+		return set_checked(all, who, w, rel, 0, set, e);
 	}
-	fd = cgroup_open(&d->cgroups, w->path, rel, e);
+	fd = cgroup_open(all->cgroups, w->path, rel, e);
 	if (fd < 0)
 		return fd;
 	cgroup = cgroup_id(fd);
-	err = check_cgroup(d, who, rel, fd, e);
+	err = check_cgroup(all, who, rel, fd, e);
 	if (!err)
-		err = set_checked(d, who, w, rel, cgroup, set, e);
+		err = set_checked(all, who, w, rel, cgroup, set, e);
 	close(fd);
 	return err;
 }
 
-static void drop(struct mlccd *d, struct job *job)
+static void drop(struct jobs *all, struct job *job)
 {
-	tag_remove(d, job->cgroup_id);
-	rxe_remove(d, job);
-	carrier_remove(d, job->conf.id);
-	state_remove(d->jobs.dir, job->conf.id);
-	table_remove(&d->jobs, job);
-	rings_publish(d, job->conf.id);
+	tag_remove(all, job->cgroup_id);
+	rxe_remove(job);
+	carrier_remove(all, job->conf.id);
+	state_remove(all->dir, job->conf.id);
+	table_remove(all, job);
+	all->changed(all->changed_arg, job->conf.id);
 	free(job);
 }
 
-int jobs_del(struct mlccd *d, const struct who *who, struct job *job, bool dry_run, struct err *e)
+int jobs_del(struct jobs *all, const struct who *who, struct job *job, bool dry_run, struct err *e)
 {
 	if (!jobs_may(who, job))
 		return fail(e, -EPERM, "job %u is another user's", job->conf.id);
 	if (!dry_run)
-		drop(d, job);
+		drop(all, job);
 	return 0;
 }
 
 /* Plans */
 
-int jobs_plan_check(struct mlccd *d, const struct who *who, const struct job_change *c,
+int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_change *c,
 		    struct err *e)
 {
 	const struct job *job = c->job;
 	bool among = who->admin;
 
-	if (!who->admin && !d->config.users)
+	if (!who->admin && !all->config->users)
 		return fail(e, -EPERM, "only root may plan jobs here (users = no)");
 	if (job->adopted)
 		return fail(e, -EINVAL, "job %u is known by its mark only: set-job first",
@@ -418,35 +420,35 @@ int jobs_plan_check(struct mlccd *d, const struct who *who, const struct job_cha
 	if (job->classes)
 		return fail(e, -EBUSY, "job %u has its progress in the DSCP (priority_classes)",
 			    job->conf.id);
-	for (uint32_t i = 0; i < d->config.priority_classes && !among; i++)
-		among = d->config.dscp[i] == c->plan.dscp - 1;
+	for (uint32_t i = 0; i < all->config->priority_classes && !among; i++)
+		among = all->config->dscp[i] == c->plan.dscp - 1;
 	if (!among)
 		return fail(e, -EPERM, "dscp %u is not among the %u that users may have",
-			    c->plan.dscp - 1, d->config.priority_classes);
+			    c->plan.dscp - 1, all->config->priority_classes);
 	return 0;
 }
 
 /* File and tagger; the carrier knows nothing of plans, and what it has learnt stays. */
-static int replan(struct mlccd *d, struct job *job, const struct job_plan *plan, struct err *e)
+static int replan(struct jobs *all, struct job *job, const struct job_plan *plan, struct err *e)
 {
 	struct job_plan old = job->plan;
 	struct err none;
 	int err;
 
 	job->plan = *plan;
-	err = state_write(d->jobs.dir, job, e);
+	err = state_write(all->dir, job, e);
 	if (!err && plan->dscp != old.dscp) {
-		err = tag_apply(d, job, e);
+		err = tag_apply(all, job, e);
 		job->tagged |= !err;
 	}
 	if (!err)
 		return 0;
 	job->plan = old;
-	state_write(d->jobs.dir, job, &none);
+	state_write(all->dir, job, &none);
 	return err;
 }
 
-int jobs_plan(struct mlccd *d, struct job_change *list, unsigned int count, struct err *e)
+int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, struct err *e)
 {
 	unsigned int done = 0;
 	struct err none;
@@ -455,34 +457,34 @@ int jobs_plan(struct mlccd *d, struct job_change *list, unsigned int count, stru
 	while (!err && done < count) {
 		struct job_plan old = list[done].job->plan;
 
-		err = replan(d, list[done].job, &list[done].plan, e);
+		err = replan(all, list[done].job, &list[done].plan, e);
 		if (err)
 			break;
 		list[done++].plan = old;
 	}
 	for (unsigned int i = 0; err && i < done; i++)
-		replan(d, list[i].job, &list[i].plan, &none);
+		replan(all, list[i].job, &list[i].plan, &none);
 	for (unsigned int i = 0; !err && i < count; i++)
-		rings_publish(d, list[i].job->conf.id);
+		all->changed(all->changed_arg, list[i].job->conf.id);
 	return err;
 }
 
-void jobs_clear(struct mlccd *d)
+void jobs_clear(struct jobs *all)
 {
 	struct job *j, *next;
 
-	for (j = d->jobs.first; j; j = next) {
+	for (j = all->first; j; j = next) {
 		next = j->next;
 		if (!j->adopted)
-			drop(d, j);
+			drop(all, j);
 	}
 }
 
-static int find_by_name(struct mlccd *d, const struct who *who, const char *name, struct job **job,
+static int find_by_name(struct jobs *all, const struct who *who, const char *name, struct job **job,
 			struct err *e)
 {
 	*job = NULL;
-	for (struct job *j = d->jobs.first; j; j = j->next) {
+	for (struct job *j = all->first; j; j = j->next) {
 		if (strcmp(j->conf.name, name) || !jobs_may(who, j))
 			continue;
 		if (*job)
@@ -493,7 +495,7 @@ static int find_by_name(struct mlccd *d, const struct who *who, const char *name
 	return *job ? 0 : fail(e, -ENOENT, "no job '%.80s'", name);
 }
 
-int jobs_find(struct mlccd *d, const struct who *who, const char *name, struct job **job,
+int jobs_find(struct jobs *all, const struct who *who, const char *name, struct job **job,
 	      struct err *e)
 {
 	unsigned long id;
@@ -503,8 +505,8 @@ int jobs_find(struct mlccd *d, const struct who *who, const char *name, struct j
 		return fail(e, -EINVAL, "job: its id or its name is wanted");
 	id = strtoul(name, &end, 10);
 	if (*end || *name < '0' || *name > '9')
-		return find_by_name(d, who, name, job, e);
-	*job = id && id < JOB_IDS ? d->jobs.by_id[id] : NULL;
+		return find_by_name(all, who, name, job, e);
+	*job = id && id < JOB_IDS ? all->by_id[id] : NULL;
 	if (!*job)
 		return fail(e, -ENOENT, "no job %.20s", name);
 	if (!jobs_may(who, *job))
@@ -539,144 +541,146 @@ static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf 
 }
 
 /* Sets what is not as it should be, and nothing else. */
-static int complete(struct mlccd *d, struct job *job, struct err *e)
+static int complete(struct jobs *all, struct job *job, struct err *e)
 {
 	struct tags t = { .job = job };
 	struct mlcc_job_info info;
 	int err;
 
-	err = carrier_need(&d->carrier, e);
+	err = carrier_need(all->carrier, e);
 	if (err)
 		return err;
-	err = mlcc_job_get(d->carrier.m, job->conf.id, &info);
+	err = mlcc_job_get(all->carrier->m, job->conf.id, &info);
 	if (err || !conf_same(&info.conf, &job->conf))
-		err = carrier_apply(d, job, false, e);
+		err = carrier_apply(all, job, false, e);
 	if (err || !job->cgroup_id)
 		return err;
-	err = tagger_need(&d->carrier, e);
+	err = tagger_need(all->carrier, e);
 	if (err)
 		return err;
-	tag_conf(d, job, &t.conf);
-	mlcc_tag_each(d->carrier.t, tag_is, &t);
-	err = t.same ? 0 : tag_apply(d, job, e);
+	tag_conf(all, job, &t.conf);
+	mlcc_tag_each(all->carrier->t, tag_is, &t);
+	err = t.same ? 0 : tag_apply(all, job, e);
 	job->tagged = !err;
 	return err;
 }
 
-void jobs_complete(struct mlccd *d)
+void jobs_complete(struct jobs *all)
 {
 	struct err e;
 	int err = 0;
 
-	for (struct job *j = d->jobs.first; j && err != -ENODEV; j = j->next) {
-		err = j->adopted ? 0 : complete(d, j, &e);
+	for (struct job *j = all->first; j && err != -ENODEV; j = j->next) {
+		err = j->adopted ? 0 : complete(all, j, &e);
 		if (err)
 			note(4, "job %u is not complete: %s", j->conf.id, e.text);
 	}
 }
 
-static void keep(struct mlccd *d, struct job *job)
+static void keep(void *arg, struct job *job)
 {
-	if (d->jobs.by_id[job->conf.id]) {
+	struct jobs *all = arg;
+
+	if (all->by_id[job->conf.id]) {
 		free(job);
 		return;
 	}
-	table_add(&d->jobs, job);
-	if (job->conf.id > d->jobs.next_id)
-		d->jobs.next_id = job->conf.id;
+	table_add(all, job);
+	if (job->conf.id > all->next_id)
+		all->next_id = job->conf.id;
 }
 
-static void end_lost(struct mlccd *d)
+static void end_lost(struct jobs *all)
 {
 	struct job *j, *next;
 
-	for (j = d->jobs.first; j; j = next) {
+	for (j = all->first; j; j = next) {
 		next = j->next;
-		if (!j->cgroup_id || cgroup_there(&d->cgroups, j->cgroup, j->cgroup_id))
+		if (!j->cgroup_id || cgroup_there(all->cgroups, j->cgroup, j->cgroup_id))
 			continue;
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
-		drop(d, j);
+		drop(all, j);
 	}
 }
 
 static int adopt(const struct mlcc_job_info *info, void *arg)
 {
-	struct mlccd *d = arg;
+	struct jobs *all = arg;
 	struct job *job;
 
-	if (!info->conf.id || info->conf.id >= JOB_IDS || d->jobs.by_id[info->conf.id])
+	if (!info->conf.id || info->conf.id >= JOB_IDS || all->by_id[info->conf.id])
 		return 0;
 	job = job_new("");
 	if (!job)
 		return -ENOMEM;
 	job->conf = info->conf;
 	job->adopted = true;
-	table_add(&d->jobs, job);
+	table_add(all, job);
 	return 0;
 }
 
-void jobs_adopt(struct mlccd *d)
+void jobs_adopt(struct jobs *all)
 {
 	struct mlcc_job_info info;
 	struct job *j, *next;
 	struct err e;
 
-	if (carrier_need(&d->carrier, &e))
+	if (carrier_need(all->carrier, &e))
 		return;
-	for (j = d->jobs.first; j; j = next) {
+	for (j = all->first; j; j = next) {
 		next = j->next;
-		if (!j->adopted || mlcc_job_get(d->carrier.m, j->conf.id, &info) != -ENOENT)
+		if (!j->adopted || mlcc_job_get(all->carrier->m, j->conf.id, &info) != -ENOENT)
 			continue;
-		table_remove(&d->jobs, j);
+		table_remove(all, j);
 		free(j);
 	}
-	mlcc_job_each(d->carrier.m, adopt, d);
+	mlcc_job_each(all->carrier->m, adopt, all);
 }
 
 /* One job stands for all: a carrier that was loaded anew has none of them. */
-static bool carrier_is_new(struct mlccd *d)
+static bool carrier_is_new(struct jobs *all)
 {
 	struct mlcc_job_info info;
-	struct job *j = d->jobs.first;
+	struct job *j = all->first;
 
 	while (j && j->adopted)
 		j = j->next;
-	return j && d->carrier.m && mlcc_job_get(d->carrier.m, j->conf.id, &info) == -ENOENT;
+	return j && all->carrier->m && mlcc_job_get(all->carrier->m, j->conf.id, &info) == -ENOENT;
 }
 
-void jobs_poll(struct mlccd *d)
+void jobs_poll(struct jobs *all)
 {
-	end_lost(d);
-	carrier_refresh(&d->carrier);
-	if (carrier_is_new(d)) {
-		note(5, "the carrier has lost its jobs: setting %u again", d->jobs.count);
-		jobs_complete(d);
+	end_lost(all);
+	carrier_refresh(all->carrier);
+	if (carrier_is_new(all)) {
+		note(5, "the carrier has lost its jobs: setting %u again", all->count);
+		jobs_complete(all);
 	}
-	rxe_set(d);
+	rxe_set(all->first);
 }
 
-int jobs_init(struct mlccd *d, const char *dir, struct err *e)
+int jobs_init(struct jobs *all, const char *dir, struct err *e)
 {
-	d->jobs.dir = state_open(dir, e);
-	if (d->jobs.dir < 0)
-		return d->jobs.dir;
-	state_each(d->jobs.dir, keep, d);
-	end_lost(d);
-	jobs_complete(d);
-	rxe_set(d);
-	jobs_adopt(d);
+	all->dir = state_open(dir, e);
+	if (all->dir < 0)
+		return all->dir;
+	state_each(all->dir, keep, all);
+	end_lost(all);
+	jobs_complete(all);
+	rxe_set(all->first);
+	jobs_adopt(all);
 	return 0;
 }
 
-void jobs_free(struct mlccd *d)
+void jobs_free(struct jobs *all)
 {
 	struct job *j, *next;
 
-	for (j = d->jobs.first; j; j = next) {
+	for (j = all->first; j; j = next) {
 		next = j->next;
 		free(j);
 	}
-	d->jobs.first = NULL;
-	if (d->jobs.dir >= 0)
-		close(d->jobs.dir);
+	all->first = NULL;
+	if (all->dir >= 0)
+		close(all->dir);
 }

@@ -62,48 +62,35 @@ static int tcp_listen(uint32_t port, struct err *e)
 }
 
 /* Those of mlccd.socket, known by their type. */
-static int from_systemd(struct mlccd *d, bool *control, bool *metrics)
+static void from_systemd(struct listening *l)
 {
-	int count = sd_listen_fds(1), err = 0;
+	int count = sd_listen_fds(1);
 
-	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count && !err; fd++) {
-		if (sd_is_socket_unix(fd, SOCK_SEQPACKET, 1, NULL, 0) > 0 && !*control) {
-			err = peers_listen(d, fd);
-			*control = true;
-		} else if (sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0 && !*metrics) {
-			err = metrics_listen(d, fd);
-			*metrics = true;
+	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count; fd++) {
+		if (sd_is_socket_unix(fd, SOCK_SEQPACKET, 1, NULL, 0) > 0 && l->control < 0) {
+			l->control = fd;
+		} else if (sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0 && l->metrics < 0) {
+			l->metrics = fd;
 		} else {
 			note(4, "systemd hands over a socket that is not known here");
 			close(fd);
 		}
 	}
-	return err;
 }
 
-int listen_all(struct mlccd *d, const char *dir, struct err *e)
+int listen_all(struct listening *l, const char *dir, uint32_t port, struct err *e)
 {
-	bool control = false, metrics = false;
-	int fd, err;
-
-	err = from_systemd(d, &control, &metrics);
-	if (!err && !control) {
-		fd = unix_listen(dir, "mlccd.sock", SOCK_SEQPACKET, 0666, e);
-		if (fd < 0)
-			return fd;
-		err = peers_listen(d, fd);
-	}
-	if (!err && !metrics) {
-		fd = unix_listen(dir, "metrics.sock", SOCK_STREAM, 0660, e);
-		if (fd < 0)
-			return fd;
-		err = metrics_listen(d, fd);
-	}
-	if (!err && d->config.metrics_port) {
-		fd = tcp_listen(d->config.metrics_port, e);
-		if (fd < 0)
-			return fd;
-		err = metrics_listen(d, fd);
-	}
-	return err ? fail(e, err, "cannot listen: %s", strerror(-err)) : 0;
+	*l = (struct listening){ -1, -1, -1 };
+	from_systemd(l);
+	if (l->control < 0)
+		l->control = unix_listen(dir, "mlccd.sock", SOCK_SEQPACKET, 0666, e);
+	if (l->control >= 0 && l->metrics < 0)
+		l->metrics = unix_listen(dir, "metrics.sock", SOCK_STREAM, 0660, e);
+	if (l->metrics >= 0 && port)
+		l->port = tcp_listen(port, e);
+	if (l->control < 0)
+		return l->control;
+	if (l->metrics < 0)
+		return l->metrics;
+	return port && l->port < 0 ? l->port : 0;
 }

@@ -3,9 +3,18 @@
 #ifndef MLCCD_LISTEN_H
 #define MLCCD_LISTEN_H
 
-#include "mlccd.h"
+#include <stdint.h>
 
-/* Opens the control socket and those of the metrics in @dir. */
-int listen_all(struct mlccd *d, const char *dir, struct err *e);
+#include "../common/err.h"
+
+/* Descriptors that listen; -1: there is none. */
+struct listening {
+	int control;
+	int metrics;
+	int port;		/* of metrics, too */
+};
+
+/* Those in @dir, and one on the loopback if @port is not 0. */
+int listen_all(struct listening *l, const char *dir, uint32_t port, struct err *e);
 
 #endif /* MLCCD_LISTEN_H */

@@ -12,14 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../rdma/rdma.h"
+#include "http.h"
 #include "listen.h"
+#include "metrics.h"
 #include "mlccd.h"
+
+#define MLCCD_RUN_DIR	"/run/mlcc"
+#define MLCCD_CONFIG	"/etc/mlcc/mlccd.conf"
 
 enum { EXIT_FINE, EXIT_USAGE, EXIT_FAILED };
 
@@ -46,53 +51,66 @@ struct options {
 	bool check, unload;
 };
 
-static void signalled(struct mlccd *d, struct source *s, uint32_t events)
-{
-	struct signalfd_siginfo info;
+/* What lives as long as the daemon, and is nobody else's. */
+struct running {
+	struct mlccd d;
+	struct options o;
+	struct http *metrics, *port;
+};
 
-	(void)events;
-	if (read(s->fd, &info, sizeof(info)) != sizeof(info))
-		return;
-	if (info.ssi_signo == SIGHUP)
-		d->reload = true;
-	else
-		d->stop = true;
+/* All of the new file, or nothing of it. */
+static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void *arg)
+{
+	struct running *r = arg;
+	struct mlccd *d = &r->d;
+	char error[CONFIG_ERROR_LEN];
+	struct config c;
+
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
+	if (config_read(&c, r->o.config, true, error)) {
+		note(3, "keeps the old configuration: %s", error);
+		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
+		return 0;
+	}
+	/* what sockets are marked with does not change under them */
+	c.mark_mask = d->config.mark_mask;
+	c.metrics_port = d->config.metrics_port;
+	d->config = c;
+	jobs_complete(&d->jobs);
+	note(6, "has read %s", r->o.config);
+	sd_notify(0, "READY=1\nSTATUS=");
+	return 0;
 }
 
-static int watch_signals(struct mlccd *d)
+/* What has no event of its own is looked for now and then. */
+static int poll_due(sd_event_source *s, uint64_t at, void *arg)
 {
-	static struct source s;
+	struct mlccd *d = arg;
+
+	jobs_poll(&d->jobs);
+	accounts_prune(&d->accounts, &d->config, now_us());
+	sd_event_source_set_time(s, now_us() + d->config.poll_ms * 1000ULL);
+	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+}
+
+/* SIGTERM and SIGINT end the loop. */
+static int watch(struct running *r)
+{
+	sd_event *events = r->d.events;
 	sigset_t set;
+	int err;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	s = (struct source){ signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), signalled };
-	return s.fd < 0 ? -errno : source_add(d, &s, EPOLLIN);
-}
-
-/* All of the new file, or nothing of it. */
-static void reload(struct mlccd *d)
-{
-	char error[CONFIG_ERROR_LEN];
-	struct config c;
-
-	d->reload = false;
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
-	if (config_read(&c, d->config_path, true, error)) {
-		note(3, "keeps the old configuration: %s", error);
-		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
-		return;
-	}
-	/* what sockets are marked with does not change under them */
-	c.mark_mask = d->config.mark_mask;
-	c.metrics_port = d->config.metrics_port;
-	d->config = c;
-	jobs_complete(d);
-	note(6, "has read %s", d->config_path);
-	sd_notify(0, "READY=1\nSTATUS=");
+	err = sd_event_add_signal(events, NULL, SIGHUP, reload, r);
+	err = err < 0 ? err : sd_event_add_signal(events, NULL, SIGINT, NULL, NULL);
+	err = err < 0 ? err : sd_event_add_signal(events, NULL, SIGTERM, NULL, NULL);
+	err = err < 0 ? err : sd_event_add_time(events, NULL, CLOCK_MONOTONIC, 0, 1000, poll_due,
+						&r->d);
+	return err < 0 ? err : sd_event_set_watchdog(events, true);
 }
 
 static void raise_limit(void)
@@ -116,22 +134,45 @@ static int open_sysroot(const struct options *o, struct err *e)
 	return 0;
 }
 
-static int start(struct mlccd *d, const struct options *o, struct err *e)
+/* Who comes in waits until all else is there: nobody is answered before the loop runs. */
+static int listen_start(struct running *r, struct err *e)
 {
+	struct mlccd *d = &r->d;
+	struct listening l;
+	int err;
+
+	err = listen_all(&l, r->o.run_dir, d->config.metrics_port, e);
+	if (err)
+		return err;
+	err = peers_listen(d, l.control);
+	if (err)
+		return fail(e, err, "cannot listen: %s", strerror(-err));
+	r->metrics = http_listen(d->events, l.metrics, metrics_text, d);
+	if (l.port >= 0)
+		r->port = http_listen(d->events, l.port, metrics_text, d);
+	if (!r->metrics || (l.port >= 0 && !r->port))
+		return fail(e, -ENOMEM, "cannot serve metrics");
+	return 0;
+}
+
+static int start(struct running *r, struct err *e)
+{
+	const struct options *o = &r->o;
+	struct mlccd *d = &r->d;
 	char jobs[PATH_MAX];
 	int err;
 
 	raise_limit();
-	d->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (d->epfd < 0 || watch_signals(d))
-		return fail(e, -errno, "epoll, signalfd: %s", strerror(errno));
+	err = watch(r);
+	if (err < 0)
+		return fail(e, err, "signals, timers: %s", strerror(-err));
 	if (mkdir(o->run_dir, 0755) && errno != EEXIST)
 		return fail(e, -errno, "%s: %s", o->run_dir, strerror(errno));
 	err = open_sysroot(o, e);
 	if (err)
 		return err;
 	/* sockets first: two daemons must not both have the jobs */
-	err = listen_all(d, o->run_dir, e);
+	err = listen_start(r, e);
 	if (err)
 		return err;
 	if (cgroups_init(&d->cgroups))
@@ -141,7 +182,7 @@ static int start(struct mlccd *d, const struct options *o, struct err *e)
 	if (tagger_need(&d->carrier, e))
 		note(4, "%s", e->text);
 	snprintf(jobs, sizeof(jobs), "%s/jobs", o->run_dir);
-	return jobs_init(d, jobs, e);
+	return jobs_init(&d->jobs, jobs, e);
 }
 
 static int parse_options(int argc, char **argv, struct options *o)
@@ -187,58 +228,58 @@ static int unload(struct mlccd *d)
 {
 	int err;
 
-	jobs_clear(d);
+	jobs_clear(&d->jobs);
 	err = d->carrier.t ? mlcc_tagger_unload(d->carrier.t) : 0;
 	if (err)
 		note(3, "%s", mlcc_tagger_error(d->carrier.t));
 	return err ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int run(struct mlccd *d, const struct options *o)
+static int run(struct running *r)
 {
+	struct mlccd *d = &r->d;
+	sd_event *events;
 	struct err e;
 	int err;
 
-	err = start(d, o, &e);
-	if (err) {
+	err = sd_event_default(&events);
+	if (err < 0) {
+		note(3, "no event loop: %s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	mlccd_init(d, events);
+	if (start(r, &e)) {
 		note(3, "%s", e.text);
 		return EXIT_FAILED;
 	}
-	if (o->unload)
+	if (r->o.unload)
 		return unload(d);
 	note(6, "ready: carrier %s, %u jobs", carrier_name(&d->carrier), d->jobs.count);
 	sd_notify(0, "READY=1");
-	while (!d->stop && !err) {
-		err = loop_run(d);
-		if (d->reload)
-			reload(d);
-	}
+	err = sd_event_loop(events);
 	sd_notify(0, "STOPPING=1");
 	peers_close(d);
-	metrics_close(d);
-	jobs_free(d);
-	transport_free(d);
+	http_close(r->metrics);
+	http_close(r->port);
+	jobs_free(&d->jobs);
+	transport_free(&d->transport);
 	carrier_close(&d->carrier);
-	return err ? EXIT_FAILED : EXIT_FINE;
+	sd_event_unref(events);
+	return err < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = { .config = MLCCD_CONFIG, .run_dir = MLCCD_RUN_DIR };
+	static struct running r = { .o = { .config = MLCCD_CONFIG, .run_dir = MLCCD_RUN_DIR } };
 	char error[CONFIG_ERROR_LEN];
-	static struct mlccd d;
 
-	if (parse_options(argc, argv, &o)) {
+	if (parse_options(argc, argv, &r.o)) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
-	if (config_read(&d.config, o.config, !o.check, error)) {
+	if (config_read(&r.d.config, r.o.config, !r.o.check, error)) {
 		fprintf(stderr, "%s\n", error);
 		return EXIT_FAILED;
 	}
-	if (o.check)
-		return EXIT_FINE;
-	d.config_path = o.config;
-	d.carrier.mark_mask = d.config.mark_mask;
-	return run(&d, &o);
+	return r.o.check ? EXIT_FINE : run(&r);
 }

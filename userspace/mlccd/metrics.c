@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What is known of the jobs, as OpenMetrics text: base units, no time stamps. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "metrics.h"
 #include "mlccd.h"
 
 struct row {
@@ -135,25 +135,26 @@ static void single(FILE *f, const char *name, const char *help, uint64_t value)
 	fprintf(f, "%s_total %llu\n", name, (unsigned long long)value);
 }
 
-static void own(FILE *f, struct mlccd *d)
+static void own(FILE *f, const struct mlccd *d)
 {
-	const struct counters *n = &d->counters;
+	const struct rings *rings = &d->rings;
 
 	metrics_head(f, "mlcc_carrier", "info", NULL, "The carrier that is loaded.");
 	fprintf(f, "mlcc_carrier_info{carrier=\"%s\"} 1\n", carrier_name(&d->carrier));
 	metrics_head(f, "mlcc_jobs", "gauge", NULL, "Jobs that are set.");
 	fprintf(f, "mlcc_jobs %u\n", d->jobs.count);
-	single(f, "mlcc_requests", "Requests of all peers.", n->requests);
-	single(f, "mlcc_requests_refused", "Requests with an error.", n->refused);
-	single(f, "mlcc_requests_limited", "Requests beyond the rate.", n->limited);
-	single(f, "mlcc_peers_dropped", "Peers that did not read.", n->dropped_peers);
-	single(f, "mlcc_ring_records", "Hints that came by a ring.", n->records);
-	single(f, "mlcc_ring_records_bad", "Hints that were not valid.", n->records_bad);
-	single(f, "mlcc_ring_records_late", "Hints that came too late.", n->records_late);
+	single(f, "mlcc_requests", "Requests of all peers.", d->requests);
+	single(f, "mlcc_requests_refused", "Requests with an error.", d->refused);
+	single(f, "mlcc_requests_limited", "Requests beyond the rate.", d->peers.limited);
+	single(f, "mlcc_peers_dropped", "Peers that did not read.", d->peers.dropped);
+	single(f, "mlcc_ring_records", "Hints that came by a ring.", rings->records);
+	single(f, "mlcc_ring_records_bad", "Hints that were not valid.", rings->bad);
+	single(f, "mlcc_ring_records_late", "Hints that came too late.", rings->late);
 }
 
-char *metrics_text(struct mlccd *d, size_t *len)
+char *metrics_text(void *arg, size_t *len)
 {
+	struct mlccd *d = arg;
 	struct rows all = { .d = d };
 	char *text = NULL;
 	struct err e;

@@ -4,6 +4,7 @@
  * hosts have no such device.  Sums over QPs fall when one is closed, so they are gauges.
  */
 #include "../rdma/rdma.h"
+#include "metrics.h"
 #include "mlccd.h"
 
 /* A value of a use; false: it has none. */
@@ -127,7 +128,7 @@ static void counter(FILE *f, enum rdma_counter c, const struct rdma *r)
 	}
 }
 
-void metrics_rdma(struct mlccd *d, FILE *f)
+void metrics_rdma(const struct mlccd *d, FILE *f)
 {
 	struct rdma r = { .use = NULL };
 

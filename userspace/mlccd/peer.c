@@ -13,23 +13,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "request.h"
 
 #define LIMITED_MAX	64	/* refusals for the rate, then the connection is closed */
 
 struct peer {
-	struct source s;
+	struct mlccd *d;
 	struct peer *next;
+	int fd;				/* the source's, which closes it */
+	sd_event_source *io;
+	sd_event_source *late;		/* when it is dropped; off: it takes what it is sent */
 	struct who who;
 	struct account *account;
 	struct ring *ring;
 	struct json_object *reply;	/* that the peer has not taken */
 	int out[RING_FDS];
 	unsigned int out_count, limited;
-	uint64_t drop_at;
 };
 
-static struct source listener = { .fd = -1 };
 static int spare = -1;
 
 static void close_all(int *fds, unsigned int count)
@@ -46,19 +48,21 @@ static void reply_done(struct peer *p)
 	p->out_count = 0;
 }
 
-static void peer_close(struct mlccd *d, struct peer *p)
+static void peer_close(struct peer *p)
 {
-	struct peer **at = &d->peers;
+	struct peers *all = &p->d->peers;
+	struct peer **at = &all->first;
 
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
 	if (p->ring)
-		ring_close(d, p->ring);
+		ring_close(p->ring);
 	reply_done(p);
-	source_del(d, &p->s);
+	sd_event_source_unref(p->late);
+	sd_event_source_unref(p->io);
 	p->account->connections--;
-	d->peer_count--;
+	all->count--;
 	free(p);
 }
 
@@ -91,32 +95,39 @@ static int send_reply(struct peer *p)
 		p->reply = reply_error(-EMSGSIZE, "the reply would be too long");
 		return send_reply(p);
 	}
-	return sendmsg(p->s.fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return sendmsg(p->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Sends, or keeps; closes the peer if that is gone. */
-static void flush_reply(struct mlccd *d, struct peer *p)
+/* Listens to the peer, or waits until it has room for its reply, but not for ever. */
+static void peer_waits(struct peer *p, bool for_room)
+{
+	uint64_t timeout = p->d->config.peer_timeout_ms * 1000ULL;
+
+	sd_event_source_set_io_events(p->io, for_room ? EPOLLOUT : EPOLLIN);
+	sd_event_source_set_time(p->late, now_us() + timeout);
+	sd_event_source_set_enabled(p->late, for_room ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+/* Sends, or keeps; closes the peer if that is gone.  @again: it has been kept before. */
+static void flush_reply(struct peer *p, bool again)
 {
 	int err = send_reply(p);
 
 	if (err == -EAGAIN || err == -ENOBUFS) {
-		if (p->drop_at == NEVER) {
-			p->drop_at = now_us() + d->config.peer_timeout_ms * 1000ULL;
-			source_mod(d, &p->s, EPOLLOUT);
-		}
+		if (!again)
+			peer_waits(p, true);
 		return;
 	}
 	if (err) {
-		peer_close(d, p);
+		peer_close(p);
 		return;
 	}
 	reply_done(p);
-	if (p->drop_at != NEVER)
-		source_mod(d, &p->s, EPOLLIN);
-	p->drop_at = NEVER;
+	if (again)
+		peer_waits(p, false);
 	if (p->limited > LIMITED_MAX) {
-		d->counters.dropped_peers++;
-		peer_close(d, p);
+		p->d->peers.dropped++;
+		peer_close(p);
 	}
 }
 
@@ -143,8 +154,9 @@ static unsigned int received_fds(struct msghdr *m, int fds[RING_FDS])
 	return count;
 }
 
-static struct json_object *answer(struct mlccd *d, struct peer *p, struct msghdr *m, size_t len)
+static struct json_object *answer(struct peer *p, struct msghdr *m, size_t len)
 {
+	struct mlccd *d = p->d;
 	struct request r = {
 		.d = d, .who = &p->who, .account = p->account, .ring = &p->ring,
 	};
@@ -155,7 +167,7 @@ static struct json_object *answer(struct mlccd *d, struct peer *p, struct msghdr
 	if (!p->who.admin && !bucket_take(&p->account->requests, c->requests_per_second,
 					  c->requests_burst, now_us())) {
 		p->limited++;
-		d->counters.limited++;
+		d->peers.limited++;
 		reply = reply_error(-EAGAIN, "too many requests: wait");
 	} else if (m->msg_flags & MSG_TRUNC) {
 		reply = reply_error(-EMSGSIZE, "a request has at most 65536 bytes");
@@ -171,7 +183,7 @@ static struct json_object *answer(struct mlccd *d, struct peer *p, struct msghdr
 	return reply;
 }
 
-static void peer_read(struct mlccd *d, struct peer *p)
+static void peer_read(struct peer *p)
 {
 	static char text[REQUEST_MAX];
 	union {
@@ -185,28 +197,39 @@ static void peer_read(struct mlccd *d, struct peer *p)
 	};
 	ssize_t n;
 
-	n = recvmsg(p->s.fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	/* an empty packet looks like the end, and is none of ours */
 	if (n <= 0) {
-		peer_close(d, p);
+		peer_close(p);
 		return;
 	}
-	p->reply = answer(d, p, &m, n);
-	flush_reply(d, p);
+	p->reply = answer(p, &m, n);
+	flush_reply(p, false);
 }
 
-static void peer_ready(struct mlccd *d, struct source *s, uint32_t events)
+static int peer_ready(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
-	struct peer *p = (struct peer *)s;
+	struct peer *p = arg;
 
 	if (p->reply && events & EPOLLOUT)
-		flush_reply(d, p);
+		flush_reply(p, true);
 	else if (p->reply || !(events & EPOLLIN))
-		peer_close(d, p);	/* EPOLLHUP or EPOLLERR */
+		peer_close(p);	/* EPOLLHUP or EPOLLERR */
 	else
-		peer_read(d, p);
+		peer_read(p);
+	return 0;
+}
+
+static int peer_late(sd_event_source *s, uint64_t at, void *arg)
+{
+	struct peer *p = arg;
+
+	note(5, "drops process %d of user %u, which does not read", p->who.pid, p->who.uid);
+	p->d->peers.dropped++;
+	peer_close(p);
+	return 0;
 }
 
 static const char *refuse(struct mlccd *d, const struct who *who, struct account *a)
@@ -218,7 +241,7 @@ static const char *refuse(struct mlccd *d, const struct who *who, struct account
 	if (who->admin)
 		return NULL;
 	/* a tenth is kept for root */
-	if (d->peer_count >= c->connections - c->connections / 10)
+	if (d->peers.count >= c->connections - c->connections / 10)
 		return "too many connections";
 	if (a->connections >= c->connections_per_user)
 		return "too many connections of this user";
@@ -227,6 +250,20 @@ static const char *refuse(struct mlccd *d, const struct who *who, struct account
 	return NULL;
 }
 
+static int peer_watch(struct peer *p)
+{
+	sd_event *events = p->d->events;
+	int err;
+
+	err = sd_event_add_time(events, &p->late, CLOCK_MONOTONIC, 0, 1000, peer_late, p);
+	if (err >= 0)
+		err = sd_event_source_set_enabled(p->late, SD_EVENT_OFF);
+	if (err >= 0)
+		err = sd_event_add_io(events, &p->io, p->fd, EPOLLIN, peer_ready, p);
+	return err < 0 ? err : 0;
+}
+
+/* Takes over @fd, unless that fails. */
 static int peer_new(struct mlccd *d, int fd, const struct who *who, struct account *a)
 {
 	struct peer *p = calloc(1, sizeof(*p));
@@ -234,19 +271,21 @@ static int peer_new(struct mlccd *d, int fd, const struct who *who, struct accou
 
 	if (!p)
 		return -ENOMEM;
-	p->s = (struct source){ fd, peer_ready };
+	p->d = d;
+	p->fd = fd;
 	p->who = *who;
 	p->account = a;
-	p->drop_at = NEVER;
-	err = source_add(d, &p->s, EPOLLIN);
+	err = peer_watch(p);
 	if (err) {
+		sd_event_source_unref(p->late);
 		free(p);
 		return err;
 	}
+	sd_event_source_set_io_fd_own(p->io, true);
 	a->connections++;
-	d->peer_count++;
-	p->next = d->peers;
-	d->peers = p;
+	p->next = d->peers.first;
+	d->peers.first = p;
+	d->peers.count++;
 	return 0;
 }
 
@@ -260,67 +299,52 @@ static void say_refused(int fd, const char *why)
 }
 
 /* One that waits for ever would wake us for ever: it is turned away instead. */
-static void out_of_descriptors(struct source *s)
+static void out_of_descriptors(int listener)
 {
 	close(spare);
-	close(accept4(s->fd, NULL, NULL, SOCK_CLOEXEC));
+	close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static void accepted(struct mlccd *d, struct source *s, uint32_t events)
+static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg)
 {
 	struct account *a = NULL;
+	struct mlccd *d = arg;
 	const char *why;
 	struct who who;
 	int fd;
 
-	(void)events;
-	fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0 && errno == EMFILE)
-		out_of_descriptors(s);
+		out_of_descriptors(listener);
 	if (fd < 0)
-		return;
+		return 0;
 	if (!who_of(fd, &who))
 		a = account_get(&d->accounts, who.uid, &d->config, now_us());
 	why = refuse(d, &who, a);
 	if (why) {
-		d->counters.limited++;
+		d->peers.limited++;
 		say_refused(fd, why);
 	}
 	if (why || peer_new(d, fd, &who, a))
 		close(fd);
+	return 0;
 }
 
 int peers_listen(struct mlccd *d, int fd)
 {
-	listener = (struct source){ fd, accepted };
+	int err = sd_event_add_io(d->events, &d->peers.listener, fd, EPOLLIN, accepted, d);
+
+	if (err < 0)
+		return err;
+	sd_event_source_set_io_fd_own(d->peers.listener, true);
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return source_add(d, &listener, EPOLLIN);
-}
-
-uint64_t peers_tick(struct mlccd *d, uint64_t now)
-{
-	struct peer *p, *next;
-	uint64_t due = NEVER;
-
-	for (p = d->peers; p; p = next) {
-		next = p->next;
-		if (p->drop_at <= now) {
-			note(5, "drops process %d of user %u, which does not read", p->who.pid,
-			     p->who.uid);
-			d->counters.dropped_peers++;
-			peer_close(d, p);
-		} else if (p->drop_at < due) {
-			due = p->drop_at;
-		}
-	}
-	return due;
+	return 0;
 }
 
 void peers_close(struct mlccd *d)
 {
-	while (d->peers)
-		peer_close(d, d->peers);
-	if (listener.fd >= 0)
-		source_del(d, &listener);
+	while (d->peers.first)
+		peer_close(d->peers.first);
+	sd_event_source_unref(d->peers.listener);
 }

@@ -59,7 +59,7 @@ static int read_one(struct request *r, struct json_object *in, struct job_change
 	err = err ? err : request_job(r, in, &c->job, e);
 	err = err ? err : read_shift(in, &c->plan, e);
 	err = err ? err : read_dscp(in, &c->plan, e);
-	return err ? err : jobs_plan_check(r->d, r->who, c, e);
+	return err ? err : jobs_plan_check(&r->d->jobs, r->who, c, e);
 }
 
 static int read_all(struct request *r, struct json_object *list, struct job_change *c, size_t n,
@@ -99,7 +99,7 @@ int op_set_plan(struct request *r, struct json_object *in, struct json_object *o
 		return fail(e, -ENOMEM, "no memory");
 	err = read_all(r, list, c, n, e);
 	if (!err && !dry_run)
-		err = jobs_plan(r->d, c, n, e);
+		err = jobs_plan(&r->d->jobs, c, n, e);
 	if (!err) {
 		ids = json_object_new_array();
 		for (size_t i = 0; i < n; i++)
@@ -123,7 +123,7 @@ static void add_said(struct json_object *o, const struct mlcc_ring_said *said)
 	put_u64(o, "shift_own_period_us", said->period_ns / 1000);
 }
 
-void plan_json(struct mlccd *d, const struct job *job, struct json_object *o)
+void plan_json(const struct mlccd *d, const struct job *job, struct json_object *o)
 {
 	const struct job_plan *p = &job->plan;
 	struct mlcc_ring_said said;
@@ -135,7 +135,7 @@ void plan_json(struct mlccd *d, const struct job *job, struct json_object *o)
 	put_u64(o, "shift_period_us", p->period_us);
 	put_u64(o, "shift_offset_us", p->offset_us);
 	put_u64(o, "shift_lead_us", p->lead_us);
-	if (rings_said(d, job->conf.id, &said))
+	if (rings_said(&d->rings, job->conf.id, &said))
 		add_said(o, &said);
 	else
 		put_string(o, "shift_state", "nobody-asks");

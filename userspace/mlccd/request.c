@@ -148,7 +148,7 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	if (err)
 		return err;
 	w.period_us = period;
-	err = jobs_set(r->d, r->who, &w, &set, e);
+	err = jobs_set(&r->d->jobs, r->who, &w, &set, e);
 	if (err)
 		return err;
 	json_object_object_add(out, "job", job_json(set));
@@ -171,7 +171,7 @@ int request_job(struct request *r, struct json_object *in, struct job **job, str
 		err = field_u32(in, "job", 1, JOB_IDS - 1, &id, e);
 		snprintf(name, sizeof(name), "%u", id);
 	}
-	return err ? err : jobs_find(r->d, r->who, name, job, e);
+	return err ? err : jobs_find(&r->d->jobs, r->who, name, job, e);
 }
 
 static int op_del_job(struct request *r, struct json_object *in, struct json_object *out,
@@ -187,7 +187,7 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 	if (err)
 		return err;
 	id = job->conf.id;
-	err = jobs_del(r->d, r->who, job, dry_run, e);
+	err = jobs_del(&r->d->jobs, r->who, job, dry_run, e);
 	if (!err)
 		put_u64(out, "id", id);
 	return err;
@@ -204,7 +204,8 @@ static size_t show_one(struct request *r, const struct job *job, struct json_obj
 	known = r->d->carrier.m && !mlcc_job_get(r->d->carrier.m, job->conf.id, &info);
 	if (known)
 		info_json(o, &info);
-	transport_json(r->d, o, job->conf.id, known ? &info : NULL);
+	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.m,
+		       known ? &info : NULL);
 	plan_json(r->d, job, o);
 	json_object_to_json_string_length(o, JSON_STYLE, &len);
 	json_object_array_add(list, o);
@@ -226,7 +227,7 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 		return err;
 	carrier_need(&r->d->carrier, &none);
 	if (!after && r->who->admin)
-		jobs_adopt(r->d);
+		jobs_adopt(&r->d->jobs);
 	if (field_given(in, "job")) {
 		err = request_job(r, in, &job, e);
 		if (err)
@@ -260,7 +261,6 @@ static int op_hint(struct request *r, struct json_object *in, struct json_object
 	bool start;
 	int err;
 
-	(void)out;
 	err = field_string(in, "phase", phase, sizeof(phase), e);
 	start = !strcmp(phase, "start");
 	if (!err && !start && strcmp(phase, "end"))
@@ -303,7 +303,6 @@ static int op_profile_list(struct request *r, struct json_object *in, struct jso
 	struct json_object *list;
 	int err;
 
-	(void)in;
 	err = carrier_need(&r->d->carrier, e);
 	if (err)
 		return err;
@@ -392,12 +391,10 @@ static struct json_object *limits_json(const struct config *c)
 static int op_status(struct request *r, struct json_object *in, struct json_object *out,
 		     struct err *e)
 {
-	const struct counters *n = &r->d->counters;
 	struct mlccd *d = r->d;
+	const struct rings *rings = &d->rings;
 	struct err why;
 
-	(void)in;
-	(void)e;
 	put_string(out, "version", MLCCD_VERSION);
 	put_u64(out, "protocol", PROTOCOL);
 	if (carrier_need(&d->carrier, &why))
@@ -411,16 +408,16 @@ static int op_status(struct request *r, struct json_object *in, struct json_obje
 	put_u64(out, "jobs", d->jobs.count);
 	put_bool(out, "admin", r->who->admin);
 	json_object_object_add(out, "limits", limits_json(&d->config));
-	put_u64(out, "requests", n->requests);
-	put_u64(out, "requests_refused", n->refused);
-	put_u64(out, "requests_limited", n->limited);
-	put_u64(out, "peers", d->peer_count);
-	put_u64(out, "peers_dropped", n->dropped_peers);
-	put_u64(out, "ring_records", n->records);
-	put_u64(out, "ring_records_bad", n->records_bad);
-	put_u64(out, "ring_records_late", n->records_late);
-	put_u64(out, "ring_records_limited", n->records_limited);
-	put_u64(out, "ring_overruns", n->records_overrun);
+	put_u64(out, "requests", d->requests);
+	put_u64(out, "requests_refused", d->refused);
+	put_u64(out, "requests_limited", d->peers.limited);
+	put_u64(out, "peers", d->peers.count);
+	put_u64(out, "peers_dropped", d->peers.dropped);
+	put_u64(out, "ring_records", rings->records);
+	put_u64(out, "ring_records_bad", rings->bad);
+	put_u64(out, "ring_records_late", rings->late);
+	put_u64(out, "ring_records_limited", rings->limited);
+	put_u64(out, "ring_overruns", rings->overruns);
 	return 0;
 }
 
@@ -446,7 +443,7 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 	}
 	if (err)
 		return err;
-	err = ring_open(r->d, r->who, r->account, r->fd_count ? r->fds : r->out,
+	err = ring_open(&r->d->rings, r->who, r->account, r->fd_count ? r->fds : r->out,
 			job ? job->conf.id : 0, r->ring, e);
 	if (!err && r->out_count)
 		put_u64(out, "slots", slots);
@@ -509,7 +506,7 @@ struct json_object *request_handle(struct request *r, const char *text, size_t l
 	struct err e = { "" };
 	int err = -EBADMSG;
 
-	r->d->counters.requests++;
+	r->d->requests++;
 	in = fields_parse(text, len, &e);
 	out = json_object_new_object();
 	json_object_object_add(out, "ok", json_object_new_boolean(true));
@@ -518,7 +515,7 @@ struct json_object *request_handle(struct request *r, const char *text, size_t l
 	json_object_put(in);
 	if (!err)
 		return out;
-	r->d->counters.refused++;
+	r->d->refused++;
 	json_object_put(out);
 	return reply_error(err, e.text);
 }

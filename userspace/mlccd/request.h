@@ -30,7 +30,7 @@ int request_job(struct request *r, struct json_object *in, struct job **job, str
 
 /* plan.c */
 int op_set_plan(struct request *r, struct json_object *in, struct json_object *out, struct err *e);
-void plan_json(struct mlccd *d, const struct job *job, struct json_object *o);
+void plan_json(const struct mlccd *d, const struct job *job, struct json_object *o);
 
 /* {"ok": false, "error": ..., "code": ...} */
 struct json_object *reply_error(int code, const char *text);

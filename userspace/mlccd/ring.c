@@ -22,15 +22,18 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "mlccd.h"
+#include "../common/clock.h"
+#include "ring.h"
 
 #define BATCH		256
 #define LATE_NS		1000000000ULL
 #define PAUSE_US	10000
 
 struct ring {
-	struct source s;		/* the eventfd */
+	struct rings *all;
 	struct ring *next;
+	sd_event_source *wake;		/* the eventfd */
+	sd_event_source *resume;	/* there may be more, or the user has to wait */
 	struct who who;
 	struct account *account;
 	struct mlcc_ring *map;
@@ -39,7 +42,6 @@ struct ring {
 	uint32_t job;			/* whose time-shift it shows; 0: none */
 	uint64_t shift_seq;		/* what we wrote last: the other side may write over it */
 	uint64_t tail;
-	uint64_t resume_at;		/* NEVER: the eventfd says when */
 };
 
 _Static_assert(sizeof(struct mlcc_ring_record) == 64, "part of the protocol");
@@ -131,17 +133,18 @@ static int check_head(struct ring *r, struct err *e)
 }
 
 /* One record, our own copy. */
-static void take(struct mlccd *d, struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
+static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
 {
+	struct rings *all = r->all;
 	static const typeof(rec->zero) zero;
 	uint64_t now_ns = now_us() * 1000;
 	struct job *job = NULL;
 	struct err none;
 	int err;
 
-	d->counters.records++;
+	all->records++;
 	if (rec->job < JOB_IDS)
-		job = d->jobs.by_id[rec->job];
+		job = all->jobs->by_id[rec->job];
 	if (rec->version != MLCC_RING_VERSION || rec->seq != seq || !job ||
 	    !jobs_may(&r->who, job) || memcmp(rec->zero, zero, sizeof(zero)) ||
 	    (rec->type != MLCC_RING_PHASE_START && rec->type != MLCC_RING_PHASE_END) ||
@@ -149,85 +152,86 @@ static void take(struct mlccd *d, struct ring *r, const struct mlcc_ring_record 
 	    (rec->type == MLCC_RING_PHASE_END && rec->bytes) ||
 	    /* our microseconds are cut off, and the clock goes on meanwhile */
 	    (rec->time_ns && rec->time_ns > now_ns + 1000000)) {
-		d->counters.records_bad++;
+		all->bad++;
 		return;
 	}
 	if (rec->time_ns && rec->time_ns + LATE_NS < now_ns) {
-		d->counters.records_late++;
+		all->late++;
 		return;
 	}
-	if (carrier_need(&d->carrier, &none))
+	if (carrier_need(all->carrier, &none))
 		return;
 	if (rec->type == MLCC_RING_PHASE_START)
-		err = mlcc_phase_start(d->carrier.m, rec->job, rec->bytes);
+		err = mlcc_phase_start(all->carrier->m, rec->job, rec->bytes);
 	else
-		err = mlcc_phase_end(d->carrier.m, rec->job);
+		err = mlcc_phase_end(all->carrier->m, rec->job);
 	if (err)
-		carrier_fail(&d->carrier, err, &none);
+		carrier_fail(all->carrier, err, &none);
 }
 
 /* Takes what is there, to BATCH; true: there may be more. */
-static bool drain(struct mlccd *d, struct ring *r, uint64_t now)
+static bool drain(struct ring *r, uint64_t now)
 {
+	struct rings *all = r->all;
 	uint64_t head = __atomic_load_n(&r->map->head, __ATOMIC_ACQUIRE);
-	const struct config *c = &d->config;
+	const struct config *c = all->config;
 	struct mlcc_ring_record copy;
 	unsigned int n;
 
 	if (head - r->tail > r->slots) {
 		/* no producer that keeps to the rules gets here */
-		d->counters.records_overrun++;
+		all->overruns++;
 		r->tail = head;
 	}
 	for (n = 0; n < BATCH && r->tail != head; n++) {
 		if (!r->who.admin && !bucket_take(&r->account->hints, c->hints_per_second,
 						  c->hints_burst, now)) {
-			d->counters.records_limited++;
+			all->limited++;
 			break;
 		}
 		memcpy(&copy, &r->map->records[r->tail & (r->slots - 1)], sizeof(copy));
 		__asm__ __volatile__("" : : "r"(&copy) : "memory");
-		take(d, r, &copy, r->tail);
+		take(r, &copy, r->tail);
 		r->tail++;
 	}
 	__atomic_store_n(&r->map->tail, r->tail, __ATOMIC_RELEASE);
 	return r->tail != head;
 }
 
-static void serve(struct mlccd *d, struct ring *r)
+static void resume_in(struct ring *r, uint64_t us)
 {
-	const struct config *c = &d->config;
+	sd_event_source_set_time(r->resume, now_us() + us);
+	sd_event_source_set_enabled(r->resume, SD_EVENT_ONESHOT);
+}
+
+static void serve(struct ring *r)
+{
+	const struct config *c = r->all->config;
 	uint64_t now = now_us();
 
 	/* a wake-up costs as much as a record: a write to the eventfd with none behind it, too */
 	if (!r->who.admin &&
 	    !bucket_take(&r->account->hints, c->hints_per_second, c->hints_burst, now)) {
-		source_mod(d, &r->s, 0);
-		r->resume_at = now + PAUSE_US;
-		return;
+		sd_event_source_set_enabled(r->wake, SD_EVENT_OFF);
+		resume_in(r, PAUSE_US);
+	} else if (drain(r, now)) {
+		resume_in(r, r->who.admin ? 0 : PAUSE_US / 10);
 	}
-	r->resume_at = drain(d, r, now) ? now + (r->who.admin ? 0 : PAUSE_US / 10) : NEVER;
 }
 
-static void ready(struct mlccd *d, struct source *s, uint32_t events)
+static int woken(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
-	(void)events;
-	serve(d, (struct ring *)s);
+	serve(arg);
+	return 0;
 }
 
-uint64_t rings_tick(struct mlccd *d, uint64_t now)
+static int resumed(sd_event_source *s, uint64_t at, void *arg)
 {
-	uint64_t due = NEVER;
+	struct ring *r = arg;
 
-	for (struct ring *r = d->rings; r; r = r->next) {
-		if (r->resume_at <= now) {
-			source_mod(d, &r->s, EPOLLIN | EPOLLET);
-			serve(d, r);
-		}
-		if (r->resume_at < due)
-			due = r->resume_at;
-	}
-	return due;
+	sd_event_source_set_enabled(r->wake, SD_EVENT_ON);
+	serve(r);
+	return 0;
 }
 
 /* The reader takes what it finds between two equal even numbers. */
@@ -244,26 +248,26 @@ static void shift_write(struct ring *r, const struct job_plan *p)
 }
 
 /* An id may be another user's by now. */
-static void shift_show(struct mlccd *d, struct ring *r)
+static void shift_show(struct ring *r)
 {
 	static const struct job_plan none;
-	struct job *job = d->jobs.by_id[r->job];
+	struct job *job = r->all->jobs->by_id[r->job];
 
 	if (r->job)
 		shift_write(r, job && jobs_may(&r->who, job) ? &job->plan : &none);
 }
 
-void rings_publish(struct mlccd *d, uint32_t job)
+void rings_publish(struct rings *all, uint32_t job)
 {
-	for (struct ring *r = d->rings; r; r = r->next)
+	for (struct ring *r = all->first; r; r = r->next)
 		if (r->job == job)
-			shift_show(d, r);
+			shift_show(r);
 }
 
-bool rings_said(struct mlccd *d, uint32_t job, struct mlcc_ring_said *said)
+bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *said)
 {
-	for (struct ring *r = d->rings; r; r = r->next) {
-		if (r->job != job || !jobs_may(&r->who, d->jobs.by_id[job]))
+	for (struct ring *r = all->first; r; r = r->next) {
+		if (r->job != job || !jobs_may(&r->who, all->jobs->by_id[job]))
 			continue;
 		memcpy(said, &r->map->shift_said, sizeof(*said));
 		return true;
@@ -284,61 +288,77 @@ static int ring_map(struct ring *r, const int fds[RING_FDS], struct err *e)
 	if (r->map == MAP_FAILED)
 		return fail(e, -errno, "cannot map the memfd: %s", strerror(errno));
 	err = check_head(r, e);
-	if (!err)
-		r->s.fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 0);
-	if (!err && r->s.fd < 0)
-		err = fail(e, -errno, "eventfd: %s", strerror(errno));
 	if (err)
 		munmap(r->map, r->size);
 	return err;
 }
 
-int ring_open(struct mlccd *d, const struct who *who, struct account *account,
+/* The first look is at once: there may be records already. */
+static int ring_watch(struct ring *r, int eventfd, struct err *e)
+{
+	sd_event *events = r->all->events;
+	int fd, err;
+
+	fd = fcntl(eventfd, F_DUPFD_CLOEXEC, 0);
+	err = fd < 0 ? -errno : sd_event_add_io(events, &r->wake, fd, EPOLLIN | EPOLLET, woken, r);
+	if (err >= 0)
+		sd_event_source_set_io_fd_own(r->wake, true);
+	else if (fd >= 0)
+		close(fd);
+	if (err >= 0)
+		err = sd_event_add_time(events, &r->resume, CLOCK_MONOTONIC, 0, 1, resumed, r);
+	return err < 0 ? fail(e, err, "eventfd: %s", strerror(-err)) : 0;
+}
+
+static void ring_free(struct ring *r)
+{
+	sd_event_source_unref(r->wake);
+	sd_event_source_unref(r->resume);
+	munmap(r->map, r->size);
+	free(r);
+}
+
+int ring_open(struct rings *all, const struct who *who, struct account *account,
 	      const int fds[RING_FDS], uint32_t job, struct ring **ring, struct err *e)
 {
 	struct ring *r;
 	int err;
 
-	if (!who->admin && account->rings >= d->config.rings_per_user)
+	if (!who->admin && account->rings >= all->config->rings_per_user)
 		return fail(e, -EDQUOT, "user %u has %u rings, which is the limit", who->uid,
 			    account->rings);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return fail(e, -ENOMEM, "no memory");
+	r->all = all;
 	r->who = *who;
 	r->account = account;
 	r->job = job;
-	r->s.ready = ready;
-	r->resume_at = 0;
 	err = ring_map(r, fds, e);
 	if (err) {
 		free(r);
 		return err;
 	}
-	err = source_add(d, &r->s, EPOLLIN | EPOLLET);
+	err = ring_watch(r, fds[1], e);
 	if (err) {
-		munmap(r->map, r->size);
-		close(r->s.fd);
-		free(r);
-		return fail(e, err, "eventfd: %s", strerror(-err));
+		ring_free(r);
+		return err;
 	}
 	account->rings++;
-	r->next = d->rings;
-	d->rings = r;
-	shift_show(d, r);
+	r->next = all->first;
+	all->first = r;
+	shift_show(r);
 	*ring = r;
 	return 0;
 }
 
-void ring_close(struct mlccd *d, struct ring *r)
+void ring_close(struct ring *r)
 {
-	struct ring **p = &d->rings;
+	struct ring **p = &r->all->first;
 
 	while (*p != r)
 		p = &(*p)->next;
 	*p = r->next;
 	r->account->rings--;
-	source_del(d, &r->s);
-	munmap(r->map, r->size);
-	free(r);
+	ring_free(r);
 }

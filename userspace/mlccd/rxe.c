@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "../rdma/nic.h"
-#include "mlccd.h"
+#include "../common/err.h"
+#include "rxe.h"
 
 #define RULES_MAX	64	/* that the driver has */
 #define RULES_LEN	4096	/* as text */
@@ -24,8 +25,8 @@ struct rule {
 };
 
 struct walk {
-	struct mlccd *d;
-	const struct job *gone;		/* whose rule is to go; NULL: those of all jobs are set */
+	const struct job *first;	/* of all that have one; NULL: */
+	const struct job *gone;		/* whose rule is to go */
 	struct rule rule[RULES_MAX];	/* of the device that is looked at */
 	unsigned int rules;
 	int err;			/* the first that could not be written */
@@ -72,7 +73,7 @@ static int set_all(const struct walk *w, const char *path)
 {
 	int err = 0;
 
-	for (const struct job *j = w->d->jobs.first; j && !err; j = j->next)
+	for (const struct job *j = w->first; j && !err; j = j->next)
 		if (j->cgroup_id && rule_of(w, j->cgroup_id) != j->conf.id)
 			err = write_rule(path, j->cgroup_id, j->conf.id);
 	return err;
@@ -98,21 +99,21 @@ static int device(const char *name, void *arg)
 	return 0;
 }
 
-void rxe_set(struct mlccd *d)
+void rxe_set(const struct job *first)
 {
-	struct walk w = { .d = d };
+	static int told;	/* once, not with each look */
+	struct walk w = { .first = first };
 
 	sysroot_list(RXE_DIR, device, &w);
-	/* once, not with each look */
-	if (w.err && w.err != d->rxe_error)
+	if (w.err && w.err != told)
 		note(4, "rdma device %s cannot be told whose its queue pairs are: %s", w.failed,
 		     strerror(-w.err));
-	d->rxe_error = w.err;
+	told = w.err;
 }
 
-void rxe_remove(struct mlccd *d, const struct job *job)
+void rxe_remove(const struct job *job)
 {
-	struct walk w = { .d = d, .gone = job };
+	struct walk w = { .gone = job };
 
 	if (job->cgroup_id)
 		sysroot_list(RXE_DIR, device, &w);

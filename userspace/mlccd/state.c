@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The jobs' files: one of JSON for each, named by the id, replaced by rename. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jobs.h"
+#include "state.h"
 
 #define STATE_VERSION	1
 #define STATE_MAX	16384
@@ -154,7 +153,7 @@ static struct job *state_read(int dir, const char *name, uint32_t id)
 	return job;
 }
 
-int state_each(int dir, void (*each)(struct mlccd *d, struct job *job), struct mlccd *d)
+int state_each(int dir, void (*each)(void *arg, struct job *job), void *arg)
 {
 	struct dirent *entry;
 	struct job *job;
@@ -176,7 +175,7 @@ int state_each(int dir, void (*each)(struct mlccd *d, struct job *job), struct m
 			continue;
 		job = state_read(dir, entry->d_name, id);
 		if (job)
-			each(d, job);
+			each(arg, job);
 		else
 			note(4, "the file of job %lu cannot be read; it is left as it is", id);
 	}

@@ -6,33 +6,34 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 
+#include "../common/clock.h"
 #include "../common/put.h"
 #include "../rdma/rdma.h"
 #include "fields.h"
-#include "mlccd.h"
+#include "transport.h"
 
 #define LOOK_US		500000
 #define SHOWN_MAX	12	/* devices of a job in a reply */
 
-static const struct rdma *look(struct mlccd *d)
+static const struct rdma *look(struct transport *t)
 {
 	uint64_t now = now_us();
 
-	if (!d->rdma)
-		d->rdma = calloc(1, sizeof(*d->rdma));
-	if (d->rdma && now >= d->rdma_at) {
-		rdma_read(d->rdma, false);
-		d->rdma_at = now + LOOK_US;
+	if (!t->rdma)
+		t->rdma = calloc(1, sizeof(*t->rdma));
+	if (t->rdma && now >= t->looked_at) {
+		rdma_read(t->rdma, false);
+		t->looked_at = now + LOOK_US;
 	}
-	return d->rdma;
+	return t->rdma;
 }
 
-void transport_free(struct mlccd *d)
+void transport_free(struct transport *t)
 {
-	if (d->rdma)
-		rdma_free(d->rdma);
-	free(d->rdma);
-	d->rdma = NULL;
+	if (t->rdma)
+		rdma_free(t->rdma);
+	free(t->rdma);
+	t->rdma = NULL;
 }
 
 /* What is not known is left out. */
@@ -101,18 +102,18 @@ static struct json_object *use_json(const struct rdma *r, const struct rdma_use 
 }
 
 /* The module counts soft-RoCE's QPs among the job's flows; the BPF carrier does not know them. */
-static bool has_tcp(const struct mlccd *d, const struct mlcc_job_info *info, uint64_t qps)
+static bool has_tcp(const struct mlcc *carrier, const struct mlcc_job_info *info, uint64_t qps)
 {
-	if (mlcc_carrier_of(d->carrier.m) != MLCC_CARRIER_MODULE)
+	if (mlcc_carrier_of(carrier) != MLCC_CARRIER_MODULE)
 		qps = 0;
 	return info->flows > qps;
 }
 
-void transport_json(struct mlccd *d, struct json_object *o, uint32_t job,
-		    const struct mlcc_job_info *info)
+void transport_json(struct transport *t, struct json_object *o, uint32_t job,
+		    const struct mlcc *carrier, const struct mlcc_job_info *info)
 {
 	struct json_object *names = json_object_new_array(), *list = json_object_new_array();
-	const struct rdma *r = look(d);
+	const struct rdma *r = look(t);
 	uint64_t qps = 0, count = 0;
 
 	for (size_t i = 0; r && i < r->uses; i++) {
@@ -122,7 +123,7 @@ void transport_json(struct mlccd *d, struct json_object *o, uint32_t job,
 		if (count++ < SHOWN_MAX)
 			json_object_array_add(list, use_json(r, &r->use[i]));
 	}
-	if (info && has_tcp(d, info, qps))
+	if (info && has_tcp(carrier, info, qps))
 		json_object_array_add(names, json_object_new_string("tcp"));
 	if (count)
 		json_object_array_add(names, json_object_new_string("rdma"));

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What is kept of a job. */
+#ifndef MLCCD_JOB_H
+#define MLCCD_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../libmlcc/libmlcc.h"
+
+#define JOB_IDS		65536
+
+/* What a plan says of a job (plan.c). */
+struct job_plan {
+	uint32_t period_us;		/* of the time-shift; 0: there is none */
+	uint32_t offset_us;		/* phases begin when the time of day modulo the period is this */
+	uint32_t lead_us;		/* so long before its phase an iteration begins */
+	uint32_t dscp;			/* of all of the job's packets, and 1 more; 0: none */
+};
+
+struct job {
+	struct job *next;
+	struct mlcc_job_conf conf;
+	uid_t uid;			/* whose it is */
+	uint64_t cgroup_id;		/* 0: none, the mark alone makes flows the job's */
+	uint32_t classes;		/* of priority, 0: none */
+	uint32_t period_us;		/* as announced; 0: not */
+	struct job_plan plan;
+	bool tagged;			/* the tagger has it as it is here */
+	bool adopted;			/* found in the carrier, set by something else */
+	char cgroup[];			/* below the mount */
+};
+
+/* NULL: no memory.  free() it. */
+struct job *job_new(const char *cgroup);
+
+#endif /* MLCCD_JOB_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Hints in shared memory: ../../include/mlcc/uapi/mlcc_ring.h */
+#ifndef MLCCD_RING_H
+#define MLCCD_RING_H
+
+#include <systemd/sd-event.h>
+
+#include "../../include/mlcc/uapi/mlcc_ring.h"
+#include "jobs.h"
+
+#define RING_FDS	2	/* the memfd, the eventfd */
+
+struct ring;
+
+struct rings {
+	sd_event *events;
+	const struct config *config;
+	struct carrier *carrier;
+	struct jobs *jobs;
+	struct ring *first;
+	/* shown by "status" and as metrics */
+	uint64_t records, bad, late, limited, overruns;
+};
+
+/* Takes copies of the descriptors.  @job: whose time-shift the ring shows, 0: none. */
+int ring_open(struct rings *all, const struct who *who, struct account *account,
+	      const int fds[RING_FDS], uint32_t job, struct ring **ring, struct err *e);
+/* Makes both descriptors. */
+int ring_make(uint32_t slots, int fds[RING_FDS], struct err *e);
+void ring_close(struct ring *r);
+
+/* The job's time-shift, or its absence, for all rings that were opened for it. */
+void rings_publish(struct rings *all, uint32_t job);
+/* What a process says of it.  False: none has asked for it. */
+bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *said);
+
+#endif /* MLCCD_RING_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The jobs' files: one of JSON for each, named by the id, replaced by rename. */
+#ifndef MLCCD_STATE_H
+#define MLCCD_STATE_H
+
+#include "../common/err.h"
+#include "job.h"
+
+/* Makes the directory if there is none.  Returns a descriptor of it. */
+int state_open(const char *dir, struct err *e);
+
+int state_write(int dir, const struct job *job, struct err *e);
+void state_remove(int dir, uint32_t id);
+
+/* Calls @each with a job that it has to free() or keep. */
+int state_each(int dir, void (*each)(void *arg, struct job *job), void *arg);
+
+#endif /* MLCCD_STATE_H */
