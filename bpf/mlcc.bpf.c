@@ -4,13 +4,13 @@
  * model, the parameters and the sources.  Rule, tracker and window are the same headers.
  *
  *	socket --mark, as the flow begins--> slot of (namespace, job) --> profile
- *	                                       ^ rules: what userspace has said, from the next phase on
+ *	                                       ^ rules: what userspace has set or announced, from the next phase on
  *
  * What differs, for the verifier or the cost of a call:
  *
  *	- the mark is read once, when the flow gets this algorithm;
  *	- a flow without ECN goes over to "mlcc_plain", whose one call an ACK is cong_avoid(): what
- *	  happens in a fast recovery is told to the job at its end;
+ *	  happens in a fast recovery is counted at its end;
  *	- what has been changed of a socket's pacing cannot be taken back in release().
  */
 /* libbpf goes by the members below, of which not every kernel, so not every vmlinux.h, has all */
@@ -107,7 +107,7 @@ struct mlcc_sk {
 
 _Static_assert(sizeof(struct mlcc_sk) <= 104, "icsk_ca_priv has 104 bytes");
 _Static_assert(__builtin_offsetof(struct mlcc_sk, flow.p) == 24, "the tagger reads it there");
-_Static_assert(sizeof(struct mlcc_flow) == 56, "likewise: \"held\" is in the last byte");
+_Static_assert(sizeof(struct mlcc_flow) == 56, "likewise: \"deferred\" is in the last byte");
 
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 
@@ -141,16 +141,16 @@ static __always_inline struct mlcc_config *mlcc_config(void)
  */
 static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct mlcc_job_rule *r)
 {
-	if (s->barred || !s->gen) {
-		if (s->barred)
+	if (s->deleted || !s->gen) {
+		if (s->deleted)
 			__builtin_memset(&s->job, 0, sizeof(s->job));
-		s->job.told = r->told;
+		s->job.hint_state = r->hint_state;
 	}
-	mlcc_hint_take(&s->job, &s->gen, r->gen, r->said ? r->said : r->phase_bytes);
-	MLCC_WRITE(s->barred, 0);
+	mlcc_hint_take(&s->job, &s->gen, r->gen, r->announced ? r->announced : r->phase_bytes);
+	MLCC_WRITE(s->deleted, 0);
 }
 
-/* Takes over what userspace has said of the job since the last phase. */
+/* Takes over what userspace has set or announced of the job since the last phase. */
 static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 {
 	struct mlcc_config *cfg = mlcc_config();
@@ -216,7 +216,7 @@ static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct ml
 	s->gen = 0;
 	s->retrans = 0;
 	s->ce = 0;
-	s->barred = 0;
+	s->deleted = 0;
 }
 
 /*
@@ -232,7 +232,7 @@ static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, struct mlcc_gro
 	own = mlcc_slot_is(s, k);
 	ours = own || (!s->users && g->taken == k->taken);
 	if (ours) {
-		if (!own || (!s->users && s->barred))
+		if (!own || (!s->users && s->deleted))
 			mlcc_slot_clear(s, k);
 		g->taken += !own;
 		s->users++;
@@ -370,7 +370,7 @@ static __always_inline bool tcp_is_cwnd_limited(struct sock *sk)
 
 static __always_inline bool mlcc_slot_gone(const struct mlcc_slot *s)
 {
-	return MLCC_READ(s->barred);
+	return MLCC_READ(s->deleted);
 }
 
 static __always_inline void mlcc_slot_refreshed(struct sock *sk, struct mlcc_slot *s)
@@ -464,7 +464,7 @@ struct mlcc_phase_was {
 };
 
 #define mlcc_phase_was(s, was)		((void)(was))
-#define mlcc_turned(sk, s, was)		((void)(was))
+#define mlcc_rolled_over(sk, s, was)		((void)(was))
 #define mlcc_moved(sk, s, p)		((void)(p))
 
 #include "../include/mlcc/linux/tcp.h"
@@ -588,7 +588,7 @@ void BPF_PROG(mlcc_cong_avoid_plain, struct sock *sk, u32 ack, u32 acked)
 SEC("struct_ops/mlcc_ssthresh")
 u32 BPF_PROG(mlcc_ssthresh, struct sock *sk)
 {
-	return mlcc_cut(sk, mlcc_slot_of(sk));
+	return mlcc_reduced(sk, mlcc_slot_of(sk));
 }
 
 SEC("struct_ops/mlcc_set_state")
@@ -690,12 +690,12 @@ static __always_inline bool mlcc_tell_slot(struct mlcc_slot *s, const struct mlc
 {
 	switch (t->ctl.op) {
 	case MLCC_CTL_DEL:
-		MLCC_WRITE(s->barred, 1);
+		MLCC_WRITE(s->deleted, 1);
 		return true;
 	case MLCC_CTL_START:
-		return s->barred || mlcc_tell_start(&s->job, t->ctl.bytes, t->now);
+		return s->deleted || mlcc_tell_start(&s->job, t->ctl.bytes, t->now);
 	case MLCC_CTL_END:
-		return s->barred || mlcc_hint_end(&s->job);
+		return s->deleted || mlcc_hint_end(&s->job);
 	}
 	mlcc_slot_refresh(s);
 	return true;
@@ -727,13 +727,13 @@ static __always_inline long mlcc_rule_set(struct mlcc_ctl *ctl)
 	if (!cfg)
 		return -EINVAL;
 	old = bpf_map_lookup_elem(&rules, &id);
-	ctl->rule.said = 0;
-	ctl->rule.told = MLCC_TOLD_NOTHING;
+	ctl->rule.announced = 0;
+	ctl->rule.hint_state = MLCC_HINT_NONE;
 	ctl->rule.gen = mlcc_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0,
 				      ctl->rule.phase_bytes, &cfg->gen);
 	if (old && old->gen == ctl->rule.gen) {
-		ctl->rule.said = old->said;
-		ctl->rule.told = old->told;
+		ctl->rule.announced = old->announced;
+		ctl->rule.hint_state = old->hint_state;
 	}
 	return bpf_map_update_elem(&rules, &id, &ctl->rule,
 				   ctl->op == MLCC_CTL_NEW ? BPF_NOEXIST : BPF_ANY);
@@ -749,11 +749,11 @@ static __always_inline long mlcc_rule_told(const struct mlcc_ctl *ctl)
 	if (!r)
 		return -ENOENT;
 	if (ctl->op == MLCC_CTL_START && ctl->bytes)
-		r->said = ctl->bytes;
+		r->announced = ctl->bytes;
 	if (ctl->op == MLCC_CTL_START)
-		r->told = MLCC_TOLD_RUNNING;
-	else if (r->told == MLCC_TOLD_RUNNING)
-		r->told = MLCC_TOLD_OVER;
+		r->hint_state = MLCC_HINT_RUNNING;
+	else if (r->hint_state == MLCC_HINT_RUNNING)
+		r->hint_state = MLCC_HINT_OVER;
 	return 0;
 }
 

@@ -43,11 +43,11 @@ struct mlcc_config {
 	u32 spare;
 };
 
-/* rules map: what userspace said of a job, by the job's id */
+/* rules map: what userspace has set or announced of a job, by the job's id */
 struct mlcc_job_rule {
 	u64 phase_bytes;	/* hint, 0: learn */
-	u64 said;		/* bytes of the last phase that was announced, 0: none was */
-	u32 told;		/* enum mlcc_told, for slots that come later */
+	u64 announced;		/* bytes of the last phase that was announced, 0: none was */
+	u32 hint_state;		/* enum mlcc_hint_state, for slots that come later */
 	u32 profile;
 	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
 	u32 spare;
@@ -64,7 +64,7 @@ struct mlcc_slot {
 	u32 id;			/* 0: free */
 	u32 profile;		/* index in the profiles map */
 	u32 gen;		/* of the hint that was taken over, 0: none */
-	u32 barred;		/* deleted while it had flows: they are neutral */
+	u32 deleted;		/* while it had flows: they are neutral */
 	u32 netns;		/* inode number of the namespace, for people */
 	struct mlcc_path paths[MLCC_PATHS];
 };

@@ -167,13 +167,13 @@ static __always_inline const struct mlcc_flow *mlcc_flow_of(struct sock *sk)
 }
 
 /*
- * From mlcc to another congestion control.  A flow that holds back is paced, and the BPF carrier
+ * From mlcc to another congestion control.  A flow that defers is paced, and the BPF carrier
  * cannot take that back when it is released.  A limit of the application's stays.
  */
 static __always_inline void mlcc_cc_leave(void *at, struct sock *sk, char *name)
 {
 	const struct mlcc_flow *f = mlcc_flow_of(sk);
-	bool paced = f->held && sk->sk_max_pacing_rate == f->pace;
+	bool paced = f->deferred && sk->sk_max_pacing_rate == f->pace;
 	u32 any = ~0U;
 
 	mlcc_cc_set(at, name);

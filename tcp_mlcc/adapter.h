@@ -57,7 +57,7 @@ static __always_inline u32 mlcc_peer(const struct sock *sk)
 	return mlcc_path_peer((__force u32)sk->sk_rcv_saddr, (__force u32)sk->sk_daddr);
 }
 
-static __always_inline void mlcc_turned(struct sock *sk, const struct mlcc_slot *s,
+static __always_inline void mlcc_rolled_over(struct sock *sk, const struct mlcc_slot *s,
 					const struct mlcc_phase_was *was)
 {
 	mlcc_phase_turned(sock_net(sk), s, was);

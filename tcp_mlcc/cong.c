@@ -28,7 +28,7 @@
  *	empty, and grows by the rule while it is not (include/mlcc/flow.h).  A job that waits for
  *	somebody who never finishes keeps its window.  Where flows are served in turn, and an empty
  *	queue says nothing, a job whose rate shows that it is not alone, and that was not there
- *	first, holds back for a while, paced (include/mlcc/queue.h).
+ *	first, defers for a while, paced (include/mlcc/queue.h).
  *
  *	What earns what: behind a queue that drops packets, the small window; where it marks them,
  *	the rule.  Documentation/how-it-works.md has the measurements.
@@ -39,7 +39,7 @@
  *	slope	what p = 1 adds to it
  *	hold	part of the decrease for a mark that p = 1 takes away
  *	shape	exponent of p, a whole number
- *	restart	window at the start of a phase: as above ("drain"), or as the kernel leaves it
+ *	restart	window at the start of a phase: as above ("queue"), or as the kernel leaves it
  *
  * The base, which a flow without a job, or without a known phase, follows to the letter
  *
@@ -52,7 +52,7 @@
  * What it does not do
  *
  *	- become the default, or let unprivileged users choose it;
- *	- pace, but flows of jobs on long paths and those that hold back, or probe for bandwidth;
+ *	- pace, but flows of jobs on long paths and those that defer, or probe for bandwidth;
  *	- go by the delay but for one question, whether the queue is empty; a loss or a mark ends
  *	  the growth, a longer round trip only slows it;
  *	- slow start other than the kernel's (no HyStart), outside of a phase;
@@ -202,7 +202,7 @@ static void mlcc_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 
 static u32 mlcc_ssthresh(struct sock *sk)
 {
-	return mlcc_cut(sk, mlcc_slot_of(sk));
+	return mlcc_reduced(sk, mlcc_slot_of(sk));
 }
 
 static void mlcc_set_state(struct sock *sk, u8 state)

@@ -3,7 +3,7 @@
  * What is done to jobs on behalf of people.
  *
  *	         set                          delete, with flows
- *	learnt -------> ruled by what was said ------------------> neutral
+ *	learnt -------> ruled by what was set  ------------------> neutral
  *	   ^              ^                                          |  |
  *	   |              +-------------------- set -----------------+  |
  *	   +---------------------------- last flow gone ----------------+
@@ -27,7 +27,7 @@ typedef bool (*mlcc_slot_fn)(struct net *net, struct mlcc_slot *s, u64 bytes);
 
 /*
  * Calls @fn until it no longer finds that a flow is turning the phase.  Not to be interrupted by
- * flows on this CPU: they would not wait, and would miss the turn.
+ * flows on this CPU: they would not wait, and would miss the rollover.
  */
 static bool mlcc_slot_do(mlcc_slot_fn fn, struct net *net, struct mlcc_slot *s, u64 bytes)
 {
@@ -137,21 +137,21 @@ int mlcc_control_delete(struct net *net, u32 id)
 }
 
 /* Keeps what was announced for the job's first flow; 0: nothing. */
-static int mlcc_setting_ahead(struct net *net, u32 id, u64 ahead)
+static int mlcc_setting_pending(struct net *net, u32 id, u64 pending)
 {
 	struct mlcc_setting *set;
 
 	rcu_read_lock();
 	set = mlcc_setting_find(net->net_cookie, id);
 	if (set)
-		atomic64_set(&set->ahead, ahead);
+		atomic64_set(&set->pending, pending);
 	rcu_read_unlock();
 	return set ? 0 : -ENOENT;
 }
 
 int mlcc_control_start(struct net *net, u32 id, u64 bytes)
 {
-	int err = mlcc_setting_ahead(net, id, 0);
+	int err = mlcc_setting_pending(net, id, 0);
 	int count;
 
 	if (err)
@@ -160,12 +160,12 @@ int mlcc_control_start(struct net *net, u32 id, u64 bytes)
 	if (count)
 		return min(count, 0);
 	/* a flow that comes between these lines finds it when it starts to send */
-	return mlcc_setting_ahead(net, id, bytes | MLCC_AHEAD);
+	return mlcc_setting_pending(net, id, bytes | MLCC_PENDING);
 }
 
 int mlcc_control_end(struct net *net, u32 id)
 {
-	int err = mlcc_setting_ahead(net, id, 0);
+	int err = mlcc_setting_pending(net, id, 0);
 
 	return err ?: min(mlcc_slots_do(mlcc_slot_end, net, id, 0), 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events of the netlink family: sent to the namespace that the job was set in, and built only if
- * somebody listens there.  Phases turn in softirq, so nothing waits here, and what there is no
+ * somebody listens there.  Phases roll over in softirq, so nothing waits here, and what there is no
  * memory for is lost.  A job has at most one start and one end a phase.
  */
 #include <net/genetlink.h>

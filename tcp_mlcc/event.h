@@ -8,7 +8,7 @@
 #include "job.h"
 #include "settings.h"
 
-/* A job's phase before something that may turn it. */
+/* A job's phase before something that may end it. */
 struct mlcc_phase_was {
 	u64 start_acked;
 	u32 seq;

@@ -81,21 +81,21 @@ static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
 static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_setting *set)
 {
 	struct mlcc_phase_was was;
-	s64 ahead;
+	s64 pending;
 
-	if (likely(!atomic64_read(&set->ahead)))
+	if (likely(!atomic64_read(&set->pending)))
 		return;
-	ahead = atomic64_xchg(&set->ahead, 0);
-	if (!ahead)
+	pending = atomic64_xchg(&set->pending, 0);
+	if (!pending)
 		return;
 	mlcc_phase_was(s, &was);
-	if (mlcc_hint_start(&s->job, ahead & ~MLCC_AHEAD, tcp_clock_us()))
+	if (mlcc_hint_start(&s->job, pending & ~MLCC_PENDING, tcp_clock_us()))
 		mlcc_phase_turned(net, s, &was);
 	else
-		atomic64_cmpxchg(&set->ahead, 0, ahead);
+		atomic64_cmpxchg(&set->pending, 0, pending);
 }
 
-/* Takes over what userspace has said of the job since the last phase.  @net: the job's own. */
+/* Takes over what userspace has set or announced of the job since the last phase.  @net: the job's own. */
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 {
 	u32 profile = MLCC_PROFILE_NONE;

@@ -39,7 +39,7 @@ struct mlcc_sk {
 
 /* bpf/tagger.bpf.c of any release reads the progress here, with both carriers. */
 static_assert(offsetof(struct mlcc_sk, flow.p) == 24);
-static_assert(sizeof(struct mlcc_flow) == 56);	/* "held" is in the last byte */
+static_assert(sizeof(struct mlcc_flow) == 56);	/* "deferred" is in the last byte */
 
 static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {

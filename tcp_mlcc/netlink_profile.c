@@ -124,7 +124,7 @@ static int mlcc_nl_tune(struct nlattr **tb, struct mlcc_profile *pr, struct netl
 				   &pr->base, "the base is reno or cubic", extack);
 	if (!err && tb[MLCC_PROFILE_ATTR_RESTART])
 		err = mlcc_nl_word(tb[MLCC_PROFILE_ATTR_RESTART], mlcc_restart_names,
-				   MLCC_RESTART_COUNT, &pr->restart, "restart is base or drain",
+				   MLCC_RESTART_COUNT, &pr->restart, "restart is base or queue",
 				   extack);
 	return err;
 }

@@ -66,7 +66,7 @@ static int mlcc_put_slot(struct sk_buff *skb, const struct mlcc_slot *s)
 	    mlcc_put_u64(skb, MLCC_JOB_D_PHASE, READ_ONCE(j->d_phase)) ||
 	    mlcc_put_progress(skb, s, d_sent) ||
 	    mlcc_put_learnt(skb, j) ||
-	    (READ_ONCE(j->told) && nla_put_flag(skb, MLCC_JOB_HINTED)))
+	    (READ_ONCE(j->hint_state) && nla_put_flag(skb, MLCC_JOB_HINTED)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* TCP's own pacing: of flows on long paths, and with a limit of those that hold back (queue.h). */
+/* TCP's own pacing: of flows on long paths, and with a limit of those that defer (queue.h). */
 #include "mlcc.h"
 
 void mlcc_pace_on(struct sock *sk)

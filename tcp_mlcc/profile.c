@@ -11,7 +11,7 @@ const char *const mlcc_base_names[MLCC_BASE_COUNT] = {
 
 const char *const mlcc_restart_names[MLCC_RESTART_COUNT] = {
 	[MLCC_RESTART_BASE] = "base",
-	[MLCC_RESTART_DRAIN] = "drain",
+	[MLCC_RESTART_QUEUE] = "queue",
 };
 
 struct mlcc_profile mlcc_profiles[2][MLCC_PROFILE_COUNT] __read_mostly = { MLCC_PROFILE_TABLE };

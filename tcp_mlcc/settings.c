@@ -115,7 +115,7 @@ int mlcc_setting_put(struct net *net, struct mlcc_setting *s, bool create)
 		return err;
 	if (old) {
 		if (old->gen == s->gen)
-			atomic64_set(&s->ahead, atomic64_xchg(&old->ahead, 0));
+			atomic64_set(&s->pending, atomic64_xchg(&old->pending, 0));
 		hlist_replace_rcu(&old->node, &s->node);
 		kfree_rcu(old, rcu);
 		return 0;

@@ -11,12 +11,12 @@
 #include "../include/mlcc/uapi/mlcc_netlink.h"
 
 #define MLCC_PROFILE_NONE	MLCC_PROFILE_COUNT	/* no choice: the default profile */
-#define MLCC_AHEAD		BIT_ULL(63)		/* in "ahead": there is something */
+#define MLCC_PENDING		BIT_ULL(63)		/* in "pending": there is something */
 
 struct mlcc_setting {
 	u64 phase_bytes;	/* hint, 0: learn */
 	u64 net_cookie;		/* the namespace that it was set in */
-	atomic64_t ahead;	/* bytes of a phase announced before the first flow; else 0 */
+	atomic64_t pending;	/* bytes of a phase announced before the first flow; else 0 */
 	u32 profile;		/* enum mlcc_profile_id or MLCC_PROFILE_NONE */
 	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
 	u32 id;

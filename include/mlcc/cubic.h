@@ -33,7 +33,7 @@
 #include "rule.h"
 #include "flow.h"
 
-#define MLCC_CUBIC_CUT		19661U		/* 1 - beta, Q16 */
+#define MLCC_CUBIC_BETA		19661U		/* 1 - beta, Q16 */
 #define MLCC_CUBIC_ALPHA	34695U		/* 3 (1 - beta) / (1 + beta), Q16 */
 #define MLCC_CUBIC_UNIT		10		/* the curve's time unit is 2^10 us */
 #define MLCC_CUBIC_C		472U		/* C in segments per unit^3, times 2^40 */
@@ -192,7 +192,7 @@ static __always_inline u32 mlcc_cubic_increase(struct mlcc_cubic *c, struct mlcc
 /* Window after a loss: beta cwnd. */
 static __always_inline u32 mlcc_cubic_decrease(struct mlcc_cubic *c, u32 cwnd)
 {
-	u32 left = mlcc_decrease(cwnd, MLCC_CUBIC_CUT, MLCC_ONE);
+	u32 left = mlcc_decrease(cwnd, MLCC_CUBIC_BETA, MLCC_ONE);
 
 	/* fast convergence: a flow that peaks lower than last time leaves room for a new one */
 	c->w_max = cwnd < c->w_max ? (cwnd + left) / 2 : cwnd;

@@ -12,7 +12,7 @@
  * The window after the compute time decides more than the rule does.  A buffer of many times the
  * BDP makes a flow's share of the link its share of the windows.  A job that comes back with the
  * window it left with overruns the buffer or halves what the others get, just when they are about
- * to finish.  So with MLCC_RESTART_DRAIN
+ * to finish.  So with MLCC_RESTART_QUEUE
  *
  *	- a phase starts with MLCC_RESTART_CWND segments for the whole job, and p = 0: who is there
  *	  finishes first;
@@ -54,7 +54,7 @@
 enum mlcc_wait {
 	MLCC_WAIT_OVER,		/* the queue has been empty, or it never waited */
 	MLCC_WAITING,		/* it started small, and has not yet seen the queue empty */
-	MLCC_WAIT_VAIN,		/* it has waited for too long, or no longer waits at all */
+	MLCC_WAIT_TIMED_OUT,	/* it has waited for too long, or no longer waits at all */
 };
 
 /* What the last look at the queue before the data has shown. */
@@ -72,7 +72,7 @@ struct mlcc_flow {
 	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
 	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
 	union {
-		u32 idle_cwnd;	/* window before the kernel cut it for the silence, 0: it did not */
+		u32 idle_cwnd;	/* window before the kernel decayed it for the silence, 0: it did not */
 		u32 pace;	/* while it is paced: the limit that was set, bytes a second */
 	};
 	u32 last_cwnd;		/* window at the end of the last phase */
@@ -83,7 +83,7 @@ struct mlcc_flow {
 	u8 wait:2,		/* enum mlcc_wait */
 	   seen:2,		/* enum mlcc_seen */
 	   counted:1,		/* among the flows of this phase */
-	   held:1,		/* holds back: to be paced by mlcc_queue_pace() */
+	   deferred:1,		/* to be paced by mlcc_queue_pace() */
 	   lost:1,		/* this phase has lost something */
 	   lost_before:1;	/* and had, before the last decrease */
 };
@@ -183,11 +183,11 @@ static __always_inline bool mlcc_flow_spends(struct mlcc_flow *f, u64 now, u32 *
 }
 
 /* Whether the flow restarts small and grows by the queue, rather than as its base does. */
-static __always_inline bool mlcc_flow_drains(const struct mlcc_flow *f,
+static __always_inline bool mlcc_flow_by_queue(const struct mlcc_flow *f,
 					     const struct mlcc_profile *pr)
 {
-	return pr->restart == MLCC_RESTART_DRAIN && f->p != MLCC_NEUTRAL &&
-	       f->wait != MLCC_WAIT_VAIN;
+	return pr->restart == MLCC_RESTART_QUEUE && f->p != MLCC_NEUTRAL &&
+	       f->wait != MLCC_WAIT_TIMED_OUT;
 }
 
 /*
@@ -196,7 +196,7 @@ static __always_inline bool mlcc_flow_drains(const struct mlcc_flow *f,
  */
 static __always_inline void mlcc_flow_take(struct mlcc_flow *f, struct mlcc_win *w)
 {
-	f->wait = MLCC_WAIT_VAIN;
+	f->wait = MLCC_WAIT_TIMED_OUT;
 	if (!f->lost && w->ssthresh < f->last_cwnd)
 		w->ssthresh = f->last_cwnd;
 }
@@ -211,21 +211,21 @@ static __always_inline u32 mlcc_flow_jitter(u32 min_rtt)
 	return jitter > min_rtt >> 3 ? jitter : min_rtt >> 3;
 }
 
-/* Whether the flow holds back; if so with the least window, and paced by the carrier. */
-static __always_inline bool mlcc_flow_holds(struct mlcc_flow *f, struct mlcc_job *j, u64 now,
+/* Whether the flow defers; if so with the least window, and paced by the carrier. */
+static __always_inline bool mlcc_flow_defers(struct mlcc_flow *f, struct mlcc_job *j, u64 now,
 					    struct mlcc_win *w)
 {
 	u64 acked = MLCC_READ(j->acked), d = MLCC_READ(j->d_phase);
 	struct mlcc_queue *q = &j->queue;
 
-	f->held = mlcc_queue_holds(q, now);
-	if (!f->held && f->seen == MLCC_SEEN_EMPTY) {
+	f->deferred = mlcc_queue_defers(q, now);
+	if (!f->deferred && f->seen == MLCC_SEEN_EMPTY) {
 		mlcc_queue_pause(q);
-	} else if (!f->held && mlcc_queue_sample(q, now, acked, d, f->rtt)) {
-		mlcc_queue_hold(q, now, acked, d);
-		f->held = 1;
+	} else if (!f->deferred && mlcc_queue_sample(q, now, acked, d, f->rtt)) {
+		mlcc_queue_defer(q, now, acked, d);
+		f->deferred = 1;
 	}
-	if (!f->held)
+	if (!f->deferred)
 		return false;
 	f->wait = MLCC_WAITING;
 	f->seen = MLCC_SEEN_SHORT;
@@ -265,7 +265,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 
 	a->min_rtt = mlcc_path_rtt(path, a->peer, a->rtt, f->rtt, a->min_rtt, MLCC_READ(j->seq));
 	f->rtt = a->rtt;
-	f->held = 0;
+	f->deferred = 0;
 	wait = mlcc_reverse(&f->reverse, a);
 	/* ten segments that leave at once are no queue */
 	burst = mlcc_burst(MLCC_RESTART_CWND * a->mss, cost);
@@ -281,9 +281,9 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	} else {
 		f->seen = a->rtt > 2 * a->min_rtt + wait ? MLCC_SEEN_DEEP : MLCC_SEEN_SHORT;
 	}
-	if (pr->restart != MLCC_RESTART_DRAIN || f->p == MLCC_NEUTRAL)
+	if (pr->restart != MLCC_RESTART_QUEUE || f->p == MLCC_NEUTRAL)
 		return;
-	if (w->open && mlcc_flow_drains(f, pr) && mlcc_flow_holds(f, j, a->now, w))
+	if (w->open && mlcc_flow_by_queue(f, pr) && mlcc_flow_defers(f, j, a->now, w))
 		return;
 	if (f->seen >= MLCC_SEEN_EMPTY) {
 		MLCC_WRITE(j->queue.emptied, 1);
@@ -295,7 +295,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 		MLCC_WRITE(j->queue.behind, 1);
 	if (f->wait != MLCC_WAITING || a->now < j->start_us + MLCC_READ(j->queue.patience_us))
 		return;
-	MLCC_WRITE(j->queue.gave_up, 1);
+	MLCC_WRITE(j->queue.timed_out, 1);
 	mlcc_flow_take(f, w);
 }
 
@@ -311,11 +311,11 @@ static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct 
 		last = w->ssthresh;
 	f->last_cwnd = last;
 	f->idle_cwnd = 0;
-	if (pr->restart != MLCC_RESTART_DRAIN)
+	if (pr->restart != MLCC_RESTART_QUEUE)
 		return;
 	if (w->ssthresh < last)
 		w->ssthresh = last;
-	f->wait = mlcc_queue_keeps(&j->queue) ? MLCC_WAIT_VAIN : MLCC_WAITING;
+	f->wait = mlcc_queue_keeps(&j->queue) ? MLCC_WAIT_TIMED_OUT : MLCC_WAITING;
 	if (f->wait == MLCC_WAITING)
 		w->cwnd = mlcc_flow_small(f, j, min_rtt);
 }
@@ -342,7 +342,7 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
 	f->lost = 0;
-	f->held = 0;
+	f->deferred = 0;
 	f->unspent = 0;
 	mlcc_reverse_silence(&f->reverse);
 	if (f->p != MLCC_NEUTRAL)
@@ -356,11 +356,11 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
  * goes by the queue, slow start ends here.  Where the path marks (@marked: of late), or once it has
  * lost something in this phase, only up to ssthresh.
  */
-static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
+static __always_inline bool mlcc_flow_doubles(const struct mlcc_flow *f,
 					     const struct mlcc_profile *pr, bool marked,
 					     struct mlcc_win *w)
 {
-	if (!mlcc_flow_drains(f, pr))
+	if (!mlcc_flow_by_queue(f, pr))
 		return false;
 	if (f->rtt && f->seen == MLCC_SEEN_EMPTY &&
 	    ((!marked && !f->lost) || w->cwnd < w->ssthresh))
@@ -373,7 +373,7 @@ static __always_inline bool mlcc_flow_refill(const struct mlcc_flow *f,
 /*
  * Factor of the increase, Q16: the rule's, shared among the flows of a job that goes by the queue,
  * so that eight connections are no more than one.  Where marks keep the queue short (@marked) the
- * window is a few segments above the BDP, and a share would leave the link idle after each cut.
+ * window is a few segments above the BDP, and a share would leave the link idle after each decrease.
  * Elsewhere the queue overflows before anyone yields, at the others' cost, too, so more than the
  * paper's 2 it is only as long as it is a small part of the window, and over a long path only in a
  * queue that is longer still.
@@ -393,7 +393,7 @@ static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struc
 		most = 2 * MLCC_ONE;
 	if (grow > most)
 		grow = most;
-	if (!mlcc_flow_drains(f, pr))
+	if (!mlcc_flow_by_queue(f, pr))
 		return grow;
 	return ((u64)grow * MLCC_READ(j->share)) >> MLCC_SHIFT;
 }
@@ -430,8 +430,8 @@ static __always_inline u32 mlcc_increase(struct mlcc_flow *f, u32 cwnd, u32 acke
 	return add < acked ? add : acked;
 }
 
-/* The window is about to be cut, for a loss or a mark. */
-static __always_inline void mlcc_flow_cut(struct mlcc_flow *f, bool lost)
+/* The window is about to be decreased, for a loss or a mark. */
+static __always_inline void mlcc_flow_decrease(struct mlcc_flow *f, bool lost)
 {
 	f->credit = 0;
 	f->unspent = 0;

@@ -5,7 +5,7 @@
  *	          start(D)              end        start(D)
  *	 NOTHING ---------> RUNNING ---------> OVER ---------> RUNNING
  *	    ^                  |                |  bytes before the announcement
- *	    |  beyond D, or    |                +----------------------> AHEAD
+ *	    |  beyond D, or    |                +----------------------> PENDING
  *	    +--- silence ------+---------------------- silence ------------+
  *
  * An announcement and the first byte race: the byte may be on its way before the announcement has
@@ -16,15 +16,15 @@
  * A job is set with a standing hint, which may be none (0), and which announcements replace:
  *
  *	         set(H)               start(D)              set(H)
- *	 nothing ------> H, as set ------------> D, as said ------> D: a name or a profile was set
+ *	 nothing ------> H, as set ------------> D, as announced -> D: a name or a profile was set
  *	                    ^                        |
  *	                    +------- set(H2): H2 ----+
  *
  * So an announcement stands until another standing hint is set, or the job is deleted.  The hint
  * has a number that changes with it; whoever keeps a job's state takes over one that is new.
  *
- * An announcement is believed as far as the last one held: if a phase had other bytes than was said
- * (by more than a quarter), what was learnt counts instead, until one holds again.
+ * An announcement is believed as far as the last one held: if a phase had other bytes than were
+ * announced (by more than a quarter), what was learnt counts instead, until one holds again.
  */
 #ifndef MLCC_HINT_H
 #define MLCC_HINT_H
@@ -39,7 +39,7 @@ static __always_inline bool mlcc_hint_is_late(const struct mlcc_job *j, u64 now)
 {
 	u64 last = MLCC_READ(j->last_us);
 
-	if (!j->seq || (j->told != MLCC_TOLD_AHEAD && j->told != MLCC_TOLD_NOTHING))
+	if (!j->seq || (j->hint_state != MLCC_HINT_PENDING && j->hint_state != MLCC_HINT_NONE))
 		return false;
 	return now < last + MLCC_GAP_MIN_US && mlcc_phase_sent(j) <= j->d_hint >> 2;
 }
@@ -59,8 +59,8 @@ static __always_inline bool mlcc_hint_start(struct mlcc_job *j, u64 bytes, u64 n
 	if (mlcc_hint_is_late(j, now))
 		mlcc_phase_target(j);
 	else
-		mlcc_phase_turn(j, now, now > last && last ? mlcc_us32(now - last) : 0);
-	MLCC_WRITE(j->told, MLCC_TOLD_RUNNING);
+		mlcc_phase_rollover(j, now, now > last && last ? mlcc_us32(now - last) : 0);
+	MLCC_WRITE(j->hint_state, MLCC_HINT_RUNNING);
 	MLCC_CAS32(&j->busy, 1, 0);
 	return true;
 }
@@ -70,8 +70,8 @@ static __always_inline bool mlcc_hint_end(struct mlcc_job *j)
 {
 	if (MLCC_CAS32(&j->busy, 0, 1))
 		return false;
-	if (j->told == MLCC_TOLD_RUNNING)
-		MLCC_WRITE(j->told, MLCC_TOLD_OVER);
+	if (j->hint_state == MLCC_HINT_RUNNING)
+		MLCC_WRITE(j->hint_state, MLCC_HINT_OVER);
 	MLCC_CAS32(&j->busy, 1, 0);
 	return true;
 }
@@ -79,7 +79,7 @@ static __always_inline bool mlcc_hint_end(struct mlcc_job *j)
 /* Userspace no longer announces phases. */
 static __always_inline void mlcc_hint_none(struct mlcc_job *j)
 {
-	MLCC_WRITE(j->told, MLCC_TOLD_NOTHING);
+	MLCC_WRITE(j->hint_state, MLCC_HINT_NONE);
 }
 
 /*

@@ -28,7 +28,7 @@
  * says neither yes nor no.
  *
  * A phase below 1/16 of the learnt bytes is none (a heartbeat, or the answer to a host whose part
- * took longer than ours), unless it comes more than MLCC_STRAYS_MAX times in a row.
+ * took longer than ours), unless it comes more than MLCC_SPURIOUS_MAX times in a row.
  *
  * Without confidence there is no progress and the flow does what its base algorithm does; so it
  * does once D_sent runs past D_phase by 1/4, for then D_phase is wrong.  A hint (userspace says how
@@ -51,15 +51,15 @@
 #define MLCC_GAP_FIRST		3U	/* so many of a bin end a phase, however long it has become */
 #define MLCC_INNER		32U	/* silences, of which one at least is the compute time */
 #define MLCC_AGREE		2U	/* phases in a row that agree with those before are believed */
-#define MLCC_STRAYS_MAX		3U	/* small phases in a row that are still taken for noise */
+#define MLCC_SPURIOUS_MAX		3U	/* small phases in a row that are still taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
-/* What userspace has said of the phase, see hint.h. */
-enum mlcc_told {
-	MLCC_TOLD_NOTHING,	/* phases are found by their silences */
-	MLCC_TOLD_RUNNING,	/* the phase was announced */
-	MLCC_TOLD_OVER,		/* and is over */
-	MLCC_TOLD_AHEAD,	/* the next one has begun before it was announced */
+/* What userspace has announced of the phase, see hint.h. */
+enum mlcc_hint_state {
+	MLCC_HINT_NONE,	/* phases are found by their silences */
+	MLCC_HINT_RUNNING,	/* the phase was announced */
+	MLCC_HINT_OVER,		/* and is over */
+	MLCC_HINT_PENDING,	/* the next one has begun before it was announced */
 };
 
 struct mlcc_job {
@@ -81,11 +81,11 @@ struct mlcc_job {
 	/* what has been learnt */
 	u64 d_learnt;		/* bytes of a phase */
 	u64 d_hint;		/* bytes that userspace announced, 0: nothing */
-	u64 d_said;		/* "d_hint" when this phase began */
+	u64 d_hinted;		/* "d_hint" when this phase began */
 	u32 hint_wrong;		/* the announcement did not hold */
-	u32 told;		/* enum mlcc_told */
+	u32 hint_state;		/* enum mlcc_hint_state */
 	u32 hits;		/* agreeing phases in a row */
-	u32 strays;		/* phases too small to learn from, in a row */
+	u32 spurious;		/* phases too small to learn from, in a row */
 	u32 gap_us;		/* compute time */
 	u32 period_us;		/* from start to start */
 	u32 comm_us;		/* how long the last phase took */
@@ -118,7 +118,7 @@ static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 {
 	u64 d = 0;
 
-	j->d_said = j->d_hint;
+	j->d_hinted = j->d_hint;
 	if (j->d_hint && !j->hint_wrong)
 		d = j->d_hint;
 	else if (mlcc_confident(j))
@@ -137,11 +137,11 @@ static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 	bool waited = same_d && !same_gap && mlcc_confident(j) && gap > j->gap_us &&
 		      gap >> 2 <= j->gap_us;
 
-	if (same_d && (same_gap || j->strays))
+	if (same_d && (same_gap || j->spurious))
 		j->hits++;
 	else if (!waited)
 		j->hits = 0;
-	j->strays = 0;
+	j->spurious = 0;
 	j->d_learnt = d;
 	if (!waited)
 		j->gap_us = gap;
@@ -150,8 +150,8 @@ static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
 	else
 		j->best_us += (j->comm_us - j->best_us) >> 6;
 	/* a standing hint that has been corrected since is not judged by the old one */
-	if (j->told || j->d_said == j->d_hint)
-		j->hint_wrong = j->d_said && mlcc_absdiff(d, j->d_said) > j->d_said >> 2;
+	if (j->hint_state || j->d_hinted == j->d_hint)
+		j->hint_wrong = j->d_hinted && mlcc_absdiff(d, j->d_hinted) > j->d_hinted >> 2;
 }
 
 static __always_inline u32 mlcc_us32(u64 us)
@@ -258,8 +258,8 @@ static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
 /* What the phase that ended with a silence of @gap us teaches.  Returns whether it was one. */
 static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d, u32 gap)
 {
-	if (d < j->d_learnt >> 4 && j->strays < MLCC_STRAYS_MAX) {
-		j->strays++;
+	if (d < j->d_learnt >> 4 && j->spurious < MLCC_SPURIOUS_MAX) {
+		j->spurious++;
 		j->period_us = mlcc_us32((u64)j->period_us + now - j->start_us);
 		return false;
 	}
@@ -273,13 +273,13 @@ static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d,
 }
 
 /* Ends the phase that ran until now and begins the next.  The caller holds "busy". */
-static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap)
+static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now, u32 gap)
 {
 	u64 acked = MLCC_READ(j->acked);
 
 	if (!j->seq || mlcc_phase_ended(j, now, acked - j->start_acked, gap))
 		MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
-	mlcc_queue_turn(&j->queue);
+	mlcc_queue_rollover(&j->queue);
 	mlcc_phase_target(j);
 	MLCC_WRITE(j->start_us, now);
 	MLCC_WRITE(j->flows, 0);
@@ -288,20 +288,20 @@ static __always_inline void mlcc_phase_turn(struct mlcc_job *j, u64 now, u32 gap
 }
 
 /*
- * Whether a silence of @gap us ends the phase, given what userspace has said.  Who announces phases
+ * Whether a silence of @gap us ends the phase, given what userspace has announced.  Who announces phases
  * and is silent about one (the process was killed) is no longer waited for: they are learnt on.
  */
-static __always_inline bool mlcc_gap_turns(struct mlcc_job *j, u32 gap)
+static __always_inline bool mlcc_gap_rolls_over(struct mlcc_job *j, u32 gap)
 {
-	if (j->told == MLCC_TOLD_OVER) {
-		MLCC_WRITE(j->told, MLCC_TOLD_AHEAD);
+	if (j->hint_state == MLCC_HINT_OVER) {
+		MLCC_WRITE(j->hint_state, MLCC_HINT_PENDING);
 		return true;
 	}
-	if (j->told == MLCC_TOLD_RUNNING && mlcc_phase_sent(j) <= j->d_limit)
+	if (j->hint_state == MLCC_HINT_RUNNING && mlcc_phase_sent(j) <= j->d_limit)
 		return false;
 	if (!mlcc_gap_ends(j, gap))
 		return false;
-	MLCC_WRITE(j->told, MLCC_TOLD_NOTHING);
+	MLCC_WRITE(j->hint_state, MLCC_HINT_NONE);
 	return true;
 }
 
@@ -313,7 +313,7 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 {
 	u64 last = MLCC_READ(j->last_us);
 	u32 gap = now > last ? mlcc_us32(now - last) : 0;
-	bool turn;
+	bool rollover;
 
 	if (MLCC_READ(j->seq) && (gap < MLCC_GAP_MIN_US || gap >> 2 < min_rtt)) {
 		if (now > last)
@@ -322,12 +322,12 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 	}
 	if (MLCC_CAS32(&j->busy, 0, 1))
 		return false;
-	turn = !j->seq || mlcc_gap_turns(j, gap);
-	if (turn)
-		mlcc_phase_turn(j, now, mlcc_gap_parted(j, mlcc_gap_bin(gap)) ? j->gap_us : gap);
+	rollover = !j->seq || mlcc_gap_rolls_over(j, gap);
+	if (rollover)
+		mlcc_phase_rollover(j, now, mlcc_gap_parted(j, mlcc_gap_bin(gap)) ? j->gap_us : gap);
 	MLCC_WRITE(j->last_us, now);
 	MLCC_CAS32(&j->busy, 1, 0);
-	return turn;
+	return rollover;
 }
 
 /*

@@ -26,7 +26,7 @@ enum mlcc_profile_id {
 	[MLCC_PROFILE_INTERLEAVE] = {					\
 		.floor = MLCC_ONE, .slope = MLCC_Q16(8, 0),		\
 		.hold = MLCC_ONE - MLCC_ONE / 8, .shape = 2,		\
-		.base = MLCC_BASE_CUBIC, .restart = MLCC_RESTART_DRAIN,	\
+		.base = MLCC_BASE_CUBIC, .restart = MLCC_RESTART_QUEUE,	\
 	},								\
 	[MLCC_PROFILE_HOTNETS22] = {					\
 		.floor = MLCC_ONE, .slope = MLCC_ONE, .shape = 1,	\

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Whom a job meets in its queue: how long it waits for them, and when it holds back.
+ * Whom a job meets in its queue: how long it waits for them, and when it defers.
  *
  * Behind a queue that serves packets in the order in which they come, a job that finds somebody
  * there waits, with a small window (flow.h), for no longer than twice its iteration: jobs that fit
  * leave the link free for a moment before that is over, an ordinary long flow never does.  A phase
- * that waited in vain quarters the patience; one that did not restores it.  After MLCC_VAIN_MAX
+ * whose wait times out quarters the patience; one that did not restores it.  After MLCC_TIMEOUTS_MAX
  * such phases in a row the job keeps its window, as other TCP flows do, until a phase begins with
  * the queue empty.
  *
  * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) shows a flow no
  * queue but its own: it looks empty while others are there, and a small window gets a full share.
  * But the rate tells.  A job that found the queue empty and yet gets less than two thirds of the
- * best rate that it has had, over 1/32 of its bytes, holds back if it has not had the link in this
+ * best rate that it has had, over 1/32 of its bytes, defers if it has not had the link in this
  * phase: paced at 1/32 of the link, for a random time around 1/16 of what the phase takes alone;
  * the second time 1/8, the third 1/4.  So do stations on a shared medium.
  *
@@ -23,31 +23,31 @@
 
 #include "types.h"
 
-#define MLCC_VAIN_MAX		3U	/* waits in vain after which the window is kept */
-#define MLCC_PART_SHIFT		5	/* a rate is measured over 1/32 of D_phase; holding back is as slow */
-#define MLCC_HOLDS		3U	/* in a phase; the last one is 1/4 of it, those before half as long */
+#define MLCC_TIMEOUTS_MAX	3U	/* waits that timed out after which the window is kept */
+#define MLCC_PART_SHIFT		5	/* a rate is measured over 1/32 of D_phase; deferring is as slow */
+#define MLCC_DEFERRALS		3U	/* in a phase; the last one is 1/4 of it, those before half as long */
 #define MLCC_COST_SHIFT		20
 #define MLCC_COST_MAX		0x800000U	/* 1 Mb/s */
 
 struct mlcc_queue {
 	u64 start_us;		/* when the measurement of a rate began, 0: there is none */
 	u64 start_acked;	/* bytes of the job, then */
-	u64 hold_us;		/* the job holds back until then */
+	u64 defer_until;		/* the job defers until then, 0: it does not */
 	u32 byte_cost;		/* us that a byte takes the link at best, Q20; 0: not known */
 	u32 last_cost;		/* of the last measurement, 0: there was none just before this one */
 	u32 patience_us;	/* how long a flow waits */
-	u32 vain;		/* phases in a row that waited in vain */
+	u32 timeouts;		/* phases in a row whose wait timed out */
 	u32 busy;		/* try-lock of a measurement */
 
 	/* of this phase */
 	u32 behind;		/* it began behind a queue */
 	u32 emptied;		/* which was empty later */
-	u32 gave_up;		/* a flow has waited for too long */
+	u32 timed_out;		/* a flow has waited for too long */
 	u32 fast;		/* the job has had the link */
-	u32 holds;		/* how often it has held back */
+	u32 deferrals;		/* how often it has deferred */
 };
 
-/* What a carrier has changed of the socket of a flow that holds back. */
+/* What a carrier has changed of the socket of a flow that defers. */
 enum mlcc_paced {
 	MLCC_PACED_NOT,
 	MLCC_PACED_RATE,	/* the limit of its rate */
@@ -56,37 +56,37 @@ enum mlcc_paced {
 
 /*** Waiting ***/
 
-/* Whether waiting was in vain so often that the window is kept. */
+/* Whether waits timed out so often that the window is kept. */
 static __always_inline bool mlcc_queue_keeps(const struct mlcc_queue *q)
 {
-	return MLCC_READ(q->vain) >= MLCC_VAIN_MAX;
+	return MLCC_READ(q->timeouts) >= MLCC_TIMEOUTS_MAX;
 }
 
 /* A phase has ended; alone an iteration takes @alone_us. */
 static __always_inline void mlcc_queue_learn(struct mlcc_queue *q, u64 alone_us)
 {
-	bool kept = q->vain >= MLCC_VAIN_MAX;
+	bool kept = q->timeouts >= MLCC_TIMEOUTS_MAX;
 
-	if (!q->behind || (q->emptied && !q->gave_up && !kept))
-		q->vain = 0;
+	if (!q->behind || (q->emptied && !q->timed_out && !kept))
+		q->timeouts = 0;
 	else if (!kept)
-		q->vain++;
-	alone_us = (alone_us * 2) >> (2 * q->vain);
+		q->timeouts++;
+	alone_us = (alone_us * 2) >> (2 * q->timeouts);
 	MLCC_WRITE(q->patience_us, alone_us >> 31 ? 1U << 31 : (u32)alone_us);
 }
 
 /* Another phase begins.  What is known of the link is forgotten by 1/32. */
-static __always_inline void mlcc_queue_turn(struct mlcc_queue *q)
+static __always_inline void mlcc_queue_rollover(struct mlcc_queue *q)
 {
 	MLCC_WRITE(q->byte_cost, q->byte_cost + (q->byte_cost >> 5));
 	MLCC_WRITE(q->last_cost, 0);
 	MLCC_WRITE(q->start_us, 0);
-	MLCC_WRITE(q->hold_us, 0);
+	MLCC_WRITE(q->defer_until, 0);
 	MLCC_WRITE(q->behind, 0);
 	MLCC_WRITE(q->emptied, 0);
-	MLCC_WRITE(q->gave_up, 0);
+	MLCC_WRITE(q->timed_out, 0);
 	MLCC_WRITE(q->fast, 0);
-	MLCC_WRITE(q->holds, 0);
+	MLCC_WRITE(q->deferrals, 0);
 }
 
 /*** Rates ***/
@@ -117,7 +117,7 @@ static __always_inline void mlcc_queue_pause(struct mlcc_queue *q)
 /*
  * A measurement has given @cost.  Only a rate that the job had in two in a row counts: when a
  * recovery ends, all that had arrived meanwhile is acknowledged at once.  Returns whether the job
- * is to hold back.
+ * is to defer.
  */
 static __always_inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost)
 {
@@ -132,17 +132,17 @@ static __always_inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost)
 		MLCC_WRITE(q->fast, 1);
 	if (q->fast || q->behind || cost <= q->byte_cost + (q->byte_cost >> 1))
 		return false;
-	if (q->holds < MLCC_HOLDS)
+	if (q->deferrals < MLCC_DEFERRALS)
 		return true;
-	/* all were in vain */
+	/* all timed out */
 	MLCC_WRITE(q->behind, 1);
-	MLCC_WRITE(q->gave_up, 1);
+	MLCC_WRITE(q->timed_out, 1);
 	return false;
 }
 
 /*
  * The job fills the link as far as it can: @acked bytes at @now, of a phase of @d; @rtt us.
- * Returns whether it is to hold back.
+ * Returns whether it is to defer.
  */
 static __always_inline bool mlcc_queue_sample(struct mlcc_queue *q, u64 now, u64 acked, u64 d,
 					      u32 rtt)
@@ -161,11 +161,11 @@ static __always_inline bool mlcc_queue_sample(struct mlcc_queue *q, u64 now, u64
 	return slow;
 }
 
-/*** Holding back ***/
+/*** Deferring ***/
 
-static __always_inline bool mlcc_queue_holds(const struct mlcc_queue *q, u64 now)
+static __always_inline bool mlcc_queue_defers(const struct mlcc_queue *q, u64 now)
 {
-	return now < MLCC_READ(q->hold_us);
+	return now < MLCC_READ(q->defer_until);
 }
 
 /* Half to one and a half of @us, by chance: jobs that meet must not meet again. */
@@ -176,17 +176,17 @@ static __always_inline u64 mlcc_queue_about(u64 us, u64 seed)
 	return (us >> 1) + ((us >> 16) * r) + (((us & 0xffff) * r) >> 16);
 }
 
-/* Holds back from @now on; the phase has @d bytes. */
-static __always_inline void mlcc_queue_hold(struct mlcc_queue *q, u64 now, u64 acked, u64 d)
+/* Defers from @now on; the phase has @d bytes. */
+static __always_inline void mlcc_queue_defer(struct mlcc_queue *q, u64 now, u64 acked, u64 d)
 {
-	u64 about = mlcc_burst(d, MLCC_READ(q->byte_cost)) >> (MLCC_HOLDS + 1 - q->holds);
+	u64 about = mlcc_burst(d, MLCC_READ(q->byte_cost)) >> (MLCC_DEFERRALS + 1 - q->deferrals);
 
-	MLCC_WRITE(q->holds, q->holds + 1);
+	MLCC_WRITE(q->deferrals, q->deferrals + 1);
 	mlcc_queue_pause(q);
-	MLCC_WRITE(q->hold_us, now + mlcc_queue_about(about, now ^ acked << 20));
+	MLCC_WRITE(q->defer_until, now + mlcc_queue_about(about, now ^ acked << 20));
 }
 
-/* The rate of who holds back, bytes a second. */
+/* The rate of who defers, bytes a second. */
 static __always_inline u32 mlcc_queue_pace(const struct mlcc_queue *q)
 {
 	u32 cost = MLCC_READ(q->byte_cost);

@@ -11,7 +11,7 @@
  * starts earlier too, and the phases slide apart until they no longer overlap (Congestion Control
  * in Machine Learning Clusters, HotNets '22, section 4: R_T += R_AI (1 + D_sent / D_phase)).
  *
- * "hold" is what this project adds, for queues that mark (ECN): there a flow is cut in each round
+ * "hold" is what this project adds, for queues that mark (ECN): there a flow is decreased in each round
  * trip, and who keeps its window decides who finishes.  A loss is not softened: what is lost of a
  * queue that overflows is others', too.  Documentation/how-it-works.md has the measurements.
  *
@@ -44,7 +44,7 @@ enum mlcc_base {
 /* What becomes of the window when a new phase starts after the compute time, see flow.h. */
 enum mlcc_restart {
 	MLCC_RESTART_BASE,	/* what the kernel does: halved for each RTO of silence */
-	MLCC_RESTART_DRAIN,	/* small, and up again as the queue is empty */
+	MLCC_RESTART_QUEUE,	/* small, and up again as the queue is empty */
 };
 
 struct mlcc_profile {
@@ -86,8 +86,8 @@ static __always_inline u32 mlcc_yield(const struct mlcc_profile *pr, u32 p)
 /* Window, or rate, after a decrease by @beta (Q16) under @yield (Q16). */
 static __always_inline u32 mlcc_decrease(u32 window, u32 beta, u32 yield)
 {
-	u32 cut = ((u64)window * (((u64)beta * yield) >> MLCC_SHIFT)) >> MLCC_SHIFT;
-	u32 left = window - cut;
+	u32 less = ((u64)window * (((u64)beta * yield) >> MLCC_SHIFT)) >> MLCC_SHIFT;
+	u32 left = window - less;
 
 	return left > MLCC_LEFT_MIN ? left : MLCC_LEFT_MIN;
 }

@@ -24,7 +24,7 @@
  * The rule (include/mlcc/rule.h) scales R_AI and the cut, as the job's profile has it; progress is
  * the job's, from the shared tracker.  That alone moves little: R_C goes by the fourth root of
  * R_AI, and a flow that had to make way takes hundreds of T to get its rate back.  So where the
- * profile restarts small (MLCC_RESTART_DRAIN, flow.h has why) four things come with it:
+ * profile restarts small (MLCC_RESTART_QUEUE, flow.h has why) four things come with it:
  *
  *	restart	A phase begins with R_C at 1/16 of the line, R_T at the line, and alpha as in a
  *		new flow.  If nobody is there, fast recovery has R_C back in a few T; if somebody
@@ -120,7 +120,7 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 	if (p == MLCC_NEUTRAL)
 		return gain;
 	gain.ai = mlcc_grow(pr, p);
-	if (pr->restart != MLCC_RESTART_DRAIN) {
+	if (pr->restart != MLCC_RESTART_QUEUE) {
 		gain.cut = mlcc_yield(pr, p);
 		return gain;
 	}
@@ -453,7 +453,7 @@ static __always_inline void mlcc_rp_phase(struct mlcc_rp *rp, const struct mlcc_
 	if (rp->seq == (u16)seq)
 		return;
 	rp->seq = seq;
-	if (p == MLCC_NEUTRAL || pr->restart != MLCC_RESTART_DRAIN)
+	if (p == MLCC_NEUTRAL || pr->restart != MLCC_RESTART_QUEUE)
 		return;
 	gain = mlcc_rp_gain(pr, p);
 	mlcc_rp_advance(rp, c, &gain, now);

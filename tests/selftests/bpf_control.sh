@@ -73,7 +73,7 @@ has_profile()
 
 profiles_change_and_one_is_the_default()
 {
-	local line="hotnets22 70000 65536 100 2 cubic drain"
+	local line="hotnets22 70000 65536 100 2 cubic queue"
 
 	[ "$(api profile list | grep -c default)" = 1 ] || return
 	api job set 31 none "" 0 && api job set 32 own interleave 0 || return
@@ -85,7 +85,7 @@ profiles_change_and_one_is_the_default()
 	ask none send 10000 && ask own send 10000 || return
 	[ "$(profile_of 31) $(profile_of 32)" = "hotnets22 interleave" ] ||
 		{ "$mlcc_bpf" show; return 1; }
-	api profile set interleave 16384 524288 57344 2 reno drain default || return
+	api profile set interleave 16384 524288 57344 2 reno queue default || return
 	[ "$(api profile list | grep hotnets22)" = "$line" ] || { api profile list; return 1; }
 }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Behind a queue that serves its flows in turn, jobs take turns by holding back, under both carriers;
-# and a flow that has held back is no longer paced.
+# Behind a queue that serves its flows in turn, jobs take turns by deferring, under both carriers;
+# and a flow that has deferred is no longer paced.
 
 # shellcheck disable=SC2317  # main calls the cases by name
 

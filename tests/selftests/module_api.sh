@@ -13,7 +13,7 @@
 
 profiles_change_and_one_is_the_default()
 {
-	local line="hotnets22 70000 65536 100 2 cubic drain" before after
+	local line="hotnets22 70000 65536 100 2 cubic queue" before after
 
 	before=$(api profile list)
 	# shellcheck disable=SC2086  # words

@@ -90,7 +90,7 @@ struct mlcc_phase_was {
 #define mlcc_pace_stop(sk)	((sk)->sk_max_pacing_rate = ~0UL)
 #define mlcc_send_ack(sk, seq)	((void)(sk), (void)(seq))
 #define mlcc_phase_was(s, was)	((was)->seq = (s)->job.seq)
-#define mlcc_turned(sk, s, was)	((void)(was))
+#define mlcc_rolled_over(sk, s, was)	((void)(was))
 #define mlcc_moved(sk, s, p)	((void)(p))
 #define mlcc_peer(sk)		((void)(sk), 1U)
 #define tcp_is_cwnd_limited(sk)	((sk)->limited)
@@ -237,7 +237,7 @@ static void tcp_reduce(struct sock *sk, u8 state)
 
 	tp->high_seq = tp->snd_nxt;
 	tp->prior_cwnd = tp->snd_cwnd;
-	tp->snd_ssthresh = mlcc_cut(sk, sk->slot);
+	tp->snd_ssthresh = mlcc_reduced(sk, sk->slot);
 	tcp_state(sk, state);
 	CHECK(tp->snd_ssthresh <= tp->prior_cwnd || tp->snd_ssthresh == 2,
 	      "cut: cwnd %u, ssthresh %u", tp->prior_cwnd, tp->snd_ssthresh);
@@ -276,7 +276,7 @@ static void tcp_expire(struct sock *sk)
 
 	if (sk->icsk.icsk_ca_state <= TCP_CA_Disorder) {
 		tp->prior_cwnd = tp->snd_cwnd;
-		tp->snd_ssthresh = mlcc_cut(sk, sk->slot);
+		tp->snd_ssthresh = mlcc_reduced(sk, sk->slot);
 		mlcc_timeout(sk);
 	}
 	tp->high_seq = tp->snd_nxt;

@@ -147,17 +147,17 @@ static void a_reduction_is_not_undone(void)
 /* An empty queue, and a phase that has lost segments: slow start ends where it does for anybody. */
 static void what_was_lost_ends_the_doubling(void)
 {
-	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
 	struct mlcc_flow f = { .p = 0, .rtt = 100, .seen = MLCC_SEEN_EMPTY };
 	struct mlcc_win w = { .cwnd = 20, .ssthresh = 20, .open = true };
 
-	CHECK(mlcc_flow_refill(&f, &pr, false, &w), "nothing lost");
-	mlcc_flow_cut(&f, true);
-	CHECK(!mlcc_flow_refill(&f, &pr, false, &w), "above ssthresh after a loss");
+	CHECK(mlcc_flow_doubles(&f, &pr, false, &w), "nothing lost");
+	mlcc_flow_decrease(&f, true);
+	CHECK(!mlcc_flow_doubles(&f, &pr, false, &w), "above ssthresh after a loss");
 	w.ssthresh = 40;
-	CHECK(mlcc_flow_refill(&f, &pr, false, &w), "below ssthresh");
+	CHECK(mlcc_flow_doubles(&f, &pr, false, &w), "below ssthresh");
 	f.seen = MLCC_SEEN_FULL;
-	CHECK(!mlcc_flow_refill(&f, &pr, false, &w), "the link is full");
+	CHECK(!mlcc_flow_doubles(&f, &pr, false, &w), "the link is full");
 }
 
 /* 100 segments of 1448 bytes in 10 ms: a byte takes 0.069 us, 72400 in parts of 2^20. */
@@ -185,7 +185,7 @@ static void an_overflow_shows_what_the_link_carries(void)
 /* Somebody who measures two round trips of a phase in a row, on a path of 10 ms. */
 static u32 least_after(u32 first, u32 second, u32 third)
 {
-	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
 	struct mlcc_path path = { .peer = 1, .min_rtt = 10000, .least = ~0U };
 	struct mlcc_win w = { .cwnd = 10, .ssthresh = 10, .open = true };
 	const u32 rtts[] = { first, second, third };
@@ -214,7 +214,7 @@ static void who_overtakes_is_no_shorter_path(void)
 /* The longest queue that a flow takes for none, us, at @gbps and a least RTT of @min_rtt us. */
 static u32 longest_empty(u32 gbps, u32 min_rtt)
 {
-	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
 	struct mlcc_job j = { .queue.byte_cost = 8389 / gbps, .share = MLCC_ONE };
 	u32 queue;
 
@@ -252,7 +252,7 @@ static void an_empty_queue_goes_by_the_link(void)
  */
 static struct mlcc_flow finds_the_queue(u32 rtt, u32 wait, u32 tick, u32 cwnd)
 {
-	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
 	struct mlcc_job j = { .queue.byte_cost = 8389 };
 	struct mlcc_flow f = { .p = 0, .wait = MLCC_WAITING, .reverse = { .base = 1000 } };
 	struct mlcc_win w = { .cwnd = cwnd, .ssthresh = cwnd, .open = true };
@@ -324,7 +324,7 @@ static void a_few_bytes_make_no_flow(void)
 	mlcc_flow_acked(&answers, &j, 2000 + 1, 1050000);
 	mlcc_flow_acked(&data, &j, 1000 + 9000000, 1060000);
 	CHECK(j.flows == 1, "%u flows", j.flows);
-	mlcc_phase_turn(&j, 1100000, 20000);
+	mlcc_phase_rollover(&j, 1100000, 20000);
 	CHECK(j.share == MLCC_ONE, "share %u", j.share);
 }
 

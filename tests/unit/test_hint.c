@@ -102,7 +102,7 @@ static void who_falls_silent_is_not_waited_for(void)
 		if (!ended)
 			mlcc_hint_start(&s.job, PHASE, s.now + COMPUTE);
 		sim_iterations(&s, 8, COMPUTE, 2 * PHASE);
-		CHECK(s.job.told == MLCC_TOLD_NOTHING, "told %u", s.job.told);
+		CHECK(s.job.hint_state == MLCC_HINT_NONE, "told %u", s.job.hint_state);
 		CHECK(sim_full_progress(&s), "ended %u: " SIM_FMT, ended, SIM_ARGS(&s));
 	}
 }
@@ -167,7 +167,7 @@ static void a_phase_that_is_being_turned_is_left_alone(void)
 	CHECK(!mlcc_hint_start(&j, PHASE, 1000), "noted");
 	CHECK(!mlcc_hint_end(&j), "noted");
 	CHECK(!mlcc_hint_reset(&j), "noted");
-	CHECK(!j.seq && !j.d_hint && !j.told, "changed");
+	CHECK(!j.seq && !j.d_hint && !j.hint_state, "changed");
 }
 
 /* Nothing of the old job counts, in the phase that runs neither; then it is learnt as any other. */
@@ -179,7 +179,7 @@ static void another_job_starts_from_nothing(void)
 	for (u32 i = 1; i <= 5; i++)
 		announced(&s, PHASE, PHASE, 50);
 	CHECK(mlcc_hint_reset(&s.job), "not noted");
-	CHECK(!s.job.busy && !s.job.told && !s.job.d_hint && !s.job.d_learnt, "not forgotten");
+	CHECK(!s.job.busy && !s.job.hint_state && !s.job.d_hint && !s.job.d_learnt, "not forgotten");
 	sim_clear(&s);
 	sim_burst(&s, PHASE);
 	CHECK(s.neutral == s.bytes, SIM_FMT, SIM_ARGS(&s));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whom a job meets in its queue: how long it waits for them, and when it holds back. */
+/* Whom a job meets in its queue: how long it waits for them, and when it defers. */
 #include "../../include/mlcc/flow.h"
 #include "random.h"
 #include "tap.h"
@@ -21,9 +21,9 @@ static void phases(struct mlcc_queue *q, u32 count, enum wait wait)
 	while (count--) {
 		q->behind = wait != NONE;
 		q->emptied = wait == ENDS;
-		q->gave_up = wait == VAIN;
+		q->timed_out = wait == VAIN;
 		mlcc_queue_learn(q, COMM_US + GAP_US);
-		mlcc_queue_turn(q);
+		mlcc_queue_rollover(q);
 	}
 }
 
@@ -43,7 +43,7 @@ static void waits_that_end_keep_the_patience(void)
 	struct mlcc_queue q = { };
 
 	phases(&q, 200, ENDS);
-	CHECK(!q.vain && q.patience_us == 2 * (COMM_US + GAP_US), "patience %u", q.patience_us);
+	CHECK(!q.timeouts && q.patience_us == 2 * (COMM_US + GAP_US), "patience %u", q.patience_us);
 }
 
 /* An ordinary long flow: the queue is never empty. */
@@ -52,8 +52,8 @@ static void behind_a_long_flow_the_window_is_kept(void)
 	struct mlcc_queue q = { };
 	u32 last = ~0U;
 
-	for (u32 i = 0; i < MLCC_VAIN_MAX; i++) {
-		CHECK(!mlcc_queue_keeps(&q), "after %u waits in vain", i);
+	for (u32 i = 0; i < MLCC_TIMEOUTS_MAX; i++) {
+		CHECK(!mlcc_queue_keeps(&q), "after %u timeouts", i);
 		phases(&q, 1, VAIN);
 		CHECK(q.patience_us < last / 3, "patience %u after %u", q.patience_us, last);
 		last = q.patience_us;
@@ -69,7 +69,7 @@ static void behind_a_long_flow_the_window_is_kept(void)
 static void round_trip(struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now,
 		       struct mlcc_win *w)
 {
-	const struct mlcc_profile pr = { .restart = MLCC_RESTART_DRAIN };
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
 	struct mlcc_ack a = { .now = now, .rtt = rtt, .min_rtt = RTT_US, .mss = 1448, .peer = 1 };
 	struct mlcc_path path = { };
 
@@ -84,9 +84,9 @@ static void a_flow_waits_no_longer_than_its_patience(void)
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
 
 	round_trip(&f, &j, QUEUE_US, 500999, &w);
-	CHECK(w.cwnd == 12 && !j.queue.gave_up, "cwnd %u", w.cwnd);
+	CHECK(w.cwnd == 12 && !j.queue.timed_out, "cwnd %u", w.cwnd);
 	round_trip(&f, &j, QUEUE_US, 501000, &w);
-	CHECK(w.cwnd == 12 && w.ssthresh == 400 && j.queue.gave_up, "ssthresh %u", w.ssthresh);
+	CHECK(w.cwnd == 12 && w.ssthresh == 400 && j.queue.timed_out, "ssthresh %u", w.ssthresh);
 	w.ssthresh = 300;
 	round_trip(&f, &j, QUEUE_US, 600000, &w);
 	CHECK(w.ssthresh == 300, "it took its window twice");
@@ -99,7 +99,7 @@ static void what_has_lost_segments_is_not_taken_back(void)
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
 
 	round_trip(&f, &j, QUEUE_US, 501000, &w);
-	CHECK(w.ssthresh == 12 && f.wait == MLCC_WAIT_VAIN, "ssthresh %u", w.ssthresh);
+	CHECK(w.ssthresh == 12 && f.wait == MLCC_WAIT_TIMED_OUT, "ssthresh %u", w.ssthresh);
 }
 
 /* Announced phases count from the first one on, when nothing is known of how long they take. */
@@ -110,7 +110,7 @@ static void who_does_not_know_its_iterations_does_not_wait(void)
 	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
 
 	round_trip(&f, &j, QUEUE_US, 1000 + QUEUE_US, &w);
-	CHECK(w.ssthresh == 400 && j.queue.gave_up, "ssthresh %u: it waits for ever", w.ssthresh);
+	CHECK(w.ssthresh == 400 && j.queue.timed_out, "ssthresh %u: it waits for ever", w.ssthresh);
 }
 
 static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
@@ -121,7 +121,7 @@ static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
 
 	round_trip(&f, &j, RTT_US, 900, &w);
 	round_trip(&f, &j, QUEUE_US, 5000, &w);
-	CHECK(w.cwnd == 12 && !j.queue.gave_up, "cwnd %u", w.cwnd);
+	CHECK(w.cwnd == 12 && !j.queue.timed_out, "cwnd %u", w.cwnd);
 	CHECK(j.queue.emptied, "nobody was told");
 }
 
@@ -135,7 +135,7 @@ struct link {
 	u64 end;	/* of the last hold */
 };
 
-/* Sends @bytes at 1/@share of the link, as an ACK for each 10,000; returns whether it holds back. */
+/* Sends @bytes at 1/@share of the link, as an ACK for each 10,000; returns whether it defers. */
 static bool sends(struct link *l, u64 bytes, u64 share)
 {
 	for (u64 sent = 0; sent < bytes; sent += 10000) {
@@ -143,8 +143,8 @@ static bool sends(struct link *l, u64 bytes, u64 share)
 		l->now += 10000 * share / LINK;
 		if (!mlcc_queue_sample(&l->q, l->now, l->acked, D, RTT_US))
 			continue;
-		mlcc_queue_hold(&l->q, l->now, l->acked, D);
-		l->end = l->q.hold_us;
+		mlcc_queue_defer(&l->q, l->now, l->acked, D);
+		l->end = l->q.defer_until;
 		return true;
 	}
 	return false;
@@ -152,7 +152,7 @@ static bool sends(struct link *l, u64 bytes, u64 share)
 
 static void turn(struct link *l)
 {
-	mlcc_queue_turn(&l->q);
+	mlcc_queue_rollover(&l->q);
 	l->now += GAP_US;
 }
 
@@ -204,7 +204,7 @@ static void who_found_a_queue_does_not_hold_back(void)
 	struct link l = known();
 
 	l.q.behind = 1;
-	CHECK(!sends(&l, D, 3), "it holds back");
+	CHECK(!sends(&l, D, 3), "it defers");
 }
 
 static void served_in_turn_it_holds_back(void)
@@ -220,7 +220,7 @@ static void served_in_turn_it_holds_back(void)
 		      (unsigned long long)part, (unsigned long long)us);
 		l.now = l.end;
 	}
-	CHECK(!sends(&l, D, 2) && l.q.gave_up, "for ever");
+	CHECK(!sends(&l, D, 2) && l.q.timed_out, "for ever");
 	turn(&l);
 	CHECK(sends(&l, D, 2), "the next phase");
 	l.now = l.end;
@@ -271,16 +271,16 @@ static void who_holds_back_takes_little(void)
 static void a_flow_goes_on_when_the_hold_ends(void)
 {
 	struct mlcc_job j = { .seq = 3, .d_phase = D, .start_us = 1000000,
-			      .queue = { .hold_us = 1010000, .holds = 1, .patience_us = 300000 } };
+			      .queue = { .defer_until = 1010000, .deferrals = 1, .patience_us = 300000 } };
 	struct mlcc_flow f = { .seq = 3, .last_cwnd = 300, .rtt = RTT_US };
 	struct mlcc_win w = { .cwnd = 300, .ssthresh = 300, .open = true };
 
 	round_trip(&f, &j, QUEUE_US, 1005000, &w);
-	CHECK(f.held && f.wait == MLCC_WAITING && w.cwnd == MLCC_CWND_MIN, "cwnd %u", w.cwnd);
+	CHECK(f.deferred && f.wait == MLCC_WAITING && w.cwnd == MLCC_CWND_MIN, "cwnd %u", w.cwnd);
 	round_trip(&f, &j, RTT_US, 1005000, &w);
-	CHECK(f.held && f.seen < MLCC_SEEN_EMPTY && !j.queue.emptied, "its own empty queue says nothing");
+	CHECK(f.deferred && f.seen < MLCC_SEEN_EMPTY && !j.queue.emptied, "its own empty queue says nothing");
 	round_trip(&f, &j, RTT_US, 1010000, &w);
-	CHECK(!f.held && f.seen >= MLCC_SEEN_EMPTY && f.wait == MLCC_WAIT_OVER, "it tries again");
+	CHECK(!f.deferred && f.seen >= MLCC_SEEN_EMPTY && f.wait == MLCC_WAIT_OVER, "it tries again");
 }
 
 /* All holds of a phase together are less than the phase takes. */
@@ -295,14 +295,14 @@ static void nonsense_keeps_the_bounds(void)
 
 		if (mlcc_queue_sample(&q, now, acked, d, random_magnitude(&seed))) {
 			alone = mlcc_burst(d, q.byte_cost);
-			mlcc_queue_hold(&q, now, acked, d);
-			CHECK(q.hold_us - now <= alone / 2, "%llu of %llu us",
-			      (unsigned long long)(q.hold_us - now), (unsigned long long)alone);
+			mlcc_queue_defer(&q, now, acked, d);
+			CHECK(q.defer_until - now <= alone / 2, "%llu of %llu us",
+			      (unsigned long long)(q.defer_until - now), (unsigned long long)alone);
 		}
 		if (!(i & 31))
 			phases(&q, 1, random_below(&seed, 3));
-		CHECK(q.holds <= MLCC_HOLDS && q.vain <= MLCC_VAIN_MAX && !q.busy, "holds %u, vain %u",
-		      q.holds, q.vain);
+		CHECK(q.deferrals <= MLCC_DEFERRALS && q.timeouts <= MLCC_TIMEOUTS_MAX && !q.busy,
+		      "%u deferrals, %u timeouts", q.deferrals, q.timeouts);
 		CHECK(!q.byte_cost || mlcc_queue_pace(&q), "pace %u", mlcc_queue_pace(&q));
 	}
 }

@@ -13,7 +13,7 @@
 
 static const struct mlcc_profile all[] = {
 #define MLCC_ROW(b) { .floor = MLCC_ONE / 4, .slope = 8 * MLCC_ONE, .shape = 2, \
-		      .hold = MLCC_ONE * 7 / 8, .base = b, .restart = MLCC_RESTART_DRAIN }
+		      .hold = MLCC_ONE * 7 / 8, .base = b, .restart = MLCC_RESTART_QUEUE }
 	MLCC_ROW(MLCC_BASE_RENO), MLCC_ROW(MLCC_BASE_CUBIC),
 };
 
@@ -75,7 +75,7 @@ static void patience_ends_in_a_recovery(void)
 	sk.tp.tcp_mstamp += 10 * GAP_US;
 	for (u32 i = 0; i < 3; i++)
 		tcp_ack(&sk, 1, 9000);
-	CHECK(sk.ca.flow.wait == MLCC_WAIT_VAIN, "it still waits");
+	CHECK(sk.ca.flow.wait == MLCC_WAIT_TIMED_OUT, "it still waits");
 	CHECK(sk.tp.snd_ssthresh == left, "ssthresh %u, was %u", sk.tp.snd_ssthresh, left);
 }
 
@@ -260,7 +260,7 @@ static void a_loss_cuts_no_less_than_a_mark(void)
 	}
 }
 
-/* A flow that holds back is paced; @limit: what the application sets meanwhile, or 0. */
+/* A flow that defers is paced; @limit: what the application sets meanwhile, or 0. */
 static unsigned long limit_after_a_hold(unsigned long before, unsigned long limit)
 {
 	struct mlcc_slot s;
@@ -271,15 +271,15 @@ static unsigned long limit_after_a_hold(unsigned long before, unsigned long limi
 	sk.sk_max_pacing_rate = before;
 	whole_phase(&sk);
 	tcp_send(&sk, D, GAP_US);
-	s.job.queue.hold_us = sk.tp.tcp_mstamp + 1000;
+	s.job.queue.defer_until = sk.tp.tcp_mstamp + 1000;
 	tcp_ack(&sk, 1, 9000);
-	CHECK(sk.ca.flow.held == (before == ~0UL), "limit %lu: held %u", before, sk.ca.flow.held);
+	CHECK(sk.ca.flow.deferred == (before == ~0UL), "limit %lu: held %u", before, sk.ca.flow.deferred);
 	CHECK(sk.sk_max_pacing_rate <= before, "limit %lu: %lu", before, sk.sk_max_pacing_rate);
 	if (limit)
 		sk.sk_max_pacing_rate = limit;
 	sk.tp.tcp_mstamp += 2000;
 	tcp_ack(&sk, 1, 9000);
-	CHECK(!sk.ca.flow.held && !sk.ca.paced, "it still holds back");
+	CHECK(!sk.ca.flow.deferred && !sk.ca.paced, "it still defers");
 	return sk.sk_max_pacing_rate;
 }
 

@@ -46,7 +46,7 @@ struct bpf_carrier {
 
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const base_names[] = { "reno", "cubic" };
-static const char *const restart_names[] = { "base", "drain" };
+static const char *const restart_names[] = { "base", "queue" };
 
 _Static_assert(sizeof(((struct mlcc *)NULL)->error) == MLCC_PINS_ERROR, "lines have one length");
 
@@ -427,7 +427,7 @@ static const struct mlcc_slot *slot_next(const struct bpf_carrier *c, uint32_t i
 		if (s && (s < group || s >= end))
 			continue;
 		for (s = s ? s + 1 : group; s < end; s++)
-			if (s->id == id && !s->barred)
+			if (s->id == id && !s->deleted)
 				return s;
 		s = NULL;
 	}
@@ -468,7 +468,7 @@ static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 		info->bytes += s->job.acked;
 		info->retrans += s->retrans;
 		info->ce += s->ce;
-		info->hinted |= s->job.told != MLCC_TOLD_NOTHING;
+		info->hinted |= s->job.hint_state != MLCC_HINT_NONE;
 	}
 	if (last)
 		info_phase(m, last, info);
@@ -487,7 +487,7 @@ static void info_fill(struct mlcc *m, uint32_t id, const struct mlcc_job_rule *r
 		memcpy(info->conf.name, rule->name, MLCC_NAME_LEN - 1);
 		if (rule->profile < MLCC_PROFILE_COUNT)
 			strcpy(info->conf.profile, profile_names[rule->profile]);
-		info->hinted = rule->told != MLCC_TOLD_NOTHING;
+		info->hinted = rule->hint_state != MLCC_HINT_NONE;
 	}
 	info_slots(m, info);
 }
@@ -553,7 +553,7 @@ static int each_slot(struct mlcc *m, const struct mlcc_slot *slots, unsigned cha
 	for (unsigned int i = 0; slots && !ret && i < MLCC_SLOTS; i++) {
 		const struct mlcc_slot *s = &slots[i];
 
-		if (!s->users || s->barred || s->id > 65535 || bit_test_and_set(seen, s->id))
+		if (!s->users || s->deleted || s->id > 65535 || bit_test_and_set(seen, s->id))
 			continue;
 		info_fill(m, s->id, NULL, &info);
 		ret = each(&info, arg);
@@ -594,7 +594,7 @@ static int profile_read(struct mlcc *m, unsigned int i, const struct mlcc_config
 	conf->hold = pr.hold;
 	conf->shape = pr.shape;
 	strcpy(conf->base, base_names[pr.base == MLCC_BASE_CUBIC]);
-	strcpy(conf->restart, restart_names[pr.restart == MLCC_RESTART_DRAIN]);
+	strcpy(conf->restart, restart_names[pr.restart == MLCC_RESTART_QUEUE]);
 	conf->is_default = cfg->profile == i;
 	return 0;
 }
@@ -659,7 +659,7 @@ static int carrier_profile_set(struct mlcc *m, const struct mlcc_profile_conf *c
 		.floor = conf->floor, .slope = conf->slope, .hold = conf->hold,
 		.shape = conf->shape,
 		.base = strcmp(conf->base, "cubic") ? MLCC_BASE_RENO : MLCC_BASE_CUBIC,
-		.restart = strcmp(conf->restart, "drain") ? MLCC_RESTART_BASE : MLCC_RESTART_DRAIN,
+		.restart = strcmp(conf->restart, "queue") ? MLCC_RESTART_BASE : MLCC_RESTART_QUEUE,
 	};
 	unsigned int i;
 	int err = profile_index(m, conf->name, &i);

@@ -35,7 +35,7 @@ struct mlcc_tagger {
 };
 
 static const struct mlcc_profile_conf table[FAKE_PROFILES] = {
-	{ "interleave", 16384, 524288, 57344, 2, "reno", "drain", true },
+	{ "interleave", 16384, 524288, 57344, 2, "reno", "queue", true },
 	{ "hotnets22", 65536, 65536, 0, 1, "reno", "base", false },
 	{ "mltcp", 16384, 114688, 0, 1, "reno", "base", false },
 };

@@ -169,7 +169,7 @@ static int check_profile(struct mlcc *m, const struct mlcc_profile_conf *c)
 	if (!err)
 		err = check_word(m, "base", c->base, "reno", "cubic");
 	if (!err)
-		err = check_word(m, "restart", c->restart, "base", "drain");
+		err = check_word(m, "restart", c->restart, "base", "queue");
 	return err;
 }
 

@@ -64,7 +64,7 @@ struct mlcc_profile_conf {
 	char name[MLCC_NAME_LEN];
 	uint32_t floor, slope, hold;		/* Q16 */
 	uint32_t shape;
-	char base[16], restart[16];		/* reno, cubic; base, drain */
+	char base[16], restart[16];		/* reno, cubic; base, queue */
 	bool is_default;
 };
 

@@ -104,7 +104,7 @@ static void profile_set(struct mlcc_profile *p, char *arg)
 	else if (!strcmp(arg, "shape"))
 		p->shape = number(arg, value, 1, MLCC_SHAPE_MAX);
 	else if (!strcmp(arg, "restart"))
-		p->restart = number(arg, value, 0, MLCC_RESTART_DRAIN);
+		p->restart = number(arg, value, 0, MLCC_RESTART_QUEUE);
 	else if (!strcmp(arg, "base"))
 		p->base = number(arg, value, 0, MLCC_BASE_CUBIC);
 	else
@@ -286,14 +286,14 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"gap_us\":%u,\"iteration_us\":%u,\"comm_us\":%u,"
-	       "\"best_us\":%u,\"vain\":%u,\"patience_us\":%u,\"bytes\":%llu,"
-	       "\"retrans\":%llu,\"ce\":%llu,\"told\":%u,\"deleted\":%u,\"old\":%u}",
+	       "\"best_us\":%u,\"timeouts\":%u,\"patience_us\":%u,\"bytes\":%llu,"
+	       "\"retrans\":%llu,\"ce\":%llu,\"hint_state\":%u,\"deleted\":%u,\"old\":%u}",
 	       s->id, s->netns, profile_names[s->profile], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->gap_us, j->period_us,
-	       j->comm_us, j->best_us, j->queue.vain, j->queue.patience_us,
+	       j->comm_us, j->best_us, j->queue.timeouts, j->queue.patience_us,
 	       (unsigned long long)j->acked, (unsigned long long)s->retrans,
-	       (unsigned long long)s->ce, j->told, s->barred, old);
+	       (unsigned long long)s->ce, j->hint_state, s->deleted, old);
 }
 
 /* That of the maps beside the pin @settings; 0: there are none. */

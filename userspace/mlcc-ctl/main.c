@@ -52,7 +52,7 @@ static const struct verb verbs[] = {
 	  "usage: mlcc-ctl profile [list]\n"
 	  "       mlcc-ctl profile show NAME\n"
 	  "       mlcc-ctl profile set NAME [--floor F] [--slope F] [--hold F] [--shape N]\n"
-	  "                                 [--base reno|cubic] [--restart base|drain] [--default]\n\n"
+	  "                                 [--base reno|cubic] [--restart base|queue] [--default]\n\n"
 	  "What is not given stays.  With progress p of a phase, increase is multiplied by\n"
 	  "floor + slope p^shape, decrease by 1 - hold p^shape.  Changing needs root.\n" },
 	{ "status", verb_status, "what mlccd has and what it has counted",

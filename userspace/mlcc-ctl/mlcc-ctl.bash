@@ -36,7 +36,7 @@ _mlcc_ctl()
 	--precision) words="fp32 tf32 fp16 bf16 fp8 int8" ;;
 	--model) words="$(mlcc-ctl set-job --model list 2>/dev/null | cut -d ' ' -f 1) list" ;;
 	--base) words="reno cubic" ;;
-	--restart) words="base drain" ;;
+	--restart) words="base queue" ;;
 	--cgroup | --socket | --sysroot)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return

@@ -6,7 +6,7 @@
  *
  *	call of the kernel		here
  *	pkts_acked, cong_avoid		mlcc_acked(), mlcc_raise()
- *	ssthresh			mlcc_cut()
+ *	ssthresh			mlcc_reduced()
  *	set_state			mlcc_state()
  *	cwnd_event: TX_START		mlcc_starts(), mlcc_start_job()
  *	            CWND_RESTART	mlcc_idle()
@@ -22,7 +22,7 @@
  *	mlcc_sk(sk)		the one in icsk_ca_priv
  *	mlcc_slot_of(sk)	the flow's job, or NULL
  *	mlcc_slot_gone(s)	whether the job was deleted
- *	mlcc_slot_refreshed(sk, s)	takes over what userspace has said of it
+ *	mlcc_slot_refreshed(sk, s)	takes over what userspace has set or announced of it
  *	mlcc_slot_count(s, retrans, ce)		adds to its counters
  *	mlcc_profile_of(s, to)	copies its profile; false: there is none
  *	mlcc_tick(tp)		a unit of the peer's timestamps, us; 0: it sends none
@@ -31,7 +31,7 @@
  *	mlcc_pace_stop(sk)	takes that back
  *	mlcc_send_ack(sk, rcv_nxt)
  *	mlcc_moved(sk, s, p)	the flow's progress was p before
- *	struct mlcc_phase_was, mlcc_phase_was(s, was), mlcc_turned(sk, s, was)
+ *	struct mlcc_phase_was, mlcc_phase_was(s, was), mlcc_rolled_over(sk, s, was)
  *				the phase that was, and that there is another one now
  *	mlcc_peer(sk)		mlcc_path_peer() of its addresses
  *	tcp_sk(), inet_csk(), tcp_slow_start(), tcp_is_cwnd_limited(), tcp_min_rtt()
@@ -109,7 +109,7 @@ static __always_inline void mlcc_count(struct sock *sk, struct mlcc_slot *s)
 		mlcc_slot_count(s, retrans, ce);
 }
 
-/*** A flow that holds back ***/
+/*** A flow that defers ***/
 
 /*
  * By TCP's own pacing, with a limit: a window would not do, for in a rack two segments are a share
@@ -120,7 +120,7 @@ static __always_inline void mlcc_pace_begin(struct sock *sk, const struct mlcc_s
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
 	if (MLCC_READ(sk->sk_max_pacing_rate) != ~0UL) {
-		ca->flow.held = 0;
+		ca->flow.deferred = 0;
 		return;
 	}
 	ca->flow.pace = mlcc_queue_pace(&s->job.queue);
@@ -139,14 +139,14 @@ static __always_inline void mlcc_pace_cease(struct sock *sk)
 	ca->paced = MLCC_PACED_NOT;
 }
 
-/* Paces a flow that has begun to hold back, and no longer one that has ceased to. */
+/* Paces a flow that has begun to defer, and no longer one that has ceased to. */
 static __always_inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_slot *s)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	if (ca->flow.held == !!ca->paced)
+	if (ca->flow.deferred == !!ca->paced)
 		return;
-	if (ca->flow.held)
+	if (ca->flow.deferred)
 		mlcc_pace_begin(sk, s);
 	else
 		mlcc_pace_cease(sk);
@@ -160,7 +160,7 @@ static __always_inline void mlcc_pace_end(struct sock *sk)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	ca->flow.held = 0;
+	ca->flow.deferred = 0;
 	if (ca->paced)
 		mlcc_pace_cease(sk);
 }
@@ -250,10 +250,10 @@ static __always_inline u32 mlcc_avoid(struct sock *sk, u32 acked, u32 grow)
  * The window of a flow in its job's phase, while nobody else uses the link.  Otherwise returns
  * false, and in @grow the factor of the increase.
  */
-static __always_inline bool mlcc_refill(struct sock *sk, struct mlcc_slot *s, u32 acked, u32 *grow)
+static __always_inline bool mlcc_double(struct sock *sk, struct mlcc_slot *s, u32 acked, u32 *grow)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	bool marked = mlcc_marked(ca), refill;
+	bool marked = mlcc_marked(ca), doubles;
 	struct mlcc_profile pr;
 	struct mlcc_win w;
 
@@ -261,11 +261,11 @@ static __always_inline bool mlcc_refill(struct sock *sk, struct mlcc_slot *s, u3
 		return false;
 	mlcc_win_read(sk, &w);
 	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, marked, w.cwnd);
-	refill = mlcc_flow_refill(&ca->flow, &pr, marked, &w);
-	if (refill)
+	doubles = mlcc_flow_doubles(&ca->flow, &pr, marked, &w);
+	if (doubles)
 		w.cwnd += acked;
 	mlcc_win_write(sk, &w);
-	return refill;
+	return doubles;
 }
 
 /* @acked segments raise the window.  What follows a time-out is the base's. */
@@ -282,7 +282,7 @@ static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32
 	}
 	if (s && ca->flow.p != MLCC_NEUTRAL && mlcc_is_open(sk) &&
 	    (!mlcc_flow_spends(&ca->flow, tp->tcp_mstamp, &acked) ||
-	     mlcc_refill(sk, s, acked, &grow)))
+	     mlcc_double(sk, s, acked, &grow)))
 		return;
 	if (tp->snd_cwnd < tp->snd_ssthresh) {
 		acked = tcp_slow_start(tp, acked);
@@ -306,12 +306,12 @@ static __always_inline u32 mlcc_yield_of(const struct sock *sk, const struct mlc
 }
 
 /* What the window is to come down to, for a loss or a mark. */
-static __always_inline u32 mlcc_cut(struct sock *sk, const struct mlcc_slot *s)
+static __always_inline u32 mlcc_reduced(struct sock *sk, const struct mlcc_slot *s)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
-	mlcc_flow_cut(&ca->flow, !ca->ecn);
+	mlcc_flow_decrease(&ca->flow, !ca->ecn);
 	if (ca->ecn)
 		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, mlcc_yield_of(sk, s));
 	if (ca->cubic_base)
@@ -320,7 +320,7 @@ static __always_inline u32 mlcc_cut(struct sock *sk, const struct mlcc_slot *s)
 }
 
 /* The window is to come down by @beta (Q16), unless it was to come down by more anyway. */
-static __always_inline void mlcc_cut_more(struct sock *sk, u32 beta)
+static __always_inline void mlcc_decrease_more(struct sock *sk, u32 beta)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 left = mlcc_decrease(tp->snd_cwnd, beta, MLCC_ONE);
@@ -331,7 +331,7 @@ static __always_inline void mlcc_cut_more(struct sock *sk, u32 beta)
 
 /*
  * A recovery begins.  With ECN a loss is more than a mark, so half, whatever alpha says (RFC 8257,
- * section 3.5), and not less than was cut for a mark.
+ * section 3.5), and not less than for a mark.
  */
 static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 {
@@ -344,8 +344,8 @@ static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 				   (u64)tp->rate_delivered * tp->mss_cache);
 	if (!ca->ecn)
 		return;
-	mlcc_flow_cut(&ca->flow, true);
-	mlcc_cut_more(sk, MLCC_ONE / 2);
+	mlcc_flow_decrease(&ca->flow, true);
+	mlcc_decrease_more(sk, MLCC_ONE / 2);
 }
 
 /* A time-out: the base's decrease, whatever the progress is. */
@@ -354,8 +354,8 @@ static __always_inline void mlcc_timeout(struct sock *sk)
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
 	if (ca->ecn)
-		mlcc_flow_cut(&ca->flow, true);
-	mlcc_cut_more(sk, ca->cubic_base ? MLCC_CUBIC_CUT : MLCC_ONE / 2);
+		mlcc_flow_decrease(&ca->flow, true);
+	mlcc_decrease_more(sk, ca->cubic_base ? MLCC_CUBIC_BETA : MLCC_ONE / 2);
 }
 
 /* The loss recovery goes over to @state. */
@@ -385,7 +385,7 @@ static __always_inline u32 mlcc_undo(struct sock *sk)
 
 /*** The start of a transmission ***/
 
-/* A flow of job @s starts to send.  What userspace has said of the job counts from here on. */
+/* A flow of job @s starts to send.  What userspace has set or announced counts from here on. */
 static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -410,16 +410,16 @@ static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 	mlcc_phase_was(s, &was);
 	if (mlcc_flow_tx_start(&ca->flow, &s->job, path, peer, &pr, tp->tcp_mstamp,
 			       tcp_min_rtt(tp), &w))
-		mlcc_turned(sk, s, &was);
+		mlcc_rolled_over(sk, s, &was);
 	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(sk, &w);
-	if (mlcc_flow_drains(&ca->flow, &pr) && mlcc_path_is_long(path, peer))
+	if (mlcc_flow_by_queue(&ca->flow, &pr) && mlcc_path_is_long(path, peer))
 		mlcc_pace_on(sk);
 	mlcc_moved(sk, s, p);
 }
 
-/* A silence is about to cut the window. */
+/* The window is about to decay for a silence. */
 static __always_inline void mlcc_idle(struct sock *sk)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);

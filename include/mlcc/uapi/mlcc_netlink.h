@@ -159,7 +159,7 @@ enum mlcc_job_attr {
  * @MLCC_PROFILE_ATTR_SHAPE: u32, min 1, max MLCC_SHAPE_MAX. Exponent of the progress.
  * @MLCC_PROFILE_ATTR_BASE: string, max-len MLCC_WORD_MAX. Of flows without ECN, reno or cubic.
  * @MLCC_PROFILE_ATTR_RESTART: string, max-len MLCC_WORD_MAX. Window at the start of a phase, base
- *	or drain.
+ *	or queue.
  * @MLCC_PROFILE_ATTR_DEFAULT: flag. The profile of jobs that name none.
  */
 enum mlcc_profile_attr {
