@@ -39,7 +39,7 @@ unless = $(if $(strip $(1)),skip-$(2),$(2))
 # what is missing of $(1), a list of headers
 missing	= $(strip $(foreach h,$(1),$(if $(wildcard /usr/include/$(h) /usr/local/include/$(h)),,$(h))))
 WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h json-c/json.h \
-		   systemd/sd-daemon.h)))
+		   microhttpd.h systemd/sd-event.h)))
 
 all: lab unit nccl rdma $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
 	$(call unless,$(WHY_USERSPACE),fuzz) $(call unless,$(WHY_USERSPACE),tuner)

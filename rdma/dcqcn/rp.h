@@ -29,13 +29,13 @@
  *	restart	A phase begins with R_C at 1/16 of the line, R_T at the line, and alpha as in a
  *		new flow.  If nobody is there, fast recovery has R_C back in a few T; if somebody
  *		is, the first CNPs take it down and R_T with it, and who was there first finishes.
- *	refill	The hyper increase goes by the counter that is ahead, not by the one behind: a
+ *	hyper	The hyper increase goes by the counter that is ahead, not by the one behind: a
  *		flow that has had no CNP for more than F periods takes what has become free.
- *	firm	A cut is 4 alpha (1 - p)^6 instead of alpha/2, within the limit of cuts, and no
+ *	late	A cut is 4 alpha (1 - p)^6 instead of alpha/2, within the limit of cuts, and no
  *		less than half of what the profile says at the end of the phase.  From 5/8 of a
  *		phase on it takes R_T down by half of what it lacks only.  So of two that are at
  *		it together the one that is ahead ends it first.
- *	awake	No cut goes below 1/1024 of the line: at a NIC's 1 Mb/s of 50 Gb/s a packet of 4 KB
+ *	floor	No cut goes below 1/1024 of the line: at a NIC's 1 Mb/s of 50 Gb/s a packet of 4 KB
  *		takes 33 ms, and it is by its packets that a flow takes what has become free.
  *
  * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
@@ -71,8 +71,8 @@
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
-#define MLCC_RP_AWAKE_SHIFT	10	/* ... and is not cut below 1/1024 of it */
-#define MLCC_RP_FIRM_P		(MLCC_ONE * 5 / 8)	/* from here on a flow holds on */
+#define MLCC_RP_FLOOR_SHIFT	10	/* ... and is not cut below 1/1024 of it */
+#define MLCC_RP_LATE_P		(MLCC_ONE * 5 / 8)	/* from here on a phase is late */
 
 struct mlcc_rp {
 	u32 rc;			/* R_C, in parts of param.line */
@@ -95,12 +95,12 @@ static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 struct mlcc_rp_gain {
 	u32 ai;			/* Q16, scales R_AI */
 	u32 cut;		/* Q16 up to 8, scales alpha/2 */
-	u32 refill;		/* hyper increase by the counter that is ahead, and awake */
-	u32 firm;		/* a cut takes R_T down by half only */
+	u32 hyper;		/* hyper increase by the counter that is ahead, and the floor */
+	u32 late;		/* a cut takes R_T down by half only */
 };
 
 /* 8 (1 - p)^6, but no less than @least; Q16 */
-static __always_inline u32 mlcc_rp_firm_cut(u32 p, u32 least)
+static __always_inline u32 mlcc_rp_late_decrease(u32 p, u32 least)
 {
 	u64 left = MLCC_ONE - p;
 	u64 cubed = (left * left >> MLCC_SHIFT) * left >> MLCC_SHIFT;
@@ -124,9 +124,9 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 		gain.cut = mlcc_yield(pr, p);
 		return gain;
 	}
-	gain.refill = 1;
-	gain.firm = p >= MLCC_RP_FIRM_P;
-	gain.cut = mlcc_rp_firm_cut(p, mlcc_yield(pr, MLCC_ONE) / 2);
+	gain.hyper = 1;
+	gain.late = p >= MLCC_RP_LATE_P;
+	gain.cut = mlcc_rp_late_decrease(p, mlcc_yield(pr, MLCC_ONE) / 2);
 	return gain;
 }
 
@@ -172,7 +172,7 @@ static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct m
 		hyper = ahead > c->threshold;
 	else if (least >= c->threshold)
 		hyper = least - c->threshold + (c->stages == MLCC_RP_STAGES_NS3);
-	if (gain->refill && hyper < ahead - c->threshold)
+	if (gain->hyper && hyper < ahead - c->threshold)
 		hyper = ahead - c->threshold;
 	if (hyper)
 		return (u64)c->hai * hyper;
@@ -375,12 +375,12 @@ static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struc
 }
 
 /* The least rate that a cut goes to. */
-static __always_inline u32 mlcc_rp_bottom(const struct mlcc_rp_param *c,
+static __always_inline u32 mlcc_rp_floor(const struct mlcc_rp_param *c,
 					  const struct mlcc_rp_gain *gain)
 {
-	u32 awake = gain->refill ? c->line >> MLCC_RP_AWAKE_SHIFT : 0;
+	u32 least = gain->hyper ? c->line >> MLCC_RP_FLOOR_SHIFT : 0;
 
-	return awake > c->min_rate ? awake : c->min_rate;
+	return least > c->min_rate ? least : c->min_rate;
 }
 
 /* R_C after a cut. */
@@ -390,9 +390,9 @@ static __always_inline u32 mlcc_rp_less(const struct mlcc_rp *rp, const struct m
 	u32 alpha = rp->alpha >> (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
 	u32 beta = (u64)alpha * gain->cut >> (MLCC_SHIFT + 1);
 	u32 rate = mlcc_decrease(rp->rc, mlcc_rp_least(beta, c->cut_max), MLCC_ONE);
-	u32 bottom = mlcc_rp_bottom(c, gain);
+	u32 least = mlcc_rp_floor(c, gain);
 
-	return rate > bottom ? rate : bottom;
+	return rate > least ? rate : least;
 }
 
 /* Both counters and their periods begin anew. */
@@ -414,7 +414,7 @@ static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp
 	if (c->flags & MLCC_RP_ALPHA_FIRST)
 		mlcc_rp_alpha_cnp(rp, c);
 	if (mlcc_rp_clamps(rp, c))
-		rp->rt -= (rp->rt - rp->rc) >> gain->firm;
+		rp->rt -= (rp->rt - rp->rc) >> gain->late;
 	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, gain);
 	if (rp->rt < rp->rc)	/* the least rate has been raised */
 		rp->rt = rp->rc;

@@ -14,7 +14,7 @@
  * Two things are ours.  A phase begins as the shared tracker has it (phase.h), by what arrives, so
  * that the bytes of the last iteration do not count in this one.  And there is a limit: after
  * "spare" CNPs in a row that it was due and did not get, a flow gets one however far behind it is;
- * else a laggard that is a bottleneck's only flow would fill the queue until it overflows.
+ * else a straggler that is a bottleneck's only flow would fill the queue until it overflows.
  *
  * A group is the flows of one job at one host.  Its flows may arrive on several CPUs; each flow on
  * one at a time.

@@ -17,7 +17,7 @@ struct model {
 	double next_time, next_alpha, next_byte;	/* ns, ns, bytes */
 	double now, sent, last_cut;
 	double grow, yield;				/* what the rule scales */
-	bool refill, firm;
+	bool hyper, late;
 	unsigned int by_time, by_bytes;
 };
 
@@ -46,7 +46,7 @@ static inline double model_target(const struct model *m)
 		steps = least - f;
 	else
 		steps = least - f + 1;
-	if (m->refill)
+	if (m->hyper)
 		steps = fmax(steps, most - f);
 	if (steps <= 0)
 		return m->c->ai * m->grow;
@@ -111,12 +111,12 @@ static inline void model_cut(struct model *m)
 	if (flags & MLCC_RP_ALPHA_FIRST)
 		model_count_cnp(m);
 	if (flags & MLCC_RP_CLAMP || m->by_bytes || (flags & MLCC_RP_CLAMP_TIME && m->by_time))
-		m->rt -= (m->rt - m->rc) * (m->firm ? .5 : 1);
+		m->rt -= (m->rt - m->rc) * (m->late ? .5 : 1);
 	if (was_free && m->c->first_rate)
 		m->rc = m->c->first_rate;
 	else
 		m->rc *= 1 - fmin(m->alpha / 2 * m->yield, m->c->cut_max / 65536.0);
-	m->rc = fmax(m->rc, fmax(m->c->min_rate, m->refill ? m->c->line / 1024 : 0));
+	m->rc = fmax(m->rc, fmax(m->c->min_rate, m->hyper ? m->c->line / 1024 : 0));
 	if (!(flags & MLCC_RP_ALPHA_FIRST))
 		model_count_cnp(m);
 	m->by_time = 0;

@@ -87,14 +87,14 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 
 	gain.ai = MLCC_ONE / 4 + at_most(&seed, 8 * MLCC_ONE);
 	gain.cut = MLCC_ONE / 16 + at_most(&seed, MLCC_ONE * 127 / 16);
-	gain.refill = at_most(&seed, 1);
-	gain.firm = at_most(&seed, 1);
+	gain.hyper = at_most(&seed, 1);
+	gain.late = at_most(&seed, 1);
 	mlcc_rp_init(&rp, c, now);
 	model_init(&m, c, now);
 	m.grow = gain.ai / 65536.0;
 	m.yield = gain.cut / 65536.0;
-	m.refill = gain.refill;
-	m.firm = gain.firm;
+	m.hyper = gain.hyper;
+	m.late = gain.late;
 	for (u32 i = 0; i < EVENTS; i++) {
 		if (!step_both(&rp, &m, &gain, &now, &seed))
 			return i;
@@ -171,7 +171,7 @@ static void who_is_further_holds_on(void)
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_rp_gain behind = mlcc_rp_gain(ours, MLCC_ONE / 4);
-	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_RP_FIRM_P);
+	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_RP_LATE_P);
 	double least = mlcc_yield(ours, MLCC_ONE) / 2;
 	struct mlcc_rp_param c;
 	struct mlcc_rp a, b;
@@ -211,7 +211,7 @@ static void jobs_stay_awake(void)
 		mlcc_rp_cnp(&job, &c, &start, i * 10 * US);
 		mlcc_rp_cnp(&other, &c, &plain, i * 10 * US);
 	}
-	CHECK(job.rc == c.line >> MLCC_RP_AWAKE_SHIFT && other.rc == c.min_rate,
+	CHECK(job.rc == c.line >> MLCC_RP_FLOOR_SHIFT && other.rc == c.min_rate,
 	      "R_C %u, plain %u", job.rc, other.rc);
 }
 
@@ -274,7 +274,7 @@ static struct mlcc_rp_gain extreme_gain(u64 *seed)
 
 	return (struct mlcc_rp_gain) {
 		.ai = at_most(seed, most), .cut = at_most(seed, 8 * MLCC_ONE),
-		.refill = at_most(seed, 1), .firm = at_most(seed, 1),
+		.hyper = at_most(seed, 1), .late = at_most(seed, 1),
 	};
 }
 
@@ -395,7 +395,7 @@ static void silences_are_made_good(void)
 
 	for (u32 run = 0; run < RUNS; run++) {
 		struct mlcc_rp_param c = any_param(&seed);
-		u32 refill = at_most(&seed, 1), periods = 1 + at_most(&seed, refill ? 200 : 3000);
+		u32 hyper = at_most(&seed, 1), periods = 1 + at_most(&seed, hyper ? 200 : 3000);
 		struct mlcc_rp_gain gain = plain;
 		struct mlcc_rp once, often;
 
@@ -404,7 +404,7 @@ static void silences_are_made_good(void)
 		c.flags &= ~MLCC_RP_SHRINK;
 		c.ai = MBPS + at_most(&seed, 20 * MBPS);
 		c.hai = c.ai / 20;
-		gain.refill = refill;
+		gain.hyper = hyper;
 		mlcc_rp_init(&once, &c, 0);
 		for (u32 i = 0; i < 20; i++)
 			mlcc_rp_cnp(&once, &c, &gain, i * MS);
@@ -412,7 +412,7 @@ static void silences_are_made_good(void)
 		for (u32 i = 1; i <= periods; i++)
 			mlcc_rp_advance(&often, &c, &gain, 19 * MS + i * c.time_ns);
 		mlcc_rp_advance(&once, &c, &gain, 19 * MS + periods * c.time_ns);
-		CHECK(close_to(once.rc, often.rc, 0, refill ? 200 * c.hai : c.ai),
+		CHECK(close_to(once.rc, often.rc, 0, hyper ? 200 * c.hai : c.ai),
 		      "run %u, %u periods: R_C %u, not %u", run, periods, once.rc, often.rc);
 		CHECK(mlcc_rp_alpha(&once, &c) == mlcc_rp_alpha(&often, &c),
 		      "run %u, %u periods: alpha %u, not %u", run, periods,
