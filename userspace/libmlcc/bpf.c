@@ -48,27 +48,23 @@ static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const base_names[] = { "reno", "cubic" };
 static const char *const restart_names[] = { "base", "queue" };
 
-_Static_assert(sizeof(((struct mlcc *)NULL)->error) == MLCC_PINS_ERROR, "lines have one length");
-
 /* Opens the directory of the pins.  -ENODEV: the carrier is not loaded. */
 static int dir_open(struct mlcc *m)
 {
 	int dir = mlcc_pins_open(m->error);
 
-	return dir == -ENOENT || dir == -ENODEV ? mlcc_fail(m, -ENODEV, NOT_LOADED) : dir;
+	return dir == -ENOENT || dir == -ENODEV ? mlcc_fail(m->error, -ENODEV, NOT_LOADED) : dir;
 }
 
 /* Opens one pin.  -ENODEV: the carrier is not loaded. */
 static int pin_open(struct mlcc *m, int dir, const char *name, int *fd)
 {
-	char path[MLCC_PINS_PATH];
-
-	*fd = bpf_obj_get(mlcc_pins_path(path, dir, name));
+	*fd = mlcc_pins_get(dir, name);
 	if (*fd >= 0)
 		return 0;
 	if (errno == ENOENT)
-		return mlcc_fail(m, -ENODEV, NOT_LOADED);
-	return mlcc_fail(m, -errno, "the carrier's pin '%s': %s", name, strerror(errno));
+		return mlcc_fail(m->error, -ENODEV, NOT_LOADED);
+	return mlcc_fail(m->error, -errno, "the carrier's pin '%s': %s", name, strerror(errno));
 }
 
 static int config_read(struct mlcc *m, struct mlcc_config *cfg)
@@ -78,7 +74,8 @@ static int config_read(struct mlcc *m, struct mlcc_config *cfg)
 
 	if (!bpf_map_lookup_elem(c->settings, &zero, cfg))
 		return 0;
-	return mlcc_fail(m, -errno, "cannot read the carrier's settings: %s", strerror(errno));
+	return mlcc_fail(m->error, -errno, "cannot read the carrier's settings: %s",
+			 strerror(errno));
 }
 
 /* The size comes first: the kernel copies as much as the map's values have. */
@@ -91,7 +88,7 @@ static int layout_of(struct mlcc *m, int settings, unsigned int *layout)
 
 	if (bpf_obj_get_info_by_fd(settings, &info, &len) ||
 	    (info.value_size == sizeof(cfg) && bpf_map_lookup_elem(settings, &zero, &cfg)))
-		return mlcc_fail(m, -errno, "the carrier's settings: %s", strerror(errno));
+		return mlcc_fail(m->error, -errno, "the carrier's settings: %s", strerror(errno));
 	*layout = cfg.layout;
 	return 0;
 }
@@ -104,7 +101,8 @@ static int layout_check(struct mlcc *m)
 
 	if (err || layout == MLCC_LAYOUT)
 		return err;
-	return mlcc_fail(m, -EPROTO, "the BPF carrier has map layout %u, wanted %u: load it again",
+	return mlcc_fail(m->error, -EPROTO,
+			 "the BPF carrier has map layout %u, wanted %u: load it again",
 			 layout, MLCC_LAYOUT);
 }
 
@@ -120,7 +118,8 @@ static int slots_map(struct mlcc *m, int dir, struct version *v)
 	err = -errno;
 	close(fd);
 	if (p == MAP_FAILED)
-		return mlcc_fail(m, err, "cannot map the carrier's slots: %s", strerror(-err));
+		return mlcc_fail(m->error, err, "cannot map the carrier's slots: %s",
+				 strerror(-err));
 	v->slots = p;
 	return 0;
 }
@@ -195,7 +194,7 @@ static int pins_read(struct mlcc *m)
 	if (!err)
 		err = pin_open(m, c->dir, "control", &c->versions[0].control);
 	if (!err && fstatat(c->dir, "control", &st, AT_SYMLINK_NOFOLLOW))
-		err = mlcc_fail(m, -ENODEV, NOT_LOADED);
+		err = mlcc_fail(m->error, -ENODEV, NOT_LOADED);
 	if (!err)
 		err = slots_map(m, c->dir, &c->versions[0]);
 	if (err)
@@ -224,7 +223,7 @@ static int carrier_open(struct mlcc *m)
 	int err;
 
 	if (!c)
-		return mlcc_fail(m, -ENOMEM, "no memory");
+		return mlcc_fail(m->error, -ENOMEM, "no memory");
 	c->settings = -1;
 	c->profiles = -1;
 	c->rules = -1;
@@ -278,7 +277,7 @@ static int hold(struct mlcc *m)
 			return err;
 		flock(c->dir, LOCK_UN);
 	}
-	return mlcc_fail(m, -EAGAIN, "the carrier has become another one: try again");
+	return mlcc_fail(m->error, -EAGAIN, "the carrier has become another one: try again");
 }
 
 static void release(struct mlcc *m)
@@ -311,13 +310,14 @@ static int control(struct mlcc *m, struct mlcc_ctl *ctl)
 	case 0:
 		return 0;
 	case -ENOENT:
-		return mlcc_fail(m, err, "no job %u", ctl->id);
+		return mlcc_fail(m->error, err, "no job %u", ctl->id);
 	case -EEXIST:
-		return mlcc_fail(m, err, "there is a job %u already", ctl->id);
+		return mlcc_fail(m->error, err, "there is a job %u already", ctl->id);
 	case -E2BIG:
-		return mlcc_fail(m, -ENOSPC, "no room for job %u: at most %u", ctl->id, MLCC_SLOTS);
+		return mlcc_fail(m->error, -ENOSPC, "no room for job %u: at most %u", ctl->id,
+				 MLCC_SLOTS);
 	}
-	return mlcc_fail(m, err, "job %u: %s", ctl->id, strerror(-err));
+	return mlcc_fail(m->error, err, "job %u: %s", ctl->id, strerror(-err));
 }
 
 static int profile_index(struct mlcc *m, const char *name, uint32_t *i)
@@ -325,7 +325,7 @@ static int profile_index(struct mlcc *m, const char *name, uint32_t *i)
 	for (*i = 0; *i < MLCC_PROFILE_COUNT; ++*i)
 		if (!strcmp(name, profile_names[*i]))
 			return 0;
-	return mlcc_fail(m, -ENOENT, "no profile '%.*s': interleave, hotnets22 or mltcp",
+	return mlcc_fail(m->error, -ENOENT, "no profile '%.*s': interleave, hotnets22 or mltcp",
 			 MLCC_NAME_LEN, name);
 }
 
@@ -338,7 +338,7 @@ static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, boo
 	if (!err)
 		err = config_read(m, &cfg);
 	if (!err && conf->id > cfg.mark_mask >> cfg.mark_shift)
-		err = mlcc_fail(m, -ERANGE, "job id %u: at most %u under the mark mask %#x",
+		err = mlcc_fail(m->error, -ERANGE, "job id %u: at most %u under the mark mask %#x",
 				conf->id, cfg.mark_mask >> cfg.mark_shift, cfg.mark_mask);
 	ctl.rule.phase_bytes = conf->phase_bytes;
 	ctl.rule.profile = MLCC_PROFILE_NONE;
@@ -508,10 +508,10 @@ static int carrier_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *in
 		return err;
 	err = rule_read(m, id, &rule);
 	if (err && err != -ENOENT)
-		return mlcc_fail(m, err, "job %u: %s", id, strerror(-err));
+		return mlcc_fail(m->error, err, "job %u: %s", id, strerror(-err));
 	info_fill(m, id, err ? NULL : &rule, info);
 	if (err && !info->flows)
-		return mlcc_fail(m, err, "no job %u", id);
+		return mlcc_fail(m->error, err, "no job %u", id);
 	return 0;
 }
 
@@ -566,7 +566,7 @@ static int carrier_job_each(struct mlcc *m,
 {
 	unsigned char *seen = calloc(1, 65536 / 8);
 	struct bpf_carrier *c;
-	int ret = seen ? renew(m) : mlcc_fail(m, -ENOMEM, "no memory");
+	int ret = seen ? renew(m) : mlcc_fail(m->error, -ENOMEM, "no memory");
 
 	c = m->priv;
 	c->walks++;
@@ -586,7 +586,8 @@ static int profile_read(struct mlcc *m, unsigned int i, const struct mlcc_config
 	struct mlcc_profile pr;
 
 	if (bpf_map_lookup_elem(c->profiles, &i, &pr))
-		return mlcc_fail(m, -errno, "profile %s: %s", profile_names[i], strerror(errno));
+		return mlcc_fail(m->error, -errno, "profile %s: %s", profile_names[i],
+				 strerror(errno));
 	memset(conf, 0, sizeof(*conf));
 	strcpy(conf->name, profile_names[i]);
 	conf->floor = pr.floor;
@@ -640,7 +641,8 @@ static int profile_write(struct mlcc *m, unsigned int i, const struct mlcc_profi
 		return err;
 	c = m->priv;
 	if (bpf_map_update_elem(c->profiles, &i, pr, BPF_ANY))
-		err = mlcc_fail(m, -errno, "profile %s: %s", profile_names[i], strerror(errno));
+		err = mlcc_fail(m->error, -errno, "profile %s: %s", profile_names[i],
+				strerror(errno));
 	release(m);
 	return err;
 }

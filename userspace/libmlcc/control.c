@@ -35,7 +35,7 @@ int mlcc_control_hold(int dir, char *error)
 	if (ms < HOLD_MS)
 		what = "an upgrade of the carrier was cut short: 'mlcc-bpf upgrade', then try again";
 	flock(dir, LOCK_UN);
-	snprintf(error, MLCC_PINS_ERROR, "%s", what);
+	snprintf(error, MLCC_ERROR_LEN, "%s", what);
 	return -EAGAIN;
 }
 

@@ -31,7 +31,7 @@ struct fake {
 
 struct mlcc_tagger {
 	struct fake *f;
-	char error[256];
+	char error[MLCC_ERROR_LEN];
 };
 
 static const struct mlcc_profile_conf table[FAKE_PROFILES] = {
@@ -78,11 +78,11 @@ static struct mlcc_job_info *fake_job(struct mlcc *m, uint32_t id, int *err)
 	struct fake *f = m->priv;
 
 	if (fake_gone())
-		*err = mlcc_fail(m, -ENODEV, "the carrier is not loaded any more");
+		*err = mlcc_fail(m->error, -ENODEV, "the carrier is not loaded any more");
 	else if (!id || id >= FAKE_JOBS)
-		*err = mlcc_fail(m, -ERANGE, "job %u: 1 to %u", id, FAKE_JOBS - 1);
+		*err = mlcc_fail(m->error, -ERANGE, "job %u: 1 to %u", id, FAKE_JOBS - 1);
 	else if (!f->jobs[id].conf.id)
-		*err = mlcc_fail(m, -ENOENT, "no job %u", id);
+		*err = mlcc_fail(m->error, -ENOENT, "no job %u", id);
 	else
 		return &f->jobs[id];
 	return NULL;
@@ -103,7 +103,7 @@ int mlcc_open(struct mlcc **m, enum mlcc_carrier wanted)
 		return -ENOMEM;
 	(*m)->priv = fake_map();
 	if (fake_gone() || !(*m)->priv)
-		return mlcc_fail(*m, -ENODEV, "no carrier is loaded");
+		return mlcc_fail((*m)->error, -ENODEV, "no carrier is loaded");
 	return 0;
 }
 
@@ -137,9 +137,9 @@ int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 	if (err && err != -ENOENT)
 		return err;
 	if (job && create)
-		return mlcc_fail(m, -EEXIST, "there is a job %u", conf->id);
+		return mlcc_fail(m->error, -EEXIST, "there is a job %u", conf->id);
 	if (conf->profile[0] && !fake_profile(f, conf->profile))
-		return mlcc_fail(m, -EINVAL, "no profile '%s': interleave, hotnets22, mltcp",
+		return mlcc_fail(m->error, -EINVAL, "no profile '%s': interleave, hotnets22, mltcp",
 				 conf->profile);
 	f->jobs[conf->id].conf = *conf;
 	f->jobs[conf->id].neutral = !conf->phase_bytes;
@@ -189,7 +189,7 @@ int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, 
 	int ret = 0;
 
 	if (fake_gone())
-		return mlcc_fail(m, -ENODEV, "the carrier is not loaded any more");
+		return mlcc_fail(m->error, -ENODEV, "the carrier is not loaded any more");
 	for (int i = 1; i < FAKE_JOBS && !ret; i++)
 		if (f->jobs[i].conf.id)
 			ret = each(&f->jobs[i], arg);
@@ -227,7 +227,8 @@ int mlcc_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf 
 	struct mlcc_profile_conf *p = fake_profile(m->priv, name);
 
 	if (!p)
-		return mlcc_fail(m, -ENOENT, "no profile '%s': interleave, hotnets22, mltcp", name);
+		return mlcc_fail(m->error, -ENOENT, "no profile '%s': interleave, hotnets22, mltcp",
+				 name);
 	*conf = *p;
 	return 0;
 }
@@ -249,9 +250,9 @@ int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
 	struct mlcc_profile_conf *p = fake_profile(f, conf->name);
 
 	if (!p)
-		return mlcc_fail(m, -ENOENT, "no profile '%s'", conf->name);
+		return mlcc_fail(m->error, -ENOENT, "no profile '%s'", conf->name);
 	if (!conf->floor || conf->floor > 1U << 20 || conf->shape < 1 || conf->shape > 4)
-		return mlcc_fail(m, -ERANGE, "floor: above 0, to 16; shape: 1 to 4");
+		return mlcc_fail(m->error, -ERANGE, "floor: above 0, to 16; shape: 1 to 4");
 	for (int i = 0; conf->is_default && i < FAKE_PROFILES; i++)
 		f->profiles[i].is_default = false;
 	*p = *conf;

@@ -3,12 +3,11 @@
 #ifndef LIBMLCC_INTERNAL_H
 #define LIBMLCC_INTERNAL_H
 
-#include <stdarg.h>
-
+#include "error.h"
 #include "libmlcc.h"
 
 /*
- * All return 0 or a negative error number and leave a line in m->error, see mlcc_fail().  libmlcc.c
+ * All return 0 or a negative error number and leave a line in m->error, see error.h.  libmlcc.c
  * has checked ids, names, profiles' limits and phase bytes before it calls them.
  */
 struct mlcc_backend {
@@ -33,15 +32,11 @@ struct mlcc_backend {
 
 struct mlcc {
 	const struct mlcc_backend *be;
-	char error[256];
+	char error[MLCC_ERROR_LEN];
 	void *priv;				/* the backend's */
 };
 
 extern const struct mlcc_backend mlcc_backend_bpf, mlcc_backend_netlink;
-
-/* Notes what was wrong, and returns @err (a negative error number). */
-int mlcc_fail(struct mlcc *m, int err, const char *fmt, ...)
-	__attribute__((__format__(__printf__, 3, 4)));
 
 /* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
 bool mlcc_name_ok(const char name[MLCC_NAME_LEN]);

@@ -21,7 +21,7 @@ static const struct mlcc_backend *const backends[] = {
 _Static_assert(MLCC_NAME_LEN == MLCC_JOB_NAME_MAX + 1, "names have one length");
 _Static_assert(MLCC_PHASE_BYTES_LIMIT == MLCC_PHASE_BYTES_MAX, "phases have one limit");
 
-static __thread char open_error[256] = "no error";
+static __thread char open_error[MLCC_ERROR_LEN] = "no error";
 
 const char *mlcc_error(const struct mlcc *m)
 {
@@ -43,7 +43,7 @@ const char *mlcc_carrier_name(enum mlcc_carrier c)
 /* The first of the carriers wanted that is loaded; -ENODEV: none.  Another error is final. */
 static int carrier_open(struct mlcc *m, enum mlcc_carrier wanted)
 {
-	int err = mlcc_fail(m, -ENODEV, "the carrier %s is not in this build of libmlcc",
+	int err = mlcc_fail(m->error, -ENODEV, "the carrier %s is not in this build of libmlcc",
 			    mlcc_carrier_name(wanted));
 
 	for (size_t i = 0; i < BACKENDS && err == -ENODEV; i++) {
@@ -53,7 +53,8 @@ static int carrier_open(struct mlcc *m, enum mlcc_carrier wanted)
 		err = m->be->open(m);
 	}
 	if (err == -ENODEV && wanted == MLCC_CARRIER_ANY)
-		mlcc_fail(m, err, "no carrier is loaded: 'modprobe tcp_mlcc' or 'mlcc-bpf load'");
+		mlcc_fail(m->error, err,
+			  "no carrier is loaded: 'modprobe tcp_mlcc' or 'mlcc-bpf load'");
 	return err;
 }
 
@@ -107,14 +108,14 @@ static int check_id(struct mlcc *m, uint32_t id)
 {
 	if (id >= 1 && id <= MLCC_JOB_ID_MAX)
 		return 0;
-	return mlcc_fail(m, -EINVAL, "job id %u: from 1 to %u", id, MLCC_JOB_ID_MAX);
+	return mlcc_fail(m->error, -EINVAL, "job id %u: from 1 to %u", id, MLCC_JOB_ID_MAX);
 }
 
 static int check_name(struct mlcc *m, const char *what, const char name[MLCC_NAME_LEN])
 {
 	if (mlcc_name_ok(name))
 		return 0;
-	return mlcc_fail(m, -EINVAL, "%s: at most %d letters, digits and ._:/@+-", what,
+	return mlcc_fail(m->error, -EINVAL, "%s: at most %d letters, digits and ._:/@+-", what,
 			 MLCC_NAME_LEN - 1);
 }
 
@@ -122,8 +123,8 @@ static int check_bytes(struct mlcc *m, uint64_t bytes)
 {
 	if (bytes <= MLCC_PHASE_BYTES_LIMIT)
 		return 0;
-	return mlcc_fail(m, -ERANGE, "phase bytes %llu: at most %llu", (unsigned long long)bytes,
-			 MLCC_PHASE_BYTES_LIMIT);
+	return mlcc_fail(m->error, -ERANGE, "phase bytes %llu: at most %llu",
+			 (unsigned long long)bytes, MLCC_PHASE_BYTES_LIMIT);
 }
 
 static int check_job(struct mlcc *m, const struct mlcc_job_conf *conf)
@@ -143,7 +144,7 @@ static int check_range(struct mlcc *m, const char *what, uint32_t v, uint32_t mi
 {
 	if (v >= min && v <= max)
 		return 0;
-	return mlcc_fail(m, -ERANGE, "%s %u: from %u to %u", what, v, min, max);
+	return mlcc_fail(m->error, -ERANGE, "%s %u: from %u to %u", what, v, min, max);
 }
 
 static int check_word(struct mlcc *m, const char *what, const char word[16], const char *one,
@@ -151,7 +152,7 @@ static int check_word(struct mlcc *m, const char *what, const char word[16], con
 {
 	if (!strncmp(word, one, 16) || !strncmp(word, other, 16))
 		return 0;
-	return mlcc_fail(m, -EINVAL, "%s: %s or %s", what, one, other);
+	return mlcc_fail(m->error, -EINVAL, "%s: %s or %s", what, one, other);
 }
 
 static int check_profile(struct mlcc *m, const struct mlcc_profile_conf *c)

@@ -44,23 +44,6 @@ const char *const carrier_pins[] = {
 
 enum { OTHER_PINS = sizeof(carrier_pins) / sizeof(*carrier_pins) - 1 - LINK_PINS };
 
-int say(char *error, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(error, MLCC_PINS_ERROR, fmt, ap);
-	va_end(ap);
-	return -1;
-}
-
-int pin_get(int dir, const char *name)
-{
-	char path[MLCC_PINS_PATH];
-
-	return bpf_obj_get(mlcc_pins_path(path, dir, name));
-}
-
 static int pin_put(int dir, const char *name, int fd)
 {
 	char path[MLCC_PINS_PATH];
@@ -70,16 +53,16 @@ static int pin_put(int dir, const char *name, int fd)
 
 int carrier_pin_open(const char *name, char *error)
 {
-	char why[MLCC_PINS_ERROR];
+	char why[MLCC_ERROR_LEN];
 	int dir = mlcc_pins_open(why), fd;
 
 	if (dir == -ENOENT || dir == -ENODEV)
-		return say(error, "not loaded (%.*s)", MLCC_PINS_ERROR - 16, why);
+		return mlcc_fail(error, -1, "not loaded (%.*s)", MLCC_ERROR_LEN - 16, why);
 	if (dir < 0)
-		return say(error, "%s", why);
-	fd = pin_get(dir, name);
+		return mlcc_fail(error, -1, "%s", why);
+	fd = mlcc_pins_get(dir, name);
 	if (fd < 0)
-		say(error, "not loaded (pin '%s': %s)", name, strerror(errno));
+		mlcc_fail(error, -1, "not loaded (pin '%s': %s)", name, strerror(errno));
 	close(dir);
 	return fd;
 }
@@ -109,7 +92,7 @@ bool ops_need_links(int dir)
 {
 	struct bpf_map_info info = { };
 	__u32 len = sizeof(info);
-	int fd = pin_get(dir, "mlcc");
+	int fd = mlcc_pins_get(dir, "mlcc");
 
 	if (fd < 0)
 		return false;
@@ -138,7 +121,7 @@ static bool ops_unregister(int fd)
 
 static void ops_unregister_pinned(int dir, const char *name)
 {
-	int fd = pin_get(dir, name);
+	int fd = mlcc_pins_get(dir, name);
 
 	ops_unregister(fd);
 	if (fd >= 0)
@@ -263,18 +246,11 @@ struct bpf_map *ops_of(const struct bpf_object *obj, const char *name)
 	return bpf_object__find_map_by_name(obj, name);
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	if (getenv("MLCC_DEBUG"))
-		return vfprintf(stderr, fmt, ap);
-	return 0;
-}
-
 struct bpf_object *object_load(bool link)
 {
 	struct bpf_object *obj;
 
-	libbpf_set_print(quiet);
+	libbpf_set_print(mlcc_libbpf_print);
 	obj = object_open();
 	if (!obj)
 		return NULL;
@@ -298,11 +274,11 @@ static int ops_register(int dir, struct bpf_object *obj, char *error)
 	int err;
 
 	if (map_pin(dir, obj, "mlcc_plain") || map_pin(dir, obj, "mlcc"))
-		return say(error, "cannot pin the operations: %s", strerror(errno));
+		return mlcc_fail(error, -1, "cannot pin the operations: %s", strerror(errno));
 	err = ops_attach(dir, ops_of(obj, "mlcc_plain"));
 	if (!err)
 		err = ops_attach(dir, ops_of(obj, "mlcc"));
-	return err ? say(error, "cannot register 'mlcc': %s", strerror(-err)) : 0;
+	return err ? mlcc_fail(error, -1, "cannot register 'mlcc': %s", strerror(-err)) : 0;
 }
 
 int maps_pin(int dir, struct bpf_object *obj, char *error)
@@ -312,7 +288,7 @@ int maps_pin(int dir, struct bpf_object *obj, char *error)
 	if (map_pin(dir, obj, "settings") || map_pin(dir, obj, "profiles") ||
 	    map_pin(dir, obj, "rules") || map_pin(dir, obj, "slots") ||
 	    pin_put(dir, "control", bpf_program__fd(control)))
-		return say(error, "cannot pin the carrier: %s", strerror(errno));
+		return mlcc_fail(error, -1, "cannot pin the carrier: %s", strerror(errno));
 	return 0;
 }
 
@@ -329,7 +305,7 @@ int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg,
 
 	for (unsigned int i = 0; !err && i < MLCC_PROFILES_MAX; i++)
 		err = map_write(profiles, i, &table[i]);
-	return err ? say(error, "cannot write the settings: %s", strerror(errno)) : 0;
+	return err ? mlcc_fail(error, -1, "cannot write the settings: %s", strerror(errno)) : 0;
 }
 
 /* All of it, or with a line in @error what carrier_remove() takes away. */
@@ -340,12 +316,12 @@ static int carrier_make(int dir, const struct mlcc_config *cfg, const struct mlc
 	int err;
 
 	if (is_registered())
-		return say(error, "'mlcc' is registered already, by %s", registered_by());
+		return mlcc_fail(error, -1, "'mlcc' is registered already, by %s", registered_by());
 	obj = object_load(true);
 	if (!obj)
 		obj = object_load(false);
 	if (!obj)
-		return say(error, REFUSED, strerror(errno));
+		return mlcc_fail(error, -1, REFUSED, strerror(errno));
 	err = maps_fill(obj, cfg, table, error);
 	if (!err)
 		err = ops_register(dir, obj, error);
@@ -371,12 +347,13 @@ static int remains_remove(int dir, char *error)
 int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table, char *error)
 {
 	int dir = mlcc_pins_lock(true, error), err;
-	char ignored[MLCC_PINS_ERROR];
+	char ignored[MLCC_ERROR_LEN];
 
 	if (dir < 0)
 		return -1;
 	if (is_whole(dir))
-		err = say(error, "is loaded already: 'mlcc-bpf upgrade', or 'mlcc-bpf unload' first");
+		err = mlcc_fail(error, -1, "is loaded already: %s",
+				"'mlcc-bpf upgrade', or 'mlcc-bpf unload' first");
 	else
 		err = remains_remove(dir, error);
 	if (!err) {
@@ -392,8 +369,8 @@ int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table
 static int not_unloaded(char *error)
 {
 	if (is_registered())
-		return say(error, "'mlcc' is still registered, by %s", registered_by());
-	return say(error, "not loaded");
+		return mlcc_fail(error, -1, "'mlcc' is still registered, by %s", registered_by());
+	return mlcc_fail(error, -1, "not loaded");
 }
 
 /* An empty directory is a half state, too.  It goes last, for with it the lock does. */

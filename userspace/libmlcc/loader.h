@@ -3,7 +3,7 @@
  * Gets the BPF carrier into the kernel, where it outlives who does it (pins.h), and out again.
  *
  * Functions that fail return a negative number and leave a line in @error, which has room for
- * MLCC_PINS_ERROR characters.
+ * MLCC_ERROR_LEN characters.
  */
 #ifndef MLCC_LOADER_H
 #define MLCC_LOADER_H

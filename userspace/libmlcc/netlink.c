@@ -90,18 +90,19 @@ static int ended(struct mlcc *m, const struct nlmsghdr *nlh)
 	const char *text;
 
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(err->error))
-		return mlcc_fail(m, -EBADMSG, "netlink: a reply that is too short");
+		return mlcc_fail(m->error, -EBADMSG, "netlink: a reply that is too short");
 	if (!err->error)
 		return 0;
 	if (err->error > 0 || err->error < -ERRNO_MAX)
-		return mlcc_fail(m, -EBADMSG, "netlink: error %d, which is none", err->error);
+		return mlcc_fail(m->error, -EBADMSG, "netlink: error %d, which is none",
+				 err->error);
 	text = nlh->nlmsg_type == NLMSG_ERROR ? extack(nlh) : NULL;
 	/* the module always says why; who does not is the core, that has no such family any more */
 	if (err->error == -ENOENT && !text)
-		return mlcc_fail(m, -ENODEV, "the module is not loaded any more");
+		return mlcc_fail(m->error, -ENODEV, "the module is not loaded any more");
 	if (text)
-		return mlcc_fail(m, err->error, "%s", text);
-	return mlcc_fail(m, err->error, "netlink: %s", strerror(-err->error));
+		return mlcc_fail(m->error, err->error, "%s", text);
+	return mlcc_fail(m->error, err->error, "netlink: %s", strerror(-err->error));
 }
 
 /* 1: there is more to come, else as the call returns. */
@@ -118,7 +119,7 @@ static int one_message(struct mlcc *m, const struct nlmsghdr *nlh, reply_fn repl
 	if (nlh->nlmsg_type < NLMSG_MIN_TYPE || !reply)
 		return 1;
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(struct genlmsghdr) || reply(nlh, arg))
-		return mlcc_fail(m, -EBADMSG, "netlink: a reply that makes no sense");
+		return mlcc_fail(m->error, -EBADMSG, "netlink: a reply that makes no sense");
 	return 1;
 }
 
@@ -135,13 +136,13 @@ static int talk(struct mlcc *m, struct nlmsghdr *nlh, reply_fn reply, void *arg)
 	int ret = 1, len;
 
 	if (mnl_socket_sendto(n->s, nlh, nlh->nlmsg_len) < 0)
-		return mlcc_fail(m, -errno, "netlink: %s", strerror(errno));
+		return mlcc_fail(m->error, -errno, "netlink: %s", strerror(errno));
 	while (ret == 1) {
 		len = mnl_socket_recvfrom(n->s, n->buf, sizeof(n->buf));
 		if (len < 0 && errno == EINTR)
 			continue;
 		if (len < 0)
-			return mlcc_fail(m, -errno, "netlink: %s", strerror(errno));
+			return mlcc_fail(m->error, -errno, "netlink: %s", strerror(errno));
 		for (nlh = (struct nlmsghdr *)n->buf; ret == 1 && message_ok(nlh, len);
 		     nlh = mnl_nlmsg_next(nlh, &len))
 			ret = one_message(m, nlh, reply, arg);
@@ -280,7 +281,8 @@ static int get_one(struct mlcc *m, struct nlmsghdr *nlh, struct list *l, void *o
 	int err = talk(m, nlh, list_add, l);
 
 	if (!err && l->count != 1)
-		err = mlcc_fail(m, -EBADMSG, "netlink: one reply is wanted, %zu came", l->count);
+		err = mlcc_fail(m->error, -EBADMSG, "netlink: one reply is wanted, %zu came",
+				l->count);
 	if (!err)
 		memcpy(one, l->mem, l->size);
 	free(l->mem);
@@ -311,7 +313,7 @@ static int find_family(struct mlcc *m)
 	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, MLCC_GENL_NAME);
 	err = talk(m, nlh, family_reply, &n->family);
 	if (err == -ENODEV || err == -ENOENT || (!err && !n->family))
-		return mlcc_fail(m, -ENODEV, "the module is not loaded");
+		return mlcc_fail(m->error, -ENODEV, "the module is not loaded");
 	return err;
 }
 
@@ -332,10 +334,10 @@ static int netlink_open(struct mlcc *m)
 
 	m->priv = n;
 	if (!n)
-		return mlcc_fail(m, -ENOMEM, "no memory");
+		return mlcc_fail(m->error, -ENOMEM, "no memory");
 	n->s = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
 	if (!n->s || mnl_socket_bind(n->s, 0, MNL_SOCKET_AUTOPID) < 0) {
-		err = mlcc_fail(m, -errno, "netlink: %s", strerror(errno));
+		err = mlcc_fail(m->error, -errno, "netlink: %s", strerror(errno));
 		netlink_close(m);
 		return err;
 	}

@@ -16,12 +16,6 @@ extern const char *const carrier_pins[];
 
 #define REFUSED	"the kernel refused the program: %s (MLCC_DEBUG=1 shows why)"
 
-/* Leaves the line and returns -1. */
-int say(char *error, const char *fmt, ...) __attribute__((__format__(__printf__, 2, 3)));
-
-/* A descriptor, or a negative error number. */
-int pin_get(int dir, const char *name);
-
 /*** What is there ***/
 
 bool is_registered(void);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,17 +28,6 @@ struct place {
 	bool is_set;			/* by the environment */
 };
 
-__attribute__((__format__(__printf__, 3, 4)))
-static int fail(char *error, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(error, MLCC_PINS_ERROR, fmt, ap);
-	va_end(ap);
-	return err;
-}
-
 /* Without slashes at the end: with them a symbolic link would be followed. */
 static int place_find(struct place *p, char *error)
 {
@@ -50,7 +38,8 @@ static int place_find(struct place *p, char *error)
 	while (len && dir[len - 1] == '/')
 		len--;
 	if (*dir != '/' || !len || len >= PATH_MAX)
-		return fail(error, -EINVAL, "MLCC_PIN_DIR '%.99s': wanted an absolute path", dir);
+		return mlcc_fail(error, -EINVAL, "MLCC_PIN_DIR '%.99s': wanted an absolute path",
+				 dir);
 	p->is_set = set;
 	memcpy(p->dir, dir, len);
 	p->dir[len] = '\0';
@@ -75,10 +64,10 @@ static int fs_mount(char *error)
 		flock(lock, LOCK_EX);
 	if (!is_bpf_fs(BPF_FS) &&
 	    mount("bpf", BPF_FS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
-		err = fail(error, -ENODEV,
-			   "no bpf file system at %s, and it cannot be mounted (%s): '%s', %s",
-			   BPF_FS, strerror(errno), MOUNT,
-			   "or set MLCC_PIN_DIR to a directory on one");
+		err = mlcc_fail(error, -ENODEV,
+				"no bpf file system at %s, and it cannot be mounted (%s): '%s', %s",
+				BPF_FS, strerror(errno), MOUNT,
+				"or set MLCC_PIN_DIR to a directory on one");
 	if (lock >= 0)
 		close(lock);
 	return err;
@@ -87,9 +76,9 @@ static int fs_mount(char *error)
 static int fs_missing(const struct place *p, char *error)
 {
 	if (p->is_set)
-		return fail(error, -ENODEV, "MLCC_PIN_DIR '%.99s': is on no bpf file system",
-			    p->dir);
-	return fail(error, -ENODEV, "no bpf file system at " BPF_FS);
+		return mlcc_fail(error, -ENODEV, "MLCC_PIN_DIR '%.99s': is on no bpf file system",
+				 p->dir);
+	return mlcc_fail(error, -ENODEV, "no bpf file system at " BPF_FS);
 }
 
 /* What others may write or look into, or have made, is not ours. */
@@ -99,13 +88,13 @@ static int dir_check(int fd, const char *path, char *error)
 	struct stat st;
 
 	if (fstatfs(fd, &fs) || fstat(fd, &st))
-		return fail(error, -errno, "%.99s: %s", path, strerror(errno));
+		return mlcc_fail(error, -errno, "%.99s: %s", path, strerror(errno));
 	if ((unsigned long)fs.f_type != BPF_FS_MAGIC)
-		return fail(error, -ENODEV, "%.99s: is on no bpf file system", path);
+		return mlcc_fail(error, -ENODEV, "%.99s: is on no bpf file system", path);
 	if (st.st_uid || (st.st_mode & MODE_BITS) != MODE)
-		return fail(error, -EPERM,
-			    "%.99s: has owner %u and mode %04o, not 0 and %04o: left alone",
-			    path, st.st_uid, st.st_mode & MODE_BITS, MODE);
+		return mlcc_fail(error, -EPERM,
+				 "%.99s: has owner %u and mode %04o, not 0 and %04o: left alone",
+				 path, st.st_uid, st.st_mode & MODE_BITS, MODE);
 	return 0;
 }
 
@@ -115,9 +104,9 @@ static int dir_open(int at, const char *name, const char *path, char *error)
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
 
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-		return fail(error, -ENOTDIR, "%.99s: is no directory: left alone", path);
+		return mlcc_fail(error, -ENOTDIR, "%.99s: is no directory: left alone", path);
 	if (fd < 0)
-		return fail(error, -errno, "%.99s: %s", path, strerror(errno));
+		return mlcc_fail(error, -errno, "%.99s: %s", path, strerror(errno));
 	err = dir_check(fd, path, error);
 	if (!err)
 		return fd;
@@ -141,11 +130,11 @@ static int place_make(const struct place *p, char *error)
 	fd = place_open(p, error);
 	if (fd == -ENODEV)
 		strncat(error, "; '" MOUNT "' makes the usual one",
-			MLCC_PINS_ERROR - strlen(error) - 1);
+			MLCC_ERROR_LEN - strlen(error) - 1);
 	if (fd != -ENOENT)
 		return fd;
 	if (mkdir(p->dir, MODE) && errno != EEXIST)
-		return fail(error, -errno, "%.99s: %s", p->dir, strerror(errno));
+		return mlcc_fail(error, -errno, "%.99s: %s", p->dir, strerror(errno));
 	return place_open(p, error);
 }
 
@@ -178,7 +167,7 @@ int mlcc_pins_lock(bool make, char *error)
 		if (fd < 0)
 			return fd;
 		if (flock(fd, LOCK_EX))
-			err = fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
+			err = mlcc_fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
 		else if (is_still(fd, p.dir))
 			return fd;
 		close(fd);
@@ -196,7 +185,7 @@ int mlcc_pins_part(int dir, const char *name, bool make, char *error)
 	strncat(p.dir, "/", PATH_MAX - strlen(p.dir) - 1);
 	strncat(p.dir, name, PATH_MAX - strlen(p.dir) - 1);
 	if (make && mkdirat(dir, name, MODE) && errno != EEXIST)
-		return fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
+		return mlcc_fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
 	return dir_open(dir, name, p.dir, error);
 }
 
@@ -221,15 +210,20 @@ int mlcc_pins_remove(int dir, const char *const *names, char *error)
 
 	for (; *names; names++)
 		if (unlinkat(dir, *names, 0) && errno != ENOENT)
-			err = fail(error, -errno, "cannot remove the pin '%s': %s", *names,
-				   strerror(errno));
+			err = mlcc_fail(error, -errno, "cannot remove the pin '%s': %s", *names,
+					strerror(errno));
 	return err;
 }
 
 bool mlcc_pins_drop(void)
 {
-	char ignored[MLCC_PINS_ERROR];
+	char ignored[MLCC_ERROR_LEN];
 	struct place p;
 
 	return !place_find(&p, ignored) && !rmdir(p.dir);
+}
+
+int mlcc_libbpf_print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return getenv("MLCC_DEBUG") ? vfprintf(stderr, fmt, ap) : 0;
 }

@@ -5,14 +5,18 @@
  *
  * It is root's, and nobody else may look into it.  One with another owner or mode is refused and
  * left alone; so is a symbolic link in its place.  Functions that fail return a negative error
- * number and leave a line in @error, which has room for MLCC_PINS_ERROR characters.
+ * number and leave a line in @error, which has room for MLCC_ERROR_LEN characters.
  */
 #ifndef MLCC_PINS_H
 #define MLCC_PINS_H
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdarg.h>
 #include <stdbool.h>
 
-#define MLCC_PINS_ERROR	256
+#include "error.h"
+
 #define MLCC_PINS_PATH	64
 
 /* Opens it.  -ENODEV: there is no bpf file system, -ENOENT: no such directory on it. */
@@ -32,6 +36,14 @@ int mlcc_pins_part(int dir, const char *name, bool make, char *error);
 /* What libbpf is to call the pin @name in @dir. */
 const char *mlcc_pins_path(char path[MLCC_PINS_PATH], int dir, const char *name);
 
+/* Opens the pin @name in @dir.  A descriptor, or a negative error number, also in errno. */
+static inline int mlcc_pins_get(int dir, const char *name)
+{
+	char path[MLCC_PINS_PATH];
+
+	return bpf_obj_get(mlcc_pins_path(path, dir, name));
+}
+
 /* How many of @names, of which NULL is the last, are there. */
 int mlcc_pins_count(int dir, const char *const *names);
 
@@ -40,5 +52,8 @@ int mlcc_pins_remove(int dir, const char *const *names, char *error);
 
 /* Removes the directory unless something is left in it; whether it has done so. */
 bool mlcc_pins_drop(void);
+
+/* For libbpf_set_print(): what it says is shown with MLCC_DEBUG=1 only. */
+int mlcc_libbpf_print(enum libbpf_print_level level, const char *fmt, va_list ap);
 
 #endif /* MLCC_PINS_H */

@@ -38,25 +38,14 @@ struct mlcc_tagger {
 	int settings, jobs, counts, sockets, sync;
 	int lock, dir;		/* while it is locked: the pin directory, the tagger's part of it */
 	struct mlcc_tagger_config cfg;
-	char error[MLCC_PINS_ERROR];
+	char error[MLCC_ERROR_LEN];
 };
 
 static const char *const pins[] = {
 	"link", "sockops", "sync", "settings", "jobs", "counts", "sockets", NULL
 };
 
-static __thread char open_error[MLCC_PINS_ERROR] = "no error";
-
-__attribute__((__format__(__printf__, 3, 4)))
-static int fail(struct mlcc_tagger *t, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(t->error, sizeof(t->error), fmt, ap);
-	va_end(ap);
-	return err;
-}
+static __thread char open_error[MLCC_ERROR_LEN] = "no error";
 
 const char *mlcc_tagger_error(const struct mlcc_tagger *t)
 {
@@ -95,7 +84,7 @@ static int lock(struct mlcc_tagger *t, bool make)
 		mlcc_pins_drop();
 	unlock(t);
 	if (!make && (err == -ENOENT || err == -ENODEV))
-		return fail(t, -ENODEV, "the tagger is not loaded");
+		return mlcc_fail(t->error, -ENODEV, "the tagger is not loaded");
 	return err;
 }
 
@@ -107,7 +96,8 @@ static int config_write(struct mlcc_tagger *t)
 
 	if (!bpf_map_update_elem(t->settings, &zero, &t->cfg, BPF_ANY))
 		return 0;
-	return fail(t, -errno, "cannot write the tagger's settings: %s", strerror(errno));
+	return mlcc_fail(t->error, -errno, "cannot write the tagger's settings: %s",
+			 strerror(errno));
 }
 
 /* Runs the iterator over the sockets of the namespace that the thread is in. */
@@ -139,7 +129,7 @@ static int sync_sockets(struct mlcc_tagger *t, const char *cgroup)
 	int err = mlcc_netns_each(cgroup, sync_here, t);
 
 	if (err)
-		return fail(t, err, "cannot walk the sockets: %s", strerror(-err));
+		return mlcc_fail(t->error, err, "cannot walk the sockets: %s", strerror(-err));
 	t->cfg.dirty = 0;
 	return config_write(t);
 }
@@ -161,10 +151,10 @@ static int dirty_set(struct mlcc_tagger *t)
 
 static int pin_open(struct mlcc_tagger *t, const char *name, int *fd)
 {
-	char path[MLCC_PINS_PATH];
-
-	*fd = bpf_obj_get(mlcc_pins_path(path, t->dir, name));
-	return *fd < 0 ? fail(t, -errno, "the tagger's pin '%s': %s", name, strerror(errno)) : 0;
+	*fd = mlcc_pins_get(t->dir, name);
+	if (*fd >= 0)
+		return 0;
+	return mlcc_fail(t->error, -errno, "the tagger's pin '%s': %s", name, strerror(errno));
 }
 
 static int pin_put(struct mlcc_tagger *t, const char *name, int fd)
@@ -173,7 +163,8 @@ static int pin_put(struct mlcc_tagger *t, const char *name, int fd)
 
 	if (!bpf_obj_pin(fd, mlcc_pins_path(path, t->dir, name)))
 		return 0;
-	return fail(t, -errno, "cannot pin the tagger's '%s': %s", name, strerror(errno));
+	return mlcc_fail(t->error, -errno, "cannot pin the tagger's '%s': %s", name,
+			 strerror(errno));
 }
 
 /* The size comes first: the kernel copies as much as the map's values have. */
@@ -184,11 +175,12 @@ static int config_read(struct mlcc_tagger *t)
 	unsigned int zero = 0;
 
 	if (bpf_obj_get_info_by_fd(t->settings, &info, &len))
-		return fail(t, -errno, "the tagger's settings: %s", strerror(errno));
+		return mlcc_fail(t->error, -errno, "the tagger's settings: %s", strerror(errno));
 	if (info.value_size != sizeof(t->cfg) ||
 	    bpf_map_lookup_elem(t->settings, &zero, &t->cfg) ||
 	    t->cfg.layout != MLCC_TAGGER_LAYOUT)
-		return fail(t, -EPROTO, "another release has loaded the tagger: unload it with that");
+		return mlcc_fail(t->error, -EPROTO,
+				 "another release has loaded the tagger: unload it with that");
 	return 0;
 }
 
@@ -234,7 +226,7 @@ static int root_open(struct mlcc_tagger *t)
 	free(line);
 	if (f)
 		fclose(f);
-	return fd < 0 ? fail(t, -ENODEV, "no cgroup v2 hierarchy is mounted") : fd;
+	return fd < 0 ? mlcc_fail(t->error, -ENODEV, "no cgroup v2 hierarchy is mounted") : fd;
 }
 
 static int root_attach(struct mlcc_tagger *t, struct bpf_program *prog)
@@ -245,9 +237,11 @@ static int root_attach(struct mlcc_tagger *t, struct bpf_program *prog)
 		return root;
 	link = bpf_link_create(bpf_program__fd(prog), root, BPF_CGROUP_SOCK_OPS, NULL);
 	if (link == -EPERM)
-		err = fail(t, link, "not permitted, or another program has the root cgroup alone");
+		err = mlcc_fail(t->error, link,
+				"not permitted, or another program has the root cgroup alone");
 	else if (link < 0)
-		err = fail(t, link, "cannot attach to the root cgroup: %s", strerror(-link));
+		err = mlcc_fail(t->error, link, "cannot attach to the root cgroup: %s",
+				strerror(-link));
 	else
 		err = pin_put(t, "link", link);
 	if (link >= 0)
@@ -273,13 +267,6 @@ static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
 	return err;
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	if (getenv("MLCC_DEBUG"))
-		return vfprintf(stderr, fmt, ap);
-	return 0;
-}
-
 /*
  * Whether sockets can keep what they had before.  Newer kernels allocate that without locks, which
  * they cannot on a processor without a compare-and-exchange of two words (cmpxchg16b on x86).
@@ -290,11 +277,11 @@ static int storage_probe(struct mlcc_tagger *t)
 	struct mlcc_tagged none = { };
 
 	if (fd < 0)
-		return fail(t, -errno, "no TCP socket: %s", strerror(errno));
+		return mlcc_fail(t->error, -errno, "no TCP socket: %s", strerror(errno));
 	if (bpf_map_update_elem(t->sockets, &fd, &none, BPF_NOEXIST))
-		err = fail(t, -EOPNOTSUPP,
-			   "the kernel cannot keep socket storage on this processor: %s",
-			   strerror(errno));
+		err = mlcc_fail(t->error, -EOPNOTSUPP,
+				"the kernel cannot keep socket storage on this processor: %s",
+				strerror(errno));
 	close(fd);
 	return err;
 }
@@ -305,7 +292,8 @@ static int skeleton_start(struct mlcc_tagger *t, struct tagger_bpf *skel)
 	int err = 0;
 
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.settings), &zero, &t->cfg, BPF_ANY))
-		err = fail(t, -errno, "cannot write the tagger's settings: %s", strerror(errno));
+		err = mlcc_fail(t->error, -errno, "cannot write the tagger's settings: %s",
+				strerror(errno));
 	if (!err)
 		err = skeleton_pin(t, skel);
 	if (!err)
@@ -318,7 +306,7 @@ static int skeleton_start(struct mlcc_tagger *t, struct tagger_bpf *skel)
 /* What a process that died has left without a link is none; it goes first. */
 static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
 {
-	libbpf_print_fn_t before = libbpf_set_print(quiet);
+	libbpf_print_fn_t before = libbpf_set_print(mlcc_libbpf_print);
 	int err = mlcc_pins_remove(t->dir, pins, t->error);
 	struct tagger_bpf *skel = NULL;
 
@@ -330,9 +318,10 @@ static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
 	if (skel)
 		err = skeleton_start(t, skel);
 	else if (!err)
-		err = fail(t, -errno, "the kernel refused the tagger: %s (MLCC_DEBUG=1 shows why)%s",
-			   strerror(errno),
-			   access("/sys/kernel/btf/vmlinux", R_OK) ? "; it has no BTF" : "");
+		err = mlcc_fail(t->error, -errno,
+				"the kernel refused the tagger: %s (MLCC_DEBUG=1 shows why)%s",
+				strerror(errno),
+				access("/sys/kernel/btf/vmlinux", R_OK) ? "; it has no BTF" : "");
 	tagger_bpf__destroy(skel);
 	libbpf_set_print(before);
 	return err;
@@ -343,12 +332,11 @@ static uint32_t mask_default(struct mlcc_tagger *t)
 {
 	struct mlcc_config cfg = { };
 	struct bpf_map_info info = { };
-	char path[MLCC_PINS_PATH];
 	__u32 len = sizeof(info);
 	unsigned int zero = 0;
 	int fd;
 
-	fd = bpf_obj_get(mlcc_pins_path(path, t->lock, "settings"));
+	fd = mlcc_pins_get(t->lock, "settings");
 	if (fd < 0)
 		return MLCC_MARK_MASK;
 	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.value_size == sizeof(cfg))
@@ -369,12 +357,12 @@ static int tagger_open(struct mlcc_tagger *t, uint32_t mask)
 			return 0;
 		strcpy(why, t->error);
 		pins_remove(t);
-		return fail(t, err, "%s", why);
+		return mlcc_fail(t->error, err, "%s", why);
 	}
 	err = pins_open(t);
 	if (!err && mask && mask != t->cfg.mark_mask)
-		err = fail(t, -EEXIST, "the tagger is loaded with the mark mask %#x",
-			   t->cfg.mark_mask);
+		err = mlcc_fail(t->error, -EEXIST, "the tagger is loaded with the mark mask %#x",
+				t->cfg.mark_mask);
 	return err;
 }
 
@@ -384,7 +372,8 @@ static int tagger_find(struct mlcc_tagger *t, uint32_t mask, bool load)
 	int err;
 
 	if (mask && (mask + low) & mask)
-		return fail(t, -EINVAL, "mark mask %#x: bits side by side are wanted", mask);
+		return mlcc_fail(t->error, -EINVAL, "mark mask %#x: bits side by side are wanted",
+				 mask);
 	err = lock(t, load);
 	if (err)
 		return err;
@@ -458,13 +447,14 @@ static int conf_check(struct mlcc_tagger *t, const struct mlcc_tag_conf *conf)
 	if (max > 65535)
 		max = 65535;
 	if (!conf->job || conf->job > max)
-		return fail(t, -EINVAL, "job id %u: from 1 to %u", conf->job, max);
+		return mlcc_fail(t->error, -EINVAL, "job id %u: from 1 to %u", conf->job, max);
 	if (conf->priority_classes > MLCC_CLASSES_MAX)
-		return fail(t, -EINVAL, "%u priority classes: from 0 to %d",
-			    conf->priority_classes, MLCC_CLASSES_MAX);
+		return mlcc_fail(t->error, -EINVAL, "%u priority classes: from 0 to %d",
+				 conf->priority_classes, MLCC_CLASSES_MAX);
 	for (uint32_t i = 0; i < conf->priority_classes; i++)
 		if (conf->dscp[i] > DSCP_MAX)
-			return fail(t, -EINVAL, "DSCP %u: at most %d", conf->dscp[i], DSCP_MAX);
+			return mlcc_fail(t->error, -EINVAL, "DSCP %u: at most %d", conf->dscp[i],
+					 DSCP_MAX);
 	return 0;
 }
 
@@ -475,13 +465,15 @@ static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 	struct stat st;
 
 	if (fd < 0)
-		return fail(t, -errno, "%.200s: %s", path, strerror(errno));
+		return mlcc_fail(t->error, -errno, "%.200s: %s", path, strerror(errno));
 	if (fstatfs(fd, &fs) || fstat(fd, &st))
-		err = fail(t, -errno, "%.200s: %s", path, strerror(errno));
+		err = mlcc_fail(t->error, -errno, "%.200s: %s", path, strerror(errno));
 	else if (fs.f_type != CGROUP2_SUPER_MAGIC)
-		err = fail(t, -EINVAL, "%.200s: is no cgroup of the v2 hierarchy", path);
+		err = mlcc_fail(t->error, -EINVAL, "%.200s: is no cgroup of the v2 hierarchy",
+				path);
 	else if (st.st_ino == ROOT_CGROUP)
-		err = fail(t, -EINVAL, "%.200s: is the root; a cgroup below it is wanted", path);
+		err = mlcc_fail(t->error, -EINVAL,
+				"%.200s: is the root; a cgroup below it is wanted", path);
 	else
 		*id = st.st_ino;
 	close(fd);
@@ -504,7 +496,7 @@ static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 		err = errno == E2BIG ? -ENOSPC : -errno;
 		if (!had)
 			bpf_map_delete_elem(t->counts, &id);
-		return fail(t, err, "cannot tag %.200s: %s", path, strerror(-err));
+		return mlcc_fail(t->error, err, "cannot tag %.200s: %s", path, strerror(-err));
 	}
 	err = sync_sockets(t, path);
 	if (!err)
@@ -544,8 +536,10 @@ static int tag_delete(struct mlcc_tagger *t, uint64_t id)
 		return err;
 	if (bpf_map_delete_elem(t->jobs, &id))
 		err = errno == ENOENT ?
-		      fail(t, -ENOENT, "cgroup %llu has no tag", (unsigned long long)id) :
-		      fail(t, -errno, "cgroup %llu: %s", (unsigned long long)id, strerror(errno));
+		      mlcc_fail(t->error, -ENOENT, "cgroup %llu has no tag",
+				(unsigned long long)id) :
+		      mlcc_fail(t->error, -errno, "cgroup %llu: %s", (unsigned long long)id,
+				strerror(errno));
 	bpf_map_delete_elem(t->counts, &id);
 	return err;
 }
@@ -558,7 +552,8 @@ int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
 	if (err)
 		return err;
 	if (bpf_map_lookup_elem(t->jobs, &cgroup_id, &tag))
-		err = fail(t, -ENOENT, "cgroup %llu has no tag", (unsigned long long)cgroup_id);
+		err = mlcc_fail(t->error, -ENOENT, "cgroup %llu has no tag",
+				(unsigned long long)cgroup_id);
 	else
 		err = tag_delete(t, cgroup_id);
 	if (!err)
@@ -575,7 +570,7 @@ static int tag_keys(struct mlcc_tagger *t, uint64_t **keys, size_t *count)
 	*count = 0;
 	*keys = calloc(MLCC_TAGS, sizeof(**keys));
 	if (!*keys)
-		return fail(t, -ENOMEM, "no memory");
+		return mlcc_fail(t->error, -ENOMEM, "no memory");
 	while (*count < MLCC_TAGS && !bpf_map_get_next_key(t->jobs, prev, *keys + *count)) {
 		prev = *keys + *count;
 		++*count;

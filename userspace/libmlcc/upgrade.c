@@ -59,7 +59,7 @@ static void fd_close(int fd)
 
 static void part_remove(int dir, const char *name)
 {
-	char ignored[MLCC_PINS_ERROR];
+	char ignored[MLCC_ERROR_LEN];
 	int part = mlcc_pins_part(dir, name, false, ignored);
 
 	if (part < 0)
@@ -83,7 +83,7 @@ void carrier_parts_remove(int dir)
 static void map_info(int dir, const char *name, struct bpf_map_info *info)
 {
 	__u32 len = sizeof(*info);
-	int fd = pin_get(dir, name);
+	int fd = mlcc_pins_get(dir, name);
 
 	memset(info, 0, sizeof(*info));
 	if (fd < 0)
@@ -100,7 +100,7 @@ static void map_info(int dir, const char *name, struct bpf_map_info *info)
 static bool ops_are_used(int dir, const char *name)
 {
 	unsigned int zero = 0, users = 1;
-	int fd = pin_get(dir, name);
+	int fd = mlcc_pins_get(dir, name);
 	struct bpf_map_info info;
 	void *value;
 
@@ -117,7 +117,7 @@ static bool ops_are_used(int dir, const char *name)
 
 static bool old_is_used(int dir, const char *name)
 {
-	char ignored[MLCC_PINS_ERROR];
+	char ignored[MLCC_ERROR_LEN];
 	int part = mlcc_pins_part(dir, name, false, ignored);
 	bool used;
 
@@ -143,8 +143,8 @@ static int old_free(int dir, char name[MLCC_OLD_NAME], char *error)
 	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++)
 		if (faccessat(dir, mlcc_old_name(name, n), F_OK, AT_SYMLINK_NOFOLLOW))
 			return 0;
-	return say(error, "%u older versions still have flows: end some of them, or %s",
-		   MLCC_OLD_MAX, INSTEAD);
+	return mlcc_fail(error, -1, "%u older versions still have flows: end some of them, or %s",
+			 MLCC_OLD_MAX, INSTEAD);
 }
 
 /*** Links ***/
@@ -161,7 +161,7 @@ static __u32 link_map_id(int dir, const char *name)
 {
 	struct link_info info = { };
 	__u32 len = sizeof(info);
-	int fd = pin_get(dir, name);
+	int fd = mlcc_pins_get(dir, name);
 
 	if (fd < 0)
 		return 0;
@@ -185,12 +185,12 @@ static __u32 map_id(int dir, const char *name)
  */
 static int link_change(int dir, const char *name, int from, int to)
 {
-	int old = pin_get(from, name), new = pin_get(to, name), link, err = -ENOENT;
+	int old = mlcc_pins_get(from, name), new = mlcc_pins_get(to, name), link, err = -ENOENT;
 	LIBBPF_OPTS(bpf_link_update_opts, opts, .flags = BPF_F_REPLACE, .old_prog_fd = old);
 	char link_name[32];
 
 	snprintf(link_name, sizeof(link_name), "link_%s", name);
-	link = pin_get(dir, link_name);
+	link = mlcc_pins_get(dir, link_name);
 	if (old >= 0 && new >= 0 && link >= 0)
 		err = bpf_link_update(link, new, &opts);
 	fd_close(old);
@@ -206,16 +206,17 @@ static int links_change(int dir, int new, char *error)
 
 	step();
 	if (err)
-		return say(error, "cannot replace 'mlcc_plain': %s", strerror(-err));
+		return mlcc_fail(error, -1, "cannot replace 'mlcc_plain': %s", strerror(-err));
 	err = link_change(dir, "mlcc", dir, new);
 	step();
 	if (!err)
 		return 0;
 	back = link_change(dir, "mlcc_plain", new, dir);
 	if (back)
-		return say(error, "cannot replace 'mlcc' (%s), nor put 'mlcc_plain' back (%s): %s",
-			   strerror(-err), strerror(-back), INSTEAD);
-	return say(error, "cannot replace 'mlcc': %s", strerror(-err));
+		return mlcc_fail(error, -1,
+				 "cannot replace 'mlcc' (%s), nor put 'mlcc_plain' back (%s): %s",
+				 strerror(-err), strerror(-back), INSTEAD);
+	return mlcc_fail(error, -1, "cannot replace 'mlcc': %s", strerror(-err));
 }
 
 /*** Pins ***/
@@ -230,7 +231,8 @@ static int was_link(int dir, char *error)
 	for (const char *const *name = maps_and_programs; !err && *name; name++) {
 		step();
 		if (linkat(dir, *name, was, *name, 0))
-			err = say(error, "cannot keep the pin '%s': %s", *name, strerror(errno));
+			err = mlcc_fail(error, -1, "cannot keep the pin '%s': %s", *name,
+					strerror(errno));
 	}
 	close(was);
 	return err;
@@ -243,7 +245,7 @@ static int new_pin(int new, struct bpf_object *obj, char *error)
 		return -1;
 	step();
 	if (map_pin(new, obj, "mlcc_plain") || map_pin(new, obj, "mlcc"))
-		return say(error, "cannot pin the operations: %s", strerror(errno));
+		return mlcc_fail(error, -1, "cannot pin the operations: %s", strerror(errno));
 	step();
 	return 0;
 }
@@ -253,8 +255,8 @@ static int new_move(int dir, int new, const char *name, char *error)
 	step();
 	if (!renameat(new, name, dir, name) || errno == ENOENT)
 		return 0;
-	return say(error, "cannot replace the pin '%s': %s; again: 'mlcc-bpf upgrade'", name,
-		   strerror(errno));
+	return mlcc_fail(error, -1, "cannot replace the pin '%s': %s; again: 'mlcc-bpf upgrade'",
+			 name, strerror(errno));
 }
 
 /* From when the links have the new operations. */
@@ -264,7 +266,8 @@ static int complete(int dir, int new, char *error)
 
 	if (!faccessat(dir, PART_WAS, F_OK, AT_SYMLINK_NOFOLLOW) &&
 	    (old_free(dir, old, error) || renameat(dir, PART_WAS, dir, old)))
-		return say(error, "cannot keep the pins of the older version; again: 'mlcc-bpf upgrade'");
+		return mlcc_fail(error, -1, "cannot keep the older version's pins; again: %s",
+				 "'mlcc-bpf upgrade'");
 	for (const char *const *name = maps_and_programs; *name; name++)
 		if (strcmp(*name, "mlcc") && new_move(dir, new, *name, error))
 			return -1;
@@ -283,7 +286,8 @@ static int undo(int dir, int new, char *error)
 
 	if (has && has == map_id(new, "mlcc_plain") && has != map_id(dir, "mlcc_plain") &&
 	    link_change(dir, "mlcc_plain", new, dir))
-		return say(error, "cannot undo an upgrade that was cut short: %s", INSTEAD);
+		return mlcc_fail(error, -1, "cannot undo an upgrade that was cut short: %s",
+				 INSTEAD);
 	part_remove(dir, PART_WAS);
 	part_remove(dir, MLCC_PART_NEW);
 	return 0;
@@ -324,28 +328,29 @@ static int settings_read(int dir, struct mlcc_config *cfg, char *error)
 
 	cfg->layout = 1;
 	if (values_are(dir, "settings", sizeof(*cfg), 1)) {
-		fd = pin_get(dir, "settings");
+		fd = mlcc_pins_get(dir, "settings");
 		err = fd < 0 || bpf_map_lookup_elem(fd, &zero, cfg);
 		fd_close(fd);
 		if (err)
-			return say(error, "cannot read the settings: %s", strerror(errno));
+			return mlcc_fail(error, -1, "cannot read the settings: %s",
+					 strerror(errno));
 	}
 	if (cfg->layout >= MLCC_LAYOUT_KEPT && cfg->layout <= MLCC_LAYOUT &&
 	    values_are(dir, "profiles", sizeof(struct mlcc_profile), MLCC_PROFILES_MAX) &&
 	    values_are(dir, "rules", sizeof(struct mlcc_job_rule), MLCC_SLOTS))
 		return 0;
-	return say(error, "the carrier has map layout %u, known are %u to %u: %s", cfg->layout,
-		   MLCC_LAYOUT_KEPT, MLCC_LAYOUT, INSTEAD);
+	return mlcc_fail(error, -1, "the carrier has map layout %u, known are %u to %u: %s",
+			 cfg->layout, MLCC_LAYOUT_KEPT, MLCC_LAYOUT, INSTEAD);
 }
 
 static int profiles_read(int dir, struct mlcc_profile *table, char *error)
 {
-	int fd = pin_get(dir, "profiles"), err = fd < 0;
+	int fd = mlcc_pins_get(dir, "profiles"), err = fd < 0;
 
 	for (unsigned int i = 0; !err && i < MLCC_PROFILES_MAX; i++)
 		err = bpf_map_lookup_elem(fd, &i, &table[i]);
 	if (err)
-		say(error, "cannot read the profiles: %s", strerror(errno));
+		mlcc_fail(error, -1, "cannot read the profiles: %s", strerror(errno));
 	fd_close(fd);
 	return err ? -1 : 0;
 }
@@ -357,22 +362,24 @@ static int rules_copy(int from, int to, const struct mlcc_config *cfg, char *err
 
 	for (; !bpf_map_get_next_key(from, prev, &id); prev = &id) {
 		if (id > cfg->mark_mask >> cfg->mark_shift)
-			return say(error, "job %u does not fit the mark mask %#x", id,
-				   cfg->mark_mask);
+			return mlcc_fail(error, -1, "job %u does not fit the mark mask %#x", id,
+					 cfg->mark_mask);
 		if (bpf_map_lookup_elem(from, &id, &rule) ||
 		    bpf_map_update_elem(to, &id, &rule, BPF_ANY))
-			return say(error, "cannot take over job %u: %s", id, strerror(errno));
+			return mlcc_fail(error, -1, "cannot take over job %u: %s", id,
+					 strerror(errno));
 	}
-	return errno == ENOENT ? 0 : say(error, "cannot read the jobs: %s", strerror(errno));
+	return errno == ENOENT ? 0 : mlcc_fail(error, -1, "cannot read the jobs: %s",
+					       strerror(errno));
 }
 
 static int rules_take(int dir, const struct bpf_object *obj, const struct mlcc_config *cfg,
 		      char *error)
 {
-	int from = pin_get(dir, "rules"), err;
+	int from = mlcc_pins_get(dir, "rules"), err;
 
 	if (from < 0)
-		return say(error, "cannot read the jobs: %s", strerror(-from));
+		return mlcc_fail(error, -1, "cannot read the jobs: %s", strerror(-from));
 	err = rules_copy(from, bpf_object__find_map_fd_by_name(obj, "rules"), cfg, error);
 	close(from);
 	return err;
@@ -388,8 +395,9 @@ struct wish {
 static int not_there(char *error)
 {
 	if (is_registered())
-		return say(error, "'mlcc' is registered by %s: no upgrade of that", registered_by());
-	return say(error, "not loaded: 'mlcc-bpf load'");
+		return mlcc_fail(error, -1, "'mlcc' is registered by %s: no upgrade of that",
+				 registered_by());
+	return mlcc_fail(error, -1, "not loaded: 'mlcc-bpf load'");
 }
 
 /* 0 if there is something that can be replaced. */
@@ -402,10 +410,11 @@ static int is_possible(int dir, char *error)
 	if (!mlcc_pins_count(dir, carrier_pins))
 		return not_there(error);
 	if (!is_whole(dir))
-		return say(error, "is loaded in part: %s", INSTEAD);
+		return mlcc_fail(error, -1, "is loaded in part: %s", INSTEAD);
 	if (!ops_need_links(dir))
-		return say(error, "this kernel has no links to change under flows (Linux 6.4): %s",
-			   INSTEAD);
+		return mlcc_fail(error, -1,
+				 "this kernel has no links to change under flows (Linux 6.4): %s",
+				 INSTEAD);
 	return settings_read(dir, &cfg, error);
 }
 
@@ -430,12 +439,12 @@ static int take_over(int dir, const struct bpf_object *obj, const struct wish *w
 	err = ops_fill(ops_of(obj, "mlcc"));
 	if (!err)
 		err = ops_fill(ops_of(obj, "mlcc_plain"));
-	return err ? say(error, "cannot fill in the operations: %s", strerror(-err)) : 0;
+	return err ? mlcc_fail(error, -1, "cannot fill in the operations: %s", strerror(-err)) : 0;
 }
 
 static int replace(int dir, struct bpf_object *obj, char *error)
 {
-	char name[MLCC_OLD_NAME], ignored[MLCC_PINS_ERROR];
+	char name[MLCC_OLD_NAME], ignored[MLCC_ERROR_LEN];
 	int new, err;
 
 	old_remove_unused(dir);
@@ -469,9 +478,9 @@ static int upgrade_in(int dir, const struct wish *wish, char *error)
 	flock(dir, LOCK_UN);
 	obj = object_load(true);
 	if (!obj)
-		return say(error, REFUSED, strerror(errno));
+		return mlcc_fail(error, -1, REFUSED, strerror(errno));
 	if (flock(dir, LOCK_EX))
-		err = say(error, "cannot lock the pins: %s", strerror(errno));
+		err = mlcc_fail(error, -1, "cannot lock the pins: %s", strerror(errno));
 	if (!err)
 		err = is_possible(dir, error);
 	if (!err)

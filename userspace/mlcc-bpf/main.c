@@ -114,7 +114,7 @@ static void profile_set(struct mlcc_profile *p, char *arg)
 
 static int map_open(const char *name)
 {
-	char error[MLCC_PINS_ERROR];
+	char error[MLCC_ERROR_LEN];
 	int fd = carrier_pin_open(name, error);
 
 	if (fd < 0)
@@ -158,7 +158,7 @@ static int cmd_load(int argc, char **argv)
 	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
 	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK, .layout = MLCC_LAYOUT };
 	struct words words = { argc, argv };
-	char error[MLCC_PINS_ERROR];
+	char error[MLCC_ERROR_LEN];
 
 	settings_change(&cfg, table, &words);
 	if (carrier_load(&cfg, table, error))
@@ -172,7 +172,7 @@ static int cmd_upgrade(int argc, char **argv)
 	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
 	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK };
 	struct words words = { argc, argv };
-	char error[MLCC_PINS_ERROR];
+	char error[MLCC_ERROR_LEN];
 
 	settings_change(&cfg, table, &words);
 	if (carrier_upgrade(settings_change, &words, error))
@@ -183,7 +183,7 @@ static int cmd_upgrade(int argc, char **argv)
 /* Older versions of the carrier, as long as they have flows. */
 static int control_old(int dir, const struct mlcc_ctl *ctl)
 {
-	char name[MLCC_OLD_NAME], ignored[MLCC_PINS_ERROR], path[MLCC_PINS_PATH];
+	char name[MLCC_OLD_NAME], ignored[MLCC_ERROR_LEN], path[MLCC_PINS_PATH];
 	int err = 0, part, fd;
 
 	for (unsigned int n = 0; !err && n < MLCC_OLD_MAX; n++) {
@@ -202,7 +202,7 @@ static int control_old(int dir, const struct mlcc_ctl *ctl)
 /* Runs the pinned programs that change jobs.  Returns 0, or a negative error number. */
 static int control(const struct mlcc_ctl *ctl)
 {
-	char error[MLCC_PINS_ERROR];
+	char error[MLCC_ERROR_LEN];
 	int dir = mlcc_pins_open(error), err;
 
 	if (dir < 0 || mlcc_control_hold(dir, error))
@@ -299,7 +299,7 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 /* That of the maps beside the pin @settings; 0: there are none. */
 static unsigned int layout_of(const char *settings)
 {
-	char ignored[MLCC_PINS_ERROR];
+	char ignored[MLCC_ERROR_LEN];
 	struct mlcc_config cfg = { };
 	struct bpf_map_info info = { };
 	__u32 len = sizeof(info);
@@ -333,7 +333,7 @@ static void slots_print(int fd, bool old)
 /* The slots of the @n-th older version, if they are as the present one's; negative: not. */
 static int old_slots(unsigned int n)
 {
-	char name[MLCC_OLD_NAME + 16], ignored[MLCC_PINS_ERROR], old[MLCC_OLD_NAME];
+	char name[MLCC_OLD_NAME + 16], ignored[MLCC_ERROR_LEN], old[MLCC_OLD_NAME];
 
 	snprintf(name, sizeof(name), "%s/settings", mlcc_old_name(old, n));
 	if (layout_of(name) != MLCC_LAYOUT)
@@ -363,7 +363,7 @@ static int cmd_show(int argc, char **argv)
 
 static int cmd_unload(int argc, char **argv)
 {
-	char error[MLCC_PINS_ERROR];
+	char error[MLCC_ERROR_LEN];
 
 	if (carrier_unload(error))
 		fail(EXIT_FAILED, "%s", error);

@@ -246,7 +246,7 @@ static void check_bpf(void)
 /* Only root may look into the directory, so that others cannot is no finding. */
 static void check_pins(void)
 {
-	char why[MLCC_PINS_ERROR];
+	char why[MLCC_ERROR_LEN];
 	int dir = mlcc_pins_open(why);
 
 	if (dir >= 0)
