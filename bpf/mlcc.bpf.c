@@ -64,7 +64,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, MLCC_SLOTS);
 	__type(key, u32);
-	__type(value, struct mlcc_job_rule);
+	__type(value, struct mlcc_setting);
 } rules SEC(".maps");
 
 struct {
@@ -139,7 +139,7 @@ static __always_inline struct mlcc_config *mlcc_config(void)
  * A rule whose hint is new to the slot.  A job that comes back, or a slot that joins in, begins in the
  * phase that was announced.
  */
-static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct mlcc_job_rule *r)
+static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct mlcc_setting *r)
 {
 	if (s->deleted || !s->gen) {
 		if (s->deleted)
@@ -155,7 +155,7 @@ static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 {
 	struct mlcc_config *cfg = mlcc_config();
 	u32 id = s->id, profile;
-	struct mlcc_job_rule *r;
+	struct mlcc_setting *r;
 
 	if (!cfg)
 		return;
@@ -721,7 +721,7 @@ static long mlcc_tell(u32 n, void *arg)
 static __always_inline long mlcc_rule_set(struct mlcc_ctl *ctl)
 {
 	struct mlcc_config *cfg = mlcc_config();
-	struct mlcc_job_rule *old;
+	struct mlcc_setting *old;
 	u32 id = ctl->id;
 
 	if (!cfg)
@@ -742,7 +742,7 @@ static __always_inline long mlcc_rule_set(struct mlcc_ctl *ctl)
 /* Notes an announcement for slots that come later; those that are there are told by mlcc_tell(). */
 static __always_inline long mlcc_rule_told(const struct mlcc_ctl *ctl)
 {
-	struct mlcc_job_rule *r;
+	struct mlcc_setting *r;
 	u32 id = ctl->id;
 
 	r = bpf_map_lookup_elem(&rules, &id);

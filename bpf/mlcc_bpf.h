@@ -44,7 +44,7 @@ struct mlcc_config {
 };
 
 /* rules map: what userspace has set or announced of a job, by the job's id */
-struct mlcc_job_rule {
+struct mlcc_setting {
 	u64 phase_bytes;	/* hint, 0: learn */
 	u64 announced;		/* bytes of the last phase that was announced, 0: none was */
 	u32 hint_state;		/* enum mlcc_hint_state, for slots that come later */
@@ -84,7 +84,7 @@ struct mlcc_ctl {
 	u32 id;
 	u64 bytes;		/* of START */
 	u64 done;		/* in, out: slots of the group that know, for a second try */
-	struct mlcc_job_rule rule;
+	struct mlcc_setting rule;
 };
 
 /* The first slot of the group of @id. */

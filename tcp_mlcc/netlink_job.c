@@ -82,7 +82,7 @@ static void mlcc_nl_explain(int err, struct netlink_ext_ack *extack)
 		break;
 	case -ENOSPC:
 		NL_SET_ERR_MSG(extack,
-			       "no room: " __stringify(MLCC_JOB_RULES_MAX) " jobs on a host, "
+			       "no room: " __stringify(MLCC_JOBS_MAX) " jobs on a host, "
 			       __stringify(MLCC_JOB_OTHERS_MAX)
 			       " outside of its initial namespace");
 		break;

@@ -75,7 +75,7 @@ static int mlcc_setting_room(const struct net *net)
 {
 	bool initial = net_eq(net, &init_net);
 
-	if (mlcc_settings_count >= MLCC_JOB_RULES_MAX)
+	if (mlcc_settings_count >= MLCC_JOBS_MAX)
 		return -ENOSPC;
 	if (!initial && mlcc_settings_others >= MLCC_JOB_OTHERS_MAX)
 		return -ENOSPC;

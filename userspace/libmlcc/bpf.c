@@ -475,7 +475,7 @@ static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 }
 
 /* @rule: NULL for a job that is known by its mark only. */
-static void info_fill(struct mlcc *m, uint32_t id, const struct mlcc_job_rule *rule,
+static void info_fill(struct mlcc *m, uint32_t id, const struct mlcc_setting *rule,
 		      struct mlcc_job_info *info)
 {
 	memset(info, 0, sizeof(*info));
@@ -492,7 +492,7 @@ static void info_fill(struct mlcc *m, uint32_t id, const struct mlcc_job_rule *r
 	info_slots(m, info);
 }
 
-static int rule_read(struct mlcc *m, uint32_t id, struct mlcc_job_rule *rule)
+static int rule_read(struct mlcc *m, uint32_t id, struct mlcc_setting *rule)
 {
 	struct bpf_carrier *c = m->priv;
 
@@ -501,7 +501,7 @@ static int rule_read(struct mlcc *m, uint32_t id, struct mlcc_job_rule *rule)
 
 static int carrier_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 {
-	struct mlcc_job_rule rule;
+	struct mlcc_setting rule;
 	int err = renew(m);
 
 	if (err)
@@ -529,7 +529,7 @@ static int each_rule(struct mlcc *m, unsigned char *seen,
 {
 	struct bpf_carrier *c = m->priv;
 	uint32_t id, *prev = NULL;
-	struct mlcc_job_rule rule;
+	struct mlcc_setting rule;
 	struct mlcc_job_info info;
 	int ret = 0;
 

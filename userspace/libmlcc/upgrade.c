@@ -337,7 +337,7 @@ static int settings_read(int dir, struct mlcc_config *cfg, char *error)
 	}
 	if (cfg->layout >= MLCC_LAYOUT_KEPT && cfg->layout <= MLCC_LAYOUT &&
 	    values_are(dir, "profiles", sizeof(struct mlcc_profile), MLCC_PROFILES_MAX) &&
-	    values_are(dir, "rules", sizeof(struct mlcc_job_rule), MLCC_SLOTS))
+	    values_are(dir, "rules", sizeof(struct mlcc_setting), MLCC_SLOTS))
 		return 0;
 	return mlcc_fail(error, -1, "the carrier has map layout %u, known are %u to %u: %s",
 			 cfg->layout, MLCC_LAYOUT_KEPT, MLCC_LAYOUT, INSTEAD);
@@ -357,7 +357,7 @@ static int profiles_read(int dir, struct mlcc_profile *table, char *error)
 
 static int rules_copy(int from, int to, const struct mlcc_config *cfg, char *error)
 {
-	struct mlcc_job_rule rule;
+	struct mlcc_setting rule;
 	unsigned int id, *prev = NULL;
 
 	for (; !bpf_map_get_next_key(from, prev, &id); prev = &id) {

@@ -222,7 +222,7 @@ static int cmd_job_set(int argc, char **argv)
 		{ },
 	};
 	struct mlcc_ctl ctl = { .op = MLCC_CTL_SET };
-	struct mlcc_job_rule *rule = &ctl.rule;
+	struct mlcc_setting *rule = &ctl.rule;
 	struct mlcc_config cfg;
 	unsigned int zero = 0;
 	int c, err;

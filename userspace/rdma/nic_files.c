@@ -398,17 +398,17 @@ static const struct knob configfs_knobs[] = {
 static int configfs_write(const struct device *d, const struct knob *k, uint32_t v,
 			  struct err *e)
 {
-	char path[DIR_LEN + NAME_LEN], text[16];
+	char path[PATH_LEN], text[16];
 	int err;
 
-	snprintf(path, sizeof(path), "%s/%s", d->dir, k->name);
+	path_of(d, k, path);
 	snprintf(text, sizeof(text), "0x%x", v);
 	err = sysroot_write(path, text);
-	if (err)
-		return fail(e, err, "writing %s: %s", path, strerror(-err));
-	snprintf(path, sizeof(path), "%s/apply", d->dir);
-	err = sysroot_write(path, "0x1");
-	return err ? fail(e, err, "writing %s: %s", path, strerror(-err)) : 0;
+	if (!err) {
+		snprintf(path, sizeof(path), "%s/apply", d->dir);
+		err = sysroot_write(path, "0x1");
+	}
+	return err ? file_fail(path, "writing", err, e) : 0;
 }
 
 static const struct backend_ops configfs_ops = {

@@ -28,7 +28,7 @@
 #define MLCC_WORD_MAX	15
 
 /* In all namespaces together. */
-#define MLCC_JOB_RULES_MAX	16384
+#define MLCC_JOBS_MAX	16384
 
 /* In all namespaces together but the initial one. */
 #define MLCC_JOB_OTHERS_MAX	12288
