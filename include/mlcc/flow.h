@@ -21,6 +21,10 @@
  *	  does so up to ssthresh only, as in any slow start.  Otherwise only the rule lets
  *	  it grow, slowly while p is small.
  *
+ * Over a long path a loss costs others seconds, and a queue that looks empty may be what the last
+ * one has left.  So there a phase after one that lost something begins with three quarters of the
+ * window, as after a silence, doubles up to that only, and grows as its base does.
+ *
  *	cwnd	                                ___-- p near 1: grows faster
  *	       queue behind others    ___---'
  *	      ____________________ __/ <- queue empty: doubles each round trip
@@ -79,7 +83,8 @@ struct mlcc_flow {
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
 	struct mlcc_reverse reverse;
 	u16 seq;		/* phase that this flow has entered, low bits of the job's */
-	u8 unspent;		/* acked segments that the window has not grown by yet */
+	u8 unspent:7,		/* acked segments that the window has not grown by yet */
+	   lost_last:1;		/* over a long path: the last phase had lost something */
 	u8 wait:2,		/* enum mlcc_wait */
 	   seen:2,		/* enum mlcc_seen */
 	   counted:1,		/* among the flows of this phase */
@@ -173,7 +178,7 @@ static __always_inline bool mlcc_flow_spends(struct mlcc_flow *f, u64 now, u32 *
 {
 	u32 all = f->unspent + *acked;
 
-	if (f->looked != (u32)now && all <= 0xff) {
+	if (f->looked != (u32)now && all <= 0x7f) {
 		f->unspent = all;
 		return false;
 	}
@@ -263,7 +268,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	bool first = !f->rtt, full;
 	u32 wait, slack, burst, cost = MLCC_READ(j->queue.byte_cost);
 
-	a->min_rtt = mlcc_path_rtt(path, a->peer, a->rtt, f->rtt, a->min_rtt, MLCC_READ(j->seq));
+	a->min_rtt = mlcc_path_rtt(path, a, MLCC_READ(j->seq));
 	f->rtt = a->rtt;
 	f->deferred = 0;
 	wait = mlcc_reverse(&f->reverse, a);
@@ -309,6 +314,8 @@ static __always_inline void mlcc_flow_restart(struct mlcc_flow *f, const struct 
 	/* a reduction in the last round trip leaves less than what it was to come down to */
 	if (last < w->ssthresh && w->ssthresh <= w->prior_cwnd)
 		last = w->ssthresh;
+	if (f->lost_last)
+		last -= last >> 2;
 	f->last_cwnd = last;
 	f->idle_cwnd = 0;
 	if (pr->restart != MLCC_RESTART_QUEUE)
@@ -341,6 +348,7 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 	}
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
+	f->lost_last = f->lost && min_rtt >= MLCC_PATH_LONG_US;
 	f->lost = 0;
 	f->deferred = 0;
 	f->unspent = 0;
@@ -354,7 +362,7 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 /*
  * Whether the window may double this round trip because nobody uses the link; if not, and the flow
  * goes by the queue, slow start ends here.  Where the path marks (@marked: of late), or once it has
- * lost something in this phase, only up to ssthresh.
+ * lost something in this phase, or over a long path in the last one, only up to ssthresh.
  */
 static __always_inline bool mlcc_flow_doubles(const struct mlcc_flow *f,
 					     const struct mlcc_profile *pr, bool marked,
@@ -363,7 +371,7 @@ static __always_inline bool mlcc_flow_doubles(const struct mlcc_flow *f,
 	if (!mlcc_flow_by_queue(f, pr))
 		return false;
 	if (f->rtt && f->seen == MLCC_SEEN_EMPTY &&
-	    ((!marked && !f->lost) || w->cwnd < w->ssthresh))
+	    ((!marked && !f->lost && !f->lost_last) || w->cwnd < w->ssthresh))
 		return true;
 	if (w->cwnd < w->ssthresh)
 		w->ssthresh = w->cwnd;
@@ -376,7 +384,7 @@ static __always_inline bool mlcc_flow_doubles(const struct mlcc_flow *f,
  * window is a few segments above the BDP, and a share would leave the link idle after each decrease.
  * Elsewhere the queue overflows before anyone yields, at the others' cost, too, so more than the
  * paper's 2 it is only as long as it is a small part of the window, and over a long path only in a
- * queue that is longer still.
+ * queue that is longer still; where the last phase has lost something there, it is the base's.
  */
 static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struct mlcc_job *j,
 					  const struct mlcc_profile *pr, bool marked, u32 cwnd)
@@ -391,6 +399,8 @@ static __always_inline u32 mlcc_flow_grow(const struct mlcc_flow *f, const struc
 		return grow;
 	if (most < 2 * MLCC_ONE || (f->seen != MLCC_SEEN_DEEP && f->rtt >= MLCC_PATH_LONG_US))
 		most = 2 * MLCC_ONE;
+	if (f->lost_last)
+		most = MLCC_ONE;
 	if (grow > most)
 		grow = most;
 	if (!mlcc_flow_by_queue(f, pr))

@@ -7,8 +7,8 @@
  * becomes the queue's, too.  So the job keeps it, for each peer, from one connection to the next,
  * and it comes up again only with a reason:
  *
- *	down	at once, with any shorter round trip; of a long path with two in a row, for there
- *		a packet may overtake others
+ *	down	at once, with any shorter round trip; over a long path, where packets may overtake
+ *		each other, as far as TCP's average comes down
  *	up	after MLCC_PATH_PHASES phases in a row in which no round trip came near it and
  *		nothing was lost: the path has become longer.  A queue of others that is never
  *		empty overflows now and then.
@@ -19,6 +19,7 @@
 #ifndef MLCC_PATH_H
 #define MLCC_PATH_H
 
+#include "reverse.h"
 #include "types.h"
 
 #define MLCC_PATHS		8U	/* peers of a job on this host, a power of two */
@@ -70,23 +71,21 @@ static __always_inline void mlcc_path_anew(struct mlcc_path *p)
 }
 
 /*
- * A round trip of @rtt to the peer whose place is @p, in phase @seq of the job; @before: the one
- * before it in this phase, or 0; @known: the least that the socket has seen.  Returns the path's
- * least.
+ * An ACK of the peer whose place is @p, in phase @seq of the job, has measured a round trip.
+ * Returns the path's least.
  */
-static __always_inline u32 mlcc_path_rtt(struct mlcc_path *p, u32 peer, u32 rtt, u32 before,
-					 u32 known, u32 seq)
+static __always_inline u32 mlcc_path_rtt(struct mlcc_path *p, const struct mlcc_ack *a, u32 seq)
 {
-	if (MLCC_READ(p->peer) != peer) {
-		MLCC_WRITE(p->peer, peer);
-		MLCC_WRITE(p->min_rtt, known < rtt ? known : rtt);
+	u32 rtt = a->rtt;
+
+	if (MLCC_READ(p->peer) != a->peer) {
+		MLCC_WRITE(p->peer, a->peer);
+		MLCC_WRITE(p->min_rtt, a->min_rtt < rtt ? a->min_rtt : rtt);
 		MLCC_WRITE(p->seq, seq);
 		mlcc_path_anew(p);
 	}
-	if (mlcc_path_is_long(p, peer) && rtt < before)
-		rtt = before;
-	if (mlcc_path_is_long(p, peer) && !before)
-		rtt = ~0U;
+	if (MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US && rtt < a->srtt)
+		rtt = a->srtt;
 	if (rtt < MLCC_READ(p->min_rtt))
 		MLCC_WRITE(p->min_rtt, rtt);
 	if (rtt < MLCC_READ(p->least))

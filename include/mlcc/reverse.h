@@ -35,6 +35,7 @@
 struct mlcc_ack {
 	u64 now;		/* us */
 	u32 rtt;		/* us */
+	u32 srtt;		/* us, TCP's average */
 	u32 min_rtt;		/* us, the least one: the socket's, or the path's */
 	u32 tsval;		/* of the ACK */
 	u32 tick;		/* us, a unit of tsval; 0: there are no timestamps */

@@ -160,6 +160,40 @@ static void what_was_lost_ends_the_doubling(void)
 	CHECK(!mlcc_flow_doubles(&f, &pr, false, &w), "the link is full");
 }
 
+/* The window that a phase begins with over a path of @min_rtt us, and what it grows by, Q16. */
+static u32 begins_with(struct mlcc_flow *f, u32 min_rtt, u32 *grow)
+{
+	const struct mlcc_profile pr = {
+		.floor = MLCC_ONE, .slope = 8 * MLCC_ONE, .shape = 1,
+		.restart = MLCC_RESTART_QUEUE,
+	};
+	struct mlcc_job j = { .share = MLCC_ONE, .d_hint = 1000000 };
+	struct mlcc_win w = { .cwnd = 80, .ssthresh = 40, .open = true };
+	struct mlcc_path path = { .peer = 1, .min_rtt = min_rtt };
+
+	j.seq = f->seq;
+	mlcc_flow_tx_start(f, &j, &path, 1, &pr, 1000000, min_rtt, &w);
+	f->rtt = min_rtt;
+	f->p = MLCC_ONE;
+	*grow = mlcc_flow_grow(f, &j, &pr, false, 1000);
+	return w.ssthresh;
+}
+
+/* Over a long path, and for one phase. */
+static void a_phase_after_a_loss_is_careful(void)
+{
+	struct mlcc_flow f = { .lost = 1 };
+	u32 grow, to;
+
+	to = begins_with(&f, 100, &grow);
+	CHECK(to == 80 && grow > 2 * MLCC_ONE, "in a rack: to %u, grow %u", to, grow);
+	f.lost = 1;
+	to = begins_with(&f, 10000, &grow);
+	CHECK(to == 60 && grow == MLCC_ONE, "over 10 ms: to %u, grow %u", to, grow);
+	to = begins_with(&f, 10000, &grow);
+	CHECK(to == 80 && grow == 2 * MLCC_ONE, "the next one: to %u, grow %u", to, grow);
+}
+
 /* 100 segments of 1448 bytes in 10 ms: a byte takes 0.069 us, 72400 in parts of 2^20. */
 static void an_overflow_shows_what_the_link_carries(void)
 {
@@ -180,35 +214,6 @@ static void an_overflow_shows_what_the_link_carries(void)
 	f.p = MLCC_NEUTRAL;
 	mlcc_flow_overflow(&f, &j, 10000, 144800);
 	CHECK(!j.queue.byte_cost, "nothing is learnt of a neutral job");
-}
-
-/* Somebody who measures two round trips of a phase in a row, on a path of 10 ms. */
-static u32 least_after(u32 first, u32 second, u32 third)
-{
-	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
-	struct mlcc_path path = { .peer = 1, .min_rtt = 10000, .least = ~0U };
-	struct mlcc_win w = { .cwnd = 10, .ssthresh = 10, .open = true };
-	const u32 rtts[] = { first, second, third };
-	struct mlcc_job j = { .share = MLCC_ONE };
-	struct mlcc_flow f = { .p = 0 };
-
-	for (u32 i = 0; i < 3; i++) {
-		struct mlcc_ack a = { .min_rtt = 10000, .rtt = rtts[i], .mss = 1448, .peer = 1 };
-
-		mlcc_flow_rtt(&f, &j, &path, &pr, &a, &w);
-	}
-	return path.min_rtt;
-}
-
-static void who_overtakes_is_no_shorter_path(void)
-{
-	u32 us = least_after(10100, 5000, 10100);
-
-	CHECK(us == 10000, "one packet: %u us", us);
-	us = least_after(5000, 10100, 10100);
-	CHECK(us == 10000, "the first of a phase: %u us", us);
-	us = least_after(10100, 5000, 5050);
-	CHECK(us == 5050, "two in a row: %u us", us);
 }
 
 /* The longest queue that a flow takes for none, us, at @gbps and a least RTT of @min_rtt us. */
@@ -450,7 +455,7 @@ int main(void)
 		TAP_TEST(a_reduction_is_not_undone),
 		TAP_TEST(what_was_lost_ends_the_doubling),
 		TAP_TEST(an_overflow_shows_what_the_link_carries),
-		TAP_TEST(who_overtakes_is_no_shorter_path),
+		TAP_TEST(a_phase_after_a_loss_is_careful),
 		TAP_TEST(an_empty_queue_goes_by_the_link),
 		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
 		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),

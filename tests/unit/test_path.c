@@ -8,6 +8,14 @@
 #define RTT_US	100U
 #define QUEUE_US	8000U
 
+/* A round trip to @peer, of whom the socket knows @known as the least. */
+static u32 rtt_of(struct mlcc_path *p, u32 peer, u32 rtt, u32 known, u32 seq)
+{
+	const struct mlcc_ack a = { .rtt = rtt, .srtt = rtt, .min_rtt = known, .peer = peer };
+
+	return mlcc_path_rtt(p, &a, seq);
+}
+
 /* A phase over @p: round trips between @from and @to. */
 static void phase(struct mlcc_path *p, u32 *seq, u32 from, u32 to, bool lost)
 {
@@ -18,7 +26,7 @@ static void phase(struct mlcc_path *p, u32 *seq, u32 from, u32 to, bool lost)
 		mlcc_path_anew(p);
 	mlcc_path_phase(p, *seq);
 	for (u32 i = 0; i < 50; i++)
-		mlcc_path_rtt(p, PEER, from + random_below(&seed, to - from + 1), to, from, *seq);
+		rtt_of(p, PEER, from + random_below(&seed, to - from + 1), from, *seq);
 }
 
 static struct mlcc_path known(u32 *seq)
@@ -36,7 +44,7 @@ static void who_is_born_in_a_queue_knows_the_path(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(mlcc_path_rtt(&p, PEER, QUEUE_US, QUEUE_US, QUEUE_US, seq) == RTT_US, "%u us", p.min_rtt);
+	CHECK(rtt_of(&p, PEER, QUEUE_US, QUEUE_US, seq) == RTT_US, "%u us", p.min_rtt);
 }
 
 /* The kernel's own least RTT is forgotten after five minutes: thousands of phases. */
@@ -69,7 +77,30 @@ static void a_shorter_path_is_believed_at_once(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(mlcc_path_rtt(&p, PEER, RTT_US / 2, RTT_US, RTT_US, seq) == RTT_US / 2, "%u us", p.min_rtt);
+	CHECK(rtt_of(&p, PEER, RTT_US / 2, RTT_US, seq) == RTT_US / 2, "%u us", p.min_rtt);
+}
+
+/* The least of a path of 10 ms after @few round trips of 5 ms and as many of 10 ms. */
+static u32 least_after(u32 few)
+{
+	struct mlcc_path p = { };
+	u32 srtt = 10000, seq = 0;
+
+	rtt_of(&p, PEER, srtt, srtt, seq);
+	for (u32 i = 0; i < 2 * few; i++) {
+		struct mlcc_ack a = { .rtt = i < few ? 5000 : 10000, .peer = PEER };
+
+		srtt = (7 * srtt + a.rtt) / 8;
+		a.srtt = srtt;
+		mlcc_path_rtt(&p, &a, seq);
+	}
+	return p.min_rtt;
+}
+
+static void who_overtakes_is_no_shorter_path(void)
+{
+	CHECK(least_after(1) > 9000, "one packet: %u us", least_after(1));
+	CHECK(least_after(40) < 5100, "all of them: %u us", least_after(40));
 }
 
 static void another_peer_takes_the_place(void)
@@ -77,8 +108,8 @@ static void another_peer_takes_the_place(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(mlcc_path_rtt(&p, PEER + MLCC_PATHS, 900, 0, 700, seq) == 700, "%u us", p.min_rtt);
-	CHECK(mlcc_path_rtt(&p, PEER, 300, 0, 200, seq) == 200, "%u us", p.min_rtt);
+	CHECK(rtt_of(&p, PEER + MLCC_PATHS, 900, 700, seq) == 700, "%u us", p.min_rtt);
+	CHECK(rtt_of(&p, PEER, 300, 200, seq) == 200, "%u us", p.min_rtt);
 }
 
 /* Addresses of one subnet are spread over the table. */
@@ -106,7 +137,7 @@ static void nonsense_keeps_the_bounds(void)
 
 	for (u32 i = 0; i < 1000000; i++) {
 		u32 rtt = 10 + random_below(&seed, 1000), known = 10 + random_below(&seed, 1000);
-		u32 min = mlcc_path_rtt(&p, 1 + random_below(&seed, 2), rtt, rtt, known, i);
+		u32 min = rtt_of(&p, 1 + random_below(&seed, 2), rtt, known, i);
 
 		CHECK(min >= 10 && min <= rtt, "%u of %u", min, rtt);
 		if (random_below(&seed, 2))
@@ -123,6 +154,7 @@ int main(void)
 		TAP_TEST(beside_a_long_transfer_the_path_stays_short),
 		TAP_TEST(a_path_that_has_become_longer_is_believed),
 		TAP_TEST(a_shorter_path_is_believed_at_once),
+		TAP_TEST(who_overtakes_is_no_shorter_path),
 		TAP_TEST(another_peer_takes_the_place),
 		TAP_TEST(neighbours_have_places_of_their_own),
 		TAP_TEST(nonsense_keeps_the_bounds),

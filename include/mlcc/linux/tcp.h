@@ -192,6 +192,7 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, u32
 	a.now = tp->tcp_mstamp;
 	a.peer = mlcc_peer(sk);
 	a.rtt = rtt;
+	a.srtt = tp->srtt_us >> 3;
 	a.min_rtt = tcp_min_rtt(tp);
 	a.tsval = tp->rx_opt.rcv_tsval;
 	a.mss = tp->mss_cache;
