@@ -25,6 +25,7 @@ REPO = Path(__file__).resolve().parents[2]
 ALICE, BOB = 61001, 61002
 WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
 LIMIT = (1 << 48) - 1
+CLONE_NEWUSER = 0x10000000
 JSON = dict[str, Any]
 
 RECORD = struct.Struct("<HHIQQQ32s")
@@ -109,6 +110,34 @@ def connect_as(path: Path, uid: int) -> socket.socket:
     os.waitpid(child, 0)
     assert fds, f"user {uid} cannot connect"
     return socket.socket(fileno=fds[0])
+
+
+@contextmanager
+def root_peer(path: Path, userns: bool) -> Iterator[Peer]:
+    """Of a child that lives as long: root, in a user namespace of its own if that is wanted."""
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        try:
+            if userns and ctypes.CDLL(None).unshare(CLONE_NEWUSER):
+                os._exit(1)
+            ours.close()
+            peer = connect(path)
+            socket.send_fds(theirs, [b"x"], [peer.fileno()])
+            theirs.recv(1)
+        finally:
+            os._exit(0)
+    theirs.close()
+    try:
+        _, fds, _, _ = socket.recv_fds(ours, 1, 1)
+        assert fds, "there is no user namespace, or no connection"
+        peer = Peer.__new__(Peer)
+        peer.socket = socket.socket(fileno=fds[0])
+        peer.socket.settimeout(WAIT_S)
+        yield peer
+    finally:
+        ours.close()
+        os.waitpid(child, 0)
 
 
 class Daemon:
@@ -483,6 +512,15 @@ class Cases:
         alice.refused("EPERM", "set-job", cgroup=paths[1])
         alice.ok("del-job", job=alice.ok("show")["jobs"][0]["id"])
 
+    def root_of_a_user_namespace_is_no_administrator(self) -> None:
+        """It has all capabilities there, whatever it has here."""
+        with root_peer(self.d.socket, userns=False) as root:
+            assert root.ok("status")["admin"], "root is none either"
+        with root_peer(self.d.socket, userns=True) as root:
+            assert not root.ok("status")["admin"]
+            root.refused("EPERM", "set-job", id=9)
+            root.refused("EPERM", "profile-set", name="interleave", slope=2)
+
     def reload(self) -> None:
         assert self.d.process
         before = self.d.log.read_text().count("has read")
@@ -612,6 +650,22 @@ class Cases:
         self.d.kill(signal.SIGTERM)
         self.d.start()
 
+    def keeps_the_old(self, wrong: str) -> None:
+        assert self.d.process
+        told = self.d.log.read_text().count("keeps the old")
+        self.d.process.send_signal(signal.SIGHUP)
+        until(
+            lambda: self.d.log.read_text().count("keeps the old") > told,
+            f"the refusal of {wrong!r}",
+        )
+
+    def a_configuration_that_is_away_for_a_moment_stays(self) -> None:
+        self.d.write_config("users = no")
+        self.reload()
+        self.d.config.unlink()
+        self.keeps_the_old("nothing")
+        assert not self.d.status()["limits"]["users"]
+
     def a_wrong_configuration_is_refused_whole(self) -> None:
         self.d.write_config("jobs-per-user = 3")
         self.reload()
@@ -620,12 +674,7 @@ class Cases:
         good = self.d.config.read_text()
         for wrong in ("jobs-per-user = -1", "job = 1", "[nonsense]", "x", "users = maybe", "\0"):
             self.d.config.write_text(f"[limits]\njobs-per-user = 9\n\n{wrong}\n")
-            told = self.d.log.read_text().count("keeps the old")
-            self.d.process.send_signal(signal.SIGHUP)
-            until(
-                lambda told=told: self.d.log.read_text().count("keeps the old") > told,
-                f"the refusal of {wrong!r}",
-            )
+            self.keeps_the_old(wrong)
             assert "mlccd.conf:4: " in self.d.log.read_text().splitlines()[-1]
             assert self.d.status()["limits"] == before
             check = subprocess.run([*self.d.command(), "--check"], capture_output=True)
@@ -1558,6 +1607,8 @@ CASES = (
     "without_a_carrier_nothing_is_set",
     "a_tag_that_fails_undoes_the_job",
     "a_wrong_configuration_is_refused_whole",
+    "a_configuration_that_is_away_for_a_moment_stays",
+    "root_of_a_user_namespace_is_no_administrator",
     "a_second_daemon_is_refused",
     "systemd_may_bring_the_sockets",
     "hints_come_by_a_ring",

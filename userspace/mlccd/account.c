@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -16,6 +17,17 @@
 #endif
 
 #define TOKEN	1000000ULL
+
+/* Capabilities are those of a user namespace, and anybody has all of them in one of his own. */
+static bool is_in_our_userns(pid_t pid)
+{
+	struct stat ours, theirs;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/ns/user", pid);
+	return !stat("/proc/self/ns/user", &ours) && !stat(name, &theirs) &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
 
 static bool has_net_admin(pid_t pid)
 {
@@ -55,8 +67,9 @@ int who_of(int fd, struct who *who)
 		pidfd = -1;
 	who->uid = cred.uid;
 	who->pid = cred.pid;
-	/* as seen from here: root of a user namespace has another number */
-	who->admin = !cred.uid && cred.pid > 0 && has_net_admin(cred.pid) && lives(pidfd);
+	/* the uid is as seen from here: of who became root in a user namespace it is the one before */
+	who->admin = !cred.uid && cred.pid > 0 && has_net_admin(cred.pid) &&
+		     is_in_our_userns(cred.pid) && lives(pidfd);
 	if (pidfd >= 0)
 		close(pidfd);
 	return 0;

@@ -14,7 +14,7 @@
 
 struct config;
 
-/* @admin: root with CAP_NET_ADMIN, to whom no limit applies. */
+/* @admin: root with CAP_NET_ADMIN in the daemon's user namespace, to whom no limit applies. */
 struct who {
 	uid_t uid;
 	pid_t pid;

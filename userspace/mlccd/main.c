@@ -67,7 +67,8 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 	struct config c;
 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
-	if (config_read(&c, r->o.config, true, error)) {
+	/* one that is away for a moment, as an editor replaces it, is no reason to go back to defaults */
+	if (config_read(&c, r->o.config, false, error)) {
 		note(3, "keeps the old configuration: %s", error);
 		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
 		return 0;
