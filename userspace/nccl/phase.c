@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stddef.h>
 #include <time.h>
 
+#include "../../include/mlcc/shift_ring.h"
 #include "clock.h"
 #include "history.h"
 #include "link.h"
 #include "phase.h"
-#include "slot.h"
 
 #define GAP_MIN_NS	(5 * MS_NS)
 #define GAP_MAX_NS	(100 * MS_NS)
@@ -63,6 +65,45 @@ void phase_lock(void)
 		nanosleep(&pause, NULL);
 }
 
+static struct mlcc_shifter shifter;
+
+/* By this the hosts agree. */
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/*
+ * A phase opens; @ring shows the job's plan, NULL: nobody plans.  Returns until when it has to wait,
+ * by CLOCK_MONOTONIC; 0: it begins now.  The caller holds "edge".
+ */
+static uint64_t shift_start(struct mlcc_ring *ring)
+{
+	static const struct mlcc_shift none;
+	uint64_t now = now_ns(), wait;
+
+	/* without a plan, too, phases are measured: the job's own period is what a plan is held to */
+	if (ring)
+		wait = mlcc_shift_ring_start(&shifter, ring, wall_ns(), now);
+	else
+		wait = mlcc_shift_start(&shifter, &none, 0, now);
+	return wait ? now + wait : 0;
+}
+
+/* To a moment, not for a time: signals make it no longer, and neither does a clock of day that steps. */
+static void sleep_until(uint64_t until_ns)
+{
+	const struct timespec until = {
+		.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000,
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
 static struct mark mark_now(void)
 {
 	return (struct mark){
@@ -81,7 +122,7 @@ static void set_state(enum phase_state state)
 static void say_end(uint64_t now)
 {
 	if (!p.said_end) {
-		slot_end(now);
+		mlcc_shift_end(&shifter, now);
 		link_end(now);
 	}
 	p.said_end = true;
@@ -141,7 +182,7 @@ static uint64_t open_phase(uint64_t sig, uint64_t now)
 	p.phases++;
 	set_state(PHASE_RUNNING);
 	link_edge(now);
-	until = slot_start(link_plan());
+	until = shift_start(link_plan());
 	if (!until)
 		announce(now);
 	return until;
@@ -205,7 +246,7 @@ static void unlock_and_wait(uint64_t until)
 	phase_unlock();
 	if (!until)
 		return;
-	slot_sleep(until);
+	sleep_until(until);
 	announce_waited(phase);
 }
 

@@ -29,7 +29,7 @@
  * bytes follow an end within the gap, it was no end: the phase goes on, without a word to mlccd,
  * and what is learnt of it is the whole.
  *
- * Slots: where a plan has given the job a slot (slot.h), the thread that opens a phase sleeps until
+ * Slots: where a plan has given the job a slot, the thread that opens a phase sleeps until
  * then, and announces the phase behind that.  It holds no lock meanwhile, and all others go on: they
  * find "running" set, and count.  So this is what is sent before the slot all the same:
  *
