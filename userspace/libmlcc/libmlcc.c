@@ -11,7 +11,9 @@
 
 /* the module first: who loads it means it */
 static const struct mlcc_backend *const backends[] = {
+#ifndef MLCC_WITHOUT_NETLINK		/* mlcc-bpf is built where there is no libmnl */
 	&mlcc_backend_netlink,
+#endif
 	&mlcc_backend_bpf,
 };
 

@@ -11,9 +11,10 @@
 
 #include <bpf/bpf.h>
 
-#include "../libmlcc/control.h"
-#include "../libmlcc/loader.h"
 #include "../../bpf/mlcc_bpf.h"
+#include "../libmlcc/control.h"
+#include "../libmlcc/libmlcc.h"
+#include "../libmlcc/loader.h"
 #include "../libmlcc/pins.h"
 #include "../../include/mlcc/profiles.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
@@ -180,40 +181,16 @@ static int cmd_upgrade(int argc, char **argv)
 	return EXIT_OK;
 }
 
-/* Older versions of the carrier, as long as they have flows. */
-static int control_old(int dir, const struct mlcc_ctl *ctl)
+static struct mlcc *carrier_open(void)
 {
-	char name[MLCC_OLD_NAME], ignored[MLCC_ERROR_LEN], path[MLCC_PINS_PATH];
-	int err = 0, part, fd;
+	struct mlcc *m;
 
-	for (unsigned int n = 0; !err && n < MLCC_OLD_MAX; n++) {
-		part = mlcc_pins_part(dir, mlcc_old_name(name, n), false, ignored);
-		if (part < 0)
-			continue;
-		fd = bpf_obj_get(mlcc_pins_path(path, part, "control"));
-		if (fd >= 0)
-			err = mlcc_control_run_old(fd, ctl);
-		close(fd);
-		close(part);
-	}
-	return err;
+	if (mlcc_open(&m, MLCC_CARRIER_BPF))
+		fail(EXIT_FAILED, "%s", mlcc_error(m));
+	return m;
 }
 
-/* Runs the pinned programs that change jobs.  Returns 0, or a negative error number. */
-static int control(const struct mlcc_ctl *ctl)
-{
-	char error[MLCC_ERROR_LEN];
-	int dir = mlcc_pins_open(error), err;
-
-	if (dir < 0 || mlcc_control_hold(dir, error))
-		fail(EXIT_FAILED, "%s", error);
-	err = mlcc_control_run(map_open("control"), ctl);
-	if (!err)
-		err = control_old(dir, ctl);
-	close(dir);
-	return err;
-}
-
+/* What is not given stays as it was. */
 static int cmd_job_set(int argc, char **argv)
 {
 	static const struct option opts[] = {
@@ -221,49 +198,49 @@ static int cmd_job_set(int argc, char **argv)
 		{ "phase-bytes", required_argument, NULL, 'b' },
 		{ },
 	};
-	struct mlcc_ctl ctl = { .op = MLCC_CTL_SET };
-	struct mlcc_setting *rule = &ctl.rule;
-	struct mlcc_config cfg;
-	unsigned int zero = 0;
-	int c, err;
+	const char *profile = NULL, *bytes = NULL;
+	struct mlcc_job_info info = { };
+	struct mlcc_job_conf *conf = &info.conf;
+	struct mlcc *m;
+	uint32_t id;
+	int c;
 
 	if (argc < 2)
 		fail(EXIT_USAGE, "job set: the job's id is missing");
-	ctl.id = number("job id", argv[1], 1, UINT_MAX);
-	if (bpf_map_lookup_elem(map_open("settings"), &zero, &cfg))
-		fail(EXIT_FAILED, "cannot read the settings: %s", strerror(errno));
-	if (ctl.id > cfg.mark_mask >> cfg.mark_shift)
-		fail(EXIT_USAGE, "job id %u does not fit the mark mask %#x", ctl.id, cfg.mark_mask);
-	if (bpf_map_lookup_elem(map_open("rules"), &ctl.id, rule))
-		rule->profile = MLCC_PROFILE_NONE;
+	id = number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
 	while ((c = getopt_long(argc - 1, argv + 1, "", opts, NULL)) != -1) {
 		if (c == 'p')
-			rule->profile = profile_by_name(optarg);
+			profile = profile_names[profile_by_name(optarg)];
 		else if (c == 'b')
-			rule->phase_bytes = number("--phase-bytes", optarg, 0,
-						   MLCC_PHASE_BYTES_MAX);
+			bytes = optarg;
 		else
 			return EXIT_USAGE;
 	}
-	err = control(&ctl);
-	if (err)
-		fail(EXIT_FAILED, "cannot set job %u: %s", ctl.id, strerror(-err));
+	m = carrier_open();
+	mlcc_job_get(m, id, &info);
+	conf->id = id;
+	if (profile)
+		strcpy(conf->profile, profile);
+	if (bytes)
+		conf->phase_bytes = number("--phase-bytes", bytes, 0, MLCC_PHASE_BYTES_LIMIT);
+	if (mlcc_job_set(m, conf, false))
+		fail(EXIT_FAILED, "%s", mlcc_error(m));
+	mlcc_close(m);
 	return EXIT_OK;
 }
 
 static int cmd_job_del(int argc, char **argv)
 {
-	struct mlcc_ctl ctl = { .op = MLCC_CTL_DEL };
-	int err;
+	struct mlcc *m;
+	uint32_t id;
 
 	if (argc != 2)
 		fail(EXIT_USAGE, "job del: the job's id is wanted");
-	ctl.id = number("job id", argv[1], 1, UINT_MAX);
-	err = control(&ctl);
-	if (err == -ENOENT)
-		fail(EXIT_FAILED, "no job %u", ctl.id);
-	if (err)
-		fail(EXIT_FAILED, "cannot delete job %u: %s", ctl.id, strerror(-err));
+	id = number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
+	m = carrier_open();
+	if (mlcc_job_del(m, id))
+		fail(EXIT_FAILED, "%s", mlcc_error(m));
+	mlcc_close(m);
 	return EXIT_OK;
 }
 
