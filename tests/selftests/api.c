@@ -144,10 +144,10 @@ static int job_print(const struct mlcc_job_info *i, void *arg)
 /* What is read of the pace later is the same, or further on. */
 static int pace_check(const struct mlcc_job_info *info)
 {
-	struct mlcc_job_pace pace;
-	int err = checked(mlcc_job_pace(mlcc, info->conf.id, &pace));
+	struct mlcc_job_progress now;
+	int err = checked(mlcc_job_progress(mlcc, info->conf.id, &now));
 
-	if (err || pace.phases != info->phases || pace.d_sent >= info->d_sent)
+	if (err || now.phases != info->phases || now.d_sent >= info->d_sent)
 		return err;
 	fprintf(stderr, "job %u: the pace has fewer bytes than the job had before\n",
 		info->conf.id);

@@ -370,11 +370,11 @@ static int carrier_phase_end(struct mlcc *m, uint32_t id)
 }
 
 /* How far the job is, as its flows have it at the moment. */
-static struct mlcc_job_pace slot_pace(const struct mlcc_job *j)
+static struct mlcc_job_progress slot_progress(const struct mlcc_job *j)
 {
 	u64 sent = MLCC_READ(j->acked) - MLCC_READ(j->start_acked), d = j->d_phase;
 
-	return (struct mlcc_job_pace){
+	return (struct mlcc_job_progress){
 		.neutral = !d || sent > j->d_limit, .phases = j->seq,
 		.progress = mlcc_progress(sent, d, mlcc_recip(d)), .d_sent = sent,
 	};
@@ -383,15 +383,15 @@ static struct mlcc_job_pace slot_pace(const struct mlcc_job *j)
 /* And what that does to the increase. */
 static void info_progress(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_job_info *info)
 {
-	struct mlcc_job_pace pace = slot_pace(&s->job);
+	struct mlcc_job_progress now = slot_progress(&s->job);
 	struct bpf_carrier *c = m->priv;
 	unsigned int i = s->profile;
 	struct mlcc_profile pr;
 
-	info->phases = pace.phases;
-	info->d_sent = pace.d_sent;
-	info->neutral = pace.neutral;
-	info->progress = pace.progress;
+	info->phases = now.phases;
+	info->d_sent = now.d_sent;
+	info->neutral = now.neutral;
+	info->progress = now.progress;
 	info->gain = MLCC_ONE;
 	if (!info->neutral && !bpf_map_lookup_elem(c->profiles, &i, &pr))
 		info->gain = mlcc_grow(&pr, info->progress);
@@ -445,7 +445,7 @@ static const struct mlcc_slot *slot_last(const struct bpf_carrier *c, uint32_t i
 	return last;
 }
 
-static int carrier_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
+static int carrier_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_progress *progress)
 {
 	const struct mlcc_slot *s;
 	int err = renew(m);
@@ -453,7 +453,7 @@ static int carrier_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *p
 	if (err)
 		return err;
 	s = slot_last(m->priv, id);
-	*pace = s ? slot_pace(&s->job) : (struct mlcc_job_pace){ .neutral = true };
+	*progress = s ? slot_progress(&s->job) : (struct mlcc_job_progress){ .neutral = true };
 	return 0;
 }
 
@@ -679,7 +679,7 @@ const struct mlcc_backend mlcc_backend_bpf = {
 	.job_set	= carrier_job_set,
 	.job_del	= carrier_job_del,
 	.job_get	= carrier_job_get,
-	.job_pace	= carrier_job_pace,
+	.job_progress	= carrier_job_progress,
 	.job_each	= carrier_job_each,
 	.phase_start	= carrier_phase_start,
 	.phase_end	= carrier_phase_end,

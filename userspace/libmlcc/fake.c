@@ -169,14 +169,14 @@ int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 	return err;
 }
 
-int mlcc_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
+int mlcc_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_progress *progress)
 {
 	struct mlcc_job_info *job;
 	int err = 0;
 
 	job = fake_job(m, id, &err);
 	if (job)
-		*pace = (struct mlcc_job_pace){
+		*progress = (struct mlcc_job_progress){
 			job->neutral, job->phases, job->progress, job->d_sent
 		};
 	return err;

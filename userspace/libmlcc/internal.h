@@ -18,7 +18,8 @@ struct mlcc_backend {
 	int (*job_set)(struct mlcc *m, const struct mlcc_job_conf *conf, bool create);
 	int (*job_del)(struct mlcc *m, uint32_t id);
 	int (*job_get)(struct mlcc *m, uint32_t id, struct mlcc_job_info *info);
-	int (*job_pace)(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace);	/* or NULL */
+	/* or NULL */
+	int (*job_progress)(struct mlcc *m, uint32_t id, struct mlcc_job_progress *progress);
 	int (*job_each)(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
 			void *arg);
 	int (*phase_start)(struct mlcc *m, uint32_t id, uint64_t bytes);

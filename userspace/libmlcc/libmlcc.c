@@ -197,17 +197,17 @@ int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 	return err ? err : m->be->job_get(m, id, info);
 }
 
-int mlcc_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace)
+int mlcc_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_progress *progress)
 {
 	struct mlcc_job_info info;
 	int err = check_id(m, id);
 
-	if (!err && m->be->job_pace)
-		return m->be->job_pace(m, id, pace);
+	if (!err && m->be->job_progress)
+		return m->be->job_progress(m, id, progress);
 	if (!err)
 		err = m->be->job_get(m, id, &info);
 	if (!err)
-		*pace = (struct mlcc_job_pace){
+		*progress = (struct mlcc_job_progress){
 			info.neutral, info.phases, info.progress, info.d_sent
 		};
 	return err;

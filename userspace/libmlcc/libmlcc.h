@@ -54,7 +54,7 @@ struct mlcc_job_info {
 };
 
 /* How far it is: the part that somebody may want a thousand times a second. */
-struct mlcc_job_pace {
+struct mlcc_job_progress {
 	bool neutral;
 	uint32_t phases, progress;		/* progress: Q16 */
 	uint64_t d_sent;
@@ -83,10 +83,10 @@ int mlcc_job_del(struct mlcc *m, uint32_t id);			/* -ENOENT */
 int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info);	/* -ENOENT */
 
 /*
- * The same of its pace only, without a system call where the carrier is memory.  A job without flows
- * is neutral, and there a carrier need not tell it from one that does not exist.
+ * Its progress only, without a system call where the carrier is memory.  A job without flows is
+ * neutral, and there a carrier need not tell it from one that does not exist.
  */
-int mlcc_job_pace(struct mlcc *m, uint32_t id, struct mlcc_job_pace *pace);
+int mlcc_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_progress *progress);
 
 /* Calls @each for every job until it returns something else than 0, and returns that. */
 int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),

@@ -151,20 +151,20 @@ int progress_open(struct progress *p, const struct device *d, uint64_t now_us, s
 /* A job's progress as the carrier has it; neutral when nothing has moved for a while. */
 static uint32_t sender_progress(struct progress *p, struct sender *s, uint64_t now_us)
 {
-	struct mlcc_job_pace pace;
+	struct mlcc_job_progress now;
 
 	s->sends = false;
-	if (mlcc_job_pace(p->m, s->id, &pace)) {
+	if (mlcc_job_progress(p->m, s->id, &now)) {
 		p->look_us = 0;
 		return MLCC_NEUTRAL;
 	}
-	if (pace.d_sent != s->d_sent || pace.phases != s->phases) {
-		s->d_sent = pace.d_sent;
-		s->phases = pace.phases;
+	if (now.d_sent != s->d_sent || now.phases != s->phases) {
+		s->d_sent = now.d_sent;
+		s->phases = now.phases;
 		s->moved_us = now_us;
 	}
 	s->sends = now_us - s->moved_us < p->idle_us;
-	return s->sends && !pace.neutral ? pace.progress : MLCC_NEUTRAL;
+	return s->sends && !now.neutral ? now.progress : MLCC_NEUTRAL;
 }
 
 static uint32_t gain_of(const struct progress *p, uint32_t progress)
