@@ -17,7 +17,7 @@ enum pair_state {
 	PAIR_TAKEN,
 };
 
-/* The turn goes on when the place is taken, not when it is stopped. */
+/* The generation goes on when the place is taken, not when it is stopped. */
 struct pair {
 	_Atomic uint64_t word;
 	_Atomic uint64_t ours;
@@ -28,7 +28,7 @@ static struct pair pairs[PAIRS];
 static _Atomic uint32_t next_pair;
 static _Atomic uint64_t pairs_lost;
 
-static struct pair *pair_take(uint64_t *turn)
+static struct pair *pair_take(uint64_t *gen)
 {
 	uint32_t from = atomic_fetch_add_explicit(&next_pair, 1, memory_order_relaxed);
 
@@ -36,10 +36,10 @@ static struct pair *pair_take(uint64_t *turn)
 		struct pair *p = &pairs[i & (PAIRS - 1)];
 		uint64_t word = atomic_load_explicit(&p->word, memory_order_relaxed);
 
-		*turn = ((word >> STATE_BITS) + 1) & TURN_MASK;
+		*gen = ((word >> STATE_BITS) + 1) & GEN_MASK;
 		if (!(word & ((1 << STATE_BITS) - 1)) &&
 		    atomic_compare_exchange_strong(&p->word, &word,
-						   *turn << STATE_BITS | PAIR_TAKEN))
+						   *gen << STATE_BITS | PAIR_TAKEN))
 			return p;
 	}
 	atomic_fetch_add_explicit(&pairs_lost, 1, memory_order_relaxed);
@@ -49,15 +49,15 @@ static struct pair *pair_take(uint64_t *turn)
 /* 0: all places are those of open events. */
 static handle_t pair_make(handle_t ours, void *theirs)
 {
-	uint64_t turn;
-	struct pair *p = pair_take(&turn);
+	uint64_t gen;
+	struct pair *p = pair_take(&gen);
 
 	if (!p)
 		return 0;
 	atomic_store_explicit(&p->ours, ours, memory_order_relaxed);
 	atomic_store_explicit(&p->theirs, theirs, memory_order_relaxed);
-	atomic_store_explicit(&p->word, turn << STATE_BITS | PAIR_OPEN, memory_order_release);
-	return handle_make(turn, p - pairs, TAG_PAIR);
+	atomic_store_explicit(&p->word, gen << STATE_BITS | PAIR_OPEN, memory_order_release);
+	return handle_make(gen, p - pairs, TAG_PAIR);
 }
 
 static struct pair *pair_find(handle_t h, uint64_t *word)
@@ -67,10 +67,10 @@ static struct pair *pair_find(handle_t h, uint64_t *word)
 	if (handle_tag(h) != TAG_PAIR || handle_index(h) >= PAIRS)
 		return NULL;
 	*word = atomic_load_explicit(&p->word, memory_order_acquire);
-	return *word >> STATE_BITS == handle_turn(h) ? p : NULL;
+	return *word >> STATE_BITS == handle_gen(h) ? p : NULL;
 }
 
-/* false: not a pair, or of an earlier turn. */
+/* false: not a pair, or of an earlier generation. */
 static bool pair_get(handle_t h, handle_t *ours, void **theirs)
 {
 	uint64_t word;
@@ -92,7 +92,7 @@ static bool pair_stop(handle_t h)
 
 	return p && (word & ((1 << STATE_BITS) - 1)) == PAIR_OPEN &&
 	       atomic_compare_exchange_strong(&p->word, &word,
-					      handle_turn(h) << STATE_BITS | PAIR_FREE);
+					      handle_gen(h) << STATE_BITS | PAIR_FREE);
 }
 
 static struct {

@@ -29,9 +29,9 @@ static inline handle_t handle_retag(handle_t h, enum handle_tag tag)
 }
 
 /* A place in a pool, and a number that is another each time the place is taken. */
-static inline handle_t handle_make(uint64_t turn, uint32_t index, enum handle_tag tag)
+static inline handle_t handle_make(uint64_t gen, uint32_t index, enum handle_tag tag)
 {
-	return turn << (TAG_BITS + INDEX_BITS) | (handle_t)index << TAG_BITS | tag;
+	return gen << (TAG_BITS + INDEX_BITS) | (handle_t)index << TAG_BITS | tag;
 }
 
 static inline uint32_t handle_index(handle_t h)
@@ -39,11 +39,11 @@ static inline uint32_t handle_index(handle_t h)
 	return h >> TAG_BITS & ((1 << INDEX_BITS) - 1);
 }
 
-static inline uint64_t handle_turn(handle_t h)
+static inline uint64_t handle_gen(handle_t h)
 {
 	return h >> (TAG_BITS + INDEX_BITS);
 }
 
-#define TURN_MASK	((1ULL << (64 - TAG_BITS - INDEX_BITS)) - 1)
+#define GEN_MASK	((1ULL << (64 - TAG_BITS - INDEX_BITS)) - 1)
 
 #endif /* MLCC_NCCL_HANDLE_H */

@@ -24,7 +24,7 @@ enum op_state {
 #define STATE_BITS	2
 
 struct op {
-	_Atomic uint64_t word;		/* turn and state */
+	_Atomic uint64_t word;		/* generation and state */
 	_Atomic uint64_t sig;
 	_Atomic uint64_t bytes;		/* an estimate until it begins, then what was sent (v3) */
 	_Atomic uint32_t comm;
@@ -34,9 +34,9 @@ static struct op ops[OPS];
 static _Atomic uint32_t next;
 static _Atomic uint64_t lost, odd;
 
-static uint64_t word_of(uint64_t turn, enum op_state state)
+static uint64_t word_of(uint64_t gen, enum op_state state)
 {
-	return (turn & TURN_MASK) << STATE_BITS | state;
+	return (gen & GEN_MASK) << STATE_BITS | state;
 }
 
 static enum op_state state_of(uint64_t word)
@@ -65,7 +65,7 @@ static bool change(struct op *op, uint64_t from, uint64_t to)
 						       memory_order_relaxed);
 }
 
-/* The place, if the handle is of its present turn. */
+/* The place, if the handle is of its present generation. */
 static struct op *find(handle_t h, uint64_t *word)
 {
 	uint32_t index = handle_index(h);
@@ -73,7 +73,7 @@ static struct op *find(handle_t h, uint64_t *word)
 	if (index >= OPS)
 		return NULL;
 	*word = atomic_load_explicit(&ops[index].word, memory_order_acquire);
-	return *word >> STATE_BITS == handle_turn(h) ? &ops[index] : NULL;
+	return *word >> STATE_BITS == handle_gen(h) ? &ops[index] : NULL;
 }
 
 static struct op *take(uint64_t *word)

@@ -5,8 +5,8 @@
  *	FREE --start--> APPENDED --first byte--> BEGUN --stop--> FREE
  *	                    +--------------stop-------------------^
  *
- * Each place counts its turns, and its handle names one: a stop without start, a second stop or a
- * handle of long ago finds another turn and changes nothing.  Nobody waits: who finds no free
+ * Each place has a generation, which its handle names: a stop without start, a second stop or a
+ * handle of long ago finds another one and changes nothing.  Nobody waits: who finds no free
  * place after a few looks goes without.
  */
 #ifndef MLCC_NCCL_OP_H
