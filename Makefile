@@ -63,7 +63,8 @@ module:
 # libmlcc holds the tagger's program, so it comes after the BPF carrier
 userspace: bpf
 	@$(MAKE) --no-print-directory -C userspace/libmlcc
-	@$(MAKE) --no-print-directory -C userspace/mlccd all fake
+	@$(MAKE) --no-print-directory -C userspace/mlccd
+	@$(MAKE) --no-print-directory -C tests/fake mlccd
 	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
 
 # what mlccd and libmlcc read from others, under libFuzzer
@@ -71,7 +72,8 @@ fuzz: userspace
 	@$(MAKE) --no-print-directory -C tests/fuzz
 
 tuner: userspace
-	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn all fake
+	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn
+	@$(MAKE) --no-print-directory -C tests/fake dcqcn
 
 # needs neither NCCL nor a GPU
 nccl:

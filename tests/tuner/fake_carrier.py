@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Jobs for the carrier that is only memory: the file that userspace/libmlcc/fake.c maps."""
+"""Jobs for the carrier that is only memory: the file that tests/fake/fake.c maps."""
 
 import ctypes
 import mmap

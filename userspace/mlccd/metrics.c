@@ -35,60 +35,20 @@ static int collect(const struct mlcc_job_info *info, void *arg)
 	return 0;
 }
 
-static double flows(const struct row *r)
-{
-	return r->info.flows;
-}
+#define VALUE(name, expression) \
+	static double name(const struct row *r) { return expression; }
 
-static double phases(const struct row *r)
-{
-	return r->info.phases;
-}
-
-static double bytes(const struct row *r)
-{
-	return r->info.bytes;
-}
-
-static double retrans(const struct row *r)
-{
-	return r->info.retrans;
-}
-
-static double ce(const struct row *r)
-{
-	return r->info.ce;
-}
-
-static double progress(const struct row *r)
-{
-	return r->info.progress / 65536.0;
-}
-
-static double gain(const struct row *r)
-{
-	return r->info.gain / 65536.0;
-}
-
-static double neutral(const struct row *r)
-{
-	return r->info.neutral;
-}
-
-static double d_phase(const struct row *r)
-{
-	return r->info.d_phase;
-}
-
-static double iteration(const struct row *r)
-{
-	return r->info.iteration_us / 1e6;
-}
-
-static double communication(const struct row *r)
-{
-	return r->info.comm_us / 1e6;
-}
+VALUE(flows, r->info.flows)
+VALUE(phases, r->info.phases)
+VALUE(bytes, r->info.bytes)
+VALUE(retrans, r->info.retrans)
+VALUE(ce, r->info.ce)
+VALUE(progress, r->info.progress / 65536.0)
+VALUE(gain, r->info.gain / 65536.0)
+VALUE(neutral, r->info.neutral)
+VALUE(d_phase, r->info.d_phase)
+VALUE(iteration, r->info.iteration_us / 1e6)
+VALUE(communication, r->info.comm_us / 1e6)
 
 static const struct family {
 	const char *name, *type, *unit, *help;

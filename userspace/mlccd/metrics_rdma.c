@@ -13,54 +13,18 @@ struct family {
 	bool (*value)(const struct rdma_use *u, double *v);
 };
 
-static bool qps(const struct rdma_use *u, double *v)
-{
-	*v = u->qps.qps;
-	return !u->follows;
-}
+#define VALUE(name, expression, there) \
+	static bool name(const struct rdma_use *u, double *v) { *v = expression; return there; }
 
-static bool sent(const struct rdma_use *u, double *v)
-{
-	*v = u->qps.sent;
-	return !u->follows;
-}
-
-static bool cnps(const struct rdma_use *u, double *v)
-{
-	*v = u->qps.cnps;
-	return !u->follows;
-}
-
+VALUE(qps, u->qps.qps, !u->follows)
+VALUE(sent, u->qps.sent, !u->follows)
+VALUE(cnps, u->qps.cnps, !u->follows)
 /* kb/s to bytes a second */
-static bool rate(const struct rdma_use *u, double *v)
-{
-	*v = u->qps.rate * 125.0;
-	return !u->follows && u->qps.paced;
-}
-
-static bool slowest(const struct rdma_use *u, double *v)
-{
-	*v = u->qps.slowest * 125.0;
-	return !u->follows && u->qps.paced;
-}
-
-static bool knob_value(const struct rdma_use *u, double *v)
-{
-	*v = u->follow.value;
-	return u->follows && u->follow.has_value;
-}
-
-static bool knob_base(const struct rdma_use *u, double *v)
-{
-	*v = u->follow.base;
-	return u->follows;
-}
-
-static bool knob_gain(const struct rdma_use *u, double *v)
-{
-	*v = u->follow.gain;
-	return u->follows && u->follow.has_value;
-}
+VALUE(rate, u->qps.rate * 125.0, !u->follows && u->qps.paced)
+VALUE(slowest, u->qps.slowest * 125.0, !u->follows && u->qps.paced)
+VALUE(knob_value, u->follow.value, u->follows && u->follow.has_value)
+VALUE(knob_base, u->follow.base, u->follows)
+VALUE(knob_gain, u->follow.gain, u->follows && u->follow.has_value)
 
 static const struct family families[] = {
 	{ "mlcc_rdma_qps", NULL, "Open QPs of a job.", qps },

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "../../userspace/libmlcc/internal.h"
 
 #define FAKE_JOBS	65536
 #define FAKE_PROFILES	3
