@@ -23,7 +23,8 @@ static void print_all(FILE *f)
 	fputs(program.tail, f);
 }
 
-void print_usage(FILE *f, const char *verb)
+/* The usage of @verb; NULL, or none of them: of the program. */
+static void print_usage(FILE *f, const char *verb)
 {
 	const struct verb *v = verb ? verb_find(verb) : NULL;
 

@@ -56,9 +56,6 @@ void common_option(int c, const char *verb);
 /* Runs the verb that the words name.  Returns the exit status. */
 int program_main(int argc, char **argv);
 
-/* The usage of @verb; NULL, or none of them: of the program. */
-void print_usage(FILE *f, const char *verb);
-
 /* A line on standard error, without what would disturb a terminal. */
 void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
 /* The same, and the end, with @status. */

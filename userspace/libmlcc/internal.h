@@ -39,7 +39,4 @@ struct mlcc {
 
 extern const struct mlcc_backend mlcc_backend_bpf, mlcc_backend_netlink;
 
-/* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
-bool mlcc_name_ok(const char name[MLCC_NAME_LEN]);
-
 #endif /* LIBMLCC_INTERNAL_H */

@@ -94,7 +94,8 @@ static bool name_char_ok(char c)
 	       (c && strchr("._:/@+-", c));
 }
 
-bool mlcc_name_ok(const char name[MLCC_NAME_LEN])
+/* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
+static bool mlcc_name_ok(const char name[MLCC_NAME_LEN])
 {
 	size_t len = strnlen(name, MLCC_NAME_LEN);
 

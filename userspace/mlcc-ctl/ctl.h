@@ -86,8 +86,5 @@ int verb_status(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_run(int argc, char **argv);
 
-/* All jobs that may be seen, page by page, as one list. */
-struct json_object *all_jobs(void);
-void print_jobs(struct json_object *list);
 
 #endif /* MLCC_CTL_H */

@@ -8,7 +8,8 @@
 
 #include "ctl.h"
 
-struct json_object *all_jobs(void)
+/* All jobs that may be seen, page by page, as one list. */
+static struct json_object *all_jobs(void)
 {
 	struct json_object *all = json_object_new_array(), *request, *reply, *page;
 	uint64_t after = 0;
@@ -96,7 +97,7 @@ static void print_rdma(struct json_object *job, const char *indent)
 		printf("%srdma: %s more\n", indent, get_string(job, "rdma_more"));
 }
 
-void print_jobs(struct json_object *list)
+static void print_jobs(struct json_object *list)
 {
 	char progress[16], slowdown[16];
 
