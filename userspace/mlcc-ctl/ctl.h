@@ -86,5 +86,4 @@ int verb_status(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_run(int argc, char **argv);
 
-
 #endif /* MLCC_CTL_H */
