@@ -4,7 +4,7 @@
  * model, the parameters and the sources.  Rule, tracker and window are the same headers.
  *
  *	socket --mark, as the flow begins--> slot of (namespace, job) --> profile
- *	                                       ^ rules: what userspace has set or announced, from the next phase on
+ *	                                       ^ rules: what was set or announced, from the next phase on
  *
  * What differs, for the verifier or the cost of a call:
  *

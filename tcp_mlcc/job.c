@@ -95,7 +95,7 @@ static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_se
 		atomic64_cmpxchg(&set->pending, 0, pending);
 }
 
-/* Takes over what userspace has set or announced of the job since the last phase.  @net: the job's own. */
+/* Takes over what userspace has set or announced since the last phase.  @net: the job's own. */
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 {
 	u32 profile = MLCC_PROFILE_NONE;

@@ -76,7 +76,7 @@ struct mlcc_flow {
 	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
 	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
 	union {
-		u32 idle_cwnd;	/* window before the kernel decayed it for the silence, 0: it did not */
+		u32 idle_cwnd;	/* window before the kernel let it decay, 0: it did not */
 		u32 pace;	/* while it is paced: the limit that was set, bytes a second */
 	};
 	u32 last_cwnd;		/* window at the end of the last phase */
@@ -189,7 +189,7 @@ static __always_inline bool mlcc_flow_spends(struct mlcc_flow *f, u64 now, u32 *
 
 /* Whether the flow restarts small and grows by the queue, rather than as its base does. */
 static __always_inline bool mlcc_flow_by_queue(const struct mlcc_flow *f,
-					     const struct mlcc_profile *pr)
+					       const struct mlcc_profile *pr)
 {
 	return pr->restart == MLCC_RESTART_QUEUE && f->p != MLCC_NEUTRAL &&
 	       f->wait != MLCC_WAIT_TIMED_OUT;
@@ -218,7 +218,7 @@ static __always_inline u32 mlcc_flow_jitter(u32 min_rtt)
 
 /* Whether the flow defers; if so with the least window, and paced by the carrier. */
 static __always_inline bool mlcc_flow_defers(struct mlcc_flow *f, struct mlcc_job *j, u64 now,
-					    struct mlcc_win *w)
+					     struct mlcc_win *w)
 {
 	u64 acked = MLCC_READ(j->acked), d = MLCC_READ(j->d_phase);
 	struct mlcc_queue *q = &j->queue;
@@ -239,9 +239,9 @@ static __always_inline bool mlcc_flow_defers(struct mlcc_flow *f, struct mlcc_jo
 }
 
 /*
- * How small a phase starts: the job's ten segments, or more on long paths, where each doubling takes
- * its time.  The window that has the flow's last rate without a queue is to be reached within a
- * small part of the iteration.
+ * How small a phase starts: the job's ten segments, or more on long paths, where each doubling
+ * takes its time.  The window that has the flow's last rate without a queue is to be reached within
+ * a small part of the iteration.
  */
 static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const struct mlcc_job *j,
 					   u32 min_rtt)
@@ -365,8 +365,8 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
  * lost something in this phase, or over a long path in the last one, only up to ssthresh.
  */
 static __always_inline bool mlcc_flow_doubles(const struct mlcc_flow *f,
-					     const struct mlcc_profile *pr, bool marked,
-					     struct mlcc_win *w)
+					      const struct mlcc_profile *pr, bool marked,
+					      struct mlcc_win *w)
 {
 	if (!mlcc_flow_by_queue(f, pr))
 		return false;
@@ -381,7 +381,7 @@ static __always_inline bool mlcc_flow_doubles(const struct mlcc_flow *f,
 /*
  * Factor of the increase, Q16: the rule's, shared among the flows of a job that goes by the queue,
  * so that eight connections are no more than one.  Where marks keep the queue short (@marked) the
- * window is a few segments above the BDP, and a share would leave the link idle after each decrease.
+ * window is a few segments above the BDP, and a share would leave the link idle after a decrease.
  * Elsewhere the queue overflows before anyone yields, at the others' cost, too, so more than the
  * paper's 2 it is only as long as it is a small part of the window, and over a long path only in a
  * queue that is longer still; where the last phase has lost something there, it is the base's.

@@ -48,10 +48,10 @@
 
 #define MLCC_GAP_MIN_US		1000U	/* a shorter silence is never a compute phase */
 #define MLCC_GAP_BINS		16U	/* the last one: from 33 s on */
-#define MLCC_GAP_FIRST		3U	/* so many of a bin end a phase, however long it has become */
+#define MLCC_GAP_FIRST		3U	/* so many of a bin end a phase, however long it is */
 #define MLCC_INNER		32U	/* silences, of which one at least is the compute time */
-#define MLCC_AGREE		2U	/* phases in a row that agree with those before are believed */
-#define MLCC_SPURIOUS_MAX		3U	/* small phases in a row that are still taken for noise */
+#define MLCC_AGREE		2U	/* phases in a row that agree are believed */
+#define MLCC_SPURIOUS_MAX	3U	/* small phases in a row that are taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
 /* What userspace has announced of the phase, see hint.h. */
@@ -180,15 +180,16 @@ static __always_inline u32 mlcc_gap_bin(u32 gap)
 /* A silence of @gap us belongs to the histogram; it may show where the compute time is. */
 static __always_inline void mlcc_gap_count(struct mlcc_job *j, u32 bin)
 {
-	u32 all = 0, most = 0, longest = 0;
+	u32 all = 0, most = 0, longest = 0, once;
 
 	j->gaps[bin & (MLCC_GAP_BINS - 1)]++;
 	for (u32 i = 0; i < MLCC_GAP_BINS; i++) {
 		all += j->gaps[i];
 		most = j->gaps[i] > most ? j->gaps[i] : most;
 	}
+	once = most > 1;
 	for (u32 i = 0; i < MLCC_GAP_BINS; i++) {
-		if (j->gaps[i] > (most > 1) && j->gaps[i] * MLCC_INNER >= all)
+		if (j->gaps[i] > once && j->gaps[i] * MLCC_INNER >= all)
 			longest = i;
 		j->gaps[i] >>= most == 255;
 	}
@@ -288,8 +289,9 @@ static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now, u32
 }
 
 /*
- * Whether a silence of @gap us ends the phase, given what userspace has announced.  Who announces phases
- * and is silent about one (the process was killed) is no longer waited for: they are learnt on.
+ * Whether a silence of @gap us ends the phase, given what userspace has announced.  Who announces
+ * phases and is silent about one (the process was killed) is no longer waited for: they are learnt
+ * on.
  */
 static __always_inline bool mlcc_gap_rolls_over(struct mlcc_job *j, u32 gap)
 {
@@ -324,7 +326,8 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 		return false;
 	rollover = !j->seq || mlcc_gap_rolls_over(j, gap);
 	if (rollover)
-		mlcc_phase_rollover(j, now, mlcc_gap_parted(j, mlcc_gap_bin(gap)) ? j->gap_us : gap);
+		mlcc_phase_rollover(j, now,
+				    mlcc_gap_parted(j, mlcc_gap_bin(gap)) ? j->gap_us : gap);
 	MLCC_WRITE(j->last_us, now);
 	MLCC_CAS32(&j->busy, 1, 0);
 	return rollover;

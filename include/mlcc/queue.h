@@ -5,9 +5,9 @@
  * Behind a queue that serves packets in the order in which they come, a job that finds somebody
  * there waits, with a small window (flow.h), for no longer than twice its iteration: jobs that fit
  * leave the link free for a moment before that is over, an ordinary long flow never does.  A phase
- * whose wait times out quarters the patience; one that did not restores it.  After MLCC_TIMEOUTS_MAX
- * such phases in a row the job keeps its window, as other TCP flows do, until a phase begins with
- * the queue empty.
+ * whose wait times out quarters the patience; one that did not restores it.  After
+ * MLCC_TIMEOUTS_MAX such phases in a row the job keeps its window, as other TCP flows do, until a
+ * phase begins with the queue empty.
  *
  * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) shows a flow no
  * queue but its own: it looks empty while others are there, and a small window gets a full share.
@@ -23,9 +23,9 @@
 
 #include "types.h"
 
-#define MLCC_TIMEOUTS_MAX	3U	/* waits that timed out after which the window is kept */
-#define MLCC_PART_SHIFT		5	/* a rate is measured over 1/32 of D_phase; deferring is as slow */
-#define MLCC_DEFERRALS		3U	/* in a phase; the last one is 1/4 of it, those before half as long */
+#define MLCC_TIMEOUTS_MAX	3U	/* waits that time out before the window is kept */
+#define MLCC_PART_SHIFT		5	/* rates are of 1/32 of D_phase; deferring is as slow */
+#define MLCC_DEFERRALS		3U	/* in a phase: 1/16 of it, 1/8, 1/4 */
 #define MLCC_COST_SHIFT		20
 #define MLCC_COST_MAX		0x800000U	/* 1 Mb/s */
 
@@ -34,7 +34,7 @@ struct mlcc_queue {
 	u64 start_acked;	/* bytes of the job, then */
 	u64 defer_until;		/* the job defers until then, 0: it does not */
 	u32 byte_cost;		/* us that a byte takes the link at best, Q20; 0: not known */
-	u32 last_cost;		/* of the last measurement, 0: there was none just before this one */
+	u32 last_cost;		/* of the measurement just before, 0: none */
 	u32 patience_us;	/* how long a flow waits */
 	u32 timeouts;		/* phases in a row whose wait timed out */
 	u32 busy;		/* try-lock of a measurement */

@@ -11,7 +11,7 @@
  * starts earlier too, and the phases slide apart until they no longer overlap (Congestion Control
  * in Machine Learning Clusters, HotNets '22, section 4: R_T += R_AI (1 + D_sent / D_phase)).
  *
- * "hold" is what this project adds, for queues that mark (ECN): there a flow is decreased in each round
+ * "hold" is what this project adds, for queues that mark (ECN): there a flow decreases each round
  * trip, and who keeps its window decides who finishes.  A loss is not softened: what is lost of a
  * queue that overflows is others', too.  Documentation/how-it-works.md has the measurements.
  *

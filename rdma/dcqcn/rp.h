@@ -376,7 +376,7 @@ static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struc
 
 /* The least rate that a cut goes to. */
 static __always_inline u32 mlcc_rp_floor(const struct mlcc_rp_param *c,
-					  const struct mlcc_rp_gain *gain)
+					 const struct mlcc_rp_gain *gain)
 {
 	u32 least = gain->hyper ? c->line >> MLCC_RP_FLOOR_SHIFT : 0;
 

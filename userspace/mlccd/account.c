@@ -67,7 +67,7 @@ int who_of(int fd, struct who *who)
 		pidfd = -1;
 	who->uid = cred.uid;
 	who->pid = cred.pid;
-	/* the uid is as seen from here: of who became root in a user namespace it is the one before */
+	/* the uid is as seen from here: of root in a user namespace it is the one before */
 	who->admin = !cred.uid && cred.pid > 0 && has_net_admin(cred.pid) &&
 		     is_in_our_userns(cred.pid) && lives(pidfd);
 	if (pidfd >= 0)

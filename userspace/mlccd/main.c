@@ -67,7 +67,7 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 	struct config c;
 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
-	/* one that is away for a moment, as an editor replaces it, is no reason to go back to defaults */
+	/* an editor that replaces it takes it away for a moment: that means no defaults */
 	if (config_read(&c, r->o.config, false, error)) {
 		note(3, "keeps the old configuration: %s", error);
 		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The daemon's parts, tied together, for those that answer about all of them (request.c, metrics.c).
+ * The daemon's parts, tied together, for what answers about all of them (request.c, metrics.c).
  * What each part needs of the others it is given when it starts (main.c):
  *
  *	listen -> peer -> request, plan -> jobs -> state, rxe, cgroup, carrier
