@@ -33,7 +33,7 @@ int mlcc_control_hold(int dir, char *error)
 	if (ms < HOLD_MS && faccessat(dir, MLCC_PART_NEW, F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
 	if (ms < HOLD_MS)
-		what = "an upgrade of the carrier was interrupted: 'mlcc-bpf upgrade', then again";
+		what = "an upgrade was cut short: 'mlcc-bpf upgrade', then try again";
 	flock(dir, LOCK_UN);
 	snprintf(error, MLCC_ERROR_LEN, "%s", what);
 	return -EAGAIN;
