@@ -203,7 +203,7 @@ static int cmd_job_set(int argc, char **argv)
 	struct mlcc_job_conf *conf = &info.conf;
 	struct mlcc *m;
 	uint32_t id;
-	int c;
+	int c, err;
 
 	if (argc < 2)
 		fail(EXIT_USAGE, "job set: the job's id is missing");
@@ -217,7 +217,10 @@ static int cmd_job_set(int argc, char **argv)
 			return EXIT_USAGE;
 	}
 	m = carrier_open();
-	mlcc_job_get(m, id, &info);
+	/* what cannot be read is not to be written over */
+	err = mlcc_job_get(m, id, &info);
+	if (err && err != -ENOENT)
+		fail(EXIT_FAILED, "%s", mlcc_error(m));
 	conf->id = id;
 	if (profile)
 		strcpy(conf->profile, profile);

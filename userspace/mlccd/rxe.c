@@ -25,8 +25,8 @@ struct rule {
 };
 
 struct walk {
-	const struct job *first;	/* of all that have one; NULL: */
-	const struct job *gone;		/* whose rule is to go */
+	const struct job *first;	/* of the jobs whose rules are set, */
+	const struct job *gone;		/* or the one whose rule is to go */
 	struct rule rule[RULES_MAX];	/* of the device that is looked at */
 	unsigned int rules;
 	int err;			/* the first that could not be written */
