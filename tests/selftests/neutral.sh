@@ -61,7 +61,9 @@ a_periodic_job_is_learnt()
 	stop_named periodic
 }
 
-# Messages of one size at random times, ever longer apart and ever shorter.
+# Messages of one size at random times, ever longer apart and ever shorter.  In this draw progress is
+# known at about a fifth of the looks, and fewer looks see fewer of them; a job that is learnt has it
+# at nearly all.  How many bytes in the mean: tests/unit/test_tracker.c.
 aperiodic_traffic_stays_neutral()
 {
 	local known=0 looks=0 done=0 gap phases=0
@@ -81,7 +83,7 @@ aperiodic_traffic_stays_neutral()
 	stop_named job
 	stop_named random
 	echo "$done messages, $phases phases, progress known in $known of $looks looks"
-	[ "$phases" -ge 10 ] && [ $((known * 4)) -le "$looks" ]
+	[ "$phases" -ge 10 ] && [ $((known * 2)) -le "$looks" ]
 }
 
 neutral_cases()
