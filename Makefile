@@ -183,9 +183,10 @@ install-tuner:
 
 # Pure Python; OR-tools is looked for when it is wanted.
 install-plan:
-	install -d $(BIN) $(MAN1) $(COMPLETION) $(PLANNER)/mlccplan
+	install -d $(BIN) $(MAN1) $(COMPLETION) $(PLANNER)/mlccplan $(PLANNER)/mlcc_client
 	install -m 755 userspace/plan/mlcc-plan $(BIN)
 	install -m 644 userspace/plan/mlccplan/*.py $(PLANNER)/mlccplan
+	install -m 644 userspace/python/mlcc_client/*.py $(PLANNER)/mlcc_client
 	install -m 644 userspace/plan/mlcc-plan.1 $(MAN1)
 	install -m 644 userspace/plan/mlcc-plan.bash $(COMPLETION)/mlcc-plan
 

@@ -2,18 +2,20 @@
 """The real mlccd, whose carrier is only memory: for tests of what talks to it."""
 
 import contextlib
-import json
 import signal
-import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "userspace" / "python"))
+
+from mlcc_client import Client  # noqa: E402  (needs the path above)
+
 MLCCD = ROOT / "build" / "userspace" / "mlccd" / "mlccd-fake"
 WAIT_S = 60.0
-REPLY_MAX = 1 << 17
 
 
 def missing() -> str:
@@ -47,12 +49,8 @@ class MemoryMlccd:
         return False
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-            peer.connect(str(self.socket))
-            peer.send(json.dumps(request).encode())
-            reply: dict[str, Any] = json.loads(peer.recv(REPLY_MAX))
-        assert reply["ok"], f"{request}: {reply}"
-        return reply
+        with Client(self.socket, WAIT_S) as client:
+            return client.ask(request)
 
     def job(self, name: str | int) -> dict[str, Any]:
         return dict(self.ask({"op": "show", "job": name})["jobs"][0])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PLAN = Path(__file__).resolve().parents[2] / "userspace" / "plan"
-sys.path.insert(0, str(PLAN))
+sys.path[:0] = [str(PLAN), str(PLAN.parent / "python")]
 
 from mlccplan import problem, report  # noqa: E402  (needs the path above)
 from mlccplan.layout import Layout, Options  # noqa: E402

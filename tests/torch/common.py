@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "userspace" / "torch"
+PACKAGE = ROOT / "userspace" / "python"
 sys.path.insert(0, str(PACKAGE))
 
 WAIT_S = 60.0

@@ -8,22 +8,19 @@ operator has loaded it, and the lab refuses to touch it.
 
 import os
 import re
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from genl import Genl, Refused
+from mlcc import job_call
+
 from . import features, shell
 from .errors import LabError, SkipError
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-sys.path.append(str(REPOSITORY / "tests" / "netlink"))
-
-from genl import Genl, Refused  # noqa: E402
-from mlcc import job_call  # noqa: E402
-
 # where the build puts them in a tree
 LOADER = Path("build") / "userspace" / "mlcc-bpf" / "mlcc-bpf"
 MLCCD = Path("build") / "userspace" / "mlccd" / "mlccd"

@@ -6,14 +6,14 @@ cgroup, sockets tagged as they connect, phases announced over mlccd's ring.
 """
 
 import contextlib
-import json
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from mlcc_client import Client, RefusedError
 
 from . import shell
 from .carrier import MLCCD, REPOSITORY
@@ -41,6 +41,7 @@ class Daemon:
         self._folder = tempfile.TemporaryDirectory(prefix="mlcc-lab-")
         self._run = Path(self._folder.name)
         self.socket = self._run / "mlccd.sock"
+        self._closing = contextlib.ExitStack()
         self._cgroups: list[Path] = []
         self._parent = _cgroup_mount() / self._run.name
         self._command = [str(binary), "--config", str(self._run / "none")]
@@ -58,11 +59,11 @@ class Daemon:
         return self
 
     def _connect(self) -> None:
-        self._peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._peer.settimeout(START_S * shell.SLOW)
         for _ in range(int(START_S / PAUSE_S)):
             with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
-                return self._peer.connect(str(self.socket))
+                client = Client(self.socket, START_S * shell.SLOW)
+                self._client = self._closing.enter_context(client)
+                return
             if self._process.poll() is not None:
                 break
             time.sleep(PAUSE_S)
@@ -73,11 +74,10 @@ class Daemon:
         return lines[-1] if lines else "it says nothing"
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._peer.send(json.dumps(request).encode())
-        reply: dict[str, Any] = json.loads(self._peer.recv(1 << 20))
-        if not reply.get("ok"):
-            raise LabError(f"mlccd: {request['op']}: {reply.get('error')}")
-        return reply
+        try:
+            return self._client.ask(request)
+        except RefusedError as error:
+            raise LabError(f"{request['op']}: {error}") from None
 
     def set_job(self, job: int, name: str, profile: str) -> Path:
         """Announce a job by that id; returns the cgroup that its processes are to join."""
@@ -91,8 +91,8 @@ class Daemon:
         return cgroup
 
     def jobs(self) -> list[dict[str, Any]]:
-        """All jobs (to 48), with what the carrier knows of each."""
-        return list(self._ask({"op": "show"})["jobs"])
+        """All jobs, with what the carrier knows of each."""
+        return list(self._client.jobs())
 
     def records(self) -> dict[str, int]:
         """What has come over rings: all, and what was wrong or late."""
@@ -102,7 +102,7 @@ class Daemon:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        self._peer.close()
+        self._closing.close()
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(10 * shell.SLOW)

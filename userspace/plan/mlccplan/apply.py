@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .classes import DSCP_PER_CLASS
-from .daemon import Daemon, Json
+from .daemon import connected
 from .errors import PlanError, UsageError
 from .layout import Layout
 from .problem import Arc, Job, Problem
-from .report import align
+from .report import Json, align
 from .solve import Solution
 
 # as mlccd has them: userspace/mlccd/plan.c
@@ -145,13 +145,10 @@ def tell(
     marks: Mapping[str, int],
 ) -> dict[str, list[int]]:
     """Ask mlccd for all of it; returns the ids of its jobs."""
-    peer = Daemon(arguments.socket)
-    try:
-        ids = known(peer.jobs(), names, arguments.here)
-        peer.ask(request(ids, shifts, marks, arguments.dry_run))
-        return ids
-    finally:
-        peer.close()
+    with connected(arguments.socket) as mlccd:
+        ids = known(list(mlccd.jobs()), names, arguments.here)
+        mlccd.ask(request(ids, shifts, marks, arguments.dry_run))
+    return ids
 
 
 def report(

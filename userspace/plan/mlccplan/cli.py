@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+import mlcc_client
+
 from . import (
     apply,
     argument,
@@ -237,7 +239,7 @@ def _add_apply(verbs: Any) -> None:
         help="of the classes, the lowest first (default 0,8,16...)",
     )
     add("--clear", action="store_true", help="take shifts and DSCPs away from the problem's jobs")
-    add("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
+    add("--socket", default=mlcc_client.SOCKET, metavar="PATH", help="mlccd's")
     _model_options(verb)
     _search_options(verb)
 
@@ -258,7 +260,7 @@ def _add_profile(verbs: Any) -> None:
         metavar="MS",
         help="resolution of a trace or a capture (default 1; never below two usual samples)",
     )
-    verb.add_argument("--socket", default=daemon.SOCKET, metavar="PATH", help="mlccd's")
+    verb.add_argument("--socket", default=mlcc_client.SOCKET, metavar="PATH", help="mlccd's")
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -374,11 +376,8 @@ def _profile(arguments: argparse.Namespace) -> int:
 
 def _measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     if arguments.mlccd:
-        peer = daemon.Daemon(arguments.socket)
-        try:
-            return profile.from_mlccd(peer.jobs())
-        finally:
-            peer.close()
+        with daemon.connected(arguments.socket) as mlccd:
+            return profile.from_mlccd(list(mlccd.jobs()))
     if arguments.show:
         shown = reader.load(arguments.show)
         if not isinstance(shown, list):

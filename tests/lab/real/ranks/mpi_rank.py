@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[3] / "userspace" / "torch")]
+sys.path[:0] = [str(HERE), str(HERE.parents[3] / "userspace" / "python")]
 
 import numpy  # noqa: E402
 import rank  # noqa: E402

@@ -17,8 +17,10 @@ import os
 import threading
 import time
 
+from mlcc_client import SOCKET
+
 from . import ranks
-from .daemon import SOCKET, Link
+from .daemon import Link
 from .ring import BYTES_MAX, PHASE_END, PHASE_START
 from .shift import Shift, Shifter
 
