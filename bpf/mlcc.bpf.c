@@ -789,7 +789,7 @@ static __always_inline long mlcc_rule_change(struct mlcc_ctl *ctl)
 
 /*
  * The one way to change jobs: run by bpf_prog_test_run_opts(), it ends what it has begun whatever
- * becomes of the caller.  -EAGAIN: a flow was just turning the phase of a slot; call again with
+ * becomes of the caller.  -EAGAIN: a flow was just beginning a phase of a slot; call again with
  * the same "done", which says which slots know.
  */
 SEC("syscall")

@@ -60,7 +60,7 @@ static __always_inline u32 mlcc_peer(const struct sock *sk)
 static __always_inline void mlcc_rolled_over(struct sock *sk, const struct mlcc_slot *s,
 					     const struct mlcc_phase_was *was)
 {
-	mlcc_phase_turned(sock_net(sk), s, was);
+	mlcc_phase_begun(sock_net(sk), s, was);
 }
 
 /* cong.c */

@@ -26,8 +26,8 @@
 typedef bool (*mlcc_slot_fn)(struct net *net, struct mlcc_slot *s, u64 bytes);
 
 /*
- * Calls @fn until it no longer finds that a flow is turning the phase.  Not to be interrupted by
- * flows on this CPU: they would not wait, and would miss the rollover.
+ * Calls @fn until it no longer finds that a flow is just beginning a phase.  Not to be interrupted
+ * by flows on this CPU: they would not wait, and would miss the rollover.
  */
 static bool mlcc_slot_do(mlcc_slot_fn fn, struct net *net, struct mlcc_slot *s, u64 bytes)
 {
@@ -86,7 +86,7 @@ static bool mlcc_slot_start(struct net *net, struct mlcc_slot *s, u64 bytes)
 	if (!mlcc_hint_start(&s->job, bytes, tcp_clock_us()))
 		return false;
 	if (READ_ONCE(s->job.seq) != was.seq)
-		mlcc_phase_turned(net, s, &was);
+		mlcc_phase_begun(net, s, &was);
 	return true;
 }
 

@@ -87,8 +87,8 @@ static void mlcc_event_phase(struct net *net, const struct mlcc_slot *s,
 				was ? mlcc_put_end(skb, s, was) : mlcc_put_start(skb, s));
 }
 
-void mlcc_phase_turned(struct net *net, const struct mlcc_slot *s,
-		       const struct mlcc_phase_was *was)
+void mlcc_phase_begun(struct net *net, const struct mlcc_slot *s,
+		      const struct mlcc_phase_was *was)
 {
 	const struct mlcc_setting *set;
 

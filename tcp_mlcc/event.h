@@ -21,8 +21,8 @@ static __always_inline void mlcc_phase_was(const struct mlcc_slot *s, struct mlc
 }
 
 /* A phase of @s has begun, and the one before has ended.  @net: the job's, if it is known. */
-void mlcc_phase_turned(struct net *net, const struct mlcc_slot *s,
-		       const struct mlcc_phase_was *was);
+void mlcc_phase_begun(struct net *net, const struct mlcc_slot *s,
+		      const struct mlcc_phase_was *was);
 
 /* The caller holds mlcc_settings_lock, so events come in the order of what they tell. */
 void mlcc_event_set(struct net *net, const struct mlcc_setting *set);

@@ -90,7 +90,7 @@ static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_se
 		return;
 	mlcc_phase_was(s, &was);
 	if (mlcc_hint_start(&s->job, pending & ~MLCC_PENDING, tcp_clock_us()))
-		mlcc_phase_turned(net, s, &was);
+		mlcc_phase_begun(net, s, &was);
 	else
 		atomic64_cmpxchg(&set->pending, 0, pending);
 }

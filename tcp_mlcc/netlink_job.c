@@ -94,7 +94,7 @@ static void mlcc_nl_explain(int err, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "out of memory");
 		break;
 	case -EBUSY:
-		NL_SET_ERR_MSG(extack, "a flow is turning the job's phase: try again");
+		NL_SET_ERR_MSG(extack, "a flow is just beginning a phase of the job: try again");
 		break;
 	}
 }

@@ -20,7 +20,7 @@ static void mlcc_share_start(struct mlcc_slot *s, struct net *net, u32 min_rtt)
 		return;
 	mlcc_phase_was(s, &was);
 	if (mlcc_job_tx_start(&s->job, tcp_clock_us(), min_rtt))
-		mlcc_phase_turned(net, s, &was);
+		mlcc_phase_begun(net, s, &was);
 }
 
 static void mlcc_share_sent(struct mlcc_slot *s, u32 bytes, struct mlcc_job_view *to)

@@ -46,7 +46,7 @@ static __always_inline bool mlcc_hint_is_late(const struct mlcc_job *j, u64 now)
 
 /*
  * Userspace says that a phase of @bytes begins; 0: as many as the last time.  @now: us.
- * Returns whether this could be noted; if not, a flow turns the phase right now: try again.
+ * Returns whether this could be noted; if not, a flow begins a phase right now: try again.
  */
 static __always_inline bool mlcc_hint_start(struct mlcc_job *j, u64 bytes, u64 now)
 {

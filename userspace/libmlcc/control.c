@@ -11,7 +11,7 @@
 #include "control.h"
 #include "pins.h"
 
-#define TRIES	1000	/* while flows turn the phase of a job */
+#define TRIES	1000	/* while flows begin a phase of the job */
 #define HOLD_MS	5000	/* until who has the directory is taken for stuck */
 
 const char *mlcc_old_name(char name[MLCC_OLD_NAME], unsigned int n)

@@ -26,8 +26,8 @@ const char *mlcc_old_name(char name[MLCC_OLD_NAME], unsigned int n);
 int mlcc_control_hold(int dir, char *error);
 
 /*
- * Has the program @fd do @ctl, again while flows turn the phase of the job.  Returns 0, or a negative
- * error number.
+ * Has the program @fd do @ctl, again while flows begin a phase of the job.  Returns 0, or a
+ * negative error number.
  */
 int mlcc_control_run(int fd, const struct mlcc_ctl *ctl);
 
