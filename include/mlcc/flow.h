@@ -23,7 +23,8 @@
  *
  * Over a long path a loss costs others seconds, and a queue that looks empty may be what the last
  * one has left.  So there a phase after one that lost something begins with three quarters of the
- * window, as after a silence, doubles up to that only, and grows as its base does.
+ * window, as after a silence, doubles up to that only, and grows as its base does.  Nor does a flow
+ * wait or defer there: to come back from a small window takes as long as others leave the link free.
  *
  *	cwnd	                                ___-- p near 1: grows faster
  *	       queue behind others    ___---'
@@ -217,16 +218,17 @@ static __always_inline u32 mlcc_flow_jitter(u32 min_rtt)
 }
 
 /* Whether the flow defers; if so with the least window, and paced by the carrier. */
-static __always_inline bool mlcc_flow_defers(struct mlcc_flow *f, struct mlcc_job *j, u64 now,
-					     struct mlcc_win *w)
+static __always_inline bool mlcc_flow_defers(struct mlcc_flow *f, struct mlcc_job *j,
+					     const struct mlcc_ack *a, struct mlcc_win *w)
 {
-	u64 acked = MLCC_READ(j->acked), d = MLCC_READ(j->d_phase);
+	u64 now = a->now, acked = MLCC_READ(j->acked), d = MLCC_READ(j->d_phase);
 	struct mlcc_queue *q = &j->queue;
 
 	f->deferred = mlcc_queue_defers(q, now);
 	if (!f->deferred && f->seen == MLCC_SEEN_EMPTY) {
 		mlcc_queue_pause(q);
-	} else if (!f->deferred && mlcc_queue_sample(q, now, acked, d, f->rtt)) {
+	} else if (!f->deferred && mlcc_queue_sample(q, now, acked, d, f->rtt) &&
+		   a->min_rtt < MLCC_PATH_LONG_US) {
 		mlcc_queue_defer(q, now, acked, d);
 		f->deferred = 1;
 	}
@@ -266,7 +268,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 					  struct mlcc_ack *a, struct mlcc_win *w)
 {
 	bool first = !f->rtt, full;
-	u32 wait, slack, burst, cost = MLCC_READ(j->queue.byte_cost);
+	u32 wait, slack, burst, patience, cost = MLCC_READ(j->queue.byte_cost);
 
 	a->min_rtt = mlcc_path_rtt(path, a, MLCC_READ(j->seq));
 	f->rtt = a->rtt;
@@ -288,7 +290,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	}
 	if (pr->restart != MLCC_RESTART_QUEUE || f->p == MLCC_NEUTRAL)
 		return;
-	if (w->open && mlcc_flow_by_queue(f, pr) && mlcc_flow_defers(f, j, a->now, w))
+	if (w->open && mlcc_flow_by_queue(f, pr) && mlcc_flow_defers(f, j, a, w))
 		return;
 	if (f->seen >= MLCC_SEEN_EMPTY) {
 		MLCC_WRITE(j->queue.emptied, 1);
@@ -298,7 +300,8 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	}
 	if (first)
 		MLCC_WRITE(j->queue.behind, 1);
-	if (f->wait != MLCC_WAITING || a->now < j->start_us + MLCC_READ(j->queue.patience_us))
+	patience = a->min_rtt < MLCC_PATH_LONG_US ? MLCC_READ(j->queue.patience_us) : 0;
+	if (f->wait != MLCC_WAITING || a->now < j->start_us + patience)
 		return;
 	MLCC_WRITE(j->queue.timed_out, 1);
 	mlcc_flow_take(f, w);

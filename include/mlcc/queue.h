@@ -16,6 +16,8 @@
  * phase: paced at 1/32 of the link, for a random time around 1/16 of what the phase takes alone;
  * the second time 1/8, the third 1/4.  So do stations on a shared medium.
  *
+ * Over a long path it does neither (flow.h).
+ *
  * Times are microseconds.
  */
 #ifndef MLCC_QUEUE_H

@@ -66,14 +66,22 @@ static void behind_a_long_flow_the_window_is_kept(void)
 	CHECK(!mlcc_queue_keeps(&q), "it has gone");
 }
 
-static void round_trip(struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now,
-		       struct mlcc_win *w)
+/* @least: what it takes without a queue, us. */
+static void round_trip_over(u32 least, struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now,
+			    struct mlcc_win *w)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
-	struct mlcc_ack a = { .now = now, .rtt = rtt, .min_rtt = RTT_US, .mss = 1448, .peer = 1 };
+	struct mlcc_ack a = { .now = now, .rtt = rtt, .srtt = rtt, .min_rtt = least, .mss = 1448,
+			      .peer = 1 };
 	struct mlcc_path path = { };
 
 	mlcc_flow_rtt(f, j, &path, &pr, &a, w);
+}
+
+static void round_trip(struct mlcc_flow *f, struct mlcc_job *j, u32 rtt, u64 now,
+		       struct mlcc_win *w)
+{
+	round_trip_over(RTT_US, f, j, rtt, now, w);
 }
 
 /* A flow that has waited for as long as its job has patience: slow start to what it had. */
@@ -111,6 +119,16 @@ static void who_does_not_know_its_iterations_does_not_wait(void)
 
 	round_trip(&f, &j, QUEUE_US, 1000 + QUEUE_US, &w);
 	CHECK(w.ssthresh == 400 && j.queue.timed_out, "ssthresh %u: it waits for ever", w.ssthresh);
+}
+
+static void over_a_long_path_nobody_waits(void)
+{
+	struct mlcc_job j = { .start_us = 1000, .queue.patience_us = 500000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
+
+	round_trip_over(10000, &f, &j, 20000, 21000, &w);
+	CHECK(f.wait == MLCC_WAIT_TIMED_OUT && w.ssthresh == 400, "ssthresh %u", w.ssthresh);
 }
 
 static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
@@ -283,6 +301,28 @@ static void a_flow_goes_on_when_the_hold_ends(void)
 	CHECK(!f.deferred && f.seen >= MLCC_SEEN_EMPTY && f.wait == MLCC_WAIT_OVER, "it tries again");
 }
 
+/* Whether a flow that found nobody there, and then gets a quarter of the link, defers. */
+static bool defers_over(u32 least)
+{
+	struct link l = known();
+	struct mlcc_job j = { .seq = 3, .d_phase = D, .start_us = l.now, .queue = l.q };
+	struct mlcc_flow f = { .seq = 3, .last_cwnd = 300, .rtt = 2 * least };
+	struct mlcc_win w = { .cwnd = 300, .ssthresh = 300, .open = true };
+
+	for (u64 sent = 0; sent < D && !f.deferred; sent += 10000) {
+		l.now += 10000 * 4 / LINK;
+		j.acked += 10000;
+		round_trip_over(least, &f, &j, 2 * least, l.now, &w);
+	}
+	return f.deferred;
+}
+
+static void over_a_long_path_nobody_defers(void)
+{
+	CHECK(defers_over(MLCC_PATH_LONG_US / 2), "nor over a short one");
+	CHECK(!defers_over(MLCC_PATH_LONG_US), "a flow defers");
+}
+
 /* All holds of a phase together are less than the phase takes. */
 static void nonsense_keeps_the_bounds(void)
 {
@@ -316,6 +356,7 @@ int main(void)
 		TAP_TEST(a_flow_waits_no_longer_than_its_patience),
 		TAP_TEST(what_has_lost_segments_is_not_taken_back),
 		TAP_TEST(who_does_not_know_its_iterations_does_not_wait),
+		TAP_TEST(over_a_long_path_nobody_waits),
 		TAP_TEST(a_flow_that_saw_the_queue_empty_does_not_give_up),
 		TAP_TEST(alone_it_never_holds_back),
 		TAP_TEST(who_does_not_know_the_link_does_not_hold_back),
@@ -326,6 +367,7 @@ int main(void)
 		TAP_TEST(bytes_acknowledged_at_once_are_no_rate),
 		TAP_TEST(who_holds_back_takes_little),
 		TAP_TEST(a_flow_goes_on_when_the_hold_ends),
+		TAP_TEST(over_a_long_path_nobody_defers),
 		TAP_TEST(nonsense_keeps_the_bounds),
 	};
 
