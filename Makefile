@@ -67,6 +67,14 @@ userspace: bpf
 	@$(MAKE) --no-print-directory -C tests/fake mlccd
 	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
 
+# what is installed, without tests
+programs: bpf
+	@$(MAKE) --no-print-directory -C userspace/libmlcc
+	@$(MAKE) --no-print-directory -C userspace/mlccd
+	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
+	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn
+	@$(MAKE) --no-print-directory -C userspace/nccl
+
 # what mlccd and libmlcc read from others, under libFuzzer
 fuzz: userspace
 	@$(MAKE) --no-print-directory -C tests/fuzz
@@ -151,6 +159,8 @@ install: install-plan
 	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi
 	install -m 644 include/mlcc/*.h $(HEADERS)
 	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
+	$(if $(wildcard userspace/libmlcc/libmlcc.a),install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib \
+		userspace/libmlcc/libmlcc.a && install -m 644 userspace/libmlcc/libmlcc.h $(HEADERS))
 	install -D -m 644 tcp_mlcc/tcp_mlcc.7 $(MAN7)/tcp_mlcc.7
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
@@ -198,7 +208,7 @@ uninstall:
 	rm -f $(SBIN)/mlcc-bpf $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
-	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(PLUGIN))
+	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(PLUGIN)) $(DESTDIR)$(PREFIX)/lib/libmlcc.a
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
 
@@ -242,7 +252,7 @@ help:
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace fuzz nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
+.PHONY: all lab unit bpf userspace programs fuzz nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
 	install-userspace install-tuner install-plan tuner deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help

@@ -93,6 +93,21 @@ wrong_settings_load_nothing()
 	done
 }
 
+# It says so, and takes the module where there is one.
+doctor_loads_what_is_missing()
+{
+	local doctor=$repo/build/userspace/mlcc-ctl/mlcc-ctl
+	local PATH=${mlcc_bpf%/*}:$PATH
+
+	[ -x "$doctor" ] || { echo "mlcc-ctl is not built: make userspace"; return 4; }
+	"$doctor" doctor --fix --dry-run
+	cc_gone || { echo "a dry run has loaded it"; return 1; }
+	"$doctor" doctor --fix
+	cc_available || return
+	"$mlcc_bpf" unload || rmmod tcp_mlcc || return
+	slowwait - cc_gone
+}
+
 # has_grown NAME FROM: by a megabyte
 has_grown()
 {
@@ -142,6 +157,7 @@ main()
 	ktap_check "unload takes it away" unloads
 	ktap_check "a second unload is refused" second_unload_is_refused
 	ktap_check "wrong settings load nothing" wrong_settings_load_nothing
+	ktap_check "doctor --fix loads it, a dry run does not" doctor_loads_what_is_missing
 	told "unload and load under a flow" reloads_under_a_flow
 	ktap_finish
 }

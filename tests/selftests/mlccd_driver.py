@@ -16,16 +16,16 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
-ALICE, BOB = 61001, 61002
+ALICE, BOB, GROUP = 61001, 61002, 61003
 WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
 LIMIT = (1 << 48) - 1
-CLONE_NEWUSER = 0x10000000
+CLONE_NEWCGROUP, CLONE_NEWUSER = 0x02000000, 0x10000000
 JSON = dict[str, Any]
 
 RECORD = struct.Struct("<HHIQQQ32s")
@@ -47,8 +47,8 @@ def until(condition: Callable[[], Any], what: str) -> Any:
 class Peer:
     """A connection to mlccd, as any user."""
 
-    def __init__(self, path: Path, uid: int = 0) -> None:
-        self.socket = connect(path) if uid == 0 else connect_as(path, uid)
+    def __init__(self, path: Path, uid: int = 0, groups: Sequence[int] = ()) -> None:
+        self.socket = connect(path) if uid == 0 else connect_as(path, uid, groups)
         self.socket.settimeout(WAIT_S)
 
     def raw(self, data: bytes, fds: list[int] | None = None) -> JSON:
@@ -92,13 +92,13 @@ def connect(path: Path) -> socket.socket:
     return peer
 
 
-def connect_as(path: Path, uid: int) -> socket.socket:
+def connect_as(path: Path, uid: int, groups: Sequence[int] = ()) -> socket.socket:
     """The credentials are those of the process that connects, so a child does it."""
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child == 0:
         try:
-            os.setgroups([])
+            os.setgroups(groups)
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
             peer = connect(path)
@@ -194,8 +194,8 @@ class Daemon:
         self.process = None
         return status
 
-    def peer(self, uid: int = 0) -> Peer:
-        return Peer(self.socket, uid)
+    def peer(self, uid: int = 0, groups: Sequence[int] = ()) -> Peer:
+        return Peer(self.socket, uid, groups)
 
     def jobs(self) -> list[JSON]:
         jobs, after = [], 0
@@ -495,6 +495,106 @@ class Cases:
             bob.refused("EPERM", "set-job", cgroup=roots)
             assert bob.ok("show")["jobs"] == []
 
+    def owners_announce_and_do_nothing_else(self) -> None:
+        root, alice, bob = self.d.peer(), self.d.peer(ALICE), self.d.peer(BOB)
+        path = self.c.make("batch")
+        words = ["--cgroup", path, "--name", "batch", "--owner", str(ALICE)]
+        assert self.d.run_ctl("set-job", *words).returncode == 0
+        job = self.id_of("batch")
+        assert [j["name"] for j in alice.ok("show")["jobs"]] == ["batch"]
+        alice.ok("hint", job="batch", phase="start", bytes=5)
+        ring = Ring(given=alice.ok("open-ring", job="batch")["fds"])
+        ring.put(job=job, bytes=99)
+        until(lambda: self.phases(job) == 2, "the phase's start")
+        self.d.kill()
+        self.d.start()
+        alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
+        with self.unchanged():
+            alice.refused("EPERM", "del-job", job=job)
+            alice.refused("ENOENT", "del-job", job="batch")
+            alice.refused("EPERM", "set-job", cgroup=path)
+            alice.refused("EPERM", "set-plan", jobs=[{"job": job}])
+            bob.refused("EPERM", "hint", job=job, phase="start")
+            bob.refused("ENOENT", "open-ring", job="batch")
+        alice.ok("hint", job=job, phase="start", bytes=6)
+        root.ok("set-job", name="batch", cgroup=path, owner_gid=GROUP)
+        alice.refused("EPERM", "hint", job=job, phase="start")
+        self.d.peer(BOB, [5, GROUP]).ok("hint", job="batch", phase="start")
+        self.d.peer(GROUP).ok("hint", job="batch", phase="end")
+        with root_peer(self.d.socket, userns=True) as nobody:
+            nobody.refused("EPERM", "hint", job=job, phase="start")
+
+    def only_root_names_owners(self) -> None:
+        alice, root = self.d.peer(ALICE), self.d.peer()
+        path = self.c.make("alice", ALICE)
+        with self.unchanged():
+            alice.refused("EPERM", "set-job", cgroup=path, owner_uid=BOB)
+            alice.refused("EPERM", "set-job", cgroup=path, owner_gid=ALICE)
+            for field in ("owner_uid", "owner_gid"):
+                root.refused("ERANGE", "set-job", cgroup=path, **{field: 0})
+                root.refused("ERANGE", "set-job", cgroup=path, **{field: (1 << 32) - 1})
+
+    def a_name_has_one_job(self) -> None:
+        alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
+        hers = [self.c.make(f"alice{i}", ALICE) for i in range(3)]
+        alice.ok("set-job", name="bert", cgroup=hers[0])
+        alice.ok("set-job", name="bert", cgroup=hers[0], phase_bytes=5)
+        with self.unchanged():
+            alice.refused("EEXIST", "set-job", name="bert", cgroup=hers[1])
+            alice.refused("EINVAL", "set-job", name="123", cgroup=hers[1])
+        bob.ok("set-job", name="bert", cgroup=self.c.make("bob", BOB))
+        batch = [self.c.make(f"batch{i}") for i in range(3)]
+        root.ok("set-job", name="bert", cgroup=batch[0])
+        root.ok("set-job", name="bert", cgroup=batch[1], owner_uid=BOB)
+        with self.unchanged():
+            root.refused("EEXIST", "set-job", name="bert", cgroup=batch[2], owner_uid=BOB)
+            root.refused("ENOTUNIQ", "hint", job="bert", phase="start")
+        self.c.remove("alice0")
+        alice.ok("set-job", name="bert", cgroup=hers[2])
+
+    def shown_to_itself(self, cgroup: str, uid: int) -> subprocess.CompletedProcess[str]:
+        def enter() -> None:
+            (self.c.mount / cgroup / "cgroup.procs").write_text("0")
+            # as in a container, where its path is another one
+            assert not ctypes.CDLL(None).unshare(CLONE_NEWCGROUP)
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+
+        return self.d.run_ctl("-j", "show", "--self", preexec_fn=enter)
+
+    def a_process_is_told_its_job(self) -> None:
+        root = self.d.peer()
+        train, inner = self.c.make("train"), self.c.make("train/inner")
+        beside, deep = self.c.make("train/innermost"), self.c.make("train/inner/x")
+        elsewhere = self.c.make("elsewhere")
+        root.ok("set-job", name="outer", cgroup=train, owner_uid=ALICE)
+        root.ok("set-job", name="inner", cgroup=inner)
+        for cgroup, uid, name in (
+            (train, 0, "outer"),
+            (inner, 0, "inner"),
+            (deep, 0, "inner"),
+            (beside, 0, "outer"),
+            (beside, ALICE, "outer"),
+        ):
+            done = self.shown_to_itself(cgroup, uid)
+            assert done.returncode == 0, done
+            assert [j["name"] for j in json.loads(done.stdout)] == [name], cgroup
+        for cgroup, uid in ((elsewhere, 0), (inner, ALICE), (train, BOB)):
+            assert self.shown_to_itself(cgroup, uid).returncode == 2, (cgroup, uid)
+
+    def a_cgroup_whose_name_is_no_text_is_refused(self) -> None:
+        path = os.fsencode(self.c.base) + b"/\xff\xc0"
+        os.mkdir(path)
+        sleeper = subprocess.Popen(["sleep", "1000"])
+        try:
+            Path(os.fsdecode(path), "cgroup.procs").write_text(str(sleeper.pid))
+            with self.unchanged():
+                self.d.peer().refused("EINVAL", "set-job", pid=sleeper.pid)
+        finally:
+            sleeper.kill()
+            sleeper.wait()
+
     def users_have_limits(self) -> None:
         self.d.write_config("jobs-per-user = 2\nprofiles = mltcp\npriority-classes = 2")
         self.reload()
@@ -520,6 +620,26 @@ class Cases:
             assert not root.ok("status")["admin"]
             root.refused("EPERM", "set-job", id=9)
             root.refused("EPERM", "profile-set", name="interleave", slope=2)
+
+    def root_without_capabilities_is_nobody(self) -> None:
+        """As in a container: no administrator, and no user who could own a cgroup or a job."""
+        root = self.d.peer()
+        roots, batch = self.c.make("roots"), self.c.make("batch")
+        job = root.ok("set-job", name="batch", cgroup=batch, owner_uid=ALICE)["job"]["id"]
+        with self.unchanged():
+            for words in (
+                ["set-job", "--id", "9"],
+                ["set-job", "--cgroup", roots],
+                ["del-job", str(job)],
+                ["hint", str(job), "start"],
+                ["show", str(job)],
+                ["profile", "set", "interleave", "--slope", "2"],
+            ):
+                command = ["setpriv", "--bounding-set", "-all", self.d.ctl, *words]
+                done = subprocess.run(
+                    [*command, "--socket", self.d.socket], capture_output=True, check=False
+                )
+                assert done.returncode == 2, done
 
     def reload(self) -> None:
         assert self.d.process
@@ -1132,7 +1252,7 @@ class Cases:
         root = self.d.peer()
         wanted = [i * 3 // 2 for i in range(1, 131)]
         for i in wanted:
-            root.ok("set-job", id=i, name="n" * 63)
+            root.ok("set-job", id=i, name=f"n{i:062d}")
         for words in (["show"], ["watch", "--count", "1"]):
             shown = json.loads(self.d.run_ctl("-j", *words).stdout)
             assert [j["id"] for j in shown] == wanted, words
@@ -1152,6 +1272,31 @@ class Cases:
             alice.ok("set-job", cgroup=self.c.make(f"{deep}/{i}", ALICE))
         assert len(json.loads(self.d.run_ctl("-j", "show").stdout)) == 16
 
+    def ctl_explains(self) -> None:
+        def explained(status: int) -> dict[str, tuple[str, str]]:
+            done = self.d.run_ctl("-j", "explain", "bert")
+            assert done.returncode == status, done
+            assert self.d.run_ctl("explain", "bert").returncode == status
+            return {x["check"]: (x["state"], x["text"]) for x in json.loads(done.stdout)}
+
+        root, path = self.d.peer(), self.c.make("a")
+        inner = self.c.make("a/inner")
+        root.ok("set-job", name="bert", cgroup=path)
+        found = explained(2)
+        assert found["active"] == ("FAIL", "no process is in its cgroup"), found
+        assert found["hints"][0] == found["d_phase"][0] == "note", found
+        sleeper = subprocess.Popen(["sleep", "1000"])
+        try:
+            (self.c.mount / inner / "cgroup.procs").write_text(str(sleeper.pid))
+            root.ok("hint", job="bert", phase="start", bytes=5000000)
+            found = explained(0)
+            assert found["active"][0] == "note", found
+            assert found["hints"] == ("ok", "its phases are announced"), found
+            assert found["d_phase"][0] == "ok" and "5M bytes" in found["d_phase"][1], found
+        finally:
+            sleeper.kill()
+            sleeper.wait()
+
     def ctl_exit_statuses(self) -> None:
         for words, status in (
             ([], 1),
@@ -1165,8 +1310,13 @@ class Cases:
             (["set-job", "--model", "vgg16", "--self"], 1),
             (["set-job", "--model", "vgg16", "--workers", "1", "--self"], 1),
             (["set-job", "--model", "list"], 0),
+            (["set-job", "--owner", "no such", "--self"], 1),
+            (["set-job", "--owner", ":", "--self"], 1),
+            (["set-job", "--owner", "root", "--self"], 1),
             (["set-job", "--cgroup", "no/such"], 2),
             (["del-job", "nobody"], 2),
+            (["explain", "nobody"], 2),
+            (["explain"], 1),
             (["hint", "nobody", "middle"], 1),
             (["profile", "set", "mltcp"], 1),
             (["run"], 1),
@@ -1596,6 +1746,12 @@ CASES = (
     "a_user_may_use_nothing_else",
     "a_process_stands_for_its_cgroup",
     "anothers_job_cannot_be_touched",
+    "root_without_capabilities_is_nobody",
+    "owners_announce_and_do_nothing_else",
+    "only_root_names_owners",
+    "a_name_has_one_job",
+    "a_process_is_told_its_job",
+    "a_cgroup_whose_name_is_no_text_is_refused",
     "users_have_limits",
     "a_peer_that_never_reads_is_dropped",
     "a_peer_that_floods_is_told_then_dropped",
@@ -1629,6 +1785,7 @@ CASES = (
     "ctl_sets_shows_and_deletes",
     "ctl_shows_many",
     "ctl_shows_the_longest_paths",
+    "ctl_explains",
     "ctl_exit_statuses",
     "ctl_runs_a_command_as_a_job",
     "ctl_run_gives_rdma_its_class",

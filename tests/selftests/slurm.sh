@@ -160,6 +160,44 @@ a_batch_job_is_set_as_its_comment_says()
 	slowwait - has_no_jobs || { ctl show; return 1; }
 }
 
+# A rank: announces three phases, and stays until that has been seen.
+rank='
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+from mlcc_torch import Hints
+hints = Hints()
+for _ in range(3):
+    hints.phase_start(5000000)
+    hints.phase_end()
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.1)
+print(os.getuid(), hints.linked)
+'
+
+three_phases_are_seen()
+{
+	[ "$(ctl -j show | json "(lambda j: (j['phases'], j['d_phase_bytes'], j['owner_uid']))(d[0])")" = \
+		"(3, 5000000, 65534)" ]
+}
+
+# Of the two of a host one speaks; root has set the job, and they are nobody's.
+an_ordinary_users_ranks_announce()
+{
+	local said status
+
+	MLCC_SOCKET=$out/run/mlccd.sock timeout 300 \
+		setpriv --reuid 65534 --regid 65534 --clear-groups \
+		srun --comment=mlcc --ntasks 2 --overcommit --chdir / "$python" -c "$rank" \
+		"$repo/userspace/python" "$out/seen" >"$out/ranks" 2>"$out/srun.log" &
+	slowwait - three_phases_are_seen
+	status=$?
+	touch "$out/seen"
+	wait $! && [ "$status" -eq 0 ] || { ctl -j show; cat "$out/srun.log" "$out/ranks"; return 1; }
+	said=$(sort "$out/ranks" | tr '\n' ' ')
+	[ "$said" = "65534 False 65534 True " ] || { echo "said: $said"; return 1; }
+	slowwait - has_no_jobs || { ctl show; return 1; }
+}
+
 a_wrong_comment_drains_no_node()
 {
 	run "mlcc:profile=greedy" || return
@@ -193,6 +231,7 @@ main()
 	ktap_check "a job that asks for it is a job of mlcc while it runs" a_job_that_asks_is_one_of_mlcc
 	ktap_check "other jobs are left alone" other_jobs_are_left_alone
 	ktap_check "a batch job is set as its comment says" a_batch_job_is_set_as_its_comment_says
+	ktap_check "the ranks of an ordinary user announce its phases" an_ordinary_users_ranks_announce
 	ktap_check "a wrong comment drains no node" a_wrong_comment_drains_no_node
 	ktap_check "without mlccd jobs run" without_mlccd_jobs_run
 	ktap_finish

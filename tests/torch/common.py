@@ -94,6 +94,7 @@ class Listener:
         self.rings: list[Taken] = []
         self.requests: list[dict[str, Any]] = []
         self.mute = False
+        self.own: int | None = None  # the job whose cgroup the process is in
         self.listen()
 
     def listen(self) -> None:
@@ -142,7 +143,6 @@ class Listener:
         if request["op"] == "open-ring":
             self.rings.append(Taken(fds))
             return {"ok": True}
-        if "job" not in request:
-            return {"ok": True, "jobs": self.jobs}
-        found = [job for job in self.jobs if request["job"] in (job["id"], job["name"])]
+        wanted = self.own if request.get("self") else request["job"]
+        found = [job for job in self.jobs if wanted in (job["id"], job["name"])]
         return {"ok": True, "jobs": found} if found else {"ok": False, "error": "no such job"}

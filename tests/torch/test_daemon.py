@@ -13,8 +13,8 @@ from unittest import mock
 import memory_mlccd
 from common import until
 from memory_mlccd import MemoryMlccd
+from mlcc_client import Client
 from mlcc_torch import hints
-from mlcc_torch.daemon import Link
 from mlcc_torch.hints import Hints
 
 
@@ -118,10 +118,9 @@ class RealDaemon(DaemonCase):
             cgroup.mkdir()
             self.addCleanup(cgroup.rmdir)
             self.set_job(f"n{number}", cgroup)
-        with mock.patch("mlcc_torch.daemon.own_cgroup", return_value=cgroups[99].name):
-            link = Link(str(self.daemon.socket), "", 5.0)
-        self.addCleanup(link.close)
-        self.assertEqual(link.job, self.daemon.job("n99")["id"])
+        with Client(self.daemon.socket) as client:
+            names = [job["name"] for job in client.jobs()]
+        self.assertEqual(sorted(names), sorted(["bert", *(f"n{n}" for n in range(100))]))
 
     def test_it_is_killed_and_starts_again(self) -> None:
         made = self.hints()

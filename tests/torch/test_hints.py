@@ -10,15 +10,14 @@ from unittest import mock
 
 import common
 from common import END, START, Listener, until
-from mlcc_torch import daemon, hints, ring
+from mlcc_torch import hints, ring
 from mlcc_torch.ddp import Passes, ring_factor
 from mlcc_torch.hints import Hints
 
 JOBS = [
-    {"id": 7, "name": "bert", "cgroup": "train"},
-    {"id": 8, "name": "bert-inner", "cgroup": "train/inner"},
-    {"id": 9, "name": "other", "cgroup": "train/in"},
-    {"id": 10, "name": "marked", "cgroup": ""},
+    {"id": 7, "name": "bert"},
+    {"id": 8, "name": "gpt"},
+    {"id": 9, "name": "other"},
 ]
 
 
@@ -85,31 +84,26 @@ class WhichJob(Case):
         made.phase_start(1)
         return self.kinds()[0][0]
 
-    def in_cgroup(self, path: str) -> Any:
-        return mock.patch.object(daemon, "own_cgroup", return_value=path)
-
     def test_by_name_and_by_number(self) -> None:
         self.assertEqual(self.job(job="other"), 9)
         self.assertEqual(self.job(job="8"), 8)
 
     def test_by_environment(self) -> None:
-        with mock.patch.dict(os.environ, {"MLCC_JOB": "other"}):
-            self.assertEqual(self.job(job=None), 9)
-
-    def test_by_cgroup_the_innermost(self) -> None:
-        for path, wanted in (
-            ("train", 7),
-            ("train/inner", 8),
-            ("train/inner/x/y", 8),
-            ("train/innermost", 7),
-            ("train/in", 9),
+        for environment in (
+            {"MLCC_JOB": "other"},
+            {"MLCC_JOB_ID": "other"},
+            {"MLCC_JOB": "other", "MLCC_JOB_ID": "gpt"},
         ):
-            with self.subTest(path), self.in_cgroup(path):
-                self.assertEqual(self.job(job=""), wanted)
+            with self.subTest(environment), mock.patch.dict(os.environ, environment):
+                self.assertEqual(self.job(job=None), 9)
+
+    def test_by_cgroup_as_mlccd_sees_it(self) -> None:
+        self.listener.own = 8
+        self.assertEqual(self.job(job=""), 8)
 
     def test_no_job_is_a_warning(self) -> None:
         for named in ({"job": ""}, {"job": "nobody"}):
-            with self.subTest(named), self.in_cgroup("elsewhere"):
+            with self.subTest(named):
                 with self.assertLogs("mlcc_torch", "WARNING") as logs:
                     made = self.hints(**named)
                     made.phase_start(5)

@@ -38,6 +38,9 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 struct json_object *ask(struct json_object *request);
 
 void put_job(struct json_object *o, const char *name);
+/* A list of one job, @name, or the one that we are in; then of all that may be seen. */
+struct json_object *ask_job(const char *name);
+struct json_object *all_jobs(void);
 
 const char *get_string(struct json_object *o, const char *key);
 uint64_t get_u64(struct json_object *o, const char *key);
@@ -67,7 +70,8 @@ struct job_options {
 	{ "workers", required_argument, NULL, 1006 },			\
 	{ "algorithm", required_argument, NULL, 1007 },			\
 	{ "precision", required_argument, NULL, 1008 },			\
-	{ "parameters", required_argument, NULL, 1009 }
+	{ "parameters", required_argument, NULL, 1009 },		\
+	{ "owner", required_argument, NULL, 1010 }
 
 void job_options_init(struct job_options *o);
 /* false: not one of them */
@@ -80,6 +84,7 @@ int verb_set_job(int argc, char **argv);
 int verb_del_job(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_watch(int argc, char **argv);
+int verb_explain(int argc, char **argv);
 int verb_hint(int argc, char **argv);
 int verb_profile(int argc, char **argv);
 int verb_status(int argc, char **argv);

@@ -2,49 +2,50 @@
 /*
  * doctor: a line for each thing that has to be so, and what to do where it is not.
  *
- * It changes nothing and needs neither the daemon nor root; what only root may see is said to be
- * unknown.
+ * It needs neither the daemon nor root; what only root may see is said to be unknown.  Unless it is
+ * asked to, it changes nothing; then it runs the commands that it advises, and says so.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <mntent.h>
-#include <stdarg.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../libmlcc/pins.h"
 #include "../rdma/nic.h"
 #include "ctl.h"
 #include "doctor.h"
+#include "findings.h"
 
-static const char *const state_names[] = { "ok", "note", "FAIL" };
+static bool module_there, carrier_there, fix;
 
-static struct json_object *results;
-static bool found_bad;
-static bool module_there, carrier_there;
-
-void result(enum finding s, const char *what, const char *todo, const char *fmt, ...)
+/* Runs what is advised, if that is wanted.  Returns whether it has done its work. */
+static bool fixed(const char *what, char *const words[])
 {
-	struct json_object *o = json_object_new_object();
-	char text[512];
-	va_list ap;
+	char line[128] = "";
+	int status = -1;
+	pid_t child;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	found_bad |= s == BAD;
-	put_string(o, "check", what);
-	put_string(o, "state", state_names[s]);
-	put_string(o, "text", text);
-	put_string(o, "todo", todo);
-	json_object_array_add(results, o);
-	if (common.json)
-		return;
-	printf("%-5s %-12s %s%s%s\n", state_names[s], what, text, *todo ? "; " : "", todo);
+	if (!fix)
+		return false;
+	for (int i = 0; words[i]; i++)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s", i ? " " : "",
+			 words[i]);
+	if (common.dry_run) {
+		result(NOTE, what, "", "would run '%s'", line);
+		return false;
+	}
+	fflush(stdout);
+	if (!posix_spawnp(&child, words[0], NULL, NULL, words, environ))
+		waitpid(child, &status, 0);
+	result(status ? NOTE : FINE, what, "", status ? "'%s' has failed" : "ran '%s'", line);
+	return !status;
 }
 
 /* The beginning of a file, without the line's end; false: it cannot be read. */
@@ -247,8 +248,11 @@ static void check_bpf(void)
 static void check_pins(void)
 {
 	char why[MLCC_ERROR_LEN];
+	char *const mount[] = { "mount", "-t", "bpf", "bpf", "/sys/fs/bpf", NULL };
 	int dir = mlcc_pins_open(why);
 
+	if (dir == -ENODEV && fixed("bpffs", mount))
+		dir = mlcc_pins_open(why);
 	if (dir >= 0)
 		close(dir);
 	if (dir >= 0 || dir == -ENOENT || dir == -EACCES)
@@ -284,12 +288,25 @@ static void check_cgroup(void)
 		       v1 ? " (version 1 beside it)" : "");
 }
 
-static void check_carrier(void)
+static bool has_carrier(void)
 {
 	char list[4096] = "";
 
+	module_there = !access("/sys/module/tcp_mlcc", F_OK);
 	slurp("/proc/sys/net/ipv4/tcp_available_congestion_control", list, sizeof(list));
-	carrier_there = has_word(list, "mlcc");
+	return has_word(list, "mlcc");
+}
+
+static void check_carrier(void)
+{
+	char *const module[] = { "modprobe", "tcp_mlcc", NULL };
+	char *const bpf[] = { "mlcc-bpf", "load", NULL };
+	char list[4096] = "";
+
+	carrier_there = has_carrier();
+	if (!carrier_there && ((module_installed() && fixed("carrier", module)) ||
+			       fixed("carrier", bpf)))
+		carrier_there = has_carrier();
 	if (!carrier_there)
 		result(BAD, "carrier", "'mlcc-bpf load', or 'modprobe tcp_mlcc' (as root)",
 		       "there is no congestion control 'mlcc'");
@@ -300,6 +317,23 @@ static void check_carrier(void)
 	    !strcmp(list, "mlcc"))
 		result(NOTE, "default", "sysctl -w net.ipv4.tcp_congestion_control=cubic",
 		       "mlcc is the default for all sockets, which it is not made for");
+}
+
+/* Whether what runs here would be heard. */
+static void check_hints(void)
+{
+	struct json_object *request = new_request("show"), *reply;
+	char error[600];
+	int status;
+
+	put_bool(request, "self", true);
+	reply = try_ask(request, &status, error, sizeof(error));
+	if (reply)
+		result(FINE, "hints", "", "those of a process here count: it is in a job's cgroup");
+	else
+		result(NOTE, "hints", "'mlcc-ctl run', or name the job in MLCC_JOB",
+		       "those of a process here do not count: %s", error);
+	json_object_put(reply);
 }
 
 static void check_daemon(void)
@@ -330,12 +364,14 @@ static void check_daemon(void)
 		result(NOTE, "permission", "mlccd.conf has the limits ([limits])",
 		       "you may set jobs for cgroups that are delegated to you");
 	json_object_put(reply);
+	check_hints();
 }
 
 int verb_doctor(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "sysroot", required_argument, NULL, 'R' },
+		{ "fix", no_argument, NULL, 'F' },
 		COMMON_OPTIONS
 	};
 	const char *sysroot = "/";
@@ -345,6 +381,8 @@ int verb_doctor(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
 		if (c == 'R')
 			sysroot = optarg;
+		else if (c == 'F')
+			fix = true;
 		else
 			common_option(c, "doctor");
 	}
@@ -353,7 +391,7 @@ int verb_doctor(int argc, char **argv)
 	c = sysroot_set(sysroot, &e);
 	if (c && strcmp(sysroot, "/"))
 		die(EXIT_USAGE, "%s", e.text);
-	results = json_object_new_array();
+	findings_begin();
 	check_kernel();
 	check_module();
 	check_boot();
@@ -366,8 +404,5 @@ int verb_doctor(int argc, char **argv)
 		result(NOTE, "rdma", "", "RDMA devices are not looked at: %s", e.text);
 	else
 		check_rdma();
-	if (common.json)
-		print_json(results);
-	json_object_put(results);
-	return found_bad ? EXIT_REFUSED : EXIT_FINE;
+	return findings_end();
 }

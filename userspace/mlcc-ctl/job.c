@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* set-job, del-job, hint, and the options of a job. */
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +11,33 @@
 void job_options_init(struct job_options *o)
 {
 	*o = (struct job_options){ .request = new_request("set-job") };
+}
+
+static bool is_number(const char *s)
+{
+	return *s && !s[strspn(s, "0123456789")];
+}
+
+/* USER or :GROUP, as chown takes them. */
+static void put_owner(struct json_object *request, const char *who)
+{
+	bool group = *who == ':';
+	struct passwd *p = NULL;
+	struct group *g = NULL;
+	uint64_t id = 0;
+
+	who += group;
+	if (is_number(who))
+		id = parse_number("--owner", who, 0, UINT32_MAX - 1);
+	else if (group && (g = getgrnam(who)))
+		id = g->gr_gid;
+	else if (!group && (p = getpwnam(who)))
+		id = p->pw_uid;
+	else
+		die(EXIT_USAGE, "--owner: there is no %s '%s'", group ? "group" : "user", who);
+	if (!id)
+		die(EXIT_USAGE, "--owner: root needs no job to own");
+	put_u64(request, group ? "owner_gid" : "owner_uid", id);
 }
 
 bool job_option(struct job_options *o, int c)
@@ -44,6 +73,9 @@ bool job_option(struct job_options *o, int c)
 		break;
 	case 1009:
 		o->parameters = optarg;
+		break;
+	case 1010:
+		put_owner(o->request, optarg);
 		break;
 	default:
 		return false;

@@ -14,7 +14,9 @@
 	"    --precision P    fp32 (default), tf32, fp16, bf16, fp8, int8\n" \
 	"  --period T         an iteration without contention, such as 250ms: watch shows\n" \
 	"                     the slowdown against it\n" \
-	"  --priority N       writes progress into DSCP, in N classes (2 to 8)\n"
+	"  --priority N       writes progress into DSCP, in N classes (2 to 8)\n" \
+	"  --owner WHO        USER or :GROUP, by name or number, whose processes may see the job\n" \
+	"                     and announce its phases, and nothing else (root)\n"
 
 static const struct verb verbs[] = {
 	{ "set-job", verb_set_job, "says what a job is, and which cgroup is its",
@@ -35,7 +37,8 @@ static const struct verb verbs[] = {
 	{ "del-job", verb_del_job, "ends a job; its flows go on as their base algorithm",
 	  "usage: mlcc-ctl del-job JOB\n\nJOB is an id or a name.\n" },
 	{ "show", verb_show, "lists jobs, or all that is known of one",
-	  "usage: mlcc-ctl show [JOB]\n\n"
+	  "usage: mlcc-ctl show [JOB | --self]\n\n"
+	  "--self: the job whose cgroup this command is in.\n"
 	  "PROGRESS - : neutral, the job is treated as its base algorithm does.  D_PHASE is what\n"
 	  "progress is measured against, in bytes; ITER the last iteration, start to start.\n"
 	  "Below a job: what is known of it on an RDMA device, queue pairs of soft-RoCE, or the knob\n"
@@ -43,6 +46,11 @@ static const struct verb verbs[] = {
 	{ "watch", verb_watch, "shows the jobs again and again",
 	  "usage: mlcc-ctl watch [--interval T] [--count N]\n\n"
 	  "SLOWDOWN is the last iteration over the job's --period.  Default: every 1s, until Ctrl-C.\n" },
+	{ "explain", verb_explain, "why a job is as fast, or as slow, as it is",
+	  "usage: mlcc-ctl explain JOB | --self\n\n"
+	  "A line for each question: does it send, are its phases known and announced, what would it\n"
+	  "take alone, who else sends from this host, what is lost.  Exit status 2 if something is\n"
+	  "wrong.\n" },
 	{ "hint", verb_hint, "says that a phase begins or ends",
 	  "usage: mlcc-ctl hint JOB start [BYTES]\n"
 	  "       mlcc-ctl hint JOB end\n\n"
@@ -58,10 +66,11 @@ static const struct verb verbs[] = {
 	{ "status", verb_status, "what mlccd has and what it has counted",
 	  "usage: mlcc-ctl status\n" },
 	{ "doctor", verb_doctor, "what works, what does not, and what to do about it",
-	  "usage: mlcc-ctl doctor [--sysroot DIR]\n\n"
+	  "usage: mlcc-ctl doctor [--fix] [--sysroot DIR]\n\n"
 	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n"
 	  "Of each RDMA device: its driver, what mlcc-dcqcn can do with it, and who follows.\n"
 	  "\n"
+	  "  --fix              mounts the bpf file system and loads a carrier, if they are missing (root)\n"
 	  "  --sysroot DIR      where /sys and /run of RDMA devices are, such as the host's root\n"
 	  "                     inside of a container\n" },
 	{ "run", verb_run, "runs a command as a job of its own",

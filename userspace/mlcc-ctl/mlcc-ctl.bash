@@ -14,10 +14,10 @@ _mlcc_ctl_names()
 
 _mlcc_ctl()
 {
-	local verbs="set-job del-job show watch hint profile status doctor run help"
+	local verbs="set-job del-job show watch explain hint profile status doctor run help"
 	local common="--json --dry-run --socket --help"
 	local job="--name --profile --phase-bytes --model --parameters --workers --algorithm
-		--precision --period --priority"
+		--precision --period --priority --owner"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb="" at=1 words=""
 
@@ -36,6 +36,7 @@ _mlcc_ctl()
 	--precision) words="fp32 tf32 fp16 bf16 fp8 int8" ;;
 	--model) words="$(mlcc-ctl set-job --model list 2>/dev/null | cut -d ' ' -f 1) list" ;;
 	--base) words="reno cubic" ;;
+	--owner) words="$(compgen -u) $(compgen -g -P :)" ;;
 	--restart) words="base queue" ;;
 	--cgroup | --socket | --sysroot)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
@@ -46,7 +47,8 @@ _mlcc_ctl()
 		"") words="$verbs $common --version" ;;
 		set-job) words="--cgroup --pid --self --id --new $job $common" ;;
 		run) words="--strict --dscp --verbose $job $common --" ;;
-		del-job | show) words="$(_mlcc_ctl_names id show) $common" ;;
+		del-job) words="$(_mlcc_ctl_names id show) $common" ;;
+		show | explain) words="$(_mlcc_ctl_names id show) --self $common" ;;
 		hint)
 			words="$(_mlcc_ctl_names id show) start end $common"
 			;;
@@ -55,7 +57,7 @@ _mlcc_ctl()
 				--shape --base --restart --default $common"
 			;;
 		watch) words="--interval --count $common" ;;
-		doctor) words="--sysroot $common" ;;
+		doctor) words="--fix --sysroot $common" ;;
 		help) words=$verbs ;;
 		*) words=$common ;;
 		esac

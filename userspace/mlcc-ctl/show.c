@@ -8,8 +8,8 @@
 
 #include "ctl.h"
 
-/* All jobs that may be seen, page by page, as one list. */
-static struct json_object *all_jobs(void)
+/* Page by page, as one list. */
+struct json_object *all_jobs(void)
 {
 	struct json_object *all = json_object_new_array(), *request, *reply, *page;
 	uint64_t after = 0;
@@ -131,28 +131,45 @@ static void print_one(struct json_object *list)
 	print_rdma(job, "");
 }
 
+struct json_object *ask_job(const char *name)
+{
+	struct json_object *request = new_request("show"), *reply, *list;
+
+	if (name)
+		put_job(request, name);
+	else
+		put_bool(request, "self", true);
+	reply = ask(request);
+	list = json_object_get(get_list(reply, "jobs"));
+	json_object_put(reply);
+	if (!json_object_array_length(list))
+		die(EXIT_REFUSED, "mlccd's reply has no job");
+	return list;
+}
+
 int verb_show(int argc, char **argv)
 {
-	static const struct option opts[] = { COMMON_OPTIONS };
-	struct json_object *request, *reply, *list;
+	static const struct option opts[] = {
+		{ "self", no_argument, NULL, 'S' },
+		COMMON_OPTIONS
+	};
+	bool self = false, one;
+	struct json_object *list;
 	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
-		common_option(c, "show");
-	if (argc - optind > 1)
-		die(EXIT_USAGE, "show: at most one job is wanted, by id or name");
-	if (optind < argc) {
-		request = new_request("show");
-		put_job(request, argv[optind]);
-		reply = ask(request);
-		list = json_object_get(get_list(reply, "jobs"));
-		json_object_put(reply);
-	} else {
-		list = all_jobs();
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 'S')
+			self = true;
+		else
+			common_option(c, "show");
 	}
+	if (argc - optind + self > 1)
+		die(EXIT_USAGE, "show: at most one job is wanted, by id or name, or --self");
+	one = self || optind < argc;
+	list = one ? ask_job(self ? NULL : argv[optind]) : all_jobs();
 	if (common.json)
 		print_json(list);
-	else if (optind < argc)
+	else if (one)
 		print_one(list);
 	else
 		print_jobs(list);

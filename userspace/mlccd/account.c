@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
@@ -65,6 +66,7 @@ int who_of(int fd, struct who *who)
 	len = sizeof(pidfd);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len))
 		pidfd = -1;
+	who->fd = fd;
 	who->uid = cred.uid;
 	who->pid = cred.pid;
 	/* the uid is as seen from here: of root in a user namespace it is the one before */
@@ -73,6 +75,23 @@ int who_of(int fd, struct who *who)
 	if (pidfd >= 0)
 		close(pidfd);
 	return 0;
+}
+
+bool who_is_in(const struct who *who, gid_t gid)
+{
+	static gid_t groups[NGROUPS_MAX];
+	socklen_t len = sizeof(struct ucred);
+	struct ucred cred;
+
+	if (!getsockopt(who->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) && cred.gid == gid)
+		return true;
+	len = sizeof(groups);
+	if (getsockopt(who->fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len))
+		return false;
+	for (size_t i = 0; i < len / sizeof(*groups); i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
 }
 
 struct account *account_get(struct accounts *all, uid_t uid, const struct config *c,

@@ -16,6 +16,7 @@ struct config;
 
 /* @admin: root with CAP_NET_ADMIN in the daemon's user namespace, to whom no limit applies. */
 struct who {
+	int fd;			/* the connection, which knows the groups */
 	uid_t uid;
 	pid_t pid;
 	bool admin;
@@ -39,6 +40,9 @@ struct accounts {
 
 /* The credentials of the process that connected. */
 int who_of(int fd, struct who *who);
+
+/* Whether the process that connected was in the group then. */
+bool who_is_in(const struct who *who, gid_t gid);
 
 /* The user's account, made if there is none; NULL: no memory. */
 struct account *account_get(struct accounts *all, uid_t uid, const struct config *c,

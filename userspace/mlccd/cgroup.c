@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <locale.h>
 #include <mntent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,6 +33,20 @@ int cgroups_init(struct cgroups *c)
 	return c->root < 0 ? -ENOENT : 0;
 }
 
+static bool is_utf8(const char *s)
+{
+	static locale_t utf8;
+	locale_t before;
+	size_t len;
+
+	if (!utf8)
+		utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+	before = uselocale(utf8);
+	len = mbstowcs(NULL, s, 0);
+	uselocale(before);
+	return len != (size_t)-1;
+}
+
 /* Drops the mount and doubled slashes; refuses what leads elsewhere and what cannot be shown. */
 static int normalise(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e)
 {
@@ -41,6 +57,9 @@ static int normalise(const struct cgroups *c, const char *path, char rel[PATH_MA
 	for (const char *s = path; *s; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
 			return fail(e, -EINVAL, "cgroup: control characters in the path");
+	/* it becomes part of JSON, and not only that which came as JSON */
+	if (!is_utf8(path))
+		return fail(e, -EINVAL, "cgroup: the path is no UTF-8");
 	if (mount && !strncmp(path, c->mount, mount) && (!path[mount] || path[mount] == '/'))
 		path += mount;
 	while (*path) {

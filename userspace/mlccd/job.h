@@ -22,7 +22,9 @@ struct job_plan {
 struct job {
 	struct job *next;
 	struct mlcc_job_conf conf;
-	uid_t uid;			/* whose it is */
+	uid_t uid;			/* who has set it, and may change it */
+	uid_t owner_uid;		/* who else may see it and announce its phases, */
+	gid_t owner_gid;		/* and which group; 0: nobody */
 	uint64_t cgroup_id;		/* 0: none, the mark alone makes flows the job's */
 	uint32_t classes;		/* of priority, 0: none */
 	uint32_t period_us;		/* as announced; 0: not */

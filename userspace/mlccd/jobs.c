@@ -35,6 +35,15 @@ bool jobs_may(const struct who *who, const struct job *job)
 	return who->admin || (who->uid && who->uid == job->uid);
 }
 
+/* Root without the capability is nobody's owner: in a container it is anybody. */
+bool jobs_may_hint(const struct who *who, const struct job *job)
+{
+	if (jobs_may(who, job))
+		return true;
+	return who->uid && (job->owner_uid == who->uid ||
+			    (job->owner_gid && who_is_in(who, job->owner_gid)));
+}
+
 static void table_add(struct jobs *all, struct job *job)
 {
 	job->next = all->first;
@@ -182,6 +191,17 @@ static int apply(struct jobs *all, struct job *job, const struct job *old, struc
 	return 0;
 }
 
+static void drop(struct jobs *all, struct job *job)
+{
+	tag_remove(all, job->cgroup_id);
+	rxe_remove(job);
+	carrier_remove(all, job->conf.id);
+	state_remove(all->dir, job->conf.id);
+	table_remove(all, job);
+	all->changed(all->changed_arg, job->conf.id);
+	free(job);
+}
+
 /* What a request may do */
 
 static int check_limits(struct jobs *all, const struct who *who, const struct job_wanted *w,
@@ -199,6 +219,9 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 	if (!config_profile_allowed(c, w->conf.profile))
 		return fail(e, -EPERM, "profile '%s' is not among those that users may choose",
 			    w->conf.profile);
+	/* a job that has the name of one of theirs would be in their way */
+	if (w->owner_uid || w->owner_gid)
+		return fail(e, -EPERM, "owner: only root may name another one");
 	if (w->classes > c->priority_classes)
 		return fail(e, -EPERM, "priority_classes: users may have at most %u",
 			    c->priority_classes);
@@ -262,6 +285,37 @@ static int check_ids(struct jobs *all, const struct who *who, const struct job_w
 	return 0;
 }
 
+/* Another job of that name, of the same user and owners. */
+static struct job *namesake(struct jobs *all, uid_t uid, const struct job_wanted *w,
+			    const struct job *old)
+{
+	for (struct job *j = all->first; j; j = j->next)
+		if (j != old && !j->adopted && j->uid == uid && j->owner_uid == w->owner_uid &&
+		    j->owner_gid == w->owner_gid && !strcmp(j->conf.name, w->conf.name))
+			return j;
+	return NULL;
+}
+
+/* A default that is taken is left out; that of a job whose cgroup is gone is free. */
+static int check_name(struct jobs *all, uid_t uid, struct job_wanted *w, const struct job *old,
+		      struct err *e)
+{
+	struct job *other = w->conf.name[0] ? namesake(all, uid, w, old) : NULL;
+
+	if (other && other->cgroup_id &&
+	    !cgroup_there(all->cgroups, other->cgroup, other->cgroup_id)) {
+		drop(all, other);
+		other = NULL;
+	}
+	if (!other)
+		return 0;
+	if (w->own_name)
+		return fail(e, -EEXIST, "name: job %u is called '%s' already", other->conf.id,
+			    w->conf.name);
+	w->conf.name[0] = '\0';
+	return 0;
+}
+
 /* The next free id, in turn, so that a late packet of an old job meets no new one. */
 static uint32_t next_id(struct jobs *all)
 {
@@ -318,7 +372,7 @@ static int commit(struct jobs *all, struct job *job, struct job *old, bool any_i
 	return 0;
 }
 
-static int set_checked(struct jobs *all, const struct who *who, const struct job_wanted *w,
+static int set_checked(struct jobs *all, const struct who *who, struct job_wanted *w,
 		       const char *rel, uint64_t cgroup, struct job **set, struct err *e)
 {
 	struct job *job, *old;
@@ -327,6 +381,7 @@ static int set_checked(struct jobs *all, const struct who *who, const struct job
 	err = find_old(all, who, w, cgroup, &old, e);
 	err = err ? err : check_ids(all, who, w, old, e);
 	err = err ? err : check_limits(all, who, w, old, e);
+	err = err ? err : check_name(all, old ? old->uid : who->uid, w, old, e);
 	if (err)
 		return err;
 	job = job_new(rel);
@@ -335,6 +390,8 @@ static int set_checked(struct jobs *all, const struct who *who, const struct job
 	job->conf = w->conf;
 	job->conf.id = old ? old->conf.id : w->conf.id;
 	job->uid = old ? old->uid : who->uid;
+	job->owner_uid = w->owner_uid;
+	job->owner_gid = w->owner_gid;
 	job->cgroup_id = cgroup;
 	job->classes = w->classes;
 	job->period_us = w->period_us;
@@ -352,7 +409,7 @@ static int set_checked(struct jobs *all, const struct who *who, const struct job
 	return err;
 }
 
-int jobs_set(struct jobs *all, const struct who *who, const struct job_wanted *w, struct job **set,
+int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, struct job **set,
 	     struct err *e)
 {
 	char rel[PATH_MAX] = "";
@@ -378,17 +435,6 @@ int jobs_set(struct jobs *all, const struct who *who, const struct job_wanted *w
 		err = set_checked(all, who, w, rel, cgroup, set, e);
 	close(fd);
 	return err;
-}
-
-static void drop(struct jobs *all, struct job *job)
-{
-	tag_remove(all, job->cgroup_id);
-	rxe_remove(job);
-	carrier_remove(all, job->conf.id);
-	state_remove(all->dir, job->conf.id);
-	table_remove(all, job);
-	all->changed(all->changed_arg, job->conf.id);
-	free(job);
 }
 
 int jobs_del(struct jobs *all, const struct who *who, struct job *job, bool dry_run, struct err *e)
@@ -480,12 +526,12 @@ void jobs_clear(struct jobs *all)
 	}
 }
 
-static int find_by_name(struct jobs *all, const struct who *who, const char *name, struct job **job,
-			struct err *e)
+static int find_by_name(struct jobs *all, const struct who *who, jobs_right *right,
+			const char *name, struct job **job, struct err *e)
 {
 	*job = NULL;
 	for (struct job *j = all->first; j; j = j->next) {
-		if (strcmp(j->conf.name, name) || !jobs_may(who, j))
+		if (strcmp(j->conf.name, name) || !right(who, j))
 			continue;
 		if (*job)
 			return fail(e, -ENOTUNIQ, "jobs %u and %u are both called '%s': say the id",
@@ -495,8 +541,8 @@ static int find_by_name(struct jobs *all, const struct who *who, const char *nam
 	return *job ? 0 : fail(e, -ENOENT, "no job '%.80s'", name);
 }
 
-int jobs_find(struct jobs *all, const struct who *who, const char *name, struct job **job,
-	      struct err *e)
+int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const char *name,
+	      struct job **job, struct err *e)
 {
 	unsigned long id;
 	char *end;
@@ -505,12 +551,33 @@ int jobs_find(struct jobs *all, const struct who *who, const char *name, struct 
 		return fail(e, -EINVAL, "job: its id or its name is wanted");
 	id = strtoul(name, &end, 10);
 	if (*end || *name < '0' || *name > '9')
-		return find_by_name(all, who, name, job, e);
+		return find_by_name(all, who, right, name, job, e);
 	*job = id && id < JOB_IDS ? all->by_id[id] : NULL;
 	if (!*job)
 		return fail(e, -ENOENT, "no job %.20s", name);
-	if (!jobs_may(who, *job))
+	if (!right(who, *job))
 		return fail(e, -EPERM, "job %lu is another user's", id);
+	return 0;
+}
+
+int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job **job,
+		 struct err *e)
+{
+	char path[PATH_MAX];
+	int err = cgroup_of_pid(pid, path, e);
+
+	*job = NULL;
+	if (err)
+		return err;
+	for (struct job *j = all->first; j; j = j->next)
+		if (j->cgroup_id && cgroup_within(path + 1, j->cgroup) &&
+		    (!*job || strlen(j->cgroup) > strlen((*job)->cgroup)))
+			*job = j;
+	if (!*job)
+		return fail(e, -ENOENT, "process %d is in no job's cgroup", pid);
+	if (!jobs_may_hint(who, *job))
+		return fail(e, -EPERM, "job %u, whose cgroup process %d is in, is another user's",
+			    (*job)->conf.id, pid);
 	return 0;
 }
 

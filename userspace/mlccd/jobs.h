@@ -34,9 +34,10 @@ struct jobs {
 /* What a request says.  @path: "" none. */
 struct job_wanted {
 	struct mlcc_job_conf conf;	/* id 0: any */
-	uint32_t classes, period_us;
+	uint32_t classes, period_us, owner_uid, owner_gid;
 	char path[PATH_MAX];
 	bool create, dry_run;
+	bool own_name;			/* it was asked for, and is no default */
 };
 
 /* Opens the directory, reads the files, and completes carrier and tagger. */
@@ -44,7 +45,7 @@ int jobs_init(struct jobs *all, const char *dir, struct err *e);
 void jobs_free(struct jobs *all);
 
 /* Sets a job as a whole.  @set gets the job as it is then, or would be with dry_run; free() it. */
-int jobs_set(struct jobs *all, const struct who *who, const struct job_wanted *w, struct job **set,
+int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, struct job **set,
 	     struct err *e);
 int jobs_del(struct jobs *all, const struct who *who, struct job *job, bool dry_run, struct err *e);
 
@@ -63,10 +64,16 @@ int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, str
 /* Deletes all but those that something else has set. */
 void jobs_clear(struct jobs *all);
 
-/* By id in decimal, or by name among those that @who may change. */
-int jobs_find(struct jobs *all, const struct who *who, const char *name, struct job **job,
-	      struct err *e);
-bool jobs_may(const struct who *who, const struct job *job);
+/* What @who may do with a job: change it; or see it and announce its phases, as owners may, too. */
+typedef bool jobs_right(const struct who *who, const struct job *job);
+jobs_right jobs_may, jobs_may_hint;
+
+/* By id in decimal, or by name among those that @who has the right to. */
+int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const char *name,
+	      struct job **job, struct err *e);
+/* The job of the innermost cgroup that process @pid is in. */
+int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job **job,
+		 struct err *e);
 
 /* Jobs whose cgroups are gone end; what the carrier has lost is set again. */
 void jobs_poll(struct jobs *all);

@@ -315,7 +315,7 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 	int fd;
 
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0 && errno == EMFILE)
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		out_of_descriptors(listener);
 	if (fd < 0)
 		return 0;

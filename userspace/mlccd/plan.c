@@ -56,7 +56,7 @@ static int read_one(struct request *r, struct json_object *in, struct job_change
 	if (!json_object_is_type(in, json_type_object))
 		return fail(e, -EINVAL, "jobs: a list of objects is wanted");
 	err = fields_known(in, " job period_us offset_us lead_us dscp ", e);
-	err = err ? err : request_job(r, in, &c->job, e);
+	err = err ? err : request_job(r, in, jobs_may, &c->job, e);
 	err = err ? err : read_shift(in, &c->plan, e);
 	err = err ? err : read_dscp(in, &c->plan, e);
 	return err ? err : jobs_plan_check(&r->d->jobs, r->who, c, e);

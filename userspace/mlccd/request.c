@@ -18,6 +18,7 @@
 #define SHOW_MAX	48		/* jobs in one reply, */
 #define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
 #define Q16_MAX		(64 << 16)
+#define DIGITS		"0123456789"
 
 struct op {
 	const char *name;
@@ -52,6 +53,10 @@ static struct json_object *job_json(const struct job *job)
 	put_u64(o, "id", job->conf.id);
 	put_string(o, "name", job->conf.name);
 	put_u64(o, "uid", job->uid);
+	if (job->owner_uid)
+		put_u64(o, "owner_uid", job->owner_uid);
+	if (job->owner_gid)
+		put_u64(o, "owner_gid", job->owner_gid);
 	put_string(o, "cgroup", job->cgroup);
 	put_string(o, "profile", job->conf.profile);
 	put_u64(o, "phase_bytes", job->conf.phase_bytes);
@@ -93,7 +98,8 @@ static void default_name(pid_t pid, char name[MLCC_NAME_LEN])
 		return;
 	if (sd_pid_get_user_unit(pid, &unit) < 0 && sd_pid_get_unit(pid, &unit) < 0)
 		return;
-	if (unit && strlen(unit) < MLCC_NAME_LEN && !unit[strspn(unit, MLCC_NAME_CHARS)])
+	if (unit && strlen(unit) < MLCC_NAME_LEN && !unit[strspn(unit, MLCC_NAME_CHARS)] &&
+	    unit[strspn(unit, DIGITS)])
 		strcpy(name, unit);
 	free(unit);
 }
@@ -140,10 +146,15 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 				       &w.conf.phase_bytes, e);
 	err = err ? err : field_number(in, "period_us", 1, UINT32_MAX, &period, e);
 	err = err ? err : field_u32(in, "priority_classes", 0, CONFIG_CLASSES, &w.classes, e);
+	err = err ? err : field_u32(in, "owner_uid", 1, UINT32_MAX - 1, &w.owner_uid, e);
+	err = err ? err : field_u32(in, "owner_gid", 1, UINT32_MAX - 1, &w.owner_gid, e);
 	err = err ? err : field_bool(in, "create", &w.create, e);
 	err = err ? err : field_bool(in, "dry_run", &w.dry_run, e);
 	if (!err && w.classes == 1)
 		err = fail(e, -ERANGE, "priority_classes: 0, or from 2 to %d", CONFIG_CLASSES);
+	w.own_name = w.conf.name[0];
+	if (!err && w.own_name && !w.conf.name[strspn(w.conf.name, DIGITS)])
+		err = fail(e, -EINVAL, "name: '%s' would be an id", w.conf.name);
 	err = err ? err : wanted_path(r, in, &w, e);
 	if (err)
 		return err;
@@ -156,7 +167,8 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	return 0;
 }
 
-int request_job(struct request *r, struct json_object *in, struct job **job, struct err *e)
+int request_job(struct request *r, struct json_object *in, jobs_right *right, struct job **job,
+		struct err *e)
 {
 	char name[MLCC_NAME_LEN] = "";
 	struct json_object *v;
@@ -171,7 +183,7 @@ int request_job(struct request *r, struct json_object *in, struct job **job, str
 		err = field_u32(in, "job", 1, JOB_IDS - 1, &id, e);
 		snprintf(name, sizeof(name), "%u", id);
 	}
-	return err ? err : jobs_find(&r->d->jobs, r->who, name, job, e);
+	return err ? err : jobs_find(&r->d->jobs, r->who, right, name, job, e);
 }
 
 static int op_del_job(struct request *r, struct json_object *in, struct json_object *out,
@@ -183,7 +195,7 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 	int err;
 
 	err = field_bool(in, "dry_run", &dry_run, e);
-	err = err ? err : request_job(r, in, &job, e);
+	err = err ? err : request_job(r, in, jobs_may, &job, e);
 	if (err)
 		return err;
 	id = job->conf.id;
@@ -218,18 +230,23 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	struct json_object *list;
 	struct err none;
 	struct job *job;
+	bool self = false;
 	uint32_t after = 0, count = 0, id;
 	size_t len = 0;
 	int err;
 
 	err = field_u32(in, "after", 0, JOB_IDS - 1, &after, e);
+	err = err ? err : field_bool(in, "self", &self, e);
+	if (!err && self && field_given(in, "job"))
+		err = fail(e, -EINVAL, "one of job and self is enough");
 	if (err)
 		return err;
 	carrier_need(&r->d->carrier, &none);
 	if (!after && r->who->admin)
 		jobs_adopt(&r->d->jobs);
-	if (field_given(in, "job")) {
-		err = request_job(r, in, &job, e);
+	if (field_given(in, "job") || self) {
+		err = self ? jobs_find_of(&r->d->jobs, r->who, r->who->pid, &job, e) :
+			     request_job(r, in, jobs_may_hint, &job, e);
 		if (err)
 			return err;
 		list = json_object_new_array();
@@ -240,7 +257,7 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	list = json_object_new_array();
 	for (id = after + 1; id < JOB_IDS && count < SHOW_MAX && len < SHOW_BYTES; id++) {
 		job = r->d->jobs.by_id[id];
-		if (!job || !jobs_may(r->who, job))
+		if (!job || !jobs_may_hint(r->who, job))
 			continue;
 		len += show_one(r, job, list);
 		count++;
@@ -268,7 +285,7 @@ static int op_hint(struct request *r, struct json_object *in, struct json_object
 	if (!err && !start && field_given(in, "bytes"))
 		err = fail(e, -EINVAL, "bytes belong to the start of a phase");
 	err = err ? err : field_number(in, "bytes", 1, MLCC_PHASE_BYTES_LIMIT, &bytes, e);
-	err = err ? err : request_job(r, in, &job, e);
+	err = err ? err : request_job(r, in, jobs_may_hint, &job, e);
 	err = err ? err : carrier_need(&r->d->carrier, e);
 	if (err)
 		return err;
@@ -430,7 +447,7 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 
 	err = field_u32(in, "slots", 8, 16384, &slots, e);
 	if (!err && field_given(in, "job"))
-		err = request_job(r, in, &job, e);
+		err = request_job(r, in, jobs_may_hint, &job, e);
 	if (!err && *r->ring)
 		err = fail(e, -EBUSY, "a connection has one ring, and this one has it already");
 	if (!err && r->fd_count && r->fd_count != RING_FDS)
@@ -452,9 +469,9 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 
 static const struct op ops[] = {
 	{ "set-job", op_set_job, " op version id name profile phase_bytes period_us "
-	  "priority_classes create dry_run cgroup pid self ", false },
+	  "priority_classes owner_uid owner_gid create dry_run cgroup pid self ", false },
 	{ "del-job", op_del_job, " op version job dry_run ", false },
-	{ "show", op_show, " op version job after ", false },
+	{ "show", op_show, " op version job self after ", false },
 	{ "hint", op_hint, " op version job phase bytes ", false },
 	{ "profile-list", op_profile_list, " op version ", false },
 	{ "profile-show", op_profile_show, " op version name ", false },

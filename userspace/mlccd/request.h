@@ -25,8 +25,9 @@ struct request {
 /* Never NULL but without memory; json_object_put() it. */
 struct json_object *request_handle(struct request *r, const char *text, size_t len);
 
-/* The job that the field "job" names, by number or by name, among those of the peer. */
-int request_job(struct request *r, struct json_object *in, struct job **job, struct err *e);
+/* The job that the field "job" names, by number or by name, if the peer has the right to it. */
+int request_job(struct request *r, struct json_object *in, jobs_right *right, struct job **job,
+		struct err *e);
 
 /* plan.c */
 int op_set_plan(struct request *r, struct json_object *in, struct json_object *out, struct err *e);

@@ -146,7 +146,7 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	if (rec->job < JOB_IDS)
 		job = all->jobs->by_id[rec->job];
 	if (rec->version != MLCC_RING_VERSION || rec->seq != seq || !job ||
-	    !jobs_may(&r->who, job) || memcmp(rec->zero, zero, sizeof(zero)) ||
+	    !jobs_may_hint(&r->who, job) || memcmp(rec->zero, zero, sizeof(zero)) ||
 	    (rec->type != MLCC_RING_PHASE_START && rec->type != MLCC_RING_PHASE_END) ||
 	    rec->bytes > MLCC_PHASE_BYTES_LIMIT ||
 	    (rec->type == MLCC_RING_PHASE_END && rec->bytes) ||
@@ -254,7 +254,7 @@ static void shift_show(struct ring *r)
 	struct job *job = r->all->jobs->by_id[r->job];
 
 	if (r->job)
-		shift_write(r, job && jobs_may(&r->who, job) ? &job->plan : &none);
+		shift_write(r, job && jobs_may_hint(&r->who, job) ? &job->plan : &none);
 }
 
 void rings_publish(struct rings *all, uint32_t job)
@@ -267,7 +267,7 @@ void rings_publish(struct rings *all, uint32_t job)
 bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *said)
 {
 	for (struct ring *r = all->first; r; r = r->next) {
-		if (r->job != job || !jobs_may(&r->who, all->jobs->by_id[job]))
+		if (r->job != job || !jobs_may_hint(&r->who, all->jobs->by_id[job]))
 			continue;
 		memcpy(said, &r->map->shift_said, sizeof(*said));
 		return true;

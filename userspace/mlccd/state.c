@@ -47,6 +47,8 @@ static struct json_object *to_json(const struct job *job)
 	json_object_object_add(o, "version", json_object_new_int(STATE_VERSION));
 	json_object_object_add(o, "id", json_object_new_int(job->conf.id));
 	json_object_object_add(o, "uid", json_object_new_int64(job->uid));
+	json_object_object_add(o, "owner_uid", json_object_new_int64(job->owner_uid));
+	json_object_object_add(o, "owner_gid", json_object_new_int64(job->owner_gid));
 	json_object_object_add(o, "name", json_object_new_string(job->conf.name));
 	json_object_object_add(o, "profile", json_object_new_string(job->conf.profile));
 	json_object_object_add(o, "phase_bytes", json_object_new_uint64(job->conf.phase_bytes));
@@ -121,6 +123,8 @@ static struct job *from_json(struct json_object *o, uint32_t id)
 	snprintf(job->conf.name, MLCC_NAME_LEN, "%s", get_string(o, "name"));
 	snprintf(job->conf.profile, MLCC_NAME_LEN, "%s", get_string(o, "profile"));
 	job->uid = get_number(o, "uid");
+	job->owner_uid = get_number(o, "owner_uid");
+	job->owner_gid = get_number(o, "owner_gid");
 	job->period_us = get_number(o, "period_us");
 	job->classes = get_number(o, "classes");
 	job->plan.period_us = get_number(o, "plan_period_us");

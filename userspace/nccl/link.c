@@ -19,7 +19,6 @@
 #define DEADLINE_NS	(200 * MS_NS)
 #define AGAIN_NS	(2000 * MS_NS)
 #define REPLY_LEN	4096
-#define LEVELS		8		/* of cgroups that are asked for */
 
 enum link_state {
 	LINK_DOWN,
@@ -177,47 +176,10 @@ static int job_by_name(const char *name, char reply[REPLY_LEN], uint64_t deadlin
 	return ask(request, reply, deadline);
 }
 
-static bool own_cgroup(char *path, int size)
-{
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	bool found = false;
-
-	while (f && !found && fgets(path, size, f))
-		found = !strncmp(path, "0::/", 4) && strchr(path, '\n');
-	if (f)
-		fclose(f);
-	if (!found)
-		return false;
-	path[strcspn(path, "\n")] = '\0';
-	memmove(path, path + 3, strlen(path + 3) + 1);
-	for (const char *s = path; *s; s++)
-		if (*s <= ' ' || *s > '~' || *s == '"' || *s == '\\')
-			return false;
-	return true;
-}
-
-/*
- * A dry run of set-job says which job a cgroup is, and changes nothing.  "self" is the cgroup as
- * mlccd sees it, also where we see another path, in a container; then those above it, by path.
- */
+/* mlccd knows which cgroup we are in, also where a container shows us another path. */
 static int job_by_cgroup(char reply[REPLY_LEN], uint64_t deadline)
 {
-	char path[1024], request[1200];
-	int err = ask("{\"op\":\"set-job\",\"self\":true,\"dry_run\":true}", reply, deadline);
-	char *slash;
-
-	if (err || reply_id(reply) || !own_cgroup(path, sizeof(path)))
-		return err;
-	for (int i = 0; i < LEVELS && !err && !reply_id(reply); i++) {
-		slash = strrchr(path, '/');
-		if (!slash || slash == path)
-			break;
-		*slash = '\0';
-		snprintf(request, sizeof(request),
-			 "{\"op\":\"set-job\",\"cgroup\":\"%s\",\"dry_run\":true}", path);
-		err = ask(request, reply, deadline);
-	}
-	return err;
+	return ask("{\"op\":\"show\",\"self\":true}", reply, deadline);
 }
 
 static int find_job(const char *name, char reply[REPLY_LEN], uint64_t deadline)
@@ -230,7 +192,7 @@ static int find_job(const char *name, char reply[REPLY_LEN], uint64_t deadline)
 	l.job = reply_id(reply);
 	if (l.job)
 		return 0;
-	snprintf(reply, REPLY_LEN, "{\"error\":\"this process is in no job's cgroup\"}");
+	snprintf(reply, REPLY_LEN, "{\"error\":\"mlccd names no job\"}");
 	return -EREMOTEIO;
 }
 

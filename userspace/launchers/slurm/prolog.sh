@@ -79,6 +79,11 @@ find_scope()
 set_job()
 {
 	set -- --name "$name" --cgroup "$1"
+	# its ranks may announce its phases
+	case ${SLURM_JOB_UID:-0} in
+	0 | *[!0-9]*) ;;
+	*) set -- "$@" --owner "$SLURM_JOB_UID" ;;
+	esac
 	[ -z "$profile" ] || set -- "$@" --profile "$profile"
 	[ -z "$phase_bytes" ] || set -- "$@" --phase-bytes "$phase_bytes"
 	timeout --kill-after=1 "$MLCC_TIMEOUT_S" mlcc-ctl set-job "$@" </dev/null

@@ -13,8 +13,8 @@ a minute and for less than a period; MLCC_SHIFT=0 keeps a process out of that.
 Nothing here waits for mlccd, and nothing raises once training runs: without mlccd there is one
 warning (logger "mlcc_torch"), and the training goes on as if this package were not there.
 
-From the environment: MLCC_SOCKET, mlccd's socket; MLCC_JOB, the job's id or name, by default the
-job whose cgroup this process is in.
+From the environment: MLCC_SOCKET, mlccd's socket; MLCC_JOB, the job's id or name, else
+MLCC_JOB_ID, which launchers set, by default the job whose cgroup this process is in.
 """
 
 from .ddp import ddp

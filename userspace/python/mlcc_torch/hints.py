@@ -36,12 +36,13 @@ class Hints:
     def __init__(
         self, socket_path: str | None = None, job: str | None = None, leader: bool | None = None
     ) -> None:
-        """By default from MLCC_SOCKET, MLCC_JOB and the launcher's rank variables.
+        """By default from MLCC_SOCKET, MLCC_JOB or MLCC_JOB_ID, and the launcher's rank variables.
 
         leader: whether this process speaks for its host; others say nothing.
         """
         self._path = socket_path or os.environ.get("MLCC_SOCKET") or SOCKET
-        self._job = job if job is not None else os.environ.get("MLCC_JOB", "")
+        named = os.environ.get("MLCC_JOB") or os.environ.get("MLCC_JOB_ID", "")
+        self._job = named if job is None else job
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._link: Link | None = None

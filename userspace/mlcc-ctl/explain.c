@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * explain: why a job is as fast, or as slow, as it is, as far as this host can tell.
+ *
+ * All of it is from what show says of the job, and from its cgroup's list of processes.
+ */
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "findings.h"
+
+#define LEARNING	3	/* phases before it is odd that nothing is known */
+#define SLOW		1.05	/* of what an iteration would take alone */
+#define LOSSY		10	/* segments sent again per MB */
+#define OTHERS		4	/* jobs that are named */
+
+/* The processes in a cgroup and below; -1: that may not be seen. */
+static int processes_below(const char *dir)
+{
+	char path[PATH_MAX], line[32];
+	int count = 0;
+	glob_t below;
+	FILE *f;
+
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", dir) >= (int)sizeof(path))
+		return -1;
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		count++;
+	fclose(f);
+	snprintf(path, sizeof(path), "%s/*/", dir);
+	if (glob(path, GLOB_NOSORT, NULL, &below))
+		return count;
+	for (size_t i = 0; i < below.gl_pathc; i++) {
+		int more = processes_below(below.gl_pathv[i]);
+
+		count += more > 0 ? more : 0;
+	}
+	globfree(&below);
+	return count;
+}
+
+static void explain_active(struct json_object *job, const char *mount)
+{
+	const char *cgroup = get_string(job, "cgroup");
+	uint64_t flows = get_u64(job, "flows");
+	bool rdma = json_object_object_get_ex(job, "rdma", NULL);
+	char dir[PATH_MAX];
+	int n = -1;
+
+	snprintf(dir, sizeof(dir), "%s/%s", mount, cgroup);
+	if (*cgroup)
+		n = processes_below(dir);
+	if (flows || rdma)
+		result(FINE, "active", "", "%s TCP connections%s", get_string(job, "flows"),
+		       rdma ? ", and RDMA" : "");
+	else if (!*cgroup)
+		result(NOTE, "active", "'ss -tem' prints marks",
+		       "no connection has its mark");
+	else if (!n)
+		result(BAD, "active", "start it there: 'mlcc-ctl run', or write into cgroup.procs",
+		       "no process is in its cgroup");
+	else
+		result(NOTE, "active", "it may not have connected yet, or not by TCP from this host",
+		       "its cgroup has processes, but no TCP connection");
+}
+
+static void explain_d_phase(struct json_object *job)
+{
+	uint64_t d = get_u64(job, "d_phase_bytes"), phases = get_u64(job, "phases");
+
+	if (d)
+		result(FINE, "d_phase", "", "a phase has %s bytes; %s of them are sent", human(d),
+		       human(get_u64(job, "d_sent_bytes")));
+	else if (phases < LEARNING)
+		result(NOTE, "d_phase", "two that agree are enough",
+		       "is not learnt yet, of %s phases", get_string(job, "phases"));
+	else
+		result(BAD, "d_phase", "announce them: NCCL's plugin, mlcc_torch, or --phase-bytes",
+		       "of %s phases no two in a row have the same bytes and silences",
+		       get_string(job, "phases"));
+	if (d && get_bool(job, "neutral"))
+		result(NOTE, "neutral", get_bool(job, "hinted") ?
+		       "so it is between its phases" : "the next phase ends that",
+		       "it does what its base does now: no phase is under way, or it went on beyond d_phase");
+}
+
+static void explain_hints(struct json_object *job)
+{
+	uint64_t d = get_u64(job, "d_phase_bytes"), learnt = get_u64(job, "d_learnt_bytes");
+	uint64_t off = d > learnt ? d - learnt : learnt - d;
+	bool hinted = get_bool(job, "hinted");
+
+	if (hinted)
+		result(FINE, "hints", "", "its phases are announced");
+	else if (get_u64(job, "phase_bytes"))
+		result(FINE, "hints", "", "the bytes of a phase are announced, its begin is learnt");
+	else
+		result(NOTE, "hints", "the plugin's and mlcc_torch's logs say why, if they should be",
+		       "none arrive: phases are learnt");
+	if ((hinted || get_u64(job, "phase_bytes")) && learnt && off > learnt / 8)
+		result(BAD, "hints", "correct the announcement", "%s bytes are announced, %s are sent",
+		       human(d), human(learnt));
+}
+
+static void explain_time(struct json_object *job)
+{
+	uint64_t is = get_u64(job, "iteration_us"), comm = get_u64(job, "comm_us");
+	uint64_t best = get_u64(job, "best_us"), alone = get_u64(job, "period_us");
+	const char *from = alone ? "announced" : "by its fastest phase";
+	double slowdown;
+
+	if (!is || comm > is || best > comm) {
+		result(NOTE, "time", "", "no whole iteration has been measured");
+		return;
+	}
+	if (!alone)
+		alone = is - comm + best;
+	slowdown = (double)is / alone;
+	result(slowdown < SLOW ? FINE : NOTE, "time", slowdown < SLOW ? "" :
+	       "jobs need some iterations to take turns; 'mlcc-ctl watch' shows whether they do",
+	       "an iteration took %s ms, %s of it communication; alone it is %s (%s): %.2f times",
+	       milliseconds(is), milliseconds(comm), milliseconds(alone), from, slowdown);
+}
+
+/* Jobs that send from this host; those of others are not seen from here. */
+static void explain_others(struct json_object *job, struct json_object *all)
+{
+	char names[400] = "";
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < json_object_array_length(all); i++) {
+		struct json_object *other = json_object_array_get_idx(all, i);
+		const char *name = get_string(other, "name");
+		size_t n = strlen(names);
+
+		if (get_u64(other, "id") == get_u64(job, "id") || !get_u64(other, "flows"))
+			continue;
+		if (count++ < OTHERS)
+			snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+				 *name ? name : get_string(other, "id"));
+	}
+	if (!count)
+		result(FINE, "others", "", "no other job that you may see sends from this host");
+	else
+		result(NOTE, "others", "those of other hosts are not seen from here",
+		       "%u more of this host's jobs send: %s%s", count, names,
+		       count > OTHERS ? ", ..." : "");
+}
+
+static void explain_losses(struct json_object *job)
+{
+	uint64_t again = get_u64(job, "retrans"), bytes = get_u64(job, "bytes");
+	double per_mb = bytes ? 1e6 * again / bytes : 0;
+
+	if (per_mb > LOSSY)
+		result(NOTE, "losses", "a small buffer, a policer or a bad cable: compare with CUBIC",
+		       "%.1f segments per MB were sent again", per_mb);
+	else
+		result(FINE, "losses", "", "%.1f segments per MB were sent again, %s were marked",
+		       per_mb, human(get_u64(job, "ce")));
+}
+
+/* Where a driver gives all of a NIC's packets one class, whatever a program asks for. */
+static void explain_forced(void)
+{
+	char line[128];
+	glob_t nics;
+	FILE *f;
+
+	if (glob("/sys/class/infiniband/*/tc/*/traffic_class", 0, NULL, &nics))
+		return;
+	for (size_t i = 0; i < nics.gl_pathc; i++) {
+		f = fopen(nics.gl_pathv[i], "re");
+		if (f && fgets(line, sizeof(line), f) && strstr(line, "lobal"))
+			result(NOTE, "class", "it overrides NCCL_IB_TC", "%s: %.*s",
+			       nics.gl_pathv[i], (int)strcspn(line, "\n"), line);
+		if (f)
+			fclose(f);
+	}
+	globfree(&nics);
+}
+
+static void explain_class(struct json_object *job)
+{
+	if (json_object_object_get_ex(job, "dscp", NULL))
+		result(FINE, "class", "", "its packets have DSCP %s, by a plan",
+		       get_string(job, "dscp"));
+	else if (get_u64(job, "priority_classes"))
+		result(FINE, "class", "", "its progress is in the DSCP, in %s classes",
+		       get_string(job, "priority_classes"));
+	else
+		result(FINE, "class", "", "its packets have the DSCP that the application gives them");
+}
+
+int verb_explain(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "self", no_argument, NULL, 'S' },
+		COMMON_OPTIONS
+	};
+	struct json_object *shown, *status, *all, *job;
+	bool self = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 'S')
+			self = true;
+		else
+			common_option(c, "explain");
+	}
+	if (argc - optind + self != 1)
+		die(EXIT_USAGE, "explain: one job is wanted, by id or name, or --self");
+	shown = ask_job(self ? NULL : argv[optind]);
+	job = json_object_array_get_idx(shown, 0);
+	status = ask(new_request("status"));
+	all = all_jobs();
+	findings_begin();
+	explain_active(job, get_string(status, "cgroup_mount"));
+	explain_d_phase(job);
+	explain_hints(job);
+	explain_time(job);
+	explain_others(job, all);
+	explain_losses(job);
+	explain_class(job);
+	explain_forced();
+	json_object_put(all);
+	json_object_put(status);
+	json_object_put(shown);
+	return findings_end();
+}
