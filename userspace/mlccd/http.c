@@ -2,22 +2,35 @@
 /*
  * HTTP is libmicrohttpd's, which runs in the daemon's event loop: it has an epoll descriptor that
  * is ready when there is something to do, and a time by which it wants to be called at the latest.
+ *
+ * Any user of the host can connect to the port.  So that none keeps others out, by connections that
+ * ask for nothing, or slowly, the oldest one ends when there are many.
  */
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
 
 #include "../common/clock.h"
 #include "http.h"
 
 #define SCRAPES		64U	/* at one time; more wait */
+#define SCRAPES_KEPT	32U	/* before the oldest one ends */
 #define REQUEST_BYTES	((size_t)8192)
 #define TIMEOUT_S	5U
 #define TYPE		"application/openmetrics-text; version=1.0.0; charset=utf-8"
 
+struct scrape {
+	TAILQ_ENTRY(scrape) entry;
+	int fd;
+};
+
 struct http {
+	TAILQ_HEAD(, scrape) scrapes;	/* the oldest one first, without those that are to end */
+	unsigned int count;
 	struct MHD_Daemon *daemon;
 	sd_event_source *ready, *timer;
 	http_text *text;
@@ -48,6 +61,45 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned int status, con
 	char *text = strdup(why);
 
 	return text ? reply(c, status, "text/plain", text, strlen(text)) : MHD_NO;
+}
+
+static void scrape_remove(struct http *h, struct scrape *s)
+{
+	if (s->fd < 0)
+		return;
+	TAILQ_REMOVE(&h->scrapes, s, entry);
+	h->count--;
+	s->fd = -1;
+}
+
+static void scrape_begins(struct http *h, struct MHD_Connection *c, struct scrape *s)
+{
+	struct scrape *first;
+
+	s->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	TAILQ_INSERT_TAIL(&h->scrapes, s, entry);
+	if (++h->count <= SCRAPES_KEPT)
+		return;
+	first = TAILQ_FIRST(&h->scrapes);
+	shutdown(first->fd, SHUT_RDWR);
+	scrape_remove(h, first);
+}
+
+static void notify(void *arg, struct MHD_Connection *c, void **context,
+		   enum MHD_ConnectionNotificationCode code)
+{
+	struct http *h = arg;
+	struct scrape *s = *context;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		s = calloc(1, sizeof(*s));
+		*context = s;
+		if (s)
+			scrape_begins(h, c, s);
+	} else if (s) {
+		scrape_remove(h, s);
+		free(s);
+	}
 }
 
 static enum MHD_Result answer(void *arg, struct MHD_Connection *c, const char *url,
@@ -110,9 +162,11 @@ struct http *http_listen(sd_event *events, int fd, http_text *text, void *arg)
 		return NULL;
 	h->text = text;
 	h->arg = arg;
+	TAILQ_INIT(&h->scrapes);
 	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, h,
 				     MHD_OPTION_LISTEN_SOCKET, fd,
 				     MHD_OPTION_CONNECTION_LIMIT, SCRAPES,
+				     MHD_OPTION_NOTIFY_CONNECTION, notify, h,
 				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
 				     MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
 	if (h->daemon && watch(h, events))
