@@ -191,17 +191,6 @@ static int apply(struct jobs *all, struct job *job, const struct job *old, struc
 	return 0;
 }
 
-static void drop(struct jobs *all, struct job *job)
-{
-	tag_remove(all, job->cgroup_id);
-	rxe_remove(job);
-	carrier_remove(all, job->conf.id);
-	state_remove(all->dir, job->conf.id);
-	table_remove(all, job);
-	all->changed(all->changed_arg, job->conf.id);
-	free(job);
-}
-
 /* What a request may do */
 
 static int check_limits(struct jobs *all, const struct who *who, const struct job_wanted *w,
@@ -285,28 +274,29 @@ static int check_ids(struct jobs *all, const struct who *who, const struct job_w
 	return 0;
 }
 
+static bool is_there(const struct jobs *all, const struct job *job)
+{
+	return !job->cgroup_id || cgroup_there(all->cgroups, job->cgroup, job->cgroup_id);
+}
+
 /* Another job of that name, of the same user and owners. */
 static struct job *namesake(struct jobs *all, uid_t uid, const struct job_wanted *w,
 			    const struct job *old)
 {
-	for (struct job *j = all->first; j; j = j->next)
+	for (struct job *j = all->first; j && w->conf.name[0]; j = j->next)
 		if (j != old && !j->adopted && j->uid == uid && j->owner_uid == w->owner_uid &&
-		    j->owner_gid == w->owner_gid && !strcmp(j->conf.name, w->conf.name))
+		    j->owner_gid == w->owner_gid && !strcmp(j->conf.name, w->conf.name) &&
+		    is_there(all, j))
 			return j;
 	return NULL;
 }
 
-/* A default that is taken is left out; that of a job whose cgroup is gone is free. */
+/* A default that is taken is left out. */
 static int check_name(struct jobs *all, uid_t uid, struct job_wanted *w, const struct job *old,
 		      struct err *e)
 {
-	struct job *other = w->conf.name[0] ? namesake(all, uid, w, old) : NULL;
+	struct job *other = namesake(all, uid, w, old);
 
-	if (other && other->cgroup_id &&
-	    !cgroup_there(all->cgroups, other->cgroup, other->cgroup_id)) {
-		drop(all, other);
-		other = NULL;
-	}
 	if (!other)
 		return 0;
 	if (w->own_name)
@@ -435,6 +425,17 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 		err = set_checked(all, who, w, rel, cgroup, set, e);
 	close(fd);
 	return err;
+}
+
+static void drop(struct jobs *all, struct job *job)
+{
+	tag_remove(all, job->cgroup_id);
+	rxe_remove(job);
+	carrier_remove(all, job->conf.id);
+	state_remove(all->dir, job->conf.id);
+	table_remove(all, job);
+	all->changed(all->changed_arg, job->conf.id);
+	free(job);
 }
 
 int jobs_del(struct jobs *all, const struct who *who, struct job *job, bool dry_run, struct err *e)
@@ -663,7 +664,7 @@ static void end_lost(struct jobs *all)
 
 	for (j = all->first; j; j = next) {
 		next = j->next;
-		if (!j->cgroup_id || cgroup_there(all->cgroups, j->cgroup, j->cgroup_id))
+		if (is_there(all, j))
 			continue;
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
 		drop(all, j);
