@@ -165,12 +165,18 @@ install: install-plan
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(PLUGIN))
-	$(if $(wildcard $(LOADER)),install -m 755 $(LOADER) $(SBIN))
-	$(if $(wildcard $(LOADER)),install -D -m 644 userspace/mlcc-bpf/mlcc-bpf.bash \
-		$(COMPLETION)/mlcc-bpf)
+	$(if $(wildcard $(LOADER)),$(MAKE) --no-print-directory install-bpf)
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
 	$(if $(DESTDIR),,$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),depmod $(KERNEL)))
+
+install-bpf:
+	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION)
+	install -m 644 userspace/mlcc-bpf/mlcc-bpf.8 $(MAN8)
+	install -m 755 $(LOADER) $(SBIN)
+	install -m 644 userspace/mlcc-bpf/mlcc-bpf.bash $(COMPLETION)/mlcc-bpf
+	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' userspace/mlcc-bpf/mlcc-carrier.service > \
+		$(UNITS)/mlcc-carrier.service
 
 # An administrator's configuration stays as it is.
 install-userspace:
@@ -205,9 +211,9 @@ uninstall:
 	rm -f $(COMPLETION)/mlcc-dcqcn
 	rm -f $(BIN)/mlcc-plan $(MAN1)/mlcc-plan.1 $(COMPLETION)/mlcc-plan
 	rm -rf $(PLANNER)
-	rm -f $(SBIN)/mlcc-bpf $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
+	rm -f $(SBIN)/mlcc-bpf $(MAN8)/mlcc-bpf.8 $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
-	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(COMPLETION)/mlcc-ctl
+	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(UNITS)/mlcc-carrier.service $(COMPLETION)/mlcc-ctl
 	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(PLUGIN)) $(DESTDIR)$(PREFIX)/lib/libmlcc.a
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
@@ -253,6 +259,6 @@ help:
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
 .PHONY: all lab unit bpf userspace programs fuzz nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
-	install-userspace install-tuner install-plan tuner deps \
+	install-userspace install-bpf install-tuner install-plan tuner deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help

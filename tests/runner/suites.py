@@ -119,7 +119,11 @@ def bare_suites(everything: bool) -> Iterator[Suite]:
     """What a newcomer has."""
     if not everything:
         yield Suite("bare/bookworm", ["tests/bare", "bookworm", "--short"])
+        yield Suite("packages/bookworm", ["tests/bare", "bookworm", "--packages"])
         return
+    for name in ("bookworm", "trixie"):
+        command: list[str | Path] = ["tests/bare", name, "--packages"]
+        yield Suite(f"packages/{name}", command, Lane.HOST, 30 * MINUTE)
     for name in ("bookworm", "trixie", "noble"):
         skips = NO_UBUNTU if name == "noble" else {}
         yield Suite(f"bare/{name}", ["tests/bare", name], Lane.HOST, 30 * MINUTE, skips)
