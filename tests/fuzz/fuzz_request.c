@@ -58,11 +58,11 @@ static void one(struct mlccd *d, const struct who *who, const char *text, size_t
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct who who = { .uid = 1000, .pid = getpid() };
+	struct who who = { .uid = 1000, .pid = getpid(), .pidfd = -1 };
 	struct mlccd *d = fuzz_start();
 
 	if (size && !(*data & 1))
-		who = (struct who){ .admin = true, .pid = getpid() };
+		who = (struct who){ .admin = true, .pid = getpid(), .pidfd = -1 };
 	for (size_t at = 1; at < size;) {
 		const uint8_t *end = memchr(data + at, '\n', size - at);
 		size_t n = end ? (size_t)(end - data) - at : size - at;

@@ -552,7 +552,7 @@ class Cases:
         self.c.remove("alice0")
         alice.ok("set-job", name="bert", cgroup=hers[2])
 
-    def shown_to_itself(self, cgroup: str, uid: int) -> subprocess.CompletedProcess[str]:
+    def ctl_in(self, cgroup: str, uid: int, *words: str) -> subprocess.CompletedProcess[str]:
         def enter() -> None:
             (self.c.mount / cgroup / "cgroup.procs").write_text("0")
             # as in a container, where its path is another one
@@ -561,14 +561,46 @@ class Cases:
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
 
-        return self.d.run_ctl("-j", "show", "--self", preexec_fn=enter)
+        return self.d.run_ctl(*words, preexec_fn=enter)
+
+    def processes_of_a_job_announce_it(self) -> None:
+        """Whoever they run as, and as long as they are in its cgroup."""
+        root = self.d.peer()
+        train, inner, other = (self.c.make(name) for name in ("train", "train/inner", "other"))
+        job = str(root.ok("set-job", name="bert", cgroup=train)["job"]["id"])
+        for cgroup, status in ((train, 0), (inner, 0), (other, 2)):
+            for name in (job, "bert"):
+                done = self.ctl_in(cgroup, ALICE, "hint", name, "start", "5")
+                assert done.returncode == status, (cgroup, done)
+        for words in (["del-job", job], ["set-job", "--self"], ["set-job", "--cgroup", train]):
+            assert self.ctl_in(inner, ALICE, *words).returncode == 2, words
+        assert json.loads(self.ctl_in(inner, ALICE, "-j", "show").stdout) == []
+        unprivileged = ["setpriv", "--bounding-set", "-all", str(self.d.ctl)]
+        script = 'echo 0 >"$1/cgroup.procs"; shift; exec "$@"'
+        done = subprocess.run(
+            [
+                *("sh", "-c", script, "sh", self.c.mount / inner, *unprivileged),
+                *("--socket", self.d.socket, "hint", job, "start"),
+            ],
+            check=False,
+        )
+        assert done.returncode == 0, "root of a container"
+        with root_peer(self.d.socket, userns=True) as peer:
+            peer.refused("EPERM", "hint", job=int(job), phase="start")
+            procs = self.c.mount / inner / "cgroup.procs"
+            (child,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()[-1:]
+            procs.write_text(child)
+            peer.ok("hint", job=int(job), phase="start")
+            os.kill(int(child), signal.SIGKILL)
+            until(lambda: not procs.read_text(), "the end of the process")
+            peer.refused("EPERM", "hint", job=int(job), phase="start")
 
     def a_process_is_told_its_job(self) -> None:
         root = self.d.peer()
         train, inner = self.c.make("train"), self.c.make("train/inner")
         beside, deep = self.c.make("train/innermost"), self.c.make("train/inner/x")
         elsewhere = self.c.make("elsewhere")
-        root.ok("set-job", name="outer", cgroup=train, owner_uid=ALICE)
+        root.ok("set-job", name="outer", cgroup=train)
         root.ok("set-job", name="inner", cgroup=inner)
         for cgroup, uid, name in (
             (train, 0, "outer"),
@@ -577,11 +609,11 @@ class Cases:
             (beside, 0, "outer"),
             (beside, ALICE, "outer"),
         ):
-            done = self.shown_to_itself(cgroup, uid)
+            done = self.ctl_in(cgroup, uid, "-j", "show", "--self")
             assert done.returncode == 0, done
             assert [j["name"] for j in json.loads(done.stdout)] == [name], cgroup
-        for cgroup, uid in ((elsewhere, 0), (inner, ALICE), (train, BOB)):
-            assert self.shown_to_itself(cgroup, uid).returncode == 2, (cgroup, uid)
+        for uid in (0, ALICE):
+            assert self.ctl_in(elsewhere, uid, "-j", "show", "--self").returncode == 2, uid
 
     def a_cgroup_whose_name_is_no_text_is_refused(self) -> None:
         path = os.fsencode(self.c.base) + b"/\xff\xc0"
@@ -1755,6 +1787,7 @@ CASES = (
     "owners_announce_and_do_nothing_else",
     "only_root_names_owners",
     "a_name_has_one_job",
+    "processes_of_a_job_announce_it",
     "a_process_is_told_its_job",
     "a_cgroup_whose_name_is_no_text_is_refused",
     "users_have_limits",

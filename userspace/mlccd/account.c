@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -47,34 +48,47 @@ static bool has_net_admin(pid_t pid)
 	return caps >> CAP_NET_ADMIN & 1;
 }
 
-/* A pidfd is readable once its process has ended, and its number may be another's. */
-static bool lives(int pidfd)
+/* A pidfd is readable once its process has ended. */
+bool who_lives(const struct who *who)
 {
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	struct pollfd p = { .fd = who->pidfd, .events = POLLIN };
 
-	return pidfd < 0 || !poll(&p, 1, 0);
+	return who->pidfd >= 0 && !poll(&p, 1, 0);
+}
+
+/* Before Linux 6.5 the number may be another's by now, of somebody who has connected and ended. */
+static int pidfd_of(int fd, pid_t pid)
+{
+	int pidfd;
+	socklen_t len = sizeof(pidfd);
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len))
+		return pidfd;
+	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
 int who_of(int fd, struct who *who)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
-	int pidfd = -1;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
 		return -errno;
-	len = sizeof(pidfd);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len))
-		pidfd = -1;
 	who->fd = fd;
+	who->pidfd = pidfd_of(fd, cred.pid);
 	who->uid = cred.uid;
 	who->pid = cred.pid;
 	/* the uid is as seen from here: of root in a user namespace it is the one before */
 	who->admin = !cred.uid && cred.pid > 0 && has_net_admin(cred.pid) &&
-		     is_in_our_userns(cred.pid) && lives(pidfd);
-	if (pidfd >= 0)
-		close(pidfd);
+		     is_in_our_userns(cred.pid) && who_lives(who);
 	return 0;
+}
+
+void who_free(struct who *who)
+{
+	if (who->pidfd >= 0)
+		close(who->pidfd);
+	who->pidfd = -1;
 }
 
 bool who_is_in(const struct who *who, gid_t gid)

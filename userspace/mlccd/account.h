@@ -17,6 +17,7 @@ struct config;
 /* @admin: root with CAP_NET_ADMIN in the daemon's user namespace, to whom no limit applies. */
 struct who {
 	int fd;			/* the connection, which knows the groups */
+	int pidfd;		/* of the process, who_free(); -1: it has ended */
 	uid_t uid;
 	pid_t pid;
 	bool admin;
@@ -40,6 +41,10 @@ struct accounts {
 
 /* The credentials of the process that connected. */
 int who_of(int fd, struct who *who);
+void who_free(struct who *who);
+
+/* Whether the process is still there; if not, its number may be another's. */
+bool who_lives(const struct who *who);
 
 /* Whether the process that connected was in the group then. */
 bool who_is_in(const struct who *who, gid_t gid);

@@ -36,12 +36,24 @@ bool jobs_may(const struct who *who, const struct job *job)
 }
 
 /* Root without the capability is nobody's owner: in a container it is anybody. */
-bool jobs_may_hint(const struct who *who, const struct job *job)
+bool jobs_may_list(const struct who *who, const struct job *job)
 {
 	if (jobs_may(who, job))
 		return true;
 	return who->uid && (job->owner_uid == who->uid ||
 			    (job->owner_gid && who_is_in(who, job->owner_gid)));
+}
+
+/* A process in the job's cgroup is of the job, whoever it runs as. */
+bool jobs_may_hint(const struct who *who, const struct job *job)
+{
+	char path[PATH_MAX];
+	struct err none;
+
+	if (jobs_may_list(who, job))
+		return true;
+	return job->cgroup_id && who->pid > 0 && !cgroup_of_pid(who->pid, path, &none) &&
+	       cgroup_within(path + 1, job->cgroup) && who_lives(who);
 }
 
 static void table_add(struct jobs *all, struct job *job)
@@ -577,8 +589,7 @@ int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job 
 	if (!*job)
 		return fail(e, -ENOENT, "process %d is in no job's cgroup", pid);
 	if (!jobs_may_hint(who, *job))
-		return fail(e, -EPERM, "job %u, whose cgroup process %d is in, is another user's",
-			    (*job)->conf.id, pid);
+		return fail(e, -ESRCH, "process %d has ended", pid);
 	return 0;
 }
 

@@ -64,9 +64,12 @@ int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, str
 /* Deletes all but those that something else has set. */
 void jobs_clear(struct jobs *all);
 
-/* What @who may do with a job: change it; or see it and announce its phases, as owners may, too. */
+/*
+ * What @who may do with a job: change it; find it among others and announce its phases, as owners
+ * may, too; or see it and announce its phases, as its processes may, too.
+ */
 typedef bool jobs_right(const struct who *who, const struct job *job);
-jobs_right jobs_may, jobs_may_hint;
+jobs_right jobs_may, jobs_may_list, jobs_may_hint;
 
 /* By id in decimal, or by name among those that @who has the right to. */
 int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const char *name,

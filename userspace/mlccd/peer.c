@@ -61,6 +61,7 @@ static void peer_close(struct peer *p)
 	reply_done(p);
 	sd_event_source_unref(p->late);
 	sd_event_source_unref(p->io);
+	who_free(&p->who);
 	p->account->connections--;
 	all->count--;
 	free(p);
@@ -308,10 +309,10 @@ static void out_of_descriptors(int listener)
 
 static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg)
 {
+	struct who who = { .pidfd = -1 };
 	struct account *a = NULL;
 	struct mlccd *d = arg;
 	const char *why;
-	struct who who;
 	int fd;
 
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -326,8 +327,10 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 		d->peers.limited++;
 		say_refused(fd, why);
 	}
-	if (why || peer_new(d, fd, &who, a))
+	if (why || peer_new(d, fd, &who, a)) {
+		who_free(&who);
 		close(fd);
+	}
 	return 0;
 }
 

@@ -257,7 +257,7 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	list = json_object_new_array();
 	for (id = after + 1; id < JOB_IDS && count < SHOW_MAX && len < SHOW_BYTES; id++) {
 		job = r->d->jobs.by_id[id];
-		if (!job || !jobs_may_hint(r->who, job))
+		if (!job || !jobs_may_list(r->who, job))
 			continue;
 		len += show_one(r, job, list);
 		count++;
