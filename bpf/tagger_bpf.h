@@ -17,7 +17,7 @@ struct mlcc_tagger_config {
 	u32 mark_mask;		/* bits of the mark that hold the job's id, side by side */
 	u32 mark_shift;		/* lowest of them */
 	u32 carrier;		/* the last socket that asked for mlcc got it */
-	u32 dirty;		/* sockets may not yet have what the jobs map says */
+	u32 dirty;		/* not 0: sockets may not yet have what the jobs map says; counts */
 	u32 spare;
 };
 

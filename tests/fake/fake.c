@@ -314,13 +314,29 @@ int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_
 	return 0;
 }
 
-int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
+int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id)
 {
 	struct mlcc_tag_info *tag = fake_tag(t->f, cgroup_id);
 
 	if (!tag || !cgroup_id)
 		return tag_fail(t, -ENOENT, "that cgroup has no tag");
 	memset(tag, 0, sizeof(*tag));
+	return 0;
+}
+
+/* There are no sockets. */
+int mlcc_tagger_follow(void)
+{
+	return 0;
+}
+
+int mlcc_tag_get(struct mlcc_tagger *t, uint64_t cgroup_id, struct mlcc_tag_info *info)
+{
+	struct mlcc_tag_info *tag = fake_tag(t->f, cgroup_id);
+
+	if (!tag || !cgroup_id)
+		return -ENOENT;
+	*info = *tag;
 	return 0;
 }
 

@@ -5,7 +5,8 @@
  * All state is in the pins.  The link is pinned last and taken away first, so it says whether the
  * tagger is there.  Changes are made under the lock of the pin directory, which a process that dies
  * lets go; "dirty" is set while sockets may lag behind the map, and whoever finds it set makes up
- * for it.
+ * for it.  It counts changes: a walk over the sockets of all namespaces, which takes its time, is
+ * made without the lock, and the map is clean after it if it is as it was before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -123,15 +124,12 @@ static int sync_here(void *arg)
 	return err;
 }
 
-/* @cgroup: path of the only one that has changed; NULL: any may have. */
+/* @cgroup: path of the only one whose sockets are to follow; NULL: all. */
 static int sync_sockets(struct mlcc_tagger *t, const char *cgroup)
 {
 	int err = mlcc_netns_each(cgroup, sync_here, t);
 
-	if (err)
-		return mlcc_fail(t->error, err, "cannot walk the sockets: %s", strerror(-err));
-	t->cfg.dirty = 0;
-	return config_write(t);
+	return err ? mlcc_fail(t->error, err, "cannot walk the sockets: %s", strerror(-err)) : 0;
 }
 
 /* With a carrier the first connection may ask for ECN, too. */
@@ -142,7 +140,8 @@ static void carrier_look(struct mlcc_tagger *t)
 
 static int dirty_set(struct mlcc_tagger *t)
 {
-	t->cfg.dirty = 1;
+	if (!++t->cfg.dirty)
+		t->cfg.dirty = 1;
 	carrier_look(t);
 	return config_write(t);
 }
@@ -380,9 +379,9 @@ static int tagger_find(struct mlcc_tagger *t, uint32_t mask, bool load)
 	err = tagger_open(t, mask);
 	carrier_look(t);
 	if (!err)
-		err = t->cfg.dirty ? sync_sockets(t, NULL) : config_write(t);
+		err = config_write(t);
 	unlock(t);
-	return err;
+	return err ? err : mlcc_tagger_sync(t);
 }
 
 void mlcc_tagger_close(struct mlcc_tagger *t)
@@ -480,11 +479,30 @@ static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 	return err;
 }
 
+int mlcc_tagger_sync(struct mlcc_tagger *t)
+{
+	uint32_t dirty = t->cfg.dirty;
+	int err = dirty ? sync_sockets(t, NULL) : 0;
+
+	if (!dirty || err)
+		return err;
+	err = tagger_lock(t);
+	if (err)
+		return err;
+	if (t->cfg.dirty == dirty) {
+		t->cfg.dirty = 0;
+		err = config_write(t);
+	}
+	unlock(t);
+	return err;
+}
+
 /* Writes the tag and has the sockets follow; if they cannot, the tag is what it was. */
 static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 		     const struct mlcc_tag *tag)
 {
 	struct mlcc_tag_count none = { };
+	uint32_t dirty = t->cfg.dirty;
 	struct mlcc_tag old;
 	bool had = !bpf_map_lookup_elem(t->jobs, &id, &old);
 	int err = dirty_set(t);
@@ -499,8 +517,11 @@ static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 		return mlcc_fail(t->error, err, "cannot tag %.200s: %s", path, strerror(-err));
 	}
 	err = sync_sockets(t, path);
-	if (!err)
-		return 0;
+	if (!err) {
+		/* what others have left to follow, still has to */
+		t->cfg.dirty = dirty;
+		return config_write(t);
+	}
 	if (had) {
 		bpf_map_update_elem(t->jobs, &id, &old, BPF_ANY);
 	} else {
@@ -544,7 +565,7 @@ static int tag_delete(struct mlcc_tagger *t, uint64_t id)
 	return err;
 }
 
-int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
+int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id)
 {
 	int err = tagger_lock(t);
 	struct mlcc_tag tag;
@@ -556,9 +577,23 @@ int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
 				(unsigned long long)cgroup_id);
 	else
 		err = tag_delete(t, cgroup_id);
-	if (!err)
-		err = sync_sockets(t, NULL);
 	unlock(t);
+	return err;
+}
+
+int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
+{
+	int err = mlcc_tag_forget(t, cgroup_id);
+
+	return err ? err : mlcc_tagger_sync(t);
+}
+
+int mlcc_tagger_follow(void)
+{
+	struct mlcc_tagger *t;
+	int err = mlcc_tagger_open(&t, 0, false);
+
+	mlcc_tagger_close(t);
 	return err;
 }
 
@@ -578,13 +613,13 @@ static int tag_keys(struct mlcc_tagger *t, uint64_t **keys, size_t *count)
 	return 0;
 }
 
-static bool tag_read(struct mlcc_tagger *t, uint64_t id, struct mlcc_tag_info *info)
+int mlcc_tag_get(struct mlcc_tagger *t, uint64_t id, struct mlcc_tag_info *info)
 {
 	struct mlcc_tag_count n = { };
 	struct mlcc_tag tag;
 
 	if (bpf_map_lookup_elem(t->jobs, &id, &tag))
-		return false;
+		return -ENOENT;
 	bpf_map_lookup_elem(t->counts, &id, &n);
 	memset(info, 0, sizeof(*info));
 	info->conf.job = tag.job;
@@ -593,7 +628,7 @@ static bool tag_read(struct mlcc_tagger *t, uint64_t id, struct mlcc_tag_info *i
 	info->cgroup_id = id;
 	info->tagged = n.tagged;
 	info->refused = n.refused;
-	return true;
+	return 0;
 }
 
 int mlcc_tag_each(struct mlcc_tagger *t, int (*each)(const struct mlcc_tag_info *info, void *arg),
@@ -605,7 +640,7 @@ int mlcc_tag_each(struct mlcc_tagger *t, int (*each)(const struct mlcc_tag_info 
 	int ret = tag_keys(t, &keys, &count);
 
 	for (size_t i = 0; !ret && i < count; i++)
-		if (tag_read(t, keys[i], &info))
+		if (!mlcc_tag_get(t, keys[i], &info))
 			ret = each(&info, arg);
 	free(keys);
 	return ret;

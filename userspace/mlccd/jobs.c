@@ -9,6 +9,9 @@
 #include "rxe.h"
 #include "state.h"
 
+#define POLL_JOBS	512	/* as many are looked at in one go, more in */
+#define POLL_PARTS	64
+
 struct job *job_new(const char *cgroup)
 {
 	size_t n = strlen(cgroup) + 1;
@@ -122,10 +125,8 @@ static int tag_apply(struct jobs *all, const struct job *job, struct err *e)
 
 static void tag_remove(struct jobs *all, uint64_t cgroup_id)
 {
-	struct err e;
-
-	if (cgroup_id && !tagger_need(all->carrier, &e))
-		mlcc_tag_del(all->carrier->t, cgroup_id);
+	if (cgroup_id)
+		carrier_untag(all->carrier, cgroup_id);
 }
 
 static int carrier_apply(struct jobs *all, const struct job *job, bool create, struct err *e)
@@ -595,22 +596,16 @@ int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job 
 
 /* From one daemon, or carrier, to the next */
 
-struct tags {
-	const struct job *job;
-	struct mlcc_tag_conf conf;
-	bool same;
-};
-
-static int tag_is(const struct mlcc_tag_info *info, void *arg)
+static bool tag_is(struct jobs *all, const struct job *job)
 {
-	struct tags *t = arg;
+	struct mlcc_tag_conf conf;
+	struct mlcc_tag_info info;
 
-	if (info->cgroup_id != t->job->cgroup_id)
-		return 0;
-	t->same = info->conf.job == t->conf.job &&
-		  info->conf.priority_classes == t->conf.priority_classes &&
-		  !memcmp(info->conf.dscp, t->conf.dscp, t->conf.priority_classes);
-	return 1;
+	if (mlcc_tag_get(all->carrier->t, job->cgroup_id, &info))
+		return false;
+	tag_conf(all, job, &conf);
+	return info.conf.job == conf.job && info.conf.priority_classes == conf.priority_classes &&
+	       !memcmp(info.conf.dscp, conf.dscp, conf.priority_classes);
 }
 
 static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf *b)
@@ -622,7 +617,6 @@ static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf 
 /* Sets what is not as it should be, and nothing else. */
 static int complete(struct jobs *all, struct job *job, struct err *e)
 {
-	struct tags t = { .job = job };
 	struct mlcc_job_info info;
 	int err;
 
@@ -637,9 +631,7 @@ static int complete(struct jobs *all, struct job *job, struct err *e)
 	err = tagger_need(all->carrier, e);
 	if (err)
 		return err;
-	tag_conf(all, job, &t.conf);
-	mlcc_tag_each(all->carrier->t, tag_is, &t);
-	err = t.same ? 0 : tag_apply(all, job, e);
+	err = tag_is(all, job) ? 0 : tag_apply(all, job, e);
 	job->tagged = !err;
 	return err;
 }
@@ -669,13 +661,15 @@ static void keep(void *arg, struct job *job)
 		all->next_id = job->conf.id;
 }
 
-static void end_lost(struct jobs *all)
+/* Those with the @ids after the last one that was looked at. */
+static void end_lost(struct jobs *all, uint32_t ids)
 {
-	struct job *j, *next;
+	struct job *j;
 
-	for (j = all->first; j; j = next) {
-		next = j->next;
-		if (is_there(all, j))
+	while (ids--) {
+		all->polled_id = (all->polled_id + 1) % JOB_IDS;
+		j = all->by_id[all->polled_id];
+		if (!j || is_there(all, j))
 			continue;
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
 		drop(all, j);
@@ -727,15 +721,20 @@ static bool carrier_is_new(struct jobs *all)
 	return j && all->carrier->m && mlcc_job_get(all->carrier->m, j->conf.id, &info) == -ENOENT;
 }
 
-void jobs_poll(struct jobs *all)
+unsigned int jobs_poll(struct jobs *all)
 {
-	end_lost(all);
+	unsigned int parts = all->count > POLL_JOBS ? POLL_PARTS : 1;
+
+	end_lost(all, JOB_IDS / parts);
+	if (parts > 1 && all->polled_id >= JOB_IDS / parts)
+		return parts;
 	carrier_refresh(all->carrier);
 	if (carrier_is_new(all)) {
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);
 		jobs_complete(all);
 	}
 	rxe_set(all->first);
+	return parts;
 }
 
 int jobs_init(struct jobs *all, const char *dir, struct err *e)
@@ -744,7 +743,7 @@ int jobs_init(struct jobs *all, const char *dir, struct err *e)
 	if (all->dir < 0)
 		return all->dir;
 	state_each(all->dir, keep, all);
-	end_lost(all);
+	end_lost(all, JOB_IDS);
 	jobs_complete(all);
 	rxe_set(all->first);
 	jobs_adopt(all);

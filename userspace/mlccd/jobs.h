@@ -27,7 +27,7 @@ struct jobs {
 	void *changed_arg;
 	struct job *first;
 	struct job *by_id[JOB_IDS];
-	uint32_t count, next_id;
+	uint32_t count, next_id, polled_id;
 	int dir;			/* of the files */
 };
 
@@ -78,8 +78,11 @@ int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const 
 int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job **job,
 		 struct err *e);
 
-/* Jobs whose cgroups are gone end; what the carrier has lost is set again. */
-void jobs_poll(struct jobs *all);
+/*
+ * Jobs whose cgroups are gone end; what the carrier has lost is set again.  Of many jobs a part at
+ * a time, so that nobody waits for all of them.  Returns how many parts there are.
+ */
+unsigned int jobs_poll(struct jobs *all);
 /* Sets in carrier and tagger what is not as it should be, and nothing else. */
 void jobs_complete(struct jobs *all);
 /* Takes note of jobs that something else has set in the carrier. */

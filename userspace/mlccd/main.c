@@ -88,9 +88,10 @@ static int poll_due(sd_event_source *s, uint64_t at, void *arg)
 {
 	struct mlccd *d = arg;
 
-	jobs_poll(&d->jobs);
+	unsigned int parts = jobs_poll(&d->jobs);
+
 	accounts_prune(&d->accounts, &d->config, now_us());
-	sd_event_source_set_time(s, now_us() + d->config.poll_ms * 1000ULL);
+	sd_event_source_set_time(s, now_us() + d->config.poll_ms * 1000ULL / parts);
 	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 

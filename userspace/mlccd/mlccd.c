@@ -12,7 +12,7 @@ static void changed(void *arg, uint32_t id)
 void mlccd_init(struct mlccd *d, sd_event *events)
 {
 	d->events = events;
-	d->carrier.mark_mask = d->config.mark_mask;
+	carrier_init(&d->carrier, d->config.mark_mask);
 	d->jobs.config = &d->config;
 	d->jobs.carrier = &d->carrier;
 	d->jobs.cgroups = &d->cgroups;
