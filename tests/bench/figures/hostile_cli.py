@@ -3,7 +3,7 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from mlcclab.options import Parser, seeds
 from . import hostile, judge, measure, page
 from .history import History
 from .hostile import CELLS, KEPT, SEEDS, TABLE, Cell
+from .judge import Row
+from .page import Kept
 from .session import Session, minutes
 from .tables import ROOT, Measurement
 
@@ -28,6 +30,7 @@ examples:
   tests/bench/hostile --list                 the networks, and how long each takes
   tests/bench/hostile --cells 'alone-*'      some of them
   tests/bench/hostile --write                all, and the table of Documentation/results.md
+  tests/bench/hostile --write --cells 'alone-*'    the table, after some of them
   tests/lab/mlcc-lab run build/hostile/cells/policer-three.toml      one by hand
 
 Reports are kept in build/hostile, so a run that was interrupted goes on where it was.
@@ -51,10 +54,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--seeds", type=seeds, default=range(SEEDS[0], SEEDS[1] + 1), metavar="A-B")
     add("--json", type=Path, metavar="FILE", help="write figures and verdicts")
     add("--list", action="store_true", help="show the networks, measure nothing")
-    add("--write", action="store_true", help=f"write the table of {TABLE.file}")
+    add("--write", action="store_true", help=f"write all that is measured to {TABLE.file}")
     options = parser.parse_args(arguments)
-    if options.write and (options.cells != "*" or len(options.seeds) < LEAST_SEEDS):
-        raise UsageError(f"--write: with all cells only, and {LEAST_SEEDS} seeds at least")
+    if options.write and len(options.seeds) < LEAST_SEEDS:
+        raise UsageError(f"--write: with {LEAST_SEEDS} seeds at least")
     return options
 
 
@@ -97,18 +100,37 @@ def _list(wanted: dict[Cell, Measurement]) -> int:
 def _conclude(
     session: Session, wanted: dict[Cell, Measurement], options: argparse.Namespace
 ) -> None:
-    """What has been measured is judged; the page gets all of it or nothing."""
+    """What is measured is judged, and printed; the page gets what was kept of this core, too."""
     kept = {cell: session.have[item] for cell, item in wanted.items() if item in session.have}
     if not kept:
         return
-    rows = [row for cell, item in kept.items() for row in judge.rows(cell, item.report)]
+    rows = _rows(kept)
     left_out = session.left_out(list(wanted.values()))
     seeds_said = page.seeds(next(iter(wanted.values())).place)
-    block = f"{judge.table(rows)}\n\n{judge.captions(kept, seeds_said)}{page.lacking(left_out)}"
-    print(block)
+    lacking = page.lacking(left_out)
+    print(f"{judge.table(rows)}\n\n{judge.captions(kept, seeds_said)}{lacking}")
     if options.json:
         text = json.dumps(judge.document(session.commit, rows), indent=1)
         options.json.write_text(f"{text}\n", encoding="utf-8")
-    if options.write and len(kept) + len(left_out) == len(wanted):
-        page.replace(ROOT / TABLE.file, TABLE.name, block)
+    if options.write:
+        everything = _everything(session, next(iter(wanted.values())))
+        named = {cell.name for cell in everything} | {item.scenario for item in session.skipped}
+        due = [f"`{cell.name}`" for cell in CELLS if cell.name not in named]
+        lines = [judge.table(_rows(everything)), judge.captions(everything, seeds_said) + lacking]
+        lines += [f"Not measured with this core: {', '.join(due)}."] if due else []
+        page.replace(ROOT / TABLE.file, TABLE.name, "\n\n".join(lines))
         session.say(f"written to {TABLE.file}")
+
+
+def _rows(kept: Mapping[Cell, Kept]) -> list[Row]:
+    return [row for cell, item in kept.items() for row in judge.rows(cell, item.report)]
+
+
+def _everything(session: Session, like: Measurement) -> dict[Cell, Kept]:
+    """All that was kept with the same seeds."""
+    found = {}
+    for cell in CELLS:
+        wanted = hostile.measurement(cell, like.place.seeds, SCENARIOS)
+        if kept := measure.read(session.folder, session.commit, wanted):
+            found[cell] = kept
+    return found
