@@ -56,7 +56,7 @@ bool who_lives(const struct who *who)
 	return who->pidfd >= 0 && !poll(&p, 1, 0);
 }
 
-/* Before Linux 6.5 the number may be another's by now, of somebody who has connected and ended. */
+/* Before Linux 6.5 the number may be another's by now, if who has connected has ended. */
 static int pidfd_of(int fd, pid_t pid)
 {
 	int pidfd;
@@ -64,7 +64,7 @@ static int pidfd_of(int fd, pid_t pid)
 
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len))
 		return pidfd;
-	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	return errno == ENOPROTOOPT && pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
 int who_of(int fd, struct who *who)
