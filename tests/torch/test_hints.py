@@ -10,7 +10,7 @@ from unittest import mock
 
 import common
 from common import END, START, Listener, until
-from mlcc_torch import hints, ring
+from mlcc_torch import hints, ranks, ring
 from mlcc_torch.ddp import Passes, ring_factor
 from mlcc_torch.hints import Hints
 
@@ -120,6 +120,20 @@ class WhichJob(Case):
             with self.subTest(environment), mock.patch.dict(os.environ, environment):
                 self.hints(leader=None).phase_start(5)
                 self.assertEqual(len(self.listener.rings), rings)
+
+    def test_how_many_ranks_a_host_has(self) -> None:
+        for environment, ranks_here in (
+            ({}, 1),
+            ({"LOCAL_WORLD_SIZE": "4", "SLURM_STEP_TASKS_PER_NODE": "2"}, 4),
+            ({"SLURM_STEP_TASKS_PER_NODE": "8"}, 8),
+            ({"SLURM_STEP_TASKS_PER_NODE": "2(x3),1", "SLURM_NODEID": "2"}, 2),
+            ({"SLURM_STEP_TASKS_PER_NODE": "2(x3),1", "SLURM_NODEID": "3"}, 1),
+            ({"SLURM_STEP_TASKS_PER_NODE": "2(x3),1", "SLURM_NODEID": "4"}, 1),
+            ({"SLURM_STEP_TASKS_PER_NODE": "2(xx)"}, 1),
+            ({"SLURM_STEP_TASKS_PER_NODE": "2(x999999999999)"}, 1),
+        ):
+            with self.subTest(environment), mock.patch.dict(os.environ, environment):
+                self.assertEqual(ranks.local_size(), ranks_here)
 
 
 class WithoutDaemon(Case):
@@ -279,8 +293,8 @@ class Buckets(Case):
         self.assertEqual(self.kinds(), [])
 
     def test_the_bytes_of_a_ring(self) -> None:
-        for ranks, local, wanted in ((2, 1, 1.0), (4, 1, 1.5), (8, 4, 7.0), (1, 1, 0.0)):
-            self.assertEqual(ring_factor(ranks, local), wanted)
+        for size, local, wanted in ((2, 1, 1.0), (4, 1, 1.5), (8, 4, 7.0), (1, 1, 0.0)):
+            self.assertEqual(ring_factor(size, local), wanted)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Which of a host's processes this one is: a host has one phase, so one process announces it."""
 
 import os
+import re
 
 # torchrun, Open MPI, MPICH and Intel MPI, Slurm
 LOCAL_RANK = (
@@ -28,4 +29,18 @@ def is_leader() -> bool:
 
 def local_size() -> int:
     """Processes of the job on this host, at least 1."""
-    return max(1, _first(LOCAL_SIZE, 1))
+    return max(1, _first(LOCAL_SIZE, 0) or _of_slurm())
+
+
+def _of_slurm() -> int:
+    """Slurm says it of all nodes in turn: "2(x3),1" is two on each of three, then one."""
+    node = _first(("SLURM_NODEID",), 0)
+    for part in os.environ.get("SLURM_STEP_TASKS_PER_NODE", "").split(","):
+        found = re.fullmatch(r"([0-9]{1,6})(?:\(x([0-9]{1,6})\))?", part)
+        if not found:
+            break
+        nodes = int(found[2] or 1)
+        if node < nodes:
+            return int(found[1])
+        node -= nodes
+    return 1
