@@ -25,9 +25,10 @@
 
 static bool module_there, carrier_there, fix;
 
-/* Runs what is advised, if that is wanted.  Returns whether it has done its work. */
+/* Runs what is advised, if that is wanted.  Returns whether it has done its work, or would. */
 static bool fixed(const char *what, char *const words[])
 {
+	posix_spawn_file_actions_t actions;
 	char line[128] = "";
 	int status = -1;
 	pid_t child;
@@ -39,11 +40,14 @@ static bool fixed(const char *what, char *const words[])
 			 words[i]);
 	if (common.dry_run) {
 		result(NOTE, what, "", "would run '%s'", line);
-		return false;
+		return true;
 	}
-	fflush(stdout);
-	if (!posix_spawnp(&child, words[0], NULL, NULL, words, environ))
+	/* what it says is no part of ours */
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+	if (!posix_spawnp(&child, words[0], &actions, NULL, words, environ))
 		waitpid(child, &status, 0);
+	posix_spawn_file_actions_destroy(&actions);
 	result(status ? NOTE : FINE, what, "", status ? "'%s' has failed" : "ran '%s'", line);
 	return !status;
 }
