@@ -5,7 +5,7 @@
 
 #include "mlcc_bpf.h"
 
-#define MLCC_TAGGER_LAYOUT	3U	/* changes with everything below */
+#define MLCC_TAGGER_LAYOUT	4U	/* changes with everything below */
 #define MLCC_TAGS		16384
 #define MLCC_CLASSES_MIN	2
 #define MLCC_CLASSES_MAX	8
@@ -17,8 +17,9 @@ struct mlcc_tagger_config {
 	u32 mark_mask;		/* bits of the mark that hold the job's id, side by side */
 	u32 mark_shift;		/* lowest of them */
 	u32 carrier;		/* the last socket that asked for mlcc got it */
-	u32 dirty;		/* not 0: sockets may not yet have what the jobs map says; counts */
-	u32 spare;
+	u32 changes;		/* of the jobs map that all sockets have to follow, so far */
+	u32 synced;		/* as many have been followed */
+	u32 writing;		/* one is being made, whose sockets follow with it */
 };
 
 /* jobs map: by the id of the cgroup */

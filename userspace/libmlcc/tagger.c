@@ -4,9 +4,9 @@
  *
  * All state is in the pins.  The link is pinned last and taken away first, so it says whether the
  * tagger is there.  Changes are made under the lock of the pin directory, which a process that dies
- * lets go; "dirty" is set while sockets may lag behind the map, and whoever finds it set makes up
- * for it.  It counts changes: a walk over the sockets of all namespaces, which takes its time, is
- * made without the lock, and the map is clean after it if it is as it was before.
+ * lets go.  They are counted: a walk over the sockets of all namespaces, which takes its time, is made
+ * without the lock, and after it as many are followed as there were before it.  Whoever opens the
+ * tagger, and finds more, walks; a change that was not finished counts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -138,11 +138,25 @@ static void carrier_look(struct mlcc_tagger *t)
 	t->cfg.carrier = mlcc_registered("mlcc");
 }
 
-static int dirty_set(struct mlcc_tagger *t)
+/* A change that all sockets have to follow. */
+static int change_count(struct mlcc_tagger *t)
 {
-	if (!++t->cfg.dirty)
-		t->cfg.dirty = 1;
+	t->cfg.changes++;
 	carrier_look(t);
+	return config_write(t);
+}
+
+/* One whose sockets follow before the lock is let go. */
+static int change_begin(struct mlcc_tagger *t)
+{
+	t->cfg.writing = 1;
+	carrier_look(t);
+	return config_write(t);
+}
+
+static int change_end(struct mlcc_tagger *t)
+{
+	t->cfg.writing = 0;
 	return config_write(t);
 }
 
@@ -180,6 +194,9 @@ static int config_read(struct mlcc_tagger *t)
 	    t->cfg.layout != MLCC_TAGGER_LAYOUT)
 		return mlcc_fail(t->error, -EPROTO,
 				 "another release has loaded the tagger: unload it with that");
+	/* under the lock: who has begun it has gone */
+	t->cfg.changes += !!t->cfg.writing;
+	t->cfg.writing = 0;
 	return 0;
 }
 
@@ -481,16 +498,17 @@ static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 
 int mlcc_tagger_sync(struct mlcc_tagger *t)
 {
-	uint32_t dirty = t->cfg.dirty;
-	int err = dirty ? sync_sockets(t, NULL) : 0;
+	uint32_t changes = t->cfg.changes;
+	int err = changes != t->cfg.synced ? sync_sockets(t, NULL) : 0;
 
-	if (!dirty || err)
+	if (err || changes == t->cfg.synced)
 		return err;
 	err = tagger_lock(t);
 	if (err)
 		return err;
-	if (t->cfg.dirty == dirty) {
-		t->cfg.dirty = 0;
+	/* another walk may have begun later, and be over */
+	if ((int32_t)(changes - t->cfg.synced) > 0) {
+		t->cfg.synced = changes;
 		err = config_write(t);
 	}
 	unlock(t);
@@ -502,10 +520,9 @@ static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 		     const struct mlcc_tag *tag)
 {
 	struct mlcc_tag_count none = { };
-	uint32_t dirty = t->cfg.dirty;
 	struct mlcc_tag old;
 	bool had = !bpf_map_lookup_elem(t->jobs, &id, &old);
-	int err = dirty_set(t);
+	int err = change_begin(t);
 
 	if (err)
 		return err;
@@ -517,11 +534,8 @@ static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 		return mlcc_fail(t->error, err, "cannot tag %.200s: %s", path, strerror(-err));
 	}
 	err = sync_sockets(t, path);
-	if (!err) {
-		/* what others have left to follow, still has to */
-		t->cfg.dirty = dirty;
-		return config_write(t);
-	}
+	if (!err)
+		return change_end(t);
 	if (had) {
 		bpf_map_update_elem(t->jobs, &id, &old, BPF_ANY);
 	} else {
@@ -551,7 +565,7 @@ int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_
 
 static int tag_delete(struct mlcc_tagger *t, uint64_t id)
 {
-	int err = dirty_set(t);
+	int err = change_count(t);
 
 	if (err)
 		return err;
