@@ -4,9 +4,9 @@
  *
  * All state is in the pins.  The link is pinned last and taken away first, so it says whether the
  * tagger is there.  Changes are made under the lock of the pin directory, which a process that dies
- * lets go.  They are counted: a walk over the sockets of all namespaces, which takes its time, is made
- * without the lock, and after it as many are followed as there were before it.  Whoever opens the
- * tagger, and finds more, walks; a change that was not finished counts.
+ * lets go.  They are counted: a walk over the sockets of all namespaces, which takes its time, is
+ * made without the lock, and after it as many are followed as there were before it.  Whoever opens
+ * the tagger, and finds more, walks; a change that was not finished counts.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -63,7 +63,7 @@ static void explain_active(struct json_object *job, const char *mount)
 		result(NOTE, "active", "'ss -tem' prints marks",
 		       "no connection has its mark");
 	else if (!n)
-		result(BAD, "active", "start it there: 'mlcc-ctl run', or write into cgroup.procs",
+		result(BAD, "active", "start it there: 'mlcc-ctl run', or cgroup.procs",
 		       "no process is in its cgroup");
 	else
 		result(NOTE, "active", "it may not have connected yet, or not by TCP from this host",
@@ -87,7 +87,7 @@ static void explain_d_phase(struct json_object *job)
 	if (d && get_bool(job, "neutral"))
 		result(NOTE, "neutral", get_bool(job, "hinted") ?
 		       "so it is between its phases" : "the next phase ends that",
-		       "it does what its base does now: no phase is under way, or it went on beyond d_phase");
+		       "it does what its base does now: no phase is under way, or one went on");
 }
 
 static void explain_hints(struct json_object *job)
@@ -104,8 +104,8 @@ static void explain_hints(struct json_object *job)
 		result(NOTE, "hints", "the plugin's and mlcc_torch's logs say why, if they should be",
 		       "none arrive: phases are learnt");
 	if ((hinted || get_u64(job, "phase_bytes")) && learnt && off > learnt / 8)
-		result(BAD, "hints", "correct the announcement", "%s bytes are announced, %s are sent",
-		       human(d), human(learnt));
+		result(BAD, "hints", "correct the announcement",
+		       "%s bytes are announced, %s are sent", human(d), human(learnt));
 }
 
 static void explain_time(struct json_object *job)
@@ -123,8 +123,8 @@ static void explain_time(struct json_object *job)
 		alone = is - comm + best;
 	slowdown = (double)is / alone;
 	result(slowdown < SLOW ? FINE : NOTE, "time", slowdown < SLOW ? "" :
-	       "jobs need some iterations to take turns; 'mlcc-ctl watch' shows whether they do",
-	       "an iteration took %s ms, %s of it communication; alone it is %s (%s): %.2f times",
+	       "jobs need some iterations to take turns: see 'mlcc-ctl watch'",
+	       "an iteration took %s ms, %s of it communication; alone %s (%s): %.2f times",
 	       milliseconds(is), milliseconds(comm), milliseconds(alone), from, slowdown);
 }
 
@@ -195,7 +195,7 @@ static void explain_class(struct json_object *job)
 		result(FINE, "class", "", "its progress is in the DSCP, in %s classes",
 		       get_string(job, "priority_classes"));
 	else
-		result(FINE, "class", "", "its packets have the DSCP that the application gives them");
+		result(FINE, "class", "", "its packets have the application's DSCP");
 }
 
 int verb_explain(int argc, char **argv)
