@@ -918,6 +918,45 @@ class Cases:
             status = self.d.status()
             assert (status["ring_records_bad"], status["ring_overruns"]) == (0, 0), status
 
+    def ranks_of_a_host_have_one_phase(self) -> None:
+        """With the bytes of all of them, from the first one's begin to the last one's end."""
+
+        def shown() -> tuple[int, int, bool]:
+            job = root.ok("show", job=7)["jobs"][0]
+            return job["phases"], job["d_phase_bytes"], job["neutral"]
+
+        def put(rank: int, kind: int, bytes: int, wanted: tuple[int, int, bool]) -> None:
+            rings[rank].put(job=7, kind=kind, bytes=bytes)
+            sent = rings[rank].sent
+            until(lambda: rings[rank].number(TAIL_AT) == sent, "the ring's tail")
+            assert shown() == wanted, (shown(), wanted)
+
+        root = self.d.peer()
+        root.ok("set-job", id=7)
+        peers, rings = [self.d.peer() for _ in range(3)], [Ring() for _ in range(3)]
+        for peer, ring in zip(peers, rings, strict=True):
+            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+        put(0, 1, 100, (1, 100, False))
+        put(1, 1, 200, (1, 100, False))
+        put(2, 1, 300, (1, 100, False))
+        for rank in (1, 0):
+            put(rank, 2, 0, (1, 100, False))
+        put(2, 2, 0, (1, 100, True))
+        put(1, 1, 250, (2, 650, False))
+        put(0, 1, 100, (2, 650, False))
+        put(1, 2, 0, (2, 650, False))
+        # 2 is late: it joins, and 0, which has not said that its part is over, begins the next one
+        put(2, 1, 300, (2, 650, False))
+        put(0, 1, 100, (3, 650, False))
+        put(0, 2, 0, (3, 650, True))
+        put(0, 1, 110, (4, 110, False))
+        put(1, 1, 250, (4, 110, False))
+        put(0, 2, 0, (4, 110, False))
+        # one is killed in its part
+        peers[1].socket.close()
+        until(lambda: shown()[2], "the end of the phase")
+        put(2, 1, 0, (5, 110, False))
+
     def garbage_in_a_ring_is_counted_and_dropped(self) -> None:
         root = self.d.peer()
         root.ok("set-job", id=7)
@@ -1808,6 +1847,7 @@ CASES = (
     "hints_come_by_a_ring",
     "mlccd_makes_a_ring",
     "a_ring_goes_on_with_the_next_mlccd",
+    "ranks_of_a_host_have_one_phase",
     "garbage_in_a_ring_is_counted_and_dropped",
     "wrong_rings_are_refused",
     "a_ring_ends_with_its_connection",

@@ -29,6 +29,7 @@ struct job {
 	uint32_t classes;		/* of priority, 0: none */
 	uint32_t period_us;		/* as announced; 0: not */
 	struct job_plan plan;
+	uint32_t phases;		/* that rings have announced (ring.c) */
 	bool tagged;			/* the tagger has it as it is here */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */

@@ -399,8 +399,10 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	job->classes = w->classes;
 	job->period_us = w->period_us;
 	/* set-job says nothing of a plan; but one DSCP and many exclude each other */
-	if (old)
+	if (old) {
 		job->plan = old->plan;
+		job->phases = old->phases;
+	}
 	if (w->classes || !cgroup)
 		job->plan.dscp = 0;
 	if (w->dry_run)

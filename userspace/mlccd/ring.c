@@ -9,6 +9,10 @@
  * - the eventfd is never read (whoever takes its count first would leave the reader waiting), the
  *   edge of a write is enough;
  * - at most BATCH records are taken at once, and no more in a second than the user's tokens.
+ *
+ * A host may have many ranks of a job, each with a ring.  The job's phase begins with the first of
+ * them, has the bytes of all of them, and ends with the last.  A rank that begins once more within
+ * it begins the next one: so one that hangs, or never says that a phase is over, stops nobody.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +46,12 @@ struct ring {
 	uint32_t job;			/* whose time-shift it shows; 0: none */
 	uint64_t shift_seq;		/* what we wrote last: the other side may write over it */
 	uint64_t tail;
+
+	/* of the job that it announced last */
+	uint32_t hinted;		/* its id */
+	uint32_t phase;			/* of the job, that it has begun or joined */
+	uint64_t bytes;			/* of its own part; 0: not told */
+	bool active;			/* its part is not over */
 };
 
 _Static_assert(sizeof(struct mlcc_ring_record) == 64, "part of the protocol");
@@ -132,6 +142,54 @@ static int check_head(struct ring *r, struct err *e)
 	return 0;
 }
 
+/* Whether the last phase of the job that it announced is the job's last one. */
+static bool takes_part(const struct ring *r, const struct job *job)
+{
+	return r->hinted == job->conf.id && r->phase == job->phases;
+}
+
+/* What all parts of the job's last phase had, with that of @r, which begins one; 0: not known. */
+static uint64_t phase_bytes(const struct ring *r, const struct job *job)
+{
+	uint64_t sum = r->bytes;
+
+	for (const struct ring *o = r->all->first; o && sum; o = o->next)
+		if (o != r && takes_part(o, job))
+			sum = o->bytes ? sum + o->bytes : 0;
+	return sum <= MLCC_PHASE_BYTES_LIMIT ? sum : 0;
+}
+
+static bool phase_active(const struct rings *all, const struct job *job)
+{
+	for (const struct ring *r = all->first; r; r = r->next)
+		if (r->active && takes_part(r, job))
+			return true;
+	return false;
+}
+
+static int part_start(struct ring *r, struct job *job, uint64_t bytes)
+{
+	bool again = takes_part(r, job);
+	int err = 0;
+
+	r->hinted = job->conf.id;
+	r->bytes = bytes;
+	if (again || !phase_active(r->all, job)) {
+		err = mlcc_phase_start(r->all->carrier->m, job->conf.id, phase_bytes(r, job));
+		job->phases++;
+	}
+	r->phase = job->phases;
+	r->active = true;
+	return err;
+}
+
+static int part_end(struct ring *r, struct job *job)
+{
+	if (r->hinted == job->conf.id)
+		r->active = false;
+	return phase_active(r->all, job) ? 0 : mlcc_phase_end(r->all->carrier->m, job->conf.id);
+}
+
 /* One record, our own copy. */
 static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
 {
@@ -162,9 +220,9 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	if (carrier_need(all->carrier, &none))
 		return;
 	if (rec->type == MLCC_RING_PHASE_START)
-		err = mlcc_phase_start(all->carrier->m, rec->job, rec->bytes);
+		err = part_start(r, job, rec->bytes);
 	else
-		err = mlcc_phase_end(all->carrier->m, rec->job);
+		err = part_end(r, job);
 	if (err)
 		carrier_fail(all->carrier, err, &none);
 }
@@ -356,9 +414,15 @@ void ring_close(struct ring *r)
 {
 	struct ring **p = &r->all->first;
 
+	struct job *job = r->all->jobs->by_id[r->hinted];
+	struct err none;
+
 	while (*p != r)
 		p = &(*p)->next;
 	*p = r->next;
+	/* a rank that was killed in its part */
+	if (r->active && job && takes_part(r, job) && !carrier_need(r->all->carrier, &none))
+		part_end(r, job);
 	r->account->rings--;
 	ring_free(r);
 }
