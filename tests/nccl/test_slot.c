@@ -345,7 +345,7 @@ static int who_leads(int go[2], int done[2])
 }
 
 /* The others of a host wait for it in the collective. */
-CASE(only_who_speaks_for_the_job_waits, 4, 5)
+CASE(one_process_of_a_host_waits, 4, 5)
 {
 	int go[2], done[2], status;
 	struct comm c;
@@ -427,7 +427,7 @@ int main(void)
 		TAP_TEST(mlccd_may_die_meanwhile),
 		TAP_TEST(nobody_waits_for_who_sleeps),
 		TAP_TEST(the_communicators_may_end_meanwhile),
-		TAP_TEST(only_who_speaks_for_the_job_waits),
+		TAP_TEST(one_process_of_a_host_waits),
 		TAP_TEST(threads_train_through_a_wait),
 	};
 

@@ -27,7 +27,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self.listener.close)
 
     def hints(self, **named: Any) -> Hints:
-        made = Hints(str(self.listener.path), **{"job": "bert", "leader": True, **named})
+        made = Hints(str(self.listener.path), **{"job": "bert", "first": True, **named})
         self.addCleanup(made.close)
         return made
 
@@ -111,29 +111,19 @@ class WhichJob(Case):
                 self.assertFalse(made.linked)
         self.assertEqual(self.listener.rings, [])
 
-    def test_only_one_process_of_a_host_speaks(self) -> None:
-        for environment, rings in (
-            ({"LOCAL_RANK": "1"}, 0),
-            ({"OMPI_COMM_WORLD_LOCAL_RANK": "3"}, 0),
-            ({"LOCAL_RANK": "0"}, 1),
+    def test_all_processes_of_a_host_speak_and_the_first_one_waits(self) -> None:
+        for environment, first in (
+            ({"LOCAL_RANK": "1"}, False),
+            ({"OMPI_COMM_WORLD_LOCAL_RANK": "3"}, False),
+            ({"SLURM_LOCALID": "1"}, False),
+            ({"LOCAL_RANK": "0"}, True),
+            ({"LOCAL_RANK": "x"}, True),
+            ({}, True),
         ):
             with self.subTest(environment), mock.patch.dict(os.environ, environment):
-                self.hints(leader=None).phase_start(5)
-                self.assertEqual(len(self.listener.rings), rings)
-
-    def test_how_many_ranks_a_host_has(self) -> None:
-        for environment, ranks_here in (
-            ({}, 1),
-            ({"LOCAL_WORLD_SIZE": "4", "SLURM_STEP_TASKS_PER_NODE": "2"}, 4),
-            ({"SLURM_STEP_TASKS_PER_NODE": "8"}, 8),
-            ({"SLURM_STEP_TASKS_PER_NODE": "2(x3),1", "SLURM_NODEID": "2"}, 2),
-            ({"SLURM_STEP_TASKS_PER_NODE": "2(x3),1", "SLURM_NODEID": "3"}, 1),
-            ({"SLURM_STEP_TASKS_PER_NODE": "2(x3),1", "SLURM_NODEID": "4"}, 1),
-            ({"SLURM_STEP_TASKS_PER_NODE": "2(xx)"}, 1),
-            ({"SLURM_STEP_TASKS_PER_NODE": "2(x999999999999)"}, 1),
-        ):
-            with self.subTest(environment), mock.patch.dict(os.environ, environment):
-                self.assertEqual(ranks.local_size(), ranks_here)
+                self.hints(first=None).phase_start(5)
+                self.assertEqual(self.kinds(), [(7, START, 5)])
+                self.assertEqual(ranks.is_first(), first)
 
 
 class WithoutDaemon(Case):
@@ -287,14 +277,14 @@ class Buckets(Case):
         self.assertEqual(self.kinds()[-1], (7, END, 0))
 
     def test_a_single_rank_says_nothing(self) -> None:
-        self.passes = Passes(self.hints(), ring_factor(1, 1))
+        self.passes = Passes(self.hints(), ring_factor(1))
         for _ in range(4):
             self.run_pass(10)
         self.assertEqual(self.kinds(), [])
 
     def test_the_bytes_of_a_ring(self) -> None:
-        for size, local, wanted in ((2, 1, 1.0), (4, 1, 1.5), (8, 4, 7.0), (1, 1, 0.0)):
-            self.assertEqual(ring_factor(size, local), wanted)
+        for size, wanted in ((2, 1.0), (4, 1.5), (8, 1.75), (1, 0.0)):
+            self.assertEqual(ring_factor(size), wanted)
 
 
 if __name__ == "__main__":

@@ -40,21 +40,3 @@ unsigned int comm_count(void)
 		n += is_open(c);
 	return n;
 }
-
-/* A process with several GPUs has several ranks of a communicator. */
-static int ranks_here(uint64_t id)
-{
-	int n = 0;
-
-	for (struct comm *c = comms; c < comms + COMMS; c++)
-		n += is_open(c) && c->id == id;
-	return n;
-}
-
-bool comm_alone(void)
-{
-	for (struct comm *c = comms; c < comms + COMMS; c++)
-		if (is_open(c) && (int64_t)c->ranks > (int64_t)c->nodes * ranks_here(c->id))
-			return false;
-	return true;
-}

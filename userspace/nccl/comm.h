@@ -42,7 +42,4 @@ struct comm *comm_new(int version, uint64_t id, int nodes, int ranks);
 /* How many are open. */
 unsigned int comm_count(void);
 
-/* Whether, as far as the communicators tell, this is the only process of the job on this host. */
-bool comm_alone(void);
-
 #endif /* MLCC_NCCL_COMM_H */

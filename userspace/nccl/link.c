@@ -32,7 +32,7 @@ static struct {
 	bool warned;
 	bool shift;			/* takes part in plans */
 	int fd;
-	int leader;			/* a socket whose name is held: we speak for the job */
+	int leader;			/* a socket whose name is held: it is we who wait for slots */
 	uint32_t job;			/* 0: never attached */
 	uint64_t again_ns;		/* when to try next */
 	uint64_t lead_ns;		/* the same, to become the leader */
@@ -313,39 +313,32 @@ static uint64_t hash_of(const char *s)
 	return h;
 }
 
-/* A name that ends with its process, whatever way that ends, and needs no file. */
-static bool lead(uint64_t now)
+/* To be who waits; by a name that ends with its process, whatever way, and needs no file. */
+static void lead(uint64_t now)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int n, fd;
 
-	if (l.leader >= 0)
-		return true;
-	if (now < l.lead_ns)
-		return false;
+	if (l.leader >= 0 || now < l.lead_ns)
+		return;
 	l.lead_ns = now + AGAIN_NS;
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return false;
+		return;
 	n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "mlcc-nccl-%u-%016llx-%u",
 		     getuid(), (unsigned long long)hash_of(l.addr.sun_path), l.job);
-	if (!bind(fd, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + n)) {
+	if (!bind(fd, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + n))
 		l.leader = fd;
-		return true;
-	}
-	close(fd);
-	return false;
+	else
+		close(fd);
 }
 
 void link_edge(uint64_t now)
 {
 	if (!l.job)
 		return;
-	if (!lead(now)) {
-		if (l.state != LINK_DOWN)
-			drop_link(now);
-		return;
-	}
+	if (l.shift)
+		lead(now);
 	if (l.state != LINK_DOWN)
 		look(now);
 	if (l.state == LINK_DOWN && now >= l.again_ns)
@@ -354,7 +347,7 @@ void link_edge(uint64_t now)
 
 static void tell(uint16_t type, uint64_t bytes, uint64_t now)
 {
-	if (l.state == LINK_DOWN || l.leader < 0)
+	if (l.state == LINK_DOWN)
 		return;
 	ring_put(type, l.job, bytes, now);
 	l.pending = true;

@@ -10,9 +10,9 @@
  *	  ^     at most every 2 s   |                                    |
  *	  +-------------------------+------------------------------------+
  *
- * One process on a host speaks for its job: each of them would begin a phase of its own, otherwise.
- * It is the first one whose job is about to send; the others close their connection, and look every
- * 2 s whether it has gone.
+ * Each process of a job announces its own part of a phase; mlccd makes one of them.  Only one on a
+ * host waits for the slot of a plan, the first whose job is about to send: the others wait for it in
+ * the collective, and look every 2 s whether it has gone.
  */
 #ifndef MLCC_NCCL_LINK_H
 #define MLCC_NCCL_LINK_H
@@ -36,7 +36,7 @@ void link_edge(uint64_t now_ns);
 void link_start(uint64_t bytes, uint64_t now_ns);
 void link_end(uint64_t now_ns);
 
-/* The ring, if mlccd is there and we speak for the job: it shows the job's plan.  NULL: none does. */
+/* The ring, if mlccd is there and it is we who wait: it shows the job's plan.  NULL: none does. */
 struct mlcc_ring *link_plan(void);
 
 /* Once after some of these. */

@@ -169,12 +169,12 @@ static const struct profiler *own_table(int version)
 	return tables[version - 3];
 }
 
-/* Announced bytes have to be those of the whole host. */
-static void set_exact(int version, bool shared)
+/* Announced bytes have to be those of the whole process. */
+static void set_exact(int version)
 {
 	bool measured = version == 3 || atomic_load(&own_mask) & EV_PROXY_STEP;
 
-	phase_exact(measured && !shared && comm_alone());
+	phase_exact(measured);
 }
 
 /* Our part of the mask. */
@@ -192,7 +192,7 @@ static int attach(const struct settings *s, int version)
 		if (!link_attached())
 			mask = 0;
 		atomic_store(&own_mask, mask);
-		set_exact(version, s->shared);
+		set_exact(version);
 		phase_unlock();
 	}
 	return mask;
@@ -271,7 +271,7 @@ static void finalize_locked(uint32_t comm)
 	/* what it had open will not be stopped any more */
 	op_stop_all(last ? COMM_NONE : comm);
 	phase_lock();
-	set_exact(c->version, s.shared);
+	set_exact(c->version);
 	if (last)
 		phase_stop();
 	if (last)

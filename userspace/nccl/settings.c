@@ -52,21 +52,6 @@ static int read_mask(int version)
 	return mask ? (int)(mask & useful) | EV_PROXY_OP : 0;
 }
 
-static bool read_shared(void)
-{
-	static const char *const names[] = {
-		"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value = variable(names[i]);
-
-		if (value)
-			return strtol(value, NULL, 10) > 1;
-	}
-	return false;
-}
-
 void settings_read(struct settings *s, int version)
 {
 	const char *log = variable("MLCC_LOG"), *shift = variable("MLCC_SHIFT");
@@ -82,5 +67,4 @@ void settings_read(struct settings *s, int version)
 	s->chain = variable("MLCC_CHAIN_PLUGIN");
 	s->mask = read_mask(version);
 	s->shift = !shift || strcmp(shift, "0");
-	s->shared = read_shared();
 }

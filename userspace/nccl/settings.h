@@ -12,7 +12,6 @@ struct settings {
 	int mask;			/* MLCC_MASK; 0: no events */
 	bool log;			/* MLCC_LOG: to standard error, too */
 	bool shift;			/* MLCC_SHIFT: waits for the slots of a plan */
-	bool shared;			/* the launcher says that other processes are on this host */
 };
 
 /* @version: that of the interface.  Warns of what cannot be, and goes on with the default. */

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import ranks
 from .hints import Hints, log
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Passes:
     """Makes phases out of buckets; knows nothing of torch."""
 
     def __init__(self, hints: Hints, factor: float) -> None:
-        """factor: bytes that this host sends for each byte in a bucket."""
+        """factor: bytes that this process sends for each byte in a bucket."""
         self._hints = hints
         self._factor = factor
         self._lock = threading.Lock()
@@ -77,13 +76,13 @@ class Passes:
             self._hints.phase_end()
 
 
-def ring_factor(ranks_in_group: int, local: int) -> float:
-    """Bytes that a host with so many local ranks sends for each byte of a ring all-reduce.
+def ring_factor(ranks: int) -> float:
+    """Bytes that a rank sends for each byte of a ring all-reduce.
 
-    Each rank sends 2 (n - 1) / n. Gloo's ring takes TCP between ranks of one host, too, and these
-    connections are the job's like the others, so all local ranks count.
+    Gloo's ring takes TCP between ranks of one host, too, and these connections are the job's like
+    the others.
     """
-    return 2 * (ranks_in_group - 1) / ranks_in_group * local
+    return 2 * (ranks - 1) / ranks
 
 
 def ddp(
@@ -113,7 +112,7 @@ def ddp(
         return None
     size = dist.get_world_size(group)
     hints = hints or Hints()
-    passes = Passes(hints, ring_factor(size, min(size, ranks.local_size())) * scale)
+    passes = Passes(hints, ring_factor(size) * scale)
     inner = hook or _default_hook(model)
 
     def announced(inner_state: Any, bucket: "dist.GradBucket") -> "torch.futures.Future[Any]":

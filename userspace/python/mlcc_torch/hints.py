@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phases of this host's part of a job, told to mlccd as long as there is one.
+"""Phases of this process's part of a job, told to mlccd as long as there is one.
 
     LINKED --- mlccd has gone -----> APART --- RETRY_S, in a thread of its own ---> LINKED
        |                               |
@@ -34,11 +34,11 @@ class Hints:
     """The hints of one process; methods may be called from any thread and never raise."""
 
     def __init__(
-        self, socket_path: str | None = None, job: str | None = None, leader: bool | None = None
+        self, socket_path: str | None = None, job: str | None = None, first: bool | None = None
     ) -> None:
         """By default from MLCC_SOCKET, MLCC_JOB or MLCC_JOB_ID, and the launcher's rank variables.
 
-        leader: whether this process speaks for its host; others say nothing.
+        first: whether this process is the first of its host: only it waits for slots.
         """
         self._path = socket_path or os.environ.get("MLCC_SOCKET") or SOCKET
         named = os.environ.get("MLCC_JOB") or os.environ.get("MLCC_JOB_ID", "")
@@ -47,13 +47,14 @@ class Hints:
         self._lock = threading.Lock()
         self._link: Link | None = None
         self._searching = False
-        self._closed = not (ranks.is_leader() if leader is None else leader)
+        self._closed = False
         self._search_at = time.monotonic() + RETRY_S
         self._warned: set[str] = set()
         self._shifter = Shifter()
-        self._shifts = os.environ.get("MLCC_SHIFT") != "0"
-        if not self._closed:
-            self._search()
+        self._shifts = os.environ.get("MLCC_SHIFT") != "0" and (
+            ranks.is_first() if first is None else first
+        )
+        self._search()
 
     @property
     def linked(self) -> bool:
@@ -61,7 +62,7 @@ class Hints:
         return self._link is not None
 
     def phase_start(self, size: int = 0) -> None:
-        """A phase begins in which this host sends size bytes; 0: as many as in the last one."""
+        """A phase begins in which this process sends size bytes; 0: it does not know."""
         self._say(PHASE_START, int(size) if 0 < size <= BYTES_MAX else 0)
 
     def phase_end(self) -> None:

@@ -2,7 +2,7 @@
 """Phases for what is not DistributedDataParallel: by hand, or one for each iteration.
 
 Bytes that nobody names are measured: what the TCP sockets of this process sent from the start of
-the last phase to the start of this one, times the ranks of this host.
+the last phase to the start of this one.
 """
 
 import functools
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from . import ranks
 from .hints import Hints, log
 from .sockets import Meter
 
@@ -32,7 +31,7 @@ class Iterations:
         self._announced = False
 
     def start(self, size: int | None) -> None:
-        """size: bytes that this host sends; None: as measured."""
+        """size: bytes that this process sends; None: as measured."""
         self._number += 1
         if size is None:
             size = self._measured()
@@ -49,7 +48,7 @@ class Iterations:
 
     def _measured(self) -> int:
         try:
-            sent = self._meter.since_last() * ranks.local_size()
+            sent = self._meter.since_last()
         except OSError as error:
             log.debug("cannot look at the sockets: %s", error)
             return 0
@@ -65,7 +64,7 @@ def _default() -> Iterations:
 def phase(bytes: int | None = None) -> Iterator[None]:  # noqa: A002
     """Everything that is communicated inside is one phase; not to be nested.
 
-    bytes: what this host sends in it, to 2^48 - 1; None: measured, and announced from the third
+    bytes: what this process sends in it, to 2^48 - 1; None: measured, and announced from the third
     phase on.
     """
     iterations = _default()
