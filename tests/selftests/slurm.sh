@@ -174,8 +174,8 @@ print(os.getuid(), hints.linked)
 
 a_phase_is_seen()
 {
-	[ "$(ctl -j show | json "(lambda j: (j['phases'], j['d_phase_bytes'], j['owner_uid']))(d[0])")" = \
-		"(1, 5000000, 65534)" ]
+	[ "$(ctl -j show | json "(lambda j: (j['hinted'], j['d_phase_bytes'], j['owner_uid']))(d[0])")" = \
+		"(True, 5000000, 65534)" ]
 }
 
 # Root has set the job, and they are nobody's.
