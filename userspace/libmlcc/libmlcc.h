@@ -133,12 +133,10 @@ int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_
 /* Takes the tags off, gives sockets back what they had.  By id: the path may be gone. */
 int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id);
 /*
- * The same, but sockets that there are follow with the next mlcc_tagger_sync(), or when somebody
- * opens the tagger: that walks all network namespaces, once for as many tags as were forgotten.
+ * The same, but sockets that there are follow with mlcc_tagger_follow(), from any thread, or when
+ * somebody opens the tagger: that walks all network namespaces, once for all that were forgotten.
  */
 int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id);
-int mlcc_tagger_sync(struct mlcc_tagger *t);
-/* Likewise, with a handle of its own, for another thread. */
 int mlcc_tagger_follow(void);
 /* -ENOENT: the cgroup has no tag. */
 int mlcc_tag_get(struct mlcc_tagger *t, uint64_t cgroup_id, struct mlcc_tag_info *info);

@@ -382,6 +382,39 @@ static int tagger_open(struct mlcc_tagger *t, uint32_t mask)
 	return err;
 }
 
+/* Takes over what another process may have changed. */
+static int tagger_lock(struct mlcc_tagger *t)
+{
+	int err = lock(t, false);
+
+	if (err)
+		return err;
+	err = config_read(t);
+	if (err)
+		unlock(t);
+	return err;
+}
+
+/* Has all sockets follow what is counted; without the lock. */
+static int tagger_sync(struct mlcc_tagger *t)
+{
+	uint32_t changes = t->cfg.changes;
+	int err = changes != t->cfg.synced ? sync_sockets(t, NULL) : 0;
+
+	if (err || changes == t->cfg.synced)
+		return err;
+	err = tagger_lock(t);
+	if (err)
+		return err;
+	/* another walk may have begun later, and be over */
+	if ((int32_t)(changes - t->cfg.synced) > 0) {
+		t->cfg.synced = changes;
+		err = config_write(t);
+	}
+	unlock(t);
+	return err;
+}
+
 static int tagger_find(struct mlcc_tagger *t, uint32_t mask, bool load)
 {
 	uint32_t low = mask & -mask;
@@ -398,7 +431,7 @@ static int tagger_find(struct mlcc_tagger *t, uint32_t mask, bool load)
 	if (!err)
 		err = config_write(t);
 	unlock(t);
-	return err ? err : mlcc_tagger_sync(t);
+	return err ? err : tagger_sync(t);
 }
 
 void mlcc_tagger_close(struct mlcc_tagger *t)
@@ -443,19 +476,6 @@ int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 
 /*** Tags ***/
 
-/* Takes over what another process may have changed. */
-static int tagger_lock(struct mlcc_tagger *t)
-{
-	int err = lock(t, false);
-
-	if (err)
-		return err;
-	err = config_read(t);
-	if (err)
-		unlock(t);
-	return err;
-}
-
 static int conf_check(struct mlcc_tagger *t, const struct mlcc_tag_conf *conf)
 {
 	uint32_t max = t->cfg.mark_mask >> t->cfg.mark_shift;
@@ -493,25 +513,6 @@ static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 	else
 		*id = st.st_ino;
 	close(fd);
-	return err;
-}
-
-int mlcc_tagger_sync(struct mlcc_tagger *t)
-{
-	uint32_t changes = t->cfg.changes;
-	int err = changes != t->cfg.synced ? sync_sockets(t, NULL) : 0;
-
-	if (err || changes == t->cfg.synced)
-		return err;
-	err = tagger_lock(t);
-	if (err)
-		return err;
-	/* another walk may have begun later, and be over */
-	if ((int32_t)(changes - t->cfg.synced) > 0) {
-		t->cfg.synced = changes;
-		err = config_write(t);
-	}
-	unlock(t);
 	return err;
 }
 
@@ -599,7 +600,7 @@ int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
 {
 	int err = mlcc_tag_forget(t, cgroup_id);
 
-	return err ? err : mlcc_tagger_sync(t);
+	return err ? err : tagger_sync(t);
 }
 
 int mlcc_tagger_follow(void)

@@ -576,11 +576,10 @@ int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const 
 	return 0;
 }
 
-int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job **job,
-		 struct err *e)
+int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, struct err *e)
 {
 	char path[PATH_MAX];
-	int err = cgroup_of_pid(pid, path, e);
+	int err = cgroup_of_pid(who->pid, path, e);
 
 	*job = NULL;
 	if (err)
@@ -590,9 +589,9 @@ int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job 
 		    (!*job || strlen(j->cgroup) > strlen((*job)->cgroup)))
 			*job = j;
 	if (!*job)
-		return fail(e, -ENOENT, "process %d is in no job's cgroup", pid);
+		return fail(e, -ENOENT, "process %d is in no job's cgroup", who->pid);
 	if (!jobs_may_hint(who, *job))
-		return fail(e, -ESRCH, "process %d has ended", pid);
+		return fail(e, -ESRCH, "process %d has ended", who->pid);
 	return 0;
 }
 

@@ -74,9 +74,8 @@ jobs_right jobs_may, jobs_may_list, jobs_may_hint;
 /* By id in decimal, or by name among those that @who has the right to. */
 int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const char *name,
 	      struct job **job, struct err *e);
-/* The job of the innermost cgroup that process @pid is in. */
-int jobs_find_of(struct jobs *all, const struct who *who, pid_t pid, struct job **job,
-		 struct err *e);
+/* The job of the innermost cgroup that the process of @who is in. */
+int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, struct err *e);
 
 /*
  * Jobs whose cgroups are gone end; what the carrier has lost is set again.  Of many jobs a part at

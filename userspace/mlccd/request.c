@@ -18,7 +18,6 @@
 #define SHOW_MAX	48		/* jobs in one reply, */
 #define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
 #define Q16_MAX		(64 << 16)
-#define DIGITS		"0123456789"
 
 struct op {
 	const char *name;
@@ -89,6 +88,11 @@ static void info_json(struct json_object *o, const struct mlcc_job_info *info)
 	put_u64(o, "ce", info->ce);
 }
 
+static bool is_digits(const char *s)
+{
+	return !s[strspn(s, "0123456789")];
+}
+
 /* A unit's name says more than a number, where there is a unit and it fits. */
 static void default_name(pid_t pid, char name[MLCC_NAME_LEN])
 {
@@ -99,7 +103,7 @@ static void default_name(pid_t pid, char name[MLCC_NAME_LEN])
 	if (sd_pid_get_user_unit(pid, &unit) < 0 && sd_pid_get_unit(pid, &unit) < 0)
 		return;
 	if (unit && strlen(unit) < MLCC_NAME_LEN && !unit[strspn(unit, MLCC_NAME_CHARS)] &&
-	    unit[strspn(unit, DIGITS)])
+	    !is_digits(unit))
 		strcpy(name, unit);
 	free(unit);
 }
@@ -153,7 +157,7 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	if (!err && w.classes == 1)
 		err = fail(e, -ERANGE, "priority_classes: 0, or from 2 to %d", CONFIG_CLASSES);
 	w.own_name = w.conf.name[0];
-	if (!err && w.own_name && !w.conf.name[strspn(w.conf.name, DIGITS)])
+	if (!err && w.own_name && is_digits(w.conf.name))
 		err = fail(e, -EINVAL, "name: '%s' would be an id", w.conf.name);
 	err = err ? err : wanted_path(r, in, &w, e);
 	if (err)
@@ -245,7 +249,7 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	if (!after && r->who->admin)
 		jobs_adopt(&r->d->jobs);
 	if (field_given(in, "job") || self) {
-		err = self ? jobs_find_of(&r->d->jobs, r->who, r->who->pid, &job, e) :
+		err = self ? jobs_find_own(&r->d->jobs, r->who, &job, e) :
 			     request_job(r, in, jobs_may_hint, &job, e);
 		if (err)
 			return err;
