@@ -9,6 +9,8 @@ import struct
 import sys
 import tarfile
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -16,8 +18,8 @@ from unittest import mock
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from vmtool import btf, build, cli, debug, fetch, guest, source, splat  # noqa: E402
-from vmtool.cache import find  # noqa: E402
+from vmtool import bpf, btf, build, cli, debug, fetch, guest, source, splat  # noqa: E402
+from vmtool.cache import Kernel, find  # noqa: E402
 from vmtool.util import VmError  # noqa: E402
 
 
@@ -240,6 +242,38 @@ class SourcesTest(unittest.TestCase):
         (self.tree / "b.c").write_text("longer")
         self.sync()
         self.assertEqual((self.copy / "b.c").read_text(), "longer")
+
+
+class CarrierTest(unittest.TestCase):
+    def test_two_builds_for_one_kernel_take_turns(self) -> None:
+        running: list[int] = []
+        most: list[int] = []
+
+        def make(*_: object) -> None:
+            running.append(1)
+            time.sleep(0.05)
+            most.append(len(running))
+            running.pop()
+
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        tree = Path(scratch.name)
+        (tree / "userspace/mlcc-bpf").mkdir(parents=True)
+        (tree / "userspace/mlcc-bpf/Makefile").touch()
+        with (
+            mock.patch.dict(os.environ, {"MLCC_CACHE": scratch.name}),
+            mock.patch.object(Kernel, "need"),
+            mock.patch.object(bpf, "need_tool"),
+            mock.patch.object(bpf, "run", make),
+        ):
+            builds = [
+                threading.Thread(target=bpf.build, args=(find("7.2"), tree)) for _ in range(2)
+            ]
+            for one in builds:
+                one.start()
+            for one in builds:
+                one.join()
+        self.assertEqual(most, [1, 1])
 
 
 class KernelSourceTest(unittest.TestCase):

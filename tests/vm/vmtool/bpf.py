@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from .cache import Kernel
-from .util import CannotRun, need_tool, run, say
+from .util import CannotRun, locked, need_tool, run, say
 
 
 def _output(kernel: Kernel, tree: Path) -> Path:
@@ -27,5 +27,7 @@ def build(kernel: Kernel, tree: Path) -> None:
     target = _output(kernel, tree)
     target.mkdir(parents=True, exist_ok=True)
     words = [f"BUILD={target}", f"SKELETONS={target}", f"VMLINUX_BTF={kernel.btf}"]
-    run(["make", "-C", program, *words], f"make of the BPF carrier for {kernel.name}")
+    # Two suites of one kernel build it at the same time, and make writes where make reads.
+    with locked(kernel.lock):
+        run(["make", "-C", program, *words], f"make of the BPF carrier for {kernel.name}")
     say(f"{kernel.name}: {target / 'mlcc-bpf'}")
