@@ -34,6 +34,15 @@ moves()
 	until_it sh -c "[ \$(cat /tmp/sent) -gt $before ]"
 }
 
+# after WHAT VERSION: nothing that runs was lost by it, and this is installed
+after()
+{
+	moves
+	carrier || fail "$1 has taken the carrier away"
+	mlcc-ctl show | grep -q lasting || fail "$1 has lost a job"
+	[ "$(dpkg-query -W -f '${Version}' mlcc)" = "$2" ] || fail "$1 is no $2"
+}
+
 cd "$1/.."
 apt-get -qq update
 # only what somebody names; all that is needed has to come by itself
@@ -77,10 +86,21 @@ END
 flow=$!
 until_it test -s /tmp/sent
 
+# the same programs under the next version, as dpkg sees an upgrade; and back, as after a bad one
+next=$(mktemp -d)
+for package in mlcc mlcc-plan python3-mlcc libnccl-profiler-mlcc libmlcc-dev; do
+	dpkg-deb --raw-extract ./"$package"_*.deb "$next/$package"
+	sed -i 's/^Version: .*/&+next/' "$next/$package/DEBIAN/control"
+	dpkg-deb --build "$next/$package" "$next/$package.deb" >/dev/null
+done
+mlcc-ctl set-job --id 9 --name lasting --phase-bytes 1M >/dev/null
+version=$(dpkg-query -W -f '${Version}' mlcc)
+apt-get -qq install --no-install-recommends "$next"/*.deb >/dev/null
+after "an upgrade" "$version+next"
+apt-get -qq install --allow-downgrades --no-install-recommends ./mlcc_*.deb >/dev/null
+after "going back" "$version"
 apt-get -qq install --reinstall --no-install-recommends ./mlcc_*.deb >/dev/null
-moves
-carrier || fail "the upgrade has taken the carrier away"
-mlcc-ctl show >/dev/null || fail "mlccd does not answer after the upgrade"
+after "installing again" "$version"
 
 # a kernel's headers are enough for DKMS
 apt-get -qq install --no-install-recommends ./mlcc-dkms_*.deb "linux-headers-$(dpkg --print-architecture)" \
