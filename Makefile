@@ -20,6 +20,7 @@ DAEMON	:= build/userspace/mlccd/mlccd
 TUNER	:= build/userspace/mlcc-dcqcn/mlcc-dcqcn
 PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
+HINT	:= build/userspace/libmlcc-hint/libmlcc-hint
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
 PYTHON	?= $(firstword $(wildcard /usr/bin/python3) python3)
@@ -73,6 +74,7 @@ programs: bpf
 	@$(MAKE) --no-print-directory -C userspace/mlccd
 	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
 	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn
+	@$(MAKE) --no-print-directory -C userspace/libmlcc-hint
 	@$(MAKE) --no-print-directory -C userspace/nccl
 
 # what mlccd and libmlcc read from others, under libFuzzer
@@ -83,8 +85,12 @@ tuner: userspace
 	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn
 	@$(MAKE) --no-print-directory -C tests/fake dcqcn
 
+# needs neither mlccd nor a carrier
+hint:
+	@$(MAKE) --no-print-directory -C userspace/libmlcc-hint
+
 # needs neither NCCL nor a GPU
-nccl:
+nccl: hint
 	@$(MAKE) --no-print-directory -C userspace/nccl
 	@$(MAKE) --no-print-directory -C tests/nccl
 
@@ -120,7 +126,7 @@ demo:
 # The jobs are real here, so PyTorch and Open MPI are installed, too.
 demo-train:
 	@tests/deps/install.sh demo build train
-	$(call building,carrier lab userspace)
+	$(call building,carrier lab userspace hint)
 	@$(PYTHON) tests/demo_train.py
 
 planner:
@@ -165,6 +171,7 @@ install: install-plan
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(PLUGIN))
+	$(if $(wildcard $(HINT).so.0),$(MAKE) --no-print-directory install-hint)
 	$(if $(wildcard $(LOADER)),$(MAKE) --no-print-directory install-bpf)
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
@@ -188,6 +195,13 @@ install-userspace:
 	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash $(COMPLETION)/mlcc-ctl
 	$(if $(wildcard $(DESTDIR)/etc/mlcc/mlccd.conf),,install -m 644 userspace/mlccd/mlccd.conf \
 		$(DESTDIR)/etc/mlcc)
+
+install-hint:
+	install -d $(HEADERS) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 userspace/libmlcc-hint/mlcc_hint.h $(HEADERS)
+	install -m 644 $(HINT).so.0 $(HINT).a $(DESTDIR)$(PREFIX)/lib
+	ln -sf $(notdir $(HINT)).so.0 $(DESTDIR)$(PREFIX)/lib/$(notdir $(HINT)).so
+	$(if $(DESTDIR),,$(if $(call has,ldconfig),ldconfig))
 
 install-tuner:
 	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION)
@@ -215,6 +229,7 @@ uninstall:
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(UNITS)/mlcc-carrier.service $(COMPLETION)/mlcc-ctl
 	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(PLUGIN)) $(DESTDIR)$(PREFIX)/lib/libmlcc.a
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/$(notdir $(HINT)),.so .so.0 .a)
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
 
@@ -249,6 +264,7 @@ help:
 	@echo "  make picture       draws Documentation/effect.png"
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
 	@echo "  make tuner         mlcc-dcqcn, for the DCQCN of RDMA NICs"
+	@echo "  make hint          libmlcc-hint, for programs that announce their phases"
 	@echo "  make nccl          NCCL's profiler plugin, and its tests"
 	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
 	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DOCA=DIR"
@@ -258,7 +274,7 @@ help:
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace programs fuzz nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
-	install-userspace install-bpf install-tuner install-plan tuner deps \
+.PHONY: all lab unit bpf userspace programs fuzz hint nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
+	install-userspace install-bpf install-hint install-tuner install-plan tuner deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help

@@ -148,14 +148,10 @@ void flow_stuck(const struct flow *flow, const struct options *opt);
 
 /* Announcing phases to mlccd (burst_hint.c); nothing happens without --hint. */
 void hint_open(const struct options *opt);
+/* Until when the phase that is about to begin has to wait for its slot, as now_ns(); 0: it need not. */
+int64_t hint_slot_ns(void);
 void hint_start(uint64_t bytes);
 void hint_end(void);
-
-/* Waiting for the slot of a plan (burst_shift.c); without one nothing waits. */
-struct mlcc_ring;
-void shift_open(const struct options *opt, struct mlcc_ring *ring);
-int64_t shift_wait_ns(void);
-void shift_end(void);
 
 /* Roles: burst_job.c, and burst_traffic.c for the ordinary flows. */
 void job_run(const struct options *opt);

@@ -171,7 +171,6 @@ static void communicate(struct job *job, struct phase *phase)
 	wait_phase(job);
 	phase->end_ns = now_ns();
 	hint_end();
-	shift_end();
 }
 
 static double spread_ms(const struct job *job)
@@ -219,12 +218,15 @@ static void report_totals(const struct job *job)
 static bool iterate(struct job *job, int64_t start)
 {
 	struct phase phase = { .start_ns = start };
+	int64_t slot_ns;
 
 	phase.bytes = changed(job) ? job->opt->change.bytes : job->opt->bytes;
 	loop_until(start + ms_to_ns(compute_ms(job)));
-	phase.delay_ns = loop_stopped() ? 0 : shift_wait_ns();
-	if (phase.delay_ns)
-		loop_until(now_ns() + phase.delay_ns);
+	slot_ns = loop_stopped() ? 0 : hint_slot_ns();
+	if (slot_ns) {
+		phase.delay_ns = slot_ns - now_ns();
+		loop_until(slot_ns);
+	}
 	phase.send_ns = now_ns();
 	if (loop_stopped())
 		return false;

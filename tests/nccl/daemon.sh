@@ -12,7 +12,7 @@ built=$repo/build/userspace
 play=$repo/build/nccl/gcc/play
 ctl=$built/mlcc-ctl/mlcc-ctl
 export MLCC_PLUGIN=$built/nccl/libnccl-profiler-mlcc.so
-unset MLCC_MASK MLCC_LOG MLCC_JOB_ID MLCC_CHAIN_PLUGIN MLCC_SHIFT LOCAL_WORLD_SIZE
+unset MLCC_LOG MLCC_JOB_ID MLCC_CHAIN_PLUGIN MLCC_SHIFT
 
 job_is()
 {
@@ -78,7 +78,7 @@ in_cgroup()
 plays_by_name()
 {
 	for version in 3 4 5 6 7; do
-		MLCC_JOB=bert MLCC_MASK=24 "$play" "$version" 4 | grep -q "^mask [82]" || return
+		MLCC_JOB=bert "$play" "$version" 4 | grep -q "^mask [82]" || return
 	done
 	# four phases each, of two channels with a million bytes; on a busy machine some may merge
 	job_is 'phases >= 15 and d_phase_bytes == 2000000 and hinted'
@@ -100,7 +100,7 @@ plays_by_cgroup()
 
 	before=$(phases) || return
 	for group in "$cgroup" "$cgroup/inner"; do
-		in_cgroup "$group" "$play" 7 3 | grep -q "^mask 8" || return
+		in_cgroup "$group" "$play" 7 3 | grep -q "^mask 24" || return
 	done
 	job_is "phases >= $before + 5"
 }
@@ -151,7 +151,7 @@ waits_for_its_slot()
 	local player status=0
 
 	plans 8000 || return
-	MLCC_JOB=bert MLCC_MASK=24 MLCC_SHIFT=$1 "$play" 7 400 >"$out/play" &
+	MLCC_JOB=bert MLCC_SHIFT=$1 "$play" 7 400 >"$out/play" &
 	player=$!
 	slowwait - job_is "$2" || status=1
 	kill "$player" 2>/dev/null

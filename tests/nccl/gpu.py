@@ -71,7 +71,7 @@ def environment(number: int, port: int, path: Path | None) -> dict[str, str]:
     }
     if path:
         env |= {"NCCL_PROFILER_PLUGIN": str(PLUGIN), "MLCC_SOCKET": str(path)}
-        env |= {"MLCC_JOB": "1", "MLCC_MASK": "24", "MLCC_LOG": "1"}
+        env |= {"MLCC_JOB": "1", "MLCC_LOG": "1"}
     return env
 
 

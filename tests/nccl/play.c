@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * play VERSION PHASES: trains, as far as the plugin and a real mlccd can tell. Each phase sends
- * 2 MB, in real time, 30 ms after the last. MLCC_PLUGIN, MLCC_SOCKET, MLCC_JOB, MLCC_MASK as ever.
+ * 2 MB, in real time, 30 ms after the last. MLCC_PLUGIN, MLCC_SOCKET, MLCC_JOB as ever.
  * Prints the mask that the plugin asked for.
  */
 #include <stdio.h>

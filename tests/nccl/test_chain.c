@@ -7,7 +7,7 @@
 
 static struct second_counts *counts;
 
-static struct comm begin(const char *second, const char *mask, const char *its_mask)
+static struct comm begin(const char *second, const char *its_mask)
 {
 	const char *path = getenv(second);
 	void *lib = dlopen(path ? path : "", RTLD_NOW | RTLD_LOCAL);
@@ -18,7 +18,6 @@ static struct comm begin(const char *second, const char *mask, const char *its_m
 		exit(1);
 	}
 	setenv("MLCC_CHAIN_PLUGIN", path, 1);
-	setenv("MLCC_MASK", mask, 1);
 	setenv("SECOND_MASK", its_mask, 1);
 	fake_start(NULL, false);
 	return nccl_init(77, 2, 2);
@@ -31,15 +30,14 @@ static int expected_version(void)
 
 CASE(both_get_what_they_ask_for, 3, 7)
 {
-	struct comm c = begin("MLCC_SECOND", "24", "18");
-	int ours = nccl_version == 3 ? 8 : 24;
+	struct comm c = begin("MLCC_SECOND", "18");
 	uint64_t sent;
 
-	CHECK(nccl_mask == (ours | 18), "mask %d", nccl_mask);
+	CHECK(nccl_mask == (MASK | 18), "mask %d", nccl_mask);
 	sent = play_coll(&c, &allreduce, 1001);
 	clock_forward_ms(50);
 	sent += play_coll(&c, &allreduce, 1001);
-	EXPECT_START(nccl_version == 3 ? 0 : 4 << 20);
+	EXPECT_START(0);
 	EXPECT_END();
 	EXPECT_START(sent / 2);
 	EXPECT_END();
@@ -60,7 +58,7 @@ CASE(both_get_what_they_ask_for, 3, 7)
 
 CASE(an_older_one_is_called_by_its_version, 4, 7)
 {
-	struct comm c = begin("MLCC_SECOND_V4", "24", "24");
+	struct comm c = begin("MLCC_SECOND_V4", "24");
 
 	play_coll(&c, &allreduce, 1001);
 	CHECK(counts->version == 4, "called as version %d", counts->version);
@@ -76,12 +74,12 @@ CASE(an_older_one_is_called_by_its_version, 4, 7)
 
 CASE(what_it_did_not_ask_for_it_does_not_get, 3, 7)
 {
-	struct comm c = begin("MLCC_SECOND", "24", "2");
+	struct comm c = begin("MLCC_SECOND", "2");
 
 	play_coll(&c, &allreduce, 1001);
 	CHECK(counts->starts[1] == 1, "%d collectives", counts->starts[1]);
 	CHECK(!counts->starts[3] && !counts->starts[4], "operations or steps");
-	EXPECT_START(nccl_version == 3 ? 0 : 4 << 20);
+	EXPECT_START(0);
 	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
 }
 
@@ -90,7 +88,7 @@ CASE(it_works_without_mlccd, 3, 7)
 	struct comm c;
 
 	setenv("MLCC_JOB", "no name", 1);
-	c = begin("MLCC_SECOND", "24", "24");
+	c = begin("MLCC_SECOND", "24");
 	CHECK(nccl_mask == 24, "mask %d", nccl_mask);
 	play_coll(&c, &allreduce, 1001);
 	CHECK(counts->starts[1] == 1 && counts->starts[3] == 2, "%d collectives, %d operations",
@@ -100,7 +98,7 @@ CASE(it_works_without_mlccd, 3, 7)
 
 CASE(operations_of_another_process_are_ours_only, 3, 7)
 {
-	struct comm c = begin("MLCC_SECOND", "24", "24");
+	struct comm c = begin("MLCC_SECOND", "24");
 	struct op op;
 
 	for (int i = 0; i < 2; i++) {
@@ -118,7 +116,7 @@ CASE(operations_of_another_process_are_ours_only, 3, 7)
 
 CASE(many_events_are_no_harm, 4, 7)
 {
-	struct comm c = begin("MLCC_SECOND", "24", "24");
+	struct comm c = begin("MLCC_SECOND", "24");
 	static void *open[20000];
 	int lost = 0;
 
@@ -162,7 +160,7 @@ CASE(one_that_cannot_be_had_is_a_warning, 4, 7)
 		c = nccl_init(77, 2, 2);
 		c = nccl_init(77, 2, 2);
 		CHECK(nccl_warnings == 1, "%s: %d warnings", names[i], nccl_warnings);
-		CHECK(nccl_mask == MASK_OPS, "%s: mask %d", names[i], nccl_mask);
+		CHECK(nccl_mask == MASK, "%s: mask %d", names[i], nccl_mask);
 		play_coll(&c, &allreduce, 1001);
 		EXPECT_START(0);
 		fflush(stdout);
@@ -175,8 +173,8 @@ CASE(one_whose_init_fails_is_left_out, 4, 7)
 	struct comm c;
 
 	setenv("SECOND_FAILS", "1", 1);
-	c = begin("MLCC_SECOND", "8", "2");
-	CHECK(nccl_mask == MASK_OPS, "mask %d", nccl_mask);
+	c = begin("MLCC_SECOND", "2");
+	CHECK(nccl_mask == MASK, "mask %d", nccl_mask);
 	CHECK(nccl_warnings == 1, "%d warnings", nccl_warnings);
 	play_coll(&c, &allreduce, 1001);
 	EXPECT_START(0);

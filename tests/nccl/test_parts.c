@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../userspace/nccl/history.h"
-#include "../../userspace/nccl/reply.h"
+#include "../../userspace/libmlcc-hint/reply.h"
 #include "../unit/tap.h"
 
 static struct history *h;

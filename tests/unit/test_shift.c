@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Time-shifts: slots, waits and what bounds them.
- *
- * "test_shift vectors SEED COUNT" prints random calls and what came of them, one a line, for ports
- * to other languages:
- *
- *	start PERIOD OFFSET WALL MONO WAIT STATE WAITS ERROR OWN
- *	end MONO
- */
-#include <stdlib.h>
+/* Time-shifts: slots, waits and what bounds them. */
 #include <string.h>
 
 #include "../../include/mlcc/shift.h"
@@ -293,46 +284,7 @@ static void nonsense_is_harmless(void)
 	}
 }
 
-static void print_start(const struct mlcc_shifter *s, const struct mlcc_shift *plan, u64 wall,
-			u64 mono, u64 wait)
-{
-	printf("start %llu %llu %llu %llu %llu %u %u %lld %llu\n",
-	       (unsigned long long)plan->period, (unsigned long long)plan->offset,
-	       (unsigned long long)wall, (unsigned long long)mono, (unsigned long long)wait,
-	       s->state, s->waits, (long long)s->error, (unsigned long long)mlcc_shift_own(s));
-}
-
-/* Mostly a job with jitter, whose clock, plan and period change now and then. */
-static void print_vectors(u64 seed, u64 count)
-{
-	struct mlcc_shift plan = { 280 * MS, 33 * MS };
-	u64 gap = 190 * MS, mono = SECOND, epoch = EPOCH;
-	struct mlcc_shifter s;
-
-	memset(&s, 0, sizeof(s));
-	while (count--) {
-		u64 wait;
-
-		if (!random_below(&seed, 200))
-			plan.period = random_below(&seed, 5) * 140 * MS;
-		if (!random_below(&seed, 100))
-			plan.offset = random_below(&seed, 300 * MS);
-		if (!random_below(&seed, 100))
-			gap = random_below(&seed, 600 * MS);
-		if (!random_below(&seed, 100))
-			epoch += random_below(&seed, DAY) - DAY / 2;
-		mono += gap + random_below(&seed, 10 * MS);
-		wait = mlcc_shift_start(&s, &plan, mono + epoch, mono);
-		print_start(&s, &plan, mono + epoch, mono, wait);
-		mono += wait + 80 * MS + random_below(&seed, 40 * MS);
-		if (!random_below(&seed, 10))
-			continue;
-		mlcc_shift_end(&s, mono);
-		printf("end %llu\n", (unsigned long long)mono);
-	}
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	static const struct tap_test tests[] = {
 		TAP_TEST(a_slot_is_reached_with_one_wait),
@@ -348,9 +300,5 @@ int main(int argc, char **argv)
 		TAP_TEST(nonsense_is_harmless),
 	};
 
-	if (argc == 4 && !strcmp(argv[1], "vectors")) {
-		print_vectors(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
-		return 0;
-	}
 	return TAP_RUN(tests);
 }

@@ -26,7 +26,7 @@ enum op_state {
 struct op {
 	_Atomic uint64_t word;		/* generation and state */
 	_Atomic uint64_t sig;
-	_Atomic uint64_t bytes;		/* an estimate until it begins, then what was sent (v3) */
+	_Atomic uint64_t bytes;		/* sent so far, by v3 */
 	_Atomic uint32_t comm;
 };
 
@@ -92,7 +92,7 @@ static struct op *take(uint64_t *word)
 
 handle_t op_start(uint32_t comm, handle_t task, uint64_t shape)
 {
-	uint64_t word, bytes = task ? task_op_bytes(task) : 0;
+	uint64_t word;
 	struct op *op = take(&word);
 
 	if (!op) {
@@ -101,9 +101,8 @@ handle_t op_start(uint32_t comm, handle_t task, uint64_t shape)
 	}
 	word >>= STATE_BITS;
 	set(&op->sig, task_signature(task ? task : shape));
-	set(&op->bytes, bytes);
+	set(&op->bytes, 0);
 	atomic_store_explicit(&op->comm, comm, memory_order_relaxed);
-	phase_append(bytes);
 	atomic_store_explicit(&op->word, word_of(word, OP_APPENDED), memory_order_release);
 	return handle_make(word, op - ops, TAG_OP);
 }
@@ -111,13 +110,8 @@ handle_t op_start(uint32_t comm, handle_t task, uint64_t shape)
 /* @op is @word, appended; whoever changes it does the rest. */
 static void begin(struct op *op, uint64_t word)
 {
-	uint64_t bytes = get(&op->bytes);
-
-	if (!change(op, word, word_of(word >> STATE_BITS, OP_BEGUN)))
-		return;
-	set(&op->bytes, 0);
-	phase_begin(get(&op->sig));
-	phase_append_undo(bytes);
+	if (change(op, word, word_of(word >> STATE_BITS, OP_BEGUN)))
+		phase_begin(get(&op->sig));
 }
 
 static struct op *find_begun(handle_t h)
@@ -125,18 +119,15 @@ static struct op *find_begun(handle_t h)
 	uint64_t word;
 	struct op *op = find(h, &word);
 
-	if (op && state_of(word) == OP_APPENDED)
+	if (op && state_of(word) == OP_APPENDED) {
 		begin(op, word);
-	else if (!op || state_of(word) != OP_BEGUN)
-		op = NULL;
-	if (!op)
-		count(&odd);
-	return op;
-}
-
-void op_begin(handle_t h)
-{
-	find_begun(h);
+		/* it may have waited for a slot, and its communicator have ended meanwhile */
+		op = find(h, &word);
+	}
+	if (op && state_of(word) == OP_BEGUN)
+		return op;
+	count(&odd);
+	return NULL;
 }
 
 void op_sent(handle_t h, uint64_t bytes)
@@ -175,7 +166,7 @@ void op_sent_total(handle_t h, uint64_t bytes)
 /* Returns whether it was us who did.  Another thread may just begin it, once: so try twice. */
 static bool stop_once(struct op *op, uint64_t word)
 {
-	uint64_t sig = get(&op->sig), bytes = get(&op->bytes);
+	uint64_t sig = get(&op->sig);
 	enum op_state state = state_of(word);
 
 	if (state != OP_APPENDED && state != OP_BEGUN)
@@ -184,8 +175,6 @@ static bool stop_once(struct op *op, uint64_t word)
 		return false;
 	if (state == OP_BEGUN)
 		phase_done(sig);
-	else
-		phase_append_undo(bytes);
 	return true;
 }
 

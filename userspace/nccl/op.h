@@ -22,10 +22,7 @@ struct op_counters {
 /* @comm: its number, or COMM_NONE; @task: its parent, or 0.  Returns 0 if the pool is full. */
 handle_t op_start(uint32_t comm, handle_t task, uint64_t shape);
 
-/* It begins to send; of no effect when it has. */
-void op_begin(handle_t h);
-
-/* One transfer of @bytes. */
+/* One transfer of @bytes; the first one begins it. */
 void op_sent(handle_t h, uint64_t bytes);
 
 /* All that it has sent so far. */

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <errno.h>
 #include <stddef.h>
-#include <time.h>
 
-#include "../../include/mlcc/shift_ring.h"
-#include "clock.h"
+#include "../libmlcc-hint/clock.h"
 #include "history.h"
-#include "link.h"
 #include "phase.h"
 
 #define GAP_MIN_NS	(5 * MS_NS)
@@ -25,16 +21,14 @@ struct mark {
 };
 
 struct phase_hot phase_hot;
+struct mlcc_hint *phase_hint;
 
 static struct {
 	_Alignas(64) _Atomic uint64_t ops, sum;	/* done, ever */
 	_Atomic uint64_t last_ns;		/* when one was done last */
-	_Atomic uint64_t ahead;			/* estimated bytes of what is appended */
-	_Atomic uint32_t unknown;		/* appended, without an estimate */
 	_Alignas(64) _Atomic uint32_t edge;
 	/* the rest is for the holder of "edge" */
 	enum phase_state state;
-	bool exact;
 	bool said_end;
 	struct mark base;			/* when the phase began */
 	struct mark rest;			/* when somebody saw that nothing was active */
@@ -65,49 +59,10 @@ void phase_lock(void)
 		nanosleep(&pause, NULL);
 }
 
-static struct mlcc_shifter shifter;
-
-/* By this the hosts agree. */
-static uint64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-/*
- * A phase opens; @ring shows the job's plan, NULL: nobody plans.  Returns until when it has to wait,
- * by CLOCK_MONOTONIC; 0: it begins now.  The caller holds "edge".
- */
-static uint64_t shift_start(struct mlcc_ring *ring)
-{
-	static const struct mlcc_shift none;
-	uint64_t now = now_ns(), wait;
-
-	/* without a plan, too, phases are measured: the job's own period is what a plan is held to */
-	if (ring)
-		wait = mlcc_shift_ring_start(&shifter, ring, wall_ns(), now);
-	else
-		wait = mlcc_shift_start(&shifter, &none, 0, now);
-	return wait ? now + wait : 0;
-}
-
-/* To a moment, not for a time: signals make it no longer, and neither does a clock of day that steps. */
-static void sleep_until(uint64_t until_ns)
-{
-	const struct timespec until = {
-		.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000,
-	};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
-}
-
 static struct mark mark_now(void)
 {
 	return (struct mark){
-		.bytes = atomic_load_explicit(&phase_hot.bytes, memory_order_relaxed),
+		.bytes = mlcc_hint_sent_bytes(phase_hint),
 		.ops = atomic_load_explicit(&p.ops, memory_order_relaxed),
 		.sum = atomic_load_explicit(&p.sum, memory_order_relaxed),
 	};
@@ -119,12 +74,10 @@ static void set_state(enum phase_state state)
 	atomic_store_explicit(&phase_hot.running, state == PHASE_RUNNING, memory_order_relaxed);
 }
 
-static void say_end(uint64_t now)
+static void say_end(void)
 {
-	if (!p.said_end) {
-		mlcc_shift_end(&shifter, now);
-		link_end(now);
-	}
+	if (!p.said_end)
+		mlcc_hint_end(phase_hint);
 	p.said_end = true;
 }
 
@@ -145,24 +98,16 @@ static void close_phase(uint64_t now)
 		.sum = p.rest.sum - p.base.sum,
 	};
 
-	say_end(now);
+	say_end();
 	history_add(&p.history, &done);
 	set_gap(now);
-}
-
-/* For a phase that was never seen, what NCCL has appended, if all of that can be reckoned. */
-static uint64_t estimate(void)
-{
-	if (atomic_load_explicit(&p.unknown, memory_order_relaxed))
-		return 0;
-	return atomic_load_explicit(&p.ahead, memory_order_relaxed);
 }
 
 static void announce(uint64_t now)
 {
 	p.start_ns = now;
 	p.said_end = false;
-	link_start(p.bytes, now);
+	mlcc_hint_start(phase_hint, p.bytes);
 }
 
 /* Returns until when its slot has to be waited for, before it is announced; 0: it has been. */
@@ -174,15 +119,14 @@ static uint64_t open_phase(uint64_t sig, uint64_t now)
 	p.expected = (struct mark){ };
 	if (last)
 		p.expected = (struct mark){ last->bytes, last->ops, last->sum };
-	p.bytes = !p.exact ? 0 : last ? last->bytes : estimate();
+	p.bytes = last ? last->bytes : 0;
 	p.base = p.rest;
 	p.first = sig;
 	p.start_ns = now;
 	p.said_end = true;
 	p.phases++;
 	set_state(PHASE_RUNNING);
-	link_edge(now);
-	until = shift_start(link_plan());
+	until = mlcc_hint_slot(phase_hint, false);
 	if (!until)
 		announce(now);
 	return until;
@@ -204,7 +148,7 @@ static void look_at_rest_again(void)
 /* @idle: nothing was active before.  Returns what open_phase() does. */
 static uint64_t look_at_start(uint64_t sig, bool idle)
 {
-	uint64_t now = now_ns(), since, until;
+	uint64_t now = now_ns(), since;
 
 	since = p.state == PHASE_OVER ? p.over_ns :
 		atomic_load_explicit(&p.last_ns, memory_order_relaxed);
@@ -218,23 +162,15 @@ static uint64_t look_at_start(uint64_t sig, bool idle)
 		look_at_rest_again();
 	if (p.state != PHASE_NONE)
 		close_phase(now);
-	until = open_phase(sig, now);
-	link_wake();
-	return until;
+	return open_phase(sig, now);
 }
 
 /* Meanwhile the communicators may have ended, or another phase begun: then it is none any more. */
 static void announce_waited(uint64_t phase)
 {
-	uint64_t now;
-
 	phase_lock();
-	now = now_ns();
-	if (p.phases == phase && p.state == PHASE_RUNNING) {
-		link_edge(now);
-		announce(now);
-		link_wake();
-	}
+	if (p.phases == phase && p.state == PHASE_RUNNING)
+		announce(now_ns());
 	phase_unlock();
 }
 
@@ -281,8 +217,7 @@ static void look_at_rest(uint64_t now)
 		return;
 	p.over_ns = now;
 	set_state(PHASE_OVER);
-	say_end(now);
-	link_wake();
+	say_end();
 }
 
 void phase_done(uint64_t sig)
@@ -301,27 +236,6 @@ void phase_done(uint64_t sig)
 	phase_unlock();
 }
 
-void phase_append(uint64_t bytes)
-{
-	if (bytes)
-		atomic_fetch_add_explicit(&p.ahead, bytes, memory_order_relaxed);
-	else
-		atomic_fetch_add_explicit(&p.unknown, 1, memory_order_relaxed);
-}
-
-void phase_append_undo(uint64_t bytes)
-{
-	if (bytes)
-		atomic_fetch_sub_explicit(&p.ahead, bytes, memory_order_relaxed);
-	else
-		atomic_fetch_sub_explicit(&p.unknown, 1, memory_order_relaxed);
-}
-
-void phase_exact(bool exact)
-{
-	p.exact = exact;
-}
-
 void phase_stop(void)
 {
 	uint64_t now = now_ns();
@@ -330,14 +244,10 @@ void phase_stop(void)
 		return;
 	p.over_ns = now;
 	set_state(PHASE_OVER);
-	say_end(now);
-	link_wake();
+	say_end();
 }
 
-struct phase_counters phase_counters(void)
+uint64_t phase_count(void)
 {
-	return (struct phase_counters){
-		.phases = p.phases,
-		.bytes = atomic_load_explicit(&phase_hot.bytes, memory_order_relaxed),
-	};
+	return p.phases;
 }

@@ -21,7 +21,7 @@
  *
  * Start: the first byte after nothing was active for a gap: 5 ms, or 5 % of the iteration where that
  * is longer, 100 ms at most.  It is told with the bytes that were measured in the phase of the
- * previous iteration which this one repeats (history.h).
+ * previous iteration which this one repeats (history.h); without them the first time.
  *
  * End: this plugin has no thread and no timer, so nothing happens when a gap has passed.  The end is
  * told when nothing is active and the operations done are those of the phase that this one
@@ -33,8 +33,8 @@
  * then, and announces the phase behind that.  It holds no lock meanwhile, and all others go on: they
  * find "running" set, and count.  So this is what is sent before the slot all the same:
  *
- *	- with mask 24, and by v3, the transfer that is the phase's first byte: NCCL reports it when
- *	  the network has it.  A slice of one connection's buffer (NCCL_BUFFSIZE);
+ *	- the transfer that is the phase's first byte: NCCL reports it when the network has it.  A slice
+ *	  of one connection's buffer (NCCL_BUFFSIZE);
  *	- what other progress threads send.  NCCL has one for each communicator, or family of
  *	  communicators that share resources; the thread that sleeps serves all connections of its
  *	  own, and none of these moves until it wakes up, not even to receive;
@@ -54,18 +54,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../libmlcc-hint/mlcc_hint.h"
+
 /* What each transfer touches. */
 struct phase_hot {
-	_Alignas(64) _Atomic uint64_t bytes;	/* sent, ever */
-	_Atomic uint32_t running;
+	_Alignas(64) _Atomic uint32_t running;
 	_Alignas(64) _Atomic uint32_t active;
 };
 
 extern struct phase_hot phase_hot;
 
-/* An operation that is appended and not begun; @bytes: an estimate, 0: not known. */
-void phase_append(uint64_t bytes);
-void phase_append_undo(uint64_t bytes);
+/* What phases are announced by; under the lock, but for the count of bytes. */
+extern struct mlcc_hint *phase_hint;
 
 /* An operation begins to send; done, all of it has been taken.  @sig tells operations apart. */
 void phase_begin(uint64_t sig);
@@ -78,11 +78,8 @@ static inline void phase_bytes(uint64_t sig, uint64_t bytes)
 {
 	if (!atomic_load_explicit(&phase_hot.running, memory_order_relaxed))
 		phase_retry(sig);
-	atomic_fetch_add_explicit(&phase_hot.bytes, bytes, memory_order_relaxed);
+	mlcc_hint_sent(phase_hint, bytes);
 }
-
-/* Whether the bytes of a phase are known and are all that this host sends of the job. */
-void phase_exact(bool exact);
 
 /* For init and finalize, which may wait for the edge lock. */
 void phase_lock(void);
@@ -91,10 +88,7 @@ void phase_unlock(void);
 /* The process sends no more for now: ends what runs.  Under the lock. */
 void phase_stop(void);
 
-struct phase_counters {
-	uint64_t phases, bytes;
-};
-
-struct phase_counters phase_counters(void);
+/* Phases that have begun, ever. */
+uint64_t phase_count(void);
 
 #endif /* MLCC_NCCL_PHASE_H */

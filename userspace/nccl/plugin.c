@@ -7,20 +7,21 @@
  * hands over.
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../libmlcc-hint/mlcc_hint.h"
 #include "abi.h"
 #include "chain.h"
 #include "comm.h"
-#include "link.h"
 #include "log.h"
 #include "op.h"
 #include "phase.h"
-#include "settings.h"
 #include "task.h"
 
 #define EXPORT	__attribute__((visibility("default")))
+#define ATTACH_MS	200
 
 EXPORT extern const struct profiler ncclProfiler_v3, ncclProfiler_v4, ncclProfiler_v5,
 	ncclProfiler_v6, ncclProfiler_v7;
@@ -128,9 +129,6 @@ static int record(void *handle, int state, struct state_args *args)
 	}
 	if (state == ST_SEND_WAIT && handle_tag(h) == TAG_STEP)
 		op_sent(handle_retag(h, TAG_OP), args ? args->trans_size : 0);
-	else if (state == ST_IN_PROGRESS && handle_tag(h) == TAG_OP &&
-		 !(atomic_load_explicit(&own_mask, memory_order_relaxed) & EV_PROXY_STEP))
-		op_begin(h);
 	return NCCL_SUCCESS;
 }
 
@@ -169,44 +167,69 @@ static const struct profiler *own_table(int version)
 	return tables[version - 3];
 }
 
-/* Announced bytes have to be those of the whole process. */
-static void set_exact(int version)
+static void log_hint(void *arg, bool warning, const char *line)
 {
-	bool measured = version == 3 || atomic_load(&own_mask) & EV_PROXY_STEP;
-
-	phase_exact(measured);
+	log_line(warning ? NCCL_LOG_WARN : NCCL_LOG_INFO, "%s", line);
 }
 
-/* Our part of the mask. */
-static int attach(const struct settings *s, int version)
+/* One for the process; under the edge lock of phase.c, as is all that is done with it. */
+static struct mlcc_hint *own_hint(void)
 {
-	int mask = s->mask;
+	const struct mlcc_hint_options options = { .log = log_hint };
+	static bool tried;
+
+	if (!tried)
+		phase_hint = mlcc_hint_new(&options);
+	tried = true;
+	return phase_hint;
+}
+
+/*
+ * Our part of the mask.  Steps are for v4 and later: v3 tells the bytes with the operation.  Nothing else
+ * would be looked at, and some of it slows the GPU down.
+ */
+static int attach(int version)
+{
+	static bool attached;
+	int mask = 0;
 
 	/* a forked child would write into its parent's ring */
 	if (atomic_load(&own_pid) && atomic_load(&own_pid) != getpid())
-		mask = 0;
-	if (mask) {
-		atomic_store(&own_pid, getpid());
-		phase_lock();
-		link_attach(s);
-		if (!link_attached())
-			mask = 0;
-		atomic_store(&own_mask, mask);
-		set_exact(version);
-		phase_unlock();
-	}
+		return 0;
+	atomic_store(&own_pid, getpid());
+	phase_lock();
+	if (own_hint() && !mlcc_hint_attach(phase_hint, ATTACH_MS))
+		attached = true;
+	/* one that has been there may come back */
+	if (attached)
+		mask = EV_PROXY_OP | (version > 3 ? EV_PROXY_STEP : 0);
+	atomic_store(&own_mask, mask);
+	phase_unlock();
 	return mask;
+}
+
+static const char *variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* NCCL exports the lines of its nccl.conf, too. */
+static void set_log(nccl_logger log)
+{
+	const char *loud = variable("MLCC_LOG");
+
+	log_set(log, loud && strcmp(loud, "0"));
 }
 
 static int init_locked(const struct init *in)
 {
 	static atomic_bool warned;
-	struct settings s;
 	struct comm *c;
 	int mask;
 
-	log_set(in->log, false);
-	settings_read(&s, in->version);
+	set_log(in->log);
 	c = comm_new(in->version, in->id, in->nodes, in->ranks);
 	if (!c) {
 		if (!atomic_exchange(&warned, true))
@@ -216,8 +239,8 @@ static int init_locked(const struct init *in)
 	}
 	atomic_store_explicit(&c->open, true, memory_order_release);
 	*in->ctx = c;
-	mask = attach(&s, in->version);
-	chain_load(s.chain, in->version, own_table(in->version));
+	mask = attach(in->version);
+	chain_load(variable("MLCC_CHAIN_PLUGIN"), in->version, own_table(in->version));
 	return mask | chain_init(c, in->name, in->rank, in->log);
 }
 
@@ -251,27 +274,24 @@ static int init_4(void **ctx, int *mask, const char *name, uint64_t id, int node
 
 static void say_counters(void)
 {
-	struct phase_counters p = phase_counters();
 	struct op_counters o = op_counters();
 
 	log_line(NCCL_LOG_INFO, "%llu phases, %llu bytes; %llu operations were not seen, %llu events odd",
-		 (unsigned long long)p.phases, (unsigned long long)p.bytes,
+		 (unsigned long long)phase_count(),
+		 (unsigned long long)mlcc_hint_sent_bytes(phase_hint),
 		 (unsigned long long)(o.lost + chain_lost()), (unsigned long long)o.odd);
 }
 
 static void finalize_locked(uint32_t comm)
 {
 	struct comm *c = &comms[comm];
-	struct settings s;
 	bool last;
 
-	settings_read(&s, c->version);
 	atomic_store_explicit(&c->open, false, memory_order_release);
 	last = !comm_count();
 	/* what it had open will not be stopped any more */
 	op_stop_all(last ? COMM_NONE : comm);
 	phase_lock();
-	set_exact(c->version);
 	if (last)
 		phase_stop();
 	if (last)

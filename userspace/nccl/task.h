@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Collectives and point-to-point operations.  NCCL reports them as enqueued and may use their
- * handles later than their stop, so they keep nothing: the handle itself says all that is wanted.
- *
- *	63            32 31          4 3   0
- *	| bytes, a float | signature  | tag |
+ * handles later than their stop, so they keep nothing: the handle itself is the signature.
  */
 #ifndef MLCC_NCCL_TASK_H
 #define MLCC_NCCL_TASK_H
@@ -26,8 +23,5 @@ static inline uint64_t task_signature(handle_t h)
 
 	return x ^ x >> 29;
 }
-
-/* Bytes of one of its send ProxyOps, by the operation's formula; 0: not known. */
-uint64_t task_op_bytes(handle_t h);
 
 #endif /* MLCC_NCCL_TASK_H */

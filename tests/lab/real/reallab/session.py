@@ -30,6 +30,7 @@ from mlcclab.topology import Host, LinkCounters, Topology
 from .jobs import TORCH_MODELS, Job
 
 CTL = REPOSITORY / "build" / "userspace" / "mlcc-ctl" / "mlcc-ctl"
+HINT = REPOSITORY / "build" / "userspace" / "libmlcc-hint"
 RANKS = Path(__file__).resolve().parents[1] / "ranks"
 # torch is Debian's, and belongs to Debian's interpreter
 PYTHON = "/usr/bin/python3"
@@ -318,7 +319,8 @@ class Session:
         if not self.daemon:
             return []
         ctl = [str(CTL), "--socket", str(self.daemon.socket), "run", "--strict", "--name", name]
-        return [*ctl, "--", "env", f"MLCC_SOCKET={self.daemon.socket}"]
+        env = [f"MLCC_SOCKET={self.daemon.socket}", f"LD_LIBRARY_PATH={HINT}"]
+        return [*ctl, "--", "env", *env]
 
     def _spawn(self, name: str, command: list[str], env: dict[str, str]) -> None:
         self.processes.append(Process(name, command, env, self.folder / f"{name}.log"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Just enough of JSON to read mlccd's replies, whatever they hold. */
-#ifndef MLCC_NCCL_REPLY_H
-#define MLCC_NCCL_REPLY_H
+#ifndef MLCC_HINT_REPLY_H
+#define MLCC_HINT_REPLY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,4 +15,4 @@ uint32_t reply_id(const char *text);
 /* The member "error", cut off at @size - 1 characters; escapes are left as they are. */
 void reply_error(const char *text, char *out, unsigned int size);
 
-#endif /* MLCC_NCCL_REPLY_H */
+#endif /* MLCC_HINT_REPLY_H */

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Hints of one process: the connection (link.h), the ring (ring.h), and the wait for the slot of a
+ * plan (include/mlcc/shift.h).
+ *
+ * Of the processes of a host that announce a job one waits for slots, the first whose phase is about to
+ * begin: the others wait for it in the collective, and look every 2 s whether it has gone.  It holds a
+ * name that ends with its process, whatever way, and needs no file.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "shift_ring.h"
+#include "clock.h"
+#include "link.h"
+#include "mlcc_hint.h"
+
+#define SOCKET		"/run/mlcc/mlccd.sock"
+#define LINE_LEN	256
+
+struct mlcc_hint {
+	struct link link;
+	struct ring ring;
+	struct mlcc_shifter shifter;
+	int64_t clock_ns;
+	mlcc_hint_log *log;
+	void *arg;
+	pid_t pid;			/* whose ring it is */
+	int leader;			/* a socket whose name is held: it is we who wait for slots */
+	uint64_t lead_ns;		/* when to try next */
+	uint64_t hung_ns;		/* until then attach does not wait again */
+	bool warned;			/* that mlccd is not there */
+	bool warned_full;
+	_Alignas(64) _Atomic uint64_t sent;
+};
+
+static void say(struct mlcc_hint *h, bool warning, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(struct mlcc_hint *h, bool warning, const char *format, ...)
+{
+	char line[LINE_LEN];
+	va_list args;
+
+	if (!h->log)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	for (char *s = line; *s; s++)
+		if (*s < ' ' || *s > '~')
+			*s = '?';
+	h->log(h->arg, warning, line);
+}
+
+static void warn_absent(struct mlcc_hint *h)
+{
+	h->warned = true;
+	say(h, true, "no phases are announced: mlccd at %s: %s", h->link.addr.sun_path,
+	    h->link.why);
+}
+
+static void say_up(struct mlcc_hint *h)
+{
+	h->warned = false;
+	say(h, false, "announces the phases of job %u", h->link.job);
+}
+
+static const char *variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static const char *first_of(const char *a, const char *b)
+{
+	return a ? a : b;
+}
+
+static int init(struct mlcc_hint *h, const struct mlcc_hint_options *o)
+{
+	const char *shift = variable("MLCC_SHIFT");
+	const char *socket = first_of(first_of(o->socket, variable("MLCC_SOCKET")), SOCKET);
+	const char *job = first_of(first_of(o->job, variable("MLCC_JOB")),
+				   first_of(variable("MLCC_JOB_ID"), ""));
+	bool plans = !o->no_plan && (!shift || strcmp(shift, "0"));
+	int err;
+
+	*h = (struct mlcc_hint){
+		.clock_ns = o->clock_ns, .log = o->log, .arg = o->arg, .pid = getpid(),
+		.leader = -1,
+	};
+	err = link_init(&h->link, socket, job, plans, &h->ring);
+	return err ? err : ring_make(&h->ring);
+}
+
+struct mlcc_hint *mlcc_hint_new(const struct mlcc_hint_options *o)
+{
+	static const struct mlcc_hint_options defaults;
+	struct mlcc_hint *h = aligned_alloc(_Alignof(struct mlcc_hint), sizeof(*h));
+	int err;
+
+	if (!h)
+		return NULL;
+	err = init(h, o ? o : &defaults);
+	if (!err)
+		return h;
+	say(h, true, "no phases are announced: %s", err == -ENAMETOOLONG ? "MLCC_SOCKET is too long" :
+	    err == -EINVAL ? "MLCC_JOB: no such name can be" : strerror(-err));
+	free(h);
+	errno = -err;
+	return NULL;
+}
+
+/* The name was another job's. */
+static void resign(struct mlcc_hint *h)
+{
+	if (h->leader >= 0)
+		close(h->leader);
+	h->leader = -1;
+	h->lead_ns = 0;
+}
+
+void mlcc_hint_free(struct mlcc_hint *h)
+{
+	if (!h)
+		return;
+	link_drop(&h->link, 0);
+	resign(h);
+	ring_free(&h->ring);
+	free(h);
+}
+
+static bool usable(const struct mlcc_hint *h)
+{
+	return h && h->pid == getpid();
+}
+
+int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms)
+{
+	uint32_t before;
+	int err = 0;
+
+	if (!usable(h))
+		return -EINVAL;
+	if (h->link.state == LINK_UP)
+		err = link_step(&h->link, now_ns());
+	if (h->link.state == LINK_UP)
+		return 0;
+	if (now_ns() < h->hung_ns)
+		return -ETIMEDOUT;
+	before = h->link.job;
+	err = link_attach(&h->link, timeout_ms);
+	if (h->link.job != before)
+		resign(h);
+	if (err)
+		warn_absent(h);
+	else
+		say_up(h);
+	if (err == -ETIMEDOUT)
+		h->hung_ns = now_ns() + 5 * LINK_AGAIN_NS;
+	return err;
+}
+
+uint32_t mlcc_hint_job(const struct mlcc_hint *h)
+{
+	return h ? h->link.job : 0;
+}
+
+bool mlcc_hint_linked(const struct mlcc_hint *h)
+{
+	return h && h->link.state == LINK_UP;
+}
+
+/* Is mlccd still there, or there again? */
+static void look(struct mlcc_hint *h, uint64_t now)
+{
+	enum link_state before = h->link.state;
+	uint32_t job = h->link.job;
+
+	if (link_step(&h->link, now) && !h->warned)
+		warn_absent(h);
+	if (h->link.job != job)
+		resign(h);
+	if (h->link.state == LINK_UP && before != LINK_UP)
+		say_up(h);
+}
+
+static void put(struct mlcc_hint *h, uint16_t type, uint64_t bytes, uint64_t now)
+{
+	/* what is written while a ring is asked for is read with it */
+	if (h->link.state < LINK_ASKED_RING || ring_put(&h->ring, type, h->link.job, bytes, now))
+		return;
+	if (!h->warned_full)
+		say(h, true, "mlccd takes no hints (the ring is full): they are dropped");
+	h->warned_full = true;
+}
+
+void mlcc_hint_start(struct mlcc_hint *h, uint64_t bytes)
+{
+	uint64_t now = now_ns();
+
+	if (!usable(h))
+		return;
+	look(h, now);
+	put(h, MLCC_RING_PHASE_START, bytes < 1ULL << 48 ? bytes : 0, now);
+}
+
+void mlcc_hint_end(struct mlcc_hint *h)
+{
+	uint64_t now = now_ns();
+
+	if (!usable(h))
+		return;
+	mlcc_shift_end(&h->shifter, now);
+	put(h, MLCC_RING_PHASE_END, 0, now);
+}
+
+void mlcc_hint_sent(struct mlcc_hint *h, uint64_t bytes)
+{
+	if (h)
+		atomic_fetch_add_explicit(&h->sent, bytes, memory_order_relaxed);
+}
+
+uint64_t mlcc_hint_sent_bytes(const struct mlcc_hint *h)
+{
+	return h ? atomic_load_explicit(&h->sent, memory_order_relaxed) : 0;
+}
+
+static uint64_t hash_of(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3;
+	return h;
+}
+
+/* Whether it is we who wait. */
+static bool leads(struct mlcc_hint *h, uint64_t now)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int n, fd;
+
+	if (h->leader >= 0 || now < h->lead_ns)
+		return h->leader >= 0;
+	h->lead_ns = now + LINK_AGAIN_NS;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "mlcc-hint-%u-%016llx-%u",
+		     getuid(), (unsigned long long)hash_of(h->link.addr.sun_path), h->link.job);
+	if (!bind(fd, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + n))
+		h->leader = fd;
+	else
+		close(fd);
+	return h->leader >= 0;
+}
+
+uint64_t mlcc_hint_slot(struct mlcc_hint *h, bool iteration)
+{
+	static const struct mlcc_shift none;
+	uint64_t now = now_ns(), wait;
+
+	if (!usable(h))
+		return 0;
+	look(h, now);
+	/* without a plan, too, phases are measured: the job's own period is what a plan is held to */
+	if (h->link.plans && h->link.state == LINK_UP && leads(h, now))
+		wait = mlcc_shift_ring_start(&h->shifter, h->ring.map, iteration,
+					     clock_ns(CLOCK_REALTIME) + h->clock_ns, now);
+	else
+		wait = mlcc_shift_start(&h->shifter, &none, 0, now);
+	return wait ? now + wait : 0;
+}
+
+void mlcc_hint_wait(struct mlcc_hint *h)
+{
+	uint64_t until = mlcc_hint_slot(h, false);
+
+	if (until)
+		sleep_until(until);
+}
