@@ -183,7 +183,7 @@ an_ordinary_users_ranks_announce()
 {
 	local said seen
 
-	MLCC_SOCKET=$out/run/mlccd.sock timeout 300 \
+	LD_LIBRARY_PATH=$repo/build/userspace/libmlcc-hint MLCC_SOCKET=$out/run/mlccd.sock timeout 300 \
 		setpriv --reuid 65534 --regid 65534 --clear-groups \
 		srun --comment=mlcc --ntasks 2 --overcommit --chdir / "$python" -c "$rank" \
 		"$repo/userspace/python" "$out/seen" >"$out/ranks" 2>"$out/srun.log" &

@@ -72,7 +72,7 @@ class Phases(unittest.TestCase):
     def setUp(self) -> None:
         self.listener = Listener([{"id": 7, "name": "bert", "cgroup": "x"}])
         self.addCleanup(self.listener.close)
-        self.made = Hints(str(self.listener.path), "bert", True)
+        self.made = Hints(str(self.listener.path), "bert")
         self.addCleanup(self.made.close)
         self.pair = Pair()
         self.addCleanup(self.pair.close)
