@@ -49,8 +49,6 @@ static void one(struct mlccd *d, const struct who *who, const char *text, size_t
 	reply = request_handle(&r, text, len);
 	check_reply(reply);
 	json_object_put(reply);
-	for (unsigned int i = 0; i < r.out_count; i++)
-		close(r.out[i]);
 	if (ring)
 		ring_close(ring);
 	check_table(d);

@@ -59,13 +59,9 @@ class Peer:
         return self.reply()
 
     def reply(self) -> JSON:
-        data, ancillary, _, _ = self.socket.recvmsg(70000, socket.CMSG_SPACE(8))
+        data = self.socket.recv(70000)
         assert data, "mlccd has closed the connection"
-        reply = json.loads(data)
-        for _, kind, content in ancillary:
-            if kind == socket.SCM_RIGHTS:
-                reply["fds"] = list(array.array("i", content))
-        return reply
+        return dict(json.loads(data))
 
     def ask(self, op: str, /, **fields: Any) -> JSON:
         return self.raw(json.dumps({"op": op, **fields}).encode())
@@ -387,9 +383,8 @@ class Cases:
             ("ERANGE", "profile-set", {"name": "mltcp", "floor": 1e300}),
             ("ERANGE", "profile-set", {"name": "mltcp", "hold": 1.5}),
             ("ERANGE", "profile-set", {"name": "mltcp", "shape": 5}),
-            ("ERANGE", "open-ring", {"slots": 7}),
-            ("EINVAL", "open-ring", {"slots": 9}),
-            ("ERANGE", "open-ring", {"slots": 32768}),
+            ("EINVAL", "open-ring", {}),
+            ("EINVAL", "open-ring", {"slots": 8}),
         ]
         for code, op, fields in cases:
             with self.unchanged():
@@ -503,7 +498,8 @@ class Cases:
         job = self.id_of("batch")
         assert [j["name"] for j in alice.ok("show")["jobs"]] == ["batch"]
         alice.ok("hint", job="batch", phase="start", bytes=5)
-        ring = Ring(given=alice.ok("open-ring", job="batch")["fds"])
+        ring = Ring()
+        assert alice.raw(b'{"op":"open-ring","job":"batch"}', ring.fds)["ok"]
         ring.put(job=job, bytes=99)
         until(lambda: self.phases(job) == 2, "the phase's start")
         self.d.kill()
@@ -880,13 +876,13 @@ class Cases:
     def phases(self, job: int) -> int:
         return self.d.peer().ok("show", job=job)["jobs"][0]["phases"]
 
-    def mlccd_makes_a_ring(self) -> None:
+    def a_ring_hints_its_users_jobs_only(self) -> None:
         alice, root = self.d.peer(ALICE), self.d.peer()
         alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
         job = self.id_of("hers")
         root.ok("set-job", id=job + 100)
-        ring = Ring(given=alice.ok("open-ring", slots=16)["fds"])
-        assert ring.slots == 16
+        ring = Ring(slots=16)
+        assert alice.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
         ring.put(job=job, bytes=99)
         until(lambda: self.phases(job) == 1, "the phase's start")
         bad = self.d.status()["ring_records_bad"]
@@ -895,28 +891,27 @@ class Cases:
         assert self.phases(job + 100) == 0, "another user's job was hinted"
 
     def a_ring_goes_on_with_the_next_mlccd(self) -> None:
-        """Those of both kinds: no record is lost, and none is taken twice."""
+        """No record is lost, and none is taken twice."""
         first = self.d.peer()
         first.ok("set-job", id=7)
-        rings = [Ring(slots=16), Ring(given=self.d.peer().ok("open-ring", slots=16)["fds"])]
-        for sent, ring in enumerate(rings):
-            peer = self.d.peer()
-            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
-            ring.put(job=7, bytes=100)
-            until(lambda n=sent: self.phases(7) == 4 * n + 1, "the phase before")
-            self.d.kill()
-            for size in (200, 300):
-                ring.put(job=7, bytes=size)
-            self.d.start()
-            assert self.phases(7) == 4 * sent + 1, "taken without the ring"
-            peer = self.d.peer()
-            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
-            until(lambda r=ring: r.number(TAIL_AT) == r.sent, "what came meanwhile")
-            ring.put(job=7, bytes=400)
-            until(lambda n=sent: self.phases(7) == 4 * n + 4, "the phase after")
-            assert self.d.peer().ok("show", job=7)["jobs"][0]["d_phase_bytes"] == 400
-            status = self.d.status()
-            assert (status["ring_records_bad"], status["ring_overruns"]) == (0, 0), status
+        ring = Ring(slots=16)
+        peer = self.d.peer()
+        assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+        ring.put(job=7, bytes=100)
+        until(lambda: self.phases(7) == 1, "the phase before")
+        self.d.kill()
+        for size in (200, 300):
+            ring.put(job=7, bytes=size)
+        self.d.start()
+        assert self.phases(7) == 1, "taken without the ring"
+        peer = self.d.peer()
+        assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+        until(lambda: ring.number(TAIL_AT) == ring.sent, "what came meanwhile")
+        ring.put(job=7, bytes=400)
+        until(lambda: self.phases(7) == 4, "the phase after")
+        assert self.d.peer().ok("show", job=7)["jobs"][0]["d_phase_bytes"] == 400
+        status = self.d.status()
+        assert (status["ring_records_bad"], status["ring_overruns"]) == (0, 0), status
 
     def ranks_of_a_host_have_one_phase(self) -> None:
         """With the bytes of all of them, from the first one's begin to the last one's end."""
@@ -1044,7 +1039,6 @@ class Cases:
             assert not reply["ok"], f"{name}: {reply}"
         assert not root.raw(b'{"op":"open-ring"}', [good.fds[0]] * 3)["ok"], "three descriptors"
         assert not root.raw(b'{"op":"status"}', good.fds)["ok"], "descriptors for status"
-        assert not root.raw(b'{"op":"open-ring","slots":8}', good.fds)["ok"], "both"
         # connections of the case before may close only now
         until(lambda: self.open_files() <= open_files, "an end without leaked descriptors")
         assert root.raw(b'{"op":"open-ring"}', good.fds)["ok"]
@@ -1736,27 +1730,20 @@ class Ring:
         version: int = 1,
         told: int | None = None,
         record: int = 64,
-        given: list[int] | None = None,
         mapped: bool = True,
     ) -> None:
         import mmap
 
         self.slots, self.sent = slots, 0
         self.size = RECORDS_AT + 64 * slots if size is None else size
-        if given:
-            self.fds = given
-            self.size = os.fstat(given[0]).st_size
-        else:
-            flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
-            self.fds = [os.memfd_create("ring", flags), os.eventfd(0)]
-            head = HEAD.pack(magic, version, slots if told is None else told, record)
-            os.write(self.fds[0], head)
-            os.ftruncate(self.fds[0], self.size)
-            fcntl.fcntl(self.fds[0], fcntl.F_ADD_SEALS, seals)
+        flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
+        self.fds = [os.memfd_create("ring", flags), os.eventfd(0)]
+        head = HEAD.pack(magic, version, slots if told is None else told, record)
+        os.write(self.fds[0], head)
+        os.ftruncate(self.fds[0], self.size)
+        fcntl.fcntl(self.fds[0], fcntl.F_ADD_SEALS, seals)
         if mapped:
             self.memory = mmap.mmap(self.fds[0], self.size)
-            if given:
-                self.slots = HEAD.unpack(self.memory[:16])[2]
 
     def number(self, at: int) -> int:
         return int(ctypes.c_uint64.from_buffer(self.memory, at).value)
@@ -1845,7 +1832,7 @@ CASES = (
     "a_second_daemon_is_refused",
     "systemd_may_bring_the_sockets",
     "hints_come_by_a_ring",
-    "mlccd_makes_a_ring",
+    "a_ring_hints_its_users_jobs_only",
     "a_ring_goes_on_with_the_next_mlccd",
     "ranks_of_a_host_have_one_phase",
     "garbage_in_a_ring_is_counted_and_dropped",

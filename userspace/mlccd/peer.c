@@ -28,8 +28,7 @@ struct peer {
 	struct account *account;
 	struct ring *ring;
 	struct json_object *reply;	/* that the peer has not taken */
-	int out[RING_FDS];
-	unsigned int out_count, limited;
+	unsigned int limited;
 };
 
 static int spare = -1;
@@ -43,9 +42,7 @@ static void close_all(int *fds, unsigned int count)
 static void reply_done(struct peer *p)
 {
 	json_object_put(p->reply);
-	close_all(p->out, p->out_count);
 	p->reply = NULL;
-	p->out_count = 0;
 }
 
 static void peer_close(struct peer *p)
@@ -70,33 +67,16 @@ static void peer_close(struct peer *p)
 /* 0, or a negative error number; -EAGAIN: it does not fit now. */
 static int send_reply(struct peer *p)
 {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * RING_FDS)];
-	} control = { };
-	struct iovec io;
-	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
-	struct cmsghdr *c;
+	const char *text;
 	size_t len;
 
-	io.iov_base = (char *)json_object_to_json_string_length(p->reply, JSON_STYLE,
-								&len);
-	io.iov_len = len;
-	if (p->out_count) {
-		m.msg_control = control.space;
-		m.msg_controllen = CMSG_SPACE(sizeof(int) * p->out_count);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int) * p->out_count);
-		memcpy(CMSG_DATA(c), p->out, sizeof(int) * p->out_count);
-	}
+	text = json_object_to_json_string_length(p->reply, JSON_STYLE, &len);
 	if (len > REPLY_MAX) {
 		json_object_put(p->reply);
 		p->reply = reply_error(-EMSGSIZE, "the reply would be too long");
 		return send_reply(p);
 	}
-	return sendmsg(p->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return send(p->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 /* Listens to the peer, or waits until it has room for its reply, but not for ever. */
@@ -179,8 +159,6 @@ static struct json_object *answer(struct peer *p, struct msghdr *m, size_t len)
 		reply = request_handle(&r, m->msg_iov->iov_base, len);
 	}
 	close_all(r.fds, r.fd_count);
-	memcpy(p->out, r.out, sizeof(p->out));
-	p->out_count = r.out_count;
 	return reply;
 }
 

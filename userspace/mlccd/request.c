@@ -446,29 +446,18 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 			struct err *e)
 {
 	struct job *job = NULL;
-	uint32_t slots = 1024;
-	int err;
+	int err = 0;
 
-	err = field_u32(in, "slots", 8, 16384, &slots, e);
-	if (!err && field_given(in, "job"))
+	if (field_given(in, "job"))
 		err = request_job(r, in, jobs_may_hint, &job, e);
 	if (!err && *r->ring)
 		err = fail(e, -EBUSY, "a connection has one ring, and this one has it already");
-	if (!err && r->fd_count && r->fd_count != RING_FDS)
+	if (!err && r->fd_count != RING_FDS)
 		err = fail(e, -EINVAL, "two descriptors are wanted: the memfd and the eventfd");
-	if (!err && r->fd_count && field_given(in, "slots"))
-		err = fail(e, -EINVAL, "slots are for a ring that mlccd makes");
-	if (!err && !r->fd_count) {
-		err = ring_make(slots, r->out, e);
-		r->out_count = err ? 0 : RING_FDS;
-	}
 	if (err)
 		return err;
-	err = ring_open(&r->d->rings, r->who, r->account, r->fd_count ? r->fds : r->out,
-			job ? job->conf.id : 0, r->ring, e);
-	if (!err && r->out_count)
-		put_u64(out, "slots", slots);
-	return err;
+	return ring_open(&r->d->rings, r->who, r->account, r->fds, job ? job->conf.id : 0, r->ring,
+			 e);
 }
 
 static const struct op ops[] = {
@@ -482,7 +471,7 @@ static const struct op ops[] = {
 	{ "profile-set", op_profile_set, " op version name floor slope hold shape base restart "
 	  "default dry_run ", true },
 	{ "status", op_status, " op version ", false },
-	{ "open-ring", op_open_ring, " op version slots job ", false },
+	{ "open-ring", op_open_ring, " op version job ", false },
 	{ "set-plan", op_set_plan, " op version jobs dry_run ", false },
 };
 

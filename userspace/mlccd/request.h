@@ -17,8 +17,6 @@ struct request {
 	struct account *account;
 	int fds[RING_FDS];		/* that came with it; the caller closes them */
 	unsigned int fd_count;
-	int out[RING_FDS];		/* that go with the reply; the caller closes them */
-	unsigned int out_count;
 	struct ring **ring;		/* the peer's */
 };
 

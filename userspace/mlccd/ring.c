@@ -62,29 +62,6 @@ static bool slots_ok(uint32_t n)
 	return n >= MLCC_RING_SLOTS_MIN && n <= MLCC_RING_SLOTS_MAX && !(n & (n - 1));
 }
 
-int ring_make(uint32_t slots, int fds[RING_FDS], struct err *e)
-{
-	struct mlcc_ring head = {
-		.magic = MLCC_RING_MAGIC, .version = MLCC_RING_VERSION, .slots = slots,
-		.record_size = sizeof(struct mlcc_ring_record),
-	};
-
-	if (!slots_ok(slots))
-		return fail(e, -EINVAL, "slots: a power of two from %u to %u is wanted",
-			    MLCC_RING_SLOTS_MIN, MLCC_RING_SLOTS_MAX);
-	fds[1] = -1;
-	fds[0] = memfd_create("mlcc-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fds[0] >= 0 && !ftruncate(fds[0], MLCC_RING_SIZE(slots)) &&
-	    pwrite(fds[0], &head, sizeof(head), 0) == sizeof(head) &&
-	    !fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		fds[1] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (fds[1] >= 0)
-		return 0;
-	if (fds[0] >= 0)
-		close(fds[0]);
-	return fail(e, -EMFILE, "cannot make a ring: %s", strerror(errno));
-}
-
 static bool is_eventfd(int fd)
 {
 	char path[64], target[64] = "";

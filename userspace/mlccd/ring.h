@@ -25,8 +25,6 @@ struct rings {
 /* Takes copies of the descriptors.  @job: whose time-shift the ring shows, 0: none. */
 int ring_open(struct rings *all, const struct who *who, struct account *account,
 	      const int fds[RING_FDS], uint32_t job, struct ring **ring, struct err *e);
-/* Makes both descriptors. */
-int ring_make(uint32_t slots, int fds[RING_FDS], struct err *e);
 void ring_close(struct ring *r);
 
 /* The job's time-shift, or its absence, for all rings that were opened for it. */
