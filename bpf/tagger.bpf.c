@@ -28,6 +28,7 @@
  */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -97,7 +98,86 @@ static __always_inline struct cgroup *mlcc_cgroup_parent(struct cgroup *cg)
 	return css ? css - bpf_core_field_offset(struct cgroup, self) : NULL;
 }
 
-/* The tag of the nearest cgroup that has one; @id: of that cgroup. */
+static __always_inline bool mlcc_is_v6(struct sock *sk)
+{
+	return sk->__sk_common.skc_family == AF_INET6;
+}
+
+static __always_inline bool mlcc_listens(struct sock *sk)
+{
+	return sk->__sk_common.skc_state == TCP_LISTEN;
+}
+
+/* The peer's address and our own, IPv4 as ::ffff:a.b.c.d. */
+static __always_inline void mlcc_addresses(struct sock *sk, u32 *peer, u32 *own)
+{
+	struct sock_common *c = &sk->__sk_common;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		peer[i] = c->skc_v6_daddr.in6_u.u6_addr32[i];
+		own[i] = c->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
+	}
+	if (mlcc_is_v6(sk))
+		return;
+	peer[0] = 0;
+	peer[1] = 0;
+	peer[2] = bpf_htonl(0xffff);
+	peer[3] = c->skc_daddr;
+	own[0] = 0;
+	own[1] = 0;
+	own[2] = peer[2];
+	own[3] = c->skc_rcv_saddr;
+}
+
+static __always_inline bool mlcc_stays_here(const u32 *peer, const u32 *own)
+{
+	bool v4 = peer[2] == bpf_htonl(0xffff);
+
+	if (peer[0] == own[0] && peer[1] == own[1] && peer[2] == own[2] && peer[3] == own[3])
+		return true;
+	if (peer[0] || peer[1])
+		return false;
+	return v4 ? (peer[3] & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000) :
+		    !peer[2] && peer[3] == bpf_htonl(1);
+}
+
+static __always_inline bool mlcc_skips_port(struct sock *sk, const struct mlcc_skip *s)
+{
+	u16 own = sk->__sk_common.skc_num, peer = bpf_ntohs(sk->__sk_common.skc_dport);
+	int i;
+
+	for (i = 0; i < MLCC_SKIPS && i < s->ports; i++)
+		if ((own >= s->first[i] && own <= s->last[i]) ||
+		    (peer >= s->first[i] && peer <= s->last[i]))
+			return true;
+	return false;
+}
+
+static __always_inline bool mlcc_skips_peer(struct sock *sk, const struct mlcc_skip *s)
+{
+	u32 peer[4], own[4];
+	int i;
+
+	mlcc_addresses(sk, peer, own);
+	if (s->own && mlcc_stays_here(peer, own))
+		return true;
+	for (i = 0; i < MLCC_SKIPS && i < s->addresses; i++)
+		if ((peer[0] & s->mask[i][0]) == s->address[i][0] &&
+		    (peer[1] & s->mask[i][1]) == s->address[i][1] &&
+		    (peer[2] & s->mask[i][2]) == s->address[i][2] &&
+		    (peer[3] & s->mask[i][3]) == s->address[i][3])
+			return true;
+	return false;
+}
+
+/* A socket that listens has no peer yet. */
+static __always_inline bool mlcc_skips(struct sock *sk, const struct mlcc_skip *s)
+{
+	return mlcc_skips_port(sk, s) || (!mlcc_listens(sk) && mlcc_skips_peer(sk, s));
+}
+
+/* The tag of the nearest cgroup that has one, unless it skips the socket; @id: of that cgroup. */
 static __always_inline struct mlcc_tag *mlcc_tag_find(struct sock *sk, u64 *id)
 {
 	struct cgroup *cg = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
@@ -108,7 +188,7 @@ static __always_inline struct mlcc_tag *mlcc_tag_find(struct sock *sk, u64 *id)
 		*id = BPF_CORE_READ(cg, kn, id);
 		tag = bpf_map_lookup_elem(&jobs, id);
 		if (tag)
-			return tag;
+			return mlcc_skips(sk, &tag->skip) ? NULL : tag;
 		cg = mlcc_cgroup_parent(cg);
 	}
 	return NULL;
@@ -156,11 +236,6 @@ static __always_inline bool mlcc_has_ecn(struct sock *sk)
 	return ((struct tcp_sock *)sk)->ecn_flags & MLCC_ECN_MODE;
 }
 
-static __always_inline bool mlcc_listens(struct sock *sk)
-{
-	return sk->__sk_common.skc_state == TCP_LISTEN;
-}
-
 static __always_inline const struct mlcc_flow *mlcc_flow_of(struct sock *sk)
 {
 	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
@@ -193,11 +268,6 @@ static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 	if (!mlcc_listens(sk) && !mlcc_has_ecn(sk) && !mlcc_cc_set(at, plain))
 		return 0;
 	return mlcc_cc_set(at, mlcc);
-}
-
-static __always_inline bool mlcc_is_v6(struct sock *sk)
-{
-	return sk->__sk_common.skc_family == AF_INET6;
 }
 
 static __always_inline u8 mlcc_tos_get(struct sock *sk)

@@ -3,9 +3,10 @@
 #ifndef MLCC_TAGGER_BPF_H
 #define MLCC_TAGGER_BPF_H
 
+#include "../include/mlcc/uapi/mlcc_skip.h"
 #include "mlcc_bpf.h"
 
-#define MLCC_TAGGER_LAYOUT	4U	/* changes with everything below */
+#define MLCC_TAGGER_LAYOUT	5U	/* changes with everything below */
 #define MLCC_TAGS		16384
 #define MLCC_CLASSES_MIN	2
 #define MLCC_CLASSES_MAX	8
@@ -27,6 +28,7 @@ struct mlcc_tag {
 	u32 job;
 	u32 classes;		/* 0: DSCP is left alone; 1: it is dscp[0], whatever the progress */
 	u8 dscp[MLCC_CLASSES_MAX];
+	struct mlcc_skip skip;
 };
 
 /* counts map: likewise; outlives changes of the tag */

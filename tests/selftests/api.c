@@ -82,6 +82,15 @@ static int tag_set(char **arg)
 	return tagger_open(0, false) ? : tag_checked(mlcc_tag_set(tagger, arg[0], &conf));
 }
 
+/* PATH JOB LIST */
+static int tag_skip(char **arg)
+{
+	struct mlcc_tag_conf conf = { .job = number(arg[1]) };
+
+	snprintf(conf.skip, sizeof(conf.skip), "%s", arg[2]);
+	return tagger_open(0, false) ? : tag_checked(mlcc_tag_set(tagger, arg[0], &conf));
+}
+
 static int tag_del(char **arg)
 {
 	return tagger_open(0, false) ? : tag_checked(mlcc_tag_del(tagger, cgroup(arg[0])));
@@ -244,6 +253,7 @@ static const struct {
 	{ "tagger", "load", 0, tagger_load },
 	{ "tagger", "unload", 0, tagger_unload },
 	{ "tag", "set", 2, tag_set },
+	{ "tag", "skip", 3, tag_skip },
 	{ "tag", "del", 1, tag_del },
 	{ "tag", "list", 0, tag_list },
 	{ "job", "set", 4, job_set },

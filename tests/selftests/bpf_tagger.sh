@@ -260,6 +260,7 @@ main()
 	check "without mlcc a socket stays as it is" without_mlcc_a_socket_stays_as_it_is
 	check "progress picks the DSCP" progress_picks_the_dscp
 	check "a job has one DSCP" a_job_has_one_dscp
+	check "connections that a tag skips are left alone" skipped_connections_are_left_alone
 	check "kill -9 leaves nothing half done" survives_kill
 	check "unload restores all" unloads
 	ktap_finish

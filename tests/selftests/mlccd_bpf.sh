@@ -192,6 +192,7 @@ main()
 	defer clean_up
 	defer unload_quietly
 	"$mlcc_bpf" load || ktap_fail_all "the BPF carrier loads"
+	keep_loopback
 	start_daemon || ktap_fail_all "mlccd starts"
 	ktap_check "it has the carrier and the tagger" is_ready
 	ktap_check "run makes a job of a command" run_makes_a_job

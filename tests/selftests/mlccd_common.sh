@@ -3,6 +3,15 @@
 # mlccd as a test runs it, never with the operator's configuration. Who includes this has included
 # common.sh.
 
+config=/nonexistent
+
+# One for tests whose jobs talk over the loopback.
+keep_loopback()
+{
+	config=$out/mlccd.conf
+	printf '[jobs]\nskip = none\n' >"$config"
+}
+
 ctl()
 {
 	"$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" "$@"
@@ -11,7 +20,7 @@ ctl()
 # Not a function in the background: $! would be a shell around mlccd.
 start_daemon()
 {
-	"$mlccd" --config /nonexistent --run-dir "$out/run" 2>>"$out/log" {carrier_lock}>&- &
+	"$mlccd" --config "$config" --run-dir "$out/run" 2>>"$out/log" {carrier_lock}>&- &
 	daemon=$!
 	slowwait - ctl status >/dev/null 2>&1 || { cat "$out/log"; return 1; }
 }

@@ -357,6 +357,12 @@ class Cases:
             ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": 1}),
             ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": -1}),
             ("ERANGE", "show", {"after": -1}),
+            *(
+                ("EINVAL", "set-job", {"cgroup": fresh, "skip": skip})
+                for skip in (7, "0", "65536", "9-8", "a", "1.2.3", "::1/129", "lo,", "none,lo", "ä")
+            ),
+            ("E2BIG", "set-job", {"cgroup": fresh, "skip": "1,2,3,4,5,6,7,8,9"}),
+            ("ENAMETOOLONG", "set-job", {"cgroup": fresh, "skip": "1," * 128}),
             ("EINVAL", "set-job", {"id": 5, "priority_classes": 2}),
             ("EINVAL", "set-job", {"cgroup": fresh, "create": 1}),
             ("ERANGE", "set-job", {"cgroup": fresh, "id": 0}),
@@ -730,7 +736,7 @@ class Cases:
         root = self.d.peer()
         path, users = self.c.make("a"), self.c.make("alice", ALICE)
         root.ok("set-job", name="bert", cgroup=path, phase_bytes=1000, priority_classes=3)
-        root.ok("set-job", name="marked", id=77)
+        root.ok("set-job", name="marked", id=77, skip="2049, fd00::/8")
         self.d.peer(ALICE).ok("set-job", name="hers", cgroup=users)
         root.ok("hint", job="bert", phase="start")
         before = self.d.snapshot()
@@ -815,12 +821,22 @@ class Cases:
         assert not self.d.status()["limits"]["users"]
 
     def a_wrong_configuration_is_refused_whole(self) -> None:
+    def connections_are_skipped_as_the_job_or_the_site_says(self) -> None:
+        root, path = self.d.peer(), self.c.make("a")
+        assert root.ok("set-job", cgroup=path)["job"]["skip"] == "lo"
+        assert root.ok("set-job", cgroup=path, skip="none")["job"]["skip"] == "none"
+        skip = "lo, 2049, 6000-6100, 10.9.0.0/16, fd00::/8"
+        self.d.write_config(f"[jobs]\nskip = {skip}")
+        self.reload()
+        assert root.ok("set-job", cgroup=path)["job"]["skip"] == skip
+        assert root.ok("set-job", cgroup=path, skip="lo")["job"]["skip"] == "lo"
+
         self.d.write_config("jobs-per-user = 3")
         self.reload()
         before = self.d.status()["limits"]
         assert before["jobs_per_user"] == 3 and self.d.process
         good = self.d.config.read_text()
-        for wrong in ("jobs-per-user = -1", "job = 1", "[nonsense]", "x", "users = maybe", "\0"):
+        for wrong in ("jobs-per-user = -1", "job = 1", "[nonsense]", "x", "users = maybe", "\0", "[jobs]\nskip = x"):
             self.d.config.write_text(f"[limits]\njobs-per-user = 9\n\n{wrong}\n")
             self.keeps_the_old(wrong)
             assert "mlccd.conf:4: " in self.d.log.read_text().splitlines()[-1]
@@ -1879,6 +1895,7 @@ def run_case(number: int, name: str, cases: Cases) -> bool:
     except Exception:
         error = traceback.format_exc()
     if d.process is None or d.process.poll() is not None:
+    "connections_are_skipped_as_the_job_or_the_site_says",
         error = error or f"mlccd has ended:\n{d.log.read_text()[-2000:]}"
         d.gone.unlink(missing_ok=True)
         d.start()

@@ -49,6 +49,7 @@ main()
 	ktap_check "sockets are tagged and restored" sockets_are_tagged_and_restored
 	ktap_check "progress picks the DSCP" progress_picks_the_dscp
 	ktap_check "a job has one DSCP" a_job_has_one_dscp
+	ktap_check "connections that a tag skips are left alone" skipped_connections_are_left_alone
 	ktap_finish
 }
 

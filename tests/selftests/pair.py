@@ -24,7 +24,8 @@ def number(text: str) -> int:
 
 def connect(options: argparse.Namespace) -> tuple[socket.socket, socket.socket]:
     """Both get what was asked for: the one that accepts from the socket that listens."""
-    ends = [socket.socket(), socket.socket()]
+    family = socket.AF_INET6 if ":" in options.address else socket.AF_INET
+    ends = [socket.socket(family), socket.socket(family)]
     for end in ends:
         if options.mark:
             end.setsockopt(socket.SOL_SOCKET, SO_MARK, options.mark)
@@ -33,7 +34,7 @@ def connect(options: argparse.Namespace) -> tuple[socket.socket, socket.socket]:
         if options.tos:
             end.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, options.tos)
     client, listener = ends
-    listener.bind(("127.0.0.1", 0))
+    listener.bind((options.address, 0))
     listener.listen()
     client.connect(listener.getsockname())
     return client, listener.accept()[0]
@@ -60,6 +61,7 @@ def main() -> None:
     """Until the input ends."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cc")
+    parser.add_argument("--address", default="127.0.0.1", help="of both ends")
     parser.add_argument("--mark", type=number, default=0)
     parser.add_argument("--tos", type=number, default=0)
     client, server = connect(parser.parse_args())

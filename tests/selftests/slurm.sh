@@ -19,7 +19,7 @@ has_no_jobs()
 
 start_mlccd()
 {
-	start_daemon && defer stop "$daemon"
+	keep_loopback && start_daemon && defer stop "$daemon"
 }
 
 unload_quietly()

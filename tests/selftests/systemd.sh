@@ -124,7 +124,7 @@ sockets_of_a_job_are_tagged()
 {
 	local said
 
-	said=$(ctl run --strict --name run -- "$python" -c "$connection" true)
+	said=$(ctl run --strict --skip none --name run -- "$python" -c "$connection" true)
 	[ "$said" = "mlcc True" ] || { echo "said: $said"; return 1; }
 	[ "$(ctl -j show)" = "[]" ]
 }
@@ -136,7 +136,7 @@ sockets_that_are_there_are_tagged()
 	mkdir "$cgroups/there" || return
 	# shellcheck disable=SC2016  # the inner shell expands it
 	said=$(inside sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroups/there" \
-		"$python" -c "$connection" mlcc-ctl set-job --cgroup there --name there)
+		"$python" -c "$connection" mlcc-ctl set-job --skip none --cgroup there --name there)
 	[ "$said" = "mlcc True" ] || { echo "said: $said"; return 1; }
 }
 

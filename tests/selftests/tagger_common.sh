@@ -89,6 +89,50 @@ a_job_has_one_dscp()
 		is new "reno 0x0 0x28 reno 0x0 0x28" && job_api job del 7
 }
 
+# skips LIST NAME...: with that list these pairs are left alone
+skips()
+{
+	local list=$1 name
+	shift
+
+	api tag skip "$outer" 7 "$list" || return
+	for name in "$@"; do
+		is "$name" "reno 0x0 0x0 reno 0x0 0x0" || { echo "with $list"; return 1; }
+	done
+}
+
+# takes LIST NAME...: with that list these are the job's
+takes()
+{
+	local list=$1 name
+	shift
+
+	api tag skip "$outer" 7 "$list" || return
+	for name in "$@"; do
+		is "$name" "mlcc 0x7 0x0 mlcc 0x7 0x0" || is "$name" "mlcc_plain 0x7 0x0 mlcc_plain 0x7 0x0" ||
+			{ echo "with $list"; return 1; }
+	done
+}
+
+# Sockets that are there follow the list, and new ones are looked at by it.
+skipped_connections_are_left_alone()
+{
+	local word
+
+	api tag skip "$outer" 7 lo && pair four "$inner" "$host" &&
+		pair six "$inner" "$host" --address ::1 && skips lo four six || return
+	takes none four six && takes "1-1023, 10.0.0.0/8, fd00::/8" four six || return
+	skips 1024-65535 four six && skips 127.0.0.0/8,::/0 four six || return
+	skips 126.0.0.0/7,::1 four six && takes 127.0.0.2,fe80::/10 four six || return
+	skips 2049,127.0.0.1,::1 four six && pair late "$inner" "$host" && skips 2049,127.0.0.1 late || return
+	takes 2049,127.0.0.2 four six late || return
+	for word in 0 65536 9-8 a 127.0.0.1/33 ::1/129 1.2.3 lo, 2049- -1 "$(seq -s , 9)"; do
+		api_refuses skip tag skip "$outer" 7 "$word" || return
+		takes 2049,127.0.0.2 four || return
+	done
+	api tag del "$outer" && is four "reno 0x0 0x0 reno 0x0 0x0"
+}
+
 require_kernel_before()
 {
 	! printf '%s\n%s\n' "$1" "$(uname -r)" | sort --check=quiet --version-sort

@@ -27,6 +27,7 @@ class TagConf(ctypes.Structure):
         ("job", ctypes.c_uint32),
         ("priority_classes", ctypes.c_uint32),
         ("dscp", ctypes.c_uint8 * 8),
+        ("skip", ctypes.c_char * 256),
     ]
 
 

@@ -3,7 +3,7 @@
 #ifndef LIBMLCC_ERROR_H
 #define LIBMLCC_ERROR_H
 
-#define MLCC_ERROR_LEN	256
+#include "libmlcc.h"
 
 /* Notes what was wrong, and returns @err (a negative error number). */
 int mlcc_fail(char error[MLCC_ERROR_LEN], int err, const char *fmt, ...)

@@ -23,6 +23,8 @@ extern "C" {
 #define MLCC_NAME_CHARS \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-"
 #define MLCC_PHASE_BYTES_LIMIT	((1ULL << 48) - 1)
+#define MLCC_ERROR_LEN		256	/* of a line on what was wrong */
+#define MLCC_SKIP_LEN		256	/* of mlcc_tag_conf.skip */
 
 struct mlcc;
 
@@ -115,7 +117,16 @@ struct mlcc_tag_conf {
 	/* 0: leave DSCP alone; 2 .. 8: by progress; MLCC_CLASS_FIXED: dscp[0], whatever the progress */
 	uint32_t priority_classes;
 	uint8_t dscp[8];		/* by class, lowest progress first */
+	/*
+	 * Connections that are not the job's: "lo" (peers on this host), ports, ranges of ports and
+	 * addresses with or without "/LEN", with commas; "none" or "": nothing.  mlcc_tag_get() does not
+	 * tell it.
+	 */
+	char skip[MLCC_SKIP_LEN];
 };
+
+/* -EINVAL, -E2BIG: that is no such list, and @error says why. */
+int mlcc_skip_check(const char *skip, char error[MLCC_ERROR_LEN]);
 
 struct mlcc_tag_info {
 	struct mlcc_tag_conf conf;
@@ -128,7 +139,10 @@ int mlcc_tagger_open(struct mlcc_tagger **t, uint32_t mark_mask, bool load);
 void mlcc_tagger_close(struct mlcc_tagger *t);
 const char *mlcc_tagger_error(const struct mlcc_tagger *t);
 
-/* Tags what is in the cgroup at @path and below it, from now on and the sockets there are. */
+/*
+ * Tags what is in the cgroup at @path and below it, from now on and the sockets there are.  These are not
+ * looked at where all have just that tag.
+ */
 int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf);
 /* Takes the tags off, gives sockets back what they had.  By id: the path may be gone. */
 int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id);

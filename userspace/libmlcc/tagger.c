@@ -28,6 +28,7 @@
 #include "netns.h"
 #include "pins.h"
 #include "registered.h"
+#include "skip.h"
 #include "../../bpf/tagger_bpf.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include <tagger.skel.h>
@@ -520,11 +521,15 @@ static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 		     const struct mlcc_tag *tag)
 {
-	struct mlcc_tag_count none = { };
+	struct mlcc_tag_count none = { }, count = { };
 	struct mlcc_tag old;
 	bool had = !bpf_map_lookup_elem(t->jobs, &id, &old);
-	int err = change_begin(t);
+	int err;
 
+	bpf_map_lookup_elem(t->counts, &id, &count);
+	if (had && !count.refused && !memcmp(&old, tag, sizeof(old)))
+		return 0;
+	err = change_begin(t);
 	if (err)
 		return err;
 	bpf_map_update_elem(t->counts, &id, &none, BPF_NOEXIST);
@@ -550,11 +555,13 @@ int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_
 {
 	struct mlcc_tag tag = { .job = conf->job, .classes = conf->priority_classes };
 	int err = tagger_lock(t);
-	uint64_t id;
+	uint64_t id = 0;
 
 	if (err)
 		return err;
 	err = conf_check(t, conf);
+	if (!err)
+		err = mlcc_skip_parse(&tag.skip, conf->skip, t->error);
 	if (!err)
 		err = cgroup_id_of(t, path, &id);
 	memcpy(tag.dscp, conf->dscp, sizeof(tag.dscp));

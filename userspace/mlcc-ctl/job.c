@@ -77,6 +77,9 @@ bool job_option(struct job_options *o, int c)
 	case 1010:
 		put_owner(o->request, optarg);
 		break;
+	case 1011:
+		put_string(o->request, "skip", optarg);
+		break;
 	default:
 		return false;
 	}

@@ -15,6 +15,9 @@
 	"  --period T         an iteration without contention, such as 250ms: watch shows\n" \
 	"                     the slowdown against it\n" \
 	"  --priority N       writes progress into DSCP, in N classes (2 to 8)\n" \
+	"  --skip LIST        connections of the cgroup that are not the job's, with commas: ports,\n" \
+	"                     such as 2049 or 6000-6100, the peer's addresses, such as 10.9.0.0/16,\n" \
+	"                     and lo, what stays on the host (the default); none: all are the job's\n" \
 	"  --owner WHO        USER or :GROUP, by name or number, whose processes may see the job\n" \
 	"                     and announce its phases, and nothing else (root)\n"
 

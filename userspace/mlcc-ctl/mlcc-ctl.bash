@@ -17,7 +17,7 @@ _mlcc_ctl()
 	local verbs="set-job del-job show watch explain hint profile status doctor run help"
 	local common="--json --dry-run --socket --help"
 	local job="--name --profile --phase-bytes --model --parameters --workers --algorithm
-		--precision --period --priority --owner"
+		--precision --period --priority --owner --skip"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb="" at=1 words=""
 

@@ -135,6 +135,16 @@ static int set_profiles(struct parse *p, const struct key *k, char *value)
 	return 0;
 }
 
+static int set_skip(struct parse *p, const struct key *k, char *value)
+{
+	char why[MLCC_ERROR_LEN];
+
+	if (mlcc_skip_check(value, why))
+		return wrong(p, "%s", why);
+	strcpy(p->c.skip, value);
+	return 0;
+}
+
 static int set_dscp(struct parse *p, const struct key *k, char *value)
 {
 	unsigned int count = 0;
@@ -164,6 +174,7 @@ static const struct key keys[] = {
 	NUMBER("daemon", "peer-timeout-ms", peer_timeout_ms, 10, 600000),
 	NUMBER("daemon", "connections", connections, 4, 10000),
 	NUMBER("daemon", "metrics-port", metrics_port, 0, 65535),
+	{ "jobs", "skip", set_skip, 0, 0, 0 },
 	{ "limits", "users", set_bool, offsetof(struct config, users), 0, 0 },
 	NUMBER("limits", "jobs-per-user", jobs_per_user, 0, 65535),
 	NUMBER("limits", "rings-per-user", rings_per_user, 0, 1024),
@@ -182,7 +193,7 @@ static const struct key keys[] = {
 void config_default(struct config *c)
 {
 	*c = (struct config){
-		.mark_mask = MLCC_MARK_MASK, .poll_ms = 1000, .peer_timeout_ms = 10000,
+		.mark_mask = MLCC_MARK_MASK, .poll_ms = 1000, .peer_timeout_ms = 10000, .skip = "lo",
 		.connections = 1024, .users = true, .jobs_per_user = 16, .rings_per_user = 128,
 		.connections_per_user = 32, .requests_per_second = 50, .requests_burst = 200,
 		.hints_per_second = 2000, .hints_burst = 4000,
@@ -204,7 +215,7 @@ static int section(struct parse *p, char *s)
 			p->section = keys[i].section;
 			return 0;
 		}
-	return wrong(p, "no section [%.40s]: daemon, limits, priority", s + 1);
+	return wrong(p, "no section [%.40s]: daemon, jobs, limits, priority", s + 1);
 }
 
 static int assignment(struct parse *p, char *s)

@@ -19,6 +19,8 @@ struct config {
 	uint32_t peer_timeout_ms;	/* for a peer that does not read */
 	uint32_t connections;
 	uint32_t metrics_port;		/* on the loopback; 0: none */
+	/* [jobs] */
+	char skip[MLCC_SKIP_LEN];	/* of those that name nothing */
 	/* [limits]: for those without CAP_NET_ADMIN */
 	bool users;			/* may they set jobs at all? */
 	uint32_t jobs_per_user;

@@ -30,7 +30,7 @@ struct job {
 	uint32_t period_us;		/* as announced; 0: not */
 	struct job_plan plan;
 	uint32_t phases;		/* that rings have announced (ring.c) */
-	bool tagged;			/* the tagger has it as it is here */
+	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as it was asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */
 };

@@ -92,6 +92,7 @@ static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_
 {
 	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
 	memcpy(conf->dscp, all->config->dscp, sizeof(conf->dscp));
+	strcpy(conf->skip, job->skip);
 	if (!job->plan.dscp)
 		return;
 	conf->priority_classes = MLCC_CLASS_FIXED;
@@ -170,19 +171,11 @@ static void revert(struct jobs *all, const struct job *job, const struct job *ol
 		tag_apply(all, old, &e);
 }
 
-/* Setting a tag looks at every socket of the host, so one that is right stays. */
-static bool tag_stays(const struct job *job, const struct job *old)
-{
-	return old && old->tagged && old->cgroup_id == job->cgroup_id &&
-	       old->classes == job->classes && old->plan.dscp == job->plan.dscp;
-}
-
 /* File, carrier, tagger; all or nothing. */
 static int apply(struct jobs *all, struct job *job, const struct job *old, struct err *e)
 {
 	int err;
 
-	job->tagged = tag_stays(job, old);
 	err = state_write(all->dir, job, e);
 	if (err)
 		return err;
@@ -192,13 +185,12 @@ static int apply(struct jobs *all, struct job *job, const struct job *old, struc
 		state_remove(all->dir, job->conf.id);
 		return err;
 	}
-	if (!err && job->cgroup_id && !job->tagged)
+	if (!err && job->cgroup_id)
 		err = tag_apply(all, job, e);
 	if (err) {
 		revert(all, job, old);
 		return err;
 	}
-	job->tagged = job->cgroup_id;
 	if (old && old->cgroup_id && old->cgroup_id != job->cgroup_id)
 		tag_remove(all, old->cgroup_id);
 	return 0;
@@ -398,6 +390,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	job->cgroup_id = cgroup;
 	job->classes = w->classes;
 	job->period_us = w->period_us;
+	strcpy(job->skip, w->skip);
 	/* set-job says nothing of a plan; but one DSCP and many exclude each other */
 	if (old) {
 		job->plan = old->plan;
@@ -499,10 +492,8 @@ static int replan(struct jobs *all, struct job *job, const struct job_plan *plan
 
 	job->plan = *plan;
 	err = state_write(all->dir, job, e);
-	if (!err && plan->dscp != old.dscp) {
+	if (!err && plan->dscp != old.dscp)
 		err = tag_apply(all, job, e);
-		job->tagged |= !err;
-	}
 	if (!err)
 		return 0;
 	job->plan = old;
@@ -597,18 +588,6 @@ int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, str
 
 /* From one daemon, or carrier, to the next */
 
-static bool tag_is(struct jobs *all, const struct job *job)
-{
-	struct mlcc_tag_conf conf;
-	struct mlcc_tag_info info;
-
-	if (mlcc_tag_get(all->carrier->t, job->cgroup_id, &info))
-		return false;
-	tag_conf(all, job, &conf);
-	return info.conf.job == conf.job && info.conf.priority_classes == conf.priority_classes &&
-	       !memcmp(info.conf.dscp, conf.dscp, conf.priority_classes);
-}
-
 static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf *b)
 {
 	return !strcmp(a->name, b->name) && a->phase_bytes == b->phase_bytes &&
@@ -629,12 +608,7 @@ static int complete(struct jobs *all, struct job *job, struct err *e)
 		err = carrier_apply(all, job, false, e);
 	if (err || !job->cgroup_id)
 		return err;
-	err = tagger_need(all->carrier, e);
-	if (err)
-		return err;
-	err = tag_is(all, job) ? 0 : tag_apply(all, job, e);
-	job->tagged = !err;
-	return err;
+	return tag_apply(all, job, e);
 }
 
 void jobs_complete(struct jobs *all)

@@ -36,6 +36,7 @@ struct job_wanted {
 	struct mlcc_job_conf conf;	/* id 0: any */
 	uint32_t classes, period_us, owner_uid, owner_gid;
 	char path[PATH_MAX];
+	char skip[MLCC_SKIP_LEN];
 	bool create, dry_run;
 	bool own_name;			/* it was asked for, and is no default */
 };

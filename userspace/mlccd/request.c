@@ -61,6 +61,7 @@ static struct json_object *job_json(const struct job *job)
 	put_u64(o, "phase_bytes", job->conf.phase_bytes);
 	put_u64(o, "period_us", job->period_us);
 	put_u64(o, "priority_classes", job->classes);
+	put_string(o, "skip", *job->skip ? job->skip : "none");
 	if (job->adopted)
 		put_bool(o, "adopted", true);
 	return o;
@@ -135,6 +136,20 @@ static int wanted_path(struct request *r, struct json_object *in, struct job_wan
 	return err;
 }
 
+static int wanted_skip(struct request *r, struct json_object *in, struct job_wanted *w,
+		       struct err *e)
+{
+	char why[MLCC_ERROR_LEN];
+	int err;
+
+	strcpy(w->skip, r->d->config.skip);
+	err = field_string(in, "skip", w->skip, sizeof(w->skip), e);
+	if (err)
+		return err;
+	err = mlcc_skip_check(w->skip, why);
+	return err ? fail(e, err, "%s", why) : 0;
+}
+
 static int op_set_job(struct request *r, struct json_object *in, struct json_object *out,
 		      struct err *e)
 {
@@ -152,6 +167,7 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	err = err ? err : field_u32(in, "priority_classes", 0, CONFIG_CLASSES, &w.classes, e);
 	err = err ? err : field_u32(in, "owner_uid", 1, UINT32_MAX - 1, &w.owner_uid, e);
 	err = err ? err : field_u32(in, "owner_gid", 1, UINT32_MAX - 1, &w.owner_gid, e);
+	err = err ? err : wanted_skip(r, in, &w, e);
 	err = err ? err : field_bool(in, "create", &w.create, e);
 	err = err ? err : field_bool(in, "dry_run", &w.dry_run, e);
 	if (!err && w.classes == 1)
@@ -462,7 +478,7 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 
 static const struct op ops[] = {
 	{ "set-job", op_set_job, " op version id name profile phase_bytes period_us "
-	  "priority_classes owner_uid owner_gid create dry_run cgroup pid self ", false },
+	  "priority_classes skip owner_uid owner_gid create dry_run cgroup pid self ", false },
 	{ "del-job", op_del_job, " op version job dry_run ", false },
 	{ "show", op_show, " op version job self after ", false },
 	{ "hint", op_hint, " op version job phase bytes ", false },

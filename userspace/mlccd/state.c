@@ -54,6 +54,7 @@ static struct json_object *to_json(const struct job *job)
 	json_object_object_add(o, "phase_bytes", json_object_new_uint64(job->conf.phase_bytes));
 	json_object_object_add(o, "period_us", json_object_new_int64(job->period_us));
 	json_object_object_add(o, "classes", json_object_new_int(job->classes));
+	json_object_object_add(o, "skip", json_object_new_string(job->skip));
 	json_object_object_add(o, "plan_period_us", json_object_new_int64(job->plan.period_us));
 	json_object_object_add(o, "plan_offset_us", json_object_new_int64(job->plan.offset_us));
 	json_object_object_add(o, "plan_lead_us", json_object_new_int64(job->plan.lead_us));
@@ -127,6 +128,7 @@ static struct job *from_json(struct json_object *o, uint32_t id)
 	job->owner_gid = get_number(o, "owner_gid");
 	job->period_us = get_number(o, "period_us");
 	job->classes = get_number(o, "classes");
+	snprintf(job->skip, sizeof(job->skip), "%s", get_string(o, "skip"));
 	job->plan.period_us = get_number(o, "plan_period_us");
 	job->plan.offset_us = get_number(o, "plan_offset_us");
 	job->plan.lead_us = get_number(o, "plan_lead_us");
