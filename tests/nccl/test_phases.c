@@ -33,6 +33,9 @@ CASE(a_phase_is_announced_with_the_bytes_of_the_last, 3, 7)
 		EXPECT_NOTHING();
 		CHECK(fake_woken(), "nobody was woken");
 	}
+	CHECK(fake_ring()->sent_bytes == 4 * sent && fake_ring()->start_bytes == 3 * sent,
+	      "%llu bytes, %llu at the start", (unsigned long long)fake_ring()->sent_bytes,
+	      (unsigned long long)fake_ring()->start_bytes);
 	nccl_finalize(&c);
 	EXPECT_NOTHING();
 }

@@ -31,6 +31,7 @@ JSON = dict[str, Any]
 RECORD = struct.Struct("<HHIQQQ32s")
 HEAD = struct.Struct("<IIII")
 MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT, RECORDS_AT = 0x6D6C6363, 64, 72, 128, 192
+SENT_AT, START_AT = 104, 112
 SAID, SAID_AT = struct.Struct("<IIqQ"), 80
 SHIFT, SHIFT_AT = struct.Struct("<QQQQ"), 136
 
@@ -356,13 +357,13 @@ class Cases:
             ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": 9}),
             ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": 1}),
             ("ERANGE", "set-job", {"cgroup": fresh, "priority_classes": -1}),
-            ("ERANGE", "show", {"after": -1}),
             *(
                 ("EINVAL", "set-job", {"cgroup": fresh, "skip": skip})
                 for skip in (7, "0", "65536", "9-8", "a", "1.2.3", "::1/129", "lo,", "none,lo", "ä")
             ),
             ("E2BIG", "set-job", {"cgroup": fresh, "skip": "1,2,3,4,5,6,7,8,9"}),
             ("ENAMETOOLONG", "set-job", {"cgroup": fresh, "skip": "1," * 128}),
+            ("ERANGE", "show", {"after": -1}),
             ("EINVAL", "set-job", {"id": 5, "priority_classes": 2}),
             ("EINVAL", "set-job", {"cgroup": fresh, "create": 1}),
             ("ERANGE", "set-job", {"cgroup": fresh, "id": 0}),
@@ -820,7 +821,6 @@ class Cases:
         self.keeps_the_old("nothing")
         assert not self.d.status()["limits"]["users"]
 
-    def a_wrong_configuration_is_refused_whole(self) -> None:
     def connections_are_skipped_as_the_job_or_the_site_says(self) -> None:
         root, path = self.d.peer(), self.c.make("a")
         assert root.ok("set-job", cgroup=path)["job"]["skip"] == "lo"
@@ -831,6 +831,7 @@ class Cases:
         assert root.ok("set-job", cgroup=path)["job"]["skip"] == skip
         assert root.ok("set-job", cgroup=path, skip="lo")["job"]["skip"] == "lo"
 
+    def a_wrong_configuration_is_refused_whole(self) -> None:
         self.d.write_config("jobs-per-user = 3")
         self.reload()
         before = self.d.status()["limits"]
@@ -839,10 +840,11 @@ class Cases:
         for wrong in ("jobs-per-user = -1", "job = 1", "[nonsense]", "x", "users = maybe", "\0", "[jobs]\nskip = x"):
             self.d.config.write_text(f"[limits]\njobs-per-user = 9\n\n{wrong}\n")
             self.keeps_the_old(wrong)
-            assert "mlccd.conf:4: " in self.d.log.read_text().splitlines()[-1]
+            line = 4 + wrong.count("\n")
+            assert f"mlccd.conf:{line}: " in self.d.log.read_text().splitlines()[-1]
             assert self.d.status()["limits"] == before
             check = subprocess.run([*self.d.command(), "--check"], capture_output=True)
-            assert check.returncode == 2 and b":4: " in check.stderr, check
+            assert check.returncode == 2 and f":{line}: ".encode() in check.stderr, check
         self.d.config.write_text(good)
         assert subprocess.run([*self.d.command(), "--check"]).returncode == 0
 
@@ -967,6 +969,56 @@ class Cases:
         peers[1].socket.close()
         until(lambda: shown()[2], "the end of the phase")
         put(2, 1, 0, (5, 110, False))
+
+    def a_phase_that_was_over_before_it_was_read_is_one(self) -> None:
+        """The daemon reads one ring after the other, and was away for a moment."""
+        root = self.d.peer()
+        root.ok("set-job", id=7)
+        peers, rings = [self.d.peer() for _ in range(4)], [Ring() for _ in range(4)]
+        for peer, ring in zip(peers, rings, strict=True):
+            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+        assert self.d.process
+        for phase in range(1, 4):
+            self.d.process.send_signal(signal.SIGSTOP)
+            for kind in (1, 2):
+                for ring in rings:
+                    ring.put(job=7, kind=kind, bytes=100 if kind == 1 else 0)
+            self.d.process.send_signal(signal.SIGCONT)
+            until(lambda: all(ring.number(TAIL_AT) == ring.sent for ring in rings), "the tails")
+            job = root.ok("show", job=7)["jobs"][0]
+            assert job["phases"] == phase, job
+            assert job["d_phase_bytes"] == (100 if phase == 1 else 400), job
+            until(lambda: root.ok("show", job=7)["jobs"][0]["neutral"], "the end of the phase")
+
+    def what_ranks_have_sent_is_added_up(self) -> None:
+        """Numbers that they write whenever they like, and that may be any."""
+
+        def shown() -> JSON:
+            job = root.ok("show", job=7)["jobs"][0]
+            return {key: job[key] for key in job if key.startswith("ranks")}
+
+        root = self.d.peer()
+        root.ok("set-job", id=7)
+        assert shown() == {}
+        peers, rings = [self.d.peer() for _ in range(8)], [Ring() for _ in range(8)]
+        for number, (peer, ring) in enumerate(zip(peers, rings, strict=True), 1):
+            assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
+            ring.put(job=7, bytes=1000)
+            until(lambda n=number: shown() == {"ranks": n}, "a rank")
+        for ring in rings:
+            ring.set_number(SENT_AT, 5000)
+            ring.set_number(START_AT, 4400)
+        wanted = {"ranks": 8, "ranks_sent_bytes": 40000, "ranks_phase_bytes": 4800}
+        assert shown() == wanted, shown()
+        rings[0].put(job=7, kind=2)
+        until(lambda: shown()["ranks_phase_bytes"] == 7 * 600, "the end of a part")
+        for sent, start in ((1 << 64) - 1, 0), (0, (1 << 64) - 1), ((1 << 63), 1):
+            rings[1].set_number(SENT_AT, sent)
+            rings[1].set_number(START_AT, start)
+            assert shown()["ranks"] == 8
+        peers[1].socket.close()
+        until(lambda: shown()["ranks"] == 7, "the end of a rank")
+        assert shown()["ranks_sent_bytes"] == 35000
 
     def garbage_in_a_ring_is_counted_and_dropped(self) -> None:
         root = self.d.peer()
@@ -1843,6 +1895,7 @@ CASES = (
     "without_a_carrier_nothing_is_set",
     "a_tag_that_fails_undoes_the_job",
     "a_wrong_configuration_is_refused_whole",
+    "connections_are_skipped_as_the_job_or_the_site_says",
     "a_configuration_that_is_away_for_a_moment_stays",
     "root_of_a_user_namespace_is_no_administrator",
     "a_second_daemon_is_refused",
@@ -1851,6 +1904,8 @@ CASES = (
     "a_ring_hints_its_users_jobs_only",
     "a_ring_goes_on_with_the_next_mlccd",
     "ranks_of_a_host_have_one_phase",
+    "a_phase_that_was_over_before_it_was_read_is_one",
+    "what_ranks_have_sent_is_added_up",
     "garbage_in_a_ring_is_counted_and_dropped",
     "wrong_rings_are_refused",
     "a_ring_ends_with_its_connection",
@@ -1895,7 +1950,6 @@ def run_case(number: int, name: str, cases: Cases) -> bool:
     except Exception:
         error = traceback.format_exc()
     if d.process is None or d.process.poll() is not None:
-    "connections_are_skipped_as_the_job_or_the_site_says",
         error = error or f"mlccd has ended:\n{d.log.read_text()[-2000:]}"
         d.gone.unlink(missing_ok=True)
         d.start()

@@ -204,6 +204,16 @@ static void put(struct mlcc_hint *h, uint16_t type, uint64_t bytes, uint64_t now
 	h->warned_full = true;
 }
 
+/* At the edges it is exact. */
+static void show_sent(struct mlcc_hint *h, bool start)
+{
+	uint64_t sent = mlcc_hint_sent_bytes(h);
+
+	__atomic_store_n(&h->ring.map->sent_bytes, sent, __ATOMIC_RELAXED);
+	if (start)
+		__atomic_store_n(&h->ring.map->start_bytes, sent, __ATOMIC_RELAXED);
+}
+
 void mlcc_hint_start(struct mlcc_hint *h, uint64_t bytes)
 {
 	uint64_t now = now_ns();
@@ -211,6 +221,7 @@ void mlcc_hint_start(struct mlcc_hint *h, uint64_t bytes)
 	if (!usable(h))
 		return;
 	look(h, now);
+	show_sent(h, true);
 	put(h, MLCC_RING_PHASE_START, bytes < 1ULL << 48 ? bytes : 0, now);
 }
 
@@ -221,13 +232,19 @@ void mlcc_hint_end(struct mlcc_hint *h)
 	if (!usable(h))
 		return;
 	mlcc_shift_end(&h->shifter, now);
+	show_sent(h, false);
 	put(h, MLCC_RING_PHASE_END, 0, now);
 }
 
+/* A thread that is a little late shows a little less, until the next one. */
 void mlcc_hint_sent(struct mlcc_hint *h, uint64_t bytes)
 {
-	if (h)
-		atomic_fetch_add_explicit(&h->sent, bytes, memory_order_relaxed);
+	uint64_t sent;
+
+	if (!h)
+		return;
+	sent = atomic_fetch_add_explicit(&h->sent, bytes, memory_order_relaxed) + bytes;
+	__atomic_store_n(&h->ring.map->sent_bytes, sent, __ATOMIC_RELAXED);
 }
 
 uint64_t mlcc_hint_sent_bytes(const struct mlcc_hint *h)

@@ -96,7 +96,10 @@ static void explain_hints(struct json_object *job)
 	uint64_t off = d > learnt ? d - learnt : learnt - d;
 	bool hinted = get_bool(job, "hinted");
 
-	if (hinted)
+	if (hinted && get_u64(job, "ranks"))
+		result(FINE, "hints", "", "its phases are announced, by %s of its processes here",
+		       get_string(job, "ranks"));
+	else if (hinted)
 		result(FINE, "hints", "", "its phases are announced");
 	else if (get_u64(job, "phase_bytes"))
 		result(FINE, "hints", "", "the bytes of a phase are announced, its begin is learnt");

@@ -19,6 +19,15 @@ struct job_plan {
 	uint32_t dscp;			/* of all of the job's packets, and 1 more; 0: none */
 };
 
+/* Of a job's last phase, what rings have announced (ring.c). */
+struct job_parts {
+	uint64_t phase;			/* its number among those of all jobs; 0: there was none */
+	uint32_t active;		/* are not over */
+	uint32_t unknown;		/* do not know their bytes */
+	uint64_t bytes;			/* of all others */
+	bool ending;			/* all were over when it was looked at last */
+};
+
 struct job {
 	struct job *next;
 	struct mlcc_job_conf conf;
@@ -29,7 +38,7 @@ struct job {
 	uint32_t classes;		/* of priority, 0: none */
 	uint32_t period_us;		/* as announced; 0: not */
 	struct job_plan plan;
-	uint32_t phases;		/* that rings have announced (ring.c) */
+	struct job_parts parts;
 	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as it was asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */

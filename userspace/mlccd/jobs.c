@@ -394,7 +394,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	/* set-job says nothing of a plan; but one DSCP and many exclude each other */
 	if (old) {
 		job->plan = old->plan;
-		job->phases = old->phases;
+		job->parts = old->parts;
 	}
 	if (w->classes || !cgroup)
 		job->plan.dscp = 0;

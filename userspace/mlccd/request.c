@@ -225,6 +225,21 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 	return err;
 }
 
+/* What the job's processes say that they have sent, for those whose bytes no carrier sees. */
+static void ranks_json(struct json_object *o, const struct rings *rings, const struct job *job)
+{
+	struct ranks ranks;
+
+	rings_ranks(rings, job, &ranks);
+	if (!ranks.count)
+		return;
+	put_u64(o, "ranks", ranks.count);
+	if (!ranks.sent_bytes)
+		return;
+	put_u64(o, "ranks_sent_bytes", ranks.sent_bytes);
+	put_u64(o, "ranks_phase_bytes", ranks.phase_bytes);
+}
+
 /* Returns how long it is as text: cgroups' paths are chosen by others. */
 static size_t show_one(struct request *r, const struct job *job, struct json_object *list)
 {
@@ -239,6 +254,7 @@ static size_t show_one(struct request *r, const struct job *job, struct json_obj
 	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.m,
 		       known ? &info : NULL);
 	plan_json(r->d, job, o);
+	ranks_json(o, &r->d->rings, job);
 	json_object_to_json_string_length(o, JSON_STYLE, &len);
 	json_object_array_add(list, o);
 	return len;

@@ -13,6 +13,10 @@
  * A host may have many ranks of a job, each with a ring.  The job's phase begins with the first of
  * them, has the bytes of all of them, and ends with the last.  A rank that begins once more within
  * it begins the next one: so one that hangs, or never says that a phase is over, stops nobody.
+ *
+ * Rings are read one after the other, whatever the times in them.  A short phase of one rank may be over
+ * in its ring before that of another is looked at, in which it has begun.  So a phase ends when no ring
+ * has anything to say, and not before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +53,7 @@ struct ring {
 
 	/* of the job that it announced last */
 	uint32_t hinted;		/* its id */
-	uint32_t phase;			/* of the job, that it has begun or joined */
+	uint64_t phase;			/* of the job, that it has begun or joined; 0: none */
 	uint64_t bytes;			/* of its own part; 0: not told */
 	bool active;			/* its part is not over */
 };
@@ -122,26 +126,36 @@ static int check_head(struct ring *r, struct err *e)
 /* Whether the last phase of the job that it announced is the job's last one. */
 static bool takes_part(const struct ring *r, const struct job *job)
 {
-	return r->hinted == job->conf.id && r->phase == job->phases;
+	return r->phase && r->phase == job->parts.phase;
 }
 
-/* What all parts of the job's last phase had, with that of @r, which begins one; 0: not known. */
-static uint64_t phase_bytes(const struct ring *r, const struct job *job)
+/* A part of the last phase is told anew, or its process has gone: it is none.  @job: NULL: as the job. */
+static void part_leave(const struct ring *r, struct job *job)
 {
-	uint64_t sum = r->bytes;
-
-	for (const struct ring *o = r->all->first; o && sum; o = o->next)
-		if (o != r && takes_part(o, job))
-			sum = o->bytes ? sum + o->bytes : 0;
-	return sum <= MLCC_PHASE_BYTES_LIMIT ? sum : 0;
+	if (!job || !takes_part(r, job))
+		return;
+	job->parts.active -= r->active;
+	job->parts.unknown -= !r->bytes;
+	job->parts.bytes -= r->bytes;
 }
 
-static bool phase_active(const struct rings *all, const struct job *job)
+static void part_join(struct ring *r, struct job *job, uint64_t bytes)
 {
-	for (const struct ring *r = all->first; r; r = r->next)
-		if (r->active && takes_part(r, job))
-			return true;
-	return false;
+	r->hinted = job->conf.id;
+	r->phase = job->parts.phase;
+	r->bytes = bytes;
+	r->active = true;
+	job->parts.active++;
+	job->parts.unknown += !bytes;
+	job->parts.bytes += bytes;
+}
+
+/* What all parts of the last phase had, with @bytes of one that was not among them; 0: not known. */
+static uint64_t phase_bytes(const struct job *job, uint64_t bytes)
+{
+	uint64_t sum = job->parts.bytes + bytes;
+
+	return !bytes || job->parts.unknown || sum > MLCC_PHASE_BYTES_LIMIT ? 0 : sum;
 }
 
 static int part_start(struct ring *r, struct job *job, uint64_t bytes)
@@ -149,22 +163,66 @@ static int part_start(struct ring *r, struct job *job, uint64_t bytes)
 	bool again = takes_part(r, job);
 	int err = 0;
 
-	r->hinted = job->conf.id;
-	r->bytes = bytes;
-	if (again || !phase_active(r->all, job)) {
-		err = mlcc_phase_start(r->all->carrier->m, job->conf.id, phase_bytes(r, job));
-		job->phases++;
+	part_leave(r, r->all->jobs->by_id[r->hinted]);
+	if (again || (!job->parts.active && !job->parts.ending)) {
+		err = mlcc_phase_start(r->all->carrier->m, job->conf.id, phase_bytes(job, bytes));
+		job->parts = (struct job_parts){ .phase = ++r->all->phases };
 	}
-	r->phase = job->phases;
-	r->active = true;
+	part_join(r, job, bytes);
 	return err;
 }
 
-static int part_end(struct ring *r, struct job *job)
+/* Its last part may have ended. */
+static void look_for_end(struct rings *all, struct job *job)
 {
+	if (job->parts.active || job->parts.ending || all->ending_count == JOB_IDS)
+		return;
+	job->parts.ending = true;
+	all->ending[all->ending_count++] = job->conf.id;
+	sd_event_source_set_enabled(all->end, SD_EVENT_ONESHOT);
+}
+
+/* When all rings have been read. */
+static int phases_end(sd_event_source *s, void *arg)
+{
+	struct rings *all = arg;
+	struct err none;
+
+	while (all->ending_count) {
+		struct job *job = all->jobs->by_id[all->ending[--all->ending_count]];
+		int err;
+
+		if (!job || !job->parts.ending)
+			continue;
+		job->parts.ending = false;
+		if (job->parts.active || carrier_need(all->carrier, &none))
+			continue;
+		err = mlcc_phase_end(all->carrier->m, job->conf.id);
+		if (err)
+			carrier_fail(all->carrier, err, &none);
+	}
+	return 0;
+}
+
+/* Once, with the first ring. */
+static int watch_ends(struct rings *all)
+{
+	int err = all->end ? 0 : sd_event_add_defer(all->events, &all->end, phases_end, all);
+
+	if (err >= 0)
+		err = sd_event_source_set_priority(all->end, SD_EVENT_PRIORITY_IDLE);
+	if (err >= 0 && !all->ending_count)
+		err = sd_event_source_set_enabled(all->end, SD_EVENT_OFF);
+	return err;
+}
+
+static void part_end(struct ring *r, struct job *job)
+{
+	if (r->active && takes_part(r, job))
+		job->parts.active--;
 	if (r->hinted == job->conf.id)
 		r->active = false;
-	return phase_active(r->all, job) ? 0 : mlcc_phase_end(r->all->carrier->m, job->conf.id);
+	look_for_end(r->all, job);
 }
 
 /* One record, our own copy. */
@@ -175,7 +233,7 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	uint64_t now_ns = now_us() * 1000;
 	struct job *job = NULL;
 	struct err none;
-	int err;
+	int err = 0;
 
 	all->records++;
 	if (rec->job < JOB_IDS)
@@ -199,7 +257,7 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	if (rec->type == MLCC_RING_PHASE_START)
 		err = part_start(r, job, rec->bytes);
 	else
-		err = part_end(r, job);
+		part_end(r, job);
 	if (err)
 		carrier_fail(all->carrier, err, &none);
 }
@@ -310,6 +368,24 @@ bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *sa
 	return false;
 }
 
+/* Numbers of the other side's, which may be any. */
+void rings_ranks(const struct rings *all, const struct job *job, struct ranks *ranks)
+{
+	*ranks = (struct ranks){ };
+	for (struct ring *r = all->first; r; r = r->next) {
+		uint64_t sent, start;
+
+		if (r->hinted != job->conf.id || !jobs_may_hint(&r->who, job))
+			continue;
+		sent = __atomic_load_n(&r->map->sent_bytes, __ATOMIC_RELAXED);
+		start = __atomic_load_n(&r->map->start_bytes, __ATOMIC_RELAXED);
+		ranks->count++;
+		ranks->sent_bytes += sent;
+		if (r->active && takes_part(r, job) && sent > start)
+			ranks->phase_bytes += sent - start;
+	}
+}
+
 static int ring_map(struct ring *r, const int fds[RING_FDS], struct err *e)
 {
 	off_t size;
@@ -342,6 +418,8 @@ static int ring_watch(struct ring *r, int eventfd, struct err *e)
 		close(fd);
 	if (err >= 0)
 		err = sd_event_add_time(events, &r->resume, CLOCK_MONOTONIC, 0, 1, resumed, r);
+	if (err >= 0)
+		err = watch_ends(r->all);
 	return err < 0 ? fail(e, err, "eventfd: %s", strerror(-err)) : 0;
 }
 
@@ -392,14 +470,14 @@ void ring_close(struct ring *r)
 	struct ring **p = &r->all->first;
 
 	struct job *job = r->all->jobs->by_id[r->hinted];
-	struct err none;
 
 	while (*p != r)
 		p = &(*p)->next;
 	*p = r->next;
+	part_leave(r, job);
 	/* a rank that was killed in its part */
-	if (r->active && job && takes_part(r, job) && !carrier_need(r->all->carrier, &none))
-		part_end(r, job);
+	if (r->active && job && takes_part(r, job))
+		look_for_end(r->all, job);
 	r->account->rings--;
 	ring_free(r);
 }

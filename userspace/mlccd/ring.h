@@ -18,6 +18,10 @@ struct rings {
 	struct carrier *carrier;
 	struct jobs *jobs;
 	struct ring *first;
+	sd_event_source *end;		/* of the phases of these jobs, when nothing else is there */
+	uint16_t ending[JOB_IDS];
+	uint32_t ending_count;
+	uint64_t phases;		/* of all jobs, so far */
 	/* shown by "status" and as metrics */
 	uint64_t records, bad, late, limited, overruns;
 };
@@ -31,5 +35,14 @@ void ring_close(struct ring *r);
 void rings_publish(struct rings *all, uint32_t job);
 /* What a process says of it.  False: none has asked for it. */
 bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *said);
+
+/* What all processes that announce a job have handed to the network. */
+struct ranks {
+	uint32_t count;
+	uint64_t sent_bytes;		/* ever, by those that are there */
+	uint64_t phase_bytes;		/* in the phase that lasts; 0: none does */
+};
+
+void rings_ranks(const struct rings *all, const struct job *job, struct ranks *ranks);
 
 #endif /* MLCCD_RING_H */

@@ -37,7 +37,7 @@ _FUNCTIONS = {
 
 def load() -> ctypes.CDLL:
     """The one that the wheel brought, else the system's. An OSError says that there is none."""
-    own = Path(__file__).with_name(NAME)
+    own = Path(__file__).parent / NAME
     library = ctypes.CDLL(str(own) if own.exists() else NAME)
     for name, (arguments, result) in _FUNCTIONS.items():
         function = library[f"mlcc_hint_{name}"]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Ranks of a job that trains: compute, then send and wait for all the others, with phases announced.
+
+ranks.py sink PORT RANKS BYTES      what they send to
+ranks.py rank HOST PORT BYTES ITERATIONS SECONDS DONE
+                                    one of them; SECONDS of computing; stays until DONE exists
+ranks.py container FOLDER COMMAND...   in a container of the user who calls, root inside
+
+A rank says what it is and, of its last iterations, the mean time in microseconds, as JSON.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+# by then all is announced
+LAST = 5
+WAIT_S = 120.0
+
+
+def receive(peer: socket.socket, size: int) -> bool:
+    while size:
+        got = len(peer.recv(min(size, 1 << 20)))
+        if not got:
+            return False
+        size -= got
+    return True
+
+
+def sink(port: int, ranks: int, size: int) -> None:
+    """A collective: nobody goes on before all have sent."""
+    listener = socket.create_server(("", port))
+    peers = [listener.accept()[0] for _ in range(ranks)]
+    while all(receive(peer, size) for peer in peers):
+        for peer in peers:
+            peer.sendall(b".")
+
+
+def rank(host: str, port: int, size: int, iterations: int, seconds: float, done: Path) -> None:
+    sys.path.insert(0, str(REPO / "userspace" / "python"))
+    import mlcc_torch
+    from mlcc_torch.step import _default
+
+    peer = socket.create_connection((host, port))
+    times = []
+    for _ in range(iterations):
+        begun = time.monotonic()
+        time.sleep(seconds)
+        with mlcc_torch.phase():
+            peer.sendall(bytes(size))
+            receive(peer, 1)
+        times.append(time.monotonic() - begun)
+    linked = _default().hints.linked
+    mean_us = 1e6 * sum(times[-LAST:]) / LAST
+    print(json.dumps({"uid": os.getuid(), "linked": linked, "iteration_us": mean_us}), flush=True)
+    end = time.monotonic() + WAIT_S
+    while not done.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def container(folder: Path, command: list[str]) -> None:
+    """Namespaces and a root file system of its own, of what is installed here; crun runs it."""
+    (folder / "rootfs").mkdir(parents=True)
+    shared = [d for d in ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr") if Path(d).exists()]
+    shared += [str(REPO), str(folder.parent)]
+    mounts = [{"destination": d, "source": d, "type": "none", "options": ["rbind"]} for d in shared]
+    mounts += [{"destination": "/proc", "source": "proc", "type": "proc", "options": []}]
+    user, group = ({"containerID": 0, "hostID": own, "size": 1} for own in (os.getuid(), os.getgid()))
+    config = {
+        "ociVersion": "1.0.0",
+        "process": {
+            "user": {"uid": 0, "gid": 0},
+            "args": command,
+            "env": [f"{name}={value}" for name, value in os.environ.items()],
+            "cwd": "/",
+            "noNewPrivileges": True,
+        },
+        "root": {"path": "rootfs"},
+        "mounts": mounts,
+        "linux": {
+            "namespaces": [{"type": kind} for kind in ("pid", "mount", "ipc", "uts", "user")],
+            "uidMappings": [user],
+            "gidMappings": [group],
+        },
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    words = ["crun", "--root", str(folder / "state"), "--cgroup-manager=disabled"]
+    os.execvp("crun", [*words, "run", "--bundle", str(folder), folder.name])
+
+
+def main() -> None:
+    role, first, *words = sys.argv[1:]
+    if role == "sink":
+        sink(int(first), int(words[0]), int(words[1]))
+    elif role == "container":
+        container(Path(first), words)
+    else:
+        port, size, iterations, seconds, done = words
+        rank(first, int(port), int(size), int(iterations), float(seconds), Path(done))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What arrives of the ranks of a job: of eight processes of an ordinary user, and of two rootless
+# containers, in a job that root has set. D_phase is what all of them send, to 1 %, and the iteration as
+# long as they find it themselves. They send through 200 Mb/s.
+
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
+
+# shellcheck source=tests/selftests/bpf_common.sh
+. "$(dirname "$0")/bpf_common.sh"
+# shellcheck source=tests/selftests/mlccd_common.sh
+. "$(dirname "$0")/mlccd_common.sh"
+
+user=65534
+bytes=250000
+iterations=12
+compute_s=0.2
+containers="ranks in rootless containers have, too"
+
+clean_up()
+{
+	[ -z "$daemon" ] || stop "$daemon"
+	unload_mlccd 2>/dev/null
+	[ ! -d "$cgroup" ] || { echo 1 >"$cgroup/cgroup.kill"; slowwait - rmdir "$cgroup"; }
+	return 0
+}
+
+setup_job()
+{
+	require_cgroup2
+	cgroup=$cgroups/mlcc-ranks-$$
+	mkdir "$cgroup" && ctl set-job --cgroup "${cgroup#"$cgroups"/}" --name ranks >/dev/null
+}
+
+is_listening_on()
+{
+	[ -n "$(ip netns exec "$receiver" ss -Hltn "sport = :$1")" ]
+}
+
+# in_job COMMAND...: an ordinary user in the job's control group, on the sender's host
+in_job()
+{
+	# shellcheck disable=SC2016  # the inner shell expands it
+	exec sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" nsenter "--net=/run/netns/$sender" \
+		env LD_LIBRARY_PATH="$repo/build/userspace/libmlcc-hint" PYTHONDONTWRITEBYTECODE=1 \
+		MLCC_SOCKET="$out/run/mlccd.sock" setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+}
+
+# rank NAME PORT COMMAND...: one rank, by way of the command; it stays until $out/done is there
+rank()
+{
+	local name=$1 port=$2
+	shift 2
+
+	in_job timeout 200 "$@" "$python" "$here/ranks.py" rank 10.1.2.2 "$port" "$bytes" "$iterations" "$compute_s" "$out/done" \
+		>"$out/$name.rank" 2>"$out/$name.err" {carrier_lock}>&- &
+}
+
+# all_said N: that many ranks have done all their iterations
+all_said()
+{
+	[ "$(cat "$out"/*.rank | wc -l)" -eq "$1" ]
+}
+
+# arrives N UID: what mlccd shows of the phases of N ranks, while they are still there
+arrives()
+{
+	slowwait - all_said "$1" || { tail -n 5 "$out/sink" "$out"/*.err; return 1; }
+	{ ctl -j show ranks | tr -d '\n' && echo && cat "$out"/*.rank; } | tee "$out/seen" | "$python" -c "
+import json, sys
+(job,), *ranks = (json.loads(line) for line in sys.stdin)
+assert all(rank['uid'] == $2 and rank['linked'] for rank in ranks), ranks
+assert job['hinted'], job
+assert abs(job['d_phase_bytes'] / ($1 * $bytes) - 1) <= 0.01, job['d_phase_bytes']
+mean = sum(rank['iteration_us'] for rank in ranks) / $1
+assert abs(job['iteration_us'] / mean - 1) <= 0.05, (job['iteration_us'], mean)" ||
+		{ cat "$out/seen"; return 1; }
+}
+
+# with_ranks N PORT UID COMMAND: starts them, each by way of the command with its name, and looks
+with_ranks()
+{
+	local i status
+
+	ip netns exec "$receiver" timeout 200 "$python" "$here/ranks.py" sink "$2" "$1" "$bytes" >"$out/sink" 2>&1 \
+		{carrier_lock}>&- &
+	local sink=$!
+	slowwait - is_listening_on "$2" || return
+	for ((i = 1; i <= $1; i++)); do
+		"$4" "$i" "$2"
+	done
+	arrives "$1" "$3"
+	status=$?
+	touch "$out/done"
+	stop "$sink"
+	wait
+	rm -f "$out"/*.rank "$out"/*.err "$out/done"
+	return "$status"
+}
+
+process()
+{
+	rank "$1" "$2"
+}
+
+container()
+{
+	rank "$1" "$2" "$python" "$here/ranks.py" container "$out/boxes/$1"
+}
+
+eight_ranks_of_a_host()
+{
+	with_ranks 8 6001 "$user" process
+}
+
+two_rootless_containers()
+{
+	mkdir "$out/boxes" && chown "$user" "$out/boxes" && with_ranks 2 6002 0 container
+}
+
+main()
+{
+	ktap_start
+	require_bpf
+	require_command setpriv ss tc
+	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make userspace"
+	setup_out
+	chmod 755 "$out"
+	setup_link 200mbit 1mb || exit 1
+	daemon=
+	defer clean_up
+	load && start_daemon && setup_job || ktap_fail_all "the carrier and mlccd start"
+	ktap_check "eight ranks of a host have one phase, with the bytes of all" eight_ranks_of_a_host
+	if ! command -v crun >/dev/null; then
+		ktap_skip "$containers" "crun is not installed"
+	elif [ "$(stat -f -c %T /sys/fs/cgroup)" != cgroup2fs ]; then
+		ktap_skip "$containers" "crun wants control groups of version 2 only"
+	else
+		ktap_check "$containers" two_rootless_containers
+	fi
+	ktap_finish
+}
+
+main
