@@ -837,7 +837,15 @@ class Cases:
         before = self.d.status()["limits"]
         assert before["jobs_per_user"] == 3 and self.d.process
         good = self.d.config.read_text()
-        for wrong in ("jobs-per-user = -1", "job = 1", "[nonsense]", "x", "users = maybe", "\0", "[jobs]\nskip = x"):
+        for wrong in (
+            "jobs-per-user = -1",
+            "job = 1",
+            "[nonsense]",
+            "x",
+            "users = maybe",
+            "\0",
+            "[jobs]\nskip = x",
+        ):
             self.d.config.write_text(f"[limits]\njobs-per-user = 9\n\n{wrong}\n")
             self.keeps_the_old(wrong)
             line = 4 + wrong.count("\n")

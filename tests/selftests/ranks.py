@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Ranks of a job that trains: compute, then send and wait for all the others, with phases announced.
+"""Ranks of a job that trains: compute, then send, wait for all others; with phases announced.
 
 ranks.py sink PORT RANKS BYTES      what they send to
 ranks.py rank HOST PORT BYTES ITERATIONS SECONDS DONE
@@ -69,7 +69,9 @@ def container(folder: Path, command: list[str]) -> None:
     shared += [str(REPO), str(folder.parent)]
     mounts = [{"destination": d, "source": d, "type": "none", "options": ["rbind"]} for d in shared]
     mounts += [{"destination": "/proc", "source": "proc", "type": "proc", "options": []}]
-    user, group = ({"containerID": 0, "hostID": own, "size": 1} for own in (os.getuid(), os.getgid()))
+    user, group = (
+        {"containerID": 0, "hostID": own, "size": 1} for own in (os.getuid(), os.getgid())
+    )
     config = {
         "ociVersion": "1.0.0",
         "process": {

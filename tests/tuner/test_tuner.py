@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -361,6 +362,73 @@ class Follow(Mlx5):
         self.good("restore")
         self.assertEqual(self.value(), 5)
         self.assertEqual(self.state_files(), [])
+
+
+class Mlccd(threading.Thread):
+    """Plays it: one job, whose processes count."""
+
+    def __init__(self, path: Path, job: int) -> None:
+        super().__init__(daemon=True)
+        self.counts: dict[str, Any] = {"id": job, "name": "bert"}
+        self.asked: list[dict[str, Any]] = []
+        self.reply: bytes | None = None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            peer, _ = self.listener.accept()
+            while request := peer.recv(4096):
+                self.asked.append(json.loads(request))
+                told = json.dumps({"ok": True, "jobs": [self.counts]}).encode()
+                peer.send(told if self.reply is None else self.reply)
+
+
+class Ranks(Mlx5):
+    """Progress from what the job's processes have counted."""
+
+    WORDS = ("--base", "100", "--hysteresis", "0")
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mlccd = Mlccd(self.root / "run/mlcc/mlccd.sock", self.JOB)
+
+    def count(self, sent: int, phase: int, d_phase: int = 1000) -> None:
+        self.mlccd.counts |= {
+            "ranks": 2,
+            "ranks_sent_bytes": sent,
+            "ranks_phase_bytes": phase,
+            "d_phase_bytes": d_phase,
+        }
+
+    def test_rises_with_the_bytes_of_a_phase(self) -> None:
+        self.carrier.add(self.JOB, "bert")
+        self.count(1, 0)
+        following = self.follow(*self.WORDS)
+        for sent, value in ((250, 125), (500, 150), (900, 190), (1000, 200), (5000, 200), (0, 100)):
+            self.count(10_000 + sent, sent)
+            wait_for(lambda value=value: self.value() == value, f"{value} Mb/s")
+        self.count(20_000, 500, 0)
+        wait_for(lambda: self.value() == 100, "no gain without D_phase")
+        self.assertEqual(self.mlccd.asked[0], {"op": "show", "job": self.JOB})
+        self.assertEqual(following.end(), 0)
+        self.assertEqual(self.value(), 5)
+
+    def test_without_counts_it_is_the_carriers(self) -> None:
+        sending = self.send(0.5)
+        self.follow(*self.WORDS)
+        wait_for(lambda: self.value() == 150, "the carrier's")
+        self.count(1, 750)
+        wait_for(lambda: self.value() == 175, "the processes'")
+        for reply in (b"", b"x", b"[]", b"null", b'{"ok":true}', b'{"jobs":7}', b'{"jobs":[7]}'):
+            self.mlccd.reply = reply
+            wait_for(lambda: self.value() == 150, f"{reply!r}: the carrier's")
+            self.mlccd.reply = None
+            wait_for(lambda: self.value() == 175, f"{reply!r}: the processes' again")
+        sending.progress = 0.0
 
 
 class Port(Mlx5):

@@ -196,11 +196,17 @@ static uint32_t weighted(struct progress *p, uint64_t now_us)
 
 static uint32_t own_progress(struct progress *p, uint64_t now_us)
 {
+	uint32_t progress;
+
 	if (p->port)
 		return port_progress(p, now_us);
-	for (unsigned int i = 0; i < p->count; i++)
-		if (p->senders[i].ours)
-			return sender_progress(p, &p->senders[i], now_us);
+	for (unsigned int i = 0; i < p->count; i++) {
+		if (!p->senders[i].ours)
+			continue;
+		if (ranks_progress(&p->ranks, p->senders[i].id, now_us, &progress))
+			return progress;
+		return sender_progress(p, &p->senders[i], now_us);
+	}
 	return MLCC_NEUTRAL;
 }
 
@@ -222,6 +228,7 @@ uint32_t progress_gain(struct progress *p, uint64_t now_us)
 
 void progress_close(struct progress *p)
 {
+	ranks_close(&p->ranks);
 	mlcc_close(p->m);
 	p->m = NULL;
 }
