@@ -241,6 +241,18 @@ static __always_inline bool mlcc_flow_defers(struct mlcc_flow *f, struct mlcc_jo
 }
 
 /*
+ * Somebody is in the queue.  Who waits for him does so for a while; over a long path nobody waits, not even
+ * who has just seen the queue empty: with a small window he would stay behind for the whole phase.
+ */
+static __always_inline bool mlcc_flow_gives_up(const struct mlcc_flow *f, const struct mlcc_job *j,
+					       const struct mlcc_ack *a)
+{
+	if (a->min_rtt >= MLCC_PATH_LONG_US)
+		return f->wait != MLCC_WAIT_TIMED_OUT;
+	return f->wait == MLCC_WAITING && a->now >= j->start_us + MLCC_READ(j->queue.patience_us);
+}
+
+/*
  * How small a phase starts: the job's ten segments, or more on long paths, where each doubling
  * takes its time.  The window that has the flow's last rate without a queue is to be reached within
  * a small part of the iteration.
@@ -268,7 +280,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 					  struct mlcc_ack *a, struct mlcc_win *w)
 {
 	bool first = !f->rtt, full;
-	u32 wait, slack, burst, patience, cost = MLCC_READ(j->queue.byte_cost);
+	u32 wait, slack, burst, cost = MLCC_READ(j->queue.byte_cost);
 
 	a->min_rtt = mlcc_path_rtt(path, a, MLCC_READ(j->seq));
 	f->rtt = a->rtt;
@@ -300,8 +312,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	}
 	if (first)
 		MLCC_WRITE(j->queue.behind, 1);
-	patience = a->min_rtt < MLCC_PATH_LONG_US ? MLCC_READ(j->queue.patience_us) : 0;
-	if (f->wait != MLCC_WAITING || a->now < j->start_us + patience)
+	if (!mlcc_flow_gives_up(f, j, a))
 		return;
 	MLCC_WRITE(j->queue.timed_out, 1);
 	mlcc_flow_take(f, w);

@@ -131,6 +131,19 @@ static void over_a_long_path_nobody_waits(void)
 	CHECK(f.wait == MLCC_WAIT_TIMED_OUT && w.ssthresh == 400, "ssthresh %u", w.ssthresh);
 }
 
+/* What looked like an empty queue there may have been a gap in somebody else's. */
+static void over_a_long_path_who_saw_the_queue_empty_does_not_stay_small(void)
+{
+	struct mlcc_job j = { .start_us = 1000, .queue.patience_us = 500000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
+	struct mlcc_win w = { .cwnd = 12, .ssthresh = 12, .open = true };
+
+	round_trip_over(10000, &f, &j, 10000, 11000, &w);
+	CHECK(f.wait == MLCC_WAIT_OVER && w.ssthresh == 12, "ssthresh %u", w.ssthresh);
+	round_trip_over(10000, &f, &j, 20000, 31000, &w);
+	CHECK(f.wait == MLCC_WAIT_TIMED_OUT && w.ssthresh == 400, "ssthresh %u", w.ssthresh);
+}
+
 static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
 {
 	struct mlcc_job j = { .queue.patience_us = 1000 };
@@ -357,6 +370,7 @@ int main(void)
 		TAP_TEST(what_has_lost_segments_is_not_taken_back),
 		TAP_TEST(who_does_not_know_its_iterations_does_not_wait),
 		TAP_TEST(over_a_long_path_nobody_waits),
+		TAP_TEST(over_a_long_path_who_saw_the_queue_empty_does_not_stay_small),
 		TAP_TEST(a_flow_that_saw_the_queue_empty_does_not_give_up),
 		TAP_TEST(alone_it_never_holds_back),
 		TAP_TEST(who_does_not_know_the_link_does_not_hold_back),
