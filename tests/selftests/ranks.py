@@ -2,11 +2,11 @@
 """Ranks of a job that trains: compute, then send, wait for all others; with phases announced.
 
 ranks.py sink PORT RANKS BYTES      what they send to
-ranks.py rank HOST PORT BYTES ITERATIONS SECONDS DONE
-                                    one of them; SECONDS of computing; stays until DONE exists
+ranks.py rank HOST PORT BYTES SECONDS DONE
+                                    one of them; SECONDS of computing; until DONE exists
 ranks.py container FOLDER COMMAND...   in a container of the user who calls, root inside
 
-A rank says what it is and, of its last iterations, the mean time in microseconds, as JSON.
+A rank says what it is and when its phase began, in microseconds, as a line of JSON for each.
 """
 
 import json
@@ -17,9 +17,6 @@ import time
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
-# by then all is announced
-LAST = 5
-WAIT_S = 120.0
 
 
 def receive(peer: socket.socket, size: int) -> bool:
@@ -40,35 +37,33 @@ def sink(port: int, ranks: int, size: int) -> None:
             peer.sendall(b".")
 
 
-def rank(host: str, port: int, size: int, iterations: int, seconds: float, done: Path) -> None:
+def rank(host: str, port: int, size: int, seconds: float, done: Path) -> None:
     sys.path.insert(0, str(REPO / "userspace" / "python"))
     import mlcc_torch
     from mlcc_torch.step import _default
 
     peer = socket.create_connection((host, port))
-    times = []
-    for _ in range(iterations):
-        begun = time.monotonic()
+    while not done.exists():
         time.sleep(seconds)
+        start_us = time.monotonic_ns() / 1000
         with mlcc_torch.phase():
             peer.sendall(bytes(size))
-            receive(peer, 1)
-        times.append(time.monotonic() - begun)
-    linked = _default().hints.linked
-    mean_us = 1e6 * sum(times[-LAST:]) / LAST
-    print(json.dumps({"uid": os.getuid(), "linked": linked, "iteration_us": mean_us}), flush=True)
-    end = time.monotonic() + WAIT_S
-    while not done.exists() and time.monotonic() < end:
-        time.sleep(0.05)
+            if not receive(peer, 1):
+                return
+        linked = _default().hints.linked
+        said = {"uid": os.getuid(), "linked": linked, "start_us": start_us}
+        print(json.dumps(said), flush=True)
 
 
 def container(folder: Path, command: list[str]) -> None:
     """Namespaces and a root file system of its own, of what is installed here; crun runs it."""
-    (folder / "rootfs").mkdir(parents=True)
+    for name in ("dev", "proc"):
+        (folder / "rootfs" / name).mkdir(parents=True)
     shared = [d for d in ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr") if Path(d).exists()]
-    shared += [str(REPO), str(folder.parent)]
+    shared += [str(REPO), str(folder.parents[1])]
     mounts = [{"destination": d, "source": d, "type": "none", "options": ["rbind"]} for d in shared]
     mounts += [{"destination": "/proc", "source": "proc", "type": "proc", "options": []}]
+    mounts += [{"destination": "/dev", "source": "tmpfs", "type": "tmpfs", "options": ["nosuid"]}]
     user, group = (
         {"containerID": 0, "hostID": own, "size": 1} for own in (os.getuid(), os.getgid())
     )
@@ -101,8 +96,8 @@ def main() -> None:
     elif role == "container":
         container(Path(first), words)
     else:
-        port, size, iterations, seconds, done = words
-        rank(first, int(port), int(size), int(iterations), float(seconds), Path(done))
+        port, size, seconds, done = words
+        rank(first, int(port), int(size), float(seconds), Path(done))
 
 
 if __name__ == "__main__":

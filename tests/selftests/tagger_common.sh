@@ -126,7 +126,7 @@ skipped_connections_are_left_alone()
 	skips 126.0.0.0/7,::1 four six && takes 127.0.0.2,fe80::/10 four six || return
 	skips 2049,127.0.0.1,::1 four six && pair late "$inner" "$host" && skips 2049,127.0.0.1 late || return
 	takes 2049,127.0.0.2 four six late || return
-	for word in 0 65536 9-8 a 127.0.0.1/33 ::1/129 1.2.3 lo, 2049- -1 "$(seq -s , 9)"; do
+	for word in 0 65536 9-8 a 127.0.0.1/33 ::1/129 1.2.3 "lo," 2049- -1 "$(seq -s , 9)"; do
 		api_refuses skip tag skip "$outer" 7 "$word" || return
 		takes 2049,127.0.0.2 four || return
 	done
