@@ -19,8 +19,8 @@
  * socket that wanted mlcc got it, and listening sockets are tagged as well.  What they accept is
  * born with mlcc, with the mark and with a copy of what the listener had before.
  *
- * Only with priority classes are round trips reported (BPF_SOCK_OPS_RTT_CB): the flow's progress, as
- * the carrier keeps it in the socket, picks the DSCP.  Without a progress it is what it was.
+ * Only with priority classes are round trips reported (BPF_SOCK_OPS_RTT_CB): the flow's progress,
+ * as the carrier keeps it in the socket, picks the DSCP.  Without a progress it is what it was.
  *
  * Sockets that are there before the job, or after it, are walked by the iterator mlcc_sync, which
  * makes each what the jobs map says, whatever that was when the socket was opened.  It sees the
@@ -289,8 +289,8 @@ static __always_inline void mlcc_dscp_set(void *at, struct sock *sk, u8 tos)
 }
 
 /*
- * Class + 1, or MLCC_DSCP_FIXED with the DSCP, or 0: what it was before, with the priority that goes
- * with it.
+ * Class + 1, or MLCC_DSCP_FIXED with the DSCP, or 0: what it was before, with the priority that
+ * goes with it.
  */
 static __always_inline void mlcc_class_set(void *at, struct sock *sk, struct mlcc_tagged *t,
 					   const struct mlcc_tag *tag, u32 class)
@@ -391,8 +391,8 @@ static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlc
 }
 
 /*
- * Class + 1 of the flow's progress, 0 without one.  Module and BPF carrier alike have the flow first
- * in what is theirs of a socket.
+ * Class + 1 of the flow's progress, 0 without one.  Module and BPF carrier alike have the flow
+ * first in what is theirs of a socket.
  */
 static __always_inline u32 mlcc_class_of(struct sock *sk, u32 classes)
 {

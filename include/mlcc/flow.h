@@ -23,8 +23,9 @@
  *
  * Over a long path a loss costs others seconds, and a queue that looks empty may be what the last
  * one has left.  So there a phase after one that lost something begins with three quarters of the
- * window, as after a silence, doubles up to that only, and grows as its base does.  Nor does a flow
- * wait or defer there: to come back from a small window takes as long as others leave the link free.
+ * window, as after a silence, doubles up to that only, and grows as its base does.  Nor does a
+ * flow wait or defer there: to come back from a small window takes as long as others leave the
+ * link free.
  *
  *	cwnd	                                ___-- p near 1: grows faster
  *	       queue behind others    ___---'
@@ -241,8 +242,9 @@ static __always_inline bool mlcc_flow_defers(struct mlcc_flow *f, struct mlcc_jo
 }
 
 /*
- * Somebody is in the queue.  Who waits for him does so for a while; over a long path nobody waits, not even
- * who has just seen the queue empty: with a small window he would stay behind for the whole phase.
+ * Somebody is in the queue.  Who waits for him does so for a while; over a long path nobody waits,
+ * not even who has just seen the queue empty: with a small window he would stay behind for the
+ * whole phase.
  */
 static __always_inline bool mlcc_flow_gives_up(const struct mlcc_flow *f, const struct mlcc_job *j,
 					       const struct mlcc_ack *a)

@@ -148,7 +148,10 @@ void flow_stuck(const struct flow *flow, const struct options *opt);
 
 /* Announcing phases to mlccd (burst_hint.c); nothing happens without --hint. */
 void hint_open(const struct options *opt);
-/* Until when the phase that is about to begin has to wait for its slot, as now_ns(); 0: it need not. */
+/*
+ * Until when the phase that is about to begin has to wait for its slot, as now_ns(); 0: it need
+ * not.
+ */
 int64_t hint_slot_ns(void);
 void hint_start(uint64_t bytes);
 void hint_end(void);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Announces the job's phases to mlccd and waits for the slots of its plan, as a launcher or a plugin does
- * that knows its phases: by libmlcc-hint.  The other hosts' clocks need not agree with ours: --clock-ms.
+ * Announces the job's phases to mlccd and waits for the slots of its plan, as a launcher or a
+ * plugin does that knows its phases: by libmlcc-hint.  The other hosts' clocks need not agree with
+ * ours: --clock-ms.
  */
 #include <errno.h>
 #include <stdio.h>

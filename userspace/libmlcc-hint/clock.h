@@ -22,7 +22,10 @@ static inline uint64_t now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* To a moment, not for a time: signals make it no longer, and neither does a clock of day that steps. */
+/*
+ * To a moment, not for a time: signals make it no longer, and neither does a clock of day that
+ * steps.
+ */
 static inline void sleep_until(uint64_t until_ns)
 {
 	const struct timespec until = {

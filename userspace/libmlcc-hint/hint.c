@@ -3,9 +3,9 @@
  * Hints of one process: the connection (link.h), the ring (ring.h), and the wait for the slot of a
  * plan (include/mlcc/shift.h).
  *
- * Of the processes of a host that announce a job one waits for slots, the first whose phase is about to
- * begin: the others wait for it in the collective, and look every 2 s whether it has gone.  It holds a
- * name that ends with its process, whatever way, and needs no file.
+ * Of the processes of a host that announce a job one waits for slots, the first whose phase is
+ * about to begin: the others wait for it in the collective, and look every 2 s whether it has
+ * gone.  It holds a name that ends with its process, whatever way, and needs no file.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ struct mlcc_hint {
 	mlcc_hint_log *log;
 	void *arg;
 	pid_t pid;			/* whose ring it is */
-	int leader;			/* a socket whose name is held: it is we who wait for slots */
+	int leader;			/* a socket whose name is held: we wait for slots */
 	uint64_t lead_ns;		/* when to try next */
 	uint64_t hung_ns;		/* until then attach does not wait again */
 	bool warned;			/* that mlccd is not there */
@@ -113,7 +113,8 @@ struct mlcc_hint *mlcc_hint_new(const struct mlcc_hint_options *o)
 	err = init(h, o ? o : &defaults);
 	if (!err)
 		return h;
-	say(h, true, "no phases are announced: %s", err == -ENAMETOOLONG ? "MLCC_SOCKET is too long" :
+	say(h, true, "no phases are announced: %s",
+	    err == -ENAMETOOLONG ? "MLCC_SOCKET is too long" :
 	    err == -EINVAL ? "MLCC_JOB: no such name can be" : strerror(-err));
 	free(h);
 	errno = -err;
@@ -290,7 +291,7 @@ uint64_t mlcc_hint_slot(struct mlcc_hint *h, bool iteration)
 	if (!usable(h))
 		return 0;
 	look(h, now);
-	/* without a plan, too, phases are measured: the job's own period is what a plan is held to */
+	/* without a plan, too, phases are measured: a plan is held to the job's own period */
 	if (h->link.plans && h->link.state == LINK_UP && leads(h, now))
 		wait = mlcc_shift_ring_start(&h->shifter, h->ring.map, iteration,
 					     clock_ns(CLOCK_REALTIME) + h->clock_ns, now);

@@ -67,8 +67,8 @@ static int send_packet(const struct link *l, const char *text, const int *fds)
 }
 
 /*
- * 0, -EREMOTEIO if mlccd refuses, or another error; -EAGAIN: there is no reply yet.  Without room for
- * descriptors: should some come, the kernel closes them.
+ * 0, -EREMOTEIO if mlccd refuses, or another error; -EAGAIN: there is no reply yet.  Without room
+ * for descriptors: should some come, the kernel closes them.
  */
 static int receive(struct link *l, char reply[REPLY_LEN])
 {

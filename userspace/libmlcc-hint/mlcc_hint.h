@@ -14,9 +14,9 @@
  *	}
  *
  * Each process of a job announces its own part; mlccd makes one phase of them.  Nothing but
- * mlcc_hint_attach() and mlcc_hint_wait() ever waits, and nothing fails in a way that training would
- * have to know of: without mlccd there is one line in the log, and an mlccd that comes later, or comes
- * back, is found at the next phase, every 2 s at most.
+ * mlcc_hint_attach() and mlcc_hint_wait() ever waits, and nothing fails in a way that training
+ * would have to know of: without mlccd there is one line in the log, and an mlccd that comes
+ * later, or comes back, is found at the next phase, every 2 s at most.
  *
  * One thread at a time, but for mlcc_hint_sent().  A child of fork() says nothing with its parent's
  * handle.  A NULL for a handle is one that says nothing.
@@ -49,16 +49,17 @@ struct mlcc_hint_options {
 };
 
 /*
- * @o: NULL: the defaults.  NULL, with errno and a line in the log: ENAMETOOLONG, the socket; EINVAL, no
- * job can be called so; ENOMEM, EMFILE and what else memfd_create() and eventfd() fail with.
+ * @o: NULL: the defaults.  NULL, with errno and a line in the log: ENAMETOOLONG, the socket;
+ * EINVAL, no job can be called so; ENOMEM, EMFILE and what else memfd_create() and eventfd() fail
+ * with.
  */
 MLCC_HINT_API struct mlcc_hint *mlcc_hint_new(const struct mlcc_hint_options *o);
 MLCC_HINT_API void mlcc_hint_free(struct mlcc_hint *h);
 
 /*
- * Finds mlccd and the job, and waits for that, for @timeout_ms at most.  0, or a negative error number:
- * -EREMOTEIO, mlccd refuses, else what connect() has said.  After -ETIMEDOUT the next calls, for 10 s,
- * do not wait.  Without this the first phase begins to look for it.
+ * Finds mlccd and the job, and waits for that, for @timeout_ms at most.  0, or a negative error
+ * number: -EREMOTEIO, mlccd refuses, else what connect() has said.  After -ETIMEDOUT the next
+ * calls, for 10 s, do not wait.  Without this the first phase begins to look for it.
  */
 MLCC_HINT_API int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms);
 
@@ -78,9 +79,9 @@ MLCC_HINT_API void mlcc_hint_sent(struct mlcc_hint *h, uint64_t bytes);
 MLCC_HINT_API uint64_t mlcc_hint_sent_bytes(const struct mlcc_hint *h);
 
 /*
- * Before mlcc_hint_start(): until when the phase has to wait for the slot that a plan gives the job,
- * by CLOCK_MONOTONIC, in ns; 0: it begins now.  Less than a period ahead, 30 s at least from one wait to
- * the next; of the processes of a host only one waits, the others in the collective.
+ * Before mlcc_hint_start(): until when the phase has to wait for the slot that a plan gives the
+ * job, by CLOCK_MONOTONIC, in ns; 0: it begins now.  Less than a period ahead, 30 s at least from
+ * one wait to the next; of the processes of a host only one waits, the others in the collective.
  * @iteration: what begins is not the phase but the iteration, with computing first.
  */
 MLCC_HINT_API uint64_t mlcc_hint_slot(struct mlcc_hint *h, bool iteration);

@@ -114,13 +114,16 @@ struct mlcc_tagger;
 
 struct mlcc_tag_conf {
 	uint32_t job;			/* 1 .. 65535 */
-	/* 0: leave DSCP alone; 2 .. 8: by progress; MLCC_CLASS_FIXED: dscp[0], whatever the progress */
+	/*
+	 * 0: leave DSCP alone; 2 .. 8: by progress; MLCC_CLASS_FIXED: dscp[0], whatever the
+	 * progress
+	 */
 	uint32_t priority_classes;
 	uint8_t dscp[8];		/* by class, lowest progress first */
 	/*
-	 * Connections that are not the job's: "lo" (peers on this host), ports, ranges of ports and
-	 * addresses with or without "/LEN", with commas; "none" or "": nothing.  mlcc_tag_get() does not
-	 * tell it.
+	 * Connections that are not the job's: "lo" (peers on this host), ports, ranges of ports
+	 * and addresses with or without "/LEN", with commas; "none" or "": nothing.
+	 * mlcc_tag_get() does not tell it.
 	 */
 	char skip[MLCC_SKIP_LEN];
 };
@@ -140,8 +143,8 @@ void mlcc_tagger_close(struct mlcc_tagger *t);
 const char *mlcc_tagger_error(const struct mlcc_tagger *t);
 
 /*
- * Tags what is in the cgroup at @path and below it, from now on and the sockets there are.  These are not
- * looked at where all have just that tag.
+ * Tags what is in the cgroup at @path and below it, from now on and the sockets there are.  These
+ * are not looked at where all have just that tag.
  */
 int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf);
 /* Takes the tags off, gives sockets back what they had.  By id: the path may be gone. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
-/* Which connections of a cgroup are not its job's, as people write it: "lo,2049,6000-6100,10.9.0.0/16". */
+/*
+ * Which connections of a cgroup are not its job's, as people write it:
+ * "lo,2049,6000-6100,10.9.0.0/16".
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>

@@ -3,9 +3,9 @@
  * How far the job is, and the gain that the rule makes of it.
  *
  * From what the job's processes count themselves, where they do (ranks.c): a carrier sees no RDMA
- * traffic.  Else from libmlcc, read straight from the carrier: with the BPF carrier that is memory.  Or
- * from the port's own transmit counter through the phase tracker of include/mlcc/phase.h: if one job owns
- * the port, what the port sends is its D_sent.
+ * traffic.  Else from libmlcc, read straight from the carrier: with the BPF carrier that is
+ * memory.  Or from the port's own transmit counter through the phase tracker of
+ * include/mlcc/phase.h: if one job owns the port, what the port sends is its D_sent.
  *
  * A knob of a port is for all who send there.  So there is a gain only while the followed job is
  * the only one that the carrier knows on this host (other jobs: gain 1), unless the operator says

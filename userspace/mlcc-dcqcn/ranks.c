@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a job's processes have handed to the network in the phase that lasts, as mlccd adds it up from
- * their rings: the progress of a job that sends by RDMA, of whose bytes no carrier knows.
+ * What a job's processes have handed to the network in the phase that lasts, as mlccd adds it up
+ * from their rings: the progress of a job that sends by RDMA, of whose bytes no carrier knows.
  *
- * mlccd is asked at each look, which costs both some 0.1 ms.  One that is not there, or hangs, is left
- * alone for a second; so is a job whose processes count nothing.
+ * mlccd is asked at each look, which costs both some 0.1 ms.  One that is not there, or hangs, is
+ * left alone for a second; so is a job whose processes count nothing.
  */
 #include <fcntl.h>
 #include <json-c/json.h>

@@ -193,7 +193,8 @@ static const struct key keys[] = {
 void config_default(struct config *c)
 {
 	*c = (struct config){
-		.mark_mask = MLCC_MARK_MASK, .poll_ms = 1000, .peer_timeout_ms = 10000, .skip = "lo",
+		.mark_mask = MLCC_MARK_MASK, .poll_ms = 1000, .peer_timeout_ms = 10000,
+		.skip = "lo",
 		.connections = 1024, .users = true, .jobs_per_user = 16, .rings_per_user = 128,
 		.connections_per_user = 32, .requests_per_second = 50, .requests_burst = 200,
 		.hints_per_second = 2000, .hints_burst = 4000,

@@ -39,7 +39,7 @@ struct job {
 	uint32_t period_us;		/* as announced; 0: not */
 	struct job_plan plan;
 	struct job_parts parts;
-	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as it was asked for */
+	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */
 };

@@ -14,9 +14,9 @@
  * them, has the bytes of all of them, and ends with the last.  A rank that begins once more within
  * it begins the next one: so one that hangs, or never says that a phase is over, stops nobody.
  *
- * Rings are read one after the other, whatever the times in them.  A short phase of one rank may be over
- * in its ring before that of another is looked at, in which it has begun.  So a phase ends when no ring
- * has anything to say, and not before.
+ * Rings are read one after the other, whatever the times in them.  A short phase of one rank may
+ * be over in its ring before that of another is looked at, in which it has begun.  So a phase ends
+ * when no ring has anything to say, and not before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +129,10 @@ static bool takes_part(const struct ring *r, const struct job *job)
 	return r->phase && r->phase == job->parts.phase;
 }
 
-/* A part of the last phase is told anew, or its process has gone: it is none.  @job: NULL: as the job. */
+/*
+ * A part of the last phase is told anew, or its process has gone: it is none.  @job: NULL: as the
+ * job.
+ */
 static void part_leave(const struct ring *r, struct job *job)
 {
 	if (!job || !takes_part(r, job))
@@ -150,7 +153,9 @@ static void part_join(struct ring *r, struct job *job, uint64_t bytes)
 	job->parts.bytes += bytes;
 }
 
-/* What all parts of the last phase had, with @bytes of one that was not among them; 0: not known. */
+/*
+ * What all parts of the last phase had, with @bytes of one that was not among them; 0: not known.
+ */
 static uint64_t phase_bytes(const struct job *job, uint64_t bytes)
 {
 	uint64_t sum = job->parts.bytes + bytes;

@@ -18,7 +18,7 @@ struct rings {
 	struct carrier *carrier;
 	struct jobs *jobs;
 	struct ring *first;
-	sd_event_source *end;		/* of the phases of these jobs, when nothing else is there */
+	sd_event_source *end;		/* of phases of these jobs, when nothing else is there */
 	uint16_t ending[JOB_IDS];
 	uint32_t ending_count;
 	uint64_t phases;		/* of all jobs, so far */

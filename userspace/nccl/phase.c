@@ -133,8 +133,9 @@ static uint64_t open_phase(uint64_t sig, uint64_t now)
 }
 
 /*
- * Somebody missed the lock when he came to rest, or sent on while another stopped his operation: both
- * belong to the phase that was.  All that is counted does, if nobody but us has begun anything.
+ * Somebody missed the lock when he came to rest, or sent on while another stopped his operation:
+ * both belong to the phase that was.  All that is counted does, if nobody but us has begun
+ * anything.
  */
 static void look_at_rest_again(void)
 {

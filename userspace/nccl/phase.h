@@ -19,18 +19,18 @@
  *	                      |                             v  |
  *	                      +-----------(next phase)---------+
  *
- * Start: the first byte after nothing was active for a gap: 5 ms, or 5 % of the iteration where that
- * is longer, 100 ms at most.  It is told with the bytes that were measured in the phase of the
- * previous iteration which this one repeats (history.h); without them the first time.
+ * Start: the first byte after nothing was active for a gap: 5 ms, or 5 % of the iteration where
+ * that is longer, 100 ms at most.  It is told with the bytes that were measured in the phase of
+ * the previous iteration which this one repeats (history.h); without them the first time.
  *
- * End: this plugin has no thread and no timer, so nothing happens when a gap has passed.  The end is
- * told when nothing is active and the operations done are those of the phase that this one
- * repeats; where there is none, or it turns out otherwise, by the next start, just before it.  Should
- * bytes follow an end within the gap, it was no end: the phase goes on, without a word to mlccd,
- * and what is learnt of it is the whole.
+ * End: this plugin has no thread and no timer, so nothing happens when a gap has passed.  The end
+ * is told when nothing is active and the operations done are those of the phase that this one
+ * repeats; where there is none, or it turns out otherwise, by the next start, just before it.
+ * Should bytes follow an end within the gap, it was no end: the phase goes on, without a word to
+ * mlccd, and what is learnt of it is the whole.
  *
- * Slots: where a plan has given the job a slot, the thread that opens a phase sleeps until
- * then, and announces the phase behind that.  It holds no lock meanwhile, and all others go on: they
+ * Slots: where a plan has given the job a slot, the thread that opens a phase sleeps until then,
+ * and announces the phase behind that.  It holds no lock meanwhile, and all others go on: they
  * find "running" set, and count.  So this is what is sent before the slot all the same:
  *
  *	- the transfer that is the phase's first byte: NCCL reports it when the network has it.  A slice

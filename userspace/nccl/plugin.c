@@ -2,9 +2,9 @@
 /*
  * The profiler plugin as NCCL sees it: Documentation/training.md.
  *
- * One body serves all versions.  No event makes a system call (but for those at the edges of phases,
- * see phase.h), takes a lock that it would wait for, or allocates; none ever fails, whatever NCCL
- * hands over.
+ * One body serves all versions.  No event makes a system call (but for those at the edges of
+ * phases, see phase.h), takes a lock that it would wait for, or allocates; none ever fails,
+ * whatever NCCL hands over.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -185,8 +185,8 @@ static struct mlcc_hint *own_hint(void)
 }
 
 /*
- * Our part of the mask.  Steps are for v4 and later: v3 tells the bytes with the operation.  Nothing else
- * would be looked at, and some of it slows the GPU down.
+ * Our part of the mask.  Steps are for v4 and later: v3 tells the bytes with the operation.
+ * Nothing else would be looked at, and some of it slows the GPU down.
  */
 static int attach(int version)
 {

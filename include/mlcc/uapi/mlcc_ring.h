@@ -57,7 +57,7 @@ struct mlcc_ring {
 	__u64 head;		/* the producer's, on a cache line of its own */
 	__u64 dropped;
 	struct mlcc_ring_said shift_said;
-	__u64 sent_bytes;	/* handed to the network, ever, by whom nothing is known of otherwise */
+	__u64 sent_bytes;	/* handed to the network, ever; 0: not told */
 	__u64 start_bytes;	/* of these, before the last phase that began */
 	__u64 spare1;
 	__u64 tail;		/* mlccd's, and so is what follows */

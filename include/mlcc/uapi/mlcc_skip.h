@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What of a cgroup's TCP connections is no part of its job: storage, checkpoints, what stays on the host.
- * A connection that one of the rules below names is left as it is.
+ * What of a cgroup's TCP connections is no part of its job: storage, checkpoints, what stays on
+ * the host.  A connection that one of the rules below names is left as it is.
  */
 #ifndef MLCC_UAPI_SKIP_H
 #define MLCC_UAPI_SKIP_H
