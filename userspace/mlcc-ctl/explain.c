@@ -66,8 +66,9 @@ static void explain_active(struct json_object *job, const char *mount)
 		result(BAD, "active", "start it there: 'mlcc-ctl run', or cgroup.procs",
 		       "no process is in its cgroup");
 	else
-		result(NOTE, "active", "it may not have connected yet, or not by TCP from this host",
-		       "its cgroup has processes, but no TCP connection");
+		result(NOTE, "active", "it may not have connected yet, or only where --skip leaves it out",
+		       "its cgroup has processes, but no TCP connection (skip: %s)",
+		       get_string(job, "skip"));
 }
 
 static void explain_d_phase(struct json_object *job)
