@@ -31,6 +31,15 @@ static inline void case_child(void (*body)(void), int version)
 	_exit(tap_failed_checks ? 1 : 0);
 }
 
+/* What a child of a case has checked: it ends with 1 if something failed. */
+static inline void case_end(pid_t child, const char *what)
+{
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "%s: status %#x", what, status);
+}
+
 static inline void case_run(void (*body)(void), int first, int last)
 {
 	for (int version = first; version <= last; version++) {

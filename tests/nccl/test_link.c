@@ -60,7 +60,6 @@ static void refused(const struct fake_answers *a, bool asked)
 /* In a process of its own: the environment is read once. */
 static void must_be_refused(const struct fake_answers *a, bool asked)
 {
-	int status = -1;
 	pid_t child;
 
 	fflush(stdout);
@@ -70,8 +69,7 @@ static void must_be_refused(const struct fake_answers *a, bool asked)
 		fflush(stdout);
 		_exit(!!tap_failed_checks);
 	}
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
+	case_end(child, "refused");
 }
 
 CASE(a_refusal_is_one_warning, 3, 7)
@@ -140,7 +138,6 @@ CASE(names_that_cannot_be_are_not_sent, 4, 4)
 
 static void job_is_asked_for_by(const char *what)
 {
-	int status = -1;
 	pid_t child;
 
 	fflush(stdout);
@@ -154,8 +151,7 @@ static void job_is_asked_for_by(const char *what)
 		fflush(stdout);
 		_exit(!!tap_failed_checks);
 	}
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "%s: status %#x", what, status);
+	case_end(child, what);
 }
 
 CASE(the_job_is_named_or_that_of_the_cgroup, 4, 4)

@@ -171,11 +171,6 @@ int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms)
 	return err;
 }
 
-uint32_t mlcc_hint_job(const struct mlcc_hint *h)
-{
-	return h ? h->link.job : 0;
-}
-
 bool mlcc_hint_linked(const struct mlcc_hint *h)
 {
 	return h && h->link.state == LINK_UP;

@@ -63,8 +63,6 @@ MLCC_HINT_API void mlcc_hint_free(struct mlcc_hint *h);
  */
 MLCC_HINT_API int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms);
 
-/* The job's id, as mlccd has it or had it last; 0: not known yet. */
-MLCC_HINT_API uint32_t mlcc_hint_job(const struct mlcc_hint *h);
 /* Whether mlccd takes hints, as far as is known. */
 MLCC_HINT_API bool mlcc_hint_linked(const struct mlcc_hint *h);
 

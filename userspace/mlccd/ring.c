@@ -212,11 +212,14 @@ static int phases_end(sd_event_source *s, void *arg)
 /* Once, with the first ring. */
 static int watch_ends(struct rings *all)
 {
-	int err = all->end ? 0 : sd_event_add_defer(all->events, &all->end, phases_end, all);
+	int err;
 
+	if (all->end)
+		return 0;
+	err = sd_event_add_defer(all->events, &all->end, phases_end, all);
 	if (err >= 0)
 		err = sd_event_source_set_priority(all->end, SD_EVENT_PRIORITY_IDLE);
-	if (err >= 0 && !all->ending_count)
+	if (err >= 0)
 		err = sd_event_source_set_enabled(all->end, SD_EVENT_OFF);
 	return err;
 }

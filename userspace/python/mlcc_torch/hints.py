@@ -50,14 +50,16 @@ class Hints:
         """A phase begins in which this process sends size bytes; 0: it does not know."""
         if self._mine():
             with self._lock:
-                size = size if 0 < size < 1 << 64 else 0
-                self._handle and self._library.mlcc_hint_start(self._handle, size)
+                if self._handle:
+                    size = size if 0 < size < 1 << 64 else 0
+                    self._library.mlcc_hint_start(self._handle, size)
 
     def phase_end(self) -> None:
         """The phase is over."""
         if self._mine():
             with self._lock:
-                self._handle and self._library.mlcc_hint_end(self._handle)
+                if self._handle:
+                    self._library.mlcc_hint_end(self._handle)
 
     def wait_for_slot(self, iteration: bool = False) -> None:
         """Before phase_start(): sleep until the job's slot, if a plan says so and it is time.
@@ -76,7 +78,8 @@ class Hints:
         """Say nothing more."""
         if self._mine():
             with self._lock:
-                self._handle and self._library.mlcc_hint_free(self._handle)
+                if self._handle:
+                    self._library.mlcc_hint_free(self._handle)
                 self._handle = None
 
     def _mine(self) -> bool:

@@ -27,7 +27,6 @@ _FUNCTIONS = {
     "new": ([ctypes.POINTER(Options)], ctypes.c_void_p),
     "free": (_HANDLE, None),
     "attach": ([*_HANDLE, ctypes.c_uint], ctypes.c_int),
-    "job": (_HANDLE, ctypes.c_uint32),
     "linked": (_HANDLE, ctypes.c_bool),
     "start": ([*_HANDLE, ctypes.c_uint64], None),
     "end": (_HANDLE, None),
