@@ -101,7 +101,7 @@ struct mlcc_sk {
 	u32 ce;			/* tp->delivered_ce, likewise */
 	u8 ecn;
 	u8 cubic_base;
-	u8 paced;		/* enum mlcc_paced */
+	u8 paced;		/* it defers, with a limit of its rate */
 	u8 ready;		/* init() has run */
 };
 
@@ -428,30 +428,33 @@ static __always_inline void mlcc_pace_on(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+static __always_inline void mlcc_unpace(struct sock *sk)
+{
+	if (sk->sk_pacing_status == SK_PACING_NEEDED)
+		sk->sk_pacing_status = SK_PACING_NONE;
+}
+
+/* Who has set a limit of his own is paced by it. */
+static __always_inline void mlcc_pace_off(struct sock *sk)
+{
+	if (sk->sk_max_pacing_rate == ~0UL)
+		mlcc_unpace(sk);
+}
+
+/* That TCP paces at all comes with a limit. */
 static __always_inline void mlcc_pace(struct sock *sk, u32 rate)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	ca->paced = sk->sk_pacing_status == SK_PACING_NONE ? MLCC_PACED : MLCC_PACED_RATE;
 	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
 }
 
 /* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
-static __always_inline void mlcc_unpace(struct sock *sk)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (ca->paced == MLCC_PACED)
-		sk->sk_pacing_status = SK_PACING_NONE;
-	sk->sk_pacing_rate = ~0UL;
-}
-
 static __always_inline void mlcc_pace_stop(struct sock *sk)
 {
 	u32 rate = MLCC_RATE_ANY;
 
 	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-	mlcc_unpace(sk);
+	sk->sk_pacing_rate = ~0UL;
+	mlcc_pace_off(sk);
 }
 
 static __always_inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
@@ -549,8 +552,11 @@ void BPF_PROG(mlcc_release, struct sock *sk)
 
 	if (!s)
 		return;
-	if (mlcc_sk(sk)->paced)
+	if (mlcc_sk(sk)->paced) {
+		sk->sk_pacing_rate = ~0UL;
 		mlcc_unpace(sk);
+	}
+	mlcc_pace_off(sk);
 	mlcc_count(sk, s);
 	mlcc_slot_put(s, mlcc_sk(sk)->slot - 1);
 }

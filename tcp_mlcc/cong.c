@@ -109,7 +109,7 @@ static void mlcc_join(struct sock *sk, u32 id)
 	struct mlcc_slot *old = ca->slot;
 
 	mlcc_count(sk, old);
-	mlcc_pace_end(sk);
+	mlcc_pace_none(sk);
 	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sock_net(sk), id) : NULL);
 	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
 	mlcc_pick_base(ca);
@@ -166,7 +166,7 @@ static void mlcc_release(struct sock *sk)
 
 	if (s) {
 		mlcc_count(sk, s);
-		mlcc_pace_end(sk);
+		mlcc_pace_none(sk);
 	}
 	WRITE_ONCE(ca->slot, NULL);
 	ca->owner = NULL;

@@ -34,7 +34,7 @@ struct mlcc_sk {
 	u8 profile;			/* of the job, for mlcc_get_info() */
 	u8 ecn:1,			/* base is DCTCP */
 	   cubic_base:1,		/* base is CUBIC; neither bit: Reno */
-	   paced:2;			/* enum mlcc_paced */
+	   paced:1;			/* it defers, with a limit of its rate */
 };
 
 /* bpf/tagger.bpf.c of any release reads the progress here, with both carriers. */
@@ -51,6 +51,7 @@ size_t mlcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *inf
 
 /* pace.c */
 void mlcc_pace_on(struct sock *sk);
+void mlcc_pace_off(struct sock *sk);
 void mlcc_pace(struct sock *sk, unsigned long rate);
 void mlcc_pace_stop(struct sock *sk);
 

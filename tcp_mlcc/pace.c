@@ -7,13 +7,16 @@ void mlcc_pace_on(struct sock *sk)
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 }
 
+/* Who has set a limit of his own is paced by it. */
+void mlcc_pace_off(struct sock *sk)
+{
+	if (READ_ONCE(sk->sk_max_pacing_rate) == ~0UL)
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NEEDED, SK_PACING_NONE);
+}
+
 void mlcc_pace(struct sock *sk, unsigned long rate)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	ca->paced = MLCC_PACED_RATE;
-	if (cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED) == SK_PACING_NONE)
-		ca->paced = MLCC_PACED;
+	mlcc_pace_on(sk);
 	WRITE_ONCE(sk->sk_max_pacing_rate, rate);
 	WRITE_ONCE(sk->sk_pacing_rate, min(READ_ONCE(sk->sk_pacing_rate), rate));
 }
@@ -21,10 +24,7 @@ void mlcc_pace(struct sock *sk, unsigned long rate)
 /* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
 void mlcc_pace_stop(struct sock *sk)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (ca->paced == MLCC_PACED)
-		cmpxchg(&sk->sk_pacing_status, SK_PACING_NEEDED, SK_PACING_NONE);
 	WRITE_ONCE(sk->sk_max_pacing_rate, ~0UL);
 	WRITE_ONCE(sk->sk_pacing_rate, ~0UL);
+	mlcc_pace_off(sk);
 }

@@ -54,9 +54,9 @@ static __always_inline struct mlcc_path *mlcc_path_to(struct mlcc_path *table, u
 }
 
 /*
- * Whether the path to @peer, whose place is @p, is a long one.  On such a path TCP paces: a window
- * of many segments that leaves at once, at the start of a phase or as ACKs come in batches,
- * overflows a buffer that is shorter than the path.
+ * Whether the path to @peer, whose place is @p, is a long one.  On such a path TCP paces until the
+ * flow has met somebody: a window of many segments that leaves at once, at the start of a phase or
+ * as ACKs come in batches, overflows a buffer that is shorter than the path.
  */
 static __always_inline bool mlcc_path_is_long(const struct mlcc_path *p, u32 peer)
 {

@@ -49,13 +49,6 @@ struct mlcc_queue {
 	u32 deferrals;		/* how often it has deferred */
 };
 
-/* What a carrier has changed of the socket of a flow that defers. */
-enum mlcc_paced {
-	MLCC_PACED_NOT,
-	MLCC_PACED_RATE,	/* the limit of its rate */
-	MLCC_PACED,		/* and that TCP paces at all */
-};
-
 /*** Waiting ***/
 
 /* Whether waits timed out so often that the window is kept. */

@@ -113,7 +113,7 @@ static void after_a_loss_an_empty_queue_ends_at_ssthresh(void)
 	CHECK(sk.tp.snd_cwnd <= before + 4 * 9, "cwnd %u -> %u", before, sk.tp.snd_cwnd);
 }
 
-/* On a path of 10 ms TCP paces a phase, in a rack it does not. */
+/* On a path of 10 ms TCP paces a phase until somebody is there, in a rack it does not. */
 static void long_paths_are_paced(void)
 {
 	for (u32 rtt = RTT_US; rtt <= 100 * RTT_US; rtt *= 100) {
@@ -124,6 +124,11 @@ static void long_paths_are_paced(void)
 		mlcc_path_to(s.paths, mlcc_peer(&sk))->min_rtt = rtt;
 		tcp_send(&sk, D, GAP_US);
 		CHECK(sk.paced == (rtt > 1000), "%u us: %u", rtt, sk.paced);
+		tcp_ack(&sk, 10, rtt);
+		CHECK(sk.paced == (rtt > 1000), "%u us, alone: %u", rtt, sk.paced);
+		sk.tp.tcp_mstamp += rtt;
+		tcp_ack(&sk, 10, 3 * rtt);
+		CHECK(!sk.paced, "%u us, not alone: %u", rtt, sk.paced);
 	}
 }
 

@@ -27,7 +27,8 @@
  *	mlcc_profile_of(s, to)	copies its profile; false: there is none
  *	mlcc_tick(tp)		a unit of the peer's timestamps, us; 0: it sends none
  *	mlcc_pace_on(sk)	TCP paces what the flow sends
- *	mlcc_pace(sk, rate)	limits the rate, bytes a second, and notes in "paced" what was set
+ *	mlcc_pace_off(sk)	and does no longer, unless the application limits the rate
+ *	mlcc_pace(sk, rate)	limits the rate, bytes a second
  *	mlcc_pace_stop(sk)	takes that back
  *	mlcc_send_ack(sk, rcv_nxt)
  *	mlcc_moved(sk, s, p)	the flow's progress was p before
@@ -124,6 +125,7 @@ static __always_inline void mlcc_pace_begin(struct sock *sk, const struct mlcc_s
 		return;
 	}
 	ca->flow.pace = mlcc_queue_pace(&s->job.queue);
+	ca->paced = 1;
 	mlcc_pace(sk, ca->flow.pace);
 }
 
@@ -136,7 +138,7 @@ static __always_inline void mlcc_pace_cease(struct sock *sk)
 	ca->flow.pace = 0;
 	if (ours)
 		mlcc_pace_stop(sk);
-	ca->paced = MLCC_PACED_NOT;
+	ca->paced = 0;
 }
 
 /* Paces a flow that has begun to defer, and no longer one that has ceased to. */
@@ -144,7 +146,7 @@ static __always_inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	if (ca->flow.deferred == !!ca->paced)
+	if (ca->flow.deferred == ca->paced)
 		return;
 	if (ca->flow.deferred)
 		mlcc_pace_begin(sk, s);
@@ -165,6 +167,13 @@ static __always_inline void mlcc_pace_end(struct sock *sk)
 		mlcc_pace_cease(sk);
 }
 
+/* It has no phase any more, so nothing of it is paced. */
+static __always_inline void mlcc_pace_none(struct sock *sk)
+{
+	mlcc_pace_end(sk);
+	mlcc_pace_off(sk);
+}
+
 /*** ACKs ***/
 
 /* The flow's job has been deleted: it does what its base does, and enters anew what comes after. */
@@ -175,7 +184,7 @@ static __always_inline void mlcc_neutral(struct sock *sk)
 	ca->flow.acked = tcp_sk(sk)->bytes_acked;
 	MLCC_WRITE(ca->flow.p, MLCC_NEUTRAL);
 	ca->flow.seq = 0;
-	mlcc_pace_end(sk);
+	mlcc_pace_none(sk);
 }
 
 /* A round trip of @rtt us has been measured. */
@@ -200,6 +209,9 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, u32
 	mlcc_flow_rtt(&mlcc_sk(sk)->flow, &s->job, mlcc_path_to(s->paths, a.peer), &pr, &a, &w);
 	mlcc_win_write(sk, &w);
 	mlcc_pace_follow(sk, s);
+	/* beside others who are not paced, who is gets less */
+	if (!mlcc_flow_by_queue(&mlcc_sk(sk)->flow, &pr))
+		mlcc_pace_off(sk);
 }
 
 /* What an ACK says of the job: bytes and, if @rtt > 0, the round trip in us. */
