@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "../common/program.h"
-#include "../common/put.h"
+#include "../common/json.h"
 
 #define CTL_SOCKET	"/run/mlcc/mlccd.sock"
 
@@ -42,10 +42,7 @@ void put_job(struct json_object *o, const char *name);
 struct json_object *ask_job(const char *name);
 struct json_object *all_jobs(void);
 
-const char *get_string(struct json_object *o, const char *key);
-uint64_t get_u64(struct json_object *o, const char *key);
-double get_double(struct json_object *o, const char *key);
-bool get_bool(struct json_object *o, const char *key);
+/* A reply without it ends the program. */
 struct json_object *get_list(struct json_object *o, const char *key);
 
 void print_json(struct json_object *o);

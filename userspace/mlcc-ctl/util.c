@@ -92,34 +92,6 @@ void put_job(struct json_object *o, const char *name)
 	put_string(o, "job", name);
 }
 
-const char *get_string(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : "";
-}
-
-uint64_t get_u64(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
-}
-
-double get_double(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_double(v) : 0;
-}
-
-bool get_bool(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) && json_object_get_boolean(v);
-}
-
 struct json_object *get_list(struct json_object *o, const char *key)
 {
 	struct json_object *v;

@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 
 #include "../common/program.h"
-#include "../common/put.h"
+#include "../common/json.h"
 #include "../rdma/nic.h"
 
 

@@ -29,8 +29,6 @@ static void put_job(struct json_object *o, const struct progress *p)
 
 static void put_knob(struct json_object *o, const struct follow *f)
 {
-	char gain[32];
-
 	put_string(o, "knob", f->knob->name);
 	put_string(o, "unit", f->knob->unit);
 	put_string(o, "drive", f->drive.divide ? "time" : "ai");
@@ -40,9 +38,7 @@ static void put_knob(struct json_object *o, const struct follow *f)
 	if (f->away)
 		return;
 	put_u64(o, "value", f->is);
-	snprintf(gain, sizeof(gain), "%.6g", f->gain / (double)MLCC_ONE);
-	json_object_object_add(o, "gain", json_object_new_double_s(f->gain / (double)MLCC_ONE,
-								   gain));
+	put_q16(o, "gain", f->gain);
 }
 
 static struct json_object *to_json(const struct follow *f, uint64_t now_us)

@@ -140,11 +140,3 @@ int field_q16(struct json_object *o, const char *key, uint32_t max, uint32_t *to
 	*to = d + 0.5;
 	return 0;
 }
-
-struct json_object *json_q16(uint32_t v)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.6g", v / 65536.0);
-	return json_object_new_double_s(v / 65536.0, text);
-}

@@ -28,7 +28,4 @@ int field_bool(struct json_object *o, const char *key, bool *to, struct err *e);
 /* A decimal fraction from 0 to @max as Q16. */
 int field_q16(struct json_object *o, const char *key, uint32_t max, uint32_t *to, struct err *e);
 
-/* Q16 as a decimal fraction of few digits */
-struct json_object *json_q16(uint32_t v);
-
 #endif /* MLCCD_FIELDS_H */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "../../include/mlcc/shift.h"
-#include "../common/put.h"
+#include "../common/json.h"
 #include "fields.h"
 #include "request.h"
 

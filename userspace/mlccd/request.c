@@ -10,7 +10,7 @@
 #include <string.h>
 #include <systemd/sd-login.h>
 
-#include "../common/put.h"
+#include "../common/json.h"
 #include "fields.h"
 #include "request.h"
 
@@ -37,9 +37,9 @@ struct json_object *reply_error(int code, const char *text)
 	for (char *s = line; *s; s++)
 		if (*s < ' ' || *s > '~')
 			*s = '?';
-	json_object_object_add(o, "ok", json_object_new_boolean(false));
-	json_object_object_add(o, "error", json_object_new_string(line));
-	json_object_object_add(o, "code", json_object_new_string(err_name(code)));
+	put_bool(o, "ok", false);
+	put_string(o, "error", line);
+	put_string(o, "code", err_name(code));
 	return o;
 }
 
@@ -79,8 +79,8 @@ static void info_json(struct json_object *o, const struct mlcc_job_info *info)
 	put_u64(o, "hits", info->hits);
 	put_bool(o, "neutral", info->neutral);
 	put_bool(o, "hinted", info->hinted);
-	json_object_object_add(o, "progress", json_q16(info->progress));
-	json_object_object_add(o, "gain", json_q16(info->gain));
+	put_q16(o, "progress", info->progress);
+	put_q16(o, "gain", info->gain);
 	put_u64(o, "iteration_us", info->iteration_us);
 	put_u64(o, "comm_us", info->comm_us);
 	put_u64(o, "best_us", info->best_us);
@@ -339,9 +339,9 @@ static int profile_json(const struct mlcc_profile_conf *p, void *list)
 	struct json_object *o = json_object_new_object();
 
 	put_string(o, "name", p->name);
-	json_object_object_add(o, "floor", json_q16(p->floor));
-	json_object_object_add(o, "slope", json_q16(p->slope));
-	json_object_object_add(o, "hold", json_q16(p->hold));
+	put_q16(o, "floor", p->floor);
+	put_q16(o, "slope", p->slope);
+	put_q16(o, "hold", p->hold);
 	put_u64(o, "shape", p->shape);
 	put_string(o, "base", p->base);
 	put_string(o, "restart", p->restart);
@@ -551,7 +551,7 @@ struct json_object *request_handle(struct request *r, const char *text, size_t l
 	r->d->requests++;
 	in = fields_parse(text, len, &e);
 	out = json_object_new_object();
-	json_object_object_add(out, "ok", json_object_new_boolean(true));
+	put_bool(out, "ok", true);
 	if (in)
 		err = dispatch(r, in, out, &e);
 	json_object_put(in);

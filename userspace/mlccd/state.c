@@ -2,13 +2,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/json.h"
 #include "state.h"
 
 #define STATE_VERSION	1
@@ -44,23 +44,23 @@ static struct json_object *to_json(const struct job *job)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "version", json_object_new_int(STATE_VERSION));
-	json_object_object_add(o, "id", json_object_new_int(job->conf.id));
-	json_object_object_add(o, "uid", json_object_new_int64(job->uid));
-	json_object_object_add(o, "owner_uid", json_object_new_int64(job->owner_uid));
-	json_object_object_add(o, "owner_gid", json_object_new_int64(job->owner_gid));
-	json_object_object_add(o, "name", json_object_new_string(job->conf.name));
-	json_object_object_add(o, "profile", json_object_new_string(job->conf.profile));
-	json_object_object_add(o, "phase_bytes", json_object_new_uint64(job->conf.phase_bytes));
-	json_object_object_add(o, "period_us", json_object_new_int64(job->period_us));
-	json_object_object_add(o, "classes", json_object_new_int(job->classes));
-	json_object_object_add(o, "skip", json_object_new_string(job->skip));
-	json_object_object_add(o, "plan_period_us", json_object_new_int64(job->plan.period_us));
-	json_object_object_add(o, "plan_offset_us", json_object_new_int64(job->plan.offset_us));
-	json_object_object_add(o, "plan_lead_us", json_object_new_int64(job->plan.lead_us));
-	json_object_object_add(o, "plan_dscp", json_object_new_int(job->plan.dscp));
-	json_object_object_add(o, "cgroup", json_object_new_string(job->cgroup));
-	json_object_object_add(o, "cgroup_id", json_object_new_uint64(job->cgroup_id));
+	put_u64(o, "version", STATE_VERSION);
+	put_u64(o, "id", job->conf.id);
+	put_u64(o, "uid", job->uid);
+	put_u64(o, "owner_uid", job->owner_uid);
+	put_u64(o, "owner_gid", job->owner_gid);
+	put_string(o, "name", job->conf.name);
+	put_string(o, "profile", job->conf.profile);
+	put_u64(o, "phase_bytes", job->conf.phase_bytes);
+	put_u64(o, "period_us", job->period_us);
+	put_u64(o, "classes", job->classes);
+	put_string(o, "skip", job->skip);
+	put_u64(o, "plan_period_us", job->plan.period_us);
+	put_u64(o, "plan_offset_us", job->plan.offset_us);
+	put_u64(o, "plan_lead_us", job->plan.lead_us);
+	put_u64(o, "plan_dscp", job->plan.dscp);
+	put_string(o, "cgroup", job->cgroup);
+	put_u64(o, "cgroup_id", job->cgroup_id);
 	return o;
 }
 
@@ -95,45 +95,31 @@ void state_remove(int dir, uint32_t id)
 	unlinkat(dir, name, 0);
 }
 
-static const char *get_string(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : "";
-}
-
-static uint64_t get_number(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
-}
-
 static struct job *from_json(struct json_object *o, uint32_t id)
 {
 	struct job *job;
 
-	if (!json_object_is_type(o, json_type_object) || get_number(o, "version") != STATE_VERSION ||
-	    get_number(o, "id") != id)
+	if (!json_object_is_type(o, json_type_object) || get_u64(o, "version") != STATE_VERSION ||
+	    get_u64(o, "id") != id)
 		return NULL;
 	job = job_new(get_string(o, "cgroup"));
 	if (!job)
 		return NULL;
 	job->conf.id = id;
-	job->conf.phase_bytes = get_number(o, "phase_bytes");
+	job->conf.phase_bytes = get_u64(o, "phase_bytes");
 	snprintf(job->conf.name, MLCC_NAME_LEN, "%s", get_string(o, "name"));
 	snprintf(job->conf.profile, MLCC_NAME_LEN, "%s", get_string(o, "profile"));
-	job->uid = get_number(o, "uid");
-	job->owner_uid = get_number(o, "owner_uid");
-	job->owner_gid = get_number(o, "owner_gid");
-	job->period_us = get_number(o, "period_us");
-	job->classes = get_number(o, "classes");
+	job->uid = get_u64(o, "uid");
+	job->owner_uid = get_u64(o, "owner_uid");
+	job->owner_gid = get_u64(o, "owner_gid");
+	job->period_us = get_u64(o, "period_us");
+	job->classes = get_u64(o, "classes");
 	snprintf(job->skip, sizeof(job->skip), "%s", get_string(o, "skip"));
-	job->plan.period_us = get_number(o, "plan_period_us");
-	job->plan.offset_us = get_number(o, "plan_offset_us");
-	job->plan.lead_us = get_number(o, "plan_lead_us");
-	job->plan.dscp = get_number(o, "plan_dscp");
-	job->cgroup_id = get_number(o, "cgroup_id");
+	job->plan.period_us = get_u64(o, "plan_period_us");
+	job->plan.offset_us = get_u64(o, "plan_offset_us");
+	job->plan.lead_us = get_u64(o, "plan_lead_us");
+	job->plan.dscp = get_u64(o, "plan_dscp");
+	job->cgroup_id = get_u64(o, "cgroup_id");
 	return job;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "../common/clock.h"
-#include "../common/put.h"
+#include "../common/json.h"
 #include "../rdma/rdma.h"
 #include "fields.h"
 #include "transport.h"
@@ -69,7 +69,7 @@ static void follow_json(struct json_object *o, const struct rdma_follow *f)
 	put_u64(o, "high", f->high);
 	if (f->has_value) {
 		put_u64(o, "value", f->value);
-		json_object_object_add(o, "gain", json_q16(f->gain * 65536 + 0.5));
+		put_q16(o, "gain", f->gain * 65536 + 0.5);
 	}
 	if (f->has_sent)
 		put_u64(o, "sent_bytes", f->sent);

@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* What mlcc-dcqcn follow tells: followed.h. */
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "followed.h"
 #include "../common/clock.h"
+#include "../common/json.h"
 #include "rdma.h"
 
 #define GAIN_MAX	64
-
-static bool get_number(struct json_object *o, const char *key, uint64_t max, uint64_t *v)
-{
-	struct json_object *n;
-
-	if (!json_object_object_get_ex(o, key, &n) || !json_object_is_type(n, json_type_int) ||
-	    json_object_get_int64(n) < 0)
-		return false;
-	*v = json_object_get_uint64(n);
-	return *v <= max;
-}
-
-static bool get_u32(struct json_object *o, const char *key, uint32_t *to)
-{
-	uint64_t v;
-
-	if (!get_number(o, key, UINT32_MAX, &v))
-		return false;
-	*to = v;
-	return true;
-}
 
 static bool get_name(struct json_object *o, const char *key, char *to, size_t size)
 {
@@ -52,7 +31,7 @@ static bool is_fresh(struct json_object *o)
 {
 	uint64_t at, now = now_us();
 
-	return get_number(o, "updated_us", UINT64_MAX, &at) && at <= now &&
+	return read_u64(o, "updated_us", UINT64_MAX, &at) && at <= now &&
 	       now - at < FOLLOWED_STALE_US;
 }
 
@@ -62,10 +41,10 @@ static void from_json_optional(struct json_object *o, struct rdma_use *u)
 	struct json_object *gain;
 	uint64_t job = 0;
 
-	if (get_number(o, "job", UINT16_MAX, &job))
+	if (read_u64(o, "job", UINT16_MAX, &job))
 		u->job = job;
-	u->follow.has_sent = get_number(o, "sent_bytes", INT64_MAX, &u->follow.sent);
-	u->follow.has_value = get_u32(o, "value", &u->follow.value) &&
+	u->follow.has_sent = read_u64(o, "sent_bytes", INT64_MAX, &u->follow.sent);
+	u->follow.has_value = read_u32(o, "value", &u->follow.value) &&
 			      json_object_object_get_ex(o, "gain", &gain);
 	if (!u->follow.has_value)
 		return;
@@ -80,7 +59,7 @@ static bool from_json(struct json_object *o, struct rdma_use *u)
 
 	*u = (struct rdma_use){ .follows = true };
 	if (!json_object_is_type(o, json_type_object) ||
-	    !get_number(o, "version", UINT64_MAX, &version) || version != FOLLOWED_VERSION ||
+	    !read_u64(o, "version", UINT64_MAX, &version) || version != FOLLOWED_VERSION ||
 	    !is_fresh(o))
 		return false;
 	from_json_optional(o, u);
@@ -92,8 +71,8 @@ static bool from_json(struct json_object *o, struct rdma_use *u)
 	       get_name(o, "scope", f->scope, sizeof(f->scope)) &&
 	       get_name(o, "drive", f->drive, sizeof(f->drive)) &&
 	       get_name(o, "state", f->state, sizeof(f->state)) &&
-	       get_u32(o, "base", &f->base) && get_u32(o, "low", &f->low) &&
-	       get_u32(o, "high", &f->high);
+	       read_u32(o, "base", &f->base) && read_u32(o, "low", &f->low) &&
+	       read_u32(o, "high", &f->high);
 }
 
 static int entry(const char *name, void *arg)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/json.h"
 #include "saved.h"
 
 #define STATE_VERSION	1
@@ -56,29 +56,17 @@ void saved_cover(struct saved *saved, uint32_t v)
 		saved->high = v;
 }
 
-static bool get_u32(struct json_object *o, const char *key, uint32_t *v)
-{
-	struct json_object *n;
-	int64_t i;
-
-	if (!json_object_object_get_ex(o, key, &n) || !json_object_is_type(n, json_type_int))
-		return false;
-	i = json_object_get_int64(n);
-	*v = i;
-	return i >= 0 && i <= UINT32_MAX;
-}
-
 static bool saved_from_json(struct state *s, const char *knob, struct json_object *o)
 {
 	struct saved *saved;
 	uint32_t value;
 
-	if (strlen(knob) >= NAME_LEN || !get_u32(o, "value", &value))
+	if (strlen(knob) >= NAME_LEN || !read_u32(o, "value", &value))
 		return false;
 	saved = saved_add(s, knob, value);
-	if (!saved || !get_u32(o, "low", &saved->low) || !get_u32(o, "high", &saved->high))
+	if (!saved || !read_u32(o, "low", &saved->low) || !read_u32(o, "high", &saved->high))
 		return false;
-	saved->followed = get_u32(o, "base", &saved->base);
+	saved->followed = read_u32(o, "base", &saved->base);
 	return true;
 }
 
@@ -87,7 +75,7 @@ static int from_json(const struct device *d, struct json_object *o, struct state
 	struct json_object *knobs;
 	uint32_t version;
 
-	if (!get_u32(o, "version", &version) || version != STATE_VERSION ||
+	if (!read_u32(o, "version", &version) || version != STATE_VERSION ||
 	    !json_object_object_get_ex(o, "knobs", &knobs) ||
 	    !json_object_is_type(knobs, json_type_object))
 		return -EINVAL;
@@ -130,17 +118,17 @@ static struct json_object *to_json(const struct device *d, const struct state *s
 {
 	struct json_object *o = json_object_new_object(), *knobs = json_object_new_object();
 
-	json_object_object_add(o, "version", json_object_new_int(STATE_VERSION));
-	json_object_object_add(o, "device", json_object_new_string(d->name));
+	put_u64(o, "version", STATE_VERSION);
+	put_string(o, "device", d->name);
 	for (unsigned int i = 0; i < s->count; i++) {
 		struct json_object *k = json_object_new_object();
 		const struct saved *saved = &s->saved[i];
 
-		json_object_object_add(k, "value", json_object_new_int64(saved->value));
-		json_object_object_add(k, "low", json_object_new_int64(saved->low));
-		json_object_object_add(k, "high", json_object_new_int64(saved->high));
+		put_u64(k, "value", saved->value);
+		put_u64(k, "low", saved->low);
+		put_u64(k, "high", saved->high);
 		if (saved->followed)
-			json_object_object_add(k, "base", json_object_new_int64(saved->base));
+			put_u64(k, "base", saved->base);
 		json_object_object_add(knobs, saved->knob, k);
 	}
 	json_object_object_add(o, "knobs", knobs);
