@@ -58,16 +58,31 @@ int rundir_open(const char *dir, bool make, mode_t mode, struct err *e)
 	return err;
 }
 
+static int write_all(int fd, const char *text)
+{
+	size_t len = strlen(text);
+	ssize_t n;
+
+	while (len) {
+		n = TEMP_FAILURE_RETRY(write(fd, text, len));
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= n;
+	}
+	return 0;
+}
+
 static int write_new(int dir, const char *name, const char *text, bool sync)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	size_t len = strlen(text);
-	int err = 0;
+	int err;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text, len) != (ssize_t)len || (sync && fsync(fd)))
-		err = errno ? -errno : -EIO;
+	err = write_all(fd, text);
+	if (!err && sync && fsync(fd))
+		err = -errno;
 	close(fd);
 	return err;
 }

@@ -36,7 +36,7 @@ int sysroot_write(const char *path, const char *text);
 /* Whether @err says that the device is gone or in a reset. */
 bool device_is_away(int err);
 
-/* rundir.c: folders below /run/mlcc that only root writes to */
+/* rundir.c: folders below /run/mlcc that only root writes to, and files in them */
 /* A descriptor; @make: with @mode, if it is not there. */
 int rundir_open(const char *dir, bool make, mode_t mode, struct err *e);
 /* A whole file or none; @sync: it is on its disk, under its name, when this returns. */

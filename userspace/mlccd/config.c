@@ -98,17 +98,21 @@ static int set_bool(struct parse *p, const struct key *k, char *value)
 	return 0;
 }
 
+/* Without @blanks around it. */
+static char *trim(char *s, const char *blanks)
+{
+	s += strspn(s, blanks);
+	for (size_t n = strlen(s); n && strchr(blanks, s[n - 1]); n--)
+		s[n - 1] = '\0';
+	return s;
+}
+
 /* Cuts the next word off a list with commas; NULL at its end. */
 static char *next_word(char **rest)
 {
 	char *word = strsep(rest, ",");
 
-	if (!word)
-		return NULL;
-	word += strspn(word, " \t");
-	for (size_t n = strlen(word); n && strchr(" \t", word[n - 1]); n--)
-		word[n - 1] = '\0';
-	return word;
+	return word ? trim(word, " \t") : NULL;
 }
 
 static bool name_ok(const char *s)
@@ -222,15 +226,12 @@ static int section(struct parse *p, char *s)
 static int assignment(struct parse *p, char *s)
 {
 	char *value = strchr(s, '=');
-	size_t n;
 
 	if (!value)
 		return wrong(p, "'%.40s': KEY = VALUE is wanted", s);
-	n = value - s;
 	*value++ = '\0';
-	while (n && strchr(" \t", s[n - 1]))
-		s[--n] = '\0';
-	value += strspn(value, " \t");
+	s = trim(s, " \t");
+	value = trim(value, " \t");
 	if (!p->section)
 		return wrong(p, "'%.40s' comes before any [SECTION]", s);
 	for (size_t i = 0; i < KEYS; i++) {
@@ -248,7 +249,6 @@ static int assignment(struct parse *p, char *s)
 static int one_line(struct parse *p, const char *text, size_t len)
 {
 	char copy[LINE_MAX_LEN], *s = copy;
-	size_t n;
 
 	if (len >= sizeof(copy))
 		return wrong(p, "a line has at most %d bytes", LINE_MAX_LEN - 1);
@@ -257,9 +257,7 @@ static int one_line(struct parse *p, const char *text, size_t len)
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	s[strcspn(s, "#")] = '\0';
-	s += strspn(s, " \t\r");
-	for (n = strlen(s); n && strchr(" \t\r", s[n - 1]); n--)
-		s[n - 1] = '\0';
+	s = trim(s, " \t\r");
 	if (!*s)
 		return 0;
 	return *s == '[' ? section(p, s) : assignment(p, s);

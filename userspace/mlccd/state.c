@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/json.h"
+#include "../common/sysroot.h"
 #include "state.h"
 
 #define STATE_VERSION	1
@@ -24,20 +25,6 @@ int state_open(const char *dir, struct err *e)
 	if (fd < 0)
 		return fail(e, -errno, "%s: %s", dir, strerror(errno));
 	return fd;
-}
-
-static int write_all(int fd, const char *s)
-{
-	size_t len = strlen(s), done = 0;
-	ssize_t n;
-
-	while (done < len) {
-		n = write(fd, s + done, len - done);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n > 0 ? n : 0;
-	}
-	return 0;
 }
 
 static struct json_object *to_json(const struct job *job)
@@ -66,25 +53,15 @@ static struct json_object *to_json(const struct job *job)
 
 int state_write(int dir, const struct job *job, struct err *e)
 {
-	char name[16], tmp[24];
-	struct json_object *o;
-	int fd, err = -EIO;
+	struct json_object *o = to_json(job);
+	char name[16];
+	int err;
 
 	snprintf(name, sizeof(name), "%u", job->conf.id);
-	snprintf(tmp, sizeof(tmp), ".%s.new", name);
-	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0) {
-		o = to_json(job);
-		err = write_all(fd, json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-		json_object_put(o);
-		close(fd);
-	}
-	if (fd < 0 || (!err && renameat(dir, tmp, dir, name)))
-		err = -errno;
-	if (!err)
-		return 0;
-	unlinkat(dir, tmp, 0);
-	return fail(e, err, "cannot write the job's file: %s", strerror(-err));
+	err = rundir_replace(dir, name, json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+			     false);
+	json_object_put(o);
+	return err ? fail(e, err, "cannot write the job's file: %s", strerror(-err)) : 0;
 }
 
 void state_remove(int dir, uint32_t id)
