@@ -10,8 +10,6 @@
 #include "../common/program.h"
 #include "../common/json.h"
 
-#define CTL_SOCKET	"/run/mlcc/mlccd.sock"
-
 /* Exit statuses; "run" has those of its command, and 125 to 127 for its own failures. */
 enum {
 	EXIT_REFUSED = 2,	/* mlccd or the kernel refused, or doctor found something */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* mlcc-ctl: says to mlccd what a training job is.  A table of verbs, and how each is used. */
+#include "../common/client.h"
 #include "ctl.h"
 
 #define JOB_HELP \
@@ -99,7 +100,7 @@ static const char common_usage[] =
 	"\n"
 	"  -j, --json         for programs\n"
 	"  --dry-run          only checks and says what would be done\n"
-	"  --socket PATH      mlccd's, instead of " CTL_SOCKET "\n";
+	"  --socket PATH      mlccd's, instead of " CLIENT_SOCKET "\n";
 
 static const struct option options[] = {
 	{ "version", no_argument, NULL, 'v' },

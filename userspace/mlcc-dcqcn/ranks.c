@@ -7,39 +7,26 @@
  * left alone for a second; so is a job whose processes count nothing.
  */
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "../common/client.h"
+#include "../common/json.h"
 #include "progress.h"
 
-#define SOCKET		"/run/mlcc/mlccd.sock"
-#define REPLY_MAX	65536
 #define AGAIN_US	1000000
 #define TIMEOUT_US	50000
 
+/* Below the root, whatever that is. */
 static int ranks_connect(void)
 {
-	const struct timeval timeout = { .tv_usec = TIMEOUT_US };
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int place = sysroot_open(SOCKET, O_PATH | O_CLOEXEC), fd;
+	int place = sysroot_open(CLIENT_SOCKET, O_PATH), fd;
+	char path[32];
 
 	if (place < 0)
 		return place;
-	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", place);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0) {
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-	}
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof(a))) {
-		close(fd);
-		fd = -1;
-	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+	fd = client_connect(path, TIMEOUT_US);
 	close(place);
 	return fd;
 }
@@ -54,25 +41,12 @@ void ranks_close(struct ranks_link *r)
 /* The job as mlccd shows it; NULL: it does not. */
 static struct json_object *ask(const struct ranks_link *r, uint32_t job)
 {
-	static char text[REPLY_MAX + 1];
-	ssize_t n;
-	int len;
+	struct json_object *request = json_object_new_object();
+	int err;
 
-	len = snprintf(text, sizeof(text), "{\"op\":\"show\",\"job\":%u}", job);
-	if (send(r->fd, text, len, MSG_NOSIGNAL) != len)
-		return NULL;
-	n = recv(r->fd, text, REPLY_MAX, 0);
-	if (n <= 0)
-		return NULL;
-	text[n] = '\0';
-	return json_tokener_parse(text);
-}
-
-static uint64_t get(struct json_object *job, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(job, key, &v) ? json_object_get_uint64(v) : 0;
+	put_string(request, "op", "show");
+	put_u64(request, "job", job);
+	return client_ask(r->fd, request, &err);
 }
 
 /* False: they count nothing. */
@@ -84,10 +58,10 @@ static bool read_progress(struct json_object *reply, uint32_t *progress)
 	if (json_object_object_get_ex(reply, "jobs", &jobs) &&
 	    json_object_is_type(jobs, json_type_array))
 		job = json_object_array_get_idx(jobs, 0);
-	if (!job || !get(job, "ranks_sent_bytes"))
+	if (!job || !get_u64(job, "ranks_sent_bytes"))
 		return false;
-	sent = get(job, "ranks_phase_bytes");
-	d_phase = get(job, "d_phase_bytes");
+	sent = get_u64(job, "ranks_phase_bytes");
+	d_phase = get_u64(job, "d_phase_bytes");
 	*progress = MLCC_NEUTRAL;
 	if (sent && d_phase)
 		*progress = sent < d_phase ? (double)sent / d_phase * MLCC_ONE : MLCC_ONE;
