@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,12 +59,34 @@ void common_option(int c, const char *verb)
 	}
 }
 
+bool flag_option(int argc, char **argv, const char *flag)
+{
+	const struct option opts[] = {
+		{ flag, no_argument, NULL, 'F' },
+		COMMON_OPTIONS_OF(program.place)
+	};
+	bool given = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts + !flag, NULL)) != -1) {
+		if (c == 'F')
+			given = true;
+		else
+			common_option(c, argv[0]);
+	}
+	return given;
+}
+
 int program_main(int argc, char **argv)
 {
+	const struct option opts[] = {
+		{ "version", no_argument, NULL, 'v' },
+		COMMON_OPTIONS_OF(program.place)
+	};
 	const struct verb *v;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, program.options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, opts, NULL)) != -1) {
 		if (c == 'v') {
 			printf("%s %s\n", program.name, program.version);
 			return EXIT_FINE;
@@ -84,4 +108,60 @@ int program_main(int argc, char **argv)
 	if (v)
 		return v->run(argc, argv);
 	die(EXIT_USAGE, "no verb '%s': '%s --help' lists them", argv[0], program.name);
+}
+
+void answer(struct json_object *o)
+{
+	if (common.json) {
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+						    JSON_C_TO_STRING_NOSLASHESCAPE));
+		fflush(stdout);
+	}
+	json_object_put(o);
+}
+
+double number_with_unit(const char *s, const struct unit *units)
+{
+	char *end;
+	double v;
+
+	if (*s < '0' || *s > '9')
+		return NAN;
+	v = strtod(s, &end);
+	for (const struct unit *u = units; u->name; u++)
+		if (!strcmp(u->name, end))
+			return v * u->factor;
+	return NAN;
+}
+
+static void say(const char *fmt, va_list ap)
+{
+	char line[1024];
+
+	vsnprintf(line, sizeof(line), fmt, ap);
+	/* replies, drivers, tools and files are quoted, and say what others chose */
+	for (char *s = line; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
+	fflush(stdout);
+	fprintf(stderr, "%s: %s\n", program.name, line);
+}
+
+void die(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	exit(status);
+}
+
+void warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
 }

@@ -4,6 +4,7 @@
 #define MLCC_PROGRAM_H
 
 #include <getopt.h>
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct program {
 	const char *name, *version;
 	const char *head, *tail;	/* of its usage, around the verbs and "common" */
 	const char *common;		/* usage of the options that every verb has */
-	const struct option *options;	/* these, and --version, 'v' */
+	const char *place;		/* one of these: what common.place is called */
 	const struct verb *verbs;
 	size_t count;
 };
@@ -34,7 +35,7 @@ extern const struct program program;
 /* Options of every verb. */
 struct common {
 	bool json, dry_run;
-	const char *place;	/* what --@place of COMMON_OPTIONS_OF() says, or NULL */
+	const char *place;	/* a socket or a directory, or NULL */
 };
 
 extern struct common common;
@@ -52,9 +53,25 @@ extern struct common common;
 
 /* Takes an option of every verb; whatever else ends the program with the usage of @verb. */
 void common_option(int c, const char *verb);
+/*
+ * The options of a verb that has none but those of every verb, and --@flag unless it is NULL.
+ * Whether that is given; what is no option begins at optind.
+ */
+bool flag_option(int argc, char **argv, const char *flag);
 
 /* Runs the verb that the words name.  Returns the exit status. */
 int program_main(int argc, char **argv);
+
+/* What a verb has to say to programs: prints @o with --json, and frees it. */
+void answer(struct json_object *o);
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+/* A decimal number and one of the units, the last of which has no name; NAN: it is none. */
+double number_with_unit(const char *s, const struct unit *units);
 
 /* A line on standard error, without what would disturb a terminal. */
 void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));

@@ -57,11 +57,9 @@ struct json_object *ask(struct json_object *request)
 	reply = try_ask(request, &status, error, sizeof(error));
 	if (reply)
 		return reply;
-	if (common.json) {
-		reply = json_object_new_object();
-		put_bool(reply, "ok", false);
-		put_string(reply, "error", error);
-		print_json(reply);
-	}
+	reply = json_object_new_object();
+	put_bool(reply, "ok", false);
+	put_string(reply, "error", error);
+	answer(reply);
 	die(status, "%s", error);
 }

@@ -43,7 +43,6 @@ struct json_object *all_jobs(void);
 /* A reply without it ends the program. */
 struct json_object *get_list(struct json_object *o, const char *key);
 
-void print_json(struct json_object *o);
 /* 1234567 as "1.23M", in one of four buffers */
 const char *human(uint64_t v);
 const char *milliseconds(uint64_t us);

@@ -204,20 +204,9 @@ static void explain_class(struct json_object *job)
 
 int verb_explain(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "self", no_argument, NULL, 'S' },
-		COMMON_OPTIONS
-	};
 	struct json_object *shown, *status, *all, *job;
-	bool self = false;
-	int c;
+	bool self = flag_option(argc, argv, "self");
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'S')
-			self = true;
-		else
-			common_option(c, "explain");
-	}
 	if (argc - optind + self != 1)
 		die(EXIT_USAGE, "explain: one job is wanted, by id or name, or --self");
 	shown = ask_job(self ? NULL : argv[optind]);

@@ -37,8 +37,6 @@ void result(enum finding s, const char *what, const char *todo, const char *fmt,
 
 int findings_end(void)
 {
-	if (common.json)
-		print_json(results);
-	json_object_put(results);
+	answer(results);
 	return found_bad ? EXIT_REFUSED : EXIT_FINE;
 }

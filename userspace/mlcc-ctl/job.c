@@ -202,22 +202,17 @@ int verb_set_job(int argc, char **argv)
 	if (common.dry_run)
 		put_bool(o.request, "dry_run", true);
 	reply = ask(o.request);
-	if (common.json)
-		print_json(reply);
-	else
+	if (!common.json)
 		print_set(reply);
-	json_object_put(reply);
+	answer(reply);
 	return EXIT_FINE;
 }
 
 int verb_del_job(int argc, char **argv)
 {
-	static const struct option opts[] = { COMMON_OPTIONS };
 	struct json_object *request, *reply;
-	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
-		common_option(c, "del-job");
+	flag_option(argc, argv, NULL);
 	if (optind + 1 != argc)
 		die(EXIT_USAGE, "del-job: one job is wanted, by id or name");
 	request = new_request("del-job");
@@ -225,25 +220,20 @@ int verb_del_job(int argc, char **argv)
 	if (common.dry_run)
 		put_bool(request, "dry_run", true);
 	reply = ask(request);
-	if (common.json)
-		print_json(reply);
-	else
+	if (!common.json)
 		printf("%s %s\n", common.dry_run ? "would delete job" : "deleted job",
 		       get_string(reply, "id"));
-	json_object_put(reply);
+	answer(reply);
 	return EXIT_FINE;
 }
 
 /* hint JOB start [BYTES] | hint JOB end */
 int verb_hint(int argc, char **argv)
 {
-	static const struct option opts[] = { COMMON_OPTIONS };
 	struct json_object *request, *reply;
 	bool start;
-	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
-		common_option(c, "hint");
+	flag_option(argc, argv, NULL);
 	argc -= optind;
 	argv += optind;
 	start = argc > 1 && !strcmp(argv[1], "start");
@@ -260,10 +250,8 @@ int verb_hint(int argc, char **argv)
 			put_u64(request, "bytes", bytes);
 	}
 	reply = ask(request);
-	if (common.json)
-		print_json(reply);
-	else if (common.dry_run)
+	if (common.dry_run && !common.json)
 		printf("would tell job %s of the %s of a phase\n", argv[0], argv[1]);
-	json_object_put(reply);
+	answer(reply);
 	return EXIT_FINE;
 }

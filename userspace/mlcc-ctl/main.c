@@ -96,17 +96,6 @@ static const struct verb verbs[] = {
 	  "command cannot be run, 127 there is none.\n" },
 };
 
-static const char common_usage[] =
-	"\n"
-	"  -j, --json         for programs\n"
-	"  --dry-run          only checks and says what would be done\n"
-	"  --socket PATH      mlccd's, instead of " CLIENT_SOCKET "\n";
-
-static const struct option options[] = {
-	{ "version", no_argument, NULL, 'v' },
-	COMMON_OPTIONS
-};
-
 const struct program program = {
 	.name = "mlcc-ctl", .version = "0.1",
 	.head =
@@ -117,8 +106,12 @@ const struct program program = {
 		"'mlcc-ctl VERB --help' explains one.  The shortest way to a job:\n\n"
 		"  mlcc-ctl run -- COMMAND\n\n"
 		"Exit status: 0 done, 1 usage, 2 refused, 3 mlccd does not answer; run: its command's.\n",
-	.common = common_usage,
-	.options = options,
+	.common =
+		"\n"
+		"  -j, --json         for programs\n"
+		"  --dry-run          only checks and says what would be done\n"
+		"  --socket PATH      mlccd's, instead of " CLIENT_SOCKET "\n",
+	.place = "socket",
 	.verbs = verbs, .count = sizeof(verbs) / sizeof(*verbs),
 };
 

@@ -9,20 +9,17 @@ static int print_profiles(struct json_object *reply)
 {
 	struct json_object *list = get_list(reply, "profiles"), *p;
 
-	if (common.json) {
-		print_json(list);
-	} else {
+	if (!common.json)
 		printf("%-12s %8s %8s %8s %5s %-6s %-7s\n", "PROFILE", "FLOOR", "SLOPE", "HOLD",
 		       "SHAPE", "BASE", "RESTART");
-		for (size_t i = 0; i < json_object_array_length(list); i++) {
-			p = json_object_array_get_idx(list, i);
-			printf("%-12s %8g %8g %8g %5s %-6s %-7s%s\n", get_string(p, "name"),
-			       get_double(p, "floor"), get_double(p, "slope"),
-			       get_double(p, "hold"), get_string(p, "shape"),
-			       get_string(p, "base"), get_string(p, "restart"),
-			       get_bool(p, "default") ? " (default)" : "");
-		}
+	for (size_t i = 0; i < json_object_array_length(list) && !common.json; i++) {
+		p = json_object_array_get_idx(list, i);
+		printf("%-12s %8g %8g %8g %5s %-6s %-7s%s\n", get_string(p, "name"),
+		       get_double(p, "floor"), get_double(p, "slope"), get_double(p, "hold"),
+		       get_string(p, "shape"), get_string(p, "base"), get_string(p, "restart"),
+		       get_bool(p, "default") ? " (default)" : "");
 	}
+	answer(json_object_get(list));
 	json_object_put(reply);
 	return EXIT_FINE;
 }
@@ -88,25 +85,19 @@ int verb_profile(int argc, char **argv)
 
 int verb_status(int argc, char **argv)
 {
-	static const struct option opts[] = { COMMON_OPTIONS };
 	struct json_object *reply;
-	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
-		common_option(c, "status");
+	flag_option(argc, argv, NULL);
 	if (optind != argc)
 		die(EXIT_USAGE, "status: '%s' is no option", argv[optind]);
 	reply = ask(new_request("status"));
 	json_object_object_del(reply, "ok");
-	if (common.json) {
-		print_json(reply);
-	} else {
-		json_object_object_foreach(reply, key, value)
+	json_object_object_foreach(reply, key, value)
+		if (!common.json)
 			printf("%-22s %s\n", key,
 			       json_object_to_json_string_ext(value,
 							      JSON_C_TO_STRING_PLAIN |
 							      JSON_C_TO_STRING_NOSLASHESCAPE));
-	}
-	json_object_put(reply);
+	answer(reply);
 	return EXIT_FINE;
 }

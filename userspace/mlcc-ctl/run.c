@@ -302,8 +302,8 @@ static int run(struct json_object *request, const struct run_options *o)
 		cannot(&p, o->strict, error, "job");
 	else if (json_object_object_get_ex(reply, "job", &job))
 		plan_dscp(&p, get_string(job, "id"), o);
-	if (reply && common.json)
-		print_json(reply);
+	if (reply)
+		answer(json_object_get(reply));
 	status = run_command(&p, o);
 	/* the job first: with the cgroup gone mlccd would end it, but later */
 	if (job)

@@ -149,31 +149,16 @@ struct json_object *ask_job(const char *name)
 
 int verb_show(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "self", no_argument, NULL, 'S' },
-		COMMON_OPTIONS
-	};
-	bool self = false, one;
+	bool self = flag_option(argc, argv, "self"), one;
 	struct json_object *list;
-	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'S')
-			self = true;
-		else
-			common_option(c, "show");
-	}
 	if (argc - optind + self > 1)
 		die(EXIT_USAGE, "show: at most one job is wanted, by id or name, or --self");
 	one = self || optind < argc;
 	list = one ? ask_job(self ? NULL : argv[optind]) : all_jobs();
-	if (common.json)
-		print_json(list);
-	else if (one)
-		print_one(list);
-	else
-		print_jobs(list);
-	json_object_put(list);
+	if (!common.json)
+		(one ? print_one : print_jobs)(list);
+	answer(list);
 	return EXIT_FINE;
 }
 
@@ -201,16 +186,13 @@ int verb_watch(int argc, char **argv)
 		struct timespec t = { interval / 1000000, interval % 1000000 * 1000 };
 		struct json_object *list = all_jobs();
 
-		if (common.json) {
-			print_json(list);
-		} else {
-			/* the terminal's own code for: upper left corner, empty the rest */
-			if (isatty(STDOUT_FILENO))
-				fputs("\033[H\033[J", stdout);
+		/* the terminal's own code for: upper left corner, empty the rest */
+		if (!common.json && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[J", stdout);
+		if (!common.json)
 			print_jobs(list);
-			fflush(stdout);
-		}
-		json_object_put(list);
+		fflush(stdout);
+		answer(list);
 		if (count)
 			nanosleep(&t, NULL);
 	}

@@ -7,31 +7,15 @@
 
 #include "ctl.h"
 
-struct unit {
-	const char *name;
-	double factor;
-};
-
-/* A decimal number and one of the units; the first of them is for a number alone. */
+/* The first of the units is for a number alone. */
 static uint64_t with_unit(const char *what, const char *s, const struct unit *units,
 			  const char *allowed)
 {
-	char *end;
-	double v;
+	double v = number_with_unit(s, units);
 
-	errno = 0;
-	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
-	if (!errno && isfinite(v))
-		for (const struct unit *u = units; u->name; u++) {
-			double scaled = v * u->factor;
-
-			if (strcmp(u->name, end))
-				continue;
-			if (scaled < 0.5 || scaled >= 9e15)
-				break;
-			return scaled + 0.5;
-		}
-	die(EXIT_USAGE, "%s '%s': a number is wanted, such as %s", what, s, allowed);
+	if (!(v >= 0.5 && v < 9e15))
+		die(EXIT_USAGE, "%s '%s': a number is wanted, such as %s", what, s, allowed);
+	return v + 0.5;
 }
 
 uint64_t parse_bytes(const char *what, const char *s)
@@ -78,11 +62,10 @@ uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t ma
 
 double parse_fraction(const char *what, const char *s)
 {
-	char *end;
-	double v;
+	static const struct unit none[] = { { "", 1 }, { } };
+	double v = number_with_unit(s, none);
 
-	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
-	if (!isfinite(v) || *end)
+	if (!isfinite(v))
 		die(EXIT_USAGE, "%s '%s': a number of 0 or more is wanted", what, s);
 	return v;
 }
@@ -99,13 +82,6 @@ struct json_object *get_list(struct json_object *o, const char *key)
 	if (json_object_object_get_ex(o, key, &v) && json_object_is_type(v, json_type_array))
 		return v;
 	die(EXIT_REFUSED, "mlccd's reply has no list '%s'", key);
-}
-
-void print_json(struct json_object *o)
-{
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
-	fflush(stdout);
 }
 
 const char *human(uint64_t v)

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli.h"
 
 static int status_of(int err)
@@ -20,15 +15,12 @@ static int status_of(int err)
 
 void die_of(int err, const struct err *e)
 {
-	struct json_object *o;
+	struct json_object *o = json_object_new_object();
 
-	if (common.json) {
-		o = json_object_new_object();
-		put_bool(o, "ok", false);
-		put_string(o, "error", e->text);
-		put_string(o, "code", err_name(err));
-		print_json(o);
-	}
+	put_bool(o, "ok", false);
+	put_string(o, "error", e->text);
+	put_string(o, "code", err_name(err));
+	answer(o);
 	die(status_of(err), "%s", e->text);
 }
 
@@ -39,14 +31,6 @@ void common_end(void)
 
 	if (err)
 		die_of(err == -ENODEV ? -EPERM : err, &e);
-}
-
-void print_json(struct json_object *o)
-{
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
-	fflush(stdout);
-	json_object_put(o);
 }
 
 uint32_t parse_number(const char *what, const char *s, uint32_t min, uint32_t max)
@@ -61,29 +45,21 @@ uint32_t parse_number(const char *what, const char *s, uint32_t min, uint32_t ma
 
 uint32_t parse_q16(const char *what, const char *s, double min, double max)
 {
-	char *end;
-	double v;
+	static const struct unit none[] = { { "", 1 }, { } };
+	double v = number_with_unit(s, none);
 
-	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
-	if (!isfinite(v) || *end || v < min || v > max)
+	if (!(v >= min && v <= max))
 		die(EXIT_USAGE, "%s '%s': a number from %g to %g is wanted", what, s, min, max);
 	return v * 65536 + 0.5;
 }
 
 uint32_t parse_time_us(const char *what, const char *s, uint32_t min, uint32_t max)
 {
-	double v, us = 0;
-	char *end;
+	static const struct unit units[] = {
+		{ "", 1e3 }, { "ms", 1e3 }, { "s", 1e6 }, { "us", 1 }, { }
+	};
+	double us = number_with_unit(s, units);
 
-	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : NAN;
-	if (!isfinite(v))
-		us = NAN;
-	else if (!strcmp(end, "us"))
-		us = v;
-	else if (!strcmp(end, "ms") || !*end)
-		us = v * 1e3;
-	else if (!strcmp(end, "s"))
-		us = v * 1e6;
 	if (!(us >= min && us <= max))
 		die(EXIT_USAGE, "%s '%s': from %gms to %gms is wanted", what, s, min / 1e3,
 		    max / 1e3);

@@ -3,8 +3,6 @@
 #ifndef MLCC_DCQCN_CLI_H
 #define MLCC_DCQCN_CLI_H
 
-#include <json-c/json.h>
-
 #include "../common/program.h"
 #include "../common/json.h"
 #include "../rdma/nic.h"
@@ -22,8 +20,6 @@ void common_end(void);
 
 /* Ends the program with the line of @e, as JSON too, and the status that belongs to @err. */
 void die_of(int err, const struct err *e) __attribute__((__noreturn__));
-
-void print_json(struct json_object *o);
 
 /* They end the program if the text is none. */
 uint32_t parse_number(const char *what, const char *s, uint32_t min, uint32_t max);

@@ -25,7 +25,7 @@ void event_text(const struct follow *f, const char *event, const char *text)
 	}
 	o = event_json(f, event);
 	put_string(o, "text", text);
-	print_json(o);
+	answer(o);
 }
 
 void event_plan(const struct follow *f)
@@ -51,7 +51,7 @@ void event_plan(const struct follow *f)
 	put_u64(o, "levels", f->ends[1] - f->ends[0] + 1);
 	put_u64(o, "cadence_us", f->cadence_us);
 	put_u64(o, "budget", f->rate);
-	print_json(o);
+	answer(o);
 }
 
 static uint64_t cpu_us(void)
@@ -79,5 +79,5 @@ void event_end(const struct follow *f)
 	put_u64(o, "writes", f->writes);
 	put_u64(o, "held", f->held);
 	put_u64(o, "cpu_us", cpu_us());
-	print_json(o);
+	answer(o);
 }

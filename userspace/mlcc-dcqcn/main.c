@@ -60,17 +60,6 @@ static const struct verb verbs[] = {
 	  "  --force            writes all the same\n" },
 };
 
-static const char common_usage[] =
-	"\n"
-	"  -j, --json         for programs\n"
-	"  --dry-run          only checks and says what would be done\n"
-	"  --sysroot DIR      DIR instead of /, such as the host's root inside of a container\n";
-
-static const struct option options[] = {
-	{ "version", no_argument, NULL, 'v' },
-	COMMON_OPTIONS
-};
-
 const struct program program = {
 	.name = "mlcc-dcqcn", .version = "0.1",
 	.head =
@@ -80,8 +69,12 @@ const struct program program = {
 		"\n"
 		"'mlcc-dcqcn VERB --help' explains one.\n\n"
 		"Exit status: 0 done, 1 usage, 2 refused, 3 no such device.\n",
-	.common = common_usage,
-	.options = options,
+	.common =
+		"\n"
+		"  -j, --json         for programs\n"
+		"  --dry-run          only checks and says what would be done\n"
+		"  --sysroot DIR      DIR instead of /, such as the host's root inside of a container\n",
+	.place = "sysroot",
 	.verbs = verbs, .count = sizeof(verbs) / sizeof(*verbs),
 };
 

@@ -134,26 +134,15 @@ static int restore_named(const char *name, void *arg)
 
 int verb_restore(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "force", no_argument, NULL, 'f' },
-		COMMON_OPTIONS
-	};
 	struct report r = { .list = json_object_new_array() };
-	struct json_object *o;
-	int c;
+	struct json_object *o = json_object_new_object();
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'f')
-			r.force = true;
-		else
-			common_option(c, "restore");
-	}
+	r.force = flag_option(argc, argv, "force");
 	common_end();
 	for (int i = optind; i < argc; i++)
 		restore_named(argv[i], &r);
 	if (optind == argc)
 		saved_each(restore_named, &r);
-	o = json_object_new_object();
 	put_bool(o, "ok", !r.failed);
 	put_bool(o, "dry_run", common.dry_run);
 	if (r.failed) {
@@ -163,10 +152,7 @@ int verb_restore(int argc, char **argv)
 	if (!json_object_array_length(r.list) && !common.json && !r.failed)
 		puts("nothing to restore");
 	json_object_object_add(o, "knobs", r.list);
-	if (common.json)
-		print_json(o);
-	else
-		json_object_put(o);
+	answer(o);
 	common.json = false;	/* it has been printed */
 	if (r.failed)
 		die_of(r.failed, &r.e);

@@ -2,7 +2,6 @@
 /* The verb follow: its options, and the loop. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
@@ -41,27 +40,13 @@ static void parse_progress(struct follow *f, const char *name)
 		die(EXIT_USAGE, "--progress '%s': job or port", name);
 }
 
-static double unit(const char *name)
-{
-	static const struct {
-		const char *name;
-		double factor;
-	} units[] = { { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
-
-	for (unsigned int i = 0; i < COUNT(units); i++)
-		if (!strcmp(units[i].name, name))
-			return units[i].factor;
-	return 0;
-}
-
 static void parse_bytes(struct follow *f, const char *s)
 {
-	char *end;
-	double v;
+	static const struct unit units[] = {
+		{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { }
+	};
+	double v = number_with_unit(s, units);
 
-	v = *s >= '0' && *s <= '9' ? strtod(s, &end) : 0;
-	if (v && *end)
-		v *= unit(end);
 	if (!(v >= 1 && v <= MLCC_PHASE_BYTES_LIMIT))
 		die(EXIT_USAGE, "--phase-bytes '%s': a number is wanted, such as 1000000, 250M or 1.5G",
 		    s);

@@ -194,22 +194,17 @@ static void print(const struct settings *s)
 			       set->knob->unit);
 	}
 	json_object_object_add(o, "knobs", list);
-	if (common.json)
-		print_json(o);
-	else
-		json_object_put(o);
+	answer(o);
 }
 
 int verb_set(int argc, char **argv)
 {
-	static const struct option opts[] = { COMMON_OPTIONS };
 	static struct settings s;
 	static struct state st;
 	struct err e;
-	int c, err;
+	int err;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
-		common_option(c, "set");
+	flag_option(argc, argv, NULL);
 	common_end();
 	if (argc - optind < 2)
 		die(EXIT_USAGE, "set: a device and KNOB=VALUE are wanted");

@@ -186,10 +186,7 @@ static int show_backends(void)
 			printf("%-14s %-8s %-3s %s\n", be->name, scope_name(be->scope),
 			       be->read_only ? "ro" : "rw", be->what);
 	}
-	if (common.json)
-		print_json(list);
-	else
-		json_object_put(list);
+	answer(list);
 	return EXIT_FINE;
 }
 
@@ -223,22 +220,11 @@ static void check_names(const struct list *l, int count, char **names)
 
 int verb_show(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "backends", no_argument, NULL, 'b' },
-		COMMON_OPTIONS
-	};
 	struct json_object *all = json_object_new_array();
-	int c, shown = 0, one, err;
-	bool only_backends = false;
+	int shown = 0, one, err;
 	static struct list l;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'b')
-			only_backends = true;
-		else
-			common_option(c, "show");
-	}
-	if (only_backends)
+	if (flag_option(argc, argv, "backends"))
 		return show_backends();
 	common_end();
 	argc -= optind;
@@ -256,8 +242,7 @@ int verb_show(int argc, char **argv)
 			one = device_text(d, argv + 1, count);
 		shown += one;
 	}
-	if (common.json)
-		print_json(all);
+	answer(all);
 	if (!l.count)
 		nothing_found(err);
 	return shown ? EXIT_FINE : EXIT_NO_DEVICE;
