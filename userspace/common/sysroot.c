@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -124,6 +125,16 @@ int sysroot_list(const char *dir, int (*entry)(const char *name, void *arg), voi
 	return ret;
 }
 
+static int any_entry(const char *name, void *arg)
+{
+	return 1;
+}
+
+bool sysroot_has_entries(const char *dir)
+{
+	return sysroot_list(dir, any_entry, NULL) > 0;
+}
+
 /*
  * Opened anew each time, as configfs and sysfs show what was there when a file was first read; in
  * one piece, as drivers in debugfs ask the device at each read(2), and the rest may be another's.
@@ -145,6 +156,20 @@ ssize_t sysroot_read(const char *path, char *text, size_t size)
 		n--;
 	text[n] = '\0';
 	return n;
+}
+
+int sysroot_number(const char *path, uint64_t *v)
+{
+	char text[32], *end;
+	ssize_t n = sysroot_read(path, text, sizeof(text));
+
+	if (n < 0)
+		return n;
+	if (*text < '0' || *text > '9')
+		return -EBADMSG;
+	errno = 0;
+	*v = strtoull(text, &end, 10);
+	return errno || *end ? -EBADMSG : 0;
 }
 
 /* In one piece: each write(2) is a command to the device. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "err.h"
@@ -30,8 +31,12 @@ int sysroot_link(const char *path, char name[NAME_LEN]);
  * something else than 0, and returns that.  A directory that is not there is an empty one.
  */
 int sysroot_list(const char *dir, int (*entry)(const char *name, void *arg), void *arg);
+/* Whether there is such a directory, and something in it. */
+bool sysroot_has_entries(const char *dir);
 /* The whole file, at most @size - 1 bytes, without the line's end: how many, or an error. */
 ssize_t sysroot_read(const char *path, char *text, size_t size);
+/* The number that a file has, and nothing else: 0 or an error, -EBADMSG if it has none. */
+int sysroot_number(const char *path, uint64_t *v);
 int sysroot_write(const char *path, const char *text);
 /* Whether @err says that the device is gone or in a reset. */
 bool device_is_away(int err);

@@ -17,19 +17,10 @@
 
 /* What was found once, for all devices. */
 static struct {
-	struct device devices[DEVICES_MAX];
-	unsigned int count;
+	struct devices devices;
 	int err;		/* of the search: -EACCES, only root may look */
 	struct rdma rdma;
 } all;
-
-static int collect(const struct device *d, void *arg)
-{
-	if (all.count == DEVICES_MAX)
-		return 1;
-	all.devices[all.count++] = *d;
-	return 0;
-}
 
 static bool forbidden(int err)
 {
@@ -272,15 +263,15 @@ static int check_ibdev(const char *ibdev, void *arg)
 	if (strlen(ibdev) >= NAME_LEN || !rdma_is_name(ibdev))
 		return 0;
 	driver_of(ibdev, driver);
-	for (unsigned int i = 0; i < all.count; i++) {
-		if (!is_of(&all.devices[i], ibdev, driver))
+	for (unsigned int i = 0; i < all.devices.count; i++) {
+		if (!is_of(&all.devices.list[i], ibdev, driver))
 			continue;
-		if (all.devices[i].be == &backend_rxe) {
-			rxe = &all.devices[i];
+		if (all.devices.list[i].be == &backend_rxe) {
+			rxe = &all.devices.list[i];
 			continue;
 		}
 		seen++;
-		check_device(&all.devices[i], ibdev, driver);
+		check_device(&all.devices.list[i], ibdev, driver);
 	}
 	if (rxe || (!seen && is_rxe(ibdev)))
 		check_rxe(rxe, ibdev);
@@ -290,18 +281,13 @@ static int check_ibdev(const char *ibdev, void *arg)
 	return 0;
 }
 
-static int any_entry(const char *name, void *arg)
-{
-	return 1;
-}
-
 void check_rdma(void)
 {
-	if (sysroot_list(CLASS_DIR, any_entry, NULL) <= 0) {
+	if (!sysroot_has_entries(CLASS_DIR)) {
 		result(FINE, "rdma", "", "no RDMA device");
 		return;
 	}
-	all.err = devices_each(NULL, collect, NULL);
+	all.err = devices_list(NULL, &all.devices);
 	rdma_read(&all.rdma, true);
 	sysroot_list(CLASS_DIR, check_ibdev, NULL);
 	rdma_free(&all.rdma);

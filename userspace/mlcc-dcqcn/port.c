@@ -7,24 +7,11 @@
  * silence yet: one that is not longer than "idle_us" is not seen.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "progress.h"
 
 #define UNIT	4
-
-static int counter_read(const struct progress *p, uint64_t *v)
-{
-	char text[32], *end;
-	ssize_t n = sysroot_read(p->counter, text, sizeof(text));
-
-	if (n < 0)
-		return n;
-	errno = 0;
-	*v = strtoull(text, &end, 10);
-	return n && !errno && !*end ? 0 : -EBADMSG;
-}
 
 int port_open(struct progress *p, const struct device *d, struct err *e)
 {
@@ -40,7 +27,7 @@ int port_open(struct progress *p, const struct device *d, struct err *e)
 	snprintf(p->counter, sizeof(p->counter),
 		 "/sys/class/infiniband/%s/ports/%.8s/counters/port_xmit_data", ibdev,
 		 slash ? slash + 1 : "1");
-	err = counter_read(p, &v);
+	err = sysroot_number(p->counter, &v);
 	if (err)
 		return fail(e, err, "%s: %s", p->counter, strerror(-err));
 	mlcc_job_hint(&p->tracker, p->phase_bytes);
@@ -68,7 +55,7 @@ uint32_t port_progress(struct progress *p, uint64_t now_us)
 {
 	uint64_t v, bytes;
 
-	if (counter_read(p, &v)) {
+	if (sysroot_number(p->counter, &v)) {
 		p->counting = false;
 		return MLCC_NEUTRAL;
 	}

@@ -6,21 +6,6 @@
 #include "cli.h"
 #include "../rdma/saved.h"
 
-struct list {
-	struct device devices[DEVICES_MAX];
-	unsigned int count;
-};
-
-static int collect(const struct device *d, void *arg)
-{
-	struct list *l = arg;
-
-	if (l->count == DEVICES_MAX)
-		return 1;
-	l->devices[l->count++] = *d;
-	return 0;
-}
-
 static const char *drives(const struct knob *k)
 {
 	static const char *const names[] = { "", "ai", "time", "by name" };
@@ -155,16 +140,11 @@ static int device_text(const struct device *d, char **names, int count)
 	return shown;
 }
 
-static int any_entry(const char *name, void *arg)
-{
-	return 1;
-}
-
 static void nothing_found(int err)
 {
 	if (err == -EACCES || err == -EPERM)
 		warn("root is needed to look for devices");
-	else if (sysroot_list("/sys/kernel/debug", any_entry, NULL) <= 0)
+	else if (!sysroot_has_entries("/sys/kernel/debug"))
 		warn("/sys/kernel/debug is empty: 'mount -t debugfs none /sys/kernel/debug'");
 	warn("no device: 'mlcc-dcqcn show --backends' lists what is looked for");
 }
@@ -191,38 +171,38 @@ static int show_backends(void)
 }
 
 /* What is named: a back end, a device, or nothing at all. */
-static int find(struct list *l, int argc, char **argv)
+static int find(struct devices *l, int argc, char **argv)
 {
 	struct err e;
 	int err;
 
 	if (!argc)
-		return devices_each(NULL, collect, l);
+		return devices_list(NULL, l);
 	for (unsigned int i = 0; i < backend_count; i++)
 		if (!strcmp(argv[0], backends[i]->name))
-			return devices_each(backends[i], collect, l);
+			return devices_list(backends[i], l);
 	l->count = 1;
-	err = device_find(argv[0], &l->devices[0], &e);
+	err = device_find(argv[0], &l->list[0], &e);
 	/* why it has no knobs is shown, too */
-	if (err && !*l->devices[0].why)
+	if (err && !*l->list[0].why)
 		die_of(err, &e);
 	return 0;
 }
 
-static void check_names(const struct list *l, int count, char **names)
+static void check_names(const struct devices *l, int count, char **names)
 {
 	for (int i = 0; l->count == 1 && i < count; i++)
-		if (!knob_find(l->devices[0].be, names[i]))
+		if (!knob_find(l->list[0].be, names[i]))
 			die(EXIT_USAGE, "%s:%s has no knob '%s': 'mlcc-dcqcn show %s' lists them",
-			    l->devices[0].be->name, l->devices[0].name, names[i],
-			    l->devices[0].name);
+			    l->list[0].be->name, l->list[0].name, names[i],
+			    l->list[0].name);
 }
 
 int verb_show(int argc, char **argv)
 {
 	struct json_object *all = json_object_new_array();
 	int shown = 0, one, err;
-	static struct list l;
+	static struct devices l;
 
 	if (flag_option(argc, argv, "backends"))
 		return show_backends();
@@ -234,7 +214,7 @@ int verb_show(int argc, char **argv)
 	for (unsigned int i = 0; i < l.count; i++) {
 		int count = argc ? argc - 1 : 0;
 
-		const struct device *d = &l.devices[i];
+		const struct device *d = &l.list[i];
 
 		if (common.json)
 			json_object_array_add(all, device_json(d, argv + 1, count, &one));

@@ -21,8 +21,9 @@ const char *scope_name(enum scope s)
 	return names[s];
 }
 
-int devices_each(const struct backend *be, int (*found)(const struct device *d, void *arg),
-		 void *arg)
+/* What @found has returned, if that is positive, else the first error. */
+static int devices_each(const struct backend *be,
+			int (*found)(const struct device *d, void *arg), void *arg)
 {
 	int ret, err = 0;
 
@@ -35,6 +36,22 @@ int devices_each(const struct backend *be, int (*found)(const struct device *d, 
 		err = err ? err : ret;
 	}
 	return err;
+}
+
+static int collect(const struct device *d, void *arg)
+{
+	struct devices *all = arg;
+
+	if (all->count == DEVICES_MAX)
+		return 1;
+	all->list[all->count++] = *d;
+	return 0;
+}
+
+int devices_list(const struct backend *be, struct devices *all)
+{
+	all->count = 0;
+	return devices_each(be, collect, all);
 }
 
 const struct knob *knob_find(const struct backend *be, const char *name)

@@ -63,6 +63,11 @@ struct device {
 	char why[160];		/* not "": why it has no knobs */
 };
 
+struct devices {
+	struct device list[DEVICES_MAX];
+	unsigned int count;
+};
+
 struct backend_ops {
 	/*
 	 * Calls @found for each device until it returns something else than 0 (a positive number
@@ -102,10 +107,9 @@ extern const unsigned int backend_count;
 const char *scope_name(enum scope s);
 /*
  * All of @be, or of all back ends that are not slow (NULL).  A back end that cannot be looked at
- * does not hide the others: what @found returned, if that is positive, else the first error.
+ * does not hide the others: its error, else 0, or 1 if there is no room for more.
  */
-int devices_each(const struct backend *be, int (*found)(const struct device *d, void *arg),
-		 void *arg);
+int devices_list(const struct backend *be, struct devices *all);
 /*
  * @name: [BACK END:]NAME, where NAME is the device's, its PCI address, or that of its RDMA or
  * network device.  -ENODEV: there is none; -ENOTUNIQ: there are several.

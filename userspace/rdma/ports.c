@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* RoCE's counters: <sysfs>/class/infiniband/DEVICE/ports/N/hw_counters. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rdma.h"
@@ -24,15 +23,11 @@ const char *rdma_counter_name(enum rdma_counter c)
 
 static bool counter_read(const struct rdma_port *p, const char *name, uint64_t *v)
 {
-	char path[DIR_LEN], text[32], *end;
+	char path[DIR_LEN];
 
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports/%s/hw_counters/%s", p->device, p->port,
 		 name);
-	if (sysroot_read(path, text, sizeof(text)) <= 0 || *text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*v = strtoull(text, &end, 10);
-	return !errno && !*end;
+	return !sysroot_number(path, v);
 }
 
 static struct rdma_port *port_add(struct rdma *r)
