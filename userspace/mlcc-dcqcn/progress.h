@@ -2,10 +2,10 @@
 /*
  * How far the job is, and the gain that the rule makes of it.
  *
- * From what the job's processes count themselves, where they do (ranks.c): a carrier sees no RDMA
- * traffic.  Else from libmlcc, read straight from the carrier: with the BPF carrier that is
- * memory.  Or from the port's own transmit counter through the phase tracker of
- * include/mlcc/phase.h: if one job owns the port, what the port sends is its D_sent.
+ * From what the job's processes count themselves, where they do: a carrier sees no RDMA traffic.
+ * Else from libmlcc, read straight from the carrier: with the BPF carrier that is memory.  Or from
+ * the port's own transmit counter through the phase tracker of include/mlcc/phase.h: if one job
+ * owns the port, what the port sends is its D_sent.
  *
  * A knob of a port is for all who send there.  So there is a gain only while the followed job is
  * the only one that the carrier knows on this host (other jobs: gain 1), unless the operator says
@@ -36,17 +36,9 @@ enum progress_state {
 /* A job that the carrier knows. */
 struct sender {
 	uint32_t id;
-	bool ours;
 	uint64_t d_sent, moved_us;	/* and since when it has stayed */
 	uint32_t phases;
 	bool sends;			/* it has moved of late */
-};
-
-/* The connection to mlccd (ranks.c). */
-struct ranks_link {
-	bool open;
-	int fd;
-	uint64_t again_us;		/* when to look for it again */
 };
 
 struct progress {
@@ -66,7 +58,10 @@ struct progress {
 	struct mlcc *m;
 	struct sender senders[PROGRESS_JOBS];
 	unsigned int count;
-	struct ranks_link ranks;
+	struct sender *ours;		/* NULL: the carrier does not know the job */
+	bool asks;			/* there is a connection to mlccd, */
+	int mlccd;			/* this one; */
+	uint64_t ask_us;		/* else when to look for it again */
 	uint64_t look_us, open_us;	/* when all jobs are looked at next, and anew */
 
 	char counter[DIR_LEN];		/* the port's */
@@ -79,17 +74,6 @@ struct progress {
 int progress_open(struct progress *p, const struct device *d, uint64_t now_us, struct err *e);
 /* The gain now, Q16; p->state says why it is 1. */
 uint32_t progress_gain(struct progress *p, uint64_t now_us);
-/* The id of the job that is followed; 0: not known. */
-uint32_t progress_job(const struct progress *p);
 void progress_close(struct progress *p);
-
-/* ranks.c.  False: the job's processes tell nothing; else @progress is Q16, or MLCC_NEUTRAL. */
-bool ranks_progress(struct ranks_link *r, uint32_t job, uint64_t now_us, uint32_t *progress);
-void ranks_close(struct ranks_link *r);
-
-/* port.c: the port's counter. */
-int port_open(struct progress *p, const struct device *d, struct err *e);
-/* Progress, Q16, or MLCC_NEUTRAL. */
-uint32_t port_progress(struct progress *p, uint64_t now_us);
 
 #endif /* MLCC_DCQCN_PROGRESS_H */

@@ -18,10 +18,8 @@ static const char *state_of(const struct follow *f)
 
 static void put_job(struct json_object *o, const struct progress *p)
 {
-	uint32_t id = progress_job(p);
-
-	if (id)
-		put_u64(o, "job", id);
+	if (p->ours)
+		put_u64(o, "job", p->ours->id);
 	/* the port is the job's, so what the port has sent is what the job has */
 	if (p->port && p->counting)
 		put_u64(o, "sent_bytes", p->tracker.acked);
