@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When mlcc-dcqcn may leave a job that computes alone. */
-#include "../../userspace/mlcc-dcqcn/idle.c"
+#include "../../userspace/mlcc-dcqcn/drive.c"
 #include "random.h"
 #include "tap.h"
 

@@ -3,14 +3,9 @@
 
 static int status_of(int err)
 {
-	switch (err) {
-	case -ENODEV:
+	if (err == -ENODEV)
 		return EXIT_NO_DEVICE;
-	case -ENOTUNIQ:
-	case -ERANGE:
-		return EXIT_USAGE;
-	}
-	return EXIT_REFUSED;
+	return err == -ENOTUNIQ || err == -ERANGE ? EXIT_USAGE : EXIT_REFUSED;
 }
 
 void die_of(int err, const struct err *e)
@@ -64,6 +59,16 @@ uint32_t parse_time_us(const char *what, const char *s, uint32_t min, uint32_t m
 		die(EXIT_USAGE, "%s '%s': from %gms to %gms is wanted", what, s, min / 1e3,
 		    max / 1e3);
 	return us + 0.5;
+}
+
+const struct knob *parse_knob(const struct device *d, const char *name)
+{
+	const struct knob *k = knob_find(d->be, name);
+
+	if (!k)
+		die(EXIT_USAGE, "%s:%s has no knob '%s': 'mlcc-dcqcn show %s' lists them",
+		    d->be->name, d->name, name, d->name);
+	return k;
 }
 
 void warn_of_scope(const struct device *d)

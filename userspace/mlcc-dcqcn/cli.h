@@ -5,8 +5,7 @@
 
 #include "../common/program.h"
 #include "../common/json.h"
-#include "../rdma/nic.h"
-
+#include "../rdma/saved.h"
 
 enum {
 	EXIT_REFUSED = 2,	/* the driver, the device or a rule of this program refused */
@@ -21,13 +20,27 @@ void common_end(void);
 /* Ends the program with the line of @e, as JSON too, and the status that belongs to @err. */
 void die_of(int err, const struct err *e) __attribute__((__noreturn__));
 
-/* They end the program if the text is none. */
+/* They end the program if the text is none, or names none. */
 uint32_t parse_number(const char *what, const char *s, uint32_t min, uint32_t max);
 uint32_t parse_q16(const char *what, const char *s, double min, double max);
 uint32_t parse_time_us(const char *what, const char *s, uint32_t min, uint32_t max);
+const struct knob *parse_knob(const struct device *d, const char *name);
 
 /* Says whose traffic a knob of this device changes. */
 void warn_of_scope(const struct device *d);
+
+enum restored {
+	RESTORED,	/* written, and read back */
+	RESTORED_SAME,	/* it had the value already */
+	RESTORED_LEFT,	/* it has one that this program has not written: left as it is */
+};
+
+/*
+ * Puts one knob back to @value; with --dry-run it only says what would be done.
+ * Returns enum restored, or a negative error number.
+ */
+int restore_one(const struct device *d, const struct saved *saved, uint32_t value, bool force,
+		struct err *e);
 
 int verb_show(int argc, char **argv);
 int verb_set(int argc, char **argv);

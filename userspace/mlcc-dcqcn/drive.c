@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "drive.h"
 
-#define WRITE	1000000ULL	/* a write, in the budget's unit */
+#define WRITE		1000000ULL	/* a write, in the budget's unit */
+#define MARGIN_US	10000	/* a phase was seen that late, and another job may be early */
+#define MARGIN_PART	32	/* of a period, likewise */
+#define PERIOD_MAX_US	60000000
 
 uint32_t drive_value(const struct drive *d, uint32_t gain)
 {
@@ -19,15 +22,12 @@ uint32_t drive_value(const struct drive *d, uint32_t gain)
 	return v > d->max ? d->max : v;
 }
 
-static uint32_t away(uint32_t a, uint32_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* How far the gain has gone since it was last written. */
 static uint32_t gone(const struct drive *d, uint32_t written, uint32_t gain)
 {
-	return away(gain < d->cap ? gain : d->cap, written < d->cap ? written : d->cap);
+	uint32_t is = gain < d->cap ? gain : d->cap, was = written < d->cap ? written : d->cap;
+
+	return is > was ? is - was : was - is;
 }
 
 bool drive_moves(const struct drive *d, uint32_t is, uint32_t written, uint32_t gain,
@@ -102,4 +102,39 @@ bool budget_take(struct budget *b, uint64_t now_us)
 		return false;
 	b->level -= WRITE;
 	return true;
+}
+
+void idle_note(struct idle *r, bool sends, uint64_t now_us)
+{
+	if (sends && !r->sends) {
+		uint64_t us = now_us - r->begun_us;
+
+		/* after so long it is not the same job, or it does something else */
+		if (!r->begun_us || us > PERIOD_MAX_US)
+			*r = (struct idle){ 0 };
+		else
+			r->period_us[r->next++ % IDLE_PERIODS] = us;
+		r->begun_us = now_us;
+	}
+	r->sends = sends;
+}
+
+static uint32_t period(const struct idle *r)
+{
+	uint32_t least = r->period_us[0];
+
+	for (unsigned int i = 1; i < IDLE_PERIODS; i++)
+		if (r->period_us[i] < least)
+			least = r->period_us[i];
+	return least;
+}
+
+uint32_t idle_us(const struct idle *r, uint64_t now_us)
+{
+	uint32_t us = period(r), most = us / 3 < IDLE_MAX_US ? us / 3 : IDLE_MAX_US;
+	uint64_t gone = now_us - r->begun_us + MARGIN_US + us / MARGIN_PART;
+
+	if (r->sends || gone >= us)
+		return 0;
+	return us - gone < most ? us - gone : most;
 }

@@ -8,8 +8,8 @@
  *		write; read back
  *
  * While a job computes that has sent regularly, it is left alone until its next phase is near
- * (idle.h).  The knob is read once a second, too, so that a reset does not go unnoticed between two
- * moves.
+ * (drive.h).  The knob is read once a second, too, so that a reset does not go unnoticed between
+ * two moves.
  *
  *	       reading fails                       reading works
  *	there ---------------> away (look each 100 ms) ---------------> there
@@ -19,13 +19,19 @@
  * and an administrator's setting wins.  A driver that was only loaded again has the value that was
  * written last, and the old base still holds.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
 
+#include "../common/clock.h"
 #include "follow.h"
-#include "restore.h"
 
 #define STRIKES_MAX	5
+#define SLOW_US		20000		/* between two looks while nothing is expected */
+#define AWAY_US		100000		/* and while the device is away */
+#define CHECK_US	1000000		/* between two looks whether the knob still has its value */
 
 static bool can_drive(const struct knob *k, const char *name)
 {
@@ -69,7 +75,7 @@ static int read_start(struct follow *f, struct err *e)
 	int done = RESTORED_SAME, err;
 
 	if (killed)
-		done = restore_one(&f->d, saved, saved->base, false, common.dry_run, e);
+		done = restore_one(&f->d, saved, saved->base, false, e);
 	if (done < 0)
 		return done;
 	err = knob_read(&f->d, f->knob, &f->is, e);
@@ -137,7 +143,8 @@ static int save(struct follow *f, struct err *e)
 	return saved_store(&f->d, &f->st, e);
 }
 
-int follow_begin(struct follow *f, struct err *e)
+/* Puts what there is into the state file: after this the knob may be written. */
+static int begin(struct follow *f, struct err *e)
 {
 	f->tried = f->is;
 	f->gain = MLCC_ONE;
@@ -183,7 +190,7 @@ static int trouble(struct follow *f, int err, struct err *e)
 }
 
 /* What was read: the last value, or one that was written just before reading back failed. */
-static int accept(struct follow *f, uint32_t is, struct err *e)
+static int take_value(struct follow *f, uint32_t is, struct err *e)
 {
 	if (is != f->is && is != f->tried)
 		return rebase(f, is, e);
@@ -196,9 +203,9 @@ static int check(struct follow *f, uint64_t now_us, struct err *e)
 	uint32_t is;
 	int err;
 
-	f->check_us = now_us + FOLLOW_CHECK_US;
+	f->check_us = now_us + CHECK_US;
 	err = knob_read(&f->d, f->knob, &is, e);
-	return err ? trouble(f, err, e) : accept(f, is, e);
+	return err ? trouble(f, err, e) : take_value(f, is, e);
 }
 
 /* Between a write and its reading back: a value that is none of ours, not even a rounded one. */
@@ -239,7 +246,7 @@ static int look_for_device(struct follow *f, struct err *e)
 	f->away = false;
 	event_text(f, "back", "the device is there again");
 	f->strikes = 0;
-	return accept(f, is, e);
+	return take_value(f, is, e);
 }
 
 /* Phases come and go; that somebody else sends is worth a line. */
@@ -270,7 +277,8 @@ static uint32_t read_gain(struct follow *f, uint64_t now_us)
 	return gain;
 }
 
-int follow_look(struct follow *f, uint64_t now_us, struct err *e)
+/* One look.  0, or what ends it. */
+static int look(struct follow *f, uint64_t now_us, struct err *e)
 {
 	unsigned int strikes = f->strikes;
 	uint32_t want, was = f->is;
@@ -300,13 +308,14 @@ int follow_look(struct follow *f, uint64_t now_us, struct err *e)
 	return 0;
 }
 
-uint32_t follow_pause_us(const struct follow *f)
+/* Until the next look is due. */
+static uint32_t pause_us(const struct follow *f)
 {
 	uint32_t idle = idle_us(&f->idle, f->look_us);
-	uint32_t slow = idle > FOLLOW_SLOW_US ? idle : FOLLOW_SLOW_US;
+	uint32_t slow = idle > SLOW_US ? idle : SLOW_US;
 
 	if (f->away || f->strikes)
-		return FOLLOW_AWAY_US;
+		return AWAY_US;
 	if (f->due_us <= f->cadence_us || f->cadence_us >= slow)
 		return f->cadence_us;
 	return f->due_us < slow ? f->due_us : slow;
@@ -326,13 +335,14 @@ static int unsave(struct follow *f, struct err *e)
 	return saved_store(&f->d, &f->st, e);
 }
 
-int follow_end(struct follow *f, struct err *e)
+/* Puts the knob back. */
+static int end(struct follow *f, struct err *e)
 {
 	struct err why;
 	uint32_t is;
 	int done;
 
-	done = restore_one(&f->d, f->saved, f->saved->base, false, false, e);
+	done = restore_one(&f->d, f->saved, f->saved->base, false, e);
 	if (done < 0 && device_is_away(done) && knob_read(&f->d, f->knob, &is, &why)) {
 		event_text(f, "away", "the device is away; 'mlcc-dcqcn restore' looks at it again");
 		return 0;
@@ -342,4 +352,59 @@ int follow_end(struct follow *f, struct err *e)
 	if (done == RESTORED_LEFT)
 		event_text(f, "left", "somebody else has set the knob: left as it is");
 	return unsave(f, e);
+}
+
+/* Until then, or until a signal says that it is over. */
+static bool wait_until(uint64_t at_us, const sigset_t *set)
+{
+	uint64_t now = now_us(), us = at_us > now ? at_us - now : 0;
+	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
+
+	return sigtimedwait(set, NULL, &t) < 0;
+}
+
+static int loop(struct follow *f, const sigset_t *set, struct err *e)
+{
+	uint64_t now, next = now_us();
+	int err = 0;
+
+	do {
+		now = now_us();
+		err = look(f, now, e);
+		publish(f, now);
+		next += pause_us(f);
+		/* the machine was busy: what was missed is not made up for */
+		if (next < now)
+			next = now;
+	} while (!err && wait_until(next, set));
+	return err;
+}
+
+int follow_run(struct follow *f, struct err *e)
+{
+	struct err why;
+	sigset_t set;
+	int err, back;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	warn_of_scope(&f->d);
+	err = begin(f, e);
+	if (err)
+		return err;
+	event_plan(f);
+	sd_notify(0, "READY=1");
+	err = loop(f, &set, e);
+	sd_notify(0, "STOPPING=1");
+	publish_end(f);
+	back = end(f, &why);
+	if (back && err)
+		warn("%s", why.text);
+	if (back && !err)
+		err = fail(e, back, "%s", why.text);
+	event_end(f);
+	return err;
 }

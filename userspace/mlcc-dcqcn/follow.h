@@ -6,12 +6,6 @@
 #include "cli.h"
 #include "drive.h"
 #include "progress.h"
-#include "idle.h"
-#include "../rdma/saved.h"
-
-#define FOLLOW_SLOW_US	20000	/* between two looks while nothing is expected */
-#define FOLLOW_AWAY_US	100000	/* and while the device is away */
-#define FOLLOW_CHECK_US	1000000	/* between two looks whether the knob still has its value */
 
 struct follow {
 	/* what the operator says */
@@ -46,22 +40,14 @@ struct follow {
 /* follow.c: the knob */
 /* Device, knob, lock, base, range, job; nothing is written. */
 int follow_prepare(struct follow *f, uint64_t now_us, struct err *e);
-/* Puts what there is into the state file: after this the knob may be written. */
-int follow_begin(struct follow *f, struct err *e);
-/* One look.  0, or what ends it. */
-int follow_look(struct follow *f, uint64_t now_us, struct err *e);
-/* When the next look is due. */
-uint32_t follow_pause_us(const struct follow *f);
-/* Puts the knob back. */
-int follow_end(struct follow *f, struct err *e);
+/* From the first write until a signal, or what ends it; then the knob is put back. */
+int follow_run(struct follow *f, struct err *e);
 
-/* publish.c: what other programs see */
-void publish(struct follow *f, uint64_t now_us);
-void publish_end(const struct follow *f);
-
-/* say.c: what people and programs are told */
+/* tell.c: what people and programs are told, and what others see */
 void event_plan(const struct follow *f);
 void event_text(const struct follow *f, const char *event, const char *text);
 void event_end(const struct follow *f);
+void publish(struct follow *f, uint64_t now_us);
+void publish_end(const struct follow *f);
 
 #endif /* MLCC_DCQCN_FOLLOW_H */

@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "restore.h"
 
 int restore_one(const struct device *d, const struct saved *saved, uint32_t value, bool force,
-		bool dry_run, struct err *e)
+		struct err *e)
 {
 	const struct knob *k = knob_find(d->be, saved->knob);
 	uint32_t is;
@@ -21,7 +20,7 @@ int restore_one(const struct device *d, const struct saved *saved, uint32_t valu
 		return RESTORED_SAME;
 	if (!force && (is < saved->low || is > saved->high))
 		return RESTORED_LEFT;
-	if (!dry_run)
+	if (!common.dry_run)
 		err = knob_put(d, k, value, e);
 	return err ? err : RESTORED;
 }
@@ -68,7 +67,7 @@ static int restore_state(const struct device *d, struct state *st, struct report
 	while (i < st->count) {
 		struct saved saved = st->saved[i];
 		struct err why = { "" };
-		int what = restore_one(d, &saved, saved.value, r->force, common.dry_run, &why);
+		int what = restore_one(d, &saved, saved.value, r->force, &why);
 
 		report(r, d, &saved, what, &why);
 		if (what < 0 && !err)

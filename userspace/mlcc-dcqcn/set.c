@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "../rdma/saved.h"
 
 #define SETTINGS_MAX	32
 
@@ -40,10 +39,7 @@ static void parse_one(struct settings *s, const char *word)
 	if (s->count == SETTINGS_MAX)
 		die(EXIT_USAGE, "at most %d knobs at once", SETTINGS_MAX);
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - word), word);
-	set->knob = knob_find(s->d.be, name);
-	if (!set->knob)
-		die(EXIT_USAGE, "%s:%s has no knob '%s': 'mlcc-dcqcn show %s' lists them",
-		    s->d.be->name, s->d.name, name, s->d.name);
+	set->knob = parse_knob(&s->d, name);
 	for (unsigned int i = 0; i < s->count; i++)
 		if (s->set[i].knob == set->knob)
 			die(EXIT_USAGE, "%s is given twice", name);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "../rdma/saved.h"
 
 static const char *drives(const struct knob *k)
 {
@@ -92,12 +91,12 @@ static int show_knobs(const struct device *d, char **names, int count,
 	return shown;
 }
 
-static struct json_object *device_json(const struct device *d, char **names, int count,
-				       int *shown)
+static int device_json(const struct device *d, char **names, int count, struct json_object *list)
 {
 	struct json_object *o = json_object_new_object(), *knobs = json_object_new_array();
 	char ibdev[NAME_LEN];
 	struct err e = { "" };
+	int shown;
 
 	put_string(o, "backend", d->be->name);
 	put_string(o, "device", d->name);
@@ -108,11 +107,12 @@ static struct json_object *device_json(const struct device *d, char **names, int
 	put_string(o, "scope", scope_name(d->be->scope));
 	put_bool(o, "writable", !d->be->read_only);
 	put_bool(o, "live", !d->be->apart);
-	*shown = *d->why ? 0 : show_knobs(d, names, count, knobs, &e);
+	shown = *d->why ? 0 : show_knobs(d, names, count, knobs, &e);
 	json_object_object_add(o, "knobs", knobs);
 	if (*d->why || *e.text)
 		put_string(o, "error", *d->why ? d->why : e.text);
-	return o;
+	json_object_array_add(list, o);
+	return shown;
 }
 
 static int device_text(const struct device *d, char **names, int count)
@@ -189,19 +189,10 @@ static int find(struct devices *l, int argc, char **argv)
 	return 0;
 }
 
-static void check_names(const struct devices *l, int count, char **names)
-{
-	for (int i = 0; l->count == 1 && i < count; i++)
-		if (!knob_find(l->list[0].be, names[i]))
-			die(EXIT_USAGE, "%s:%s has no knob '%s': 'mlcc-dcqcn show %s' lists them",
-			    l->list[0].be->name, l->list[0].name, names[i],
-			    l->list[0].name);
-}
-
 int verb_show(int argc, char **argv)
 {
 	struct json_object *all = json_object_new_array();
-	int shown = 0, one, err;
+	int shown = 0, err;
 	static struct devices l;
 
 	if (flag_option(argc, argv, "backends"))
@@ -210,17 +201,14 @@ int verb_show(int argc, char **argv)
 	argc -= optind;
 	argv += optind;
 	err = find(&l, argc, argv);
-	check_names(&l, argc - 1, argv + 1);
+	for (int i = 1; l.count == 1 && i < argc; i++)
+		parse_knob(&l.list[0], argv[i]);
 	for (unsigned int i = 0; i < l.count; i++) {
 		int count = argc ? argc - 1 : 0;
-
 		const struct device *d = &l.list[i];
 
-		if (common.json)
-			json_object_array_add(all, device_json(d, argv + 1, count, &one));
-		else
-			one = device_text(d, argv + 1, count);
-		shown += one;
+		shown += common.json ? device_json(d, argv + 1, count, all) :
+				       device_text(d, argv + 1, count);
 	}
 	answer(all);
 	if (!l.count)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The verb follow: its options, and the loop. */
-#include <signal.h>
+/* The verb follow: its options. */
 #include <stdio.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
-#include <time.h>
 
 #include "../../include/mlcc/profiles.h"
 #include "../common/clock.h"
@@ -147,61 +144,6 @@ static void parse(struct follow *f, int argc, char **argv)
 	f->progress.idle_us = 4 * f->cadence_us < 20000 ? 20000 : 4 * f->cadence_us;
 }
 
-/* Until then, or until a signal says that it is over. */
-static bool wait_until(uint64_t at_us, const sigset_t *set)
-{
-	uint64_t now = now_us(), us = at_us > now ? at_us - now : 0;
-	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
-
-	return sigtimedwait(set, NULL, &t) < 0;
-}
-
-static int loop(struct follow *f, const sigset_t *set, struct err *e)
-{
-	uint64_t now, next = now_us();
-	int err = 0;
-
-	do {
-		now = now_us();
-		err = follow_look(f, now, e);
-		publish(f, now);
-		next += follow_pause_us(f);
-		/* the machine was busy: what was missed is not made up for */
-		if (next < now)
-			next = now;
-	} while (!err && wait_until(next, set));
-	return err;
-}
-
-static int run(struct follow *f, struct err *e)
-{
-	struct err why;
-	sigset_t set;
-	int err, end;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	warn_of_scope(&f->d);
-	err = follow_begin(f, e);
-	if (err)
-		return err;
-	event_plan(f);
-	sd_notify(0, "READY=1");
-	err = loop(f, &set, e);
-	sd_notify(0, "STOPPING=1");
-	publish_end(f);
-	end = follow_end(f, &why);
-	if (end && err)
-		warn("%s", why.text);
-	if (end && !err)
-		err = fail(e, end, "%s", why.text);
-	event_end(f);
-	return err;
-}
-
 int verb_follow(int argc, char **argv)
 {
 	static struct follow f;
@@ -213,7 +155,7 @@ int verb_follow(int argc, char **argv)
 	if (!err && common.dry_run)
 		event_plan(&f);
 	if (!err && !common.dry_run)
-		err = run(&f, &e);
+		err = follow_run(&f, &e);
 	progress_close(&f.progress);
 	if (err)
 		die_of(err, &e);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What follow tells: a line of text or of JSON for each thing that happens, and what mlccd shows
+ * (followed.h).
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "follow.h"
+#include "../rdma/followed.h"
+
+static struct json_object *event_json(const struct follow *f, const char *event)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_string(o, "event", event);
+	put_string(o, "backend", f->d.be->name);
+	put_string(o, "device", f->d.name);
+	return o;
+}
+
+void event_text(const struct follow *f, const char *event, const char *text)
+{
+	struct json_object *o;
+
+	if (!common.json) {
+		warn("%s:%s: %s: %s", f->d.be->name, f->d.name, event, text);
+		return;
+	}
+	o = event_json(f, event);
+	put_string(o, "text", text);
+	answer(o);
+}
+
+void event_plan(const struct follow *f)
+{
+	const char *unit = f->knob->unit;
+	struct json_object *o;
+
+	if (!common.json) {
+		printf("%s%s:%s %s: %u%s%s at gain 1, %u to %u with the job's progress, looked at every %gms at most, %u writes a second\n",
+		       common.dry_run ? "would follow " : "", f->d.be->name, f->d.name,
+		       f->knob->name, f->drive.base, *unit ? " " : "", unit, f->ends[0],
+		       f->ends[1], f->cadence_us / 1e3, f->rate);
+		fflush(stdout);
+		return;
+	}
+	o = event_json(f, common.dry_run ? "plan" : "start");
+	put_string(o, "knob", f->knob->name);
+	put_string(o, "unit", unit);
+	put_string(o, "scope", scope_name(f->d.be->scope));
+	put_u64(o, "base", f->drive.base);
+	put_u64(o, "low", f->ends[0]);
+	put_u64(o, "high", f->ends[1]);
+	put_u64(o, "levels", f->ends[1] - f->ends[0] + 1);
+	put_u64(o, "cadence_us", f->cadence_us);
+	put_u64(o, "budget", f->rate);
+	answer(o);
+}
+
+static uint64_t cpu_us(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000ULL + r.ru_utime.tv_usec +
+	       r.ru_stime.tv_usec;
+}
+
+void event_end(const struct follow *f)
+{
+	struct json_object *o;
+
+	if (!common.json) {
+		printf("%s:%s: looked %llu times, wrote %llu times, held back %llu times, took %.3f s of a core\n",
+		       f->d.be->name, f->d.name, (unsigned long long)f->looks,
+		       (unsigned long long)f->writes, (unsigned long long)f->held,
+		       cpu_us() / 1e6);
+		return;
+	}
+	o = event_json(f, "end");
+	put_u64(o, "looks", f->looks);
+	put_u64(o, "writes", f->writes);
+	put_u64(o, "held", f->held);
+	put_u64(o, "cpu_us", cpu_us());
+	answer(o);
+}
+
+static const char *state_of(const struct follow *f)
+{
+	static const char *const names[] = {
+		[PROGRESS_RUNS] = "runs", [PROGRESS_IDLE] = "idle", [PROGRESS_SHARED] = "shared",
+		[PROGRESS_GONE] = "gone",
+	};
+
+	return f->away ? "away" : names[f->progress.state];
+}
+
+static void put_knob(struct json_object *o, const struct follow *f)
+{
+	put_string(o, "knob", f->knob->name);
+	put_string(o, "unit", f->knob->unit);
+	put_string(o, "drive", f->drive.divide ? "time" : "ai");
+	put_u64(o, "base", f->drive.base);
+	put_u64(o, "low", f->ends[0]);
+	put_u64(o, "high", f->ends[1]);
+	if (f->away)
+		return;
+	put_u64(o, "value", f->is);
+	put_q16(o, "gain", f->gain);
+}
+
+static struct json_object *to_json(const struct follow *f, uint64_t now_us)
+{
+	struct json_object *o = json_object_new_object();
+	const struct progress *p = &f->progress;
+	char ibdev[NAME_LEN];
+
+	put_u64(o, "version", FOLLOWED_VERSION);
+	put_u64(o, "updated_us", now_us);
+	put_u64(o, "pid", getpid());
+	put_string(o, "backend", f->d.be->name);
+	put_string(o, "device", f->d.name);
+	device_ibdev(&f->d, ibdev);
+	put_string(o, "rdma", ibdev);
+	put_string(o, "scope", scope_name(f->d.be->scope));
+	put_string(o, "state", state_of(f));
+	if (p->ours)
+		put_u64(o, "job", p->ours->id);
+	/* the port is the job's, so what the port has sent is what the job has */
+	if (p->port && p->counting)
+		put_u64(o, "sent_bytes", p->tracker.acked);
+	put_knob(o, f);
+	return o;
+}
+
+static int write_down(const struct follow *f, uint64_t now_us, struct err *e)
+{
+	int dir = rundir_open(FOLLOWED_DIR, true, 0700, e), err;
+	char name[2 * NAME_LEN];
+	struct json_object *o;
+
+	if (dir < 0)
+		return dir;
+	o = to_json(f, now_us);
+	device_file(&f->d, "", name);
+	err = rundir_replace(dir, name,
+			     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), false);
+	json_object_put(o);
+	close(dir);
+	return err ? fail(e, err, "cannot write to " FOLLOWED_DIR) : 0;
+}
+
+/* That nobody is told is no reason not to follow. */
+void publish(struct follow *f, uint64_t now_us)
+{
+	struct err e;
+
+	if (f->unpublished || now_us < f->publish_us)
+		return;
+	f->publish_us = now_us + FOLLOWED_EVERY_US;
+	f->unpublished = write_down(f, now_us, &e);
+	if (f->unpublished)
+		warn("mlccd will not show what is followed: %s", e.text);
+}
+
+void publish_end(const struct follow *f)
+{
+	char name[2 * NAME_LEN];
+	struct err e;
+	int dir = rundir_open(FOLLOWED_DIR, false, 0, &e);
+
+	if (dir < 0)
+		return;
+	device_file(&f->d, "", name);
+	unlinkat(dir, name, 0);
+	close(dir);
+}
