@@ -87,24 +87,12 @@ void mlcc_close(struct mlcc *m)
 	free(m);
 }
 
-/* No locale is asked: the kernel has none. */
-static bool name_char_ok(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("._:/@+-", c));
-}
-
 /* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
-static bool mlcc_name_ok(const char name[MLCC_NAME_LEN])
+static bool name_ok(const char name[MLCC_NAME_LEN])
 {
 	size_t len = strnlen(name, MLCC_NAME_LEN);
 
-	if (len == MLCC_NAME_LEN)
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!name_char_ok(name[i]))
-			return false;
-	return true;
+	return len < MLCC_NAME_LEN && strspn(name, MLCC_NAME_CHARS) == len;
 }
 
 static int check_id(struct mlcc *m, uint32_t id)
@@ -116,7 +104,7 @@ static int check_id(struct mlcc *m, uint32_t id)
 
 static int check_name(struct mlcc *m, const char *what, const char name[MLCC_NAME_LEN])
 {
-	if (mlcc_name_ok(name))
+	if (name_ok(name))
 		return 0;
 	return mlcc_fail(m->error, -EINVAL, "%s: at most %d letters, digits and ._:/@+-", what,
 			 MLCC_NAME_LEN - 1);
