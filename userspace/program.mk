@@ -4,7 +4,7 @@
 # says where those sources are that are not here.  What programs share is in libraries, made once
 # beside BUILD, of which the linker takes what is used:
 #
-#	common/		errors, options, JSON, files of the system
+#	common/		errors, options, JSON, files of the system, the client of mlccd
 #	rdma/		NICs and their parameters, jobs that send by RDMA
 #	libmlcc/	carriers, jobs, profiles
 CFLAGS	?= -O2 -g

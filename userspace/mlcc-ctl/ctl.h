@@ -35,7 +35,6 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 /* The reply; a failure ends the program. */
 struct json_object *ask(struct json_object *request);
 
-void put_job(struct json_object *o, const char *name);
 /* A list of one job, @name, or the one that we are in; then of all that may be seen. */
 struct json_object *ask_job(const char *name);
 struct json_object *all_jobs(void);
@@ -84,5 +83,8 @@ int verb_profile(int argc, char **argv);
 int verb_status(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_run(int argc, char **argv);
+
+/* doctor_rdma.c: below the root that sysroot_set() has opened */
+void check_rdma(void);
 
 #endif /* MLCC_CTL_H */

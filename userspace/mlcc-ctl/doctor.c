@@ -13,14 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../libmlcc/pins.h"
+#include "../libmlcc/registered.h"
 #include "../rdma/nic.h"
 #include "ctl.h"
-#include "doctor.h"
 #include "findings.h"
 
 static bool module_there, carrier_there, fix;
@@ -71,29 +72,12 @@ static bool slurp(const char *path, char *buf, size_t size)
 	return true;
 }
 
-static bool has_word(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *s = text; (s = strstr(s, word)); s += n)
-		if ((s == text || s[-1] == ' ') && (!s[n] || s[n] == ' ' || s[n] == '\n'))
-			return true;
-	return false;
-}
-
 static bool have_capability(int cap)
 {
-	unsigned long long caps = 0;
-	char line[256];
-	FILE *f;
+	struct __user_cap_header_struct self = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { };
 
-	f = fopen("/proc/self/status", "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return caps >> cap & 1;
+	return !syscall(SYS_capget, &self, data) && data[cap / 32].effective >> cap % 32 & 1;
 }
 
 static bool secure_boot(void)
@@ -294,11 +278,8 @@ static void check_cgroup(void)
 
 static bool has_carrier(void)
 {
-	char list[4096] = "";
-
 	module_there = !access("/sys/module/tcp_mlcc", F_OK);
-	slurp("/proc/sys/net/ipv4/tcp_available_congestion_control", list, sizeof(list));
-	return has_word(list, "mlcc");
+	return mlcc_registered("mlcc");
 }
 
 static void check_carrier(void)

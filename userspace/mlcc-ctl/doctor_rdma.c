@@ -10,7 +10,7 @@
 
 #include "../rdma/saved.h"
 #include "../rdma/rdma.h"
-#include "doctor.h"
+#include "ctl.h"
 #include "findings.h"
 
 #define CLASS_DIR	"/sys/class/infiniband"

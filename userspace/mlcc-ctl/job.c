@@ -216,7 +216,7 @@ int verb_del_job(int argc, char **argv)
 	if (optind + 1 != argc)
 		die(EXIT_USAGE, "del-job: one job is wanted, by id or name");
 	request = new_request("del-job");
-	put_job(request, argv[optind]);
+	put_string(request, "job", argv[optind]);
 	if (common.dry_run)
 		put_bool(request, "dry_run", true);
 	reply = ask(request);
@@ -240,7 +240,7 @@ int verb_hint(int argc, char **argv)
 	if (argc < 2 || argc > 2 + start || (!start && strcmp(argv[1], "end")))
 		die(EXIT_USAGE, "hint: JOB start [BYTES], or JOB end");
 	request = new_request(common.dry_run ? "show" : "hint");
-	put_job(request, argv[0]);
+	put_string(request, "job", argv[0]);
 	if (!common.dry_run)
 		put_string(request, "phase", argv[1]);
 	if (argc > 2) {

@@ -129,7 +129,7 @@ static void delete_job(struct place *p, const char *id)
 	char error[600];
 	int status;
 
-	put_job(request, id);
+	put_string(request, "job", id);
 	json_object_put(try_ask(request, &status, error, sizeof(error)));
 	p->job = false;
 }
@@ -242,7 +242,7 @@ static int set_dscp(const char *id, int dscp, char *error, size_t size)
 	struct json_object *plan = json_object_new_object(), *reply;
 	int status;
 
-	put_job(plan, id);
+	put_string(plan, "job", id);
 	put_u64(plan, "dscp", dscp);
 	json_object_array_add(jobs, plan);
 	json_object_object_add(request, "jobs", jobs);
@@ -258,7 +258,7 @@ static int planned_dscp(const char *id)
 	char error[600];
 	int status, dscp = -1;
 
-	put_job(request, id);
+	put_string(request, "job", id);
 	reply = try_ask(request, &status, error, sizeof(error));
 	if (reply && json_object_object_get_ex(reply, "jobs", &jobs) &&
 	    json_object_is_type(jobs, json_type_array) &&

@@ -136,7 +136,7 @@ struct json_object *ask_job(const char *name)
 	struct json_object *request = new_request("show"), *reply, *list;
 
 	if (name)
-		put_job(request, name);
+		put_string(request, "job", name);
 	else
 		put_bool(request, "self", true);
 	reply = ask(request);

@@ -70,11 +70,6 @@ double parse_fraction(const char *what, const char *s)
 	return v;
 }
 
-void put_job(struct json_object *o, const char *name)
-{
-	put_string(o, "job", name);
-}
-
 struct json_object *get_list(struct json_object *o, const char *key)
 {
 	struct json_object *v;
