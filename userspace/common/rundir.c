@@ -39,13 +39,13 @@ static int check(int fd, const char *dir, struct err *e)
 	return 0;
 }
 
-int rundir_open(const char *dir, bool make, mode_t mode, struct err *e)
+int rundir_open(const char *dir, bool make, struct err *e)
 {
 	int fd = -ENOENT, err = 0;
 
 	if (make) {
 		err = make_dir(RUN_DIR, 0755);
-		err = err ? err : make_dir(dir, mode);
+		err = err ? err : make_dir(dir, 0700);
 	}
 	if (!err)
 		fd = sysroot_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

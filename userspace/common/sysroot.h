@@ -42,8 +42,8 @@ int sysroot_write(const char *path, const char *text);
 bool device_is_away(int err);
 
 /* rundir.c: folders below /run/mlcc that only root writes to, and files in them */
-/* A descriptor; @make: with @mode, if it is not there. */
-int rundir_open(const char *dir, bool make, mode_t mode, struct err *e);
+/* A descriptor; @make: if it is not there, nobody else may look into it. */
+int rundir_open(const char *dir, bool make, struct err *e);
 /* A whole file or none; @sync: it is on its disk, under its name, when this returns. */
 int rundir_replace(int dir, const char *name, const char *text, bool sync);
 

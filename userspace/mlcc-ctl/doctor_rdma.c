@@ -70,8 +70,6 @@ static int try_device(const struct device *d, struct err *e)
 	for (unsigned int i = 0; err == -ENOENT && i < d->be->knob_count; i++) {
 		const struct knob *k = &d->be->knobs[i];
 
-		if (k->read_only)
-			continue;
 		err = knob_read(d, k, &v, e);
 		err = err ? err : knob_may_write(d, k, e);
 	}

@@ -30,7 +30,7 @@
 struct place {
 	char path[2 * PATH_MAX + 32];	/* of the cgroup that was made */
 	size_t mount_len;
-	bool made, job;
+	bool made;
 	int dscp;			/* that the job is planned to have; < 0: none */
 };
 
@@ -123,7 +123,7 @@ static void remove_cgroup(struct place *p)
 	warn("cannot remove the cgroup %s: %s", p->path, strerror(errno));
 }
 
-static void delete_job(struct place *p, const char *id)
+static void delete_job(const char *id)
 {
 	struct json_object *request = new_request("del-job");
 	char error[600];
@@ -131,7 +131,6 @@ static void delete_job(struct place *p, const char *id)
 
 	put_string(request, "job", id);
 	json_object_put(try_ask(request, &status, error, sizeof(error)));
-	p->job = false;
 }
 
 /* Signals */
@@ -222,17 +221,14 @@ static int run_command(const struct place *p, const struct run_options *o)
 }
 
 /* The job for the cgroup that was made; NULL with the reason. */
-static struct json_object *set_job(struct place *p, struct json_object *request, char *error,
+static struct json_object *set_job(const struct place *p, struct json_object *request, char *error,
 				   size_t size)
 {
-	struct json_object *reply;
 	int status;
 
 	put_string(request, "cgroup", p->path + p->mount_len);
 	put_bool(request, "create", true);
-	reply = try_ask(request, &status, error, size);
-	p->job = reply;
-	return reply;
+	return try_ask(request, &status, error, size);
 }
 
 /* A plan for this job alone.  0, or why not. */
@@ -283,7 +279,7 @@ static void plan_dscp(struct place *p, const char *id, const struct run_options 
 
 	if (o->dscp >= 0 && set_dscp(id, o->dscp, error, sizeof(error))) {
 		if (o->strict)
-			delete_job(p, id);
+			delete_job(id);
 		cannot(p, o->strict, error, "DSCP");
 	}
 	p->dscp = planned_dscp(id);
@@ -307,7 +303,7 @@ static int run(struct json_object *request, const struct run_options *o)
 	status = run_command(&p, o);
 	/* the job first: with the cgroup gone mlccd would end it, but later */
 	if (job)
-		delete_job(&p, get_string(job, "id"));
+		delete_job(get_string(job, "id"));
 	remove_cgroup(&p);
 	json_object_put(reply);
 	return status;

@@ -26,7 +26,7 @@ static void knob_json(struct json_object *list, const struct device *d, const st
 	put_u64(o, "min", k->min);
 	put_u64(o, "max", k->max);
 	put_string(o, "unit", k->unit);
-	put_bool(o, "writable", !d->be->read_only && !k->read_only);
+	put_bool(o, "writable", !d->be->read_only);
 	if (k->role && !d->be->read_only)
 		put_string(o, "drive", drives(k));
 	put_string(o, "what", k->what ? k->what : "");
@@ -44,7 +44,7 @@ static void knob_text(const struct device *d, const struct knob *k, uint32_t v,
 	if (saved)
 		snprintf(was, sizeof(was), "%u", saved->value);
 	printf("  %-30s %10u %8s %8s %-14s %-6s %-2s %-7s %s\n", k->name, v, was, def, range,
-	       *k->unit ? k->unit : "-", d->be->read_only || k->read_only ? "ro" : "rw",
+	       *k->unit ? k->unit : "-", d->be->read_only ? "ro" : "rw",
 	       d->be->read_only ? "" : drives(k), k->what ? k->what : "");
 }
 

@@ -137,7 +137,7 @@ static struct json_object *to_json(const struct follow *f, uint64_t now_us)
 
 static int write_down(const struct follow *f, uint64_t now_us, struct err *e)
 {
-	int dir = rundir_open(FOLLOWED_DIR, true, 0700, e), err;
+	int dir = rundir_open(FOLLOWED_DIR, true, e), err;
 	char name[2 * NAME_LEN];
 	struct json_object *o;
 
@@ -169,7 +169,7 @@ void publish_end(const struct follow *f)
 {
 	char name[2 * NAME_LEN];
 	struct err e;
-	int dir = rundir_open(FOLLOWED_DIR, false, 0, &e);
+	int dir = rundir_open(FOLLOWED_DIR, false, &e);
 
 	if (dir < 0)
 		return;

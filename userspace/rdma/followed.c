@@ -98,7 +98,7 @@ static int entry(const char *name, void *arg)
 void rdma_read_follows(struct rdma *r)
 {
 	struct err e;
-	int dir = rundir_open(FOLLOWED_DIR, false, 0, &e);
+	int dir = rundir_open(FOLLOWED_DIR, false, &e);
 
 	if (dir < 0)
 		return;

@@ -200,7 +200,7 @@ int number(const char *text, uint32_t *v)
 /* Range, write, read back: drivers check no range, and some take a write and do nothing. */
 int knob_check(const struct device *d, const struct knob *k, uint32_t v, struct err *e)
 {
-	if (d->be->read_only || k->read_only)
+	if (d->be->read_only)
 		return fail(e, -EPERM, "%s:%s %s can only be read", d->be->name, d->name, k->name);
 	if (v < k->min || v > k->max)
 		return fail(e, -ERANGE, "%s=%u: from %u to %u%s%s", k->name, v, k->min, k->max,
@@ -238,7 +238,7 @@ int knob_write(const struct device *d, const struct knob *k, uint32_t v, struct 
 
 int knob_may_write(const struct device *d, const struct knob *k, struct err *e)
 {
-	if (d->be->read_only || k->read_only)
+	if (d->be->read_only)
 		return fail(e, -EPERM, "%s:%s can only be read", d->be->name, d->name);
 	return d->be->ops->may_write ? d->be->ops->may_write(d, k, e) : 0;
 }

@@ -49,7 +49,6 @@ struct knob {
 	uint32_t min, max;	/* what is written; the vendor's range, or a part of it */
 	int64_t def;		/* as published, or NO_DEFAULT */
 	enum role role;
-	bool read_only;
 	const char *touches;	/* another knob that writing this one changes */
 	const char *file;	/* its file or its option, where that is not its name */
 	const char *what;

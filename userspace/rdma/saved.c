@@ -13,11 +13,6 @@
 #define STATE_VERSION	1
 #define STATE_MAX	32768
 
-static int dir_open(bool make, struct err *e)
-{
-	return rundir_open(STATE_DIR, make, 0700, e);
-}
-
 struct saved *saved_find(struct state *s, const char *knob)
 {
 	for (unsigned int i = 0; i < s->count; i++)
@@ -156,7 +151,7 @@ static int replace(int dir, const struct device *d, const struct state *s)
 
 int saved_store(const struct device *d, const struct state *s, struct err *e)
 {
-	int dir = dir_open(true, e), err;
+	int dir = rundir_open(STATE_DIR, true, e), err;
 
 	if (dir < 0)
 		return dir;
@@ -220,7 +215,7 @@ static int lock_busy(int fd, const struct device *d, struct err *e)
  */
 int device_lock(const struct device *d, struct err *e)
 {
-	int dir = dir_open(true, e), fd, err;
+	int dir = rundir_open(STATE_DIR, true, e), fd, err;
 	char name[2 * NAME_LEN];
 
 	if (dir < 0)
