@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (memcmp(&c, &before, sizeof(c)) || strncmp(error, "mlccd.conf:", 11))
 			abort();
 	} else if (!c.mark_mask || c.priority_classes > CONFIG_CLASSES ||
-		   c.profile_count > CONFIG_PROFILES || !c.poll_ms) {
+		   c.profile_count > CONFIG_PROFILES || !c.poll_ms ||
+		   strnlen(c.metrics_address, INET6_ADDRSTRLEN) == INET6_ADDRSTRLEN) {
 		abort();
 	}
 	free(copy);

@@ -845,6 +845,8 @@ class Cases:
             "users = maybe",
             "\0",
             "[jobs]\nskip = x",
+            "[daemon]\nmetrics-address = localhost",
+            "[daemon]\nmetrics-address = 1.2.3.4.5",
         ):
             self.d.config.write_text(f"[limits]\njobs-per-user = 9\n\n{wrong}\n")
             self.keeps_the_old(wrong)
@@ -1339,6 +1341,29 @@ class Cases:
         for name in ("progress_ratio", "iteration_seconds"):
             assert f"mlcc_job_{name}{{{label}}}" in samples, name
         assert samples["mlcc_jobs"] == 1
+
+    def metrics_have_an_address(self) -> None:
+        with socket.create_server(("127.0.0.2", 0)) as free:
+            port = free.getsockname()[1]
+        self.d.kill(signal.SIGTERM)
+        for address, others in (("127.0.0.2", ("127.0.0.1", "::1")), ("::1", ("127.0.0.2",))):
+            self.d.write_config(f"[daemon]\nmetrics-port = {port}\nmetrics-address = {address}")
+            self.d.start()
+            with socket.create_connection((address, port), WAIT_S) as peer:
+                peer.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                reply = b"".join(iter(lambda: peer.recv(65536), b"")).decode()
+            assert "mlcc_jobs" in openmetrics(reply.partition("\r\n\r\n")[2]), reply
+            for other in others:
+                with suppress(ConnectionRefusedError):
+                    socket.create_connection((other, port), WAIT_S)
+                    raise AssertionError(f"it answers at {other}, too")
+            self.d.kill(signal.SIGTERM)
+        # TEST-NET: of no host
+        self.d.write_config(f"[daemon]\nmetrics-port = {port}\nmetrics-address = 192.0.2.1")
+        failed = subprocess.run(self.d.command(), capture_output=True, timeout=WAIT_S)
+        assert failed.returncode == 2 and b"of 192.0.2.1: " in failed.stderr, failed
+        self.d.write_config("")
+        self.d.start()
 
     def http_errors(self) -> None:
         for text, status in (
@@ -1924,6 +1949,7 @@ CASES = (
     "users_plan_their_own_jobs",
     "a_ring_shows_the_shift_of_its_job",
     "metrics_parse",
+    "metrics_have_an_address",
     "http_errors",
     "http_slow",
     "ctl_sets_shows_and_deletes",

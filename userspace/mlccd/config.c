@@ -5,6 +5,7 @@
  * Everything is one table of keys.  A key that is unknown, given twice or out of its section is an
  * error, as a misspelt limit would else be no limit.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -149,6 +150,17 @@ static int set_skip(struct parse *p, const struct key *k, char *value)
 	return 0;
 }
 
+/* No names: who would tell what they mean need not be there when the host boots. */
+static int set_address(struct parse *p, const struct key *k, char *value)
+{
+	struct in6_addr a;
+
+	if (inet_pton(AF_INET, value, &a) != 1 && inet_pton(AF_INET6, value, &a) != 1)
+		return wrong(p, "%s = %.40s: an IPv4 or IPv6 address is wanted", k->name, value);
+	snprintf(p->c.metrics_address, sizeof(p->c.metrics_address), "%s", value);
+	return 0;
+}
+
 static int set_dscp(struct parse *p, const struct key *k, char *value)
 {
 	unsigned int count = 0;
@@ -178,6 +190,7 @@ static const struct key keys[] = {
 	NUMBER("daemon", "peer-timeout-ms", peer_timeout_ms, 10, 600000),
 	NUMBER("daemon", "connections", connections, 4, 10000),
 	NUMBER("daemon", "metrics-port", metrics_port, 0, 65535),
+	{ "daemon", "metrics-address", set_address, 0, 0, 0 },
 	{ "jobs", "skip", set_skip, 0, 0, 0 },
 	{ "limits", "users", set_bool, offsetof(struct config, users), 0, 0 },
 	NUMBER("limits", "jobs-per-user", jobs_per_user, 0, 65535),
@@ -198,7 +211,7 @@ void config_default(struct config *c)
 {
 	*c = (struct config){
 		.mark_mask = MLCC_MARK_MASK, .poll_ms = 1000, .peer_timeout_ms = 10000,
-		.skip = "lo",
+		.metrics_address = "127.0.0.1", .skip = "lo",
 		.connections = 1024, .users = true, .jobs_per_user = 16, .rings_per_user = 128,
 		.connections_per_user = 32, .requests_per_second = 50, .requests_burst = 200,
 		.hints_per_second = 2000, .hints_burst = 4000,

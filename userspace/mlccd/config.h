@@ -3,6 +3,7 @@
 #ifndef MLCCD_CONFIG_H
 #define MLCCD_CONFIG_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,8 @@ struct config {
 	uint32_t poll_ms;		/* how often cgroups are looked for */
 	uint32_t peer_timeout_ms;	/* for a peer that does not read */
 	uint32_t connections;
-	uint32_t metrics_port;		/* on the loopback; 0: none */
+	uint32_t metrics_port;		/* 0: none */
+	char metrics_address[INET6_ADDRSTRLEN];	/* where it is */
 	/* [jobs] */
 	char skip[MLCC_SKIP_LEN];	/* of those that name nothing */
 	/* [limits]: for those without CAP_NET_ADMIN */

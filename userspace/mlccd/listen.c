@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -42,20 +42,27 @@ static int unix_listen(const char *dir, const char *name, int type, mode_t mode,
 	return n;
 }
 
-static int tcp_listen(uint32_t port, struct err *e)
+static int tcp_listen(const char *address, uint32_t port, struct err *e)
 {
-	struct sockaddr_in a = {
-		.sin_family = AF_INET, .sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM,
 	};
+	struct addrinfo *a;
 	int one = 1, fd;
+	char number[8];
 
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	snprintf(number, sizeof(number), "%u", port);
+	if (getaddrinfo(address, number, &hints, &a))
+		return fail(e, -EINVAL, "%s: no address", address);
+	fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (fd >= 0 && !bind(fd, (struct sockaddr *)&a, sizeof(a)) && !listen(fd, BACKLOG))
+	if (fd >= 0 && !bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, BACKLOG)) {
+		freeaddrinfo(a);
 		return fd;
-	one = fail(e, -errno, "port %u of the loopback: %s", port, strerror(errno));
+	}
+	one = fail(e, -errno, "port %u of %s: %s", port, address, strerror(errno));
+	freeaddrinfo(a);
 	if (fd >= 0)
 		close(fd);
 	return one;
@@ -78,7 +85,8 @@ static void from_systemd(struct listening *l)
 	}
 }
 
-int listen_all(struct listening *l, const char *dir, uint32_t port, struct err *e)
+int listen_all(struct listening *l, const char *dir, const char *address, uint32_t port,
+	       struct err *e)
 {
 	*l = (struct listening){ -1, -1, -1 };
 	from_systemd(l);
@@ -87,7 +95,7 @@ int listen_all(struct listening *l, const char *dir, uint32_t port, struct err *
 	if (l->control >= 0 && l->metrics < 0)
 		l->metrics = unix_listen(dir, "metrics.sock", SOCK_STREAM, 0660, e);
 	if (l->metrics >= 0 && port)
-		l->port = tcp_listen(port, e);
+		l->port = tcp_listen(address, port, e);
 	if (l->control < 0)
 		return l->control;
 	if (l->metrics < 0)

@@ -14,7 +14,8 @@ struct listening {
 	int port;		/* of metrics, too */
 };
 
-/* Those in @dir, and one on the loopback if @port is not 0. */
-int listen_all(struct listening *l, const char *dir, uint32_t port, struct err *e);
+/* Those in @dir, and one at @address, a number, if @port is not 0. */
+int listen_all(struct listening *l, const char *dir, const char *address, uint32_t port,
+	       struct err *e);
 
 #endif /* MLCCD_LISTEN_H */

@@ -76,6 +76,7 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 	/* what sockets are marked with does not change under them */
 	c.mark_mask = d->config.mark_mask;
 	c.metrics_port = d->config.metrics_port;
+	strcpy(c.metrics_address, d->config.metrics_address);
 	d->config = c;
 	jobs_complete(&d->jobs);
 	note(6, "has read %s", r->o.config);
@@ -143,7 +144,7 @@ static int listen_start(struct running *r, struct err *e)
 	struct listening l;
 	int err;
 
-	err = listen_all(&l, r->o.run_dir, d->config.metrics_port, e);
+	err = listen_all(&l, r->o.run_dir, d->config.metrics_address, d->config.metrics_port, e);
 	if (err)
 		return err;
 	err = peers_listen(d, l.control);
