@@ -125,7 +125,7 @@ def bare_suites(everything: bool) -> Iterator[Suite]:
         yield Suite("packages/bookworm", ["tests/bare", "bookworm", "--packages"])
         return
     for name in ("bookworm", "trixie"):
-        command: list[str | Path] = ["tests/bare", name, "--packages"]
+        command: list[str | Path] = ["tests/bare", name, "--packages", "--image"]
         yield Suite(f"packages/{name}", command, Lane.HOST, 30 * MINUTE)
     for name in ("bookworm", "trixie", "noble"):
         skips = NO_UBUNTU if name == "noble" else {}

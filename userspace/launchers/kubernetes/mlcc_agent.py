@@ -4,7 +4,7 @@
 
 For:      Kubernetes; a container of the DaemonSet in base/, beside mlccd.
 Run by:   the kubelet, as root with CAP_NET_ADMIN (by which mlccd knows who may set any job).
-Install:  part of the image, as /usr/local/bin/mlcc-agent; nothing but Python's standard library.
+Install:  part of the image, by the package mlcc-agent; nothing but Python's standard library.
 
     mlcc.dev/job: bert-large           the job's name; asks for it
     mlcc.dev/profile: interleave       one of --profiles
