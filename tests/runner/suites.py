@@ -24,6 +24,7 @@ SLURM_RUNS = {".*Slurm.*": "a Slurm that is not the test's runs on this machine"
 # Debian's 7.2 keeps socket storage without locks, which takes cmpxchg16b; QEMU's is switched off
 NO_STORAGE = {"(module|bpf)_tagger": "socket storage needs a cmpxchg16b that QEMU does right"}
 NO_LINKS = {"bpf_half: what cannot be unloaded is said": "before Linux 6.4 nobody can hold a link"}
+NO_KUBECTL = {"kubectl .*": "no kubectl here, or one that knows no components (before 1.21)"}
 NO_UBUNTU = {"": "apt on this machine knows no Ubuntu archive"}
 
 
@@ -143,7 +144,7 @@ def host_suites(everything: bool) -> Iterator[Suite]:
     seconds = "60" if everything else "5"
     fuzz = ["env", f"FUZZ_SECONDS={seconds}", "tests/fuzz/run"]
     yield Suite("fuzz", fuzz, timeout_s=60 * MINUTE)
-    yield Suite("manifests", ["tests/manifests"])
+    yield Suite("manifests", ["tests/manifests"], may_skip=NO_KUBECTL)
     yield Suite("selftests/launchers", ["tests/selftests/launchers.sh"], may_skip=SLURM_RUNS)
     yield Suite("selftests/lib", ["tests/selftests/lib/selftest.sh"])
 
