@@ -227,6 +227,20 @@ def liveness_is_patient() -> bool:
     )
 
 
+def cdi_gives_the_socket() -> bool:
+    """And of its folder nothing else."""
+    (spec,) = documents(FOLDER.parent / "cdi" / "mlcc.yaml")
+    (pod,) = documents(FOLDER / "example-pod.yaml")
+    (device,) = spec["devices"]
+    (mount,) = device["containerEdits"]["mounts"]
+    path = pod["spec"]["containers"][0]["volumeMounts"][0]["mountPath"]
+    return (
+        f"{spec['kind']}={device['name']}" == "mlcc.dev/socket=mlccd"
+        and mount["hostPath"] == mount["containerPath"] == path
+        and {"bind", "ro"} <= set(mount["options"])
+    )
+
+
 def checks() -> list[tuple[str, Callable[[], bool]]]:
     versions = [(f"valid for Kubernetes {one}", lambda one=one: valid(one)) for one in VERSIONS]
     return [
@@ -240,6 +254,7 @@ def checks() -> list[tuple[str, Callable[[], bool]]]:
         ("the component opens the port that it names", component_opens_the_port),
         ("mlccd takes its configuration", mlccd_takes_its_configuration),
         ("kubectl builds the overlay", overlay_is_built),
+        ("CDI gives the socket of the example", cdi_gives_the_socket),
     ]
 
 
