@@ -3,8 +3,8 @@
  * HTTP is libmicrohttpd's, which runs in the daemon's event loop: it has an epoll descriptor that
  * is ready when there is something to do, and a time by which it wants to be called at the latest.
  *
- * Whoever reaches the port can connect to it, unasked.  So that none keeps others out, by connections that
- * ask for nothing, or slowly, the oldest one ends when there are many.
+ * Whoever reaches the port can connect to it, unasked.  So that none keeps others out, by
+ * connections that ask for nothing, or slowly, the oldest one ends when there are many.
  */
 #include <microhttpd.h>
 #include <stdbool.h>
