@@ -8,8 +8,6 @@
 
 #include "mlcc.h"
 
-#define MLCC_JOBS_MAX		16384U		/* on the host; a job needs about 512 bytes */
-
 /* A job as this host sees it, shared by its flows. */
 struct mlcc_slot {
 	struct mlcc_job job;	/* first: "acked" and "last_us" are written on every ACK */

@@ -135,7 +135,8 @@ int mlcc_nl_job_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return mlcc_nl_job_write(info, false);
 }
 
-int mlcc_nl_job_del_doit(struct sk_buff *skb, struct genl_info *info)
+/* A command that needs no more than the job's id. */
+static int mlcc_nl_job_by_id(struct genl_info *info, int (*control)(struct net *net, u32 id))
 {
 	struct nlattr *tb[MLCC_JOB_MAX + 1];
 	int err;
@@ -144,9 +145,14 @@ int mlcc_nl_job_del_doit(struct sk_buff *skb, struct genl_info *info)
 	err = mlcc_nl_job(info, tb, &id);
 	if (err)
 		return err;
-	err = mlcc_control_delete(genl_info_net(info), id);
+	err = control(genl_info_net(info), id);
 	mlcc_nl_explain(err, info->extack);
 	return err;
+}
+
+int mlcc_nl_job_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return mlcc_nl_job_by_id(info, mlcc_control_delete);
 }
 
 int mlcc_nl_phase_start_doit(struct sk_buff *skb, struct genl_info *info)
@@ -168,16 +174,7 @@ int mlcc_nl_phase_start_doit(struct sk_buff *skb, struct genl_info *info)
 
 int mlcc_nl_phase_end_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct nlattr *tb[MLCC_JOB_MAX + 1];
-	int err;
-	u32 id;
-
-	err = mlcc_nl_job(info, tb, &id);
-	if (err)
-		return err;
-	err = mlcc_control_end(genl_info_net(info), id);
-	mlcc_nl_explain(err, info->extack);
-	return err;
+	return mlcc_nl_job_by_id(info, mlcc_control_end);
 }
 
 static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_setting *set)
