@@ -93,10 +93,11 @@ def _make(kernel: Kernel, copy: Path, make_args: Sequence[str]) -> list[str]:
     make = ["make", f"-j{len(os.sched_getaffinity(0))}"]
     words = ["W=1", *make_args, "modules"]
     if kernel.debug:
-        # this machine's compiler has built it
+        # this machine's compiler has built it, and sanitizers have warnings of their own
         return [*make, "-C", str(kernel.objects), f"M={copy}", *words]
     headers = f"/lib/modules/{kernel.release}/build"
-    return _enter(kernel, copy, [*make, "-C", headers, f"M={_SOURCE}", *words])
+    strict = [*make, "KCFLAGS=-Werror", "-C", headers, f"M={_SOURCE}"]
+    return _enter(kernel, copy, [*strict, *words])
 
 
 def _prepare(kernel: Kernel, tree: Path, kind: str) -> Path:
