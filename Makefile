@@ -9,6 +9,7 @@ KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local
 BIN	= $(DESTDIR)$(PREFIX)/bin
 SBIN	= $(DESTDIR)$(PREFIX)/sbin
+LIB	= $(DESTDIR)$(PREFIX)/lib
 HEADERS	= $(DESTDIR)$(PREFIX)/include/mlcc
 MAN1	= $(DESTDIR)$(PREFIX)/share/man/man1
 MAN7	= $(DESTDIR)$(PREFIX)/share/man/man7
@@ -165,12 +166,12 @@ install: install-plan
 	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi
 	install -m 644 include/mlcc/*.h $(HEADERS)
 	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
-	$(if $(wildcard userspace/libmlcc/libmlcc.a),install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib \
+	$(if $(wildcard userspace/libmlcc/libmlcc.a),install -D -m 644 -t $(LIB) \
 		userspace/libmlcc/libmlcc.a && install -m 644 userspace/libmlcc/libmlcc.h $(HEADERS))
 	install -D -m 644 tcp_mlcc/tcp_mlcc.7 $(MAN7)/tcp_mlcc.7
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
-	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(PLUGIN))
+	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(LIB) $(PLUGIN))
 	$(if $(wildcard $(HINT).so.0),$(MAKE) --no-print-directory install-hint)
 	$(if $(wildcard $(LOADER)),$(MAKE) --no-print-directory install-bpf)
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
@@ -182,7 +183,7 @@ install-bpf:
 	install -m 644 userspace/mlcc-bpf/mlcc-bpf.8 $(MAN8)
 	install -m 755 $(LOADER) $(SBIN)
 	install -m 644 userspace/mlcc-bpf/mlcc-bpf.bash $(COMPLETION)/mlcc-bpf
-	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' userspace/mlcc-bpf/mlcc-carrier.service > \
+	sed 's|/usr/local/sbin|$(SBIN:$(DESTDIR)%=%)|' userspace/mlcc-bpf/mlcc-carrier.service > \
 		$(UNITS)/mlcc-carrier.service
 
 # An administrator's configuration stays as it is.
@@ -191,23 +192,24 @@ install-userspace:
 	install -m 755 $(DAEMON) build/userspace/mlcc-ctl/mlcc-ctl $(SBIN)
 	install -m 644 userspace/mlccd/mlccd.8 userspace/mlcc-ctl/mlcc-ctl.8 $(MAN8)
 	install -m 644 userspace/mlccd/mlccd.socket $(UNITS)
-	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' userspace/mlccd/mlccd.service > $(UNITS)/mlccd.service
+	sed 's|/usr/local/sbin|$(SBIN:$(DESTDIR)%=%)|' userspace/mlccd/mlccd.service > $(UNITS)/mlccd.service
 	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash $(COMPLETION)/mlcc-ctl
 	$(if $(wildcard $(DESTDIR)/etc/mlcc/mlccd.conf),,install -m 644 userspace/mlccd/mlccd.conf \
 		$(DESTDIR)/etc/mlcc)
 
 install-hint:
-	install -d $(HEADERS) $(DESTDIR)$(PREFIX)/lib
+	install -d $(HEADERS) $(LIB)
 	install -m 644 userspace/libmlcc-hint/mlcc_hint.h $(HEADERS)
-	install -m 644 $(HINT).so.0 $(HINT).a $(DESTDIR)$(PREFIX)/lib
-	ln -sf $(notdir $(HINT)).so.0 $(DESTDIR)$(PREFIX)/lib/$(notdir $(HINT)).so
+	install -m 755 $(HINT).so.0 $(LIB)
+	install -m 644 $(HINT).a $(LIB)
+	ln -sf $(notdir $(HINT)).so.0 $(LIB)/$(notdir $(HINT)).so
 	$(if $(DESTDIR),,$(if $(call has,ldconfig),ldconfig))
 
 install-tuner:
 	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION)
 	install -m 755 $(TUNER) $(SBIN)
 	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.8 $(MAN8)
-	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' userspace/mlcc-dcqcn/mlcc-dcqcn@.service > \
+	sed 's|/usr/local/sbin|$(SBIN:$(DESTDIR)%=%)|' userspace/mlcc-dcqcn/mlcc-dcqcn@.service > \
 		$(UNITS)/mlcc-dcqcn@.service
 	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.bash $(COMPLETION)/mlcc-dcqcn
 
@@ -228,8 +230,8 @@ uninstall:
 	rm -f $(SBIN)/mlcc-bpf $(MAN8)/mlcc-bpf.8 $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(UNITS)/mlcc-carrier.service $(COMPLETION)/mlcc-ctl
-	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(PLUGIN)) $(DESTDIR)$(PREFIX)/lib/libmlcc.a
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/$(notdir $(HINT)),.so .so.0 .a)
+	rm -f $(LIB)/$(notdir $(PLUGIN)) $(LIB)/libmlcc.a
+	rm -f $(addprefix $(LIB)/$(notdir $(HINT)),.so .so.0 .a)
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
 
