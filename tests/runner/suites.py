@@ -128,6 +128,7 @@ def bare_suites(everything: bool) -> Iterator[Suite]:
     for name in ("bookworm", "trixie"):
         command: list[str | Path] = ["tests/bare", name, "--packages", "--image"]
         yield Suite(f"packages/{name}", command, Lane.HOST, 30 * MINUTE)
+    yield Suite("packages/rpm", ["tests/packages/rpm.sh"])
     for name in ("bookworm", "trixie", "noble"):
         skips = NO_UBUNTU if name == "noble" else {}
         yield Suite(f"bare/{name}", ["tests/bare", name], Lane.HOST, 30 * MINUTE, skips)
