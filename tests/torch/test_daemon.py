@@ -78,6 +78,21 @@ class RealDaemon(DaemonCase):
         self.assertEqual((status["ring_records"], status["ring_records_bad"]), (4, 0))
         self.assertEqual((status["ring_records_late"], status["ring_overruns"]), (0, 0))
 
+    def test_passes_of_two_processes(self) -> None:
+        """They alternate, and whoever is first speaks for both."""
+        ranks = [self.hints(), self.hints()]
+        for number, size in enumerate((100, 300, 900, 100, 300, 900, 850)):
+            for made in ranks if number % 2 else ranks[::-1]:
+                made.phase_start(size)
+            job = self.phases(number + 1)
+            # of the first phase the second part was not known, and of the last one, which is as
+            # the one before but for little, it is taken to be as it was
+            wanted = {0: 100, 6: 1750}.get(number, 2 * size)
+            self.assertEqual((job["phases"], job["d_phase_bytes"]), (number + 1, wanted))
+            for made in ranks:
+                made.phase_end()
+            until(lambda: self.daemon.job("bert")["neutral"], "the end of the phase")
+
     def test_a_plan_arrives(self) -> None:
         made = self.hints()
         shift = {"job": "bert", "period_us": 60_000_000, "offset_us": 0}

@@ -154,23 +154,34 @@ static void part_join(struct ring *r, struct job *job, uint64_t bytes)
 }
 
 /*
- * What all parts of the last phase had, with @bytes of one that was not among them; 0: not known.
+ * What all parts have of the phase that @r begins with @bytes, by those of the last one; 0: not
+ * known.  Whose own part was another, by more than a quarter, begins a phase of another kind: the
+ * passes of a sharded model alternate.  Then all parts are taken to have changed as much.
  */
-static uint64_t phase_bytes(const struct job *job, uint64_t bytes)
+static uint64_t phase_bytes(const struct ring *r, const struct job *job, uint64_t bytes)
 {
-	uint64_t sum = job->parts.bytes + bytes;
+	bool again = takes_part(r, job);
+	uint64_t before = again ? r->bytes : 0;
+	double all = job->parts.bytes;
 
-	return !bytes || job->parts.unknown || sum > MLCC_PHASE_BYTES_LIMIT ? 0 : sum;
+	if (!bytes || job->parts.unknown > (again && !before))
+		return 0;
+	if (before && (bytes > before + before / 4 || bytes < before - before / 4))
+		all = all / before * bytes;
+	else
+		all += (double)bytes - before;
+	return all > MLCC_PHASE_BYTES_LIMIT ? 0 : all;
 }
 
 static int part_start(struct ring *r, struct job *job, uint64_t bytes)
 {
 	bool again = takes_part(r, job);
+	uint64_t all = phase_bytes(r, job, bytes);
 	int err = 0;
 
 	part_leave(r, r->all->jobs->by_id[r->hinted]);
 	if (again || (!job->parts.active && !job->parts.ending)) {
-		err = mlcc_phase_start(r->all->carrier->m, job->conf.id, phase_bytes(job, bytes));
+		err = mlcc_phase_start(r->all->carrier->m, job->conf.id, all);
 		job->parts = (struct job_parts){ .phase = ++r->all->phases };
 	}
 	part_join(r, job, bytes);
