@@ -150,7 +150,7 @@ class Hooks(Case):
 
     def test_phases_by_hand(self) -> None:
         self.plan()
-        default = mock.patch.object(step, "_default", return_value=step.Iterations(self.made))
+        default = mock.patch.object(step, "default", return_value=step.Iterations(self.made))
         with default, step.phase(5):
             self.check_slept(AHEAD // S)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Phases by hand and by the optimizer's step, with optimizers that only look like torch's."""
 
+import contextlib
 import fcntl
 import socket
 import struct
@@ -68,7 +69,7 @@ class NewOptimizer(OldOptimizer):
         return result
 
 
-class Phases(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self) -> None:
         self.listener = Listener([{"id": 7, "name": "bert", "cgroup": "x"}])
         self.addCleanup(self.listener.close)
@@ -76,13 +77,15 @@ class Phases(unittest.TestCase):
         self.addCleanup(self.made.close)
         self.pair = Pair()
         self.addCleanup(self.pair.close)
-        default = mock.patch.object(step, "_default", return_value=step.Iterations(self.made))
+        default = mock.patch.object(step, "default", return_value=step.Iterations(self.made))
         default.start()
         self.addCleanup(default.stop)
 
     def said(self) -> list[tuple[int, int]]:
         return [(r.kind, r.bytes) for r in self.listener.rings[0].records()]
 
+
+class Phases(Case):
     def test_the_meter(self) -> None:
         meter = Meter()
         self.assertEqual(meter.since_last(), 0)
@@ -92,11 +95,43 @@ class Phases(unittest.TestCase):
         self.pair.close()
         self.assertEqual(meter.since_last(), 0)
 
+    def test_the_meter_counts_what_still_waits(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            near = socket.create_connection(server.getsockname())
+            far, _ = server.accept()
+        self.addCleanup(near.close)
+        self.addCleanup(far.close)
+        meter = Meter()
+        meter.since_last()
+        near.setblocking(False)
+        taken = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                taken += near.send(bytes(1 << 20))
+        self.assertEqual(meter.since_last(), taken)
+
     def test_bytes_by_hand(self) -> None:
         for size in (5, 6):
             with step.phase(size):
                 pass
         self.assertEqual(self.said(), [(START, 5), (END, 0), (START, 6), (END, 0)])
+
+    def test_phases_of_two_names(self) -> None:
+        for size in (1000, 2000, 3000, 4000):
+            for name in ("step", "reduce"):
+                with step.phase(name=name):
+                    self.pair.send(size + (name == "reduce"))
+        sizes = [size for kind, size in self.said() if kind == START]
+        self.assertEqual(sizes, [2000, 2001, 3000, 3001])
+
+    def test_a_phase_that_failed_teaches_nothing(self) -> None:
+        for size in (1000, 2000, 3, 4000):
+            with contextlib.suppress(KeyError), step.phase():
+                self.pair.send(size)
+                if size == 3:
+                    raise KeyError
+        sizes = [size for kind, size in self.said() if kind == START]
+        self.assertEqual(sizes, [2000, 2000])
 
     def test_an_error_ends_the_phase_and_passes(self) -> None:
         with self.assertRaises(KeyError), step.phase(5):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Phases for what is not DistributedDataParallel: by hand, or one for each iteration.
 
-Bytes that nobody names are measured: what the TCP sockets of this process sent from the start of
-the last phase to the start of this one.
+Bytes that nobody names are measured: what this process sent over TCP in the last phase of the same
+name.
 """
 
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,79 +17,88 @@ from .sockets import Meter
 if TYPE_CHECKING:
     import torch
 
-# the first iteration sets up connections and broadcasts parameters
-FIRST_LEARNT = 1
-
 
 class Iterations:
-    """One phase after the other, each announced with what the last one had."""
+    """One phase after the other, each announced with what the last one of its name had."""
 
     def __init__(self, hints: Hints) -> None:
         self.hints = hints
+        self.open: Hashable | None = None
         self._meter = Meter()
-        self._number = -1
-        self._announced = False
+        self._last: dict[Hashable, int] = {}
+        self._announced = self._learns = False
 
-    def start(self, size: int | None) -> None:
-        """size: bytes that this process sends; None: as measured."""
-        self._number += 1
+    def start(self, size: int | None = None, name: Hashable = "") -> None:
+        """A phase begins, and one that an error cut short is over.
+
+        size: bytes that this process sends; None: as measured.
+        """
+        self.end(whole=False)
+        self.open, self._learns = name, size is None
         if size is None:
-            size = self._measured()
-            if not size:
-                return
-        self._announced = True
-        self.hints.phase_start(size)
+            self._measured()
+            size = self._last.get(name) or None
+        if size is not None:
+            self._announced = True
+            self.hints.phase_start(size)
 
-    def end(self) -> None:
-        """The phase is over, if it was announced."""
+    def end(self, whole: bool = True) -> None:
+        """The phase is over, if there is one. whole: the next one of its name is like it."""
         if self._announced:
             self.hints.phase_end()
+        if self.open is not None and self._learns and whole:
+            sent = self._measured()
+            # the first one sets up connections and broadcasts parameters
+            self._last[self.open] = sent if self.open in self._last else 0
         self._announced = False
+        self.open = None
 
     def _measured(self) -> int:
         try:
-            sent = self._meter.since_last()
+            return self._meter.since_last()
         except OSError as error:
             log.debug("cannot look at the sockets: %s", error)
             return 0
-        return sent if self._number > FIRST_LEARNT else 0
 
 
 @functools.cache
-def _default() -> Iterations:
+def default() -> Iterations:
+    """Those of this process; the first call looks for mlccd."""
     return Iterations(Hints())
 
 
 @contextmanager
-def phase(bytes: int | None = None) -> Iterator[None]:  # noqa: A002
+def phase(bytes: int | None = None, *, name: str = "") -> Iterator[None]:  # noqa: A002
     """Everything that is communicated inside is one phase; not to be nested.
 
-    bytes: what this process sends in it, to 2^48 - 1; None: measured, and announced from the third
-    phase on.
+    bytes: what this process sends in it, to 2^48 - 1; None: as many as in the last phase of this
+    name, from the third one on.
     """
-    iterations = _default()
+    iterations = default()
     iterations.hints.wait_for_slot()
-    iterations.start(bytes)
+    iterations.start(bytes, name)
+    whole = False
     try:
         yield
+        whole = True
     finally:
-        iterations.end()
+        iterations.end(whole)
 
 
 def step_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) -> Hints:
     """One phase for each iteration, from one optimizer.step() to the next.
 
-    For FSDP, tensor parallelism and whatever else communicates all through an iteration, so that
+    For ZeRO, tensor parallelism and whatever else communicates all through an iteration, so that
     progress is that of the iteration.
     """
-    iterations = Iterations(hints) if hints else _default()
+    iterations = Iterations(hints) if hints else default()
 
     def stepped(*_: Any) -> None:
         iterations.end()
         iterations.hints.wait_for_slot(iteration=True)
-        iterations.start(None)
+        iterations.start(name="step")
 
-    _after_step(optimizer, stepped)
+    after_step(optimizer, stepped)
     return iterations.hints
 
 
@@ -99,12 +108,13 @@ def shift_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) -
     For NCCL: its plugin announces the phases (Documentation/training.md), and can only delay them
     on NCCL's own threads. Here it is the training that waits, before anything is under way.
     """
-    hints = hints or _default().hints
-    _after_step(optimizer, lambda *_: hints.wait_for_slot(iteration=True))
+    hints = hints or default().hints
+    after_step(optimizer, lambda *_: hints.wait_for_slot(iteration=True))
     return hints
 
 
-def _after_step(optimizer: "torch.optim.Optimizer", stepped: Callable[..., None]) -> None:
+def after_step(optimizer: "torch.optim.Optimizer", stepped: Callable[..., None]) -> None:
+    """Call stepped after each optimizer.step()."""
     register = getattr(optimizer, "register_step_post_hook", None)
     if register:
         register(stepped)
