@@ -2,8 +2,9 @@
 """Tells mlccd where the communication phases of a training process begin and end.
 
     ddp(model)             DistributedDataParallel over Gloo or MPI: a phase for each backward pass
+    module_phases(model)   FSDP: a phase for each forward pass, and one for each backward pass
     step_hook(optimizer)   anything else that steps an optimizer: a phase for each iteration
-    with phase(bytes):     a phase by hand
+    with phase(bytes):     a phase by hand; with name=, of one kind among several
     shift_hook(optimizer)  for NCCL, whose plugin announces: only waits, where the job is planned
     Hints                  what they all write to
 
@@ -19,6 +20,7 @@ MLCC_JOB_ID, which launchers set, by default the job whose cgroup this process i
 
 from .ddp import ddp
 from .hints import Hints
+from .module import module_phases
 from .step import phase, shift_hook, step_hook
 
-__all__ = ["Hints", "ddp", "phase", "shift_hook", "step_hook"]
+__all__ = ["Hints", "ddp", "module_phases", "phase", "shift_hook", "step_hook"]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sharded models and pipelines over Gloo on the loopback: their phases, and the bytes of each.
+
+Both ranks play a host, as in test_ddp.py.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from common import END, START, Listener, no_torch
+
+FOLDER = Path(__file__).parent
+TIMEOUT_S = 240.0
+
+
+def missing(least: str = "1.13") -> str:
+    if reason := no_torch():
+        return reason
+    if not shutil.which("ss"):
+        return "needs ss"
+    import torch
+
+    def number(version: str) -> tuple[int, ...]:
+        return tuple(map(int, version.split(".")[:2]))
+
+    return f"needs torch {least}" if number(torch.__version__) < number(least) else ""
+
+
+class Rank:
+    """One process; afterwards the passes that it has noted."""
+
+    def __init__(self, words: list[str], environment: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", *words],
+            env=os.environ | {"GLOO_SOCKET_IFNAME": "lo"} | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finish(self) -> None:
+        out, self.errors = self.process.communicate(timeout=TIMEOUT_S)
+        assert self.process.returncode == 0, self.errors
+        # some Gloos say there whom they are connected with
+        self.passes = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+    @property
+    def losses(self) -> list[str]:
+        return [line["loss"] for line in self.passes if "loss" in line]
+
+    def warnings(self) -> list[str]:
+        """What the package said; torch says more."""
+        return [line for line in self.errors.splitlines() if "phases" in line or "mlccd" in line]
+
+    def announced(self) -> list[dict[str, Any]]:
+        """The passes that ought to be, "bytes" being what the same pass sent before."""
+        before, found = defaultdict(list), []
+        for line in self.passes:
+            same = before[line["pass"]]
+            if len(same) >= 2 and same[-1]:
+                found.append(line | {"bytes": same[-1]})
+            same.append(line["sent"])
+        return found
+
+
+class Pair(unittest.TestCase):
+    """Runs two ranks of a program."""
+
+    worker: str
+    kinds: set[str]
+
+    def run_ranks(self, model: str, how: str, socket: Any = "/nonexistent") -> list[Rank]:
+        with tempfile.TemporaryDirectory(prefix="mlcc-torch-") as folder:
+            ranks = []
+            for rank in range(2):
+                words = [str(FOLDER / self.worker), model, how, f"{folder}/meet", str(rank)]
+                own = {"MLCC_SOCKET": str(socket), "MLCC_JOB": f"rank{rank}"}
+                ranks.append(Rank(words, own))
+                self.addCleanup(ranks[-1].process.kill)
+            for rank in ranks:
+                rank.finish()
+        return ranks
+
+    def check_model(self, model: str) -> None:
+        listener = Listener([{"id": 5 + n, "name": f"rank{n}", "cgroup": "x"} for n in range(2)])
+        self.addCleanup(listener.close)
+        ours = self.run_ranks(model, "ours", listener.path)
+        plain = self.run_ranks(model, "plain")
+        self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
+        self.assertEqual(len(set(ours[0].losses)), len(ours[0].losses))
+        self.assertEqual([rank.warnings() for rank in ours], [[], []])
+        self.assertEqual(len(listener.rings), 2)
+        for ring in listener.rings:
+            self.check_records(ring.records(), ours[ring.records()[0].job - 5].announced())
+
+    def check_records(self, records: list[Any], wanted: list[dict[str, Any]]) -> None:
+        self.assertEqual({line["pass"].split()[0] for line in wanted}, self.kinds)
+        self.assertEqual([r.kind for r in records], [START, END] * len(wanted))
+        for start, end, line in zip(records[::2], records[1::2], wanted, strict=True):
+            self.assertLess(abs(start.bytes - line["bytes"]), 0.02 * line["bytes"], line)
+            times = [line["begin"], start.time_ns, end.time_ns, line["end"]]
+            self.assertEqual(times, sorted(times), line)
+
+
+@unittest.skipIf(missing(), missing())
+class Sharded(Pair):
+    worker = "pass_worker.py"
+    kinds = {"forward", "backward", "evaluation"}
+
+    def test_by_hand(self) -> None:
+        self.check_model("hand")
+
+    @unittest.skipIf(missing("2.6"), missing("2.6"))
+    def test_fsdp1(self) -> None:
+        self.check_model("fsdp1")
+
+    @unittest.skipIf(missing("2.8"), missing("2.8"))
+    def test_fsdp2(self) -> None:
+        self.check_model("fsdp2")
+
+    def test_without_mlccd(self) -> None:
+        ours, plain = self.run_ranks("hand", "ours"), self.run_ranks("hand", "plain")
+        self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
+        self.assertEqual([len(rank.warnings()) for rank in ours], [1, 1])
+
+
+@unittest.skipIf(missing(), missing())
+class Pipeline(Pair):
+    worker = "pipe_worker.py"
+    kinds = {"pipeline", "reduce"}
+
+    def test_by_hand(self) -> None:
+        self.check_model("hand")
+
+    @unittest.skipIf(missing("2.5"), missing("2.5"))
+    def test_a_schedule(self) -> None:
+        self.check_model("gpipe")
+
+
+if __name__ == "__main__":
+    unittest.main()
