@@ -40,7 +40,7 @@ def sink(port: int, ranks: int, size: int) -> None:
 def rank(host: str, port: int, size: int, seconds: float, done: Path) -> None:
     sys.path.insert(0, str(REPO / "userspace" / "python"))
     import mlcc_torch
-    from mlcc_torch.step import _default
+    from mlcc_torch.step import default
 
     peer = socket.create_connection((host, port))
     while not done.exists():
@@ -50,7 +50,7 @@ def rank(host: str, port: int, size: int, seconds: float, done: Path) -> None:
             peer.sendall(bytes(size))
             if not receive(peer, 1):
                 return
-        linked = _default().hints.linked
+        linked = default().hints.linked
         said = {"uid": os.getuid(), "linked": linked, "start_us": start_us}
         print(json.dumps(said), flush=True)
 
