@@ -11,7 +11,7 @@
  *	- the mark is read once, when the flow gets this algorithm;
  *	- a flow without ECN goes over to "mlcc_plain", whose one call an ACK is cong_avoid(): what
  *	  happens in a fast recovery is counted at its end;
- *	- what has been changed of a socket's pacing cannot be taken back in release().
+ *	- the limit of a flow that defers cannot be taken back in release().
  */
 /* libbpf goes by the members below, of which not every kernel, so not every vmlinux.h, has all */
 #define tcp_congestion_ops tcp_congestion_ops___kernel

@@ -7,10 +7,14 @@ void mlcc_pace_on(struct sock *sk)
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 }
 
-/* Who has set a limit of his own is paced by it. */
+/*
+ * Who has set a limit of his own is paced by it.  Called eight times a round trip, so it looks first:
+ * most are not paced.
+ */
 void mlcc_pace_off(struct sock *sk)
 {
-	if (READ_ONCE(sk->sk_max_pacing_rate) == ~0UL)
+	if (READ_ONCE(sk->sk_pacing_status) == SK_PACING_NEEDED &&
+	    READ_ONCE(sk->sk_max_pacing_rate) == ~0UL)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NEEDED, SK_PACING_NONE);
 }
 
