@@ -14,12 +14,12 @@
  *
  * The same points are open in all of them, so each is a parameter:
  *
- *	alpha		counts a CNP before or after the cut that the CNP causes; counts those, too,
- *			that are too soon after a cut to cause one; and whether it is alpha_init
- *			again when a flow that runs free is cut
- *	CNPs		paced by the NP (cut_ns = 0: each CNP cuts), or by the RP, which then
- *			cuts once in cut_ns (np.h with an interval of 0)
- *	R_T at a cut	follows R_C always; or only if R_C has risen since the last cut
+ *	alpha		counts a CNP before or after the decrease that it causes; counts those, too,
+ *			that are too soon after one to cause another; and whether it is
+ *			alpha_init again when a flow that runs free decreases
+ *	CNPs		paced by the NP (decrease_ns = 0: each one decreases), or by the RP, which
+ *			decreases once in decrease_ns (np.h with an interval of 0)
+ *	R_T		follows R_C at each decrease; or only if R_C has risen since the last
  *	stages		see enum mlcc_rp_stages
  *	target		a first increase from R_T > 10 R_C brings R_T down to an eighth
  */
@@ -30,7 +30,7 @@
 
 /*
  * When the increase is fast recovery, when hyper, else additive; T and BC count increases since the
- * last cut, by time and by bytes.
+ * last decrease, by time and by bytes.
  */
 enum mlcc_rp_stages {
 	MLCC_RP_STAGES_PAPER,	/* max < F: recovery; min > F: hyper, (min - F) R_HAI */
@@ -40,11 +40,11 @@ enum mlcc_rp_stages {
 };
 
 enum mlcc_rp_flags {
-	MLCC_RP_CLAMP = 1,		/* R_T = R_C at every cut (clamp_tgt_rate) */
+	MLCC_RP_CLAMP = 1,		/* R_T = R_C at every decrease (clamp_tgt_rate) */
 	MLCC_RP_CLAMP_TIME = 2,		/* ... after an increase by time (..._after_time_inc) */
-	MLCC_RP_ALPHA_FIRST = 4,	/* alpha counts the CNP before the cut */
+	MLCC_RP_ALPHA_FIRST = 4,	/* alpha counts the CNP before the decrease */
 	MLCC_RP_ALPHA_ANEW = 8,		/* alpha_init for a flow that ran free */
-	MLCC_RP_ALPHA_EVERY = 16,	/* alpha counts CNPs that came too soon to cut, too */
+	MLCC_RP_ALPHA_EVERY = 16,	/* alpha counts CNPs that came too soon to decrease, too */
 	MLCC_RP_SHRINK = 32,		/* R_T / 8 at the first increase, if above 10 R_C */
 	MLCC_RP_FLAGS = 63,
 };
@@ -54,14 +54,14 @@ struct mlcc_rp_param {
 	u32 min_rate;		/* R_C never falls below */
 	u32 ai;			/* R_AI */
 	u32 hai;		/* R_HAI */
-	u32 first_rate;		/* R_C after the first cut of a flow that ran free, 0: as any cut */
+	u32 first_rate;		/* R_C after a decrease of a flow that ran free, 0: as any */
 	u32 time_ns;		/* T, period of the increase timer */
 	u32 bytes;		/* B, period of the byte counter; 0: there is none */
 	u32 alpha_ns;		/* K, period in which alpha decays unless a CNP arrives */
-	u32 cut_ns;		/* least time between two cuts, 0: any */
+	u32 decrease_ns;	/* least time between two decreases, 0: any */
 	u32 g;			/* Q16, gain of alpha */
 	u32 alpha_init;		/* Q16 */
-	u32 cut_max;		/* Q16, most of R_C that a cut takes (1 - rpg_min_dec_fac) */
+	u32 decrease_max;	/* Q16, most of R_C that a decrease takes (1 - rpg_min_dec_fac) */
 	u8 threshold;		/* F, events of fast recovery */
 	u8 stages;		/* enum mlcc_rp_stages */
 	u8 flags;		/* enum mlcc_rp_flags */
@@ -109,7 +109,7 @@ static __always_inline void mlcc_rp_param_mlx5(struct mlcc_rp_param *c, u32 mbps
 	c->min_rate = mbps;
 	c->time_ns = 300000;
 	c->alpha_ns = MLCC_RP_NS_MIN;
-	c->cut_ns = 4000;
+	c->decrease_ns = 4000;
 	c->g = 5 * MLCC_ONE / 1024;
 	c->threshold = 1;
 	c->stages = MLCC_RP_STAGES_PAPER;
@@ -133,7 +133,7 @@ static __always_inline void mlcc_rp_param_hpcc(struct mlcc_rp_param *c, u32 mbps
 	c->min_rate = 100 * mbps;
 	c->time_ns = 300000;
 	c->alpha_ns = MLCC_RP_NS_MIN;
-	c->cut_ns = 4000;
+	c->decrease_ns = 4000;
 	c->g = MLCC_ONE / 256;
 	c->threshold = 1;
 	c->stages = MLCC_RP_STAGES_TIME;
@@ -145,7 +145,7 @@ static __always_inline void mlcc_rp_param_init(struct mlcc_rp_param *c,
 					       enum mlcc_rp_variant variant, u32 line, u32 mbps)
 {
 	*c = (struct mlcc_rp_param) {
-		.line = line, .alpha_init = MLCC_ONE, .cut_max = MLCC_ONE / 2,
+		.line = line, .alpha_init = MLCC_ONE, .decrease_max = MLCC_ONE / 2,
 	};
 	switch (variant) {
 	case MLCC_RP_MLX5:
@@ -178,10 +178,10 @@ static __always_inline bool mlcc_rp_param_valid(const struct mlcc_rp_param *c)
 	       mlcc_rp_in(c->time_ns, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX) &&
 	       (!c->bytes || mlcc_rp_in(c->bytes, MLCC_RP_BYTES_MIN, MLCC_RP_BYTES_MAX)) &&
 	       mlcc_rp_in(c->alpha_ns, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX) &&
-	       c->cut_ns <= MLCC_RP_NS_MAX &&
+	       c->decrease_ns <= MLCC_RP_NS_MAX &&
 	       mlcc_rp_in(c->g, 1, MLCC_ONE) &&
 	       c->alpha_init <= MLCC_ONE &&
-	       c->cut_max <= MLCC_ONE &&
+	       c->decrease_max <= MLCC_ONE &&
 	       c->threshold <= MLCC_RP_THRESHOLD_MAX &&
 	       c->stages < MLCC_RP_STAGES_COUNT &&
 	       c->flags <= MLCC_RP_FLAGS;

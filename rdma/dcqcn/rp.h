@@ -21,7 +21,7 @@
  *
  * (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM '15, section 3.)
  *
- * The rule (include/mlcc/rule.h) scales R_AI and the cut, as the job's profile has it; progress is
+ * The rule (include/mlcc/rule.h) scales R_AI and decreases, as the job's profile says; progress is
  * the job's, from the shared tracker.  That alone moves little: R_C goes by the fourth root of
  * R_AI, and a flow that had to make way takes hundreds of T to get its rate back.  So where the
  * profile restarts small (MLCC_RESTART_QUEUE, flow.h has why) four things come with it:
@@ -31,11 +31,11 @@
  *		is, the first CNPs take it down and R_T with it, and who was there first finishes.
  *	hyper	The hyper increase goes by the counter that is ahead, not by the one behind: a
  *		flow that has had no CNP for more than F periods takes what has become free.
- *	late	A cut is 4 alpha (1 - p)^6 instead of alpha/2, within the limit of cuts, and no
+ *	late	A decrease is 4 alpha (1 - p)^6 instead of alpha/2, within decrease_max, and no
  *		less than half of what the profile says at the end of the phase.  From 5/8 of a
  *		phase on it takes R_T down by half of what it lacks only.  So of two that are at
  *		it together the one that is ahead ends it first.
- *	floor	No cut goes below 1/1024 of the line: at a NIC's 1 Mb/s of 50 Gb/s a packet of 4 KB
+ *	floor	R_C stays above 1/1024 of the line: at a NIC's 1 Mb/s of 50 Gb/s a packet of 4 KB
  *		takes 33 ms, and it is by its packets that a flow takes what has become free.
  *
  * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
@@ -57,7 +57,7 @@
  *	mlcc_rp_advance()	before it reads mlcc_rp_rate() at any other time
  *
  * Parameters may be others from one call to the next: a lower line counts at once, a higher least
- * rate at the next cut, everything else from then on.
+ * rate at the next decrease, everything else from then on.
  */
 #ifndef MLCC_DCQCN_RP_H
 #define MLCC_DCQCN_RP_H
@@ -66,12 +66,12 @@
 
 #define MLCC_RP_ALPHA_SHIFT	30
 #define MLCC_RP_ALPHA_ONE	0x40000000U
-#define MLCC_RP_ALPHA_GONE	12U		/* e^-12 of R_C is no cut, which is in Q16 */
+#define MLCC_RP_ALPHA_GONE	12U		/* e^-12 of R_C is no decrease, which is in Q16 */
 #define MLCC_RP_BACK_NS		0x100000U	/* a stamp so far back is taken for the last one */
 #define MLCC_RP_FEW		4U		/* so many increases are made good one by one */
 #define MLCC_RP_STAGE_MAX	255U
 #define MLCC_RP_RESTART_SHIFT	4		/* a phase begins with 1/16 of the line */
-#define MLCC_RP_FLOOR_SHIFT	10	/* ... and is not cut below 1/1024 of it */
+#define MLCC_RP_FLOOR_SHIFT	10	/* ... and stays above 1/1024 of it */
 #define MLCC_RP_LATE_P		(MLCC_ONE * 5 / 8)	/* from here on a phase is late */
 
 struct mlcc_rp {
@@ -81,9 +81,9 @@ struct mlcc_rp {
 	u32 stamp;		/* ns, of the last event */
 	u32 time_run;		/* ns of this period of T that are over */
 	u32 alpha_run;		/* ns since the last CNP, 4.3 s at most */
-	u32 cut_run;		/* ns since the last cut, 4.3 s at most */
+	u32 decrease_run;	/* ns since the last decrease, 4.3 s at most */
 	u32 bytes;		/* of this period of B */
-	u8 time_stage;		/* T: increases by time since the last cut */
+	u8 time_stage;		/* T: increases by time since the last decrease */
 	u8 byte_stage;		/* BC: increases by bytes */
 	u16 seq;		/* the job's phase that the flow has entered, low bits */
 };
@@ -94,9 +94,9 @@ static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 /* What a job's progress does to its flows. */
 struct mlcc_rp_gain {
 	u32 ai;			/* Q16, scales R_AI */
-	u32 cut;		/* Q16 up to 8, scales alpha/2 */
+	u32 decrease;		/* Q16 up to 8, scales alpha/2 */
 	u32 hyper;		/* hyper increase by the counter that is ahead, and the floor */
-	u32 late;		/* a cut takes R_T down by half only */
+	u32 late;		/* a decrease takes R_T down by half only */
 };
 
 /* 8 (1 - p)^6, but no less than @least; Q16 */
@@ -104,9 +104,9 @@ static __always_inline u32 mlcc_rp_late_decrease(u32 p, u32 least)
 {
 	u64 left = MLCC_ONE - p;
 	u64 cubed = (left * left >> MLCC_SHIFT) * left >> MLCC_SHIFT;
-	u32 cut = (cubed * cubed >> MLCC_SHIFT) << 3;
+	u32 decrease = (cubed * cubed >> MLCC_SHIFT) << 3;
 
-	return cut > least ? cut : least;
+	return decrease > least ? decrease : least;
 }
 
 /*
@@ -115,18 +115,18 @@ static __always_inline u32 mlcc_rp_late_decrease(u32 p, u32 least)
  */
 static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profile *pr, u32 p)
 {
-	struct mlcc_rp_gain gain = { .ai = MLCC_ONE, .cut = MLCC_ONE };
+	struct mlcc_rp_gain gain = { .ai = MLCC_ONE, .decrease = MLCC_ONE };
 
 	if (p == MLCC_NEUTRAL)
 		return gain;
 	gain.ai = mlcc_grow(pr, p);
 	if (pr->restart != MLCC_RESTART_QUEUE) {
-		gain.cut = mlcc_yield(pr, p);
+		gain.decrease = mlcc_yield(pr, p);
 		return gain;
 	}
 	gain.hyper = 1;
 	gain.late = p >= MLCC_RP_LATE_P;
-	gain.cut = mlcc_rp_late_decrease(p, mlcc_yield(pr, MLCC_ONE) / 2);
+	gain.decrease = mlcc_rp_late_decrease(p, mlcc_yield(pr, MLCC_ONE) / 2);
 	return gain;
 }
 
@@ -134,7 +134,7 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 static __always_inline void mlcc_rp_init(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now)
 {
 	*rp = (struct mlcc_rp) {
-		.rc = c->line, .rt = c->line, .stamp = now, .cut_run = ~0U,
+		.rc = c->line, .rt = c->line, .stamp = now, .decrease_run = ~0U,
 		.alpha = c->alpha_init << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT),
 	};
 }
@@ -189,7 +189,7 @@ static __always_inline u8 mlcc_rp_stage(u8 stage, u32 n)
 	return stage + mlcc_rp_least(n, MLCC_RP_STAGE_MAX - stage);
 }
 
-/* ns3's way out of an R_T far above R_C, at the first increase after a cut. */
+/* ns3's way out of an R_T far above R_C, at the first increase after a decrease. */
 static __always_inline void mlcc_rp_shrink(struct mlcc_rp *rp, const struct mlcc_rp_param *c)
 {
 	if (c->flags & MLCC_RP_SHRINK && !rp->time_stage && !rp->byte_stage &&
@@ -343,7 +343,7 @@ static __always_inline void mlcc_rp_advance(struct mlcc_rp *rp, const struct mlc
 	if (!ns || ns >= -MLCC_RP_BACK_NS)
 		return;
 	rp->stamp = now;
-	rp->cut_run = mlcc_rp_later(rp->cut_run, ns);
+	rp->decrease_run = mlcc_rp_later(rp->decrease_run, ns);
 	rp->alpha_run = mlcc_rp_later(rp->alpha_run, ns);
 	mlcc_rp_increase_time(rp, c, gain, ns);
 }
@@ -367,14 +367,14 @@ static __always_inline void mlcc_rp_alpha_cnp(struct mlcc_rp *rp, const struct m
 	rp->alpha += c->g << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
 }
 
-/* Whether R_T comes down to R_C at a cut. */
+/* Whether R_T comes down to R_C at a decrease. */
 static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
 {
 	return c->flags & MLCC_RP_CLAMP || rp->byte_stage ||
 	       (c->flags & MLCC_RP_CLAMP_TIME && rp->time_stage);
 }
 
-/* The least rate that a cut goes to. */
+/* The least rate that a decrease goes to. */
 static __always_inline u32 mlcc_rp_floor(const struct mlcc_rp_param *c,
 					 const struct mlcc_rp_gain *gain)
 {
@@ -383,13 +383,13 @@ static __always_inline u32 mlcc_rp_floor(const struct mlcc_rp_param *c,
 	return least > c->min_rate ? least : c->min_rate;
 }
 
-/* R_C after a cut. */
+/* R_C after a decrease. */
 static __always_inline u32 mlcc_rp_less(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					const struct mlcc_rp_gain *gain)
 {
 	u32 alpha = rp->alpha >> (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
-	u32 beta = (u64)alpha * gain->cut >> (MLCC_SHIFT + 1);
-	u32 rate = mlcc_decrease(rp->rc, mlcc_rp_least(beta, c->cut_max), MLCC_ONE);
+	u32 beta = (u64)alpha * gain->decrease >> (MLCC_SHIFT + 1);
+	u32 rate = mlcc_decrease(rp->rc, mlcc_rp_least(beta, c->decrease_max), MLCC_ONE);
 	u32 least = mlcc_rp_floor(c, gain);
 
 	return rate > least ? rate : least;
@@ -404,8 +404,8 @@ static __always_inline void mlcc_rp_anew(struct mlcc_rp *rp)
 	rp->bytes = 0;
 }
 
-static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					const struct mlcc_rp_gain *gain)
+static __always_inline void mlcc_rp_decrease(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
+					     const struct mlcc_rp_gain *gain)
 {
 	bool was_free = mlcc_rp_free(rp, c);
 
@@ -423,20 +423,20 @@ static __always_inline void mlcc_rp_cut(struct mlcc_rp *rp, const struct mlcc_rp
 	mlcc_rp_anew(rp);
 }
 
-/* A CNP has arrived at @now (ns, wraps).  Returns whether it has cut the rate. */
+/* A CNP has arrived at @now (ns, wraps).  Returns whether it has decreased the rate. */
 static __always_inline bool mlcc_rp_cnp(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					const struct mlcc_rp_gain *gain, u32 now)
 {
 	mlcc_rp_advance(rp, c, gain, now);
 	rp->alpha = mlcc_rp_alpha(rp, c);
 	rp->alpha_run = 0;
-	if (rp->cut_run < c->cut_ns) {
+	if (rp->decrease_run < c->decrease_ns) {
 		if (c->flags & MLCC_RP_ALPHA_EVERY)
 			mlcc_rp_alpha_cnp(rp, c);
 		return false;
 	}
-	rp->cut_run = 0;
-	mlcc_rp_cut(rp, c, gain);
+	rp->decrease_run = 0;
+	mlcc_rp_decrease(rp, c, gain);
 	return true;
 }
 

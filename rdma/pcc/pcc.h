@@ -77,10 +77,10 @@ enum mlcc_pcc_param {
 	MLCC_PCC_TIME,		/* T, ns, as all times */
 	MLCC_PCC_BYTES,		/* B, 0: no byte counter */
 	MLCC_PCC_ALPHA_TIME,	/* K */
-	MLCC_PCC_CUT_TIME,
+	MLCC_PCC_DECREASE_TIME,
 	MLCC_PCC_G,		/* Q16 */
 	MLCC_PCC_ALPHA_INIT,	/* Q16 */
-	MLCC_PCC_CUT_MAX,	/* Q16 */
+	MLCC_PCC_DECREASE_MAX,	/* Q16 */
 	MLCC_PCC_THRESHOLD,	/* F */
 	MLCC_PCC_STAGES,	/* enum mlcc_rp_stages */
 	MLCC_PCC_FLAGS,		/* enum mlcc_rp_flags */

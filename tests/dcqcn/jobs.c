@@ -70,7 +70,7 @@ static void add_flow(struct sim *s, double start)
 	mlcc_rp_param_init(&c, opt.variant, opt.gbit * 1e3 * MBPS, MBPS);
 	if (opt.time_us)
 		c.time_ns = opt.time_us * 1e3;
-	sim_add(s, &c, start)->interval = c.cut_ns ? 0 : MLCC_NP_INTERVAL_NS;
+	sim_add(s, &c, start)->interval = c.decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
 }
 
 static double slowdown(const struct sim_flow *f, const struct work *w)

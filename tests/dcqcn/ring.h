@@ -45,7 +45,8 @@ static inline struct mlcc_rp_param ring_param(void)
 	return (struct mlcc_rp_param) {
 		.line = RING_MBIT * 1000, .min_rate = 1000, .ai = 1000, .hai = 1000,
 		.time_ns = RING_TIMER, .alpha_ns = RING_TIMER, .g = MLCC_ONE / 64,
-		.alpha_init = MLCC_ONE - MLCC_ONE / 1024, .cut_max = MLCC_ONE / 2, .threshold = 5,
+		.alpha_init = MLCC_ONE - MLCC_ONE / 1024, .decrease_max = MLCC_ONE / 2,
+		.threshold = 5,
 		.flags = MLCC_RP_CLAMP | MLCC_RP_CLAMP_TIME | MLCC_RP_ALPHA_ANEW,
 	};
 }

@@ -4,7 +4,7 @@
  * last bit.
  *
  *	index rate p digest		every EVERY events, hexadecimal
- *	cuts ... progress ...		at the end
+ *	decreases ... progress ...		at the end
  */
 #include "bare.h"
 #include "vectors.h"
@@ -49,7 +49,7 @@ static bool put_sums(const struct vectors *v)
 	char line[80];
 	u32 at = put_word(line, 0, "sums");
 
-	at = put_hex(line, at, v->cuts, 8);
+	at = put_hex(line, at, v->decreases, 8);
 	at = put_hex(line, at, v->progress, 8);
 	at = put_hex(line, at, v->taken, 8);
 	at = put_hex(line, at, v->refused, 8);

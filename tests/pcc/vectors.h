@@ -21,7 +21,7 @@ struct vectors {
 	u64 digest;		/* of all that came out */
 	u32 now;		/* ns, wraps */
 	u32 index;
-	u32 progress, cuts, taken, refused;	/* what the events have led to */
+	u32 progress, decreases, taken, refused;	/* what the events have led to */
 };
 
 static inline void vectors_init(struct vectors *v)
@@ -48,7 +48,7 @@ static inline void vectors_set(struct vectors *v, struct mlcc_pcc_slot *slot)
 
 	for (u32 i = 0; i < MLCC_PCC_PARAMS; i++)
 		values[i] = mlcc_pcc_params[i].value;
-	for (u32 i = MLCC_PCC_AI; i <= MLCC_PCC_CUT_TIME; i++)
+	for (u32 i = MLCC_PCC_AI; i <= MLCC_PCC_DECREASE_TIME; i++)
 		values[i] = values[i] / 2 + random_below(&v->seed, values[i] + 1);
 	values[MLCC_PCC_PROFILE] = random_below(&v->seed, 3);
 	values[MLCC_PCC_THRESHOLD] = random_below(&v->seed, 8);
@@ -95,7 +95,7 @@ static inline struct mlcc_pcc_flow *vectors_next(struct vectors *v, struct mlcc_
 	vectors_digest(v, flow, sizeof(*flow));
 	vectors_digest(v, result, sizeof(*result));
 	v->index++;
-	v->cuts += flow->rp.rc < rate;
+	v->decreases += flow->rp.rc < rate;
 	v->progress += flow->p != MLCC_NEUTRAL;
 	return flow;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Soft-RoCE with DCQCN: marks are answered with CNPs, CNPs cut the rate, time brings it back, and
+# Soft-RoCE with DCQCN: marks are answered with CNPs, which decrease the rate, time raises it, and
 # connections share a link that marks. Then as flows of a job, and beside a driver without the patches.
 # `tests/vm/vm run 7.2 --counted -- tests/selftests/rxe.sh`, after tests/vm/rxe and its --stock.
 
@@ -48,7 +48,7 @@ cnps_were_handled()
 	[ "$handled" -gt 0 ] && [ "$handled" -le "$sent" ] && [ $((handled * 2)) -ge "$sent" ]
 }
 
-marks_cut_the_rate_and_time_brings_it_back()
+marks_decrease_and_time_raises_the_rate()
 {
 	knob rp_max_rate 100 && knob rp_enable 1 && traffic 1
 	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
@@ -56,10 +56,10 @@ marks_cut_the_rate_and_time_brings_it_back()
 	end_traffic 1
 	echo "kb/s $(tr '\n' ' ' <"$out/rates")"
 	cnps_were_handled && awk '
-		$1 < 90000 { cut = 1 }
+		$1 < 90000 { down = 1 }
 		NR > 1 && $1 > last { up = 1 }
 		{ last = $1 }
-		END { exit !(cut && up) }' "$out/rates"
+		END { exit !(down && up) }' "$out/rates"
 }
 
 connections_share()
@@ -196,7 +196,7 @@ main()
 	ktap_check "parameters are checked" parameters_are_checked
 	ktap_check "rules are checked" rules_are_checked
 	told "nothing changes while it is off" nothing_changes_while_it_is_off
-	told "marks cut the rate, time brings it back" marks_cut_the_rate_and_time_brings_it_back
+	told "marks decrease the rate, time raises it again" marks_decrease_and_time_raises_the_rate
 	told "two connections share" two_share
 	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
 	told "a job's connection has its progress" job_has_progress

@@ -15,7 +15,7 @@ struct model {
 	const struct mlcc_rp_param *c;
 	double rc, rt, alpha;
 	double next_time, next_alpha, next_byte;	/* ns, ns, bytes */
-	double now, sent, last_cut;
+	double now, sent, last_decrease;
 	double grow, yield;				/* what the rule scales */
 	bool hyper, late;
 	unsigned int by_time, by_bytes;
@@ -24,7 +24,7 @@ struct model {
 static inline void model_init(struct model *m, const struct mlcc_rp_param *c, double now)
 {
 	*m = (struct model) {
-		.c = c, .rc = c->line, .rt = c->line, .now = now, .last_cut = -INFINITY,
+		.c = c, .rc = c->line, .rt = c->line, .now = now, .last_decrease = -INFINITY,
 		.alpha = c->alpha_init / 65536.0, .next_time = now + c->time_ns,
 		.next_alpha = now + c->alpha_ns, .next_byte = c->bytes ? c->bytes : INFINITY,
 		.grow = 1, .yield = 1,
@@ -102,7 +102,7 @@ static inline int model_free(const struct model *m)
 	return m->rc > m->c->line - 1.0 && m->rt > m->c->line - 1.0;
 }
 
-static inline void model_cut(struct model *m)
+static inline void model_decrease(struct model *m)
 {
 	int was_free = model_free(m), flags = m->c->flags;
 
@@ -115,7 +115,7 @@ static inline void model_cut(struct model *m)
 	if (was_free && m->c->first_rate)
 		m->rc = m->c->first_rate;
 	else
-		m->rc *= 1 - fmin(m->alpha / 2 * m->yield, m->c->cut_max / 65536.0);
+		m->rc *= 1 - fmin(m->alpha / 2 * m->yield, m->c->decrease_max / 65536.0);
 	m->rc = fmax(m->rc, fmax(m->c->min_rate, m->hyper ? m->c->line / 1024 : 0));
 	if (!(flags & MLCC_RP_ALPHA_FIRST))
 		model_count_cnp(m);
@@ -129,13 +129,13 @@ static inline int model_cnp(struct model *m, double now)
 {
 	model_advance(m, now);
 	m->next_alpha = now + m->c->alpha_ns;
-	if (now - m->last_cut < m->c->cut_ns) {
+	if (now - m->last_decrease < m->c->decrease_ns) {
 		if (m->c->flags & MLCC_RP_ALPHA_EVERY)
 			model_count_cnp(m);
 		return 0;
 	}
-	m->last_cut = now;
-	model_cut(m);
+	m->last_decrease = now;
+	model_decrease(m);
 	return 1;
 }
 

@@ -241,7 +241,7 @@ static void tcp_reduce(struct sock *sk, u8 state)
 	tp->snd_ssthresh = mlcc_reduced(sk, sk->slot);
 	tcp_state(sk, state);
 	CHECK(tp->snd_ssthresh <= tp->prior_cwnd || tp->snd_ssthresh == 2,
-	      "cut: cwnd %u, ssthresh %u", tp->prior_cwnd, tp->snd_ssthresh);
+	      "decrease: cwnd %u, ssthresh %u", tp->prior_cwnd, tp->snd_ssthresh);
 }
 
 /* Of a recovery that is under way a further loss makes no other. */

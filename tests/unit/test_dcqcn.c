@@ -19,7 +19,7 @@
 #define MS	1000000U
 
 static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
-static const struct mlcc_rp_gain plain = { .ai = MLCC_ONE, .cut = MLCC_ONE };
+static const struct mlcc_rp_gain plain = { .ai = MLCC_ONE, .decrease = MLCC_ONE };
 
 static u32 at_most(u64 *seed, u32 limit)
 {
@@ -35,8 +35,8 @@ static struct mlcc_rp_param any_param(u64 *seed)
 	c.time_ns = 20 * US + at_most(seed, MS);
 	c.alpha_ns = US + at_most(seed, MS);
 	c.bytes = at_most(seed, 1) ? 1000000 + at_most(seed, 20000000) : 0;
-	c.cut_ns = at_most(seed, 1) ? at_most(seed, 200 * US) : 0;
-	c.cut_max = MLCC_ONE / 50 + at_most(seed, MLCC_ONE / 2);
+	c.decrease_ns = at_most(seed, 1) ? at_most(seed, 200 * US) : 0;
+	c.decrease_max = MLCC_ONE / 50 + at_most(seed, MLCC_ONE / 2);
 	c.first_rate = at_most(seed, 3) ? 0 : c.min_rate + at_most(seed, LINE / 2);
 	c.alpha_init = at_most(seed, MLCC_ONE);
 	c.g = 1 + at_most(seed, MLCC_ONE / 8);
@@ -62,14 +62,14 @@ static bool step_both(struct mlcc_rp *rp, struct model *m, const struct mlcc_rp_
 
 	*now += at_most(seed, what ? 60 * US : (MLCC_RP_FEW - 1) * m->c->time_ns);
 	if (what == 1) {
-		bool cut;
+		bool decreased;
 
 		mlcc_rp_advance(rp, m->c, gain, *now);
 		model_advance(m, *now);
 		if (mlcc_rp_free(rp, m->c) != model_free(m))
 			return false;
-		cut = mlcc_rp_cnp(rp, m->c, gain, *now);
-		CHECK(cut == model_cnp(m, *now), "one has cut, the other not");
+		decreased = mlcc_rp_cnp(rp, m->c, gain, *now);
+		CHECK(decreased == model_cnp(m, *now), "one has decreased, the other not");
 	} else {
 		mlcc_rp_sent(rp, m->c, gain, *now, bytes);
 		model_sent(m, *now, bytes);
@@ -86,13 +86,13 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 	struct model m;
 
 	gain.ai = MLCC_ONE / 4 + at_most(&seed, 8 * MLCC_ONE);
-	gain.cut = MLCC_ONE / 16 + at_most(&seed, MLCC_ONE * 127 / 16);
+	gain.decrease = MLCC_ONE / 16 + at_most(&seed, MLCC_ONE * 127 / 16);
 	gain.hyper = at_most(&seed, 1);
 	gain.late = at_most(&seed, 1);
 	mlcc_rp_init(&rp, c, now);
 	model_init(&m, c, now);
 	m.grow = gain.ai / 65536.0;
-	m.yield = gain.cut / 65536.0;
+	m.yield = gain.decrease / 65536.0;
 	m.hyper = gain.hyper;
 	m.late = gain.late;
 	for (u32 i = 0; i < EVENTS; i++) {
@@ -165,7 +165,7 @@ static void gain_is_the_rule(void)
 	}
 }
 
-/* Who is further cuts less, and past 5/8 of a phase goes back to more. */
+/* Who is further decreases less, and past 5/8 of a phase goes back to more. */
 static void who_is_further_holds_on(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
@@ -179,8 +179,8 @@ static void who_is_further_holds_on(void)
 	for (u32 p = 0; p <= MLCC_ONE; p += 64) {
 		double want = fmax(8 * MLCC_ONE * pow(1 - p / 65536.0, 6), least);
 
-		CHECK(fabs(mlcc_rp_gain(ours, p).cut - want) <= 64, "p %u: cut %u, not %f", p,
-		      mlcc_rp_gain(ours, p).cut, want);
+		CHECK(fabs(mlcc_rp_gain(ours, p).decrease - want) <= 64, "p %u: %u, not %f", p,
+		      mlcc_rp_gain(ours, p).decrease, want);
 	}
 	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
 	mlcc_rp_init(&a, &c, 0);
@@ -196,7 +196,7 @@ static void who_is_further_holds_on(void)
 	CHECK(b.rc >= c.min_rate, "R_C %u is below the least", b.rc);
 }
 
-/* However often it is cut, a job's flow sends often enough to notice a free link. */
+/* However often it is decreased, a job's flow sends often enough to notice a free link. */
 static void jobs_stay_awake(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
@@ -263,7 +263,7 @@ static struct mlcc_rp_param extreme_param(u64 *seed)
 	c.alpha_ns = at_most(seed, 1) ? MLCC_RP_NS_MIN : MLCC_RP_NS_MAX;
 	c.bytes = at_most(seed, 1) ? MLCC_RP_BYTES_MIN : 0;
 	c.g = at_most(seed, 1) ? MLCC_ONE : 1;
-	c.cut_max = at_most(seed, MLCC_ONE);
+	c.decrease_max = at_most(seed, MLCC_ONE);
 	c.threshold = at_most(seed, MLCC_RP_THRESHOLD_MAX);
 	return c;
 }
@@ -273,7 +273,7 @@ static struct mlcc_rp_gain extreme_gain(u64 *seed)
 	u32 most = 2 * MLCC_GROW_MAX;
 
 	return (struct mlcc_rp_gain) {
-		.ai = at_most(seed, most), .cut = at_most(seed, 8 * MLCC_ONE),
+		.ai = at_most(seed, most), .decrease = at_most(seed, 8 * MLCC_ONE),
 		.hyper = at_most(seed, 1), .late = at_most(seed, 1),
 	};
 }
@@ -470,11 +470,11 @@ static void parameters_have_limits(void)
 		{ offsetof(struct mlcc_rp_param, bytes), MLCC_RP_BYTES_MAX + 1 },
 		{ offsetof(struct mlcc_rp_param, alpha_ns), MLCC_RP_NS_MIN - 1 },
 		{ offsetof(struct mlcc_rp_param, alpha_ns), MLCC_RP_NS_MAX + 1 },
-		{ offsetof(struct mlcc_rp_param, cut_ns), MLCC_RP_NS_MAX + 1 },
+		{ offsetof(struct mlcc_rp_param, decrease_ns), MLCC_RP_NS_MAX + 1 },
 		{ offsetof(struct mlcc_rp_param, g), 0 },
 		{ offsetof(struct mlcc_rp_param, g), MLCC_ONE + 1 },
 		{ offsetof(struct mlcc_rp_param, alpha_init), MLCC_ONE + 1 },
-		{ offsetof(struct mlcc_rp_param, cut_max), MLCC_ONE + 1 },
+		{ offsetof(struct mlcc_rp_param, decrease_max), MLCC_ONE + 1 },
 		/* F, stages and flags lie in one word */
 		{ offsetof(struct mlcc_rp_param, threshold), ~0U },
 	};

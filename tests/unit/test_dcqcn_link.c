@@ -94,7 +94,7 @@ static double simulated_ratio(const struct mlcc_rp_param *a, const struct mlcc_r
 
 /*
  * The rule's two handles.  R_AI does about what the fluid model says, T more: a T that is halved
- * brings back what a cut has taken in half the time, too, of which the model's means know little.
+ * brings back what a decrease has taken in half the time, too, of which the model knows little.
  */
 static void shares_follow_the_fluid_model(void)
 {

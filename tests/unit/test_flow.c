@@ -73,7 +73,7 @@ static void decrease_keeps_its_bounds(void)
 		      cwnd, beta, yield, left);
 		if (left == MLCC_CWND_MIN)
 			continue;
-		/* beta * yield is rounded down to Q16, and so is the cut */
+		/* beta * yield is rounded down to Q16, and so is the decrease */
 		CHECK(left >= exact && left <= exact + (double)cwnd / MLCC_ONE + 1,
 		      "cwnd %u, beta %u, yield %u: %u, exactly %f", cwnd, beta, yield, left,
 		      exact);
@@ -85,7 +85,7 @@ static void decrease_by_hand(void)
 	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE) == 50, "Reno halves");
 	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE / 4) == 88, "an eighth of 100 is 12");
 	CHECK(mlcc_decrease(100, 0, MLCC_ONE) == 100, "no marks, no decrease");
-	CHECK(mlcc_decrease(3, MLCC_ONE / 2, MLCC_ONE) == 2, "a cut is rounded down");
+	CHECK(mlcc_decrease(3, MLCC_ONE / 2, MLCC_ONE) == 2, "a decrease is rounded down");
 	CHECK(mlcc_decrease(1, MLCC_ONE / 2, MLCC_ONE) == MLCC_CWND_MIN, "the floor");
 	CHECK(mlcc_decrease(0, MLCC_ONE / 2, MLCC_ONE) == MLCC_CWND_MIN, "the floor");
 	CHECK(mlcc_decrease(~0U, MLCC_ONE / 2, MLCC_ONE) == 1U << 31, "all 32 bits");
@@ -107,7 +107,7 @@ static void less_yield_keeps_more(void)
 }
 
 /* The overshoot of slow start is not what the rule softens. */
-static void a_cut_that_ends_slow_start_is_the_bases(void)
+static void a_decrease_that_ends_slow_start_is_the_bases(void)
 {
 	const struct mlcc_profile pr = { .hold = MLCC_ONE * 7 / 8, .shape = 2 };
 	struct mlcc_win w = { .cwnd = 100, .ssthresh = 300 };
@@ -451,7 +451,7 @@ int main(void)
 		TAP_TEST(decrease_keeps_its_bounds),
 		TAP_TEST(decrease_by_hand),
 		TAP_TEST(less_yield_keeps_more),
-		TAP_TEST(a_cut_that_ends_slow_start_is_the_bases),
+		TAP_TEST(a_decrease_that_ends_slow_start_is_the_bases),
 		TAP_TEST(a_reduction_is_not_undone),
 		TAP_TEST(what_was_lost_ends_the_doubling),
 		TAP_TEST(an_overflow_shows_what_the_link_carries),

@@ -173,8 +173,8 @@ static void a_loss_that_was_none_is_forgotten(void)
 	CHECK(sk.ca.flow.lost, "a loss before it is forgotten, too");
 }
 
-/* At p near 1 the rule takes 7/8 of a mark's cut away; losses and time-outs are not its business. */
-static void a_cut_is_the_bases(void (*cut)(struct sock *sk))
+/* At p near 1 the rule takes 7/8 of a mark's decrease away, and nothing of a loss or a time-out. */
+static void a_decrease_is_the_bases(void (*decrease)(struct sock *sk))
 {
 	for (u8 base = 0; base < 2; base++) {
 		u32 cwnd, most, after;
@@ -184,7 +184,7 @@ static void a_cut_is_the_bases(void (*cut)(struct sock *sk))
 		after_a_phase(&sk, &s, base, false);
 		part_of_phase(&sk, 95);
 		cwnd = sk.tp.snd_cwnd;
-		cut(&sk);
+		decrease(&sk);
 		most = base == MLCC_BASE_CUBIC ? cwnd - cwnd * 3 / 10 + 1 : cwnd / 2 + 1;
 		CHECK(sk.tp.snd_ssthresh <= most, "base %u: cwnd %u, ssthresh %u", base, cwnd,
 		      sk.tp.snd_ssthresh);
@@ -197,12 +197,12 @@ static void a_cut_is_the_bases(void (*cut)(struct sock *sk))
 
 static void a_loss_is_the_bases(void)
 {
-	a_cut_is_the_bases(tcp_lose);
+	a_decrease_is_the_bases(tcp_lose);
 }
 
 static void a_time_out_is_the_bases(void)
 {
-	a_cut_is_the_bases(tcp_expire);
+	a_decrease_is_the_bases(tcp_expire);
 }
 
 /* The retransmissions of a time-out: slow start to ssthresh, then a segment a window. */
@@ -241,8 +241,8 @@ static void a_window_of_one_has_an_ssthresh_of_two(void)
 	      sk.tp.snd_cwnd, sk.tp.snd_ssthresh);
 }
 
-/* A loss right after a mark cuts no less. */
-static void a_loss_cuts_no_less_than_a_mark(void)
+/* A loss right after a mark decreases no less. */
+static void a_loss_decreases_no_less_than_a_mark(void)
 {
 	for (u32 part = 5; part < 100; part += 10) {
 		struct mlcc_slot s;
@@ -370,7 +370,7 @@ int main(void)
 		TAP_TEST(a_time_out_is_the_bases),
 		TAP_TEST(what_follows_a_time_out_is_the_bases),
 		TAP_TEST(a_window_of_one_has_an_ssthresh_of_two),
-		TAP_TEST(a_loss_cuts_no_less_than_a_mark),
+		TAP_TEST(a_loss_decreases_no_less_than_a_mark),
 		TAP_TEST(the_applications_limit_survives),
 		TAP_TEST(without_a_job_it_is_reno),
 		TAP_TEST(any_order_of_events),
