@@ -14,6 +14,7 @@ LAB = [str(HERE / "mlcc-lab")]
 BURST = HERE / "mlcc-burst"
 REPOSITORY = HERE.parents[1]
 LOADER = REPOSITORY / "build" / "userspace" / "mlcc-bpf" / "mlcc-bpf"
+MLCCD = REPOSITORY / "build" / "userspace" / "mlccd" / "mlccd"
 
 SCENARIO = """
 name = "smoke"
@@ -65,6 +66,20 @@ iterations = 4
 rate = "500mbit"
 queue = "policer"
 limit = "1mb"
+"""
+
+
+RING = """
+iterations = 4
+[link]
+rate = "500mbit"
+limit = "256kb"
+[[job]]
+name = "a"
+phase_bytes = 2_000_000
+compute_ms = 40.0
+pattern = "ring"
+hint = "exact"
 """
 
 
@@ -199,13 +214,21 @@ class EndToEnd(unittest.TestCase):
 
     def one_job(self, link: str) -> dict[str, Any]:
         """What the lab says of a job on such a link."""
+        return self.result(link + ONE_JOB, "cubic")
+
+    def result(self, text: str, cc: str) -> dict[str, Any]:
+        """What the lab says of a scenario under one congestion control."""
         with tempfile.TemporaryDirectory() as folder:
             scenario, output = Path(folder) / "one.toml", Path(folder) / "out.json"
-            scenario.write_text(link + ONE_JOB)
-            done = lab("run", str(scenario), "--cc", "cubic", "--quick", "--json", str(output))
+            scenario.write_text(text)
+            done = lab("run", str(scenario), "--cc", cc, "--quick", "--json", str(output))
             self.assertEqual(done.returncode, 0, done.stderr)
             result: dict[str, Any] = json.loads(output.read_text())["results"][0]
         return result
+
+    @unittest.skipUnless(LOADER.exists() and MLCCD.exists(), "mlcc-bpf or mlccd is not built")
+    def test_each_host_of_a_ring_announces(self) -> None:
+        self.assertEqual(len(self.result(RING, "mlcc")["jobs"][0]["iterations_ms"]), 4)
 
     def test_rate_halves(self) -> None:
         result = self.one_job(HALVED)

@@ -80,13 +80,17 @@ class Daemon:
             raise LabError(f"{request['op']}: {error}") from None
 
     def set_job(self, job: int, name: str, profile: str) -> Path:
-        """Announce a job by that id; returns the cgroup that its processes are to join."""
+        """Announce a job by that id; returns the cgroup that its processes are to join.
+
+        A host has an mlccd of its own, where a name is one job's. Here one has the jobs of all hosts,
+        and an owner for each of them tells those of one name apart.
+        """
         cgroup = self._parent / str(job)
         cgroup.mkdir(parents=True)
         self._cgroups.append(cgroup)
         # mlccd takes paths as seen from the mount
         path = str(cgroup.relative_to(self._parent.parent))
-        request = {"op": "set-job", "id": job, "name": name, "cgroup": path}
+        request = {"op": "set-job", "id": job, "name": name, "owner_gid": job, "cgroup": path}
         self._ask(request | ({"profile": profile} if profile else {}))
         return cgroup
 
