@@ -274,7 +274,8 @@ static __always_inline u32 mlcc_flow_small(const struct mlcc_flow *f, const stru
 
 /*
  * A round trip has been measured, and @w may change; @a->min_rtt becomes the path's.  The first one
- * of a phase shows whether somebody is there; who has waited for too long takes back its window.
+ * of a phase shows whether somebody is there; who has waited for too long takes back its window.  A
+ * queue that has come down to an eighth was theirs: they have gone, and what is left is the flow's.
  */
 static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
 					  struct mlcc_path *path,
@@ -283,6 +284,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 {
 	bool first = !f->rtt, full;
 	u32 wait, slack, burst, cost = MLCC_READ(j->queue.byte_cost);
+	u32 queue, behind = MLCC_READ(j->queue.behind_us);
 
 	a->min_rtt = mlcc_path_rtt(path, a, MLCC_READ(j->seq));
 	f->rtt = a->rtt;
@@ -306,14 +308,15 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 		return;
 	if (w->open && mlcc_flow_by_queue(f, pr) && mlcc_flow_defers(f, j, a, w))
 		return;
-	if (f->seen >= MLCC_SEEN_EMPTY) {
+	queue = a->rtt > a->min_rtt ? a->rtt - a->min_rtt : 0;
+	if (f->seen >= MLCC_SEEN_EMPTY || queue < behind >> 3) {
 		MLCC_WRITE(j->queue.emptied, 1);
 		if (f->wait == MLCC_WAITING)
 			f->wait = MLCC_WAIT_OVER;
 		return;
 	}
-	if (first)
-		MLCC_WRITE(j->queue.behind, 1);
+	if ((first || behind) && queue > behind)
+		MLCC_WRITE(j->queue.behind_us, queue);
 	if (!mlcc_flow_gives_up(f, j, a))
 		return;
 	MLCC_WRITE(j->queue.timed_out, 1);

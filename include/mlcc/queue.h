@@ -5,9 +5,9 @@
  * Behind a queue that serves packets in the order in which they come, a job that finds somebody
  * there waits, with a small window (flow.h), for no longer than twice its iteration: jobs that fit
  * leave the link free for a moment before that is over, an ordinary long flow never does.  A phase
- * whose wait times out quarters the patience; one that did not restores it.  After
- * MLCC_TIMEOUTS_MAX such phases in a row the job keeps its window, as other TCP flows do, until a
- * phase begins with the queue empty.
+ * whose wait times out, or that ends before the queue has been empty, or an eighth of what it was,
+ * quarters the patience; any other restores it.  After MLCC_TIMEOUTS_MAX such phases in a row the
+ * job keeps its window, as other TCP flows do, until a phase begins with the queue empty.
  *
  * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) shows a flow no
  * queue but its own: it looks empty while others are there, and a small window gets a full share.
@@ -42,8 +42,8 @@ struct mlcc_queue {
 	u32 busy;		/* try-lock of a measurement */
 
 	/* of this phase */
-	u32 behind;		/* it began behind a queue */
-	u32 emptied;		/* which was empty later */
+	u32 behind_us;		/* the longest queue, if it began behind one; 0: it did not */
+	u32 emptied;		/* which was empty later, or nearly */
 	u32 timed_out;		/* a flow has waited for too long */
 	u32 fast;		/* the job has had the link */
 	u32 deferrals;		/* how often it has deferred */
@@ -62,7 +62,7 @@ static __always_inline void mlcc_queue_learn(struct mlcc_queue *q, u64 alone_us)
 {
 	bool kept = q->timeouts >= MLCC_TIMEOUTS_MAX;
 
-	if (!q->behind || (q->emptied && !q->timed_out && !kept))
+	if (!q->behind_us || (q->emptied && !q->timed_out && !kept))
 		q->timeouts = 0;
 	else if (!kept)
 		q->timeouts++;
@@ -77,7 +77,7 @@ static __always_inline void mlcc_queue_rollover(struct mlcc_queue *q)
 	MLCC_WRITE(q->last_cost, 0);
 	MLCC_WRITE(q->start_us, 0);
 	MLCC_WRITE(q->defer_until, 0);
-	MLCC_WRITE(q->behind, 0);
+	MLCC_WRITE(q->behind_us, 0);
 	MLCC_WRITE(q->emptied, 0);
 	MLCC_WRITE(q->timed_out, 0);
 	MLCC_WRITE(q->fast, 0);
@@ -125,12 +125,12 @@ static __always_inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost)
 		MLCC_WRITE(q->byte_cost, both);
 	if (both <= q->byte_cost + (q->byte_cost >> 1))
 		MLCC_WRITE(q->fast, 1);
-	if (q->fast || q->behind || cost <= q->byte_cost + (q->byte_cost >> 1))
+	if (q->fast || q->behind_us || cost <= q->byte_cost + (q->byte_cost >> 1))
 		return false;
 	if (q->deferrals < MLCC_DEFERRALS)
 		return true;
 	/* all timed out */
-	MLCC_WRITE(q->behind, 1);
+	MLCC_WRITE(q->behind_us, 1);
 	MLCC_WRITE(q->timed_out, 1);
 	return false;
 }

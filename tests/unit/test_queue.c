@@ -19,7 +19,7 @@ enum wait { NONE, ENDS, VAIN };
 static void phases(struct mlcc_queue *q, u32 count, enum wait wait)
 {
 	while (count--) {
-		q->behind = wait != NONE;
+		q->behind_us = wait == NONE ? 0 : QUEUE_US;
 		q->emptied = wait == ENDS;
 		q->timed_out = wait == VAIN;
 		mlcc_queue_learn(q, COMM_US + GAP_US);
@@ -156,6 +156,36 @@ static void a_flow_that_saw_the_queue_empty_does_not_give_up(void)
 	CHECK(j.queue.emptied, "nobody was told");
 }
 
+/* Its own window, small as it is, fills the path: the queue is not empty, but its own. */
+static void a_queue_that_drains_was_that_of_others(void)
+{
+	struct mlcc_job j = { .start_us = 1000, .queue.patience_us = 500000 };
+	struct mlcc_flow f = { .last_cwnd = 400, .wait = MLCC_WAITING };
+	struct mlcc_win w = { .cwnd = 40, .ssthresh = 40, .open = true };
+
+	round_trip(&f, &j, QUEUE_US / 2, 2000, &w);
+	CHECK(j.queue.behind_us == QUEUE_US / 2 - RTT_US, "%u us behind", j.queue.behind_us);
+	round_trip(&f, &j, QUEUE_US, 3000, &w);
+	round_trip(&f, &j, QUEUE_US / 2, 4000, &w);
+	CHECK(!j.queue.emptied && f.wait == MLCC_WAITING, "it came down by half only");
+	round_trip(&f, &j, QUEUE_US / 9, 5000, &w);
+	CHECK(j.queue.emptied && f.wait == MLCC_WAIT_OVER, "they have gone");
+	round_trip(&f, &j, QUEUE_US, 600000, &w);
+	CHECK(w.ssthresh == 40 && !j.queue.timed_out, "it waits again");
+}
+
+/* Several flows look at one queue. */
+static void a_shorter_round_trip_forgets_no_longer_one(void)
+{
+	struct mlcc_job j = { .start_us = 1000, .queue.patience_us = 500000 };
+	struct mlcc_flow first = { .wait = MLCC_WAITING }, second = first;
+	struct mlcc_win w = { .cwnd = 40, .ssthresh = 40, .open = true };
+
+	round_trip(&first, &j, QUEUE_US, 2000, &w);
+	round_trip(&second, &j, QUEUE_US / 4, 2100, &w);
+	CHECK(j.queue.behind_us == QUEUE_US - RTT_US, "%u us behind", j.queue.behind_us);
+}
+
 /*** Holding back ***/
 
 /* A link, and a job on it. */
@@ -234,7 +264,7 @@ static void who_found_a_queue_does_not_hold_back(void)
 {
 	struct link l = known();
 
-	l.q.behind = 1;
+	l.q.behind_us = QUEUE_US;
 	CHECK(!sends(&l, D, 3), "it defers");
 }
 
@@ -372,6 +402,8 @@ int main(void)
 		TAP_TEST(over_a_long_path_nobody_waits),
 		TAP_TEST(over_a_long_path_who_saw_the_queue_empty_does_not_stay_small),
 		TAP_TEST(a_flow_that_saw_the_queue_empty_does_not_give_up),
+		TAP_TEST(a_queue_that_drains_was_that_of_others),
+		TAP_TEST(a_shorter_round_trip_forgets_no_longer_one),
 		TAP_TEST(alone_it_never_holds_back),
 		TAP_TEST(who_does_not_know_the_link_does_not_hold_back),
 		TAP_TEST(who_was_there_first_goes_on),
