@@ -82,7 +82,7 @@ class Daemon:
     def set_job(self, job: int, name: str, profile: str) -> Path:
         """Announce a job by that id; returns the cgroup that its processes are to join.
 
-        A host has an mlccd of its own, where a name is one job's. Here one has the jobs of all hosts,
+        A host has an mlccd of its own, where a name is one job's. Here one has those of all hosts,
         and an owner for each of them tells those of one name apart.
         """
         cgroup = self._parent / str(job)
