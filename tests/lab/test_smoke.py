@@ -50,11 +50,15 @@ start_ms = 100.0
 connect_late = true
 """
 
-HALVED = """
-iterations = 16
+LINK = """
 [link]
 rate = "500mbit"
 limit = "256kb"
+"""
+
+HALVED = f"""
+iterations = 16
+{LINK}
 [[link.change]]
 at_ms = 700.0
 rate = "250mbit"
@@ -68,16 +72,10 @@ queue = "policer"
 limit = "1mb"
 """
 
-
-RING = """
+RING = f"""
 iterations = 4
-[link]
-rate = "500mbit"
-limit = "256kb"
-[[job]]
-name = "a"
-phase_bytes = 2_000_000
-compute_ms = 40.0
+{LINK}
+{ONE_JOB}
 pattern = "ring"
 hint = "exact"
 """

@@ -74,7 +74,7 @@ static void counter(FILE *f, enum rdma_counter c, const struct rdma *r)
 	static const char *const names[RDMA_COUNTERS][2] = {
 		[RDMA_ECN_MARKED] = { "mlcc_rdma_ecn_marked", "RoCE packets with a mark." },
 		[RDMA_CNP_SENT] = { "mlcc_rdma_cnps_sent", "CNPs that answered a mark." },
-		[RDMA_CNP_HANDLED] = { "mlcc_rdma_cnps_handled", "CNPs that decrease a rate." },
+		[RDMA_CNP_HANDLED] = { "mlcc_rdma_cnps_handled", "CNPs that decreased a rate." },
 		[RDMA_CNP_IGNORED] = { "mlcc_rdma_cnps_ignored", "CNPs that did not." },
 	};
 	bool headed = false;
