@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "account.h"
+#include "cgroup.h"
 #include "config.h"
 
 #ifndef SO_PEERPIDFD
@@ -76,6 +77,7 @@ int who_of(int fd, struct who *who)
 		return -errno;
 	who->fd = fd;
 	who->pidfd = pidfd_of(fd, cred.pid);
+	who->cgroup = cgroup_watch_pid(cred.pid);
 	who->uid = cred.uid;
 	who->pid = cred.pid;
 	/* the uid is as seen from here: of root in a user namespace it is the one before */
@@ -88,7 +90,10 @@ void who_free(struct who *who)
 {
 	if (who->pidfd >= 0)
 		close(who->pidfd);
+	if (who->cgroup >= 0)
+		close(who->cgroup);
 	who->pidfd = -1;
+	who->cgroup = -1;
 }
 
 bool who_is_in(const struct who *who, gid_t gid)

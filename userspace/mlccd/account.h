@@ -18,6 +18,7 @@ struct config;
 struct who {
 	int fd;			/* the connection, which knows the groups */
 	int pidfd;		/* of the process, who_free(); -1: it has ended */
+	int cgroup;		/* cgroup_watch_pid() */
 	uid_t uid;
 	pid_t pid;
 	bool admin;

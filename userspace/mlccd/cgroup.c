@@ -107,24 +107,40 @@ int cgroup_open(const struct cgroups *c, const char *path, char rel[PATH_MAX], s
 	return fd;
 }
 
-int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e)
+int cgroup_watch_pid(pid_t pid)
 {
-	char name[64], line[PATH_MAX];
-	int err = -ENOENT;
-	FILE *f;
+	char name[64];
 
 	snprintf(name, sizeof(name), "/proc/%d/cgroup", pid);
-	f = fopen(name, "re");
-	if (!f)
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+int cgroup_watched(int fd, char path[PATH_MAX])
+{
+	/* a line for each hierarchy */
+	static char text[8 * PATH_MAX];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	char *line, *next = text;
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	while ((line = strsep(&next, "\n")))
+		if (!strncmp(line, "0::/", 4) && next && next - line - 4 < PATH_MAX) {
+			strcpy(path, line + 3);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e)
+{
+	int fd = cgroup_watch_pid(pid), err;
+
+	if (fd < 0)
 		return fail(e, -ESRCH, "no process %d", pid);
-	while (err && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, "0::", 3))
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		snprintf(path, PATH_MAX, "%s", line + 3);
-		err = 0;
-	}
-	fclose(f);
+	err = cgroup_watched(fd, path);
+	close(fd);
 	if (err)
 		return fail(e, err, "process %d has no cgroup of version 2", pid);
 	return 0;

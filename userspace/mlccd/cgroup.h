@@ -25,8 +25,15 @@ int cgroups_init(struct cgroups *c);
  */
 int cgroup_open(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e);
 
-/* The cgroup of a process, as its path below the mount. */
+/* The cgroup of a process, as its path below the mount, with a '/' before it. */
 int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e);
+
+/*
+ * To ask more than once: a descriptor, which stays that process's when its number is another's, or
+ * -1; and what cgroup_of_pid() says now.  -ESRCH: the process has gone.
+ */
+int cgroup_watch_pid(pid_t pid);
+int cgroup_watched(int fd, char path[PATH_MAX]);
 
 /* What the kernel knows it by; 0 on failure. */
 uint64_t cgroup_id(int fd);

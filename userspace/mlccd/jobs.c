@@ -51,11 +51,10 @@ bool jobs_may_list(const struct who *who, const struct job *job)
 bool jobs_may_hint(const struct who *who, const struct job *job)
 {
 	char path[PATH_MAX];
-	struct err none;
 
 	if (jobs_may_list(who, job))
 		return true;
-	return job->cgroup_id && who->pid > 0 && !cgroup_of_pid(who->pid, path, &none) &&
+	return job->cgroup_id && who->cgroup >= 0 && !cgroup_watched(who->cgroup, path) &&
 	       cgroup_within(path + 1, job->cgroup) && who_lives(who);
 }
 

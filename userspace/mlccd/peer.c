@@ -287,7 +287,7 @@ static void out_of_descriptors(int listener)
 
 static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg)
 {
-	struct who who = { .pidfd = -1 };
+	struct who who = { .pidfd = -1, .cgroup = -1 };
 	struct account *a = NULL;
 	struct mlccd *d = arg;
 	const char *why;
