@@ -21,6 +21,7 @@ DAEMON	:= build/userspace/mlccd/mlccd
 TUNER	:= build/userspace/mlcc-dcqcn/mlcc-dcqcn
 PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
+SHIM	:= build/userspace/nccl-net/libnccl-net-mlcc.so
 HINT	:= build/userspace/libmlcc-hint/libmlcc-hint
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
@@ -77,6 +78,7 @@ programs: bpf
 	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn
 	@$(MAKE) --no-print-directory -C userspace/libmlcc-hint
 	@$(MAKE) --no-print-directory -C userspace/nccl
+	@$(MAKE) --no-print-directory -C userspace/nccl-net
 
 # what mlccd and libmlcc read from others, under libFuzzer
 fuzz: userspace
@@ -93,7 +95,9 @@ hint:
 # needs neither NCCL nor a GPU
 nccl: hint
 	@$(MAKE) --no-print-directory -C userspace/nccl
+	@$(MAKE) --no-print-directory -C userspace/nccl-net
 	@$(MAKE) --no-print-directory -C tests/nccl
+	@$(MAKE) --no-print-directory -C tests/nccl-net
 
 # the NIC's firmware as it is tested, on the host and for rv64; the simulator of RoCE flows
 rdma:
@@ -172,6 +176,7 @@ install: install-plan
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(LIB) $(PLUGIN))
+	$(if $(wildcard $(SHIM)),install -D -m 755 -t $(LIB) $(SHIM))
 	$(if $(wildcard $(HINT).so.0),$(MAKE) --no-print-directory install-hint)
 	$(if $(wildcard $(LOADER)),$(MAKE) --no-print-directory install-bpf)
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
@@ -230,7 +235,7 @@ uninstall:
 	rm -f $(SBIN)/mlcc-bpf $(MAN8)/mlcc-bpf.8 $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
 	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
 	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(UNITS)/mlcc-carrier.service $(COMPLETION)/mlcc-ctl
-	rm -f $(LIB)/$(notdir $(PLUGIN)) $(LIB)/libmlcc.a
+	rm -f $(LIB)/$(notdir $(PLUGIN)) $(LIB)/$(notdir $(SHIM)) $(LIB)/libmlcc.a
 	rm -f $(addprefix $(LIB)/$(notdir $(HINT)),.so .so.0 .a)
 	rm -rf $(HEADERS)
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
@@ -267,7 +272,7 @@ help:
 	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
 	@echo "  make tuner         mlcc-dcqcn, for the DCQCN of RDMA NICs"
 	@echo "  make hint          libmlcc-hint, for programs that announce their phases"
-	@echo "  make nccl          NCCL's profiler plugin, and its tests"
+	@echo "  make nccl          NCCL's profiler plugin and the shim before its network, and their tests"
 	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
 	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DOCA=DIR"
 	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-dcqcn, mlcc-plan, the headers, and the"

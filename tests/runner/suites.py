@@ -84,7 +84,7 @@ def unit_suites() -> Iterator[Suite]:
 
 
 def nccl_suites(everything: bool) -> Iterator[Suite]:
-    """The NCCL plugin's tests, once for each build of it; the thread sanitizer takes minutes."""
+    """The NCCL plugins' tests, once for each build of it; the thread sanitizer takes minutes."""
     for path in sorted((BUILD / "nccl").glob("*/test_*")):
         variant, test = path.parent.name, path.name
         if variant == "thread" and not everything:
@@ -92,6 +92,10 @@ def nccl_suites(everything: bool) -> Iterator[Suite]:
         name = f"nccl/{variant}/{test.removeprefix('test_')}"
         skips = SANITIZED if variant in ("address", "thread") else {}
         yield Suite(name, ["tests/nccl/run", variant, test], may_skip=skips)
+    for path in sorted((BUILD / "nccl-net").glob("*/test_*")):
+        variant, test = path.parent.name, path.name
+        name = f"nccl-net/{variant}/{test.removeprefix('test_')}"
+        yield Suite(name, ["tests/nccl-net/run", variant, test])
     yield Suite("nccl/mlccd", ["tests/nccl/daemon.sh"])
 
 

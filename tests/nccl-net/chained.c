@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * See chained.h.  VERSIONS: a bit for each that it has.  NONE: its tables lack what a plugin need
+ * not have.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "../../userspace/nccl-net/abi.h"
+#include "chained.h"
+
+#define EXPORT	__attribute__((visibility("default")))
+#pragma GCC diagnostic ignored "-Wunused-function"	/* of versions that it has not */
+#define HAS(v)	(VERSIONS >> (v) & 1)
+
+EXPORT struct chained chained;
+
+static char comms[16], listening, receiving, accepted;
+static char requests[CHAINED_SENDS];
+
+static int note(void *a, void *b, void *c, void *d)
+{
+	void *last[8] = { a, b, c, d };
+
+	memcpy(chained.last, last, sizeof(last));
+	return 0;
+}
+
+static int began(int version)
+{
+	chained.version = version;
+	chained.inits++;
+	return 0;
+}
+
+static int devices(int *n)
+{
+	*n = 2;
+	return 0;
+}
+
+static int properties(int dev, void *p)
+{
+	chained.last_dev = dev;
+	return note(p, NULL, NULL, NULL);
+}
+
+static int connect_any(int dev, void *handle, void **comm, void **offload)
+{
+	static int n;
+
+	chained.last_dev = dev;
+	note(handle, NULL, NULL, NULL);
+	/* not yet, at first */
+	*comm = n++ % 2 ? &comms[n / 2 % 16] : NULL;
+	if (*comm && chained.offloads)
+		*offload = &listening;
+	return 0;
+}
+
+static int accept_any(void *comm, void **recv, void **offload)
+{
+	note(comm, offload, NULL, NULL);
+	*recv = &accepted;
+	return 0;
+}
+
+static int reg_mr(void *comm, void *data, size_t size, int type, void **mhandle)
+{
+	chained.last_size = size;
+	*mhandle = &listening;
+	return note(comm, data, NULL, NULL);
+}
+
+static int reg_mr_dmabuf(void *comm, void *data, size_t size, int type, uint64_t offset, int fd,
+			 void **mhandle)
+{
+	return reg_mr(comm, data, size, type, mhandle);
+}
+
+static int dereg_mr(void *comm, void *mhandle)
+{
+	return note(comm, mhandle, NULL, NULL);
+}
+
+static int isend_any(void *comm, void *data, size_t size, void *mhandle, void *phandle,
+		     void **request)
+{
+	void *group = *request;
+
+	note(comm, data, mhandle, phandle);
+	chained.last_size = size;
+	*request = NULL;
+	if (chained.fails || chained.full)
+		return chained.fails;
+	if (group != (void *)2)
+		*request = &requests[chained.sends % CHAINED_SENDS];
+	chained.sends++;
+	return 0;
+}
+
+static int irecv_8(void *comm, int n, void **data, int *sizes, int *tags, void **mh, void **request)
+{
+	*request = &receiving;
+	return note(comm, data, sizes, tags);
+}
+
+static int iflush(void *comm, int n, void **data, int *sizes, void **mhandles, void **request)
+{
+	*request = &receiving;
+	return note(comm, data, sizes, mhandles);
+}
+
+static int test(void *request, int *done, int *sizes)
+{
+	int i = (char *)request - requests;
+
+	note(request, NULL, NULL, NULL);
+	*done = request == &receiving || (i >= 0 && i < CHAINED_SENDS && chained.done[i]);
+	if (*done && sizes)
+		*sizes = 77;
+	return 0;
+}
+
+static int close_any(void *comm)
+{
+	chained.closed++;
+	return note(comm, NULL, NULL, NULL);
+}
+
+static int device_mr(void *comm, void *mhandle, void **device)
+{
+	*device = &listening;
+	return note(comm, mhandle, NULL, NULL);
+}
+
+static int consumed(void *comm, int n, void *request)
+{
+	return note(comm, request, NULL, NULL);
+}
+
+static int finalize(void *ctx)
+{
+	return note(ctx, NULL, NULL, NULL);
+}
+
+static int listen_8(int dev, void *handle, void **comm)
+{
+	chained.last_dev = dev;
+	*comm = &listening;
+	return note(handle, NULL, NULL, NULL);
+}
+
+static int isend_8(void *comm, void *data, int size, int tag, void *mhandle, void **request)
+{
+	return isend_any(comm, data, size, mhandle, NULL, request);
+}
+
+static int isend_9(void *comm, void *data, size_t size, int tag, void *mhandle, void **request)
+{
+	return isend_any(comm, data, size, mhandle, NULL, request);
+}
+
+static int isend_10(void *comm, void *data, size_t size, int tag, void *mhandle, void *phandle,
+		    void **request)
+{
+	return isend_any(comm, data, size, mhandle, phandle, request);
+}
+
+static int connect_8(int dev, void *handle, void **comm, void **offload)
+{
+	return connect_any(dev, handle, comm, offload);
+}
+
+static int connect_10(int dev, void *config, void *handle, void **comm, void **offload)
+{
+	return connect_any(dev, handle, comm, offload);
+}
+
+static int connect_11(void *ctx, int dev, void *handle, void **comm, void **offload)
+{
+	return connect_any(dev, handle, comm, offload);
+}
+
+static int init_8(nccl_logger log)
+{
+	return began(8);
+}
+
+static int init_9(nccl_logger log)
+{
+	return began(9);
+}
+
+static int init_10(nccl_logger log, void *prof)
+{
+	return began(10);
+}
+
+static int init_11(void **ctx, uint64_t id, void *config, nccl_logger log, void *prof)
+{
+	*ctx = &chained;
+	return began(11);
+}
+
+static int init_12(void **ctx, uint64_t id, void *config, nccl_logger log, void *prof)
+{
+	*ctx = &chained;
+	return began(12);
+}
+
+#define CALL(f)	((net_unknown *)(f))
+#define COMMON									\
+	.name = "played", .devices = CALL(devices), .properties = CALL(properties),	\
+	.listen = CALL(listen_8), .accept = CALL(accept_any), .reg_mr = reg_mr,	\
+	.dereg_mr = dereg_mr, .irecv = CALL(irecv_8), .iflush = CALL(iflush),	\
+	.test = test, .close_send = close_any, .close_recv = CALL(close_any),	\
+	.close_listen = CALL(close_any)
+#ifndef NONE
+#define OPTIONAL	, .reg_mr_dmabuf = reg_mr_dmabuf, .device_mr = device_mr, \
+	.irecv_consumed = CALL(consumed)
+#else
+#define OPTIONAL
+#endif
+
+#ifdef LATE
+static int init_late(nccl_logger log);
+
+/* It has its calls from init on, as Mellanox' has. */
+EXPORT struct net ncclNetPlugin_v8 = { .name = "late", .init.v8 = init_late };
+
+static int init_late(nccl_logger log)
+{
+	ncclNetPlugin_v8 = (struct net){
+		.init.v8 = init_late, .connect.v8 = connect_8, .isend.v8 = isend_8, COMMON OPTIONAL
+	};
+	return began(8);
+}
+#elif HAS(8)
+EXPORT const struct net ncclNetPlugin_v8 = {
+	.init.v8 = init_8, .connect.v8 = connect_8, .isend.v8 = isend_8, COMMON OPTIONAL
+};
+#endif
+#if HAS(9)
+EXPORT const struct net ncclNetPlugin_v9 = {
+	.init.v8 = init_9, .connect.v8 = connect_8, .isend.v9 = isend_9, COMMON OPTIONAL
+};
+#endif
+#if HAS(10)
+EXPORT const struct net ncclNetPlugin_v10 = {
+	.init.v10 = init_10, .connect.v10 = connect_10, .isend.v10 = isend_10, COMMON OPTIONAL
+};
+#endif
+#if HAS(11)
+EXPORT const struct net ncclNetPlugin_v11 = {
+	.init.v11 = init_11, .connect.v11 = connect_11, .isend.v10 = isend_10, COMMON OPTIONAL,
+	.finalize = CALL(finalize)
+};
+#endif
+#if HAS(12)
+EXPORT const struct net ncclNetPlugin_v12 = {
+	.init.v11 = init_12, .connect.v11 = connect_11, .isend.v10 = isend_10, COMMON OPTIONAL,
+	.finalize = CALL(finalize)
+};
+#endif
+
+/* A plugin of several kinds. */
+EXPORT const char ncclTunerPlugin_v4[] = "a tuner";

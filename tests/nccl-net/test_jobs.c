@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Jobs that share a link over libnccl-net-mlcc: pace.c itself, and a link that serves all
+ * connections in turn, as DCQCN and fair queueing do in the mean.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../userspace/nccl-net/pace.h"
+#include "../unit/random.h"
+#include "../unit/tap.h"
+
+#define JOBS		4U
+#define CONNECTIONS	4U	/* of a job */
+#define DEPTH		8U	/* messages under way, as NCCL has steps */
+#define MESSAGE		524288U
+#define PART		65536U	/* that the link serves at a time */
+#define LINK		12.5	/* bytes a ns: 100 Gb/s */
+#define AGAIN_NS	2000U
+
+struct conn {
+	struct pace pace;
+	uint64_t unsent;
+	uint64_t sizes[DEPTH], left[DEPTH], at_ns[DEPTH];
+	unsigned int oldest, under_way;
+};
+
+struct train {
+	struct pace_job pace;
+	struct conn conns[CONNECTIONS];
+	bool paced;
+	uint64_t bytes, compute_ns;
+	uint64_t start_ns, send_ns;	/* of the iteration */
+	uint32_t iterations;
+	double late_ns;			/* of the second half of them */
+};
+
+struct shared {
+	struct train trains[JOBS];
+	unsigned int n, turn;
+	uint32_t iterations;
+	uint64_t seed;
+	uint64_t now_ns;
+};
+
+/* Some hundredths more or less: no two iterations are alike. */
+static uint64_t noise(struct shared *s, uint64_t ns)
+{
+	return ns - ns / 20 + ns * random_below(&s->seed, 1000) / 10000;
+}
+
+static void begin(struct shared *s, unsigned int n, bool paced, uint64_t bytes, uint64_t compute_ns,
+		  uint32_t seed)
+{
+	memset(s, 0, sizeof(*s));
+	s->n = n;
+	s->iterations = 60;
+	s->seed = seed;
+	s->now_ns = 1000000000;
+	for (unsigned int i = 0; i < n; i++) {
+		struct train *t = &s->trains[i];
+
+		pthread_mutex_init(&t->pace.lock, NULL);
+		t->paced = paced;
+		t->bytes = bytes;
+		t->compute_ns = compute_ns;
+		t->start_ns = s->now_ns;
+		t->send_ns = s->now_ns + noise(s, compute_ns);
+	}
+}
+
+static void fill(struct shared *s, struct train *t, struct conn *c)
+{
+	while (c->unsent && c->under_way < DEPTH) {
+		unsigned int place = (c->oldest + c->under_way) % DEPTH;
+		uint64_t size = c->unsent < MESSAGE ? c->unsent : MESSAGE;
+
+		if (t->paced && pace_may_hold(&t->pace, size) &&
+		    pace_holds(&t->pace, size, s->now_ns))
+			return;
+		c->sizes[place] = size;
+		c->left[place] = size;
+		c->at_ns[place] = s->now_ns;
+		c->under_way++;
+		c->unsent -= size;
+		if (t->paced)
+			pace_sent(&t->pace, &c->pace, size, s->now_ns);
+	}
+}
+
+static void send_all(struct shared *s, struct train *t)
+{
+	if (t->send_ns && s->now_ns < t->send_ns)
+		return;
+	for (unsigned int k = 0; k < CONNECTIONS; k++) {
+		if (t->send_ns)
+			t->conns[k].unsent = t->bytes / CONNECTIONS;
+		fill(s, t, &t->conns[k]);
+	}
+	t->send_ns = 0;
+}
+
+static void look_for_end(struct shared *s, struct train *t)
+{
+	for (unsigned int k = 0; k < CONNECTIONS; k++)
+		if (t->conns[k].unsent || t->conns[k].under_way)
+			return;
+	if (t->iterations++ >= s->iterations / 2)
+		t->late_ns += s->now_ns - t->start_ns;
+	t->start_ns = s->now_ns;
+	t->send_ns = s->now_ns + noise(s, t->compute_ns);
+}
+
+static void serve(struct shared *s, struct train *t, struct conn *c)
+{
+	unsigned int place = c->oldest;
+	uint64_t part = c->left[place] < PART ? c->left[place] : PART;
+
+	s->now_ns += part / LINK;
+	c->left[place] -= part;
+	if (c->left[place])
+		return;
+	c->oldest = (c->oldest + 1) % DEPTH;
+	c->under_way--;
+	if (t->paced)
+		pace_done(&t->pace, &c->pace, c->sizes[place], s->now_ns - c->at_ns[place],
+			  s->now_ns);
+	look_for_end(s, t);
+}
+
+static bool serve_next(struct shared *s)
+{
+	unsigned int all = s->n * CONNECTIONS;
+
+	for (unsigned int i = 0; i < all; i++) {
+		struct train *t;
+		struct conn *c;
+
+		s->turn = (s->turn + 1) % all;
+		t = &s->trains[s->turn % s->n];
+		c = &t->conns[s->turn / s->n];
+		if (!c->under_way)
+			continue;
+		serve(s, t, c);
+		return true;
+	}
+	return false;
+}
+
+/* The mean of all jobs' later iterations, by what one takes alone. */
+static double slowdown(struct shared *s)
+{
+	uint32_t least = 0;
+	double sum = 0;
+
+	while (least < s->iterations) {
+		least = ~0U;
+		for (unsigned int i = 0; i < s->n; i++) {
+			send_all(s, &s->trains[i]);
+			if (s->trains[i].iterations < least)
+				least = s->trains[i].iterations;
+		}
+		if (!serve_next(s))
+			s->now_ns += AGAIN_NS;
+	}
+	for (unsigned int i = 0; i < s->n; i++) {
+		const struct train *t = &s->trains[i];
+
+		sum += t->late_ns / (t->iterations - s->iterations / 2) /
+		       (t->bytes / LINK + t->compute_ns);
+	}
+	return sum / s->n;
+}
+
+/* Of ten draws. */
+static double mean(unsigned int n, bool paced, uint64_t bytes, uint64_t compute_ns)
+{
+	static struct shared s;
+	double sum = 0;
+
+	for (uint32_t seed = 1; seed <= 10; seed++) {
+		begin(&s, n, paced, bytes, compute_ns, seed);
+		sum += slowdown(&s);
+	}
+	return sum / 10;
+}
+
+static void apart(unsigned int n, uint64_t bytes, uint64_t compute_ns)
+{
+	double fair = mean(n, false, bytes, compute_ns), paced = mean(n, true, bytes, compute_ns);
+
+	CHECK(fair > 1.1, "fair: %.3f", fair);
+	CHECK(paced < 1.05, "paced: %.3f", paced);
+}
+
+static void two_jobs_slide_apart(void)
+{
+	apart(2, 500000000, 50000000);
+}
+
+static void three_jobs_slide_apart(void)
+{
+	apart(3, 500000000, 90000000);
+}
+
+static void short_phases_slide_apart(void)
+{
+	apart(2, 100000000, 12000000);
+}
+
+/* 57 % each: together they need 1.14 times as long. */
+static void jobs_that_do_not_fit_lose_nothing(void)
+{
+	double fair = mean(2, false, 500000000, 30000000), paced;
+
+	paced = mean(2, true, 500000000, 30000000);
+	CHECK(paced < fair, "paced %.3f, fair %.3f", paced, fair);
+}
+
+static void one_alone_loses_nothing(void)
+{
+	double fair = mean(1, false, 500000000, 50000000), paced;
+
+	paced = mean(1, true, 500000000, 50000000);
+	CHECK(paced < fair * 1.001, "paced %.3f, not %.3f", paced, fair);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(two_jobs_slide_apart),
+		TAP_TEST(three_jobs_slide_apart),
+		TAP_TEST(short_phases_slide_apart),
+		TAP_TEST(jobs_that_do_not_fit_lose_nothing),
+		TAP_TEST(one_alone_loses_nothing),
+	};
+
+	return TAP_RUN(tests);
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What NCCL finds in libnccl-net-mlcc and gets of the plugin behind it, for each version. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/tap.h"
+#include "player.h"
+
+static struct chained *chained;
+
+/* In a process of its own, as the library stays in memory. */
+static void in_child(void (*body)(int version), const char *chain, int version)
+{
+	int status = -1;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		alarm(60);
+		tap_failed_checks = 0;
+		if (chain)
+			setenv("MLCC_NET_CHAIN", chain, 1);
+		body(version);
+		fflush(stdout);
+		_exit(!!tap_failed_checks);
+	}
+	waitpid(child, &status, 0);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "version %d: status %#x", version, status);
+}
+
+static void for_all(void (*body)(int version))
+{
+	for (int v = NET_FIRST; v <= NET_LAST; v++)
+		in_child(body, getenv("CHAINED_ALL"), v);
+}
+
+static struct player begin(int version)
+{
+	struct player p = player_open(getenv("SHIM"), version);
+	void *lib = dlopen(getenv("MLCC_NET_CHAIN"), RTLD_NOW | RTLD_NOLOAD);
+
+	chained = lib ? dlsym(lib, "chained") : NULL;
+	CHECK(chained && p.net, "not chained");
+	if (!chained || !p.net)
+		_exit(1);
+	CHECK(!player_init(&p) && chained->version == version, "version %d", chained->version);
+	return p;
+}
+
+static void *connected(struct player *p)
+{
+	void *comm = NULL, *offload = NULL;
+	char handle[128];
+
+	CHECK(!player_connect(p, 1, handle, &comm, &offload) && !comm, "connected at once");
+	CHECK(!player_connect(p, 1, handle, &comm, &offload) && comm, "not connected");
+	CHECK(chained->last_dev == 1 && chained->last[0] == handle, "device %d", chained->last_dev);
+	return comm;
+}
+
+static void a_send(int version)
+{
+	struct player p = begin(version);
+	void *comm = connected(&p), *request;
+	int done = 1, sizes = 0;
+	char data[100];
+
+	chained->full = true;
+	CHECK(!player_isend(&p, comm, data, 100, &request) && !request, "there was no room");
+	chained->full = false;
+	CHECK(!player_isend(&p, comm, data, 100, &request) && request, "no request");
+	CHECK(chained->last[1] == data && chained->last_size == 100, "%zu bytes",
+	      chained->last_size);
+	CHECK(!p.net->test(request, &done, NULL) && !done, "done");
+	chained->done[0] = true;
+	CHECK(!p.net->test(request, &done, &sizes) && done && sizes == 77, "not done");
+	chained->fails = 3;
+	CHECK(player_isend(&p, comm, data, 100, &request) == 3, "an error is lost");
+	CHECK(!p.net->close_send(comm) && chained->closed == 1, "not closed");
+}
+
+static void a_send_is_passed_on(void)
+{
+	for_all(a_send);
+}
+
+/* As many as the interface allows, and done in another order. */
+static void many_sends(int version)
+{
+	struct player p = begin(version);
+	void *comm = connected(&p), *requests[32];
+	char data[1];
+	int done;
+
+	for (int i = 0; i < 32; i++)
+		CHECK(!player_isend(&p, comm, data, 100000, &requests[i]) && requests[i],
+		      "request %d", i);
+	for (int i = 31; i >= 0; i--) {
+		CHECK(!p.net->test(requests[i], &done, NULL) && !done, "request %d is done", i);
+		chained->done[i] = true;
+		CHECK(!p.net->test(requests[i], &done, NULL) && done, "request %d is not", i);
+	}
+	/* one more than there are places for is the plugin's own */
+	for (int i = 0; i < 33; i++)
+		CHECK(!player_isend(&p, comm, data, 100000, &requests[i % 32]) && requests[i % 32],
+		      "request %d", i);
+	memset(chained->done, true, sizeof(chained->done));
+	CHECK(!p.net->test(requests[0], &done, NULL) && done, "not done");
+}
+
+static void sends_under_way_are_told_apart(void)
+{
+	for_all(many_sends);
+}
+
+static void memory(int version)
+{
+	struct player p = begin(version);
+	void *comm = connected(&p), *mhandle, *theirs = NULL;
+	void *recv = NULL, *offload = NULL;
+	char data[100];
+
+	((int (*)(void *, void **, void **))p.net->accept)(data, &recv, &offload);
+	CHECK(recv && chained->last[0] == data, "not accepted");
+	CHECK(!p.net->reg_mr(comm, data, 100, 1, &mhandle) && chained->last_size == 100, "size");
+	theirs = chained->last[0];
+	CHECK(theirs != comm, "its own connection is not given back");
+	CHECK(!p.net->reg_mr_dmabuf(comm, data, 5, 1, 0, 0, &mhandle) && chained->last[0] == theirs,
+	      "another connection");
+	CHECK(!p.net->device_mr(comm, mhandle, &offload) && chained->last[0] == theirs,
+	      "another connection");
+	CHECK(!p.net->dereg_mr(comm, mhandle) && chained->last[0] == theirs &&
+	      chained->last[1] == mhandle, "another connection");
+	/* what receives is the plugin's own */
+	CHECK(!p.net->reg_mr(recv, data, 100, 1, &mhandle) && chained->last[0] == recv, "changed");
+	CHECK(!p.net->close_send(comm) && chained->last[0] == theirs, "another connection");
+}
+
+static void memory_is_registered_with_the_plugin(void)
+{
+	for_all(memory);
+}
+
+/* One that finds out in its init what it stands for. */
+static void calls_that_come_with_init_are_passed_on(void)
+{
+	in_child(a_send, getenv("CHAINED_LATE"), 8);
+	in_child(memory, getenv("CHAINED_LATE"), 8);
+}
+
+static void offloaded(int version)
+{
+	struct player p = begin(version);
+	void *comm = NULL, *offload = NULL, *mhandle;
+	char data[1];
+
+	chained->offloads = true;
+	player_connect(&p, 0, data, &comm, &offload);
+	player_connect(&p, 0, data, &comm, &offload);
+	CHECK(comm && !p.net->reg_mr(comm, data, 1, 1, &mhandle) && chained->last[0] == comm,
+	      "changed");
+}
+
+static void what_a_device_sends_is_left_alone(void)
+{
+	for_all(offloaded);
+}
+
+static void off(int version)
+{
+	struct player p;
+	void *comm, *mhandle;
+	char data[1];
+
+	setenv("MLCC_NET", "0", 1);
+	p = begin(version);
+	comm = connected(&p);
+	CHECK(!p.net->reg_mr(comm, data, 1, 1, &mhandle) && chained->last[0] == comm, "changed");
+	CHECK(strstr(player_remark, "played"), "%s", player_remark);
+}
+
+static void a_setting_turns_it_off(void)
+{
+	for_all(off);
+}
+
+static void crowd(int version)
+{
+	struct player p = begin(version);
+	void *comm, *mhandle;
+	char data[1];
+
+	for (int i = 0; i < 10000; i++) {
+		comm = connected(&p);
+		CHECK(!p.net->reg_mr(comm, data, 1, 1, &mhandle), "connection %d", i);
+	}
+	CHECK(chained->last[0] == comm, "more than there are places for");
+	CHECK(!p.net->close_send(comm) && chained->closed == 1, "not closed");
+}
+
+static void connections_beyond_all_places_work(void)
+{
+	in_child(crowd, getenv("CHAINED_ALL"), NET_LAST);
+}
+
+/* Places of connections that were closed are used again. */
+static void turnover(int version)
+{
+	struct player p = begin(version);
+	void *comm, *mhandle;
+	char data[1];
+
+	for (int i = 0; i < 10000; i++) {
+		comm = connected(&p);
+		p.net->close_send(comm);
+	}
+	comm = connected(&p);
+	CHECK(!p.net->reg_mr(comm, data, 1, 1, &mhandle) && chained->last[0] != comm, "no place");
+}
+
+static void places_are_used_again(void)
+{
+	in_child(turnover, getenv("CHAINED_ALL"), NET_LAST);
+}
+
+static void group(int version)
+{
+	struct player p = begin(version);
+	void *comm = connected(&p), *request;
+	char data[1];
+
+	for (int i = 0; i < 3; i++)
+		CHECK(!player_isend_of_group(&p, comm, data, 50, &request) && !request,
+		      "send %d has a request", i);
+	CHECK(!player_isend(&p, comm, data, 50, &request) && request, "the last has none");
+	CHECK(chained->sends == 4, "%d sends", chained->sends);
+}
+
+static void a_group_of_sends_has_one_request(void)
+{
+	in_child(group, getenv("CHAINED_ALL"), 11);
+	in_child(group, getenv("CHAINED_ALL"), 12);
+}
+
+static bool found(const char *symbol)
+{
+	void *lib = dlopen(getenv("SHIM"), RTLD_NOW | RTLD_LOCAL);
+
+	return lib && dlsym(lib, symbol);
+}
+
+static void only_two(int version)
+{
+	CHECK(found("ncclNetPlugin_v9") && found("ncclNetPlugin_v11"), "not found");
+	CHECK(!found("ncclNetPlugin_v8") && !found("ncclNetPlugin_v10"), "found");
+	CHECK(!found("ncclNetPlugin_v12"), "a version that it lacks is found");
+	CHECK(found("ncclTunerPlugin_v4"), "it is a tuner, too");
+	CHECK(!found("ncclTunerPlugin_v5") && !found("ncclCollNetPlugin_v9"), "found");
+}
+
+static void versions_that_it_lacks_are_not_found(void)
+{
+	in_child(only_two, getenv("CHAINED_9_11"), 11);
+}
+
+static void optional(int version)
+{
+	struct player p = begin(version);
+
+	CHECK(!p.net->reg_mr_dmabuf && !p.net->device_mr, "they are there");
+	CHECK(!p.net->irecv_consumed, "it is there");
+}
+
+static void calls_that_it_lacks_are_lacking(void)
+{
+	in_child(optional, getenv("CHAINED_9_11"), 9);
+	in_child(optional, getenv("CHAINED_9_11"), 11);
+}
+
+static void fails_with(const char *words)
+{
+	struct player p = player_open(getenv("SHIM"), NET_LAST);
+
+	CHECK(p.net, "nobody would say why");
+	if (!p.net)
+		return;
+	CHECK(player_init(&p), "it begins");
+	CHECK(strstr(player_warning, words), "%s", player_warning);
+}
+
+static void missing(int version)
+{
+	fails_with("/nowhere/libnccl-net.so: cannot open shared object file");
+}
+
+static void itself(int version)
+{
+	fails_with("this plugin itself");
+}
+
+static void none(int version)
+{
+	fails_with("no network interface of version 8 to 12");
+}
+
+static void unnamed(int version)
+{
+	unsetenv("MLCC_NET_CHAIN");
+	fails_with("MLCC_NET_CHAIN names one");
+}
+
+static void who_cannot_chain_says_why(void)
+{
+	in_child(missing, "/nowhere/libnccl-net.so", 0);
+	in_child(itself, getenv("SHIM"), 0);
+	in_child(none, "libm.so.6", 0);
+	in_child(unnamed, NULL, 0);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(a_send_is_passed_on),
+		TAP_TEST(sends_under_way_are_told_apart),
+		TAP_TEST(memory_is_registered_with_the_plugin),
+		TAP_TEST(calls_that_come_with_init_are_passed_on),
+		TAP_TEST(what_a_device_sends_is_left_alone),
+		TAP_TEST(a_setting_turns_it_off),
+		TAP_TEST(connections_beyond_all_places_work),
+		TAP_TEST(places_are_used_again),
+		TAP_TEST(a_group_of_sends_has_one_request),
+		TAP_TEST(versions_that_it_lacks_are_not_found),
+		TAP_TEST(calls_that_it_lacks_are_lacking),
+		TAP_TEST(who_cannot_chain_says_why),
+	};
+
+	return TAP_RUN(tests);
+}
