@@ -60,7 +60,8 @@ mlcc-ctl run --strict --name first -- sh -c 'mlcc-ctl show --self' | grep -q "na
 	fail "a command was no job"
 
 apt-get -qq install --no-install-recommends ./mlcc-plan_*.deb ./python3-mlcc_*.deb \
-	./libnccl-profiler-mlcc_*.deb ./libmlcc-hint0_*.deb ./libmlcc-dev_*.deb >/dev/null
+	./libnccl-profiler-mlcc_*.deb ./libnccl-net-mlcc_*.deb \
+	./libmlcc-hint0_*.deb ./libmlcc-dev_*.deb >/dev/null
 mlcc-plan --help >/dev/null
 mlcc-ctl set-job --id 9 --name lasting --phase-bytes 1M >/dev/null
 MLCC_JOB=9 python3 -c 'import mlcc_torch; assert mlcc_torch.Hints().linked is True'
@@ -89,7 +90,8 @@ until_it test -s /tmp/sent
 
 # the same programs under the next version, as dpkg sees an upgrade; and back, as after a bad one
 next=$(mktemp -d)
-for package in mlcc mlcc-plan python3-mlcc libnccl-profiler-mlcc libmlcc-hint0 libmlcc-dev; do
+for package in mlcc mlcc-plan python3-mlcc libnccl-profiler-mlcc libnccl-net-mlcc libmlcc-hint0 \
+	libmlcc-dev; do
 	dpkg-deb --raw-extract ./"$package"_*.deb "$next/$package"
 	sed -i 's/^Version: .*/&+next/; s/(= \([^)]*\))/(= \1+next)/' "$next/$package/DEBIAN/control"
 	dpkg-deb --build "$next/$package" "$next/$package.deb" >/dev/null
