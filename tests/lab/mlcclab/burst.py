@@ -8,6 +8,7 @@ slow down what it measures.
 import json
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from .errors import LabError
 
 BINARY = Path(__file__).resolve().parents[1] / "mlcc-burst"
 VERBS = BINARY.with_name("mlcc-burst-verbs")
+NET = BINARY.with_name("mlcc-burst-net")
 # Waited for in slices: a slice that was slept through counts once.
 STOP_SLICE_S = 0.5
 STOP_SLICES = 20
@@ -34,6 +36,7 @@ class Burst:
         folder: Path,
         cgroup: Path | None = None,
         binary: Path = BINARY,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """cgroup: where it is to run, from its first system call on."""
         self.name = name
@@ -51,6 +54,7 @@ class Burst:
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._errors,
+            env=environment,
         )
 
     def poll(self) -> str:

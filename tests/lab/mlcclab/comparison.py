@@ -42,10 +42,8 @@ def check_scenarios(scenarios: Sequence[Scenario]) -> None:
     for item in scenarios:
         if names.count(item.name) > 1:
             raise UsageError(f"{item.name}: named twice")
-        if item.transport == "verbs":
-            raise UsageError(
-                f"{item.name}: over verbs there is only the module, and no build of it"
-            )
+        if item.transport != "tcp":
+            raise UsageError(f"{item.name}: builds are of carriers of TCP, not of {item.transport}")
 
 
 def measure(cc: str, builds: Sequence[Path], requests: Sequence[Request]) -> list[Measurement]:

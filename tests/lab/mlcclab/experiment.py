@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from . import carrier as carriers
-from . import features, rdma, runner
+from . import features, netplugin, rdma, runner
 from .cluster import Cluster
 from .errors import LabError
 from .planner import Planned
@@ -85,6 +85,8 @@ def _choose_carrier(
 ) -> carriers.Carrier | None:
     if not any(map(carriers.is_mlcc, ccs)):
         return None
+    if scenario.transport.startswith("net"):
+        return netplugin.NetCarrier()
     # over verbs only the module's: there the driver finds the jobs
     return carriers.choose("module" if scenario.transport == "verbs" else wanted)
 
@@ -97,10 +99,14 @@ def _measure(schedule: Schedule, progress: Progress) -> Measurement:
         driver = None
         if scenario.transport == "verbs":
             driver = stack.enter_context(rdma.Driver(tag[-6:], scenario.link.rate))
+        elif scenario.transport == "net-verbs":
+            driver = stack.enter_context(rdma.OwnDriver(tag[-6:], scenario.link.rate))
         topology = stack.enter_context(Topology(scenario.link, tag, scenario.connections, driver))
         cluster, timeout_s = Cluster(scenario, topology), schedule.request.timeout_s
         runners = {
-            contender.name: Runner(cluster, topology, contender.carrier, timeout_s)
+            contender.name: Runner(
+                cluster, topology, contender.carrier, timeout_s, scenario.transport
+            )
             for contender in (schedule.reference, *schedule.contenders)
         }
         experiment = _Experiment(schedule, runners, progress)

@@ -76,10 +76,13 @@ class Driver:
     def __enter__(self) -> "Driver":
         if Path("/sys/module/rdma_rxe").exists():
             raise LabError("rdma_rxe is already loaded; unload it first, the lab brings its own")
+        self._load()
+        return self
+
+    def _load(self) -> None:
         driver = _driver()
         shell.run(["modprobe", "-a", *NEEDS])
         shell.run(["insmod", str(driver)])
-        return self
 
     def __exit__(self, *_: object) -> None:
         # one after the other: deletions that meet are a race in the driver
@@ -94,9 +97,23 @@ class Driver:
         add = ["rdma", "link", "add", device.name, "type", "rxe", "netdev", link]
         shell.run(["ip", "netns", "exec", namespace, *add])
         self.devices.append(device)
+        self._configure(device)
+        return device
+
+    def _configure(self, device: Device) -> None:
         device.knob("rp_max_rate", self.max_mbps)
         for timer in TIMERS:
             device.knob(timer, TIMER_US)
         device.knob("rp_hai_rate", HAI_MBPS)
         device.knob("rp_enable", 1)
-        return device
+
+
+class OwnDriver(Driver):
+    """The kernel's own driver, which has no congestion control."""
+
+    def _load(self) -> None:
+        if shell.attempt(["modprobe", "-q", "rdma_rxe"]).returncode:
+            raise SkipError("net-verbs: this kernel has no rdma_rxe")
+
+    def _configure(self, device: Device) -> None:
+        pass

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import machine, shell, units
-from .burst import BINARY, VERBS, Burst, Record
+from . import machine, netplugin, shell, units
+from .burst import BINARY, NET, VERBS, Burst, Record
 from .carrier import NEUTRAL, Carrier, is_announced, is_mlcc, profile_of
 from .cluster import Cluster, Command
 from .daemon import Daemon
@@ -19,6 +19,7 @@ from .planner import Planned
 from .scenario import Flow, Job
 from .topology import LinkCounters, Topology
 
+BINARIES = {"tcp": BINARY, "verbs": VERBS, "net": NET, "net-verbs": NET}
 SAMPLE_MS = 20
 POLL_S = 0.1
 # A poll that comes later than this was not late: the lab stood still.
@@ -85,11 +86,17 @@ class Runner:
     """Runs plans on one cluster."""
 
     def __init__(
-        self, cluster: Cluster, topology: Topology, carrier: Carrier | None, timeout_s: float
+        self,
+        cluster: Cluster,
+        topology: Topology,
+        carrier: Carrier | None,
+        timeout_s: float,
+        transport: str,
     ) -> None:
         self.cluster = cluster
         self.topology = topology
-        self.verbs = topology.driver is not None
+        self.transport = transport
+        self.verbs = transport == "verbs"
         self.carrier = carrier
         self.timeout_s = timeout_s
         # by mark: the cgroup of an announced job's sending host, and options for mlcc-burst
@@ -199,7 +206,7 @@ class _Session:
         return result
 
     def _options(self, cc: str) -> list[str]:
-        if self.runner.verbs:
+        if self.runner.transport != "tcp":
             return self._timeout()
         # Receivers use it too: with ECN both ends have to agree.
         return [*_cc(cc), *self._timeout()]
@@ -210,8 +217,11 @@ class _Session:
     def _start(self, command: Command) -> Burst:
         cgroup, more = self._identity(command)
         arguments = [*command.arguments, *more]
-        binary = VERBS if self.runner.verbs else BINARY
-        burst = Burst(command.name, command.namespace, arguments, self.folder, cgroup, binary)
+        binary = BINARIES[self.runner.transport]
+        environment = netplugin.environment(self.runner.transport, self.plan.cc)
+        burst = Burst(
+            command.name, command.namespace, arguments, self.folder, cgroup, binary, environment
+        )
         self.stack.callback(burst.kill)
         return burst
 
@@ -220,7 +230,7 @@ class _Session:
         announced = self.runner.announced.get(command.mark)
         if announced:
             return announced
-        if not command.mark or self.runner.verbs:
+        if not command.mark or self.runner.transport != "tcp":
             return None, []
         return None, ["--mark", str(command.mark), *_cc(self.plan.cc)]
 

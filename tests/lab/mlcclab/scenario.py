@@ -17,7 +17,7 @@ MAX_MS = 600_000.0
 
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
 PATTERNS = ("pair", "ring", "all-to-all")
-TRANSPORTS = ("tcp", "verbs")
+TRANSPORTS = ("tcp", "verbs", "net", "net-verbs")
 
 
 @dataclass(frozen=True)
@@ -269,8 +269,8 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     for name, count in names.items():
         if count > 1:
             raise UsageError(f"name: {name!r} is used {count} times; names must differ")
-    if top["transport"] == "verbs":
-        _check_verbs(jobs, flows)
+    if top["transport"] != "tcp":
+        _check_transport(top["transport"], jobs, flows)
     planning = _planning(top["plan"])
     return Scenario(
         name=top["name"] or default_name,
@@ -294,13 +294,15 @@ def _planning(table: Any) -> Planning | None:
     return planning
 
 
-def _check_verbs(jobs: tuple[Job, ...], flows: tuple[Flow, ...]) -> None:
+def _check_transport(transport: str, jobs: tuple[Job, ...], flows: tuple[Flow, ...]) -> None:
     """What only TCP has here."""
     if flows:
-        raise UsageError("flow[0]: not with transport = verbs")
+        raise UsageError(f"flow[0]: not with transport = {transport}")
     for index, job in enumerate(jobs):
         if len(job.paths) > 1:
-            raise UsageError(f"job[{index}].paths: one path only with transport = verbs")
+            raise UsageError(f"job[{index}].paths: one path only with transport = {transport}")
+        if transport != "verbs" and job.hint == "exact":
+            raise UsageError(f"job[{index}].hint: not with transport = {transport}")
 
 
 def _job(where: str, table: Any) -> Job:

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One sending connection of mlcc-burst over a network plugin, with the interface of burst_flow.c.
+ * A message is a row of sends, and done when the receiver's answer comes over TCP.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "burst_net.h"
+
+struct sender {
+	struct net_poll poll;
+	struct flow *flow;
+	void *comm;
+	char handle[NET_HANDLE];
+	bool handed;		/* the receiver's handle has come */
+	void *mhandle;
+	void *requests[NET_DEPTH];	/* in their order */
+	unsigned int oldest, under_way;
+	char data[NET_CHUNK];	/* what every chunk consists of */
+};
+
+void flow_stuck(const struct flow *flow, const struct options *opt)
+{
+	die(EXIT_STUCK, "job %s: flow %u stuck for %g s: %llu of %llu bytes handed over",
+	    opt->job, flow->index, opt->timeout_s, (unsigned long long)flow->sent,
+	    (unsigned long long)flow->length);
+}
+
+static void flow_post(struct flow *flow)
+{
+	uint64_t end = flow->allowed < flow->length ? flow->allowed : flow->length;
+	struct sender *s = flow->transport;
+
+	while (flow->sent < end && s->under_way < NET_DEPTH) {
+		uint64_t left = end - flow->sent;
+		unsigned int place = (s->oldest + s->under_way) % NET_DEPTH;
+		size_t size = left < NET_CHUNK ? left : NET_CHUNK;
+
+		/* the first chunk of a message; an earlier one may be under way: as long as this */
+		if (!flow->sent)
+			memcpy(s->data, &flow->header, sizeof(flow->header));
+		s->requests[place] = net_send(s->comm, s->data, size, s->mhandle);
+		if (!s->requests[place])
+			return;
+		s->under_way++;
+		flow->sent += size;
+	}
+}
+
+static void look(struct net_poll *poll)
+{
+	struct sender *s = (struct sender *)poll;
+	struct flow *flow = s->flow;
+	size_t size;
+
+	if (!flow->connected) {
+		if (!s->handed)
+			return;
+		net_connect(s->handle, &s->comm);
+		if (!s->comm)
+			return;
+		s->mhandle = net_register(s->comm, s->data, sizeof(s->data));
+		flow->connected = true;
+	}
+	while (s->under_way && net_done(s->requests[s->oldest], &size)) {
+		s->oldest = (s->oldest + 1) % NET_DEPTH;
+		s->under_way--;
+	}
+	flow_post(flow);
+}
+
+static void flow_read(struct flow *flow)
+{
+	struct sender *s = flow->transport;
+	size_t size = s->handed ? 1 : sizeof(s->handle);
+	char answer;
+	ssize_t got = recv(flow->watch.fd, s->handed ? &answer : s->handle, size, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got != (ssize_t)size)
+		die(EXIT_SYSTEM, "flow %u: the receiver closed the connection", flow->index);
+	if (s->handed)
+		flow->done_ns = now_ns();
+	s->handed = true;
+}
+
+static void flow_ready(struct watch *watch, uint32_t events)
+{
+	struct flow *flow = (struct flow *)watch;
+	socklen_t size = sizeof(int);
+	int error = 0;
+
+	if (loop_stopped())
+		return;
+	getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+	flow->refused = error == ECONNREFUSED;
+	if (flow->refused)
+		return;
+	if (error)
+		die(EXIT_SYSTEM, "flow %u: %s", flow->index, strerror(error));
+	if (events & EPOLLIN)
+		flow_read(flow);
+}
+
+void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
+{
+	struct sender *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		die(EXIT_SYSTEM, "out of memory");
+	net_open();
+	memset(flow, 0, sizeof(*flow));
+	s->flow = flow;
+	s->poll.look = look;
+	net_poll_add(&s->poll);
+	flow->index = index;
+	flow->transport = s;
+	flow->watch.ready = flow_ready;
+	flow->watch.fd = socket_connect(opt, index);
+	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
+}
+
+void flow_send(struct flow *flow, uint64_t length, uint64_t allowed)
+{
+	flow->header.magic = BURST_MAGIC;
+	flow->header.length = length;
+	flow->length = length;
+	flow->allowed = allowed;
+	flow->sent = 0;
+	flow->done_ns = 0;
+	if (flow->connected)
+		flow_post(flow);
+}
+
+void flow_allow(struct flow *flow, uint64_t allowed)
+{
+	if (allowed <= flow->allowed)
+		return;
+	flow->allowed = allowed;
+	if (flow->connected)
+		flow_post(flow);
+}
+
+void flow_close(struct flow *flow)
+{
+	struct sender *s = flow->transport;
+
+	LIST_REMOVE(&s->poll, link);
+	free(s);
+	close(flow->watch.fd);
+	flow->watch.fd = -1;
+}

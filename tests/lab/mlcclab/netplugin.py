@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Jobs over NCCL's network plugin interface, `transport = "net"` and `"net-verbs"`.
+
+The plugin is the lab's own over TCP, or over verbs and the kernel's own soft-RoCE; MLCC_NET_CHAIN
+names another one. Under "mlcc" the shim libnccl-net-mlcc goes before it.
+"""
+
+import os
+from types import TracebackType
+
+from . import carrier
+from .burst import BINARY
+from .errors import SkipError
+
+PLUGINS = {
+    "net": BINARY.with_name("libnccl-net-sockets.so"),
+    "net-verbs": BINARY.with_name("libnccl-net-verbs.so"),
+}
+SHIM = carrier.REPOSITORY / "build" / "userspace" / "nccl-net" / "libnccl-net-mlcc.so"
+
+
+class NetCarrier(carrier.Carrier):
+    """The shim: nothing is loaded into the kernel, and a process is a job."""
+
+    name = "net"
+
+    def __enter__(self) -> "NetCarrier":
+        if not SHIM.exists():
+            raise SkipError(f"{SHIM.name}: not built; run make at the top")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        pass
+
+    def load(self) -> None:
+        """Each process does so."""
+
+    def unload(self) -> None:
+        """Each process does so."""
+
+    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+        """A process is its own job."""
+
+
+def environment(transport: str, cc: str) -> dict[str, str] | None:
+    """What a job's processes are started with; None: as the lab itself."""
+    if transport not in PLUGINS:
+        return None
+    plugin = os.environ.get("MLCC_NET_CHAIN", str(PLUGINS[transport]))
+    if not carrier.is_mlcc(cc):
+        return {**os.environ, "NCCL_NET_PLUGIN": plugin}
+    return {**os.environ, "NCCL_NET_PLUGIN": str(SHIM), "MLCC_NET_CHAIN": plugin}
