@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""wheel.py [VERSION...]: the plugin in the real NCCL of PyPI's wheels, without a GPU.
+"""wheel.py [VERSION...]: the plugins in the real NCCL of PyPI's wheels, without a GPU.
 
 Fetches libnccl.so.2 of each version (some 300 MB each; kept in CACHE), and under gdb lets NCCL's
 own loader take the plugin and NCCL's own functions make the events of a few all-reduces
 (wheel_inside.py). Checks which version of the interface NCCL takes, and that each phase is
 announced: with the bytes that the one before it had, or, where only operations are asked for,
-without bytes (Documentation/training.md). Needs gdb, pip, and the plugin built (make nccl); without
-them it ends with status 4.
+without bytes (Documentation/training.md). And that NCCL takes the shim before its network plugin by
+the one version that the plugin behind it has. Needs gdb, pip, and both built (make nccl lab);
+without them it ends with status 4.
 """
 
 import importlib.util
@@ -25,6 +26,9 @@ from listener import Listener
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 PLUGIN = ROOT / "build" / "userspace" / "nccl" / "libnccl-profiler-mlcc.so"
+SHIM = ROOT / "build" / "userspace" / "nccl-net" / "libnccl-net-mlcc.so"
+CHAINED = ROOT / "tests" / "lab" / "libnccl-net-sockets.so"
+CHAINED_VERSION = "9"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mlcc" / "nccl"
 # the first two that each version of the interface is in, as PyTorch pins them
 TAKES = {"2.26.2": 3, "2.27.5": 4, "2.28.9": 5, "2.30.7": 6, "2.32.3": 7}
@@ -70,6 +74,8 @@ def play(version: str, directory: Path) -> tuple[str, list[int]]:
         "NCCL_PROFILER_PLUGIN": str(PLUGIN),
         "MLCC_SOCKET": str(listener.path),
         "MLCC_JOB": "1",
+        "MLCC_NET_CHAIN": str(CHAINED),
+        "WHEEL_SHIM": str(SHIM),
         "WHEEL_PHASES": f"{PHASES} {STEPS} {BYTES}",
     }
     command = ["gdb", "-q", "-nx", "-batch", "-x", str(HERE / "wheel_inside.py")]
@@ -84,9 +90,12 @@ def check(version: str, directory: Path) -> bool:
     taken = found[1] if found else "nothing"
     wanted = [0] + [STEPS * BYTES] * (PHASES - 1)
     good = taken == str(TAKES.get(version, taken)) and starts == wanted
-    good = good and "finished" in said
+    network = re.search(r"^network (.*)$", said, re.MULTILINE)
+    good = good and "finished" in said and network is not None
+    good = good and (not network[1] or network[1] == CHAINED_VERSION)
     print(
-        f"NCCL {version}: takes version {taken}, announced bytes {starts}: "
+        f"NCCL {version}: takes version {taken}, announced bytes {starts}, "
+        f"network version {network[1] or '(no such call)' if network else 'none'}: "
         f"{'good' if good else 'BAD'}",
         flush=True,
     )
@@ -96,8 +105,9 @@ def check(version: str, directory: Path) -> bool:
 
 
 def reason_to_skip() -> str | None:
-    if not PLUGIN.exists():
-        return f"{PLUGIN.relative_to(ROOT)} is not built: make nccl"
+    for built in (PLUGIN, SHIM, CHAINED):
+        if not built.exists():
+            return f"{built.relative_to(ROOT)} is not built: make nccl lab"
     for tool in ("gdb", "cc"):
         if not shutil.which(tool):
             return f"no {tool}"

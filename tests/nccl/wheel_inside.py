@@ -129,6 +129,16 @@ class Ring:
         call("ncclProfilerRecordProxyStepEventState", 0, self.args, step, kind)
 
 
+def network() -> str:
+    """Which version of the shim NCCL takes; "" where it has no such call."""
+    library = int(gdb.parse_and_eval(f'(unsigned long)dlopen("{os.environ["WHEEL_SHIM"]}", 2)'))
+    calls = [v for v in range(20, 5, -1) if exists(f"getNcclNet_v{v}")]
+    for version in calls:
+        if int(gdb.parse_and_eval(f"(unsigned long)getNcclNet_v{version}((void*){library:#x})")):
+            return str(version)
+    return "none" if calls else ""
+
+
 def main() -> None:
     for setting in ("pagination off", "confirm off", "print thread-events off"):
         gdb.execute(f"set {setting}")
@@ -140,6 +150,7 @@ def main() -> None:
         ring.phase()
         time.sleep(PAUSE_S)
     call("ncclProfilerPluginFinalize", ring.comm)
+    print(f"network {network()}")
     print("finished")
     gdb.execute("kill", to_string=True)
 
