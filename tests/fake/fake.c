@@ -20,7 +20,7 @@
 
 #define FAKE_JOBS	65536
 #define FAKE_PROFILES	3
-#define FAKE_TAGS	4096
+#define FAKE_TAGS	16384
 
 struct fake {
 	uint32_t made;

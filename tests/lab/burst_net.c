@@ -11,7 +11,7 @@
 
 #include "burst_net.h"
 
-#define POLL_NS		200000
+#define POLL_NS		1000000
 #define HOST_MEMORY	1
 
 static const struct net *net;

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 LAB = [str(HERE / "mlcc-lab")]
@@ -15,6 +16,7 @@ BURST = HERE / "mlcc-burst"
 REPOSITORY = HERE.parents[1]
 LOADER = REPOSITORY / "build" / "userspace" / "mlcc-bpf" / "mlcc-bpf"
 MLCCD = REPOSITORY / "build" / "userspace" / "mlccd" / "mlccd"
+SHIM = REPOSITORY / "build" / "userspace" / "nccl-net" / "libnccl-net-mlcc.so"
 
 SCENARIO = """
 name = "smoke"
@@ -78,6 +80,17 @@ iterations = 4
 {ONE_JOB}
 pattern = "ring"
 hint = "exact"
+"""
+
+NET = f"""
+transport = "net"
+iterations = 4
+{LINK}
+[[job]]
+name = "a"
+phase_bytes = 2_000_000
+compute_ms = 40.0
+flows = 2
 """
 
 
@@ -227,6 +240,19 @@ class EndToEnd(unittest.TestCase):
     @unittest.skipUnless(LOADER.exists() and MLCCD.exists(), "mlcc-bpf or mlccd is not built")
     def test_each_host_of_a_ring_announces(self) -> None:
         self.assertEqual(len(self.result(RING, "mlcc")["jobs"][0]["iterations_ms"]), 4)
+
+    @unittest.skipUnless(SHIM.exists(), "libnccl-net-mlcc is not built")
+    def test_network_plugins(self) -> None:
+        for cc in ("cubic", "mlcc"):
+            with self.subTest(cc):
+                job = self.result(NET, cc)["jobs"][0]
+                # 2 MB take 33.5 ms
+                self.assertEqual(len(job["iterations_ms"]), 4)
+                self.assertGreater(min(job["iterations_ms"]), 60.0)
+        # whose words the lab has
+        nowhere = mock.patch.dict(os.environ, MLCC_NET_CHAIN="/no/such.so")
+        with nowhere, self.assertRaisesRegex(AssertionError, "/no/such.so"):
+            self.result(NET, "mlcc")
 
     def test_rate_halves(self) -> None:
         result = self.one_job(HALVED)

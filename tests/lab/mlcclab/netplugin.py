@@ -44,11 +44,17 @@ class NetCarrier(carrier.Carrier):
         """A process is its own job."""
 
 
-def environment(transport: str, cc: str) -> dict[str, str] | None:
-    """What a job's processes are started with; None: as the lab itself."""
+def environment(transport: str, cc: str, device: str) -> dict[str, str] | None:
+    """What a job's processes are started with; None: as the lab itself.
+
+    device: of RDMA, for plugins that see those of all namespaces; "": none.
+    """
     if transport not in PLUGINS:
         return None
     plugin = os.environ.get("MLCC_NET_CHAIN", str(PLUGINS[transport]))
-    if not carrier.is_mlcc(cc):
-        return {**os.environ, "NCCL_NET_PLUGIN": plugin}
-    return {**os.environ, "NCCL_NET_PLUGIN": str(SHIM), "MLCC_NET_CHAIN": plugin}
+    environment = {**os.environ, "NCCL_NET_PLUGIN": plugin}
+    if carrier.is_mlcc(cc):
+        environment |= {"NCCL_NET_PLUGIN": str(SHIM), "MLCC_NET_CHAIN": plugin}
+    if device:
+        environment["NCCL_IB_HCA"] = f"={device}"
+    return environment

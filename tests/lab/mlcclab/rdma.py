@@ -100,6 +100,10 @@ class Driver:
         self._configure(device)
         return device
 
+    def in_namespace(self, namespace: str) -> str:
+        """The name of the device there; "": there is none."""
+        return next((each.name for each in self.devices if each.namespace == namespace), "")
+
     def _configure(self, device: Device) -> None:
         device.knob("rp_max_rate", self.max_mbps)
         for timer in TIMERS:

@@ -218,7 +218,9 @@ class _Session:
         cgroup, more = self._identity(command)
         arguments = [*command.arguments, *more]
         binary = BINARIES[self.runner.transport]
-        environment = netplugin.environment(self.runner.transport, self.plan.cc)
+        driver = self.runner.topology.driver
+        device = driver.in_namespace(command.namespace) if driver else ""
+        environment = netplugin.environment(self.runner.transport, self.plan.cc, device)
         burst = Burst(
             command.name, command.namespace, arguments, self.folder, cgroup, binary, environment
         )
