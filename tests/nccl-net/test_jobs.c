@@ -185,12 +185,25 @@ static double mean(unsigned int n, bool paced, uint64_t bytes, uint64_t compute_
 	return sum / 10;
 }
 
+struct means {
+	double fair, paced;
+};
+
+static struct means both(unsigned int n, uint64_t bytes, uint64_t compute_ns)
+{
+	struct means m = { mean(n, false, bytes, compute_ns), mean(n, true, bytes, compute_ns) };
+
+	printf("# %u x %.0f %%, %.0f MB: slowdown %.3f without, %.3f with\n", n,
+	       100 * bytes / LINK / (bytes / LINK + compute_ns), bytes / 1e6, m.fair, m.paced);
+	return m;
+}
+
 static void apart(unsigned int n, uint64_t bytes, uint64_t compute_ns)
 {
-	double fair = mean(n, false, bytes, compute_ns), paced = mean(n, true, bytes, compute_ns);
+	struct means m = both(n, bytes, compute_ns);
 
-	CHECK(fair > 1.1, "fair: %.3f", fair);
-	CHECK(paced < 1.05, "paced: %.3f", paced);
+	CHECK(m.fair > 1.1, "fair: %.3f", m.fair);
+	CHECK(m.paced < 1.05, "paced: %.3f", m.paced);
 }
 
 static void two_jobs_slide_apart(void)
@@ -211,18 +224,16 @@ static void short_phases_slide_apart(void)
 /* 57 % each: together they need 1.14 times as long. */
 static void jobs_that_do_not_fit_lose_nothing(void)
 {
-	double fair = mean(2, false, 500000000, 30000000), paced;
+	struct means m = both(2, 500000000, 30000000);
 
-	paced = mean(2, true, 500000000, 30000000);
-	CHECK(paced < fair, "paced %.3f, fair %.3f", paced, fair);
+	CHECK(m.paced < m.fair, "paced %.3f, fair %.3f", m.paced, m.fair);
 }
 
 static void one_alone_loses_nothing(void)
 {
-	double fair = mean(1, false, 500000000, 50000000), paced;
+	struct means m = both(1, 500000000, 50000000);
 
-	paced = mean(1, true, 500000000, 50000000);
-	CHECK(paced < fair * 1.001, "paced %.3f, not %.3f", paced, fair);
+	CHECK(m.paced < m.fair * 1.001, "paced %.3f, not %.3f", m.paced, m.fair);
 }
 
 int main(void)
