@@ -6,7 +6,7 @@ import mmap
 from pathlib import Path
 
 NAME = 64
-JOBS, PROFILES, TAGS = 65536, 3, 4096
+JOBS, PROFILES, TAGS = 65536, 3, 16384
 
 
 class Profile(ctypes.Structure):
