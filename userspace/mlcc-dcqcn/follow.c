@@ -26,6 +26,7 @@
 #include <time.h>
 
 #include "../common/clock.h"
+#include "../rdma/rdma.h"
 #include "follow.h"
 
 #define STRIKES_MAX	5
@@ -266,6 +267,38 @@ static void tell(struct follow *f)
 						     f->progress.why);
 }
 
+/* Now and then: whether this has any effect. */
+static void look_for_symptoms(struct follow *f, uint64_t now_us)
+{
+	static const char *const texts[] = {
+		[SYMPTOM_NO_PROGRESS] = "nothing for a minute: neither do the job's processes count what they send (NCCL's plugin does), nor does the carrier see bytes of it; --progress port goes by the port",
+		[SYMPTOM_NO_CNP] = "none was handled while the job was sending for a minute: nothing marks on its way, or the port is not under DCQCN (programmable congestion control, ZTR-RTT)",
+	};
+	static const char *const events[] = {
+		[SYMPTOM_NO_PROGRESS] = "no-progress", [SYMPTOM_NO_CNP] = "no-cnp",
+	};
+	enum progress_state state = f->progress.state;
+	struct symptoms *s = &f->symptoms;
+	char device[NAME_LEN];
+	enum symptom found;
+	uint64_t cnps;
+	bool counts;
+
+	if (state != PROGRESS_RUNS && state != PROGRESS_IDLE) {
+		/* why there is no gain has been told */
+		*s = (struct symptoms){ };
+		return;
+	}
+	s->sends |= state == PROGRESS_RUNS;
+	if (!symptoms_due(s, now_us))
+		return;
+	device_ibdev(&f->d, device);
+	counts = *device && rdma_counter(device, device_port(&f->d), RDMA_CNP_HANDLED, &cnps);
+	found = symptoms_look(s, counts ? &cnps : NULL, now_us);
+	if (found)
+		event_text(f, events[found], texts[found]);
+}
+
 /* The gain now, and when it may next matter. */
 static uint32_t read_gain(struct follow *f, uint64_t now_us)
 {
@@ -291,6 +324,7 @@ static int look(struct follow *f, uint64_t now_us, struct err *e)
 	want = drive_value(&f->drive, read_gain(f, now_us));
 	idle_note(&f->idle, f->progress.state == PROGRESS_RUNS, now_us);
 	tell(f);
+	look_for_symptoms(f, now_us);
 	moves = drive_moves(&f->drive, f->is, f->written_gain, f->gain, f->ends);
 	if (moves && !budget_take(&f->budget, now_us)) {
 		f->held++;

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "drive.h"
 #include "progress.h"
+#include "symptoms.h"
 
 struct follow {
 	/* what the operator says */
@@ -26,6 +27,7 @@ struct follow {
 	uint64_t look_us;		/* when that look was */
 	uint32_t due_us;		/* after it, something may have to be written */
 	struct idle idle;
+	struct symptoms symptoms;
 	uint64_t check_us;		/* when it is read next, though nothing is to be written */
 
 	uint64_t publish_us;		/* when others are told next */

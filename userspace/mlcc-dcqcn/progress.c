@@ -138,7 +138,6 @@ static uint32_t sender_progress(struct progress *p, struct sender *s, uint64_t n
  */
 static int port_open(struct progress *p, const struct device *d, struct err *e)
 {
-	const char *slash = d->be->scope == SCOPE_PORT ? strchr(d->name, '/') : NULL;
 	char ibdev[NAME_LEN];
 	uint64_t v;
 	int err;
@@ -149,7 +148,7 @@ static int port_open(struct progress *p, const struct device *d, struct err *e)
 			    d->be->name, d->name);
 	snprintf(p->counter, sizeof(p->counter),
 		 "/sys/class/infiniband/%s/ports/%.8s/counters/port_xmit_data", ibdev,
-		 slash ? slash + 1 : "1");
+		 device_port(d));
 	err = sysroot_number(p->counter, &v);
 	if (err)
 		return fail(e, err, "%s: %s", p->counter, strerror(-err));

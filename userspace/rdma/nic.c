@@ -96,6 +96,13 @@ void device_ibdev(const struct device *d, char name[NAME_LEN])
 		strcpy(name, strrchr(path, '/') + 1);
 }
 
+const char *device_port(const struct device *d)
+{
+	const char *slash = d->be->scope == SCOPE_PORT ? strchr(d->name, '/') : NULL;
+
+	return slash ? slash + 1 : "1";
+}
+
 struct search {
 	const struct backend *be;
 	const char *name;

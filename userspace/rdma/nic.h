@@ -117,6 +117,8 @@ int device_find(const char *name, struct device *d, struct err *e);
 const struct knob *knob_find(const struct backend *be, const char *name);
 /* The RDMA device on the same function; "" if there is none. */
 void device_ibdev(const struct device *d, char name[NAME_LEN]);
+/* Its port there: a back end's device of a port is called DEVICE/PORT, or else it is the first. */
+const char *device_port(const struct device *d);
 /* "BACK END:NAME", as the name of a file, and @suffix. */
 void device_file(const struct device *d, const char *suffix, char name[2 * NAME_LEN]);
 

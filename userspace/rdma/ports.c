@@ -21,13 +21,17 @@ const char *rdma_counter_name(enum rdma_counter c)
 	return spellings[c][0];
 }
 
-static bool counter_read(const struct rdma_port *p, const char *name, uint64_t *v)
+bool rdma_counter(const char *device, const char *port, enum rdma_counter c, uint64_t *v)
 {
 	char path[DIR_LEN];
 
-	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports/%s/hw_counters/%s", p->device, p->port,
-		 name);
-	return !sysroot_number(path, v);
+	for (unsigned int i = 0; i < SPELLINGS && spellings[c][i]; i++) {
+		snprintf(path, sizeof(path), CLASS_DIR "/%s/ports/%s/hw_counters/%s", device, port,
+			 spellings[c][i]);
+		if (!sysroot_number(path, v))
+			return true;
+	}
+	return false;
 }
 
 static struct rdma_port *port_add(struct rdma *r)
@@ -44,11 +48,8 @@ static struct rdma_port *port_add(struct rdma *r)
 static void counters_read(struct rdma_port *p)
 {
 	for (unsigned int c = 0; c < RDMA_COUNTERS; c++)
-		for (unsigned int i = 0; i < SPELLINGS && spellings[c][i]; i++)
-			if (counter_read(p, spellings[c][i], &p->count[c])) {
-				p->there |= 1U << c;
-				break;
-			}
+		if (rdma_counter(p->device, p->port, c, &p->count[c]))
+			p->there |= 1U << c;
 }
 
 struct walk {

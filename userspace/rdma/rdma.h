@@ -77,6 +77,9 @@ void rdma_free(struct rdma *r);
 const struct rdma_port *rdma_port_of(const struct rdma *r, const struct rdma_use *u);
 const char *rdma_counter_name(enum rdma_counter c);
 
+/* One of them, by whatever name the port has it; false: it has not. */
+bool rdma_counter(const char *device, const char *port, enum rdma_counter c, uint64_t *v);
+
 /*
  * The array, with room for one more than @used of @size bytes; NULL, and @array as it was, if there
  * is none or there would be more than @most.
