@@ -14,8 +14,6 @@
  *	v10	 2.26		20	log, prof		dev, config, handle	", phandle
  *	v11	 2.28		22	ctx, id, config, log,	ctx, dev, handle	", phandle
  *	v12	 2.30		22	prof			"			"
- *
- * RCCL has the same interface under the same names.
  */
 #ifndef MLCC_NET_ABI_H
 #define MLCC_NET_ABI_H
