@@ -49,7 +49,7 @@ static int tcp_listen(const char *address, uint32_t port, struct err *e)
 	};
 	struct addrinfo *a;
 	int one = 1, fd;
-	char number[8];
+	char number[16];
 
 	snprintf(number, sizeof(number), "%u", port);
 	if (getaddrinfo(address, number, &hints, &a))
