@@ -54,7 +54,6 @@ static void look_at_rate(struct pace_job *j, uint64_t bytes, uint64_t now_ns)
 	now_us += mlcc_burst(j->under_way, q->last_cost);
 	mlcc_queue_defer(q, now_us, j->job.acked, j->job.d_phase);
 	j->next_ns = now_ns + slow_ns(j, bytes);
-	MLCC_WRITE(j->deferrals, j->deferrals + 1);
 }
 
 /* Returns the job's progress. */

@@ -34,7 +34,6 @@ struct pace_job {
 	uint64_t next_ns;	/* when it may send again, as long as it defers */
 	uint64_t under_way;	/* bytes */
 	uint32_t least_us;	/* the shortest time that a message took */
-	uint32_t deferrals;
 
 	/* the clock that stands still while no connection has two messages under way */
 	struct {

@@ -228,6 +228,9 @@ static int isend_10(void *comm, void *data, size_t size, int tag, void *mhandle,
 		    comm, size, group, request);
 }
 
+/* The calls that differ, of each version. */
+static const struct net own[EXPORTED];
+
 static void table_calls(struct net *t, int v)
 {
 	t->test = test;
@@ -237,22 +240,10 @@ static void table_calls(struct net *t, int v)
 	/* these a plugin need not have */
 	t->reg_mr_dmabuf = t->reg_mr_dmabuf ? reg_mr_dmabuf : NULL;
 	t->device_mr = t->device_mr ? device_mr : NULL;
-	if (v < 10) {
-		t->connect.v8 = connect_8;
-	} else if (v == 10) {
-		t->connect.v10 = connect_10;
-	} else {
-		t->connect.v11 = connect_11;
-	}
-	if (v == 8)
-		t->isend.v8 = isend_8;
-	else if (v == 9)
-		t->isend.v9 = isend_9;
-	else
-		t->isend.v10 = isend_10;
+	t->init = own[v - NET_FIRST].init;
+	t->connect = own[v - NET_FIRST].connect;
+	t->isend = own[v - NET_FIRST].isend;
 }
-
-static void table_init(struct net *t, int v);
 
 /*
  * The chained plugin's table with our calls in it.  Others may be using the one that is there, as
@@ -264,7 +255,6 @@ static void table_fill(int v)
 
 	memcpy(&t, chain_net(v), net_size(v));
 	table_calls(&t, v);
-	table_init(&t, v);
 	if (memcmp(&tables[v - NET_FIRST], &t, sizeof(t)))
 		tables[v - NET_FIRST] = t;
 }
@@ -324,26 +314,13 @@ static int init_10(nccl_logger log, void *prof)
 	return begun(err ? err : net->init.v10(log, prof), 10, log);
 }
 
-static void table_init(struct net *t, int v)
-{
-	switch (v) {
-	case 8:
-		t->init.v8 = init_8;
-		break;
-	case 9:
-		t->init.v8 = init_9;
-		break;
-	case 10:
-		t->init.v10 = init_10;
-		break;
-	case 11:
-		t->init.v11 = init_11;
-		break;
-	case 12:
-		t->init.v11 = init_12;
-		break;
-	}
-}
+static const struct net own[EXPORTED] = {
+	{ .init.v8 = init_8, .connect.v8 = connect_8, .isend.v8 = isend_8 },
+	{ .init.v8 = init_9, .connect.v8 = connect_8, .isend.v9 = isend_9 },
+	{ .init.v10 = init_10, .connect.v10 = connect_10, .isend.v10 = isend_10 },
+	{ .init.v11 = init_11, .connect.v11 = connect_11, .isend.v10 = isend_10 },
+	{ .init.v11 = init_12, .connect.v11 = connect_11, .isend.v10 = isend_10 },
+};
 
 const struct net *shim_net(int version)
 {
@@ -353,7 +330,7 @@ const struct net *shim_net(int version)
 		table_fill(version);
 	} else if (chain_failed()) {
 		t->name = "mlcc";
-		table_init(t, version);
+		t->init = own[version - NET_FIRST].init;
 	} else {
 		return NULL;
 	}
