@@ -142,6 +142,8 @@ void flow_open(struct flow *flow, const struct options *opt, uint32_t index);
 void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index);
 void flow_send(struct flow *flow, uint64_t length, uint64_t allowed);
 void flow_allow(struct flow *flow, uint64_t allowed);
+/* What burst_message.c needs of a transport: sends what may be and can be, once connected. */
+void flow_write(struct flow *flow);
 void flow_close(struct flow *flow);
 __attribute__((noreturn))
 void flow_stuck(const struct flow *flow, const struct options *opt);

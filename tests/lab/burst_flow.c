@@ -58,7 +58,7 @@ static size_t fill(const struct flow *flow, struct iovec *iov)
  * comes when a third of it is free. To insist would be to spin, as every
  * acknowledgement makes room for a few bytes.
  */
-static void flow_write(struct flow *flow)
+void flow_write(struct flow *flow)
 {
 	struct iovec iov[2];
 	struct msghdr msg = { .msg_iov = iov };
@@ -131,29 +131,6 @@ void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
 	flow->watch.ready = flow_ready;
 	flow->watch.fd = socket_connect(opt, index);
 	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
-}
-
-/* @allowed: of it, that may be sent by now; at least the header. */
-void flow_send(struct flow *flow, uint64_t length, uint64_t allowed)
-{
-	flow->header.magic = BURST_MAGIC;
-	flow->header.length = length;
-	flow->length = length;
-	flow->allowed = allowed;
-	flow->sent = 0;
-	flow->done_ns = 0;
-	if (flow->connected)
-		flow_write(flow);
-}
-
-/* More of the message may be sent. */
-void flow_allow(struct flow *flow, uint64_t allowed)
-{
-	if (allowed <= flow->allowed)
-		return;
-	flow->allowed = allowed;
-	if (flow->connected)
-		flow_write(flow);
 }
 
 void flow_close(struct flow *flow)

@@ -31,7 +31,7 @@ void flow_stuck(const struct flow *flow, const struct options *opt)
 	    (unsigned long long)flow->length);
 }
 
-static void flow_post(struct flow *flow)
+void flow_write(struct flow *flow)
 {
 	uint64_t end = flow->allowed < flow->length ? flow->allowed : flow->length;
 	struct sender *s = flow->transport;
@@ -71,7 +71,7 @@ static void look(struct net_poll *poll)
 		s->oldest = (s->oldest + 1) % NET_DEPTH;
 		s->under_way--;
 	}
-	flow_post(flow);
+	flow_write(flow);
 }
 
 static void flow_read(struct flow *flow)
@@ -124,27 +124,6 @@ void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
 	flow->watch.ready = flow_ready;
 	flow->watch.fd = socket_connect(opt, index);
 	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
-}
-
-void flow_send(struct flow *flow, uint64_t length, uint64_t allowed)
-{
-	flow->header.magic = BURST_MAGIC;
-	flow->header.length = length;
-	flow->length = length;
-	flow->allowed = allowed;
-	flow->sent = 0;
-	flow->done_ns = 0;
-	if (flow->connected)
-		flow_post(flow);
-}
-
-void flow_allow(struct flow *flow, uint64_t allowed)
-{
-	if (allowed <= flow->allowed)
-		return;
-	flow->allowed = allowed;
-	if (flow->connected)
-		flow_post(flow);
 }
 
 void flow_close(struct flow *flow)
