@@ -23,8 +23,9 @@ static void check_reply(struct json_object *reply)
 static void check_table(const struct mlccd *d)
 {
 	uint32_t count = 0, of_user = 0;
+	const struct job *j;
 
-	for (const struct job *j = d->jobs.first; j; j = j->next) {
+	LIST_FOREACH(j, &d->jobs.list, all) {
 		if (d->jobs.by_id[j->conf.id] != j || j->conf.phase_bytes > MLCC_PHASE_BYTES_LIMIT)
 			abort();
 		if (j->plan.period_us ? j->plan.offset_us >= j->plan.period_us ||

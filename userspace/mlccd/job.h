@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "../libmlcc/libmlcc.h"
@@ -29,7 +30,7 @@ struct job_parts {
 };
 
 struct job {
-	struct job *next;
+	LIST_ENTRY(job) all, named, held;	/* jobs.h */
 	struct mlcc_job_conf conf;
 	uid_t uid;			/* who has set it, and may change it */
 	uid_t owner_uid;		/* who else may see it and announce its phases, */
@@ -43,6 +44,8 @@ struct job {
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */
 };
+
+LIST_HEAD(job_list, job);
 
 /* NULL: no memory.  free() it. */
 struct job *job_new(const char *cgroup);

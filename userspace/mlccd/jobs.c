@@ -28,7 +28,6 @@ static struct job *job_copy(const struct job *job)
 
 	if (copy) {
 		memcpy(copy, job, sizeof(*job));
-		copy->next = NULL;
 	}
 	return copy;
 }
@@ -58,21 +57,34 @@ bool jobs_may_hint(const struct who *who, const struct job *job)
 	       cgroup_within(path + 1, job->cgroup) && who_lives(who);
 }
 
+static struct job_list *named(struct jobs *all, const char *name)
+{
+	uint32_t hash = 0;
+
+	while (*name)
+		hash = hash * 31 + (unsigned char)*name++;
+	return &all->by_name[hash % JOB_BUCKETS];
+}
+
+static struct job_list *holders(struct jobs *all, uint64_t cgroup_id)
+{
+	return &all->by_cgroup[cgroup_id % JOB_BUCKETS];
+}
+
 static void table_add(struct jobs *all, struct job *job)
 {
-	job->next = all->first;
-	all->first = job;
+	LIST_INSERT_HEAD(&all->list, job, all);
+	LIST_INSERT_HEAD(named(all, job->conf.name), job, named);
+	LIST_INSERT_HEAD(holders(all, job->cgroup_id), job, held);
 	all->by_id[job->conf.id] = job;
 	all->count++;
 }
 
 static void table_remove(struct jobs *all, struct job *job)
 {
-	struct job **p = &all->first;
-
-	while (*p != job)
-		p = &(*p)->next;
-	*p = job->next;
+	LIST_REMOVE(job, all);
+	LIST_REMOVE(job, named);
+	LIST_REMOVE(job, held);
 	all->by_id[job->conf.id] = NULL;
 	all->count--;
 }
@@ -201,6 +213,7 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 			const struct job *old, struct err *e)
 {
 	const struct config *c = all->config;
+	const struct job *j;
 	uint32_t count = 0;
 
 	if (who->admin)
@@ -218,7 +231,7 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 	if (w->classes > c->priority_classes)
 		return fail(e, -EPERM, "priority_classes: users may have at most %u",
 			    c->priority_classes);
-	for (struct job *j = all->first; j && !old; j = j->next)
+	LIST_FOREACH(j, &all->list, all)
 		count += j->uid == who->uid;
 	if (!old && count >= c->jobs_per_user)
 		return fail(e, -EDQUOT, "user %u has %u jobs, which is the limit", who->uid, count);
@@ -229,12 +242,14 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 static int check_cgroup(struct jobs *all, const struct who *who, const char *rel, int fd,
 			struct err *e)
 {
+	const struct job *j;
+
 	if (who->admin)
 		return 0;
 	if (!cgroup_delegated(fd, who->uid))
 		return fail(e, -EPERM, "cgroup '%.200s' is not delegated to user %u (who has to own it and its cgroup.procs)",
 			    rel, who->uid);
-	for (struct job *j = all->first; j; j = j->next)
+	LIST_FOREACH(j, &all->list, all)
 		if (j->cgroup_id && j->uid != who->uid &&
 		    (cgroup_within(rel, j->cgroup) || cgroup_within(j->cgroup, rel)))
 			return fail(e, -EPERM, "cgroup '%.200s' overlaps with that of another user's job",
@@ -249,9 +264,10 @@ static int find_old(struct jobs *all, const struct who *who, const struct job_wa
 	struct job *holder = NULL, *j = NULL;
 
 	*old = NULL;
-	for (struct job *i = all->first; i && cgroup; i = i->next)
-		if (i->cgroup_id == cgroup)
-			holder = i;
+	if (cgroup)
+		LIST_FOREACH(holder, holders(all, cgroup), held)
+			if (holder->cgroup_id == cgroup)
+				break;
 	if (w->conf.id)
 		j = all->by_id[w->conf.id];
 	if (w->conf.id && holder && holder != j)
@@ -287,7 +303,11 @@ static bool is_there(const struct jobs *all, const struct job *job)
 static struct job *namesake(struct jobs *all, uid_t uid, const struct job_wanted *w,
 			    const struct job *old)
 {
-	for (struct job *j = all->first; j && w->conf.name[0]; j = j->next)
+	struct job *j;
+
+	if (!w->conf.name[0])
+		return NULL;
+	LIST_FOREACH(j, named(all, w->conf.name), named)
 		if (j != old && !j->adopted && j->uid == uid && j->owner_uid == w->owner_uid &&
 		    j->owner_gid == w->owner_gid && !strcmp(j->conf.name, w->conf.name) &&
 		    is_there(all, j))
@@ -359,7 +379,7 @@ static int commit(struct jobs *all, struct job *job, struct job *old, bool any_i
 		free(old);
 	}
 	table_add(all, job);
-	rxe_set(all->first);
+	rxe_set(&all->list);
 	copy->conf.id = job->conf.id;
 	*set = copy;
 	all->changed(all->changed_arg, job->conf.id);
@@ -523,20 +543,18 @@ int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, str
 
 void jobs_clear(struct jobs *all)
 {
-	struct job *j, *next;
-
-	for (j = all->first; j; j = next) {
-		next = j->next;
-		if (!j->adopted)
-			drop(all, j);
-	}
+	for (uint32_t id = 0; id < JOB_IDS; id++)
+		if (all->by_id[id] && !all->by_id[id]->adopted)
+			drop(all, all->by_id[id]);
 }
 
 static int find_by_name(struct jobs *all, const struct who *who, jobs_right *right,
 			const char *name, struct job **job, struct err *e)
 {
+	struct job *j;
+
 	*job = NULL;
-	for (struct job *j = all->first; j; j = j->next) {
+	LIST_FOREACH(j, named(all, name), named) {
 		if (strcmp(j->conf.name, name) || !right(who, j))
 			continue;
 		if (*job)
@@ -570,11 +588,12 @@ int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, str
 {
 	char path[PATH_MAX];
 	int err = cgroup_of_pid(who->pid, path, e);
+	struct job *j;
 
 	*job = NULL;
 	if (err)
 		return err;
-	for (struct job *j = all->first; j; j = j->next)
+	LIST_FOREACH(j, &all->list, all)
 		if (j->cgroup_id && cgroup_within(path + 1, j->cgroup) &&
 		    (!*job || strlen(j->cgroup) > strlen((*job)->cgroup)))
 			*job = j;
@@ -613,9 +632,12 @@ static int complete(struct jobs *all, struct job *job, struct err *e)
 void jobs_complete(struct jobs *all)
 {
 	struct err e;
+	struct job *j;
 	int err = 0;
 
-	for (struct job *j = all->first; j && err != -ENODEV; j = j->next) {
+	LIST_FOREACH(j, &all->list, all) {
+		if (err == -ENODEV)
+			break;
 		err = j->adopted ? 0 : complete(all, j, &e);
 		if (err)
 			note(4, "job %u is not complete: %s", j->conf.id, e.text);
@@ -669,14 +691,14 @@ static int adopt(const struct mlcc_job_info *info, void *arg)
 void jobs_adopt(struct jobs *all)
 {
 	struct mlcc_job_info info;
-	struct job *j, *next;
+	struct job *j;
 	struct err e;
 
 	if (carrier_need(all->carrier, &e))
 		return;
-	for (j = all->first; j; j = next) {
-		next = j->next;
-		if (!j->adopted || mlcc_job_get(all->carrier->m, j->conf.id, &info) != -ENOENT)
+	for (uint32_t id = 1; id < JOB_IDS; id++) {
+		j = all->by_id[id];
+		if (!j || !j->adopted || mlcc_job_get(all->carrier->m, id, &info) != -ENOENT)
 			continue;
 		table_remove(all, j);
 		free(j);
@@ -688,10 +710,11 @@ void jobs_adopt(struct jobs *all)
 static bool carrier_is_new(struct jobs *all)
 {
 	struct mlcc_job_info info;
-	struct job *j = all->first;
+	const struct job *j;
 
-	while (j && j->adopted)
-		j = j->next;
+	LIST_FOREACH(j, &all->list, all)
+		if (!j->adopted)
+			break;
 	return j && all->carrier->m && mlcc_job_get(all->carrier->m, j->conf.id, &info) == -ENOENT;
 }
 
@@ -707,7 +730,7 @@ unsigned int jobs_poll(struct jobs *all)
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);
 		jobs_complete(all);
 	}
-	rxe_set(all->first);
+	rxe_set(&all->list);
 	return parts;
 }
 
@@ -719,20 +742,19 @@ int jobs_init(struct jobs *all, const char *dir, struct err *e)
 	state_each(all->dir, keep, all);
 	end_lost(all, JOB_IDS);
 	jobs_complete(all);
-	rxe_set(all->first);
+	rxe_set(&all->list);
 	jobs_adopt(all);
 	return 0;
 }
 
 void jobs_free(struct jobs *all)
 {
-	struct job *j, *next;
+	struct job *job;
 
-	for (j = all->first; j; j = next) {
-		next = j->next;
-		free(j);
+	while ((job = LIST_FIRST(&all->list))) {
+		table_remove(all, job);
+		free(job);
 	}
-	all->first = NULL;
 	if (all->dir >= 0)
 		close(all->dir);
 }

@@ -18,6 +18,8 @@
 #include "../common/err.h"
 #include "job.h"
 
+#define JOB_BUCKETS	4096
+
 struct jobs {
 	const struct config *config;
 	struct carrier *carrier;
@@ -25,8 +27,10 @@ struct jobs {
 	/* the job with this id, or its plan, is another one now, or gone */
 	void (*changed)(void *arg, uint32_t id);
 	void *changed_arg;
-	struct job *first;
+	struct job_list list;
 	struct job *by_id[JOB_IDS];
+	/* hashed: of thousands set-job looks at few */
+	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS];
 	uint32_t count, next_id, polled_id;
 	int dir;			/* of the files */
 };

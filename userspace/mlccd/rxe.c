@@ -25,7 +25,7 @@ struct rule {
 };
 
 struct walk {
-	const struct job *first;	/* of the jobs whose rules are set, */
+	const struct job_list *jobs;	/* whose rules are set, */
 	const struct job *gone;		/* or the one whose rule is to go */
 	struct rule rule[RULES_MAX];	/* of the device that is looked at */
 	unsigned int rules;
@@ -71,10 +71,11 @@ static int write_rule(const char *path, uint64_t cgroup, uint32_t job)
 /* The first that fails ends it: the others would, too, and it is tried again soon. */
 static int set_all(const struct walk *w, const char *path)
 {
+	const struct job *j;
 	int err = 0;
 
-	for (const struct job *j = w->first; j && !err; j = j->next)
-		if (j->cgroup_id && rule_of(w, j->cgroup_id) != j->conf.id)
+	LIST_FOREACH(j, w->jobs, all)
+		if (!err && j->cgroup_id && rule_of(w, j->cgroup_id) != j->conf.id)
 			err = write_rule(path, j->cgroup_id, j->conf.id);
 	return err;
 }
@@ -99,10 +100,10 @@ static int device(const char *name, void *arg)
 	return 0;
 }
 
-void rxe_set(const struct job *first)
+void rxe_set(const struct job_list *jobs)
 {
 	static int told;	/* once, not with each look */
-	struct walk w = { .first = first };
+	struct walk w = { .jobs = jobs };
 
 	sysroot_list(RXE_DIR, device, &w);
 	if (w.err && w.err != told)

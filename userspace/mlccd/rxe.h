@@ -6,7 +6,7 @@
 #include "job.h"
 
 /* The queue pairs of every job of the list are the job's. */
-void rxe_set(const struct job *first);
+void rxe_set(const struct job_list *jobs);
 /* Those of this job, which is about to go, are nobody's. */
 void rxe_remove(const struct job *job);
 
