@@ -100,9 +100,9 @@ doctor_loads_what_is_missing()
 	local PATH=${mlcc_bpf%/*}:$PATH
 
 	[ -x "$doctor" ] || { echo "mlcc-ctl is not built: make userspace"; return 4; }
-	"$doctor" doctor --fix --dry-run
+	"$doctor" --socket "$out/none" doctor --fix --dry-run
 	cc_gone || { echo "a dry run has loaded it"; return 1; }
-	"$doctor" doctor --fix
+	"$doctor" --socket "$out/none" doctor --fix
 	cc_available || return
 	"$mlcc_bpf" unload || rmmod tcp_mlcc || return
 	slowwait - cc_gone

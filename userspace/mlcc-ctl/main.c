@@ -74,7 +74,8 @@ static const struct verb verbs[] = {
 	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n"
 	  "Of each RDMA device: its driver, what mlcc-dcqcn can do with it, and who follows.\n"
 	  "\n"
-	  "  --fix              mounts the bpf file system and loads a carrier, if they are missing (root)\n"
+	  "  --fix              mounts the bpf file system, loads a carrier and starts mlccd.socket, if\n"
+	  "                     they are missing (root); enable units for the next boot\n"
 	  "  --sysroot DIR      where /sys and /run of RDMA devices are, such as the host's root\n"
 	  "                     inside of a container\n" },
 	{ "run", verb_run, "runs a command as a job of its own",
