@@ -49,7 +49,9 @@ unshare --pid --mount --cgroup --uts --ipc --fork --kill-child sh -euc '
 	mount -t sysfs sysfs sys
 	mount -t cgroup2 cgroup2 sys/fs/cgroup
 	mount --rbind /dev dev
-	exec chroot . env -i container=mlcc PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+	pivot_root . .
+	umount --lazy .
+	exec env -i container=mlcc PATH=/usr/sbin:/usr/bin:/sbin:/bin \
 		/lib/systemd/systemd --system --unit=multi-user.target \
 		--log-target=null --show-status=no
 ' sh "$root" </dev/null >/dev/null 2>&1 || status=$?

@@ -167,9 +167,9 @@ def first_suites() -> Iterator[Suite]:
 
 def debug_suites() -> Iterator[Suite]:
     """The module under kernels with debugging, which are built first: `make check-debug`."""
-    groups = ("demo", "guests", "debug")
+    groups = ("demo", "build", "guests", "debug")
     yield Suite("deps", ["tests/deps/install.sh", "--check", *groups], Lane.MACHINE)
-    yield Suite("build", ["make", "--no-print-directory", "lab"], Lane.MACHINE)
+    yield Suite("build", ["make", "--no-print-directory", "lab", "userspace"], Lane.MACHINE)
     for kernel in guests.DEBUG:
         fetch: list[str | Path] = ["tests/vm/vm", "fetch", kernel]
         yield Suite(f"kernel/{kernel}", fetch, Lane.MACHINE, 120 * MINUTE)

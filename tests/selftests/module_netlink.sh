@@ -184,7 +184,7 @@ retransmissions_are_counted()
 {
 	local status=1
 
-	nl ask JOB_SET ID=4 && running_flow 5003 4 && slowwait 120 counted 4 && status=0
+	slow_link && nl ask JOB_SET ID=4 && running_flow 5003 4 && slowwait 120 counted 4 && status=0
 	nl ask JOB_GET ID=4
 	stop_named flow
 	stop_named bulk
@@ -192,7 +192,12 @@ retransmissions_are_counted()
 	return "$status"
 }
 
-# The bottleneck's queue holds a few milliseconds, so losses come soon.
+# Slower than any kernel, and with a queue of some packets: losses come soon.
+slow_link()
+{
+	tc -n "$router" qdisc replace dev right root tbf rate 4mbit burst 5kb limit 20kb
+}
+
 counted()
 {
 	nl ask JOB_GET ID="$1" | json "d['RETRANS'] > 0 and d['BYTES'] > 1000000" | grep -q True

@@ -60,7 +60,7 @@ def container(folder: Path, command: list[str]) -> None:
     for name in ("dev", "proc"):
         (folder / "rootfs" / name).mkdir(parents=True)
     shared = [d for d in ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr") if Path(d).exists()]
-    shared += [str(REPO), str(folder.parents[1])]
+    shared += [str(folder.parents[1])]  # this file is there, too
     mounts = [{"destination": d, "source": d, "type": "none", "options": ["rbind"]} for d in shared]
     mounts += [{"destination": "/proc", "source": "proc", "type": "proc", "options": []}]
     mounts += [{"destination": "/dev", "source": "tmpfs", "type": "tmpfs", "options": ["nosuid"]}]

@@ -32,6 +32,17 @@ setup_job()
 	mkdir "$cgroup" && ctl set-job --cgroup "${cgroup#"$cgroups"/}" --name ranks >/dev/null
 }
 
+# What ranks run, where an ordinary user may read it: this tree may be below /root.
+copy_tree()
+{
+	tree=$out/tree
+	mkdir -p "$tree/tests/selftests" "$tree/userspace" &&
+		cp "$here/ranks.py" "$tree/tests/selftests" &&
+		cp -r "$repo/userspace/python" "$tree/userspace" &&
+		cp "$repo"/build/userspace/libmlcc-hint/*.so* "$tree" &&
+		chmod -R a+rX "$tree"
+}
+
 is_listening_on()
 {
 	[ -n "$(ip netns exec "$receiver" ss -Hltn "sport = :$1")" ]
@@ -42,7 +53,7 @@ in_job()
 {
 	# shellcheck disable=SC2016  # the inner shell expands it
 	exec sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" nsenter "--net=/run/netns/$sender" \
-		env LD_LIBRARY_PATH="$repo/build/userspace/libmlcc-hint" PYTHONDONTWRITEBYTECODE=1 \
+		env LD_LIBRARY_PATH="$tree" PYTHONDONTWRITEBYTECODE=1 \
 		MLCC_SOCKET="$out/run/mlccd.sock" setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
 }
 
@@ -52,7 +63,7 @@ rank()
 	local name=$1 port=$2
 	shift 2
 
-	in_job timeout 200 "$@" "$python" "$here/ranks.py" rank 10.1.2.2 "$port" "$bytes" "$compute_s" "$out/done" \
+	in_job timeout 200 "$@" "$python" "$tree/tests/selftests/ranks.py" rank 10.1.2.2 "$port" "$bytes" "$compute_s" "$out/done" \
 		>"$out/$name.rank" 2>"$out/$name.err" {carrier_lock}>&- &
 }
 
@@ -101,7 +112,7 @@ process()
 
 container()
 {
-	rank "$1" "$2" "$python" "$here/ranks.py" container "$out/boxes/$1"
+	rank "$1" "$2" "$python" "$tree/tests/selftests/ranks.py" container "$out/boxes/$1"
 }
 
 eight_ranks_of_a_host()
@@ -126,7 +137,7 @@ main()
 	daemon=
 	defer clean_up
 	# shellcheck disable=SC2119  # it takes options, or none
-	if ! load || ! start_daemon || ! setup_job; then
+	if ! copy_tree || ! load || ! start_daemon || ! setup_job; then
 		ktap_fail_all "the carrier and mlccd start"
 	fi
 	ktap_check "eight ranks of a host have one phase, with the bytes of all" eight_ranks_of_a_host
