@@ -30,6 +30,14 @@ static void mlcc_share_sent(struct mlcc_slot *s, u32 bytes, struct mlcc_job_view
 	if (likely(!READ_ONCE(s->deleted)))
 		to->p = mlcc_job_acked(&s->job, bytes, tcp_clock_us());
 	to->seq = READ_ONCE(s->job.seq);
+	to->best_us = READ_ONCE(s->job.best_us);
+	to->bytes = mlcc_job_flow_bytes(&s->job);
+	to->kbps = mlcc_job_flow_kbps(&s->job);
+}
+
+static void mlcc_share_enter(struct mlcc_slot *s)
+{
+	mlcc_job_enter(&s->job);
 }
 
 const struct mlcc_jobs mlcc_jobs = {
@@ -37,5 +45,6 @@ const struct mlcc_jobs mlcc_jobs = {
 	.put	= mlcc_slot_put,
 	.start	= mlcc_share_start,
 	.sent	= mlcc_share_sent,
+	.enter	= mlcc_share_enter,
 };
 EXPORT_SYMBOL_GPL(mlcc_jobs);

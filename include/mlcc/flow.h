@@ -146,7 +146,7 @@ static __always_inline void mlcc_flow_count(struct mlcc_flow *f, struct mlcc_job
 	if (f->sent < MLCC_READ(j->d_phase) >> MLCC_COUNTED_SHIFT)
 		return;
 	f->counted = 1;
-	MLCC_FETCH_ADD32(&j->flows, 1);
+	mlcc_job_enter(j);
 }
 
 /* An ACK: @acked is tp->bytes_acked, @now us.  Tells the job and takes over its progress. */

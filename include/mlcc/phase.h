@@ -349,6 +349,26 @@ static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now
 	return mlcc_progress(sent, d, MLCC_READ(j->recip));
 }
 
+/* One more flow has sent in this phase. */
+static __always_inline void mlcc_job_enter(struct mlcc_job *j)
+{
+	MLCC_FETCH_ADD32(&j->flows, 1);
+}
+
+/* What one of the job's flows sends in a phase. */
+static __always_inline u64 mlcc_job_flow_bytes(const struct mlcc_job *j)
+{
+	return MLCC_READ(j->d_learnt) * MLCC_READ(j->share) >> MLCC_SHIFT;
+}
+
+/* ... and its rate in the best phase, in kb/s; 0: not known yet. */
+static __always_inline u64 mlcc_job_flow_kbps(const struct mlcc_job *j)
+{
+	u32 us = MLCC_READ(j->best_us);
+
+	return us ? MLCC_DIV64(mlcc_job_flow_bytes(j) * 8000, us) : 0;
+}
+
 /* Userspace announces that a phase has @bytes; 0 takes the announcement back. */
 static __always_inline void mlcc_job_hint(struct mlcc_job *j, u64 bytes)
 {

@@ -55,7 +55,7 @@ static double measure(const struct mlcc_rp_param *c, const struct mlcc_profile *
 	for (u32 round = 0; round < ROUNDS; round++) {
 		for (const struct event *e = events; e < events + EVENTS; e++) {
 			u32 p = profile ? e->p : MLCC_NEUTRAL;
-			struct mlcc_rp_gain gain = mlcc_rp_gain(profile, p);
+			struct mlcc_rp_gain gain = mlcc_rp_gain(profile, p, MLCC_RP_OWN_LINE);
 
 			now += e->after;
 			if (e->cnp)

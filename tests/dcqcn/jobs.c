@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Training jobs that share a RoCE link, simulated packet by packet with rdma/dcqcn/: the mean
- * slowdown of an iteration against the job alone on the link, after the first quarter of them.
+ * slowdown of an iteration against the job alone on the link, after the first quarter of them, and
+ * of how many a second mlcc-dcqcn follow would have written; with the 95 % interval over seeds.
  *
  *	jobs [-v VARIANT] [-r GBIT] [-t T_US] [-n ITERATIONS] [-s SEEDS] [-k KMIN,KMAX,PMAX]
- *	     [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART]
+ *	     [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART] [-l LONGER]
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sim.h"
+#include "../../userspace/mlcc-dcqcn/drive.h"
 
 #define MS		1e6
 #define MBPS		1000		/* rates in kb/s */
@@ -43,10 +45,20 @@ static const struct scenario {
 /* What the command line says. */
 static struct {
 	u32 variant, iterations, seeds;
-	double gbit, time_us, kmin, kmax, pmax;
+	double gbit, time_us, kmin, kmax, pmax, longer;
 	struct mlcc_profile custom;
 	bool has_custom;
-} opt = { .variant = MLCC_RP_PAPER, .iterations = 24, .seeds = 2, .gbit = 50, .time_us = 125 };
+} opt = {
+	.variant = MLCC_RP_PAPER, .iterations = 24, .seeds = 2, .gbit = 50, .time_us = 125,
+	.longer = 1,
+};
+
+/* What makes one row another. */
+struct way {
+	const char *name;
+	const struct mlcc_profile *profile;	/* NULL: plain */
+	enum way_by { BY_RP, BY_AI, BY_TIME } by;	/* what the profile drives */
+};
 
 /* Marks as HPCC's simulations do, which scale with the link. */
 static void link_up(struct sim *s, u32 seed)
@@ -73,6 +85,61 @@ static void add_flow(struct sim *s, double start)
 	sim_add(s, &c, start)->interval = c.decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
 }
 
+/* mlcc-dcqcn follow at the flow's NIC, whose port no other flow uses. */
+struct follow {
+	struct drive drive;
+	const struct mlcc_profile *profile;
+	u32 *knob;			/* of the flow's parameters */
+	u32 unit;			/* of the drive's values, in the knob's */
+	double cadence, next;		/* ns */
+	u32 is, written, ends[2];
+	u64 writes;
+};
+
+static void write_gain(struct follow *w, u32 gain)
+{
+	if (!drive_moves(&w->drive, w->is, w->written, gain, w->ends))
+		return;
+	w->is = drive_value(&w->drive, gain);
+	w->written = gain;
+	*w->knob = w->is * w->unit;
+	w->writes++;
+}
+
+/* The look that was due last; while the job computed there was one that saw no phase. */
+static void follow(struct sim_flow *f, u32 p)
+{
+	struct follow *w = f->follow_arg;
+	double now = f->sim->now;
+
+	if (now < w->next)
+		return;
+	if (now > w->next + w->cadence)
+		write_gain(w, MLCC_ONE);
+	write_gain(w, p == MLCC_NEUTRAL ? MLCC_ONE : mlcc_grow(w->profile, p));
+	w->next += w->cadence * (1 + floor((now - w->next) / w->cadence));
+}
+
+/* With mlcc-dcqcn's defaults. */
+static void follow_init(struct follow *w, struct sim_flow *f, const struct way *way)
+{
+	bool time = way->by == BY_TIME;
+
+	*w = (struct follow) {
+		.drive = {
+			.divide = time, .cap = 2 * MLCC_ONE, .min = 1, .max = UINT32_MAX,
+			.hysteresis = MLCC_ONE / 4,
+		},
+		.profile = way->profile, .knob = time ? &f->param.time_ns : &f->param.ai,
+		.unit = time ? 1000 : MBPS, .cadence = 10 * MS, .written = MLCC_ONE,
+	};
+	w->is = *w->knob / w->unit;
+	w->drive.base = w->is;
+	drive_range(&w->drive, w->profile, &w->ends[0], &w->ends[1]);
+	f->follow = follow;
+	f->follow_arg = w;
+}
+
 static double slowdown(const struct sim_flow *f, const struct work *w)
 {
 	u32 first = f->done / 4;
@@ -80,49 +147,75 @@ static double slowdown(const struct sim_flow *f, const struct work *w)
 
 	for (u32 i = first; i < f->done; i++)
 		sum += f->iterations[i];
-	return sum / (f->done - first) / (w->send + w->compute) / MS;
+	return sum / (f->done - first) / (w->send + w->compute) / MS / opt.longer;
 }
 
-/* @profile NULL: plain.  Returns the mean of the jobs' slowdowns; @bulk: the part of the link. */
-static double run(const struct scenario *sc, const struct mlcc_profile *profile, u32 seed,
-		  double *bulk)
+struct sum {
+	double of, of_squares, writes, bulk;
+};
+
+/* Adds the mean of the jobs' slowdowns. */
+static void run(const struct scenario *sc, const struct way *way, u32 seed, struct sum *sum)
 {
-	double sum = 0;
+	struct follow follows[LENGTH(sc->job)];
+	double mean = 0;
 	struct sim s;
 	u32 jobs;
 
 	link_up(&s, seed);
 	for (jobs = 0; jobs < LENGTH(sc->job) && sc->job[jobs].send; jobs++) {
 		const struct work *w = &sc->job[jobs];
+		struct sim_flow *f = &s.flow[jobs];
 
 		add_flow(&s, jobs * STAGGER);
-		sim_job(&s.flow[jobs], profile, w->send * MS * s.link.rate, w->compute * MS,
-			sc->noise, opt.iterations);
+		sim_job(f, way->by ? NULL : way->profile, w->send * MS * opt.longer * s.link.rate,
+			w->compute * MS * opt.longer, sc->noise, opt.iterations);
+		if (way->by)
+			follow_init(&follows[jobs], f, way);
 	}
 	if (sc->bulk)
 		add_flow(&s, 0);
-	sim_run(&s, sc->bulk ? opt.iterations * 200 * MS : INFINITY);
+	sim_run(&s, sc->bulk ? opt.iterations * 200 * MS * opt.longer : INFINITY);
 	for (u32 i = 0; i < jobs; i++) {
-		sum += slowdown(&s.flow[i], &sc->job[i]);
+		mean += slowdown(&s.flow[i], &sc->job[i]) / jobs;
+		sum->writes += way->by ? follows[i].writes / s.now * 1e9 / jobs : 0;
 		free(s.flow[i].iterations);
 	}
-	*bulk += s.flow[jobs].bytes / s.now / s.link.rate / opt.seeds;
-	return sum / jobs;
+	sum->of += mean;
+	sum->of_squares += mean * mean;
+	sum->bulk += s.flow[jobs].bytes / s.now / s.link.rate;
 }
 
-static void row(const char *name, const struct mlcc_profile *profile)
+/* Half of the 95 % interval of the mean of @n, three or more. */
+static double interval(const struct sum *sum, u32 n)
 {
-	printf("%-12s", name);
+	/* Student's t at 97.5 %, of n - 1 */
+	static const double t[] = { 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26 };
+	double variance = (sum->of_squares - sum->of * sum->of / n) / (n - 1);
+
+	return (n - 3 < LENGTH(t) ? t[n - 3] : 2.1) * sqrt(fmax(0, variance) / n);
+}
+
+static void row(const struct way *way)
+{
+	double writes = 0;
+
+	printf("%-12s", way->name);
 	for (size_t i = 0; i < LENGTH(scenarios); i++) {
-		double mean = 0, bulk = 0;
+		struct sum sum = { };
 
 		for (u32 seed = 1; seed <= opt.seeds; seed++)
-			mean += run(&scenarios[i], profile, seed, &bulk) / opt.seeds;
-		printf("%10.3f", mean);
+			run(&scenarios[i], way, seed, &sum);
+		printf("%10.3f", sum.of / opt.seeds);
+		if (opt.seeds > 2)
+			printf(" +-%.3f", interval(&sum, opt.seeds));
 		if (scenarios[i].bulk)
-			printf(" (%.2f)", bulk);
+			printf(" (%.2f)", sum.bulk / opt.seeds);
+		writes = fmax(writes, sum.writes / opt.seeds);
 		fflush(stdout);
 	}
+	if (way->by)
+		printf(" %.0f writes/s", writes);
 	putchar('\n');
 }
 
@@ -133,13 +226,15 @@ static void table(void)
 
 	printf("%-12s", "");
 	for (size_t i = 0; i < LENGTH(scenarios); i++)
-		printf("%10s", scenarios[i].name);
+		printf("%*s", opt.seeds > 2 ? 18 : 10, scenarios[i].name);
 	printf(" (its part)\n");
-	row("plain", NULL);
+	row(&(struct way) { .name = "plain" });
 	for (size_t i = 0; i < LENGTH(profiles); i++)
-		row(names[i], &profiles[i]);
+		row(&(struct way) { names[i], &profiles[i], BY_RP });
+	row(&(struct way) { "follow ai", &profiles[MLCC_PROFILE_HOTNETS22], BY_AI });
+	row(&(struct way) { "follow time", &profiles[MLCC_PROFILE_HOTNETS22], BY_TIME });
 	if (opt.has_custom)
-		row("custom", &opt.custom);
+		row(&(struct way) { "custom", &opt.custom, BY_RP });
 }
 
 static bool parse_variant(const char *text)
@@ -187,6 +282,8 @@ static bool parse(int option)
 		return sscanf(optarg, "%lf,%lf,%lf", &opt.kmin, &opt.kmax, &opt.pmax) == 3;
 	case 'p':
 		return parse_profile(optarg);
+	case 'l':
+		return sscanf(optarg, "%lf", &opt.longer) == 1 && opt.longer > 0;
 	}
 	return false;
 }
@@ -195,11 +292,11 @@ int main(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "v:r:t:n:s:k:p:")) != -1) {
+	while ((option = getopt(argc, argv, "v:r:t:n:s:k:p:l:")) != -1) {
 		if (!parse(option)) {
 			fprintf(stderr,
 				"usage: jobs [-v paper|mlx5|ns3|hpcc] [-r GBIT] [-t T_US] [-n ITERATIONS]\n"
-				"            [-s SEEDS] [-k KMIN,KMAX,PMAX] [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART]\n");
+				"            [-s SEEDS] [-k KMIN,KMAX,PMAX] [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART] [-l LONGER]\n");
 			return 2;
 		}
 	}

@@ -6,7 +6,8 @@
  *	   <------------- CNP ---------------		finds: none below Kmin, P at Kmax, then all
  *
  * A flow sends for ever, or it is a job: it computes, sends D_phase bytes, and again; its progress
- * is the shared tracker's, which learns D_phase by itself.  Time is in nanoseconds.
+ * is the shared tracker's, which learns D_phase by itself.  Time is in nanoseconds, lines of
+ * parameters are in kb/s.
  */
 #ifndef MLCC_DCQCN_SIM_H
 #define MLCC_DCQCN_SIM_H
@@ -19,7 +20,9 @@
 #include "../../rdma/dcqcn/rp.h"
 #include "../unit/random.h"
 
+#ifndef SIM_FLOWS
 #define SIM_FLOWS	8
+#endif
 #define SIM_CNPS	64		/* on their way to one RP */
 #define SIM_ACKS	16		/* of a flow that are remembered */
 #define SIM_ACK_EVERY	64		/* packets, as rxe asks for them */
@@ -29,6 +32,7 @@ struct sim_link {
 	double rate;			/* bytes per ns */
 	double delay;			/* ns, one way */
 	double kmin, kmax, pmax;	/* bytes, bytes, probability */
+	double pause;			/* bytes at which PFC stops all senders, 0: never */
 	double weight;			/* of a packet in the mean that is marked by, 0: no mean */
 	double queue, at;		/* bytes, and when they were that many */
 	double mean;			/* of the queue, as RED has it */
@@ -38,6 +42,7 @@ struct sim_link {
 };
 
 struct sim_flow {
+	struct sim *sim;
 	struct mlcc_rp_param param;
 	struct mlcc_rp rp;
 	struct mlcc_np np;
@@ -53,20 +58,29 @@ struct sim_flow {
 
 	/* a job */
 	const struct mlcc_profile *profile;
-	struct mlcc_job job;
+	/* sets parameters by the progress, before each packet; NULL: @profile drives the RP */
+	void (*follow)(struct sim_flow *f, u32 p);
+	void *follow_arg;
+	struct mlcc_job own, *job;	/* own, or that of another flow of the same host */
+	struct mlcc_rp_own line_part;	/* in this phase */
+	double port_own, *port;		/* when it is free; NULL: the flow has one for itself */
+	bool turn;			/* its packet is next but for those that wait there */
 	double phase, compute, noise;	/* bytes, ns, relative */
 	double left, began;		/* bytes of this phase, ns */
 	double *iterations;		/* ns each */
 	u32 done, wanted;
-	struct sim_flow *peer;		/* the job's flow on another link; NULL: it has this one */
+	struct sim_flow *peer;		/* the job's next flow, in a ring; NULL: it has this one */
 	double over;			/* when this flow's part of the phase was, 0: not yet */
 };
 
 struct sim {
 	struct sim_link link;
 	struct sim_flow flow[SIM_FLOWS];
+	u16 heap[SIM_FLOWS];		/* flows, by when something happens to them next */
+	u16 place[SIM_FLOWS];		/* of a flow in it */
 	struct sim *back;		/* the link that ACKs take; NULL: one without a queue */
 	u32 flows, packet;		/* bytes of a packet */
+	u32 working;			/* flows that have iterations to do, or never end */
 	double now;
 	u64 seed;
 };
@@ -98,11 +112,21 @@ static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow 
 {
 	u32 p;
 
-	if (!f->profile)
-		return mlcc_rp_gain(NULL, MLCC_NEUTRAL);
-	p = mlcc_job_acked(&f->job, bytes, sim_us(s));
-	mlcc_rp_phase(&f->rp, &f->param, f->profile, p, f->job.seq, sim_stamp(s->now));
-	return mlcc_rp_gain(f->profile, p);
+	if (!f->profile && !f->follow)
+		return mlcc_rp_gain(NULL, MLCC_NEUTRAL, MLCC_RP_OWN_LINE);
+	p = mlcc_rp_progress(&f->param, mlcc_job_acked(f->job, bytes, sim_us(s)),
+			     f->job->best_us);
+	if (f->follow) {
+		f->follow(f, p);
+		return mlcc_rp_gain(NULL, MLCC_NEUTRAL, MLCC_RP_OWN_LINE);
+	}
+	if (f->rp.seq != (u16)f->job->seq)
+		f->line_part = mlcc_rp_own(mlcc_job_flow_kbps(f->job), f->param.line,
+					   mlcc_job_flow_bytes(f->job));
+	if (mlcc_rp_phase(&f->rp, &f->param, f->profile, p, f->line_part, f->job->seq,
+			  sim_stamp(s->now)))
+		mlcc_job_enter(f->job);
+	return mlcc_rp_gain(f->profile, p, f->line_part);
 }
 
 /* Bytes per ns that the flow may send. */
@@ -118,7 +142,7 @@ static inline struct sim_flow *sim_add(struct sim *s, const struct mlcc_rp_param
 	struct sim_flow *f = &s->flow[s->flows++];
 
 	*f = (struct sim_flow) {
-		.param = *param, .interval = MLCC_NP_INTERVAL_NS, .next = start,
+		.sim = s, .param = *param, .interval = MLCC_NP_INTERVAL_NS, .next = start,
 		.left = SIM_NEVER,
 	};
 	mlcc_rp_init(&f->rp, param, 0);
@@ -130,6 +154,8 @@ static inline void sim_job(struct sim_flow *f, const struct mlcc_profile *profil
 			   double compute, double noise, u32 iterations)
 {
 	f->profile = profile;
+	f->job = &f->own;
+	f->line_part = MLCC_RP_OWN_LINE;
 	f->phase = phase;
 	f->compute = compute;
 	f->noise = noise;
@@ -170,39 +196,88 @@ static inline double sim_link_pass(struct sim *s, struct sim_link *l, double now
 	return now + l->queue / l->rate;
 }
 
-/* The phase is over at @now: the next iteration computes. */
-static inline void sim_iterate(struct sim *s, struct sim_flow *f, double now)
+/* When something happens to the flow. */
+static inline double sim_due(const struct sim_flow *f)
 {
-	if (f->done < f->wanted)
-		f->iterations[f->done++] = now - f->began;
-	f->began = now;
-	f->next = now + f->compute * fmax(0, 1 + f->noise * sim_normal(s));
+	return f->cnps ? fmin(f->cnp[f->cnp_first], f->next) : f->next;
 }
 
-/* The flow's last packet has arrived at @now.  The job waits for its other flow. */
+static inline void sim_heap_put(struct sim *s, u32 place, u16 flow)
+{
+	s->heap[place] = flow;
+	s->place[flow] = place;
+}
+
+/* What is due of the flow has changed. */
+static inline void sim_heap_move(struct sim *s, struct sim_flow *f)
+{
+	u16 flow = f - s->flow;
+	double due = sim_due(f);
+	u32 i = s->place[flow];
+
+	for (; i && due < sim_due(&s->flow[s->heap[(i - 1) / 2]]); i = (i - 1) / 2)
+		sim_heap_put(s, i, s->heap[(i - 1) / 2]);
+	for (u32 next; (next = 2 * i + 1) < s->flows; i = next) {
+		if (next + 1 < s->flows && sim_due(&s->flow[s->heap[next + 1]]) <
+					   sim_due(&s->flow[s->heap[next]]))
+			next++;
+		if (sim_due(&s->flow[s->heap[next]]) >= due)
+			break;
+		sim_heap_put(s, i, s->heap[next]);
+	}
+	sim_heap_put(s, i, flow);
+}
+
+/* The phase is over at @now: the next iteration computes. */
+static inline void sim_iterate(struct sim_flow *f, double now, double compute)
+{
+	if (f->done < f->wanted) {
+		f->iterations[f->done++] = now - f->began;
+		f->sim->working -= f->done == f->wanted;
+	}
+	f->over = 0;
+	f->began = now;
+	f->next = now + compute;
+	sim_heap_move(f->sim, f);
+}
+
+/* The flow's last packet has arrived at @now.  The job waits for its other flows. */
 static inline void sim_phase_done(struct sim *s, struct sim_flow *f, double now)
 {
-	struct sim_flow *peer = f->peer;
+	const struct mlcc_job *host = NULL;
+	struct sim_flow *o = f;
+	double compute = 0;
 
-	if (!peer) {
-		sim_iterate(s, f, now);
-		return;
-	}
 	f->over = now;
 	f->next = SIM_NEVER;
-	if (!peer->over)
-		return;
-	now = fmax(now, peer->over);
-	f->over = 0;
-	peer->over = 0;
-	sim_iterate(s, f, now);
-	sim_iterate(s, peer, now);
+	while ((o = o->peer) && o != f) {
+		if (!o->over)
+			return;
+		now = fmax(now, o->over);
+	}
+	o = f;
+	do {
+		/* a host's flows begin together */
+		if (o->job != host)
+			compute = f->compute * fmax(0, 1 + f->noise * sim_normal(s));
+		host = o->job;
+		sim_iterate(o, now, compute);
+	} while ((o = o->peer) && o != f);
 }
 
 static inline void sim_phase_start(struct sim *s, struct sim_flow *f)
 {
 	f->left = f->phase;
-	mlcc_job_tx_start(&f->job, sim_us(s), 2 * s->link.delay / 1000);
+	mlcc_job_tx_start(f->job, sim_us(s), 2 * s->link.delay / 1000);
+}
+
+/* Until when PFC stops all: the queue has to come down to half of where that begins. */
+static inline double sim_paused(const struct sim *s)
+{
+	const struct sim_link *l = &s->link;
+	double queue = l->queue - (s->now - l->at) * l->rate;
+
+	return l->pause && queue >= l->pause ? s->now + (queue - l->pause / 2) / l->rate : 0;
 }
 
 /* What was sent now arrives at @arrived.  When its ACK does, which waits behind other packets. */
@@ -224,12 +299,31 @@ static inline double sim_held(const struct sim_flow *f)
 	return f->acks[(needs + SIM_ACK_EVERY - 1) / SIM_ACK_EVERY % SIM_ACKS];
 }
 
+/* Whether it cannot send now.  A NIC sends a packet of each flow in turn. */
+static inline bool sim_waits(struct sim *s, struct sim_flow *f)
+{
+	double takes = s->packet / s->link.rate;
+	bool turn = f->turn;
+
+	f->next = sim_paused(s);
+	if (f->next)
+		return true;
+	f->turn = f->port && !turn && *f->port > s->now;
+	if (f->turn)
+		f->next = *f->port;
+	if (f->port && !turn)
+		*f->port = fmax(*f->port, s->now) + takes;
+	return f->turn;
+}
+
 static inline void sim_send(struct sim *s, struct sim_flow *f)
 {
 	struct mlcc_rp_gain gain;
 	double through;
 	bool marked;
 
+	if (sim_waits(s, f))
+		return;
 	if (f->phase && f->left <= 0)
 		sim_phase_start(s, f);
 	gain = sim_gain(s, f, s->packet);
@@ -256,7 +350,7 @@ static inline void sim_cnp(struct sim *s, struct sim_flow *f)
 	f->cnp_first = (f->cnp_first + 1) % SIM_CNPS;
 	f->cnps--;
 	mlcc_rp_cnp(&f->rp, &f->param, &gain, sim_stamp(s->now));
-	if (f->phase && f->left <= 0)
+	if ((f->phase && f->left <= 0) || f->turn)
 		return;
 	/* what is left of the gap to the next packet stretches with the rate */
 	if (f->paced > s->now)
@@ -264,45 +358,54 @@ static inline void sim_cnp(struct sim *s, struct sim_flow *f)
 	f->next = fmax(f->paced, fmax(sim_held(f), s->now));
 }
 
-struct sim_event {
-	struct sim *sim;
-	struct sim_flow *flow;		/* NULL: nothing happens */
-	double at;
-	bool cnp;			/* one arrives; else the flow sends */
-};
-
-/* What happens next on a link, if it is before @next.  Returns whether a flow has work to do. */
-static inline bool sim_look(struct sim *s, struct sim_event *next)
+static inline void sim_begin(struct sim *s)
 {
-	bool working = false;
+	u32 flows = s->flows;
 
-	for (struct sim_flow *f = s->flow; f < s->flow + s->flows; f++) {
-		working |= !f->phase || f->done < f->wanted;
-		if (f->cnps && f->cnp[f->cnp_first] < next->at)
-			*next = (struct sim_event) { s, f, f->cnp[f->cnp_first], true };
-		if (f->next < next->at)
-			*next = (struct sim_event) { s, f, f->next, false };
+	s->working = 0;
+	for (s->flows = 0; s->flows < flows;) {
+		struct sim_flow *f = &s->flow[s->flows];
+
+		s->working += !f->phase || f->done < f->wanted;
+		sim_heap_put(s, s->flows, s->flows);
+		s->flows++;
+		sim_heap_move(s, f);
 	}
-	return working;
+}
+
+static inline void sim_step(struct sim *s, struct sim_flow *f)
+{
+	if (f->cnps && f->cnp[f->cnp_first] <= f->next)
+		sim_cnp(s, f);
+	else
+		sim_send(s, f);
+	sim_heap_move(s, f);
 }
 
 /* Runs @links together until @until, or until all jobs have done their iterations. */
 static inline void sim_run_links(struct sim *links, u32 count, double until)
 {
+	for (u32 i = 0; i < count; i++)
+		sim_begin(&links[i]);
 	for (;;) {
-		struct sim_event next = { .at = until };
-		bool working = false;
+		struct sim_flow *next = NULL;
+		double at = until;
+		u32 working = 0;
 
+		for (u32 i = 0; i < count; i++) {
+			struct sim_flow *f = &links[i].flow[links[i].heap[0]];
+
+			working += links[i].working;
+			if (sim_due(f) < at) {
+				next = f;
+				at = sim_due(f);
+			}
+		}
 		for (u32 i = 0; i < count; i++)
-			working |= sim_look(&links[i], &next);
-		for (u32 i = 0; i < count; i++)
-			links[i].now = next.at;
-		if (!next.flow || !working)
+			links[i].now = at;
+		if (!next || !working)
 			return;
-		if (next.cnp)
-			sim_cnp(next.sim, next.flow);
-		else
-			sim_send(next.sim, next.flow);
+		sim_step(next->sim, next);
 	}
 }
 

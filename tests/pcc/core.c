@@ -18,7 +18,7 @@ static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 static MLCC_OUTLINE void core_sent(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p,
 				   u32 now, u32 bytes)
 {
-	struct mlcc_rp_gain gain = mlcc_rp_gain(profiles, p);
+	struct mlcc_rp_gain gain = mlcc_rp_gain(profiles, p, MLCC_RP_OWN_LINE);
 
 	mlcc_rp_sent(rp, c, &gain, now, bytes);
 }
@@ -26,7 +26,7 @@ static MLCC_OUTLINE void core_sent(struct mlcc_rp *rp, const struct mlcc_rp_para
 static MLCC_OUTLINE void core_cnp(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 p,
 				  u32 now)
 {
-	struct mlcc_rp_gain gain = mlcc_rp_gain(profiles, p);
+	struct mlcc_rp_gain gain = mlcc_rp_gain(profiles, p, MLCC_RP_OWN_LINE);
 
 	mlcc_rp_cnp(rp, c, &gain, now);
 }

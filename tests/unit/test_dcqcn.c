@@ -19,7 +19,10 @@
 #define MS	1000000U
 
 static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
-static const struct mlcc_rp_gain plain = { .ai = MLCC_ONE, .decrease = MLCC_ONE };
+static const struct mlcc_rp_gain plain = {
+	.ai = MLCC_ONE, .decrease = MLCC_ONE,
+	.own = { .part = MLCC_ONE, .least = MLCC_ONE >> MLCC_RP_FLOOR_SHIFT },
+};
 
 static u32 at_most(u64 *seed, u32 limit)
 {
@@ -154,11 +157,11 @@ static void gain_is_the_rule(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *paper = &profiles[MLCC_PROFILE_HOTNETS22];
-	struct mlcc_rp_gain gain = mlcc_rp_gain(NULL, MLCC_NEUTRAL);
+	struct mlcc_rp_gain gain = mlcc_rp_gain(NULL, MLCC_NEUTRAL, MLCC_RP_OWN_LINE);
 
 	CHECK(!memcmp(&gain, &plain, sizeof(gain)), "neutral is not plain");
 	for (u32 p = 0; p <= MLCC_ONE; p += 64) {
-		gain = mlcc_rp_gain(paper, p);
+		gain = mlcc_rp_gain(paper, p, MLCC_RP_OWN_LINE);
 		CHECK(gain.ai == MLCC_ONE + p, "hotnets22 at %u: R_AI times %u", p, gain.ai);
 		gain.ai = MLCC_ONE;
 		CHECK(!memcmp(&gain, &plain, sizeof(gain)), "hotnets22 scales more than R_AI");
@@ -170,8 +173,8 @@ static void who_is_further_holds_on(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
-	struct mlcc_rp_gain behind = mlcc_rp_gain(ours, MLCC_ONE / 4);
-	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_RP_LATE_P);
+	struct mlcc_rp_gain behind;
+	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_RP_LATE_P, MLCC_RP_OWN_LINE);
 	double least = mlcc_yield(ours, MLCC_ONE) / 2;
 	struct mlcc_rp_param c;
 	struct mlcc_rp a, b;
@@ -179,9 +182,11 @@ static void who_is_further_holds_on(void)
 	for (u32 p = 0; p <= MLCC_ONE; p += 64) {
 		double want = fmax(8 * MLCC_ONE * pow(1 - p / 65536.0, 6), least);
 
-		CHECK(fabs(mlcc_rp_gain(ours, p).decrease - want) <= 64, "p %u: %u, not %f", p,
-		      mlcc_rp_gain(ours, p).decrease, want);
+		behind = mlcc_rp_gain(ours, p, MLCC_RP_OWN_LINE);
+		CHECK(fabs(behind.decrease - want) <= 64, "p %u: %u, not %f", p, behind.decrease,
+		      want);
 	}
+	behind = mlcc_rp_gain(ours, MLCC_ONE / 4, MLCC_RP_OWN_LINE);
 	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
 	mlcc_rp_init(&a, &c, 0);
 	mlcc_rp_cnp(&a, &c, &plain, MS);
@@ -200,7 +205,8 @@ static void who_is_further_holds_on(void)
 static void jobs_stay_awake(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	struct mlcc_rp_gain start = mlcc_rp_gain(&profiles[MLCC_PROFILE_INTERLEAVE], 0);
+	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
+	struct mlcc_rp_gain start = mlcc_rp_gain(ours, 0, MLCC_RP_OWN_LINE);
 	struct mlcc_rp_param c;
 	struct mlcc_rp job, other;
 
@@ -226,26 +232,64 @@ static void phases_begin_small(void)
 	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
 	mlcc_rp_init(&rp, &c, 0);
 	before = rp;
-	mlcc_rp_phase(&rp, &c, &profiles[MLCC_PROFILE_HOTNETS22], 0, 1, 0);
-	mlcc_rp_phase(&rp, &c, ours, MLCC_NEUTRAL, 2, 0);
+	mlcc_rp_phase(&rp, &c, &profiles[MLCC_PROFILE_HOTNETS22], 0, MLCC_RP_OWN_LINE, 1, 0);
+	mlcc_rp_phase(&rp, &c, ours, MLCC_NEUTRAL, MLCC_RP_OWN_LINE, 2, 0);
 	before.seq = 2;
 	CHECK(!memcmp(&rp, &before, sizeof(rp)), "a phase has changed a flow that has none");
 
 	mlcc_rp_advance(&rp, &c, &plain, MS);
 	CHECK(mlcc_rp_alpha(&rp, &c) < MLCC_RP_ALPHA_ONE, "alpha has not decayed");
-	mlcc_rp_phase(&rp, &c, ours, 0, 3, MS);
+	mlcc_rp_phase(&rp, &c, ours, 0, MLCC_RP_OWN_LINE, 3, MS);
 	CHECK(rp.rc == LINE / 16 && rp.rt == LINE && rp.alpha == MLCC_RP_ALPHA_ONE,
 	      "R_C %u R_T %u alpha %u", rp.rc, rp.rt, rp.alpha);
 	mlcc_rp_advance(&rp, &c, &plain, MS + 5 * c.time_ns);
 	CHECK(rp.rc > LINE / 100 * 95, "nobody is there, and R_C is %u", rp.rc);
 
 	before = rp;
-	mlcc_rp_phase(&rp, &c, ours, MLCC_ONE / 2, 3, 2 * MS);
+	mlcc_rp_phase(&rp, &c, ours, MLCC_ONE / 2, MLCC_RP_OWN_LINE, 3, 2 * MS);
 	CHECK(!memcmp(&rp, &before, sizeof(rp)), "the phase has begun twice");
 
 	c.min_rate = LINE / 2;
-	mlcc_rp_phase(&rp, &c, ours, 0, 4, 2 * MS);
+	mlcc_rp_phase(&rp, &c, ours, 0, MLCC_RP_OWN_LINE, 4, 2 * MS);
 	CHECK(rp.rc == c.min_rate, "R_C %u is below the least", rp.rc);
+}
+
+/* Flows of a job restart at a part of what the job gets, and stay above a part of that. */
+static void parts_are_a_jobs(void)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
+	struct mlcc_rp_own own = mlcc_rp_own(LINE / 4, LINE, 100000000);
+	struct mlcc_rp_gain gain = mlcc_rp_gain(ours, 0, own);
+	struct mlcc_rp_param c;
+	struct mlcc_rp rp;
+
+	CHECK(own.part == MLCC_ONE / 4 && own.least == own.part >> 10, "a quarter: %u, %u",
+	      own.part, own.least);
+	own = mlcc_rp_own(2 * LINE, LINE, 0);
+	CHECK(own.part == MLCC_ONE && own.least == MLCC_ONE, "more than the line: %u", own.part);
+	own = mlcc_rp_own(0, LINE, 1 << 20);
+	CHECK(own.part == MLCC_ONE && own.least == MLCC_ONE / 16, "256 packets: %u", own.least);
+	own = mlcc_rp_own(1, LINE, ~0ULL);
+	CHECK(own.part == 1 && own.least == 1, "never nothing: %u, %u", own.part, own.least);
+	mlcc_rp_param_init(&c, MLCC_RP_MLX5, LINE, MBPS);
+	mlcc_rp_init(&rp, &c, 0);
+	CHECK(mlcc_rp_phase(&rp, &c, ours, 0, gain.own, 1, 0), "no phase has begun");
+	CHECK(rp.rt == LINE / 4 && rp.rc == LINE / 64, "R_T %u R_C %u", rp.rt, rp.rc);
+	for (u32 i = 1; i < 100; i++)
+		mlcc_rp_cnp(&rp, &c, &gain, i * 10 * US);
+	CHECK(rp.rc == LINE / 4 >> MLCC_RP_FLOOR_SHIFT, "R_C %u", rp.rc);
+}
+
+/* Who has sent all within some T is left alone. */
+static void short_phases_are_plain(void)
+{
+	struct mlcc_rp_param c;
+
+	mlcc_rp_param_init(&c, MLCC_RP_MLX5, LINE, MBPS);
+	CHECK(mlcc_rp_progress(&c, 7, 2399) == MLCC_NEUTRAL, "a phase of less than 8 x 300 us");
+	CHECK(mlcc_rp_progress(&c, 7, 2400) == 7, "a phase of 8 x 300 us");
+	CHECK(mlcc_rp_progress(&c, 7, 0) == 7, "one that is not known");
 }
 
 /* Extremes of everything, with stamps that jump. */
@@ -275,6 +319,8 @@ static struct mlcc_rp_gain extreme_gain(u64 *seed)
 	return (struct mlcc_rp_gain) {
 		.ai = at_most(seed, most), .decrease = at_most(seed, 8 * MLCC_ONE),
 		.hyper = at_most(seed, 1), .late = at_most(seed, 1),
+		.own.part = 1 + at_most(seed, MLCC_ONE - 1),
+		.own.least = 1 + at_most(seed, MLCC_ONE - 1),
 	};
 }
 
@@ -288,7 +334,8 @@ static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now
 		mlcc_rp_cnp(rp, c, &gain, now);
 		break;
 	case 1:
-		mlcc_rp_phase(rp, c, &profiles[MLCC_PROFILE_INTERLEAVE], 0, at_most(seed, 3), now);
+		mlcc_rp_phase(rp, c, &profiles[MLCC_PROFILE_INTERLEAVE], 0, gain.own,
+			      at_most(seed, 3), now);
 		break;
 	case 2:
 	case 3:
@@ -496,6 +543,8 @@ int main(void)
 		TAP_TEST(who_is_further_holds_on),
 		TAP_TEST(jobs_stay_awake),
 		TAP_TEST(phases_begin_small),
+		TAP_TEST(parts_are_a_jobs),
+		TAP_TEST(short_phases_are_plain),
 		TAP_TEST(rates_stay_in_their_bounds),
 		TAP_TEST(parameters_may_change),
 		TAP_TEST(stamps_wrap),

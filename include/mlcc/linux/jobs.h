@@ -20,6 +20,8 @@ struct mlcc_job_view {
 	struct mlcc_profile profile;
 	u32 p;			/* progress, Q16, or MLCC_NEUTRAL */
 	u32 seq;		/* number of the phase */
+	u32 best_us;		/* mlcc_job.best_us */
+	u64 bytes, kbps;	/* mlcc_job_flow_bytes(), mlcc_job_flow_kbps() */
 };
 
 struct mlcc_jobs {
@@ -30,6 +32,8 @@ struct mlcc_jobs {
 	void (*start)(struct mlcc_slot *s, struct net *net, u32 min_rtt);
 	/* A flow has sent @bytes of payload, for the first time. */
 	void (*sent)(struct mlcc_slot *s, u32 bytes, struct mlcc_job_view *to);
+	/* A flow has sent in another phase than before. */
+	void (*enter)(struct mlcc_slot *s);
 };
 
 extern const struct mlcc_jobs mlcc_jobs;

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Networks drawn at random, simulated packet by packet: jobs under rdma/dcqcn/ with a profile,
+ * against the same jobs under plain DCQCN.  The protocol is in
+ * Documentation/notes/2026-11-dcqcn-suite.md.
+ *
+ *	suite [-d DRAW] [-c CELLS] [-s SEEDS] [-n ITERATIONS] [-p PROFILE] [-o FIRST-LAST]
+ *
+ * A draw is a list of cells; a cell has a link (rate, T, parameters, where PFC begins), and jobs
+ * (how many, from how many hosts, with how many flows of each, periods, noise).  All hosts send
+ * through the link; a host's flows leave by one port, a packet of each in turn.  For each cell: the
+ * mean slowdown of an iteration, plain and with the profile, after the first third; how many times
+ * the latter is faster, with the 95 % interval over seeds that are the same for both.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIM_FLOWS	512
+
+#include "sim.h"
+
+#define MS		1e6
+#define MBPS		1000		/* rates in kb/s */
+#define PACKET		4096
+#define DELAY		2000		/* ns */
+#define JOBS		16
+#define PERIOD		(40 * MS)
+#define STAGGER		(MS / 10)	/* between the starts of two jobs */
+#define WORSE		1.02		/* more than that is worse than plain */
+#define LENGTH(a)	(sizeof(a) / sizeof(*(a)))
+#define PICK(s, a)	((a)[random_u64(s) % LENGTH(a)])
+
+struct cell {
+	double gbit, time_us, load, noise, pause_us;
+	u32 variant, jobs, hosts, flows;
+	double period[JOBS];		/* of PERIOD */
+	bool fits;			/* the jobs' phases can be apart */
+};
+
+static struct {
+	u32 draw, cells, seeds, iterations, profile, first, last;
+} opt = { .draw = 1, .cells = 48, .seeds = 5, .iterations = 30, .last = ~0U };
+
+static struct cell draw(u64 *s)
+{
+	static const double gbits[] = { 25, 50, 100, 200, 400 }, times[] = { 55, 125, 300 };
+	static const double loads[] = { .6, .8, .95, 1.3 }, noises[] = { .02, .09 };
+	static const double pauses[] = { 0, 0, 200, 50 };
+	static const u32 jobs[] = { 2, 3, 4, 8, 16 }, flows[] = { 1, 4, 8, 32 };
+	static const u32 hosts[] = { 1, 1, 1, 8, 64 };
+	struct cell c = {
+		.gbit = PICK(s, gbits), .time_us = PICK(s, times), .load = PICK(s, loads),
+		.noise = PICK(s, noises), .pause_us = PICK(s, pauses),
+		.variant = random_u64(s) & 1 ? MLCC_RP_MLX5 : MLCC_RP_PAPER,
+		.jobs = PICK(s, jobs), .hosts = PICK(s, hosts), .flows = PICK(s, flows),
+	};
+	bool unequal = random_u64(s) % 3 == 0;
+
+	/* a host of an incast has one flow, and there is room for so many */
+	if (c.hosts > 1)
+		c.flows = 1;
+	while (c.jobs * c.hosts * c.flows > SIM_FLOWS)
+		c.jobs /= 2;
+	for (u32 i = 0; i < JOBS; i++)
+		c.period[i] = unequal ? .7 + .7 * (random_u64(s) % 1000) / 1000 : 1;
+	c.fits = !unequal && c.load < 1;
+	return c;
+}
+
+static void link_up(struct sim *s, const struct cell *c, u32 seed)
+{
+	*s = (struct sim) {
+		.link = {
+			.rate = c->gbit / 8, .delay = DELAY, .pmax = .2,
+			/* as HPCC's simulations: they scale with the link */
+			.kmin = 100e3 * c->gbit / 25, .kmax = 400e3 * c->gbit / 25,
+			.pause = c->pause_us * 1000 * c->gbit / 8,
+		},
+		.packet = PACKET, .seed = seed,
+	};
+}
+
+/* The job's flows: each host's one after the other, all of them a ring. */
+static void add_job(struct sim *s, const struct cell *c, u32 job,
+		    const struct mlcc_profile *profile)
+{
+	u32 first = s->flows, flows = c->hosts * c->flows;
+	double send = c->load / c->jobs, period = c->period[job] * PERIOD;
+	struct mlcc_rp_param param;
+	struct sim_flow *host;
+
+	mlcc_rp_param_init(&param, c->variant, c->gbit * 1e3 * MBPS, MBPS);
+	param.time_ns = c->time_us * 1e3;
+	for (u32 i = 0; i < flows; i++) {
+		struct sim_flow *f = sim_add(s, &param, job * STAGGER);
+
+		f->interval = param.decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
+		sim_job(f, profile, send * period * s->link.rate / flows, (1 - send) * period,
+			c->noise, opt.iterations);
+		host = &s->flow[first + i / c->flows * c->flows];
+		f->job = &host->own;
+		f->port = c->flows > 1 ? &host->port_own : NULL;
+		if (flows > 1)
+			f->peer = &s->flow[first + (i + 1) % flows];
+	}
+}
+
+/* The mean of the jobs' mean slowdowns. */
+static double run(const struct cell *c, const struct mlcc_profile *profile, u32 seed)
+{
+	static struct sim s;
+	u32 flows = c->hosts * c->flows, first = opt.iterations / 3;
+	double sum = 0;
+
+	link_up(&s, c, seed);
+	for (u32 job = 0; job < c->jobs; job++)
+		add_job(&s, c, job, profile);
+	sim_run(&s, INFINITY);
+	for (u32 i = 0; i < s.flows; i++) {
+		struct sim_flow *f = &s.flow[i];
+		double alone = c->period[i / flows] * PERIOD * (opt.iterations - first);
+
+		for (u32 n = first; n < opt.iterations; n++)
+			sum += f->iterations[n] / alone / s.flows;
+		free(f->iterations);
+	}
+	return sum;
+}
+
+/* Half of the 95 % interval of the mean of @n, two or more; 1.96 and what small ones need. */
+static double interval(double sum, double squares, u32 n)
+{
+	double variance = fmax(0, squares - sum * sum / n) / (n - 1);
+
+	return (1.96 + 2.4 / (n - 1) + 8.2 / (n - 1) / (n - 1)) * sqrt(variance / n);
+}
+
+struct verdict {
+	u32 cells, worse, cannot_tell, fits, above;
+	double log_ratio, least;
+};
+
+static void judge(struct verdict *v, const struct cell *c, double ratio, double pm)
+{
+	v->cells++;
+	v->worse += ratio + pm < 1 / WORSE;
+	v->cannot_tell += ratio + pm >= 1 / WORSE && ratio - pm < 1 / WORSE;
+	if (!c->fits)
+		return;
+	v->fits++;
+	v->above += ratio >= 1.15;
+	v->log_ratio += log(ratio);
+	v->least = fmin(v->least, ratio);
+}
+
+static void row(u32 number, const struct cell *c, const struct mlcc_profile *profile,
+		struct verdict *v)
+{
+	static const char *const names[] = MLCC_RP_VARIANT_NAMES;
+	double plain = 0, ours = 0, sum = 0, squares = 0, ratio, pm;
+
+	printf("%3u %4.0fG %-5s T%-3.0f %2u x %2u x %-2u load %-4.2f %-7s noise %.2f pause %3.0fus ",
+	       number, c->gbit, names[c->variant], c->time_us, c->jobs, c->hosts, c->flows, c->load,
+	       c->fits ? "fits" : c->load > 1 ? "too much" : "unequal", c->noise, c->pause_us);
+	fflush(stdout);
+	for (u32 seed = 1; seed <= opt.seeds; seed++) {
+		double a = run(c, NULL, seed), b = run(c, profile, seed);
+
+		plain += a / opt.seeds;
+		ours += b / opt.seeds;
+		sum += a / b;
+		squares += a / b * a / b;
+	}
+	ratio = sum / opt.seeds;
+	pm = interval(sum, squares, opt.seeds);
+	printf("%6.3f %6.3f  x %.3f +- %.3f%s\n", plain, ours, ratio, pm,
+	       ratio + pm < 1 / WORSE ? " worse" : "");
+	fflush(stdout);
+	judge(v, c, ratio, pm);
+}
+
+static bool parse(int option)
+{
+	switch (option) {
+	case 'd':
+		return sscanf(optarg, "%u", &opt.draw) == 1;
+	case 'c':
+		return sscanf(optarg, "%u", &opt.cells) == 1 && opt.cells;
+	case 's':
+		return sscanf(optarg, "%u", &opt.seeds) == 1 && opt.seeds > 1;
+	case 'n':
+		return sscanf(optarg, "%u", &opt.iterations) == 1 && opt.iterations >= 4;
+	case 'p':
+		return sscanf(optarg, "%u", &opt.profile) == 1 && opt.profile < MLCC_PROFILE_COUNT;
+	case 'o':
+		return sscanf(optarg, "%u-%u", &opt.first, &opt.last) == 2;
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	struct verdict v = { .least = INFINITY };
+	int option;
+	u64 seed;
+
+	while ((option = getopt(argc, argv, "d:c:s:n:p:o:")) != -1) {
+		if (!parse(option)) {
+			fprintf(stderr,
+				"usage: suite [-d DRAW] [-c CELLS] [-s SEEDS] [-n ITERATIONS] [-p PROFILE] [-o FIRST-LAST]\n");
+			return 2;
+		}
+	}
+	seed = opt.draw;
+	for (u32 i = 0; i < opt.cells; i++) {
+		struct cell c = draw(&seed);
+
+		if (i >= opt.first && i <= opt.last)
+			row(i, &c, &profiles[opt.profile], &v);
+	}
+	printf("%u cells: %u worse than plain, %u cannot tell; of %u that fit %u are at least 1.15 times as fast, geometric mean %.3f, least %.3f\n",
+	       v.cells, v.worse, v.cannot_tell, v.fits, v.above,
+	       v.fits ? exp(v.log_ratio / v.fits) : 0, v.fits ? v.least : 0);
+	return 0;
+}
