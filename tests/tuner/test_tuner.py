@@ -130,12 +130,13 @@ class Follow(Mlx5):
     def test_few_levels(self) -> None:
         """A base of 5 Mb/s has six of them, and that is said."""
         self.carrier.add(self.JOB, "bert")
-        status, plan, errors = self.tool("--dry-run", "follow", self.device, "bert")
+        words = ("--dry-run", "follow", self.device, "bert")
+        status, plan, errors = self.tool(*words, "--drive", "ai")
         self.assertEqual((status, plan["levels"]), (0, 6))
         self.assertIn("6 whole values", errors)
         self.assertIn("--base", errors)
         self.assertIn("--drive time", errors)
-        _, plan, errors = self.tool("--dry-run", "follow", self.device, "bert", "--drive", "time")
+        _, plan, errors = self.tool(*words)
         self.assertEqual((plan["low"], plan["high"]), (150, 300))
         self.assertEqual(errors, "")
 
@@ -150,6 +151,7 @@ class Follow(Mlx5):
             (("--base", "400", "--drive", "time", "--cap", "4", "--profile", "mltcp"), 200, 1600),
         ):
             with self.subTest(words):
+                words = words if "time" in words else (*words, "--drive", "ai")
                 plan = self.good("--dry-run", "follow", self.device, "bert", *words)
                 self.assertEqual((plan["low"], plan["high"]), (low, high))
 
@@ -342,7 +344,7 @@ class Follow(Mlx5):
     def test_nobody_reads_its_events(self) -> None:
         self.send(1.0)
         read_end, write_end = os.pipe()
-        words = self.words("follow", self.device, "bert", "--cadence", "2ms")
+        words = self.words("follow", self.device, "bert", "--cadence", "2ms", "--drive", "ai")
         following = subprocess.Popen(words, env=self.env, stdout=write_end, stderr=write_end)
         self.addCleanup(following.wait)
         self.addCleanup(following.kill)
@@ -579,6 +581,57 @@ class TwoDrivers(Machine):
         self.good("set", "ofed:eth0", "cnp_dscp=40")
         self.assertEqual(len(self.good("restore")["knobs"]), 2)
         self.assertEqual(self.state_files(), [])
+
+
+class Rails(Machine):
+    """A job that sends by two devices."""
+
+    OTHER = "/kernel/debug/rxe/rxe0/cc_params/rp_ai_rate"
+
+    @staticmethod
+    def vendor_of() -> Vendor:
+        vendor = vendors.mlx5()
+        vendor.tree |= vendors.rxe().tree
+        return vendor
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.device = "mlx5_0,rxe0"
+
+    def test_both_rise_and_are_put_back(self) -> None:
+        following, _ = self.follow_to_the_top()
+        wait_for(lambda: self.sys.read(self.OTHER) == 2, "the other one's top")
+        shown = {path.name for path in (self.root / "run/mlcc/follow").iterdir()}
+        self.assertEqual(len(shown), 2, shown)
+        self.assertEqual(following.end(), 0)
+        self.assertEqual((self.value(), self.sys.read(self.OTHER)), (5, 1))
+        ends = [one["device"] for one in following.events if one["event"] == "end"]
+        self.assertEqual(len(ends), 2)
+
+    def test_one_that_is_away_does_not_hold_up_the_other(self) -> None:
+        following, sending = self.follow_to_the_top()
+        self.take_away()
+        following.wait_event("away")
+        sending.progress = 0.0
+        wait_for(lambda: self.sys.read(self.OTHER) == 1, "the other one's base")
+        self.give_back(reset=True)
+        following.wait_event("back")
+        self.assertEqual(following.end(), 0)
+        self.assertEqual(self.value(), 5)
+
+    def test_what_is_wrong_with_one_changes_none(self) -> None:
+        self.carrier.add(self.JOB, "bert")
+        for devices in ("mlx5_0,none", "mlx5_0,", "mlx5_0,mlx5_0"):
+            with self.subTest(devices):
+                self.assertNotEqual(self.tool("follow", devices, "bert")[0], 0)
+        self.refused(1, "follow", self.device, "--progress", "port", "--alone")
+        self.assertEqual(self.writes(), [])
+        self.assertEqual(self.state_files(), [])
+
+    def test_killed_both_are_restored(self) -> None:
+        self.kill_at_the_top()
+        self.good("restore", self.device)
+        self.assertEqual((self.value(), self.sys.read(self.OTHER)), (5, 1))
 
 
 class NoKnobs(Machine):

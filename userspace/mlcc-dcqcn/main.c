@@ -27,14 +27,14 @@ static const struct verb verbs[] = {
 	  "\n"
 	  "  mlcc-dcqcn set mlx5_0 rp_ai_rate=20 rp_time_reset=100\n" },
 	{ "follow", verb_follow, "lets a job's progress drive R_AI or T, until SIGTERM",
-	  "usage: mlcc-dcqcn follow DEVICE JOB [OPTION...]\n"
+	  "usage: mlcc-dcqcn follow DEVICE[,DEVICE...] JOB [OPTION...]\n"
 	  "\n"
 	  "With progress p of the job's phase, R_AI becomes R_AI grow(p), or T becomes T / grow(p);\n"
 	  "hotnets22 has grow(p) = 1 + p.  The knob is the port's or the device's, not the job's:\n"
 	  "refused while the carrier knows other jobs on this host.  SIGTERM puts back what was\n"
 	  "there; after kill -9 the next follow or restore does.\n"
 	  "\n"
-	  "  --drive WHAT       ai (default), time, or a knob's name\n"
+	  "  --drive WHAT       time (default, where there is one), ai, or a knob's name\n"
 	  "  --base N           the knob's value at gain 1 (default: what it has)\n"
 	  "  --cap F            the largest gain (default 2)\n"
 	  "  --profile NAME     hotnets22 (default), mltcp, interleave\n"
@@ -49,7 +49,7 @@ static const struct verb verbs[] = {
 	  "                     the carrier's, which sees no RDMA; port: the port's transmit counter\n"
 	  "    --phase-bytes N  what the job sends in a phase (default: learnt)\n"
 	  "\n"
-	  "  mlcc-dcqcn follow mlx5_0 bert --drive time\n"
+	  "  mlcc-dcqcn follow mlx5_0,mlx5_1 bert\n"
 	  "  mlcc-dcqcn follow mlx5_0 --progress port --alone --phase-bytes 250M\n" },
 	{ "restore", verb_restore, "puts back what was there before set and follow",
 	  "usage: mlcc-dcqcn restore [--force] [DEVICE...]\n"

@@ -99,11 +99,13 @@ static bool follow_option(struct follow *f, int c)
 static void check_options(struct follow *f, int words, char **word)
 {
 	if (words < 1 || words > 2)
-		die(EXIT_USAGE, "follow: a device and a job are wanted");
-	f->device = word[0];
+		die(EXIT_USAGE, "follow: a device, or several with commas, and a job are wanted");
+	f->devices = word[0];
 	f->progress.job = words > 1 ? word[1] : NULL;
 	if (!f->progress.job && !(f->progress.port && f->progress.alone))
 		die(EXIT_USAGE, "follow: a job is wanted, by id or name; without one, --progress port and --alone");
+	if (f->progress.port && strchr(f->devices, ','))
+		die(EXIT_USAGE, "--progress port is for one device");
 	if (f->progress.weight && f->progress.port)
 		die(EXIT_USAGE, "--weight needs each job's progress: --progress job");
 	if (f->progress.weight && f->progress.alone)
@@ -131,7 +133,6 @@ static void parse(struct follow *f, int argc, char **argv)
 	};
 	int c;
 
-	f->knob_name = "ai";
 	f->cadence_us = 10000;
 	f->drive.cap = 2 * MLCC_ONE;
 	f->drive.hysteresis = MLCC_ONE / 4;
@@ -153,7 +154,8 @@ int verb_follow(int argc, char **argv)
 	parse(&f, argc, argv);
 	err = follow_prepare(&f, now_us(), &e);
 	if (!err && common.dry_run)
-		event_plan(&f);
+		for (unsigned int i = 0; i < f.count; i++)
+			event_plan(&f, &f.rails[i]);
 	if (!err && !common.dry_run)
 		err = follow_run(&f, &e);
 	progress_close(&f.progress);

@@ -131,6 +131,13 @@ static int restore_named(const char *name, void *arg)
 	return 0;
 }
 
+/* @names: as follow takes them. */
+static void restore_list(char *names, struct report *r)
+{
+	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
+		restore_named(name, r);
+}
+
 int verb_restore(int argc, char **argv)
 {
 	struct report r = { .list = json_object_new_array() };
@@ -139,7 +146,7 @@ int verb_restore(int argc, char **argv)
 	r.force = flag_option(argc, argv, "force");
 	common_end();
 	for (int i = optind; i < argc; i++)
-		restore_named(argv[i], &r);
+		restore_list(argv[i], &r);
 	if (optind == argc)
 		saved_each(restore_named, &r);
 	put_bool(o, "ok", !r.failed);

@@ -10,52 +10,60 @@
 #include "follow.h"
 #include "../rdma/followed.h"
 
-static struct json_object *event_json(const struct follow *f, const char *event)
+static struct json_object *event_json(const struct rail *r, const char *event)
 {
 	struct json_object *o = json_object_new_object();
 
 	put_string(o, "event", event);
-	put_string(o, "backend", f->d.be->name);
-	put_string(o, "device", f->d.name);
+	if (r) {
+		put_string(o, "backend", r->d.be->name);
+		put_string(o, "device", r->d.name);
+	}
 	return o;
 }
 
-void event_text(const struct follow *f, const char *event, const char *text)
+void event_text(const struct follow *f, const struct rail *r, const char *event, const char *text)
 {
 	struct json_object *o;
 
-	if (!common.json) {
-		warn("%s:%s: %s: %s", f->d.be->name, f->d.name, event, text);
+	if (!r && f->count == 1)
+		r = f->rails;
+	if (!common.json && r) {
+		warn("%s:%s: %s: %s", r->d.be->name, r->d.name, event, text);
 		return;
 	}
-	o = event_json(f, event);
+	if (!common.json) {
+		warn("%s: %s: %s", f->devices, event, text);
+		return;
+	}
+	o = event_json(r, event);
 	put_string(o, "text", text);
 	answer(o);
 }
 
-void event_plan(const struct follow *f)
+void event_plan(const struct follow *f, const struct rail *r)
 {
-	const char *unit = f->knob->unit;
+	const char *unit = r->knob->unit;
 	struct json_object *o;
 
 	if (!common.json) {
 		printf("%s%s:%s %s: %u%s%s at gain 1, %u to %u with the job's progress, looked at every %gms at most, %u writes a second\n",
-		       common.dry_run ? "would follow " : "", f->d.be->name, f->d.name,
-		       f->knob->name, f->drive.base, *unit ? " " : "", unit, f->ends[0],
-		       f->ends[1], f->cadence_us / 1e3, f->rate);
+		       common.dry_run ? "would follow " : "", r->d.be->name, r->d.name,
+		       r->knob->name, r->drive.base, *unit ? " " : "", unit, r->ends[0],
+		       r->ends[1], f->cadence_us / 1e3, r->rate);
 		fflush(stdout);
 		return;
 	}
-	o = event_json(f, common.dry_run ? "plan" : "start");
-	put_string(o, "knob", f->knob->name);
+	o = event_json(r, common.dry_run ? "plan" : "start");
+	put_string(o, "knob", r->knob->name);
 	put_string(o, "unit", unit);
-	put_string(o, "scope", scope_name(f->d.be->scope));
-	put_u64(o, "base", f->drive.base);
-	put_u64(o, "low", f->ends[0]);
-	put_u64(o, "high", f->ends[1]);
-	put_u64(o, "levels", f->ends[1] - f->ends[0] + 1);
+	put_string(o, "scope", scope_name(r->d.be->scope));
+	put_u64(o, "base", r->drive.base);
+	put_u64(o, "low", r->ends[0]);
+	put_u64(o, "high", r->ends[1]);
+	put_u64(o, "levels", r->ends[1] - r->ends[0] + 1);
 	put_u64(o, "cadence_us", f->cadence_us);
-	put_u64(o, "budget", f->rate);
+	put_u64(o, "budget", r->rate);
 	answer(o);
 }
 
@@ -68,50 +76,50 @@ static uint64_t cpu_us(void)
 	       r.ru_stime.tv_usec;
 }
 
-void event_end(const struct follow *f)
+void event_end(const struct follow *f, const struct rail *r)
 {
 	struct json_object *o;
 
 	if (!common.json) {
 		printf("%s:%s: looked %llu times, wrote %llu times, held back %llu times, took %.3f s of a core\n",
-		       f->d.be->name, f->d.name, (unsigned long long)f->looks,
-		       (unsigned long long)f->writes, (unsigned long long)f->held,
+		       r->d.be->name, r->d.name, (unsigned long long)f->looks,
+		       (unsigned long long)r->writes, (unsigned long long)r->held,
 		       cpu_us() / 1e6);
 		return;
 	}
-	o = event_json(f, "end");
+	o = event_json(r, "end");
 	put_u64(o, "looks", f->looks);
-	put_u64(o, "writes", f->writes);
-	put_u64(o, "held", f->held);
+	put_u64(o, "writes", r->writes);
+	put_u64(o, "held", r->held);
 	put_u64(o, "cpu_us", cpu_us());
 	answer(o);
 }
 
-static const char *state_of(const struct follow *f)
+static const char *state_of(const struct follow *f, const struct rail *r)
 {
 	static const char *const names[] = {
 		[PROGRESS_RUNS] = "runs", [PROGRESS_IDLE] = "idle", [PROGRESS_SHARED] = "shared",
 		[PROGRESS_GONE] = "gone",
 	};
 
-	return f->away ? "away" : names[f->progress.state];
+	return r->away ? "away" : names[f->progress.state];
 }
 
-static void put_knob(struct json_object *o, const struct follow *f)
+static void put_knob(struct json_object *o, const struct rail *r, uint32_t gain)
 {
-	put_string(o, "knob", f->knob->name);
-	put_string(o, "unit", f->knob->unit);
-	put_string(o, "drive", f->drive.divide ? "time" : "ai");
-	put_u64(o, "base", f->drive.base);
-	put_u64(o, "low", f->ends[0]);
-	put_u64(o, "high", f->ends[1]);
-	if (f->away)
+	put_string(o, "knob", r->knob->name);
+	put_string(o, "unit", r->knob->unit);
+	put_string(o, "drive", r->drive.divide ? "time" : "ai");
+	put_u64(o, "base", r->drive.base);
+	put_u64(o, "low", r->ends[0]);
+	put_u64(o, "high", r->ends[1]);
+	if (r->away)
 		return;
-	put_u64(o, "value", f->is);
-	put_q16(o, "gain", f->gain);
+	put_u64(o, "value", r->is);
+	put_q16(o, "gain", gain);
 }
 
-static struct json_object *to_json(const struct follow *f, uint64_t now_us)
+static struct json_object *to_json(const struct follow *f, const struct rail *r, uint64_t now_us)
 {
 	struct json_object *o = json_object_new_object();
 	const struct progress *p = &f->progress;
@@ -120,22 +128,22 @@ static struct json_object *to_json(const struct follow *f, uint64_t now_us)
 	put_u64(o, "version", FOLLOWED_VERSION);
 	put_u64(o, "updated_us", now_us);
 	put_u64(o, "pid", getpid());
-	put_string(o, "backend", f->d.be->name);
-	put_string(o, "device", f->d.name);
-	device_ibdev(&f->d, ibdev);
+	put_string(o, "backend", r->d.be->name);
+	put_string(o, "device", r->d.name);
+	device_ibdev(&r->d, ibdev);
 	put_string(o, "rdma", ibdev);
-	put_string(o, "scope", scope_name(f->d.be->scope));
-	put_string(o, "state", state_of(f));
+	put_string(o, "scope", scope_name(r->d.be->scope));
+	put_string(o, "state", state_of(f, r));
 	if (p->ours)
 		put_u64(o, "job", p->ours->id);
 	/* the port is the job's, so what the port has sent is what the job has */
 	if (p->port && p->counting)
 		put_u64(o, "sent_bytes", p->tracker.acked);
-	put_knob(o, f);
+	put_knob(o, r, f->gain);
 	return o;
 }
 
-static int write_down(const struct follow *f, uint64_t now_us, struct err *e)
+static int write_down(const struct follow *f, const struct rail *r, uint64_t now_us, struct err *e)
 {
 	int dir = rundir_open(FOLLOWED_DIR, true, e), err;
 	char name[2 * NAME_LEN];
@@ -143,8 +151,8 @@ static int write_down(const struct follow *f, uint64_t now_us, struct err *e)
 
 	if (dir < 0)
 		return dir;
-	o = to_json(f, now_us);
-	device_file(&f->d, "", name);
+	o = to_json(f, r, now_us);
+	device_file(&r->d, "", name);
 	err = rundir_replace(dir, name,
 			     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), false);
 	json_object_put(o);
@@ -153,19 +161,19 @@ static int write_down(const struct follow *f, uint64_t now_us, struct err *e)
 }
 
 /* That nobody is told is no reason not to follow. */
-void publish(struct follow *f, uint64_t now_us)
+void publish(const struct follow *f, struct rail *r, uint64_t now_us)
 {
 	struct err e;
 
-	if (f->unpublished || now_us < f->publish_us)
+	if (r->unpublished || now_us < r->publish_us)
 		return;
-	f->publish_us = now_us + FOLLOWED_EVERY_US;
-	f->unpublished = write_down(f, now_us, &e);
-	if (f->unpublished)
+	r->publish_us = now_us + FOLLOWED_EVERY_US;
+	r->unpublished = write_down(f, r, now_us, &e);
+	if (r->unpublished)
 		warn("mlccd will not show what is followed: %s", e.text);
 }
 
-void publish_end(const struct follow *f)
+void publish_end(const struct rail *r)
 {
 	char name[2 * NAME_LEN];
 	struct err e;
@@ -173,7 +181,7 @@ void publish_end(const struct follow *f)
 
 	if (dir < 0)
 		return;
-	device_file(&f->d, "", name);
+	device_file(&r->d, "", name);
 	unlinkat(dir, name, 0);
 	close(dir);
 }
