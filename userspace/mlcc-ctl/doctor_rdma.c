@@ -114,10 +114,8 @@ static void check_unfollowed(const struct device *d)
 	}
 	if (!k)
 		return;
-	snprintf(todo, sizeof(todo),
-		 "where one job owns the %s: 'mlcc-dcqcn follow %s:%s JOB --drive %s'",
-		 scope_name(d->be->scope), d->be->name, d->name,
-		 k->role == ROLE_AI ? "ai" : "time");
+	snprintf(todo, sizeof(todo), "where one job owns the %s: 'mlcc-dcqcn follow %s:%s JOB'",
+		 scope_name(d->be->scope), d->be->name, d->name);
 	result(FINE, "follow", todo, "%s:%s: no job's progress drives it", d->be->name, d->name);
 }
 
