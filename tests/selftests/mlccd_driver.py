@@ -142,7 +142,8 @@ class Daemon:
 
     def __init__(self, build: Path, base: Path) -> None:
         self.program = build / "mlccd" / "mlccd-fake"
-        self.ctl = build / "mlcc-ctl" / "mlcc-ctl"
+        # where ordinary users may run it: the tree may be below /root
+        self.ctl = Path(shutil.copy(build / "mlcc-ctl" / "mlcc-ctl", base))
         self.base = base
         self.run = base / "run"
         self.socket = self.run / "mlccd.sock"
