@@ -26,9 +26,8 @@ static struct job *job_copy(const struct job *job)
 {
 	struct job *copy = job_new(job->cgroup);
 
-	if (copy) {
+	if (copy)
 		memcpy(copy, job, sizeof(*job));
-	}
 	return copy;
 }
 
@@ -231,9 +230,11 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 	if (w->classes > c->priority_classes)
 		return fail(e, -EPERM, "priority_classes: users may have at most %u",
 			    c->priority_classes);
+	if (old)
+		return 0;
 	LIST_FOREACH(j, &all->list, all)
 		count += j->uid == who->uid;
-	if (!old && count >= c->jobs_per_user)
+	if (count >= c->jobs_per_user)
 		return fail(e, -EDQUOT, "user %u has %u jobs, which is the limit", who->uid, count);
 	return 0;
 }
@@ -543,9 +544,13 @@ int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, str
 
 void jobs_clear(struct jobs *all)
 {
-	for (uint32_t id = 0; id < JOB_IDS; id++)
-		if (all->by_id[id] && !all->by_id[id]->adopted)
-			drop(all, all->by_id[id]);
+	struct job *j, *next;
+
+	for (j = LIST_FIRST(&all->list); j; j = next) {
+		next = LIST_NEXT(j, all);
+		if (!j->adopted)
+			drop(all, j);
+	}
 }
 
 static int find_by_name(struct jobs *all, const struct who *who, jobs_right *right,
@@ -691,14 +696,14 @@ static int adopt(const struct mlcc_job_info *info, void *arg)
 void jobs_adopt(struct jobs *all)
 {
 	struct mlcc_job_info info;
-	struct job *j;
+	struct job *j, *next;
 	struct err e;
 
 	if (carrier_need(all->carrier, &e))
 		return;
-	for (uint32_t id = 1; id < JOB_IDS; id++) {
-		j = all->by_id[id];
-		if (!j || !j->adopted || mlcc_job_get(all->carrier->m, id, &info) != -ENOENT)
+	for (j = LIST_FIRST(&all->list); j; j = next) {
+		next = LIST_NEXT(j, all);
+		if (!j->adopted || mlcc_job_get(all->carrier->m, j->conf.id, &info) != -ENOENT)
 			continue;
 		table_remove(all, j);
 		free(j);

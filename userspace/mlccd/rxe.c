@@ -74,9 +74,12 @@ static int set_all(const struct walk *w, const char *path)
 	const struct job *j;
 	int err = 0;
 
-	LIST_FOREACH(j, w->jobs, all)
-		if (!err && j->cgroup_id && rule_of(w, j->cgroup_id) != j->conf.id)
+	LIST_FOREACH(j, w->jobs, all) {
+		if (j->cgroup_id && rule_of(w, j->cgroup_id) != j->conf.id)
 			err = write_rule(path, j->cgroup_id, j->conf.id);
+		if (err)
+			break;
+	}
 	return err;
 }
 
