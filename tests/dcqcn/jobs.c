@@ -186,16 +186,6 @@ static void run(const struct scenario *sc, const struct way *way, u32 seed, stru
 	sum->bulk += s.flow[jobs].bytes / s.now / s.link.rate;
 }
 
-/* Half of the 95 % interval of the mean of @n, three or more. */
-static double interval(const struct sum *sum, u32 n)
-{
-	/* Student's t at 97.5 %, of n - 1 */
-	static const double t[] = { 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26 };
-	double variance = (sum->of_squares - sum->of * sum->of / n) / (n - 1);
-
-	return (n - 3 < LENGTH(t) ? t[n - 3] : 2.1) * sqrt(fmax(0, variance) / n);
-}
-
 static void row(const struct way *way)
 {
 	double writes = 0;
@@ -208,7 +198,7 @@ static void row(const struct way *way)
 			run(&scenarios[i], way, seed, &sum);
 		printf("%10.3f", sum.of / opt.seeds);
 		if (opt.seeds > 2)
-			printf(" +-%.3f", interval(&sum, opt.seeds));
+			printf(" +-%.3f", sim_interval(sum.of, sum.of_squares, opt.seeds));
 		if (scenarios[i].bulk)
 			printf(" (%.2f)", sum.bulk / opt.seeds);
 		writes = fmax(writes, sum.writes / opt.seeds);

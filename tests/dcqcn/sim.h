@@ -414,4 +414,14 @@ static inline void sim_run(struct sim *s, double until)
 	sim_run_links(s, 1, until);
 }
 
+/* Half of the 95 % interval of the mean of @n, two or more; @squares: the sum of theirs. */
+static inline double sim_interval(double sum, double squares, u32 n)
+{
+	/* Student's t at 97.5 %, of n - 1 */
+	static const double t[] = { 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26 };
+	double variance = fmax(0, squares - sum * sum / n) / (n - 1);
+
+	return (n - 2 < sizeof(t) / sizeof(*t) ? t[n - 2] : 2.1) * sqrt(variance / n);
+}
+
 #endif /* MLCC_DCQCN_SIM_H */

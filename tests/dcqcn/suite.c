@@ -128,14 +128,6 @@ static double run(const struct cell *c, const struct mlcc_profile *profile, u32 
 	return sum;
 }
 
-/* Half of the 95 % interval of the mean of @n, two or more; 1.96 and what small ones need. */
-static double interval(double sum, double squares, u32 n)
-{
-	double variance = fmax(0, squares - sum * sum / n) / (n - 1);
-
-	return (1.96 + 2.4 / (n - 1) + 8.2 / (n - 1) / (n - 1)) * sqrt(variance / n);
-}
-
 struct verdict {
 	u32 cells, worse, cannot_tell, fits, above;
 	double log_ratio, least;
@@ -173,7 +165,7 @@ static void row(u32 number, const struct cell *c, const struct mlcc_profile *pro
 		squares += a / b * a / b;
 	}
 	ratio = sum / opt.seeds;
-	pm = interval(sum, squares, opt.seeds);
+	pm = sim_interval(sum, squares, opt.seeds);
 	printf("%6.3f %6.3f  x %.3f +- %.3f%s\n", plain, ours, ratio, pm,
 	       ratio + pm < 1 / WORSE ? " worse" : "");
 	fflush(stdout);
