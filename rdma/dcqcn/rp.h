@@ -119,6 +119,17 @@ struct mlcc_rp_gain {
 	struct mlcc_rp_own own;
 };
 
+/*
+ * What of it an increase takes.  It is passed by value, so that where nothing else is taken of the
+ * gain the compiler leaves out the rest.
+ */
+struct mlcc_rp_raise {
+	u32 ai;
+	u32 hyper;
+};
+
+#define MLCC_RP_RAISE(gain) ((struct mlcc_rp_raise) { (gain)->ai, (gain)->hyper })
+
 /* 8 (1 - p)^6, but no less than @least; Q16 */
 static __always_inline u32 mlcc_rp_late_decrease(u32 p, u32 least)
 {
@@ -211,7 +222,7 @@ static __always_inline u32 mlcc_rp_ahead(const struct mlcc_rp *rp, const struct 
 
 /* What the next increase adds to R_T, below 2^39: at most 255 R_HAI, or 128 R_AI. */
 static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					const struct mlcc_rp_gain *gain)
+					struct mlcc_rp_raise raise)
 {
 	u32 least = mlcc_rp_least(rp->time_stage, rp->byte_stage);
 	u32 ahead = mlcc_rp_ahead(rp, c);
@@ -223,11 +234,11 @@ static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct m
 		hyper = ahead > c->threshold;
 	else if (least >= c->threshold)
 		hyper = least - c->threshold + (c->stages == MLCC_RP_STAGES_NS3);
-	if (gain->hyper && hyper < ahead - c->threshold)
+	if (raise.hyper && hyper < ahead - c->threshold)
 		hyper = ahead - c->threshold;
 	if (hyper)
 		return (u64)c->hai * hyper;
-	return (u64)c->ai * gain->ai >> MLCC_SHIFT;
+	return (u64)c->ai * raise.ai >> MLCC_SHIFT;
 }
 
 static __always_inline u32 mlcc_rp_up(u32 rate, u64 step, u32 line)
@@ -253,9 +264,9 @@ static __always_inline void mlcc_rp_shrink(struct mlcc_rp *rp, const struct mlcc
  * R_T.
  */
 static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					     const struct mlcc_rp_gain *gain, u8 *stage)
+					     struct mlcc_rp_raise raise, u8 *stage)
 {
-	rp->rt = mlcc_rp_up(rp->rt, mlcc_rp_step(rp, c, gain), c->line);
+	rp->rt = mlcc_rp_up(rp->rt, mlcc_rp_step(rp, c, raise), c->line);
 	rp->rc = rp->rt - ((rp->rt - rp->rc) >> 1);
 	*stage = mlcc_rp_stage(*stage, 1);
 }
@@ -279,17 +290,17 @@ static __always_inline u32 mlcc_rp_recover(struct mlcc_rp *rp, const struct mlcc
  * step by half each time; where R_T comes to the line R_C may be there a step early.
  */
 static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					 const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
+					 struct mlcc_rp_raise raise, u32 n, u8 *stage)
 {
-	u64 target = rp->rt + mlcc_rp_step(rp, c, gain), first, last;
+	u64 target = rp->rt + mlcc_rp_step(rp, c, raise), first, last;
 	u32 halves = mlcc_rp_least(n, 31);
 	u32 lacks = rp->rt - rp->rc;
 
 	*stage = mlcc_rp_stage(*stage, 1);
 	n--;
-	first = mlcc_rp_step(rp, c, gain);
+	first = mlcc_rp_step(rp, c, raise);
 	*stage = mlcc_rp_stage(*stage, n - 1);
-	last = mlcc_rp_step(rp, c, gain);
+	last = mlcc_rp_step(rp, c, raise);
 	*stage = mlcc_rp_stage(*stage, 1);
 	target += (first + last) * n / 2;
 	if (target >= c->line) {
@@ -307,7 +318,7 @@ static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_r
 
 /* @n increases of the counter @stage, which is one mostly. */
 static MLCC_OUTLINE void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					   const struct mlcc_rp_gain *gain, u32 n, u8 *stage)
+					   struct mlcc_rp_raise raise, u32 n, u8 *stage)
 {
 	if (mlcc_rp_free(rp, c)) {
 		*stage = mlcc_rp_stage(*stage, n);
@@ -316,11 +327,11 @@ static MLCC_OUTLINE void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc
 	mlcc_rp_shrink(rp, c);
 	if (n > MLCC_RP_FEW) {
 		n -= mlcc_rp_recover(rp, c, n - 2, stage);
-		mlcc_rp_bulk(rp, c, gain, n, stage);
+		mlcc_rp_bulk(rp, c, raise, n, stage);
 		return;
 	}
 	while (n--)
-		mlcc_rp_increase(rp, c, gain, stage);
+		mlcc_rp_increase(rp, c, raise, stage);
 }
 
 /* alpha after @n periods without a CNP: (1 - g)^n alpha, by squaring; 0 from 12 / g periods on. */
@@ -373,7 +384,7 @@ static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
 	u64 n = mlcc_rp_periods(&rp->time_run, ns, c->time_ns);
 
 	if (n)
-		mlcc_rp_increases(rp, c, gain, n, &rp->time_stage);
+		mlcc_rp_increases(rp, c, MLCC_RP_RAISE(gain), n, &rp->time_stage);
 }
 
 /* The line has been lowered since the last event; R_C is never above R_T. */
@@ -408,7 +419,7 @@ static __always_inline void mlcc_rp_sent(struct mlcc_rp *rp, const struct mlcc_r
 	mlcc_rp_advance(rp, c, gain, now);
 	n = c->bytes ? mlcc_rp_periods(&rp->bytes, bytes, c->bytes) : 0;
 	if (n)
-		mlcc_rp_increases(rp, c, gain, n, &rp->byte_stage);
+		mlcc_rp_increases(rp, c, MLCC_RP_RAISE(gain), n, &rp->byte_stage);
 }
 
 /* A CNP counts in alpha. */
