@@ -5,7 +5,9 @@
  * of how many a second mlcc-dcqcn follow would have written; with the 95 % interval over seeds.
  *
  *	jobs [-v VARIANT] [-r GBIT] [-t T_US] [-n ITERATIONS] [-s SEEDS] [-k KMIN,KMAX,PMAX]
- *	     [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART] [-l LONGER]
+ *	     [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART] [-l LONGER] [-o OVER_US]
+ *
+ * OVER_US: by round trips instead of marks, a probe each 100 us.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #define MBPS		1000		/* rates in kb/s */
 #define PACKET		4096
 #define DELAY		2000		/* ns */
+#define PROBE		100000		/* ns, the firmware's default */
 #define STAGGER		(MS / 10)	/* between the starts of two jobs */
 #define LENGTH(a)	(sizeof(a) / sizeof(*(a)))
 
@@ -45,7 +48,7 @@ static const struct scenario {
 /* What the command line says. */
 static struct {
 	u32 variant, iterations, seeds;
-	double gbit, time_us, kmin, kmax, pmax, longer;
+	double gbit, time_us, kmin, kmax, pmax, longer, over_us;
 	struct mlcc_profile custom;
 	bool has_custom;
 } opt = {
@@ -78,11 +81,15 @@ static void link_up(struct sim *s, u32 seed)
 static void add_flow(struct sim *s, double start)
 {
 	struct mlcc_rp_param c;
+	struct sim_flow *f;
 
 	mlcc_rp_param_init(&c, opt.variant, opt.gbit * 1e3 * MBPS, MBPS);
 	if (opt.time_us)
 		c.time_ns = opt.time_us * 1e3;
-	sim_add(s, &c, start)->interval = c.decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
+	f = sim_add(s, &c, start);
+	f->interval = c.decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
+	f->rtt_over = opt.over_us * 1e3;
+	f->probe_ns = PROBE;
 }
 
 /* mlcc-dcqcn follow at the flow's NIC, whose port no other flow uses. */
@@ -274,6 +281,8 @@ static bool parse(int option)
 		return parse_profile(optarg);
 	case 'l':
 		return sscanf(optarg, "%lf", &opt.longer) == 1 && opt.longer > 0;
+	case 'o':
+		return sscanf(optarg, "%lf", &opt.over_us) == 1 && opt.over_us > 0;
 	}
 	return false;
 }
@@ -282,11 +291,12 @@ int main(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "v:r:t:n:s:k:p:l:")) != -1) {
+	while ((option = getopt(argc, argv, "v:r:t:n:s:k:p:l:o:")) != -1) {
 		if (!parse(option)) {
 			fprintf(stderr,
 				"usage: jobs [-v paper|mlx5|ns3|hpcc] [-r GBIT] [-t T_US] [-n ITERATIONS]\n"
-				"            [-s SEEDS] [-k KMIN,KMAX,PMAX] [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART] [-l LONGER]\n");
+				"            [-s SEEDS] [-k KMIN,KMAX,PMAX] [-p FLOOR,SLOPE,SHAPE,HOLD,RESTART]\n"
+				"            [-l LONGER] [-o OVER_US]\n");
 			return 2;
 		}
 	}

@@ -5,6 +5,9 @@
  *	RP --------> queue of the link ----> NP		a packet is marked by the queue that it
  *	   <------------- CNP ---------------		finds: none below Kmin, P at Kmax, then all
  *
+ * Or, as the firmware's RTT form has it (rdma/pcc), a packet now and then is a probe, and one that
+ * waited for long is what a CNP is.
+ *
  * A flow sends for ever, or it is a job: it computes, sends D_phase bytes, and again; its progress
  * is the shared tracker's, which learns D_phase by itself.  Time is in nanoseconds, lines of
  * parameters are in kb/s.
@@ -47,6 +50,8 @@ struct sim_flow {
 	struct mlcc_rp rp;
 	struct mlcc_np np;
 	u32 interval;			/* ns, of the NP */
+	double rtt_over, probe_ns;	/* ns, RTT form: a wait, between two probes; 0: CNPs */
+	double probe;			/* when a packet is a probe again */
 	double next;			/* when it sends again */
 	double cnp[SIM_CNPS];		/* when they arrive at the RP */
 	u32 cnp_first, cnps;
@@ -196,6 +201,18 @@ static inline double sim_link_pass(struct sim *s, struct sim_link *l, double now
 	return now + l->queue / l->rate;
 }
 
+/* A packet of now is through at @through.  Whether it makes the flow hear of congestion. */
+static inline bool sim_tells(const struct sim *s, struct sim_flow *f, bool marked, double through)
+{
+	if (!f->rtt_over)
+		return marked && mlcc_np_marked(&f->np, f->interval,
+						sim_stamp(through + s->link.delay));
+	if (s->now < f->probe)
+		return false;
+	f->probe = s->now + f->probe_ns;
+	return through - s->now > f->rtt_over;
+}
+
 /* When something happens to the flow. */
 static inline double sim_due(const struct sim_flow *f)
 {
@@ -329,8 +346,7 @@ static inline void sim_send(struct sim *s, struct sim_flow *f)
 	gain = sim_gain(s, f, s->packet);
 	mlcc_rp_sent(&f->rp, &f->param, &gain, sim_stamp(s->now), s->packet);
 	through = sim_link_pass(s, &s->link, s->now, &marked);
-	if (marked && f->cnps < SIM_CNPS &&
-	    mlcc_np_marked(&f->np, f->interval, sim_stamp(through + s->link.delay)))
+	if (f->cnps < SIM_CNPS && sim_tells(s, f, marked, through))
 		f->cnp[(f->cnp_first + f->cnps++) % SIM_CNPS] = through + 2 * s->link.delay;
 	f->bytes += s->packet;
 	f->left -= s->packet;
