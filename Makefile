@@ -274,7 +274,7 @@ help:
 	@echo "  make hint          libmlcc-hint, for programs that announce their phases"
 	@echo "  make nccl          NCCL's profiler plugin and the shim before its network, and their tests"
 	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
-	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DOCA=DIR"
+	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DPA=bf3"
 	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-dcqcn, mlcc-plan, the headers, and the"
 	@echo "  make uninstall     module if it was built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"

@@ -1,29 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Between DOCA PCC and pcc.h: takes an event apart with the SDK's functions, and returns the rate.
+ * Between DOCA PCC and pcc.h: takes an event apart with the SDK's functions, returns the rate, and
+ * passes on what the host says.
  *
  * The SDK's headers are not free and not here: `make sdk DOCA=DIR` builds this where they are
- * installed.  Without them it is compiled against declarations of our own (tests/pcc/sdk/), which
- * tells that it is C, and no more.  It has not run on a NIC.
+ * installed.  Without them it is compiled against declarations of our own (tests/pcc/sdk/), and run
+ * with a NIC of our own that does what is told of BlueField-3 (tests/pcc/nic.h).  It has not run on
+ * a real one.
  *
- * Each of the SDK's eight algorithm slots is a job of a port.  TX events count bytes in 16 bits of
- * 32: a burst above 2 MB counts as 2 MB.
+ * What is told of it: nearly all events of data come with slot 15, which is none of the eight that
+ * have parameters; only TX events tell the queue pair's number; the number of the function that the
+ * queue pair belongs to is in the event's second word, for which the SDK has no name.  Later NICs
+ * tell both with every event.
  */
 #include <doca_pcc_dev.h>
 #include <doca_pcc_dev_event.h>
 #include <doca_pcc_dev_algo_access.h>
+#include <doca_pcc_dev_services.h>
 
 #include "pcc.h"
 
 #define ALGORITHM	0U
 #define ALGORITHM_ID	0x3c01U		/* of the user's range, shown by the tools */
-#define TX_UNIT_SHIFT	5		/* 32 bytes */
+#define PORTS		(DOCA_PCC_DEV_MAX_NUM_PORTS < MLCC_PCC_PORTS ? \
+			 DOCA_PCC_DEV_MAX_NUM_PORTS : MLCC_PCC_PORTS)
+
+#if defined(__NV_DPA) && defined(__NV_DPA_CX8) && __NV_DPA >= __NV_DPA_CX8
+#define EVERY_EVENT_HAS_QPN	1
+#else
+#define EVERY_EVENT_HAS_QPN	0
+#endif
 
 static_assert(DOCA_PCC_DEV_MAX_RATE == MLCC_PCC_RATE_ONE, "rates are not fxp20");
-static_assert(sizeof(doca_pcc_dev_algo_ctxt_t) >= sizeof(struct mlcc_pcc_flow),
-	      "no room for the flow in its context");
+static_assert(DOCA_PCC_DEV_MAX_NUM_USER_SLOTS <= MLCC_PCC_SLOTS, "more slots than parameters");
+static_assert(sizeof(doca_pcc_dev_algo_ctxt_t) >= sizeof(struct mlcc_pcc_context),
+	      "no room in the NIC's context");
 
-static struct mlcc_pcc_slot slots[DOCA_PCC_DEV_MAX_NUM_PORTS][DOCA_PCC_DEV_MAX_NUM_USER_SLOTS];
+static struct mlcc_pcc_nic nic;
 
 static const char description[] = "mlcc: DCQCN that lets training jobs take turns";
 
@@ -40,6 +53,12 @@ static u32 event_type(u32 type)
 	return MLCC_PCC_OTHER;
 }
 
+/* Words of an event are big-endian. */
+static u32 event_vhca(doca_pcc_dev_event_t *event)
+{
+	return __builtin_bswap32(((const volatile u32 *)event)[1]) >> 16;
+}
+
 void doca_pcc_dev_user_algo(doca_pcc_dev_algo_ctxt_t *context, doca_pcc_dev_event_t *event,
 			    const doca_pcc_dev_attr_t *attr, doca_pcc_dev_results_t *results)
 {
@@ -47,26 +66,38 @@ void doca_pcc_dev_user_algo(doca_pcc_dev_algo_ctxt_t *context, doca_pcc_dev_even
 	struct mlcc_pcc_result result;
 	struct mlcc_pcc_event ev = {
 		.type = event_type(general.ev_type), .stamp = doca_pcc_dev_get_timestamp(event),
+		.port = general.port_num, .slot = attr->algo_slot,
 	};
 
-	if (attr->algo_slot >= DOCA_PCC_DEV_MAX_NUM_USER_SLOTS) {
-		doca_pcc_dev_default_internal_algo(context, event, attr, results);
-		return;
+	if (ev.type == MLCC_PCC_TX || EVERY_EVENT_HAS_QPN) {
+		ev.vhca = event_vhca(event);
+		ev.qpn = doca_pcc_dev_get_flow_qpn(event);
 	}
-	if (ev.type == MLCC_PCC_TX)
-		ev.bytes = (u32)doca_pcc_dev_get_roce_tx_cntrs(event).sent_32bytes << TX_UNIT_SHIFT;
+	if (ev.type == MLCC_PCC_TX) {
+		ev.units = doca_pcc_dev_get_roce_tx_cntrs(event).sent_32bytes;
+		ev.packets = doca_pcc_dev_get_roce_tx_cntrs(event).sent_pkts;
+	}
 	if (ev.type == MLCC_PCC_RTT)
 		ev.probed = doca_pcc_dev_get_rtt_req_send_timestamp(event);
-	mlcc_pcc_event(&slots[general.port_num][attr->algo_slot], (struct mlcc_pcc_flow *)context,
-		       &ev, &result);
+	mlcc_pcc_event(&nic, (struct mlcc_pcc_context *)context, &ev, &result);
 	results->rate = result.rate;
 	results->rtt_req = result.probe;
+}
+
+/* With its end, as the SDK wants it. */
+static u32 name_size(const char *name)
+{
+	u32 size = 1;
+
+	while (*name++)
+		size++;
+	return size;
 }
 
 static void describe(void)
 {
 	struct doca_pcc_dev_algo_meta_data meta = {
-		.algo_id = ALGORITHM_ID, .algo_major_version = 1,
+		.algo_id = ALGORITHM_ID, .algo_major_version = 2,
 		.algo_desc_size = sizeof(description), .algo_desc_addr = (u64)description,
 	};
 
@@ -75,7 +106,7 @@ static void describe(void)
 		const struct mlcc_pcc_limits *p = &mlcc_pcc_params[i];
 
 		doca_pcc_dev_algo_init_param(ALGORITHM, i, p->value, p->max, p->min, 1,
-					     __builtin_strlen(p->name) + 1, (u64)p->name);
+					     name_size(p->name), (u64)p->name);
 	}
 }
 
@@ -83,12 +114,10 @@ static void describe(void)
 void doca_pcc_dev_user_init(u32 *disable_event_bitmask)
 {
 	describe();
-	for (u32 port = 0; port < DOCA_PCC_DEV_MAX_NUM_PORTS; port++) {
-		for (u32 slot = 0; slot < DOCA_PCC_DEV_MAX_NUM_USER_SLOTS; slot++) {
-			mlcc_pcc_init(&slots[port][slot]);
+	mlcc_pcc_init(&nic);
+	for (u32 port = 0; port < PORTS; port++)
+		for (u32 slot = 0; slot < DOCA_PCC_DEV_MAX_NUM_USER_SLOTS; slot++)
 			doca_pcc_dev_init_algo_slot(port, slot, ALGORITHM, slot == 0);
-		}
-	}
 	*disable_event_bitmask = 1U << DOCA_PCC_DEV_EVNT_ROCE_ACK;
 }
 
@@ -99,14 +128,35 @@ doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(u32 port, u32 slot, u32 b
 {
 	u32 all[MLCC_PCC_PARAMS];
 
-	if (port >= DOCA_PCC_DEV_MAX_NUM_PORTS || slot >= DOCA_PCC_DEV_MAX_NUM_USER_SLOTS ||
-	    base > MLCC_PCC_PARAMS || count > MLCC_PCC_PARAMS - base)
+	if (base > MLCC_PCC_PARAMS || count > MLCC_PCC_PARAMS - base)
 		return DOCA_PCC_DEV_STATUS_FAIL;
 	for (u32 i = 0; i < MLCC_PCC_PARAMS; i++)
 		all[i] = i - base < count ? values[i - base] : params[i];
-	if (!mlcc_pcc_set(&slots[port][slot], all))
+	if (!mlcc_pcc_set(&nic, port, slot, all))
 		return DOCA_PCC_DEV_STATUS_FAIL;
 	for (u32 i = 0; i < count; i++)
 		params[base + i] = values[i];
+	return DOCA_PCC_DEV_STATUS_OK;
+}
+
+/* A message from mlcc-pcc.  What is in it may have been written by anybody who may open the NIC. */
+doca_pcc_dev_error_t doca_pcc_dev_user_mailbox_handle(void *message, u32 bytes, u32 most,
+						      void *answer, u32 *answer_bytes)
+{
+	const struct mlcc_pcc_request *request = message;
+	struct mlcc_pcc_response *response = answer;
+
+	*answer_bytes = 0;
+	if (bytes < sizeof(*request) || most < sizeof(*response) ||
+	    request->version != MLCC_PCC_VERSION || request->count > MLCC_PCC_COMMANDS)
+		return DOCA_PCC_DEV_STATUS_FAIL;
+	*response = (struct mlcc_pcc_response) { .status = MLCC_PCC_DONE };
+	while (response->done < request->count) {
+		response->status = mlcc_pcc_command(&nic, &request->command[response->done]);
+		if (response->status != MLCC_PCC_DONE)
+			break;
+		response->done++;
+	}
+	*answer_bytes = sizeof(*response);
 	return DOCA_PCC_DEV_STATUS_OK;
 }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The parameters of a slot: defaults, limits, and what they come to.
+ * The parameters of a port's slot: defaults, limits, and what they come to.
  *
  * The defaults are the paper's for a port of 40 Gb/s, as parts of the port's rate (R_AI is 1/1000),
  * with the T of HotNets '22.
  */
-#include "../../include/mlcc/profiles.h"
 #include "pcc.h"
 
 const struct mlcc_pcc_limits mlcc_pcc_params[MLCC_PCC_PARAMS] = {
-	[MLCC_PCC_D_PHASE]	= { "d_phase", 0, 0, ~0U },
-	[MLCC_PCC_PROFILE]	= { "profile", MLCC_PROFILE_INTERLEAVE, 0, MLCC_PROFILE_COUNT - 1 },
 	[MLCC_PCC_AI]		= { "ai_rate", MLCC_PCC_RATE_ONE / 1000, 1, MLCC_PCC_RATE_ONE },
 	[MLCC_PCC_HAI]		= { "hai_rate", MLCC_PCC_RATE_ONE / 200, 0, MLCC_PCC_RATE_ONE },
 	[MLCC_PCC_MIN_RATE]	= { "min_rate", MLCC_PCC_RATE_ONE / 4096, 1, MLCC_PCC_RATE_ONE },
@@ -26,9 +23,8 @@ const struct mlcc_pcc_limits mlcc_pcc_params[MLCC_PCC_PARAMS] = {
 	[MLCC_PCC_STAGES]	= { "stages", MLCC_RP_STAGES_PAPER, 0, MLCC_RP_STAGES_COUNT - 1 },
 	[MLCC_PCC_FLAGS]	= { "flags", MLCC_RP_CLAMP, 0, MLCC_RP_FLAGS },
 	[MLCC_PCC_PROBE_TIME]	= { "probe_time", 100000, 0, MLCC_RP_NS_MAX },
+	[MLCC_PCC_RTT_OVER]	= { "rtt_over", 0, 0, MLCC_RP_NS_MAX },
 };
-
-static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 
 static bool within_limits(const u32 *values)
 {
@@ -55,34 +51,44 @@ static void fill(struct mlcc_pcc_config *c, const u32 *values)
 	c->rp.threshold = values[MLCC_PCC_THRESHOLD];
 	c->rp.stages = values[MLCC_PCC_STAGES];
 	c->rp.flags = values[MLCC_PCC_FLAGS];
-	c->profile = profiles[values[MLCC_PCC_PROFILE]];
 	c->probe_ns = values[MLCC_PCC_PROBE_TIME];
+	c->rtt_over = values[MLCC_PCC_RTT_OVER];
+}
+
+/* Without probes nobody would hear of congestion. */
+static bool valid(const struct mlcc_pcc_config *c)
+{
+	return mlcc_rp_param_valid(&c->rp) && (c->probe_ns || !c->rtt_over);
 }
 
 /*
  * Flows go on with the configuration that they have begun to read; the other one is filled.  An
  * event takes less than a microsecond, and the host sets parameters far more rarely than that.
  */
-bool mlcc_pcc_set(struct mlcc_pcc_slot *slot, const u32 *values)
+bool mlcc_pcc_set(struct mlcc_pcc_nic *nic, u32 port, u32 slot, const u32 *values)
 {
-	u32 next = !slot->active;
+	struct mlcc_pcc_config *next;
+	struct mlcc_pcc_slot *s;
 
-	if (!within_limits(values))
+	if (port >= MLCC_PCC_PORTS || slot >= MLCC_PCC_SLOTS || !within_limits(values))
 		return false;
-	fill(&slot->config[next], values);
-	if (!mlcc_rp_param_valid(&slot->config[next].rp))
+	s = &nic->slot[port][slot];
+	next = &s->config[s->active == s->config];
+	fill(next, values);
+	if (!valid(next))
 		return false;
-	__atomic_store_n(&slot->active, next, __ATOMIC_RELEASE);
-	mlcc_job_hint(&slot->job, (u64)values[MLCC_PCC_D_PHASE] << MLCC_PCC_D_PHASE_SHIFT);
+	__atomic_store_n(&s->active, next, __ATOMIC_RELEASE);
 	return true;
 }
 
-void mlcc_pcc_init(struct mlcc_pcc_slot *slot)
+void mlcc_pcc_init(struct mlcc_pcc_nic *nic)
 {
 	u32 values[MLCC_PCC_PARAMS];
 
+	__builtin_memset(nic, 0, sizeof(*nic));
 	for (u32 i = 0; i < MLCC_PCC_PARAMS; i++)
 		values[i] = mlcc_pcc_params[i].value;
-	*slot = (struct mlcc_pcc_slot) { .active = 0 };
-	mlcc_pcc_set(slot, values);
+	for (u32 port = 0; port < MLCC_PCC_PORTS; port++)
+		for (u32 slot = 0; slot < MLCC_PCC_SLOTS; slot++)
+			mlcc_pcc_set(nic, port, slot, values);
 }

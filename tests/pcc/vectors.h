@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A seeded list of events for rdma/pcc/, the same for every build: two jobs of two flows each, that
- * compute and send, CNPs while they do, probes, and now and then parameters, half of them refused.
- * Freestanding, for the build that runs under QEMU.
+ * A seeded list of events, the same for every build: two jobs of two queue pairs each that compute
+ * and send, two of which share a context; one of no job, and strangers that come and go; CNPs,
+ * probes, and now and then parameters, half of them refused.  Freestanding, for the build that runs
+ * under QEMU.
  */
 #ifndef MLCC_PCC_VECTORS_H
 #define MLCC_PCC_VECTORS_H
 
-#include "../../rdma/pcc/pcc.h"
 #include "../unit/random.h"
+#include "nic.h"
 
-#define VECTOR_SLOTS	2
-#define VECTOR_FLOWS	4
-#define VECTOR_PHASE	128	/* events of a phase */
+#define VECTOR_QPS	5U
+#define VECTOR_CONTEXTS	6U	/* the last one: for strangers */
+#define VECTOR_PHASE	128U	/* events of a phase */
 
 struct vectors {
-	struct mlcc_pcc_slot slot[VECTOR_SLOTS];
-	struct mlcc_pcc_flow flow[VECTOR_FLOWS];
+	doca_pcc_dev_algo_ctxt_t context[VECTOR_CONTEXTS];
+	struct nic_qp qp[VECTOR_QPS + 1];
 	u64 seed;
 	u64 digest;		/* of all that came out */
 	u32 now;		/* ns, wraps */
@@ -26,8 +27,14 @@ struct vectors {
 
 static inline void vectors_init(struct vectors *v)
 {
-	for (u32 i = 0; i < VECTOR_SLOTS; i++)
-		mlcc_pcc_init(&v->slot[i]);
+	nic_start();
+	for (u32 i = 0; i <= VECTOR_QPS; i++)
+		v->qp[i] = (struct nic_qp) { .vhca = 300, .qpn = 64 + i,
+					     .context = &v->context[i == 1 ? 0 : i] };
+	nic_job(1, 0);
+	nic_job(2, 80000000);
+	for (u32 i = 0; i < 4; i++)
+		nic_bind(&v->qp[i], 1 + i % 2);
 	v->seed = 1;
 	v->digest = 0xcbf29ce484222325ULL;
 	v->now = -50000000;	/* the stamp wraps soon */
@@ -42,7 +49,7 @@ static inline void vectors_digest(struct vectors *v, const void *data, u32 bytes
 }
 
 /* Parameters somewhere between half and twice their defaults; or anything. */
-static inline void vectors_set(struct vectors *v, struct mlcc_pcc_slot *slot)
+static inline void vectors_set(struct vectors *v)
 {
 	u32 values[MLCC_PCC_PARAMS];
 
@@ -50,54 +57,77 @@ static inline void vectors_set(struct vectors *v, struct mlcc_pcc_slot *slot)
 		values[i] = mlcc_pcc_params[i].value;
 	for (u32 i = MLCC_PCC_AI; i <= MLCC_PCC_DECREASE_TIME; i++)
 		values[i] = values[i] / 2 + random_below(&v->seed, values[i] + 1);
-	values[MLCC_PCC_PROFILE] = random_below(&v->seed, 3);
 	values[MLCC_PCC_THRESHOLD] = random_below(&v->seed, 8);
 	values[MLCC_PCC_STAGES] = random_below(&v->seed, MLCC_RP_STAGES_COUNT);
 	values[MLCC_PCC_FLAGS] = random_below(&v->seed, MLCC_RP_FLAGS + 1);
+	values[MLCC_PCC_RTT_OVER] = random_below(&v->seed, 4) ? 0 : 7000;
 	if (random_below(&v->seed, 2))
 		values[random_below(&v->seed, MLCC_PCC_PARAMS)] = random_magnitude(&v->seed);
-	if (mlcc_pcc_set(slot, values))
+	if (doca_pcc_dev_user_set_algo_params(0, 0, 0, MLCC_PCC_PARAMS, values, nic_params[0][0]) ==
+	    DOCA_PCC_DEV_STATUS_OK)
 		v->taken++;
 	else
 		v->refused++;
 }
 
-/* The next event: a silence before a phase, else some microseconds. */
-static inline void vectors_event(struct vectors *v, struct mlcc_pcc_event *event)
+/* Another queue pair than before, which is gone with its context. */
+static inline void vectors_stranger(struct vectors *v)
+{
+	struct nic_qp *qp = &v->qp[VECTOR_QPS];
+
+	qp->vhca = random_below(&v->seed, 4);
+	qp->qpn = 1 + random_below(&v->seed, 0xffffff);
+	for (u32 i = 0; i < sizeof(*qp->context) / sizeof(u32); i++)
+		qp->context->word[i] = random_u64(&v->seed);
+}
+
+/* The next event of @qp: a silence before a phase, else some microseconds. */
+static inline doca_pcc_dev_results_t vectors_event(struct vectors *v, const struct nic_qp *qp)
 {
 	u64 r = random_u64(&v->seed);
 	bool silence = v->index % VECTOR_PHASE == 0;
+	u32 stamp;
 
 	v->now += silence ? 20000000 + (r >> 40) : (r >> 32 & 0x3fff);
-	event->type = silence || r & 3 ? MLCC_PCC_TX : random_below(&v->seed, MLCC_PCC_EVENTS);
-	event->stamp = v->now;
-	event->bytes = (r >> 8 & 0xffff) << 5;
-	event->probed = v->now - 5000 - (r >> 50);
-	if ((r >> 20 & 0xfff) == 0) {	/* another core was late, or clocks are off */
-		event->stamp -= random_below(&v->seed, 1U << 22);
-		event->probed = random_u64(&v->seed);
+	stamp = v->now;
+	if ((r >> 20 & 0xfff) == 0)	/* another core was late */
+		stamp -= random_below(&v->seed, 1U << 22);
+	if (silence || r & 3)
+		return nic_tx(qp, stamp, (r >> 8 & 0x3ff) ? (r >> 8 & 0xffff) << 6 : r >> 40);
+	switch (random_below(&v->seed, 4)) {
+	case 0:
+		return nic_cnp(qp, stamp);
+	case 1:
+		return nic_rtt(qp, stamp, 5000 + (r >> 50));
 	}
+	return nic_other(qp, DOCA_PCC_DEV_EVNT_ROCE_NACK, stamp);
 }
 
-/* Runs the next event and returns the flow that it belonged to. */
-static inline struct mlcc_pcc_flow *vectors_next(struct vectors *v, struct mlcc_pcc_event *event,
-						 struct mlcc_pcc_result *result)
+/* Runs the next event.  Returns the rate. */
+static inline u32 vectors_next(struct vectors *v)
 {
-	u32 which = random_below(&v->seed, VECTOR_FLOWS), rate;
-	struct mlcc_pcc_slot *slot = &v->slot[which % VECTOR_SLOTS];
-	struct mlcc_pcc_flow *flow = &v->flow[which];
+	const struct nic_qp *qp = &v->qp[random_below(&v->seed, VECTOR_QPS)];
+	const struct mlcc_pcc_context *context;
+	doca_pcc_dev_results_t results;
 
+	if (random_below(&v->seed, 64) == 0)
+		vectors_stranger(v);
+	if (random_below(&v->seed, 16) == 0)
+		qp = &v->qp[VECTOR_QPS];
 	if (random_below(&v->seed, 4096) == 0)
-		vectors_set(v, slot);
-	vectors_event(v, event);
-	rate = flow->rp.rc;
-	mlcc_pcc_event(slot, flow, event, result);
-	vectors_digest(v, flow, sizeof(*flow));
-	vectors_digest(v, result, sizeof(*result));
+		vectors_set(v);
+	results = vectors_event(v, qp);
+	context = (const struct mlcc_pcc_context *)qp->context;
+	vectors_digest(v, &results, sizeof(results));
 	v->index++;
-	v->decreases += flow->rp.rc < rate;
-	v->progress += flow->p != MLCC_NEUTRAL;
-	return flow;
+	if (context->flow < MLCC_PCC_FLOWS) {
+		const struct mlcc_pcc_flow *flow = &nic.flow[context->flow];
+
+		vectors_digest(v, flow, sizeof(*flow));
+		v->progress += flow->p != MLCC_NEUTRAL;
+		v->decreases += flow->rp.decrease_run == 0;
+	}
+	return results.rate;
 }
 
 #endif /* MLCC_PCC_VECTORS_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Not the SDK: declarations, in our own words, of what rdma/pcc/doca.c uses of it, so that it can
- * be compiled where the SDK is not.  No layout, size or value in here says anything about the real
- * one, but for those that are public knowledge: rates have 20 bits, a flow has 48 bytes.
+ * Not the SDK: declarations, in our own words, of what rdma/pcc/ uses of it, so that it can be
+ * compiled and run where the SDK is not.  No layout, size or value in here says anything about the
+ * real one, but for what is public knowledge: rates have 20 bits, a flow has 48 bytes, and a
+ * queue pair's function is in an event's second word.
  */
 #ifndef MLCC_TESTS_PCC_SDK_H
 #define MLCC_TESTS_PCC_SDK_H
@@ -33,9 +34,5 @@ void doca_pcc_dev_user_init(uint32_t *disable_event_bitmask);
 doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(uint32_t port, uint32_t slot, uint32_t base,
 						       uint32_t count, const uint32_t *values,
 						       uint32_t *params);
-void doca_pcc_dev_default_internal_algo(doca_pcc_dev_algo_ctxt_t *context,
-					doca_pcc_dev_event_t *event,
-					const doca_pcc_dev_attr_t *attr,
-					doca_pcc_dev_results_t *results);
 
 #endif /* MLCC_TESTS_PCC_SDK_H */

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * mlcc-pcc: loads the firmware into a NIC through DOCA PCC, and tells it which queue pairs are of
+ * which job.
+ *
+ * It reads commands, a line each, and answers each with a line.  Lines that are there together go
+ * to the NIC in one message, for each takes it some 20 ms.  The firmware runs while this program
+ * does: when it ends, the NIC's own congestion control goes on.
+ */
+#define _GNU_SOURCE	/* ppoll() */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <doca_dev.h>
+#include <doca_error.h>
+#include <doca_pcc.h>
+
+#include "../../include/mlcc/profiles.h"
+#include "../../rdma/pcc/mailbox.h"
+
+#define LINE_MOST	128
+#define THREADS_MOST	1024
+
+/* What NVIDIA's sample runs on: the DPA's threads that BlueField-3 leaves free. */
+#define THREADS_DEFAULT	"176-187,192-203,208-219,224-235,240"
+
+extern struct doca_pcc_app *mlcc_pcc_app;	/* the firmware, as dpacc has packed it */
+
+static volatile sig_atomic_t stopped;
+
+struct nic {
+	struct doca_dev *dev;
+	struct doca_pcc *pcc;
+};
+
+struct threads {
+	u32 count;
+	u32 number[THREADS_MOST];
+};
+
+/* Commands that have not been sent, and for which lines. */
+struct batch {
+	u32 count;
+	struct mlcc_pcc_command command[MLCC_PCC_COMMANDS];
+};
+
+static void usage(FILE *to)
+{
+	fprintf(to,
+		"Usage: mlcc-pcc [-t THREADS] DEVICE\n"
+		"Runs DCQCN with mlcc's rule on a programmable NIC until SIGTERM or SIGINT.\n"
+		"\n"
+		"  -t, --threads LIST  the DPA's threads, such as 176-187,192 (default: those that\n"
+		"                      BlueField-3 leaves free)\n"
+		"  -h, --help\n"
+		"\n"
+		"Commands on standard input, each answered by \"ok\" or \"error: ...\":\n"
+		"  job ID [BYTES [PROFILE]]  a job from 1 to 63, what it sends by this NIC in a phase\n"
+		"                            (0, the default: learnt), interleave, hotnets22 or mltcp\n"
+		"  qp VHCA QPN ID            the queue pair is the job's; ID 0: no job's\n"
+		"Queue pairs' numbers: rdma resource show qp.  VHCA: the number of the function.\n"
+		"\n"
+		"Example:\n"
+		"  printf 'job 1\\nqp 0 0x11b 1\\n' | mlcc-pcc mlx5_0\n");
+}
+
+static bool number(const char *text, u64 most, u64 *value)
+{
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !errno && !*end && *value <= most;
+}
+
+/* "176-187,192" */
+static bool parse_threads(char *list, struct threads *threads)
+{
+	char *rest;
+
+	for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		char *last = strchr(word, '-');
+		u64 from, to;
+
+		if (last)
+			*last++ = '\0';
+		if (!number(word, ~0U >> 1, &from) || !number(last ? last : word, ~0U >> 1, &to) ||
+		    to < from || to - from >= THREADS_MOST - threads->count)
+			return false;
+		while (from <= to)
+			threads->number[threads->count++] = from++;
+	}
+	return threads->count;
+}
+
+static bool profile(const char *name, u32 *id)
+{
+	static const char *const names[] = MLCC_PROFILE_NAMES;
+
+	for (*id = 0; *id < MLCC_PROFILE_COUNT; (*id)++)
+		if (!strcmp(name, names[*id]))
+			return true;
+	return false;
+}
+
+/* Returns what is wrong with the words, or NULL. */
+static const char *parse_job(char **word, struct mlcc_pcc_command *c)
+{
+	u64 id;
+
+	c->op = MLCC_PCC_SET_JOB;
+	if (!number(word[1], MLCC_PCC_JOBS - 1, &id) || !id)
+		return "job: no ID from 1 to 63";
+	c->job = id;
+	if (word[2] && !number(word[2], MLCC_PHASE_BYTES_MAX, &c->d_phase))
+		return "job: BYTES are 0 to 281474976710655";
+	if (word[2] && word[3] && !profile(word[3], &c->profile))
+		return "job: PROFILE is interleave, hotnets22 or mltcp";
+	return word[2] && word[3] && word[4] ? "job: takes ID, BYTES, PROFILE" : NULL;
+}
+
+static const char *parse_qp(char **word, struct mlcc_pcc_command *c)
+{
+	u64 vhca, qpn, id;
+
+	c->op = MLCC_PCC_SET_QP;
+	if (!word[1] || !word[2] || !word[3] || word[4])
+		return "qp: takes VHCA, QPN, ID";
+	if (!number(word[1], 0xffff, &vhca))
+		return "qp: VHCA is 0 to 65535";
+	if (!number(word[2], 0xffffff, &qpn) || !qpn)
+		return "qp: QPN is 1 to 16777215";
+	if (!number(word[3], MLCC_PCC_JOBS - 1, &id))
+		return "qp: ID is 0 to 63";
+	c->vhca = vhca;
+	c->qpn = qpn;
+	c->job = id;
+	return NULL;
+}
+
+static const char *parse(char *line, struct mlcc_pcc_command *c)
+{
+	char *word[6] = { NULL }, *rest;
+	u32 count = 0;
+
+	*c = (struct mlcc_pcc_command) { .op = 0 };
+	for (char *w = strtok_r(line, " \t\r\n", &rest); w && count < 5;
+	     w = strtok_r(NULL, " \t\r\n", &rest))
+		word[count++] = w;
+	if (count && !strcmp(word[0], "job"))
+		return parse_job(word, c);
+	if (count && !strcmp(word[0], "qp"))
+		return parse_qp(word, c);
+	return "a command is job ID [BYTES [PROFILE]] or qp VHCA QPN ID";
+}
+
+static int failed(const char *what, doca_error_t error)
+{
+	fprintf(stderr, "mlcc-pcc: %s: %s\n", what, doca_error_get_descr(error));
+	return 1;
+}
+
+/* Sends @batch; what is refused is told, and the rest is sent again. */
+static doca_error_t send_batch(struct nic *nic, struct batch *batch)
+{
+	static const char *const texts[] = MLCC_PCC_STATUS_TEXTS;
+	u32 sent = 0, bytes, refused;
+
+	while (sent < batch->count) {
+		struct mlcc_pcc_response *response;
+		struct mlcc_pcc_request *request;
+		doca_error_t error;
+
+		error = doca_pcc_mailbox_get_request_buffer(nic->pcc, (void **)&request);
+		if (error != DOCA_SUCCESS)
+			return error;
+		request->version = MLCC_PCC_VERSION;
+		request->count = batch->count - sent;
+		memcpy(request->command, batch->command + sent,
+		       request->count * sizeof(*request->command));
+		error = doca_pcc_mailbox_send(nic->pcc, sizeof(*request), &bytes, &refused);
+		if (error == DOCA_SUCCESS)
+			error = doca_pcc_mailbox_get_response_buffer(nic->pcc, (void **)&response);
+		if (error != DOCA_SUCCESS)
+			return error;
+		if (refused || bytes < sizeof(*response) || response->status >= MLCC_PCC_STATUSES ||
+		    response->done > batch->count - sent)
+			return DOCA_ERROR_UNEXPECTED;
+		for (u32 i = 0; i < response->done; i++)
+			puts("ok");
+		sent += response->done;
+		if (sent < batch->count) {
+			printf("error: %s\n", texts[response->status]);
+			sent++;
+		}
+	}
+	batch->count = 0;
+	return DOCA_SUCCESS;
+}
+
+static bool more_is_there(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&input, 1, 0) > 0 && input.revents & POLLIN;
+}
+
+/* Waits for @fds; signals come only here.  Returns false when stopped. */
+static bool wait_for(struct pollfd *fds, nfds_t count)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	while (!stopped)
+		if (ppoll(fds, count, NULL, &none) > 0)
+			return true;
+	return false;
+}
+
+/* One line; longer ones are none.  Returns false at the end of input, or when stopped. */
+static bool read_line(char *line)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	u32 length = 0;
+	char c;
+
+	while (wait_for(&input, 1) && read(STDIN_FILENO, &c, 1) == 1) {
+		if (c == '\n') {
+			line[length < LINE_MOST ? length : 0] = '\0';
+			return true;
+		}
+		if (length < LINE_MOST)
+			line[length++] = c;
+	}
+	return false;
+}
+
+/* Answers come in the order of the commands, so what waits is sent before a line that is wrong. */
+static doca_error_t take_line(struct nic *nic, struct batch *batch, char *line)
+{
+	struct mlcc_pcc_command command;
+	const char *wrong = parse(line, &command);
+	doca_error_t error = DOCA_SUCCESS;
+
+	if (!wrong)
+		batch->command[batch->count++] = command;
+	if (wrong || batch->count == MLCC_PCC_COMMANDS || !more_is_there())
+		error = send_batch(nic, batch);
+	if (wrong && error == DOCA_SUCCESS)
+		printf("error: %s\n", wrong);
+	fflush(stdout);
+	return error;
+}
+
+/* Until SIGTERM, however soon the commands end. */
+static int serve(struct nic *nic)
+{
+	static struct batch batch;
+	doca_error_t error = DOCA_SUCCESS;
+	char line[LINE_MOST + 1];
+
+	while (error == DOCA_SUCCESS && read_line(line))
+		error = take_line(nic, &batch, line);
+	if (error == DOCA_SUCCESS)
+		error = send_batch(nic, &batch);
+	fflush(stdout);
+	if (error != DOCA_SUCCESS)
+		return failed("the NIC does not answer", error);
+	wait_for(NULL, 0);
+	return 0;
+}
+
+static doca_error_t open_device(const char *name, struct doca_dev **dev)
+{
+	char ibdev[DOCA_DEVINFO_IBDEV_NAME_SIZE];
+	doca_error_t error = DOCA_ERROR_NOT_FOUND;
+	struct doca_devinfo **list;
+	u32 count;
+
+	if (doca_devinfo_create_list(&list, &count) != DOCA_SUCCESS)
+		return error;
+	for (u32 i = 0; i < count; i++) {
+		if (doca_devinfo_get_ibdev_name(list[i], ibdev, sizeof(ibdev)) != DOCA_SUCCESS ||
+		    strncmp(ibdev, name, sizeof(ibdev)))
+			continue;
+		error = doca_devinfo_get_is_pcc_supported(list[i]);
+		if (error == DOCA_SUCCESS)
+			error = doca_dev_open(list[i], dev);
+		break;
+	}
+	doca_devinfo_destroy_list(list);
+	return error;
+}
+
+static doca_error_t configure(struct doca_pcc *pcc, const struct threads *threads)
+{
+	u32 least, most;
+	doca_error_t error = doca_pcc_get_min_num_threads(pcc, &least);
+
+	if (error == DOCA_SUCCESS)
+		error = doca_pcc_get_max_num_threads(pcc, &most);
+	if (error == DOCA_SUCCESS && (threads->count < least || threads->count > most)) {
+		fprintf(stderr, "mlcc-pcc: --threads: %u; the NIC takes %u to %u\n",
+			threads->count, least, most);
+		return DOCA_ERROR_INVALID_VALUE;
+	}
+	if (error == DOCA_SUCCESS)
+		error = doca_pcc_set_app(pcc, mlcc_pcc_app);
+	if (error == DOCA_SUCCESS)
+		error = doca_pcc_set_thread_affinity(pcc, threads->count,
+						     (u32 *)threads->number);
+	if (error == DOCA_SUCCESS)
+		error = doca_pcc_set_mailbox(pcc, sizeof(struct mlcc_pcc_request),
+					     sizeof(struct mlcc_pcc_response));
+	return error;
+}
+
+static int run(struct nic *nic, const struct threads *threads)
+{
+	doca_error_t error = configure(nic->pcc, threads);
+	int rc;
+
+	if (error == DOCA_SUCCESS)
+		error = doca_pcc_start(nic->pcc);
+	if (error != DOCA_SUCCESS)
+		return failed("cannot start the firmware", error);
+	rc = serve(nic);
+	error = doca_pcc_stop(nic->pcc);
+	return error == DOCA_SUCCESS ? rc : failed("cannot stop the firmware", error);
+}
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+static void take_signals(void)
+{
+	struct sigaction action = { .sa_handler = stop };
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGINT);
+	sigprocmask(SIG_BLOCK, &ours, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+}
+
+static int start(const char *device, const struct threads *threads)
+{
+	struct nic nic = { .dev = NULL };
+	doca_error_t error = open_device(device, &nic.dev);
+	int rc;
+
+	if (error != DOCA_SUCCESS)
+		return failed(device, error);
+	error = doca_pcc_create(nic.dev, &nic.pcc);
+	if (error == DOCA_SUCCESS) {
+		rc = run(&nic, threads);
+		doca_pcc_destroy(nic.pcc);
+	} else {
+		rc = failed("cannot use PCC (USER_PROGRAMMABLE_CC=1?)", error);
+	}
+	doca_dev_close(nic.dev);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "threads", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ .name = NULL },
+	};
+	static char by_default[] = THREADS_DEFAULT;
+	static struct threads threads;
+	char *list = by_default;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
+		if (option == 'h') {
+			usage(stdout);
+			return 0;
+		}
+		if (option != 't')
+			return 2;
+		list = optarg;
+	}
+	if (argc - optind != 1) {
+		fprintf(stderr, "mlcc-pcc: give one DEVICE, such as mlx5_0; see --help\n");
+		return 2;
+	}
+	if (!parse_threads(list, &threads)) {
+		fprintf(stderr, "mlcc-pcc: --threads takes numbers such as 176-187,192\n");
+		return 2;
+	}
+	take_signals();
+	return start(argv[optind], &threads);
+}
