@@ -35,7 +35,7 @@
 #include <stddef.h>
 
 #include "../../include/mlcc/phase.h"
-#include "../dcqcn/rp.h"
+#include "../dcqcn/job.h"
 #include "mailbox.h"
 
 /* Rates that the NIC sees are in 2^-20 of its port's, inside they have 8 more bits. */

@@ -6,8 +6,9 @@
 #include <time.h>
 
 #include "../../include/mlcc/profiles.h"
-#include "../../rdma/dcqcn/rp.h"
+#include "../../rdma/dcqcn/job.h"
 #include "../unit/random.h"
+#include "variants.h"
 
 #define EVENTS	4096
 #define ROUNDS	2000

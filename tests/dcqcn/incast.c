@@ -123,7 +123,7 @@ static void first_link(struct incast *in, u32 i, double now)
 
 static void send_packet(struct incast *in, u32 i)
 {
-	struct mlcc_rp_gain gain = mlcc_rp_gain(NULL, MLCC_NEUTRAL, MLCC_RP_OWN_LINE);
+	struct mlcc_rp_gain gain = MLCC_RP_PLAIN;
 	struct sim_flow *f = &in->s.flow[i];
 	double now = in->s.now;
 

@@ -19,9 +19,10 @@
 #include <stdlib.h>
 
 #include "../../include/mlcc/profiles.h"
+#include "../../rdma/dcqcn/job.h"
 #include "../../rdma/dcqcn/np.h"
-#include "../../rdma/dcqcn/rp.h"
 #include "../unit/random.h"
+#include "variants.h"
 
 #ifndef SIM_FLOWS
 #define SIM_FLOWS	8
@@ -118,12 +119,12 @@ static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow 
 	u32 p;
 
 	if (!f->profile && !f->follow)
-		return mlcc_rp_gain(NULL, MLCC_NEUTRAL, MLCC_RP_OWN_LINE);
+		return MLCC_RP_PLAIN;
 	p = mlcc_rp_progress(&f->param, mlcc_job_acked(f->job, bytes, sim_us(s)),
 			     f->job->best_us);
 	if (f->follow) {
 		f->follow(f, p);
-		return mlcc_rp_gain(NULL, MLCC_NEUTRAL, MLCC_RP_OWN_LINE);
+		return MLCC_RP_PLAIN;
 	}
 	if (f->rp.seq != (u16)f->job->seq)
 		f->line_part = mlcc_rp_own(mlcc_job_flow_kbps(f->job), f->param.line,

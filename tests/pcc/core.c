@@ -4,7 +4,8 @@
  * Events come a few microseconds apart, every 64th after a silence.  "run" counts the instructions.
  */
 #include "../../include/mlcc/profiles.h"
-#include "../../rdma/dcqcn/rp.h"
+#include "../../rdma/dcqcn/job.h"
+#include "../dcqcn/variants.h"
 #include "../unit/random.h"
 #include "bare.h"
 

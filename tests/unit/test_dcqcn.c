@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "../../include/mlcc/profiles.h"
-#include "../../rdma/dcqcn/rp.h"
+#include "../../rdma/dcqcn/job.h"
+#include "../dcqcn/variants.h"
 #include "dcqcn_model.h"
 #include "random.h"
 #include "tap.h"
@@ -21,7 +22,6 @@
 static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
 static const struct mlcc_rp_gain plain = {
 	.ai = MLCC_ONE, .decrease = MLCC_ONE,
-	.own = { .part = MLCC_ONE, .least = MLCC_ONE >> MLCC_RP_FLOOR_SHIFT },
 };
 
 static u32 at_most(u64 *seed, u32 limit)
@@ -91,6 +91,7 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 	gain.ai = MLCC_ONE / 4 + at_most(&seed, 8 * MLCC_ONE);
 	gain.decrease = MLCC_ONE / 16 + at_most(&seed, MLCC_ONE * 127 / 16);
 	gain.hyper = at_most(&seed, 1);
+	gain.least = gain.hyper ? MLCC_ONE >> MLCC_RP_FLOOR_SHIFT : 0;
 	gain.late = at_most(&seed, 1);
 	mlcc_rp_init(&rp, c, now);
 	model_init(&m, c, now);
@@ -259,7 +260,7 @@ static void parts_are_a_jobs(void)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
-	struct mlcc_rp_own own = mlcc_rp_own(LINE / 4, LINE, 100000000);
+	struct mlcc_rp_own own = mlcc_rp_own(LINE / 4, LINE, 100000000), quarter = own;
 	struct mlcc_rp_gain gain = mlcc_rp_gain(ours, 0, own);
 	struct mlcc_rp_param c;
 	struct mlcc_rp rp;
@@ -274,7 +275,7 @@ static void parts_are_a_jobs(void)
 	CHECK(own.part == 1 && own.least == 1, "never nothing: %u, %u", own.part, own.least);
 	mlcc_rp_param_init(&c, MLCC_RP_MLX5, LINE, MBPS);
 	mlcc_rp_init(&rp, &c, 0);
-	CHECK(mlcc_rp_phase(&rp, &c, ours, 0, gain.own, 1, 0), "no phase has begun");
+	CHECK(mlcc_rp_phase(&rp, &c, ours, 0, quarter, 1, 0), "no phase has begun");
 	CHECK(rp.rt == LINE / 4 && rp.rc == LINE / 64, "R_T %u R_C %u", rp.rt, rp.rc);
 	for (u32 i = 1; i < 100; i++)
 		mlcc_rp_cnp(&rp, &c, &gain, i * 10 * US);
@@ -319,14 +320,16 @@ static struct mlcc_rp_gain extreme_gain(u64 *seed)
 	return (struct mlcc_rp_gain) {
 		.ai = at_most(seed, most), .decrease = at_most(seed, 8 * MLCC_ONE),
 		.hyper = at_most(seed, 1), .late = at_most(seed, 1),
-		.own.part = 1 + at_most(seed, MLCC_ONE - 1),
-		.own.least = 1 + at_most(seed, MLCC_ONE - 1),
+		.least = 1 + at_most(seed, MLCC_ONE - 1),
 	};
 }
 
 static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now, u64 *seed)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	struct mlcc_rp_own own = {
+		.part = 1 + at_most(seed, MLCC_ONE - 1), .least = 1 + at_most(seed, MLCC_ONE - 1),
+	};
 	struct mlcc_rp_gain gain = extreme_gain(seed);
 
 	switch (at_most(seed, 9)) {
@@ -334,7 +337,7 @@ static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now
 		mlcc_rp_cnp(rp, c, &gain, now);
 		break;
 	case 1:
-		mlcc_rp_phase(rp, c, &profiles[MLCC_PROFILE_INTERLEAVE], 0, gain.own,
+		mlcc_rp_phase(rp, c, &profiles[MLCC_PROFILE_INTERLEAVE], 0, own,
 			      at_most(seed, 3), now);
 		break;
 	case 2:
