@@ -39,7 +39,7 @@ struct ring_result {
 	double busy;			/* part of the time that a link was */
 };
 
-/* As the driver's defaults, and what the lab sets. */
+/* The driver's defaults; the lab sets the line only. */
 static inline struct mlcc_rp_param ring_param(void)
 {
 	return (struct mlcc_rp_param) {

@@ -251,14 +251,14 @@ class Shown(Machine):
         use = self.uses()["rp_time_reset"]
         self.assertEqual(
             (use["device"], use["follows"], use["drive"], use["base"]),
-            ("rxe0", "rxe0", "time", 4000),
+            ("rxe0", "rxe0", "time", 2000),
         )
-        wait_for(lambda: self.uses()["rp_time_reset"]["value"] == 2000, "the top")
+        wait_for(lambda: self.uses()["rp_time_reset"]["value"] == 1000, "the top")
         self.assertEqual(self.uses()["qps"]["qps"], 1)
         sending.silent = True
-        wait_for(lambda: self.uses()["rp_time_reset"]["value"] == 4000, "the base")
+        wait_for(lambda: self.uses()["rp_time_reset"]["value"] == 2000, "the base")
         self.assertEqual(self.uses()["rp_time_reset"]["state"], "idle")
-        self.assertIn("rdma rxe0: rxe:rxe0 rp_time_reset 4000 us", self.ctl("show").stdout)
+        self.assertIn("rdma rxe0: rxe:rxe0 rp_time_reset 2000 us", self.ctl("show").stdout)
         self.assertEqual(following.end(), 0)
         wait_for(lambda: self.uses().keys() == {"qps"}, "the end of follow")
 

@@ -19,12 +19,6 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 DEBUGFS = Path("/sys/kernel/debug/rxe")
 DCQCN = "dcqcn"
 NEEDS = ("ib_uverbs", "udp_tunnel", "ip6_udp_tunnel")
-# T, the period of alpha and that of CNPs. A phase of some 300 ms is then as many of them as on a
-# NIC, whose T is 55 to 300 us and whose phases are 50 ms and more. R_HAI is the least there is: of
-# a line of 60 Mb/s more than it is of a NIC's. The driver's own defaults are for other speeds.
-TIMERS = ("rp_time_reset", "rp_dce_tcp_rtt", "np_min_time_between_cnps")
-TIMER_US = 2000
-HAI_MBPS = 1
 
 
 @dataclass(frozen=True)
@@ -105,10 +99,8 @@ class Driver:
         return next((each.name for each in self.devices if each.namespace == namespace), "")
 
     def _configure(self, device: Device) -> None:
+        # the link is slower than the net device says
         device.knob("rp_max_rate", self.max_mbps)
-        for timer in TIMERS:
-            device.knob(timer, TIMER_US)
-        device.knob("rp_hai_rate", HAI_MBPS)
         device.knob("rp_enable", 1)
 
 
