@@ -114,6 +114,15 @@ done
 dkms status mlcc
 [ -n "$(find /lib/modules -name 'tcp_mlcc.ko*')" ] || fail "no module was built"
 
+# soft-RoCE, for the kernels that it is for; its source is 150 MB
+for build in /lib/modules/6.12.*/build; do
+	[ -e "$build" ] || continue
+	kernel=${build#/lib/modules/}
+	apt-get -qq install --no-install-recommends ./mlcc-rxe-dkms_*.deb linux-source-6.12 >/dev/null 2>&1
+	dkms install mlcc-rxe/0.1 -k "${kernel%/build}" >/tmp/dkms 2>&1 || { cat /tmp/dkms; exit 1; }
+	[ -n "$(find "${build%/build}/updates" -name 'rdma_rxe.ko*')" ] || fail "no rdma_rxe was built"
+done
+
 kill "$daemon"
 wait "$daemon" || :
 echo "# an administrator's line" >>/etc/mlcc/mlccd.conf
