@@ -13,6 +13,7 @@
 . "$(dirname "$0")/mlccd_common.sh"
 
 mlccd_fake=$repo/build/userspace/mlccd/mlccd-fake
+tuner=$repo/build/userspace/mlcc-dcqcn/mlcc-dcqcn
 
 nothing_changes_while_it_is_off()
 {
@@ -213,6 +214,29 @@ mlccd_says_whose_they_are()
 	[ "$status" = 0 ] && [ "$(<"$out/whose")" = 6 ]
 }
 
+# T goes from 2 ms to half of that within a phase; then it is put back.
+follow_drives_the_device()
+{
+	local i follow least=2000
+
+	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=12000000 || return
+	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	"$tuner" follow rxe_alpha 5 >"$out/follow" 2>&1 {carrier_lock}>&- &
+	follow=$!
+	defer stop "$follow"
+	traffic 1
+	for ((i = 0; i < 200 && least > 1250; i++)); do
+		[ "$(<"$params/rp_time_reset")" -ge "$least" ] || least=$(<"$params/rp_time_reset")
+		sleep 0.05
+	done
+	end_traffic 1
+	stop "$follow"
+	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	cat "$out/follow"
+	echo "T down to $least us, then $(<"$params/rp_time_reset")"
+	[ "$least" -le 1250 ] && [ "$least" -ge 1000 ] && [ "$(<"$params/rp_time_reset")" = 2000 ]
+}
+
 # The peer ignores marks and drops CNPs; nothing else may differ.
 peer_without_patches()
 {
@@ -247,6 +271,11 @@ main()
 	fi
 	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
 	told "a job's connection has its progress" job_has_progress
+	if "$tuner" --help >/dev/null 2>&1; then
+		told "mlcc-dcqcn drives T by a job's progress" follow_drives_the_device
+	else
+		ktap_skip "mlcc-dcqcn drives T by a job's progress" "it is not built, or does not run here"
+	fi
 	if "$mlccd" --version >/dev/null 2>&1; then
 		told "mlccd shows a job's queue pairs, doctor the devices" mlccd_shows_it
 	else
