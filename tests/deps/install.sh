@@ -3,14 +3,15 @@
 #
 # Installs what the build, the demonstrations and the tests need: groups of Debian's packages, from the
 # file beside this one, and in virtual environments in the cache what Debian lacks: OR-tools for the
-# group planner (it shares Debian's numpy), ruff and kubernetes-validate for the group check. Does
-# nothing, quickly, when everything is there.
+# group planner (it shares Debian's numpy), ruff and kubernetes-validate for the group check, ns-3's
+# libraries for the group sim. Does nothing, quickly, when everything is there.
 #
 #   install.sh GROUP...          installs ("all": every group but debug); what apt says goes to
 #                                deps.log there
 #   install.sh --check GROUP...  installs nothing; prints what is there and what is not, as TAP
 #   install.sh --tools           prints where ruff is, or would be
 #   install.sh --plan            prints where OR-tools is, or would be
+#   install.sh --sim             prints where ns-3 is, or would be
 #
 # The cache is $MLCC_CACHE, else $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc.
 
@@ -26,6 +27,7 @@ environment()
 
 tools=$(environment tools requirements.txt)
 plan=$(environment plan requirements-plan.txt)
+sim=$(environment sim requirements-sim.txt)
 
 say()
 {
@@ -169,7 +171,7 @@ python()
 	return 1
 }
 
-# in FOLDER what LIST says, called NAMES; more: options of venv
+# in FOLDER what LIST says, called NAMES; more: options of venv. $pip_options: of pip
 install_python()
 {
 	folder=$1 requirements=$here/$2 names=$3
@@ -180,23 +182,38 @@ install_python()
 	fi
 	say "installing $names into $folder"
 	rm -rf "$folder"
+	# shellcheck disable=SC2086  # a list
 	mkdir -p "$cache" &&
 		"$(python)" -m venv "$@" "$folder" &&
-		"$folder/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" \
-			</dev/null &&
+		"$folder/bin/pip" install --quiet --disable-pip-version-check $pip_options \
+			-r "$requirements" </dev/null &&
 		touch "$folder/complete" && return
 	say "$names could not be installed" >&2
 	return 1
 }
 
+# Libraries and headers only, which no Python has to load: the newest wheel there is, whatever Python
+# runs here. It is for PCs; where there is none the simulator is not built.
+each_library()
+{
+	[ "$(uname -m)" = x86_64 ] || return 0
+	pip_options="--no-deps --only-binary=:all: --python-version=3.11 --implementation=cp"
+	pip_options="$pip_options --platform=manylinux_2_28_x86_64 --target=$sim/site"
+	"$1" "$sim" requirements-sim.txt "ns-3"
+}
+
 # Each virtual environment that the groups have: COMMAND FOLDER LIST NAMES [OPTIONS]
 each_environment()
 {
+	pip_options=
 	case " $groups " in
 	*' check '*) "$1" "$tools" requirements.txt "ruff and kubernetes-validate" || return ;;
 	esac
 	case " $groups " in
-	*' planner '*) "$1" "$plan" requirements-plan.txt "OR-tools" --system-site-packages ;;
+	*' planner '*) "$1" "$plan" requirements-plan.txt "OR-tools" --system-site-packages || return ;;
+	esac
+	case " $groups " in
+	*' sim '*) each_library "$1" ;;
 	esac
 }
 
@@ -255,6 +272,10 @@ main()
 		;;
 	--plan)
 		echo "$plan"
+		return
+		;;
+	--sim)
+		echo "$sim/site/ns3"
 		return
 		;;
 	--check)
