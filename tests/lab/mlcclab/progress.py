@@ -13,9 +13,12 @@ LINE_PERIOD_S = 5.0
 class Progress:
     """Counts expected seconds, so that stages of unlike length add up."""
 
-    def __init__(self, expected_s: float, stream: TextIO = sys.stderr) -> None:
+    def __init__(
+        self, expected_s: float, stream: TextIO = sys.stderr, name: str = "mlcc-lab"
+    ) -> None:
         self.expected = max(expected_s, 0.001)
         self.stream = stream
+        self.name = name
         self.tty = stream.isatty()
         self.began = time.monotonic()
         self.finished = 0.0
@@ -46,7 +49,7 @@ class Progress:
     def note(self, text: str) -> None:
         """A line of its own above the bar."""
         self.close()
-        self.stream.write(f"mlcc-lab: {text}\n")
+        self.stream.write(f"{self.name}: {text}\n")
         self.stream.flush()
 
     def close(self) -> None:
@@ -63,7 +66,7 @@ class Progress:
             bar = ("#" * round(done * BAR_WIDTH)).ljust(BAR_WIDTH, ".")
             text = f"\r\033[K[{bar}] {done:4.0%}  {_clock(left)} left  {self.label}"
         else:
-            text = f"mlcc-lab: {done:4.0%}, {_clock(left)} left: {self.label}\n"
+            text = f"{self.name}: {done:4.0%}, {_clock(left)} left: {self.label}\n"
         self.stream.write(text)
         self.stream.flush()
 
