@@ -36,6 +36,10 @@ WHY_BPF		:= $(or $(if $(call has,$(CLANG)),,no $(CLANG)),$(if $(call has,$(BPFTO
 WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
 		   $(wildcard $(KDIR)/Makefile),,no headers of the running kernel $(KERNEL)))
 
+# ns-3 comes as a wheel: libraries and headers, in the cache
+NS3		:= $(wildcard $(shell tests/deps/install.sh --sim)/include)
+WHY_SIM		:= $(or $(if $(call has,$(CXX)),,no $(CXX)),$(if $(NS3),,no ns-3: make sim))
+
 # $(call unless,REASON,TARGET)
 unless = $(if $(strip $(1)),skip-$(2),$(2))
 
@@ -45,7 +49,8 @@ WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h 
 		   microhttpd.h systemd/sd-event.h)))
 
 all: lab unit nccl rdma $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
-	$(call unless,$(WHY_USERSPACE),fuzz) $(call unless,$(WHY_USERSPACE),tuner)
+	$(call unless,$(WHY_USERSPACE),fuzz) $(call unless,$(WHY_USERSPACE),tuner) \
+	$(call unless,$(WHY_SIM),sim)
 
 lab:
 	@$(MAKE) --no-print-directory -C tests/lab
@@ -104,6 +109,11 @@ rdma:
 	@$(MAKE) --no-print-directory -C tests/pcc
 	@$(MAKE) --no-print-directory -C tests/dcqcn
 
+# clusters, with ns-3, which is fetched if it is not there
+sim:
+	$(if $(NS3),,@tests/deps/install.sh sim)
+	@$(MAKE) --no-print-directory -C tests/sim
+
 skip-bpf:
 	@echo "the BPF carrier is not built: $(WHY_BPF)"
 
@@ -115,6 +125,9 @@ skip-tuner:
 
 skip-module:
 	@echo "the module is not built: $(WHY_MODULE)"
+
+skip-sim:
+	@echo "the simulator of clusters is not built: $(WHY_SIM)"
 
 deps:
 	@tests/deps/install.sh demo build
@@ -275,13 +288,15 @@ help:
 	@echo "  make nccl          NCCL's profiler plugin and the shim before its network, and their tests"
 	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
 	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DPA=bf3"
+	@echo "  make sim           mlcc-sim, which simulates clusters; fetches ns-3 for that (66 MB)"
 	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-dcqcn, mlcc-plan, the headers, and the"
 	@echo "  make uninstall     module if it was built; PREFIX=$(PREFIX), DESTDIR and KDIR are honoured"
 	@echo "  make clean         removes what was built; downloads stay in the cache"
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace programs fuzz hint nccl rdma module skip-bpf skip-fuzz skip-tuner skip-module \
+.PHONY: all lab unit bpf userspace programs fuzz hint nccl rdma sim module skip-bpf skip-fuzz skip-tuner skip-module \
+	skip-sim \
 	install-userspace install-bpf install-hint install-tuner install-plan tuner deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help

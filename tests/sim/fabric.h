@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What jobs see of a network: channels between hosts that carry messages. */
+#ifndef MLCC_SIM_FABRIC_H
+#define MLCC_SIM_FABRIC_H
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+
+namespace sim {
+
+/* A connection in one direction. */
+class Channel {
+public:
+	virtual ~Channel() = default;
+
+	/* One message more.  on_message is called when all of it is there. */
+	virtual void send(uint64_t bytes) = 0;
+
+	virtual uint64_t delivered() const = 0;		/* bytes, in order */
+
+	std::function<void()> on_message;
+};
+
+/* A job on one host: what its flows there share of the congestion control. */
+class Host {
+public:
+	virtual ~Host() = default;
+};
+
+class Fabric {
+public:
+	virtual ~Fabric() = default;
+
+	/* Belongs to the fabric, as channels do. */
+	virtual Host *host() = 0;
+
+	/* @job NULL: of no job. */
+	virtual Channel *connect(unsigned from, unsigned to, Host *job) = 0;
+
+	/* Members of a JSON object. */
+	virtual void report(std::ostream &out) const = 0;
+};
+
+} /* namespace sim */
+
+#endif /* MLCC_SIM_FABRIC_H */

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A flow of RoCEv2, both ends of it: net.h has the model. */
+#include "net.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace sim {
+
+constexpr uint32_t CONTROL_BYTES = 64;	/* an ACK, NAK or CNP on the wire */
+
+Flow::Flow(RdmaNet &net, unsigned from, unsigned to, struct nic_job *job, Ps rtt, uint32_t hash)
+	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_hash(hash),
+	  m_rp(nic_flow_new(&net.param.setup, job, Clock::now_ns())),
+	  m_rate(nic_rate(m_rp)), m_np(nic_np_new(&net.param.setup)), m_pace(this), m_expire(this)
+{
+}
+
+Flow::~Flow()
+{
+	std::free(m_rp);
+	std::free(m_np);
+}
+
+/*** The sender ***/
+
+void Flow::send(uint64_t bytes)
+{
+	m_end += bytes;
+	m_ends.push_back(m_end);
+	m_messages.push_back(m_end);
+	go();
+}
+
+bool Flow::may_send() const
+{
+	return m_next < m_end && (!m_net.param.window || m_next - m_acked < m_net.param.window);
+}
+
+/* How long so many bytes take at the flow's rate. */
+Ps Flow::gap(uint32_t bytes) const
+{
+	return std::llround(bytes * 8e9 / m_rate);
+}
+
+/* Gets into the NIC's ring, now or when the rate allows it. */
+void Flow::go()
+{
+	if (m_ready || m_pacing || !may_send())
+		return;
+	if (Clock::now() < m_due) {
+		m_pacing = true;
+		m_pace.at(m_due);
+		return;
+	}
+	m_ready = true;
+	m_net.nics[m_from]->ready(*this);
+}
+
+/* A CNP may have made it later. */
+void Flow::pace()
+{
+	m_pacing = false;
+	go();
+}
+
+uint64_t Flow::end_of_message() const
+{
+	return *std::find_if(m_ends.begin(), m_ends.end(),
+			     [this](uint64_t end) { return end > m_next; });
+}
+
+/* What the RP has to know of a packet that leaves. */
+void Flow::begin(Packet *p)
+{
+	uint64_t now = Clock::now_ns(), end = p->seq + p->payload;
+	uint32_t fresh = end > m_fresh ? end - m_fresh : 0;
+
+	if (m_fresh == m_acked && fresh)
+		nic_start(m_rp, now, m_rtt / NS);
+	m_rate = nic_sent(m_rp, now, p->bytes, fresh);
+	m_fresh += fresh;
+	again += !fresh;
+	m_due = m_moved = Clock::now();
+	m_due += gap(p->bytes);
+}
+
+/* The NIC sends a packet of this flow; NULL: it was acknowledged while it waited for its turn. */
+Packet *Flow::make()
+{
+	Packet *p;
+	uint64_t end;
+
+	m_ready = false;
+	if (!may_send())
+		return nullptr;
+	end = end_of_message();
+	p = m_net.alloc();
+	*p = {};
+	p->flow = this;
+	p->kind = Kind::DATA;
+	p->to = m_to;
+	p->seq = m_next;
+	p->payload = std::min<uint64_t>(m_net.param.payload, end - m_next);
+	p->bytes = p->payload + m_net.param.header;
+	p->tries = m_tries;
+	begin(p);
+	m_next += p->payload;
+	p->ack = m_next == end || !may_send();
+	m_net.sent++;
+	watch();
+	go();
+	return p;
+}
+
+void Flow::on_ack(uint64_t seq)
+{
+	if (seq <= m_acked)
+		return;
+	m_acked = seq;
+	m_next = std::max(m_next, seq);
+	m_moved = Clock::now();
+	while (!m_ends.empty() && m_ends.front() <= seq)
+		m_ends.pop_front();
+	go();
+}
+
+void Flow::go_back(uint64_t seq)
+{
+	m_tries++;
+	on_ack(seq);
+	m_next = m_acked;
+	go();
+}
+
+/* What is left of the gap to the next packet stretches with the rate. */
+void Flow::on_cnp()
+{
+	Ps now = Clock::now();
+	double before = m_rate;
+
+	cnps++;
+	m_rate = nic_cnp(m_rp, Clock::now_ns());
+	if (m_due > now)
+		m_due = now + std::llround((m_due - now) * before / m_rate);
+}
+
+/* One event looks after all packets in flight. */
+void Flow::watch()
+{
+	if (m_watching)
+		return;
+	m_watching = true;
+	m_expire.at(m_moved + m_net.param.rto);
+}
+
+void Flow::expire()
+{
+	m_watching = false;
+	if (m_next == m_acked)
+		return;
+	if (m_net.nics[m_from]->port.paused)
+		m_moved = Clock::now();
+	if (Clock::now() >= m_moved + m_net.param.rto) {
+		m_moved = Clock::now();
+		go_back(m_acked);
+	}
+	watch();
+}
+
+/*** The receiver ***/
+
+void Flow::answer(Kind kind, uint8_t tries)
+{
+	Packet *p = m_net.alloc();
+
+	*p = {};
+	p->flow = this;
+	p->kind = kind;
+	p->to = m_from;
+	p->seq = m_expected;
+	p->bytes = CONTROL_BYTES;
+	p->tries = tries;
+	m_net.nics[m_to]->answer(p);
+}
+
+void Flow::accept(const Packet *p)
+{
+	m_expected += p->payload;
+	m_unacked++;
+	if (p->ack || m_unacked >= m_net.param.ack_every) {
+		m_unacked = 0;
+		answer(Kind::ACK, p->tries);
+	}
+	while (!m_messages.empty() && m_messages.front() <= m_expected) {
+		m_messages.pop_front();
+		if (on_message)
+			on_message();
+	}
+}
+
+void Flow::on_data(const Packet *p)
+{
+	m_net.delivered++;
+	if (p->marked && nic_marked(m_np, Clock::now_ns()))
+		answer(Kind::CNP, p->tries);
+	if (p->seq == m_expected) {
+		accept(p);
+	} else if (p->seq < m_expected) {
+		if (p->ack)
+			answer(Kind::ACK, p->tries);
+	} else if (m_asked != p->tries) {
+		m_asked = p->tries;
+		answer(Kind::NAK, p->tries);
+	}
+}
+
+/* At either end. */
+void Flow::received(Packet *p)
+{
+	m_net.hops++;
+	switch (p->kind) {
+	case Kind::DATA:
+		on_data(p);
+		break;
+	case Kind::ACK:
+		on_ack(p->seq);
+		break;
+	case Kind::NAK:
+		if (p->tries == m_tries)
+			go_back(p->seq);
+		break;
+	case Kind::CNP:
+		on_cnp();
+		break;
+	}
+	m_net.free(p);
+}
+
+} /* namespace sim */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Topologies: graph.h says which. */
+#include "graph.h"
+
+#include <climits>
+#include <deque>
+
+namespace sim {
+
+static void link(Graph &g, unsigned a, unsigned b, double bps)
+{
+	g.edges.push_back({ a, b, bps });
+}
+
+static void add_host(Graph &g, unsigned host, unsigned rack, double bps)
+{
+	link(g, host, rack, bps);
+	g.rack.push_back(rack);
+}
+
+Graph dumbbell(unsigned pairs, double host_bps, double bps)
+{
+	Graph g;
+	unsigned left = 2 * pairs, right = left + 1;
+
+	g.hosts = 2 * pairs;
+	g.nodes = g.hosts + 2;
+	/* a pair's hosts stand next to each other, so that jobs may take several pairs */
+	for (unsigned h = 0; h < g.hosts; h++)
+		add_host(g, h, h % 2 ? right : left, host_bps);
+	link(g, left, right, bps);
+	return g;
+}
+
+Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
+		 double oversubscription)
+{
+	double up = hosts * bps / spines / oversubscription;
+	Graph g;
+
+	g.hosts = leaves * hosts;
+	g.nodes = g.hosts + leaves + spines;
+	for (unsigned h = 0; h < g.hosts; h++)
+		add_host(g, h, g.hosts + h / hosts, bps);
+	for (unsigned leaf = 0; leaf < leaves; leaf++)
+		for (unsigned spine = 0; spine < spines; spine++)
+			link(g, g.hosts + leaf, g.hosts + leaves + spine, up);
+	return g;
+}
+
+Graph fat_tree(unsigned k, double bps)
+{
+	unsigned half = k / 2, per_layer = k * half;
+	unsigned edge, aggregation, core;
+	Graph g;
+
+	g.hosts = k * half * half;
+	edge = g.hosts;
+	aggregation = edge + per_layer;
+	core = aggregation + per_layer;
+	g.nodes = core + half * half;
+	for (unsigned h = 0; h < g.hosts; h++)
+		add_host(g, h, edge + h / half, bps);
+	for (unsigned i = 0; i < per_layer; i++) {
+		for (unsigned j = 0; j < half; j++) {
+			link(g, edge + i, aggregation + i / half * half + j, bps);
+			link(g, aggregation + i, core + i % half * half + j, bps);
+		}
+	}
+	return g;
+}
+
+Router::Router(const Graph &g) : m_graph(g), m_edges(g.nodes)
+{
+	for (unsigned e = 0; e < g.edges.size(); e++) {
+		m_edges[g.edges[e].a].push_back(e);
+		m_edges[g.edges[e].b].push_back(e);
+	}
+}
+
+/* Breadth first, from the host outwards; no host is on the way to another. */
+Routes Router::to(unsigned host) const
+{
+	Routes r = { std::vector<std::vector<unsigned>>(m_graph.nodes),
+		     std::vector<unsigned>(m_graph.nodes, UINT_MAX) };
+	std::deque<unsigned> due = { host };
+
+	r.hops[host] = 0;
+	for (; !due.empty(); due.pop_front()) {
+		unsigned node = due.front();
+
+		if (node < m_graph.hosts && node != host)
+			continue;
+		for (unsigned e : m_edges[node]) {
+			unsigned next = other(m_graph.edges[e], node);
+
+			if (r.hops[next] == UINT_MAX) {
+				r.hops[next] = r.hops[node] + 1;
+				due.push_back(next);
+			}
+			if (r.hops[next] == r.hops[node] + 1)
+				r.edges[next].push_back(e);
+		}
+	}
+	return r;
+}
+
+} /* namespace sim */

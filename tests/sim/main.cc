@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mlcc-sim: one run of one scenario under one congestion control.  tests/sim/run writes what it
+ * reads (settings.h) and reads what it writes: a JSON object.
+ *
+ *	exit status 0: it has run; 1: not to the end; 2: settings that are wrong, in one line
+ */
+#include <ctime>
+#include <iostream>
+
+#include <ns3/rng-seed-manager.h>
+
+#include "graph.h"
+#include "jobs.h"
+#include "net.h"
+#include "settings.h"
+
+namespace sim {
+
+constexpr unsigned HOSTS_MAX = 1 << 16;
+constexpr int64_t STREAMS = 1 << 16;	/* of random numbers for each job: a host has one */
+
+static Graph graph_of(const Settings &s)
+{
+	std::string kind = s.text("topology");
+	double bps = s.number("rate_bps", 1e6, 1e13);
+
+	if (kind == "dumbbell")
+		return dumbbell(s.whole("pairs", 1, HOSTS_MAX),
+				s.number("host_rate_bps", 1e6, 1e13), bps);
+	if (kind == "leaf-spine")
+		return leaf_spine(s.whole("leaves", 1, 1024), s.whole("spines", 1, 1024),
+				  s.whole("hosts", 1, 1024), bps,
+				  s.number("oversubscription", .01, 1000));
+	if (kind == "fat-tree")
+		return fat_tree(s.whole("k", 4, 64) / 2 * 2, bps);
+	throw std::runtime_error("topology: neither dumbbell, leaf-spine nor fat-tree");
+}
+
+static struct nic_setup setup_of(const Settings &s, double bps)
+{
+	/* the pointers last as long as the program */
+	static std::string variant, profile;
+
+	variant = s.text("variant");
+	profile = s.text("cc");
+	if (profile == "dcqcn")
+		profile.clear();
+	else if (!nic_profile(profile.c_str()))
+		throw std::runtime_error("cc: '" + profile + "' is neither dcqcn nor a profile");
+	if (!nic_variant(variant.c_str()))
+		throw std::runtime_error("variant: there is no DCQCN '" + variant + "'");
+	return { variant.c_str(), profile.c_str(), (uint32_t)(bps / 1e3),
+		 (uint32_t)s.number("timer_ns", 0, 1e9) };
+}
+
+static RdmaParam rdma_of(const Settings &s)
+{
+	RdmaParam c = {};
+
+	/* flows go by their port's rate */
+	c.bps = s.number(s.text("topology") == "dumbbell" ? "host_rate_bps" : "rate_bps", 2e6,
+			 2e12);
+	c.setup = setup_of(s, c.bps);
+	c.payload = s.whole("payload", 64, 65536);
+	c.header = s.whole("header", 0, 1024);
+	c.window = s.whole("window", 0, 1u << 31);
+	c.ack_every = s.whole("ack_every", 1, 65536);
+	c.rto = s.number("rto_s", 1e-6, 10) * PS_PER_S;
+	c.delay = s.number("delay_s", 0, 1) * PS_PER_S;
+	c.buffer = s.number("buffer", 1e3, 1e12);
+	c.kmin = s.number("kmin", 0, 1e12);
+	c.kmax = s.number("kmax", 1, 1e12);
+	c.pmax = s.number("pmax", 0, 1);
+	c.alpha = s.number("alpha", 1e-3, 64);
+	c.pfc = s.whole("pfc", 0, 1);
+	c.xoff = s.number("xoff", 0, 1e12);
+	c.xon = s.number("xon", 0, 1);
+	c.seed = s.whole("seed", 1, 1u << 31);
+	return c;
+}
+
+static JobParam job_of(const Settings &s, unsigned hosts, unsigned iterations, unsigned index)
+{
+	JobParam j;
+
+	j.name = s.text("job");
+	j.kind = s.text("workload");
+	if (j.kind != "pair" && j.kind != "ring" && j.kind != "endless")
+		throw std::runtime_error("workload: neither pair, ring nor endless");
+	j.hosts = s.list("hosts", hosts);
+	j.bytes = s.number("bytes", 1, 1e15);
+	j.compute_s = s.number("compute_s", 0, 1e4);
+	j.noise = s.number("noise", 0, 1);
+	j.start_s = s.number("start_s", 0, 1e4);
+	j.iterations = j.kind == "endless" ? 0 : iterations;
+	j.stream = (1 + index) * STREAMS;
+	return j;
+}
+
+struct Run {
+	std::vector<std::unique_ptr<Job>> jobs;
+	unsigned working = 0;
+};
+
+/* "only": the number of a job that is to be alone, with its noise; -1: all */
+static void add_jobs(Run &run, const Settings &s, unsigned hosts, Fabric &fabric)
+{
+	double only = s.number("only", -1, 1e6);
+	unsigned iterations = s.whole("iterations", 1, 1000000);
+
+	for (unsigned i = 0; i < s.jobs.size(); i++) {
+		JobParam p = job_of(s.jobs[i], hosts, iterations, i);
+
+		if (only >= 0 && only != i)
+			continue;
+		run.jobs.push_back(make_job(p, fabric));
+		run.working += p.iterations > 0;
+		run.jobs.back()->on_over = [&run] {
+			if (!--run.working)
+				ns3::Simulator::Stop();
+		};
+	}
+}
+
+static void print_job(const Job &job)
+{
+	const char *comma = "";
+
+	std::cout << "{\"name\": \"" << job.param.name << "\", \"delivered\": " << job.delivered()
+		  << ", \"iterations_s\": [";
+	for (double t : job.iterations_s) {
+		std::cout << comma << t;
+		comma = ", ";
+	}
+	std::cout << "]}";
+}
+
+static void print(const Run &run, const Fabric &fabric, double cpu)
+{
+	const char *comma = "";
+
+	std::cout.precision(9);
+	std::cout << "{\"jobs\": [";
+	for (const auto &job : run.jobs) {
+		std::cout << comma;
+		print_job(*job);
+		comma = ", ";
+	}
+	std::cout << "], \"network\": {";
+	fabric.report(std::cout);
+	std::cout << "}, \"events\": " << ns3::Simulator::GetEventCount()
+		  << ", \"simulated_s\": " << Clock::now() / PS_PER_S << ", \"cpu_s\": " << cpu
+		  << ", \"over\": " << (run.working ? "false" : "true") << "}\n";
+}
+
+static int simulate(const Settings &s)
+{
+	Graph g = graph_of(s);
+	std::unique_ptr<Fabric> fabric;
+	std::clock_t began;
+	Run run;
+
+	ns3::RngSeedManager::SetSeed(1);
+	ns3::RngSeedManager::SetRun(s.whole("seed", 1, 1u << 31));
+	Clock::start("ns3::PriorityQueueScheduler");
+	fabric = std::make_unique<RdmaNet>(g, rdma_of(s));
+	add_jobs(run, s, g.hosts, *fabric);
+	ns3::Simulator::Stop(ns3::Seconds(s.number("stop_s", 1e-6, 1e5)));
+	s.all_used();
+
+	began = std::clock();
+	ns3::Simulator::Run();
+	print(run, *fabric, (double)(std::clock() - began) / CLOCKS_PER_SEC);
+	return run.working > 0;
+}
+
+} /* namespace sim */
+
+int main()
+{
+	try {
+		return sim::simulate(sim::Settings::read(std::cin));
+	} catch (const std::exception &error) {
+		std::cerr << "mlcc-sim: " << error.what() << '\n';
+		return 2;
+	}
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ports, switches, NICs and the network of them: net.h has the model. */
+#include "net.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+
+#include <ns3/object-factory.h>
+
+namespace sim {
+
+constexpr uint32_t PFC_BYTES = 64;
+constexpr int64_t FIRST_STREAM = 1;	/* of random numbers; jobs have those from 2^16 on */
+
+void Clock::start(const char *scheduler)
+{
+	ns3::ObjectFactory factory;
+
+	ns3::Time::SetResolution(ns3::Time::PS);
+	factory.SetTypeId(scheduler);
+	ns3::Simulator::SetScheduler(factory);
+	impl = ns3::PeekPointer(ns3::Simulator::GetImplementation());
+}
+
+uint64_t Queue::packets(Kind kind) const
+{
+	uint64_t n = 0;
+
+	if (m_first)
+		for (const Packet *p = m_first; p; p = p->next)
+			n += p->kind == kind;
+	return n;
+}
+
+Port::Port(Node &owner, double bps, Ps delay)
+	: node(owner), ps_per_byte(8 * PS_PER_S / bps), m_delay(delay), m_wake(this),
+	  m_arrive(this), m_hear(this)
+{
+}
+
+/* While a packet is leaving an event is needed only if another one waits. */
+void Port::kick()
+{
+	Ps now = Clock::now();
+	Packet *p;
+
+	if (now < m_free) {
+		if (!m_waking) {
+			m_waking = true;
+			m_wake.at(m_free);
+		}
+		return;
+	}
+	p = node.next(*this);
+	if (!p)
+		return;
+	m_free = now + std::llround(p->bytes * ps_per_byte);
+	m_sent += p->bytes;
+	m_flight.push(p);
+	m_arrive.at(m_free + m_delay);
+	if (node.more(*this) && !m_waking) {
+		m_waking = true;
+		m_wake.at(m_free);
+	}
+}
+
+void Port::wake()
+{
+	m_waking = false;
+	kick();
+}
+
+void Port::arrive()
+{
+	m_peer->node.receive(m_flight.pop(), *m_peer);
+}
+
+/* A PFC frame goes after the packet that is leaving, before all others. */
+void Port::pause(bool on)
+{
+	Ps leaves = std::max(m_free, Clock::now()) + std::llround(PFC_BYTES * ps_per_byte);
+
+	pauses = on;
+	m_peer->m_heard.push_back(on);
+	m_peer->m_hear.at(leaves + m_delay);
+}
+
+void Port::hear()
+{
+	bool on = m_heard.front();
+
+	m_heard.pop_front();
+	if (on == paused)
+		return;
+	paused = on;
+	if (on) {
+		m_paused_at = Clock::now();
+		return;
+	}
+	paused_for += Clock::now() - m_paused_at;
+	kick();
+}
+
+uint64_t Port::packets(Kind kind) const
+{
+	return data.packets(kind) + m_flight.packets(kind);
+}
+
+Port &Switch::add_port(double bps, Ps delay)
+{
+	ports.push_back(std::make_unique<Port>(*this, bps, delay));
+	return *ports.back();
+}
+
+/* What may still come by a port after it has asked its peer to pause, in bytes. */
+static uint64_t headroom(const Port &port, const RdmaParam &c)
+{
+	uint64_t packet = c.payload + c.header;
+
+	return 2 * c.delay / port.ps_per_byte + 3 * packet + PFC_BYTES;
+}
+
+void Switch::finish(int64_t stream)
+{
+	uint64_t aside = 0;
+
+	if (m_net.param.pfc)
+		for (const auto &port : ports)
+			aside += headroom(*port, m_net.param);
+	if (aside >= m_net.param.buffer)
+		throw std::runtime_error("buffer: " + std::to_string(ports.size()) +
+					 " ports need more than " + std::to_string(aside) +
+					 " bytes as headroom");
+	m_shared = m_net.param.buffer - aside;
+	m_random = ns3::CreateObject<ns3::UniformRandomVariable>();
+	m_random->SetStream(stream);
+}
+
+Port &Switch::route(const Packet *p) const
+{
+	const auto &ways = routes[p->to];
+
+	if (ways.size() == 1)
+		return *ways[0];
+	return *ways[mix(p->flow->hash() ^ ((uint64_t)m_id << 32)) % ways.size()];
+}
+
+/* Bytes that one port may have of what is free. */
+double Switch::threshold() const
+{
+	return m_net.param.alpha * (m_used < m_shared ? m_shared - m_used : 0);
+}
+
+bool Switch::fits(const Packet *p, const Port &out) const
+{
+	if (m_used + p->bytes > m_net.param.buffer)
+		return false;
+	return m_net.param.pfc || out.queued + p->bytes <= threshold();
+}
+
+bool Switch::admit(Packet *p, Port &in, Port &out)
+{
+	if (!fits(p, out))
+		return false;
+	p->in = &in;
+	in.arrived += p->bytes;
+	m_used += p->bytes;
+	if (m_net.param.pfc && !in.pauses &&
+	    in.arrived > (m_net.param.xoff ? m_net.param.xoff : threshold())) {
+		pauses++;
+		in.pause(true);
+	}
+	return true;
+}
+
+void Switch::release(Packet *p)
+{
+	const RdmaParam &c = m_net.param;
+	Port &in = *p->in;
+
+	m_used -= p->bytes;
+	in.arrived -= p->bytes;
+	if (in.pauses && in.arrived <= c.xon * (c.xoff ? c.xoff : threshold()))
+		in.pause(false);
+}
+
+/* Thresholds are those of a port of param.bps; slower ports have shorter queues. */
+bool Switch::mark(const Port &out)
+{
+	const RdmaParam &c = m_net.param;
+	double found = out.queued * out.ps_per_byte * c.bps / 8 / PS_PER_S;
+
+	if (found <= c.kmin)
+		return false;
+	if (found >= c.kmax)
+		return true;
+	return m_random->GetValue() < c.pmax * (found - c.kmin) / (c.kmax - c.kmin);
+}
+
+void Switch::receive(Packet *p, Port &in)
+{
+	Port &out = route(p);
+
+	m_net.hops++;
+	if (p->kind != Kind::DATA) {
+		out.control.push(p);
+		out.kick();
+		return;
+	}
+	if (!admit(p, in, out)) {
+		dropped++;
+		m_net.free(p);
+		return;
+	}
+	if (mark(out)) {
+		p->marked = true;
+		marked++;
+	}
+	out.queued += p->bytes;
+	out.deepest = std::max(out.deepest, out.queued);
+	out.data.push(p);
+	out.kick();
+}
+
+Packet *Switch::next(Port &out)
+{
+	Packet *p;
+
+	if (!out.control.empty())
+		return out.control.pop();
+	if (out.paused || out.data.empty())
+		return nullptr;
+	p = out.data.pop();
+	out.queued -= p->bytes;
+	release(p);
+	return p;
+}
+
+bool Switch::more(const Port &out) const
+{
+	return !out.control.empty() || (!out.paused && !out.data.empty());
+}
+
+void Nic::receive(Packet *p, Port &)
+{
+	p->flow->received(p);
+}
+
+Packet *Nic::next(Port &out)
+{
+	if (!out.control.empty())
+		return out.control.pop();
+	while (!out.paused && !m_ready.empty()) {
+		Flow *flow = m_ready.front();
+		Packet *p;
+
+		m_ready.pop_front();
+		p = flow->make();
+		if (p)
+			return p;
+	}
+	return nullptr;
+}
+
+bool Nic::more(const Port &out) const
+{
+	return !out.control.empty() || (!out.paused && !m_ready.empty());
+}
+
+void Nic::ready(Flow &f)
+{
+	m_ready.push_back(&f);
+	port.kick();
+}
+
+void Nic::answer(Packet *p)
+{
+	port.control.push(p);
+	port.kick();
+}
+
+RdmaNet::RdmaNet(const Graph &g, const RdmaParam &p) : param(p)
+{
+	wire(g);
+	route(g);
+}
+
+void RdmaNet::wire(const Graph &g)
+{
+	m_ends.resize(g.edges.size());
+	nics.resize(g.hosts);
+	for (unsigned i = g.hosts; i < g.nodes; i++)
+		m_switches.push_back(std::make_unique<Switch>(*this, i));
+	for (unsigned e = 0; e < g.edges.size(); e++) {
+		for (unsigned node : { g.edges[e].a, g.edges[e].b }) {
+			if (node < g.hosts)
+				nics[node] = std::make_unique<Nic>(g.edges[e].bps, param.delay);
+			m_ends[e].push_back(node < g.hosts ? &nics[node]->port :
+					    &m_switches[node - g.hosts]->add_port(g.edges[e].bps,
+										   param.delay));
+		}
+		m_ends[e][0]->connect(*m_ends[e][1]);
+		m_ends[e][1]->connect(*m_ends[e][0]);
+	}
+	for (unsigned i = 0; i < m_switches.size(); i++)
+		m_switches[i]->finish(FIRST_STREAM + i);
+}
+
+void RdmaNet::route(const Graph &g)
+{
+	Router router(g);
+
+	for (auto &s : m_switches)
+		s->routes.resize(g.hosts);
+	for (unsigned host = 0; host < g.hosts; host++) {
+		Routes r = router.to(host);
+
+		for (unsigned i = 0; i < m_switches.size(); i++) {
+			unsigned node = g.hosts + i;
+
+			for (unsigned e : r.edges[node])
+				m_switches[i]->routes[host].push_back(
+					m_ends[e][g.edges[e].b == node]);
+		}
+		m_far.emplace_back(r.hops.begin(), r.hops.begin() + g.hosts);
+	}
+}
+
+/* A job's state on a host, as the fabric hands it out. */
+class RdmaHost : public Host {
+public:
+	struct nic_job *const job = nic_job_new();
+
+	~RdmaHost() override { std::free(job); }
+};
+
+Host *RdmaNet::host()
+{
+	m_hosts.push_back(std::make_unique<RdmaHost>());
+	return m_hosts.back().get();
+}
+
+Channel *RdmaNet::connect(unsigned from, unsigned to, Host *job)
+{
+	struct nic_job *shared = job ? static_cast<RdmaHost *>(job)->job : nullptr;
+	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
+	uint32_t hash = mix(which ^ mix(param.seed));
+
+	m_flows.push_back(std::make_unique<Flow>(*this, from, to, shared,
+						 2 * m_far[to][from] * param.delay, hash));
+	return m_flows.back().get();
+}
+
+Packet *RdmaNet::alloc()
+{
+	Packet *p = m_spare;
+
+	if (!p)
+		return new Packet();
+	m_spare = p->next;
+	return p;
+}
+
+void RdmaNet::free(Packet *p)
+{
+	p->next = m_spare;
+	m_spare = p;
+}
+
+static void look(const Port &port, RdmaCount &c)
+{
+	Ps now = Clock::now();
+
+	c.inside += port.packets(Kind::DATA);
+	c.deepest = std::max(c.deepest, port.deepest);
+	c.paused = std::max(c.paused, port.paused_for / (double)now);
+}
+
+RdmaCount RdmaNet::count() const
+{
+	RdmaCount c = {};
+
+	c.sent = sent;
+	c.delivered = delivered;
+	c.hops = hops;
+	for (const auto &nic : nics)
+		look(nic->port, c);
+	for (const auto &s : m_switches) {
+		c.dropped += s->dropped;
+		c.marked += s->marked;
+		c.pauses += s->pauses;
+		for (const auto &port : s->ports)
+			look(*port, c);
+	}
+	for (const auto &flow : m_flows) {
+		c.again += flow->again;
+		c.cnps += flow->cnps;
+	}
+	return c;
+}
+
+void RdmaNet::report(std::ostream &out) const
+{
+	RdmaCount c = count();
+
+	out << "\"sent\": " << c.sent << ", \"delivered\": " << c.delivered
+	    << ", \"dropped\": " << c.dropped << ", \"inside\": " << c.inside
+	    << ", \"again\": " << c.again << ", \"marked\": " << c.marked
+	    << ", \"cnps\": " << c.cnps << ", \"pauses\": " << c.pauses
+	    << ", \"paused\": " << c.paused << ", \"deepest_bytes\": " << c.deepest
+	    << ", \"hops\": " << c.hops;
+}
+
+} /* namespace sim */

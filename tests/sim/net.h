@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A lossless Ethernet: ports, switches, NICs, and RDMA flows (RoCEv2, reliable connections).
+ *
+ * ns-3 runs the events, draws the random numbers and keeps the time; packets are structs of 64
+ * bytes that go from one port to the next.  Its own path (NetDevice, Node, IP, UDP, with headers
+ * that each hop writes and reads) costs some thirty times as much, and knows no PFC, no shared
+ * buffer, no rate of a queue pair; the protocols above IP, which are worth reusing, are not RoCE's.
+ * Here a packet costs one event a hop while a port is idle, two while it has a queue: with ns-3's
+ * priority-queue scheduler a thousand hosts are within reach of one CPU.  Where ns-3's stack is
+ * what is wanted, for TCP, tcp.cc uses it.
+ *
+ *	Flow --> Nic ==> Port ~~~~> Switch ==> Port ~~~~> ... ~~~~> Nic --> Flow
+ *	 ^ rate of the RP      wire    | ECMP    | queue             | NP
+ *	 |                             | buffer, | marks             |
+ *	 '------------- ACK, NAK, CNP ---- PFC --'-------------------'
+ *
+ * Port		two queues: control (ACK, NAK, CNP) goes first, and is neither marked, paused nor
+ *		dropped; data.  Store and forward; a packet's buffer is free when it begins to
+ *		leave.
+ * Switch	output queues in one shared buffer.  A packet is marked by the data that it finds in
+ *		its queue: never below Kmin, with Pmax at Kmax, always from there on (Zhu et al.,
+ *		SIGCOMM '15).  Which of several shortest paths a flow takes is a hash of it and of
+ *		the switch.
+ *	PFC	on: what came in by a port and is still here may be alpha times what is free of the
+ *		shared buffer (or xoff bytes, if that is set); beyond that the port's peer pauses,
+ *		until it is down to "xon" of it.  A headroom for what is under way is set aside for
+ *		each port, so nothing is lost.
+ *		off: an output queue may hold alpha times what is free (dynamic thresholds,
+ *		Choudhury and Hahne, 1998); what comes on top is dropped.
+ * Nic		a packet of each flow in turn, among those that their rates let send.
+ * Flow		packets of "payload" bytes at the RP's rate, "window" bytes in flight at most.  The
+ *		receiver acknowledges each "ack_every"-th packet, the last one of a message and of a
+ *		window, and asks once for what is missing; the sender goes back to it (go-back-N),
+ *		as it does when nothing was sent or acknowledged for "rto".
+ *
+ * Not modelled: PFC frames and ACKs as packets that compete for buffers, link errors, the NIC's
+ * limits on messages and memory, DCQCN's CNPs lost.
+ */
+#ifndef MLCC_SIM_NET_H
+#define MLCC_SIM_NET_H
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <ns3/random-variable-stream.h>
+
+#include "clock.h"
+#include "fabric.h"
+#include "graph.h"
+#include "nic.h"
+
+namespace sim {
+
+class Flow;
+class Node;
+class Port;
+class RdmaNet;
+
+enum class Kind : uint8_t { DATA, ACK, NAK, CNP };
+
+struct Packet {
+	Packet *next;		/* in a queue */
+	Flow *flow;
+	Port *in;		/* by which it came to the switch that it is in */
+	uint64_t seq;		/* DATA: of its first byte; ACK, NAK: what is expected next */
+	uint32_t bytes;		/* on the wire */
+	uint32_t payload;
+	uint32_t to;		/* a host */
+	Kind kind;
+	bool marked;
+	bool ack;		/* wants to be acknowledged at once */
+	uint8_t tries;		/* times that the sender had gone back, low bits */
+};
+
+class Queue {
+public:
+	bool empty() const { return !m_first; }
+
+	void push(Packet *p)
+	{
+		p->next = nullptr;
+		*(m_first ? &m_last->next : &m_first) = p;
+		m_last = p;
+	}
+
+	Packet *pop()
+	{
+		Packet *p = m_first;
+
+		m_first = p->next;
+		return p;
+	}
+
+	uint64_t packets(Kind kind) const;
+
+private:
+	Packet *m_first = nullptr, *m_last = nullptr;
+};
+
+/* One end of a link: sends what its node gives it. */
+class Port {
+public:
+	Port(Node &node, double bps, Ps delay);
+
+	void connect(Port &peer) { m_peer = &peer; }
+
+	void kick();			/* there may be something to send */
+	void pause(bool on);		/* tells the peer, by PFC */
+
+	Node &node;
+	Queue control, data;		/* of a switch */
+	uint64_t queued = 0;		/* bytes of data */
+	uint64_t deepest = 0;
+	uint64_t arrived = 0;		/* bytes that came in by this port and are in the switch */
+	bool pauses = false;		/* its peer is paused, or will be when it hears of it */
+	bool paused = false;		/* by its peer */
+	Ps paused_for = 0;
+	const double ps_per_byte;
+
+	uint64_t packets(Kind kind) const;
+	double utilisation(Ps span) const { return (double)m_sent * ps_per_byte / span; }
+
+private:
+	void wake();
+	void arrive();
+	void hear();
+
+	Port *m_peer = nullptr;
+	const Ps m_delay;
+	Ps m_free = 0;			/* when the last packet has left */
+	Ps m_paused_at = 0;
+	uint64_t m_sent = 0;		/* bytes */
+	bool m_waking = false;
+	Queue m_flight;			/* on the wire */
+	std::deque<bool> m_heard;	/* PFC frames on their way to this port */
+	Event<Port, &Port::wake> m_wake;
+	Event<Port, &Port::arrive> m_arrive;
+	Event<Port, &Port::hear> m_hear;
+};
+
+class Node {
+public:
+	virtual ~Node() = default;
+
+	virtual void receive(Packet *p, Port &in) = 0;
+	virtual Packet *next(Port &out) = 0;		/* to send; NULL: nothing */
+	virtual bool more(const Port &out) const = 0;
+};
+
+class Switch : public Node {
+public:
+	Switch(RdmaNet &net, unsigned id) : m_net(net), m_id(id) {}
+
+	Port &add_port(double bps, Ps delay);
+	void finish(int64_t stream);	/* all ports are there */
+
+	void receive(Packet *p, Port &in) override;
+	Packet *next(Port &out) override;
+	bool more(const Port &out) const override;
+
+	std::vector<std::unique_ptr<Port>> ports;
+	std::vector<std::vector<Port *>> routes;	/* by host */
+	uint64_t dropped = 0, marked = 0, pauses = 0;
+
+private:
+	Port &route(const Packet *p) const;
+	bool admit(Packet *p, Port &in, Port &out);
+	bool fits(const Packet *p, const Port &out) const;
+	bool mark(const Port &out);
+	double threshold() const;
+	void release(Packet *p);
+
+	RdmaNet &m_net;
+	const unsigned m_id;
+	uint64_t m_used = 0, m_shared = 0;	/* bytes of the buffer */
+	ns3::Ptr<ns3::UniformRandomVariable> m_random;
+};
+
+class Nic : public Node {
+public:
+	Nic(double bps, Ps delay) : port(*this, bps, delay) {}
+
+	void receive(Packet *p, Port &in) override;
+	Packet *next(Port &out) override;
+	bool more(const Port &out) const override;
+
+	void ready(Flow &f);		/* may send a packet */
+	void answer(Packet *p);		/* an ACK, NAK or CNP */
+
+	Port port;
+
+private:
+	std::deque<Flow *> m_ready;
+};
+
+class Flow : public Channel {
+public:
+	Flow(RdmaNet &net, unsigned from, unsigned to, struct nic_job *job, Ps rtt, uint32_t hash);
+	~Flow() override;
+
+	void send(uint64_t bytes) override;
+	uint64_t delivered() const override { return m_expected; }
+
+	void received(Packet *p);
+	Packet *make();
+	uint32_t hash() const { return m_hash; }
+	bool may_send() const;
+
+	uint64_t again = 0;		/* packets that were sent again */
+	uint64_t cnps = 0;
+
+private:
+	void go();
+	void pace();
+	void begin(Packet *p);
+	void on_data(const Packet *p);
+	void on_ack(uint64_t seq);
+	void on_cnp();
+	void accept(const Packet *p);
+	void answer(Kind kind, uint8_t tries);
+	void go_back(uint64_t seq);
+	void watch();
+	void expire();
+	uint64_t end_of_message() const;
+	Ps gap(uint32_t bytes) const;
+
+	RdmaNet &m_net;
+	const unsigned m_from, m_to;
+	const Ps m_rtt;			/* of an empty network */
+	const uint32_t m_hash;
+
+	/* the sender; positions are bytes of all messages */
+	struct nic_flow *m_rp;
+	uint64_t m_end = 0, m_next = 0, m_acked = 0;
+	uint64_t m_fresh = 0;		/* from here on nothing was ever sent */
+	Ps m_due = 0;			/* when the rate lets it send again */
+	Ps m_moved = 0;			/* when something was last sent or acknowledged */
+	uint32_t m_rate;		/* kb/s */
+	bool m_pacing = false, m_watching = false, m_ready = false;
+	uint8_t m_tries = 0;		/* times that it has gone back */
+	std::deque<uint64_t> m_ends;	/* of messages that are not acknowledged yet */
+
+	/* the receiver */
+	struct nic_np *m_np;
+	uint64_t m_expected = 0;
+	uint32_t m_unacked = 0;		/* packets */
+	uint8_t m_asked = 0xff;		/* m_tries when it last asked for what is missing */
+	std::deque<uint64_t> m_messages;	/* ends of those that are not complete yet */
+
+	Event<Flow, &Flow::pace> m_pace;
+	Event<Flow, &Flow::expire> m_expire;
+};
+
+struct RdmaParam {
+	struct nic_setup setup;
+	uint32_t payload, header, window, ack_every;
+	Ps rto, delay;
+	uint64_t buffer, kmin, kmax, xoff;	/* bytes; of the marks for a port of bps */
+	double bps, pmax, alpha, xon;
+	bool pfc;
+	uint32_t seed;			/* of the hashes */
+};
+
+/* What is counted over the whole network; packets of data. */
+struct RdmaCount {
+	uint64_t sent, delivered, dropped, inside, again, marked, cnps, pauses, hops;
+	uint64_t deepest;		/* bytes in one output queue */
+	double paused;			/* part of the time, of the port that was paused most */
+};
+
+class RdmaNet : public Fabric {
+public:
+	RdmaNet(const Graph &g, const RdmaParam &param);
+
+	Host *host() override;
+	Channel *connect(unsigned from, unsigned to, Host *job) override;
+	void report(std::ostream &out) const override;
+
+	RdmaCount count() const;
+
+	Packet *alloc();
+	void free(Packet *p);
+
+	const RdmaParam param;
+	uint64_t sent = 0, delivered = 0, hops = 0;
+	std::vector<std::unique_ptr<Nic>> nics;
+
+private:
+	void wire(const Graph &g);
+	void route(const Graph &g);
+
+	std::vector<std::unique_ptr<Switch>> m_switches;
+	std::vector<std::unique_ptr<Flow>> m_flows;
+	std::vector<std::unique_ptr<Host>> m_hosts;	/* of jobs */
+	std::vector<std::vector<Port *>> m_ends;	/* of each edge: at a, at b */
+	std::vector<std::vector<unsigned>> m_far;	/* links between hosts */
+	Packet *m_spare = nullptr;
+};
+
+} /* namespace sim */
+
+#endif /* MLCC_SIM_NET_H */

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What nic.h declares: rdma/dcqcn/ as tests/dcqcn/sim.h drives it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nic.h"
+#include "../../include/mlcc/profiles.h"
+#include "../../rdma/dcqcn/job.h"
+#include "../../rdma/dcqcn/np.h"
+#include "../dcqcn/variants.h"
+
+#define MBPS	1000U		/* in kb/s */
+#define US	1000U		/* in ns */
+
+struct nic_job {
+	struct mlcc_job job;
+};
+
+struct nic_flow {
+	struct mlcc_rp_param param;
+	struct mlcc_rp rp;
+	struct mlcc_rp_own own;		/* in this phase */
+	struct mlcc_job *job;
+	const struct mlcc_profile *profile;	/* NULL: plain */
+};
+
+struct nic_np {
+	struct mlcc_np np;
+	uint32_t interval;
+};
+
+static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+static const char *const profile_names[] = MLCC_PROFILE_NAMES;
+static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
+
+static int find(const char *name, const char *const *names, int count)
+{
+	while (count--)
+		if (!strcmp(name, names[count]))
+			break;
+	return count;
+}
+
+static int find_variant(const char *name)
+{
+	return find(name, variant_names, MLCC_RP_VARIANTS);
+}
+
+static int find_profile(const char *name)
+{
+	return find(name, profile_names, MLCC_PROFILE_COUNT);
+}
+
+bool nic_variant(const char *name)
+{
+	return find_variant(name) >= 0;
+}
+
+bool nic_profile(const char *name)
+{
+	return find_profile(name) >= 0;
+}
+
+struct nic_job *nic_job_new(void)
+{
+	return calloc(1, sizeof(struct nic_job));
+}
+
+static struct mlcc_rp_param param_of(const struct nic_setup *s)
+{
+	struct mlcc_rp_param c;
+
+	mlcc_rp_param_init(&c, find_variant(s->variant), s->line_kbps, MBPS);
+	if (s->time_ns)
+		c.time_ns = s->time_ns;
+	return c;
+}
+
+struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_job *job, uint64_t now)
+{
+	struct nic_flow *f = calloc(1, sizeof(*f));
+	int profile = find_profile(setup->profile);
+
+	f->param = param_of(setup);
+	f->own = MLCC_RP_OWN_LINE;
+	if (job && profile >= 0) {
+		f->job = &job->job;
+		f->profile = &profiles[profile];
+	}
+	mlcc_rp_init(&f->rp, &f->param, now);
+	return f;
+}
+
+/* The job's tracker counts from a second on: 0 would stand for "never". */
+static u64 tracker_us(uint64_t now)
+{
+	return now / US + 1000000;
+}
+
+void nic_start(struct nic_flow *f, uint64_t now, uint64_t rtt)
+{
+	if (f->job)
+		mlcc_job_tx_start(f->job, tracker_us(now), rtt / US);
+}
+
+static struct mlcc_rp_gain gain_of(struct nic_flow *f, uint64_t now, uint32_t fresh)
+{
+	struct mlcc_job *job = f->job;
+	u32 p;
+
+	if (!job)
+		return MLCC_RP_PLAIN;
+	p = mlcc_rp_progress(&f->param, mlcc_job_acked(job, fresh, tracker_us(now)),
+			     job->best_us);
+	if (!mlcc_rp_is_in(&f->rp, job->seq)) {
+		f->own = mlcc_rp_own(mlcc_job_flow_kbps(job), f->param.line,
+				     mlcc_job_flow_bytes(job));
+		mlcc_rp_phase(&f->rp, &f->param, f->profile, p, f->own, job->seq, now);
+		mlcc_job_enter(job);
+	}
+	return mlcc_rp_gain(f->profile, p, f->own);
+}
+
+uint32_t nic_sent(struct nic_flow *f, uint64_t now, uint32_t wire, uint32_t fresh)
+{
+	struct mlcc_rp_gain gain = gain_of(f, now, fresh);
+
+	mlcc_rp_sent(&f->rp, &f->param, &gain, now, wire);
+	return mlcc_rp_rate(&f->rp);
+}
+
+uint32_t nic_cnp(struct nic_flow *f, uint64_t now)
+{
+	struct mlcc_rp_gain gain = gain_of(f, now, 0);
+
+	mlcc_rp_cnp(&f->rp, &f->param, &gain, now);
+	return mlcc_rp_rate(&f->rp);
+}
+
+uint32_t nic_rate(const struct nic_flow *f)
+{
+	return mlcc_rp_rate(&f->rp);
+}
+
+struct nic_np *nic_np_new(const struct nic_setup *setup)
+{
+	struct nic_np *np = calloc(1, sizeof(*np));
+
+	/* an RP that paces decreases itself is sent a CNP for each mark */
+	np->interval = param_of(setup).decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
+	return np;
+}
+
+bool nic_marked(struct nic_np *np, uint64_t now)
+{
+	return mlcc_np_marked(&np->np, np->interval, now);
+}

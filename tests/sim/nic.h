@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rdma/dcqcn/ and the phase tracker behind a few calls, for C++, which their headers are not
+ * written in.  Nothing is decided here: each call makes those that Documentation/rdma.md lists.
+ *
+ *	nic_job		a job on one host: the progress that its flows there share
+ *	nic_flow	a flow's reaction point, at the sender
+ *	nic_np		a flow's notification point, at the receiver
+ *
+ * Rates are kb/s, sizes bytes; times are nanoseconds of the simulation and do not wrap.
+ */
+#ifndef MLCC_SIM_NIC_H
+#define MLCC_SIM_NIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nic_job;
+struct nic_flow;
+struct nic_np;
+
+struct nic_setup {
+	const char *variant;		/* of DCQCN: MLCC_RP_VARIANT_NAMES */
+	const char *profile;		/* MLCC_PROFILE_NAMES; "": plain DCQCN */
+	uint32_t line_kbps;		/* the port's rate */
+	uint32_t time_ns;		/* T; 0: the variant's */
+};
+
+/* Whether there is such a variant, such a profile. */
+bool nic_variant(const char *name);
+bool nic_profile(const char *name);
+
+struct nic_job *nic_job_new(void);
+
+/* @job NULL: a flow of no job.  The setup has to be valid. */
+struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_job *job, uint64_t now);
+
+/* The flow begins to send with nothing in flight.  @rtt: ns, of an empty network */
+void nic_start(struct nic_flow *f, uint64_t now, uint64_t rtt);
+
+/* A packet of @wire bytes leaves, @fresh bytes of which are sent for the first time. */
+uint32_t nic_sent(struct nic_flow *f, uint64_t now, uint32_t wire, uint32_t fresh);
+
+/* A CNP has come.  Both return the flow's rate. */
+uint32_t nic_cnp(struct nic_flow *f, uint64_t now);
+
+uint32_t nic_rate(const struct nic_flow *f);
+
+struct nic_np *nic_np_new(const struct nic_setup *setup);
+
+/* A marked packet has come; returns whether it is to be answered with a CNP. */
+bool nic_marked(struct nic_np *np, uint64_t now);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MLCC_SIM_NIC_H */
