@@ -14,6 +14,8 @@
 #include "jobs.h"
 #include "net.h"
 #include "settings.h"
+#include "tcp.h"
+#include "tcpcore.h"
 
 namespace sim {
 
@@ -78,6 +80,32 @@ static RdmaParam rdma_of(const Settings &s)
 	c.xon = s.number("xon", 0, 1);
 	c.seed = s.whole("seed", 1, 1u << 31);
 	return c;
+}
+
+static TcpParam tcp_of(const Settings &s)
+{
+	TcpParam c = {};
+
+	c.cc = s.text("cc");
+	if (c.cc != "cubic" && c.cc != "reno" && c.cc != "dctcp" && !tcp_profile(c.cc.c_str()))
+		throw std::runtime_error("cc: '" + c.cc + "' is neither cubic, reno, dctcp "
+					 "nor a profile");
+	c.ecn = s.whole("ecn", 0, 1);
+	c.mss = s.whole("mss", 500, 9000);
+	c.limit = s.whole("limit", 10000, 1u << 31);
+	c.mark = s.whole("mark", 1, 1u << 31);
+	c.delay = s.number("delay_s", 0, 1) * PS_PER_S;
+	c.seed = s.whole("seed", 1, 1u << 31);
+	return c;
+}
+
+static std::unique_ptr<Fabric> fabric_of(const Settings &s, const Graph &g)
+{
+	if (s.text("transport") == "tcp")
+		return std::make_unique<TcpNet>(g, tcp_of(s));
+	if (s.text("transport") == "rdma")
+		return std::make_unique<RdmaNet>(g, rdma_of(s));
+	throw std::runtime_error("transport: neither rdma nor tcp");
 }
 
 static JobParam job_of(const Settings &s, unsigned hosts, unsigned iterations, unsigned index)
@@ -163,8 +191,10 @@ static int simulate(const Settings &s)
 
 	ns3::RngSeedManager::SetSeed(1);
 	ns3::RngSeedManager::SetRun(s.whole("seed", 1, 1u << 31));
-	Clock::start("ns3::PriorityQueueScheduler");
-	fabric = std::make_unique<RdmaNet>(g, rdma_of(s));
+	/* TCP's timers are taken back all the time, which that scheduler is slow at */
+	Clock::start(s.text("transport") == "tcp" ? "ns3::MapScheduler" :
+						    "ns3::PriorityQueueScheduler");
+	fabric = fabric_of(s, g);
 	add_jobs(run, s, g.hosts, *fabric);
 	ns3::Simulator::Stop(ns3::Seconds(s.number("stop_s", 1e-6, 1e5)));
 	s.all_used();

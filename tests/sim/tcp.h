@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP hosts, with ns-3's own stack: sockets, IP, point-to-point links, queue disciplines at each
+ * port.
+ *
+ *	cc	cubic, reno, dctcp	ns-3's TcpCubic, TcpLinuxReno, TcpDctcp
+ *		a profile of mlcc	mlcc.cc: the core that Linux runs, around ns-3's socket
+ *	queue	droptail		"limit" bytes at each port
+ *		ecn			likewise, and whatever finds "mark" bytes is marked (a
+ *					step, as DCTCP asks for); everybody negotiates ECN
+ *
+ * A message is bytes in a connection that is open all the time.  As in Linux: SACK, windows that
+ * scale, ten segments at first, a least time-out of 200 ms, an ACK for two segments (with ECN for
+ * each, as ns-3 cannot send one at once when the marks begin or end).  Unlike it: no TSO, no GRO;
+ * a window does not decay in a silence; round trips are measured without timestamps, which ns-3
+ * counts in milliseconds.
+ *
+ * Routes are static, by destination: of several shortest paths to a host a switch takes one, by a
+ * hash of both.
+ */
+#ifndef MLCC_SIM_TCP_H
+#define MLCC_SIM_TCP_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ns3/net-device.h>
+#include <ns3/node.h>
+#include <ns3/queue-disc.h>
+
+#include "clock.h"
+#include "fabric.h"
+#include "graph.h"
+
+namespace sim {
+
+struct TcpParam {
+	std::string cc;
+	bool ecn;
+	uint32_t mss, limit, mark;	/* bytes */
+	Ps delay;
+	uint32_t seed;
+};
+
+class TcpChannel;
+
+class TcpNet : public Fabric {
+public:
+	TcpNet(const Graph &g, const TcpParam &param);
+	~TcpNet() override;
+
+	Host *host() override;
+	Channel *connect(unsigned from, unsigned to, Host *job) override;
+	void report(std::ostream &out) const override;
+
+	const TcpParam param;
+
+private:
+	void wire(const Graph &g);
+	void add_queue(ns3::Ptr<ns3::NetDevice> device);
+	void add_interface(ns3::Ptr<ns3::NetDevice> device, bool is_host);
+	void route(const Graph &g);
+
+	std::vector<ns3::Ptr<ns3::Node>> m_nodes;
+	std::vector<ns3::Ptr<ns3::QueueDisc>> m_queues;
+	std::vector<std::vector<uint32_t>> m_interfaces;	/* of each edge: at a, at b */
+	std::vector<std::unique_ptr<Host>> m_hosts;
+	std::vector<std::unique_ptr<TcpChannel>> m_channels;
+	uint32_t m_addresses = 0;		/* of switches, given away */
+};
+
+} /* namespace sim */
+
+#endif /* MLCC_SIM_TCP_H */

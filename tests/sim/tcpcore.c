@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What tcpcore.h declares: what include/mlcc/linux/tcp.h wants of a carrier, and its calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcpcore.h"
+#include "../../include/mlcc/flow.h"
+#include "../../include/mlcc/dctcp.h"
+#include "../../include/mlcc/cubic.h"
+#include "../../include/mlcc/profiles.h"
+
+#define TCP_ECN_DEMAND_CWR	TCP_CORE_ECHO
+
+enum {
+	TCP_CA_Open = TCP_CORE_OPEN, TCP_CA_Disorder = TCP_CORE_DISORDER,
+	TCP_CA_CWR = TCP_CORE_CWR, TCP_CA_Recovery = TCP_CORE_RECOVERY, TCP_CA_Loss = TCP_CORE_LOSS,
+};
+
+enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
+
+struct inet_connection_sock {
+	u8 icsk_ca_state;
+	struct { u8 pending; } icsk_ack;
+};
+
+struct mlcc_slot {
+	struct mlcc_job job;
+	struct mlcc_path paths[MLCC_PATHS];
+	const struct mlcc_profile *profile;
+};
+
+struct mlcc_sk {
+	struct mlcc_flow flow;
+	union {
+		struct mlcc_dctcp dctcp;	/* if ecn */
+		struct mlcc_cubic cubic;	/* if cubic_base */
+	};
+	u32 ce;
+	u16 retrans;
+	u8 ecn, cubic_base, paced;
+};
+
+struct sock {
+	struct tcp_sock tp;
+	struct inet_connection_sock icsk;
+	struct mlcc_sk ca;
+	struct mlcc_slot *slot;
+	u32 peer;
+	u64 sk_max_pacing_rate;
+};
+
+struct tcp_core {
+	struct sock sk;
+};
+
+struct tcp_job {
+	struct mlcc_slot slot;
+};
+
+struct mlcc_phase_was {
+	u8 none;
+};
+
+#define tcp_sk(sk)			((struct tcp_sock *)&(sk)->tp)
+#define inet_csk(sk)			((struct inet_connection_sock *)&(sk)->icsk)
+#define mlcc_sk(sk)			((struct mlcc_sk *)&(sk)->ca)
+#define mlcc_slot_gone(s)		((void)(s), false)
+#define mlcc_slot_refreshed(sk, s)	((void)(sk), (void)(s))
+#define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
+#define mlcc_profile_of(s, to)		(*(to) = *(s)->profile, true)
+#define mlcc_tick(tp)			((void)(tp), 0U)
+#define mlcc_pace_on(sk)		((sk)->tp.paced = true)
+#define mlcc_pace_off(sk)		((sk)->tp.paced = (sk)->sk_max_pacing_rate != ~0UL)
+#define mlcc_send_ack(sk, seq)		((sk)->tp.send_ack((sk)->tp.arg, seq))
+#define mlcc_phase_was(s, was)		((was)->none = 0)
+#define mlcc_rolled_over(sk, s, was)	((void)(was))
+#define mlcc_moved(sk, s, p)		((void)(p))
+#define mlcc_peer(sk)			((sk)->peer)
+#define tcp_is_cwnd_limited(sk)		((sk)->tp.limited)
+#define tcp_min_rtt(tp)			((tp)->min_rtt)
+
+static void mlcc_pace(struct sock *sk, u64 rate)
+{
+	sk->sk_max_pacing_rate = sk->tp.max_rate = rate;
+	sk->tp.paced = true;
+}
+
+static void mlcc_pace_stop(struct sock *sk)
+{
+	sk->sk_max_pacing_rate = sk->tp.max_rate = ~0UL;
+	sk->tp.paced = false;
+}
+
+static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
+{
+	u32 left = tp->snd_ssthresh - tp->snd_cwnd;
+	u32 add = acked < left ? acked : left;
+
+	tp->snd_cwnd += add;
+	return acked - add;
+}
+
+#include "../../include/mlcc/linux/tcp.h"
+
+static const struct mlcc_profile *profile_named(const char *name)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	static const char *const names[] = MLCC_PROFILE_NAMES;
+
+	for (u32 i = 0; i < MLCC_PROFILE_COUNT; i++)
+		if (!strcmp(name, names[i]))
+			return &profiles[i];
+	return NULL;
+}
+
+bool tcp_profile(const char *name)
+{
+	return profile_named(name);
+}
+
+struct tcp_job *tcp_job_new(const char *profile)
+{
+	struct tcp_job *j = calloc(1, sizeof(*j));
+
+	j->slot.profile = profile_named(profile);
+	return j;
+}
+
+struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer)
+{
+	struct tcp_core *c = calloc(1, sizeof(*c));
+
+	c->sk.slot = job ? &job->slot : NULL;
+	c->sk.ca.ecn = ecn;
+	c->sk.peer = peer;
+	mlcc_pace_stop(&c->sk);
+	c->sk.tp.snd_cwnd_clamp = ~0U;
+	c->sk.tp.min_rtt = ~0U;
+	return c;
+}
+
+struct tcp_sock *tcp_core_sock(struct tcp_core *c)
+{
+	return &c->sk.tp;
+}
+
+void tcp_core_begin(struct tcp_core *c)
+{
+	struct sock *sk = &c->sk;
+
+	mlcc_flow_init(&sk->ca.flow, sk->tp.bytes_acked);
+	if (sk->ca.ecn)
+		mlcc_dctcp_start(&sk->ca.dctcp, &sk->tp);
+	else
+		sk->ca.cubic_base = !sk->slot || sk->slot->profile->base == MLCC_BASE_CUBIC;
+}
+
+void tcp_core_acked(struct tcp_core *c, int32_t rtt_us)
+{
+	if (c->sk.slot)
+		mlcc_acked(&c->sk, c->sk.slot, rtt_us);
+	mlcc_acked_ce(&c->sk);
+}
+
+void tcp_core_raise(struct tcp_core *c, uint32_t acked)
+{
+	mlcc_raise(&c->sk, c->sk.slot, acked);
+}
+
+uint32_t tcp_core_reduced(struct tcp_core *c)
+{
+	return mlcc_reduced(&c->sk, c->sk.slot);
+}
+
+void tcp_core_state(struct tcp_core *c, uint8_t state)
+{
+	mlcc_state(&c->sk, c->sk.slot, state);
+	c->sk.icsk.icsk_ca_state = state;
+}
+
+void tcp_core_start(struct tcp_core *c)
+{
+	if (mlcc_starts(&c->sk) && c->sk.slot)
+		mlcc_start_job(&c->sk, c->sk.slot);
+}
+
+void tcp_core_timeout(struct tcp_core *c)
+{
+	mlcc_timeout(&c->sk);
+}
+
+void tcp_core_ce(struct tcp_core *c, bool ce)
+{
+	c->sk.icsk.icsk_ack.pending = c->sk.tp.ack_waits ? ICSK_ACK_TIMER : 0;
+	mlcc_ce_state(&c->sk, ce);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mlcc's TCP core (include/mlcc/linux/tcp.h) behind a few calls, for C++: a third carrier beside
+ * the module and the BPF program.  The caller keeps a socket's fields as the kernel has them, and
+ * calls what the kernel would call; nothing is decided here.
+ */
+#ifndef MLCC_SIM_TCPCORE_H
+#define MLCC_SIM_TCPCORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tcp_core;
+struct tcp_job;
+
+/* A socket, with the kernel's names and units; windows are segments, times us. */
+struct tcp_sock {
+	uint32_t snd_cwnd, snd_ssthresh, prior_cwnd, snd_cwnd_clamp;
+	uint32_t snd_una, snd_nxt, rcv_nxt;
+	uint32_t delivered, delivered_ce, total_retrans, packets_out, mss_cache;
+	uint32_t srtt_us;			/* times 8 */
+	uint32_t rate_delivered, rate_interval_us;
+	uint64_t bytes_acked, tcp_mstamp;
+	struct { uint32_t rcv_tsval; } rx_opt;
+	uint8_t ecn_flags;			/* TCP_CORE_ECHO */
+
+	/* elsewhere in the kernel */
+	uint32_t min_rtt;
+	bool limited;				/* by the window: there is more to send */
+	bool ack_waits;				/* an ACK is delayed */
+	bool paced;
+	uint64_t max_rate;			/* of pacing, bytes a second; ~0: any */
+	void (*send_ack)(void *arg, uint32_t rcv_nxt);
+	void *arg;
+};
+
+#define TCP_CORE_ECHO	4			/* TCP_ECN_DEMAND_CWR: ACKs say ECE */
+
+/* As the kernel's TCP_CA_*, and ns-3's. */
+enum { TCP_CORE_OPEN, TCP_CORE_DISORDER, TCP_CORE_CWR, TCP_CORE_RECOVERY, TCP_CORE_LOSS };
+
+bool tcp_profile(const char *name);
+
+/* On one host. */
+struct tcp_job *tcp_job_new(const char *profile);
+
+/* @job NULL: of none.  @ecn: was negotiated.  @peer: a number for the path, not 0 */
+struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer);
+struct tcp_sock *tcp_core_sock(struct tcp_core *c);
+void tcp_core_begin(struct tcp_core *c);		/* the socket's fields are there */
+
+void tcp_core_acked(struct tcp_core *c, int32_t rtt_us);	/* pkts_acked */
+void tcp_core_raise(struct tcp_core *c, uint32_t acked);	/* cong_avoid */
+uint32_t tcp_core_reduced(struct tcp_core *c);			/* ssthresh */
+void tcp_core_state(struct tcp_core *c, uint8_t state);		/* set_state */
+void tcp_core_start(struct tcp_core *c);			/* CA_EVENT_TX_START */
+void tcp_core_timeout(struct tcp_core *c);			/* CA_EVENT_LOSS */
+void tcp_core_ce(struct tcp_core *c, bool ce);			/* CA_EVENT_ECN_IS_CE, _NO_CE */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MLCC_SIM_TCPCORE_H */
