@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from mlcclab import program
+from mlcclab.errors import UsageError
+from mlcclab.options import Parser, seeds, whole
+
+from . import engine, report
+from .scenario import CCS, Scenario, load, racks
+
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+EVERY_CC = sorted({cc for ccs in CCS.values() for cc in ccs})
+PARALLEL = 2
+
+EPILOG = """\
+examples:
+  tests/sim/run list
+      the shipped scenarios
+  tests/sim/run pair-2x48
+      two jobs on one link, under plain DCQCN and under mlcc's default profile
+  tests/sim/run pair-3x32 --cc dcqcn,hotnets22,interleave --seeds 1-5 --json out.json
+      means with 95 % intervals over five seeds, which all of them share
+  tests/sim/run ./mine.toml --iterations 60
+
+A scenario is a TOML file: copy one of tests/sim/scenarios, which say what each line means. What is
+left out has a default; what is wrong is refused with what would be right.
+
+cc is plain dcqcn for RDMA, and cubic, reno or dctcp for TCP; or a profile of mlcc over those:
+interleave (its default), hotnets22, which is R_AI (1 + p), mltcp. Without --cc: dcqcn or cubic, and
+interleave.
+
+slowdown is a job's mean iteration time over that of the same job (of copies the first one) alone in
+the network under dcqcn, or cubic; the first quarter of the iterations is left out. Runs with the
+same seed have the same noise, and the same places.
+
+exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 mlcc-sim is not built
+"""
+
+
+def cc_list(text: str) -> list[str]:
+    """Names with commas between them."""
+    names = text.split(",")
+    for name in names:
+        if name not in EVERY_CC:
+            raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(EVERY_CC)}")
+    return list(dict.fromkeys(names))
+
+
+def parser() -> argparse.ArgumentParser:
+    """All options."""
+    words = Parser(
+        prog="tests/sim/run",
+        description="Simulate training jobs on a GPU cluster, packet by packet, with ns-3.",
+        epilog=EPILOG,
+    )
+    words.add_argument("scenario", help="a shipped one's name, or a file; list: which there are")
+    words.add_argument("--cc", type=cc_list, metavar="LIST")
+    words.add_argument("--seeds", type=seeds, default=range(1, 4), metavar="FIRST-LAST", help="1-3")
+    words.add_argument("--iterations", type=whole(4, 100000), metavar="N")
+    words.add_argument(
+        "--parallel", type=whole(1, 256), default=PARALLEL, metavar="N", help="runs at a time (2)"
+    )
+    words.add_argument(
+        "-j", "--json", type=Path, metavar="FILE", help="results, too; -: instead of the table"
+    )
+    return words
+
+
+def find(name: str) -> Scenario:
+    """A shipped scenario, or a file."""
+    shipped = SCENARIOS / f"{name}.toml"
+    if shipped.is_file():
+        return load(shipped)
+    if name.endswith(".toml"):
+        return load(Path(name))
+    known = ", ".join(sorted(path.stem for path in SCENARIOS.glob("*.toml")))
+    raise UsageError(f"no scenario {name!r}: there are {known}, or give a file that ends in .toml")
+
+
+def show() -> None:
+    """The shipped scenarios."""
+    for path in sorted(SCENARIOS.glob("*.toml")):
+        scenario = load(path)
+        print(f"{scenario.name:<16} {racks(scenario)[0]:>5} hosts  {scenario.about}")
+
+
+def measure(scenario: Scenario, options: argparse.Namespace) -> report.Json:
+    """All runs of a scenario."""
+    base = scenario.ccs[0]
+    names = options.cc or [base, scenario.ccs[-1]]
+    for cc in names:
+        if cc not in scenario.ccs:
+            raise UsageError(
+                f"--cc: {cc} is none for {scenario.transport}: {', '.join(scenario.ccs)}"
+            )
+    runs = [engine.Run(cc, seed) for seed in options.seeds for cc in names]
+    runs += report.alone_runs(scenario, base, options.seeds)
+    results = engine.simulate_all(scenario, runs, options.parallel)
+    return report.build(scenario, base, names, options.seeds, results)
+
+
+def _command(arguments: Sequence[str]) -> int:
+    options = parser().parse_args(arguments)
+    if options.scenario == "list":
+        show()
+        return 0
+    scenario = find(options.scenario)
+    if options.iterations:
+        scenario = scenario.with_iterations(options.iterations)
+    found = measure(scenario, options)
+    text = json.dumps(found, indent=1)
+    if str(options.json) == "-":
+        print(text)
+        return 0
+    print("\n".join(report.lines(found)))
+    if options.json:
+        options.json.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Parse, run, and turn every error into one line."""
+    return program.run("tests/sim/run", lambda: _command(arguments))

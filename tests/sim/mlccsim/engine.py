@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs mlcc-sim, several processes at a time."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlcclab.errors import LabError, SkipError, UsageError
+from mlcclab.progress import Progress
+
+from .scenario import Scenario, settings
+
+PROGRAM = Path(__file__).resolve().parents[3] / "build" / "sim" / "mlcc-sim"
+WRONG = 2
+INSTANT_S = 1e-6
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process; only: the number of the job that runs alone, -1: all of them."""
+
+    cc: str
+    seed: int
+    only: int = -1
+
+    @property
+    def label(self) -> str:
+        return f"{self.cc}, seed {self.seed}" + (", a job alone" if self.only >= 0 else "")
+
+
+def simulate(scenario: Scenario, run: Run) -> dict[str, Any]:
+    """What mlcc-sim says of a run."""
+    return simulate_settings(settings(scenario, run.cc, run.seed, run.only))
+
+
+def simulate_settings(lines: str) -> dict[str, Any]:
+    """The same of what it reads."""
+    done = subprocess.run([PROGRAM], input=lines, capture_output=True, text=True, check=False)
+    if done.returncode == WRONG:
+        raise UsageError(done.stderr.strip())
+    if not done.stdout:
+        raise LabError(f"mlcc-sim: {done.stderr.strip() or f'ended with {done.returncode}'}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def check_built() -> None:
+    """Says how to get the program."""
+    if not PROGRAM.exists():
+        raise SkipError("mlcc-sim is not built: make sim")
+
+
+def simulate_all(
+    scenario: Scenario,
+    runs: Sequence[Run],
+    at_a_time: int,
+) -> dict[Run, dict[str, Any]]:
+    """All of them, with a progress bar; what mlcc-sim would refuse it refuses before that."""
+    check_built()
+    simulate(replace(scenario, stop_s=INSTANT_S), runs[0])
+    with closing(Progress(len(runs), name="mlcc-sim")) as progress:
+        return dict(_results(scenario, runs, at_a_time, progress))
+
+
+def _results(
+    scenario: Scenario,
+    runs: Sequence[Run],
+    at_a_time: int,
+    progress: Progress,
+) -> Iterator[tuple[Run, dict[str, Any]]]:
+    with ThreadPoolExecutor(at_a_time) as pool:
+        due = {pool.submit(simulate, scenario, run): run for run in runs}
+        progress.stage(runs[0].label, 1)
+        try:
+            for future in as_completed(due):
+                yield due[future], future.result()
+                progress.stage(f"{due[future].label} is done", 1)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

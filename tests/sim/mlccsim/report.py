@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What came of the runs: figures, and a table of them."""
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from mlcclab.interval import Estimate, estimate
+from mlcclab.stats import settled, slowdown
+from mlcclab.table import align
+
+from .engine import Run
+from .scenario import Scenario
+
+Json = dict[str, Any]
+Results = dict[Run, Json]
+
+# Iterations, of which the first quarter is left out.
+ENOUGH = 4
+
+
+def alone_runs(scenario: Scenario, base: str, seeds: Sequence[int]) -> list[Run]:
+    """The first copy of each job, alone under the base."""
+    first: dict[int, int] = {}
+    for number, job in enumerate(scenario.jobs):
+        if job.values["workload"] != "endless":
+            first.setdefault(job.table, number)
+    return [Run(base, seed, number) for seed in seeds for number in first.values()]
+
+
+def build(
+    scenario: Scenario, base: str, ccs: Sequence[str], seeds: Sequence[int], results: Results
+) -> Json:
+    """The report as JSON; times are in milliseconds."""
+    alone = _alone(scenario, base, seeds, results)
+    return {
+        "scenario": scenario.name,
+        "base": base,
+        "seeds": list(seeds),
+        "iterations": scenario.iterations,
+        "results": [_of_cc(scenario, cc, seeds, results, alone) for cc in ccs],
+    }
+
+
+def _alone(
+    scenario: Scenario, base: str, seeds: Sequence[int], results: Results
+) -> dict[tuple[int, int], list[float]]:
+    return {
+        (scenario.jobs[run.only].table, run.seed): results[run]["jobs"][0]["iterations_s"]
+        for run in alone_runs(scenario, base, seeds)
+    }
+
+
+def _of_cc(
+    scenario: Scenario,
+    cc: str,
+    seeds: Sequence[int],
+    results: Results,
+    alone: dict[tuple[int, int], list[float]],
+) -> Json:
+    runs = [results[Run(cc, seed)] for seed in seeds]
+    jobs = [
+        _of_job(job.name, number, runs, [alone.get((job.table, seed)) for seed in seeds])
+        for number, job in enumerate(scenario.jobs)
+    ]
+    by_seed = [
+        _mean([job["slowdowns"][i] for job in jobs if job["slowdowns"][i] is not None])
+        for i in range(len(seeds))
+    ]
+    return {
+        "cc": cc,
+        "jobs": jobs,
+        "slowdown_mean": _interval(by_seed),
+        "simulated_s": fmean(run["simulated_s"] for run in runs),
+        "cpu_s": fmean(run["cpu_s"] for run in runs),
+        "events": fmean(run["events"] for run in runs),
+        "over": all(run["over"] for run in runs),
+        "network": {key: fmean(run["network"][key] for run in runs) for key in runs[0]["network"]},
+    }
+
+
+def _of_job(
+    name: str, number: int, runs: Sequence[Json], alone: Sequence[list[float] | None]
+) -> Json:
+    times = [run["jobs"][number]["iterations_s"] for run in runs]
+    pairs = list(zip(times, alone, strict=True))
+    slowdowns = [
+        slowdown(took, apart) if apart and min(len(took), len(apart)) >= ENOUGH else None
+        for took, apart in pairs
+    ]
+    known = [pair for pair, value in zip(pairs, slowdowns, strict=True) if value is not None]
+    return {
+        "name": name,
+        "isolated_ms": _mean([1e3 * fmean(settled(apart or [])) for _, apart in known]),
+        "mean_ms": _mean([1e3 * fmean(settled(took)) for took, _ in known]),
+        "slowdown": _interval(slowdowns),
+        "slowdowns": slowdowns,
+        "delivered_gbps": fmean(
+            8e-9 * run["jobs"][number]["delivered"] / run["simulated_s"] for run in runs
+        ),
+        "iterations_ms": [[1e3 * t for t in took] for took in times],
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _interval(values: Sequence[float | None]) -> Json | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    found = estimate(known)
+    return {"mean": found.mean, "half": found.half}
+
+
+def _fixed(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _with_half(found: Json | None) -> str:
+    if not found:
+        return "-"
+    known = Estimate(found["mean"], found["half"])
+    return f"{known.mean:.3f}" + (f" ± {known.half:.3f}" if known.half is not None else "")
+
+
+def lines(report: Json) -> list[str]:
+    """The table for eyes."""
+    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "Gb/s"]]
+    for result in report["results"]:
+        for job in result["jobs"]:
+            rows.append(
+                [
+                    result["cc"],
+                    job["name"],
+                    _fixed(job["isolated_ms"], 2),
+                    _fixed(job["mean_ms"], 2),
+                    _with_half(job["slowdown"]),
+                    _fixed(job["delivered_gbps"], 2),
+                ]
+            )
+    return align(rows, 2) + [""] + [_summary(result) for result in report["results"]]
+
+
+def _summary(result: Json) -> str:
+    network = ", ".join(f"{key} {value:g}" for key, value in result["network"].items() if value)
+    early = "" if result["over"] else " (stopped before its jobs were done)"
+    return f"{result['cc']}: slowdown {_with_half(result['slowdown_mean'])}{early}; {network}"

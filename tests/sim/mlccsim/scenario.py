@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scenarios: TOML for people, "key value" lines for mlcc-sim."""
+
+import random
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlcclab.errors import UsageError
+from mlcclab.schema import (
+    Field,
+    array,
+    choice,
+    duration,
+    flag,
+    integer,
+    number,
+    rate,
+    read_table,
+    size,
+    text,
+    word,
+)
+from mlcclab.units import MSS
+
+Table = dict[str, Any]
+
+RATE = rate(2e6, 2e12)
+GB = 2**30
+HOSTS_MAX = 4096
+
+SCENARIO = {
+    "about": Field(text, ""),
+    "transport": Field(choice("rdma", "tcp"), "rdma"),
+    "iterations": Field(integer(4, 100000), 24),
+    "placement": Field(choice("packed", "spread", "random"), "packed"),
+    "stop": Field(duration(1e5), 1000.0),
+    "topology": Field(lambda table: table),
+    "switch": Field(lambda table: table, {}),
+    "rdma": Field(lambda table: table, {}),
+    "tcp": Field(lambda table: table, {}),
+    "job": Field(lambda tables: tables),
+}
+
+# What each kind has besides "kind", "rate" (of hosts' links) and "delay" (of each link, one way).
+TOPOLOGIES = {
+    "dumbbell": {"bottleneck": Field(RATE, None)},
+    "leaf-spine": {
+        "leaves": Field(integer(1, 1024)),
+        "spines": Field(integer(1, 1024)),
+        "hosts": Field(integer(1, 1024)),
+        "oversubscription": Field(number(0.01, 1000), 1.0),
+    },
+    "fat-tree": {"k": Field(integer(4, 24))},
+}
+
+SWITCH = {
+    "buffer": Field(size(10000, 64 * GB), 32 * 2**20),
+    "alpha": Field(number(0.001, 64), 1.0),
+    "kmin": Field(size(0, GB), None),
+    "kmax": Field(size(1, GB), None),
+    "pmax": Field(number(0, 1), 0.2),
+    "pfc": Field(flag, True),
+    "xoff": Field(size(0, GB), 0),
+    "xon": Field(number(0, 1), 0.5),
+}
+
+RDMA = {
+    "variant": Field(choice("paper", "mlx5", "ns3", "hpcc"), "paper"),
+    "timer": Field(duration(1), None),
+    "payload": Field(integer(64, 65536), 4096),
+    "header": Field(integer(0, 1024), 82),
+    "window": Field(size(0, GB), 0),
+    "ack_every": Field(integer(1, 65536), 16),
+    "rto": Field(duration(10), 0.004),
+}
+
+TCP = {
+    "queue": Field(choice("droptail", "ecn"), "droptail"),
+    "limit": Field(size(10000, GB), 2**20),
+    "mark": Field(size(1, GB), 100_000),
+    "mss": Field(integer(500, 9000), MSS),
+}
+
+CCS = {
+    "rdma": ("dcqcn", "hotnets22", "mltcp", "interleave"),
+    "tcp": ("cubic", "reno", "dctcp", "hotnets22", "mltcp", "interleave"),
+}
+
+JOB = {
+    "name": Field(word),
+    "workload": Field(choice("pair", "ring", "endless"), "pair"),
+    "copies": Field(integer(1, HOSTS_MAX // 2), 1),
+    "hosts": Field(integer(2, HOSTS_MAX), 2),
+    "bytes": Field(size(1, 2**50), 1),
+    "compute": Field(duration(1000), 0.0),
+    "noise": Field(number(0, 1), 0.0),
+    "start": Field(duration(1000), 0.0),
+    "stagger": Field(duration(1000), 0.0),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One copy of a [[job]] table."""
+
+    name: str
+    table: int
+    values: Table
+    start_s: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Everything that a run needs but for its congestion control and seed."""
+
+    name: str
+    about: str
+    transport: str
+    iterations: int
+    placement: str
+    stop_s: float
+    topology: Table
+    hosts: Table  # [switch] and [rdma], or [tcp]
+    jobs: tuple[Job, ...]
+
+    def with_iterations(self, iterations: int) -> "Scenario":
+        """The same, longer or shorter."""
+        return replace(self, iterations=iterations)
+
+    @property
+    def ccs(self) -> tuple[str, ...]:
+        """What there is; the first one is the base that jobs alone run under."""
+        return CCS[self.transport]
+
+
+def load(path: Path) -> Scenario:
+    """A scenario that is right, or UsageError with one line."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    try:
+        return parse(path.stem, table)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def parse(name: str, table: Table) -> Scenario:
+    """The same from a table."""
+    top = read_table("", table, SCENARIO)
+    topology = _topology(top["topology"])
+    scenario = Scenario(
+        name,
+        top["about"],
+        top["transport"],
+        top["iterations"],
+        top["placement"],
+        top["stop"],
+        topology,
+        _rdma(top, topology["rate"]) if top["transport"] == "rdma" else _tcp(top),
+        tuple(
+            job
+            for index, entry in enumerate(array("job", top["job"], 1, 1000))
+            for job in _jobs(index, *entry)
+        ),
+    )
+    _check_hosts(scenario)
+    return scenario
+
+
+def _topology(table: Any) -> Table:
+    kind = table.get("kind") if isinstance(table, dict) else None
+    fields = {
+        "kind": Field(choice(*TOPOLOGIES)),
+        "rate": Field(RATE),
+        "delay": Field(duration(0.1), 1e-6),
+    }
+    values = read_table("topology", table, fields | TOPOLOGIES.get(str(kind), {}))
+    if kind == "dumbbell" and values["bottleneck"] is None:
+        values["bottleneck"] = values["rate"]
+    if kind == "fat-tree" and values["k"] % 2:
+        raise UsageError(f"topology.k: {values['k']} is not even")
+    return values
+
+
+def _rdma(top: Table, bps: float) -> Table:
+    if top["tcp"]:
+        raise UsageError("tcp: this scenario's transport is rdma")
+    switch = read_table("switch", top["switch"], SWITCH)
+    _thresholds(switch, bps)
+    rdma = read_table("rdma", top["rdma"], RDMA)
+    timer, rto = rdma.pop("timer"), rdma.pop("rto")
+    switch["pfc"] = int(switch["pfc"])
+    return switch | rdma | {"timer_ns": round((timer or 0) * 1e9), "rto_s": rto}
+
+
+def _tcp(top: Table) -> Table:
+    for key in ("switch", "rdma"):
+        if top[key]:
+            raise UsageError(f"{key}: this scenario's transport is tcp")
+    tcp = read_table("tcp", top["tcp"], TCP)
+    return tcp | {"ecn": int(tcp.pop("queue") == "ecn")}
+
+
+def _thresholds(switch: Table, bps: float) -> None:
+    """Where nothing is said, those of HPCC's simulations, which scale with the link."""
+    if switch["kmin"] is None:
+        switch["kmin"] = round(100e3 * bps / 25e9)
+    if switch["kmax"] is None:
+        switch["kmax"] = round(400e3 * bps / 25e9)
+    if switch["kmin"] >= switch["kmax"]:
+        raise UsageError(f"switch.kmax: {switch['kmax']} is not above kmin, {switch['kmin']} bytes")
+
+
+def _jobs(index: int, where: str, table: Any) -> list[Job]:
+    values = read_table(where, table, JOB)
+    if values["workload"] != "ring" and values["hosts"] != 2:
+        raise UsageError(f"{where}.hosts: a {values['workload']} has 2")
+    if values["workload"] != "endless" and "bytes" not in table:
+        raise UsageError(f"{where}.bytes: missing")
+    copies = values["copies"]
+    return [
+        Job(
+            values["name"] if copies == 1 else f"{values['name']}-{copy + 1}",
+            index,
+            values,
+            values["start"] + copy * values["stagger"],
+        )
+        for copy in range(copies)
+    ]
+
+
+def wanted_hosts(scenario: Scenario) -> int:
+    """Those of all jobs."""
+    return sum(job.values["hosts"] for job in scenario.jobs)
+
+
+def racks(scenario: Scenario) -> tuple[int, int]:
+    """How many hosts there are, and how many of them on one switch."""
+    topology = scenario.topology
+    if topology["kind"] == "leaf-spine":
+        return topology["leaves"] * topology["hosts"], topology["hosts"]
+    if topology["kind"] == "fat-tree":
+        return topology["k"] ** 3 // 4, topology["k"] // 2
+    wanted = wanted_hosts(scenario)
+    return wanted + wanted % 2, 1
+
+
+def _check_hosts(scenario: Scenario) -> None:
+    names = [job.name for job in scenario.jobs]
+    if len(set(names)) < len(names):
+        raise UsageError("job: two of them have the same name")
+    if scenario.topology["kind"] == "dumbbell" and scenario.placement != "packed":
+        raise UsageError(
+            "placement: a dumbbell's hosts are packed: each next one on the other side"
+        )
+    there, wanted = racks(scenario)[0], wanted_hosts(scenario)
+    if wanted > there:
+        raise UsageError(f"job: they want {wanted} hosts, and this topology has {there}")
+
+
+def places(scenario: Scenario, seed: int) -> list[list[int]]:
+    """Each job's hosts."""
+    there, rack = racks(scenario)
+    order = list(range(there))
+    if scenario.placement == "spread":
+        order.sort(key=lambda host: (host % rack, host // rack))
+    elif scenario.placement == "random":
+        random.Random(seed).shuffle(order)
+    taken, first = [], 0
+    for job in scenario.jobs:
+        taken.append(order[first : first + job.values["hosts"]])
+        first += job.values["hosts"]
+    return taken
+
+
+def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
+    """What mlcc-sim reads. only: the number of the job that is to run alone."""
+    values: Table = {
+        "cc": cc,
+        "seed": seed,
+        "only": only,
+        "iterations": scenario.iterations,
+        "stop_s": scenario.stop_s,
+    }
+    values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
+    lines = _lines(values)
+    for job, hosts in zip(scenario.jobs, places(scenario, seed), strict=True):
+        lines += _lines(_job(job, hosts))
+    return "\n".join(lines) + "\n"
+
+
+def _network(scenario: Scenario) -> Table:
+    topology = scenario.topology
+    values = {
+        "topology": topology["kind"],
+        "delay_s": topology["delay"],
+        "rate_bps": topology["rate"],
+    }
+    if topology["kind"] == "dumbbell":
+        values["host_rate_bps"] = topology["rate"]
+        values["rate_bps"] = topology["bottleneck"]
+        values["pairs"] = racks(scenario)[0] // 2
+    for key in ("leaves", "spines", "hosts", "oversubscription", "k"):
+        if key in topology:
+            values[key] = topology[key]
+    return values
+
+
+def _job(job: Job, hosts: Sequence[int]) -> Table:
+    return {
+        "job": job.name,
+        "workload": job.values["workload"],
+        "hosts": " ".join(map(str, hosts)),
+        "bytes": job.values["bytes"],
+        "compute_s": job.values["compute"],
+        "noise": job.values["noise"],
+        "start_s": job.start_s,
+    }
+
+
+def _lines(values: Table) -> list[str]:
+    return [f"{key} {value}" for key, value in values.items()]
