@@ -29,6 +29,7 @@ OLD_TORCH = {
     "test_passes.*(fsdp.|a_schedule)": "Debian 12's torch shards on GPUs only, has no schedules",
     "test_module.*belongs_to_the_backward_pass": "Debian 12's torch says not which pass runs",
 }
+NO_NS3 = {"": "ns-3 comes as a wheel for x86_64, from PyPI"}
 NO_UBUNTU = {"": "apt on this machine knows no Ubuntu archive"}
 
 
@@ -150,6 +151,7 @@ def host_suites(everything: bool) -> Iterator[Suite]:
     yield Suite("torch", ["tests/torch/run"], may_skip=OLD_TORCH, repeat=_python)
     yield Suite("tuner", ["tests/tuner/run"], repeat=_python)
     yield Suite("plan", ["tests/plan/run"], repeat=_python)
+    yield Suite("sim", ["tests/sim/check"], may_skip=NO_NS3, repeat=_python)
     seconds = "60" if everything else "5"
     fuzz = ["env", f"FUZZ_SECONDS={seconds}", "tests/fuzz/run"]
     yield Suite("fuzz", fuzz, timeout_s=60 * MINUTE)

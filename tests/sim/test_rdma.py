@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The simulated network, and RDMA flows in it."""
+
+import unittest
+from statistics import fmean
+
+from common import LINE_BPS, PERIOD_S, Table, dumbbell, endless, pairs, rates, run, slowdown
+from mlccsim.engine import simulate_settings
+from mlccsim.scenario import parse, settings
+
+MARK_NEVER = {"kmin": 2**29, "kmax": 2**30}
+SEEDS = (1, 2, 3)
+
+
+class Conserved(unittest.TestCase):
+    """Every packet is somewhere."""
+
+    def check(self, result: Table) -> Table:
+        network = result["network"]
+        whereabouts = network["delivered"] + network["dropped"] + network["inside"]
+        self.assertEqual(network["sent"], whereabouts)
+        self.assertGreater(network["delivered"], 0)
+        return network
+
+    def test_pfc_loses_nothing(self) -> None:
+        """Four senders that nobody tells to slow down, and 2 MB for what they have in flight."""
+        small = MARK_NEVER | {"buffer": "2mb"}
+        result = run(dumbbell(endless(4), switch=small), stop="50ms")
+        network = self.check(result)
+        self.assertEqual((network["dropped"], network["again"], network["marked"]), (0, 0, 0))
+        self.assertGreater(network["pauses"], 10)
+        self.assertGreater(sum(rates(result)), 0.98 * LINE_BPS)
+        self.assertLessEqual(network["deepest_bytes"], 2 * 2**20)
+
+    def test_pfc_with_fixed_thresholds(self) -> None:
+        fixed = MARK_NEVER | {"xoff": "100kb", "xon": 0.5}
+        result = run(dumbbell(endless(2), switch=fixed), stop="50ms")
+        network = self.check(result)
+        self.assertEqual(network["dropped"], 0)
+        # two ports, each with xoff and what was under way
+        self.assertGreater(network["deepest_bytes"], 2 * 100e3)
+        self.assertLess(network["deepest_bytes"], 2 * 130e3)
+
+    def test_without_pfc_packets_are_lost_and_sent_again(self) -> None:
+        lossy = MARK_NEVER | {"buffer": "200kb", "pfc": False}
+        table = dumbbell(pairs(2, 0.01), switch=lossy)
+        network = self.check(run(table, iterations=4))
+        self.assertGreater(network["dropped"], 0)
+        self.assertGreaterEqual(network["again"], network["dropped"])
+        self.assertEqual(network["pauses"], 0)
+
+    def test_a_lossy_buffer_is_bounded_by_alpha(self) -> None:
+        """With alpha 1 one queue has half of what there is."""
+        lossy = MARK_NEVER | {"buffer": "1mb", "pfc": False, "alpha": 1}
+        network = self.check(run(dumbbell(endless(4), switch=lossy), stop="20ms"))
+        self.assertGreater(network["deepest_bytes"], 0.45 * 2**20)
+        self.assertLessEqual(network["deepest_bytes"], 0.5 * 2**20)
+
+
+class Marks(unittest.TestCase):
+    """When a switch marks."""
+
+    def network(self, **switch: object) -> Table:
+        found: Table = run(dumbbell(endless(2), switch=switch), stop="10ms")["network"]
+        return found
+
+    def test_below_kmin_nothing_is_marked(self) -> None:
+        network = self.network(kmin="16mb", kmax="17mb")
+        self.assertEqual((network["marked"], network["cnps"]), (0, 0))
+        self.assertGreater(network["deepest_bytes"], 100e3)
+
+    def test_between_kmin_and_kmax_it_goes_by_pmax(self) -> None:
+        network = self.network(kmin=0, kmax="17mb", pmax=0)
+        self.assertEqual(network["marked"], 0)
+        few = self.network(kmin=0, kmax="17mb", pmax=0.01)
+        many = self.network(kmin=0, kmax="17mb", pmax=1)
+        self.assertGreater(few["marked"], 0)
+        self.assertLess(many["deepest_bytes"], few["deepest_bytes"] / 1.5)
+
+    def test_from_kmax_on_everything_is(self) -> None:
+        """So queues are short. CNPs come at most every 50 us, for two flows in 10 ms."""
+        network = self.network(kmin=0, kmax=1, pmax=0)
+        self.assertGreater(network["marked"], network["cnps"])
+        self.assertGreater(network["cnps"], 2)
+        self.assertLessEqual(network["cnps"], 2 * 200 + 2)
+        self.assertLess(network["deepest_bytes"], 40 * 4096)
+
+
+class Flows(unittest.TestCase):
+    """Rates, windows, ways."""
+
+    def test_a_window_limits_the_rate(self) -> None:
+        """One flow alone: a window in each round trip of 2 x (3 x 50 us) and what packets take."""
+        window = 100 * 4096
+        table = dumbbell(endless(1), topology={"delay": "50us"}, rdma={"window": window})
+        got = rates(run(table, stop="100ms"))[0]
+        self.assertLess(got, 8 * window / 300e-6)
+        self.assertGreater(got, 0.9 * 8 * window / (300e-6 + 100 * 4096 * 8 / LINE_BPS))
+
+    def test_two_endless_flows_share_fairly(self) -> None:
+        got = rates(run(dumbbell(endless(2)), stop="1s"))
+        self.assertGreater(sum(got), 0.9 * LINE_BPS)
+        self.assertLess(max(got) / min(got), 1.1)
+
+    def test_the_same_seed_is_the_same_run(self) -> None:
+        table = dumbbell(pairs(2, 0.04))
+        first, again, other = (run(table, seed=seed, iterations=4) for seed in (1, 1, 2))
+        self.assertEqual(first["jobs"], again["jobs"])
+        self.assertNotEqual(first["jobs"], other["jobs"])
+
+    def test_paths_have_the_lengths_that_they_should(self) -> None:
+        """In a fat-tree a packet takes two links within a rack, four within a pod, else six."""
+        hops = {}
+        for place, host in (("rack", 1), ("pod", 2), ("far", 4)):
+            jobs = [{"name": "j", "bytes": 10**6}]
+            table = {"topology": {"kind": "fat-tree", "rate": "10gbit", "k": 4}, "job": jobs}
+            scenario = parse("test", table | {"iterations": 4})
+            lines = settings(scenario, "dcqcn", 1).replace("hosts 0 1", f"hosts 0 {host}")
+            hops[place] = simulate_settings(lines)["network"]["hops"]
+        self.assertEqual(hops["pod"], 2 * hops["rack"])
+        self.assertEqual(hops["far"], 3 * hops["rack"])
+
+
+class Jobs(unittest.TestCase):
+    """Iterations, alone and beside others."""
+
+    def test_a_ring_alone_takes_what_it_has_to(self) -> None:
+        """Each of n hosts sends 2 (n - 1) / n of the bytes."""
+        size, hosts = 10_000_000, 4
+        jobs = [{"name": "r", "workload": "ring", "hosts": hosts, "bytes": size, "compute": "5ms"}]
+        topology = {"kind": "leaf-spine", "rate": "10gbit", "leaves": 2, "spines": 2, "hosts": 4}
+        table = {"topology": topology, "rdma": {"header": 0}, "job": jobs}
+        result = run(table, placement="spread", iterations=6)
+        sends = 2 * (hosts - 1) / hosts * size
+        took = fmean(result["jobs"][0]["iterations_s"])
+        self.assertGreater(took, 5e-3 + 8 * sends / LINE_BPS)
+        self.assertLess(took, (5e-3 + 8 * sends / LINE_BPS) * 1.05)
+        self.assertEqual(result["jobs"][0]["delivered"] // (hosts * sends), 6)
+
+    def test_a_job_alone_has_the_link(self) -> None:
+        for cc in ("dcqcn", "hotnets22", "interleave"):
+            with self.subTest(cc):
+                result = run(dumbbell(pairs(2, 0.048)), cc, only=1)
+                self.assertEqual(len(result["jobs"]), 1)
+                self.assertAlmostEqual(slowdown(result), 1, delta=0.015)
+
+    def test_interleave_lets_two_jobs_run_as_if_alone(self) -> None:
+        """Of two jobs at 48 %: within 2 % of alone, and clearly better than plain DCQCN."""
+        table = dumbbell(pairs(2, 0.048))
+        for seed in SEEDS:
+            with self.subTest(seed=seed):
+                plain, ours = (slowdown(run(table, cc, seed)) for cc in ("dcqcn", "interleave"))
+                self.assertLess(ours, 1.02)
+                self.assertLess(ours, plain - 0.05)
+
+    def test_two_jobs_that_do_not_fit_do_not(self) -> None:
+        """65 % each: 1.30 at best, or the network makes bytes."""
+        result = run(dumbbell(pairs(2, 0.065)), "interleave")
+        self.assertGreater(slowdown(result), 1.29)
+        self.assertGreater(result["simulated_s"], 24 * PERIOD_S * 1.29)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scenarios: what is refused, and how."""
+
+import json
+import subprocess
+import tempfile
+import unittest
+
+from common import HERE, dumbbell, pairs
+from mlccsim.engine import PROGRAM
+from mlccsim.scenario import load, parse, places, settings
+
+GOOD = """
+iterations = 4
+[topology]
+kind = "dumbbell"
+rate = "10gbit"
+[[job]]
+name = "a"
+copies = 2
+bytes = 1000000
+compute = "2ms"
+"""
+
+
+class FrontEnd(unittest.TestCase):
+    """The command."""
+
+    def run_file(self, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(text)
+            file.flush()
+            command = [HERE / "run", file.name, *words]
+            return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def refused(self, text: str, *expected: str) -> None:
+        done = self.run_file(text)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        for words in expected:
+            self.assertIn(words, done.stderr)
+
+    def test_unknown_keys_are_refused(self) -> None:
+        self.refused(GOOD + "speed = 3\n", "job[0].speed", "unknown key", "workload")
+        self.refused(GOOD.replace('kind = "d', 'k = 4\nkind = "d'), "topology.k", "bottleneck")
+
+    def test_bad_values_are_refused(self) -> None:
+        for old, new, expected in (
+            ("10gbit", "10", 'like "1gbit"'),
+            ("dumbbell", "torus", "dumbbell, leaf-spine, fat-tree"),
+            ("bytes = 1000000", "", "job[0].bytes: missing"),
+            ("copies = 2", "hosts = 3", "a pair has 2"),
+            ("copies = 2", "noise = 2", "from 0 to 1"),
+            ("iterations = 4", "iterations = 1", "from 4"),
+            ("[[job]]", "[switch]\nkmin = 2000000\n[[job]]", "not above kmin"),
+            ("[[job]]", "[tcp]\nmss = 1000\n[[job]]", "transport is rdma"),
+            (
+                "iterations",
+                "rdma = {header = 0}\ntransport = 'tcp'\niterations",
+                "transport is tcp",
+            ),
+            ("iterations", "placement = 'spread'\niterations", "hosts are packed"),
+            ("[[job]]", "[[job", "line"),
+        ):
+            with self.subTest(new):
+                self.refused(GOOD.replace(old, new), expected)
+
+    def test_too_many_hosts_are_refused(self) -> None:
+        tree = GOOD.replace('"dumbbell"', '"fat-tree"\nk = 4').replace("copies = 2", "copies = 9")
+        self.refused(tree, "18 hosts", "has 16")
+
+    def test_a_cc_of_the_other_transport_is_refused(self) -> None:
+        done = self.run_file(GOOD, "--cc", "dcqcn,cubic")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+        self.assertIn("cubic is none for rdma: dcqcn", done.stderr)
+
+    def test_what_only_the_program_knows_is_refused(self) -> None:
+        self.refused(GOOD.replace("[[job]]", '[switch]\nbuffer = "10kb"\n[[job]]'), "headroom")
+
+    def test_a_run_that_is_stopped_says_so(self) -> None:
+        done = self.run_file('stop = "9ms"\n' + GOOD, "--cc", "dcqcn", "--seeds", "1-2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("dcqcn: slowdown - (stopped before its jobs were done)", done.stdout)
+
+    def test_results_are_json(self) -> None:
+        done = self.run_file(GOOD, "--cc", "dcqcn", "--seeds", "1-3", "--json", "-")
+        found = json.loads(done.stdout)
+        job = found["results"][0]["jobs"][1]
+        self.assertEqual((done.returncode, job["name"]), (0, "a-2"))
+        self.assertEqual([len(times) for times in job["iterations_ms"]], [4, 4, 4])
+        self.assertAlmostEqual(job["isolated_ms"], 2.8, delta=0.1)
+        self.assertGreater(job["slowdown"]["mean"], 1.0)
+        self.assertGreater(job["slowdown"]["half"], -1e-9)
+
+
+class Parsing(unittest.TestCase):
+    """What it makes of a file."""
+
+    def test_shipped_scenarios_are_right(self) -> None:
+        shipped = sorted((HERE / "scenarios").glob("*.toml"))
+        self.assertGreater(len(shipped), 3)
+        for path in shipped:
+            with self.subTest(path.stem):
+                self.assertTrue(load(path).about)
+
+    def test_no_host_has_two_jobs(self) -> None:
+        table = {
+            "topology": {"kind": "fat-tree", "rate": "10gbit", "k": 4},
+            "job": [{"name": "r", "workload": "ring", "hosts": 4, "copies": 4, "bytes": 1}],
+        }
+        for placement in ("packed", "spread", "random"):
+            with self.subTest(placement):
+                found = places(parse("test", table | {"placement": placement}), 7)
+                self.assertEqual(sorted(sum(found, [])), list(range(16)))
+                self.assertEqual(found[0] == [0, 1, 2, 3], placement == "packed")
+
+    def test_the_program_refuses_what_it_does_not_know(self) -> None:
+        lines = settings(parse("test", dumbbell(pairs(1, 0.01))), "dcqcn", 1)
+        for text, expected in (
+            ("more 1\n" + lines, "more: unknown key"),
+            (lines.replace("pmax 0.2", "pmax 2"), "pmax: '2' is not a number from 0 to 1"),
+            (lines.replace("kmin", "kmim"), "kmin: missing"),
+            (lines.replace("hosts 0 1", "hosts 0 9"), "no host 9"),
+            (lines.replace("cc dcqcn", "cc none"), "neither dcqcn nor a profile"),
+        ):
+            with self.subTest(expected):
+                done = subprocess.run(
+                    [PROGRAM], input=text, capture_output=True, text=True, check=False
+                )
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+                self.assertIn(expected, done.stderr)
