@@ -86,7 +86,7 @@ sent_rate()
 
 returned_data_are_paced_and_marked()
 {
-	local marked rate
+	local handled marked rate slow
 	# shellcheck disable=SC2034  # is_listening() looks there
 	local receiver=$alpha
 
@@ -94,16 +94,18 @@ returned_data_are_paced_and_marked()
 		slowwait - is_listening 7200 >/dev/null &&
 		read_bw reader "$omega" rxe_omega 10.2.0.1 || return
 	slowwait - have_sent 1 100000 || { cat "$out"/{source,reader}*; return 1; }
-	rate=$(sent_rate)
-	echo "$rate kb/s"
-	[ "$rate" -gt 12000 ] && [ "$rate" -lt 24000 ] && knob rp_max_rate 100 || return
+	slow=$(sent_rate)
+	knob rp_max_rate 100 || return
 	marked=$(counter rxe_omega np_ecn_marked_roce_packets)
+	handled=$(counter rxe_alpha rp_cnp_handled)
 	rate=$(sent_rate)
 	marked=$(($(counter rxe_omega np_ecn_marked_roce_packets) - marked))
-	echo "$rate kb/s, $marked marked"
+	handled=$(($(counter rxe_alpha rp_cnp_handled) - handled))
+	echo "at 20 Mb/s $slow kb/s; at 100 $rate, $marked marked, $handled CNPs handled"
 	stop_named reader
 	stop_named source
-	[ "$marked" -gt 0 ] && [ "$rate" -lt $((RATE_MBIT * 1100)) ] && cnps_were_handled
+	[ "$slow" -lt 24000 ] && [ "$slow" -gt 4000 ] && [ "$rate" -gt "$slow" ] &&
+		[ "$rate" -lt $((RATE_MBIT * 1100)) ] && [ "$marked" -gt 0 ] && [ "$handled" -gt 0 ]
 }
 
 connections_share()
