@@ -123,9 +123,10 @@ class SplatTest(unittest.TestCase):
         self.assertEqual(found, ["b", "c", "BUG: x", "d"])
 
 
-def race(who: str, *frames: str) -> list[str]:
+def race(who: str, *frames: str, between: str = "a / b") -> list[str]:
     """As KCSAN reports it."""
-    text = ["=" * 66, "BUG: KCSAN: data-race in a / b", "", "write to 0xffff of 8 bytes", *frames]
+    title = f"BUG: KCSAN: data-race in {between}"
+    text = ["=" * 66, title, "", "write to 0xffff of 8 bytes", *frames]
     return [f"[    7.000001][ {who:>5}] {line}" for line in (*text, "=" * 66)]
 
 
@@ -146,6 +147,13 @@ class RacesTest(unittest.TestCase):
         for lines in ((*self.others, *self.ours), (*self.ours, *self.others)):
             self.assertIn(self.ours[1], self.find(*lines))
         self.assertEqual(splat.count_races_of_others("\n".join(self.ours)), 0)
+
+    def test_the_buffer_of_traces_is_the_kernels(self) -> None:
+        frames = (" trace_event_raw_event_gain_change+0x5e/0x1a0 [tcp_mlcc]",)
+        buffer = "ring_buffer_lock_reserve / ring_buffer_unlock_commit"
+        self.assertEqual(self.find(*race("T165", *frames, between=buffer)), [])
+        for ours in ("ring_buffer_lock_reserve / mlcc_trace_gain [tcp_mlcc]", "memcpy / memcpy"):
+            self.assertTrue(self.find(*race("T165", *frames, between=ours)))
 
     def test_others_may_print_in_between(self) -> None:
         warning = "[    7.000002][   T99] WARNING: CPU: 0 PID: 99"

@@ -28,6 +28,9 @@ _RECORD = re.compile(r"\d+,\d+,(\d+),[^,;]*(?:,caller=(\w+))?[^;]*;(.*)")
 _RACE = re.compile(r"\bBUG: KCSAN: ")
 _RULE = "=" * 40
 _OURS = "tcp_mlcc"
+# The buffer of trace events, which an interrupt's may write to in the middle of another: below
+# each of our tracepoints, and none of our memory.
+_TRACING = re.compile(r"data-race in ring_buffer_\w+ / ring_buffer_\w+")
 _CALLER = re.compile(r"^\[ *[\d.]+\]\[ *([CT]\d+)\]")
 
 
@@ -68,10 +71,11 @@ def _races(lines: list[str]) -> Iterator[list[int]]:
 
 
 def races_of_others(lines: list[str]) -> set[int]:
-    """The lines of reports that have no frame of ours: the kernel races with itself, and knows."""
+    """The lines of reports that have no frame of ours, or are of the kernel's buffer for traces:
+    it races with itself, and knows."""
     foreign: set[int] = set()
     for report in _races(lines):
-        if not any(_OURS in lines[i] for i in report):
+        if not any(_OURS in lines[i] for i in report) or _TRACING.search(lines[report[0]]):
             foreign.update(report)
     return foreign
 
