@@ -212,8 +212,10 @@ class Daemon:
         return self.peer().ok("status")
 
     def reset(self) -> None:
+        """One whose processes end goes by itself, it may be while these are deleted."""
         for job in self.jobs():
-            self.peer().ok("del-job", job=job["id"])
+            reply = self.peer().ask("del-job", job=job["id"])
+            assert reply["ok"] or reply["code"] == "ENOENT", reply
 
     def run_ctl(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
