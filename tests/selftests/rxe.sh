@@ -63,51 +63,6 @@ marks_decrease_and_time_raises_the_rate()
 		END { exit !(down && up) }' "$out/rates"
 }
 
-# read_bw NAME NAMESPACE DEVICE [ADDRESS]: who has no ADDRESS is read from, for longer than needed
-read_bw()
-{
-	local burst
-
-	# shellcheck disable=SC2034  # start() runs it
-	burst=$(command -v ib_read_bw) &&
-		start "$1" "$2" --ib-dev "$3" --gid-index "$(gid_index "$3")" --port 7200 --events \
-			--CPU-freq --noPeak --iters 1000000 --size 65536 --tx-depth 16 "${@:4}"
-}
-
-# kb/s that alpha's QP sends in two seconds
-sent_rate()
-{
-	local before
-
-	before=$(column sent)
-	sleep 2
-	echo $((($(column sent) - before) / 125 / 2))
-}
-
-returned_data_are_paced_and_marked()
-{
-	local handled marked rate slow
-	# shellcheck disable=SC2034  # is_listening() looks there
-	local receiver=$alpha
-
-	knob rp_max_rate 20 && knob rp_enable 1 && read_bw source "$alpha" rxe_alpha &&
-		slowwait - is_listening 7200 >/dev/null &&
-		read_bw reader "$omega" rxe_omega 10.2.0.1 || return
-	slowwait - have_sent 1 100000 || { cat "$out"/{source,reader}*; return 1; }
-	slow=$(sent_rate)
-	knob rp_max_rate 100 || return
-	marked=$(counter rxe_omega np_ecn_marked_roce_packets)
-	handled=$(counter rxe_alpha rp_cnp_handled)
-	rate=$(sent_rate)
-	marked=$(($(counter rxe_omega np_ecn_marked_roce_packets) - marked))
-	handled=$(($(counter rxe_alpha rp_cnp_handled) - handled))
-	echo "at 20 Mb/s $slow kb/s; at 100 $rate, $marked marked, $handled CNPs handled"
-	stop_named reader
-	stop_named source
-	[ "$slow" -lt 24000 ] && [ "$slow" -gt 4000 ] && [ "$rate" -gt "$slow" ] &&
-		[ "$rate" -lt $((RATE_MBIT * 1100)) ] && [ "$marked" -gt 0 ] && [ "$handled" -gt 0 ]
-}
-
 connections_share()
 {
 	local index
@@ -267,11 +222,6 @@ main()
 	told "nothing changes while it is off" nothing_changes_while_it_is_off
 	told "marks decrease the rate, time raises it again" marks_decrease_and_time_raises_the_rate
 	told "two connections share" two_share
-	if command -v ib_read_bw >/dev/null; then
-		told "what is returned to READs is paced and marked" returned_data_are_paced_and_marked
-	else
-		ktap_skip "what is returned to READs is paced and marked" "no ib_read_bw: make deps"
-	fi
 	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
 	told "a job's connection has its progress" job_has_progress
 	if "$tuner" --help >/dev/null 2>&1; then
