@@ -139,24 +139,30 @@ doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(u32 port, u32 slot, u32 b
 	return DOCA_PCC_DEV_STATUS_OK;
 }
 
-/* A message from mlcc-pcc.  What is in it may have been written by anybody who may open the NIC. */
+/*
+ * A message from mlcc-pcc.  What is in it may have been written by anybody who may open the NIC,
+ * and may be written to still: so what is checked is a copy.
+ */
 doca_pcc_dev_error_t doca_pcc_dev_user_mailbox_handle(void *message, u32 bytes, u32 most,
 						      void *answer, u32 *answer_bytes)
 {
 	const struct mlcc_pcc_request *request = message;
-	struct mlcc_pcc_response *response = answer;
+	struct mlcc_pcc_response response = { .status = MLCC_PCC_DONE };
+	struct mlcc_pcc_command command;
+	u32 count;
 
 	*answer_bytes = 0;
-	if (bytes < sizeof(*request) || most < sizeof(*response) ||
-	    request->version != MLCC_PCC_VERSION || request->count > MLCC_PCC_COMMANDS)
+	if (bytes < sizeof(*request) || most < sizeof(response))
 		return DOCA_PCC_DEV_STATUS_FAIL;
-	*response = (struct mlcc_pcc_response) { .status = MLCC_PCC_DONE };
-	while (response->done < request->count) {
-		response->status = mlcc_pcc_command(&nic, &request->command[response->done]);
-		if (response->status != MLCC_PCC_DONE)
-			break;
-		response->done++;
+	count = MLCC_READ(request->count);
+	if (request->version != MLCC_PCC_VERSION || count > MLCC_PCC_COMMANDS)
+		return DOCA_PCC_DEV_STATUS_FAIL;
+	while (response.done < count && response.status == MLCC_PCC_DONE) {
+		command = MLCC_READ(request->command[response.done]);
+		response.status = mlcc_pcc_command(&nic, &command);
+		response.done += response.status == MLCC_PCC_DONE;
 	}
-	*answer_bytes = sizeof(*response);
+	*(struct mlcc_pcc_response *)answer = response;
+	*answer_bytes = sizeof(response);
 	return DOCA_PCC_DEV_STATUS_OK;
 }
