@@ -44,7 +44,7 @@ struct threads {
 	u32 number[THREADS_MOST];
 };
 
-/* Commands that have not been sent, and for which lines. */
+/* Commands that have not been sent. */
 struct batch {
 	u32 count;
 	struct mlcc_pcc_command command[MLCC_PCC_COMMANDS];
@@ -168,39 +168,51 @@ static int failed(const char *what, doca_error_t error)
 	return 1;
 }
 
+/* One message, of @count commands; @response: how far the NIC has come with them. */
+static doca_error_t send_message(struct nic *nic, const struct mlcc_pcc_command *commands,
+				 u32 count, struct mlcc_pcc_response *response)
+{
+	struct mlcc_pcc_request *request;
+	doca_error_t error;
+	u32 bytes, refused;
+	void *answer;
+
+	error = doca_pcc_mailbox_get_request_buffer(nic->pcc, (void **)&request);
+	if (error != DOCA_SUCCESS)
+		return error;
+	request->version = MLCC_PCC_VERSION;
+	request->count = count;
+	memcpy(request->command, commands, count * sizeof(*commands));
+	error = doca_pcc_mailbox_send(nic->pcc, sizeof(*request), &bytes, &refused);
+	if (error == DOCA_SUCCESS)
+		error = doca_pcc_mailbox_get_response_buffer(nic->pcc, &answer);
+	if (error != DOCA_SUCCESS)
+		return error;
+	if (refused || bytes < sizeof(*response))
+		return DOCA_ERROR_UNEXPECTED;
+	memcpy(response, answer, sizeof(*response));
+	if (response->status >= MLCC_PCC_STATUSES || response->done > count)
+		return DOCA_ERROR_UNEXPECTED;
+	return DOCA_SUCCESS;
+}
+
 /* Sends @batch; what is refused is told, and the rest is sent again. */
 static doca_error_t send_batch(struct nic *nic, struct batch *batch)
 {
 	static const char *const texts[] = MLCC_PCC_STATUS_TEXTS;
-	u32 sent = 0, bytes, refused;
+	struct mlcc_pcc_response response;
 
-	while (sent < batch->count) {
-		struct mlcc_pcc_response *response;
-		struct mlcc_pcc_request *request;
-		doca_error_t error;
+	for (u32 sent = 0; sent < batch->count; sent++) {
+		doca_error_t error = send_message(nic, batch->command + sent, batch->count - sent,
+						  &response);
 
-		error = doca_pcc_mailbox_get_request_buffer(nic->pcc, (void **)&request);
 		if (error != DOCA_SUCCESS)
 			return error;
-		request->version = MLCC_PCC_VERSION;
-		request->count = batch->count - sent;
-		memcpy(request->command, batch->command + sent,
-		       request->count * sizeof(*request->command));
-		error = doca_pcc_mailbox_send(nic->pcc, sizeof(*request), &bytes, &refused);
-		if (error == DOCA_SUCCESS)
-			error = doca_pcc_mailbox_get_response_buffer(nic->pcc, (void **)&response);
-		if (error != DOCA_SUCCESS)
-			return error;
-		if (refused || bytes < sizeof(*response) || response->status >= MLCC_PCC_STATUSES ||
-		    response->done > batch->count - sent)
-			return DOCA_ERROR_UNEXPECTED;
-		for (u32 i = 0; i < response->done; i++)
+		for (u32 i = 0; i < response.done; i++)
 			puts("ok");
-		sent += response->done;
-		if (sent < batch->count) {
-			printf("error: %s\n", texts[response->status]);
-			sent++;
-		}
+		sent += response.done;
+		if (sent < batch->count)
+			printf("error: %s\n", texts[response.status]);
 	}
 	batch->count = 0;
 	return DOCA_SUCCESS;
