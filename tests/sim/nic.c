@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nic.h"
-#include "../../include/mlcc/profiles.h"
+#include "profile.h"
 #include "../../rdma/dcqcn/job.h"
 #include "../../rdma/dcqcn/np.h"
 #include "../dcqcn/variants.h"
@@ -29,26 +29,16 @@ struct nic_np {
 	uint32_t interval;
 };
 
-static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-static const char *const profile_names[] = MLCC_PROFILE_NAMES;
-static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
-
-static int find(const char *name, const char *const *names, int count)
-{
-	while (count--)
-		if (!strcmp(name, names[count]))
-			break;
-	return count;
-}
-
+/* -1: there is none. */
 static int find_variant(const char *name)
 {
-	return find(name, variant_names, MLCC_RP_VARIANTS);
-}
+	static const char *const names[] = MLCC_RP_VARIANT_NAMES;
+	int variant = MLCC_RP_VARIANTS;
 
-static int find_profile(const char *name)
-{
-	return find(name, profile_names, MLCC_PROFILE_COUNT);
+	while (variant--)
+		if (!strcmp(name, names[variant]))
+			break;
+	return variant;
 }
 
 bool nic_variant(const char *name)
@@ -58,7 +48,7 @@ bool nic_variant(const char *name)
 
 bool nic_profile(const char *name)
 {
-	return find_profile(name) >= 0;
+	return profile_named(name);
 }
 
 struct nic_job *nic_job_new(void)
@@ -79,13 +69,13 @@ static struct mlcc_rp_param param_of(const struct nic_setup *s)
 struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_job *job, uint64_t now)
 {
 	struct nic_flow *f = calloc(1, sizeof(*f));
-	int profile = find_profile(setup->profile);
+	const struct mlcc_profile *profile = profile_named(setup->profile);
 
 	f->param = param_of(setup);
 	f->own = MLCC_RP_OWN_LINE;
-	if (job && profile >= 0) {
+	if (job && profile) {
 		f->job = &job->job;
-		f->profile = &profiles[profile];
+		f->profile = profile;
 	}
 	mlcc_rp_init(&f->rp, &f->param, now);
 	return f;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What tcpcore.h declares: what include/mlcc/linux/tcp.h wants of a carrier, and its calls. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "profile.h"
 #include "tcpcore.h"
 #include "../../include/mlcc/flow.h"
 #include "../../include/mlcc/dctcp.h"
 #include "../../include/mlcc/cubic.h"
-#include "../../include/mlcc/profiles.h"
 
 #define TCP_ECN_DEMAND_CWR	TCP_CORE_ECHO
 
@@ -101,17 +100,6 @@ static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 }
 
 #include "../../include/mlcc/linux/tcp.h"
-
-static const struct mlcc_profile *profile_named(const char *name)
-{
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	static const char *const names[] = MLCC_PROFILE_NAMES;
-
-	for (u32 i = 0; i < MLCC_PROFILE_COUNT; i++)
-		if (!strcmp(name, names[i]))
-			return &profiles[i];
-	return NULL;
-}
 
 bool tcp_profile(const char *name)
 {

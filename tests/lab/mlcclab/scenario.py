@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Scenarios: what a TOML file may say, and what it means."""
 
-import tomllib
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from . import link, schema, units
 from .errors import UsageError
 from .link import FREE_DELAY_S, Link
-from .schema import Field
+from .schema import Field, load_toml
 
 MAX_BYTES = 1 << 40
 MAX_MS = 600_000.0
@@ -248,16 +247,7 @@ TOP_FIELDS = {
 
 def load(path: Path) -> Scenario:
     """Read and check a scenario file."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from None
-    try:
-        return parse(raw, path.stem)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    return load_toml(path, lambda table: parse(table, path.stem))
 
 
 def parse(raw: dict[str, Any], default_name: str) -> Scenario:

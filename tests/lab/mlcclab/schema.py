@@ -6,15 +6,18 @@ line that names the key by its full path and says what is allowed.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from . import units
 from .errors import UsageError
 
 REQUIRED = object()
 Parser = Callable[[Any], Any]
+Parsed = TypeVar("Parsed")
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,20 @@ class Field:
 
     parse: Parser
     default: Any = REQUIRED
+
+
+def load_toml(path: Path, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
+    """What parse makes of a file; what is wrong with either is told with the file's name."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    try:
+        return parse(table)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
 
 
 def read_table(where: str, table: Any, fields: Mapping[str, Field]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 """Scenarios: TOML for people, "key value" lines for mlcc-sim."""
 
 import random
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from mlcclab.schema import (
     duration,
     flag,
     integer,
+    load_toml,
     number,
     rate,
     read_table,
@@ -138,16 +138,7 @@ class Scenario:
 
 def load(path: Path) -> Scenario:
     """A scenario that is right, or UsageError with one line."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from None
-    try:
-        return parse(path.stem, table)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    return load_toml(path, lambda table: parse(path.stem, table))
 
 
 def parse(name: str, table: Table) -> Scenario:
