@@ -601,8 +601,8 @@ class Rails(Machine):
     def test_both_rise_and_are_put_back(self) -> None:
         following, _ = self.follow_to_the_top()
         wait_for(lambda: self.sys.read(self.OTHER) == 2, "the other one's top")
-        shown = {path.name for path in (self.root / "run/mlcc/follow").iterdir()}
-        self.assertEqual(len(shown), 2, shown)
+        shown = self.root / "run/mlcc/follow"
+        wait_for(lambda: len(list(shown.iterdir())) == 2, "a file of each")
         self.assertEqual(following.end(), 0)
         self.assertEqual((self.value(), self.sys.read(self.OTHER)), (5, 1))
         ends = [one["device"] for one in following.events if one["event"] == "end"]
