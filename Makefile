@@ -186,6 +186,8 @@ install: install-plan
 	$(if $(wildcard userspace/libmlcc/libmlcc.a),install -D -m 644 -t $(LIB) \
 		userspace/libmlcc/libmlcc.a && install -m 644 userspace/libmlcc/libmlcc.h $(HEADERS))
 	install -D -m 644 tcp_mlcc/tcp_mlcc.7 $(MAN7)/tcp_mlcc.7
+	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.8 $(MAN8)/mlcc-pcc.8
+	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.bash $(COMPLETION)/mlcc-pcc
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(LIB) $(PLUGIN))
@@ -243,6 +245,7 @@ install-plan:
 uninstall:
 	rm -f $(SBIN)/mlcc-dcqcn $(MAN8)/mlcc-dcqcn.8 $(UNITS)/mlcc-dcqcn@.service
 	rm -f $(COMPLETION)/mlcc-dcqcn
+	rm -f $(SBIN)/mlcc-pcc $(MAN8)/mlcc-pcc.8 $(COMPLETION)/mlcc-pcc
 	rm -f $(BIN)/mlcc-plan $(MAN1)/mlcc-plan.1 $(COMPLETION)/mlcc-plan
 	rm -rf $(PLANNER)
 	rm -f $(SBIN)/mlcc-bpf $(MAN8)/mlcc-bpf.8 $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko

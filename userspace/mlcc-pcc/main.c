@@ -32,7 +32,15 @@
 
 extern struct doca_pcc_app *mlcc_pcc_app;	/* the firmware, as dpacc has packed it */
 
+/* As the other tools have it: 1 is usage. */
+enum {
+	EXIT_USAGE = 1,
+	EXIT_REFUSED,		/* the SDK or the NIC refused */
+	EXIT_NO_DEVICE,
+};
+
 static volatile sig_atomic_t stopped;
+static bool json;		/* answers are for programs */
 
 struct nic {
 	struct doca_dev *dev;
@@ -53,12 +61,15 @@ struct batch {
 static void usage(FILE *to)
 {
 	fprintf(to,
-		"Usage: mlcc-pcc [-t THREADS] DEVICE\n"
+		"usage: mlcc-pcc [-j] [-t THREADS] DEVICE\n"
+		"\n"
 		"Runs DCQCN with mlcc's rule on a programmable NIC until SIGTERM or SIGINT.\n"
+		"A queue pair that it has not been told of is plain DCQCN.\n"
 		"\n"
 		"  -t, --threads LIST  the DPA's threads, such as 176-187,192 (default: those that\n"
 		"                      BlueField-3 leaves free)\n"
-		"  -h, --help\n"
+		"  -j, --json          answers for programs: {\"ok\":true}, or {\"ok\":false,\"error\":...}\n"
+		"  -h, --help, --version\n"
 		"\n"
 		"Commands on standard input, each answered by \"ok\" or \"error: ...\":\n"
 		"  job ID [BYTES [PROFILE]]  a job from 1 to 63, what it sends by this NIC in a phase\n"
@@ -66,8 +77,10 @@ static void usage(FILE *to)
 		"  qp VHCA QPN ID            the queue pair is the job's; ID 0: no job's\n"
 		"Queue pairs' numbers: rdma resource show qp.  VHCA: the number of the function.\n"
 		"\n"
-		"Example:\n"
-		"  printf 'job 1\\nqp 0 0x11b 1\\n' | mlcc-pcc mlx5_0\n");
+		"  mlxconfig -d mlx5_0 set USER_PROGRAMMABLE_CC=1      # once, and a power cycle\n"
+		"  printf 'job 1\\nqp 0 0x11b 1\\n' | mlcc-pcc mlx5_0\n"
+		"\n"
+		"Exit status: 0 stopped, 1 usage, 2 refused, 3 no such device.\n");
 }
 
 static bool number(const char *text, u64 most, u64 *value)
@@ -165,7 +178,18 @@ static const char *parse(char *line, struct mlcc_pcc_command *c)
 static int failed(const char *what, doca_error_t error)
 {
 	fprintf(stderr, "mlcc-pcc: %s: %s\n", what, doca_error_get_descr(error));
-	return 1;
+	return error == DOCA_ERROR_NOT_FOUND ? EXIT_NO_DEVICE : EXIT_REFUSED;
+}
+
+/* One line for a command; @wrong: NULL if it is done.  No text here needs quoting. */
+static void answer(const char *wrong)
+{
+	if (json && wrong)
+		printf("{\"ok\":false,\"error\":\"%s\"}\n", wrong);
+	else if (wrong)
+		printf("error: %s\n", wrong);
+	else
+		puts(json ? "{\"ok\":true}" : "ok");
 }
 
 /* One message, of @count commands; @response: how far the NIC has come with them. */
@@ -209,10 +233,10 @@ static doca_error_t send_batch(struct nic *nic, struct batch *batch)
 		if (error != DOCA_SUCCESS)
 			return error;
 		for (u32 i = 0; i < response.done; i++)
-			puts("ok");
+			answer(NULL);
 		sent += response.done;
 		if (sent < batch->count)
-			printf("error: %s\n", texts[response.status]);
+			answer(texts[response.status]);
 	}
 	batch->count = 0;
 	return DOCA_SUCCESS;
@@ -267,7 +291,7 @@ static doca_error_t take_line(struct nic *nic, struct batch *batch, char *line)
 	if (wrong || batch->count == MLCC_PCC_COMMANDS || !more_is_there())
 		error = send_batch(nic, batch);
 	if (wrong && error == DOCA_SUCCESS)
-		printf("error: %s\n", wrong);
+		answer(wrong);
 	fflush(stdout);
 	return error;
 }
@@ -387,34 +411,52 @@ static int start(const char *device, const struct threads *threads)
 	return rc;
 }
 
-int main(int argc, char **argv)
+/* What has been set of @list, else it stays; ends the program where an option says so. */
+static void take_options(int argc, char **argv, char **list)
 {
 	static const struct option options[] = {
 		{ "threads", required_argument, NULL, 't' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
 		{ .name = NULL },
 	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "t:jh", options, NULL)) != -1) {
+		switch (option) {
+		case 't':
+			*list = optarg;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		case 'v':
+			puts("mlcc-pcc 0.1");
+			exit(0);
+		default:
+			exit(EXIT_USAGE);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
 	static char by_default[] = THREADS_DEFAULT;
 	static struct threads threads;
 	char *list = by_default;
-	int option;
 
-	while ((option = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
-		if (option == 'h') {
-			usage(stdout);
-			return 0;
-		}
-		if (option != 't')
-			return 2;
-		list = optarg;
-	}
+	take_options(argc, argv, &list);
 	if (argc - optind != 1) {
 		fprintf(stderr, "mlcc-pcc: give one DEVICE, such as mlx5_0; see --help\n");
-		return 2;
+		return EXIT_USAGE;
 	}
 	if (!parse_threads(list, &threads)) {
 		fprintf(stderr, "mlcc-pcc: --threads takes numbers such as 176-187,192\n");
-		return 2;
+		return EXIT_USAGE;
 	}
 	take_signals();
 	return start(argv[optind], &threads);
