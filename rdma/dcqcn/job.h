@@ -40,6 +40,7 @@
 #ifndef MLCC_DCQCN_JOB_H
 #define MLCC_DCQCN_JOB_H
 
+#include "../../include/mlcc/phase.h"
 #include "rp.h"
 
 #define MLCC_RP_RESTART_SHIFT	4	/* a phase begins with 1/16 of the flow's part */

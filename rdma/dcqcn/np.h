@@ -4,7 +4,7 @@
  *
  * The first CE-marked packet of a flow is answered at once, then at most one in an interval (Zhu et
  * al., SIGCOMM '15, section 3: 50 us).  An interval of 0 answers each mark: then it is the RP that
- * paces (decrease_ns in params.h), as with NICs whose NP keeps no state.
+ * paces (decrease_ns), as with NICs whose NP keeps no state.
  *
  * Stamps are nanoseconds and wrap every 4.3 s: a mark that comes later than that may wait for one
  * interval too long.  Those of several CPUs may be out of order by up to MLCC_NP_BACK_NS.

@@ -11,7 +11,7 @@
  *			that are too soon after one to cause another; and whether it is
  *			alpha_init again when a flow that runs free decreases
  *	CNPs		paced by the NP (decrease_ns = 0: each one decreases), or by the RP, which
- *			decreases once in decrease_ns (np.h with an interval of 0)
+ *			decreases once in decrease_ns (and the NP answers each mark)
  *	R_T		follows R_C at each decrease; or only if R_C has risen since the last
  *	stages		see enum mlcc_rp_stages
  *	target		a first increase from R_T > 10 R_C brings R_T down to an eighth
@@ -19,7 +19,7 @@
 #ifndef MLCC_DCQCN_PARAMS_H
 #define MLCC_DCQCN_PARAMS_H
 
-#include "../../include/mlcc/phase.h"
+#include "../../include/mlcc/rule.h"
 
 /*
  * When the increase is fast recovery, when hyper, else additive; T and BC count increases since the
@@ -61,7 +61,7 @@ struct mlcc_rp_param {
 	u8 spare;
 };
 
-/* Limits; they keep every product in rp.h within 64 bits. */
+/* Limits; they keep every product within 64 bits. */
 #define MLCC_RP_LINE_MIN	1024U
 #define MLCC_RP_LINE_MAX	0x80000000U
 #define MLCC_RP_RATE_MIN	MLCC_LEFT_MIN	/* no decrease goes further */
@@ -76,7 +76,7 @@ static __always_inline bool mlcc_rp_in(u32 v, u32 min, u32 max)
 	return v >= min && v <= max;
 }
 
-/* Whether all parameters are within their limits; rp.h must be given no others. */
+/* Whether all parameters are within their limits; the reaction point must be given no others. */
 static __always_inline bool mlcc_rp_param_valid(const struct mlcc_rp_param *c)
 {
 	return mlcc_rp_in(c->line, MLCC_RP_LINE_MIN, MLCC_RP_LINE_MAX) &&

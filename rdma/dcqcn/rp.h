@@ -21,7 +21,7 @@
  *
  * (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM '15, section 3.)
  *
- * What a job's phase changes of it is in job.h, and comes here as a gain; without a job that is
+ * What a job's phase changes of it comes here as a gain (see job.h); without a job that is
  * MLCC_RP_PLAIN, and this is DCQCN to the bit.
  *
  * A programmable NIC delivers no timer event.  So nothing here is a timer: each event brings a
@@ -90,7 +90,10 @@ struct mlcc_rp_raise {
 	u32 hyper;
 };
 
-#define MLCC_RP_RAISE(gain) ((struct mlcc_rp_raise) { (gain)->ai, (gain)->hyper })
+static __always_inline struct mlcc_rp_raise mlcc_rp_raise(const struct mlcc_rp_gain *gain)
+{
+	return (struct mlcc_rp_raise) { gain->ai, gain->hyper };
+}
 
 /* A flow starts: at line rate, and as wary as the parameters say.  @now: ns, wraps. */
 static __always_inline void mlcc_rp_init(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now)
@@ -217,8 +220,9 @@ static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_r
 }
 
 /* @n increases of the counter @stage, which is one mostly. */
-static MLCC_OUTLINE void mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
-					   struct mlcc_rp_raise raise, u32 n, u8 *stage)
+static MLCC_OUTLINE void
+mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c, struct mlcc_rp_raise raise,
+		  u32 n, u8 *stage)
 {
 	if (mlcc_rp_free(rp, c)) {
 		*stage = mlcc_rp_stage(*stage, n);
@@ -284,7 +288,7 @@ static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
 	u64 n = mlcc_rp_periods(&rp->time_run, ns, c->time_ns);
 
 	if (n)
-		mlcc_rp_increases(rp, c, MLCC_RP_RAISE(gain), n, &rp->time_stage);
+		mlcc_rp_increases(rp, c, mlcc_rp_raise(gain), n, &rp->time_stage);
 }
 
 /* The line has been lowered since the last event; R_C is never above R_T. */
@@ -319,7 +323,7 @@ static __always_inline void mlcc_rp_sent(struct mlcc_rp *rp, const struct mlcc_r
 	mlcc_rp_advance(rp, c, gain, now);
 	n = c->bytes ? mlcc_rp_periods(&rp->bytes, bytes, c->bytes) : 0;
 	if (n)
-		mlcc_rp_increases(rp, c, MLCC_RP_RAISE(gain), n, &rp->byte_stage);
+		mlcc_rp_increases(rp, c, mlcc_rp_raise(gain), n, &rp->byte_stage);
 }
 
 /* A CNP counts in alpha. */
