@@ -4,58 +4,20 @@
 import json
 import os
 import random
-import socket
 import subprocess
-import threading
 import unittest
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import memory_mlccd
 from common import Json, job, on_one_link, problem, program
+from fake_mlccd import Listener
 from memory_mlccd import MemoryMlccd
 from mlccplan import apply, solve
 from mlccplan.errors import PlanError
 from mlccplan.layout import Layout, Options
 
 VGG16 = on_one_link(job("a", 255, (141, 114)), job("b", 255, (141, 114)))
-
-
-class Listener:
-    """An mlccd that has these jobs, writes down what it is asked for, and may refuse it."""
-
-    def __init__(self, names: Sequence[str], refusal: str = "") -> None:
-        self.jobs = [{"id": number, "name": name} for number, name in enumerate(names, 1)]
-        self.refusal = refusal
-        self.asked: list[Json] = []
-        self._folder = TemporaryDirectory(prefix="mlcc-plan-")
-        self.path = f"{self._folder.name}/sock"
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.bind(self.path)
-        self._socket.listen()
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                peer, _ = self._socket.accept()
-            except OSError:
-                return
-            with peer:
-                while data := peer.recv(1 << 17):
-                    peer.send(json.dumps(self._reply(json.loads(data))).encode())
-
-    def _reply(self, request: Json) -> Json:
-        if request["op"] == "show":
-            return {"ok": True, "jobs": self.jobs}
-        self.asked.append(request)
-        return {"ok": False, "error": self.refusal} if self.refusal else {"ok": True, "ids": []}
-
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._folder.cleanup()
 
 
 class Slots(unittest.TestCase):
