@@ -245,7 +245,7 @@ install-plan:
 uninstall:
 	rm -f $(SBIN)/mlcc-dcqcn $(MAN8)/mlcc-dcqcn.8 $(UNITS)/mlcc-dcqcn@.service
 	rm -f $(COMPLETION)/mlcc-dcqcn
-	rm -f $(SBIN)/mlcc-pcc $(MAN8)/mlcc-pcc.8 $(COMPLETION)/mlcc-pcc
+	rm -f $(SBIN)/mlcc-pcc $(SBIN)/mlcc-pcc-jobs $(MAN8)/mlcc-pcc.8 $(COMPLETION)/mlcc-pcc
 	rm -f $(BIN)/mlcc-plan $(MAN1)/mlcc-plan.1 $(COMPLETION)/mlcc-plan
 	rm -rf $(PLANNER)
 	rm -f $(SBIN)/mlcc-bpf $(MAN8)/mlcc-bpf.8 $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
