@@ -12,6 +12,8 @@
  *   |<- compute (gaussian) ->|<- communication: share 1/n on each flow ->|
  *   start_ns                 send()                   last acknowledgement
  *
+ * or of several such steps (--step), of which some (--overlap) go on computing meanwhile.
+ *
  * On the wire a message is a 16 byte header (magic, length) and zeros up to
  * that length. The receiver answers each complete message with one byte, so
  * the sender's clock alone times the whole phase and nothing has to be

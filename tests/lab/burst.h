@@ -15,6 +15,7 @@
 #define BURST_MAX_PEERS		64
 #define BURST_MAX_SOURCES	16
 #define BURST_MAX_FLOWS		256	/* per peer */
+#define BURST_MAX_STEPS		1024	/* of an iteration */
 #define BURST_ENDLESS		UINT64_MAX	/* message length of a bulk flow */
 
 enum burst_exit {
@@ -26,10 +27,16 @@ enum burst_exit {
 
 enum burst_mode { MODE_RECV, MODE_JOB, MODE_BULK, MODE_SHORT };
 
-struct batch_change {
-	uint32_t at;		/* first iteration that uses the new sizes; 0: none */
-	uint64_t bytes;
+/* A part of an iteration: compute, then give bytes to the network. */
+struct step {
 	double compute_ms;
+	uint64_t bytes;		/* 0: none */
+	bool overlap;		/* the next steps compute meanwhile, else they wait for all */
+};
+
+struct batch_change {
+	uint32_t at;		/* first iteration that is this one step; 0: none */
+	struct step step;
 };
 
 struct options {
@@ -47,11 +54,14 @@ struct options {
 	uint32_t inbound;	/* connections that other workers open to us */
 	uint64_t lead;		/* bytes sent ahead of those received, 0: any */
 	uint64_t bytes;		/* per phase, or per request */
+	struct step steps[BURST_MAX_STEPS];
+	uint32_t n_steps;
 	uint32_t iterations;	/* 0: until SIGTERM */
 	double start_ms;
 	double connect_ms;	/* its connections are opened so late */
 	double compute_ms;
-	double noise;
+	double noise;		/* standard deviation of a normal distribution, or */
+	double lognormal;	/* of a lognormal one */
 	uint64_t seed;
 	struct batch_change change;
 	double every_ms;

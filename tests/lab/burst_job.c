@@ -21,15 +21,19 @@ struct job {
 	uint32_t n_flows;
 	uint32_t iteration;
 	uint64_t total_bytes;
+	uint64_t queued;	/* bytes that go once what is being sent has arrived */
+	bool sending;
 	uint64_t rng;
 };
 
 struct phase {
 	int64_t start_ns;	/* of the iteration */
+	int64_t now_ns;		/* up to when what it did is accounted for */
+	int64_t compute_ns;
 	int64_t delay_ns;	/* waited for a slot, between computing and sending */
-	int64_t send_ns;
 	int64_t end_ns;
 	uint64_t bytes;
+	bool begun;		/* something has been sent */
 	double spread_ms;	/* between the first and the last flow's end */
 };
 
@@ -63,13 +67,24 @@ static bool changed(const struct job *job)
 	return change->at && job->iteration >= change->at;
 }
 
-static double compute_ms(struct job *job)
+/*
+ * One for all steps: what makes a mini-batch slow makes all of it slow.  Where the deviation is
+ * large, only a lognormal distribution still has the mean 1.
+ */
+static double compute_scale(struct job *job)
 {
-	double base = changed(job) ? job->opt->change.compute_ms :
-				     job->opt->compute_ms;
-	double scale = 1.0 + job->opt->noise * random_gauss(&job->rng);
+	double gauss = random_gauss(&job->rng);
+	double variance = log1p(job->opt->lognormal * job->opt->lognormal);
 
-	return scale > 0.0 ? base * scale : 0.0;
+	if (variance > 0.0)
+		return exp(sqrt(variance) * gauss - variance / 2.0);
+	return fmax(0.0, 1.0 + job->opt->noise * gauss);
+}
+
+static uint32_t steps(const struct job *job, const struct step **first)
+{
+	*first = changed(job) ? &job->opt->change.step : job->opt->steps;
+	return changed(job) ? 1 : job->opt->n_steps;
 }
 
 /* The first flows carry one byte more where the bytes do not divide. */
@@ -138,8 +153,32 @@ static void allow(const struct job *job)
 		flow_allow(&job->flows[i], allowed(job));
 }
 
+static void send_queued(struct job *job)
+{
+	uint64_t bytes = job->queued;
+	uint32_t i;
+
+	for (i = 0; i < job->n_flows; i++)
+		job->flows[i].done_ns = 0;
+	job->queued = 0;
+	for (i = 0; i < job->n_flows; i++)
+		flow_send(&job->flows[i], share(job, bytes, i), allowed(job));
+}
+
+/* As the collectives of one communicator do, bytes wait for those before them. */
+static void advance(struct job *job)
+{
+	if (job->sending)
+		allow(job);
+	if (job->sending && !phase_done(job))
+		return;
+	job->sending = job->queued > 0;
+	if (job->sending)
+		send_queued(job);
+}
+
 /* The time-out counts slices: one slept through in suspension counts once. */
-static void wait_phase(const struct job *job)
+static void wait_sent(struct job *job)
 {
 	int64_t slice = ms_to_ns(job->opt->timeout_s * 1e3 / TIMEOUT_SLICES);
 	int64_t end;
@@ -148,29 +187,14 @@ static void wait_phase(const struct job *job)
 	for (waited = 0; waited < TIMEOUT_SLICES; waited++) {
 		end = now_ns() + slice;
 		do {
-			allow(job);
-			if (phase_done(job))
+			advance(job);
+			if (!job->sending)
 				return;
 		} while (loop_step(end));
-		if (loop_stopped() || phase_done(job))
+		if (loop_stopped())
 			return;
 	}
 	phase_timed_out(job);
-}
-
-static void communicate(struct job *job, struct phase *phase)
-{
-	uint32_t i;
-
-	for (i = 0; i < job->n_flows; i++)
-		job->flows[i].done_ns = 0;
-	hint_start(phase->bytes);
-	for (i = 0; i < job->n_flows; i++)
-		flow_send(&job->flows[i], share(job, phase->bytes, i),
-			  allowed(job));
-	wait_phase(job);
-	phase->end_ns = now_ns();
-	hint_end();
 }
 
 static double spread_ms(const struct job *job)
@@ -188,17 +212,18 @@ static double spread_ms(const struct job *job)
 	return (double)(last - first) / 1e6;
 }
 
+/* What computing does not hide is communicating. */
 static void report_phase(const struct job *job, const struct phase *phase)
 {
+	int64_t iteration_ns = phase->end_ns - phase->start_ns;
+
 	printf("{\"job\":\"%s\",\"iteration\":%u,\"start_ns\":%lld,"
 	       "\"compute_ms\":%.3f,\"delay_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
 	       "\"spread_ms\":%.3f,\"bytes\":%llu}\n",
 	       job->opt->job, job->iteration, (long long)phase->start_ns,
-	       (double)(phase->send_ns - phase->delay_ns - phase->start_ns) / 1e6,
-	       (double)phase->delay_ns / 1e6,
-	       (double)(phase->end_ns - phase->send_ns) / 1e6,
-	       (double)(phase->end_ns - phase->start_ns) / 1e6,
-	       phase->spread_ms, (unsigned long long)phase->bytes);
+	       (double)phase->compute_ns / 1e6, (double)phase->delay_ns / 1e6,
+	       (double)(iteration_ns - phase->compute_ns - phase->delay_ns) / 1e6,
+	       (double)iteration_ns / 1e6, phase->spread_ms, (unsigned long long)phase->bytes);
 }
 
 static void report_totals(const struct job *job)
@@ -215,22 +240,69 @@ static void report_totals(const struct job *job)
 	       (unsigned long long)retransmits);
 }
 
+/* A timer that is late makes the steps that follow no later. */
+static void compute(struct job *job, struct phase *phase, double ms)
+{
+	int64_t until = phase->now_ns + ms_to_ns(ms);
+
+	while (!loop_stopped() && now_ns() < until) {
+		loop_step(until);
+		advance(job);
+	}
+	phase->compute_ns += until - phase->now_ns;
+	phase->now_ns = until;
+}
+
+/*
+ * All that an iteration sends is one phase, as the tracker means it: of the silences between its
+ * bursts only the longest is the compute time.  As phases of their own, bursts would differ in
+ * their bytes from one to the next, and progress would begin at 0 with each.
+ */
+static void begin_phase(struct phase *phase)
+{
+	int64_t slot_ns = hint_slot_ns();
+
+	if (slot_ns) {
+		phase->delay_ns = slot_ns - now_ns();
+		loop_until(slot_ns);
+		phase->now_ns = now_ns();
+	}
+	if (!loop_stopped())
+		hint_start(phase->bytes);
+	phase->begun = true;
+}
+
+static void take(struct job *job, struct phase *phase, const struct step *step, double scale)
+{
+	compute(job, phase, step->compute_ms * scale);
+	if (step->bytes && !phase->begun && !loop_stopped())
+		begin_phase(phase);
+	if (loop_stopped())
+		return;
+	job->queued += step->bytes;
+	advance(job);
+	if (step->overlap)
+		return;
+	wait_sent(job);
+	phase->now_ns = now_ns();
+}
+
 static bool iterate(struct job *job, int64_t start)
 {
-	struct phase phase = { .start_ns = start };
-	int64_t slot_ns;
+	struct phase phase = { .start_ns = start, .now_ns = start };
+	const double scale = compute_scale(job);
+	const struct step *step;
+	uint32_t i, n = steps(job, &step);
 
-	phase.bytes = changed(job) ? job->opt->change.bytes : job->opt->bytes;
-	loop_until(start + ms_to_ns(compute_ms(job)));
-	slot_ns = loop_stopped() ? 0 : hint_slot_ns();
-	if (slot_ns) {
-		phase.delay_ns = slot_ns - now_ns();
-		loop_until(slot_ns);
-	}
-	phase.send_ns = now_ns();
-	if (loop_stopped())
-		return false;
-	communicate(job, &phase);
+	for (i = 0; i < n; i++)
+		phase.bytes += step[i].bytes;
+	for (i = 0; i < n && !loop_stopped(); i++)
+		take(job, &phase, &step[i], scale);
+	if (!loop_stopped())
+		wait_sent(job);
+	phase.end_ns = now_ns();
+	if (phase.begun)
+		hint_end();
 	if (loop_stopped())
 		return false;
 	phase.spread_ms = spread_ms(job);

@@ -16,7 +16,11 @@ static const char usage_text[] =
 "       mlcc-burst short --peer ADDR:PORT --bytes N --every-ms MS [--seconds S] [COMMON]\n"
 "\n"
 "JOB     --iterations N (0: until SIGTERM)   --flows N (per peer)\n"
+"        --step MS:BYTES  in the place of --bytes and --compute-ms, repeatable: compute,\n"
+"                         then send and wait for all that was sent\n"
+"        --overlap MS:BYTES   the same, and the next steps compute meanwhile\n"
 "        --noise STD (of the compute time, relative)   --seed N\n"
+"        --lognormal STD  the same with a lognormal distribution\n"
 "        --switch ITERATION:BYTES:COMPUTE_MS   the batch size changes there\n"
 "        --listen ADDR:PORT --inbound N   also wait for N flows of other workers\n"
 "        --lead BYTES   a ring's: send no more ahead of what has been received\n"
@@ -197,6 +201,42 @@ static void parse_noise(struct options *opt, const char *name,
 	opt->noise = real(name, value, 0, 1);
 }
 
+static void parse_lognormal(struct options *opt, const char *name,
+			    const char *value)
+{
+	opt->lognormal = real(name, value, 0, 10);
+}
+
+static void add_step(struct options *opt, const char *name, const char *value,
+		     bool overlap)
+{
+	char copy[80], *bytes;
+	struct step *step = &opt->steps[opt->n_steps];
+
+	if (opt->n_steps == BURST_MAX_STEPS)
+		die(EXIT_USAGE, "%s: at most %d steps", name, BURST_MAX_STEPS);
+	snprintf(copy, sizeof(copy), "%s", value);
+	bytes = strchr(copy, ':');
+	if (!bytes)
+		die(EXIT_USAGE, "%s: '%s' is not MS:BYTES", name, value);
+	*bytes++ = '\0';
+	step->compute_ms = real(name, copy, 0, 3.6e6);
+	step->bytes = number(name, bytes, 0, 1ull << 40);
+	step->overlap = overlap;
+	opt->n_steps++;
+}
+
+static void parse_step(struct options *opt, const char *name, const char *value)
+{
+	add_step(opt, name, value, false);
+}
+
+static void parse_overlap(struct options *opt, const char *name,
+			  const char *value)
+{
+	add_step(opt, name, value, true);
+}
+
 static void parse_seed(struct options *opt, const char *name, const char *value)
 {
 	opt->seed = number(name, value, 0, UINT64_MAX);
@@ -216,8 +256,8 @@ static void parse_switch(struct options *opt, const char *name,
 	*bytes++ = '\0';
 	*compute++ = '\0';
 	opt->change.at = (uint32_t)number(name, copy, 1, 1000000000);
-	opt->change.bytes = number(name, bytes, 1, 1ull << 50);
-	opt->change.compute_ms = real(name, compute, 0, 3.6e6);
+	opt->change.step.bytes = number(name, bytes, 1, 1ull << 50);
+	opt->change.step.compute_ms = real(name, compute, 0, 3.6e6);
 }
 
 static void parse_every(struct options *opt, const char *name,
@@ -309,7 +349,10 @@ static const struct option_spec specs[] = {
 	{ "--iterations", IN_JOB, parse_iterations },
 	{ "--start-ms", SENDS, parse_start },
 	{ "--compute-ms", IN_JOB, parse_compute },
+	{ "--step", IN_JOB, parse_step },
+	{ "--overlap", IN_JOB, parse_overlap },
 	{ "--noise", IN_JOB, parse_noise },
+	{ "--lognormal", IN_JOB, parse_lognormal },
 	{ "--seed", IN_JOB, parse_seed },
 	{ "--switch", IN_JOB, parse_switch },
 	{ "--hint", IN_JOB, parse_hint },
@@ -365,6 +408,25 @@ static void check_message(const char *name, uint64_t bytes, uint32_t flows)
 		    name, flows, sizeof(struct header));
 }
 
+static void check_steps(const struct options *opt)
+{
+	bool sends = false;
+	uint32_t i;
+
+	if (opt->bytes || opt->compute_ms > 0.0)
+		die(EXIT_USAGE, "--step: not together with --bytes or --compute-ms");
+	if (opt->inbound || opt->change.at)
+		die(EXIT_USAGE, "--step: not together with --inbound or --switch");
+	for (i = 0; i < opt->n_steps; i++) {
+		if (!opt->steps[i].bytes)
+			continue;
+		check_message("--step", opt->steps[i].bytes, opt->n_peers * opt->flows);
+		sends = true;
+	}
+	if (!sends)
+		die(EXIT_USAGE, "--step: none of them sends");
+}
+
 static void check_job(const struct options *opt)
 {
 	if (opt->inbound && !opt->listening)
@@ -377,10 +439,24 @@ static void check_job(const struct options *opt)
 		die(EXIT_USAGE, "--hint: needs --hint-job");
 	if (opt->lead && !opt->inbound)
 		die(EXIT_USAGE, "--lead: needs --inbound");
-	check_message("--bytes", opt->bytes, opt->n_peers * opt->flows);
+	if (opt->noise > 0.0 && opt->lognormal > 0.0)
+		die(EXIT_USAGE, "--lognormal: not together with --noise");
+	if (opt->n_steps)
+		check_steps(opt);
+	else
+		check_message("--bytes", opt->bytes, opt->n_peers * opt->flows);
 	if (opt->change.at)
-		check_message("--switch", opt->change.bytes,
+		check_message("--switch", opt->change.step.bytes,
 			      opt->n_peers * opt->flows);
+}
+
+/* A job without steps has one. */
+static void settle_steps(struct options *opt)
+{
+	if (!opt->n_steps)
+		opt->steps[opt->n_steps++] = (struct step){
+			.compute_ms = opt->compute_ms, .bytes = opt->bytes,
+		};
 }
 
 static void check(const struct options *opt)
@@ -422,4 +498,5 @@ void options_parse(struct options *opt, int argc, char **argv)
 	for (i = 2; i < argc; i += 2)
 		parse_option(opt, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
 	check(opt);
+	settle_steps(opt);
 }

@@ -3,10 +3,12 @@
 
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 from unittest import mock
 
@@ -149,10 +151,60 @@ class Usage(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), value)
             self.assertIn(said, done.stderr)
 
+    def test_steps(self) -> None:
+        words = ["job", "--peer", "127.0.0.1:1"]
+        for more, said in (
+            (["--step", "5"], b"--step: '5' is not MS:BYTES"),
+            (["--overlap", "x:500"], b"--overlap: 'x' is not a number"),
+            (["--overlap", "5:16"], b"needs more than 16 bytes"),
+            (["--step", "5:0"], b"--step: none of them sends"),
+            (["--step", "5:500", "--bytes", "500"], b"not together with --bytes"),
+            (
+                ["--step", "5:500", "--switch", "5:500:5"],
+                b"not together with --inbound or --switch",
+            ),
+            (["--bytes", "500", "--noise", "0.1", "--lognormal", "0.1"], b"--lognormal: not"),
+        ):
+            done = subprocess.run([BURST, *words, *more], capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (2, 1), more)
+            self.assertIn(said, done.stderr)
+
     def test_list(self) -> None:
         listed = lab("list").stdout
         for word in ("two-equal", "netem", "incompatible"):
             self.assertIn(word, listed)
+
+
+@unittest.skipUnless(BURST.exists(), "mlcc-burst is not built: run make")
+class Iterations(unittest.TestCase):
+    """What mlcc-burst makes of steps and noise; what it draws depends on the seed alone."""
+
+    def iterations(self, count: int, *words: str) -> list[dict[str, Any]]:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            there = f"127.0.0.1:{free.getsockname()[1]}"
+        with subprocess.Popen([BURST, "recv", "--listen", there]) as receiver:
+            job = [BURST, "job", "--peer", there, "--iterations", str(count), *words]
+            said = subprocess.run(job, capture_output=True, text=True, check=True).stdout
+            receiver.terminate()
+        records = [json.loads(line) for line in said.splitlines()]
+        return [record for record in records if "iteration" in record]
+
+    def test_steps(self) -> None:
+        words = ["--step", "2:5000", "--overlap", "1:3000", "--overlap", "1:4000", "--step", "3:0"]
+        for record in self.iterations(3, *words):
+            self.assertEqual((record["bytes"], record["compute_ms"]), (12_000, 7.0))
+            total = record["compute_ms"] + record["comm_ms"]
+            self.assertAlmostEqual(record["iteration_ms"], total, places=2)
+
+    def test_noise(self) -> None:
+        for option, spread in (("--noise", 0.1), ("--lognormal", 0.1), ("--lognormal", 0.8)):
+            words = ["--bytes", "100", "--compute-ms", "1", option, str(spread)]
+            drawn = [record["compute_ms"] for record in self.iterations(1000, *words)]
+            with self.subTest(option, spread=spread):
+                self.assertGreater(min(drawn), 0.0)
+                self.assertAlmostEqual(fmean(drawn), 1.0, delta=0.1)
+                self.assertAlmostEqual(stdev(drawn) / spread, 1.0, delta=0.25)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root: it makes network namespaces")
