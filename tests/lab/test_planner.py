@@ -38,6 +38,16 @@ class Asked(unittest.TestCase):
         self.assertGreater(arc["length_ms"], 0)
         self.assertLess(arc["start_ms"], 190.0)
 
+    def test_a_trace_is_an_arc_from_its_first_byte_on(self) -> None:
+        loaded = scenario.load(SHIPPED / "trace-two.toml")
+        alone_ms = {job.name: 281.0 for job in loaded.jobs}
+        for job in Planned(loaded, scenario.Planning(), alone_ms).problem()["jobs"]:
+            (arc,) = job["arcs"]
+            self.assertAlmostEqual(arc["start_ms"] + arc["length_ms"], 281.0)
+            # the forward pass, and the backward pass up to the first gradient
+            silent_ms = {"llama": 92.0, "gpt": 69.5}[job["name"]]
+            self.assertAlmostEqual(arc["start_ms"], silent_ms, places=0)
+
     def test_each_class_has_a_band(self) -> None:
         words = planned("plan-prio", 281.0)._wishes()
         self.assertEqual(words[words.index("--dscp") + 1], "0,32")

@@ -108,6 +108,23 @@ class Refused(unittest.TestCase):
             "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: only", "short"
         )
 
+    def refuse_trace(self, words: str, **changes: object) -> None:
+        job = {"name": "t", "trace": "gpt-13b-dp", "period_ms": 200.0, "duty": 0.5}
+        self.refuse("job", [{**job, **changes}], words)
+
+    def test_trace(self) -> None:
+        self.refuse_trace("job[0].trace: 'x' is not one of gpt-13b-dp, llama", trace="x")
+        self.refuse_trace("job[0].phase_bytes: not with a trace", phase_bytes=1_000_000)
+        self.refuse_trace("job[0].compute_ms: not with a trace", compute_ms=0.0)
+        self.refuse_trace("job[0].duty: 1.0 is not a number from 0.01 to 0.99", duty=1.0)
+        self.refuse_trace("job[0].trace: only with pattern = pair", pattern="ring")
+        self.refuse_trace("and without switch", switch={"at": 5})
+        # the smallest gather of ZeRO-3 is a hundred-thousandth of its bytes
+        self.refuse_trace("once send 15 bytes; 17 at least", trace="llama-7b-zero3", duty=0.01)
+        self.refuse("job.0.duty", 0.5, "job[0].duty: only with a trace")
+        self.refuse("job", [{"name": "t", "trace": "gpt-13b-dp"}], "job[0].period_ms: missing")
+        self.refuse("job", [{"name": "t", "compute_ms": 5.0}], "job[0].phase_bytes: missing")
+
     def test_plan(self) -> None:
         self.refuse("plan", {"shift": True}, "plan.shift: unknown key", "shifts")
         self.refuse("plan", True, "plan: must be a table")
@@ -216,6 +233,21 @@ class Meaning(unittest.TestCase):
         self.assertNotIn("--connect-ms", cluster._shape(early))
         # alone there is no queue to be born in
         self.assertEqual(schedule.shape(late), schedule.shape(early))
+
+    def test_trace(self) -> None:
+        """Its period and its part of the link are what is said, at any rate."""
+        job = {"name": "t", "trace": "gpt-13b-dp", "period_ms": 200.0, "duty": 0.5, "flows": 2}
+        for factor in (1.0, 0.2):
+            parsed = scenario.parse(changed("job", [job]), "").scaled(factor)
+            self.assertAlmostEqual(parsed.jobs[0].period_ms(1e9 * factor), 200.0, places=2)
+            self.assertAlmostEqual(parsed.load, 0.5, places=4)
+        words = cluster._steps(parsed.jobs[0])
+        steps = [word.split(":") for word in words[1::2]]
+        # from the backward pass on, which the gather for the next forward pass follows
+        self.assertEqual(words[::2], ["--overlap"] * 80 + ["--step"] * 2)
+        self.assertEqual(sum(int(nbytes) for _, nbytes in steps), parsed.jobs[0].phase_bytes)
+        compute_ms = sum(float(ms) for ms, _ in steps)
+        self.assertAlmostEqual(compute_ms, parsed.jobs[0].compute_ms, places=3)
 
     def test_crossing(self) -> None:
         document = changed("job.0.pattern", "ring")

@@ -84,6 +84,19 @@ pattern = "ring"
 hint = "exact"
 """
 
+TRACE = f"""
+iterations = 6
+{LINK}
+[[job]]
+name = "a"
+trace = "gpt-13b-dp"
+period_ms = 100.0
+duty = 0.6
+noise = 0.1
+flows = 2
+hint = "exact"
+"""
+
 NET = f"""
 transport = "net"
 iterations = 4
@@ -292,6 +305,15 @@ class EndToEnd(unittest.TestCase):
     @unittest.skipUnless(LOADER.exists() and MLCCD.exists(), "mlcc-bpf or mlccd is not built")
     def test_each_host_of_a_ring_announces(self) -> None:
         self.assertEqual(len(self.result(RING, "mlcc")["jobs"][0]["iterations_ms"]), 4)
+
+    @unittest.skipUnless(LOADER.exists() and MLCCD.exists(), "mlcc-bpf or mlccd is not built")
+    def test_trace(self) -> None:
+        job = self.result(TRACE, "mlcc")["jobs"][0]
+        self.assertEqual((job["ideal_ms"], len(job["iterations_ms"])), (100.0, 6))
+        # of 60 ms on the wire computing hides 40
+        self.assertGreater(job["isolated_ms"], 99.0)
+        self.assertLess(job["isolated_ms"], 125.0)
+        self.assertGreater(job["sent_mb"], 6 * 3.5)
 
     @unittest.skipUnless(SHIM.exists(), "libnccl-net-mlcc is not built")
     def test_network_plugins(self) -> None:

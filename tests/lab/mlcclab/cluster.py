@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from . import traces
 from .scenario import Flow, Job, Scenario
 from .topology import Host, Topology
 
@@ -75,7 +76,8 @@ class Cluster:
         commands = []
         for index, worker in enumerate(workers):
             arguments = ["job", "--job", job.name]
-            arguments += ["--seed", str(seed * 1000 + worker.mark), *_shape(job), *common]
+            own_seed = seed * 1000 + worker.mark
+            arguments += ["--seed", str(own_seed), *_shape(job), *common]
             arguments += _peers(job, workers, index)
             if worker.receiver is None:
                 arguments += sample
@@ -107,8 +109,7 @@ def _endpoint(host: Host, worker: Worker) -> str:
 
 def _shape(job: Job) -> list[str]:
     """What the job does, whoever its peers are. It runs until it is stopped."""
-    arguments = ["--bytes", str(job.phase_bytes), "--compute-ms", str(job.compute_ms)]
-    arguments += ["--noise", str(job.noise), "--flows", str(job.flows)]
+    arguments = [*_steps(job), "--noise", str(job.noise), "--flows", str(job.flows)]
     arguments += ["--start-ms", str(job.start_ms), "--iterations", "0"]
     if job.connect_late:
         arguments += ["--connect-ms", str(job.start_ms)]
@@ -116,6 +117,16 @@ def _shape(job: Job) -> list[str]:
         change = job.switch
         arguments += ["--switch", f"{change.at}:{change.phase_bytes}:{change.compute_ms}"]
     return arguments
+
+
+def _steps(job: Job) -> list[str]:
+    if job.steps == traces.PLAIN:
+        return ["--bytes", str(job.phase_bytes), "--compute-ms", str(job.compute_ms)]
+    words = []
+    for step, nbytes in zip(job.steps, traces.shared(job.steps, job.phase_bytes), strict=True):
+        words.append("--overlap" if step.overlaps else "--step")
+        words.append(f"{step.compute * job.compute_ms:.6f}:{nbytes}")
+    return words
 
 
 def _peers(job: Job, workers: list[Worker], index: int) -> list[str]:

@@ -28,21 +28,11 @@ from .schedule import Request
 
 Json = dict[str, Any]
 
-SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
-
-
-def _find(name: str) -> Path:
-    """A file, or a shipped scenario by its name."""
-    shipped = SCENARIOS / f"{name}.toml"
-    if not Path(name).exists() and shipped.exists():
-        return shipped
-    return Path(name)
-
 
 def show(_: argparse.Namespace) -> int:
     """The shipped scenarios."""
     rows = [["name", "kind", "jobs", "flows", "load", "needs", "about"]]
-    for path in sorted(SCENARIOS.glob("*.toml")):
+    for path in sorted(scenario.SHIPPED.glob("*.toml")):
         rows.append(_list_row(scenario.load(path)))
     print("\n".join(table.align(rows, 7)))
     return EXIT_OK
@@ -68,7 +58,7 @@ def _settle_seeds(options: argparse.Namespace) -> None:
 def run(options: argparse.Namespace) -> int:
     """One scenario under some congestion controls."""
     _settle_seeds(options)
-    loaded = scenario.load(_find(options.scenario))
+    loaded = scenario.load(scenario.find(options.scenario))
     _check_writable(options.json, options.plot)
     if options.vm:
         return _run_in_vm(options)
@@ -158,7 +148,7 @@ def _run_in_vm(options: argparse.Namespace) -> int:
 def _same_command(verb: str, names: Sequence[str], options: argparse.Namespace) -> list[str]:
     """The start of the command line in a virtual machine, which sees this repository."""
     program = carrier.REPOSITORY / "tests" / "lab" / "mlcc-lab"
-    command = [str(program), verb, *(str(_find(name).resolve()) for name in names)]
+    command = [str(program), verb, *(str(scenario.find(name).resolve()) for name in names)]
     for name in ("iterations", "scale", "timeout_s"):
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
@@ -168,7 +158,7 @@ def _same_command(verb: str, names: Sequence[str], options: argparse.Namespace) 
 def compare(options: argparse.Namespace) -> int:
     """Two builds of the carrier on some scenarios."""
     cc, builds = options.cc, options.builds
-    loaded = [scenario.load(_find(name)) for name in options.scenario]
+    loaded = [scenario.load(scenario.find(name)) for name in options.scenario]
     comparison.check_scenarios(loaded)
     comparison.check_builds(builds, not options.vm, comparison.needs_mlccd(cc, loaded))
     _check_writable(options.json)

@@ -56,8 +56,9 @@ class Planned:
         return {"links": [link], "jobs": [self._job(job) for job in self.scenario.jobs]}
 
     def _job(self, job: Job) -> dict[str, Any]:
-        """One arc: the phase, behind the compute time."""
+        """One arc: from the first byte on, behind computing."""
         period_ms = self.alone_ms[job.name]
-        length_ms = min(period_ms, max(period_ms - job.compute_ms, 0.001))
+        silent_ms = job.compute_ms * job.steps[0].compute
+        length_ms = min(period_ms, max(period_ms - silent_ms, 0.001))
         arc = {"start_ms": period_ms - length_ms, "length_ms": length_ms}
         return {"name": job.name, "period_ms": period_ms, "arcs": [arc], "routes": [[LINK]]}

@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -86,9 +87,9 @@ def _ratios(measurement: Measurement, job: Job, runs: Sequence[RunResult]) -> li
     """Every settled iteration of some runs, over its isolated time."""
     ratios = []
     for run in runs:
-        times = run.jobs[job.name].iteration_ms
-        references = _references(job, measurement.isolated[job.name], len(times))
-        ratios += stats.ratios(times, references)
+        trace = run.jobs[job.name]
+        references, _ = _references(measurement, job, trace)
+        ratios += stats.ratios(trace.iteration_ms, references)
     return ratios
 
 
@@ -98,15 +99,24 @@ def _late(measurement: Measurement, runs: Sequence[RunResult]) -> Json:
     return tail([ratio for job in jobs for ratio in _ratios(measurement, job, runs)])
 
 
-def _references(job: Job, reference: Reference, count: int) -> list[float]:
-    """The isolated time that each iteration is held against."""
+def _references(
+    measurement: Measurement, job: Job, trace: JobTrace
+) -> tuple[Sequence[float], Sequence[float]]:
+    """The isolated time that each iteration is held against, for its slowdown and convergence."""
+    isolated = _isolated(job, measurement.isolated[job.name], len(trace.iteration_ms))
+    drawn = _drawn(job, trace, isolated, measurement.request.scenario.link.rate)
+    return isolated, drawn
+
+
+def _isolated(job: Job, reference: Reference, count: int) -> list[float]:
+    """That of the mean compute time."""
     if not job.switch or reference.after_ms is None:
         return [reference.before_ms] * count
     before = min(job.switch.at, count)
     return [reference.before_ms] * before + [reference.after_ms] * (count - before)
 
 
-def _drawn(job: Job, trace: JobTrace, references: Sequence[float]) -> list[float]:
+def _drawn(job: Job, trace: JobTrace, references: Sequence[float], rate: float) -> list[float]:
     """The same with each iteration's own compute time instead of the mean one.
 
     Convergence is about the network: with 10 % compute noise hardly ten
@@ -118,15 +128,15 @@ def _drawn(job: Job, trace: JobTrace, references: Sequence[float]) -> list[float
     drawn = []
     for index, (reference, compute) in enumerate(zip(references, trace.compute_ms, strict=True)):
         now = after if after and job.switch and index >= job.switch.at else job
-        drawn.append(reference + compute - now.compute_ms)
+        own = replace(now, compute_ms=compute)
+        drawn.append(reference + own.period_ms(rate) - now.period_ms(rate))
     return drawn
 
 
 def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     times = trace.iteration_ms
     reference = measurement.isolated[job.name]
-    references = _references(job, reference, len(times))
-    drawn = _drawn(job, trace, references)
+    references, drawn = _references(measurement, job, trace)
     own = measurement.isolated_cc.get((cc, job.name))
     report: Json = {
         "name": job.name,

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import link, schema, units
+from . import link, schema, traces, units
 from .errors import UsageError
 from .link import FREE_DELAY_S, Link
 from .schema import Field, load_toml
 
+SHIPPED = Path(__file__).resolve().parents[1] / "scenarios"
 MAX_BYTES = 1 << 40
 MAX_MS = 600_000.0
+MIN_MESSAGE = 17  # what mlcc-burst can send: a byte after its header
 
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
 PATTERNS = ("pair", "ring", "all-to-all")
@@ -56,6 +58,7 @@ class Job:
     clock_ms: float
     connect_late: bool = False
     restart_ms: float = 0.0
+    steps: traces.Steps = traces.PLAIN
 
     @property
     def hosts(self) -> int:
@@ -122,7 +125,7 @@ class Job:
 
     def period_ms(self, rate: float) -> float:
         """Iteration time of the job alone, as the figures say it."""
-        return self.compute_ms + self.comm_ms(rate)
+        return traces.alone(self.steps, self.compute_ms, self.comm_ms(rate))
 
 
 @dataclass(frozen=True)
@@ -187,8 +190,11 @@ class Scenario:
 
 JOB_FIELDS = {
     "name": Field(schema.word),
-    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES)),
-    "compute_ms": Field(schema.number(0.0, MAX_MS)),
+    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES), None),
+    "compute_ms": Field(schema.number(0.0, MAX_MS), None),
+    "trace": Field(schema.choice(*traces.NAMES), None),
+    "period_ms": Field(schema.number(1.0, MAX_MS), None),
+    "duty": Field(schema.number(0.01, 0.99), None),
     "noise": Field(schema.number(0.0, 0.5), 0.0),
     "flows": Field(schema.integer(1, 64), 1),
     "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
@@ -205,6 +211,9 @@ JOB_FIELDS = {
     "connect_late": Field(schema.flag, False),
     "restart_ms": Field(schema.number(1.0, MAX_MS), None),
 }
+
+# What says how large an iteration is, and whether of a trace.
+SIZES = {"phase_bytes": False, "compute_ms": False, "period_ms": True, "duty": True}
 
 PLANNING_FIELDS = {
     "shifts": Field(schema.flag, True),
@@ -245,6 +254,12 @@ TOP_FIELDS = {
 }
 
 
+def find(name: str) -> Path:
+    """A file, or a shipped scenario by its name."""
+    shipped = SHIPPED / f"{name}.toml"
+    return shipped if not Path(name).exists() and shipped.exists() else Path(name)
+
+
 def load(path: Path) -> Scenario:
     """Read and check a scenario file."""
     return load_toml(path, lambda table: parse(table, path.stem))
@@ -253,7 +268,9 @@ def load(path: Path) -> Scenario:
 def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     """Turn a TOML document into a scenario."""
     top = schema.read_table("", raw, TOP_FIELDS)
-    jobs = tuple(_job(where, table) for where, table in schema.array("job", top["job"], 1, 128))
+    wire = link.parse(top["link"])
+    tables = schema.array("job", top["job"], 1, 128)
+    jobs = tuple(_job(where, table, wire.rate) for where, table in tables)
     flows = tuple(_flow(where, table) for where, table in schema.array("flow", top["flow"], 0, 16))
     names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
     for name, count in names.items():
@@ -268,7 +285,7 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
         kind=top["kind"],
         transport=top["transport"],
         iterations=top["iterations"],
-        link=link.parse(top["link"]),
+        link=wire,
         jobs=jobs,
         flows=flows,
         planning=planning,
@@ -295,10 +312,13 @@ def _check_transport(transport: str, jobs: tuple[Job, ...], flows: tuple[Flow, .
             raise UsageError(f"job[{index}].hint: not with transport = {transport}")
 
 
-def _job(where: str, table: Any) -> Job:
+def _job(where: str, table: Any, rate: float) -> Job:
     raw = schema.read_table(where, table, JOB_FIELDS)
     paths = _paths(where, raw)
     _check_pattern(where, raw, paths)
+    _check_size(where, raw)
+    if raw["trace"] is not None:
+        _settle_trace(where, raw, rate)
     if raw["claim"] is not None and raw["hint"] != "exact":
         raise UsageError(f'{where}.claim: only with hint = "exact", it scales what is announced')
     if raw["restart_ms"] is not None and raw["hint"] != "exact":
@@ -308,7 +328,34 @@ def _job(where: str, table: Any) -> Job:
         switch = Switch(**schema.read_table(f"{where}.switch", switch, SWITCH_FIELDS))
     raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2, switch=switch, paths=paths)
     raw.update(restart_ms=raw["restart_ms"] or 0.0)
-    return Job(**{key: value for key, value in raw.items() if key not in ("delay", "flow_delays")})
+    said = {"delay", "flow_delays", "trace", "period_ms", "duty"}
+    return Job(**{key: value for key, value in raw.items() if key not in said})
+
+
+def _check_size(where: str, raw: dict[str, Any]) -> None:
+    """A trace's iteration is as long and as busy as is said, another as its parts are."""
+    traced = raw["trace"] is not None
+    for key, for_traces in SIZES.items():
+        if raw[key] is None and traced == for_traces:
+            raise UsageError(f"{where}.{key}: missing")
+        if raw[key] is not None and traced != for_traces:
+            raise UsageError(f"{where}.{key}: {'only' if for_traces else 'not'} with a trace")
+
+
+def _settle_trace(where: str, raw: dict[str, Any], rate: float) -> None:
+    """The bytes and the compute time with which it is so, on a link of that rate."""
+    if raw["pattern"] != "pair" or raw["switch"] is not None:
+        raise UsageError(f"{where}.trace: only with pattern = pair, and without switch")
+    steps = traces.load(raw["trace"])
+    wire_ms = raw["period_ms"] * raw["duty"]
+    nbytes = round(wire_ms * units.goodput_bps(rate) / 8e3)
+    least = min(filter(None, traces.shared(steps, nbytes))) // raw["flows"]
+    if least < MIN_MESSAGE:
+        wanted = f"{MIN_MESSAGE} at least"
+        raise UsageError(f"{where}.duty: a flow would once send {least} bytes; {wanted}")
+    compute_ms = traces.compute_for(steps, raw["period_ms"], wire_ms)
+    steps = traces.rotated(steps, compute_ms, wire_ms)
+    raw.update(steps=steps, phase_bytes=nbytes, compute_ms=compute_ms)
 
 
 def _paths(where: str, raw: dict[str, Any]) -> tuple[Route, ...]:

@@ -80,8 +80,9 @@ class Schedule:
         return sum(stage.seconds(scenario) for stage in stages)
 
     def isolated(self, contender: Contender, job: Job) -> Stage:
-        """A job alone."""
-        alone = replace(job, start_ms=0.0, connect_late=False, switch=None)
+        """A job alone; where computing hides what is sent, noise would change how much."""
+        noise = job.noise if job.pattern != "pair" else 0.0
+        alone = replace(job, noise=noise, start_ms=0.0, connect_late=False, switch=None)
         plan = Plan(contender.cc, [alone], [], ISOLATED_ITERATIONS, self.request.seed)
         return Stage(f"{job.name} alone under {contender.name}", plan, contender)
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Layer traces: what the layers of a real model compute and send, as the steps of an iteration.
+
+The forward pass computes a layer and waits for its collective. The backward pass, from the last
+layer to the first, computes the gradients of a layer's weights, whose collective goes while what
+follows computes, and those of its inputs, whose collective the next layer waits for. The iteration
+ends when all gradients are there: the optimizer needs them.
+
+A trace says what is how long and how large against the rest; the scenario says how long and how
+large an iteration is.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from . import schema
+from .errors import UsageError
+from .schema import Field
+
+FOLDER = Path(__file__).resolve().parents[1] / "traces"
+NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+MAX_STEPS = 1024  # mlcc-burst's BURST_MAX_STEPS
+HALVINGS = 50
+# What a host of a large ring sends for each byte that is reduced or gathered.
+SENT = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}
+
+PART_FIELDS = {
+    "us": Field(schema.number(0.0, 1e9), 0.0),
+    **{name: Field(schema.integer(0, 1 << 50), 0) for name in SENT},
+}
+LAYER_FIELDS = {name: Field(lambda value: value, {}) for name in ("forward", "inputs", "weights")}
+BLOCK_FIELDS = {
+    "times": Field(schema.integer(1, MAX_STEPS), 1),
+    "layer": Field(lambda value: value),
+}
+FIELDS = {
+    "about": Field(schema.text),
+    "source": Field(schema.text),
+    "block": Field(lambda value: value),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """Computes, then gives bytes to the link: parts of what the iteration does of either."""
+
+    compute: float
+    send: float
+    overlaps: bool  # the next steps compute meanwhile; else they wait for all that was sent
+
+
+Steps = tuple[Step, ...]
+# A job without a trace.
+PLAIN: Steps = (Step(1.0, 1.0, False),)
+
+
+@cache
+def load(name: str) -> Steps:
+    """A shipped trace."""
+    return schema.load_toml(FOLDER / f"{name}.toml", parse)
+
+
+def parse(raw: dict[str, Any]) -> Steps:
+    """Turn a TOML document into steps."""
+    top = schema.read_table("", raw, FIELDS)
+    layers: list[Any] = []
+    for where, table in schema.array("block", top["block"], 1, 100):
+        block = schema.read_table(where, table, BLOCK_FIELDS)
+        tables = schema.array(f"{where}.layer", block["layer"], 1, MAX_STEPS)
+        read = [schema.read_table(at, layer, LAYER_FIELDS) | {"where": at} for at, layer in tables]
+        layers += read * block["times"]
+    steps = list(_merged(_passes(layers)))
+    compute, send = sum(step.compute for step in steps), sum(step.send for step in steps)
+    if not compute or not send:
+        raise UsageError("block: the layers neither compute nor send, or only one of the two")
+    if len(steps) > MAX_STEPS:
+        raise UsageError(f"block: {len(steps)} steps; {MAX_STEPS} at most")
+    return tuple(Step(step.compute / compute, step.send / send, step.overlaps) for step in steps)
+
+
+def _passes(layers: Sequence[Any]) -> Iterator[Step]:
+    """An iteration's steps, in microseconds and bytes."""
+    for layer in layers:
+        yield _step(layer, "forward", overlaps=False)
+    for layer in reversed(layers):
+        yield _step(layer, "weights", overlaps=True)
+        yield _step(layer, "inputs", overlaps=False)
+
+
+def _step(layer: Any, name: str, *, overlaps: bool) -> Step:
+    part = schema.read_table(f"{layer['where']}.{name}", layer[name], PART_FIELDS)
+    return Step(part["us"], sum(part[key] * sent for key, sent in SENT.items()), overlaps)
+
+
+def _merged(steps: Iterable[Step]) -> Iterator[Step]:
+    """What sends nothing is computed by the next that does."""
+    computed = 0.0
+    for step in steps:
+        computed += step.compute
+        if step.send:
+            yield replace(step, compute=computed)
+            computed = 0.0
+    yield Step(computed, 0, overlaps=False)
+
+
+def alone(steps: Steps, compute: float, send: float) -> float:
+    """How long an iteration takes that has the link for itself."""
+    now = free = 0.0  # free: from when on the link has nothing to send
+    for step in steps:
+        now += step.compute * compute
+        free = max(now, free) + step.send * send
+        if not step.overlaps:
+            now = free
+    return max(now, free)
+
+
+def compute_for(steps: Steps, period: float, send: float) -> float:
+    """The compute time with which the iteration takes so long, alone."""
+    low, high = 0.0, period
+    for _ in repeat(None, HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if alone(steps, middle, send) < period else (low, middle)
+    return high
+
+
+def rotated(steps: Steps, compute: float, send: float) -> Steps:
+    """The same iteration from its longest silence on: there the phase tracker has a phase begin.
+
+    What goes on while the next step computes is not cut off from it.
+    """
+    now = free = quiet = 0.0  # quiet: since when the link is
+    silences: dict[int, float] = {}
+    for i, step in enumerate(steps * 2):
+        now += step.compute * compute
+        if step.send and not steps[i % len(steps) - 1].overlaps:
+            silences[i % len(steps)] = now - quiet
+        free = max(now, free) + step.send * send
+        quiet = free if step.send else quiet
+        if not step.overlaps:
+            now = free
+    start = max(silences, key=silences.__getitem__, default=0)
+    return steps[start:] + steps[:start]
+
+
+def shared(steps: Steps, nbytes: int) -> list[int]:
+    """The bytes of each step, which add up."""
+    ends = [0]
+    part = 0.0
+    for step in steps:
+        part += step.send
+        ends.append(round(part * nbytes))
+    return [end - start for start, end in zip(ends, ends[1:], strict=False)]

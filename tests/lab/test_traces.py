@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Layer traces: the steps they come to, how long these take alone, and what is refused."""
+
+import copy
+import unittest
+from typing import Any
+
+from mlcclab import traces
+from mlcclab.errors import UsageError
+from mlcclab.traces import Step
+
+GOOD: dict[str, Any] = {
+    "about": "two layers, of which the second comes twice",
+    "source": "made by hand",
+    "block": [
+        {"layer": [{"forward": {"us": 15, "all_gather": 40}, "weights": {"us": 5}}]},
+        {
+            "times": 2,
+            "layer": [
+                {
+                    "forward": {"us": 20},
+                    "inputs": {"us": 5, "all_reduce": 10},
+                    "weights": {"us": 15, "reduce_scatter": 60},
+                }
+            ],
+        },
+    ],
+}
+
+
+class Meaning(unittest.TestCase):
+    """On examples small enough to check by hand."""
+
+    def test_steps(self) -> None:
+        """100 us, and 40 + 2 * (60 + 2 * 10) bytes."""
+        backward = [Step(0.15, 0.3, True), Step(0.05, 0.1, False)]
+        expected = [Step(0.15, 0.2, False), Step(0.55, 0.3, True), *backward[1:], *backward]
+        steps = traces.parse(GOOD)
+        # the last layer's weights come behind all of the forward pass; the first one's send nothing
+        expected.append(Step(0.05, 0.0, False))
+        self.assertEqual([step.overlaps for step in steps], [step.overlaps for step in expected])
+        for step, by_hand in zip(steps, expected, strict=True):
+            self.assertAlmostEqual(step.compute, by_hand.compute)
+            self.assertAlmostEqual(step.send, by_hand.send)
+
+    def test_alone(self) -> None:
+        half = 0.5
+        for steps, compute, send, period in (
+            (traces.PLAIN, 3.0, 2.0, 5.0),
+            # all but the last step's is hidden
+            ((Step(half, half, True), Step(half, half, True)), 8.0, 2.0, 9.0),
+            # the link is the bottleneck from the first step on
+            ((Step(half, half, True), Step(half, half, True)), 2.0, 8.0, 9.0),
+            # who waits also waits for what was sent before
+            ((Step(half, half, True), Step(0.0, half, False), Step(half, 0.0, True)), 2, 4, 6),
+            ((Step(half, 1.0, True), Step(half, 0.0, True)), 8.0, 1.0, 8.0),
+        ):
+            self.assertAlmostEqual(traces.alone(steps, compute, send), period)
+
+    def test_compute_time_for_a_period(self) -> None:
+        for name in traces.NAMES:
+            for duty in (0.1, 0.5, 0.9):
+                steps = traces.load(name)
+                compute = traces.compute_for(steps, 300.0, 300.0 * duty)
+                with self.subTest(name, duty=duty):
+                    self.assertAlmostEqual(traces.alone(steps, compute, 300.0 * duty), 300.0)
+
+    def test_begins_behind_the_longest_silence(self) -> None:
+        wait, late = Step(0.3, 0.5, False), Step(0.4, 0.5, True)
+        end = Step(0.3, 0.0, False)
+        # 60 - 20 / 2 ms or 60 - 80 / 2 before the first bytes, 40 before the others
+        for send, steps in ((20.0, (wait, late, end)), (80.0, (late, end, wait))):
+            self.assertEqual(traces.rotated((wait, late, end), 100.0, send), steps)
+            for rotated in ((wait, late, end), (late, end, wait)):
+                self.assertAlmostEqual(
+                    traces.alone(rotated, 100.0, send), traces.alone(steps, 100.0, send)
+                )
+        # a step that computes while others send is not torn from them
+        hides = (Step(0.1, 0.5, True), Step(0.9, 0.5, False))
+        self.assertEqual(traces.rotated(hides, 100.0, 10.0), hides)
+
+    def test_bytes_add_up(self) -> None:
+        for name in traces.NAMES:
+            shared = traces.shared(traces.load(name), 10_000_019)
+            self.assertEqual(sum(shared), 10_000_019)
+            self.assertGreaterEqual(min(shared), 0)
+
+
+class Shipped(unittest.TestCase):
+    """What the sources say of each."""
+
+    def test_zero3(self) -> None:
+        """A silent forward pass, gathers, and nearly all bytes at the end."""
+        steps = traces.load("llama-7b-zero3")
+        self.assertEqual([step.overlaps for step in steps], [False] * 11 + [True] + [False] * 2)
+        self.assertAlmostEqual(steps[0].compute, (127_472.5 + 21_750) / 322_662.5)
+        self.assertAlmostEqual(steps[11].send, 1_889_785_610 / (1_889_785_610 + 3_496_004))
+
+    def test_tensor_parallel(self) -> None:
+        """Two bursts a layer and pass, of the embedding one a pass; computing waits for each."""
+        steps = traces.load("llama-7b-tp")
+        bursts = [step for step in steps if 0 < step.send < 0.002]
+        self.assertEqual(len(bursts), 2 * 2 * 32 + 2)
+        self.assertEqual([step.overlaps for step in steps[-3:]], [False, True, False])
+        self.assertFalse(any(step.overlaps for step in steps[:-2]))
+
+    def test_data_parallel(self) -> None:
+        """Two thirds of the bytes are gradients, which go beside the backward pass."""
+        steps = traces.load("gpt-13b-dp")
+        self.assertEqual([step.overlaps for step in steps], [False] + [True] * 80 + [False])
+        self.assertAlmostEqual(sum(step.send for step in steps[1:]), 2 / 3)
+
+
+class Refused(unittest.TestCase):
+    """Each mistake names its key."""
+
+    def refuse(self, words: str, **changes: Any) -> None:
+        with self.assertRaises(UsageError) as caught:
+            traces.parse(copy.deepcopy(GOOD) | changes)
+        self.assertIn(words, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_keys(self) -> None:
+        self.refuse("layers: unknown key", layers=[])
+        self.refuse("block: write 1 to 100 tables", block=[])
+        self.refuse("block[0].layer: missing", block=[{"times": 2}])
+        self.refuse("block[0].layer[0].back: unknown key", block=[{"layer": [{"back": {}}]}])
+        layer = {"forward": {"broadcast": 5}}
+        self.refuse(
+            "block[0].layer[0].forward.broadcast: unknown key; allowed: us, all_reduce",
+            block=[{"layer": [layer]}],
+        )
+
+    def test_values(self) -> None:
+        for forward, words in (
+            ({"us": -1}, "forward.us: -1 is not a number from 0"),
+            ({"us": "1"}, "forward.us: '1' is not a number"),
+            ({"all_reduce": 0.5}, "forward.all_reduce: 0.5 is not a whole number"),
+            (5, "block[0].layer[0].forward: must be a table"),
+        ):
+            self.refuse(words, block=[{"layer": [{"forward": forward}]}])
+
+    def test_nothing_to_do(self) -> None:
+        for forward in ({}, {"us": 5}, {"all_reduce": 5}):
+            self.refuse("only one of the two", block=[{"layer": [{"forward": forward}]}])
+
+    def test_too_many_steps(self) -> None:
+        layer = {"forward": {"us": 1, "all_gather": 1}, "inputs": {"all_gather": 1}}
+        self.refuse("1027 steps; 1024 at most", block=[{"times": 513, "layer": [layer]}])
+
+
+if __name__ == "__main__":
+    unittest.main()
