@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from mlcclab import cluster, scenario, schedule, topology
+from mlcclab import cluster, noise, scenario, schedule, topology
 from mlcclab.errors import UsageError
 
 SHIPPED = Path(__file__).parent / "scenarios"
@@ -124,6 +124,11 @@ class Refused(unittest.TestCase):
         self.refuse("job.0.duty", 0.5, "job[0].duty: only with a trace")
         self.refuse("job", [{"name": "t", "trace": "gpt-13b-dp"}], "job[0].period_ms: missing")
         self.refuse("job", [{"name": "t", "compute_ms": 5.0}], "job[0].phase_bytes: missing")
+
+    def test_measured_noise(self) -> None:
+        self.refuse("job.0.noise", "some", "job[0].noise", "from 0 to 0.5", '"measured"')
+        ring = {"pattern": "ring", "noise": "measured"}
+        self.refuse("job", [GOOD["job"][0] | ring], "job[0].noise", "only with pattern = pair")
 
     def test_plan(self) -> None:
         self.refuse("plan", {"shift": True}, "plan.shift: unknown key", "shifts")
@@ -248,6 +253,13 @@ class Meaning(unittest.TestCase):
         self.assertEqual(sum(int(nbytes) for _, nbytes in steps), parsed.jobs[0].phase_bytes)
         compute_ms = sum(float(ms) for ms, _ in steps)
         self.assertAlmostEqual(compute_ms, parsed.jobs[0].compute_ms, places=3)
+
+    def test_noise(self) -> None:
+        plain, measured = (
+            scenario.parse(changed("job.0.noise", said), "").jobs[0] for said in (0.1, "measured")
+        )
+        self.assertEqual(cluster._noise(plain, 5), ["--noise", "0.1"])
+        self.assertEqual(cluster._noise(measured, 5), ["--lognormal", str(noise.drawn(5))])
 
     def test_crossing(self) -> None:
         document = changed("job.0.pattern", "ring")

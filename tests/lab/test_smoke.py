@@ -92,7 +92,7 @@ name = "a"
 trace = "gpt-13b-dp"
 period_ms = 100.0
 duty = 0.6
-noise = 0.1
+noise = "measured"
 flows = 2
 hint = "exact"
 """

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from . import traces
+from . import noise, traces
 from .scenario import Flow, Job, Scenario
 from .topology import Host, Topology
 
@@ -77,7 +77,7 @@ class Cluster:
         for index, worker in enumerate(workers):
             arguments = ["job", "--job", job.name]
             own_seed = seed * 1000 + worker.mark
-            arguments += ["--seed", str(own_seed), *_shape(job), *common]
+            arguments += ["--seed", str(own_seed), *_noise(job, own_seed), *_shape(job), *common]
             arguments += _peers(job, workers, index)
             if worker.receiver is None:
                 arguments += sample
@@ -109,7 +109,7 @@ def _endpoint(host: Host, worker: Worker) -> str:
 
 def _shape(job: Job) -> list[str]:
     """What the job does, whoever its peers are. It runs until it is stopped."""
-    arguments = [*_steps(job), "--noise", str(job.noise), "--flows", str(job.flows)]
+    arguments = [*_steps(job), "--flows", str(job.flows)]
     arguments += ["--start-ms", str(job.start_ms), "--iterations", "0"]
     if job.connect_late:
         arguments += ["--connect-ms", str(job.start_ms)]
@@ -127,6 +127,13 @@ def _steps(job: Job) -> list[str]:
         words.append("--overlap" if step.overlaps else "--step")
         words.append(f"{step.compute * job.compute_ms:.6f}:{nbytes}")
     return words
+
+
+def _noise(job: Job, seed: int) -> list[str]:
+    """Of one worker; the law is mlcc-burst's."""
+    if job.noise == noise.MEASURED:
+        return ["--lognormal", str(noise.drawn(seed))]
+    return ["--noise", str(job.noise)]
 
 
 def _peers(job: Job, workers: list[Worker], index: int) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from . import neighbours, stats
+from . import neighbours, noise, stats
 from .experiment import Measurement, Reference
 from .figures import estimates, means, rounded, spread, tail
 from .runner import JobTrace, RunResult, utilisation
@@ -102,10 +102,13 @@ def _late(measurement: Measurement, runs: Sequence[RunResult]) -> Json:
 def _references(
     measurement: Measurement, job: Job, trace: JobTrace
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """The isolated time that each iteration is held against, for its slowdown and convergence."""
+    """The isolated time that each iteration is held against, for its slowdown and convergence.
+
+    Measured noise may be so large that only thousands of iterations had the mean compute time.
+    """
     isolated = _isolated(job, measurement.isolated[job.name], len(trace.iteration_ms))
     drawn = _drawn(job, trace, isolated, measurement.request.scenario.link.rate)
-    return isolated, drawn
+    return drawn if job.noise == noise.MEASURED else isolated, drawn
 
 
 def _isolated(job: Job, reference: Reference, count: int) -> list[float]:

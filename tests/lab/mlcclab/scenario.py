@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import link, schema, traces, units
+from . import link, noise, schema, traces, units
 from .errors import UsageError
 from .link import FREE_DELAY_S, Link
 from .schema import Field, load_toml
@@ -45,7 +45,7 @@ class Job:
     name: str
     phase_bytes: int
     compute_ms: float
-    noise: float
+    noise: noise.Noise
     flows: int
     start_ms: float
     hint: str
@@ -195,7 +195,7 @@ JOB_FIELDS = {
     "trace": Field(schema.choice(*traces.NAMES), None),
     "period_ms": Field(schema.number(1.0, MAX_MS), None),
     "duty": Field(schema.number(0.01, 0.99), None),
-    "noise": Field(schema.number(0.0, 0.5), 0.0),
+    "noise": Field(noise.parse, 0.0),
     "flows": Field(schema.integer(1, 64), 1),
     "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
     "hint": Field(schema.choice("none", "exact"), "none"),
@@ -380,6 +380,8 @@ def _check_pattern(where: str, raw: dict[str, Any], paths: tuple[Route, ...]) ->
             raise UsageError(f"{where}.workers: only with pattern = ring or all-to-all")
     elif len(paths) > 1:
         raise UsageError(f"{where}.paths: only with pattern = pair")
+    elif raw["noise"] == noise.MEASURED:
+        raise UsageError(f'{where}.noise: "{noise.MEASURED}" only with pattern = pair')
     if not 1 <= len(paths) <= raw["flows"]:
         raise UsageError(f"{where}.paths: {len(paths)} paths need at least as many flows")
 
