@@ -314,6 +314,7 @@ class EndToEnd(unittest.TestCase):
         self.assertGreater(job["isolated_ms"], 99.0)
         self.assertLess(job["isolated_ms"], 125.0)
         self.assertGreater(job["sent_mb"], 6 * 3.5)
+        self.assertLess(job["silent_ms"], 60.0)
 
     @unittest.skipUnless(SHIM.exists(), "libnccl-net-mlcc is not built")
     def test_network_plugins(self) -> None:

@@ -210,6 +210,9 @@ class Profile(unittest.TestCase):
         jobs = [{"name": "a", "isolated_ms": 100, "comm_ms": [45, 30.5, 31]}]
         (found,) = profile.from_lab({"results": [{"jobs": jobs}]})
         self.assertEqual(found["arcs"], [{"start_ms": 69.5, "length_ms": 30.5}])
+        jobs[0]["silent_ms"] = 20
+        (found,) = profile.from_lab({"results": [{"jobs": jobs}]})
+        self.assertEqual(found["arcs"], [{"start_ms": 20, "length_ms": 80}])
 
     def test_refused(self) -> None:
         for bad in ([1], [{"iteration_us": -1}], [{"best_us": "x"}]):

@@ -58,7 +58,6 @@ class Planned:
     def _job(self, job: Job) -> dict[str, Any]:
         """One arc: from the first byte on, behind computing."""
         period_ms = self.alone_ms[job.name]
-        silent_ms = job.compute_ms * job.steps[0].compute
-        length_ms = min(period_ms, max(period_ms - silent_ms, 0.001))
+        length_ms = min(period_ms, max(period_ms - job.silent_ms, 0.001))
         arc = {"start_ms": period_ms - length_ms, "length_ms": length_ms}
         return {"name": job.name, "period_ms": period_ms, "arcs": [arc], "routes": [[LINK]]}

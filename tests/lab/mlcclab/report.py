@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from . import neighbours, noise, stats
+from . import neighbours, noise, stats, traces
 from .experiment import Measurement, Reference
 from .figures import estimates, means, rounded, spread, tail
 from .runner import JobTrace, RunResult, utilisation
@@ -78,9 +78,9 @@ def _one_run(measurement: Measurement, cc: str, turn: int) -> Json:
     }
 
 
-def _per_mb(traces: Sequence[JobTrace]) -> float | None:
-    retransmits = sum(trace.retransmits for trace in traces)
-    return rounded(stats.per_megabyte(retransmits, sum(trace.sent_bytes for trace in traces)), 4)
+def _per_mb(jobs: Sequence[JobTrace]) -> float | None:
+    retransmits = sum(job.retransmits for job in jobs)
+    return rounded(stats.per_megabyte(retransmits, sum(job.sent_bytes for job in jobs)), 4)
 
 
 def _ratios(measurement: Measurement, job: Job, runs: Sequence[RunResult]) -> list[float]:
@@ -158,6 +158,8 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
         "iterations_ms": times,
         "comm_ms": trace.comm_ms,
     }
+    if job.steps != traces.PLAIN:
+        report["silent_ms"] = round(job.silent_ms, 3)
     if any(trace.delay_ms):
         report["delays_ms"] = trace.delay_ms
     if job.switch:

@@ -123,6 +123,11 @@ class Job:
                 times.append(units.wire_ms(self.phase_bytes * flows / self.flows, route.rate))
         return max(times)
 
+    @property
+    def silent_ms(self) -> float:
+        """How long an iteration computes before its first byte."""
+        return self.compute_ms * self.steps[0].compute
+
     def period_ms(self, rate: float) -> float:
         """Iteration time of the job alone, as the figures say it."""
         return traces.alone(self.steps, self.compute_ms, self.comm_ms(rate))

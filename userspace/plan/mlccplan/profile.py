@@ -61,7 +61,10 @@ def _count(job: Mapping[str, Any], key: str) -> int:
 
 
 def from_lab(report: Any) -> list[Json]:
-    """Jobs of a report of mlcc-lab: isolated times, and the shortest phase of any run."""
+    """Jobs of a report of mlcc-lab: isolated times, and the shortest phase of any run.
+
+    Where computing hides what is sent, the phase is all that follows the first byte.
+    """
     try:
         results = report["results"]
         jobs = [job for result in results for job in result["jobs"]]
@@ -69,6 +72,8 @@ def from_lab(report: Any) -> list[Json]:
         shortest: dict[str, float] = {}
         for job in jobs:
             least = min(map(float, job["comm_ms"]))
+            if "silent_ms" in job:
+                least = isolated[job["name"]] - float(job["silent_ms"])
             shortest[job["name"]] = min(least, shortest.get(job["name"], least))
     except (KeyError, TypeError, ValueError):
         raise PlanError("this is not a report of mlcc-lab") from None
