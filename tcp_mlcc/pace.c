@@ -8,8 +8,8 @@ void mlcc_pace_on(struct sock *sk)
 }
 
 /*
- * Who has set a limit of his own is paced by it.  Called eight times a round trip, so it looks first:
- * most are not paced.
+ * Who has set a limit of his own is paced by it.  Called eight times a round trip, so it looks
+ * first: most are not paced.
  */
 void mlcc_pace_off(struct sock *sk)
 {

@@ -22,8 +22,6 @@
 
 #define ALGORITHM	0U
 #define ALGORITHM_ID	0x3c01U		/* of the user's range, shown by the tools */
-#define PORTS		(DOCA_PCC_DEV_MAX_NUM_PORTS < MLCC_PCC_PORTS ? \
-			 DOCA_PCC_DEV_MAX_NUM_PORTS : MLCC_PCC_PORTS)
 
 #if defined(__NV_DPA) && defined(__NV_DPA_CX8) && __NV_DPA >= __NV_DPA_CX8
 #define EVERY_EVENT_HAS_QPN	1
@@ -56,7 +54,7 @@ static u32 event_type(u32 type)
 /* Words of an event are big-endian. */
 static u32 event_vhca(doca_pcc_dev_event_t *event)
 {
-	return __builtin_bswap32(((const volatile u32 *)event)[1]) >> 16;
+	return __builtin_bswap32(MLCC_READ(((u32 *)event)[1])) >> 16;
 }
 
 void doca_pcc_dev_user_algo(doca_pcc_dev_algo_ctxt_t *context, doca_pcc_dev_event_t *event,
@@ -115,7 +113,7 @@ void doca_pcc_dev_user_init(u32 *disable_event_bitmask)
 {
 	describe();
 	mlcc_pcc_init(&nic);
-	for (u32 port = 0; port < PORTS; port++)
+	for (u32 port = 0; port < MLCC_PCC_PORTS && port < DOCA_PCC_DEV_MAX_NUM_PORTS; port++)
 		for (u32 slot = 0; slot < DOCA_PCC_DEV_MAX_NUM_USER_SLOTS; slot++)
 			doca_pcc_dev_init_algo_slot(port, slot, ALGORITHM, slot == 0);
 	*disable_event_bitmask = 1U << DOCA_PCC_DEV_EVNT_ROCE_ACK;
