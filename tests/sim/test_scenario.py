@@ -92,6 +92,16 @@ class FrontEnd(unittest.TestCase):
         self.assertGreater(job["slowdown"]["mean"], 1.0)
         self.assertGreater(job["slowdown"]["half"], -1e-9)
 
+    def test_ccs_are_compared_seed_by_seed(self) -> None:
+        words = ("--cc", "dcqcn,interleave", "--seeds", "1-3", "--json", "-")
+        first, second = json.loads(self.run_file(GOOD, *words).stdout)["results"]
+        ratios = [b / a for a, b in zip(first["slowdowns"], second["slowdowns"], strict=True)]
+        self.assertNotIn("against_first", first)
+        self.assertAlmostEqual(second["against_first"]["mean"], sum(ratios) / 3)
+        self.assertGreater(second["against_first"]["half"], 0)
+        shown = self.run_file(GOOD, *words[:4]).stdout.splitlines()[-1]
+        self.assertRegex(shown, r"^interleave: \d\.\d+ ± \d\.\d+ times that of dcqcn, seed by seed")
+
 
 class Parsing(unittest.TestCase):
     """What it makes of a file."""

@@ -34,9 +34,9 @@ cc is plain dcqcn for RDMA, and cubic, reno or dctcp for TCP; or a profile of ml
 interleave (its default), hotnets22, which is R_AI (1 + p), mltcp. Without --cc: dcqcn or cubic, and
 interleave.
 
-slowdown is a job's mean iteration time over that of the same job (of copies the first one) alone in
-the network under dcqcn, or cubic; the first quarter of the iterations is left out. Runs with the
-same seed have the same noise, and the same places.
+slowdown is a job's mean iteration time over that of the same job alone in the network under dcqcn,
+or cubic; the first quarter of the iterations is left out. Runs with the same seed have the same
+noise, places and paths: so what a cc is worth against the first one is also told seed by seed.
 
 exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 mlcc-sim is not built
 """

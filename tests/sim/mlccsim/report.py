@@ -20,12 +20,13 @@ ENOUGH = 4
 
 
 def alone_runs(scenario: Scenario, base: str, seeds: Sequence[int]) -> list[Run]:
-    """The first copy of each job, alone under the base."""
-    first: dict[int, int] = {}
-    for number, job in enumerate(scenario.jobs):
-        if job.values["workload"] != "endless":
-            first.setdefault(job.table, number)
-    return [Run(base, seed, number) for seed in seeds for number in first.values()]
+    """Each job, alone under the base: of copies each has its own places, paths and noise."""
+    return [
+        Run(base, seed, number)
+        for seed in seeds
+        for number, job in enumerate(scenario.jobs)
+        if job.values["workload"] != "endless"
+    ]
 
 
 def build(
@@ -33,20 +34,29 @@ def build(
 ) -> Json:
     """The report as JSON; times are in milliseconds."""
     alone = _alone(scenario, base, seeds, results)
+    found = [_of_cc(scenario, cc, seeds, results, alone) for cc in ccs]
+    for result in found[1:]:
+        result["against_first"] = _against(result["slowdowns"], found[0]["slowdowns"])
     return {
         "scenario": scenario.name,
         "base": base,
         "seeds": list(seeds),
         "iterations": scenario.iterations,
-        "results": [_of_cc(scenario, cc, seeds, results, alone) for cc in ccs],
+        "results": found,
     }
+
+
+def _against(ours: Sequence[float | None], theirs: Sequence[float | None]) -> Json | None:
+    """How many times theirs ours is, seed by seed: both had the same places and noise."""
+    pairs = zip(ours, theirs, strict=True)
+    return _interval([a / b if a is not None and b is not None else None for a, b in pairs])
 
 
 def _alone(
     scenario: Scenario, base: str, seeds: Sequence[int], results: Results
 ) -> dict[tuple[int, int], list[float]]:
     return {
-        (scenario.jobs[run.only].table, run.seed): results[run]["jobs"][0]["iterations_s"]
+        (run.only, run.seed): results[run]["jobs"][0]["iterations_s"]
         for run in alone_runs(scenario, base, seeds)
     }
 
@@ -60,7 +70,7 @@ def _of_cc(
 ) -> Json:
     runs = [results[Run(cc, seed)] for seed in seeds]
     jobs = [
-        _of_job(job.name, number, runs, [alone.get((job.table, seed)) for seed in seeds])
+        _of_job(job.name, number, runs, [alone.get((number, seed)) for seed in seeds])
         for number, job in enumerate(scenario.jobs)
     ]
     by_seed = [
@@ -71,6 +81,7 @@ def _of_cc(
         "cc": cc,
         "jobs": jobs,
         "slowdown_mean": _interval(by_seed),
+        "slowdowns": by_seed,
         "simulated_s": fmean(run["simulated_s"] for run in runs),
         "cpu_s": fmean(run["cpu_s"] for run in runs),
         "events": fmean(run["events"] for run in runs),
@@ -140,7 +151,14 @@ def lines(report: Json) -> list[str]:
                     _fixed(job["delivered_gbps"], 2),
                 ]
             )
-    return align(rows, 2) + [""] + [_summary(result) for result in report["results"]]
+    first, *others = report["results"]
+    compared = [
+        f"{result['cc']}: {_with_half(result['against_first'])} times that of {first['cc']}, "
+        "seed by seed"
+        for result in others
+        if result["against_first"]
+    ]
+    return align(rows, 2) + [""] + [_summary(result) for result in [first, *others]] + compared
 
 
 def _summary(result: Json) -> str:

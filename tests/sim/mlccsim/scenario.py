@@ -107,7 +107,6 @@ class Job:
     """One copy of a [[job]] table."""
 
     name: str
-    table: int
     values: Table
     start_s: float
 
@@ -156,8 +155,8 @@ def parse(name: str, table: Table) -> Scenario:
         _rdma(top, topology["rate"]) if top["transport"] == "rdma" else _tcp(top),
         tuple(
             job
-            for index, entry in enumerate(array("job", top["job"], 1, 1000))
-            for job in _jobs(index, *entry)
+            for entry in array("job", top["job"], 1, 1000)
+            for job in _jobs(*entry)
         ),
     )
     _check_hosts(scenario)
@@ -208,7 +207,7 @@ def _thresholds(switch: Table, bps: float) -> None:
         raise UsageError(f"switch.kmax: {switch['kmax']} is not above kmin, {switch['kmin']} bytes")
 
 
-def _jobs(index: int, where: str, table: Any) -> list[Job]:
+def _jobs(where: str, table: Any) -> list[Job]:
     values = read_table(where, table, JOB)
     if values["workload"] != "ring" and values["hosts"] != 2:
         raise UsageError(f"{where}.hosts: a {values['workload']} has 2")
@@ -218,7 +217,6 @@ def _jobs(index: int, where: str, table: Any) -> list[Job]:
     return [
         Job(
             values["name"] if copies == 1 else f"{values['name']}-{copy + 1}",
-            index,
             values,
             values["start"] + copy * values["stagger"],
         )
