@@ -7,6 +7,9 @@
 #include <functional>
 #include <ostream>
 
+#include "clock.h"
+#include "tracker.h"
+
 namespace sim {
 
 /* A connection in one direction. */
@@ -25,7 +28,27 @@ public:
 /* A job on one host: what its flows there share of the congestion control. */
 class Host {
 public:
+	/* @tracker NULL: the congestion control knows of no phases. */
+	explicit Host(struct mlcc_job *tracker) : m_tracker(tracker) {}
 	virtual ~Host() = default;
+
+	unsigned phases() const { return m_tracker ? tracker_phases(m_tracker) : 0; }
+
+	/* Announce a phase, and its end. */
+	void begin(uint64_t bytes)
+	{
+		if (m_tracker)
+			tracker_begin(m_tracker, bytes, Clock::now_ns() / 1000);
+	}
+
+	void end()
+	{
+		if (m_tracker)
+			tracker_end(m_tracker);
+	}
+
+private:
+	struct mlcc_job *m_tracker;
 };
 
 class Fabric {

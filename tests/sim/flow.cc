@@ -10,7 +10,7 @@ namespace sim {
 
 constexpr uint32_t CONTROL_BYTES = 64;	/* an ACK, NAK or CNP on the wire */
 
-Flow::Flow(RdmaNet &net, unsigned from, unsigned to, struct nic_job *job, Ps rtt, uint32_t hash)
+Flow::Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job, Ps rtt, uint32_t hash)
 	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_hash(hash),
 	  m_rp(nic_flow_new(&net.param.setup, job, Clock::now_ns())),
 	  m_rate(nic_rate(m_rp)), m_np(nic_np_new(&net.param.setup)), m_pace(this), m_expire(this)

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
+
+#include "plans.h"
 
 namespace sim {
 
@@ -20,6 +24,7 @@ void Job::iterated()
 	if (over())
 		return;
 	iterations_s.push_back((now - began) / PS_PER_S);
+	phases = phases_seen() / iterations_s.size();
 	if (over())
 		on_over();
 }
@@ -53,112 +58,182 @@ private:
 	Event<Worker, &Worker::computed> m_event;
 };
 
-class Pair : public Job {
+/* A job that does by a plan what it does. */
+class Planned : public Job {
 public:
-	Pair(const JobParam &p, Fabric &fabric)
-		: Job(p), m_channel(*fabric.connect(p.hosts[0], p.hosts[1], fabric.host())),
-		  m_worker(param, 0, [this] { m_channel.send(param.bytes); })
+	Planned(const JobParam &p, Fabric &fabric, const Plan &plan) : Job(p)
 	{
-		m_channel.on_message = [this] {
-			iterated();
-			m_worker.compute(Clock::now());
-		};
-	}
-
-	uint64_t delivered() const override { return m_channel.delivered(); }
-
-private:
-	Channel &m_channel;
-	Worker m_worker;
-};
-
-class Endless : public Job {
-public:
-	Endless(const JobParam &p, Fabric &fabric)
-		: Job(p), m_channel(*fabric.connect(p.hosts[0], p.hosts[1], nullptr)),
-		  m_worker(param, 0, [this] { m_channel.send(1ull << 60); })
-	{
-	}
-
-	uint64_t delivered() const override { return m_channel.delivered(); }
-
-private:
-	Channel &m_channel;
-	Worker m_worker;
-};
-
-class Ring : public Job {
-public:
-	Ring(const JobParam &p, Fabric &fabric) : Job(p), m_steps(2 * (p.hosts.size() - 1))
-	{
-		unsigned n = p.hosts.size();
-
-		for (unsigned i = 0; i < n; i++)
+		for (unsigned i = 0; i < param.hosts.size(); i++) {
 			m_members.push_back(std::make_unique<Member>());
-		for (unsigned i = 0; i < n; i++)
-			join(i, *fabric.connect(p.hosts[i], p.hosts[(i + 1) % n], fabric.host()));
+			m_members[i]->host = fabric.host();
+		}
+		add_lanes(plan);
+		for (auto &lane : m_lanes)
+			open(*lane, fabric);
+		for (unsigned i = 0; i < param.hosts.size(); i++)
+			start(*m_members[i], i, i != plan.idle);
 	}
 
 	uint64_t delivered() const override
 	{
 		uint64_t sum = 0;
 
-		for (const auto &m : m_members)
-			sum += m->out->delivered();
+		for (const auto &lane : m_lanes)
+			sum += lane->channel->delivered();
 		return sum;
 	}
 
 private:
-	struct Member {
-		Channel *out;
-		std::unique_ptr<Worker> worker;
-		uint64_t sent = 0, received = 0, computed = 0;	/* steps, steps, times; ever */
+	struct Lane;
+
+	struct Step {
+		double bytes;
+		std::vector<std::pair<Lane *, unsigned>> after;	/* and which step of it */
 	};
 
-	void join(unsigned i, Channel &out)
-	{
-		Member &m = *m_members[i];
+	/* What goes from one member to another. */
+	struct Lane {
+		unsigned from, to;
+		Channel *channel;
+		std::vector<Step> steps;		/* of an iteration */
+		uint64_t sent = 0, received = 0;	/* steps, ever */
+	};
 
-		m.out = &out;
-		m.worker = std::make_unique<Worker>(param, i, [this, &m] {
+	struct Member {
+		Host *host;
+		std::unique_ptr<Worker> worker;
+		std::vector<Lane *> out, in;
+		double bytes = 0;			/* that it sends in an iteration */
+		uint64_t computed = 0, begun = 0, finished = 0;	/* times, ever */
+	};
+
+	void add_lanes(const Plan &plan)
+	{
+		std::map<std::pair<unsigned, unsigned>, Lane *> known;
+		std::vector<std::pair<Lane *, unsigned>> where;	/* is each transfer */
+
+		for (const Transfer &t : plan.transfers) {
+			Lane *&lane = known[{ t.from, t.to }];
+
+			if (!lane) {
+				m_lanes.push_back(std::make_unique<Lane>());
+				lane = m_lanes.back().get();
+				lane->from = t.from;
+				lane->to = t.to;
+			}
+			where.emplace_back(lane, lane->steps.size());
+			lane->steps.push_back({ t.bytes, {} });
+			m_members[t.from]->bytes += t.bytes;
+		}
+		/* a transfer may come after one that stands behind it */
+		for (unsigned i = 0; i < where.size(); i++)
+			for (unsigned earlier : plan.transfers[i].after)
+				where[i].first->steps[where[i].second].after.push_back(
+					where[earlier]);
+	}
+
+	void open(Lane &lane, Fabric &fabric)
+	{
+		Member &from = *m_members[lane.from], &to = *m_members[lane.to];
+		Host *host = param.kind == "endless" ? nullptr : from.host;
+
+		from.out.push_back(&lane);
+		to.in.push_back(&lane);
+		lane.channel = fabric.connect(param.hosts[lane.from], param.hosts[lane.to], host);
+		lane.channel->on_message = [this, &lane, &from, &to] {
+			lane.received++;
+			send(to);
+			finish(to);
+			finish(from);
+		};
+	}
+
+	void start(Member &m, unsigned index, bool computes)
+	{
+		if (!computes) {
+			m.computed = UINT64_MAX;
+			return;
+		}
+		m.worker = std::make_unique<Worker>(param, index, [this, &m] {
 			m.computed++;
 			send(m);
 		});
-		out.on_message = [this, i] { received(*m_members[(i + 1) % m_members.size()]); };
 	}
 
-	/* The first step of an iteration waits for the computation, any other for what has come. */
+	/* Whether the next step of a lane may be sent. */
+	static bool ready(const Lane &lane, const Member &from)
+	{
+		uint64_t iteration = lane.sent / lane.steps.size();
+		const Step &step = lane.steps[lane.sent % lane.steps.size()];
+
+		if (from.computed <= iteration || from.finished < iteration)
+			return false;
+		return std::all_of(step.after.begin(), step.after.end(), [&](const auto &after) {
+			const auto &[other, index] = after;
+
+			return other->received > iteration * other->steps.size() + index;
+		});
+	}
+
 	void send(Member &m)
 	{
-		while (m.sent % m_steps ? m.sent <= m.received : m.sent / m_steps < m.computed) {
-			m.sent++;
-			m.out->send(param.bytes / m_members.size());
+		for (Lane *lane : m.out) {
+			while (ready(*lane, m)) {
+				const Step &step = lane->steps[lane->sent++ % lane->steps.size()];
+
+				if (m.begun == m.finished) {
+					m.begun++;
+					if (param.announce)
+						m.host->begin(m.bytes);
+				}
+				lane->channel->send(step.bytes);
+			}
 		}
 	}
 
-	void received(Member &m)
+	static bool done(const std::vector<Lane *> &lanes, uint64_t iterations)
 	{
-		m.received++;
-		send(m);
-		if (m.received % m_steps)
-			return;
-		m.worker->compute(Clock::now());
-		if (++m_done % m_members.size() == 0)
-			iterated();
+		return std::all_of(lanes.begin(), lanes.end(), [&](const Lane *lane) {
+			return lane->received >= iterations * lane->steps.size();
+		});
 	}
 
-	const uint64_t m_steps;
-	uint64_t m_done = 0;			/* hosts, of all iterations */
+	void finish(Member &m)
+	{
+		if (!done(m.in, m.finished + 1) || !done(m.out, m.finished + 1))
+			return;
+		m.finished++;
+		if (param.announce)
+			m.host->end();
+		if (m.worker && !(param.leaves && m.finished >= param.iterations))
+			m.worker->compute(Clock::now());
+		if (std::all_of(m_members.begin(), m_members.end(), [&](const auto &other) {
+			    return other->finished >= m.finished;
+		    }))
+			iterated();
+		send(m);
+	}
+
+	double phases_seen() const override
+	{
+		unsigned sum = 0, senders = 0;
+
+		for (const auto &m : m_members) {
+			sum += m->host->phases();
+			senders += !m->out.empty();
+		}
+		return (double)sum / senders;
+	}
+
 	std::vector<std::unique_ptr<Member>> m_members;
+	std::vector<std::unique_ptr<Lane>> m_lanes;
 };
 
 std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric)
 {
-	if (param.kind == "ring")
-		return std::make_unique<Ring>(param, fabric);
-	if (param.kind == "endless")
-		return std::make_unique<Endless>(param, fabric);
-	return std::make_unique<Pair>(param, fabric);
+	Plan plan = planner(param.kind)(param.hosts.size(), param.bytes);
+
+	return std::make_unique<Planned>(param, fabric, plan);
 }
 
 } /* namespace sim */

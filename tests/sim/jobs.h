@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Training jobs: each host computes, then communicates, and again.
+ * Training jobs: each host computes, then communicates, and again.  What a job of n hosts sends in
+ * an iteration is a plan: transfers, each of which its sender begins once it has computed and has
+ * received certain others.
  *
- *	pair	the first host sends "bytes" to the second; the iteration ends when all have come
- *	ring	all-reduce of "bytes" over n hosts: 2 (n - 1) steps, in each of which a host sends
- *		bytes / n to the next one; it sends a step when it has received the one before
- *		(Patarasuk and Yuan, 2009).  A host that is done computes at once; the job's
- *		iteration ends with its last host.
- *	endless	the first host sends to the second for ever
+ *	pair		the first host, which alone computes, sends "bytes" to the second
+ *	ring		all-reduce of "bytes": 2 (n - 1) steps, in each of which a host sends
+ *			bytes / n to the next one; it sends a step when it has received the one
+ *			before (Patarasuk and Yuan, 2009)
+ *	tree		all-reduce of "bytes" over a binary tree: in eight pieces, of which each is
+ *			added up towards the first host and then goes down again
+ *	all-to-all	each host sends bytes / n to each other one, all at once
+ *	parameter-server  all send "bytes" to the first host, which computes nothing; it sends as
+ *			much back to each when it has them all
+ *	endless		the first host sends to the second for ever, as a flow of no job
+ *
+ * A host has finished when all has come that it receives, and all that it has sent; it computes at
+ * once.  The job's iteration ends with its last host.
  *
  * A computation takes compute (1 + noise N(0, 1)), drawn for each host and iteration from a stream
  * of its own, so the same seed makes the same noise under each congestion control.
@@ -32,6 +41,8 @@ struct JobParam {
 	std::vector<unsigned> hosts;
 	double bytes, compute_s, noise, start_s;
 	unsigned iterations;
+	bool announce;			/* each host its phases */
+	bool leaves;			/* when it has done its iterations */
 	int64_t stream;			/* of random numbers, and some after it */
 };
 
@@ -46,14 +57,17 @@ public:
 
 	const JobParam param;
 	std::vector<double> iterations_s;
+	double phases = 0;		/* that a host has seen in an iteration, on the average */
 
-	/* Called when the job has done its iterations; it goes on, for the others' sake. */
+	/* Called when the job has done its iterations; it may go on, for the others' sake. */
 	std::function<void()> on_over;
 
 protected:
 	void iterated();		/* another iteration is over now */
 
 private:
+	virtual double phases_seen() const = 0;		/* by a host, on the average */
+
 	Ps m_began = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "graph.h"
 #include "jobs.h"
 #include "net.h"
+#include "plans.h"
 #include "settings.h"
 #include "tcp.h"
 #include "tcpcore.h"
@@ -108,20 +109,23 @@ static std::unique_ptr<Fabric> fabric_of(const Settings &s, const Graph &g)
 	throw std::runtime_error("transport: neither rdma nor tcp");
 }
 
-static JobParam job_of(const Settings &s, unsigned hosts, unsigned iterations, unsigned index)
+static JobParam job_of(const Settings &s, unsigned hosts, unsigned index)
 {
 	JobParam j;
 
 	j.name = s.text("job");
 	j.kind = s.text("workload");
-	if (j.kind != "pair" && j.kind != "ring" && j.kind != "endless")
-		throw std::runtime_error("workload: neither pair, ring nor endless");
+	if (!planner(j.kind))
+		throw std::runtime_error("workload: there is no '" + j.kind + "'");
 	j.hosts = s.list("hosts", hosts);
 	j.bytes = s.number("bytes", 1, 1e15);
 	j.compute_s = s.number("compute_s", 0, 1e4);
 	j.noise = s.number("noise", 0, 1);
 	j.start_s = s.number("start_s", 0, 1e4);
-	j.iterations = j.kind == "endless" ? 0 : iterations;
+	/* 0: for ever, and nobody waits for it */
+	j.iterations = s.whole("iterations", 0, 1000000);
+	j.announce = s.whole("announce", 0, 1);
+	j.leaves = s.whole("leaves", 0, 1);
 	j.stream = (1 + index) * STREAMS;
 	return j;
 }
@@ -135,10 +139,9 @@ struct Run {
 static void add_jobs(Run &run, const Settings &s, unsigned hosts, Fabric &fabric)
 {
 	double only = s.number("only", -1, 1e6);
-	unsigned iterations = s.whole("iterations", 1, 1000000);
 
 	for (unsigned i = 0; i < s.jobs.size(); i++) {
-		JobParam p = job_of(s.jobs[i], hosts, iterations, i);
+		JobParam p = job_of(s.jobs[i], hosts, i);
 
 		if (only >= 0 && only != i)
 			continue;
@@ -156,7 +159,7 @@ static void print_job(const Job &job)
 	const char *comma = "";
 
 	std::cout << "{\"name\": \"" << job.param.name << "\", \"delivered\": " << job.delivered()
-		  << ", \"iterations_s\": [";
+		  << ", \"phases\": " << job.phases << ", \"iterations_s\": [";
 	for (double t : job.iterations_s) {
 		std::cout << comma << t;
 		comma = ", ";

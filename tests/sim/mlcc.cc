@@ -9,6 +9,7 @@
 #include <ns3/tcp-rx-buffer.h>
 
 #include "clock.h"
+#include "tracker.h"
 
 namespace sim {
 
@@ -61,7 +62,7 @@ void TcpMlcc::read(const TcpSocketState &tcb)
 {
 	uint32_t mss = tcb.m_segmentSize, una = tcb.m_lastAckedSeq.GetValue();
 
-	m_sk.tcp_mstamp = Clock::now() / US + 1000000;	/* 0 would be "never" */
+	m_sk.tcp_mstamp = Clock::now() / US + TRACKER_FIRST_US;
 	m_sk.mss_cache = mss;
 	m_sk.snd_cwnd = m_cwnd = tcb.m_cWnd / mss;
 	m_sk.snd_ssthresh = m_ssthresh = tcb.m_ssThresh / mss;

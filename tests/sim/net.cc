@@ -331,20 +331,23 @@ void RdmaNet::route(const Graph &g)
 /* A job's state on a host, as the fabric hands it out. */
 class RdmaHost : public Host {
 public:
-	struct nic_job *const job = nic_job_new();
-
+	explicit RdmaHost(struct mlcc_job *j) : Host(j), job(j) {}
 	~RdmaHost() override { std::free(job); }
+
+	struct mlcc_job *const job;
 };
 
 Host *RdmaNet::host()
 {
-	m_hosts.push_back(std::make_unique<RdmaHost>());
+	bool plain = !*param.setup.profile;
+
+	m_hosts.push_back(std::make_unique<RdmaHost>(plain ? nullptr : tracker_new()));
 	return m_hosts.back().get();
 }
 
 Channel *RdmaNet::connect(unsigned from, unsigned to, Host *job)
 {
-	struct nic_job *shared = job ? static_cast<RdmaHost *>(job)->job : nullptr;
+	struct mlcc_job *shared = job ? static_cast<RdmaHost *>(job)->job : nullptr;
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
 

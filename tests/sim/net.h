@@ -198,7 +198,7 @@ private:
 
 class Flow : public Channel {
 public:
-	Flow(RdmaNet &net, unsigned from, unsigned to, struct nic_job *job, Ps rtt, uint32_t hash);
+	Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job, Ps rtt, uint32_t hash);
 	~Flow() override;
 
 	void send(uint64_t bytes) override;

@@ -5,16 +5,13 @@
 
 #include "nic.h"
 #include "profile.h"
+#include "tracker.h"
 #include "../../rdma/dcqcn/job.h"
 #include "../../rdma/dcqcn/np.h"
 #include "../dcqcn/variants.h"
 
 #define MBPS	1000U		/* in kb/s */
 #define US	1000U		/* in ns */
-
-struct nic_job {
-	struct mlcc_job job;
-};
 
 struct nic_flow {
 	struct mlcc_rp_param param;
@@ -51,11 +48,6 @@ bool nic_profile(const char *name)
 	return profile_named(name);
 }
 
-struct nic_job *nic_job_new(void)
-{
-	return calloc(1, sizeof(struct nic_job));
-}
-
 static struct mlcc_rp_param param_of(const struct nic_setup *s)
 {
 	struct mlcc_rp_param c;
@@ -66,7 +58,7 @@ static struct mlcc_rp_param param_of(const struct nic_setup *s)
 	return c;
 }
 
-struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_job *job, uint64_t now)
+struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct mlcc_job *job, uint64_t now)
 {
 	struct nic_flow *f = calloc(1, sizeof(*f));
 	const struct mlcc_profile *profile = profile_named(setup->profile);
@@ -74,17 +66,16 @@ struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_job *job
 	f->param = param_of(setup);
 	f->own = MLCC_RP_OWN_LINE;
 	if (job && profile) {
-		f->job = &job->job;
+		f->job = job;
 		f->profile = profile;
 	}
 	mlcc_rp_init(&f->rp, &f->param, now);
 	return f;
 }
 
-/* The job's tracker counts from a second on: 0 would stand for "never". */
 static u64 tracker_us(uint64_t now)
 {
-	return now / US + 1000000;
+	return now / US + TRACKER_FIRST_US;
 }
 
 void nic_start(struct nic_flow *f, uint64_t now, uint64_t rtt)

@@ -3,7 +3,7 @@
  * rdma/dcqcn/ and the phase tracker behind a few calls, for C++, which their headers are not
  * written in.  Nothing is decided here: each call makes those that Documentation/rdma.md lists.
  *
- *	nic_job		a job on one host: the progress that its flows there share
+ *	mlcc_job	a job on one host: the progress that its flows there share (tracker.h)
  *	nic_flow	a flow's reaction point, at the sender
  *	nic_np		a flow's notification point, at the receiver
  *
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-struct nic_job;
+struct mlcc_job;
 struct nic_flow;
 struct nic_np;
 
@@ -34,10 +34,8 @@ struct nic_setup {
 bool nic_variant(const char *name);
 bool nic_profile(const char *name);
 
-struct nic_job *nic_job_new(void);
-
 /* @job NULL: a flow of no job.  The setup has to be valid. */
-struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_job *job, uint64_t now);
+struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct mlcc_job *job, uint64_t now);
 
 /* The flow begins to send with nothing in flight.  @rtt: ns, of an empty network */
 void nic_start(struct nic_flow *f, uint64_t now, uint64_t rtt);

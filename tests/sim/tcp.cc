@@ -42,10 +42,7 @@ constexpr uint16_t FIRST_PORT = 10000;
 /* A job on one host. */
 class TcpHost : public Host {
 public:
-	explicit TcpHost(const std::string &cc)
-		: job(tcp_profile(cc.c_str()) ? tcp_job_new(cc.c_str()) : nullptr)
-	{
-	}
+	explicit TcpHost(struct tcp_job *j) : Host(j ? tcp_job_tracker(j) : nullptr), job(j) {}
 	~TcpHost() override { std::free(job); }
 
 	struct tcp_job *const job;
@@ -269,7 +266,9 @@ void TcpNet::route(const Graph &g)
 
 Host *TcpNet::host()
 {
-	m_hosts.push_back(std::make_unique<TcpHost>(param.cc));
+	const char *cc = param.cc.c_str();
+
+	m_hosts.push_back(std::make_unique<TcpHost>(tcp_profile(cc) ? tcp_job_new(cc) : nullptr));
 	return m_hosts.back().get();
 }
 

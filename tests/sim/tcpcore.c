@@ -114,6 +114,11 @@ struct tcp_job *tcp_job_new(const char *profile)
 	return j;
 }
 
+struct mlcc_job *tcp_job_tracker(struct tcp_job *job)
+{
+	return &job->slot.job;
+}
+
 struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer)
 {
 	struct tcp_core *c = calloc(1, sizeof(*c));

@@ -16,6 +16,7 @@ extern "C" {
 
 struct tcp_core;
 struct tcp_job;
+struct mlcc_job;
 
 /* A socket, with the kernel's names and units; windows are segments, times us. */
 struct tcp_sock {
@@ -47,6 +48,7 @@ bool tcp_profile(const char *name);
 
 /* On one host. */
 struct tcp_job *tcp_job_new(const char *profile);
+struct mlcc_job *tcp_job_tracker(struct tcp_job *job);
 
 /* @job NULL: of none.  @ecn: was negotiated.  @peer: a number for the path, not 0 */
 struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer);

@@ -106,6 +106,7 @@ def _of_job(
         "mean_ms": _mean([1e3 * fmean(settled(took)) for took, _ in known]),
         "slowdown": _interval(slowdowns),
         "slowdowns": slowdowns,
+        "phases": fmean(run["jobs"][number]["phases"] for run in runs),
         "delivered_gbps": fmean(
             8e-9 * run["jobs"][number]["delivered"] / run["simulated_s"] for run in runs
         ),
@@ -138,7 +139,7 @@ def _with_half(found: Json | None) -> str:
 
 def lines(report: Json) -> list[str]:
     """The table for eyes."""
-    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "Gb/s"]]
+    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "phases", "Gb/s"]]
     for result in report["results"]:
         for job in result["jobs"]:
             rows.append(
@@ -148,6 +149,7 @@ def lines(report: Json) -> list[str]:
                     _fixed(job["isolated_ms"], 2),
                     _fixed(job["mean_ms"], 2),
                     _with_half(job["slowdown"]),
+                    _fixed(job["phases"], 2) if job["phases"] else "-",
                     _fixed(job["delivered_gbps"], 2),
                 ]
             )

@@ -89,9 +89,13 @@ CCS = {
     "tcp": ("cubic", "reno", "dctcp", "hotnets22", "mltcp", "interleave"),
 }
 
+# Of two hosts are these, of any number the others.
+PAIRS = ("pair", "endless")
+WORKLOADS = (*PAIRS, "ring", "tree", "all-to-all", "parameter-server")
+
 JOB = {
     "name": Field(word),
-    "workload": Field(choice("pair", "ring", "endless"), "pair"),
+    "workload": Field(choice(*WORKLOADS), "pair"),
     "copies": Field(integer(1, HOSTS_MAX // 2), 1),
     "hosts": Field(integer(2, HOSTS_MAX), 2),
     "bytes": Field(size(1, 2**50), 1),
@@ -99,6 +103,9 @@ JOB = {
     "noise": Field(number(0, 1), 0.0),
     "start": Field(duration(1000), 0.0),
     "stagger": Field(duration(1000), 0.0),
+    "iterations": Field(integer(4, 100000), None),
+    "announce": Field(flag, False),
+    "leaves": Field(flag, False),
 }
 
 
@@ -153,11 +160,7 @@ def parse(name: str, table: Table) -> Scenario:
         top["stop"],
         topology,
         _rdma(top, topology["rate"]) if top["transport"] == "rdma" else _tcp(top),
-        tuple(
-            job
-            for entry in array("job", top["job"], 1, 1000)
-            for job in _jobs(*entry)
-        ),
+        tuple(job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry)),
     )
     _check_hosts(scenario)
     return scenario
@@ -209,7 +212,7 @@ def _thresholds(switch: Table, bps: float) -> None:
 
 def _jobs(where: str, table: Any) -> list[Job]:
     values = read_table(where, table, JOB)
-    if values["workload"] != "ring" and values["hosts"] != 2:
+    if values["workload"] in PAIRS and values["hosts"] != 2:
         raise UsageError(f"{where}.hosts: a {values['workload']} has 2")
     if values["workload"] != "endless" and "bytes" not in table:
         raise UsageError(f"{where}.bytes: missing")
@@ -274,13 +277,12 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         "cc": cc,
         "seed": seed,
         "only": only,
-        "iterations": scenario.iterations,
         "stop_s": scenario.stop_s,
     }
     values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
     lines = _lines(values)
     for job, hosts in zip(scenario.jobs, places(scenario, seed), strict=True):
-        lines += _lines(_job(job, hosts))
+        lines += _lines(_job(job, hosts, scenario.iterations))
     return "\n".join(lines) + "\n"
 
 
@@ -301,7 +303,7 @@ def _network(scenario: Scenario) -> Table:
     return values
 
 
-def _job(job: Job, hosts: Sequence[int]) -> Table:
+def _job(job: Job, hosts: Sequence[int], iterations: int) -> Table:
     return {
         "job": job.name,
         "workload": job.values["workload"],
@@ -310,7 +312,15 @@ def _job(job: Job, hosts: Sequence[int]) -> Table:
         "compute_s": job.values["compute"],
         "noise": job.values["noise"],
         "start_s": job.start_s,
+        "iterations": _iterations(job, iterations),
+        "announce": int(job.values["announce"]),
+        "leaves": int(job.values["leaves"]),
     }
+
+
+def _iterations(job: Job, otherwise: int) -> int:
+    """0: for ever, and nobody waits for it."""
+    return 0 if job.values["workload"] == "endless" else job.values["iterations"] or otherwise
 
 
 def _lines(values: Table) -> list[str]:

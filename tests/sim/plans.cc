@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The plans of jobs. */
+#include "plans.h"
+
+#include <cmath>
+#include <map>
+
+namespace sim {
+
+constexpr unsigned PIECES = 8;			/* of a tree */
+constexpr double FOR_EVER = 1ull << 60;		/* bytes */
+
+static Plan pair(unsigned, double bytes)
+{
+	return { { { 0, 1, bytes, {} } }, 1 };
+}
+
+static Plan endless(unsigned, double)
+{
+	return pair(2, FOR_EVER);
+}
+
+/* Step by step, so what a host sends comes after what the host before it has sent a step ago. */
+static Plan ring(unsigned n, double bytes)
+{
+	Plan plan = { {}, n };
+
+	for (unsigned i = 0; i < 2 * (n - 1) * n; i++) {
+		unsigned host = i % n, before = i / n * n - n + (host + n - 1) % n;
+
+		plan.transfers.push_back({ host, (host + 1) % n, bytes / n, {} });
+		if (i >= n)
+			plan.transfers.back().after = { before };
+	}
+	return plan;
+}
+
+/*
+ * Host i's parent is (i - 1) / 2.  Of each piece transfer i - 1 goes up from host i, n - 1 + i - 1
+ * goes down to it.
+ */
+static Plan tree(unsigned n, double bytes)
+{
+	Plan plan = { {}, n };
+
+	for (unsigned piece = 0; piece < PIECES; piece++) {
+		unsigned up = piece * 2 * (n - 1) - 1, down = up + n - 1;
+
+		for (unsigned i = 1; i < n; i++) {
+			plan.transfers.push_back({ i, (i - 1) / 2, bytes / PIECES, {} });
+			for (unsigned child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+				plan.transfers.back().after.push_back(up + child);
+		}
+		for (unsigned i = 1; i < n; i++) {
+			unsigned parent = (i - 1) / 2;
+
+			plan.transfers.push_back({ parent, i, bytes / PIECES, {} });
+			if (parent)
+				plan.transfers.back().after = { down + parent };
+			else
+				for (unsigned child = 1; child <= 2 && child < n; child++)
+					plan.transfers.back().after.push_back(up + child);
+		}
+	}
+	return plan;
+}
+
+/* Host i begins with the one after it, so that not all send to the same one. */
+static Plan all_to_all(unsigned n, double bytes)
+{
+	Plan plan = { {}, n };
+
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned away = 1; away < n; away++)
+			plan.transfers.push_back({ i, (i + away) % n, bytes / n, {} });
+	return plan;
+}
+
+static Plan parameter_server(unsigned n, double bytes)
+{
+	Plan plan = { {}, 0 };
+	std::vector<unsigned> all;
+
+	for (unsigned i = 1; i < n; i++) {
+		plan.transfers.push_back({ i, 0, bytes, {} });
+		all.push_back(i - 1);
+	}
+	for (unsigned i = 1; i < n; i++)
+		plan.transfers.push_back({ 0, i, bytes, all });
+	return plan;
+}
+
+Planner planner(const std::string &kind)
+{
+	static const std::map<std::string, Planner> planners = {
+		{ "pair", pair },	  { "ring", ring },
+		{ "tree", tree },	  { "all-to-all", all_to_all },
+		{ "endless", endless },	  { "parameter-server", parameter_server },
+	};
+	auto found = planners.find(kind);
+
+	return found == planners.end() ? nullptr : found->second;
+}
+
+} /* namespace sim */

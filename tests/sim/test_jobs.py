@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What jobs of each kind send, how long that takes them alone; phases; arrivals and departures."""
+
+import unittest
+from statistics import fmean
+
+from common import LINE_BPS, Table, dumbbell, pairs, run
+
+SIZE = 10_000_000
+HOSTS = 4
+COMPUTE_S = 5e-3
+LINE_S = 8 * SIZE / LINE_BPS  # that SIZE bytes take
+
+
+def leaves(kind: str, **job: object) -> Table:
+    """A job of HOSTS hosts on two leaves that nothing slows down."""
+    table = {"name": "job", "workload": kind, "hosts": HOSTS, "bytes": SIZE, "compute": "5ms"}
+    topology = {"kind": "leaf-spine", "rate": "10gbit", "leaves": 2, "spines": 2, "hosts": 4}
+    return {"topology": topology, "rdma": {"header": 0}, "job": [table | job]}
+
+
+class Alone(unittest.TestCase):
+    """A job takes what it has to, and sends no byte more."""
+
+    def check(self, kind: str, sends: float, least: float, most: float) -> None:
+        """sends: in SIZE bytes, by all hosts; least, most: in LINE_S, besides the computation."""
+        result = run(leaves(kind), placement="spread", iterations=6)
+        took = fmean(result["jobs"][0]["iterations_s"]) - COMPUTE_S
+        self.assertGreater(took, least * LINE_S)
+        self.assertLess(took, most * LINE_S)
+        self.assertAlmostEqual(result["jobs"][0]["delivered"] / SIZE, 6 * sends, delta=0.01)
+
+    def test_ring(self) -> None:
+        """Each of n hosts sends 2 (n - 1) / n of the bytes."""
+        self.check("ring", 2 * (HOSTS - 1), 1.5, 1.65)
+
+    def test_tree(self) -> None:
+        """The root's two children take its link twice; in one piece it would all take five."""
+        self.check("tree", 2 * (HOSTS - 1), 2 + 1 / 4, 3)
+
+    def test_all_to_all(self) -> None:
+        self.check("all-to-all", HOSTS - 1, 0.75, 0.9)
+
+    def test_parameter_server(self) -> None:
+        """The server's link carries it all, first in, then out."""
+        self.check("parameter-server", 2 * (HOSTS - 1), 6, 7)
+
+    def test_pair(self) -> None:
+        result = run(dumbbell(pairs(1, 0.01)), iterations=6)
+        self.assertAlmostEqual(fmean(result["jobs"][0]["iterations_s"]), 0.1, delta=0.003)
+
+
+class Phases(unittest.TestCase):
+    """Learnt, or announced."""
+
+    def phases(self, announce: bool) -> float:
+        found: float = run(leaves("ring", announce=announce), "interleave")["jobs"][0]["phases"]
+        return found
+
+    def test_each_iteration_of_a_ring_is_one(self) -> None:
+        self.assertAlmostEqual(self.phases(announce=False), 1, delta=0.1)
+
+    def test_announced_they_are_exact(self) -> None:
+        self.assertEqual(self.phases(announce=True), 1)
+
+    def test_plain_dcqcn_sees_none(self) -> None:
+        self.assertEqual(run(leaves("ring", announce=True))["jobs"][0]["phases"], 0)
+
+    def test_who_announces_need_not_learn(self) -> None:
+        """In their first eight iterations two jobs collide less."""
+        learns, told = (
+            run(dumbbell([pairs(2, 0.048)[0] | {"announce": announce}]), "interleave", iterations=8)
+            for announce in (False, True)
+        )
+        first, second = (fmean(job["iterations_s"][1] for job in r["jobs"]) for r in (learns, told))
+        self.assertLess(second, first - 1e-3)
+
+
+class ComingAndGoing(unittest.TestCase):
+    """Jobs that are not there all the time."""
+
+    def test_a_job_that_leaves_sends_no_more(self) -> None:
+        for stays in (True, False):
+            with self.subTest(stays=stays):
+                short = pairs(1, 0.048)[0] | {"iterations": 4, "leaves": not stays}
+                result = run(dumbbell([short, short | {"name": "long", "iterations": 12}]))
+                sent = result["jobs"][0]["delivered"] / short["bytes"]
+                self.assertEqual([len(j["iterations_s"]) for j in result["jobs"]], [4, 12])
+                self.assertEqual(sent == 4, not stays)
+
+    def test_who_is_left_runs_as_if_alone(self) -> None:
+        short = pairs(1, 0.048)[0] | {"iterations": 6, "leaves": True}
+        long = short | {"name": "long", "iterations": 20}
+        times = run(dumbbell([short, long]))["jobs"][1]["iterations_s"]
+        self.assertGreater(fmean(times[:6]), 0.11)
+        self.assertLess(fmean(times[12:]), 0.102)
+
+
+if __name__ == "__main__":
+    unittest.main()
