@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "plans.h"
@@ -229,11 +230,67 @@ private:
 	std::vector<std::unique_ptr<Lane>> m_lanes;
 };
 
+class Background : public Job {
+public:
+	Background(const JobParam &p, Fabric &fabric) : Job(p), m_fabric(fabric), m_next(this)
+	{
+		m_random = ns3::CreateObject<ns3::UniformRandomVariable>();
+		m_random->SetStream(param.stream);
+		wait(ps(param.start_s));
+	}
+
+	uint64_t delivered() const override { return m_delivered; }
+
+private:
+	double phases_seen() const override { return 0; }
+
+	void wait(Ps from) { m_next.at(from + ps(-std::log(m_random->GetValue()) / param.per_s)); }
+
+	/* By the straight line between two lines of the table. */
+	double size()
+	{
+		double part = m_random->GetValue();
+		const auto &s = param.sizes;
+		size_t i = 2;
+
+		while (i + 2 < s.size() && s[i + 1] < part)
+			i += 2;
+		part = (part - s[i - 1]) / (s[i + 1] - s[i - 1]);
+		return s[i - 2] + std::max(0., part) * (s[i] - s[i - 2]);
+	}
+
+	void begin()
+	{
+		unsigned n = param.hosts.size(), from = m_random->GetInteger(0, n - 1);
+		unsigned to = (from + m_random->GetInteger(1, n - 1)) % n;
+		uint64_t bytes = std::max(1., size());
+		Ps began = Clock::now();
+		Channel &c = *m_fabric.connect(param.hosts[from], param.hosts[to], nullptr);
+
+		c.on_message = [this, bytes, began] {
+			m_delivered += bytes;
+			iterations_s.push_back((Clock::now() - began) / PS_PER_S);
+		};
+		c.send(bytes);
+		wait(began);
+	}
+
+	Fabric &m_fabric;
+	ns3::Ptr<ns3::UniformRandomVariable> m_random;
+	uint64_t m_delivered = 0;
+	Event<Background, &Background::begin> m_next;
+};
+
 std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric)
 {
-	Plan plan = planner(param.kind)(param.hosts.size(), param.bytes);
+	Planner of_kind = planner(param.kind);
 
-	return std::make_unique<Planned>(param, fabric, plan);
+	if (param.kind == "background")
+		return std::make_unique<Background>(param, fabric);
+	if (!of_kind)
+		throw std::runtime_error("workload: there is no '" + param.kind + "'");
+	return std::make_unique<Planned>(param, fabric,
+					 of_kind(param.hosts.size(), param.bytes));
 }
 
 } /* namespace sim */

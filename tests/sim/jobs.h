@@ -14,6 +14,9 @@
  *	parameter-server  all send "bytes" to the first host, which computes nothing; it sends as
  *			much back to each when it has them all
  *	endless		the first host sends to the second for ever, as a flow of no job
+ *	background	no job at all: flows between two hosts at random, each with a connection
+ *			of its own, that come as a Poisson process and have sizes of a distribution;
+ *			what it has as iterations are the times that they took
  *
  * A host has finished when all has come that it receives, and all that it has sent; it computes at
  * once.  The job's iteration ends with its last host.
@@ -44,6 +47,10 @@ struct JobParam {
 	bool announce;			/* each host its phases */
 	bool leaves;			/* when it has done its iterations */
 	int64_t stream;			/* of random numbers, and some after it */
+
+	/* of background */
+	double per_s;			/* flows */
+	std::vector<double> sizes;	/* bytes, and which part is no larger; in turn */
 };
 
 class Job {
@@ -71,6 +78,7 @@ private:
 	Ps m_began = 0;
 };
 
+/* Throws std::runtime_error. */
 std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric);
 
 } /* namespace sim */

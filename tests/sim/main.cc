@@ -13,7 +13,6 @@
 #include "graph.h"
 #include "jobs.h"
 #include "net.h"
-#include "plans.h"
 #include "settings.h"
 #include "tcp.h"
 #include "tcpcore.h"
@@ -111,22 +110,25 @@ static std::unique_ptr<Fabric> fabric_of(const Settings &s, const Graph &g)
 
 static JobParam job_of(const Settings &s, unsigned hosts, unsigned index)
 {
-	JobParam j;
+	JobParam j = {};
 
 	j.name = s.text("job");
 	j.kind = s.text("workload");
-	if (!planner(j.kind))
-		throw std::runtime_error("workload: there is no '" + j.kind + "'");
 	j.hosts = s.list("hosts", hosts);
+	j.start_s = s.number("start_s", 0, 1e4);
+	j.stream = (1 + index) * STREAMS;
+	if (j.kind == "background") {
+		j.per_s = s.number("per_s", 1e-3, 1e9);
+		j.sizes = s.table("sizes");
+		return j;
+	}
 	j.bytes = s.number("bytes", 1, 1e15);
 	j.compute_s = s.number("compute_s", 0, 1e4);
 	j.noise = s.number("noise", 0, 1);
-	j.start_s = s.number("start_s", 0, 1e4);
 	/* 0: for ever, and nobody waits for it */
 	j.iterations = s.whole("iterations", 0, 1000000);
 	j.announce = s.whole("announce", 0, 1);
 	j.leaves = s.whole("leaves", 0, 1);
-	j.stream = (1 + index) * STREAMS;
 	return j;
 }
 

@@ -77,6 +77,19 @@ std::vector<unsigned> Settings::list(const std::string &key, unsigned below) con
 	return found;
 }
 
+std::vector<double> Settings::table(const std::string &key) const
+{
+	std::istringstream words(text(key));
+	std::vector<double> found;
+
+	for (double n; words >> n; found.push_back(n))
+		if (found.size() > 1 && n <= found[found.size() - 2])
+			throw std::runtime_error(key + ": does not rise");
+	if (!words.eof() || found.size() < 4 || found.size() % 2)
+		throw std::runtime_error(key + ": not a table of two rows or more");
+	return found;
+}
+
 void Settings::all_used() const
 {
 	for (const auto &entry : m_values)

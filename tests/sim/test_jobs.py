@@ -4,7 +4,7 @@
 import unittest
 from statistics import fmean
 
-from common import LINE_BPS, Table, dumbbell, pairs, run
+from common import LINE_BPS, Table, dumbbell, pairs, run, slowdown
 
 SIZE = 10_000_000
 HOSTS = 4
@@ -94,6 +94,48 @@ class ComingAndGoing(unittest.TestCase):
         times = run(dumbbell([short, long]))["jobs"][1]["iterations_s"]
         self.assertGreater(fmean(times[:6]), 0.11)
         self.assertLess(fmean(times[12:]), 0.102)
+
+
+def background(load: float, **top: object) -> Table:
+    """Flows of a storage cluster between sixteen hosts."""
+    job = {"name": "flows", "workload": "background", "load": load, "sizes": "storage"}
+    topology = {"kind": "fat-tree", "rate": "10gbit", "k": 4}
+    return {"topology": topology, "rdma": {"header": 0}, "job": [job]} | top
+
+
+class Background(unittest.TestCase):
+    """Flows of no job."""
+
+    MEAN = 40_870  # bytes of storage's flows
+
+    def test_flows_have_the_load_and_the_sizes(self) -> None:
+        result = run(background(0.3), stop="100ms")
+        job = result["jobs"][0]
+        bps = 8 * job["delivered"] / result["simulated_s"]
+        self.assertAlmostEqual(bps / (16 * LINE_BPS), 0.3, delta=0.03)
+        self.assertAlmostEqual(
+            job["delivered"] / len(job["iterations_s"]) / self.MEAN, 1, delta=0.1
+        )
+
+    def test_small_flows_are_fast_and_large_ones_take_their_time(self) -> None:
+        times = sorted(run(background(0.05), stop="100ms")["jobs"][0]["iterations_s"])
+        self.assertLess(times[len(times) // 2], 40e-6)
+        self.assertGreater(times[-1], 8 * 1_000_000 / LINE_BPS)
+
+    def test_a_seed_is_the_same_flows(self) -> None:
+        first, again, other = (
+            len(run(background(0.1), cc, seed, stop="20ms")["jobs"][0]["iterations_s"])
+            for cc, seed in (("dcqcn", 1), ("interleave", 1), ("dcqcn", 2))
+        )
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+
+    def test_jobs_share_their_links_with_it(self) -> None:
+        """A flow a direction: a tenth of the pair's link is taken away."""
+        flows = background(0.1)["job"][0]
+        beside = slowdown({"jobs": [run(dumbbell([*pairs(1, 0.048), flows]))["jobs"][0]]})
+        self.assertGreater(beside, 1.02)
+        self.assertLess(beside, 1.2)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,9 @@ class FrontEnd(unittest.TestCase):
             ),
             ("iterations", "placement = 'spread'\niterations", "hosts are packed"),
             ("[[job]]", "[[job", "line"),
+            ("copies = 2", "load = 0.1", "job[0].load: a pair has none"),
+            ("copies = 2", "workload = 'background'", "job[0].load: missing"),
+            ("copies = 2", "sizes = 'none'", "websearch, hadoop, storage"),
         ):
             with self.subTest(new):
                 self.refused(GOOD.replace(old, new), expected)

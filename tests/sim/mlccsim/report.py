@@ -10,7 +10,7 @@ from mlcclab.stats import settled, slowdown
 from mlcclab.table import align
 
 from .engine import Run
-from .scenario import Scenario
+from .scenario import ENDLESS, Scenario
 
 Json = dict[str, Any]
 Results = dict[Run, Json]
@@ -25,7 +25,7 @@ def alone_runs(scenario: Scenario, base: str, seeds: Sequence[int]) -> list[Run]
         Run(base, seed, number)
         for seed in seeds
         for number, job in enumerate(scenario.jobs)
-        if job.values["workload"] != "endless"
+        if job.values["workload"] not in ENDLESS
     ]
 
 
@@ -99,11 +99,11 @@ def _of_job(
         slowdown(took, apart) if apart and min(len(took), len(apart)) >= ENOUGH else None
         for took, apart in pairs
     ]
-    known = [pair for pair, value in zip(pairs, slowdowns, strict=True) if value is not None]
+    known = [apart for apart in alone if apart and len(apart) >= ENOUGH]
     return {
         "name": name,
-        "isolated_ms": _mean([1e3 * fmean(settled(apart or [])) for _, apart in known]),
-        "mean_ms": _mean([1e3 * fmean(settled(took)) for took, _ in known]),
+        "isolated_ms": _mean([1e3 * fmean(settled(apart)) for apart in known]),
+        "mean_ms": _mean([1e3 * fmean(settled(t)) for t in times if len(t) >= ENOUGH]),
         "slowdown": _interval(slowdowns),
         "slowdowns": slowdowns,
         "phases": fmean(run["jobs"][number]["phases"] for run in runs),

@@ -2,8 +2,10 @@
 """Scenarios: TOML for people, "key value" lines for mlcc-sim."""
 
 import random
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +93,13 @@ CCS = {
 
 # Of two hosts are these, of any number the others.
 PAIRS = ("pair", "endless")
-WORKLOADS = (*PAIRS, "ring", "tree", "all-to-all", "parameter-server")
+WORKLOADS = (*PAIRS, "ring", "tree", "all-to-all", "parameter-server", "background")
+# Who has no iterations.
+ENDLESS = ("endless", "background")
+
+SIZES: dict[str, list[list[float]]] = tomllib.loads(
+    (Path(__file__).parents[1] / "sizes.toml").read_text(encoding="utf-8")
+)
 
 JOB = {
     "name": Field(word),
@@ -106,6 +114,8 @@ JOB = {
     "iterations": Field(integer(4, 100000), None),
     "announce": Field(flag, False),
     "leaves": Field(flag, False),
+    "load": Field(number(0.001, 1), None),
+    "sizes": Field(choice(*SIZES), None),
 }
 
 
@@ -214,8 +224,16 @@ def _jobs(where: str, table: Any) -> list[Job]:
     values = read_table(where, table, JOB)
     if values["workload"] in PAIRS and values["hosts"] != 2:
         raise UsageError(f"{where}.hosts: a {values['workload']} has 2")
-    if values["workload"] != "endless" and "bytes" not in table:
-        raise UsageError(f"{where}.bytes: missing")
+    background = values["workload"] == "background"
+    needed = ("load", "sizes") if background else ("bytes",)
+    for key in needed:
+        if values["workload"] != "endless" and key not in table:
+            raise UsageError(f"{where}.{key}: missing")
+    for key in ("bytes", "compute", "hosts", "copies") if background else ("load", "sizes"):
+        if key in table:
+            raise UsageError(f"{where}.{key}: a {values['workload']} has none")
+    if background:
+        values["hosts"] = 0
     copies = values["copies"]
     return [
         Job(
@@ -228,7 +246,7 @@ def _jobs(where: str, table: Any) -> list[Job]:
 
 
 def wanted_hosts(scenario: Scenario) -> int:
-    """Those of all jobs."""
+    """Those of all jobs; background traffic is between all there are."""
     return sum(job.values["hosts"] for job in scenario.jobs)
 
 
@@ -239,7 +257,7 @@ def racks(scenario: Scenario) -> tuple[int, int]:
         return topology["leaves"] * topology["hosts"], topology["hosts"]
     if topology["kind"] == "fat-tree":
         return topology["k"] ** 3 // 4, topology["k"] // 2
-    wanted = wanted_hosts(scenario)
+    wanted = max(2, wanted_hosts(scenario))
     return wanted + wanted % 2, 1
 
 
@@ -266,7 +284,8 @@ def places(scenario: Scenario, seed: int) -> list[list[int]]:
         random.Random(seed).shuffle(order)
     taken, first = [], 0
     for job in scenario.jobs:
-        taken.append(order[first : first + job.values["hosts"]])
+        background = job.values["workload"] == "background"
+        taken.append(order if background else order[first : first + job.values["hosts"]])
         first += job.values["hosts"]
     return taken
 
@@ -282,7 +301,11 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
     values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
     lines = _lines(values)
     for job, hosts in zip(scenario.jobs, places(scenario, seed), strict=True):
-        lines += _lines(_job(job, hosts, scenario.iterations))
+        lines += _lines(_head(job, hosts))
+        if job.values["workload"] == "background":
+            lines += _lines(_background(job, len(hosts), scenario.topology["rate"]))
+        else:
+            lines += _lines(_job(job, scenario.iterations))
     return "\n".join(lines) + "\n"
 
 
@@ -303,15 +326,33 @@ def _network(scenario: Scenario) -> Table:
     return values
 
 
-def _job(job: Job, hosts: Sequence[int], iterations: int) -> Table:
+def _head(job: Job, hosts: Sequence[int]) -> Table:
     return {
         "job": job.name,
         "workload": job.values["workload"],
         "hosts": " ".join(map(str, hosts)),
+        "start_s": job.start_s,
+    }
+
+
+def _background(job: Job, hosts: int, bps: float) -> Table:
+    """So many flows that each host sends "load" of its link's rate."""
+    sizes = SIZES[job.values["sizes"]]
+    mean = sum(
+        (size + before) / 2 * (part - less) / 100
+        for (before, less), (size, part) in pairwise(sizes)
+    )
+    return {
+        "per_s": job.values["load"] * hosts * bps / 8 / mean,
+        "sizes": " ".join(f"{size} {part / 100}" for size, part in sizes),
+    }
+
+
+def _job(job: Job, iterations: int) -> Table:
+    return {
         "bytes": job.values["bytes"],
         "compute_s": job.values["compute"],
         "noise": job.values["noise"],
-        "start_s": job.start_s,
         "iterations": _iterations(job, iterations),
         "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
@@ -320,7 +361,7 @@ def _job(job: Job, hosts: Sequence[int], iterations: int) -> Table:
 
 def _iterations(job: Job, otherwise: int) -> int:
     """0: for ever, and nobody waits for it."""
-    return 0 if job.values["workload"] == "endless" else job.values["iterations"] or otherwise
+    return 0 if job.values["workload"] in ENDLESS else job.values["iterations"] or otherwise
 
 
 def _lines(values: Table) -> list[str]:
