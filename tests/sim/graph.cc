@@ -70,6 +70,21 @@ Graph fat_tree(unsigned k, double bps)
 	return g;
 }
 
+Graph bcube(unsigned n, double bps)
+{
+	unsigned forward = n * n, level = forward + n * n;
+	Graph g;
+
+	g.hosts = n * n;
+	g.nodes = level + 2 * n;
+	for (unsigned h = 0; h < g.hosts; h++) {
+		add_host(g, h, forward + h, 2 * bps);
+		link(g, forward + h, level + h / n, bps);
+		link(g, forward + h, level + n + h % n, bps);
+	}
+	return g;
+}
+
 Router::Router(const Graph &g) : m_graph(g), m_edges(g.nodes)
 {
 	for (unsigned e = 0; e < g.edges.size(); e++) {

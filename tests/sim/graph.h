@@ -10,6 +10,10 @@
  *	fat-tree	of k-port switches (Al-Fares et al., SIGCOMM '08): k pods of k/2 edge and
  *			k/2 aggregation switches, (k/2)^2 core switches, k^3/4 hosts; all links
  *			alike
+ *	BCube		of two levels (Guo et al., SIGCOMM '09): n^2 hosts with two ports each, one
+ *			to the switch of those with the same first digit, one to that of those with
+ *			the same second one.  Hosts forward; so each is two nodes here, itself and
+ *			a switch, with a link between them that both ports' rates fit into.
  */
 #ifndef MLCC_SIM_GRAPH_H
 #define MLCC_SIM_GRAPH_H
@@ -35,6 +39,7 @@ Graph dumbbell(unsigned pairs, double host_bps, double bps);
 Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
 		 double oversubscription);
 Graph fat_tree(unsigned k, double bps);
+Graph bcube(unsigned n, double bps);
 
 /* For each node, the edges on shortest paths to one host. */
 struct Routes {

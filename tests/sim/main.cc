@@ -36,7 +36,9 @@ static Graph graph_of(const Settings &s)
 				  s.number("oversubscription", .01, 1000));
 	if (kind == "fat-tree")
 		return fat_tree(s.whole("k", 4, 64) / 2 * 2, bps);
-	throw std::runtime_error("topology: neither dumbbell, leaf-spine nor fat-tree");
+	if (kind == "bcube")
+		return bcube(s.whole("n", 2, 64), bps);
+	throw std::runtime_error("topology: there is no '" + kind + "'");
 }
 
 static struct nic_setup setup_of(const Settings &s, double bps)

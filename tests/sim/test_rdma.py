@@ -109,15 +109,32 @@ class Flows(unittest.TestCase):
 
     def test_paths_have_the_lengths_that_they_should(self) -> None:
         """In a fat-tree a packet takes two links within a rack, four within a pod, else six."""
-        hops = {}
-        for place, host in (("rack", 1), ("pod", 2), ("far", 4)):
-            jobs = [{"name": "j", "bytes": 10**6}]
-            table = {"topology": {"kind": "fat-tree", "rate": "10gbit", "k": 4}, "job": jobs}
-            scenario = parse("test", table | {"iterations": 4})
-            lines = settings(scenario, "dcqcn", 1).replace("hosts 0 1", f"hosts 0 {host}")
-            hops[place] = simulate_settings(lines)["network"]["hops"]
-        self.assertEqual(hops["pod"], 2 * hops["rack"])
-        self.assertEqual(hops["far"], 3 * hops["rack"])
+        rack, pod, far = (self.hops({"kind": "fat-tree", "k": 4}, host) for host in (1, 2, 4))
+        self.assertEqual((pod, far), (2 * rack, 3 * rack))
+
+    def test_hosts_of_a_bcube_forward(self) -> None:
+        """Where one digit differs there is a switch on the way, else two and a host."""
+        row, column, both = (self.hops({"kind": "bcube", "n": 3}, host) for host in (1, 3, 4))
+        self.assertEqual((column, both), (row, 6 * row // 4))
+
+    def hops(self, topology: Table, host: int) -> int:
+        """Of a job from host 0 to another one."""
+        jobs = [{"name": "j", "bytes": 10**6}]
+        table = {"topology": topology | {"rate": "10gbit"}, "job": jobs, "iterations": 4}
+        lines = settings(parse("test", table), "dcqcn", 1)
+        moved = lines.replace("hosts 0 1", f"hosts 0 {host}")
+        found: int = simulate_settings(moved)["network"]["hops"]
+        return found
+
+    def test_a_host_of_a_bcube_has_two_ports(self) -> None:
+        """Two flows to it, one by each of its ports, have a link each."""
+        table = {"topology": {"kind": "bcube", "rate": "10gbit", "n": 3}, "job": endless(2)}
+        lines = settings(parse("test", table | {"stop": "20ms"}), "dcqcn", 1)
+        for other, links in ((3, 2), (2, 1)):
+            moved = lines.replace("hosts 0 1", "hosts 1 0").replace("hosts 2 3", f"hosts {other} 0")
+            got = sum(rates(simulate_settings(moved)))
+            self.assertGreater(got, 0.75 * links * LINE_BPS)
+            self.assertLessEqual(got, links * LINE_BPS)
 
 
 class Jobs(unittest.TestCase):

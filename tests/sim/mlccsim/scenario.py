@@ -56,6 +56,7 @@ TOPOLOGIES = {
         "oversubscription": Field(number(0.01, 1000), 1.0),
     },
     "fat-tree": {"k": Field(integer(4, 24))},
+    "bcube": {"n": Field(integer(2, 64))},
 }
 
 SWITCH = {
@@ -257,6 +258,8 @@ def racks(scenario: Scenario) -> tuple[int, int]:
         return topology["leaves"] * topology["hosts"], topology["hosts"]
     if topology["kind"] == "fat-tree":
         return topology["k"] ** 3 // 4, topology["k"] // 2
+    if topology["kind"] == "bcube":
+        return topology["n"] ** 2, topology["n"]
     wanted = max(2, wanted_hosts(scenario))
     return wanted + wanted % 2, 1
 
@@ -320,7 +323,7 @@ def _network(scenario: Scenario) -> Table:
         values["host_rate_bps"] = topology["rate"]
         values["rate_bps"] = topology["bottleneck"]
         values["pairs"] = racks(scenario)[0] // 2
-    for key in ("leaves", "spines", "hosts", "oversubscription", "k"):
+    for key in ("leaves", "spines", "hosts", "oversubscription", "k", "n"):
         if key in topology:
             values[key] = topology[key]
     return values
