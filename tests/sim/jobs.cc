@@ -64,14 +64,17 @@ class Planned : public Job {
 public:
 	Planned(const JobParam &p, Fabric &fabric, const Plan &plan) : Job(p)
 	{
-		for (unsigned i = 0; i < param.hosts.size(); i++) {
+		unsigned nodes = param.hosts.size() / param.rails;
+
+		for (unsigned i = 0; i < nodes; i++)
 			m_members.push_back(std::make_unique<Member>());
-			m_members[i]->host = fabric.host();
-		}
-		add_lanes(plan);
+		for (unsigned i = 0; i < param.hosts.size(); i++)
+			m_members[i / param.rails]->hosts.push_back(fabric.host());
+		for (unsigned rail = 0; rail < param.rails; rail++)
+			add_lanes(plan, rail);
 		for (auto &lane : m_lanes)
 			open(*lane, fabric);
-		for (unsigned i = 0; i < param.hosts.size(); i++)
+		for (unsigned i = 0; i < nodes; i++)
 			start(*m_members[i], i, i != plan.idle);
 	}
 
@@ -94,21 +97,21 @@ private:
 
 	/* What goes from one member to another. */
 	struct Lane {
-		unsigned from, to;
+		unsigned from, to, rail;
 		Channel *channel;
 		std::vector<Step> steps;		/* of an iteration */
 		uint64_t sent = 0, received = 0;	/* steps, ever */
 	};
 
 	struct Member {
-		Host *host;
+		std::vector<Host *> hosts;		/* one on each rail */
 		std::unique_ptr<Worker> worker;
 		std::vector<Lane *> out, in;
-		double bytes = 0;			/* that it sends in an iteration */
+		double bytes = 0;			/* that each of them sends in an iteration */
 		uint64_t computed = 0, begun = 0, finished = 0;	/* times, ever */
 	};
 
-	void add_lanes(const Plan &plan)
+	void add_lanes(const Plan &plan, unsigned rail)
 	{
 		std::map<std::pair<unsigned, unsigned>, Lane *> known;
 		std::vector<std::pair<Lane *, unsigned>> where;	/* is each transfer */
@@ -121,10 +124,12 @@ private:
 				lane = m_lanes.back().get();
 				lane->from = t.from;
 				lane->to = t.to;
+				lane->rail = rail;
 			}
 			where.emplace_back(lane, lane->steps.size());
 			lane->steps.push_back({ t.bytes, {} });
-			m_members[t.from]->bytes += t.bytes;
+			if (!rail)
+				m_members[t.from]->bytes += t.bytes;
 		}
 		/* a transfer may come after one that stands behind it */
 		for (unsigned i = 0; i < where.size(); i++)
@@ -133,14 +138,19 @@ private:
 					where[earlier]);
 	}
 
+	unsigned nic(unsigned member, const Lane &lane) const
+	{
+		return param.hosts[member * param.rails + lane.rail];
+	}
+
 	void open(Lane &lane, Fabric &fabric)
 	{
 		Member &from = *m_members[lane.from], &to = *m_members[lane.to];
-		Host *host = param.kind == "endless" ? nullptr : from.host;
+		Host *host = param.kind == "endless" ? nullptr : from.hosts[lane.rail];
 
 		from.out.push_back(&lane);
 		to.in.push_back(&lane);
-		lane.channel = fabric.connect(param.hosts[lane.from], param.hosts[lane.to], host);
+		lane.channel = fabric.connect(nic(lane.from, lane), nic(lane.to, lane), host);
 		lane.channel->on_message = [this, &lane, &from, &to] {
 			lane.received++;
 			send(to);
@@ -184,12 +194,25 @@ private:
 
 				if (m.begun == m.finished) {
 					m.begun++;
-					if (param.announce)
-						m.host->begin(m.bytes);
+					announce(m);
 				}
 				lane->channel->send(step.bytes);
 			}
 		}
+	}
+
+	void announce(const Member &m) const
+	{
+		if (param.announce)
+			for (Host *host : m.hosts)
+				host->begin(m.bytes);
+	}
+
+	void announce_end(const Member &m) const
+	{
+		if (param.announce)
+			for (Host *host : m.hosts)
+				host->end();
 	}
 
 	static bool done(const std::vector<Lane *> &lanes, uint64_t iterations)
@@ -204,8 +227,7 @@ private:
 		if (!done(m.in, m.finished + 1) || !done(m.out, m.finished + 1))
 			return;
 		m.finished++;
-		if (param.announce)
-			m.host->end();
+		announce_end(m);
 		if (m.worker && !(param.leaves && m.finished >= param.iterations))
 			m.worker->compute(Clock::now());
 		if (std::all_of(m_members.begin(), m_members.end(), [&](const auto &other) {
@@ -220,8 +242,9 @@ private:
 		unsigned sum = 0, senders = 0;
 
 		for (const auto &m : m_members) {
-			sum += m->host->phases();
-			senders += !m->out.empty();
+			for (const Host *host : m->hosts)
+				sum += host->phases();
+			senders += m->out.empty() ? 0 : m->hosts.size();
 		}
 		return (double)sum / senders;
 	}
@@ -290,7 +313,8 @@ std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric)
 	if (!of_kind)
 		throw std::runtime_error("workload: there is no '" + param.kind + "'");
 	return std::make_unique<Planned>(param, fabric,
-					 of_kind(param.hosts.size(), param.bytes));
+					 of_kind(param.hosts.size() / param.rails,
+						 param.bytes / param.rails));
 }
 
 } /* namespace sim */

@@ -18,6 +18,9 @@
  *			of its own, that come as a Poisson process and have sizes of a distribution;
  *			what it has as iterations are the times that they took
  *
+ * Where hosts are the NICs of nodes ("rails" of each), n is the number of nodes, and the plan is done
+ * on all rails at once, with bytes / rails on each: within a node nothing takes time.
+ *
  * A host has finished when all has come that it receives, and all that it has sent; it computes at
  * once.  The job's iteration ends with its last host.
  *
@@ -43,7 +46,7 @@ struct JobParam {
 	std::string name, kind;
 	std::vector<unsigned> hosts;
 	double bytes, compute_s, noise, start_s;
-	unsigned iterations;
+	unsigned iterations, rails;
 	bool announce;			/* each host its phases */
 	bool leaves;			/* when it has done its iterations */
 	int64_t stream;			/* of random numbers, and some after it */

@@ -34,6 +34,10 @@ static Graph graph_of(const Settings &s)
 		return leaf_spine(s.whole("leaves", 1, 1024), s.whole("spines", 1, 1024),
 				  s.whole("hosts", 1, 1024), bps,
 				  s.number("oversubscription", .01, 1000));
+	if (kind == "rail-optimised")
+		return rail_optimised(s.whole("nodes", 2, 4096), s.whole("rails", 1, 64),
+				      s.whole("spines", 1, 1024), bps,
+				      s.number("oversubscription", .01, 1000));
 	if (kind == "fat-tree")
 		return fat_tree(s.whole("k", 4, 64) / 2 * 2, bps);
 	if (kind == "bcube")
@@ -124,6 +128,9 @@ static JobParam job_of(const Settings &s, unsigned hosts, unsigned index)
 		j.sizes = s.table("sizes");
 		return j;
 	}
+	j.rails = s.whole("job_rails", 1, 64);
+	if (j.hosts.size() % j.rails || j.hosts.size() < 2 * j.rails)
+		throw std::runtime_error("hosts: not two nodes or more");
 	j.bytes = s.number("bytes", 1, 1e15);
 	j.compute_s = s.number("compute_s", 0, 1e4);
 	j.noise = s.number("noise", 0, 1);

@@ -3,6 +3,7 @@
 
 import unittest
 from statistics import fmean
+from typing import ClassVar
 
 from common import LINE_BPS, Table, dumbbell, pairs, run, slowdown
 
@@ -48,6 +49,36 @@ class Alone(unittest.TestCase):
     def test_pair(self) -> None:
         result = run(dumbbell(pairs(1, 0.01)), iterations=6)
         self.assertAlmostEqual(fmean(result["jobs"][0]["iterations_s"]), 0.1, delta=0.003)
+
+
+class Rails(unittest.TestCase):
+    """A node's NICs, each on a switch of its own."""
+
+    TOPOLOGY: ClassVar[Table] = {
+        "kind": "rail-optimised",
+        "rate": "10gbit",
+        "nodes": 8,
+        "rails": 4,
+        "spines": 2,
+    }
+
+    def test_a_ring_goes_on_all_rails_at_once(self) -> None:
+        """Each NIC sends a quarter, and nothing leaves its rail."""
+        across = run(leaves("ring"), placement="spread", iterations=6)
+        along = run(leaves("ring") | {"topology": self.TOPOLOGY}, placement="random", iterations=6)
+        took = fmean(along["jobs"][0]["iterations_s"]) - COMPUTE_S
+        self.assertGreater(took, 1.5 / 4 * LINE_S)
+        self.assertLess(took, 1.65 / 4 * LINE_S)
+        self.assertEqual(along["jobs"][0]["delivered"], across["jobs"][0]["delivered"])
+        self.assertAlmostEqual(
+            along["network"]["hops"] / across["network"]["hops"], 0.5, delta=0.02
+        )
+
+    def test_between_rails_it_goes_by_the_spines(self) -> None:
+        flow = {"name": "f", "workload": "background", "load": 0.05, "sizes": "storage"}
+        result = run({"topology": self.TOPOLOGY, "job": [flow]}, stop="10ms")
+        packets = result["network"]["delivered"]
+        self.assertGreater(result["network"]["hops"], 4 * packets)
 
 
 class Phases(unittest.TestCase):

@@ -47,7 +47,7 @@ class FrontEnd(unittest.TestCase):
     def test_bad_values_are_refused(self) -> None:
         for old, new, expected in (
             ("10gbit", "10", 'like "1gbit"'),
-            ("dumbbell", "torus", "dumbbell, leaf-spine, fat-tree, bcube"),
+            ("dumbbell", "torus", "leaf-spine, rail-optimised, fat-tree, bcube"),
             ("bytes = 1000000", "", "job[0].bytes: missing"),
             ("copies = 2", "hosts = 3", "a pair has 2"),
             ("copies = 2", "noise = 2", "from 0 to 1"),
@@ -71,6 +71,12 @@ class FrontEnd(unittest.TestCase):
     def test_too_many_hosts_are_refused(self) -> None:
         tree = GOOD.replace('"dumbbell"', '"fat-tree"\nk = 4').replace("copies = 2", "copies = 9")
         self.refused(tree, "18 hosts", "has 16")
+
+    def test_a_node_is_not_spread(self) -> None:
+        rails = '"rail-optimised"\nnodes = 4\nrails = 2\nspines = 1'
+        self.refused(
+            "placement = 'spread'\n" + GOOD.replace('"dumbbell"', rails), "placement: a node is on"
+        )
 
     def test_a_cc_of_the_other_transport_is_refused(self) -> None:
         done = self.run_file(GOOD, "--cc", "dcqcn,cubic")

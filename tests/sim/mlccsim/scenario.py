@@ -55,6 +55,12 @@ TOPOLOGIES = {
         "hosts": Field(integer(1, 1024)),
         "oversubscription": Field(number(0.01, 1000), 1.0),
     },
+    "rail-optimised": {
+        "nodes": Field(integer(2, 4096)),
+        "rails": Field(integer(1, 64)),
+        "spines": Field(integer(1, 1024)),
+        "oversubscription": Field(number(0.01, 1000), 1.0),
+    },
     "fat-tree": {"k": Field(integer(4, 24))},
     "bcube": {"n": Field(integer(2, 64))},
 }
@@ -248,7 +254,13 @@ def _jobs(where: str, table: Any) -> list[Job]:
 
 def wanted_hosts(scenario: Scenario) -> int:
     """Those of all jobs; background traffic is between all there are."""
-    return sum(job.values["hosts"] for job in scenario.jobs)
+    return sum(job.values["hosts"] for job in scenario.jobs) * rails(scenario)
+
+
+def rails(scenario: Scenario) -> int:
+    """How many hosts are a node, which jobs are given whole."""
+    count: int = scenario.topology.get("rails", 1)
+    return count
 
 
 def racks(scenario: Scenario) -> tuple[int, int]:
@@ -256,6 +268,8 @@ def racks(scenario: Scenario) -> tuple[int, int]:
     topology = scenario.topology
     if topology["kind"] == "leaf-spine":
         return topology["leaves"] * topology["hosts"], topology["hosts"]
+    if topology["kind"] == "rail-optimised":
+        return topology["nodes"] * topology["rails"], topology["nodes"]
     if topology["kind"] == "fat-tree":
         return topology["k"] ** 3 // 4, topology["k"] // 2
     if topology["kind"] == "bcube":
@@ -272,6 +286,8 @@ def _check_hosts(scenario: Scenario) -> None:
         raise UsageError(
             "placement: a dumbbell's hosts are packed: each next one on the other side"
         )
+    if rails(scenario) > 1 and scenario.placement == "spread":
+        raise UsageError("placement: a node is on all rails; packed and random are what there is")
     there, wanted = racks(scenario)[0], wanted_hosts(scenario)
     if wanted > there:
         raise UsageError(f"job: they want {wanted} hosts, and this topology has {there}")
@@ -280,16 +296,19 @@ def _check_hosts(scenario: Scenario) -> None:
 def places(scenario: Scenario, seed: int) -> list[list[int]]:
     """Each job's hosts."""
     there, rack = racks(scenario)
-    order = list(range(there))
+    node = rails(scenario)
+    order = list(range(there // node))
     if scenario.placement == "spread":
         order.sort(key=lambda host: (host % rack, host // rack))
     elif scenario.placement == "random":
         random.Random(seed).shuffle(order)
+    order = [first * node + host for first in order for host in range(node)]
     taken, first = [], 0
     for job in scenario.jobs:
         background = job.values["workload"] == "background"
-        taken.append(order if background else order[first : first + job.values["hosts"]])
-        first += job.values["hosts"]
+        hosts = job.values["hosts"] * node
+        taken.append(order if background else order[first : first + hosts])
+        first += hosts
     return taken
 
 
@@ -308,7 +327,7 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         if job.values["workload"] == "background":
             lines += _lines(_background(job, len(hosts), scenario.topology["rate"]))
         else:
-            lines += _lines(_job(job, scenario.iterations))
+            lines += _lines({"job_rails": rails(scenario)} | _job(job, scenario.iterations))
     return "\n".join(lines) + "\n"
 
 
@@ -323,10 +342,8 @@ def _network(scenario: Scenario) -> Table:
         values["host_rate_bps"] = topology["rate"]
         values["rate_bps"] = topology["bottleneck"]
         values["pairs"] = racks(scenario)[0] // 2
-    for key in ("leaves", "spines", "hosts", "oversubscription", "k", "n"):
-        if key in topology:
-            values[key] = topology[key]
-    return values
+    others = topology.keys() - {"kind", "delay", "rate", "bottleneck"}
+    return values | {key: topology[key] for key in sorted(others)}
 
 
 def _head(job: Job, hosts: Sequence[int]) -> Table:
