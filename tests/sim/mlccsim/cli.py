@@ -37,6 +37,8 @@ interleave.
 slowdown is a job's mean iteration time over that of the same job alone in the network under dcqcn,
 or cubic; the first quarter of the iterations is left out. Runs with the same seed have the same
 noise, places and paths: so what a cc is worth against the first one is also told seed by seed.
+converged: the first iteration from which ten in a row take no longer than alone, within 5 % (the
+median over the seeds). phases: that a host has seen in an iteration, which should be one.
 
 exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 mlcc-sim is not built
 """

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from mlcclab.interval import Estimate, estimate
-from mlcclab.stats import settled, slowdown
+from mlcclab.stats import converged_at, merge_converged, settled, slowdown
 from mlcclab.table import align
 
 from .engine import Run
@@ -99,6 +99,9 @@ def _of_job(
         slowdown(took, apart) if apart and min(len(took), len(apart)) >= ENOUGH else None
         for took, apart in pairs
     ]
+    converged = [
+        converged_at(took, apart) for took, apart in pairs if apart and len(took) == len(apart)
+    ]
     known = [apart for apart in alone if apart and len(apart) >= ENOUGH]
     return {
         "name": name,
@@ -106,6 +109,7 @@ def _of_job(
         "mean_ms": _mean([1e3 * fmean(settled(t)) for t in times if len(t) >= ENOUGH]),
         "slowdown": _interval(slowdowns),
         "slowdowns": slowdowns,
+        "converged_at": merge_converged(converged) if converged else None,
         "phases": fmean(run["jobs"][number]["phases"] for run in runs),
         "delivered_gbps": fmean(
             8e-9 * run["jobs"][number]["delivered"] / run["simulated_s"] for run in runs
@@ -139,7 +143,7 @@ def _with_half(found: Json | None) -> str:
 
 def lines(report: Json) -> list[str]:
     """The table for eyes."""
-    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "phases", "Gb/s"]]
+    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "converged", "phases", "Gb/s"]]
     for result in report["results"]:
         for job in result["jobs"]:
             rows.append(
@@ -149,6 +153,7 @@ def lines(report: Json) -> list[str]:
                     _fixed(job["isolated_ms"], 2),
                     _fixed(job["mean_ms"], 2),
                     _with_half(job["slowdown"]),
+                    _fixed(job["converged_at"], 0),
                     _fixed(job["phases"], 2) if job["phases"] else "-",
                     _fixed(job["delivered_gbps"], 2),
                 ]
