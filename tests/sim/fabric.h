@@ -58,8 +58,8 @@ public:
 	/* Belongs to the fabric, as channels do. */
 	virtual Host *host() = 0;
 
-	/* @job NULL: of no job. */
-	virtual Channel *connect(unsigned from, unsigned to, Host *job) = 0;
+	/* @sender, @receiver: their job there; NULL: of no job. */
+	virtual Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) = 0;
 
 	/* Members of a JSON object. */
 	virtual void report(std::ostream &out) const = 0;

@@ -10,10 +10,11 @@ namespace sim {
 
 constexpr uint32_t CONTROL_BYTES = 64;	/* an ACK, NAK or CNP on the wire */
 
-Flow::Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job, Ps rtt, uint32_t hash)
+Flow::Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job,
+	   struct nic_group *group, Ps rtt, uint32_t hash)
 	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_hash(hash),
 	  m_rp(nic_flow_new(&net.param.setup, job, Clock::now_ns())),
-	  m_rate(nic_rate(m_rp)), m_np(nic_np_new(&net.param.setup)), m_pace(this), m_expire(this)
+	  m_rate(nic_rate(m_rp)), m_np(nic_np_new(&net.param.setup, group)), m_pace(this), m_expire(this)
 {
 }
 
@@ -203,6 +204,7 @@ void Flow::accept(const Packet *p)
 void Flow::on_data(const Packet *p)
 {
 	m_net.delivered++;
+	nic_arrived(m_np, Clock::now_ns(), p->payload);
 	if (p->marked && nic_marked(m_np, Clock::now_ns()))
 		answer(Kind::CNP, p->tries);
 	if (p->seq == m_expected) {

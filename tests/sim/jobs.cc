@@ -146,11 +146,13 @@ private:
 	void open(Lane &lane, Fabric &fabric)
 	{
 		Member &from = *m_members[lane.from], &to = *m_members[lane.to];
-		Host *host = param.kind == "endless" ? nullptr : from.hosts[lane.rail];
+		bool none = param.kind == "endless";
 
 		from.out.push_back(&lane);
 		to.in.push_back(&lane);
-		lane.channel = fabric.connect(nic(lane.from, lane), nic(lane.to, lane), host);
+		lane.channel = fabric.connect(nic(lane.from, lane), nic(lane.to, lane),
+					      none ? nullptr : from.hosts[lane.rail],
+					      none ? nullptr : to.hosts[lane.rail]);
 		lane.channel->on_message = [this, &lane, &from, &to] {
 			lane.received++;
 			send(to);
@@ -288,7 +290,7 @@ private:
 		unsigned to = (from + m_random->GetInteger(1, n - 1)) % n;
 		uint64_t bytes = std::max(1., size());
 		Ps began = Clock::now();
-		Channel &c = *m_fabric.connect(param.hosts[from], param.hosts[to], nullptr);
+		Channel &c = *m_fabric.connect(param.hosts[from], param.hosts[to], nullptr, nullptr);
 
 		c.on_message = [this, bytes, began] {
 			m_delivered += bytes;

@@ -11,6 +11,8 @@
  *	tree		all-reduce of "bytes" over a binary tree: in eight pieces, of which each is
  *			added up towards the first host and then goes down again
  *	all-to-all	each host sends bytes / n to each other one, all at once
+ *	shards		all-reduce of "bytes" by two of these: of each shard everybody's part goes
+ *			to one host, and when it has them all it sends the sum to everybody
  *	parameter-server  all send "bytes" to the first host, which computes nothing; it sends as
  *			much back to each when it has them all
  *	endless		the first host sends to the second for ever, as a flow of no job

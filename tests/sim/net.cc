@@ -331,27 +331,34 @@ void RdmaNet::route(const Graph &g)
 /* A job's state on a host, as the fabric hands it out. */
 class RdmaHost : public Host {
 public:
-	explicit RdmaHost(struct mlcc_job *j) : Host(j), job(j) {}
-	~RdmaHost() override { std::free(job); }
+	RdmaHost(struct mlcc_job *j, struct nic_group *g) : Host(j), job(j), group(g) {}
+	~RdmaHost() override
+	{
+		std::free(job);
+		std::free(group);
+	}
 
 	struct mlcc_job *const job;
+	struct nic_group *const group;
 };
 
 Host *RdmaNet::host()
 {
 	bool plain = !*param.setup.profile;
 
-	m_hosts.push_back(std::make_unique<RdmaHost>(plain ? nullptr : tracker_new()));
+	m_hosts.push_back(std::make_unique<RdmaHost>(plain ? nullptr : tracker_new(),
+						     param.tmdml ? nic_group_new() : nullptr));
 	return m_hosts.back().get();
 }
 
-Channel *RdmaNet::connect(unsigned from, unsigned to, Host *job)
+Channel *RdmaNet::connect(unsigned from, unsigned to, Host *sender, Host *receiver)
 {
-	struct mlcc_job *shared = job ? static_cast<RdmaHost *>(job)->job : nullptr;
+	struct mlcc_job *job = sender ? static_cast<RdmaHost *>(sender)->job : nullptr;
+	struct nic_group *group = receiver ? static_cast<RdmaHost *>(receiver)->group : nullptr;
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
 
-	m_flows.push_back(std::make_unique<Flow>(*this, from, to, shared,
+	m_flows.push_back(std::make_unique<Flow>(*this, from, to, job, group,
 						 2 * m_far[to][from] * param.delay, hash));
 	return m_flows.back().get();
 }

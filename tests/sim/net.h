@@ -198,7 +198,9 @@ private:
 
 class Flow : public Channel {
 public:
-	Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job, Ps rtt, uint32_t hash);
+	/* @job: of the sender, @group: of the receiver; either may be NULL. */
+	Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job,
+	     struct nic_group *group, Ps rtt, uint32_t hash);
 	~Flow() override;
 
 	void send(uint64_t bytes) override;
@@ -260,7 +262,7 @@ struct RdmaParam {
 	Ps rto, delay;
 	uint64_t buffer, kmin, kmax, xoff;	/* bytes; of the marks for a port of bps */
 	double bps, pmax, alpha, xon;
-	bool pfc;
+	bool pfc, tmdml;
 	uint32_t seed;			/* of the hashes */
 };
 
@@ -276,7 +278,7 @@ public:
 	RdmaNet(const Graph &g, const RdmaParam &param);
 
 	Host *host() override;
-	Channel *connect(unsigned from, unsigned to, Host *job) override;
+	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
 
 	RdmaCount count() const;

@@ -7,7 +7,7 @@
 #include "profile.h"
 #include "tracker.h"
 #include "../../rdma/dcqcn/job.h"
-#include "../../rdma/dcqcn/np.h"
+#include "../../rdma/dcqcn/tmdml.h"
 #include "../dcqcn/variants.h"
 
 #define MBPS	1000U		/* in kb/s */
@@ -22,8 +22,13 @@ struct nic_flow {
 };
 
 struct nic_np {
-	struct mlcc_np np;
-	uint32_t interval;
+	struct mlcc_tmdml_param param;
+	struct mlcc_tmdml_flow flow;
+	struct mlcc_tmdml_group *group;	/* NULL: plain */
+};
+
+struct nic_group {
+	struct mlcc_tmdml_group group;
 };
 
 /* -1: there is none. */
@@ -123,16 +128,33 @@ uint32_t nic_rate(const struct nic_flow *f)
 	return mlcc_rp_rate(&f->rp);
 }
 
-struct nic_np *nic_np_new(const struct nic_setup *setup)
+struct nic_group *nic_group_new(void)
+{
+	return calloc(1, sizeof(struct nic_group));
+}
+
+struct nic_np *nic_np_new(const struct nic_setup *setup, struct nic_group *group)
 {
 	struct nic_np *np = calloc(1, sizeof(*np));
 
-	/* an RP that paces decreases itself is sent a CNP for each mark */
-	np->interval = param_of(setup).decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
+	np->param = (struct mlcc_tmdml_param) {
+		/* an RP that paces decreases itself is sent a CNP for each mark */
+		.interval = param_of(setup).decrease_ns ? 0 : MLCC_NP_INTERVAL_NS,
+		.every = MLCC_TMDML_EVERY, .spare = MLCC_TMDML_SPARE,
+	};
+	np->group = group ? &group->group : NULL;
 	return np;
+}
+
+void nic_arrived(struct nic_np *np, uint64_t now, uint32_t payload)
+{
+	if (np->group)
+		mlcc_tmdml_arrived(np->group, &np->flow, &np->param, payload, tracker_us(now));
 }
 
 bool nic_marked(struct nic_np *np, uint64_t now)
 {
-	return mlcc_np_marked(&np->np, np->interval, now);
+	if (np->group)
+		return mlcc_tmdml_marked(np->group, &np->flow, &np->param, now);
+	return mlcc_np_marked(&np->flow.np, np->param.interval, now);
 }

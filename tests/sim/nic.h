@@ -6,6 +6,7 @@
  *	mlcc_job	a job on one host: the progress that its flows there share (tracker.h)
  *	nic_flow	a flow's reaction point, at the sender
  *	nic_np		a flow's notification point, at the receiver
+ *	nic_group	a job on one host, as TMDML's notification points have it
  *
  * Rates are kb/s, sizes bytes; times are nanoseconds of the simulation and do not wrap.
  */
@@ -22,6 +23,7 @@ extern "C" {
 struct mlcc_job;
 struct nic_flow;
 struct nic_np;
+struct nic_group;
 
 struct nic_setup {
 	const char *variant;		/* of DCQCN: MLCC_RP_VARIANT_NAMES */
@@ -48,9 +50,15 @@ uint32_t nic_cnp(struct nic_flow *f, uint64_t now);
 
 uint32_t nic_rate(const struct nic_flow *f);
 
-struct nic_np *nic_np_new(const struct nic_setup *setup);
+struct nic_group *nic_group_new(void);
 
-/* A marked packet has come; returns whether it is to be answered with a CNP. */
+/* @group NULL: plain DCQCN's. */
+struct nic_np *nic_np_new(const struct nic_setup *setup, struct nic_group *group);
+
+/* A packet has come with @payload bytes. */
+void nic_arrived(struct nic_np *np, uint64_t now, uint32_t payload);
+
+/* ... and was marked; returns whether it is to be answered with a CNP. */
 bool nic_marked(struct nic_np *np, uint64_t now);
 
 #ifdef __cplusplus

@@ -76,6 +76,21 @@ static Plan all_to_all(unsigned n, double bytes)
 	return plan;
 }
 
+/* The second round goes the ways of the first. */
+static Plan shards(unsigned n, double bytes)
+{
+	Plan plan = all_to_all(n, bytes);
+	std::vector<std::vector<unsigned>> to(n);
+
+	for (unsigned i = 0; i < n * (n - 1); i++)
+		to[plan.transfers[i].to].push_back(i);
+	for (unsigned i = 0; i < n * (n - 1); i++) {
+		plan.transfers.push_back(plan.transfers[i]);
+		plan.transfers.back().after = to[plan.transfers[i].from];
+	}
+	return plan;
+}
+
 static Plan parameter_server(unsigned n, double bytes)
 {
 	Plan plan = { {}, 0 };
@@ -96,6 +111,7 @@ Planner planner(const std::string &kind)
 		{ "pair", pair },	  { "ring", ring },
 		{ "tree", tree },	  { "all-to-all", all_to_all },
 		{ "endless", endless },	  { "parameter-server", parameter_server },
+		{ "shards", shards },
 	};
 	auto found = planners.find(kind);
 

@@ -272,13 +272,13 @@ Host *TcpNet::host()
 	return m_hosts.back().get();
 }
 
-Channel *TcpNet::connect(unsigned from, unsigned to, Host *job)
+Channel *TcpNet::connect(unsigned from, unsigned to, Host *sender, Host *)
 {
 	ns3::InetSocketAddress peer(address(to), FIRST_PORT + m_channels.size());
 
 	m_channels.push_back(std::make_unique<TcpChannel>(
 		param, m_nodes[from], m_nodes[to], peer,
-		job ? static_cast<TcpHost *>(job)->job : nullptr, 1 + to));
+		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to));
 	return m_channels.back().get();
 }
 

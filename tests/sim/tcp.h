@@ -51,7 +51,7 @@ public:
 	~TcpNet() override;
 
 	Host *host() override;
-	Channel *connect(unsigned from, unsigned to, Host *job) override;
+	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
 
 	const TcpParam param;

@@ -6,6 +6,8 @@ from statistics import fmean
 from typing import ClassVar
 
 from common import LINE_BPS, Table, dumbbell, pairs, run, slowdown
+from mlccsim.engine import simulate_settings
+from mlccsim.scenario import parse, settings
 
 SIZE = 10_000_000
 HOSTS = 4
@@ -42,6 +44,10 @@ class Alone(unittest.TestCase):
     def test_all_to_all(self) -> None:
         self.check("all-to-all", HOSTS - 1, 0.75, 0.9)
 
+    def test_shards(self) -> None:
+        """Two rounds, of which the second waits for what the last one sends in the first."""
+        self.check("shards", 2 * (HOSTS - 1), 1.5, 1.8)
+
     def test_parameter_server(self) -> None:
         """The server's link carries it all, first in, then out."""
         self.check("parameter-server", 2 * (HOSTS - 1), 6, 7)
@@ -49,6 +55,31 @@ class Alone(unittest.TestCase):
     def test_pair(self) -> None:
         result = run(dumbbell(pairs(1, 0.01)), iterations=6)
         self.assertAlmostEqual(fmean(result["jobs"][0]["iterations_s"]), 0.1, delta=0.003)
+
+
+class Tmdml(unittest.TestCase):
+    """Receivers that spare who is behind."""
+
+    def took(self, cc: str) -> float:
+        """Of two workers one is on the server's leaf; a flow is in the other's way."""
+        server = {"name": "job", "workload": "parameter-server", "hosts": 3, "bytes": 3 * SIZE}
+        others = {"name": "flow", "workload": "endless"}
+        topology = {"kind": "leaf-spine", "rate": "10gbit", "leaves": 2, "spines": 1, "hosts": 4}
+        table = {
+            "topology": topology | {"oversubscription": 4},
+            "job": [server | {"compute": "20ms", "noise": 0.02}, others],
+            "iterations": 24,
+        }
+        lines = settings(parse("test", table), cc, 1)
+        moved = lines.replace("hosts 0 1 2", "hosts 0 1 4").replace("hosts 3 4", "hosts 5 2")
+        return fmean(simulate_settings(moved)["jobs"][0]["iterations_s"])
+
+    def test_the_flow_with_two_bottlenecks_catches_up(self) -> None:
+        plain = self.took("dcqcn")
+        self.assertLess(self.took("tmdml"), 0.97 * plain)
+
+    def test_it_goes_with_a_profile(self) -> None:
+        self.assertLess(self.took("interleave+tmdml"), 0.98 * self.took("interleave"))
 
 
 class Rails(unittest.TestCase):

@@ -94,13 +94,21 @@ TCP = {
 }
 
 CCS = {
-    "rdma": ("dcqcn", "hotnets22", "mltcp", "interleave"),
+    "rdma": ("dcqcn", "tmdml", "interleave+tmdml", "hotnets22", "mltcp", "interleave"),
     "tcp": ("cubic", "reno", "dctcp", "hotnets22", "mltcp", "interleave"),
 }
 
 # Of two hosts are these, of any number the others.
 PAIRS = ("pair", "endless")
-WORKLOADS = (*PAIRS, "ring", "tree", "all-to-all", "parameter-server", "background")
+WORKLOADS = (
+    *PAIRS,
+    "ring",
+    "tree",
+    "all-to-all",
+    "shards",
+    "parameter-server",
+    "background",
+)
 # Who has no iterations.
 ENDLESS = ("endless", "background")
 
@@ -314,12 +322,15 @@ def places(scenario: Scenario, seed: int) -> list[list[int]]:
 
 def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
     """What mlcc-sim reads. only: the number of the job that is to run alone."""
+    base, tmdml = cc.removesuffix("tmdml").removesuffix("+"), cc.endswith("tmdml")
     values: Table = {
-        "cc": cc,
+        "cc": base or scenario.ccs[0],
         "seed": seed,
         "only": only,
         "stop_s": scenario.stop_s,
     }
+    if scenario.transport == "rdma":
+        values["tmdml"] = int(tmdml)
     values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
     lines = _lines(values)
     for job, hosts in zip(scenario.jobs, places(scenario, seed), strict=True):
