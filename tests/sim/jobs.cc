@@ -107,7 +107,7 @@ private:
 		std::vector<Host *> hosts;		/* one on each rail */
 		std::unique_ptr<Worker> worker;
 		std::vector<Lane *> out, in;
-		double bytes = 0;			/* that each of them sends in an iteration */
+		double bytes = 0;		/* that each of them sends in an iteration */
 		uint64_t computed = 0, begun = 0, finished = 0;	/* times, ever */
 	};
 
@@ -290,7 +290,8 @@ private:
 		unsigned to = (from + m_random->GetInteger(1, n - 1)) % n;
 		uint64_t bytes = std::max(1., size());
 		Ps began = Clock::now();
-		Channel &c = *m_fabric.connect(param.hosts[from], param.hosts[to], nullptr, nullptr);
+		Channel &c = *m_fabric.connect(param.hosts[from], param.hosts[to], nullptr,
+					       nullptr);
 
 		c.on_message = [this, bytes, began] {
 			m_delivered += bytes;

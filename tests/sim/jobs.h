@@ -20,8 +20,8 @@
  *			of its own, that come as a Poisson process and have sizes of a distribution;
  *			what it has as iterations are the times that they took
  *
- * Where hosts are the NICs of nodes ("rails" of each), n is the number of nodes, and the plan is done
- * on all rails at once, with bytes / rails on each: within a node nothing takes time.
+ * Where hosts are the NICs of nodes ("rails" of each), n is the number of nodes, and the plan is
+ * done on all rails at once, with bytes / rails on each: within a node nothing takes time.
  *
  * A host has finished when all has come that it receives, and all that it has sent; it computes at
  * once.  The job's iteration ends with its last host.
