@@ -52,8 +52,10 @@ all: lab unit nccl rdma $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE
 	$(call unless,$(WHY_USERSPACE),fuzz) $(call unless,$(WHY_USERSPACE),tuner) \
 	$(call unless,$(WHY_SIM),sim)
 
+# the lab, and what shows its traces to the phase tracker alone
 lab:
 	@$(MAKE) --no-print-directory -C tests/lab
+	@$(MAKE) --no-print-directory -C tests/bench/learning
 
 unit:
 	@$(MAKE) --no-print-directory -C tests/unit
