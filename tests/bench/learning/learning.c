@@ -342,12 +342,12 @@ static const struct kind kinds[] = {
 	CHANGES("plain"),
 	CHANGES("8 pieces", .pieces = 8, .wait = 4000),
 	{ "disturbed", "nonsense first", pieces, 0.02, .start = nonsense },
-	{ "disturbed", "... 16, 4 ms", pieces, 0.02, .pieces = 16, .wait = 4000, .start = nonsense },
+	{ "disturbed", "nonsense first, 16 pieces", pieces, 0.02, .pieces = 16, .wait = 4000, .start = nonsense },
 	{ "disturbed", "long start", pieces, 0.02, .start = long_start },
-	{ "disturbed", "... 16, 4 ms", pieces, 0.02, .pieces = 16, .wait = 4000,
+	{ "disturbed", "long start, 16 pieces", pieces, 0.02, .pieces = 16, .wait = 4000,
 	  .start = long_start },
 	{ "disturbed", "pauses", pauses, 0.02, .every = 25 },
-	{ "disturbed", "... 16, 4 ms", pauses, 0.02, .pieces = 16, .wait = 4000, .every = 25 },
+	{ "disturbed", "pauses, 16 pieces", pauses, 0.02, .pieces = 16, .wait = 4000, .every = 25 },
 	{ "random", "10 MB", .make = messages },
 	{ "random", "any size", .make = any_messages },
 };
@@ -373,7 +373,7 @@ static double row(const struct kind *k, bool held_out, u32 runs, u64 seed)
 		sum.wrong += one.wrong / one.bytes / runs;
 	}
 	qsort(from, good, sizeof(*from), later);
-	printf("%-11s %-24s", k->group, k->name);
+	printf("%-11s %-25s", k->group, k->name);
 	if (!strcmp(k->group, "random"))
 		printf(" %4s %4s %7.3f\n", "", "", sum.neutral);
 	else if (good)
@@ -390,7 +390,7 @@ static void table(bool held_out, u32 runs, u64 seed)
 	double score = 0, all = 0;
 	u32 count = 0, groups = 0;
 
-	printf("%-36s %4s %4s %7s %7s\n", held_out ? "held-out" : "tuning", "one", "from",
+	printf("%-37s %4s %4s %7s %7s\n", held_out ? "held-out" : "tuning", "one", "from",
 	       "neutral", "wrong");
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
 		const char *group = kinds[i].group;
