@@ -56,10 +56,12 @@ static __always_inline bool mlcc_hint_start(struct mlcc_job *j, u64 bytes, u64 n
 		return false;
 	if (bytes && bytes <= MLCC_PHASE_BYTES_MAX)
 		MLCC_WRITE(j->d_hint, bytes);
-	if (mlcc_hint_is_late(j, now))
+	if (mlcc_hint_is_late(j, now)) {
 		mlcc_phase_target(j);
-	else
-		mlcc_phase_rollover(j, now, now > last && last ? mlcc_us32(now - last) : 0);
+	} else {
+		mlcc_gap_ends(j, now > last && last ? mlcc_us32(now - last) : 0);
+		mlcc_phase_rollover(j, now);
+	}
 	MLCC_WRITE(j->hint_state, MLCC_HINT_RUNNING);
 	MLCC_CAS32(&j->busy, 1, 0);
 	return true;

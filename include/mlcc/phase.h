@@ -11,24 +11,30 @@
  *	     ___/               \_________________/
  *	        ^ start          ^ last            ^ start: learn D_phase, gap and period
  *
- * How long is long?  A histogram with a bin for each doubling of the length counts the job's
- * silences.  The compute time is in the longest bin that comes again: twice, and at least once in
- * MLCC_INNER silences, for a phase may be sent in as many pieces.  A silence of that bin or the one
- * below ends a phase, and where a confident job has sent what it has learnt, of the one below that:
- * something small in the compute time (a heartbeat) would else join two phases.  A silence below
- * four round trips or MLCC_GAP_MIN_US never does.  Before anything is known, one that lasts a
- * quarter of what came before it does, and the third one of a bin: others may have stretched the
- * first phase.
+ * How long is long?  The tracker tries MLCC_CUTS lengths at once, each 1.4 times the one before.
+ * Each cuts what the job sends into parts, at the silences that are as long, and is believed when
+ * parts in a row agree with the one before:
  *
- * The tracker is confident when MLCC_AGREE phases in a row agree with the one before in their bytes
- * (within 1/4) and in the silence before them (within 1/2; congestion stretches the phase, not the
- * compute time); one that does not takes the confidence away.  A job that sends messages of one
- * size at random times so stays neutral.  Congestion elsewhere does stretch the silence: a ring
- * waits for the link that is done last.  Once confident, a silence that is up to four times longer
- * says neither yes nor no.
+ *	  sent          ||| ||| |||              ||| ||| |||              ||| ||| |||
+ *	  cut at 2 ms  |   |   |                |   |   |                |   |   |   silences differ
+ *	  cut at 8 ms  |                        |                        |           agree
+ *	  cut at 1 s   |                                                             no end so far
  *
- * A phase below 1/16 of the learnt bytes is none (a heartbeat, or the answer to a host whose part
- * took longer than ours), unless it comes more than MLCC_SPURIOUS_MAX times in a row.
+ * Of those that are believed, the one whose parts in a row have the most bytes has found the
+ * phase.  So have all with parts of the same bytes; what ends a phase is a silence as long as the
+ * middle one of them: far above the waits inside a phase, and far below the compute time.
+ *
+ * Parts agree in their bytes (within 1/4; no more than MLCC_INNER silences in one) and in the
+ * silence before them (within 1/4; within 1/2 where MLCC_AGREE have agreed; congestion stretches
+ * the phase, not the compute time).  A part that holds no shorter silence counts as one that
+ * agrees.  One of other bytes, or after a silence far too long, takes the confidence away; a
+ * silence that is too short takes a quarter of it.  A job that sends messages of one size at random
+ * times so stays neutral.  Congestion elsewhere does stretch the silence: a ring waits for the link
+ * that is done last.  Once confident, a silence that is up to four times longer says neither yes
+ * nor no.  One below four round trips or MLCC_GAP_MIN_US is none.
+ *
+ * A part below 1/16 of the one before is none (a heartbeat, or the answer to a host whose part took
+ * longer than ours), unless it comes more than MLCC_SPURIOUS_MAX times in a row.
  *
  * Without confidence there is no progress and the flow does what its base algorithm does; so it
  * does once D_sent runs past D_phase by 1/4, for then D_phase is wrong.  A hint (userspace says how
@@ -47,11 +53,10 @@
 #include "rule.h"
 
 #define MLCC_GAP_MIN_US		1000U	/* a shorter silence is never a compute phase */
-#define MLCC_GAP_BINS		16U	/* the last one: from 33 s on */
-#define MLCC_GAP_FIRST		3U	/* so many of a bin end a phase, however long it is */
-#define MLCC_INNER		32U	/* silences, of which one at least is the compute time */
-#define MLCC_AGREE		2U	/* phases in a row that agree are believed */
-#define MLCC_SPURIOUS_MAX	3U	/* small phases in a row that are taken for noise */
+#define MLCC_CUTS		32U	/* lengths that are tried, up to 46 s */
+#define MLCC_INNER		96U	/* silences, of which one at least is the compute time */
+#define MLCC_AGREE		3U	/* parts in a row that agree are believed */
+#define MLCC_SPURIOUS_MAX	3U	/* small parts in a row that are taken for noise */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
 /* What userspace has announced of the phase, see hint.h. */
@@ -60,6 +65,16 @@ enum mlcc_hint_state {
 	MLCC_HINT_RUNNING,	/* the phase was announced */
 	MLCC_HINT_OVER,		/* and is over */
 	MLCC_HINT_PENDING,	/* the next one has begun before it was announced */
+};
+
+/* What the job sends, cut at silences of a length. */
+struct mlcc_cut {
+	u32 start_kb;		/* sent when this part began */
+	u32 kb;			/* of the last part */
+	u32 gap_us;		/* silence between parts, the mean of those that agreed */
+	u8 silences;		/* in this part */
+	u8 hits;		/* agreeing parts in a row */
+	u8 spurious;		/* parts too small to learn from, in a row */
 };
 
 struct mlcc_job {
@@ -84,15 +99,18 @@ struct mlcc_job {
 	u64 d_hinted;		/* "d_hint" when this phase began */
 	u32 hint_wrong;		/* the announcement did not hold */
 	u32 hint_state;		/* enum mlcc_hint_state */
-	u32 hits;		/* agreeing phases in a row */
-	u32 spurious;		/* phases too small to learn from, in a row */
+	u32 hits;		/* agreeing parts in a row, 0: not believed */
 	u32 gap_us;		/* compute time */
 	u32 period_us;		/* from start to start */
 	u32 comm_us;		/* how long the last phase took */
 	u32 best_us;		/* shortest phase; forgotten by 1/64 of the difference a phase */
-	u32 long_bin;		/* the bin that the compute time is in */
-	u32 forgot;		/* this phase teaches nothing */
-	u8 gaps[MLCC_GAP_BINS];	/* silences of 1024 << bin us and more */
+	u32 cut_us;		/* a silence as long ends a phase */
+
+	/* in memory, for in registers the BPF verifier would follow each value through the loops */
+	u32 silence_us;		/* the last one */
+	u32 best;		/* the cut that has explained the most bytes in a row */
+	u32 low, high;		/* the first and the last that has parts of the same bytes */
+	struct mlcc_cut cuts[MLCC_CUTS];
 
 	struct mlcc_queue queue;
 };
@@ -128,157 +146,180 @@ static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 	MLCC_WRITE(j->d_limit, d + (d >> 2));
 }
 
-/* Compares a phase of @d bytes with a silence of @gap us after it with what was learnt. */
-static __always_inline void mlcc_phase_learn(struct mlcc_job *j, u64 d, u32 gap)
-{
-	bool same_d = mlcc_absdiff(d, j->d_learnt) <= j->d_learnt >> 2;
-	bool same_gap = mlcc_absdiff(gap, j->gap_us) <= j->gap_us >> 1;
-	/* others of a ring, behind other jobs, were not done yet */
-	bool waited = same_d && !same_gap && mlcc_confident(j) && gap > j->gap_us &&
-		      gap >> 2 <= j->gap_us;
-
-	if (same_d && (same_gap || j->spurious))
-		j->hits++;
-	else if (!waited)
-		j->hits = 0;
-	j->spurious = 0;
-	j->d_learnt = d;
-	if (!waited)
-		j->gap_us = gap;
-	if (!j->best_us || j->comm_us < j->best_us)
-		j->best_us = j->comm_us;
-	else
-		j->best_us += (j->comm_us - j->best_us) >> 6;
-	/* a standing hint that has been corrected since is not judged by the old one */
-	if (j->hint_state || j->d_hinted == j->d_hint)
-		j->hint_wrong = j->d_hinted && mlcc_absdiff(d, j->d_hinted) > j->d_hinted >> 2;
-}
-
 static __always_inline u32 mlcc_us32(u64 us)
 {
 	return us >> 31 ? 1U << 31 : us;
 }
 
-/* Learning begins anew; what ends now teaches nothing. */
+/* Learning begins anew. */
 static __always_inline void mlcc_phase_forget(struct mlcc_job *j)
 {
+	for (u32 i = 0; i < MLCC_CUTS; i++)
+		j->cuts[i].hits = 0;
 	j->d_learnt = 0;
 	j->hits = 0;
 	j->best_us = 0;
-	j->forgot = 1;
 }
 
-static __always_inline u32 mlcc_gap_bin(u32 gap)
-{
-	u32 bin = 0;
+/*** Cuts ***/
 
-	for (u32 us = gap >> 11; us && bin < MLCC_GAP_BINS - 1; us >>= 1)
-		bin++;
-	return bin;
+/* The silence that is long enough for cut @i. */
+static __always_inline u32 mlcc_cut_us(u32 i)
+{
+	return (i & 1 ? MLCC_GAP_MIN_US * 99 / 70 : MLCC_GAP_MIN_US) << (i >> 1);
 }
 
-/* A silence of @gap us belongs to the histogram; it may show where the compute time is. */
-static __always_inline void mlcc_gap_count(struct mlcc_job *j, u32 bin)
+/* A part of @kb has ended with a silence of @gap us: does it agree with the one before? */
+static __always_inline void mlcc_cut_learn(struct mlcc_cut *c, u32 kb, u32 gap)
 {
-	u32 all = 0, most = 0, longest = 0, once;
+	bool believed = c->hits >= MLCC_AGREE;
+	bool same_d = c->silences <= MLCC_INNER && mlcc_absdiff(kb, c->kb) <= c->kb >> 2;
+	bool same_gap = mlcc_absdiff(gap, c->gap_us) <= c->gap_us >> (believed ? 1 : 2) ||
+			c->spurious;
 
-	j->gaps[bin & (MLCC_GAP_BINS - 1)]++;
-	for (u32 i = 0; i < MLCC_GAP_BINS; i++) {
-		all += j->gaps[i];
-		most = j->gaps[i] > most ? j->gaps[i] : most;
+	c->kb = kb;
+	/* others of a ring, behind other jobs, were not done yet */
+	if (same_d && !same_gap && believed && gap > c->gap_us && gap >> 2 <= c->gap_us)
+		return;
+	if (same_d && same_gap)
+		c->hits += c->hits < 255;
+	else if (same_d && gap < c->gap_us)
+		c->hits -= (c->hits + 3) >> 2;
+	else
+		c->hits = 0;
+	c->gap_us = c->hits > 1 ? ((u64)c->gap_us + gap) >> 1 : gap;
+	if (!c->hits && c->silences == 1)
+		c->hits = 1;
+}
+
+/*
+ * After a silence of @gap us the job sends on; @now_kb: what it has sent until now, ever; @us: the
+ * silence that ends a part.
+ */
+static __always_inline void mlcc_cut_silence(struct mlcc_cut *c, u32 now_kb, u32 gap, u32 us)
+{
+	u32 kb = now_kb - c->start_kb;
+
+	if (!kb)	/* an announcement has parted the silence, or next to nothing */
+		return;
+	c->silences += c->silences <= MLCC_INNER;
+	if (gap < us) {
+		c->hits = kb > c->kb + (c->kb >> 2) ? 0 : c->hits;
+		return;
 	}
-	once = most > 1;
-	for (u32 i = 0; i < MLCC_GAP_BINS; i++) {
-		if (j->gaps[i] > once && j->gaps[i] * MLCC_INNER >= all)
-			longest = i;
-		j->gaps[i] >>= most == 255;
+	if (kb < c->kb >> 4 && c->spurious < MLCC_SPURIOUS_MAX) {
+		c->spurious++;
+	} else {
+		mlcc_cut_learn(c, kb, gap);
+		c->spurious = 0;
 	}
-	/* what was learnt were pieces of a phase */
-	if (j->d_learnt && longest > j->long_bin + 2)
-		mlcc_phase_forget(j);
-	j->long_bin = longest;
+	c->start_kb = now_kb;
+	c->silences = 0;
 }
 
-/* The compute time has become shorter: longer silences no longer count. */
-static __always_inline void mlcc_gap_shrink(struct mlcc_job *j, u32 bin)
+/* What a cut has explained in a row, 0: it is not believed. */
+static __always_inline u64 mlcc_cut_bytes(const struct mlcc_cut *c)
 {
-	for (u32 i = 0; i < MLCC_GAP_BINS; i++)
-		j->gaps[i] = i <= bin ? j->gaps[i] : 0;
-	j->long_bin = bin;
-	mlcc_phase_forget(j);
+	u32 hits = MLCC_READ(c->hits);
+
+	return hits < MLCC_AGREE ? 0 : (u64)hits * MLCC_READ(c->kb) << 10;
 }
 
-/*
- * Whether a silence in @bin is a part of the compute time: the phase has sent all that a confident
- * job has learnt, and something small (a heartbeat) parted the silence.  Then it says nothing of
- * how long that time is.
- */
-static __always_inline bool mlcc_gap_parted(const struct mlcc_job *j, u32 bin)
+static __always_inline const struct mlcc_cut *mlcc_cut_best(const struct mlcc_job *j)
 {
-	u64 d = mlcc_phase_sent(j);
-
-	return bin < j->long_bin && bin + 2 >= j->long_bin && mlcc_confident(j) &&
-	       d + (d >> 4) >= j->d_learnt;
+	return &j->cuts[MLCC_READ(j->best) & (MLCC_CUTS - 1)];
 }
 
-/*
- * Whether a silence in @bin ends the first phase.  One that comes for the MLCC_GAP_FIRST-th time
- * does, however long the phase has become, which then was several.
- */
-static __always_inline bool mlcc_gap_ends_first(struct mlcc_job *j, u32 bin, u32 gap)
+/* Whether cut @c has found parts of the same bytes as the best one. */
+static __always_inline bool mlcc_cut_alike(const struct mlcc_job *j, const struct mlcc_cut *c)
 {
-	u32 alike = j->gaps[bin & (MLCC_GAP_BINS - 1)];
+	u32 kb = MLCC_READ(mlcc_cut_best(j)->kb);
 
-	if (bin + 1 < j->long_bin)
-		return false;
-	if (gap >= mlcc_us32(MLCC_READ(j->last_us) - j->start_us) >> 2)
-		return true;
-	j->forgot = alike == MLCC_GAP_FIRST;
-	return alike >= MLCC_GAP_FIRST;
+	return mlcc_cut_bytes(c) && mlcc_absdiff(MLCC_READ(c->kb), kb) <= kb >> 2;
 }
 
-/*
- * Whether a silence of @gap us ends the phase.  Bytes beyond twice what was learnt say that it
- * should have ended before.
- */
+/* Takes over what the best cut has learnt, and the middle of all that have learnt the same. */
+static __always_inline void mlcc_cut_choose(struct mlcc_job *j)
+{
+	const struct mlcc_cut *best;
+	u64 d;
+
+	MLCC_WRITE(j->best, 0);
+	for (u32 i = 0; i < MLCC_CUTS; i++)
+		if (mlcc_cut_bytes(&j->cuts[i]) >= mlcc_cut_bytes(mlcc_cut_best(j)))
+			MLCC_WRITE(j->best, i);
+	best = mlcc_cut_best(j);
+	j->hits = mlcc_cut_bytes(best) ? best->hits : 0;
+	if (!j->hits)
+		return;
+	MLCC_WRITE(j->low, MLCC_CUTS);
+	for (u32 i = 0; i < MLCC_CUTS; i++) {
+		if (!mlcc_cut_alike(j, &j->cuts[i]))
+			continue;
+		if (MLCC_READ(j->low) > i)
+			MLCC_WRITE(j->low, i);
+		MLCC_WRITE(j->high, i);
+	}
+	d = (u64)best->kb << 10;
+	if (mlcc_absdiff(d, j->d_learnt) > j->d_learnt >> 2)
+		j->best_us = 0;
+	j->d_learnt = d;
+	j->gap_us = best->gap_us;
+	j->cut_us = mlcc_cut_us(((j->low + j->high + 1) >> 1) & (MLCC_CUTS - 1));
+}
+
+/* Learns from a silence of @gap us.  Returns whether it ends the phase. */
 static __always_inline bool mlcc_gap_ends(struct mlcc_job *j, u32 gap)
 {
-	u32 bin = mlcc_gap_bin(gap);
+	u32 kb = MLCC_READ(j->acked) >> 10;
 
-	mlcc_gap_count(j, bin);
-	if (!j->d_learnt)
-		return mlcc_gap_ends_first(j, bin, gap);
-	if (bin + 1 >= j->long_bin || mlcc_gap_parted(j, bin))
-		return true;
-	if (mlcc_phase_sent(j) >> 1 <= j->d_learnt)
+	MLCC_WRITE(j->silence_us, gap);
+	for (u32 i = 0; i < MLCC_CUTS; i++)
+		mlcc_cut_silence(&j->cuts[i], kb, MLCC_READ(j->silence_us), mlcc_cut_us(i));
+	mlcc_cut_choose(j);
+	if (gap < j->cut_us)
 		return false;
-	mlcc_gap_shrink(j, bin);
+	if (!mlcc_confident(j))
+		j->gap_us = gap;
 	return true;
 }
 
-/* What the phase that ended with a silence of @gap us teaches.  Returns whether it was one. */
-static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d, u32 gap)
+/*** Phases ***/
+
+static __always_inline void mlcc_phase_best(struct mlcc_job *j)
 {
-	if (d < j->d_learnt >> 4 && j->spurious < MLCC_SPURIOUS_MAX) {
-		j->spurious++;
+	if (!j->best_us || j->comm_us < j->best_us)
+		j->best_us = j->comm_us;
+	else
+		j->best_us += (j->comm_us - j->best_us) >> 6;
+}
+
+/* What the phase that ended teaches.  Returns whether it was one. */
+static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d)
+{
+	if (mlcc_confident(j) && d < j->d_learnt >> 4) {
 		j->period_us = mlcc_us32((u64)j->period_us + now - j->start_us);
 		return false;
 	}
 	j->comm_us = mlcc_us32(MLCC_READ(j->last_us) - j->start_us);
 	j->period_us = mlcc_us32(now - j->start_us);
-	if (!j->forgot)
-		mlcc_phase_learn(j, d, gap);
-	j->forgot = 0;
+	if (!mlcc_confident(j))
+		j->d_learnt = d;
+	if (d >= j->d_learnt - (j->d_learnt >> 2))	/* else it was cut short */
+		mlcc_phase_best(j);
+	/* a standing hint that has been corrected since is not judged by the old one */
+	if (j->hint_state || j->d_hinted == j->d_hint)
+		j->hint_wrong = j->d_hinted && mlcc_absdiff(d, j->d_hinted) > j->d_hinted >> 2;
 	mlcc_queue_learn(&j->queue, j->best_us + j->gap_us);
 	return true;
 }
 
 /* Ends the phase that ran until now and begins the next.  The caller holds "busy". */
-static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now, u32 gap)
+static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now)
 {
 	u64 acked = MLCC_READ(j->acked);
 
-	if (!j->seq || mlcc_phase_ended(j, now, acked - j->start_acked, gap))
+	if (!j->seq || mlcc_phase_ended(j, now, acked - j->start_acked))
 		MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
 	mlcc_queue_rollover(&j->queue);
 	mlcc_phase_target(j);
@@ -295,13 +336,15 @@ static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now, u32
  */
 static __always_inline bool mlcc_gap_rolls_over(struct mlcc_job *j, u32 gap)
 {
+	bool ends = mlcc_gap_ends(j, gap);
+
 	if (j->hint_state == MLCC_HINT_OVER) {
 		MLCC_WRITE(j->hint_state, MLCC_HINT_PENDING);
 		return true;
 	}
 	if (j->hint_state == MLCC_HINT_RUNNING && mlcc_phase_sent(j) <= j->d_limit)
 		return false;
-	if (!mlcc_gap_ends(j, gap))
+	if (!ends)
 		return false;
 	MLCC_WRITE(j->hint_state, MLCC_HINT_NONE);
 	return true;
@@ -326,8 +369,7 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 		return false;
 	rollover = !j->seq || mlcc_gap_rolls_over(j, gap);
 	if (rollover)
-		mlcc_phase_rollover(j, now,
-				    mlcc_gap_parted(j, mlcc_gap_bin(gap)) ? j->gap_us : gap);
+		mlcc_phase_rollover(j, now);
 	MLCC_WRITE(j->last_us, now);
 	MLCC_CAS32(&j->busy, 1, 0);
 	return rollover;

@@ -329,7 +329,7 @@ static void a_few_bytes_make_no_flow(void)
 	mlcc_flow_acked(&answers, &j, 2000 + 1, 1050000);
 	mlcc_flow_acked(&data, &j, 1000 + 9000000, 1060000);
 	CHECK(j.flows == 1, "%u flows", j.flows);
-	mlcc_phase_rollover(&j, 1100000, 20000);
+	mlcc_phase_rollover(&j, 1100000);
 	CHECK(j.share == MLCC_ONE, "share %u", j.share);
 }
 

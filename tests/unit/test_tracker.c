@@ -135,6 +135,66 @@ static void a_doubted_yardstick_comes_again(void)
 	CHECK(s.job.seq - seq == 50, "%u phases in 50 iterations", s.job.seq - seq);
 }
 
+/* A ring that collides somewhere waits before each step, for up to 2/3 of the compute time. */
+static void steps_that_wait_are_one_phase(void)
+{
+	for (u32 seed = 1; seed <= SEEDS; seed++) {
+		struct sim s;
+		u32 seq = 0;
+
+		sim_init(&s, seed);
+		for (u32 i = 0; i < 60; i++) {
+			if (i == 40)
+				seq = s.job.seq;
+			sim_silence(&s, sim_noise(&s, COMPUTE / 4, 2));
+			for (u32 step = 0; step < 14; step++) {
+				if (step)
+					sim_silence(&s, 500U << random_below(&s.seed, 6));
+				sim_burst(&s, PHASE / 14);
+			}
+		}
+		CHECK(s.job.seq - seq == 20, "seed %u: %u phases in 20 iterations", seed,
+		      s.job.seq - seq);
+	}
+}
+
+/* ZeRO-3: layers gather a few parameters each while they compute, then come the gradients. */
+static void small_gathers_are_no_phases(void)
+{
+	struct sim s;
+
+	sim_init(&s, 18);
+	for (u32 i = 0; i < 60; i++) {
+		sim_silence(&s, sim_noise(&s, COMPUTE, 2));
+		sim_clear(&s);
+		for (u32 layer = 0; layer < 11; layer++) {
+			sim_burst(&s, PHASE / 6000);
+			sim_silence(&s, 2000 + random_below(&s.seed, 10000));
+		}
+		sim_burst(&s, PHASE);
+		if (i > 4)
+			CHECK(sim_full_progress(&s), "%u: " SIM_FMT, i, SIM_ARGS(&s));
+	}
+}
+
+/* Real jobs, on shared hosts: the mean is what counts, and one odd silence says little. */
+static void a_very_uneven_compute_time_is_one(void)
+{
+	u64 neutral = 0, bytes = 0;
+
+	for (u32 seed = 1; seed <= SEEDS; seed++) {
+		struct sim s;
+
+		sim_init(&s, seed);
+		for (u32 i = 0; i < 100; i++) {
+			sim_iteration(&s, sim_noise(&s, COMPUTE, 60), PHASE);
+			neutral += s.neutral;
+			bytes += s.bytes;
+		}
+	}
+	CHECK(neutral * 5 <= bytes, "%.1f %% neutral", 100.0 * neutral / bytes);
+}
+
 static void batch_size_change(u64 from, u64 to)
 {
 	struct sim s;
@@ -474,6 +534,8 @@ static void bytes_wrap_around(void)
 
 	sim_init(&s, 13);
 	s.job.acked = s.job.start_acked = ~0ULL - 5 * PHASE - PHASE / 2;
+	for (u32 i = 0; i < MLCC_CUTS; i++)
+		s.job.cuts[i].start_kb = s.job.acked >> 10;
 	for (u32 i = 1; i <= 20; i++) {
 		sim_iterations(&s, 1, COMPUTE, PHASE);
 		if (i > 3)
@@ -547,6 +609,9 @@ int main(void)
 		TAP_TEST(bursts_of_one_iteration_are_one_phase),
 		TAP_TEST(a_long_start_is_no_yardstick),
 		TAP_TEST(a_doubted_yardstick_comes_again),
+		TAP_TEST(steps_that_wait_are_one_phase),
+		TAP_TEST(small_gathers_are_no_phases),
+		TAP_TEST(a_very_uneven_compute_time_is_one),
 		TAP_TEST(a_larger_batch_is_learnt_anew),
 		TAP_TEST(a_smaller_batch_is_learnt_anew),
 		TAP_TEST(a_shorter_compute_time_is_learnt_anew),

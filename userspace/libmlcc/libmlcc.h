@@ -47,7 +47,7 @@ struct mlcc_job_info {
 	struct mlcc_job_conf conf;
 	uint32_t flows, phases;
 	uint64_t d_sent, d_phase, d_learnt;	/* bytes; d_phase 0: neutral */
-	uint32_t hits;				/* phases in a row that agreed; two are trusted */
+	uint32_t hits;				/* phases in a row that agreed; three are trusted */
 	bool neutral;				/* no progress: the base algorithm */
 	uint32_t progress, gain;		/* Q16 */
 	uint32_t iteration_us, comm_us, best_us;

@@ -108,7 +108,7 @@ enum mlcc_genl_attr {
  * @MLCC_JOB_D_SENT: u64. Bytes acknowledged in this phase.
  * @MLCC_JOB_D_PHASE: u64. Bytes that progress is measured against; 0 if the job is neutral.
  * @MLCC_JOB_D_LEARNT: u64. Bytes of a phase as learnt, trusted or not.
- * @MLCC_JOB_HITS: u32. Phases in a row that agreed; two are trusted.
+ * @MLCC_JOB_HITS: u32. Phases in a row that agreed; three are trusted.
  * @MLCC_JOB_PROGRESS: u32. Of the phase, in 1/65536; absent if the job is neutral.
  * @MLCC_JOB_GAIN: u32. Factor of the increase at that progress, in 1/65536.
  * @MLCC_JOB_ITERATION_US: u32. Last iteration, start to start of its phases, in microseconds.

@@ -14,13 +14,13 @@
  *
  * For each kind of job it prints
  *
- *	one	of the runs, the part that had one phase an iteration from some iteration on to the end
+ *	one	of the runs, the part that had one phase an iteration from some iteration on
  *	from	... and the median of that iteration; of a job that changes, since it did
  *	neutral	of the bytes after 20 iterations, the part that had no progress
  *	wrong	... and the part whose progress was off by more than 0.1
  *
- * An iteration has one phase if none begins between the first and the last 1/16 of its bytes, and at
- * least one around its first: what a heartbeat begins in the compute time teaches nothing.
+ * An iteration has one phase if none begins between the first and the last 1/16 of its bytes, and
+ * at least one around its first: what a heartbeat begins in the compute time teaches nothing.
  *
  * A score is 1 - neutral - 2 * wrong, the mean over a group's kinds, and then over the groups.  The
  * random messages are not in it: those should be neutral.
@@ -342,7 +342,8 @@ static const struct kind kinds[] = {
 	CHANGES("plain"),
 	CHANGES("8 pieces", .pieces = 8, .wait = 4000),
 	{ "disturbed", "nonsense first", pieces, 0.02, .start = nonsense },
-	{ "disturbed", "nonsense first, 16 pieces", pieces, 0.02, .pieces = 16, .wait = 4000, .start = nonsense },
+	{ "disturbed", "nonsense first, 16 pieces", pieces, 0.02, .pieces = 16, .wait = 4000,
+	  .start = nonsense },
 	{ "disturbed", "long start", pieces, 0.02, .start = long_start },
 	{ "disturbed", "long start, 16 pieces", pieces, 0.02, .pieces = 16, .wait = 4000,
 	  .start = long_start },
