@@ -63,6 +63,81 @@ marks_decrease_and_time_raises_the_rate()
 		END { exit !(down && up) }' "$out/rates"
 }
 
+# read_bw NAME NAMESPACE DEVICE PORT [ADDRESS]: who has no ADDRESS is read from, for longer than needed
+read_bw()
+{
+	local burst
+
+	# shellcheck disable=SC2034  # start() runs it
+	burst=$(command -v ib_read_bw) &&
+		start "$1" "$2" --ib-dev "$3" --gid-index "$(gid_index "$3")" --port "$4" --events \
+			--CPU-freq --noPeak --iters 1000000 --size 1048576 --tx-depth 16 "${@:5}"
+}
+
+# reads PORT BYTES: omega reads from alpha, as the source and the reader, and has got as much. The
+# first connection of a reader is refused now and then.
+reads()
+{
+	local tries
+	# shellcheck disable=SC2034  # is_listening() looks there
+	local receiver=$alpha
+
+	read_bw source "$alpha" rxe_alpha "$1" && slowwait - is_listening "$1" >/dev/null || return
+	for tries in 1 2 3; do
+		read_bw reader "$omega" rxe_omega "$1" 10.2.0.1
+		slowwait 20 have_sent 1 "$2" && return
+		stop_named reader
+		cat "$out"/{source,reader}*
+	done
+	echo "nothing was read in $tries tries"
+	return 1
+}
+
+# kb/s that alpha's QP sends in two seconds
+sent_rate()
+{
+	local before
+
+	before=$(column sent)
+	sleep 2
+	echo $((($(column sent) - before) / 125 / 2))
+}
+
+returned_data_are_paced_and_marked()
+{
+	local handled marked rate slow
+
+	knob rp_max_rate 10 && knob rp_enable 1 && reads 7200 100000 || return
+	slow=$(sent_rate)
+	knob rp_max_rate 100 || return
+	marked=$(counter rxe_omega np_ecn_marked_roce_packets)
+	handled=$(counter rxe_alpha rp_cnp_handled)
+	rate=$(sent_rate)
+	marked=$(($(counter rxe_omega np_ecn_marked_roce_packets) - marked))
+	handled=$(($(counter rxe_alpha rp_cnp_handled) - handled))
+	echo "at 10 Mb/s $slow kb/s; at 100 $rate, $marked marked, $handled CNPs handled"
+	stop_named reader
+	stop_named source
+	[ "$slow" -lt 12000 ] && [ "$slow" -gt 2000 ] && [ "$rate" -gt "$slow" ] &&
+		[ "$rate" -lt $((RATE_MBIT * 1100)) ] && [ "$marked" -gt 0 ] && [ "$handled" -gt 0 ]
+}
+
+# The kernel destroys the QP of a process that is killed, and waits for the requests in its queue:
+# of a megabyte each; one alone takes four seconds at this rate.
+answering_does_not_hold_it()
+{
+	local since took
+
+	knob rp_max_rate 2 && knob rp_enable 1 && reads 7201 20000 || return
+	stop_named reader
+	since=$SECONDS
+	stop_named source
+	took=$((SECONDS - since))
+	knob rp_max_rate 100
+	echo "gone after $took s"
+	[ "$took" -lt 4 ]
+}
+
 connections_share()
 {
 	local index
@@ -222,6 +297,13 @@ main()
 	told "nothing changes while it is off" nothing_changes_while_it_is_off
 	told "marks decrease the rate, time raises it again" marks_decrease_and_time_raises_the_rate
 	told "two connections share" two_share
+	if command -v ib_read_bw >/dev/null; then
+		told "what is returned to READs is paced and marked" returned_data_are_paced_and_marked
+		told "a QP that answers READs can be destroyed" answering_does_not_hold_it
+	else
+		ktap_skip "what is returned to READs is paced and marked" "no ib_read_bw: perftest"
+		ktap_skip "a QP that answers READs can be destroyed" "no ib_read_bw: perftest"
+	fi
 	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
 	told "a job's connection has its progress" job_has_progress
 	if "$tuner" --help >/dev/null 2>&1; then
