@@ -30,7 +30,7 @@ void Job::iterated()
 		on_over();
 }
 
-/* A host of a job: computes, then calls its owner. */
+/* A host of a job: computes a step, then calls its owner. */
 class Worker {
 public:
 	Worker(const JobParam &param, unsigned index, std::function<void()> computed)
@@ -38,24 +38,41 @@ public:
 	{
 		m_normal = ns3::CreateObject<ns3::NormalRandomVariable>();
 		m_normal->SetStream(param.stream + index);
-		compute(ps(param.start_s));
+		compute(0, ps(param.start_s));
 	}
 
-	void compute(Ps from)
+	/* The first step begins an iteration; what makes that slow makes all of it slow. */
+	void compute(unsigned step, Ps from)
 	{
-		double takes = m_param.compute_s;
-
-		if (m_param.noise)
-			takes *= std::max(0., 1 + m_param.noise * m_normal->GetValue());
-		m_event.at(from + ps(takes));
+		busy = true;
+		if (!step)
+			m_factor = factor();
+		m_event.at(from + ps(m_param.steps[step].compute_s * m_factor));
 	}
+
+	bool busy;
 
 private:
-	void computed() { m_computed(); }
+	/* Where the deviation is large, only a lognormal distribution still has the mean 1. */
+	double factor()
+	{
+		double variance = std::log1p(m_param.lognormal * m_param.lognormal);
+
+		if (variance)
+			return std::exp(std::sqrt(variance) * m_normal->GetValue() - variance / 2);
+		return m_param.noise ? std::max(0., 1 + m_param.noise * m_normal->GetValue()) : 1;
+	}
+
+	void computed()
+	{
+		busy = false;
+		m_computed();
+	}
 
 	const JobParam &m_param;
 	std::function<void()> m_computed;
 	ns3::Ptr<ns3::NormalRandomVariable> m_normal;
+	double m_factor;
 	Event<Worker, &Worker::computed> m_event;
 };
 
@@ -90,17 +107,18 @@ public:
 private:
 	struct Lane;
 
-	struct Step {
+	struct Message {
 		double bytes;
-		std::vector<std::pair<Lane *, unsigned>> after;	/* and which step of it */
+		unsigned step;					/* of the iteration */
+		std::vector<std::pair<Lane *, unsigned>> after;	/* and which message of it */
 	};
 
 	/* What goes from one member to another. */
 	struct Lane {
 		unsigned from, to, rail;
 		Channel *channel;
-		std::vector<Step> steps;		/* of an iteration */
-		uint64_t sent = 0, received = 0;	/* steps, ever */
+		std::vector<Message> messages;		/* of an iteration */
+		uint64_t sent = 0, received = 0;	/* messages, ever */
 	};
 
 	struct Member {
@@ -108,7 +126,8 @@ private:
 		std::unique_ptr<Worker> worker;
 		std::vector<Lane *> out, in;
 		double bytes = 0;		/* that each of them sends in an iteration */
-		uint64_t computed = 0, begun = 0, finished = 0;	/* times, ever */
+		uint64_t computed = 0;			/* steps, ever */
+		uint64_t begun = 0, finished = 0;	/* iterations */
 	};
 
 	void add_lanes(const Plan &plan, unsigned rail)
@@ -126,15 +145,15 @@ private:
 				lane->to = t.to;
 				lane->rail = rail;
 			}
-			where.emplace_back(lane, lane->steps.size());
-			lane->steps.push_back({ t.bytes, {} });
+			where.emplace_back(lane, lane->messages.size());
+			lane->messages.push_back({ t.bytes, t.step, {} });
 			if (!rail)
 				m_members[t.from]->bytes += t.bytes;
 		}
 		/* a transfer may come after one that stands behind it */
 		for (unsigned i = 0; i < where.size(); i++)
 			for (unsigned earlier : plan.transfers[i].after)
-				where[i].first->steps[where[i].second].after.push_back(
+				where[i].first->messages[where[i].second].after.push_back(
 					where[earlier]);
 	}
 
@@ -156,8 +175,8 @@ private:
 		lane.channel->on_message = [this, &lane, &from, &to] {
 			lane.received++;
 			send(to);
-			finish(to);
-			finish(from);
+			go_on(to);
+			go_on(from);
 		};
 	}
 
@@ -170,21 +189,29 @@ private:
 		m.worker = std::make_unique<Worker>(param, index, [this, &m] {
 			m.computed++;
 			send(m);
+			go_on(m);
 		});
 	}
 
-	/* Whether the next step of a lane may be sent. */
-	static bool ready(const Lane &lane, const Member &from)
+	/* Which step, ever, a lane's n-th message is of. */
+	uint64_t step(const Lane &lane, uint64_t n) const
 	{
-		uint64_t iteration = lane.sent / lane.steps.size();
-		const Step &step = lane.steps[lane.sent % lane.steps.size()];
+		return n / lane.messages.size() * param.steps.size() +
+		       lane.messages[n % lane.messages.size()].step;
+	}
 
-		if (from.computed <= iteration || from.finished < iteration)
+	/* Whether the next message of a lane may be sent. */
+	bool ready(const Lane &lane, const Member &from) const
+	{
+		uint64_t iteration = lane.sent / lane.messages.size();
+		const auto &after = lane.messages[lane.sent % lane.messages.size()].after;
+
+		if (from.computed <= step(lane, lane.sent) || from.finished < iteration)
 			return false;
-		return std::all_of(step.after.begin(), step.after.end(), [&](const auto &after) {
-			const auto &[other, index] = after;
+		return std::all_of(after.begin(), after.end(), [&](const auto &earlier) {
+			const auto &[other, index] = earlier;
 
-			return other->received > iteration * other->steps.size() + index;
+			return other->received > iteration * other->messages.size() + index;
 		});
 	}
 
@@ -192,13 +219,14 @@ private:
 	{
 		for (Lane *lane : m.out) {
 			while (ready(*lane, m)) {
-				const Step &step = lane->steps[lane->sent++ % lane->steps.size()];
+				const auto &messages = lane->messages;
+				double bytes = messages[lane->sent++ % messages.size()].bytes;
 
 				if (m.begun == m.finished) {
 					m.begun++;
 					announce(m);
 				}
-				lane->channel->send(step.bytes);
+				lane->channel->send(bytes);
 			}
 		}
 	}
@@ -217,21 +245,36 @@ private:
 				host->end();
 	}
 
-	static bool done(const std::vector<Lane *> &lanes, uint64_t iterations)
+	/* Whether all is there that so many steps, ever, send and receive. */
+	bool done(const Member &m, uint64_t steps) const
 	{
-		return std::all_of(lanes.begin(), lanes.end(), [&](const Lane *lane) {
-			return lane->received >= iterations * lane->steps.size();
-		});
+		auto there = [&](const Lane *lane) { return step(*lane, lane->received) >= steps; };
+
+		return std::all_of(m.in.begin(), m.in.end(), there) &&
+		       std::all_of(m.out.begin(), m.out.end(), there);
+	}
+
+	/* To the next step, when this one lets it. */
+	void go_on(Member &m)
+	{
+		uint64_t steps = param.steps.size(), next = m.computed % steps;
+
+		if (m.worker && m.worker->busy)
+			return;
+		if (!m.worker || !next)
+			finish(m);
+		else if (param.steps[next - 1].overlaps || done(m, m.computed))
+			m.worker->compute(next, Clock::now());
 	}
 
 	void finish(Member &m)
 	{
-		if (!done(m.in, m.finished + 1) || !done(m.out, m.finished + 1))
+		if (!done(m, (m.finished + 1) * param.steps.size()))
 			return;
 		m.finished++;
 		announce_end(m);
 		if (m.worker && !(param.leaves && m.finished >= param.iterations))
-			m.worker->compute(Clock::now());
+			m.worker->compute(0, Clock::now());
 		if (std::all_of(m_members.begin(), m_members.end(), [&](const auto &other) {
 			    return other->finished >= m.finished;
 		    }))
@@ -307,6 +350,19 @@ private:
 	Event<Background, &Background::begin> m_next;
 };
 
+static Plan plan_of(const JobParam &param, Planner of_kind)
+{
+	Plan plan;
+
+	for (unsigned i = 0; i < param.steps.size(); i++)
+		if (param.steps[i].bytes)
+			append(plan, of_kind(param.hosts.size() / param.rails,
+					     param.steps[i].bytes / param.rails), i);
+	if (plan.transfers.empty())
+		throw std::runtime_error("steps: nothing is sent");
+	return plan;
+}
+
 std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric)
 {
 	Planner of_kind = planner(param.kind);
@@ -315,9 +371,7 @@ std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric)
 		return std::make_unique<Background>(param, fabric);
 	if (!of_kind)
 		throw std::runtime_error("workload: there is no '" + param.kind + "'");
-	return std::make_unique<Planned>(param, fabric,
-					 of_kind(param.hosts.size() / param.rails,
-						 param.bytes / param.rails));
+	return std::make_unique<Planned>(param, fabric, plan_of(param, of_kind));
 }
 
 } /* namespace sim */

@@ -23,11 +23,16 @@
  * Where hosts are the NICs of nodes ("rails" of each), n is the number of nodes, and the plan is
  * done on all rails at once, with bytes / rails on each: within a node nothing takes time.
  *
+ * All of this may come in steps, as a model's layers do it: a host computes a part of the
+ * iteration and sends a part of the bytes, as one of the above does, behind those of the step
+ * before.  Then it waits until they are there; or, where the step overlaps, it computes on.
+ *
  * A host has finished when all has come that it receives, and all that it has sent; it computes at
  * once.  The job's iteration ends with its last host.
  *
- * A computation takes compute (1 + noise N(0, 1)), drawn for each host and iteration from a stream
- * of its own, so the same seed makes the same noise under each congestion control.
+ * An iteration's computations take 1 + noise N(0, 1) times as long as said, or, where "lognormal"
+ * is not 0, a factor with that deviation and the mean 1.  It is drawn for each host and iteration
+ * from a stream of its own, so the same seed makes the same noise under each congestion control.
  */
 #ifndef MLCC_SIM_JOBS_H
 #define MLCC_SIM_JOBS_H
@@ -44,10 +49,16 @@
 
 namespace sim {
 
+struct JobStep {
+	double compute_s, bytes;
+	bool overlaps;			/* the next step computes meanwhile */
+};
+
 struct JobParam {
 	std::string name, kind;
 	std::vector<unsigned> hosts;
-	double bytes, compute_s, noise, start_s;
+	std::vector<JobStep> steps;	/* of an iteration */
+	double noise, lognormal, start_s;
 	unsigned iterations, rails;
 	bool announce;			/* each host its phases */
 	bool leaves;			/* when it has done its iterations */

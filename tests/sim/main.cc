@@ -115,6 +115,20 @@ static std::unique_ptr<Fabric> fabric_of(const Settings &s, const Graph &g)
 	throw std::runtime_error("transport: neither rdma nor tcp");
 }
 
+/* Of each: seconds that it computes, bytes, whether it overlaps. */
+static std::vector<JobStep> steps_of(const Settings &s)
+{
+	std::vector<double> rows = s.rows("steps", 3);
+	std::vector<JobStep> steps;
+
+	for (size_t i = 0; i < rows.size(); i += 3) {
+		steps.push_back({ rows[i], rows[i + 1], rows[i + 2] != 0 });
+		if (!(rows[i] >= 0 && rows[i] <= 1e4 && rows[i + 1] >= 0 && rows[i + 1] <= 1e15))
+			throw std::runtime_error("steps: out of range");
+	}
+	return steps;
+}
+
 static JobParam job_of(const Settings &s, unsigned hosts, unsigned index)
 {
 	JobParam j = {};
@@ -132,9 +146,9 @@ static JobParam job_of(const Settings &s, unsigned hosts, unsigned index)
 	j.rails = s.whole("job_rails", 1, 64);
 	if (j.hosts.size() % j.rails || j.hosts.size() < 2 * j.rails)
 		throw std::runtime_error("hosts: not two nodes or more");
-	j.bytes = s.number("bytes", 1, 1e15);
-	j.compute_s = s.number("compute_s", 0, 1e4);
+	j.steps = steps_of(s);
 	j.noise = s.number("noise", 0, 1);
+	j.lognormal = s.number("lognormal", 0, 10);
 	/* 0: for ever, and nobody waits for it */
 	j.iterations = s.whole("iterations", 0, 1000000);
 	j.announce = s.whole("announce", 0, 1);

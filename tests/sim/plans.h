@@ -12,6 +12,7 @@ struct Transfer {
 	unsigned from, to;		/* hosts, as numbers within the job */
 	double bytes;
 	std::vector<unsigned> after;	/* transfers that "from" has to have received */
+	unsigned step = 0;		/* that "from" has to have computed */
 };
 
 /* Transfers between the same hosts are in the order in which they are sent. */
@@ -19,6 +20,12 @@ struct Plan {
 	std::vector<Transfer> transfers;
 	unsigned idle = 0;		/* a host that computes nothing; n: all compute */
 };
+
+/*
+ * Another plan of the same hosts behind this one, as the collectives of a communicator go: who is
+ * to receive something waits for it before it begins the next.
+ */
+void append(Plan &plan, const Plan &next, unsigned step);
 
 /* @n hosts.  NULL: there is no such kind. */
 using Planner = Plan (*)(unsigned n, double bytes);

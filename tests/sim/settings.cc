@@ -77,15 +77,27 @@ std::vector<unsigned> Settings::list(const std::string &key, unsigned below) con
 	return found;
 }
 
-std::vector<double> Settings::table(const std::string &key) const
+std::vector<double> Settings::rows(const std::string &key, unsigned columns) const
 {
 	std::istringstream words(text(key));
 	std::vector<double> found;
 
-	for (double n; words >> n; found.push_back(n))
-		if (found.size() > 1 && n <= found[found.size() - 2])
+	for (double n; words >> n;)
+		found.push_back(n);
+	if (!words.eof() || found.empty() || found.size() % columns)
+		throw std::runtime_error(key + ": not rows of " + std::to_string(columns) +
+					 " numbers");
+	return found;
+}
+
+std::vector<double> Settings::table(const std::string &key) const
+{
+	std::vector<double> found = rows(key, 2);
+
+	for (size_t i = 2; i < found.size(); i++)
+		if (found[i] <= found[i - 2])
 			throw std::runtime_error(key + ": does not rise");
-	if (!words.eof() || found.size() < 4 || found.size() % 2)
+	if (found.size() < 4)
 		throw std::runtime_error(key + ": not a table of two rows or more");
 	return found;
 }

@@ -25,6 +25,7 @@ public:
 	double number(const std::string &key, double low, double high) const;
 	unsigned whole(const std::string &key, unsigned low, unsigned high) const;
 	std::vector<unsigned> list(const std::string &key, unsigned below) const;
+	std::vector<double> rows(const std::string &key, unsigned columns) const;
 	std::vector<double> table(const std::string &key) const;	/* rows of two that rise */
 
 	/* Complains of a key that nobody has asked for. */

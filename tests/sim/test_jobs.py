@@ -2,10 +2,11 @@
 """What jobs of each kind send, how long that takes them alone; phases; arrivals and departures."""
 
 import unittest
-from statistics import fmean
+from statistics import fmean, pstdev
 from typing import ClassVar
 
-from common import LINE_BPS, Table, dumbbell, pairs, run, slowdown
+from common import LINE_BPS, PERIOD_S, Table, dumbbell, pairs, run, slowdown
+from mlcclab import traces
 from mlccsim.engine import simulate_settings
 from mlccsim.scenario import parse, settings
 
@@ -55,6 +56,83 @@ class Alone(unittest.TestCase):
     def test_pair(self) -> None:
         result = run(dumbbell(pairs(1, 0.01)), iterations=6)
         self.assertAlmostEqual(fmean(result["jobs"][0]["iterations_s"]), 0.1, delta=0.003)
+
+
+class Traces(unittest.TestCase):
+    """Steps of a model's layers."""
+
+    DUTY = 0.3
+    BYTES = round(DUTY * PERIOD_S * LINE_BPS / 8)
+    BURST_S = 20e-6  # what a burst that computing waits for takes besides its bytes, at most
+    TP = "llama-7b-tp"
+    DP = "gpt-13b-dp"
+
+    def job(self, trace: str, **more: object) -> Table:
+        size = {"trace": trace, "period_ms": 1e3 * PERIOD_S, "duty": self.DUTY}
+        return {"name": "job", "workload": "trace"} | size | more
+
+    def test_alone_an_iteration_takes_its_period(self) -> None:
+        """And sends the bytes that it has to, in as many bursts as the trace has."""
+        for name in traces.NAMES:
+            bursts = sum(not step.overlaps for step in traces.load(name))
+            with self.subTest(name):
+                result = run(dumbbell([self.job(name)]), iterations=4)["jobs"][0]
+                self.assertEqual(result["delivered"], 4 * self.BYTES)
+                for took in result["iterations_s"]:
+                    self.assertGreater(took, PERIOD_S - 1e-6)
+                    self.assertLess(took, PERIOD_S + bursts * self.BURST_S)
+
+    def test_computing_hides_what_overlaps(self) -> None:
+        """Without that an iteration takes what it computes and what it sends, one by one."""
+        scenario = parse("test", dumbbell([self.job(self.DP)]) | {"iterations": 4})
+        computes = sum(step.compute_s for step in scenario.jobs[0].steps)
+        apart = computes + self.DUTY * PERIOD_S
+        self.assertGreater(apart, 1.15 * PERIOD_S)
+        lines = settings(scenario, "dcqcn", 1)
+        result = simulate_settings(lines.replace(" 1 ", " 0 "))["jobs"][0]
+        self.assertAlmostEqual(fmean(result["iterations_s"]), apart, delta=82 * self.BURST_S)
+
+    def test_a_ring_has_each_host_send_as_much(self) -> None:
+        """One collective after the other, over hosts that nothing slows down."""
+        for name in (self.TP, self.DP):
+            job = self.job(name, pattern="ring", hosts=HOSTS)
+            with self.subTest(name):
+                result = run(leaves("ring") | {"job": [job]}, iterations=4)["jobs"][0]
+                sent = result["delivered"] / HOSTS / 4
+                self.assertAlmostEqual(sent / self.BYTES, 1, delta=1e-3)
+                self.assertAlmostEqual(fmean(result["iterations_s"]) / PERIOD_S, 1, delta=0.06)
+                self.assertGreater(min(result["iterations_s"]), PERIOD_S)
+
+    def test_announced_an_iteration_is_one_phase(self) -> None:
+        """Who learns cannot tell where the bursts of one begin."""
+        table = dumbbell([self.job(self.TP, announce=True)])
+        self.assertEqual(run(table, "interleave", iterations=4)["jobs"][0]["phases"], 1)
+        learns = dumbbell([self.job(self.TP)])
+        phases = run(learns, "interleave", iterations=4)["jobs"][0]["phases"]
+        self.assertNotAlmostEqual(phases, 1, delta=0.1)
+
+
+class Noise(unittest.TestCase):
+    """How much computing varies."""
+
+    def test_a_lognormal_one_has_its_deviation_and_the_mean_one(self) -> None:
+        job = {"name": "job", "bytes": 1, "compute": "1ms", "noise": "measured"}
+        lines = settings(parse("test", dumbbell([job]) | {"iterations": 4000}), "dcqcn", 1)
+        drawn = next(line for line in lines.splitlines() if line.startswith("lognormal"))
+        result = simulate_settings(lines.replace(drawn, "lognormal 0.5"))
+        times = result["jobs"][0]["iterations_s"]
+        self.assertAlmostEqual(fmean(times), 1e-3, delta=0.05e-3)
+        self.assertAlmostEqual(pstdev(times) / fmean(times), 0.5, delta=0.05)
+
+    def test_measured_it_goes_by_the_seed_and_not_by_the_cc(self) -> None:
+        table = dumbbell([pairs(1, 0.02)[0] | {"noise": "measured"}])
+        plain, ours, other = (
+            run(table, cc, seed, iterations=8)["jobs"][0]["iterations_s"]
+            for cc, seed in (("dcqcn", 1), ("interleave", 1), ("dcqcn", 2))
+        )
+        for one, same in zip(plain, ours, strict=True):
+            self.assertAlmostEqual(one, same, delta=1e-3)
+        self.assertGreater(max(abs(a - b) for a, b in zip(plain, other, strict=True)), 2e-3)
 
 
 class Tmdml(unittest.TestCase):

@@ -10,7 +10,10 @@ from common import HERE, dumbbell, pairs
 from mlccsim.engine import PROGRAM
 from mlccsim.scenario import load, parse, places, settings
 
-GOOD = """
+SIZE = """bytes = 1000000
+compute = "2ms"
+"""
+GOOD = f"""
 iterations = 4
 [topology]
 kind = "dumbbell"
@@ -18,8 +21,11 @@ rate = "10gbit"
 [[job]]
 name = "a"
 copies = 2
-bytes = 1000000
-compute = "2ms"
+{SIZE}"""
+TRACE = """workload = "trace"
+trace = "gpt-13b-dp"
+period_ms = 100.0
+duty = 0.3
 """
 
 
@@ -62,11 +68,29 @@ class FrontEnd(unittest.TestCase):
             ("iterations", "placement = 'spread'\niterations", "hosts are packed"),
             ("[[job]]", "[[job", "line"),
             ("copies = 2", "load = 0.1", "job[0].load: a pair has none"),
-            ("copies = 2", "workload = 'background'", "job[0].load: missing"),
+            ("copies = 2", "workload = 'background'", "job[0].bytes: a background has none"),
+            ("copies = 2\n" + SIZE, "workload = 'background'", "job[0].load: missing"),
             ("copies = 2", "sizes = 'none'", "websearch, hadoop, storage"),
         ):
             with self.subTest(new):
                 self.refused(GOOD.replace(old, new), expected)
+
+    def test_bad_traces_are_refused(self) -> None:
+        good = GOOD.replace(SIZE, TRACE)
+        for old, new, expected in (
+            ("gpt-13b-dp", "gpt-4", "not one of gpt-13b-dp, llama-7b-tp, llama-7b-zero3"),
+            ("duty = 0.3", "", "job[0].duty: missing"),
+            ("duty = 0.3", "duty = 30", "job[0].duty: 30 is not a number from 0.01 to 0.99"),
+            ("duty = 0.3", "duty = 0.3\nbytes = 9", "job[0].bytes: a trace has none"),
+            ('workload = "trace"', "", "job[0].trace: a pair has none"),
+            ("duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: a pair has 2"),
+            ("duty = 0.3", "duty = 0.3\npattern = 'tree'", "not one of pair, ring"),
+            ("duty = 0.3", "duty = 0.3\nnoise = 'much'", 'nor "measured"'),
+        ):
+            with self.subTest(new):
+                self.refused(good.replace(old, new), expected)
+        small = good.replace("10gbit", "2mbit").replace("100.0", "1.0").replace("0.3", "0.01")
+        self.refused(small, "job[0].duty: a message would have less than a byte")
 
     def test_too_many_hosts_are_refused(self) -> None:
         tree = GOOD.replace('"dumbbell"', '"fat-tree"\nk = 4').replace("copies = 2", "copies = 9")
@@ -133,6 +157,17 @@ class Parsing(unittest.TestCase):
                 self.assertEqual(sorted(sum(found, [])), list(range(16)))
                 self.assertEqual(found[0] == [0, 1, 2, 3], placement == "packed")
 
+    def test_measured_noise_is_drawn_for_each_job_and_seed(self) -> None:
+        """The same under each congestion control."""
+        table = dumbbell([pairs(2, 0.01)[0] | {"noise": "measured"}])
+
+        def drawn(cc: str, seed: int) -> list[str]:
+            lines = settings(parse("test", table), cc, seed).splitlines()
+            return [line for line in lines if line.startswith("lognormal")]
+
+        self.assertEqual(drawn("dcqcn", 1), drawn("interleave", 1))
+        self.assertEqual(len({*drawn("dcqcn", 1), *drawn("dcqcn", 2)}), 4)
+
     def test_the_program_refuses_what_it_does_not_know(self) -> None:
         lines = settings(parse("test", dumbbell(pairs(1, 0.01))), "dcqcn", 1)
         for text, expected in (
@@ -140,6 +175,8 @@ class Parsing(unittest.TestCase):
             (lines.replace("pmax 0.2", "pmax 2"), "pmax: '2' is not a number from 0 to 1"),
             (lines.replace("kmin", "kmim"), "kmin: missing"),
             (lines.replace("hosts 0 1", "hosts 0 9"), "no host 9"),
+            (lines.replace("steps ", "steps 1 "), "steps: not rows of 3 numbers"),
+            (lines.replace("steps ", "steps -1 0 0 "), "steps: out of range"),
             (lines.replace("cc dcqcn", "cc none"), "neither dcqcn nor a profile"),
         ):
             with self.subTest(expected):

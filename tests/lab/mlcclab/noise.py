@@ -24,12 +24,12 @@ QUANTILES = (
 )
 
 
-def parse(value: Any) -> Noise:
+def parse(value: Any, high: float = 0.5) -> Noise:
     """As a scenario says it."""
     if value == MEASURED:
         return MEASURED
     try:
-        return schema.number(0.0, 0.5)(value)
+        return schema.number(0.0, high)(value)
     except ValueError as error:
         raise ValueError(f'{error}, nor "{MEASURED}"') from None
 

@@ -351,15 +351,13 @@ def _settle_trace(where: str, raw: dict[str, Any], rate: float) -> None:
     """The bytes and the compute time with which it is so, on a link of that rate."""
     if raw["pattern"] != "pair" or raw["switch"] is not None:
         raise UsageError(f"{where}.trace: only with pattern = pair, and without switch")
-    steps = traces.load(raw["trace"])
-    wire_ms = raw["period_ms"] * raw["duty"]
-    nbytes = round(wire_ms * units.goodput_bps(rate) / 8e3)
+    steps, nbytes, compute_ms = traces.fitted(
+        traces.load(raw["trace"]), raw["period_ms"], raw["duty"], units.goodput_bps(rate)
+    )
     least = min(filter(None, traces.shared(steps, nbytes))) // raw["flows"]
     if least < MIN_MESSAGE:
         wanted = f"{MIN_MESSAGE} at least"
         raise UsageError(f"{where}.duty: a flow would once send {least} bytes; {wanted}")
-    compute_ms = traces.compute_for(steps, raw["period_ms"], wire_ms)
-    steps = traces.rotated(steps, compute_ms, wire_ms)
     raw.update(steps=steps, phase_bytes=nbytes, compute_ms=compute_ms)
 
 

@@ -146,6 +146,16 @@ def rotated(steps: Steps, compute: float, send: float) -> Steps:
     return steps[start:] + steps[:start]
 
 
+def fitted(steps: Steps, period_ms: float, duty: float, bps: float) -> tuple[Steps, int, float]:
+    """With which an iteration takes so long alone, and needs that part of it of a link of bps.
+
+    The steps as they are to come, the bytes of them all, and how many ms they compute.
+    """
+    send_ms = period_ms * duty
+    compute_ms = compute_for(steps, period_ms, send_ms)
+    return rotated(steps, compute_ms, send_ms), round(send_ms * bps / 8e3), compute_ms
+
+
 def shared(steps: Steps, nbytes: int) -> list[int]:
     """The bytes of each step, which add up."""
     ends = [0]

@@ -5,11 +5,14 @@ import random
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mlcclab import noise, traces
 from mlcclab.errors import UsageError
+from mlcclab.scenario import JOB_FIELDS
 from mlcclab.schema import (
     Field,
     array,
@@ -25,7 +28,7 @@ from mlcclab.schema import (
     text,
     word,
 )
-from mlcclab.units import MSS
+from mlcclab.units import FRAME, MSS
 
 Table = dict[str, Any]
 
@@ -107,6 +110,7 @@ WORKLOADS = (
     "all-to-all",
     "shards",
     "parameter-server",
+    "trace",
     "background",
 )
 # Who has no iterations.
@@ -116,6 +120,11 @@ SIZES: dict[str, list[list[float]]] = tomllib.loads(
     (Path(__file__).parents[1] / "sizes.toml").read_text(encoding="utf-8")
 )
 
+# What a job has for an iteration's size, and what only those of one workload have instead.
+SIZE = ("bytes", "compute")
+FLOWS = ("load", "sizes")
+TRACE = ("trace", "period_ms", "duty")
+
 JOB = {
     "name": Field(word),
     "workload": Field(choice(*WORKLOADS), "pair"),
@@ -123,7 +132,7 @@ JOB = {
     "hosts": Field(integer(2, HOSTS_MAX), 2),
     "bytes": Field(size(1, 2**50), 1),
     "compute": Field(duration(1000), 0.0),
-    "noise": Field(number(0, 1), 0.0),
+    "noise": Field(partial(noise.parse, high=1.0), 0.0),
     "start": Field(duration(1000), 0.0),
     "stagger": Field(duration(1000), 0.0),
     "iterations": Field(integer(4, 100000), None),
@@ -131,7 +140,18 @@ JOB = {
     "leaves": Field(flag, False),
     "load": Field(number(0.001, 1), None),
     "sizes": Field(choice(*SIZES), None),
+    "pattern": Field(choice("pair", "ring"), "pair"),
+    **{key: JOB_FIELDS[key] for key in TRACE},
 }
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of an iteration; overlaps: the next one computes while this one's bytes go."""
+
+    compute_s: float
+    bytes: float
+    overlaps: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,6 +160,7 @@ class Job:
 
     name: str
     values: Table
+    steps: tuple[Step, ...]
     start_s: float
 
 
@@ -176,6 +197,8 @@ def parse(name: str, table: Table) -> Scenario:
     """The same from a table."""
     top = read_table("", table, SCENARIO)
     topology = _topology(top["topology"])
+    hosts = _rdma(top, topology["rate"]) if top["transport"] == "rdma" else _tcp(top)
+    bps = _goodput_bps(topology, hosts)
     scenario = Scenario(
         name,
         top["about"],
@@ -184,8 +207,8 @@ def parse(name: str, table: Table) -> Scenario:
         top["placement"],
         top["stop"],
         topology,
-        _rdma(top, topology["rate"]) if top["transport"] == "rdma" else _tcp(top),
-        tuple(job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry)),
+        hosts,
+        tuple(job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry, bps)),
     )
     _check_hosts(scenario)
     return scenario
@@ -235,25 +258,67 @@ def _thresholds(switch: Table, bps: float) -> None:
         raise UsageError(f"switch.kmax: {switch['kmax']} is not above kmin, {switch['kmin']} bytes")
 
 
-def _jobs(where: str, table: Any) -> list[Job]:
+def _goodput_bps(topology: Table, hosts: Table) -> float:
+    """What messages get of a host's link, on all rails; of a dumbbell's bottleneck, if less."""
+    payload, header = (
+        (hosts["mss"], FRAME - MSS) if "mss" in hosts else (hosts["payload"], hosts["header"])
+    )
+    bps: float = min(topology["rate"], topology.get("bottleneck", topology["rate"]))
+    return bps * topology.get("rails", 1) * payload / (payload + header)
+
+
+def _check_keys(where: str, table: Any, workload: str) -> None:
+    """What a workload has to have, and what others have."""
+    needed = {"background": FLOWS, "trace": TRACE, "endless": ()}.get(workload, ("bytes",))
+    others = {
+        "background": (*SIZE, "hosts", "copies", *TRACE, "pattern"),
+        "trace": (*SIZE, *FLOWS),
+    }.get(workload, (*FLOWS, *TRACE, "pattern"))
+    for key in others:
+        if key in table:
+            raise UsageError(f"{where}.{key}: a {workload} has none")
+    for key in needed:
+        if key not in table:
+            raise UsageError(f"{where}.{key}: missing")
+
+
+def _traced(where: str, values: Table, bps: float) -> tuple[Step, ...]:
+    """The trace's steps; of a ring each host sends them in equal messages to the next one."""
+    steps, nbytes, compute_ms = traces.fitted(
+        traces.load(values["trace"]), values["period_ms"], values["duty"], bps
+    )
+    shares = traces.shared(steps, nbytes)
+    n = values["hosts"]
+    messages = 2 * (n - 1) if values["pattern"] == "ring" else 1
+    sent = [share for step, share in zip(steps, shares, strict=True) if step.send]
+    if min(sent) < messages:
+        raise UsageError(f"{where}.duty: a message would have less than a byte")
+    # a ring of B bytes has each host send so many messages of B / n
+    scale = n / messages if messages > 1 else 1
+    return tuple(
+        Step(step.compute * compute_ms / 1e3, share * scale, step.overlaps)
+        for step, share in zip(steps, shares, strict=True)
+    )
+
+
+def _jobs(where: str, table: Any, bps: float) -> list[Job]:
     values = read_table(where, table, JOB)
+    _check_keys(where, table, values["workload"])
+    steps: tuple[Step, ...] = (Step(values["compute"], values["bytes"]),)
+    if values["workload"] == "trace":
+        # mlcc-sim knows no traces, but pairs and rings of several steps
+        values["workload"] = values["pattern"]
+        steps = _traced(where, values, bps)
     if values["workload"] in PAIRS and values["hosts"] != 2:
         raise UsageError(f"{where}.hosts: a {values['workload']} has 2")
-    background = values["workload"] == "background"
-    needed = ("load", "sizes") if background else ("bytes",)
-    for key in needed:
-        if values["workload"] != "endless" and key not in table:
-            raise UsageError(f"{where}.{key}: missing")
-    for key in ("bytes", "compute", "hosts", "copies") if background else ("load", "sizes"):
-        if key in table:
-            raise UsageError(f"{where}.{key}: a {values['workload']} has none")
-    if background:
+    if values["workload"] == "background":
         values["hosts"] = 0
     copies = values["copies"]
     return [
         Job(
             values["name"] if copies == 1 else f"{values['name']}-{copy + 1}",
             values,
+            steps,
             values["start"] + copy * values["stagger"],
         )
         for copy in range(copies)
@@ -333,12 +398,14 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         values["tmdml"] = int(tmdml)
     values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
     lines = _lines(values)
-    for job, hosts in zip(scenario.jobs, places(scenario, seed), strict=True):
+    jobs = zip(scenario.jobs, places(scenario, seed), strict=True)
+    for index, (job, hosts) in enumerate(jobs):
         lines += _lines(_head(job, hosts))
         if job.values["workload"] == "background":
             lines += _lines(_background(job, len(hosts), scenario.topology["rate"]))
         else:
             lines += _lines({"job_rails": rails(scenario)} | _job(job, scenario.iterations))
+            lines += _lines(_noise(job, f"{seed} {index}"))
     return "\n".join(lines) + "\n"
 
 
@@ -381,12 +448,21 @@ def _background(job: Job, hosts: int, bps: float) -> Table:
 
 def _job(job: Job, iterations: int) -> Table:
     return {
-        "bytes": job.values["bytes"],
-        "compute_s": job.values["compute"],
-        "noise": job.values["noise"],
+        "steps": " ".join(
+            f"{step.compute_s} {step.bytes} {int(step.overlaps)}" for step in job.steps
+        ),
         "iterations": _iterations(job, iterations),
         "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
+    }
+
+
+def _noise(job: Job, seed: str) -> Table:
+    """Of one law or the other."""
+    measured = job.values["noise"] == noise.MEASURED
+    return {
+        "noise": 0 if measured else job.values["noise"],
+        "lognormal": noise.drawn(seed) if measured else 0,
     }
 
 
