@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """place, classes, profile, draw and the program around them."""
 
-import csv
 import json
 import random
-import struct
 import subprocess
 import unittest
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
-
 from common import PLAN, Json, job, on_one_link, problem, program
-from mlccplan import classes, draw, place, profile, solve
+from mlccplan import classes, draw, place, solve
 from mlccplan.errors import PlanError
 from mlccplan.layout import Layout, Options
 
@@ -108,130 +104,6 @@ class Classes(unittest.TestCase):
         self.assertEqual(found["clashes"][0]["jobs"], ["j10", "j20"])
         self.assertAlmostEqual(found["shared_load"], 0.02)
         self.assertIs(found["possible"], False)
-
-
-class Profile(unittest.TestCase):
-    """Period and arcs come out of what they were put into."""
-
-    def samples(self, period_ms: float, arcs: tuple[tuple[float, float], ...]) -> np.ndarray:
-        """Frames of 9000 bytes each 10 us within the arcs, with jitter of 0.2 ms."""
-        noise = np.random.default_rng(7)
-        rows = []
-        for turn in range(40):
-            for start, length in arcs:
-                at = turn * period_ms + start + noise.normal(0, 0.2)
-                rows.append(np.arange(at, at + length, 0.01) + 5)
-        times = np.concatenate(rows) / 1000
-        return np.stack([times, np.full(len(times), 9000.0)], axis=1)
-
-    def test_trace(self) -> None:
-        table = self.samples(50, ((0, 10),))
-        found = profile.from_samples("j", table[:, 0] - table[0, 0], table[:, 1], 0.001)
-        self.assertAlmostEqual(found["period_ms"], 50, delta=0.1)
-        (arc,) = found["arcs"]
-        self.assertAlmostEqual(arc["length_ms"], 10, delta=2.1)
-        self.assertAlmostEqual(arc["start_ms"], 40, delta=2.1)
-        self.assertAlmostEqual(arc["gbps"] * arc["length_ms"] / 1000, 9000 * 8e-6, delta=0.006)
-
-    def test_two_arcs(self) -> None:
-        table = self.samples(120.5, ((0, 10), (30, 20)))
-        found = profile.from_samples("j", table[:, 0] - table[0, 0], table[:, 1], 0.001)
-        self.assertAlmostEqual(found["period_ms"], 120.5, delta=0.2)
-        self.assertEqual(len(found["arcs"]), 2)
-        first, second = found["arcs"]
-        self.assertAlmostEqual(second["start_ms"] - first["start_ms"], 30, delta=2.1)
-        self.assertAlmostEqual(first["start_ms"], 70.5, delta=2.1)
-
-    def test_counters_read_now_and_then(self) -> None:
-        """How often they are read is no period, whether nothing is a line or none."""
-        noise = np.random.default_rng(3)
-        for every_ms, jitter in ((5, 0.0), (5, 0.3), (20, 1.0)):
-            times = np.arange(0, 255 * 12, every_ms) + noise.normal(0, jitter, 255 * 12 // every_ms)
-            times = np.sort(times - times.min())
-            sent = np.where(times % 255 >= 141, every_ms * 6.25e6, 0.0)
-            for kept in (sent >= 0, sent > 0):
-                seconds = (times[kept] - times[kept][0]) / 1000
-                found = profile.from_samples("j", seconds, sent[kept], 0.001)
-                self.assertAlmostEqual(found["period_ms"], 255, delta=every_ms / 2)
-                (arc,) = found["arcs"]
-                self.assertAlmostEqual(arc["length_ms"], 114, delta=4.1 * every_ms)
-
-    def test_no_period(self) -> None:
-        noise = np.random.default_rng(1)
-        with self.assertRaisesRegex(PlanError, "no period"):
-            profile.from_samples("j", np.sort(noise.random(3000)), np.full(3000, 1.0), 0.001)
-        with self.assertRaisesRegex(PlanError, "no period"):
-            profile.from_samples("j", np.arange(1000) / 1000, np.full(1000, 1.0), 0.001)
-
-    def test_files(self) -> None:
-        """The same from a CSV and from a capture, by the program; it can be planned with."""
-        table = self.samples(50, ((0, 10),))[::4]
-        with TemporaryDirectory() as folder:
-            trace, capture = Path(folder) / "trace.csv", Path(folder) / "capture.pcap"
-            with trace.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(["seconds", "bytes"])
-                writer.writerows(table.tolist())
-            self.write_pcap(capture, table)
-            for option, path in (("--trace", trace), ("--pcap", capture)):
-                done = program("-j", "profile", option, str(path), "--name", "bert")
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
-                (found,) = json.loads(done.stdout)["jobs"]
-                self.assertEqual(found["name"], "bert")
-                self.assertAlmostEqual(found["period_ms"], 50, delta=0.2)
-                document = on_one_link({**found, "routes": [["l"]]})
-                self.assertEqual(program("check", "-", stdin=json.dumps(document)).returncode, 0)
-
-    def write_pcap(self, path: Path, table: np.ndarray) -> None:
-        """Classic, microseconds, Ethernet."""
-        with path.open("wb") as file:
-            file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
-            for when, size in table.tolist():
-                seconds, parts = divmod(round(when * 1e6), 10**6)
-                file.write(struct.pack("<IIII", seconds, parts, int(size), int(size)))
-                file.write(bytes(int(size)))
-
-    def test_mlccd(self) -> None:
-        """The iteration without its phase, and the shortest phase."""
-        statistics = {
-            "id": 7,
-            "name": "bert",
-            "iteration_us": 130_000,
-            "comm_us": 60_000,
-            "best_us": 30_000,
-            "period_us": 0,
-            "d_phase_bytes": 75_000_000,
-        }
-        (found,) = profile.from_mlccd([statistics, {"id": 8, "name": "new", "iteration_us": 0}])
-        self.assertEqual(found["period_ms"], 100)
-        self.assertEqual(found["arcs"], [{"start_ms": 70, "length_ms": 30, "gbps": 20}])
-
-    def test_lab(self) -> None:
-        jobs = [{"name": "a", "isolated_ms": 100, "comm_ms": [45, 30.5, 31]}]
-        (found,) = profile.from_lab({"results": [{"jobs": jobs}]})
-        self.assertEqual(found["arcs"], [{"start_ms": 69.5, "length_ms": 30.5}])
-        jobs[0]["silent_ms"] = 20
-        (found,) = profile.from_lab({"results": [{"jobs": jobs}]})
-        self.assertEqual(found["arcs"], [{"start_ms": 20, "length_ms": 80}])
-
-    def test_refused(self) -> None:
-        for bad in ([1], [{"iteration_us": -1}], [{"best_us": "x"}]):
-            with self.assertRaises(PlanError):
-                profile.from_mlccd(bad)
-        with self.assertRaises(PlanError):
-            profile.from_lab({"results": 7})
-        for text in ("1,2\n3\n", "1,2\nnan,1\n2,2\n", "1,2\n2,-1\n3,1\n", "", "a\nb\n"):
-            with TemporaryDirectory() as folder:
-                path = Path(folder) / "x"
-                path.write_text(text, encoding="utf-8")
-                for read in (profile.read_trace, profile.read_pcap):
-                    with self.assertRaises(PlanError) as caught:
-                        read(str(path))
-                    self.assertTrue(str(caught.exception).isprintable(), text)
-
-    def test_nobody_answers(self) -> None:
-        done = program("profile", "--mlccd", "--socket", "/no/such/socket")
-        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (3, 1))
 
 
 class Draw(unittest.TestCase):

@@ -4,6 +4,7 @@
 import argparse
 import math
 from collections.abc import Callable
+from ipaddress import ip_address
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
@@ -67,3 +68,20 @@ def steps(text: str) -> int | None:
     if abs(steps * degrees - 360) > 1e-9:
         raise argparse.ArgumentTypeError(f"360 is not a multiple of {text[:40]!r} degrees")
     return steps
+
+
+def nbytes(text: str) -> float:
+    """Up to a petabyte; 97.5e6 is allowed."""
+    return number(text, 1, 1e15)
+
+
+def hosts(text: str) -> tuple[str, list[str]]:
+    """NAME=ADDRESS,ADDRESS... or only addresses, as a name, or "", and the addresses."""
+    name, _, listed = text.rpartition("=")
+    try:
+        addresses = [str(ip_address(word)) for word in listed.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{str(error)[:60]}") from None
+    if len(set(addresses)) < 2:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} has to have two addresses or more")
+    return name, addresses

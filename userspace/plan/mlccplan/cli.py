@@ -15,16 +15,16 @@ from . import (
     apply,
     argument,
     classes,
-    daemon,
     layout,
     place,
     problem,
     profile,
+    profiling,
     reader,
     report,
     solve,
 )
-from .errors import EXIT_MISFIT, EXIT_OK, EXIT_USAGE, MisfitError, PlanError, UsageError
+from .errors import EXIT_MISFIT, EXIT_OK, EXIT_USAGE, MisfitError, PlanError
 from .layout import Layout, Options
 from .progress import Progress
 from .report import Json
@@ -54,7 +54,8 @@ examples:
   mlcc-plan classes --count 4 problem.json
   mlcc-plan apply --dry-run problem.json what mlccd would be asked for
   mlcc-plan apply --guard 1 --here problem.json
-  mlcc-plan profile --pcap job-alone.pcap --name bert
+  mlcc-plan profile --pcap job.pcap --name bert
+  mlcc-plan profile --help               more of what it can tell of traffic
 
 exit status: 0 done, 1 wrong usage, 2 the problem or a file is refused, 3 mlccd does not answer,
 4 check, apply: the jobs do not fit
@@ -99,7 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_draw(verbs)
     _add_classes(verbs)
     _add_apply(verbs)
-    _add_profile(verbs)
+    profiling.add_options(
+        _verb(verbs, "profile", "say what the traffic of jobs looks like, measured", _profile)
+    )
     return parser
 
 
@@ -244,25 +247,6 @@ def _add_apply(verbs: Any) -> None:
     _search_options(verb)
 
 
-def _add_profile(verbs: Any) -> None:
-    verb = _verb(verbs, "profile", "find period and arcs in what was measured, as jobs", _profile)
-    source = verb.add_mutually_exclusive_group(required=True)
-    source.add_argument("--trace", metavar="CSV", help='lines "seconds,bytes" of one job alone')
-    source.add_argument("--pcap", metavar="FILE", help="a capture of one job alone")
-    source.add_argument("--mlccd", action="store_true", help="ask mlccd for its jobs")
-    source.add_argument("--show", metavar="JSON", help="what mlcc-ctl -j show has printed")
-    source.add_argument("--lab", metavar="JSON", help="what mlcc-lab run --json has written")
-    verb.add_argument("--name", default="job", help="of the job of a trace or a capture")
-    verb.add_argument(
-        "--bin",
-        type=argument.milliseconds,
-        default=0.001,
-        metavar="MS",
-        help="resolution of a trace or a capture (default 1; never below two usual samples)",
-    )
-    verb.add_argument("--socket", default=mlcc_client.SOCKET, metavar="PATH", help="mlccd's")
-
-
 def _options(arguments: argparse.Namespace) -> Options:
     return Options(
         steps=getattr(arguments, "precision", 72),
@@ -367,26 +351,5 @@ def _planned(arguments: argparse.Namespace, given: problem.Problem) -> solve.Sol
 
 
 def _profile(arguments: argparse.Namespace) -> int:
-    jobs = _measured(arguments)
-    if not jobs:
-        raise PlanError("no job has statistics of whole iterations yet")
-    print(json.dumps({"jobs": jobs}, indent=None if arguments.json else 1))
+    _print(arguments, profiling.profiles(arguments), profile.text)
     return EXIT_OK
-
-
-def _measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    if arguments.mlccd:
-        with daemon.connected(arguments.socket) as mlccd:
-            return profile.from_mlccd(list(mlccd.jobs()))
-    if arguments.show:
-        shown = reader.load(arguments.show)
-        if not isinstance(shown, list):
-            raise PlanError(f"{arguments.show}: this is not what mlcc-ctl -j show prints")
-        return profile.from_mlccd(shown)
-    if arguments.lab:
-        return profile.from_lab(reader.load(arguments.lab))
-    if not reader.NAME.fullmatch(arguments.name):
-        raise UsageError(f"--name: {reader.quoted(arguments.name)} is not a name")
-    read = profile.read_pcap if arguments.pcap else profile.read_trace
-    samples = read(arguments.pcap or arguments.trace)
-    return [profile.from_samples(arguments.name, *samples, arguments.bin)]

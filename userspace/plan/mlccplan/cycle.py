@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds the iterations in a job's traffic, if there are any: bytes in bins of equal time.
+
+Whether it repeats: the highest peak of the autocorrelation beyond the usual pause, against the
+highest of RANDOM captures that have the same bursts at random times. Noise in the iterations
+lowers and widens the peak, so that is done with bins of several widths.
+
+Where iterations begin: at the bursts that follow long pauses and come one period after another, as
+musical beats are tracked (Ellis, Journal of New Music Research 36(1), 2007). An autocorrelation of
+later peaks would be more precise on a regular job, and lose one whose iterations vary.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .traffic import Floats, Ints
+
+ITERATIONS_MIN = 5
+PERIODIC = 0.65  # confidence from which on traffic is called periodic
+AS_HIGH = 0.8  # of the highest peak: an earlier one that high is the period
+RANDOM = 100
+SEED = 1
+SCALE_BINS = 1 << 14  # of a scale, at most: its middle stands for the rest
+LAG_MIN = 4  # bins: the next narrower scale has shorter periods
+LIKE = 1.5  # of a period: what another scale finds below that is the same
+PAUSE = 0.75  # of the usual pause: no period is shorter
+
+BEATS = 2  # times that the starts are looked for, with a better period
+SMOOTH = 24  # of a period: bursts nearer than that are one
+STRICT = 4.0  # what an iteration of e times the period costs; the usual pause is worth 1
+JUMP = STRICT * np.log(3) ** 2  # at most
+REACH = (0.3, 2.5)  # periods from a start to the next
+PAUSED = 1.75  # median iterations: longer ones are something else
+NEAR = 0.1  # of an iteration's bytes: so near a multiple of them are several iterations
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Bins in which iterations begin and end; none, if the traffic does not repeat."""
+
+    confidence: float  # 0 to 1; 1/2 is what random arrivals reach
+    starts: Ints
+    ends: Ints
+
+    @property
+    def period(self) -> float:
+        return float((self.ends - self.starts).mean())
+
+    @property
+    def variation(self) -> float:
+        """Coefficient of variation of the iterations' times."""
+        return float((self.ends - self.starts).std() / self.period)
+
+
+NONE = np.zeros(0, np.int64)
+
+
+def find(traffic: Floats) -> Cycle:
+    """The iterations in these bins."""
+    period, confidence = _repeats(traffic)
+    if confidence < PERIODIC:
+        return Cycle(confidence, NONE, NONE)
+    for _ in range(BEATS):
+        starts = _starts(traffic, period)
+        if len(starts) <= ITERATIONS_MIN:
+            return Cycle(0.0, NONE, NONE)
+        period = float(np.median(np.diff(starts)))
+    starts = _split(traffic, starts)
+    whole = np.diff(starts) <= PAUSED * period
+    return Cycle(confidence, starts[:-1][whole], starts[1:][whole])
+
+
+def _repeats(traffic: Floats) -> tuple[float, float]:
+    """The period in bins, roughly, and the confidence that there is one."""
+    chosen = np.random.default_rng(SEED)
+    seen = [(0.0, 0.0)]
+    for width, coarse in _scales(traffic):
+        runs = _runs(coarse > coarse.mean())
+        least = max(1.0, _pause(runs) * PAUSE)
+        lag, height = _peak(coarse, least)
+        if lag < LAG_MIN:
+            continue
+        bursts = _Bursts(coarse, runs)
+        random = max(_peak(bursts.at_random(chosen), least)[1] for _ in range(RANDOM))
+        seen.append((height**2 / (height**2 + random**2), float(lag * width)))
+    # wide bins may show chance peaks of many periods: the shortest period that is clear is it
+    clear = [period for confidence, period in seen if confidence >= PERIODIC]
+    confidence, period = max(one for one in seen if one[1] <= LIKE * min(clear, default=np.inf))
+    return period, confidence
+
+
+def _scales(traffic: Floats) -> Iterator[tuple[int, Floats]]:
+    """In bins of 1, 2, 4... of these."""
+    width = 1
+    while (count := len(traffic) // width) >= LAG_MIN * ITERATIONS_MIN:
+        skipped = max(0, count - SCALE_BINS) // 2
+        rows = traffic[: count * width].reshape(count, width)
+        yield width, rows[skipped : skipped + SCALE_BINS].sum(axis=1)
+        width *= 2
+
+
+def _runs(busy: np.ndarray) -> Ints:
+    """Rows of start and end of each run of True."""
+    edges = np.diff(np.concatenate(([0], busy.astype(np.int8), [0])))
+    return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=1)
+
+
+def _pause(runs: Ints) -> float:
+    """Half of all silence is in pauses of that length and longer: iterations have more."""
+    pauses = np.sort(runs[1:, 0] - runs[:-1, 1])
+    if not len(pauses):
+        return 0.0
+    silence = pauses.cumsum()
+    return float(pauses[np.searchsorted(silence, silence[-1] / 2)])
+
+
+def _peak(traffic: Floats, least: float) -> tuple[int, float]:
+    """Lag of the autocorrelation's first high peak, and how much it says; 0 and 0 if it has none.
+
+    One beyond many usual pauses says less than one beyond the first.
+    """
+    autocorrelation = _autocorrelation(traffic)
+    falls = np.flatnonzero(autocorrelation < 0)
+    first = max(int(falls[0]) if len(falls) else len(traffic), round(least), 1)
+    tail = autocorrelation[first : len(traffic) // ITERATIONS_MIN + 1]
+    if not len(tail) or tail.max() <= 0:
+        return 0, 0.0
+    tail = tail / (1 + np.log2(np.arange(first, first + len(tail)) / least) / 2)
+    lag = int(np.flatnonzero(tail >= AS_HIGH * tail.max())[0])
+    lag += int(tail[lag : lag + max(1, (first + lag) // 4)].argmax())
+    return first + lag, float(tail.max())
+
+
+def _autocorrelation(traffic: Floats) -> Floats:
+    """Of lags from 0 on, 1 at lag 0, each over as many samples as it has."""
+    count = len(traffic)
+    centred = traffic - traffic.mean()
+    spectrum = np.fft.rfft(centred, 2 * count)
+    raw = np.fft.irfft(spectrum * spectrum.conj(), 2 * count)[:count]
+    if raw[0] <= 0:
+        return np.zeros(count)
+    return raw / raw[0] * count / np.arange(count, 0, -1)
+
+
+class _Bursts:
+    """What rises above the mean, to be put elsewhere."""
+
+    def __init__(self, traffic: Floats, runs: Ints) -> None:
+        lengths = runs[:, 1] - runs[:, 0]
+        self._count, self._bins = len(runs), len(traffic)
+        self._burst = np.repeat(np.arange(len(runs)), lengths)
+        self._busy = np.flatnonzero(traffic > traffic.mean())
+        self._nbytes = traffic[self._busy]
+
+    def at_random(self, chosen: np.random.Generator) -> Floats:
+        moved = self._busy + chosen.integers(0, self._bins, self._count)[self._burst]
+        return np.bincount(moved % self._bins, self._nbytes, self._bins)
+
+
+def _starts(traffic: Floats, period: float) -> Ints:
+    """Bins before the bursts with which iterations begin."""
+    width = max(1, round(period / SMOOTH))
+    total = np.concatenate((np.zeros(1), traffic.cumsum()))
+    at = np.arange(len(traffic))
+    low, high = np.maximum(0, at - width // 2), np.minimum(len(traffic), at + width - width // 2)
+    smooth = (total[high] - total[low]) / width
+    runs = _runs(smooth > traffic.mean())
+    pauses = runs[:, 0] - np.concatenate(([0], runs[:-1, 1]))
+    chain = _chain(runs[:, 0], np.minimum(1, pauses / max(1.0, _pause(runs))), period)
+    if len(chain) > ITERATIONS_MIN + 1 and pauses[chain[0]] < width:
+        del chain[0]  # nobody has seen how it began
+    # smoothed bursts may begin late
+    return runs[chain, 0] - np.minimum(width, pauses[chain])
+
+
+def _split(traffic: Floats, starts: Ints) -> Ints:
+    """Iterations that ran into each other have the bytes of several: as many, of equal length."""
+    total = np.concatenate((np.zeros(1), traffic.cumsum()))
+    share = np.diff(total[starts])
+    share /= np.median(share)
+    several = np.where(np.abs(share - share.round()) < NEAR, np.maximum(1, share.round()), 1)
+    position = np.concatenate(([0], several.cumsum()))
+    return np.interp(np.arange(position[-1] + 1), position, starts).astype(np.int64)
+
+
+def _chain(onsets: Ints, worth: Floats, period: float) -> list[int]:
+    """Indices of the onsets that are worth most, less what their distances cost."""
+    best = worth.tolist()
+    before = [-1] * len(best)
+    low = high = 0  # onsets from low to high are within reach of this one
+    far = -1  # the best of those before them
+    for index, onset in enumerate(onsets.tolist()):
+        while high < index and onsets[high] <= onset - REACH[0] * period:
+            high += 1
+        while low < high and onsets[low] < onset - REACH[1] * period:
+            far = low if far < 0 or best[low] > best[far] else far
+            low += 1
+        options = [(0.0, -1)]
+        if far >= 0:
+            options.append((best[far] - JUMP, far))
+        if high > low:
+            cost = STRICT * np.log((onset - onsets[low:high]) / period) ** 2
+            nearest = np.array(best[low:high]) - np.minimum(cost, JUMP)
+            at = int(nearest.argmax())
+            options.append((float(nearest[at]), low + at))
+        value, before[index] = max(options)
+        best[index] += value
+    chain, index = [], int(np.argmax(best)) if best else -1
+    while index >= 0:
+        chain.append(index)
+        index = before[index]
+    return chain[::-1]

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A job's iterations, laid on each other from their beginnings: mean bytes, and arcs."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import cycle
+from .cycle import Cycle
+from .errors import PlanError
+from .traffic import Floats, Ints, Traffic
+
+BINS_MAX = 1 << 22
+BIN_SAMPLES = 2  # in a bin, at least: counters that are read every 5 ms have a period of 5 ms, else
+ARC_RATE = 0.1  # of the largest rate: where an arc begins
+ARC_BYTES = 0.01  # of the iteration: smaller arcs are control traffic
+FALLS = 0.5  # of the largest rate: traffic that never falls below has no compute phase
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """A job's traffic, and where its iterations are, in bins; none if it does not repeat."""
+
+    traffic: Traffic
+    bin_s: float
+    cycle: Cycle
+
+    @property
+    def count(self) -> int:
+        return len(self.cycle.starts)
+
+    @property
+    def period_s(self) -> float:
+        return self.cycle.period * self.bin_s
+
+    @cached_property
+    def phase(self) -> Floats:
+        """Seconds since the iteration of each sample began; not a number between them."""
+        seconds = self.traffic.seconds
+        if not self.count:
+            return np.full(len(seconds), np.nan)
+        index = np.searchsorted(self.cycle.starts * self.bin_s, seconds, "right") - 1
+        start, end = (at[index] * self.bin_s for at in (self.cycle.starts, self.cycle.ends))
+        return np.where((index >= 0) & (seconds < end), seconds - start, np.nan)
+
+    def payload(self, group: Ints, count: int) -> Floats:
+        """Of a mean iteration, for each of count groups of samples."""
+        inside = np.isfinite(self.phase)
+        sums = np.bincount(group[inside], self.traffic.payload[inside], count)
+        return sums / max(1, self.count)
+
+    def rate(self) -> Floats:
+        """Mean Gb/s in bins of the period, with all headers, of the busiest direction."""
+        bins = max(8, round(self.cycle.period))
+        width_s = self.period_s / bins
+        inside = self._busiest & (self.phase < self.period_s)
+        where = np.minimum((self.phase[inside] / width_s).astype(np.int64), bins - 1)
+        sums = np.bincount(where, self.traffic.frames[inside], bins)
+        return sums * 8e-9 / width_s / self.count
+
+    @cached_property
+    def _busiest(self) -> np.ndarray:
+        """The samples that an endpoint sends, or receives: a link carries one direction."""
+        flows, seen = self.traffic.flows, self.traffic.flow
+        if not flows:
+            return np.ones(len(seen), bool)
+        nbytes = np.bincount(seen, self.traffic.frames, len(flows))
+        best = (-1.0, np.zeros(0, bool))
+        for end in (0, 1):
+            hosts, host = np.unique([flow[end] for flow in flows], return_inverse=True)
+            sums = np.bincount(host, nbytes, len(hosts))
+            if sums.max() > best[0]:
+                best = (float(sums.max()), host == sums.argmax())
+        return best[1][seen]
+
+
+def find(traffic: Traffic, bin_s: float) -> Iterations:
+    """The iterations in traffic of one job; bin_s is the resolution, if the source has that."""
+    seconds = traffic.seconds
+    apart = np.diff(np.unique(seconds))
+    bin_s = max(bin_s, BIN_SAMPLES * float(np.median(apart)) if len(apart) else 0)
+    count = int(seconds[-1] / bin_s) + 1
+    if not 2 * cycle.ITERATIONS_MIN <= count <= BINS_MAX:
+        raise PlanError(
+            f"{seconds[-1]:g} s in bins of {bin_s * 1000:g} ms make {count}; "
+            f"from {2 * cycle.ITERATIONS_MIN} to {BINS_MAX} are allowed"
+        )
+    bins = (seconds / bin_s).astype(np.int64)
+    found = Iterations(traffic, bin_s, cycle.find(np.bincount(bins, traffic.payload)))
+    if found.count:
+        rate = found.rate()
+        if rate.min() > FALLS * rate.max():
+            return Iterations(traffic, bin_s, Cycle(0.0, cycle.NONE, cycle.NONE))
+    return found
+
+
+def arcs(rate: Floats) -> list[tuple[int, int, float]]:
+    """Runs of bins above the threshold: start, length, mean rate; the longest gap comes first."""
+    busy = rate > ARC_RATE * rate.max()
+    edges = np.flatnonzero(busy & ~np.roll(busy, 1))
+    if busy.all() or not len(edges):
+        return [(0, len(rate), float(rate.mean()))]
+    runs = []
+    for start in edges.tolist():
+        turned = np.roll(busy, -start)
+        length = int(np.flatnonzero(~turned)[0])
+        mean = float(np.roll(rate, -start)[:length].mean())
+        if mean * length >= ARC_BYTES * rate.sum():
+            runs.append((start, length, mean))
+    gaps = [
+        ((runs[i][0] - runs[i - 1][0] - runs[i - 1][1]) % len(rate), i) for i in range(len(runs))
+    ]
+    gap, first = max(gaps)
+    zero = runs[first][0] - gap
+    return sorted(((start - zero) % len(rate), length, mean) for start, length, mean in runs)
