@@ -11,20 +11,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
 from mlcclab import traces
 
-PERIOD = 268_000.0  # us
-RATE = 125.0  # bytes a us
+PERIOD_MS = 268.0
+BPS = 1e9
 DUTIES = (0.3, 0.38, 0.45, 0.55)
 
 
 def table(name: str, duty: float) -> str:
     """A trace as an array of struct step."""
-    steps, send = traces.load(name), PERIOD * duty
-    compute = traces.compute_for(steps, PERIOD, send)
-    steps = traces.rotated(steps, compute, send)
-    nbytes = traces.shared(steps, round(send * RATE))
+    steps, nbytes, compute_ms = traces.fitted(traces.load(name), PERIOD_MS, duty, BPS)
     rows = (
-        f"\t{{ {step.compute * compute:.0f}, {sent}, {step.overlaps:d} }},\n"
-        for step, sent in zip(steps, nbytes, strict=True)
+        f"\t{{ {step.compute * compute_ms * 1e3:.0f}, {sent}, {step.overlaps:d} }},\n"
+        for step, sent in zip(steps, traces.shared(steps, nbytes), strict=True)
     )
     return f"static const struct step {symbol(name, duty)}[] = {{\n{''.join(rows)}}};\n"
 
