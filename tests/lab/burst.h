@@ -130,7 +130,7 @@ void inbound_open(const struct options *opt);
 uint64_t inbound_bytes(void);
 bool inbound_reached(uint32_t connections, uint64_t messages);
 void inbound_received(uint64_t bytes);
-void inbound_closed(struct inbound *in);
+void inbound_closed(struct inbound *in, int error);
 /* And one of them (burst_inbound.c, burst_verbs_inbound.c); NULL: no memory. */
 struct inbound *inbound_new(void);
 

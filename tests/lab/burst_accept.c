@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The connections that others open to mlcc-burst, whatever their messages come over. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,11 +33,12 @@ bool inbound_reached(uint32_t n, uint64_t messages)
 	return reached >= n;
 }
 
-/* A worker that others send to cannot go on without one of them. */
-void inbound_closed(struct inbound *in)
+/* A worker that others send to cannot go on without one of them.  @error: errno, 0 if it closed. */
+void inbound_closed(struct inbound *in, int error)
 {
 	if (options->inbound && !loop_stopped())
-		die(EXIT_SYSTEM, "job %s: another worker closed its flow", options->job);
+		die(EXIT_SYSTEM, "job %s: another worker's flow: %s", options->job,
+		    error ? strerror(error) : "it was closed");
 	LIST_REMOVE(in, link);
 	close(in->watch.fd);
 }

@@ -78,7 +78,7 @@ static void inbound_ready(struct watch *watch, uint32_t events)
 	}
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	inbound_closed(&t->in);
+	inbound_closed(&t->in, got < 0 ? errno : 0);
 	free(t);
 }
 

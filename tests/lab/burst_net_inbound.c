@@ -88,7 +88,7 @@ static void inbound_ready(struct watch *watch, uint32_t events)
 	if (recv(watch->fd, &byte, 1, MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	LIST_REMOVE(&n->poll, link);
-	inbound_closed(in);
+	inbound_closed(in, 0);
 }
 
 static void hand_over(struct net_poll *poll)

@@ -52,7 +52,7 @@ static void inbound_ready(struct watch *watch, uint32_t events)
 		greeted(v, &peer);
 		return;
 	}
-	inbound_closed(in);
+	inbound_closed(in, 0);
 	/* events of its completion channel may be on their way: its memory stays */
 	if (v->opened)
 		verbs_close(&v->verbs);
