@@ -10,8 +10,9 @@ from mlcclab import program
 from mlcclab.errors import UsageError
 from mlcclab.options import Parser, seeds, whole
 
-from . import engine, report
-from .scenario import CCS, Scenario, load, racks
+from . import cluster, engine, report
+from .cluster import Cluster, load
+from .scenario import CCS, Scenario, racks
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 EVERY_CC = sorted({cc for ccs in CCS.values() for cc in ccs})
@@ -26,6 +27,8 @@ examples:
   tests/sim/run pair-3x32 --cc dcqcn,hotnets22,interleave --seeds 1-5 --json out.json
       means with 95 % intervals over five seeds, which all of them share
   tests/sim/run ./mine.toml --iterations 60
+  tests/sim/run gpus-1024 --cc dcqcn,interleave --keep build/gpus-1024
+      hours of runs, of which those that are done are in the folder: again, and it goes on
 
 A scenario is a TOML file: copy one of tests/sim/scenarios, which say what each line means. What is
 left out has a default; what is wrong is refused with what would be right.
@@ -40,6 +43,10 @@ or cubic; the first quarter of the iterations is left out. Runs with the same se
 noise, places and paths: so what a cc is worth against the first one is also told seed by seed.
 converged: the first iteration from which ten in a row take no longer than alone, within 5 % (the
 median over the seeds). phases: that a host has seen in an iteration, which should be one.
+
+A scenario with [cluster] draws its jobs with the seed. There slowdown is over an ideal without any
+shared link, as published for such clusters, and over alone what slowdown is elsewhere; means and
+99th percentiles are over all jobs of all seeds, intervals over the means of the seeds.
 
 exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 mlcc-sim is not built
 """
@@ -69,12 +76,15 @@ def parser() -> argparse.ArgumentParser:
         "--parallel", type=whole(1, 256), default=PARALLEL, metavar="N", help="runs at a time (2)"
     )
     words.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="of finished runs, which are not run again"
+    )
+    words.add_argument(
         "-j", "--json", type=Path, metavar="FILE", help="results, too; -: instead of the table"
     )
     return words
 
 
-def find(name: str) -> Scenario:
+def find(name: str) -> Scenario | Cluster:
     """A shipped scenario, or a file."""
     shipped = SCENARIOS / f"{name}.toml"
     if shipped.is_file():
@@ -89,22 +99,51 @@ def show() -> None:
     """The shipped scenarios."""
     for path in sorted(SCENARIOS.glob("*.toml")):
         scenario = load(path)
-        print(f"{scenario.name:<16} {racks(scenario)[0]:>5} hosts  {scenario.about}")
+        hosts = racks(scenario.frame if isinstance(scenario, Cluster) else scenario)[0]
+        print(f"{scenario.name:<16} {hosts:>5} hosts  {scenario.about}")
 
 
-def measure(scenario: Scenario, options: argparse.Namespace) -> report.Json:
-    """All runs of a scenario."""
-    base = scenario.ccs[0]
-    names = options.cc or [base, scenario.ccs[-1]]
+def _names(scenario: Scenario, options: argparse.Namespace) -> list[str]:
+    names = options.cc or [scenario.ccs[0], scenario.ccs[-1]]
     for cc in names:
         if cc not in scenario.ccs:
             raise UsageError(
                 f"--cc: {cc} is none for {scenario.transport}: {', '.join(scenario.ccs)}"
             )
+    return list(names)
+
+
+def measure(scenario: Scenario, options: argparse.Namespace) -> report.Json:
+    """All runs of a scenario."""
+    if options.iterations:
+        scenario = scenario.with_iterations(options.iterations)
+    base, names = scenario.ccs[0], _names(scenario, options)
     runs = [engine.Run(cc, seed) for seed in options.seeds for cc in names]
     runs += report.alone_runs(scenario, base, options.seeds)
-    results = engine.simulate_all(scenario, runs, options.parallel)
+    results = engine.simulate_all(scenario, runs, options.parallel, options.keep)
     return report.build(scenario, base, names, options.seeds, results)
+
+
+def measure_cluster(found: Cluster, options: argparse.Namespace) -> report.Json:
+    """The same of a cluster, whose jobs are others for each seed."""
+    if options.iterations:
+        raise UsageError("--iterations: a cluster's jobs run until its stop")
+    base, names = found.frame.ccs[0], _names(found.frame, options)
+    shots = {seed: cluster.snapshot(found, seed) for seed in options.seeds}
+    results: report.Results = {}
+    for seed, shot in shots.items():
+        runs = [engine.Run(cc, seed) for cc in names]
+        alone = [engine.Run(base, seed, job) for job in range(len(shot.scenario.jobs))]
+        for scenario, due in ((shot.scenario, runs), (shot.alone, alone)):
+            results |= engine.simulate_all(scenario, due, options.parallel, options.keep)
+    return cluster.build(found, base, names, shots, results)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--keep: {folder}: {error.strerror}") from None
 
 
 def _command(arguments: Sequence[str]) -> int:
@@ -113,14 +152,17 @@ def _command(arguments: Sequence[str]) -> int:
         show()
         return 0
     scenario = find(options.scenario)
-    if options.iterations:
-        scenario = scenario.with_iterations(options.iterations)
-    found = measure(scenario, options)
+    if options.keep:
+        _make(options.keep)
+    if isinstance(scenario, Cluster):
+        found, shown = measure_cluster(scenario, options), cluster.lines
+    else:
+        found, shown = measure(scenario, options), report.lines
     text = json.dumps(found, indent=1)
     if str(options.json) == "-":
         print(text)
         return 0
-    print("\n".join(report.lines(found)))
+    print("\n".join(shown(found)))
     if options.json:
         options.json.write_text(text + "\n", encoding="utf-8")
     return 0

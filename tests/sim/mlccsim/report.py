@@ -134,7 +134,8 @@ def _fixed(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _with_half(found: Json | None) -> str:
+def with_half(found: Json | None) -> str:
+    """A mean and its interval."""
     if not found:
         return "-"
     known = Estimate(found["mean"], found["half"])
@@ -152,7 +153,7 @@ def lines(report: Json) -> list[str]:
                     job["name"],
                     _fixed(job["isolated_ms"], 2),
                     _fixed(job["mean_ms"], 2),
-                    _with_half(job["slowdown"]),
+                    with_half(job["slowdown"]),
                     _fixed(job["converged_at"], 0),
                     _fixed(job["phases"], 2) if job["phases"] else "-",
                     _fixed(job["delivered_gbps"], 2),
@@ -160,7 +161,7 @@ def lines(report: Json) -> list[str]:
             )
     first, *others = report["results"]
     compared = [
-        f"{result['cc']}: {_with_half(result['against_first'])} times that of {first['cc']}, "
+        f"{result['cc']}: {with_half(result['against_first'])} times that of {first['cc']}, "
         "seed by seed"
         for result in others
         if result["against_first"]
@@ -171,4 +172,4 @@ def lines(report: Json) -> list[str]:
 def _summary(result: Json) -> str:
     network = ", ".join(f"{key} {value:g}" for key, value in result["network"].items() if value)
     early = "" if result["over"] else " (stopped before its jobs were done)"
-    return f"{result['cc']}: slowdown {_with_half(result['slowdown_mean'])}{early}; {network}"
+    return f"{result['cc']}: slowdown {with_half(result['slowdown_mean'])}{early}; {network}"

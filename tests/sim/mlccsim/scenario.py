@@ -177,6 +177,7 @@ class Scenario:
     topology: Table
     hosts: Table  # [switch] and [rdma], or [tcp]
     jobs: tuple[Job, ...]
+    placed: tuple[tuple[int, ...], ...] = ()  # the jobs' hosts, where placement does not say it
 
     def with_iterations(self, iterations: int) -> "Scenario":
         """The same, longer or shorter."""
@@ -196,10 +197,19 @@ def load(path: Path) -> Scenario:
 def parse(name: str, table: Table) -> Scenario:
     """The same from a table."""
     top = read_table("", table, SCENARIO)
+    empty = frame(name, top)
+    bps = goodput_bps(empty)
+    jobs = [job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry, bps)]
+    scenario = replace(empty, jobs=tuple(jobs))
+    _check_hosts(scenario)
+    return scenario
+
+
+def frame(name: str, top: Table) -> Scenario:
+    """All but its jobs."""
     topology = _topology(top["topology"])
     hosts = _rdma(top, topology["rate"]) if top["transport"] == "rdma" else _tcp(top)
-    bps = _goodput_bps(topology, hosts)
-    scenario = Scenario(
+    return Scenario(
         name,
         top["about"],
         top["transport"],
@@ -208,10 +218,8 @@ def parse(name: str, table: Table) -> Scenario:
         top["stop"],
         topology,
         hosts,
-        tuple(job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry, bps)),
+        (),
     )
-    _check_hosts(scenario)
-    return scenario
 
 
 def _topology(table: Any) -> Table:
@@ -258,8 +266,9 @@ def _thresholds(switch: Table, bps: float) -> None:
         raise UsageError(f"switch.kmax: {switch['kmax']} is not above kmin, {switch['kmin']} bytes")
 
 
-def _goodput_bps(topology: Table, hosts: Table) -> float:
+def goodput_bps(scenario: Scenario) -> float:
     """What messages get of a host's link, on all rails; of a dumbbell's bottleneck, if less."""
+    topology, hosts = scenario.topology, scenario.hosts
     payload, header = (
         (hosts["mss"], FRAME - MSS) if "mss" in hosts else (hosts["payload"], hosts["header"])
     )
@@ -368,6 +377,8 @@ def _check_hosts(scenario: Scenario) -> None:
 
 def places(scenario: Scenario, seed: int) -> list[list[int]]:
     """Each job's hosts."""
+    if scenario.placed:
+        return [list(hosts) for hosts in scenario.placed]
     there, rack = racks(scenario)
     node = rails(scenario)
     order = list(range(there // node))
@@ -404,7 +415,8 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         if job.values["workload"] == "background":
             lines += _lines(_background(job, len(hosts), scenario.topology["rate"]))
         else:
-            lines += _lines({"job_rails": rails(scenario)} | _job(job, scenario.iterations))
+            side_by_side = job.values.get("rails", rails(scenario))
+            lines += _lines({"job_rails": side_by_side} | _job(job, scenario.iterations))
             lines += _lines(_noise(job, f"{seed} {index}"))
     return "\n".join(lines) + "\n"
 
