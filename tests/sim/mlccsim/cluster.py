@@ -206,7 +206,7 @@ class _Racks:
 
 
 def running(cluster: Cluster, seed: int) -> list[tuple[Drawn, list[int]]]:
-    """Who is there, and on which servers, when so many have come: first come, first served."""
+    """Who is there and where, just before one more comes; who came first begins first."""
     rng, values, kinds = random.Random(seed), cluster.values, cluster.kinds
     hosts, rack = scenarios.racks(cluster.frame)
     racks = _Racks(hosts // rack, rack // values["server"])
@@ -219,12 +219,14 @@ def running(cluster: Cluster, seed: int) -> list[tuple[Drawn, list[int]]]:
             job = waiting.popleft()
             heapq.heappush(ends, (when + job.duration_s, next(order), job, servers))
 
-    for _ in range(values["arrivals"]):
+    for left in reversed(range(values["arrivals"] + 1)):
         now += rng.expovariate(1 / gap_s)
         while ends and ends[0][0] <= now:
             when, _, _, servers = heapq.heappop(ends)
             racks.give(servers)
             begin(when)
+        if not left:
+            break
         kind = rng.choices(kinds, [kind["weight"] for kind in kinds])[0]
         iterations = rng.randint(values["iterations"][0], values["iterations"][-1])
         waiting.append(_drawn(cluster, kind, rng.choice(kind["gpus"]), iterations))
