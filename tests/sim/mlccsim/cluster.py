@@ -31,13 +31,13 @@ from mlcclab.table import align
 
 from . import scenario as scenarios
 from .engine import Run
-from .report import ENOUGH, Json, Results, with_half
+from .report import Json, Results, against, with_half
 from .scenario import JOB, RATE, SCENARIO, Job, Scenario, Step, Table
 
 # Nobody is done before the time is up.
 FOR_EVER = 100000
-# Iterations of a job alone: it has no noise, so the settled ones are alike.
-ALONE = 8
+# Iterations of a job alone: its own flows that meet need some until they have slid apart.
+ALONE = 24
 
 
 def _ascending(value: Any) -> list[int]:
@@ -308,12 +308,12 @@ def build(
     the same paths. What takes long is more often there: so jobs count by one over their duration,
     as they would where each is counted once, when it is done.
     """
-    return {
-        "scenario": cluster.name,
-        "base": base,
-        "seeds": list(shots),
-        "results": [_of_cc(cluster, base, cc, shots, results) for cc in ccs],
-    }
+    found = [_of_cc(cluster, base, cc, shots, results) for cc in ccs]
+    for result in found[1:]:
+        result["against_first"] = against(
+            result["slowdown"]["by_seed"], found[0]["slowdown"]["by_seed"]
+        )
+    return {"scenario": cluster.name, "base": base, "seeds": list(shots), "results": found}
 
 
 def _of_cc(
@@ -327,13 +327,12 @@ def _of_cc(
     runs = [results[Run(cc, seed)] for seed in shots]
     found: Json = {"cc": cc}
     for what in ("slowdown", "over_alone"):
-        known = [job for job in jobs if job[what] is not None]
-        means = [_weighted([job for job in known if job["seed"] == seed], what) for seed in shots]
+        means = [_weighted([job for job in jobs if job["seed"] == seed], what) for seed in shots]
         interval = estimate(means)
         found[what] = {
             "mean": interval.mean,
             "half": interval.half,
-            "p99": percentile([(job[what], job["weight"]) for job in known], 99),
+            "p99": percentile([(job[what], job["weight"]) for job in jobs], 99),
             "by_seed": means,
         }
     return found | {
@@ -345,16 +344,15 @@ def _of_cc(
 
 
 def _alone(job: Placed, base: str, seed: int, results: Results) -> list[Json]:
-    return [results[Run(base, seed, ring)]["jobs"][0] for ring in job.rings]
+    return [results[Run(base, seed, ring)] for ring in job.rings]
 
 
 def _of_job(cluster: Cluster, job: Placed, seed: int, run: Json, alone: Sequence[Json]) -> Json:
     """Its slowest ring sets its pace; where no ring crosses racks it is as if alone."""
     rings = [run["jobs"][ring] for ring in job.rings]
     ideal_s = job.drawn.ideal_s / cluster.values["scale"]
-    known = all(len(ring["iterations_s"]) >= ENOUGH for ring in rings)
-    took = max((_mean_s(ring) for ring in rings), default=ideal_s) if known else None
-    apart = max(map(_mean_s, alone), default=ideal_s)
+    took = max((_mean_s(ring, run) for ring in rings), default=ideal_s)
+    apart = max((_mean_s(other["jobs"][0], other) for other in alone), default=ideal_s)
     return {
         "seed": seed,
         "name": job.drawn.kind["name"],
@@ -364,16 +362,16 @@ def _of_job(cluster: Cluster, job: Placed, seed: int, run: Json, alone: Sequence
         "weight": 1 / job.drawn.duration_s,
         "ideal_ms": 1e3 * ideal_s,
         "alone_ms": 1e3 * apart,
-        "mean_ms": None if took is None else 1e3 * took,
-        "slowdown": None if took is None else took / ideal_s,
-        "over_alone": None if took is None else took / apart,
+        "mean_ms": 1e3 * took,
+        "slowdown": took / ideal_s,
+        "over_alone": took / apart,
         "iterations": min((len(ring["iterations_s"]) for ring in rings), default=None),
     }
 
 
-def _mean_s(ring: Json) -> float:
-    times: list[float] = ring["iterations_s"]
-    return fmean(settled(times)) if times else 0.0
+def _mean_s(ring: Json, run: Json) -> float:
+    """Few iterations count as well: to leave out who has no more would leave out the slowest."""
+    return fmean(settled(ring["iterations_s"] or [run["simulated_s"]]))
 
 
 def _weighted(jobs: Sequence[Json], what: str) -> float:
@@ -399,8 +397,14 @@ def lines(report: Json) -> list[str]:
         rows.append([*row, f"{result['cpu_s']:.0f}"])
     jobs = report["results"][0]["jobs"]
     apart = sum(1 for job in jobs if not job["rings"])
+    compared = [
+        f"{result['cc']}: {with_half(result['against_first'])} times that of {rows[1][0]}, "
+        "seed by seed"
+        for result in report["results"][1:]
+    ]
     return [
         *align(rows, 1),
         "",
+        *compared,
         f"{len(jobs)} jobs in {len(report['seeds'])} seeds, {apart} of them in one rack each",
     ]

@@ -36,7 +36,7 @@ def build(
     alone = _alone(scenario, base, seeds, results)
     found = [_of_cc(scenario, cc, seeds, results, alone) for cc in ccs]
     for result in found[1:]:
-        result["against_first"] = _against(result["slowdowns"], found[0]["slowdowns"])
+        result["against_first"] = against(result["slowdowns"], found[0]["slowdowns"])
     return {
         "scenario": scenario.name,
         "base": base,
@@ -46,7 +46,7 @@ def build(
     }
 
 
-def _against(ours: Sequence[float | None], theirs: Sequence[float | None]) -> Json | None:
+def against(ours: Sequence[float | None], theirs: Sequence[float | None]) -> Json | None:
     """How many times theirs ours is, seed by seed: both had the same places and noise."""
     pairs = zip(ours, theirs, strict=True)
     return _interval([a / b if a is not None and b is not None else None for a, b in pairs])
