@@ -45,8 +45,9 @@ converged: the first iteration from which ten in a row take no longer than alone
 median over the seeds). phases: that a host has seen in an iteration, which should be one.
 
 A scenario with [cluster] draws its jobs with the seed. There slowdown is over an ideal without any
-shared link, as published for such clusters, and over alone what slowdown is elsewhere; means and
-99th percentiles are over all jobs of all seeds, intervals over the means of the seeds.
+shared link, as published for such clusters, and over alone what slowdown is elsewhere, each job
+counted once when it is done; running is slowdown with all jobs alike that are there at a time. 99th
+percentiles are over all jobs of all seeds, intervals over the means of the seeds.
 
 exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 mlcc-sim is not built
 """

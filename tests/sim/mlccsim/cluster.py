@@ -36,6 +36,13 @@ from .scenario import JOB, RATE, SCENARIO, Job, Scenario, Step, Table
 
 # Nobody is done before the time is up.
 FOR_EVER = 100000
+# Of a job, and by what it counts.
+FIGURES = {
+    "slowdown": ("slowdown", "weight"),
+    "over_alone": ("over_alone", "weight"),
+    "running": ("slowdown", None),
+}
+
 # Iterations of a job alone: its own flows that meet need some until they have slid apart.
 ALONE = 24
 
@@ -306,7 +313,7 @@ def build(
     A job's slowdown is its mean iteration over the ideal one, which shares no link with anybody,
     not even with the job's other flows; over_alone: over that of the job alone in the network, on
     the same paths. What takes long is more often there: so jobs count by one over their duration,
-    as they would where each is counted once, when it is done.
+    as they would where each is counted once, when it is done; running: all that are there alike.
     """
     found = [_of_cc(cluster, base, cc, shots, results) for cc in ccs]
     for result in found[1:]:
@@ -326,15 +333,13 @@ def _of_cc(
     ]
     runs = [results[Run(cc, seed)] for seed in shots]
     found: Json = {"cc": cc}
-    for what in ("slowdown", "over_alone"):
-        means = [_weighted([job for job in jobs if job["seed"] == seed], what) for seed in shots]
-        interval = estimate(means)
-        found[what] = {
-            "mean": interval.mean,
-            "half": interval.half,
-            "p99": percentile([(job[what], job["weight"]) for job in jobs], 99),
-            "by_seed": means,
-        }
+    for what, (key, weight) in FIGURES.items():
+        rows = [(job["seed"], job[key], job[weight] if weight else 1.0) for job in jobs]
+        by_seed = [_mean([row[1:] for row in rows if row[0] == seed]) for seed in shots]
+        interval = estimate(by_seed)
+        p99 = percentile([row[1:] for row in rows], 99)
+        figures = {"mean": interval.mean, "half": interval.half, "p99": p99, "by_seed": by_seed}
+        found[what] = figures
     return found | {
         "jobs": jobs,
         "simulated_s": fmean(run["simulated_s"] for run in runs),
@@ -374,10 +379,8 @@ def _mean_s(ring: Json, run: Json) -> float:
     return fmean(settled(ring["iterations_s"] or [run["simulated_s"]]))
 
 
-def _weighted(jobs: Sequence[Json], what: str) -> float:
-    weight: float = sum(job["weight"] for job in jobs)
-    total: float = sum(job["weight"] * job[what] for job in jobs)
-    return total / weight
+def _mean(rows: Sequence[tuple[float, float]]) -> float:
+    return sum(value * weight for value, weight in rows) / sum(weight for _, weight in rows)
 
 
 def percentile(values: Sequence[tuple[float, float]], percent: float) -> float:
@@ -389,10 +392,10 @@ def percentile(values: Sequence[tuple[float, float]], percent: float) -> float:
 
 def lines(report: Json) -> list[str]:
     """The table for eyes."""
-    rows = [["cc", "slowdown", "p99", "over alone", "p99", "CPU s"]]
+    rows = [["cc", "slowdown", "p99", "over alone", "p99", "running", "p99", "CPU s"]]
     for result in report["results"]:
         row = [result["cc"]]
-        for what in ("slowdown", "over_alone"):
+        for what in FIGURES:
             row += [with_half(result[what]), f"{result[what]['p99']:.3f}"]
         rows.append([*row, f"{result['cpu_s']:.0f}"])
     jobs = report["results"][0]["jobs"]
