@@ -7,8 +7,9 @@ import tempfile
 import unittest
 
 from common import HERE, dumbbell, pairs
+from mlccsim.cluster import load
 from mlccsim.engine import PROGRAM
-from mlccsim.scenario import load, parse, places, settings
+from mlccsim.scenario import parse, places, settings
 
 SIZE = """bytes = 1000000
 compute = "2ms"

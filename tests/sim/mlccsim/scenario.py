@@ -20,7 +20,6 @@ from mlcclab.schema import (
     duration,
     flag,
     integer,
-    load_toml,
     number,
     rate,
     read_table,
@@ -189,13 +188,8 @@ class Scenario:
         return CCS[self.transport]
 
 
-def load(path: Path) -> Scenario:
-    """A scenario that is right, or UsageError with one line."""
-    return load_toml(path, lambda table: parse(path.stem, table))
-
-
 def parse(name: str, table: Table) -> Scenario:
-    """The same from a table."""
+    """A scenario that is right, or UsageError with one line."""
     top = read_table("", table, SCENARIO)
     empty = frame(name, top)
     bps = goodput_bps(empty)
