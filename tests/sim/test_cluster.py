@@ -10,7 +10,7 @@ from unittest import mock
 
 from common import HERE, Table
 from mlcclab.errors import UsageError
-from mlccsim import cluster, engine
+from mlccsim import cli, cluster, engine
 from mlccsim.engine import Run
 from mlccsim.scenario import settings
 
@@ -236,17 +236,22 @@ class Simulated(unittest.TestCase):
                 self.assertAlmostEqual(took / ideal_s, 1, delta=0.015)
 
     def test_jobs_over_racks_take_longer_beside_others(self) -> None:
+        """As the command line has it; asked again, it runs nothing."""
         found = small(topology={"leaves": 8, "hosts": 4})
-        seed = 1
-        shot = cluster.snapshot(found, seed)
-        self.assertGreater(len(shot.scenario.jobs), 1)
-        results = {Run("dcqcn", seed): engine.simulate(shot.scenario, Run("dcqcn", seed))}
-        for number in range(len(shot.scenario.jobs)):
-            alone = Run("dcqcn", seed, number)
-            results[alone] = engine.simulate(shot.alone, alone)
-        report = cluster.build(found, "dcqcn", ["dcqcn"], {seed: shot}, results)
-        self.assertGreater(report["results"][0]["over_alone"]["mean"], 1.05)
+        with tempfile.TemporaryDirectory() as keep:
+            options = cli.parser().parse_args(["-", "--seeds", "1-1", "--keep", keep])
+            report = cli.measure_cluster(found, options)
+            with mock.patch.object(engine, "simulate_settings", side_effect=instant):
+                self.assertEqual(cli.measure_cluster(found, options), report)
+        plain, ours = report["results"]
+        self.assertEqual([plain["cc"], ours["cc"]], ["dcqcn", "interleave"])
+        self.assertGreater(plain["over_alone"]["mean"], 1.05)
         self.assertRegex(cluster.lines(report)[1], r"^dcqcn +[12]\.\d{3} +\d\.\d{3}")
+
+
+def instant(lines: str) -> None:
+    """Only whether the settings are right may be asked."""
+    assert f"stop_s {engine.INSTANT_S}" in lines
 
 
 if __name__ == "__main__":
