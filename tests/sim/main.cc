@@ -85,6 +85,7 @@ static RdmaParam rdma_of(const Settings &s)
 	c.xoff = s.number("xoff", 0, 1e12);
 	c.xon = s.number("xon", 0, 1);
 	c.tmdml = s.whole("tmdml", 0, 1);
+	c.detail = s.whole("detail", 0, 1);
 	c.seed = s.whole("seed", 1, 1u << 31);
 	return c;
 }

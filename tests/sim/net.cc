@@ -138,13 +138,13 @@ void Switch::finish(int64_t stream)
 	m_random->SetStream(stream);
 }
 
-Port &Switch::route(const Packet *p) const
+Port &Switch::route(unsigned to, uint32_t hash) const
 {
-	const auto &ways = routes[p->to];
+	const auto &ways = routes[to];
 
 	if (ways.size() == 1)
 		return *ways[0];
-	return *ways[mix(p->flow->hash() ^ ((uint64_t)m_id << 32)) % ways.size()];
+	return *ways[mix(hash ^ ((uint64_t)id << 32)) % ways.size()];
 }
 
 /* Bytes that one port may have of what is free. */
@@ -201,7 +201,7 @@ bool Switch::mark(const Port &out)
 
 void Switch::receive(Packet *p, Port &in)
 {
-	Port &out = route(p);
+	Port &out = route(p->to, p->flow->hash());
 
 	m_net.hops++;
 	if (p->kind != Kind::DATA) {
@@ -411,6 +411,41 @@ RdmaCount RdmaNet::count() const
 	return c;
 }
 
+/* Its path: the nodes that it goes through, which are switches. */
+void RdmaNet::report_flow(std::ostream &out, const Flow &flow) const
+{
+	const Port *port = &nics[flow.from()]->port;
+	const char *comma = "";
+
+	out << "{\"from\": " << flow.from() << ", \"to\": " << flow.to()
+	    << ", \"cnps\": " << flow.cnps << ", \"path\": [";
+	while (const Switch *s = dynamic_cast<const Switch *>(&port->peer().node)) {
+		out << comma << s->id;
+		comma = ", ";
+		port = &s->route(flow.to(), flow.hash());
+	}
+	out << "]}";
+}
+
+void RdmaNet::report_detail(std::ostream &out) const
+{
+	const char *comma = "";
+
+	out << ", \"switches\": [";
+	for (const auto &s : m_switches) {
+		out << comma << "{\"node\": " << s->id << ", \"marked\": " << s->marked << "}";
+		comma = ", ";
+	}
+	out << "], \"flows\": [";
+	comma = "";
+	for (const auto &flow : m_flows) {
+		out << comma;
+		report_flow(out, *flow);
+		comma = ", ";
+	}
+	out << "]";
+}
+
 void RdmaNet::report(std::ostream &out) const
 {
 	RdmaCount c = count();
@@ -421,6 +456,8 @@ void RdmaNet::report(std::ostream &out) const
 	    << ", \"cnps\": " << c.cnps << ", \"pauses\": " << c.pauses
 	    << ", \"paused\": " << c.paused << ", \"deepest_bytes\": " << c.deepest
 	    << ", \"hops\": " << c.hops;
+	if (param.detail)
+		report_detail(out);
 }
 
 } /* namespace sim */

@@ -106,6 +106,7 @@ public:
 	Port(Node &node, double bps, Ps delay);
 
 	void connect(Port &peer) { m_peer = &peer; }
+	const Port &peer() const { return *m_peer; }
 
 	void kick();			/* there may be something to send */
 	void pause(bool on);		/* tells the peer, by PFC */
@@ -152,7 +153,7 @@ public:
 
 class Switch : public Node {
 public:
-	Switch(RdmaNet &net, unsigned id) : m_net(net), m_id(id) {}
+	Switch(RdmaNet &net, unsigned node) : id(node), m_net(net) {}
 
 	Port &add_port(double bps, Ps delay);
 	void finish(int64_t stream);	/* all ports are there */
@@ -160,13 +161,14 @@ public:
 	void receive(Packet *p, Port &in) override;
 	Packet *next(Port &out) override;
 	bool more(const Port &out) const override;
+	Port &route(unsigned to, uint32_t hash) const;
 
+	const unsigned id;
 	std::vector<std::unique_ptr<Port>> ports;
 	std::vector<std::vector<Port *>> routes;	/* by host */
 	uint64_t dropped = 0, marked = 0, pauses = 0;
 
 private:
-	Port &route(const Packet *p) const;
 	bool admit(Packet *p, Port &in, Port &out);
 	bool fits(const Packet *p, const Port &out) const;
 	bool mark(const Port &out);
@@ -174,7 +176,6 @@ private:
 	void release(Packet *p);
 
 	RdmaNet &m_net;
-	const unsigned m_id;
 	uint64_t m_used = 0, m_shared = 0;	/* bytes of the buffer */
 	ns3::Ptr<ns3::UniformRandomVariable> m_random;
 };
@@ -210,6 +211,8 @@ public:
 	Packet *make();
 	uint32_t hash() const { return m_hash; }
 	bool may_send() const;
+	unsigned from() const { return m_from; }
+	unsigned to() const { return m_to; }
 
 	uint64_t again = 0;		/* packets that were sent again */
 	uint64_t cnps = 0;
@@ -263,6 +266,7 @@ struct RdmaParam {
 	uint64_t buffer, kmin, kmax, xoff;	/* bytes; of the marks for a port of bps */
 	double bps, pmax, alpha, xon;
 	bool pfc, tmdml;
+	bool detail;			/* report of each switch and flow, too */
 	uint32_t seed;			/* of the hashes */
 };
 
@@ -293,6 +297,8 @@ public:
 private:
 	void wire(const Graph &g);
 	void route(const Graph &g);
+	void report_flow(std::ostream &out, const Flow &flow) const;
+	void report_detail(std::ostream &out) const;
 
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;

@@ -400,7 +400,7 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         "stop_s": scenario.stop_s,
     }
     if scenario.transport == "rdma":
-        values["tmdml"] = int(tmdml)
+        values |= {"tmdml": int(tmdml), "detail": 0}
     values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
     lines = _lines(values)
     jobs = zip(scenario.jobs, places(scenario, seed), strict=True)
