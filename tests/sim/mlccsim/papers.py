@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the measurements of tests/sim/papers share."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from mlcclab.interval import estimate
+
+from . import engine
+from .cli import find
+from .scenario import Scenario, Step, settings
+
+Json = dict[str, Any]
+
+
+def sized(name: str, nbytes: int) -> Scenario:
+    """A shipped scenario of one job: one iteration, that sends so much and computes nothing.
+
+    Its hosts leave after that: else the first ones would send the next one's bytes beside it.
+    """
+    scenario = find(name)
+    job = scenario.jobs[0]
+    job = replace(job, steps=(Step(0.0, nbytes),), values=job.values | {"leaves": True})
+    return replace(scenario, jobs=(job,), iterations=1)
+
+
+def simulate(scenario: Scenario, cc: str, seed: int, **keys: object) -> Json:
+    """A run with some of mlcc-sim's settings replaced."""
+    return engine.simulate_settings(changed(settings(scenario, cc, seed), **keys))
+
+
+def paths(scenario: Scenario, seed: int) -> list[tuple[int, ...]]:
+    """Of each flow, the nodes from its first host to its last one."""
+    found = simulate(scenario, scenario.ccs[0], seed, detail=1, stop_s=engine.INSTANT_S)
+    return [(flow["from"], *flow["path"], flow["to"]) for flow in found["network"]["flows"]]
+
+
+def line_rate(scenario: Scenario) -> float:
+    """Bytes of messages that a link carries in a second."""
+    rate, rdma = scenario.topology["rate"], scenario.hosts
+    goodput: float = rate / 8 * rdma["payload"] / (rdma["payload"] + rdma["header"])
+    return goodput
+
+
+def changed(lines: str, **keys: object) -> str:
+    """Settings with other values, of all jobs."""
+    for key, value in keys.items():
+        lines, found = re.subn(rf"^{key} .*$", f"{key} {value}", lines, flags=re.MULTILINE)
+        if not found:
+            raise ValueError(key)
+    return lines
+
+
+def moved(lines: str, hosts: Sequence[Sequence[int]]) -> str:
+    """Settings with each job on other hosts."""
+    head, *jobs = re.split(r"^(?=job )", lines, flags=re.MULTILINE)
+    return head + "".join(
+        changed(job, hosts=" ".join(map(str, where)))
+        for job, where in zip(jobs, hosts, strict=True)
+    )
+
+
+def with_half(values: Sequence[float], digits: int = 1) -> str:
+    """A mean and its 95 % interval."""
+    found = estimate(values)
+    half = "" if found.half is None else f" ± {found.half:.{digits}f}"
+    return f"{found.mean:.{digits}f}{half}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Markdown, a row as soon as it is there."""
+    for row in chain((head, ["---"] * len(head)), rows):
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+    print()
