@@ -22,6 +22,9 @@ public:
 
 	virtual uint64_t delivered() const = 0;		/* bytes, in order */
 
+	/* Nothing more is sent; what is under way arrives. */
+	virtual void close() {}
+
 	std::function<void()> on_message;
 };
 
@@ -58,7 +61,7 @@ public:
 	/* Belongs to the fabric, as channels do. */
 	virtual Host *host() = 0;
 
-	/* @sender, @receiver: their job there; NULL: of no job. */
+	/* @sender, @receiver: their job there; NULL: of no job, so under plain DCQCN or CUBIC. */
 	virtual Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) = 0;
 
 	/* Members of a JSON object. */

@@ -2,7 +2,9 @@
 /* Topologies: graph.h says which. */
 #include "graph.h"
 
+#include <algorithm>
 #include <climits>
+#include <cmath>
 #include <deque>
 
 namespace sim {
@@ -117,7 +119,8 @@ Router::Router(const Graph &g) : m_graph(g), m_edges(g.nodes)
 Routes Router::to(unsigned host) const
 {
 	Routes r = { std::vector<std::vector<unsigned>>(m_graph.nodes),
-		     std::vector<unsigned>(m_graph.nodes, UINT_MAX) };
+		     std::vector<unsigned>(m_graph.nodes, UINT_MAX),
+		     std::vector<double>(m_graph.nodes, INFINITY) };
 	std::deque<unsigned> due = { host };
 
 	r.hops[host] = 0;
@@ -131,6 +134,7 @@ Routes Router::to(unsigned host) const
 
 			if (r.hops[next] == UINT_MAX) {
 				r.hops[next] = r.hops[node] + 1;
+				r.bps[next] = std::min(r.bps[node], m_graph.edges[e].bps);
 				due.push_back(next);
 			}
 			if (r.hops[next] == r.hops[node] + 1)

@@ -49,6 +49,7 @@ Graph bcube(unsigned n, double bps);
 struct Routes {
 	std::vector<std::vector<unsigned>> edges;	/* by node */
 	std::vector<unsigned> hops;			/* links from a node to that host */
+	std::vector<double> bps;			/* of the slowest of them, on one path */
 };
 
 class Router {

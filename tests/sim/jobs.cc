@@ -300,11 +300,16 @@ private:
 
 class Background : public Job {
 public:
-	Background(const JobParam &p, Fabric &fabric) : Job(p), m_fabric(fabric), m_next(this)
+	Background(const JobParam &p, Fabric &fabric)
+		: Job(p), m_fabric(fabric), m_router(*p.graph), m_next(this)
 	{
 		m_random = ns3::CreateObject<ns3::UniformRandomVariable>();
 		m_random->SetStream(param.stream);
-		wait(ps(param.start_s));
+		m_ends_s = param.start_s + param.arrivals[0].seconds;
+		/* a load of 0 is none */
+		if (std::any_of(param.arrivals.begin(), param.arrivals.end(),
+				[](const Arrivals &a) { return a.per_s > 0; }))
+			wait(param.start_s);
 	}
 
 	uint64_t delivered() const override { return m_delivered; }
@@ -312,7 +317,21 @@ public:
 private:
 	double phases_seen() const override { return 0; }
 
-	void wait(Ps from) { m_next.at(from + ps(-std::log(m_random->GetValue()) / param.per_s)); }
+	const Arrivals &arrivals() const { return param.arrivals[m_turn % param.arrivals.size()]; }
+
+	/* As many flows are due as the rate has added up to since then. */
+	void wait(double from_s)
+	{
+		double due = -std::log(m_random->GetValue());
+
+		while (due > (m_ends_s - from_s) * arrivals().per_s) {
+			due -= (m_ends_s - from_s) * arrivals().per_s;
+			from_s = m_ends_s;
+			m_turn++;
+			m_ends_s += arrivals().seconds;
+		}
+		m_next.at(ps(from_s + due / arrivals().per_s));
+	}
 
 	/* By the straight line between two lines of the table. */
 	double size()
@@ -324,28 +343,46 @@ private:
 		while (i + 2 < s.size() && s[i + 1] < part)
 			i += 2;
 		part = (part - s[i - 1]) / (s[i + 1] - s[i - 1]);
-		return s[i - 2] + std::max(0., part) * (s[i] - s[i - 2]);
+		return arrivals().scale * (s[i - 2] + std::max(0., part) * (s[i] - s[i - 2]));
+	}
+
+	double alone_s(unsigned from, unsigned to, uint64_t bytes)
+	{
+		auto known = m_routes.find(to);
+
+		if (known == m_routes.end())
+			known = m_routes.emplace(to, m_router.to(to)).first;
+		return 8 * bytes / known->second.bps[from] +
+		       2 * known->second.hops[from] * param.delay_s;
 	}
 
 	void begin()
 	{
-		unsigned n = param.hosts.size(), from = m_random->GetInteger(0, n - 1);
-		unsigned to = (from + m_random->GetInteger(1, n - 1)) % n;
+		unsigned n = param.hosts.size(), from = m_random->GetInteger(0, param.senders - 1);
+		unsigned to = param.senders < n ? m_random->GetInteger(param.senders, n - 1) :
+						  (from + m_random->GetInteger(1, n - 1)) % n;
 		uint64_t bytes = std::max(1., size());
-		Ps began = Clock::now();
 		Channel &c = *m_fabric.connect(param.hosts[from], param.hosts[to], nullptr,
 					       nullptr);
+		size_t index = flows.size();
 
-		c.on_message = [this, bytes, began] {
-			m_delivered += bytes;
-			iterations_s.push_back((Clock::now() - began) / PS_PER_S);
+		flows.push_back({ Clock::now(), -1, bytes,
+				  alone_s(param.hosts[from], param.hosts[to], bytes) });
+		c.on_message = [this, &c, index] {
+			m_delivered += flows[index].bytes;
+			flows[index].took = Clock::now() - flows[index].began;
+			c.close();
 		};
 		c.send(bytes);
-		wait(began);
+		wait(flows[index].began / PS_PER_S);
 	}
 
 	Fabric &m_fabric;
+	Router m_router;
+	std::map<unsigned, Routes> m_routes;	/* by host */
 	ns3::Ptr<ns3::UniformRandomVariable> m_random;
+	double m_ends_s;			/* when the next of the arrivals take over */
+	size_t m_turn = 0;
 	uint64_t m_delivered = 0;
 	Event<Background, &Background::begin> m_next;
 };

@@ -17,8 +17,9 @@
  *			much back to each when it has them all
  *	endless		the first host sends to the second for ever, as a flow of no job
  *	background	no job at all: flows between two hosts at random, each with a connection
- *			of its own, that come as a Poisson process and have sizes of a distribution;
- *			what it has as iterations are the times that they took
+ *			of its own, that have sizes of a distribution and come as a Poisson process,
+ *			whose rate may take turns (bursts).  It has no iterations, but the times
+ *			that its flows took, beside what each would have taken alone.
  *
  * Where hosts are the NICs of nodes ("rails" of each), n is the number of nodes, and the plan is
  * done on all rails at once, with bytes / rails on each: within a node nothing takes time.
@@ -46,12 +47,25 @@
 
 #include "clock.h"
 #include "fabric.h"
+#include "graph.h"
 
 namespace sim {
 
 struct JobStep {
 	double compute_s, bytes;
 	bool overlaps;			/* the next step computes meanwhile */
+};
+
+/* Some of the time of background traffic. */
+struct Arrivals {
+	double seconds, per_s, scale;	/* flows a second, and what their sizes are times */
+};
+
+/* One of its flows; what is not over yet has taken the time until now. */
+struct FlowTime {
+	Ps began, took;			/* took < 0: not over */
+	uint64_t bytes;
+	double alone_s;			/* its bytes at the slowest link's rate, and a round trip */
 };
 
 struct JobParam {
@@ -65,7 +79,10 @@ struct JobParam {
 	int64_t stream;			/* of random numbers, and some after it */
 
 	/* of background */
-	double per_s;			/* flows */
+	std::vector<Arrivals> arrivals;	/* in turn, again and again */
+	unsigned senders;		/* of the hosts, to the others; all: to each other */
+	const Graph *graph;		/* outlives the job */
+	double delay_s;			/* of a link */
 	std::vector<double> sizes;	/* bytes, and which part is no larger; in turn */
 };
 
@@ -80,6 +97,7 @@ public:
 
 	const JobParam param;
 	std::vector<double> iterations_s;
+	std::vector<FlowTime> flows;	/* of background */
 	double phases = 0;		/* that a host has seen in an iteration, on the average */
 
 	/* Called when the job has done its iterations; it may go on, for the others' sake. */

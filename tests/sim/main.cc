@@ -130,18 +130,36 @@ static std::vector<JobStep> steps_of(const Settings &s)
 	return steps;
 }
 
-static JobParam job_of(const Settings &s, unsigned hosts, unsigned index)
+/* Of each: seconds, flows a second, what sizes are times. */
+static std::vector<Arrivals> arrivals_of(const Settings &s)
+{
+	std::vector<double> rows = s.rows("arrivals", 3);
+	std::vector<Arrivals> arrivals;
+
+	for (size_t i = 0; i < rows.size(); i += 3) {
+		arrivals.push_back({ rows[i], rows[i + 1], rows[i + 2] });
+		if (!(rows[i] >= 1e-6 && rows[i] <= 1e4 && rows[i + 1] >= 0 && rows[i + 1] <= 1e9 &&
+		      rows[i + 2] >= 0 && rows[i + 2] <= 1))
+			throw std::runtime_error("arrivals: out of range");
+	}
+	return arrivals;
+}
+
+static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsigned index)
 {
 	JobParam j = {};
 
 	j.name = s.text("job");
 	j.kind = s.text("workload");
-	j.hosts = s.list("hosts", hosts);
+	j.hosts = s.list("hosts", g.hosts);
 	j.start_s = s.number("start_s", 0, 1e4);
 	j.stream = (1 + index) * STREAMS;
 	if (j.kind == "background") {
-		j.per_s = s.number("per_s", 1e-3, 1e9);
+		j.arrivals = arrivals_of(s);
+		j.senders = s.whole("senders", 1, j.hosts.size());
 		j.sizes = s.table("sizes");
+		j.graph = &g;
+		j.delay_s = delay_s;
 		return j;
 	}
 	j.rails = s.whole("job_rails", 1, 64);
@@ -163,12 +181,12 @@ struct Run {
 };
 
 /* "only": the number of a job that is to be alone, with its noise; -1: all */
-static void add_jobs(Run &run, const Settings &s, unsigned hosts, Fabric &fabric)
+static void add_jobs(Run &run, const Settings &s, const Graph &g, Fabric &fabric)
 {
-	double only = s.number("only", -1, 1e6);
+	double only = s.number("only", -1, 1e6), delay_s = s.number("delay_s", 0, 1);
 
 	for (unsigned i = 0; i < s.jobs.size(); i++) {
-		JobParam p = job_of(s.jobs[i], hosts, i);
+		JobParam p = job_of(s.jobs[i], g, delay_s, i);
 
 		if (only >= 0 && only != i)
 			continue;
@@ -181,6 +199,24 @@ static void add_jobs(Run &run, const Settings &s, unsigned hosts, Fabric &fabric
 	}
 }
 
+/* Of each: seconds when it came, that it took, that it would take alone; bytes. */
+static void print_flows(const Job &job)
+{
+	const char *comma = "";
+	unsigned open = 0;
+
+	std::cout << ", \"flows\": [";
+	for (const FlowTime &f : job.flows) {
+		Ps took = f.took < 0 ? Clock::now() - f.began : f.took;
+
+		open += f.took < 0;
+		std::cout << comma << "[" << f.began / PS_PER_S << ", " << took / PS_PER_S << ", "
+			  << f.alone_s << ", " << f.bytes << "]";
+		comma = ", ";
+	}
+	std::cout << "], \"open\": " << open;
+}
+
 static void print_job(const Job &job)
 {
 	const char *comma = "";
@@ -191,7 +227,10 @@ static void print_job(const Job &job)
 		std::cout << comma << t;
 		comma = ", ";
 	}
-	std::cout << "]}";
+	std::cout << "]";
+	if (job.param.kind == "background")
+		print_flows(job);
+	std::cout << "}";
 }
 
 static void print(const Run &run, const Fabric &fabric, double cpu)
@@ -225,7 +264,7 @@ static int simulate(const Settings &s)
 	Clock::start(s.text("transport") == "tcp" ? "ns3::MapScheduler" :
 						    "ns3::PriorityQueueScheduler");
 	fabric = fabric_of(s, g);
-	add_jobs(run, s, g.hosts, *fabric);
+	add_jobs(run, s, g, *fabric);
 	ns3::Simulator::Stop(ns3::Seconds(s.number("stop_s", 1e-6, 1e5)));
 	s.all_used();
 

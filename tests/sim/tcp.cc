@@ -37,7 +37,7 @@ constexpr uint32_t BUFFER = 64 << 20;		/* of a socket, bytes: never the limit */
 constexpr uint32_t HEADERS = 66;		/* of a full segment, as a queue counts it */
 constexpr uint32_t HOST_NET = 10 << 24;		/* 10.0.0.0/8 */
 constexpr uint32_t SWITCH_NET = 172 << 24 | 16 << 16;
-constexpr uint16_t FIRST_PORT = 10000;
+constexpr uint16_t FIRST_PORT = 10000, PORTS = 30000;
 
 /* A job on one host. */
 class TcpHost : public Host {
@@ -53,21 +53,21 @@ static ns3::Ipv4Address address(unsigned host)
 	return ns3::Ipv4Address(HOST_NET + 1 + host);
 }
 
-static Ptr<ns3::TcpSocketBase> open_socket(Ptr<ns3::Node> node, const TcpParam &c,
+static Ptr<ns3::TcpSocketBase> open_socket(Ptr<ns3::Node> node, const std::string &cc, bool ecn,
 					   struct tcp_job *job, uint32_t peer)
 {
 	auto type = ns3::TcpSocketFactory::GetTypeId();
 	auto base = ns3::DynamicCast<ns3::TcpSocketBase>(ns3::Socket::CreateSocket(node, type));
 	Ptr<ns3::TcpCongestionOps> ops;
 
-	if (c.cc == "cubic")
+	if (cc == "cubic")
 		ops = ns3::CreateObject<ns3::TcpCubic>();
-	else if (c.cc == "reno")
+	else if (cc == "reno")
 		ops = ns3::CreateObject<ns3::TcpLinuxReno>();
-	else if (c.cc == "dctcp")
+	else if (cc == "dctcp")
 		ops = ns3::CreateObject<ns3::TcpDctcp>();
 	else
-		ops = ns3::CreateObject<TcpMlcc>(job, c.ecn, peer);
+		ops = ns3::CreateObject<TcpMlcc>(job, ecn, peer);
 	base->SetCongestionControlAlgorithm(ops);
 	return base;
 }
@@ -75,10 +75,10 @@ static Ptr<ns3::TcpSocketBase> open_socket(Ptr<ns3::Node> node, const TcpParam &
 /* A connection that carries messages in one direction. */
 class TcpChannel : public Channel {
 public:
-	TcpChannel(const TcpParam &c, Ptr<ns3::Node> from, Ptr<ns3::Node> to, ns3::Address peer,
-		   struct tcp_job *job, uint32_t path)
-		: m_mss(c.mss), m_sender(open_socket(from, c, job, path)),
-		  m_listener(open_socket(to, c, nullptr, path))
+	TcpChannel(const TcpParam &c, const std::string &cc, Ptr<ns3::Node> from,
+		   Ptr<ns3::Node> to, ns3::Address peer, struct tcp_job *job, uint32_t path)
+		: m_mss(c.mss), m_sender(open_socket(from, cc, c.ecn, job, path)),
+		  m_listener(open_socket(to, cc, c.ecn, nullptr, path))
 	{
 		m_listener->Bind(peer);
 		m_listener->Listen();
@@ -103,6 +103,17 @@ public:
 	}
 
 	uint64_t delivered() const override { return m_delivered; }
+
+	/* ns-3 looks for a packet's socket among all of a host's, one by one: none is left there. */
+	void close() override
+	{
+		m_receiver->SetCloseCallbacks(
+			[](Ptr<ns3::Socket> s) { s->Close(); },
+			ns3::MakeNullCallback<void, Ptr<ns3::Socket>>());
+		m_listener->Close();
+		m_sender->Close();
+		m_sender = m_listener = m_receiver = nullptr;
+	}
 
 	uint64_t retransmitted = 0;		/* segments */
 
@@ -166,6 +177,8 @@ static void set_defaults(const TcpParam &c)
 	SetDefault("ns3::TcpSocket::DelAckTimeout", ns3::TimeValue(ns3::MilliSeconds(40)));
 	SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(200)));
 	SetDefault("ns3::TcpSocketBase::Timestamp", ns3::BooleanValue(false));
+	/* ports are used again when nothing of their last flow is under way */
+	SetDefault("ns3::TcpSocketBase::MaxSegLifetime", ns3::DoubleValue(0.1));
 	SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(c.ecn ? "On" : "Off"));
 }
 
@@ -274,10 +287,10 @@ Host *TcpNet::host()
 
 Channel *TcpNet::connect(unsigned from, unsigned to, Host *sender, Host *)
 {
-	ns3::InetSocketAddress peer(address(to), FIRST_PORT + m_channels.size());
+	ns3::InetSocketAddress peer(address(to), FIRST_PORT + m_channels.size() % PORTS);
 
 	m_channels.push_back(std::make_unique<TcpChannel>(
-		param, m_nodes[from], m_nodes[to], peer,
+		param, sender ? param.cc : "cubic", m_nodes[from], m_nodes[to], peer,
 		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to));
 	return m_channels.back().get();
 }

@@ -9,10 +9,11 @@ from pathlib import Path
 from mlcclab import program
 from mlcclab.errors import UsageError
 from mlcclab.options import Parser, seeds, whole
+from mlcclab.schema import duration
 
 from . import cluster, engine, report
 from .cluster import Cluster, load
-from .scenario import CCS, Scenario, racks
+from .scenario import CCS, SIZES, Scenario, racks
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 EVERY_CC = sorted({cc for ccs in CCS.values() for cc in ccs})
@@ -26,6 +27,8 @@ examples:
       two jobs on one link, under plain DCQCN and under mlcc's default profile
   tests/sim/run pair-3x32 --cc dcqcn,hotnets22,interleave --seeds 1-5 --json out.json
       means with 95 % intervals over five seeds, which all of them share
+  tests/sim/run tcp-cross --load 0,0.2,0.4,0.6,0.8 --sizes hadoop --burst 1ms --json sweep.json
+      a table for each load of the cross traffic; tests/sim/fit makes a curve of that
   tests/sim/run ./mine.toml --iterations 60
   tests/sim/run gpus-1024 --cc dcqcn,interleave --keep build/gpus-1024
       hours of runs, of which those that are done are in the folder: again, and it goes on
@@ -49,6 +52,10 @@ shared link, as published for such clusters, and over alone what slowdown is els
 counted once when it is done; running is slowdown with all jobs alike that are there at a time. 99th
 percentiles are over all jobs of all seeds, intervals over the means of the seeds.
 
+Background flows run plain DCQCN, or CUBIC, whatever the jobs run. Of those that come between 25 and
+90 % of the time there is p50 and p99, by size, of what they took over what they would take alone
+(their bytes at the slowest link's rate, and a round trip): means over the seeds, with intervals.
+
 exit status: 0 done, 1 failed, 2 wrong usage or scenario, 4 mlcc-sim is not built
 """
 
@@ -62,6 +69,25 @@ def cc_list(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def loads(text: str) -> list[float]:
+    """Parts of a link, with commas between them, that rise."""
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = [-1.0]
+    if found != sorted(set(found)) or not 0 <= found[0] <= found[-1] <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not rising numbers from 0 to 1, like 0,0.5")
+    return found
+
+
+def burst(text: str) -> float:
+    """A time, as scenarios have it."""
+    try:
+        return duration(1)(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def parser() -> argparse.ArgumentParser:
     """All options."""
     words = Parser(
@@ -72,6 +98,11 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("scenario", help="a shipped one's name, or a file; list: which there are")
     words.add_argument("--cc", type=cc_list, metavar="LIST")
     words.add_argument("--seeds", type=seeds, default=range(1, 4), metavar="FIRST-LAST", help="1-3")
+    words.add_argument(
+        "--load", type=loads, metavar="LIST", help="of background flows, one after the other"
+    )
+    words.add_argument("--sizes", choices=SIZES, help="of background flows")
+    words.add_argument("--burst", type=burst, metavar="TIME", help="of background flows")
     words.add_argument("--iterations", type=whole(4, 100000), metavar="N")
     words.add_argument(
         "--parallel", type=whole(1, 256), default=PARALLEL, metavar="N", help="runs at a time (2)"
@@ -120,15 +151,45 @@ def measure(scenario: Scenario, options: argparse.Namespace) -> report.Json:
         scenario = scenario.with_iterations(options.iterations)
     base, names = scenario.ccs[0], _names(scenario, options)
     runs = [engine.Run(cc, seed) for seed in options.seeds for cc in names]
-    runs += report.alone_runs(scenario, base, options.seeds)
-    results = engine.simulate_all(scenario, runs, options.parallel, options.keep)
-    return report.build(scenario, base, names, options.seeds, results)
+    alone = report.alone_runs(scenario, base, options.seeds)
+    if options.load is None:
+        results = engine.simulate_all(scenario, runs + alone, options.parallel, options.keep)
+        return report.build(scenario, base, names, options.seeds, results)
+    known = engine.simulate_all(scenario, alone, options.parallel, options.keep)
+    sweep = []
+    for part in options.load:
+        loaded = scenario.with_background(load=part)
+        results = known | engine.simulate_all(loaded, runs, options.parallel, options.keep)
+        sweep.append({"load": part} | report.build(loaded, base, names, options.seeds, results))
+    return {"scenario": scenario.name, "line_gbps": scenario.line_bps / 1e9, "sweep": sweep}
+
+
+def _background(scenario: Scenario, options: argparse.Namespace) -> Scenario:
+    """What the options say of it."""
+    values = {key: getattr(options, key) for key in ("sizes", "burst")}
+    given = {key: value for key, value in values.items() if value is not None}
+    if (given or options.load is not None) and not scenario.has_background:
+        raise UsageError(f"{scenario.name} has no background flows for --load, --sizes and --burst")
+    return scenario.with_background(**given)
+
+
+def _shown(found: report.Json) -> list[str]:
+    """The table, or one for each load."""
+    if "sweep" not in found:
+        return report.lines(found)
+    return [
+        line
+        for part in found["sweep"]
+        for line in [f"load {part['load']:g}", *report.lines(part), ""]
+    ]
 
 
 def measure_cluster(found: Cluster, options: argparse.Namespace) -> report.Json:
     """The same of a cluster, whose jobs are others for each seed."""
     if options.iterations:
         raise UsageError("--iterations: a cluster's jobs run until its stop")
+    if any(value is not None for value in (options.load, options.sizes, options.burst)):
+        raise UsageError(f"{found.name} has no background flows for --load, --sizes and --burst")
     base, names = found.frame.ccs[0], _names(found.frame, options)
     shots = {seed: cluster.snapshot(found, seed) for seed in options.seeds}
     results: report.Results = {}
@@ -158,7 +219,7 @@ def _command(arguments: Sequence[str]) -> int:
     if isinstance(scenario, Cluster):
         found, shown = measure_cluster(scenario, options), cluster.lines
     else:
-        found, shown = measure(scenario, options), report.lines
+        found, shown = measure(_background(scenario, options), options), _shown
     text = json.dumps(found, indent=1)
     if str(options.json) == "-":
         print(text)

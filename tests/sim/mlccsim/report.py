@@ -9,6 +9,7 @@ from mlcclab.interval import Estimate, estimate
 from mlcclab.stats import converged_at, merge_converged, settled, slowdown
 from mlcclab.table import align
 
+from . import fct
 from .engine import Run
 from .scenario import ENDLESS, Scenario
 
@@ -37,6 +38,9 @@ def build(
     found = [_of_cc(scenario, cc, seeds, results, alone) for cc in ccs]
     for result in found[1:]:
         result["against_first"] = against(result["slowdowns"], found[0]["slowdowns"])
+        for ours, theirs in zip(result["jobs"], found[0]["jobs"], strict=True):
+            if "fct" in ours:
+                fct.compare(ours["fct"], theirs["fct"])
     return {
         "scenario": scenario.name,
         "base": base,
@@ -103,7 +107,8 @@ def _of_job(
         converged_at(took, apart) for took, apart in pairs if apart and len(took) == len(apart)
     ]
     known = [apart for apart in alone if apart and len(apart) >= ENOUGH]
-    return {
+    flows = [run["jobs"][number].get("fct") for run in runs]
+    return ({"fct": fct.by_size(flows)} if all(flows) else {}) | {
         "name": name,
         "isolated_ms": _mean([1e3 * fmean(settled(apart)) for apart in known]),
         "mean_ms": _mean([1e3 * fmean(settled(t)) for t in times if len(t) >= ENOUGH]),
@@ -166,7 +171,19 @@ def lines(report: Json) -> list[str]:
         for result in others
         if result["against_first"]
     ]
-    return align(rows, 2) + [""] + [_summary(result) for result in [first, *others]] + compared
+    flows = [
+        row
+        for result in report["results"]
+        for job in result["jobs"]
+        for row in fct.rows(result["cc"], job["name"], job.get("fct", []))
+    ]
+    return [
+        *align(rows, 2),
+        *(["", *align([fct.HEAD, *flows], 3)] if flows else []),
+        "",
+        *(_summary(result) for result in [first, *others]),
+        *compared,
+    ]
 
 
 def _summary(result: Json) -> str:

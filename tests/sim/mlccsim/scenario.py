@@ -137,7 +137,8 @@ JOB = {
     "iterations": Field(integer(4, 100000), None),
     "announce": Field(flag, False),
     "leaves": Field(flag, False),
-    "load": Field(number(0.001, 1), None),
+    "load": Field(number(0, 1), None),
+    "burst": Field(duration(1), 0.0),
     "sizes": Field(choice(*SIZES), None),
     "pattern": Field(choice("pair", "ring"), "pair"),
     **{key: JOB_FIELDS[key] for key in TRACE},
@@ -181,6 +182,29 @@ class Scenario:
     def with_iterations(self, iterations: int) -> "Scenario":
         """The same, longer or shorter."""
         return replace(self, iterations=iterations)
+
+    def with_background(self, **values: Any) -> "Scenario":
+        """The same with other "load", "sizes" or "burst"."""
+        return replace(
+            self,
+            jobs=tuple(
+                replace(job, values=job.values | values)
+                if job.values["workload"] == "background"
+                else job
+                for job in self.jobs
+            ),
+        )
+
+    @property
+    def has_background(self) -> bool:
+        """Whether there are flows of no job."""
+        return any(job.values["workload"] == "background" for job in self.jobs)
+
+    @property
+    def line_bps(self) -> float:
+        """What background traffic loads: a host's link, or a dumbbell's bottleneck."""
+        bps: float = self.topology.get("bottleneck", self.topology["rate"])
+        return bps
 
     @property
     def ccs(self) -> tuple[str, ...]:
@@ -275,8 +299,8 @@ def _check_keys(where: str, table: Any, workload: str) -> None:
     needed = {"background": FLOWS, "trace": TRACE, "endless": ()}.get(workload, ("bytes",))
     others = {
         "background": (*SIZE, "hosts", "copies", *TRACE, "pattern"),
-        "trace": (*SIZE, *FLOWS),
-    }.get(workload, (*FLOWS, *TRACE, "pattern"))
+        "trace": (*SIZE, *FLOWS, "burst"),
+    }.get(workload, (*FLOWS, "burst", *TRACE, "pattern"))
     for key in others:
         if key in table:
             raise UsageError(f"{where}.{key}: a {workload} has none")
@@ -385,7 +409,11 @@ def places(scenario: Scenario, seed: int) -> list[list[int]]:
     for job in scenario.jobs:
         background = job.values["workload"] == "background"
         hosts = job.values["hosts"] * node
-        taken.append(order if background else order[first : first + hosts])
+        if background and scenario.topology["kind"] == "dumbbell":
+            # from the left to the right, as pairs do
+            taken.append(order[::2] + order[1::2])
+        else:
+            taken.append(order if background else order[first : first + hosts])
         first += hosts
     return taken
 
@@ -407,7 +435,7 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
     for index, (job, hosts) in enumerate(jobs):
         lines += _lines(_head(job, hosts))
         if job.values["workload"] == "background":
-            lines += _lines(_background(job, len(hosts), scenario.topology["rate"]))
+            lines += _lines(_background(job, len(hosts), scenario))
         else:
             side_by_side = job.values.get("rails", rails(scenario))
             lines += _lines({"job_rails": side_by_side} | _job(job, scenario.iterations))
@@ -439,17 +467,44 @@ def _head(job: Job, hosts: Sequence[int]) -> Table:
     }
 
 
-def _background(job: Job, hosts: int, bps: float) -> Table:
-    """So many flows that each host sends "load" of its link's rate."""
+# Bursts as in Salamy's Algorithm 2: three times the load in a tenth of the time. Each burst has two
+# flows or more, the rest of the period eight or more, with sizes as small as it takes for that.
+BURST_PART = 0.1
+BURST_BYTES = 0.3
+BURST_FLOWS = 2
+OTHER_FLOWS = 8
+
+
+def _background(job: Job, hosts: int, scenario: Scenario) -> Table:
+    """So many flows that each host sends "load" of its link's rate, or all those of a dumbbell."""
     sizes = SIZES[job.values["sizes"]]
     mean = sum(
         (size + before) / 2 * (part - less) / 100
         for (before, less), (size, part) in pairwise(sizes)
     )
+    dumbbell = scenario.topology["kind"] == "dumbbell"
+    per_s = job.values["load"] * scenario.line_bps / 8 / mean * (1 if dumbbell else hosts)
     return {
-        "per_s": job.values["load"] * hosts * bps / 8 / mean,
+        "arrivals": " ".join(_arrivals(per_s, job.values["burst"])),
+        "senders": hosts // 2 if dumbbell else hosts,
         "sizes": " ".join(f"{size} {part / 100}" for size, part in sizes),
     }
+
+
+def _arrivals(per_s: float, burst_s: float) -> list[str]:
+    """Poisson, and with bursts in turn with what is between them."""
+    if not burst_s:
+        return [f"1000 {per_s} 1"]
+    period_s = burst_s / BURST_PART
+    found = []
+    for part, share, least in (
+        (BURST_PART, BURST_BYTES, BURST_FLOWS),
+        (1 - BURST_PART, 1 - BURST_BYTES, OTHER_FLOWS),
+    ):
+        flows = per_s * period_s * share
+        many = max(flows, least if flows else 0)
+        found.append(f"{part * period_s} {many / (part * period_s)} {flows / (many or 1)}")
+    return found
 
 
 def _job(job: Job, iterations: int) -> Table:

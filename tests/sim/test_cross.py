@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Cross traffic: bursts, what it loads, how long flows take, sweeps of loads."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from statistics import median
+
+from common import HERE, LINE_BPS, Table, dumbbell, pairs, run, tcp_pairs
+from mlccsim import fct
+
+
+def cross(load: float, sizes: str = "storage", **more: object) -> Table:
+    """The flows."""
+    return {"name": "cross", "workload": "background", "load": load, "sizes": sizes} | more
+
+
+def flows(table: Table, cc: str, stop: str) -> list[list[float]]:
+    """Of a scenario of nothing else: when they came, what they took, would take alone, bytes."""
+    found: list[list[float]] = run(table, cc, stop=stop)["jobs"][0]["flows"]
+    return found
+
+
+def tcp(load: float, sizes: str = "storage", **more: object) -> Table:
+    """Between the hosts of test_tcp's jobs."""
+    return tcp_pairs(1, "droptail") | {"job": [cross(load, sizes, **more)]}
+
+
+class Arrivals(unittest.TestCase):
+    """When flows come, and of what size."""
+
+    def bursts(self, load: float, sizes: str) -> tuple[list[list[float]], list[list[float]]]:
+        """In half a second: those in bursts, and the others."""
+        found = flows(dumbbell([cross(load, sizes, burst="1ms")]), "dcqcn", "500ms")
+        bursts = [flow for flow in found if flow[0] % 10e-3 < 1e-3]
+        return bursts, [flow for flow in found if flow not in bursts]
+
+    def test_a_tenth_of_the_time_has_three_tenths_of_the_bytes(self) -> None:
+        bursts, others = self.bursts(0.5, "storage")
+        bits = [8 * sum(nbytes for *_, nbytes in part) for part in (bursts, others)]
+        self.assertAlmostEqual(sum(bits) / (0.5 * 0.5 * LINE_BPS), 1, delta=0.1)
+        self.assertAlmostEqual(bits[0] / sum(bits), 0.3, delta=0.05)
+
+    def test_a_burst_has_two_flows_where_one_would_be_more_than_it(self) -> None:
+        """Of 1.6 MB each, at 10 % of 10 Gb/s."""
+        bursts, others = self.bursts(0.1, "websearch")
+        self.assertAlmostEqual(len(bursts) / 50, 2, delta=0.6)
+        self.assertAlmostEqual(len(others) / 50, 8, delta=1.2)
+        bits = 8 * sum(nbytes for *_, nbytes in bursts + others)
+        self.assertAlmostEqual(bits / (0.1 * 0.5 * LINE_BPS), 1, delta=0.25)
+
+    def test_a_load_of_nothing_is_no_flow(self) -> None:
+        self.assertEqual(flows(dumbbell([cross(0, burst="1ms")]), "dcqcn", "50ms"), [])
+
+    def test_a_dumbbell_has_the_load_from_the_left_to_the_right(self) -> None:
+        """Of eight hosts: none stays on its side, where links are faster."""
+        table = dumbbell([*pairs(4, 1e-5), cross(0.8)], topology={"bottleneck": "5gbit"})
+        found = run(table, stop="100ms")["jobs"][-1]["flows"]
+        self.assertAlmostEqual(len(found) / (0.8 * 0.1 * 5e9 / 8 / 40_870), 1, delta=0.1)
+        self.assertTrue(all(alone > 8 * nbytes / 5e9 for _, _, alone, nbytes in found))
+
+
+class Flows(unittest.TestCase):
+    """What they take."""
+
+    def test_alone_they_take_no_longer_than_that(self) -> None:
+        """But for switches, which store and forward: that counts for small ones."""
+        for table, cc, stop in (
+            (dumbbell([cross(0.1, "websearch")]), "dcqcn", "400ms"),
+            (tcp(0.03, "websearch"), "cubic", "40s"),
+        ):
+            with self.subTest(cc):
+                found = flows(table, cc, stop)
+                large = [took / alone for _, took, alone, nbytes in found if nbytes > 100_000]
+                self.assertGreater(len(large), 5)
+                self.assertGreater(min(took / alone for _, took, alone, _ in found), 0.5)
+                self.assertGreater(median(large), 1)
+                self.assertLess(median(large), 1.1)
+
+    def test_they_do_not_care_what_jobs_run(self) -> None:
+        """CUBIC and plain DCQCN; a load at which that would be seen."""
+        for table, ccs in (
+            (dumbbell([cross(0.9)]), ("dcqcn", "interleave")),
+            (tcp(0.9), ("cubic", "dctcp", "interleave")),
+        ):
+            first, *others = (flows(table, cc, "100ms") for cc in ccs)
+            self.assertGreater(max(took / alone for _, took, alone, _ in first), 3)
+            for other in others:
+                self.assertEqual(first, other)
+
+    def test_tcp_closes_none_too_early(self) -> None:
+        job = run(tcp(0.5), "cubic", stop="2s")["jobs"][0]
+        self.assertGreater(len(job["flows"]), 500)
+        self.assertLess(job["open"], 20)
+        self.assertLessEqual(job["delivered"], sum(nbytes for *_, nbytes in job["flows"]))
+
+
+class Summary(unittest.TestCase):
+    """Percentiles by size."""
+
+    def test_bins_and_the_part_of_the_time_that_counts(self) -> None:
+        times = [0.0, 2.4, 2.5, 5.0, 8.9, 9.0]
+        found = fct.summary([[t, 1 + t, 0.5, 10_000] for t in times] + [[5, 1, 1, 10_001]], 10)
+        self.assertEqual([b["flows"] for b in found], [3, 1, 0, 0])
+        self.assertEqual(found[0]["p50"], 12)
+        self.assertAlmostEqual(found[0]["p99"], 19.8 - 0.02 * 7.8)
+        self.assertIsNone(found[2]["p99"])
+
+    def test_seeds_are_compared_with_themselves(self) -> None:
+        """Twice and half as long is as long."""
+        ours, theirs = (
+            fct.by_size([[{"flows": 9, "p50": 1, "p99": p99}] * 4 for p99 in p99s])
+            for p99s in ((2, 20), (1, 40))
+        )
+        fct.compare(ours, theirs)
+        self.assertAlmostEqual(ours[0]["p99_against_first"]["mean"], 1)
+        self.assertGreater(ours[0]["p99_against_first"]["high"], 2)
+        self.assertEqual(ours[0]["flows"], 18)
+
+
+SCENARIO = """
+iterations = 8
+[topology]
+kind = "dumbbell"
+rate = "10gbit"
+[[job]]
+name = "job"
+bytes = 1_000_000
+compute = "1ms"
+"""
+FLOWS = """[[job]]
+name = "cross"
+workload = "background"
+load = 0.1
+sizes = "storage"
+"""
+
+
+class Sweep(unittest.TestCase):
+    """The commands."""
+
+    def call(self, text: str, *words: str, what: str = "run") -> "subprocess.CompletedProcess[str]":
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(text)
+            file.flush()
+            command = [sys.executable, HERE / what, file.name, *words]
+            return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def test_each_load_has_a_report(self) -> None:
+        words = ("--load", "0,0.3,0.6", "--cc", "dcqcn,interleave", "--seeds", "1-2")
+        found = json.loads(self.call(SCENARIO + FLOWS, *words, "--json", "-").stdout)
+        self.assertEqual(found["line_gbps"], 10)
+        self.assertEqual([part["load"] for part in found["sweep"]], [0, 0.3, 0.6])
+        means = [part["results"][0]["jobs"][0]["mean_ms"] for part in found["sweep"]]
+        self.assertLess(means[0], means[1])
+        self.assertLess(means[1], means[2])
+        bins = found["sweep"][2]["results"][1]["jobs"][1]["fct"]
+        self.assertEqual([b["to_bytes"] for b in bins], [10**4, 10**5, 10**6, None])
+        self.assertGreater(bins[0]["flows"], bins[2]["flows"])
+        self.assertIn("mean", bins[0]["p99_against_first"])
+
+    def test_the_table_has_sizes(self) -> None:
+        shown = self.call(SCENARIO + FLOWS, "--sizes", "hadoop", "--burst", "1ms").stdout
+        self.assertIn("p99 against first", shown)
+        self.assertRegex(shown, r"interleave +cross +<= 10 kB +\d+ ")
+
+    def test_what_is_wrong_is_one_line(self) -> None:
+        for words, expected in (
+            (("--load", "0.5,0.2"), "is not rising numbers from 0 to 1"),
+            (("--load", "0.5,2"), "is not rising numbers from 0 to 1"),
+            (("--burst", "9"), "is not a number and one of"),
+            (("--sizes", "mail"), "'websearch', 'hadoop', 'storage'"),
+        ):
+            with self.subTest(words):
+                done = self.call(SCENARIO + FLOWS, *words)
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+                self.assertIn(expected, done.stderr)
+        done = self.call(SCENARIO, "--load", "0.5")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+        self.assertIn("no background flows", done.stderr)
+        done = self.call(SCENARIO + "burst = '1ms'\n")
+        self.assertIn("job[0].burst: a pair has none", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
