@@ -11,7 +11,7 @@ from mlcclab.interval import estimate
 
 from . import engine
 from .cli import find
-from .scenario import Scenario, Step, settings
+from .scenario import Scenario, Step, goodput_bps, settings
 
 Json = dict[str, Any]
 
@@ -40,9 +40,7 @@ def paths(scenario: Scenario, seed: int) -> list[tuple[int, ...]]:
 
 def line_rate(scenario: Scenario) -> float:
     """Bytes of messages that a link carries in a second."""
-    rate, rdma = scenario.topology["rate"], scenario.hosts
-    goodput: float = rate / 8 * rdma["payload"] / (rdma["payload"] + rdma["header"])
-    return goodput
+    return goodput_bps(scenario) / 8
 
 
 def changed(lines: str, **keys: object) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from mlcclab.interval import Estimate, estimate
+from mlcclab.interval import Estimate
 from mlcclab.stats import converged_at, merge_converged, settled, slowdown
 from mlcclab.table import align
 
@@ -53,7 +53,7 @@ def build(
 def against(ours: Sequence[float | None], theirs: Sequence[float | None]) -> Json | None:
     """How many times theirs ours is, seed by seed: both had the same places and noise."""
     pairs = zip(ours, theirs, strict=True)
-    return _interval([a / b if a is not None and b is not None else None for a, b in pairs])
+    return fct.interval([a / b if a is not None and b is not None else None for a, b in pairs])
 
 
 def _alone(
@@ -84,7 +84,7 @@ def _of_cc(
     return {
         "cc": cc,
         "jobs": jobs,
-        "slowdown_mean": _interval(by_seed),
+        "slowdown_mean": fct.interval(by_seed),
         "slowdowns": by_seed,
         "simulated_s": fmean(run["simulated_s"] for run in runs),
         "cpu_s": fmean(run["cpu_s"] for run in runs),
@@ -112,7 +112,7 @@ def _of_job(
         "name": name,
         "isolated_ms": _mean([1e3 * fmean(settled(apart)) for apart in known]),
         "mean_ms": _mean([1e3 * fmean(settled(t)) for t in times if len(t) >= ENOUGH]),
-        "slowdown": _interval(slowdowns),
+        "slowdown": fct.interval(slowdowns),
         "slowdowns": slowdowns,
         "converged_at": merge_converged(converged) if converged else None,
         "phases": fmean(run["jobs"][number]["phases"] for run in runs),
@@ -125,14 +125,6 @@ def _of_job(
 
 def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
-
-
-def _interval(values: Sequence[float | None]) -> Json | None:
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    found = estimate(known)
-    return {"mean": found.mean, "half": found.half}
 
 
 def _fixed(value: float | None, digits: int) -> str:

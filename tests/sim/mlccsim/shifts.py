@@ -13,7 +13,7 @@ from mlcclab.errors import LabError
 from mlcclab.stats import settled
 
 from .cli import find
-from .papers import Json, simulate, table, with_half
+from .papers import Json, line_rate, simulate, table, with_half
 from .scenario import Scenario
 
 PLAN = Path(__file__).resolve().parents[3] / "userspace" / "plan" / "mlcc-plan"
@@ -23,9 +23,8 @@ LINK = "bottleneck"
 
 def periods_s(scenario: Scenario) -> list[tuple[float, float]]:
     """What each pair computes, then sends, alone on the dumbbell."""
-    rate, rdma = scenario.topology["bottleneck"], scenario.hosts
-    goodput = rate / 8 * rdma["payload"] / (rdma["payload"] + rdma["header"])
-    return [(job.steps[0].compute_s, job.steps[0].bytes / goodput) for job in scenario.jobs]
+    rate = line_rate(scenario)
+    return [(job.steps[0].compute_s, job.steps[0].bytes / rate) for job in scenario.jobs]
 
 
 def problem(scenario: Scenario) -> Json:
