@@ -395,14 +395,21 @@ static __always_inline bool mlcc_profile_of(const struct mlcc_slot *s, struct ml
 	return true;
 }
 
+static __always_inline u32 mlcc_local(const struct sock *sk)
+{
+	const struct sock_common *c = &sk->__sk_common;
+
+	return c->skc_family == AF_INET6 ? c->skc_v6_rcv_saddr.in6_u.u6_addr32[3] :
+					   c->skc_rcv_saddr;
+}
+
 static __always_inline u32 mlcc_peer(const struct sock *sk)
 {
 	const struct sock_common *c = &sk->__sk_common;
 
-	if (c->skc_family == AF_INET6)
-		return mlcc_path_peer(c->skc_v6_rcv_saddr.in6_u.u6_addr32[3],
-				      c->skc_v6_daddr.in6_u.u6_addr32[3]);
-	return mlcc_path_peer(c->skc_rcv_saddr, c->skc_daddr);
+	return mlcc_path_peer(mlcc_local(sk),
+			      c->skc_family == AF_INET6 ? c->skc_v6_daddr.in6_u.u6_addr32[3] :
+							  c->skc_daddr);
 }
 
 /* since Linux 6.7 */

@@ -47,14 +47,22 @@ static __always_inline bool mlcc_profile_of(const struct mlcc_slot *s, struct ml
 	return true;
 }
 
+static __always_inline u32 mlcc_local(const struct sock *sk)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		return (__force u32)sk->sk_v6_rcv_saddr.s6_addr32[3];
+#endif
+	return (__force u32)sk->sk_rcv_saddr;
+}
+
 static __always_inline u32 mlcc_peer(const struct sock *sk)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6)
-		return mlcc_path_peer((__force u32)sk->sk_v6_rcv_saddr.s6_addr32[3],
-				      (__force u32)sk->sk_v6_daddr.s6_addr32[3]);
+		return mlcc_path_peer(mlcc_local(sk), (__force u32)sk->sk_v6_daddr.s6_addr32[3]);
 #endif
-	return mlcc_path_peer((__force u32)sk->sk_rcv_saddr, (__force u32)sk->sk_daddr);
+	return mlcc_path_peer(mlcc_local(sk), (__force u32)sk->sk_daddr);
 }
 
 static __always_inline void mlcc_rolled_over(struct sock *sk, const struct mlcc_slot *s,

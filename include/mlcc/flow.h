@@ -137,30 +137,37 @@ static __always_inline void mlcc_flow_enter(struct mlcc_flow *f, const struct ml
 	f->counted = 0;
 }
 
-/* Flows that answer with a few bytes are none that the job's share is to be divided among. */
-static __always_inline void mlcc_flow_count(struct mlcc_flow *f, struct mlcc_job *j, u32 bytes)
+/*
+ * Flows that answer with a few bytes are none that the job's share is to be divided among.  Returns
+ * whether the flow is counted from now on.
+ */
+static __always_inline bool mlcc_flow_count(struct mlcc_flow *f, struct mlcc_job *j, u32 bytes)
 {
 	if (f->counted)
-		return;
+		return false;
 	f->sent = f->sent + bytes < bytes ? ~0U : f->sent + bytes;
-	if (f->sent < MLCC_READ(j->d_phase) >> MLCC_COUNTED_SHIFT)
-		return;
+	if (f->sent < MLCC_READ(j->d_learnt) >> MLCC_COUNTED_SHIFT)
+		return false;
 	f->counted = 1;
 	mlcc_job_enter(j);
+	return true;
 }
 
-/* An ACK: @acked is tp->bytes_acked, @now us.  Tells the job and takes over its progress. */
-static __always_inline void mlcc_flow_acked(struct mlcc_flow *f, struct mlcc_job *j, u64 acked,
+/*
+ * An ACK: @acked is tp->bytes_acked, @now us.  Tells the job and takes over its progress.  Returns
+ * whether the flow is among those of the phase from now on: mlcc_job_peer().
+ */
+static __always_inline bool mlcc_flow_acked(struct mlcc_flow *f, struct mlcc_job *j, u64 acked,
 					    u64 now)
 {
 	u32 bytes = acked - f->acked;
 
 	if (!bytes)
-		return;
+		return false;
 	mlcc_flow_enter(f, j);
 	f->acked = acked;
 	MLCC_WRITE(f->p, mlcc_job_acked(j, bytes, now));
-	mlcc_flow_count(f, j, bytes);
+	return mlcc_flow_count(f, j, bytes);
 }
 
 /*

@@ -40,6 +40,10 @@
  * does once D_sent runs past D_phase by 1/4, for then D_phase is wrong.  A hint (userspace says how
  * many bytes the phase has) counts at once, until a whole phase has shown it to be wrong.
  *
+ * A phase that goes to MLCC_SCATTERED peers makes the next one neutral.  In an all-to-all each host
+ * waits for all others, some of which are ahead on their links and some behind: who makes way, and
+ * who is let through, both wait, and the job is slower than under the base algorithm.
+ *
  * Flows of one job run on many CPUs.  "acked" is the one atomic counter in the ACK path.  The rest
  * changes once a phase, by the flow that wins "busy"; who loses goes on with what was there.
  *
@@ -57,6 +61,7 @@
 #define MLCC_INNER		96U	/* silences, of which one at least is the compute time */
 #define MLCC_AGREE		3U	/* parts in a row that agree are believed */
 #define MLCC_SPURIOUS_MAX	3U	/* small parts in a row that are taken for noise */
+#define MLCC_SCATTERED		3U	/* peers that an address sends to: no pair, and no ring */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
 /* What userspace has announced of the phase, see hint.h. */
@@ -91,6 +96,8 @@ struct mlcc_job {
 	u32 seq;		/* number of the phase, 0: none yet */
 	u32 flows;		/* flows that have sent in this phase */
 	u32 share;		/* Q16, 1 / flows of the last phase */
+	u32 local;		/* an address of this host, of a flow that has sent; 0: none */
+	u32 peers[MLCC_SCATTERED];	/* to whom flows have sent from it; 0: nobody else */
 	u32 busy;		/* try-lock of what follows */
 
 	/* what has been learnt */
@@ -103,6 +110,7 @@ struct mlcc_job {
 	u32 gap_us;		/* compute time */
 	u32 period_us;		/* from start to start */
 	u32 comm_us;		/* how long the last phase took */
+	u32 scattered;		/* the last phase went to MLCC_SCATTERED peers or more */
 	u32 best_us;		/* shortest phase; forgotten by 1/64 of the difference a phase */
 	u32 cut_us;		/* a silence as long ends a phase */
 
@@ -141,6 +149,8 @@ static __always_inline void mlcc_phase_target(struct mlcc_job *j)
 		d = j->d_hint;
 	else if (mlcc_confident(j))
 		d = j->d_learnt;
+	if (j->scattered)
+		d = 0;
 	MLCC_WRITE(j->d_phase, d);
 	MLCC_WRITE(j->recip, mlcc_recip(d));
 	MLCC_WRITE(j->d_limit, d + (d >> 2));
@@ -314,13 +324,23 @@ static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d)
 	return true;
 }
 
+/* What the flows of the phase that ended say of those that follow. */
+static __always_inline void mlcc_phase_flows(struct mlcc_job *j)
+{
+	MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
+	j->scattered = !!MLCC_READ(j->peers[MLCC_SCATTERED - 1]);
+	MLCC_WRITE(j->local, 0);
+	for (u32 i = 0; i < MLCC_SCATTERED; i++)
+		MLCC_WRITE(j->peers[i], 0);
+}
+
 /* Ends the phase that ran until now and begins the next.  The caller holds "busy". */
 static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now)
 {
 	u64 acked = MLCC_READ(j->acked);
 
 	if (!j->seq || mlcc_phase_ended(j, now, acked - j->start_acked))
-		MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
+		mlcc_phase_flows(j);
 	mlcc_queue_rollover(&j->queue);
 	mlcc_phase_target(j);
 	MLCC_WRITE(j->start_us, now);
@@ -395,6 +415,23 @@ static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now
 static __always_inline void mlcc_job_enter(struct mlcc_job *j)
 {
 	MLCC_FETCH_ADD32(&j->flows, 1);
+}
+
+/*
+ * That flow goes from address @local of this host to @peer (neither 0): who sends to many peers from
+ * one address is part of an all-to-all.  A ring over several network cards has an address for each.
+ */
+static __always_inline void mlcc_job_peer(struct mlcc_job *j, u32 local, u32 peer)
+{
+	u32 first = MLCC_CAS32(&j->local, 0, local), known;
+
+	if (first && first != local)
+		return;
+	for (u32 i = 0; i < MLCC_SCATTERED; i++) {
+		known = MLCC_CAS32(&j->peers[i], 0, peer);
+		if (!known || known == peer)
+			return;
+	}
 }
 
 /* What one of the job's flows sends in a phase. */

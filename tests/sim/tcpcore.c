@@ -75,6 +75,7 @@ struct mlcc_phase_was {
 #define mlcc_rolled_over(sk, s, was)	((void)(was))
 #define mlcc_moved(sk, s, p)		((void)(p))
 #define mlcc_peer(sk)			((sk)->peer)
+#define mlcc_local(sk)			1U	/* a simulated host has one network card */
 #define tcp_is_cwnd_limited(sk)		((sk)->tp.limited)
 #define tcp_min_rtt(tp)			((tp)->min_rtt)
 

@@ -94,6 +94,7 @@ struct mlcc_phase_was {
 #define mlcc_rolled_over(sk, s, was)	((void)(was))
 #define mlcc_moved(sk, s, p)	((void)(p))
 #define mlcc_peer(sk)		((void)(sk), 1U)
+#define mlcc_local(sk)		((void)(sk), 1U)
 #define tcp_is_cwnd_limited(sk)	((sk)->limited)
 
 static struct sock *tcp_owner(const struct tcp_sock *tp)

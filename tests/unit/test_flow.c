@@ -312,7 +312,8 @@ static struct mlcc_job job_at_work(struct mlcc_flow *a, struct mlcc_flow *b)
 {
 	struct mlcc_job j = { .seq = 7, .start_us = 1000000, .acked = 5000000,
 			      .start_acked = 5000000, .d_phase = 10000000,
-			      .d_limit = 12500000, .share = MLCC_ONE / 2 };
+			      .d_limit = 12500000, .d_learnt = 10000000,
+			      .hits = MLCC_AGREE, .share = MLCC_ONE / 2 };
 
 	j.recip = mlcc_recip(j.d_phase);
 	mlcc_flow_init(a, 1000);
@@ -331,6 +332,50 @@ static void a_few_bytes_make_no_flow(void)
 	CHECK(j.flows == 1, "%u flows", j.flows);
 	mlcc_phase_rollover(&j, 1100000);
 	CHECK(j.share == MLCC_ONE, "share %u", j.share);
+}
+
+/* A phase of @n flows, flow i from address @from[i] to @to[i].  Returns the next one's progress. */
+static u32 progress_after(u32 n, const u32 *from, const u32 *to)
+{
+	struct mlcc_flow data, answers;
+	struct mlcc_job j = job_at_work(&data, &answers);
+
+	for (u32 i = 0; i < n; i++)
+		mlcc_job_peer(&j, from[i], to[i]);
+	mlcc_flow_acked(&data, &j, 1000 + 9000000, 1060000);
+	mlcc_phase_rollover(&j, 1100000);
+	mlcc_flow_acked(&data, &j, 1000 + 9000000 + 5000000, 1110000);
+	return data.p;
+}
+
+static void who_sends_to_many_is_neutral(void)
+{
+	static const u32 one[] = { 1, 1, 1, 1, 1, 1 }, cards[] = { 1, 2, 3, 4, 5, 6 };
+	static const u32 two[] = { 7, 8, 7, 8, 7, 8 }, many[] = { 7, 8, 7, 8, 9, 7 };
+	u32 p = progress_after(6, one, two);
+
+	CHECK(p != MLCC_NEUTRAL && p > 0, "two peers: %u", p);
+	p = progress_after(6, one, many);
+	CHECK(p == MLCC_NEUTRAL, "three: %u", p);
+	p = progress_after(6, cards, cards);
+	CHECK(p != MLCC_NEUTRAL && p > 0, "a ring over six network cards: %u", p);
+}
+
+/* Only what comes next: a job that has gone over to a ring is a ring. */
+static void who_no_longer_does_is_not(void)
+{
+	struct mlcc_flow data, answers;
+	struct mlcc_job j = job_at_work(&data, &answers);
+	u64 acked = 1000;
+
+	for (u32 peer = 7; peer < 10; peer++)
+		mlcc_job_peer(&j, 1, peer);
+	for (u32 i = 1; i <= 3; i++) {
+		mlcc_flow_acked(&data, &j, acked += 9000000, 1000000 + i * 100000 + 60000);
+		mlcc_phase_rollover(&j, 1100000 + i * 100000);
+		CHECK(!j.d_phase == (i == 1), "phase %u: %llu bytes", i,
+		      (unsigned long long)j.d_phase);
+	}
 }
 
 /* R_AI (1 + D_sent / D_phase) with the job's bytes, for a flow that sends much and one that does not. */
@@ -461,6 +506,8 @@ int main(void)
 		TAP_TEST(a_queue_is_told_no_finer_than_the_peers_clock),
 		TAP_TEST(a_window_that_fills_the_link_does_not_double),
 		TAP_TEST(a_few_bytes_make_no_flow),
+		TAP_TEST(who_sends_to_many_is_neutral),
+		TAP_TEST(who_no_longer_does_is_not),
 		TAP_TEST(several_flows_go_by_the_papers_rule),
 		TAP_TEST(a_small_window_grows_by_twice_the_base_at_most),
 		TAP_TEST(nothing_acknowledged_between_looks_is_lost),

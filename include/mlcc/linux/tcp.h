@@ -35,6 +35,7 @@
  *	struct mlcc_phase_was, mlcc_phase_was(s, was), mlcc_rolled_over(sk, s, was)
  *				the phase that was, and that there is another one now
  *	mlcc_peer(sk)		mlcc_path_peer() of its addresses
+ *	mlcc_local(sk)		the last 32 bits of its local one
  *	tcp_sk(), inet_csk(), tcp_slow_start(), tcp_is_cwnd_limited(), tcp_min_rtt()
  */
 #ifndef MLCC_LINUX_TCP_H
@@ -225,7 +226,8 @@ static __always_inline void mlcc_acked(struct sock *sk, struct mlcc_slot *s, s32
 		mlcc_neutral(sk);
 		return;
 	}
-	mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
+	if (mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp))
+		mlcc_job_peer(&s->job, mlcc_local(sk), mlcc_peer(sk));
 	mlcc_moved(sk, s, p);
 	if (mlcc_flow_due(&ca->flow, tp->tcp_mstamp) && rtt > 0)
 		mlcc_round(sk, s, rtt);
