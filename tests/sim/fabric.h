@@ -17,6 +17,9 @@ class Channel {
 public:
 	virtual ~Channel() = default;
 
+	/* What is sent from here on is another phase; all of the one before has arrived. */
+	virtual void phase() {}
+
 	/* One message more.  on_message is called when all of it is there. */
 	virtual void send(uint64_t bytes) = 0;
 
@@ -54,12 +57,14 @@ private:
 	struct mlcc_job *m_tracker;
 };
 
+class Job;
+
 class Fabric {
 public:
 	virtual ~Fabric() = default;
 
-	/* Belongs to the fabric, as channels do. */
-	virtual Host *host() = 0;
+	/* Of @job, on one host.  Belongs to the fabric, as channels do. */
+	virtual Host *host(const Job *job) = 0;
 
 	/* @sender, @receiver: their job there; NULL: of no job, so under plain DCQCN or CUBIC. */
 	virtual Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) = 0;

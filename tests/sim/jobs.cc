@@ -86,7 +86,7 @@ public:
 		for (unsigned i = 0; i < nodes; i++)
 			m_members.push_back(std::make_unique<Member>());
 		for (unsigned i = 0; i < param.hosts.size(); i++)
-			m_members[i / param.rails]->hosts.push_back(fabric.host());
+			m_members[i / param.rails]->hosts.push_back(fabric.host(this));
 		for (unsigned rail = 0; rail < param.rails; rail++)
 			add_lanes(plan, rail);
 		for (auto &lane : m_lanes)
@@ -224,15 +224,17 @@ private:
 
 				if (m.begun == m.finished) {
 					m.begun++;
-					announce(m);
+					begin(m);
 				}
 				lane->channel->send(bytes);
 			}
 		}
 	}
 
-	void announce(const Member &m) const
+	void begin(const Member &m) const
 	{
+		for (Lane *lane : m.out)
+			lane->channel->phase();
 		if (param.announce)
 			for (Host *host : m.hosts)
 				host->begin(m.bytes);

@@ -20,6 +20,7 @@
 namespace sim {
 
 constexpr unsigned HOSTS_MAX = 1 << 16;
+constexpr unsigned PORTS_MAX = 1 << 14;	/* of UDP that RoCEv2 sends from: 49152 to 65535 */
 constexpr int64_t STREAMS = 1 << 16;	/* of random numbers for each job: a host has one */
 
 static Graph graph_of(const Settings &s)
@@ -86,6 +87,8 @@ static RdmaParam rdma_of(const Settings &s)
 	c.xon = s.number("xon", 0, 1);
 	c.tmdml = s.whole("tmdml", 0, 1);
 	c.detail = s.whole("detail", 0, 1);
+	c.ports = s.whole("ports", 1, PORTS_MAX);
+	c.repath = s.whole("repath", 0, 1);
 	c.seed = s.whole("seed", 1, 1u << 31);
 	return c;
 }

@@ -331,7 +331,11 @@ void RdmaNet::route(const Graph &g)
 /* A job's state on a host, as the fabric hands it out. */
 class RdmaHost : public Host {
 public:
-	RdmaHost(struct mlcc_job *j, struct nic_group *g) : Host(j), job(j), group(g) {}
+	RdmaHost(struct mlcc_job *j, struct nic_group *g, Paths &p)
+		: Host(j), job(j), group(g), paths(p)
+	{
+	}
+
 	~RdmaHost() override
 	{
 		std::free(job);
@@ -340,14 +344,16 @@ public:
 
 	struct mlcc_job *const job;
 	struct nic_group *const group;
+	Paths &paths;
 };
 
-Host *RdmaNet::host()
+Host *RdmaNet::host(const Job *job)
 {
 	bool plain = !*param.setup.profile;
 
 	m_hosts.push_back(std::make_unique<RdmaHost>(plain ? nullptr : tracker_new(),
-						     param.tmdml ? nic_group_new() : nullptr));
+						     param.tmdml ? nic_group_new() : nullptr,
+						     m_paths[job]));
 	return m_hosts.back().get();
 }
 
@@ -355,12 +361,28 @@ Channel *RdmaNet::connect(unsigned from, unsigned to, Host *sender, Host *receiv
 {
 	struct mlcc_job *job = sender ? static_cast<RdmaHost *>(sender)->job : nullptr;
 	struct nic_group *group = receiver ? static_cast<RdmaHost *>(receiver)->group : nullptr;
+	Paths *paths = sender ? &static_cast<RdmaHost *>(sender)->paths : nullptr;
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
 
-	m_flows.push_back(std::make_unique<Flow>(*this, from, to, job, group,
+	m_flows.push_back(std::make_unique<Flow>(*this, from, to, job, group, paths,
 						 2 * m_far[to][from] * param.delay, hash));
 	return m_flows.back().get();
+}
+
+Path RdmaNet::path(unsigned from, unsigned to, uint32_t hash, unsigned port) const
+{
+	Path found = { port ? (uint32_t)mix((uint64_t)port << 32 | hash) : hash, {} };
+	const Port *link = &nics[from]->port;
+
+	for (;;) {
+		const Switch &s = static_cast<const Switch &>(link->peer().node);
+
+		link = &s.route(to, found.hash);
+		if (&link->peer().node == nics[to].get())
+			return found;
+		found.links.push_back(link);
+	}
 }
 
 Packet *RdmaNet::alloc()
@@ -395,6 +417,7 @@ RdmaCount RdmaNet::count() const
 	c.sent = sent;
 	c.delivered = delivered;
 	c.hops = hops;
+	c.moved = moved;
 	for (const auto &nic : nics)
 		look(nic->port, c);
 	for (const auto &s : m_switches) {
@@ -455,7 +478,7 @@ void RdmaNet::report(std::ostream &out) const
 	    << ", \"again\": " << c.again << ", \"marked\": " << c.marked
 	    << ", \"cnps\": " << c.cnps << ", \"pauses\": " << c.pauses
 	    << ", \"paused\": " << c.paused << ", \"deepest_bytes\": " << c.deepest
-	    << ", \"hops\": " << c.hops;
+	    << ", \"hops\": " << c.hops << ", \"moved\": " << c.moved;
 	if (param.detail)
 		report_detail(out);
 }

@@ -20,8 +20,8 @@
  *		leave.
  * Switch	output queues in one shared buffer.  A packet is marked by the data that it finds in
  *		its queue: never below Kmin, with Pmax at Kmax, always from there on (Zhu et al.,
- *		SIGCOMM '15).  Which of several shortest paths a flow takes is a hash of it and of
- *		the switch.
+ *		SIGCOMM '15).  Which of several shortest paths a flow takes is a hash of it, of its
+ *		source port and of the switch.
  *	PFC	on: what came in by a port and is still here may be alpha times what is free of the
  *		shared buffer (or xoff bytes, if that is set); beyond that the port's peer pauses,
  *		until it is down to "xon" of it.  A headroom for what is under way is set aside for
@@ -33,6 +33,13 @@
  *		receiver acknowledges each "ack_every"-th packet, the last one of a message and of a
  *		window, and asks once for what is missing; the sender goes back to it (go-back-N),
  *		as it does when nothing was sent or acknowledged for "rto".
+ * Paths	where it has several source ports, a job's flow is sent from one whose path meets
+ *		fewest other flows of the job: its hosts know the path of each port (by probes, as
+ *		Crux has them, Cao et al., SIGCOMM '24) and tell each other which they have taken.
+ *		With "repath" a flow that a phase has been slow for takes the path that was fastest
+ *		when one of the job last tried it, or one that none has tried, before it begins the
+ *		next: as PLB does (Qureshi et al., SIGCOMM '22), but with a memory.  They are told
+ *		nothing of other jobs.
  *
  * Not modelled: PFC frames and ACKs as packets that compete for buffers, link errors, the NIC's
  * limits on messages and memory, DCQCN's CNPs lost.
@@ -42,7 +49,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ns3/random-variable-stream.h>
@@ -197,19 +206,44 @@ private:
 	std::deque<Flow *> m_ready;
 };
 
+/* A way through the network. */
+struct Path {
+	uint32_t hash;			/* that leads there */
+	std::vector<const Port *> links;	/* between switches, by the ports that send */
+};
+
+/* What the hosts of a job know of its own flows' paths, and nothing else. */
+class Paths {
+public:
+	void take(const Path &path);
+	void leave(const Path &path);
+
+	/* @ps: that a byte has taken in a phase; returns whether that is slow. */
+	bool tried(const Path &path, double ps);
+
+	/* What is less is better: other flows of the job, and ps that a byte will take. */
+	std::pair<unsigned, double> cost(const Path &path) const;
+
+private:
+	std::map<const Port *, unsigned> m_flows;		/* by link */
+	std::map<std::vector<const Port *>, double> m_last;	/* ps a byte, by links */
+	double m_fastest = 0;					/* ever; 0: none was tried */
+};
+
 class Flow : public Channel {
 public:
-	/* @job: of the sender, @group: of the receiver; either may be NULL. */
+	/* @job, @paths: of the sender, @group: of the receiver; any may be NULL. */
 	Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job,
-	     struct nic_group *group, Ps rtt, uint32_t hash);
+	     struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
 	~Flow() override;
 
+	void phase() override;
 	void send(uint64_t bytes) override;
 	uint64_t delivered() const override { return m_expected; }
 
 	void received(Packet *p);
 	Packet *make();
-	uint32_t hash() const { return m_hash; }
+	uint32_t hash() const { return m_path.hash; }
 	bool may_send() const;
 	unsigned from() const { return m_from; }
 	unsigned to() const { return m_to; }
@@ -218,6 +252,7 @@ public:
 	uint64_t cnps = 0;
 
 private:
+	void choose();
 	void go();
 	void pace();
 	void begin(Packet *p);
@@ -235,7 +270,10 @@ private:
 	RdmaNet &m_net;
 	const unsigned m_from, m_to;
 	const Ps m_rtt;			/* of an empty network */
-	const uint32_t m_hash;
+	const uint32_t m_hash;		/* of its addresses */
+	Paths *const m_paths;
+	Path m_path;
+	uint32_t m_choices = 0;
 
 	/* the sender; positions are bytes of all messages */
 	struct nic_flow *m_rp;
@@ -247,6 +285,9 @@ private:
 	bool m_pacing = false, m_watching = false, m_ready = false;
 	uint8_t m_tries = 0;		/* times that it has gone back */
 	std::deque<uint64_t> m_ends;	/* of messages that are not acknowledged yet */
+	uint64_t m_began = 0;		/* where the phase did */
+	Ps m_busy = 0;			/* of the phase, with something in flight or to send */
+	Ps m_since = 0;			/* when it last began to be so */
 
 	/* the receiver */
 	struct nic_np *m_np;
@@ -267,12 +308,15 @@ struct RdmaParam {
 	double bps, pmax, alpha, xon;
 	bool pfc, tmdml;
 	bool detail;			/* report of each switch and flow, too */
+	unsigned ports;			/* that a flow may be sent from */
+	bool repath;
 	uint32_t seed;			/* of the hashes */
 };
 
 /* What is counted over the whole network; packets of data. */
 struct RdmaCount {
 	uint64_t sent, delivered, dropped, inside, again, marked, cnps, pauses, hops;
+	uint64_t moved;			/* times that a flow has taken another path */
 	uint64_t deepest;		/* bytes in one output queue */
 	double paused;			/* part of the time, of the port that was paused most */
 };
@@ -281,7 +325,7 @@ class RdmaNet : public Fabric {
 public:
 	RdmaNet(const Graph &g, const RdmaParam &param);
 
-	Host *host() override;
+	Host *host(const Job *job) override;
 	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
 
@@ -290,8 +334,11 @@ public:
 	Packet *alloc();
 	void free(Packet *p);
 
+	/* That packets go by between two hosts from one of param.ports, 0 or higher. */
+	Path path(unsigned from, unsigned to, uint32_t hash, unsigned port) const;
+
 	const RdmaParam param;
-	uint64_t sent = 0, delivered = 0, hops = 0;
+	uint64_t sent = 0, delivered = 0, hops = 0, moved = 0;
 	std::vector<std::unique_ptr<Nic>> nics;
 
 private:
@@ -303,6 +350,7 @@ private:
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;
 	std::vector<std::unique_ptr<Host>> m_hosts;	/* of jobs */
+	std::map<const Job *, Paths> m_paths;
 	std::vector<std::vector<Port *>> m_ends;	/* of each edge: at a, at b */
 	std::vector<std::vector<unsigned>> m_far;	/* links between hosts */
 	Packet *m_spare = nullptr;

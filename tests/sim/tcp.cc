@@ -277,7 +277,7 @@ void TcpNet::route(const Graph &g)
 	}
 }
 
-Host *TcpNet::host()
+Host *TcpNet::host(const Job *)
 {
 	const char *cc = param.cc.c_str();
 

@@ -50,7 +50,7 @@ public:
 	TcpNet(const Graph &g, const TcpParam &param);
 	~TcpNet() override;
 
-	Host *host() override;
+	Host *host(const Job *job) override;
 	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
 

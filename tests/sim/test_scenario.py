@@ -60,6 +60,8 @@ class FrontEnd(unittest.TestCase):
             ("copies = 2", "noise = 2", "from 0 to 1"),
             ("iterations = 4", "iterations = 1", "from 4"),
             ("[[job]]", "[switch]\nkmin = 2000000\n[[job]]", "not above kmin"),
+            ("[[job]]", "[rdma]\nports = 0\n[[job]]", "rdma.ports: 0 is not a whole number from 1"),
+            ("[[job]]", "[rdma]\nrepath = true\n[[job]]", "from one port there is one path"),
             ("[[job]]", "[tcp]\nmss = 1000\n[[job]]", "transport is rdma"),
             (
                 "iterations",

@@ -86,6 +86,8 @@ RDMA = {
     "window": Field(size(0, GB), 0),
     "ack_every": Field(integer(1, 65536), 16),
     "rto": Field(duration(10), 0.004),
+    "ports": Field(integer(1, 16384), 1),
+    "repath": Field(flag, False),
 }
 
 TCP = {
@@ -262,7 +264,9 @@ def _rdma(top: Table, bps: float) -> Table:
     _thresholds(switch, bps)
     rdma = read_table("rdma", top["rdma"], RDMA)
     timer, rto = rdma.pop("timer"), rdma.pop("rto")
-    switch["pfc"] = int(switch["pfc"])
+    if rdma["repath"] and rdma["ports"] == 1:
+        raise UsageError("rdma.repath: from one port there is one path; ports has to be more")
+    switch["pfc"], rdma["repath"] = int(switch["pfc"]), int(rdma["repath"])
     return switch | rdma | {"timer_ns": round((timer or 0) * 1e9), "rto_s": rto}
 
 
