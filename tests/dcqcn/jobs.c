@@ -87,7 +87,7 @@ static void add_flow(struct sim *s, double start)
 	if (opt.time_us)
 		c.time_ns = opt.time_us * 1e3;
 	f = sim_add(s, &c, start);
-	f->interval = c.decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
+	f->interval = mlcc_np_interval(opt.variant, &c);
 	f->rtt_over = opt.over_us * 1e3;
 	f->probe_ns = PROBE;
 }

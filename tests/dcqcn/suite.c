@@ -95,7 +95,7 @@ static void add_job(struct sim *s, const struct cell *c, u32 job,
 	for (u32 i = 0; i < flows; i++) {
 		struct sim_flow *f = sim_add(s, &param, job * STAGGER);
 
-		f->interval = param.decrease_ns ? 0 : MLCC_NP_INTERVAL_NS;
+		f->interval = mlcc_np_interval(c->variant, &param);
 		sim_job(f, profile, send * period * s->link.rate / flows, (1 - send) * period,
 			c->noise, opt.iterations);
 		host = &s->flow[first + i / c->flows * c->flows];

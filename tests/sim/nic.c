@@ -136,10 +136,10 @@ struct nic_group *nic_group_new(void)
 struct nic_np *nic_np_new(const struct nic_setup *setup, struct nic_group *group)
 {
 	struct nic_np *np = calloc(1, sizeof(*np));
+	struct mlcc_rp_param c = param_of(setup);
 
 	np->param = (struct mlcc_tmdml_param) {
-		/* an RP that paces decreases itself is sent a CNP for each mark */
-		.interval = param_of(setup).decrease_ns ? 0 : MLCC_NP_INTERVAL_NS,
+		.interval = mlcc_np_interval(find_variant(setup->variant), &c),
 		.every = MLCC_TMDML_EVERY, .spare = MLCC_TMDML_SPARE,
 	};
 	np->group = group ? &group->group : NULL;

@@ -201,7 +201,8 @@ def measure_cluster(found: Cluster, options: argparse.Namespace) -> report.Json:
     return cluster.build(found, base, names, shots, results)
 
 
-def _make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """What --keep wants."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -215,7 +216,7 @@ def _command(arguments: Sequence[str]) -> int:
         return 0
     scenario = find(options.scenario)
     if options.keep:
-        _make(options.keep)
+        make_folder(options.keep)
     if isinstance(scenario, Cluster):
         found, shown = measure_cluster(scenario, options), cluster.lines
     else:

@@ -79,7 +79,7 @@ SWITCH = {
 }
 
 RDMA = {
-    "variant": Field(choice("paper", "mlx5", "ns3", "hpcc"), "paper"),
+    "variant": Field(choice("paper", "mlx5", "ns3", "hpcc", "rxe"), "paper"),
     "timer": Field(duration(1), None),
     "payload": Field(integer(64, 65536), 4096),
     "header": Field(integer(0, 1024), 82),

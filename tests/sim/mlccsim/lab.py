@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The lab's scenarios, simulated, beside what real sockets and queue pairs made of them."""
+
+import argparse
+import tomllib
+from collections.abc import Iterable, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+
+from mlcclab import scenario as lab
+from mlcclab.errors import UsageError
+from mlcclab.interval import Estimate, estimate
+from mlcclab.stats import settled
+from mlcclab.topology import DCQCN_KMAX
+
+from .cli import make_folder
+from .engine import Run, simulate_all
+from .papers import Json, table
+from .scenario import Scenario, parse
+
+MEASURED = Path(__file__).parents[1] / "measured.toml"
+CCS = {"mlcc": "interleave"}  # what the simulator calls the lab's
+ITERATIONS = {"tcp": 24, "verbs": 20}
+ALONE = 10  # iterations of a job alone
+WITHIN = 0.05
+
+# What the lab is made of and its scenarios do not say.  Round trips of 60 us, as over its veth
+# links; over verbs soft-RoCE's packets of 1 KB with 58 bytes of headers, at most 128 in flight, and
+# a bottleneck that drops nothing, with marks as topology.py sets them.
+HOSTS = "10gbit"
+DELAY = "10us"
+QUEUES = {"droptail": "droptail", "red-ecn": "ecn"}
+VERBS = {"variant": "rxe", "payload": 1024, "header": 58, "window": 128 * 1024, "rto": "1s"}
+PMAX = 0.1
+
+
+def _rate(bps: float) -> str:
+    return f"{bps:.0f}bit"
+
+
+def _network(found: lab.Scenario) -> Json:
+    link = found.link
+    topology = {"kind": "dumbbell", "bottleneck": _rate(link.rate), "delay": DELAY}
+    if found.transport == "tcp":
+        tcp = {"queue": QUEUES[link.queue], "limit": link.limit, "mark": link.ecn_threshold}
+        return {"transport": "tcp", "topology": topology | {"rate": HOSTS}, "tcp": tcp}
+    marks = {"kmin": link.ecn_threshold, "kmax": DCQCN_KMAX * link.ecn_threshold, "pmax": PMAX}
+    return {
+        # nobody starts faster than the bottleneck there, either
+        "topology": topology | {"rate": _rate(link.rate)},
+        "switch": {"pfc": False, **marks},
+        "rdma": VERBS,
+    }
+
+
+def _job(job: lab.Job) -> Json:
+    return {
+        "name": job.name,
+        "workload": job.pattern,
+        "hosts": job.workers,
+        # of a ring's bytes each host sends 2 (n - 1) / n
+        "bytes": round(
+            job.phase_bytes * job.workers / (2 * (job.workers - 1))
+            if job.pattern == "ring"
+            else job.phase_bytes
+        ),
+        "compute": f"{job.compute_ms:.6f}ms",
+        "noise": job.noise,
+    }
+
+
+def simulated(found: lab.Scenario) -> Scenario:
+    """The same link and jobs."""
+    jobs = {"job": [_job(job) for job in found.jobs], "iterations": ITERATIONS[found.transport]}
+    return parse(found.name, _network(found) | jobs)
+
+
+def _shapes(scenario: Scenario) -> list[int]:
+    """For each job the first one like it."""
+    shapes = [(job.steps, job.values["workload"], job.values["hosts"]) for job in scenario.jobs]
+    return [shapes.index(shape) for shape in shapes]
+
+
+def slowdowns(
+    scenario: Scenario, ccs: Sequence[str], seeds: Sequence[int], keep: Path | None
+) -> dict[str, list[float]]:
+    """By congestion control and seed, as the lab counts: over a job like it, alone, once."""
+    shapes = _shapes(scenario)
+    alone = [Run(scenario.ccs[0], seeds[0], only) for only in sorted(set(shapes))]
+    runs = [Run(cc, seed) for seed, cc in product(seeds, ccs)]
+    short = simulate_all(scenario.with_iterations(ALONE), alone, 1, keep)
+    results = simulate_all(scenario, runs, 1, keep)
+    isolated = {run.only: _mean(short[run]["jobs"][0]) for run in alone}
+
+    def slowdown(run: Run) -> float:
+        jobs = zip(results[run]["jobs"], shapes, strict=True)
+        return fmean(_mean(job) / isolated[shape] for job, shape in jobs)
+
+    return {cc: [slowdown(Run(cc, seed)) for seed in seeds] for cc in ccs}
+
+
+def _mean(job: Json) -> float:
+    return fmean(settled(job["iterations_s"]))
+
+
+def measured() -> dict[str, dict[str, Estimate]]:
+    """The lab's figures, by scenario and congestion control."""
+    runs = tomllib.loads(MEASURED.read_text(encoding="utf-8"))["run"]
+    return {
+        name: {cc: Estimate(*figures) for cc, figures in ccs.items()}
+        for run in runs
+        for name, ccs in run.items()
+        if name != "command"
+    }
+
+
+def verdict(ours: Estimate, theirs: Estimate) -> str:
+    """Whether the means agree, and whether five seeds say so of what is behind them."""
+    off = ours.mean / theirs.mean - 1
+    half = ((ours.half or 0) ** 2 + (theirs.half or 0) ** 2) ** 0.5 / theirs.mean
+    if abs(off) + half <= WITHIN:
+        return "yes"
+    if abs(off) - half > WITHIN:
+        return "no"
+    return "as means" if abs(off) <= WITHIN else "not as means"
+
+
+def _cell(found: Estimate) -> str:
+    return f"{found.mean:.3f} ± {found.half or 0:.3f}"
+
+
+def _rows(
+    known: dict[str, dict[str, Estimate]], seeds: Sequence[int], keep: Path | None
+) -> Iterable[Sequence[str]]:
+    for name, figures in known.items():
+        scenario = simulated(lab.load(lab.find(name)))
+        ccs = [CCS.get(cc, cc) for cc in figures]
+        found = slowdowns(scenario, ccs, seeds, keep)
+        for theirs, cc in zip(figures, ccs, strict=True):
+            ours = estimate(found[cc])
+            yield (
+                f"`{name}`",
+                theirs,
+                _cell(figures[theirs]),
+                _cell(ours),
+                f"{100 * (ours.mean / figures[theirs].mean - 1):+.1f} %",
+                verdict(ours, figures[theirs]),
+            )
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Slowdowns, that is mean iteration times in those of a job alone."""
+    known = measured()
+    if options.only:
+        if options.only not in known:
+            raise UsageError(f"--only: {options.only} is none of {', '.join(known)}")
+        known = {options.only: known[options.only]}
+    if options.keep:
+        make_folder(options.keep)
+    head = ["scenario", "congestion control", "lab", "simulated", "differs by", "within 5 %"]
+    table(head, _rows(known, options.seeds, options.keep))
