@@ -128,24 +128,39 @@ Ps Flow::gap(uint32_t bytes) const
 	return std::llround(bytes * 8e9 / m_rate);
 }
 
-/* Gets into the NIC's ring, now or when the rate allows it. */
+/* What is left of the gap to the next packet stretches and shrinks with the rate. */
+void Flow::set_rate(uint32_t kbps)
+{
+	Ps now = Clock::now();
+
+	if (m_due > now)
+		m_due = now + std::llround((double)(m_due - now) * m_rate / kbps);
+	m_rate = kbps;
+}
+
+/*
+ * Gets into the NIC's ring, now or when the rate allows it.  A long gap is looked at whenever the
+ * rate may have risen.
+ */
 void Flow::go()
 {
 	if (m_ready || m_pacing || !may_send())
 		return;
 	if (Clock::now() < m_due) {
 		m_pacing = true;
-		m_pace.at(m_due);
+		m_pace.at(std::min<Ps>(m_due, Clock::now() + nic_period(m_rp) * NS));
 		return;
 	}
 	m_ready = true;
 	m_net.nics[m_from]->ready(*this);
 }
 
-/* A CNP may have made it later. */
+/* A CNP may have made it later, an increase earlier. */
 void Flow::pace()
 {
 	m_pacing = false;
+	if (Clock::now() < m_due)
+		set_rate(nic_increased(m_rp, Clock::now_ns()));
 	go();
 }
 
@@ -220,16 +235,10 @@ void Flow::go_back(uint64_t seq)
 	go();
 }
 
-/* What is left of the gap to the next packet stretches with the rate. */
 void Flow::on_cnp()
 {
-	Ps now = Clock::now();
-	double before = m_rate;
-
 	cnps++;
-	m_rate = nic_cnp(m_rp, Clock::now_ns());
-	if (m_due > now)
-		m_due = now + std::llround((m_due - now) * before / m_rate);
+	set_rate(nic_cnp(m_rp, Clock::now_ns()));
 }
 
 /* One event looks after all packets in flight. */

@@ -266,6 +266,7 @@ private:
 	void expire();
 	uint64_t end_of_message() const;
 	Ps gap(uint32_t bytes) const;
+	void set_rate(uint32_t kbps);
 
 	RdmaNet &m_net;
 	const unsigned m_from, m_to;

@@ -128,6 +128,16 @@ uint32_t nic_rate(const struct nic_flow *f)
 	return mlcc_rp_rate(&f->rp);
 }
 
+uint32_t nic_increased(struct nic_flow *f, uint64_t now)
+{
+	return nic_sent(f, now, 0, 0);
+}
+
+uint32_t nic_period(const struct nic_flow *f)
+{
+	return f->param.time_ns;
+}
+
 struct nic_group *nic_group_new(void)
 {
 	return calloc(1, sizeof(struct nic_group));

@@ -50,6 +50,12 @@ uint32_t nic_cnp(struct nic_flow *f, uint64_t now);
 
 uint32_t nic_rate(const struct nic_flow *f);
 
+/* The same with the increases that have become due by now. */
+uint32_t nic_increased(struct nic_flow *f, uint64_t now);
+
+/* T: how often the rate may rise by itself, ns. */
+uint32_t nic_period(const struct nic_flow *f);
+
 struct nic_group *nic_group_new(void);
 
 /* @group NULL: plain DCQCN's. */

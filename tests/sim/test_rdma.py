@@ -161,3 +161,19 @@ class Jobs(unittest.TestCase):
         result = run(dumbbell(pairs(2, 0.065)), "interleave")
         self.assertGreater(slowdown(result), 1.29)
         self.assertGreater(result["simulated_s"], 24 * PERIOD_S * 1.29)
+
+
+class Gaps(unittest.TestCase):
+    """Between the packets of a slow flow."""
+
+    def test_a_rate_that_rises_shortens_them(self) -> None:
+        """Sixteen at once slow down to gaps of many T; who has to wait them out ends 24 % late."""
+        job = {"name": "flow", "copies": 16, "bytes": 2_000_000, "leaves": True}
+        table = dumbbell(
+            [job],
+            topology={"rate": "100gbit", "delay": "1us"},
+            rdma={"timer": "40us"},
+            switch={"kmin": 99_999, "kmax": 100_000, "buffer": "1000mb"},
+        )
+        took = [job["iterations_s"][0] for job in run(table, iterations=4)["jobs"]]
+        self.assertLess(max(took), 1.1 * sum(took) / len(took))
