@@ -92,6 +92,40 @@ Graph fat_tree(unsigned k, double bps)
 	return g;
 }
 
+Graph clos(const std::vector<std::vector<unsigned>> &pods, unsigned aggregation, unsigned cores,
+	   double bps, double oversubscription)
+{
+	unsigned racks = 0, full = 0, rack, above, core, host = 0;
+	double up;
+	Graph g;
+
+	for (const auto &pod : pods) {
+		racks += pod.size();
+		for (unsigned hosts : pod) {
+			g.hosts += hosts;
+			full = std::max(full, hosts);
+		}
+	}
+	up = full * bps / aggregation / oversubscription;
+	rack = g.hosts;
+	above = rack + racks;
+	core = above + pods.size() * aggregation;
+	g.nodes = core + cores;
+	for (const auto &pod : pods) {
+		for (unsigned hosts : pod) {
+			while (hosts--)
+				add_host(g, host++, rack, bps);
+			for (unsigned i = 0; i < aggregation; i++)
+				link(g, rack, above + i, up);
+			rack++;
+		}
+		for (unsigned i = 0; i < aggregation; i++, above++)
+			for (unsigned j = 0; j < cores; j++)
+				link(g, above, core + j, pod.size() * up / cores);
+	}
+	return g;
+}
+
 Graph bcube(unsigned n, double bps)
 {
 	unsigned forward = n * n, level = forward + n * n;

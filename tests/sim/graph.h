@@ -12,6 +12,10 @@
  *	fat-tree	of k-port switches (Al-Fares et al., SIGCOMM '08): k pods of k/2 edge and
  *			k/2 aggregation switches, (k/2)^2 core switches, k^3/4 hosts; all links
  *			alike
+ *	Clos		of three layers: access switches, which may have any number of hosts below,
+ *			with a link to each aggregation switch of their pod, and those with one to
+ *			each core switch.  An access switch's links up have what a full one's hosts
+ *			could send, over "oversubscription"; those to the cores carry all of that.
  *	BCube		of two levels (Guo et al., SIGCOMM '09): n^2 hosts with two ports each, one
  *			to the switch of those with the same first digit, one to that of those with
  *			the same second one.  Hosts forward; so each is two nodes here, itself and
@@ -43,6 +47,9 @@ Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
 Graph rail_optimised(unsigned nodes, unsigned rails, unsigned spines, double bps,
 		     double oversubscription);
 Graph fat_tree(unsigned k, double bps);
+/* @pods: of each the hosts below its access switches */
+Graph clos(const std::vector<std::vector<unsigned>> &pods, unsigned aggregation, unsigned cores,
+	   double bps, double oversubscription);
 Graph bcube(unsigned n, double bps);
 
 /* For each node, the edges on shortest paths to one host. */

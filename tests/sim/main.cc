@@ -23,6 +23,22 @@ constexpr unsigned HOSTS_MAX = 1 << 16;
 constexpr unsigned PORTS_MAX = 1 << 14;	/* of UDP that RoCEv2 sends from: 49152 to 65535 */
 constexpr int64_t STREAMS = 1 << 16;	/* of random numbers for each job: a host has one */
 
+/* Of each access switch: its pod, in order, and its hosts. */
+static std::vector<std::vector<unsigned>> pods_of(const Settings &s)
+{
+	std::vector<double> rows = s.rows("pods", 2);
+	std::vector<std::vector<unsigned>> pods;
+
+	for (size_t i = 0; i < rows.size(); i += 2) {
+		if (rows[i] == pods.size())
+			pods.emplace_back();
+		if (rows[i] + 1 != pods.size() || !(rows[i + 1] >= 1 && rows[i + 1] <= 1024))
+			throw std::runtime_error("pods: out of order, or of range");
+		pods.back().push_back(rows[i + 1]);
+	}
+	return pods;
+}
+
 static Graph graph_of(const Settings &s)
 {
 	std::string kind = s.text("topology");
@@ -41,6 +57,9 @@ static Graph graph_of(const Settings &s)
 				      s.number("oversubscription", .01, 1000));
 	if (kind == "fat-tree")
 		return fat_tree(s.whole("k", 4, 64) / 2 * 2, bps);
+	if (kind == "clos")
+		return clos(pods_of(s), s.whole("aggregation", 1, 1024), s.whole("cores", 1, 1024),
+			    bps, s.number("oversubscription", .01, 1000));
 	if (kind == "bcube")
 		return bcube(s.whole("n", 2, 64), bps);
 	throw std::runtime_error("topology: there is no '" + kind + "'");

@@ -456,7 +456,8 @@ void RdmaNet::report_detail(std::ostream &out) const
 
 	out << ", \"switches\": [";
 	for (const auto &s : m_switches) {
-		out << comma << "{\"node\": " << s->id << ", \"marked\": " << s->marked << "}";
+		out << comma << "{\"node\": " << s->id << ", \"ports\": "
+		    << s->ports.size() << ", \"marked\": " << s->marked << "}";
 		comma = ", ";
 	}
 	out << "], \"flows\": [";

@@ -2,8 +2,10 @@
 """The simulated network, and RDMA flows in it."""
 
 import unittest
+from typing import ClassVar
 
 from common import LINE_BPS, PERIOD_S, Table, dumbbell, endless, pairs, rates, run, slowdown
+from mlccsim.cli import find
 from mlccsim.engine import simulate_settings
 from mlccsim.scenario import parse, settings
 
@@ -135,6 +137,63 @@ class Flows(unittest.TestCase):
             got = sum(rates(simulate_settings(moved)))
             self.assertGreater(got, 0.75 * links * LINE_BPS)
             self.assertLessEqual(got, links * LINE_BPS)
+
+
+class Clos(unittest.TestCase):
+    """Three layers, with access switches that are not alike."""
+
+    TABLE: ClassVar[Table] = {
+        "kind": "clos",
+        "rate": "10gbit",
+        "pods": [[2, 1], [3]],
+        "aggregation": 2,
+        "cores": 2,
+        "oversubscription": 2,
+    }
+
+    def settings(self, **job: object) -> str:
+        table = {"topology": self.TABLE, "job": [{"name": "j"} | job]}
+        return settings(parse("test", table | {"stop": "20ms"}), "dcqcn", 1)
+
+    def test_paths_go_by_the_pods_own_switches(self) -> None:
+        """Access switches 6 and 7 of the first pod, 8 of the second; 9 to 12 above; core 13, 14."""
+        lines = self.settings(workload="all-to-all", hosts=6, bytes=10**6)
+        found = simulate_settings(lines.replace("detail 0", "detail 1"))["network"]
+        self.assertEqual(
+            {switch["node"]: switch["ports"] for switch in found["switches"]},
+            {6: 4, 7: 3, 8: 5, 9: 4, 10: 4, 11: 3, 12: 3, 13: 4, 14: 4},
+        )
+        rack, aggregation = (6, 6, 7, 8, 8, 8), {6: {9, 10}, 7: {9, 10}, 8: {11, 12}}
+        for flow in found["flows"]:
+            first, last, path = rack[flow["from"]], rack[flow["to"]], flow["path"]
+            self.assertEqual((path[0], path[-1]), (first, last))
+            self.assertEqual(len(path), 1 if first == last else 5 if 8 in (first, last) else 3)
+            if len(path) > 1:
+                self.assertIn(path[1], aggregation[first])
+                self.assertIn(path[-2], aggregation[last])
+            if len(path) == 5:
+                self.assertIn(path[2], (13, 14))
+
+    def test_links_up_have_what_oversubscription_leaves(self) -> None:
+        """Of 15 Gb/s each of two; the second pod, of one switch, has that by four to the cores."""
+        for to, bps in ((1, 10e9), (2, 7.5e9), (3, 3.75e9)):
+            with self.subTest(to=to):
+                lines = self.settings(workload="endless").replace("hosts 0 1", f"hosts 0 {to}")
+                got = rates(simulate_settings(lines))[0]
+                self.assertGreater(got, 0.75 * bps)
+                self.assertLessEqual(got, bps)
+
+    def test_the_shipped_one_is_as_its_source_counts(self) -> None:
+        """Each access switch has four links up, each of the twelve above 16."""
+        scenario = find("lingjun-847")
+        lines = settings(scenario, "dcqcn", 1).replace("detail 0", "detail 1")
+        lines = lines.replace(f"stop_s {scenario.stop_s}", "stop_s 1e-06")
+        switches = simulate_settings(lines)["network"]["switches"]
+        self.assertEqual([len(pod) for pod in scenario.topology["pods"]], [29, 48, 42])
+        self.assertEqual([sum(pod) for pod in scenario.topology["pods"]], [179, 362, 306])
+        self.assertEqual(len(switches), 119 + 3 * 4 + 16)
+        ports = 847 + 2 * (119 * 4 + 3 * 4 * 16)
+        self.assertEqual(sum(switch["ports"] for switch in switches), ports)
 
 
 class Jobs(unittest.TestCase):

@@ -54,7 +54,7 @@ class FrontEnd(unittest.TestCase):
     def test_bad_values_are_refused(self) -> None:
         for old, new, expected in (
             ("10gbit", "10", 'like "1gbit"'),
-            ("dumbbell", "torus", "leaf-spine, rail-optimised, fat-tree, bcube"),
+            ("dumbbell", "torus", "leaf-spine, rail-optimised, fat-tree, clos, bcube"),
             ("bytes = 1000000", "", "job[0].bytes: missing"),
             ("copies = 2", "hosts = 3", "a pair has 2"),
             ("copies = 2", "noise = 2", "from 0 to 1"),
@@ -94,6 +94,16 @@ class FrontEnd(unittest.TestCase):
                 self.refused(good.replace(old, new), expected)
         small = good.replace("10gbit", "2mbit").replace("100.0", "1.0").replace("0.3", "0.01")
         self.refused(small, "job[0].duty: a message would have less than a byte")
+
+    def test_bad_pods_are_refused(self) -> None:
+        good = GOOD.replace('"dumbbell"', '"clos"\naggregation = 1\ncores = 1\npods = [[2, 2]]')
+        self.assertEqual(self.run_file(good, "--seeds", "1-1", "--cc", "dcqcn").returncode, 0)
+        for pods in ("[]", "[[]]", "[2, 2]", "[[2], [0]]", "[[2.5]]", "[[1025]]"):
+            with self.subTest(pods):
+                bad = good.replace("[[2, 2]]", pods)
+                self.refused(bad, "topology.pods: not lists, one a pod, of the hosts below each")
+        self.refused(good.replace("[[2, 2]]", "[[2, 1]]"), "they want 4 hosts", "has 3")
+        self.refused("placement = 'spread'\n" + good, "placement: racks are not alike")
 
     def test_too_many_hosts_are_refused(self) -> None:
         tree = GOOD.replace('"dumbbell"', '"fat-tree"\nk = 4').replace("copies = 2", "copies = 9")

@@ -48,6 +48,14 @@ SCENARIO = {
     "job": Field(lambda tables: tables),
 }
 
+
+def _pods(value: Any) -> list[list[int]]:
+    good = isinstance(value, list) and value and all(isinstance(pod, list) and pod for pod in value)
+    if not good or any(type(n) is not int or not 1 <= n <= 1024 for pod in value for n in pod):
+        raise ValueError("not lists, one a pod, of the hosts below each access switch, 1 to 1024")
+    return [list(pod) for pod in value]
+
+
 # What each kind has besides "kind", "rate" (of hosts' links) and "delay" (of each link, one way).
 TOPOLOGIES = {
     "dumbbell": {"bottleneck": Field(RATE, None)},
@@ -64,6 +72,12 @@ TOPOLOGIES = {
         "oversubscription": Field(number(0.01, 1000), 1.0),
     },
     "fat-tree": {"k": Field(integer(4, 24))},
+    "clos": {
+        "pods": Field(_pods),
+        "aggregation": Field(integer(1, 1024)),
+        "cores": Field(integer(1, 1024)),
+        "oversubscription": Field(number(0.01, 1000), 1.0),
+    },
     "bcube": {"n": Field(integer(2, 64))},
 }
 
@@ -376,6 +390,8 @@ def racks(scenario: Scenario) -> tuple[int, int]:
         return topology["nodes"] * topology["rails"], topology["nodes"]
     if topology["kind"] == "fat-tree":
         return topology["k"] ** 3 // 4, topology["k"] // 2
+    if topology["kind"] == "clos":
+        return sum(map(sum, topology["pods"])), max(map(max, topology["pods"]))
     if topology["kind"] == "bcube":
         return topology["n"] ** 2, topology["n"]
     wanted = max(2, wanted_hosts(scenario))
@@ -392,6 +408,8 @@ def _check_hosts(scenario: Scenario) -> None:
         )
     if rails(scenario) > 1 and scenario.placement == "spread":
         raise UsageError("placement: a node is on all rails; packed and random are what there is")
+    if scenario.topology["kind"] == "clos" and scenario.placement == "spread":
+        raise UsageError("placement: racks are not alike; packed and random are what there is")
     there, wanted = racks(scenario)[0], wanted_hosts(scenario)
     if wanted > there:
         raise UsageError(f"job: they want {wanted} hosts, and this topology has {there}")
@@ -458,7 +476,10 @@ def _network(scenario: Scenario) -> Table:
         values["host_rate_bps"] = topology["rate"]
         values["rate_bps"] = topology["bottleneck"]
         values["pairs"] = racks(scenario)[0] // 2
-    others = topology.keys() - {"kind", "delay", "rate", "bottleneck"}
+    if topology["kind"] == "clos":
+        rows = [f"{pod} {n}" for pod, hosts in enumerate(topology["pods"]) for n in hosts]
+        values["pods"] = " ".join(rows)
+    others = topology.keys() - {"kind", "delay", "rate", "bottleneck", "pods"}
     return values | {key: topology[key] for key in sorted(others)}
 
 
