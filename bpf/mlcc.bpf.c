@@ -103,6 +103,7 @@ struct mlcc_sk {
 	u8 cubic_base;
 	u8 paced;		/* it defers, with a limit of its rate */
 	u8 ready;		/* init() has run */
+	u8 class;		/* enum mlcc_class that it goes by */
 };
 
 _Static_assert(sizeof(struct mlcc_sk) <= 104, "icsk_ca_priv has 104 bytes");
@@ -154,7 +155,7 @@ static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct ml
 static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 {
 	struct mlcc_config *cfg = mlcc_config();
-	u32 id = s->id, profile;
+	u32 id = s->id, profile, class;
 	struct mlcc_setting *r;
 
 	if (!cfg)
@@ -165,6 +166,9 @@ static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 		profile = cfg->profile;
 	if (s->profile != profile)
 		s->profile = profile;
+	class = r ? r->class : MLCC_CLASS_TRAINING;
+	if (s->class != class)
+		MLCC_WRITE(s->class, class);
 	if (r && r->gen != s->gen)
 		mlcc_slot_apply(s, r);
 }
@@ -371,6 +375,11 @@ static __always_inline bool tcp_is_cwnd_limited(struct sock *sk)
 static __always_inline bool mlcc_slot_gone(const struct mlcc_slot *s)
 {
 	return MLCC_READ(s->deleted);
+}
+
+static __always_inline u8 mlcc_slot_class(const struct mlcc_slot *s)
+{
+	return MLCC_READ(s->class);
 }
 
 static __always_inline void mlcc_slot_refreshed(struct sock *sk, struct mlcc_slot *s)

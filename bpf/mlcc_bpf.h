@@ -9,6 +9,7 @@
 #define MLCC_BPF_H
 
 #include "../include/mlcc/types.h"
+#include "../include/mlcc/class.h"
 #include "../include/mlcc/rule.h"
 #include "../include/mlcc/path.h"
 #include "../include/mlcc/phase.h"
@@ -50,7 +51,7 @@ struct mlcc_setting {
 	u32 hint_state;		/* enum mlcc_hint_state, for slots that come later */
 	u32 profile;
 	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
-	u32 spare;
+	u32 class;		/* enum mlcc_class; before layout 9 always 0 */
 	char name[MLCC_RULE_NAME];
 };
 
@@ -66,6 +67,7 @@ struct mlcc_slot {
 	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 deleted;		/* while it had flows: they are neutral */
 	u32 netns;		/* inode number of the namespace, for people */
+	u32 class;		/* enum mlcc_class */
 	struct mlcc_path paths[MLCC_PATHS];
 };
 

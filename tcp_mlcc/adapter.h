@@ -30,6 +30,11 @@ static __always_inline bool mlcc_slot_gone(const struct mlcc_slot *s)
 	return unlikely(READ_ONCE(s->deleted));
 }
 
+static __always_inline u8 mlcc_slot_class(const struct mlcc_slot *s)
+{
+	return READ_ONCE(s->class);
+}
+
 static __always_inline void mlcc_slot_refreshed(struct sock *sk, struct mlcc_slot *s)
 {
 	mlcc_slot_refresh(s, sock_net(sk));

@@ -30,6 +30,9 @@
  *	queue says nothing, a job whose rate shows that it is not alone, and that was not there
  *	first, defers for a while, paced (include/mlcc/queue.h).
  *
+ *	All this is of jobs of the class training.  A flow of the class latency is its base, one of
+ *	background goes by the delay that it adds (include/mlcc/class.h, background.h).
+ *
  *	What earns what: behind a queue that drops packets, the small window; where it marks them,
  *	the rule.  Documentation/how-it-works.md has the measurements.
  *
@@ -53,8 +56,8 @@
  *
  *	- become the default, or let unprivileged users choose it;
  *	- pace, but flows of jobs on long paths and those that defer, or probe for bandwidth;
- *	- go by the delay but for one question, whether the queue is empty; a loss or a mark ends
- *	  the growth, a longer round trip only slows it;
+ *	- go by the delay, but background flows, but for one question, whether the queue is empty; a
+ *	  loss or a mark ends the growth, a longer round trip only slows it;
  *	- slow start other than the kernel's (no HyStart), outside of a phase;
  *	- learn from a job whose bytes or silences do not repeat: such a job stays plain base.
  *
@@ -109,7 +112,7 @@ static void mlcc_join(struct sock *sk, u32 id)
 	struct mlcc_slot *old = ca->slot;
 
 	mlcc_count(sk, old);
-	mlcc_pace_none(sk);
+	mlcc_class_none(sk);
 	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sock_net(sk), id) : NULL);
 	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
 	mlcc_pick_base(ca);

@@ -8,8 +8,8 @@
  *	   |              +-------------------- set -----------------+  |
  *	   +---------------------------- last flow gone ----------------+
  *
- * What has been set counts from a job's next phase on, a deletion from each flow's next ACK on.  A
- * phase that is announced before the job has a flow begins with its first flow.
+ * What has been set counts from a job's next phase on, its class and a deletion from each flow's
+ * next ACK on.  A phase that is announced before the job has a flow begins with its first flow.
  */
 #include <linux/bottom_half.h>
 #include <linux/delay.h>
@@ -67,9 +67,17 @@ static bool mlcc_slot_delete(struct net *net, struct mlcc_slot *s, u64 unused)
 	return mlcc_hint_reset(&s->job);
 }
 
+/* The setting that holds for the job may be another one by now. */
+static bool mlcc_slot_reclass(struct net *net, struct mlcc_slot *s, u64 unused)
+{
+	mlcc_slot_classify(s);
+	return true;
+}
+
 /* The job that is set now is another one than was deleted. */
 static bool mlcc_slot_revive(struct net *net, struct mlcc_slot *s, u64 unused)
 {
+	mlcc_slot_classify(s);
 	if (!s->deleted)
 		return true;
 	if (!mlcc_hint_reset(&s->job))
@@ -129,6 +137,8 @@ int mlcc_control_delete(struct net *net, u32 id)
 	if (set) {
 		if (mlcc_is_gone(net, id))
 			mlcc_slots_do(mlcc_slot_delete, net, id, 0);
+		else
+			mlcc_slots_do(mlcc_slot_reclass, net, id, 0);
 		mlcc_event_deleted(net, set);
 		kfree_rcu(set, rcu);
 	}

@@ -95,18 +95,29 @@ static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_se
 		atomic64_cmpxchg(&set->pending, 0, pending);
 }
 
+void mlcc_slot_classify(struct mlcc_slot *s)
+{
+	const struct mlcc_setting *set;
+
+	rcu_read_lock();
+	set = mlcc_setting_of(s->net_cookie, s->id);
+	WRITE_ONCE(s->class, set ? set->class : MLCC_CLASS_TRAINING);
+	rcu_read_unlock();
+}
+
 /* Takes over what userspace has set or announced since the last phase.  @net: the job's own. */
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 {
 	u32 profile = MLCC_PROFILE_NONE;
 	struct mlcc_setting *set;
 	u64 phase_bytes = 0;
-	u32 gen = 0;
+	u32 gen = 0, class = MLCC_CLASS_TRAINING;
 
 	rcu_read_lock();
 	set = mlcc_setting_of(s->net_cookie, s->id);
 	if (set) {
 		profile = set->profile;
+		class = set->class;
 		phase_bytes = set->phase_bytes;
 		gen = set->gen;
 	}
@@ -114,6 +125,8 @@ void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 		profile = mlcc_profile_default();
 	if (profile != READ_ONCE(s->profile))
 		WRITE_ONCE(s->profile, profile);
+	if (class != READ_ONCE(s->class))
+		WRITE_ONCE(s->class, class);
 	mlcc_hint_take(&s->job, &s->gen, gen, phase_bytes);
 	if (set)
 		mlcc_slot_begin(s, net, set);

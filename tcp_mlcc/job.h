@@ -14,6 +14,7 @@ struct mlcc_slot {
 	struct mlcc_path paths[MLCC_PATHS];
 	u32 profile;		/* enum mlcc_profile_id; as the next one, read on every ACK */
 	u32 deleted;		/* flows are neutral until it is set; under mlcc_settings_lock */
+	u32 class;		/* enum mlcc_class */
 	u32 gen;		/* of the hint that was taken over, 0: none */
 	u32 id;
 	u32 netns;		/* inode number of the namespace, for people */
@@ -44,6 +45,8 @@ u32 mlcc_mark_id(const struct sock *sk);
 struct mlcc_slot *mlcc_slot_get(struct net *net, u32 id);
 void mlcc_slot_put(struct mlcc_slot *s);
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net);
+/* Takes over the class alone, at once. */
+void mlcc_slot_classify(struct mlcc_slot *s);
 
 /*
  * Slot after @s of those that go by what namespace @cookie says of job @id, which is set or

@@ -7,6 +7,7 @@
 
 #include "../include/mlcc/linux/primitives.h"
 #include "../include/mlcc/types.h"
+#include "../include/mlcc/class.h"
 #include "../include/mlcc/rule.h"
 #include "../include/mlcc/phase.h"
 #include "../include/mlcc/flow.h"
@@ -34,7 +35,8 @@ struct mlcc_sk {
 	u8 profile;			/* of the job, for mlcc_get_info() */
 	u8 ecn:1,			/* base is DCTCP */
 	   cubic_base:1,		/* base is CUBIC; neither bit: Reno */
-	   paced:1;			/* it defers, with a limit of its rate */
+	   paced:1,			/* it defers, with a limit of its rate */
+	   class:2;			/* enum mlcc_class that it goes by */
 };
 
 /* bpf/tagger.bpf.c of any release reads the progress here, with both carriers. */

@@ -33,6 +33,7 @@ static const struct nla_policy mlcc_job_new_nest[MLCC_JOB_MAX + 1] = {
 	[MLCC_JOB_NAME] = { .type = NLA_NUL_STRING, .len = MLCC_JOB_NAME_MAX },
 	[MLCC_JOB_PROFILE] = { .type = NLA_NUL_STRING, .len = MLCC_WORD_MAX },
 	[MLCC_JOB_PHASE_BYTES] = NLA_POLICY_FULL_RANGE(NLA_U64, &mlcc_job_phase_bytes_range),
+	[MLCC_JOB_CLASS] = { .type = NLA_NUL_STRING, .len = MLCC_WORD_MAX },
 	[MLCC_JOB_FLOWS ... MLCC_JOB_HINTED] = MLCC_READ_ONLY,
 };
 

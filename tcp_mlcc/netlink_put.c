@@ -34,7 +34,8 @@ static int mlcc_put_progress(struct sk_buff *skb, const struct mlcc_slot *s, u64
 	struct mlcc_profile pr;
 	u32 p;
 
-	if (!d_phase || d_sent > READ_ONCE(j->d_limit))
+	if (!d_phase || d_sent > READ_ONCE(j->d_limit) ||
+	    READ_ONCE(s->class) != MLCC_CLASS_TRAINING)
 		return nla_put_u32(skb, MLCC_JOB_GAIN, MLCC_ONE);
 	mlcc_profile_read(READ_ONCE(s->profile), &pr);
 	p = mlcc_progress(d_sent, d_phase, READ_ONCE(j->recip));
@@ -73,10 +74,14 @@ static int mlcc_put_slot(struct sk_buff *skb, const struct mlcc_slot *s)
 
 static int mlcc_put_conf(struct sk_buff *skb, const struct mlcc_setting *set)
 {
+	static const char *const classes[] = MLCC_CLASS_NAMES;
+
 	if (mlcc_put_name(skb, set) ||
 	    (set->profile < MLCC_PROFILE_COUNT &&
 	     nla_put_string(skb, MLCC_JOB_PROFILE, mlcc_profile_names[set->profile])) ||
-	    mlcc_put_u64(skb, MLCC_JOB_PHASE_BYTES, set->phase_bytes))
+	    mlcc_put_u64(skb, MLCC_JOB_PHASE_BYTES, set->phase_bytes) ||
+	    (set->class != MLCC_CLASS_TRAINING &&
+	     nla_put_string(skb, MLCC_JOB_CLASS, classes[set->class])))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -16,7 +16,7 @@ static void mlcc_share_start(struct mlcc_slot *s, struct net *net, u32 min_rtt)
 	struct mlcc_phase_was was;
 
 	mlcc_slot_refresh(s, net);
-	if (unlikely(READ_ONCE(s->deleted)))
+	if (unlikely(READ_ONCE(s->deleted) || READ_ONCE(s->class) != MLCC_CLASS_TRAINING))
 		return;
 	mlcc_phase_was(s, &was);
 	if (mlcc_job_tx_start(&s->job, tcp_clock_us(), min_rtt))
@@ -27,7 +27,9 @@ static void mlcc_share_sent(struct mlcc_slot *s, u32 bytes, struct mlcc_job_view
 {
 	mlcc_profile_read(READ_ONCE(s->profile), &to->profile);
 	to->p = MLCC_NEUTRAL;
-	if (likely(!READ_ONCE(s->deleted)))
+	if (unlikely(READ_ONCE(s->class) != MLCC_CLASS_TRAINING))
+		mlcc_job_count(&s->job, bytes, tcp_clock_us());
+	else if (likely(!READ_ONCE(s->deleted)))
 		to->p = mlcc_job_acked(&s->job, bytes, tcp_clock_us());
 	to->seq = READ_ONCE(s->job.seq);
 	to->best_us = READ_ONCE(s->job.best_us);

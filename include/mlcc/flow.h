@@ -73,7 +73,10 @@ enum mlcc_seen {
 
 struct mlcc_flow {
 	u64 acked;		/* tp->bytes_acked that the job knows of */
-	u32 sent;		/* bytes of this phase, up to 2^32 - 1 */
+	union {
+		u32 sent;	/* bytes of this phase, up to 2^32 - 1 */
+		u32 least;	/* of a background flow: us, the least queue of this round trip */
+	};
 	u32 looked;		/* us, when it last looked at the queue */
 	u64 credit;		/* growth earned and not yet taken, see mlcc_increase() */
 	u32 p;			/* progress that the window goes by, or MLCC_NEUTRAL */
@@ -84,12 +87,12 @@ struct mlcc_flow {
 	u32 last_cwnd;		/* window at the end of the last phase */
 	u32 rtt;		/* us, the last one; 0: none in this phase yet */
 	struct mlcc_reverse reverse;
-	u16 seq;		/* phase that this flow has entered, low bits of the job's */
+	u16 seq;		/* its phase, low bits of the job's number; background: epoch */
 	u8 unspent:7,		/* acked segments that the window has not grown by yet */
 	   lost_last:1;		/* over a long path: the last phase had lost something */
 	u8 wait:2,		/* enum mlcc_wait */
 	   seen:2,		/* enum mlcc_seen */
-	   counted:1,		/* among the flows of this phase */
+	   counted:1,		/* among the flows of this phase; background: has grown again */
 	   deferred:1,		/* to be paced by mlcc_queue_pace() */
 	   lost:1,		/* this phase has lost something */
 	   lost_before:1;	/* and had, before the last decrease */
@@ -168,6 +171,18 @@ static __always_inline bool mlcc_flow_acked(struct mlcc_flow *f, struct mlcc_job
 	f->acked = acked;
 	MLCC_WRITE(f->p, mlcc_job_acked(j, bytes, now));
 	return mlcc_flow_count(f, j, bytes);
+}
+
+/* An ACK of a flow that has no phases (class.h): only the job's bytes count. */
+static __always_inline void mlcc_flow_passed(struct mlcc_flow *f, struct mlcc_job *j, u64 acked,
+					     u64 now)
+{
+	u32 bytes = acked - f->acked;
+
+	if (!bytes)
+		return;
+	f->acked = acked;
+	mlcc_job_count(j, bytes, now);
 }
 
 /*

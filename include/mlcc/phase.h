@@ -395,17 +395,22 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 	return rollover;
 }
 
-/*
- * @bytes of the job have been acknowledged at @now (us).
- * Returns the job's progress, Q16 in 0 .. MLCC_ONE, or MLCC_NEUTRAL.
- */
-static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now)
+/* @bytes of the job have been acknowledged at @now (us).  Returns how many there are by now. */
+static __always_inline u64 mlcc_job_count(struct mlcc_job *j, u32 bytes, u64 now)
 {
-	u64 sent = MLCC_FETCH_ADD64(&j->acked, bytes) + bytes - MLCC_READ(j->start_acked);
-	u64 d = MLCC_READ(j->d_phase);
+	u64 acked = MLCC_FETCH_ADD64(&j->acked, bytes) + bytes;
 
 	if (MLCC_READ(j->last_us) < now)
 		MLCC_WRITE(j->last_us, now);
+	return acked;
+}
+
+/* The same; returns the job's progress, Q16 in 0 .. MLCC_ONE, or MLCC_NEUTRAL. */
+static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now)
+{
+	u64 sent = mlcc_job_count(j, bytes, now) - MLCC_READ(j->start_acked);
+	u64 d = MLCC_READ(j->d_phase);
+
 	if (!d || sent > MLCC_READ(j->d_limit))
 		return MLCC_NEUTRAL;
 	return mlcc_progress(sent, d, MLCC_READ(j->recip));

@@ -53,6 +53,7 @@ JOB = {
     "RETRANS": 18,
     "CE": 19,
     "HINTED": 20,
+    "CLASS": 21,
 }
 PROFILE = {
     "UNSPEC": 0,
@@ -67,6 +68,7 @@ PROFILE = {
 }
 TEXT = {
     "BASE",
+    "CLASS",
     "NAME",
     "PROFILE",
     "RESTART",

@@ -20,7 +20,7 @@ PLAIN = {
 # two hosts in one guest need.
 COUNTED = {
     "6.1": ("module_interleave",),
-    "6.12": ("module_neutral", "rxe_local"),
+    "6.12": ("module_neutral", "module_classes", "rxe_local"),
     "7.2": ("bpf_interleave", "rxe"),
 }
 
@@ -36,7 +36,13 @@ ALL_PLAIN = (
     "ranks",
     "slurm",
 )
-ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral", "fair_queue")
+ALL_COUNTED = (
+    "module_interleave",
+    "bpf_interleave",
+    "module_neutral",
+    "module_classes",
+    "fair_queue",
+)
 
 # Kernels with debugging (tests/vm/debug), for `make check-debug`: what goes wrong there they say.
 DEBUG = ("6.12-kasan", "6.12-kcsan")

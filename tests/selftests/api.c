@@ -132,6 +132,15 @@ static int job_new(char **arg)
 	return job_conf_set(arg, true);
 }
 
+/* ID CLASS; the class may be of any length */
+static int job_class(char **arg)
+{
+	struct mlcc_job_conf conf = { .id = number(arg[0]) };
+
+	strncpy(conf.job_class, arg[1], sizeof(conf.job_class));
+	return carrier_open() ? : checked(mlcc_job_set(mlcc, &conf, false));
+}
+
 static int job_del(char **arg)
 {
 	return carrier_open() ? : checked(mlcc_job_del(mlcc, number(arg[0])));
@@ -140,12 +149,12 @@ static int job_del(char **arg)
 static int job_print(const struct mlcc_job_info *i, void *arg)
 {
 	(void)arg;
-	printf("{\"id\":%u,\"name\":\"%s\",\"profile\":\"%s\",\"phase_bytes\":%" PRIu64
-	       ",\"flows\":%u,\"phases\":%u,\"d_sent\":%" PRIu64 ",\"d_phase\":%" PRIu64
-	       ",\"hits\":%u,\"neutral\":%d,\"progress\":%u,\"gain\":%u,\"bytes\":%"
+	printf("{\"id\":%u,\"name\":\"%s\",\"profile\":\"%s\",\"class\":\"%s\","
+	       "\"phase_bytes\":%" PRIu64 ",\"flows\":%u,\"phases\":%u,\"d_sent\":%" PRIu64
+	       ",\"d_phase\":%" PRIu64 ",\"hits\":%u,\"neutral\":%d,\"progress\":%u,\"gain\":%u,\"bytes\":%"
 	       PRIu64 ",\"retrans\":%" PRIu64 ",\"ce\":%" PRIu64 ",\"hinted\":%d}\n", i->conf.id,
-	       i->conf.name, i->conf.profile, i->conf.phase_bytes, i->flows, i->phases, i->d_sent,
-	       i->d_phase, i->hits, i->neutral, i->progress, i->gain, i->bytes,
+	       i->conf.name, i->conf.profile, i->conf.job_class, i->conf.phase_bytes, i->flows,
+	       i->phases, i->d_sent, i->d_phase, i->hits, i->neutral, i->progress, i->gain, i->bytes,
 	       i->retrans, i->ce, i->hinted);
 	return 0;
 }
@@ -257,6 +266,7 @@ static const struct {
 	{ "tag", "del", 1, tag_del },
 	{ "tag", "list", 0, tag_list },
 	{ "job", "set", 4, job_set },
+	{ "job", "class", 2, job_class },
 	{ "job", "new", 4, job_new },
 	{ "job", "del", 1, job_del },
 	{ "job", "get", 1, job_get },

@@ -78,6 +78,19 @@ def case_set_get_delete() -> None:
         assert all_jobs(nl) == []
 
 
+def case_classes() -> None:
+    with Genl() as nl:
+        for name in ("latency", "background"):
+            job_call(nl, "JOB_SET", ID=5, CLASS=name)
+            assert get_job(nl, 5) == {"ID": 5, "CLASS": name, "PHASE_BYTES": 0, "FLOWS": 0}
+            for wrong in ({"CLASS": "bulk"}, {"CLASS": ""}, {"CLASS": name, "PHASE_BYTES": 1}):
+                refused(E.EINVAL, lambda said=wrong: job_call(nl, "JOB_SET", ID=5, **said), True)
+            assert get_job(nl, 5)["CLASS"] == name, "what was refused has changed it"
+        job_call(nl, "JOB_SET", ID=5, CLASS="training", PHASE_BYTES=7)
+        assert get_job(nl, 5) == {"ID": 5, "PHASE_BYTES": 7, "FLOWS": 0}, get_job(nl, 5)
+        job_call(nl, "JOB_DEL", ID=5)
+
+
 def case_profiles() -> None:
     with Genl() as nl:
         before = profiles(nl)

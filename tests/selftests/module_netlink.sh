@@ -356,6 +356,7 @@ main()
 	defer unload_quietly
 	modprobe tcp_mlcc mark_mask=ffff || ktap_fail_all "tcp_mlcc is loaded"
 	ktap_check "jobs are set, got, listed and deleted" nl set_get_delete
+	ktap_check "classes are set, got and refused" nl classes
 	ktap_check "profiles are got and set" nl profiles
 	ktap_check "what is wrong is refused, explained, and changes nothing" nl refusals
 	ktap_check "unknown commands and flags are refused" nl commands

@@ -36,7 +36,7 @@ struct mlcc_sk {
 	};
 	u32 ce;
 	u16 retrans;
-	u8 ecn, cubic_base, paced;
+	u8 ecn, cubic_base, paced, class;
 };
 
 struct sock {
@@ -64,6 +64,7 @@ struct mlcc_phase_was {
 #define inet_csk(sk)			((struct inet_connection_sock *)&(sk)->icsk)
 #define mlcc_sk(sk)			((struct mlcc_sk *)&(sk)->ca)
 #define mlcc_slot_gone(s)		((void)(s), false)
+#define mlcc_slot_class(s)		((void)(s), MLCC_CLASS_TRAINING)
 #define mlcc_slot_refreshed(sk, s)	((void)(sk), (void)(s))
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)		(*(to) = *(s)->profile, true)

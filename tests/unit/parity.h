@@ -11,7 +11,7 @@
 
 #include "../../include/mlcc/profiles.h"
 #include "../../include/mlcc/dctcp.h"
-#include "../../include/mlcc/flow.h"
+#include "../../include/mlcc/background.h"
 #include "random.h"
 
 enum parity_kind {
@@ -27,6 +27,7 @@ enum parity_kind {
 	PARITY_INCREASE,
 	PARITY_DECREASE,
 	PARITY_DCTCP,
+	PARITY_BACKGROUND,
 	PARITY_KINDS,
 };
 
@@ -42,6 +43,9 @@ struct parity_state {
 	struct mlcc_job job;
 	struct mlcc_flow flow;
 	struct mlcc_dctcp dctcp;
+	struct mlcc_flow background;
+	struct mlcc_path path;
+	struct mlcc_win win;	/* of the background flow */
 };
 
 static __always_inline void parity_profile(struct mlcc_profile *pr, u64 a, u64 b)
@@ -68,6 +72,21 @@ static __always_inline u64 parity_tx_start(struct parity_state *s, u64 now, u32 
 	if (turn)
 		s->flow.sent = 0;
 	return turn;
+}
+
+/* Windows stay below 2^20. */
+static __always_inline u64 parity_background(struct parity_state *s, const struct parity_call *c)
+{
+	struct mlcc_ack a = {
+		.now = c->a, .rtt = c->b >> 20 | 1, .srtt = c->b >> 21 | 1, .min_rtt = c->c >> 40 | 1,
+		.tsval = c->a >> 10, .tick = 1000, .mss = 1448, .peer = 1,
+	};
+
+	s->win.open = c->c & 7;
+	mlcc_background_rtt(&s->background, &s->job.queue, &s->path, &a, s->job.acked, &s->win);
+	s->win.cwnd += mlcc_background_increase(&s->background, &s->win, c->c & 0xff);
+	s->win.cwnd &= 0xfffff;
+	return (u64)s->win.cwnd << 32 | s->background.least;
 }
 
 static __always_inline u64 parity_step(struct parity_state *s, const struct parity_call *c)
@@ -102,6 +121,8 @@ static __always_inline u64 parity_step(struct parity_state *s, const struct pari
 	case PARITY_DCTCP:
 		mlcc_dctcp_window(&s->dctcp, (u32)c->a, (u32)c->b);
 		return s->dctcp.alpha;
+	case PARITY_BACKGROUND:
+		return parity_background(s, c);
 	}
 	return ~0ULL;
 }

@@ -49,6 +49,7 @@ struct mlcc_slot {
 	struct mlcc_job job;
 	struct mlcc_path paths[MLCC_PATHS];
 	struct mlcc_profile profile;
+	u8 class;
 	bool gone;
 };
 
@@ -59,7 +60,7 @@ struct mlcc_sk {
 		struct mlcc_cubic cubic;
 	};
 	u32 ce, retrans;
-	u8 ecn, cubic_base, paced;
+	u8 ecn, cubic_base, paced, class;
 };
 
 struct sock {
@@ -81,6 +82,7 @@ struct mlcc_phase_was {
 #define inet_csk(sk)		((struct inet_connection_sock *)&(sk)->icsk)
 #define mlcc_sk(sk)		((struct mlcc_sk *)&(sk)->ca)
 #define mlcc_slot_gone(s)	((s)->gone)
+#define mlcc_slot_class(s)	((s)->class)
 #define mlcc_slot_refreshed(sk, s)	((void)(sk), (void)(s))
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)	(*(to) = (s)->profile, true)
@@ -259,7 +261,7 @@ static void tcp_lose(struct sock *sk)
 	tcp_reduce(sk, TCP_CA_Recovery);
 }
 
-static void tcp_undo(struct sock *sk)
+static inline void tcp_undo(struct sock *sk)
 {
 	sk->tp.snd_cwnd = mlcc_undo(sk);
 	tcp_state(sk, TCP_CA_Open);

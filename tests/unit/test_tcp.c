@@ -347,6 +347,9 @@ static void any_order_of_events(void)
 			case 3:
 				s.gone = !random_below(&seed, 8);
 				break;
+			case 4:
+				s.class = random_below(&seed, 8) % MLCC_CLASS_COUNT;
+				break;
 			default:
 				if (!sk.tp.packets_out && sk.tp.write_seq - sk.tp.snd_nxt < MSS)
 					tcp_send(&sk, D / 4, random_below(&seed, 2 * GAP_US));

@@ -45,6 +45,7 @@ struct bpf_carrier {
 };
 
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
+static const char *const class_names[] = MLCC_CLASS_NAMES;
 static const char *const base_names[] = { "reno", "cubic" };
 static const char *const restart_names[] = { "base", "queue" };
 
@@ -329,6 +330,15 @@ static int profile_index(struct mlcc *m, const char *name, uint32_t *i)
 			 MLCC_NAME_LEN, name);
 }
 
+/* One that libmlcc.c has checked. */
+static uint32_t class_index(const char *name)
+{
+	for (uint32_t i = 0; i < MLCC_CLASS_COUNT; i++)
+		if (!strcmp(name, class_names[i]))
+			return i;
+	return MLCC_CLASS_TRAINING;
+}
+
 static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 {
 	struct mlcc_ctl ctl = { .op = create ? MLCC_CTL_NEW : MLCC_CTL_SET, .id = conf->id };
@@ -342,6 +352,7 @@ static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, boo
 				conf->id, cfg.mark_mask >> cfg.mark_shift, cfg.mark_mask);
 	ctl.rule.phase_bytes = conf->phase_bytes;
 	ctl.rule.profile = MLCC_PROFILE_NONE;
+	ctl.rule.class = class_index(conf->job_class);
 	strcpy(ctl.rule.name, conf->name);
 	if (!err && conf->profile[0])
 		err = profile_index(m, conf->profile, &ctl.rule.profile);
@@ -370,12 +381,14 @@ static int carrier_phase_end(struct mlcc *m, uint32_t id)
 }
 
 /* How far the job is, as its flows have it at the moment. */
-static struct mlcc_job_progress slot_progress(const struct mlcc_job *j)
+static struct mlcc_job_progress slot_progress(const struct mlcc_slot *s)
 {
+	const struct mlcc_job *j = &s->job;
 	u64 sent = MLCC_READ(j->acked) - MLCC_READ(j->start_acked), d = j->d_phase;
 
 	return (struct mlcc_job_progress){
-		.neutral = !d || sent > j->d_limit, .phases = j->seq,
+		.neutral = !d || sent > j->d_limit || s->class != MLCC_CLASS_TRAINING,
+		.phases = j->seq,
 		.progress = mlcc_progress(sent, d, mlcc_recip(d)), .d_sent = sent,
 	};
 }
@@ -383,7 +396,7 @@ static struct mlcc_job_progress slot_progress(const struct mlcc_job *j)
 /* And what that does to the increase. */
 static void info_progress(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_job_info *info)
 {
-	struct mlcc_job_progress now = slot_progress(&s->job);
+	struct mlcc_job_progress now = slot_progress(s);
 	struct bpf_carrier *c = m->priv;
 	unsigned int i = s->profile;
 	struct mlcc_profile pr;
@@ -453,7 +466,7 @@ static int carrier_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_pro
 	if (err)
 		return err;
 	s = slot_last(m->priv, id);
-	*progress = s ? slot_progress(&s->job) : (struct mlcc_job_progress){ .neutral = true };
+	*progress = s ? slot_progress(s) : (struct mlcc_job_progress){ .neutral = true };
 	return 0;
 }
 
@@ -482,7 +495,10 @@ static void info_fill(struct mlcc *m, uint32_t id, const struct mlcc_setting *ru
 	info->neutral = true;
 	info->gain = MLCC_ONE;
 	info->conf.id = id;
+	strcpy(info->conf.job_class, class_names[MLCC_CLASS_TRAINING]);
 	if (rule) {
+		if (rule->class < MLCC_CLASS_COUNT)
+			strcpy(info->conf.job_class, class_names[rule->class]);
 		info->conf.phase_bytes = rule->phase_bytes;
 		memcpy(info->conf.name, rule->name, MLCC_NAME_LEN - 1);
 		if (rule->profile < MLCC_PROFILE_COUNT)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "../../include/mlcc/class.h"
 #include "../../include/mlcc/rule.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 
@@ -118,6 +119,23 @@ static int check_bytes(struct mlcc *m, uint64_t bytes)
 			 (unsigned long long)bytes, MLCC_PHASE_BYTES_LIMIT);
 }
 
+/* Phases are training's only. */
+static int check_class(struct mlcc *m, const struct mlcc_job_conf *conf)
+{
+	static const char *const names[] = MLCC_CLASS_NAMES;
+	size_t i = 0;
+
+	while (*conf->job_class && i < MLCC_CLASS_COUNT &&
+	       strncmp(conf->job_class, names[i], sizeof(conf->job_class)))
+		i++;
+	if (i == MLCC_CLASS_COUNT)
+		return mlcc_fail(m->error, -EINVAL, "class: " MLCC_CLASS_ALLOWED);
+	if (i != MLCC_CLASS_TRAINING && conf->phase_bytes)
+		return mlcc_fail(m->error, -EINVAL, "class %s has no phases, so no phase bytes",
+				 names[i]);
+	return 0;
+}
+
 static int check_job(struct mlcc *m, const struct mlcc_job_conf *conf)
 {
 	int err = check_id(m, conf->id);
@@ -128,6 +146,8 @@ static int check_job(struct mlcc *m, const struct mlcc_job_conf *conf)
 		err = check_name(m, "profile", conf->profile);
 	if (!err)
 		err = check_bytes(m, conf->phase_bytes);
+	if (!err)
+		err = check_class(m, conf);
 	return err;
 }
 

@@ -40,6 +40,7 @@ struct mlcc_job_conf {
 	char name[MLCC_NAME_LEN];	/* of MLCC_NAME_CHARS; "" for none */
 	char profile[MLCC_NAME_LEN];	/* "": the default profile */
 	uint64_t phase_bytes;		/* bytes this host sends in a phase; 0: learn */
+	char job_class[16];		/* training (or ""), latency, background: these have no phases */
 };
 
 /* What the carrier knows of it. */

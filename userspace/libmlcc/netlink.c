@@ -225,6 +225,7 @@ static void fill_job(const struct nlattr *nest, void *one)
 	struct mlcc_job_info *i = one;
 
 	memset(i, 0, sizeof(*i));
+	strcpy(i->conf.job_class, "training");	/* unless it says another one */
 	get_fields(nest, mlcc_job_conf_fields, &i->conf);
 	get_fields(nest, mlcc_job_info_fields, i);
 	i->neutral = !has(nest, MLCC_JOB_PROGRESS);

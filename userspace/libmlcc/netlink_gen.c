@@ -9,6 +9,7 @@ const struct mlcc_field mlcc_job_conf_fields[] = {
 	MLCC_FIELD(MLCC_JOB_NAME, TEXT, mlcc_job_conf, name),
 	MLCC_FIELD(MLCC_JOB_PROFILE, TEXT, mlcc_job_conf, profile),
 	MLCC_FIELD(MLCC_JOB_PHASE_BYTES, U64, mlcc_job_conf, phase_bytes),
+	MLCC_FIELD(MLCC_JOB_CLASS, TEXT, mlcc_job_conf, job_class),
 	{}
 };
 

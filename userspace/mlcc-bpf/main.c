@@ -29,7 +29,7 @@ static const char usage[] =
 	"                        that run: they keep what they have, new ones get this version. Jobs\n"
 	"                        and settings stay, but for those given\n"
 	"  unload                takes it away; flows keep it to their end\n"
-	"  job set ID [--profile NAME] [--phase-bytes BYTES]\n"
+	"  job set ID [--profile NAME] [--phase-bytes BYTES] [--class CLASS]\n"
 	"  job del ID\n"
 	"  show                  what is known of each job, as JSON\n"
 	"\n"
@@ -41,6 +41,7 @@ static const char usage[] =
 	"Exit status: 0 done, 1 failed, 2 usage.\n";
 
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
+static const char *const class_names[] = MLCC_CLASS_NAMES;
 
 static void fail(int code, const char *fmt, ...)
 {
@@ -196,9 +197,10 @@ static int cmd_job_set(int argc, char **argv)
 	static const struct option opts[] = {
 		{ "profile", required_argument, NULL, 'p' },
 		{ "phase-bytes", required_argument, NULL, 'b' },
+		{ "class", required_argument, NULL, 'c' },
 		{ },
 	};
-	const char *profile = NULL, *bytes = NULL;
+	const char *profile = NULL, *bytes = NULL, *class = NULL;
 	struct mlcc_job_info info = { };
 	struct mlcc_job_conf *conf = &info.conf;
 	struct mlcc *m;
@@ -213,6 +215,8 @@ static int cmd_job_set(int argc, char **argv)
 			profile = profile_names[profile_by_name(optarg)];
 		else if (c == 'b')
 			bytes = optarg;
+		else if (c == 'c')
+			class = optarg;
 		else
 			return EXIT_USAGE;
 	}
@@ -226,6 +230,9 @@ static int cmd_job_set(int argc, char **argv)
 		strcpy(conf->profile, profile);
 	if (bytes)
 		conf->phase_bytes = number("--phase-bytes", bytes, 0, MLCC_PHASE_BYTES_LIMIT);
+	if (class && (size_t)snprintf(conf->job_class, sizeof(conf->job_class), "%s", class) >=
+		     sizeof(conf->job_class))
+		fail(EXIT_USAGE, "--class: " MLCC_CLASS_ALLOWED);
 	if (mlcc_job_set(m, conf, false))
 		fail(EXIT_FAILED, "%s", mlcc_error(m));
 	mlcc_close(m);
@@ -263,12 +270,12 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 	const struct mlcc_job *j = &s->job;
 	unsigned long long sent = j->acked - j->start_acked;
 
-	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"flows\":%u,\"phase\":%u,"
+	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"class\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"gap_us\":%u,\"iteration_us\":%u,\"comm_us\":%u,"
 	       "\"best_us\":%u,\"timeouts\":%u,\"patience_us\":%u,\"bytes\":%llu,"
 	       "\"retrans\":%llu,\"ce\":%llu,\"hint_state\":%u,\"deleted\":%u,\"old\":%u}",
-	       s->id, s->netns, profile_names[s->profile], s->users, j->seq,
+	       s->id, s->netns, profile_names[s->profile], class_names[s->class], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->gap_us, j->period_us,
 	       j->comm_us, j->best_us, j->queue.timeouts, j->queue.patience_us,

@@ -10,12 +10,13 @@ _mlcc_bpf()
 	--profile) words="interleave hotnets22 mltcp" ;;
 	--set) words="floor= slope= hold= shape= restart= base=" ;;
 	--mark-mask | --phase-bytes) ;;
+	--class) words="training latency background" ;;
 	*)
 		case $COMP_CWORD:${COMP_WORDS[1]}:${COMP_WORDS[2]:-} in
 		1:*) words="load upgrade unload job show --help" ;;
 		*:load:* | *:upgrade:*) words="--profile --mark-mask --set" ;;
 		2:job:*) words="set del" ;;
-		[4-9]:job:set | 1?:job:set) words="--profile --phase-bytes" ;;
+		[4-9]:job:set | 1?:job:set) words="--profile --phase-bytes --class" ;;
 		esac
 		;;
 	esac

@@ -17,11 +17,12 @@
  * Before it includes this file a carrier declares the kernel's types, and
  *
  *	struct mlcc_sk		a flow's private state, with the members flow, dctcp, cubic, ce,
- *				retrans, ecn, cubic_base, paced
+ *				retrans, ecn, cubic_base, paced, class
  *	struct mlcc_slot	a job with flows, with the members job and paths
  *	mlcc_sk(sk)		the one in icsk_ca_priv
  *	mlcc_slot_of(sk)	the flow's job, or NULL
  *	mlcc_slot_gone(s)	whether the job was deleted
+ *	mlcc_slot_class(s)	its class, enum mlcc_class
  *	mlcc_slot_refreshed(sk, s)	takes over what userspace has set or announced of it
  *	mlcc_slot_count(s, retrans, ce)		adds to its counters
  *	mlcc_profile_of(s, to)	copies its profile; false: there is none
@@ -42,6 +43,8 @@
 #define MLCC_LINUX_TCP_H
 
 #include "../flow.h"
+#include "../background.h"
+#include "../class.h"
 #include "../dctcp.h"
 #include "../cubic.h"
 
@@ -175,23 +178,79 @@ static __always_inline void mlcc_pace_none(struct sock *sk)
 	mlcc_pace_off(sk);
 }
 
-/*** ACKs ***/
+/*** Classes ***/
 
-/* The flow's job has been deleted: it does what its base does, and enters anew what comes after. */
-static __always_inline void mlcc_neutral(struct sock *sk)
+/* The flow has no phase: it does what its base does, and enters anew what comes after. */
+static __always_inline void mlcc_phaseless(struct sock *sk)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	ca->flow.acked = tcp_sk(sk)->bytes_acked;
 	MLCC_WRITE(ca->flow.p, MLCC_NEUTRAL);
 	ca->flow.seq = 0;
 	mlcc_pace_none(sk);
 }
 
+/* The job's class is another one than the flow goes by. */
+static MLCC_OUTLINE void mlcc_class_change(struct sock *sk, u8 class)
+{
+	struct mlcc_sk *ca = mlcc_sk(sk);
+
+	mlcc_phaseless(sk);
+	if (ca->class == MLCC_CLASS_BACKGROUND) {
+		mlcc_background_end(&ca->flow);
+		if (ca->cubic_base)
+			mlcc_cubic_restart(&ca->cubic);
+	}
+	ca->class = class;
+	if (class == MLCC_CLASS_BACKGROUND)
+		mlcc_background_begin(&ca->flow, tcp_sk(sk)->tcp_mstamp);
+}
+
+/* Whether the flow is one of training; a change of the job's class is followed. */
+static __always_inline bool mlcc_class_follow(struct sock *sk, const struct mlcc_slot *s)
+{
+	u8 class = mlcc_slot_class(s);
+
+	if (mlcc_sk(sk)->class != class)
+		mlcc_class_change(sk, class);
+	return class == MLCC_CLASS_TRAINING;
+}
+
+/* It has no job any more, nor the class of one. */
+static __always_inline void mlcc_class_none(struct sock *sk)
+{
+	if (mlcc_sk(sk)->class != MLCC_CLASS_TRAINING)
+		mlcc_class_change(sk, MLCC_CLASS_TRAINING);
+	mlcc_phaseless(sk);
+}
+
+/*** ACKs ***/
+
+/* The flow's job has been deleted. */
+static __always_inline void mlcc_neutral(struct sock *sk)
+{
+	mlcc_sk(sk)->flow.acked = tcp_sk(sk)->bytes_acked;
+	mlcc_class_none(sk);
+}
+
+/* What an ACK has measured, with a round trip of @rtt us. */
+static __always_inline void mlcc_ack_read(const struct sock *sk, u32 rtt, struct mlcc_ack *a)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	a->now = tp->tcp_mstamp;
+	a->peer = mlcc_peer(sk);
+	a->rtt = rtt;
+	a->srtt = tp->srtt_us >> 3;
+	a->min_rtt = tcp_min_rtt(tp);
+	a->tsval = tp->rx_opt.rcv_tsval;
+	a->mss = tp->mss_cache;
+	a->tick = mlcc_tick(tp);
+}
+
 /* A round trip of @rtt us has been measured. */
 static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, u32 rtt)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_profile pr;
 	struct mlcc_ack a;
 	struct mlcc_win w;
@@ -199,20 +258,31 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, u32
 	if (!mlcc_profile_of(s, &pr))
 		return;
 	mlcc_win_read(sk, &w);
-	a.now = tp->tcp_mstamp;
-	a.peer = mlcc_peer(sk);
-	a.rtt = rtt;
-	a.srtt = tp->srtt_us >> 3;
-	a.min_rtt = tcp_min_rtt(tp);
-	a.tsval = tp->rx_opt.rcv_tsval;
-	a.mss = tp->mss_cache;
-	a.tick = mlcc_tick(tp);
+	mlcc_ack_read(sk, rtt, &a);
 	mlcc_flow_rtt(&mlcc_sk(sk)->flow, &s->job, mlcc_path_to(s->paths, a.peer), &pr, &a, &w);
 	mlcc_win_write(sk, &w);
 	mlcc_pace_follow(sk, s);
 	/* beside others who are not paced, who is gets less */
 	if (!mlcc_flow_by_queue(&mlcc_sk(sk)->flow, &pr))
 		mlcc_pace_off(sk);
+}
+
+/* An ACK of a flow that is none of training. */
+static MLCC_OUTLINE void mlcc_acked_other(struct sock *sk, struct mlcc_slot *s, s32 rtt)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_ack a;
+	struct mlcc_win w;
+
+	mlcc_flow_passed(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
+	if (ca->class != MLCC_CLASS_BACKGROUND || rtt <= 0)
+		return;
+	mlcc_win_read(sk, &w);
+	mlcc_ack_read(sk, rtt, &a);
+	mlcc_background_rtt(&ca->flow, &s->job.queue, mlcc_path_to(s->paths, a.peer), &a,
+			    MLCC_READ(s->job.acked), &w);
+	mlcc_win_write(sk, &w);
 }
 
 /* What an ACK says of the job: bytes and, if @rtt > 0, the round trip in us. */
@@ -224,6 +294,10 @@ static __always_inline void mlcc_acked(struct sock *sk, struct mlcc_slot *s, s32
 
 	if (mlcc_slot_gone(s)) {
 		mlcc_neutral(sk);
+		return;
+	}
+	if (!mlcc_class_follow(sk, s)) {
+		mlcc_acked_other(sk, s, rtt);
 		return;
 	}
 	if (mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp))
@@ -283,6 +357,16 @@ static __always_inline bool mlcc_double(struct sock *sk, struct mlcc_slot *s, u3
 	return doubles;
 }
 
+/* The window of a background flow. */
+static MLCC_OUTLINE void mlcc_raise_background(struct sock *sk, u32 acked)
+{
+	struct mlcc_win w;
+
+	mlcc_win_read(sk, &w);
+	w.cwnd += mlcc_background_increase(&mlcc_sk(sk)->flow, &w, acked);
+	mlcc_win_write(sk, &w);
+}
+
 /* @acked segments raise the window.  What follows a time-out is the base's. */
 static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32 acked)
 {
@@ -293,6 +377,10 @@ static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32
 	if (!tcp_is_cwnd_limited(sk)) {
 		if (ca->cubic_base)
 			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
+		return;
+	}
+	if (ca->class == MLCC_CLASS_BACKGROUND && mlcc_is_open(sk)) {
+		mlcc_raise_background(sk, acked);
 		return;
 	}
 	if (s && ca->flow.p != MLCC_NEUTRAL && mlcc_is_open(sk) &&
@@ -417,7 +505,7 @@ static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 		mlcc_neutral(sk);
 		return;
 	}
-	if (!mlcc_profile_of(s, &pr))
+	if (!mlcc_class_follow(sk, s) || !mlcc_profile_of(s, &pr))
 		return;
 	mlcc_pace_end(sk);
 	p = ca->flow.p;

@@ -118,6 +118,8 @@ enum mlcc_genl_attr {
  * @MLCC_JOB_RETRANS: u64. Segments sent again, as of each flow's last burst or loss.
  * @MLCC_JOB_CE: u64. Segments with an ECN mark, as of each flow's last burst.
  * @MLCC_JOB_HINTED: flag. Phases are announced.
+ * @MLCC_JOB_CLASS: string, max-len MLCC_WORD_MAX. What the job sends for, training (if absent),
+ *	latency or background.
  */
 enum mlcc_job_attr {
 	MLCC_JOB_UNSPEC,
@@ -141,6 +143,7 @@ enum mlcc_job_attr {
 	MLCC_JOB_RETRANS,
 	MLCC_JOB_CE,
 	MLCC_JOB_HINTED,
+	MLCC_JOB_CLASS,
 
 	/* private: */
 	__MLCC_JOB_MAX,

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154,SC2317,SC2119,SC2120  # common.sh sets variables
+#
+# Classes of jobs, for both carriers. Who includes this has included common.sh, api_common.sh and
+# pairs.sh, and made the link of 200 Mb/s.
+
+JOB=31
+
+# share_of_job: bytes of the job's flow over all, of the next two seconds of the link
+share_of_job()
+{
+	local mine theirs
+
+	mine=$(received mine) theirs=$(received theirs)
+	slowwait 120 both_received $((mine + theirs + 50000000)) || return
+	mine=$(($(received mine) - mine)) theirs=$(($(received theirs) - theirs))
+	"$python" -c "print(round($mine / ($mine + $theirs), 3))"
+}
+
+both_received()
+{
+	[ $(($(received mine) + $(received theirs))) -ge "$1" ]
+}
+
+share_is()
+{
+	local share
+
+	share=$(share_of_job) || return
+	is_true "$2 <= $share <= $3" || { echo "$1: $share of the link, wanted $2 to $3"; return 1; }
+}
+
+# The flow is one and the same all the time: alone, beside cubic, and while its job changes.
+a_background_flow_takes_what_is_left()
+{
+	api job class "$JOB" background || return
+	receive mine 5021 --cc cubic && receive theirs 5022 --cc cubic || return
+	start job "$sender" bulk --peer 10.1.2.2:5021 --cc "$cc" --mark "$JOB"
+	slowwait 60 has_received mine 20000000 || { cat "$out"/*.err; return 1; }
+	start other "$sender" bulk --peer 10.1.2.2:5022 --cc cubic
+	slowwait 60 has_received theirs 10000000 || { cat "$out"/*.err; return 1; }
+	share_is "beside cubic" 0.0001 0.1
+}
+
+a_running_flow_follows_its_job()
+{
+	api job class "$JOB" latency && share_is latency 0.2 0.9 || return
+	api job class "$JOB" background && share_of_job >/dev/null &&
+		share_is "background again" 0 0.1 || return
+	api job del "$JOB" && share_is deleted 0.2 0.9 || return
+	api job class "$JOB" background && share_of_job >/dev/null && share_is "set anew" 0 0.1 || return
+	stop_named other
+	stop_named job
+}
+
+unknown_classes_are_refused()
+{
+	local said
+
+	api job class "$JOB" latency || return
+	for said in bulk trainingx xxxxxxxxxxxxxxxxx; do
+		said=$(api job class "$JOB" "$said" 2>&1) && { echo "was taken"; return 1; }
+		[[ $said == *"training, latency or background"* ]] || { echo "said: $said"; return 1; }
+	done
+	api job set "$JOB" "" "" 0 && api job class "$JOB" latency || return
+	[[ $(api job get "$JOB") == *'"class":"latency"'* ]]
+}
+
+# Round trips of a few microseconds, and two segments are a window.
+it_does_not_stall_over_loopback()
+{
+	local i
+
+	api job class "$JOB" background || return
+	pair loop "$cgroups" "$sender" --cc "$cc" --mark "$JOB" || return
+	for ((i = 0; i < 20; i++)); do
+		[ "$(ask loop send 500000)" = sent ] || { echo "message $i does not arrive"; return 1; }
+	done
+	[ "$(ask loop send 20000000)" = sent ]
+}
+
+classes_cases()
+{
+	told "a background flow takes what is left" a_background_flow_takes_what_is_left
+	told "a running flow follows its job's class" a_running_flow_follows_its_job
+	told "unknown classes are refused" unknown_classes_are_refused
+	told "a background flow does not stall over loopback" it_does_not_stall_over_loopback
+}
