@@ -142,6 +142,8 @@ int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 		return mlcc_fail(m->error, -EINVAL, "no profile '%s': interleave, hotnets22, mltcp",
 				 conf->profile);
 	f->jobs[conf->id].conf = *conf;
+	if (!conf->job_class[0])
+		strcpy(f->jobs[conf->id].conf.job_class, "training");
 	f->jobs[conf->id].neutral = !conf->phase_bytes;
 	f->jobs[conf->id].d_phase = conf->phase_bytes;
 	return 0;

@@ -82,6 +82,37 @@ for s in a, b:
 	[[ $said == *" 0 "*" 0 mlcc"*" True mlcc"*" True" ]] || { echo "said: $said"; return 1; }
 }
 
+# What a process of the cgroup has of a new connection: its DSCP.
+dscp_of_a_connection()
+{
+	"$python" -c "
+import os, socket
+open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
+$pair
+print('dscp', a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
+" | sed -n 's/^dscp //p'
+}
+
+# dscp_is DSCP OPTIONS...
+dscp_is()
+{
+	local wanted=$1 is
+	shift
+
+	ctl set-job --cgroup "$name" --name classes "$@" >/dev/null || return
+	is=$(dscp_of_a_connection)
+	[ "$is" = "$wanted" ] || { echo "$*: DSCP $is, wanted $wanted"; return 1; }
+}
+
+# Only where priorities are on: latency has the last of mlccd.conf's, background RFC 8622's.
+class_and_dscp_agree()
+{
+	dscp_is 0 --class latency && dscp_is 0 --class background &&
+		dscp_is 34 --class latency --priority 2 &&
+		dscp_is 1 --class background --priority 8 &&
+		dscp_is 0 --priority 4 && ctl del-job classes
+}
+
 job_is()
 {
 	[ "$(ctl -j show flow | json "bool((lambda j: $1)(d[0]))")" = True ]
@@ -197,6 +228,7 @@ main()
 	ktap_check "it has the carrier and the tagger" is_ready
 	ktap_check "run makes a job of a command" run_makes_a_job
 	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
+	told "class and DSCP agree" class_and_dscp_agree
 	told "hints arrive in the carrier" hints_arrive
 	told "job and flow survive $kills times kill -9" survives_kill_9
 	told "an upgrade of the carrier leaves job and flow" an_upgrade_leaves_job_and_flow

@@ -348,6 +348,12 @@ class Cases:
             ("EINVAL", "set-job", {"cgroup": fresh, "name": 7}),
             ("ENAMETOOLONG", "set-job", {"cgroup": fresh, "name": "n" * 64}),
             ("EINVAL", "set-job", {"cgroup": fresh, "profile": "nonsense"}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "class": "bulk"}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "class": ""}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "class": 1}),
+            ("ENAMETOOLONG", "set-job", {"cgroup": fresh, "class": "x" * 64}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "class": "latency", "phase_bytes": 5}),
+            ("EINVAL", "set-job", {"cgroup": fresh, "class": "background", "period_us": 5}),
             ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": 0}),
             ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": -1}),
             ("ERANGE", "set-job", {"cgroup": fresh, "phase_bytes": 1 << 48}),
@@ -435,6 +441,36 @@ class Cases:
         alice.ok("set-job", name="inner", cgroup=inner)
         alice.ok("del-job", job="inner")
         alice.ok("del-job", job=job["id"])
+
+    def a_job_has_a_class(self) -> None:
+        root, path = self.d.peer(), self.c.make("classes")
+        assert root.ok("set-job", name="c", cgroup=path)["job"]["class"] == "training"
+        for name in ("latency", "background"):
+            fields: JSON = {"name": "c", "cgroup": path, "class": name}
+            assert root.ok("set-job", **fields)["job"]["class"] == name
+            (job,) = root.ok("show", job="c")["jobs"]
+            assert job["class"] == name and job["neutral"], job
+            self.d.kill()
+            self.d.start()
+            root = self.d.peer()
+            assert root.ok("show", job="c")["jobs"][0]["class"] == name, "after a restart"
+        with self.unchanged():
+            said = root.refused("EINVAL", "set-job", cgroup=path, **{"class": "bulk"})
+            assert "training, latency or background" in said["error"], said
+        assert root.ok("set-job", name="c", cgroup=path)["job"]["class"] == "training"
+        root.ok("del-job", job="c")
+
+    def latency_is_for_those_who_may(self) -> None:
+        path = self.c.make("alice", ALICE)
+        alice = self.d.peer(ALICE)
+        latency: JSON = {"cgroup": path, "class": "latency"}
+        with self.unchanged():
+            alice.refused("EPERM", "set-job", **latency)
+        job = alice.ok("set-job", cgroup=path, **{"class": "background"})["job"]["id"]
+        self.d.write_config("latency-class = yes")
+        self.reload()
+        assert alice.ok("set-job", **latency)["job"]["class"] == "latency"
+        alice.ok("del-job", job=job)
 
     def a_user_may_use_nothing_else(self) -> None:
         alice = self.d.peer(ALICE)

@@ -64,7 +64,9 @@ struct job_options {
 	{ "algorithm", required_argument, NULL, 1007 },			\
 	{ "precision", required_argument, NULL, 1008 },			\
 	{ "parameters", required_argument, NULL, 1009 },		\
-	{ "owner", required_argument, NULL, 1010 }, { "skip", required_argument, NULL, 1011 }
+	{ "owner", required_argument, NULL, 1010 },			\
+	{ "skip", required_argument, NULL, 1011 },			\
+	{ "class", required_argument, NULL, 1012 }
 
 void job_options_init(struct job_options *o);
 /* false: not one of them */

@@ -132,6 +132,18 @@ static void explain_time(struct json_object *job)
 	       milliseconds(is), milliseconds(comm), milliseconds(alone), from, slowdown);
 }
 
+static bool is_training(struct json_object *job)
+{
+	return !strcmp(get_string(job, "class"), "training");
+}
+
+static void explain_other(struct json_object *job)
+{
+	result(FINE, "phases", "", "it has none: %s",
+	       strcmp(get_string(job, "class"), "latency") ?
+	       "it takes what others leave" : "it waits for nobody");
+}
+
 /* Jobs that send from this host; those of others are not seen from here. */
 static void explain_others(struct json_object *job, struct json_object *all)
 {
@@ -195,6 +207,9 @@ static void explain_class(struct json_object *job)
 	if (json_object_object_get_ex(job, "dscp", NULL))
 		result(FINE, "class", "", "its packets have DSCP %s, by a plan",
 		       get_string(job, "dscp"));
+	else if (get_u64(job, "priority_classes") && !is_training(job))
+		result(FINE, "class", "", "its packets have the DSCP of the class %s",
+		       get_string(job, "class"));
 	else if (get_u64(job, "priority_classes"))
 		result(FINE, "class", "", "its progress is in the DSCP, in %s classes",
 		       get_string(job, "priority_classes"));
@@ -215,9 +230,13 @@ int verb_explain(int argc, char **argv)
 	all = all_jobs();
 	findings_begin();
 	explain_active(job, get_string(status, "cgroup_mount"));
-	explain_d_phase(job);
-	explain_hints(job);
-	explain_time(job);
+	if (is_training(job)) {
+		explain_d_phase(job);
+		explain_hints(job);
+		explain_time(job);
+	} else {
+		explain_other(job);
+	}
 	explain_others(job, all);
 	explain_losses(job);
 	explain_class(job);

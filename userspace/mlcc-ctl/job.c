@@ -80,6 +80,9 @@ bool job_option(struct job_options *o, int c)
 	case 1011:
 		put_string(o->request, "skip", optarg);
 		break;
+	case 1012:
+		put_string(o->request, "class", optarg);
+		break;
 	default:
 		return false;
 	}
@@ -160,7 +163,9 @@ static void print_set(struct json_object *reply)
 		printf(" '%s'", get_string(job, "name"));
 	if (*get_string(job, "cgroup"))
 		printf(", cgroup %s", get_string(job, "cgroup"));
-	if (bytes)
+	if (strcmp(get_string(job, "class"), "training"))
+		printf(", class %s\n", get_string(job, "class"));
+	else if (bytes)
 		printf(", %llu bytes a phase\n", (unsigned long long)bytes);
 	else
 		printf(", bytes a phase to be learnt\n");

@@ -5,6 +5,8 @@
 
 #define JOB_HELP \
 	"  --name NAME        letters, digits and ._:/@+-; del-job, show and hint take it, too\n" \
+	"  --class CLASS      training (default); latency: somebody waits for its transfers;\n" \
+	"                     background: it takes what others leave\n" \
 	"  --profile NAME     constants of the rule; 'mlcc-ctl profile' lists them\n" \
 	"  --phase-bytes N    what this host sends in one iteration, such as 250M\n" \
 	"                     (left out: learnt from what is sent)\n" \
@@ -15,7 +17,8 @@
 	"    --precision P    fp32 (default), tf32, fp16, bf16, fp8, int8\n" \
 	"  --period T         an iteration without contention, such as 250ms: watch shows\n" \
 	"                     the slowdown against it\n" \
-	"  --priority N       writes progress into DSCP, in N classes (2 to 8)\n" \
+	"  --priority N       writes progress into DSCP, in N classes (2 to 8); latency has the\n" \
+	"                     highest DSCP, background the lowest, whatever N is\n" \
 	"  --skip LIST        connections of the cgroup that are not the job's, with commas: ports,\n" \
 	"                     such as 2049 or 6000-6100, the peer's addresses, such as 10.9.0.0/16,\n" \
 	"                     and lo, what stays on the host (the default); none: all are the job's\n" \

@@ -17,7 +17,7 @@ _mlcc_ctl()
 	local verbs="set-job del-job show watch explain hint profile status doctor run help"
 	local common="--json --dry-run --socket --help"
 	local job="--name --profile --phase-bytes --model --parameters --workers --algorithm
-		--precision --period --priority --owner --skip"
+		--precision --period --priority --owner --skip --class"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb="" at=1 words=""
 
@@ -32,6 +32,7 @@ _mlcc_ctl()
 
 	case $previous in
 	--profile) words=$(_mlcc_ctl_names name profile) ;;
+	--class) words="training latency background" ;;
 	--algorithm) words="ring tree all-to-all ps ps-shared" ;;
 	--precision) words="fp32 tf32 fp16 bf16 fp8 int8" ;;
 	--model) words="$(mlcc-ctl set-job --model list 2>/dev/null | cut -d ' ' -f 1) list" ;;

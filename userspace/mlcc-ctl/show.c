@@ -101,18 +101,19 @@ static void print_jobs(struct json_object *list)
 {
 	char progress[16], slowdown[16];
 
-	printf("%5s %-16s %-11s %5s %7s %8s %5s %9s %9s %8s %8s  %s\n", "JOB", "NAME", "PROFILE",
-	       "FLOWS", "PHASES", "PROGRESS", "GAIN", "D_PHASE", "ITER ms", "SLOWDOWN", "RETRANS",
-	       "CGROUP");
+	printf("%5s %-16s %-10s %-11s %5s %7s %8s %5s %9s %9s %8s %8s  %s\n", "JOB", "NAME",
+	       "CLASS", "PROFILE", "FLOWS", "PHASES", "PROGRESS", "GAIN", "D_PHASE", "ITER ms",
+	       "SLOWDOWN", "RETRANS", "CGROUP");
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *job = json_object_array_get_idx(list, i);
 
 		progress_text(job, progress, sizeof(progress));
 		slowdown_text(job, slowdown, sizeof(slowdown));
-		printf("%5s %-16s %-11s %5s %7s %8s %5.2f %9s %9s %8s %8s  %s\n",
-		       get_string(job, "id"), get_string(job, "name"), get_string(job, "profile"),
-		       get_string(job, "flows"), get_string(job, "phases"), progress,
-		       get_double(job, "gain"), human(get_u64(job, "d_phase_bytes")),
+		printf("%5s %-16s %-10s %-11s %5s %7s %8s %5.2f %9s %9s %8s %8s  %s\n",
+		       get_string(job, "id"), get_string(job, "name"), get_string(job, "class"),
+		       get_string(job, "profile"), get_string(job, "flows"),
+		       get_string(job, "phases"), progress, get_double(job, "gain"),
+		       human(get_u64(job, "d_phase_bytes")),
 		       milliseconds(get_u64(job, "iteration_us")), slowdown,
 		       human(get_u64(job, "retrans")), get_string(job, "cgroup"));
 		print_rdma(job, "      ");

@@ -201,6 +201,7 @@ static const struct key keys[] = {
 	NUMBER("limits", "hints-per-second", hints_per_second, 1, 10000000),
 	NUMBER("limits", "hints-burst", hints_burst, 1, 10000000),
 	NUMBER("limits", "priority-classes", priority_classes, 0, CONFIG_CLASSES),
+	{ "limits", "latency-class", set_bool, offsetof(struct config, latency_class), 0, 0 },
 	{ "limits", "profiles", set_profiles, 0, 0, 0 },
 	{ "priority", "dscp", set_dscp, 0, 0, 63 },
 };

@@ -31,6 +31,7 @@ struct config {
 	uint32_t requests_per_second, requests_burst;
 	uint32_t hints_per_second, hints_burst;
 	uint32_t priority_classes;	/* at most; 0: none */
+	bool latency_class;		/* may they set jobs of that class? */
 	char profiles[CONFIG_PROFILES][MLCC_NAME_LEN];
 	uint32_t profile_count;		/* 0: all */
 	/* [priority] */

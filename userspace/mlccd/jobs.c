@@ -9,6 +9,7 @@
 #include "rxe.h"
 #include "state.h"
 
+#define DSCP_LE		1	/* lower effort, RFC 8622 */
 #define POLL_JOBS	512	/* as many are looked at in one go, more in */
 #define POLL_PARTS	64
 
@@ -98,15 +99,21 @@ static uint32_t id_max(const struct jobs *all)
 
 /* Carrier and tagger */
 
+/* Where a job has priorities, one without phases has one: the highest, or below all others. */
 static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_tag_conf *conf)
 {
 	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
 	memcpy(conf->dscp, all->config->dscp, sizeof(conf->dscp));
 	strcpy(conf->skip, job->skip);
-	if (!job->plan.dscp)
+	if (job->plan.dscp)
+		conf->dscp[0] = job->plan.dscp - 1;
+	else if (job->classes && !strcmp(job->conf.job_class, "latency"))
+		conf->dscp[0] = all->config->dscp[CONFIG_CLASSES - 1];
+	else if (job->classes && !strcmp(job->conf.job_class, "background"))
+		conf->dscp[0] = DSCP_LE;
+	else
 		return;
 	conf->priority_classes = MLCC_CLASS_FIXED;
-	conf->dscp[0] = job->plan.dscp - 1;
 }
 
 static int tag_apply(struct jobs *all, const struct job *job, struct err *e)
@@ -224,6 +231,8 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 	if (!config_profile_allowed(c, w->conf.profile))
 		return fail(e, -EPERM, "profile '%s' is not among those that users may choose",
 			    w->conf.profile);
+	if (!strcmp(w->conf.job_class, "latency") && !c->latency_class)
+		return fail(e, -EPERM, "class latency is for root here (latency-class = no)");
 	/* a job that has the name of one of theirs would be in their way */
 	if (w->owner_uid || w->owner_gid)
 		return fail(e, -EPERM, "owner: only root may name another one");
@@ -614,6 +623,7 @@ int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, str
 static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf *b)
 {
 	return !strcmp(a->name, b->name) && a->phase_bytes == b->phase_bytes &&
+	       !strcmp(a->job_class, b->job_class) &&
 	       (!*b->profile || !strcmp(a->profile, b->profile));
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <systemd/sd-login.h>
 
+#include "../../include/mlcc/class.h"
 #include "../common/json.h"
 #include "fields.h"
 #include "request.h"
@@ -57,6 +58,7 @@ static struct json_object *job_json(const struct job *job)
 	if (job->owner_gid)
 		put_u64(o, "owner_gid", job->owner_gid);
 	put_string(o, "cgroup", job->cgroup);
+	put_string(o, "class", job->conf.job_class);
 	put_string(o, "profile", job->conf.profile);
 	put_u64(o, "phase_bytes", job->conf.phase_bytes);
 	put_u64(o, "period_us", job->period_us);
@@ -150,6 +152,29 @@ static int wanted_skip(struct request *r, struct json_object *in, struct job_wan
 	return err ? fail(e, err, "%s", why) : 0;
 }
 
+/* Only training has phases, which the rule and the period are about. */
+static int wanted_class(struct json_object *in, struct job_wanted *w, struct err *e)
+{
+	static const char *const names[] = MLCC_CLASS_NAMES;
+	char name[MLCC_NAME_LEN];
+	int err, i = 0;
+
+	strcpy(name, names[MLCC_CLASS_TRAINING]);
+	err = field_name(in, "class", name, sizeof(name), e);
+	if (err)
+		return err;
+	while (i < MLCC_CLASS_COUNT && strcmp(name, names[i]))
+		i++;
+	if (i == MLCC_CLASS_COUNT)
+		return fail(e, -EINVAL, "class: " MLCC_CLASS_ALLOWED);
+	strcpy(w->conf.job_class, names[i]);
+	if (i != MLCC_CLASS_TRAINING && (field_given(in, "phase_bytes") ||
+					 field_given(in, "period_us")))
+		return fail(e, -EINVAL, "class %s has no phases: neither phase_bytes nor period_us",
+			    names[i]);
+	return 0;
+}
+
 static int op_set_job(struct request *r, struct json_object *in, struct json_object *out,
 		      struct err *e)
 {
@@ -164,6 +189,7 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	err = err ? err : field_number(in, "phase_bytes", 1, MLCC_PHASE_BYTES_LIMIT,
 				       &w.conf.phase_bytes, e);
 	err = err ? err : field_number(in, "period_us", 1, UINT32_MAX, &period, e);
+	err = err ? err : wanted_class(in, &w, e);
 	err = err ? err : field_u32(in, "priority_classes", 0, CONFIG_CLASSES, &w.classes, e);
 	err = err ? err : field_u32(in, "owner_uid", 1, UINT32_MAX - 1, &w.owner_uid, e);
 	err = err ? err : field_u32(in, "owner_gid", 1, UINT32_MAX - 1, &w.owner_gid, e);
@@ -493,7 +519,7 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 }
 
 static const struct op ops[] = {
-	{ "set-job", op_set_job, " op version id name profile phase_bytes period_us "
+	{ "set-job", op_set_job, " op version id name class profile phase_bytes period_us "
 	  "priority_classes skip owner_uid owner_gid create dry_run cgroup pid self ", false },
 	{ "del-job", op_del_job, " op version job dry_run ", false },
 	{ "show", op_show, " op version job self after ", false },

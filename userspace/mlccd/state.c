@@ -38,6 +38,7 @@ static struct json_object *to_json(const struct job *job)
 	put_u64(o, "owner_gid", job->owner_gid);
 	put_string(o, "name", job->conf.name);
 	put_string(o, "profile", job->conf.profile);
+	put_string(o, "class", job->conf.job_class);
 	put_u64(o, "phase_bytes", job->conf.phase_bytes);
 	put_u64(o, "period_us", job->period_us);
 	put_u64(o, "classes", job->classes);
@@ -72,6 +73,14 @@ void state_remove(int dir, uint32_t id)
 	unlinkat(dir, name, 0);
 }
 
+/* A file of a release that knew no classes has none. */
+static void class_from_json(struct json_object *o, char job_class[16])
+{
+	const char *name = get_string(o, "class");
+
+	snprintf(job_class, 16, "%s", *name ? name : "training");
+}
+
 static struct job *from_json(struct json_object *o, uint32_t id)
 {
 	struct job *job;
@@ -86,6 +95,7 @@ static struct job *from_json(struct json_object *o, uint32_t id)
 	job->conf.phase_bytes = get_u64(o, "phase_bytes");
 	snprintf(job->conf.name, MLCC_NAME_LEN, "%s", get_string(o, "name"));
 	snprintf(job->conf.profile, MLCC_NAME_LEN, "%s", get_string(o, "profile"));
+	class_from_json(o, job->conf.job_class);
 	job->uid = get_u64(o, "uid");
 	job->owner_uid = get_u64(o, "owner_uid");
 	job->owner_gid = get_u64(o, "owner_gid");
