@@ -16,6 +16,7 @@
 #define BURST_MAX_SOURCES	16
 #define BURST_MAX_FLOWS		256	/* per peer */
 #define BURST_MAX_STEPS		1024	/* of an iteration */
+#define BURST_MAX_REQUESTS	1024
 #define BURST_ENDLESS		UINT64_MAX	/* message length of a bulk flow */
 
 enum burst_exit {
@@ -32,6 +33,11 @@ struct step {
 	double compute_ms;
 	uint64_t bytes;		/* 0: none */
 	bool overlap;		/* the next steps compute meanwhile, else they wait for all */
+};
+
+struct request {
+	double gap_ms;		/* since the one before was due */
+	uint64_t bytes;
 };
 
 struct batch_change {
@@ -65,6 +71,8 @@ struct options {
 	uint64_t seed;
 	struct batch_change change;
 	double every_ms;
+	struct request requests[BURST_MAX_REQUESTS];	/* again and again; none: every_ms */
+	uint32_t n_requests;
 	double seconds;		/* 0: until SIGTERM */
 	int64_t at_ns;		/* CLOCK_MONOTONIC; 0: now */
 	double timeout_s;

@@ -14,6 +14,7 @@ static const char usage_text[] =
 "       mlcc-burst job   --peer ADDR:PORT... --bytes N --compute-ms MS [JOB] [COMMON]\n"
 "       mlcc-burst bulk  --peer ADDR:PORT... [--flows N] [--seconds S] [COMMON]\n"
 "       mlcc-burst short --peer ADDR:PORT --bytes N --every-ms MS [--seconds S] [COMMON]\n"
+"       mlcc-burst short --peer ADDR:PORT --request MS:BYTES... [--seconds S] [COMMON]\n"
 "\n"
 "JOB     --iterations N (0: until SIGTERM)   --flows N (per peer)\n"
 "        --step MS:BYTES  in the place of --bytes and --compute-ms, repeatable: compute,\n"
@@ -237,6 +238,24 @@ static void parse_overlap(struct options *opt, const char *name,
 	add_step(opt, name, value, true);
 }
 
+static void parse_request(struct options *opt, const char *name,
+			  const char *value)
+{
+	struct request *request = &opt->requests[opt->n_requests];
+	char copy[80], *bytes;
+
+	if (opt->n_requests == BURST_MAX_REQUESTS)
+		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_REQUESTS);
+	snprintf(copy, sizeof(copy), "%s", value);
+	bytes = strchr(copy, ':');
+	if (!bytes)
+		die(EXIT_USAGE, "%s: '%s' is not MS:BYTES", name, value);
+	*bytes++ = '\0';
+	request->gap_ms = real(name, copy, 0, 3.6e6);
+	request->bytes = number(name, bytes, sizeof(struct header) + 1, 1ull << 40);
+	opt->n_requests++;
+}
+
 static void parse_seed(struct options *opt, const char *name, const char *value)
 {
 	opt->seed = number(name, value, 0, UINT64_MAX);
@@ -363,6 +382,7 @@ static const struct option_spec specs[] = {
 	{ "--clock-ms", IN_JOB, parse_clock },
 	{ "--traffic-class", IN_JOB, parse_traffic_class },
 	{ "--every-ms", IN_SHORT, parse_every },
+	{ "--request", IN_SHORT, parse_request },
 	{ "--seconds", IN_BULK | IN_SHORT, parse_seconds },
 	{ "--at", SENDS, parse_at },
 	{ "--timeout-s", ALL, parse_timeout },
@@ -459,6 +479,25 @@ static void settle_steps(struct options *opt)
 		};
 }
 
+static void check_short(const struct options *opt)
+{
+	bool pauses = false;
+	uint32_t i;
+
+	if (!opt->n_requests) {
+		if (opt->every_ms <= 0.0)
+			die(EXIT_USAGE, "short: needs --every-ms or --request");
+		check_message("--bytes", opt->bytes, 1);
+		return;
+	}
+	if (opt->bytes || opt->every_ms > 0.0)
+		die(EXIT_USAGE, "--request: not together with --bytes or --every-ms");
+	for (i = 0; i < opt->n_requests; i++)
+		pauses |= opt->requests[i].gap_ms > 0.0;
+	if (!pauses)
+		die(EXIT_USAGE, "--request: none of them waits");
+}
+
 static void check(const struct options *opt)
 {
 	if (opt->mode == MODE_RECV) {
@@ -470,11 +509,8 @@ static void check(const struct options *opt)
 		die(EXIT_USAGE, "needs --peer ADDR:PORT");
 	if (opt->mode == MODE_JOB)
 		check_job(opt);
-	if (opt->mode == MODE_SHORT) {
-		if (opt->every_ms <= 0.0)
-			die(EXIT_USAGE, "short: needs --every-ms");
-		check_message("--bytes", opt->bytes, 1);
-	}
+	if (opt->mode == MODE_SHORT)
+		check_short(opt);
 }
 
 void options_parse(struct options *opt, int argc, char **argv)

@@ -105,7 +105,11 @@ class Refused(unittest.TestCase):
         self.refuse("job.0.switch", {"at": 5}, "job[0].switch.phase_bytes: missing")
         self.refuse("flow", [{"name": "f", "kind": "short"}], "flow[0].bytes: missing")
         self.refuse(
-            "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: only", "short"
+            "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: not", "bulk"
+        )
+        self.refuse("flow", [{"name": "f", "kind": "conversation"}], "flow[0].bytes: missing")
+        self.refuse(
+            "flow", [{"name": "f", "kind": "bulk", "class": "training"}], "flow[0].class", "latency"
         )
 
     def refuse_trace(self, words: str, **changes: object) -> None:

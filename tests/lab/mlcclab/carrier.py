@@ -116,7 +116,7 @@ class Carrier(ABC):
         """Take it out again."""
 
     @abstractmethod
-    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+    def set_job(self, job: int, profile: str, phase_bytes: int | None, job_class: str = "") -> None:
         """Announce a job; its id is the mark of its sockets."""
 
 
@@ -144,12 +144,14 @@ class BpfCarrier(Carrier):
     def unload(self) -> None:
         shell.run([str(self.tool), "unload"])
 
-    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+    def set_job(self, job: int, profile: str, phase_bytes: int | None, job_class: str = "") -> None:
         command = [str(self.tool), "job", "set", str(job)]
         if profile:
             command += ["--profile", profile]
         if phase_bytes:
             command += ["--phase-bytes", str(phase_bytes)]
+        if job_class:
+            command += ["--class", job_class]
         shell.run(command)
 
 
@@ -172,12 +174,14 @@ class ModuleCarrier(Carrier):
         """Whether there is a module to load."""
         return cls.object.exists() or shell.attempt(["modinfo", "tcp_mlcc"]).returncode == 0
 
-    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+    def set_job(self, job: int, profile: str, phase_bytes: int | None, job_class: str = "") -> None:
         said: dict[str, int | str] = {"ID": job}
         if profile:
             said["PROFILE"] = profile
         if phase_bytes:
             said["PHASE_BYTES"] = phase_bytes
+        if job_class:
+            said["CLASS"] = job_class
         try:
             with Genl() as family:
                 job_call(family, "JOB_SET", **said)

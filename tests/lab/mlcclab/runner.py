@@ -118,15 +118,22 @@ class Runner:
             raise LabError(f"{plan.cc}: no carrier")
         carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
         exact = announced(plan.cc, plan.jobs, plan.planned is not None)
-        if exact:
+        classed = [flow for flow in plan.flows if is_job(plan.cc, flow)]
+        prioritised = classed if self.topology.link.queue == "prio" else []
+        if exact or prioritised:
             daemon = stack.enter_context(Daemon(carrier.mlccd))
             self._announce(daemon, exact)
+            self._prioritise(daemon, prioritised)
             if plan.planned:
                 self._give_classes(plan, plan.planned.apply(daemon.socket))
         for job in plan.jobs:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
                     carrier.set_job(worker.mark, job.profile, None)
+        for flow in classed:
+            mark = self.cluster.traffic[flow.name].mark
+            if mark not in self.announced:
+                carrier.set_job(mark, "", None, flow.job_class)
 
     def _assign_devices(self, plan: Plan) -> None:
         """QPs are flows of jobs under mlcc only; else they are plain DCQCN."""
@@ -148,6 +155,13 @@ class Runner:
                 if worker.host.device:
                     worker.host.device.belongs_to(worker.mark, traffic_class)
 
+    def _prioritise(self, daemon: Daemon, flows: Sequence[Flow]) -> None:
+        """Where the switch has priorities, the tagger gives a class its DSCP."""
+        for flow in flows:
+            mark = self.cluster.traffic[flow.name].mark
+            said = {"class": flow.job_class, "priority_classes": 2}
+            self.announced[mark] = (daemon.set_job(mark, flow.name, "", said), [])
+
     def _announce(self, daemon: Daemon, jobs: Sequence[Job]) -> None:
         for job in jobs:
             for worker in self.cluster.workers[job.name]:
@@ -165,6 +179,11 @@ def announced(cc: str, jobs: Sequence[Job], planned: bool) -> list[Job]:
         return []
     everyone = planned or is_announced(cc)
     return [job for job in jobs if job.hint == "exact" or everyone]
+
+
+def is_job(cc: str, flow: Flow) -> bool:
+    """Whether ordinary traffic is a job's: it has a class, and a carrier knows of it."""
+    return bool(flow.job_class) and is_mlcc(cc) and profile_of(cc) != NEUTRAL
 
 
 def _cc(cc: str) -> list[str]:
@@ -257,7 +276,8 @@ class _Session:
             commands = self.cluster.job_senders(job, plan.seed, options, sample)
             self.senders[job.name] = [self._start(command) for command in commands]
         for flow in plan.flows:
-            command = self.cluster.flow_sender(flow, [*self._options(flow.cc), *at])
+            options = [*self._options(flow.cc), *at]
+            command = self.cluster.flow_sender(flow, options, is_job(plan.cc, flow))
             self.senders[flow.name] = [self._start(command)]
 
     def _everything(self) -> list[Burst]:

@@ -18,6 +18,7 @@ MIN_MESSAGE = 17  # what mlcc-burst can send: a byte after its header
 
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
 PATTERNS = ("pair", "ring", "all-to-all")
+FLOW_KINDS = ("bulk", "short", "conversation")
 TRANSPORTS = ("tcp", "verbs", "net", "net-verbs")
 
 
@@ -144,7 +145,7 @@ class Planning:
 
 @dataclass(frozen=True)
 class Flow:
-    """Ordinary traffic beside the jobs."""
+    """Ordinary traffic beside the jobs, or of a job without phases."""
 
     name: str
     kind: str
@@ -152,6 +153,7 @@ class Flow:
     bytes: int
     every_ms: float
     start_ms: float
+    job_class: str = ""
 
 
 @dataclass(frozen=True)
@@ -239,11 +241,12 @@ PATH_FIELDS = {
 
 FLOW_FIELDS = {
     "name": Field(schema.word),
-    "kind": Field(schema.choice("bulk", "short")),
+    "kind": Field(schema.choice(*FLOW_KINDS)),
     "cc": Field(schema.word, "cubic"),
     "bytes": Field(schema.integer(100, MAX_BYTES), None),
     "every_ms": Field(schema.number(1.0, MAX_MS), None),
     "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
+    "class": Field(schema.choice("latency", "background"), ""),
 }
 
 TOP_FIELDS = {
@@ -392,8 +395,9 @@ def _check_pattern(where: str, raw: dict[str, Any], paths: tuple[Route, ...]) ->
 def _flow(where: str, table: Any) -> Flow:
     raw = schema.read_table(where, table, FLOW_FIELDS)
     for key in ("bytes", "every_ms"):
-        if (raw[key] is None) == (raw["kind"] == "short"):
-            verb = "missing" if raw[key] is None else "only"
-            raise UsageError(f"{where}.{key}: {verb} with kind = short")
+        if (raw[key] is None) == (raw["kind"] != "bulk"):
+            verb = "missing" if raw[key] is None else "not"
+            raise UsageError(f"{where}.{key}: {verb} with kind = {raw['kind']}")
     raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0)
+    raw["job_class"] = raw.pop("class")
     return Flow(**raw)

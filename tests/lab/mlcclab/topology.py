@@ -34,7 +34,8 @@ PREFIX = "mlcc-lab-"
 TBF_BURST = 64 * 1024
 # netem must never be the queue that drops: 100000 frames are 1.2 s at 1 Gb/s.
 NETEM_LIMIT = 100_000
-PRIO_BANDS = 4
+PRIO_BANDS = 4  # and one for lower effort
+LE_DSCP = 1
 # Kmax in Kmin: where one packet in ten is marked, and above which all are.
 DCQCN_KMAX = 4
 # of notification packets, as NICs and the driver have it (np_cnp_dscp)
@@ -310,7 +311,7 @@ class Topology:
 
         Each band is guaranteed next to nothing and borrows all of the rate, in
         the order of its prio. Class selectors: CS0 and CS1 are the lowest band,
-        CS2 and CS3 the next, and so on.
+        CS2 and CS3 the next, and so on; below all of them is lower effort (RFC 8622).
         """
         rate, limit = self.link.rate, self.link.limit
         sized = f"burst {TBF_BURST} cburst {TBF_BURST} quantum 15140"
@@ -318,14 +319,18 @@ class Topology:
         self._tc(router, "core", "root handle 1:", "htb default 14")
         top = f"parent 1: classid 1:1 htb rate {rate:.0f}bit {sized}"
         shell.run([*cls, *top.split()])
-        for band in range(PRIO_BANDS):
+        for band in range(PRIO_BANDS + 1):
             minor = 11 + band
             leaf = f"parent 1:1 classid 1:{minor} htb rate {rate / 1000:.0f}bit"
             leaf += f" ceil {rate:.0f}bit prio {band} {sized}"
             shell.run([*cls, *leaf.split()])
             self._tc(router, "core", f"parent 1:{minor}", f"bfifo limit {limit}")
-            tos = (PRIO_BANDS - 1 - band) << 6
-            match = f"parent 1: protocol ip prio 1 u32 match ip dsfield {tos:#x} 0xc0"
+            if band == PRIO_BANDS:
+                which = f"prio 1 u32 match ip dsfield {LE_DSCP << 2:#x} 0xfc"
+            else:
+                tos = (PRIO_BANDS - 1 - band) << 6
+                which = f"prio 2 u32 match ip dsfield {tos:#x} 0xc0"
+            match = f"parent 1: protocol ip {which}"
             command = ["tc", "-n", router, "filter", "add", "dev", "core"]
             shell.run([*command, *match.split(), "flowid", f"1:{minor}"])
 
