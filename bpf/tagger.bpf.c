@@ -21,6 +21,7 @@
  *
  * Only with priority classes are round trips reported (BPF_SOCK_OPS_RTT_CB): the flow's progress,
  * as the carrier keeps it in the socket, picks the DSCP.  Without a progress it is what it was.
+ * A DSCP that does not go by progress is there from the SYN on.
  *
  * Sockets that are there before the job, or after it, are walked by the iterator mlcc_sync, which
  * makes each what the jobs map says, whatever that was when the socket was opened.  It sees the
@@ -370,6 +371,7 @@ static __always_inline struct mlcc_tagged *mlcc_tag_give(void *at, struct sock *
 	}
 	mlcc_mark_restore(at, sk, tag->job, t->mark);
 	mlcc_cc_set(at, t->cc);
+	mlcc_class_set(at, sk, t, NULL, 0);
 	t->job = 0;
 	if (!again && !mlcc_listens(sk))
 		mlcc_tag_count(cgroup, true);
@@ -457,6 +459,23 @@ static __always_inline void mlcc_established(struct bpf_sock_ops *ops, struct so
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | MLCC_RTT_CB_FLAG);
 }
 
+/* Or the SYN would wait behind those that the rest of the connection goes before. */
+static __always_inline void mlcc_connects(struct bpf_sock_ops *ops, struct sock *sk)
+{
+	struct mlcc_tagged *t;
+	struct mlcc_tag *tag;
+	u64 cgroup = 0;
+
+	tag = mlcc_tag_find(sk, &cgroup);
+	if (!tag || !tag->classes || tag->classes >= MLCC_CLASSES_MIN)
+		return;
+	t = bpf_sk_storage_get(&sockets, (struct tcp_sock *)sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!t)
+		return;
+	mlcc_save(sk, t);
+	mlcc_class_set(ops, sk, t, NULL, mlcc_class_fixed(tag));
+}
+
 static __always_inline void mlcc_needs_ecn(struct bpf_sock_ops *ops, struct sock *sk)
 {
 	struct mlcc_tagger_config *cfg = mlcc_config();
@@ -475,7 +494,7 @@ int mlcc_sockops(struct bpf_sock_ops *ops)
 
 	if (op != BPF_SOCK_OPS_RTT_CB && op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB &&
 	    op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB && op != BPF_SOCK_OPS_TCP_LISTEN_CB &&
-	    op != BPF_SOCK_OPS_NEEDS_ECN)
+	    op != BPF_SOCK_OPS_TCP_CONNECT_CB && op != BPF_SOCK_OPS_NEEDS_ECN)
 		return 1;
 	if (!bsk)
 		return 1;
@@ -484,6 +503,8 @@ int mlcc_sockops(struct bpf_sock_ops *ops)
 		return 1;
 	if (op == BPF_SOCK_OPS_RTT_CB)
 		mlcc_round_trip(ops, (struct sock *)tp);
+	else if (op == BPF_SOCK_OPS_TCP_CONNECT_CB)
+		mlcc_connects(ops, (struct sock *)tp);
 	else if (op == BPF_SOCK_OPS_NEEDS_ECN)
 		mlcc_needs_ecn(ops, (struct sock *)tp);
 	else

@@ -82,18 +82,26 @@ for s in a, b:
 	[[ $said == *" 0 "*" 0 mlcc"*" True mlcc"*" True" ]] || { echo "said: $said"; return 1; }
 }
 
-# What a process of the cgroup has of a new connection: its DSCP.
+# What a process of the cgroup has of a new connection: the DSCP of its SYN, then of the rest.
 dscp_of_a_connection()
 {
 	"$python" -c "
 import os, socket
 open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+wire.bind(('lo', 0x0800))
+wire.settimeout(10)
 $pair
-print('dscp', a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
+while True:
+    packet = wire.recv(2048)
+    tcp = packet[4 * (packet[0] & 15):]
+    if packet[9] == 6 and tcp[13] & 18 == 2 and tcp[2:4] == l.getsockname()[1].to_bytes(2, 'big'):
+        break
+print('dscp', packet[1] >> 2, a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
 " | sed -n 's/^dscp //p'
 }
 
-# dscp_is DSCP OPTIONS...
+# dscp_is DSCP OPTIONS...: of all packets
 dscp_is()
 {
 	local wanted=$1 is
@@ -101,7 +109,7 @@ dscp_is()
 
 	ctl set-job --cgroup "$name" --name classes "$@" >/dev/null || return
 	is=$(dscp_of_a_connection)
-	[ "$is" = "$wanted" ] || { echo "$*: DSCP $is, wanted $wanted"; return 1; }
+	[ "$is" = "$wanted $wanted" ] || { echo "$*: DSCP $is, wanted $wanted"; return 1; }
 }
 
 # Only where priorities are on: latency has the last of mlccd.conf's, background RFC 8622's.
