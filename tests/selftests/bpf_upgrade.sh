@@ -86,7 +86,7 @@ what_was_set_stays()
 	[ "$(head -n -1 <<<"$before")" = "$(state | head -n -1)" ] ||
 		{ echo "was $before, is $(state)"; return 1; }
 	[ "$(tail -n 1 <<<"$before")" != "$(state | tail -n 1)" ] || { echo "is the same"; return 1; }
-	api job get 5 | grep -q '"name":"five","profile":"mltcp","phase_bytes":12345'
+	api job get 5 | grep -q '"name":"five","profile":"mltcp","class":"training","phase_bytes":12345'
 }
 
 options_change_what_they_name()

@@ -46,6 +46,7 @@ class JobConf(ctypes.Structure):
         ("name", ctypes.c_char * NAME),
         ("profile", ctypes.c_char * NAME),
         ("phase_bytes", ctypes.c_uint64),
+        ("job_class", ctypes.c_char * 16),
     ]
 
 
@@ -95,6 +96,7 @@ class Carrier:
     def add(self, number: int, name: str = "") -> None:
         job = self.kernel.jobs[number]
         job.conf.name = name.encode()
+        job.conf.job_class = b"training"
         job.d_phase = self.D_PHASE
         job.flows = 1
         job.conf.id = number
