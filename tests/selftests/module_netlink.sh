@@ -127,12 +127,13 @@ has_grown()
 }
 
 # By a profile whose increase does not depend on what the flow takes the queue for: in emulation
-# round trips are long for other reasons, too.
+# round trips are long for other reasons, too.  Nor does a silence there end an announced phase.
 deleted_jobs_are_neutral_at_once()
 {
 	local status=1
 
-	nl ask JOB_SET ID=8 PROFILE=mltcp PHASE_BYTES=281474976710655 && running_flow 5001 8 &&
+	nl ask JOB_SET ID=8 PROFILE=mltcp && running_flow 5001 8 &&
+		slowwait - nl ask PHASE_START ID=8 PHASE_BYTES=281474976710655 >/dev/null &&
 		{ slowwait - gain_is_not_one 5001 || { echo "gain: $(gain 5001)"; false; }; } &&
 		neutral_after_delete 5001 8 && status=0
 	stop_named flow
