@@ -208,21 +208,28 @@ static void parse_lognormal(struct options *opt, const char *name,
 	opt->lognormal = real(name, value, 0, 10);
 }
 
-static void add_step(struct options *opt, const char *name, const char *value,
-		     bool overlap)
+/* MS:BYTES, at least @least of these. */
+static uint64_t ms_and_bytes(const char *name, const char *value, uint64_t least, double *ms)
 {
 	char copy[80], *bytes;
-	struct step *step = &opt->steps[opt->n_steps];
 
-	if (opt->n_steps == BURST_MAX_STEPS)
-		die(EXIT_USAGE, "%s: at most %d steps", name, BURST_MAX_STEPS);
 	snprintf(copy, sizeof(copy), "%s", value);
 	bytes = strchr(copy, ':');
 	if (!bytes)
 		die(EXIT_USAGE, "%s: '%s' is not MS:BYTES", name, value);
 	*bytes++ = '\0';
-	step->compute_ms = real(name, copy, 0, 3.6e6);
-	step->bytes = number(name, bytes, 0, 1ull << 40);
+	*ms = real(name, copy, 0, 3.6e6);
+	return number(name, bytes, least, 1ull << 40);
+}
+
+static void add_step(struct options *opt, const char *name, const char *value,
+		     bool overlap)
+{
+	struct step *step = &opt->steps[opt->n_steps];
+
+	if (opt->n_steps == BURST_MAX_STEPS)
+		die(EXIT_USAGE, "%s: at most %d steps", name, BURST_MAX_STEPS);
+	step->bytes = ms_and_bytes(name, value, 0, &step->compute_ms);
 	step->overlap = overlap;
 	opt->n_steps++;
 }
@@ -242,17 +249,10 @@ static void parse_request(struct options *opt, const char *name,
 			  const char *value)
 {
 	struct request *request = &opt->requests[opt->n_requests];
-	char copy[80], *bytes;
 
 	if (opt->n_requests == BURST_MAX_REQUESTS)
 		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_REQUESTS);
-	snprintf(copy, sizeof(copy), "%s", value);
-	bytes = strchr(copy, ':');
-	if (!bytes)
-		die(EXIT_USAGE, "%s: '%s' is not MS:BYTES", name, value);
-	*bytes++ = '\0';
-	request->gap_ms = real(name, copy, 0, 3.6e6);
-	request->bytes = number(name, bytes, sizeof(struct header) + 1, 1ull << 40);
+	request->bytes = ms_and_bytes(name, value, sizeof(struct header) + 1, &request->gap_ms);
 	opt->n_requests++;
 }
 
