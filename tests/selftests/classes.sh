@@ -30,6 +30,12 @@ share_is()
 	is_true "$2 <= $share <= $3" || { echo "$1: $share of the link, wanted $2 to $3"; return 1; }
 }
 
+# As share_is, after two seconds in which the window grows, or the queue is given back.
+share_comes_to()
+{
+	share_of_job >/dev/null && share_is "$@"
+}
+
 # The flow is one and the same all the time: alone, beside cubic, and while its job changes.
 a_background_flow_takes_what_is_left()
 {
@@ -44,11 +50,10 @@ a_background_flow_takes_what_is_left()
 
 a_running_flow_follows_its_job()
 {
-	api job class "$JOB" latency && share_is latency 0.2 0.9 || return
-	api job class "$JOB" background && share_of_job >/dev/null &&
-		share_is "background again" 0 0.1 || return
-	api job del "$JOB" && share_is deleted 0.2 0.9 || return
-	api job class "$JOB" background && share_of_job >/dev/null && share_is "set anew" 0 0.1 || return
+	api job class "$JOB" latency && share_comes_to latency 0.2 0.9 || return
+	api job class "$JOB" background && share_comes_to "background again" 0 0.1 || return
+	api job del "$JOB" && share_comes_to deleted 0.2 0.9 || return
+	api job class "$JOB" background && share_comes_to "set anew" 0 0.1 || return
 	stop_named other
 	stop_named job
 }
