@@ -57,6 +57,24 @@ int mlcc_nl_text(const struct nlattr *attr, struct netlink_ext_ack *extack)
 	return -EINVAL;
 }
 
+int mlcc_nl_word(const struct nlattr *attr, const char *const *words, int count, u32 *to,
+		 const char *wrong, struct netlink_ext_ack *extack)
+{
+	int err = mlcc_nl_text(attr, extack);
+	int i;
+
+	if (err)
+		return err;
+	i = match_string(words, count, nla_data(attr));
+	if (i < 0) {
+		NL_SET_BAD_ATTR(extack, attr);
+		extack->_msg = wrong;
+		return -EINVAL;
+	}
+	*to = i;
+	return 0;
+}
+
 int mlcc_nl_profile(const struct nlattr *attr, u32 *id, struct netlink_ext_ack *extack)
 {
 	int err = mlcc_nl_text(attr, extack);

@@ -22,6 +22,9 @@ void mlcc_netlink_exit(void);
 int mlcc_nl_nest(const struct genl_info *info, int type, struct nlattr **tb, int max);
 /* A string without anything after its end. */
 int mlcc_nl_text(const struct nlattr *attr, struct netlink_ext_ack *extack);
+/* Which of the words it is; @wrong, a constant, says which there are to whoever gave none. */
+int mlcc_nl_word(const struct nlattr *attr, const char *const *words, int count, u32 *to,
+		 const char *wrong, struct netlink_ext_ack *extack);
 int mlcc_nl_profile(const struct nlattr *attr, u32 *id, struct netlink_ext_ack *extack);
 /* netlink_put.c: attributes of a job; the caller is in an RCU read-side section */
 int mlcc_put_u64(struct sk_buff *skb, int type, u64 value);

@@ -53,27 +53,11 @@ static int mlcc_nl_name(const struct nlattr *attr, struct netlink_ext_ack *extac
 	return -EINVAL;
 }
 
-static int mlcc_nl_class(const struct nlattr *attr, u32 *class, struct netlink_ext_ack *extack)
-{
-	static const char *const names[] = MLCC_CLASS_NAMES;
-	int err = mlcc_nl_text(attr, extack);
-	int i;
-
-	if (err)
-		return err;
-	i = match_string(names, MLCC_CLASS_COUNT, nla_data(attr));
-	if (i < 0) {
-		NL_SET_ERR_MSG_ATTR(extack, attr, "no such class: " MLCC_CLASS_ALLOWED);
-		return -EINVAL;
-	}
-	*class = i;
-	return 0;
-}
-
 /* What is not given has its default. */
 static int mlcc_nl_setting(struct nlattr **tb, struct mlcc_setting *set,
 			   struct netlink_ext_ack *extack)
 {
+	static const char *const classes[] = MLCC_CLASS_NAMES;
 	int err = 0;
 
 	set->profile = MLCC_PROFILE_NONE;
@@ -86,7 +70,8 @@ static int mlcc_nl_setting(struct nlattr **tb, struct mlcc_setting *set,
 	if (tb[MLCC_JOB_PHASE_BYTES])
 		set->phase_bytes = nla_get_u64(tb[MLCC_JOB_PHASE_BYTES]);
 	if (!err && tb[MLCC_JOB_CLASS])
-		err = mlcc_nl_class(tb[MLCC_JOB_CLASS], &set->class, extack);
+		err = mlcc_nl_word(tb[MLCC_JOB_CLASS], classes, MLCC_CLASS_COUNT, &set->class,
+				   "the class is " MLCC_CLASS_ALLOWED, extack);
 	if (!err && set->class != MLCC_CLASS_TRAINING && set->phase_bytes) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[MLCC_JOB_PHASE_BYTES],
 				    "only jobs of the class training have phases");

@@ -87,28 +87,10 @@ int mlcc_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
-/* Which of the words it is; @wrong, for whoever gave none of them, says which there are. */
-static int mlcc_nl_word(const struct nlattr *attr, const char *const *words, int count, u8 *to,
-			const char *wrong, struct netlink_ext_ack *extack)
-{
-	int err = mlcc_nl_text(attr, extack);
-	int i;
-
-	if (err)
-		return err;
-	i = match_string(words, count, nla_data(attr));
-	if (i < 0) {
-		NL_SET_BAD_ATTR(extack, attr);
-		extack->_msg = wrong;
-		return -EINVAL;
-	}
-	*to = i;
-	return 0;
-}
-
 /* What is not given stays. */
 static int mlcc_nl_tune(struct nlattr **tb, struct mlcc_profile *pr, struct netlink_ext_ack *extack)
 {
+	u32 base = pr->base, restart = pr->restart;
 	int err = 0;
 
 	if (tb[MLCC_PROFILE_ATTR_FLOOR])
@@ -121,11 +103,13 @@ static int mlcc_nl_tune(struct nlattr **tb, struct mlcc_profile *pr, struct netl
 		pr->shape = nla_get_u32(tb[MLCC_PROFILE_ATTR_SHAPE]);
 	if (tb[MLCC_PROFILE_ATTR_BASE])
 		err = mlcc_nl_word(tb[MLCC_PROFILE_ATTR_BASE], mlcc_base_names, MLCC_BASE_COUNT,
-				   &pr->base, "the base is reno or cubic", extack);
+				   &base, "the base is reno or cubic", extack);
 	if (!err && tb[MLCC_PROFILE_ATTR_RESTART])
 		err = mlcc_nl_word(tb[MLCC_PROFILE_ATTR_RESTART], mlcc_restart_names,
-				   MLCC_RESTART_COUNT, &pr->restart, "restart is base or queue",
+				   MLCC_RESTART_COUNT, &restart, "restart is base or queue",
 				   extack);
+	pr->base = base;
+	pr->restart = restart;
 	return err;
 }
 

@@ -330,15 +330,6 @@ static int profile_index(struct mlcc *m, const char *name, uint32_t *i)
 			 MLCC_NAME_LEN, name);
 }
 
-/* One that libmlcc.c has checked. */
-static uint32_t class_index(const char *name)
-{
-	for (uint32_t i = 0; i < MLCC_CLASS_COUNT; i++)
-		if (!strcmp(name, class_names[i]))
-			return i;
-	return MLCC_CLASS_TRAINING;
-}
-
 static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 {
 	struct mlcc_ctl ctl = { .op = create ? MLCC_CTL_NEW : MLCC_CTL_SET, .id = conf->id };
@@ -352,7 +343,7 @@ static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, boo
 				conf->id, cfg.mark_mask >> cfg.mark_shift, cfg.mark_mask);
 	ctl.rule.phase_bytes = conf->phase_bytes;
 	ctl.rule.profile = MLCC_PROFILE_NONE;
-	ctl.rule.class = class_index(conf->job_class);
+	ctl.rule.class = mlcc_class_find(conf->job_class);	/* checked */
 	strcpy(ctl.rule.name, conf->name);
 	if (!err && conf->profile[0])
 		err = profile_index(m, conf->profile, &ctl.rule.profile);

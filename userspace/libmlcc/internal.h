@@ -37,6 +37,9 @@ struct mlcc {
 	void *priv;				/* the backend's */
 };
 
+/* libmlcc.c: which of enum mlcc_class it is, training for ""; -EINVAL: none of them. */
+int mlcc_class_find(const char job_class[16]);
+
 extern const struct mlcc_backend mlcc_backend_bpf, mlcc_backend_netlink;
 
 #endif /* LIBMLCC_INTERNAL_H */

@@ -119,20 +119,26 @@ static int check_bytes(struct mlcc *m, uint64_t bytes)
 			 (unsigned long long)bytes, MLCC_PHASE_BYTES_LIMIT);
 }
 
+int mlcc_class_find(const char job_class[16])
+{
+	static const char *const names[] = MLCC_CLASS_NAMES;
+
+	for (int i = 0; i < MLCC_CLASS_COUNT; i++)
+		if (!strncmp(job_class, names[i], 16))
+			return i;
+	return *job_class ? -EINVAL : MLCC_CLASS_TRAINING;
+}
+
 /* Phases are training's only. */
 static int check_class(struct mlcc *m, const struct mlcc_job_conf *conf)
 {
-	static const char *const names[] = MLCC_CLASS_NAMES;
-	size_t i = 0;
+	int class = mlcc_class_find(conf->job_class);
 
-	while (*conf->job_class && i < MLCC_CLASS_COUNT &&
-	       strncmp(conf->job_class, names[i], sizeof(conf->job_class)))
-		i++;
-	if (i == MLCC_CLASS_COUNT)
+	if (class < 0)
 		return mlcc_fail(m->error, -EINVAL, "class: " MLCC_CLASS_ALLOWED);
-	if (i != MLCC_CLASS_TRAINING && conf->phase_bytes)
+	if (class != MLCC_CLASS_TRAINING && conf->phase_bytes)
 		return mlcc_fail(m->error, -EINVAL, "class %s has no phases, so no phase bytes",
-				 names[i]);
+				 conf->job_class);
 	return 0;
 }
 
