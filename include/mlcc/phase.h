@@ -423,8 +423,8 @@ static __always_inline void mlcc_job_enter(struct mlcc_job *j)
 }
 
 /*
- * That flow goes from address @local of this host to @peer (neither 0): who sends to many peers from
- * one address is part of an all-to-all.  A ring over several network cards has an address for each.
+ * That flow goes from address @local of this host to @peer (neither 0): who sends to many peers
+ * from one address is part of an all-to-all.  A ring over several network cards has one for each.
  */
 static __always_inline void mlcc_job_peer(struct mlcc_job *j, u32 local, u32 peer)
 {
