@@ -9,7 +9,7 @@ import unittest
 from statistics import median
 
 from common import HERE, LINE_BPS, Table, dumbbell, pairs, run, tcp_pairs
-from mlccsim import fct
+from mlcclab import fct
 
 
 def cross(load: float, sizes: str = "storage", **more: object) -> Table:

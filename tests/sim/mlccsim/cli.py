@@ -10,10 +10,11 @@ from mlcclab import program
 from mlcclab.errors import UsageError
 from mlcclab.options import Parser, seeds, whole
 from mlcclab.schema import duration
+from mlcclab.sizes import SIZES
 
 from . import cluster, engine, report
 from .cluster import Cluster, load
-from .scenario import CCS, SIZES, Scenario, racks
+from .scenario import CCS, Scenario, racks
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 EVERY_CC = sorted({cc for ccs in CCS.values() for cc in ccs})

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mlcclab import fct
 from mlcclab.errors import LabError, SkipError, UsageError
 from mlcclab.progress import Progress
 
-from . import fct
 from .scenario import Scenario, settings
 
 PROGRAM = Path(__file__).resolve().parents[3] / "build" / "sim" / "mlcc-sim"

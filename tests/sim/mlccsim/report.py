@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from mlcclab import fct
 from mlcclab.interval import Estimate
 from mlcclab.stats import converged_at, merge_converged, settled, slowdown
 from mlcclab.table import align
 
-from . import fct
 from .engine import Run
 from .scenario import ENDLESS, Scenario
 

@@ -2,12 +2,9 @@
 """Scenarios: TOML for people, "key value" lines for mlcc-sim."""
 
 import random
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from mlcclab import noise, traces
@@ -27,6 +24,7 @@ from mlcclab.schema import (
     text,
     word,
 )
+from mlcclab.sizes import SIZES, mean_bytes
 from mlcclab.units import FRAME, MSS
 
 Table = dict[str, Any]
@@ -130,10 +128,6 @@ WORKLOADS = (
 )
 # Who has no iterations.
 ENDLESS = ("endless", "background")
-
-SIZES: dict[str, list[list[float]]] = tomllib.loads(
-    (Path(__file__).parents[1] / "sizes.toml").read_text(encoding="utf-8")
-)
 
 # What a job has for an iteration's size, and what only those of one workload have instead.
 SIZE = ("bytes", "compute")
@@ -503,12 +497,10 @@ OTHER_FLOWS = 8
 def _background(job: Job, hosts: int, scenario: Scenario) -> Table:
     """So many flows that each host sends "load" of its link's rate, or all those of a dumbbell."""
     sizes = SIZES[job.values["sizes"]]
-    mean = sum(
-        (size + before) / 2 * (part - less) / 100
-        for (before, less), (size, part) in pairwise(sizes)
-    )
     dumbbell = scenario.topology["kind"] == "dumbbell"
-    per_s = job.values["load"] * scenario.line_bps / 8 / mean * (1 if dumbbell else hosts)
+    per_s = (
+        job.values["load"] * scenario.line_bps / 8 / mean_bytes(sizes) * (1 if dumbbell else hosts)
+    )
     return {
         "arrivals": " ".join(_arrivals(per_s, job.values["burst"])),
         "senders": hosts // 2 if dumbbell else hosts,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from math import exp, inf, log
 from typing import Any
 
-from mlcclab.interval import estimate
-from mlcclab.stats import percentile
+from .interval import estimate
+from .stats import percentile
 
 Json = dict[str, Any]
 
