@@ -17,6 +17,7 @@
 #define BURST_MAX_FLOWS		256	/* per peer */
 #define BURST_MAX_STEPS		1024	/* of an iteration */
 #define BURST_MAX_REQUESTS	1024
+#define BURST_MAX_SIZES		64
 #define BURST_ENDLESS		UINT64_MAX	/* message length of a bulk flow */
 
 enum burst_exit {
@@ -37,6 +38,12 @@ struct step {
 
 struct request {
 	double gap_ms;		/* since the one before was due */
+	uint64_t bytes;
+};
+
+/* A line of a distribution; between two of them it goes straight. */
+struct size {
+	double percent;		/* of the requests are no larger */
 	uint64_t bytes;
 };
 
@@ -73,6 +80,8 @@ struct options {
 	double every_ms;
 	struct request requests[BURST_MAX_REQUESTS];	/* again and again; none: every_ms */
 	uint32_t n_requests;
+	struct size sizes[BURST_MAX_SIZES];	/* of requests that come at random */
+	uint32_t n_sizes;
 	double seconds;		/* 0: until SIGTERM */
 	int64_t at_ns;		/* CLOCK_MONOTONIC; 0: now */
 	double timeout_s;
@@ -95,6 +104,9 @@ __attribute__((noreturn, format(printf, 2, 3)))
 void die(enum burst_exit status, const char *fmt, ...);
 void output_open(const struct options *opt);
 void output_sample(int64_t now_ns, uint64_t received);
+
+/* Random numbers (burst_random.c): from 0 to 1, neither included. */
+double random_unit(uint64_t *state);
 
 /* Event loop (burst_loop.c): one epoll set, timers by deadline. */
 struct watch {

@@ -15,6 +15,9 @@ static const char usage_text[] =
 "       mlcc-burst bulk  --peer ADDR:PORT... [--flows N] [--seconds S] [COMMON]\n"
 "       mlcc-burst short --peer ADDR:PORT --bytes N --every-ms MS [--seconds S] [COMMON]\n"
 "       mlcc-burst short --peer ADDR:PORT --request MS:BYTES... [--seconds S] [COMMON]\n"
+"       mlcc-burst short --peer ADDR:PORT --size PERCENT:BYTES... --every-ms MS [--seed N]\n"
+"                  [--seconds S] [COMMON]   requests at random, that do not wait for others;\n"
+"                  so many per cent are no larger, from 0 to 100\n"
 "\n"
 "JOB     --iterations N (0: until SIGTERM)   --flows N (per peer)\n"
 "        --step MS:BYTES  in the place of --bytes and --compute-ms, repeatable: compute,\n"
@@ -208,18 +211,24 @@ static void parse_lognormal(struct options *opt, const char *name,
 	opt->lognormal = real(name, value, 0, 10);
 }
 
-/* MS:BYTES, at least @least of these. */
-static uint64_t ms_and_bytes(const char *name, const char *value, uint64_t least, double *ms)
+/* A number of 0 to @most, and at least @least bytes; @form: how they are written. */
+static uint64_t and_bytes(const char *name, const char *value, const char *form, double most,
+			  uint64_t least, double *first)
 {
 	char copy[80], *bytes;
 
 	snprintf(copy, sizeof(copy), "%s", value);
 	bytes = strchr(copy, ':');
 	if (!bytes)
-		die(EXIT_USAGE, "%s: '%s' is not MS:BYTES", name, value);
+		die(EXIT_USAGE, "%s: '%s' is not %s", name, value, form);
 	*bytes++ = '\0';
-	*ms = real(name, copy, 0, 3.6e6);
+	*first = real(name, copy, 0, most);
 	return number(name, bytes, least, 1ull << 40);
+}
+
+static uint64_t ms_and_bytes(const char *name, const char *value, uint64_t least, double *ms)
+{
+	return and_bytes(name, value, "MS:BYTES", 3.6e6, least, ms);
 }
 
 static void add_step(struct options *opt, const char *name, const char *value,
@@ -256,6 +265,16 @@ static void parse_request(struct options *opt, const char *name,
 	opt->n_requests++;
 }
 
+static void parse_size(struct options *opt, const char *name, const char *value)
+{
+	struct size *size = &opt->sizes[opt->n_sizes];
+
+	if (opt->n_sizes == BURST_MAX_SIZES)
+		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_SIZES);
+	size->bytes = and_bytes(name, value, "PERCENT:BYTES", 100.0, 0, &size->percent);
+	opt->n_sizes++;
+}
+
 static void parse_seed(struct options *opt, const char *name, const char *value)
 {
 	opt->seed = number(name, value, 0, UINT64_MAX);
@@ -282,7 +301,7 @@ static void parse_switch(struct options *opt, const char *name,
 static void parse_every(struct options *opt, const char *name,
 			const char *value)
 {
-	opt->every_ms = real(name, value, 0.1, 3.6e6);
+	opt->every_ms = real(name, value, 0.001, 3.6e6);
 }
 
 static void parse_seconds(struct options *opt, const char *name,
@@ -372,7 +391,7 @@ static const struct option_spec specs[] = {
 	{ "--overlap", IN_JOB, parse_overlap },
 	{ "--noise", IN_JOB, parse_noise },
 	{ "--lognormal", IN_JOB, parse_lognormal },
-	{ "--seed", IN_JOB, parse_seed },
+	{ "--seed", IN_JOB | IN_SHORT, parse_seed },
 	{ "--switch", IN_JOB, parse_switch },
 	{ "--hint", IN_JOB, parse_hint },
 	{ "--hint-job", IN_JOB, parse_hint_job },
@@ -383,6 +402,7 @@ static const struct option_spec specs[] = {
 	{ "--traffic-class", IN_JOB, parse_traffic_class },
 	{ "--every-ms", IN_SHORT, parse_every },
 	{ "--request", IN_SHORT, parse_request },
+	{ "--size", IN_SHORT, parse_size },
 	{ "--seconds", IN_BULK | IN_SHORT, parse_seconds },
 	{ "--at", SENDS, parse_at },
 	{ "--timeout-s", ALL, parse_timeout },
@@ -479,14 +499,31 @@ static void settle_steps(struct options *opt)
 		};
 }
 
+static void check_sizes(const struct options *opt)
+{
+	const struct size *size = opt->sizes, *last = size + opt->n_sizes - 1;
+
+	if (opt->n_requests || opt->bytes || opt->every_ms <= 0.0)
+		die(EXIT_USAGE, "--size: needs --every-ms, and neither --request nor --bytes");
+	if (size->percent > 0.0 || last->percent < 100.0)
+		die(EXIT_USAGE, "--size: from 0 to 100 %%");
+	for (; size < last; size++)
+		if (size[1].percent <= size->percent || size[1].bytes < size->bytes)
+			die(EXIT_USAGE, "--size: each has to be more than the one before");
+}
+
 static void check_short(const struct options *opt)
 {
 	bool pauses = false;
 	uint32_t i;
 
+	if (opt->n_sizes) {
+		check_sizes(opt);
+		return;
+	}
 	if (!opt->n_requests) {
 		if (opt->every_ms <= 0.0)
-			die(EXIT_USAGE, "short: needs --every-ms or --request");
+			die(EXIT_USAGE, "short: needs --every-ms, --request or --size");
 		check_message("--bytes", opt->bytes, 1);
 		return;
 	}

@@ -108,6 +108,11 @@ class Refused(unittest.TestCase):
             "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: not", "bulk"
         )
         self.refuse("flow", [{"name": "f", "kind": "conversation"}], "flow[0].bytes: missing")
+        cross = {"name": "f", "kind": "cross", "load": 0.5, "sizes": "storage"}
+        self.refuse("flow", [cross | {"every_ms": 9.0}], "flow[0].every_ms: not with kind = cross")
+        self.refuse("flow", [cross | {"sizes": "mail"}], "flow[0].sizes", "websearch, hadoop")
+        self.refuse("flow", [cross | {"load": 1}], "flow[0].load", "from 0.01 to 0.95")
+        self.refuse("flow", [{"name": "f", "kind": "cross", "load": 0.5}], "sizes: missing")
         self.refuse(
             "flow", [{"name": "f", "kind": "bulk", "class": "training"}], "flow[0].class", "latency"
         )

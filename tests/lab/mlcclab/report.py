@@ -177,11 +177,14 @@ def _merge(measurement: Measurement, cc: str, repeats: Sequence[Json]) -> Json:
     for index, job in enumerate(scenario.jobs):
         merged = _merge_job([repeat["jobs"][index] for repeat in repeats])
         jobs.append(merged | tail(_ratios(measurement, job, runs)))
-    flows = zip(*(repeat["flows"] for repeat in repeats), strict=True)
+    flows = [
+        neighbours.merge(measurement, flow, cc, [repeat["flows"][index] for repeat in repeats])
+        for index, flow in enumerate(scenario.flows)
+    ]
     return {
         "cc": cc,
         "jobs": jobs,
-        "flows": [neighbours.merge(flow) for flow in flows],
+        "flows": flows,
         **estimates(repeats, INTERVALS),
         **_late(measurement, runs),
         "jain": round(stats.jain([job["slowdown"] for job in jobs]), 4),

@@ -67,6 +67,7 @@ class FlowTrace:
     completion_ms: list[float]
     samples: Samples
     retransmits: int
+    requests: list[tuple[int, float, int]] = field(default_factory=list)  # due (ns), ms, bytes
 
 
 @dataclass
@@ -277,7 +278,7 @@ class _Session:
             self.senders[job.name] = [self._start(command) for command in commands]
         for flow in plan.flows:
             options = [*self._options(flow.cc), *at]
-            command = self.cluster.flow_sender(flow, options, is_job(plan.cc, flow))
+            command = self.cluster.flow_sender(flow, plan.seed, options, is_job(plan.cc, flow))
             self.senders[flow.name] = [self._start(command)]
 
     def _everything(self) -> list[Burst]:
@@ -349,8 +350,13 @@ class _Session:
 
     def _flow_trace(self, flow: Flow) -> FlowTrace:
         sender = self.senders[flow.name][0]
+        requests = [
+            (record["start_ns"], record["completion_ms"], record["bytes"])
+            for record in sender.of_kind("request")
+        ]
         return FlowTrace(
-            completion_ms=[record["completion_ms"] for record in sender.of_kind("request")],
+            completion_ms=[took_ms for _, took_ms, _ in requests],
+            requests=requests,
             samples=_samples([self.receivers[flow.name]]),
             retransmits=sender.totals.get("retransmits", 0),
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import link, noise, schema, traces, units
+from . import link, noise, schema, sizes, traces, units
 from .errors import UsageError
 from .link import FREE_DELAY_S, Link
 from .schema import Field, load_toml
@@ -18,7 +18,13 @@ MIN_MESSAGE = 17  # what mlcc-burst can send: a byte after its header
 
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
 PATTERNS = ("pair", "ring", "all-to-all")
-FLOW_KINDS = ("bulk", "short", "conversation")
+# And what says how much of it there is.
+FLOW_SIZES = {
+    "bulk": (),
+    "short": ("bytes", "every_ms"),
+    "conversation": ("bytes", "every_ms"),
+    "cross": ("load", "sizes"),
+}
 TRANSPORTS = ("tcp", "verbs", "net", "net-verbs")
 
 
@@ -154,6 +160,7 @@ class Flow:
     every_ms: float
     start_ms: float
     job_class: str = ""
+    sizes: str = ""  # of cross traffic; bytes is their mean then
 
 
 @dataclass(frozen=True)
@@ -241,10 +248,12 @@ PATH_FIELDS = {
 
 FLOW_FIELDS = {
     "name": Field(schema.word),
-    "kind": Field(schema.choice(*FLOW_KINDS)),
+    "kind": Field(schema.choice(*FLOW_SIZES)),
     "cc": Field(schema.word, "cubic"),
     "bytes": Field(schema.integer(100, MAX_BYTES), None),
     "every_ms": Field(schema.number(1.0, MAX_MS), None),
+    "load": Field(schema.number(0.01, 0.95), None),
+    "sizes": Field(schema.choice(*sizes.SIZES), None),
     "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
     "class": Field(schema.choice("latency", "background"), ""),
 }
@@ -279,7 +288,8 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     wire = link.parse(top["link"])
     tables = schema.array("job", top["job"], 1, 128)
     jobs = tuple(_job(where, table, wire.rate) for where, table in tables)
-    flows = tuple(_flow(where, table) for where, table in schema.array("flow", top["flow"], 0, 16))
+    tables = schema.array("flow", top["flow"], 0, 16)
+    flows = tuple(_flow(where, table, wire.rate) for where, table in tables)
     names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
     for name, count in names.items():
         if count > 1:
@@ -392,12 +402,16 @@ def _check_pattern(where: str, raw: dict[str, Any], paths: tuple[Route, ...]) ->
         raise UsageError(f"{where}.paths: {len(paths)} paths need at least as many flows")
 
 
-def _flow(where: str, table: Any) -> Flow:
+def _flow(where: str, table: Any, rate: float) -> Flow:
     raw = schema.read_table(where, table, FLOW_FIELDS)
-    for key in ("bytes", "every_ms"):
-        if (raw[key] is None) == (raw["kind"] != "bulk"):
+    for key in ("bytes", "every_ms", "load", "sizes"):
+        if (raw[key] is None) == (key in FLOW_SIZES[raw["kind"]]):
             verb = "missing" if raw[key] is None else "not"
             raise UsageError(f"{where}.{key}: {verb} with kind = {raw['kind']}")
-    raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0)
+    load = raw.pop("load")
+    if load is not None:
+        mean = sizes.mean_bytes(sizes.SIZES[raw["sizes"]])
+        raw.update(bytes=round(mean), every_ms=mean * 8e3 / (load * rate))
+    raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0, sizes=raw["sizes"] or "")
     raw["job_class"] = raw.pop("class")
     return Flow(**raw)

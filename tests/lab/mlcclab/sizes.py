@@ -18,3 +18,9 @@ def mean_bytes(table: Table) -> float:
         (size + before) / 2 * (part - less) / 100
         for (before, less), (size, part) in pairwise(table)
     )
+
+
+def scaled(table: Table, mean: float) -> Table:
+    """The same with another mean size."""
+    factor = mean / mean_bytes(table)
+    return [[size * factor, part] for size, part in table]
