@@ -17,6 +17,9 @@ class Channel {
 public:
 	virtual ~Channel() = default;
 
+	/* By this switch, however senders choose; before anything is sent. */
+	virtual void via(unsigned) {}
+
 	/* What is sent from here on is another phase; all of the one before has arrived. */
 	virtual void phase() {}
 

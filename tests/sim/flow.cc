@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <stdexcept>
+#include <string>
 
 namespace sim {
 
@@ -87,6 +89,28 @@ void Flow::choose()
 			m_path = other;
 	}
 	m_paths->take(m_path);
+}
+
+static bool goes_by(const Path &path, unsigned node)
+{
+	return std::any_of(path.links.begin(), path.links.end(), [node](const Port *link) {
+		return static_cast<const Switch &>(link->node).id == node;
+	});
+}
+
+void Flow::via(unsigned node)
+{
+	unsigned port = 0;
+
+	if (m_paths)
+		m_paths->leave(m_path);
+	while (m_path = m_net.path(m_from, m_to, m_hash, port), !goes_by(m_path, node))
+		if (++port >= m_net.param.ports)
+			throw std::runtime_error("via: no port leads from host " +
+						 std::to_string(m_from) + " by node " +
+						 std::to_string(node));
+	if (m_paths)
+		m_paths->take(m_path);
 }
 
 void Flow::phase()

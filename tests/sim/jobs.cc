@@ -172,6 +172,9 @@ private:
 		lane.channel = fabric.connect(nic(lane.from, lane), nic(lane.to, lane),
 					      none ? nullptr : from.hosts[lane.rail],
 					      none ? nullptr : to.hosts[lane.rail]);
+		if (m_opened < param.via.size() && param.via[m_opened])
+			lane.channel->via(param.via[m_opened]);
+		m_opened++;
 		lane.channel->on_message = [this, &lane, &from, &to] {
 			lane.received++;
 			send(to);
@@ -298,6 +301,7 @@ private:
 
 	std::vector<std::unique_ptr<Member>> m_members;
 	std::vector<std::unique_ptr<Lane>> m_lanes;
+	unsigned m_opened = 0;			/* of them */
 };
 
 class Background : public Job {

@@ -194,6 +194,7 @@ static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsign
 	j.iterations = s.whole("iterations", 0, 1000000);
 	j.announce = s.whole("announce", 0, 1);
 	j.leaves = s.whole("leaves", 0, 1);
+	j.via = s.rows("via", 1);
 	return j;
 }
 

@@ -40,6 +40,7 @@
  *		when one of the job last tried it, or one that none has tried, before it begins the
  *		next: as PLB does (Qureshi et al., SIGCOMM '22), but with a memory.  They are told
  *		nothing of other jobs.
+ *		Where a job says by which switch, a flow takes the first port that leads there.
  *
  * Not modelled: PFC frames and ACKs as packets that compete for buffers, link errors, the NIC's
  * limits on messages and memory, DCQCN's CNPs lost.
@@ -237,6 +238,7 @@ public:
 	     struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
 	~Flow() override;
 
+	void via(unsigned node) override;
 	void phase() override;
 	void send(uint64_t bytes) override;
 	uint64_t delivered() const override { return m_expected; }

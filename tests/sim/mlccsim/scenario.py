@@ -532,6 +532,8 @@ def _job(job: Job, iterations: int) -> Table:
         "iterations": _iterations(job, iterations),
         "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
+        # switches that its flows go by, in mlcc-sim's order; 0: where ports and hash say
+        "via": " ".join(map(str, job.values.get("via", (0,)))),
     }
 
 
