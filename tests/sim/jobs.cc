@@ -89,8 +89,8 @@ public:
 			m_members[i / param.rails]->hosts.push_back(fabric.host(this));
 		for (unsigned rail = 0; rail < param.rails; rail++)
 			add_lanes(plan, rail);
-		for (auto &lane : m_lanes)
-			open(*lane, fabric);
+		for (unsigned i = 0; i < m_lanes.size(); i++)
+			open(*m_lanes[i], i < param.via.size() ? param.via[i] : 0, fabric);
 		for (unsigned i = 0; i < nodes; i++)
 			start(*m_members[i], i, i != plan.idle);
 	}
@@ -162,7 +162,7 @@ private:
 		return param.hosts[member * param.rails + lane.rail];
 	}
 
-	void open(Lane &lane, Fabric &fabric)
+	void open(Lane &lane, unsigned via, Fabric &fabric)
 	{
 		Member &from = *m_members[lane.from], &to = *m_members[lane.to];
 		bool none = param.kind == "endless";
@@ -172,9 +172,8 @@ private:
 		lane.channel = fabric.connect(nic(lane.from, lane), nic(lane.to, lane),
 					      none ? nullptr : from.hosts[lane.rail],
 					      none ? nullptr : to.hosts[lane.rail]);
-		if (m_opened < param.via.size() && param.via[m_opened])
-			lane.channel->via(param.via[m_opened]);
-		m_opened++;
+		if (via)
+			lane.channel->via(via);
 		lane.channel->on_message = [this, &lane, &from, &to] {
 			lane.received++;
 			send(to);
@@ -301,7 +300,6 @@ private:
 
 	std::vector<std::unique_ptr<Member>> m_members;
 	std::vector<std::unique_ptr<Lane>> m_lanes;
-	unsigned m_opened = 0;			/* of them */
 };
 
 class Background : public Job {
