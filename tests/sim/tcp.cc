@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <deque>
+#include <map>
 
 #include <ns3/boolean.h>
 #include <ns3/config.h>
@@ -15,12 +16,16 @@
 #include <ns3/ipv4-static-routing-helper.h>
 #include <ns3/packet.h>
 #include <ns3/point-to-point-helper.h>
+#include <ns3/rtt-estimator.h>
 #include <ns3/string.h>
 #include <ns3/tcp-cubic.h>
 #include <ns3/tcp-dctcp.h>
+#include <ns3/tcp-l4-protocol.h>
 #include <ns3/tcp-linux-reno.h>
+#include <ns3/tcp-option-sack.h>
+#include <ns3/tcp-prr-recovery.h>
 #include <ns3/tcp-socket-base.h>
-#include <ns3/tcp-socket-factory.h>
+#include <ns3/tcp-tx-buffer.h>
 #include <ns3/traffic-control-helper.h>
 #include <ns3/uinteger.h>
 
@@ -37,6 +42,7 @@ constexpr uint32_t BUFFER = 64 << 20;		/* of a socket, bytes: never the limit */
 constexpr uint32_t HEADERS = 66;		/* of a full segment, as a queue counts it */
 constexpr uint32_t HOST_NET = 10 << 24;		/* 10.0.0.0/8 */
 constexpr uint32_t SWITCH_NET = 172 << 24 | 16 << 16;
+const ns3::Time PROBE_LEAST = ns3::MilliSeconds(2);	/* two ticks of Linux */
 constexpr uint16_t FIRST_PORT = 10000, PORTS = 30000;
 
 /* A job on one host. */
@@ -53,11 +59,111 @@ static ns3::Ipv4Address address(unsigned host)
 	return ns3::Ipv4Address(HOST_NET + 1 + host);
 }
 
+/*
+ * A socket that finds out what is lost as Linux does, by RACK-TLP (RFC 8985), where ns-3 waits for
+ * the time-out: retransmissions that are lost, too, and the last segments before a silence.  A
+ * flow's packets keep their order here, so that what is delivered tells that all is lost that was
+ * sent before it and is not there.
+ */
+class TcpSender : public ns3::TcpSocketBase {
+protected:
+	uint32_t SendDataPacket(ns3::SequenceNumber32 seq, uint32_t size, bool with_ack) override
+	{
+		if (seq < m_tcb->m_highTxMark)
+			m_again[seq] = { ++m_turn, m_tcb->m_highTxMark };
+		else
+			m_last = seq;
+		wait();
+		return TcpSocketBase::SendDataPacket(seq, size, with_ack);
+	}
+
+	void ReceivedAck(Ptr<ns3::Packet> packet, const ns3::TcpHeader &header) override
+	{
+		TcpSocketBase::ReceivedAck(packet, header);
+		wait();
+		m_again.erase(m_again.begin(), m_again.lower_bound(m_txBuffer->HeadSequence()));
+		if (!m_again.empty() && header.HasOption(ns3::TcpOption::SACK))
+			overtaken(*ns3::DynamicCast<const ns3::TcpOptionSack>(
+				header.GetOption(ns3::TcpOption::SACK)));
+	}
+
+	void ReTxTimeout() override
+	{
+		m_again.clear();
+		TcpSocketBase::ReTxTimeout();
+	}
+
+private:
+	struct Again {
+		uint64_t turn;			/* among those that are sent again */
+		ns3::SequenceNumber32 next;	/* where what is new begins that is sent later */
+	};
+
+	/* One for one: it takes the place in the network of the packet that is lost. */
+	void overtaken(const ns3::TcpOptionSack &sack)
+	{
+		ns3::SequenceNumber32 highest = m_txBuffer->HeadSequence();
+		std::vector<ns3::SequenceNumber32> lost;
+		uint64_t turn = 0;
+
+		for (const auto &[begin, end] : sack.GetSackList()) {
+			auto i = m_again.lower_bound(begin), past = m_again.lower_bound(end);
+
+			for (; i != past; i = m_again.erase(i))
+				turn = std::max(turn, i->second.turn);
+			highest = std::max(highest, end);
+		}
+		for (const auto &[seq, again] : m_again)
+			if (again.turn < turn || again.next < highest)
+				lost.push_back(seq);
+		for (ns3::SequenceNumber32 seq : lost)
+			SendDataPacket(seq, m_tcb->m_segmentSize, true);
+	}
+
+	/* A tail loss probe comes two round trips after the last segment or ACK. */
+	void wait()
+	{
+		m_probe_at = ns3::Simulator::Now() + 2 * m_tcb->m_srtt.Get() + PROBE_LEAST;
+		if (!m_probe.IsPending())
+			come_back();
+	}
+
+	void come_back()
+	{
+		m_probe = ns3::Simulator::Schedule(m_probe_at - ns3::Simulator::Now(),
+						   &TcpSender::probe, Ptr<TcpSender>(this));
+	}
+
+	/* Sends the last segment again: an ACK for it shows what is missing. */
+	void probe()
+	{
+		/*
+		 * What is there beyond a hole shows it without a probe.  Of a single segment the
+		 * ACK may be delayed: that is left to the time-out.
+		 */
+		if (m_tcb->m_congState != ns3::TcpSocketState::CA_OPEN || m_txBuffer->GetSacked() ||
+		    m_last == m_probed || m_last <= m_txBuffer->HeadSequence())
+			return;
+		if (ns3::Simulator::Now() < m_probe_at) {
+			come_back();
+			return;
+		}
+		m_probed = m_last;
+		SendDataPacket(m_last, m_tcb->m_segmentSize, true);
+	}
+
+	std::map<ns3::SequenceNumber32, Again> m_again;
+	uint64_t m_turn = 0;
+	ns3::SequenceNumber32 m_last, m_probed;		/* the last segment, and that of a probe */
+	ns3::EventId m_probe;
+	ns3::Time m_probe_at;
+};
+
 static Ptr<ns3::TcpSocketBase> open_socket(Ptr<ns3::Node> node, const std::string &cc, bool ecn,
 					   struct tcp_job *job, uint32_t peer)
 {
-	auto type = ns3::TcpSocketFactory::GetTypeId();
-	auto base = ns3::DynamicCast<ns3::TcpSocketBase>(ns3::Socket::CreateSocket(node, type));
+	auto base = ns3::CreateObject<TcpSender>();
+	auto tcp = node->GetObject<ns3::TcpL4Protocol>();
 	Ptr<ns3::TcpCongestionOps> ops;
 
 	if (cc == "cubic")
@@ -68,7 +174,12 @@ static Ptr<ns3::TcpSocketBase> open_socket(Ptr<ns3::Node> node, const std::strin
 		ops = ns3::CreateObject<ns3::TcpDctcp>();
 	else
 		ops = ns3::CreateObject<TcpMlcc>(job, ecn, peer);
+	base->SetNode(node);
+	base->SetTcp(tcp);
+	base->SetRtt(ns3::CreateObject<ns3::RttMeanDeviation>());
 	base->SetCongestionControlAlgorithm(ops);
+	base->SetRecoveryAlgorithm(ns3::CreateObject<ns3::TcpPrrRecovery>());
+	tcp->AddSocket(base);
 	return base;
 }
 
@@ -175,6 +286,8 @@ static void set_defaults(const TcpParam &c)
 	/* nobody is told at once of a mark that changes the receiver's state, as Linux does */
 	SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(c.ecn ? 1 : 2));
 	SetDefault("ns3::TcpSocket::DelAckTimeout", ns3::TimeValue(ns3::MilliSeconds(40)));
+	/* RACK's window for what comes late is min_rtt / 4: none, where packets keep their order */
+	SetDefault("ns3::TcpSocketBase::ReTxThreshold", UintegerValue(1));
 	SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(200)));
 	SetDefault("ns3::TcpSocketBase::Timestamp", ns3::BooleanValue(false));
 	/* ports are used again when nothing of their last flow is under way */

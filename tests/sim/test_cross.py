@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 from statistics import median
 
@@ -95,6 +96,14 @@ class Flows(unittest.TestCase):
         self.assertGreater(len(job["flows"]), 500)
         self.assertLess(job["open"], 20)
         self.assertLessEqual(job["delivered"], sum(nbytes for *_, nbytes in job["flows"]))
+
+    def test_where_much_is_lost_tcp_goes_on(self) -> None:
+        """What was sent last may be there where what was sent before is not."""
+        table = tomllib.loads((HERE / "scenarios/tcp-cross.toml").read_text(encoding="utf-8"))
+        table["job"][-1] |= {"sizes": "hadoop", "load": 0.8}
+        result = run(table, "interleave", seed=14, stop="1.6s")
+        self.assertGreater(result["network"]["dropped"], 1000)
+        self.assertEqual(result["simulated_s"], 1.6)
 
 
 class Summary(unittest.TestCase):

@@ -4,13 +4,21 @@
 import unittest
 from statistics import fmean
 
-from common import PERIOD_S, Table, run, slowdown, tcp_pairs
+from common import MSS, PERIOD_S, Table, run, slowdown, tcp_pairs
 
 
 def late(result: Table) -> float:
     """Mean slowdown of the last third."""
     times = [job["iterations_s"] for job in result["jobs"]]
     return fmean(fmean(took[len(took) * 2 // 3 :]) for took in times) / PERIOD_S
+
+
+def rings(copies: int) -> Table:
+    """The same link, of two hosts each, which send as much one way as the other."""
+    table = tcp_pairs(1, "droptail")
+    ring = {"workload": "ring", "hosts": 2, "bytes": 1_000_000, "compute": "55ms"}
+    table["job"] = [{"name": "ring", "copies": copies, "noise": 0.02} | ring]
+    return table
 
 
 class Tcp(unittest.TestCase):
@@ -45,6 +53,26 @@ class Tcp(unittest.TestCase):
                 self.assertEqual(
                     result["jobs"][0]["delivered"], 4 * tcp_pairs(1, "")["job"][0]["bytes"]
                 )
+
+    def test_no_ring_waits_for_a_time_out(self) -> None:
+        """Retransmissions are lost, too, and the last segments of a step."""
+        for seed in (1, 2):
+            result = run(rings(2), "cubic", seed=seed, iterations=12)
+            self.assertGreater(result["network"]["dropped"], 0)
+            for job in result["jobs"]:
+                # of 98 ms alone, of 162 ms if they share the link; a time-out takes 200
+                self.assertLess(max(job["iterations_s"]), 0.18)
+
+    def test_a_probe_finds_what_is_lost_at_the_end(self) -> None:
+        """Ten segments leave at once, and the queue has room for six: nothing comes behind them."""
+        table = tcp_pairs(1, "droptail")
+        table["tcp"]["limit"] = 10_000
+        table["topology"]["rate"] = "10gbit"
+        table["job"][0] |= {"bytes": 10 * MSS, "compute": "10ms"}
+        result = run(table, "cubic", iterations=4)
+        self.assertGreater(result["network"]["dropped"], 0)
+        # a time-out takes 200 ms, an ACK that is delayed 40
+        self.assertLess(max(result["jobs"][0]["iterations_s"]), 0.1)
 
     def test_rings_find_their_ways(self) -> None:
         ring = {"name": "r", "workload": "ring", "hosts": 4, "bytes": 400_000, "compute": "5ms"}
