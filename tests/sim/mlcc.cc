@@ -73,6 +73,7 @@ void TcpMlcc::read(const TcpSocketState &tcb)
 	m_sk.snd_una = m_una = una;
 	m_sk.packets_out = segments(m_sk.snd_nxt - una, mss);
 	m_sk.rcv_nxt = tcb.m_rxBuffer->NextRxSequence().GetValue();
+	m_sk.rx_opt.rcv_tsval = tcb.m_rcvTimestampValue;
 	m_sk.srtt_us = tcb.m_srtt.Get().GetMicroSeconds() * 8;
 	m_sk.limited = tcb.m_isCwndLimited;
 	/* as the kernel's sample of the rate: a window in a round trip */

@@ -87,6 +87,15 @@ protected:
 				header.GetOption(ns3::TcpOption::SACK)));
 	}
 
+	/* As Linux measures it: ns-3 takes it from timestamps, which are milliseconds. */
+	ns3::Time CalculateRttSample(const ns3::TcpHeader &header,
+				     const ns3::RttHistory &sent) override
+	{
+		bool acked = header.GetAckNumber() >= sent.seq + sent.count;
+
+		return acked && !sent.retx ? ns3::Simulator::Now() - sent.time : ns3::Time();
+	}
+
 	void ReTxTimeout() override
 	{
 		m_again.clear();
@@ -289,7 +298,6 @@ static void set_defaults(const TcpParam &c)
 	/* RACK's window for what comes late is min_rtt / 4: none, where packets keep their order */
 	SetDefault("ns3::TcpSocketBase::ReTxThreshold", UintegerValue(1));
 	SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(200)));
-	SetDefault("ns3::TcpSocketBase::Timestamp", ns3::BooleanValue(false));
 	/* ports are used again when nothing of their last flow is under way */
 	SetDefault("ns3::TcpSocketBase::MaxSegLifetime", ns3::DoubleValue(0.1));
 	SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(c.ecn ? "On" : "Off"));

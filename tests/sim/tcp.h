@@ -10,11 +10,10 @@
  *					step, as DCTCP asks for); everybody negotiates ECN
  *
  * A message is bytes in a connection that is open all the time; background flows run CUBIC, each in
- * one of its own, closed at its end.  As in Linux: SACK, RACK-TLP, windows that scale, ten segments
- * at first, a least time-out of 200 ms, an ACK for two segments (with ECN for each, as ns-3 cannot
- * send one at once when the marks begin or end).  Unlike it: no TSO, no GRO; a window does not
- * decay in a silence; round trips are measured without timestamps, which ns-3 counts in
- * milliseconds.
+ * one of its own, closed at its end.  As in Linux: SACK, RACK-TLP, timestamps, windows that scale,
+ * ten segments at first, a least time-out of 200 ms, an ACK for two segments (with ECN for each, as
+ * ns-3 cannot send one at once when the marks begin or end).  Unlike it: no TSO, no GRO; a window
+ * does not decay in a silence.
  *
  * Routes are static, by destination: of several shortest paths to a host a switch takes one, by a
  * hash of both.

@@ -68,7 +68,7 @@ struct mlcc_phase_was {
 #define mlcc_slot_refreshed(sk, s)	((void)(sk), (void)(s))
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)		(*(to) = *(s)->profile, true)
-#define mlcc_tick(tp)			((void)(tp), 0U)
+#define mlcc_tick(tp)			((void)(tp), 1000U)	/* ns-3's, as Linux's */
 #define mlcc_pace_on(sk)		((sk)->tp.paced = true)
 #define mlcc_pace_off(sk)		((sk)->tp.paced = (sk)->sk_max_pacing_rate != ~0UL)
 #define mlcc_send_ack(sk, seq)		((sk)->tp.send_ack((sk)->tp.arg, seq))

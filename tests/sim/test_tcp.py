@@ -74,6 +74,11 @@ class Tcp(unittest.TestCase):
         # a time-out takes 200 ms, an ACK that is delayed 40
         self.assertLess(max(result["jobs"][0]["iterations_s"]), 0.1)
 
+    def test_acks_that_wait_behind_data_are_no_queue(self) -> None:
+        """Both hosts of a ring send: timestamps tell where the round trip goes."""
+        results = [run(rings(1), "interleave", seed=seed, iterations=16) for seed in (1, 2)]
+        self.assertLess(fmean(slowdown(result) for result in results), 1.13)
+
     def test_rings_find_their_ways(self) -> None:
         ring = {"name": "r", "workload": "ring", "hosts": 4, "bytes": 400_000, "compute": "5ms"}
         topology = {"kind": "fat-tree", "rate": "1gbit", "k": 4, "delay": "2us"}
