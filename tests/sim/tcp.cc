@@ -321,14 +321,18 @@ TcpNet::TcpNet(const Graph &g, const TcpParam &p) : param(p)
 
 TcpNet::~TcpNet() = default;
 
-/* A queue in front of a device that holds one packet. */
-void TcpNet::add_queue(Ptr<ns3::NetDevice> device)
+/*
+ * A queue in front of a device that holds one packet.  A host's own marks and drops nothing: in
+ * Linux sockets wait for it (TCP small queues).
+ */
+void TcpNet::add_queue(Ptr<ns3::NetDevice> device, bool is_host)
 {
-	ns3::QueueSizeValue limit(ns3::QueueSize(ns3::QueueSizeUnit::BYTES, param.limit));
+	uint32_t bytes = is_host ? BUFFER : param.limit;
+	ns3::QueueSizeValue limit(ns3::QueueSize(ns3::QueueSizeUnit::BYTES, bytes));
 	double mark = param.mark;
 	ns3::TrafficControlHelper helper;
 
-	if (param.ecn)
+	if (param.ecn && !is_host)
 		/* a step: what finds more than that is marked; no mean, no drop before the limit */
 		helper.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize", limit,
 					"MinTh", ns3::DoubleValue(mark),
@@ -370,8 +374,10 @@ void TcpNet::wire(const Graph &g)
 		ends = link.Install(m_nodes[e.a], m_nodes[e.b]);
 		m_interfaces.emplace_back();
 		for (unsigned i = 0; i < 2; i++) {
-			add_queue(ends.Get(i));
-			add_interface(ends.Get(i), (i ? e.b : e.a) < g.hosts);
+			bool is_host = (i ? e.b : e.a) < g.hosts;
+
+			add_queue(ends.Get(i), is_host);
+			add_interface(ends.Get(i), is_host);
 		}
 	}
 }

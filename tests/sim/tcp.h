@@ -12,8 +12,8 @@
  * A message is bytes in a connection that is open all the time; background flows run CUBIC, each in
  * one of its own, closed at its end.  As in Linux: SACK, RACK-TLP, timestamps, windows that scale,
  * ten segments at first, a least time-out of 200 ms, an ACK for two segments (with ECN for each, as
- * ns-3 cannot send one at once when the marks begin or end).  Unlike it: no TSO, no GRO; a window
- * does not decay in a silence.
+ * ns-3 cannot send one at once when the marks begin or end); a host's own queue marks and drops
+ * nothing.  Unlike it: no TSO, no GRO; a window does not decay in a silence.
  *
  * Routes are static, by destination: of several shortest paths to a host a switch takes one, by a
  * hash of both.
@@ -58,7 +58,7 @@ public:
 
 private:
 	void wire(const Graph &g);
-	void add_queue(ns3::Ptr<ns3::NetDevice> device);
+	void add_queue(ns3::Ptr<ns3::NetDevice> device, bool is_host);
 	void add_interface(ns3::Ptr<ns3::NetDevice> device, bool is_host);
 	void route(const Graph &g);
 

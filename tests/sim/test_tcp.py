@@ -79,6 +79,14 @@ class Tcp(unittest.TestCase):
         results = [run(rings(1), "interleave", seed=seed, iterations=16) for seed in (1, 2)]
         self.assertLess(fmean(slowdown(result) for result in results), 1.13)
 
+    def test_a_hosts_own_queue_neither_marks_nor_drops(self) -> None:
+        for queue, cc in (("droptail", "cubic"), ("ecn", "dctcp")):
+            with self.subTest(queue):
+                table = tcp_pairs(1, queue)
+                table["topology"]["rate"] = table["topology"]["bottleneck"]
+                network = run(table, cc, iterations=4)["network"]
+                self.assertEqual((network["dropped"], network["marked"]), (0, 0))
+
     def test_rings_find_their_ways(self) -> None:
         ring = {"name": "r", "workload": "ring", "hosts": 4, "bytes": 400_000, "compute": "5ms"}
         topology = {"kind": "fat-tree", "rate": "1gbit", "k": 4, "delay": "2us"}
