@@ -31,8 +31,8 @@ class Translated(unittest.TestCase):
     """A scenario of the lab is the same one here."""
 
     def test_all_that_were_measured(self) -> None:
-        for name in lab.measured():
-            theirs = lab.lab.load(lab.lab.find(name))
+        for name, known in lab.measured().items():
+            theirs = lab.lab.load(lab.lab.find(name)).scaled(known.scale)
             ours = lab.simulated(theirs)
             with self.subTest(name):
                 self.assertEqual(len(ours.jobs), len(theirs.jobs))

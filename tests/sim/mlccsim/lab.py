@@ -4,6 +4,7 @@
 import argparse
 import tomllib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -104,14 +105,24 @@ def _mean(job: Json) -> float:
     return fmean(settled(job["iterations_s"]))
 
 
-def measured() -> dict[str, dict[str, Estimate]]:
-    """The lab's figures, by scenario and congestion control."""
+@dataclass(frozen=True)
+class Measured:
+    """The lab's figures of a scenario, by congestion control; scale: as its --scale."""
+
+    scale: float
+    figures: dict[str, Estimate]
+
+
+def measured() -> dict[str, Measured]:
+    """By scenario."""
     runs = tomllib.loads(MEASURED.read_text(encoding="utf-8"))["run"]
     return {
-        name: {cc: Estimate(*figures) for cc, figures in ccs.items()}
+        name: Measured(
+            run.get("scale", 1.0), {cc: Estimate(*figures) for cc, figures in ccs.items()}
+        )
         for run in runs
         for name, ccs in run.items()
-        if name != "command"
+        if isinstance(ccs, dict)
     }
 
 
@@ -131,16 +142,17 @@ def _cell(found: Estimate) -> str:
 
 
 def _rows(
-    known: dict[str, dict[str, Estimate]], seeds: Sequence[int], keep: Path | None
+    known: dict[str, Measured], seeds: Sequence[int], keep: Path | None
 ) -> Iterable[Sequence[str]]:
-    for name, figures in known.items():
-        scenario = simulated(lab.load(lab.find(name)))
+    for name, run in known.items():
+        figures = run.figures
+        scenario = simulated(lab.load(lab.find(name)).scaled(run.scale))
         ccs = [CCS.get(cc, cc) for cc in figures]
         found = slowdowns(scenario, ccs, seeds, keep)
         for theirs, cc in zip(figures, ccs, strict=True):
             ours = estimate(found[cc])
             yield (
-                f"`{name}`",
+                f"`{name}`" + (f", {run.scale:g}" if run.scale != 1 else ""),
                 theirs,
                 _cell(figures[theirs]),
                 _cell(ours),
