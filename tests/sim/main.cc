@@ -107,6 +107,7 @@ static RdmaParam rdma_of(const Settings &s)
 	c.tmdml = s.whole("tmdml", 0, 1);
 	c.detail = s.whole("detail", 0, 1);
 	c.ports = s.whole("ports", 1, PORTS_MAX);
+	c.qps = s.whole("qps", 1, 128);
 	c.repath = s.whole("repath", 0, 1);
 	c.seed = s.whole("seed", 1, 1u << 31);
 	return c;

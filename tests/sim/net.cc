@@ -357,17 +357,29 @@ Host *RdmaNet::host(const Job *job)
 	return m_hosts.back().get();
 }
 
-Channel *RdmaNet::connect(unsigned from, unsigned to, Host *sender, Host *receiver)
+Flow *RdmaNet::flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver)
 {
-	struct mlcc_job *job = sender ? static_cast<RdmaHost *>(sender)->job : nullptr;
-	struct nic_group *group = receiver ? static_cast<RdmaHost *>(receiver)->group : nullptr;
-	Paths *paths = sender ? &static_cast<RdmaHost *>(sender)->paths : nullptr;
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
 
-	m_flows.push_back(std::make_unique<Flow>(*this, from, to, job, group, paths,
+	m_flows.push_back(std::make_unique<Flow>(*this, from, to, sender ? sender->job : nullptr,
+						 receiver ? receiver->group : nullptr,
+						 sender ? &sender->paths : nullptr,
 						 2 * m_far[to][from] * param.delay, hash));
 	return m_flows.back().get();
+}
+
+Channel *RdmaNet::connect(unsigned from, unsigned to, Host *sender, Host *receiver)
+{
+	std::vector<Flow *> flows;
+
+	for (unsigned i = 0; i < (sender ? param.qps : 1); i++)
+		flows.push_back(flow(from, to, static_cast<RdmaHost *>(sender),
+				     static_cast<RdmaHost *>(receiver)));
+	if (flows.size() == 1)
+		return flows[0];
+	m_connections.push_back(std::make_unique<Connection>(flows));
+	return m_connections.back().get();
 }
 
 Path RdmaNet::path(unsigned from, unsigned to, uint32_t hash, unsigned port) const

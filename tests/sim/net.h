@@ -67,6 +67,7 @@ namespace sim {
 class Flow;
 class Node;
 class Port;
+class RdmaHost;
 class RdmaNet;
 
 enum class Kind : uint8_t { DATA, ACK, NAK, CNP };
@@ -303,6 +304,24 @@ private:
 	Event<Flow, &Flow::expire> m_expire;
 };
 
+/* Several queue pairs that each carry a part of every message, as NCCL splits its data on them. */
+class Connection : public Channel {
+public:
+	explicit Connection(const std::vector<Flow *> &flows);
+
+	void via(unsigned node) override;
+	void phase() override;
+	void send(uint64_t bytes) override;
+	uint64_t delivered() const override;
+
+private:
+	void arrived(unsigned index);
+
+	const std::vector<Flow *> m_flows;
+	std::vector<uint64_t> m_arrived;	/* messages, of each */
+	uint64_t m_messages = 0;		/* that are complete */
+};
+
 struct RdmaParam {
 	struct nic_setup setup;
 	uint32_t payload, header, window, ack_every;
@@ -312,6 +331,7 @@ struct RdmaParam {
 	bool pfc, tmdml;
 	bool detail;			/* report of each switch and flow, too */
 	unsigned ports;			/* that a flow may be sent from */
+	unsigned qps;			/* queue pairs of a job's connection */
 	bool repath;
 	uint32_t seed;			/* of the hashes */
 };
@@ -345,6 +365,7 @@ public:
 	std::vector<std::unique_ptr<Nic>> nics;
 
 private:
+	Flow *flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver);
 	void wire(const Graph &g);
 	void route(const Graph &g);
 	void report_flow(std::ostream &out, const Flow &flow) const;
@@ -352,6 +373,7 @@ private:
 
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;
+	std::vector<std::unique_ptr<Connection>> m_connections;
 	std::vector<std::unique_ptr<Host>> m_hosts;	/* of jobs */
 	std::map<const Job *, Paths> m_paths;
 	std::vector<std::vector<Port *>> m_ends;	/* of each edge: at a, at b */

@@ -104,6 +104,62 @@ class Ports(unittest.TestCase):
         self.assertLess(max(found[3:]), 0.0225)
 
 
+class QueuePairs(unittest.TestCase):
+    """A connection of several has a part of each message on each of their paths."""
+
+    def test_parts_add_up_to_messages(self) -> None:
+        """Three do not divide a step; each of four hosts sends 3/2 of the bytes, four times."""
+        job = run(rings(1, 4, 4, qps=3), 1)["jobs"][0]
+        self.assertEqual(job["delivered"], 4 * 4 * 15_000_000)
+
+    def test_a_message_is_there_when_all_of_its_parts_are(self) -> None:
+        """Of three parts two go by one of two links, whose 5 Gb/s take 10.7 ms for them."""
+        table = rings(1, 2, 2, qps=3, ports=256)
+        table["topology"]["oversubscription"] = 1
+        table["switch"] = {"kmin": 20_000_000, "kmax": 30_000_000}  # more than there is
+        table["job"] = [table["job"][0] | {"workload": "pair"}]
+        for took in run(table, 1)["jobs"][0]["iterations_s"]:
+            self.assertAlmostEqual(took, 0.0207, delta=2e-4)
+
+    def test_hosts_are_no_slower_with_them(self) -> None:
+        """Their own links are the bottleneck: 10 ms, and six steps of 2 ms."""
+        for qps in (1, 3, 8):
+            with self.subTest(qps=qps):
+                table = rings(1, 4, 8, qps=qps, ports=256)
+                table["topology"]["oversubscription"] = 0.25
+                took = run(table, 1)["jobs"][0]["iterations_s"][0]
+                self.assertAlmostEqual(took, 0.022, delta=5e-4)
+
+    def test_by_hash_they_spread_a_jobs_bytes_over_links(self) -> None:
+        """Of 16 flows over eight links some have more than two times what others have."""
+        for seed in SEEDS:
+            with self.subTest(seed=seed):
+                found = [
+                    max(links(run(rings(1, 16, 8, qps=qps), seed)).values()) / qps
+                    for qps in (1, 16)
+                ]
+                self.assertLess(found[1], found[0])
+                self.assertLess(found[1], 2)
+
+    def test_who_chooses_ports_spreads_them_evenly(self) -> None:
+        for seed in SEEDS:
+            with self.subTest(seed=seed):
+                found = links(run(rings(1, 16, 8, qps=8, ports=256), seed))
+                self.assertEqual(set(found.values()), {8})
+
+    def test_two_jobs_share_all_links(self) -> None:
+        """Of which each needs half."""
+        for seed in SEEDS:
+            with self.subTest(seed=seed):
+                jobs = run(rings(2, 4, 4, qps=16, ports=256), seed, 12)["jobs"]
+                self.assertLess(fmean(jobs[0]["iterations_s"] + jobs[1]["iterations_s"]), 0.0235)
+
+    def test_flows_of_no_job_have_one(self) -> None:
+        flows = {"name": "flow", "workload": "endless", "copies": 8}
+        table = rings(1, 16, 8, qps=8) | {"job": [flows], "stop": "1ms"}
+        self.assertEqual(len(run(table, 1)["network"]["flows"]), 8)
+
+
 class Repath(unittest.TestCase):
     """A flow that another job has slowed down takes another path."""
 

@@ -98,6 +98,7 @@ RDMA = {
     "window": Field(size(0, GB), 0),
     "ack_every": Field(integer(1, 65536), 16),
     "rto": Field(duration(10), 0.004),
+    "qps": Field(integer(1, 128), 1),
     "ports": Field(integer(1, 16384), 1),
     "repath": Field(flag, False),
 }
