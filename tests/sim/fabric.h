@@ -17,12 +17,6 @@ class Channel {
 public:
 	virtual ~Channel() = default;
 
-	/* By this switch, however senders choose; before anything is sent. */
-	virtual void via(unsigned) {}
-
-	/* What is sent from here on is another phase; all of the one before has arrived. */
-	virtual void phase() {}
-
 	/* One message more.  on_message is called when all of it is there. */
 	virtual void send(uint64_t bytes) = 0;
 

@@ -5,19 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <stdexcept>
-#include <string>
 
 namespace sim {
 
 constexpr uint32_t CONTROL_BYTES = 64;	/* an ACK, NAK or CNP on the wire */
-
-/*
- * A phase is slow that takes so many times as long as the job's fastest: half of its bytes have
- * shared a link with another flow.  PLB takes a round for congested in which half of the packets
- * were marked.
- */
-constexpr double SLOW = 1.5;
 
 /*** Paths of a job ***/
 
@@ -27,43 +18,26 @@ void Paths::take(const Path &path)
 		m_flows[link]++;
 }
 
-void Paths::leave(const Path &path)
+unsigned Paths::meets(const Path &path) const
 {
-	for (const Port *link : path.links)
-		m_flows[link]--;
-}
-
-bool Paths::tried(const Path &path, double ps)
-{
-	m_last[path.links] = ps;
-	if (!m_fastest || ps < m_fastest)
-		m_fastest = ps;
-	return ps > SLOW * m_fastest;
-}
-
-/* What nobody has tried may be as fast as any. */
-std::pair<unsigned, double> Paths::cost(const Path &path) const
-{
-	auto last = m_last.find(path.links);
-	unsigned meets = 0;
+	unsigned sum = 0;
 
 	for (const Port *link : path.links) {
 		auto flows = m_flows.find(link);
 
-		meets += flows == m_flows.end() ? 0 : flows->second;
+		sum += flows == m_flows.end() ? 0 : flows->second;
 	}
-	return { meets, last == m_last.end() ? m_fastest : last->second };
+	return sum;
 }
 
 Flow::Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job,
 	   struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash)
-	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_hash(hash), m_paths(paths),
-	  m_path(net.path(from, to, hash, 0)), m_rp(nic_flow_new(&net.param.setup, job, Clock::now_ns())),
-	  m_rate(nic_rate(m_rp)), m_np(nic_np_new(&net.param.setup, group)), m_pace(this),
-	  m_expire(this)
+	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_path(net.path(from, to, hash, 0)),
+	  m_rp(nic_flow_new(&net.param.setup, job, Clock::now_ns())), m_rate(nic_rate(m_rp)),
+	  m_np(nic_np_new(&net.param.setup, group)), m_pace(this), m_expire(this)
 {
-	if (m_paths)
-		choose();
+	if (paths)
+		choose(*paths, hash);
 }
 
 Flow::~Flow()
@@ -74,67 +48,20 @@ Flow::~Flow()
 
 /*** The sender ***/
 
-/* The best port, or the first of those that are as good; of these another one each time. */
-void Flow::choose()
+/* The best port, or the first of those that are as good. */
+void Flow::choose(Paths &paths, uint32_t hash)
 {
-	unsigned ports = m_net.param.ports;
-	unsigned first = m_choices ? mix((uint64_t)m_choices << 32 | m_hash) % ports : 0;
+	for (unsigned port = 1; port < m_net.param.ports; port++) {
+		Path other = m_net.path(m_from, m_to, hash, port);
 
-	m_choices++;
-	m_path = m_net.path(m_from, m_to, m_hash, first);
-	for (unsigned i = 1; i < ports; i++) {
-		Path other = m_net.path(m_from, m_to, m_hash, (first + i) % ports);
-
-		if (m_paths->cost(other) < m_paths->cost(m_path))
+		if (paths.meets(other) < paths.meets(m_path))
 			m_path = other;
 	}
-	m_paths->take(m_path);
-}
-
-static bool goes_by(const Path &path, unsigned node)
-{
-	return std::any_of(path.links.begin(), path.links.end(), [node](const Port *link) {
-		return static_cast<const Switch &>(link->node).id == node;
-	});
-}
-
-void Flow::via(unsigned node)
-{
-	unsigned port = 0;
-
-	if (m_paths)
-		m_paths->leave(m_path);
-	while (m_path = m_net.path(m_from, m_to, m_hash, port), !goes_by(m_path, node))
-		if (++port >= m_net.param.ports)
-			throw std::runtime_error("via: no port leads from host " +
-						 std::to_string(m_from) + " by node " +
-						 std::to_string(node));
-	if (m_paths)
-		m_paths->take(m_path);
-}
-
-void Flow::phase()
-{
-	std::vector<const Port *> before = m_path.links;
-	uint64_t bytes = m_end - m_began;
-	bool slow;
-
-	if (!m_net.param.repath || !bytes || m_acked < m_end)
-		return;
-	slow = m_paths->tried(m_path, (double)m_busy / bytes);
-	m_began = m_end;
-	m_busy = 0;
-	if (!slow)
-		return;
-	m_paths->leave(m_path);
-	choose();
-	m_net.moved += m_path.links != before;
+	paths.take(m_path);
 }
 
 void Flow::send(uint64_t bytes)
 {
-	if (m_acked == m_end)
-		m_since = Clock::now();
 	m_end += bytes;
 	m_ends.push_back(m_end);
 	m_messages.push_back(m_end);
@@ -244,8 +171,6 @@ void Flow::on_ack(uint64_t seq)
 	m_acked = seq;
 	m_next = std::max(m_next, seq);
 	m_moved = Clock::now();
-	if (m_acked == m_end)
-		m_busy += m_moved - m_since;
 	while (!m_ends.empty() && m_ends.front() <= seq)
 		m_ends.pop_front();
 	go();
@@ -364,18 +289,6 @@ Connection::Connection(const std::vector<Flow *> &flows) : m_flows(flows), m_arr
 {
 	for (unsigned i = 0; i < flows.size(); i++)
 		flows[i]->on_message = [this, i] { arrived(i); };
-}
-
-void Connection::via(unsigned node)
-{
-	for (Flow *flow : m_flows)
-		flow->via(node);
-}
-
-void Connection::phase()
-{
-	for (Flow *flow : m_flows)
-		flow->phase();
 }
 
 /* A byte more of a message that is too short for all of them. */

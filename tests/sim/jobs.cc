@@ -89,8 +89,8 @@ public:
 			m_members[i / param.rails]->hosts.push_back(fabric.host(this));
 		for (unsigned rail = 0; rail < param.rails; rail++)
 			add_lanes(plan, rail);
-		for (unsigned i = 0; i < m_lanes.size(); i++)
-			open(*m_lanes[i], i < param.via.size() ? param.via[i] : 0, fabric);
+		for (const auto &lane : m_lanes)
+			open(*lane, fabric);
 		for (unsigned i = 0; i < nodes; i++)
 			start(*m_members[i], i, i != plan.idle);
 	}
@@ -162,7 +162,7 @@ private:
 		return param.hosts[member * param.rails + lane.rail];
 	}
 
-	void open(Lane &lane, unsigned via, Fabric &fabric)
+	void open(Lane &lane, Fabric &fabric)
 	{
 		Member &from = *m_members[lane.from], &to = *m_members[lane.to];
 		bool none = param.kind == "endless";
@@ -172,8 +172,6 @@ private:
 		lane.channel = fabric.connect(nic(lane.from, lane), nic(lane.to, lane),
 					      none ? nullptr : from.hosts[lane.rail],
 					      none ? nullptr : to.hosts[lane.rail]);
-		if (via)
-			lane.channel->via(via);
 		lane.channel->on_message = [this, &lane, &from, &to] {
 			lane.received++;
 			send(to);
@@ -235,8 +233,6 @@ private:
 
 	void begin(const Member &m) const
 	{
-		for (Lane *lane : m.out)
-			lane->channel->phase();
 		if (param.announce)
 			for (Host *host : m.hosts)
 				host->begin(m.bytes);

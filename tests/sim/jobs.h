@@ -74,7 +74,6 @@ struct JobParam {
 	std::vector<JobStep> steps;	/* of an iteration */
 	double noise, lognormal, start_s;
 	unsigned iterations, rails;
-	std::vector<double> via;	/* switch that each flow goes by, 0: any; may be short */
 	bool announce;			/* each host its phases */
 	bool leaves;			/* when it has done its iterations */
 	int64_t stream;			/* of random numbers, and some after it */

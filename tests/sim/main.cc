@@ -108,7 +108,6 @@ static RdmaParam rdma_of(const Settings &s)
 	c.detail = s.whole("detail", 0, 1);
 	c.ports = s.whole("ports", 1, PORTS_MAX);
 	c.qps = s.whole("qps", 1, 128);
-	c.repath = s.whole("repath", 0, 1);
 	c.seed = s.whole("seed", 1, 1u << 31);
 	return c;
 }
@@ -195,7 +194,6 @@ static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsign
 	j.iterations = s.whole("iterations", 0, 1000000);
 	j.announce = s.whole("announce", 0, 1);
 	j.leaves = s.whole("leaves", 0, 1);
-	j.via = s.rows("via", 1);
 	return j;
 }
 

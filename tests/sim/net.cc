@@ -429,7 +429,6 @@ RdmaCount RdmaNet::count() const
 	c.sent = sent;
 	c.delivered = delivered;
 	c.hops = hops;
-	c.moved = moved;
 	for (const auto &nic : nics)
 		look(nic->port, c);
 	for (const auto &s : m_switches) {
@@ -491,7 +490,7 @@ void RdmaNet::report(std::ostream &out) const
 	    << ", \"again\": " << c.again << ", \"marked\": " << c.marked
 	    << ", \"cnps\": " << c.cnps << ", \"pauses\": " << c.pauses
 	    << ", \"paused\": " << c.paused << ", \"deepest_bytes\": " << c.deepest
-	    << ", \"hops\": " << c.hops << ", \"moved\": " << c.moved;
+	    << ", \"hops\": " << c.hops;
 	if (param.detail)
 		report_detail(out);
 }

@@ -36,11 +36,9 @@
  * Paths	where it has several source ports, a job's flow is sent from one whose path meets
  *		fewest other flows of the job: its hosts know the path of each port (by probes, as
  *		Crux has them, Cao et al., SIGCOMM '24) and tell each other which they have taken.
- *		With "repath" a flow that a phase has been slow for takes the path that was fastest
- *		when one of the job last tried it, or one that none has tried, before it begins the
- *		next: as PLB does (Qureshi et al., SIGCOMM '22), but with a memory.  They are told
- *		nothing of other jobs.
- *		Where a job says by which switch, a flow takes the first port that leads there.
+ *		They are told nothing of other jobs.
+ *		A job's connection may be several flows, queue pairs, that each carry a part of every
+ *		message, by a path of its own: NCCL's QPS_PER_CONNECTION and SPLIT_DATA_ON_QPS.
  *
  * Not modelled: PFC frames and ACKs as packets that compete for buffers, link errors, the NIC's
  * limits on messages and memory, DCQCN's CNPs lost.
@@ -218,18 +216,12 @@ struct Path {
 class Paths {
 public:
 	void take(const Path &path);
-	void leave(const Path &path);
 
-	/* @ps: that a byte has taken in a phase; returns whether that is slow. */
-	bool tried(const Path &path, double ps);
-
-	/* What is less is better: other flows of the job, and ps that a byte will take. */
-	std::pair<unsigned, double> cost(const Path &path) const;
+	/* How many flows of the job, link by link, there are on its way already. */
+	unsigned meets(const Path &path) const;
 
 private:
-	std::map<const Port *, unsigned> m_flows;		/* by link */
-	std::map<std::vector<const Port *>, double> m_last;	/* ps a byte, by links */
-	double m_fastest = 0;					/* ever; 0: none was tried */
+	std::map<const Port *, unsigned> m_flows;	/* by link */
 };
 
 class Flow : public Channel {
@@ -239,8 +231,6 @@ public:
 	     struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
 	~Flow() override;
 
-	void via(unsigned node) override;
-	void phase() override;
 	void send(uint64_t bytes) override;
 	uint64_t delivered() const override { return m_expected; }
 
@@ -255,7 +245,7 @@ public:
 	uint64_t cnps = 0;
 
 private:
-	void choose();
+	void choose(Paths &paths, uint32_t hash);
 	void go();
 	void pace();
 	void begin(Packet *p);
@@ -274,10 +264,7 @@ private:
 	RdmaNet &m_net;
 	const unsigned m_from, m_to;
 	const Ps m_rtt;			/* of an empty network */
-	const uint32_t m_hash;		/* of its addresses */
-	Paths *const m_paths;
 	Path m_path;
-	uint32_t m_choices = 0;
 
 	/* the sender; positions are bytes of all messages */
 	struct nic_flow *m_rp;
@@ -289,9 +276,6 @@ private:
 	bool m_pacing = false, m_watching = false, m_ready = false;
 	uint8_t m_tries = 0;		/* times that it has gone back */
 	std::deque<uint64_t> m_ends;	/* of messages that are not acknowledged yet */
-	uint64_t m_began = 0;		/* where the phase did */
-	Ps m_busy = 0;			/* of the phase, with something in flight or to send */
-	Ps m_since = 0;			/* when it last began to be so */
 
 	/* the receiver */
 	struct nic_np *m_np;
@@ -304,13 +288,11 @@ private:
 	Event<Flow, &Flow::expire> m_expire;
 };
 
-/* Several queue pairs that each carry a part of every message, as NCCL splits its data on them. */
+/* Several flows that each carry a part of every message. */
 class Connection : public Channel {
 public:
 	explicit Connection(const std::vector<Flow *> &flows);
 
-	void via(unsigned node) override;
-	void phase() override;
 	void send(uint64_t bytes) override;
 	uint64_t delivered() const override;
 
@@ -332,14 +314,12 @@ struct RdmaParam {
 	bool detail;			/* report of each switch and flow, too */
 	unsigned ports;			/* that a flow may be sent from */
 	unsigned qps;			/* queue pairs of a job's connection */
-	bool repath;
 	uint32_t seed;			/* of the hashes */
 };
 
 /* What is counted over the whole network; packets of data. */
 struct RdmaCount {
 	uint64_t sent, delivered, dropped, inside, again, marked, cnps, pauses, hops;
-	uint64_t moved;			/* times that a flow has taken another path */
 	uint64_t deepest;		/* bytes in one output queue */
 	double paused;			/* part of the time, of the port that was paused most */
 };
@@ -361,7 +341,7 @@ public:
 	Path path(unsigned from, unsigned to, uint32_t hash, unsigned port) const;
 
 	const RdmaParam param;
-	uint64_t sent = 0, delivered = 0, hops = 0, moved = 0;
+	uint64_t sent = 0, delivered = 0, hops = 0;
 	std::vector<std::unique_ptr<Nic>> nics;
 
 private:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Clusters whose jobs are drawn, and runs that are kept."""
 
-import random
 import tempfile
 import unittest
 from dataclasses import replace
@@ -11,7 +10,7 @@ from unittest import mock
 
 from common import HERE, Table
 from mlcclab.errors import UsageError
-from mlccsim import cli, cluster, engine, spines
+from mlccsim import cli, cluster, engine
 from mlccsim.engine import Run
 from mlccsim.scenario import settings
 
@@ -253,70 +252,6 @@ class Simulated(unittest.TestCase):
 def instant(lines: str) -> None:
     """Only whether the settings are right may be asked."""
     assert f"stop_s {engine.INSTANT_S}" in lines
-
-
-class Planning(unittest.TestCase):
-    """Spines, by who knows all flows."""
-
-    PLANNED = {"rdma": {"ports": 256}, "cluster": {"planned": True}}
-
-    def test_two_rings_get_links_of_their_own(self) -> None:
-        """Of four between two racks, for two flows each way of each."""
-        rings = [spines.Ring(0, 0.5, 0.5), spines.Ring(1, 0.5, 0.5)]
-        flows = [spines.Flow(ring, rack, 1 - rack) for ring in (0, 1) for rack in (0, 0, 1, 1)]
-        plan = spines.planned(rings, flows, 4, 1)
-        self.assertEqual(set(plan.load.values()), {0.5})
-        self.assertEqual(plan.slowdowns((0, 1)), 1.0)
-
-    def test_who_sends_seldom_share(self) -> None:
-        """Three flows over two links: the two with short duties, though they come last."""
-        rings = [spines.Ring(owner, 1 / 3, duty) for owner, duty in enumerate((0.8, 0.1, 0.1))]
-        for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
-            plan = spines.planned(rings, [spines.Flow(ring, 0, 1) for ring in order], 2, 1)
-            alone = plan.at[order.index(0)]
-            self.assertEqual(list(plan.at.values()).count(alone), 1)
-            self.assertAlmostEqual(plan.slowdowns((0, 1, 2)), (1 + 2 * 1.01) / 3)
-
-    def test_flows_change_places_where_all_links_are_taken(self) -> None:
-        """Flows 0 and 2 share the way down; a move of either alone makes another one share."""
-        rings = [spines.Ring(owner, 0.25, 0.5) for owner in range(4)]
-        between = ((0, 2), (0, 3), (1, 2), (1, 4))
-        plan = spines.Plan(rings, [spines.Flow(i, *racks) for i, racks in enumerate(between)], 2)
-        for flow, spine in enumerate((0, 1, 0, 1)):
-            plan.put(flow, spine)
-        self.assertGreater(plan.slowdowns(range(4)), 1.1)
-        while plan.improve(random.Random(1)):
-            pass
-        self.assertEqual(plan.slowdowns(range(4)), 1.0)
-
-    def test_what_a_flow_takes_is_given_back(self) -> None:
-        plan = spines.Plan([spines.Ring(0, 1, 0.5)], [spines.Flow(0, 0, 1)], 2)
-        plan.put(0, 1)
-        plan.drop(0)
-        self.assertEqual(set(plan.load.values()), {0.0})
-        self.assertFalse(any(plan.on.values()))
-
-    def test_the_simulator_has_the_flows_where_they_are_planned(self) -> None:
-        """Rings' racks are those of its paths, too; what is in a rack has no spine."""
-        there = small(**self.PLANNED, topology={"leaves": 8})
-        rails = set()
-        for seed in (1, 2, 3):
-            shot = cluster.snapshot(there, seed)
-            rails |= {job.values["rails"] for job in shot.scenario.jobs}
-            plan = cluster.plan_of(shot.scenario, shot.jobs, seed)
-            lines = settings(replace(shot.scenario, stop_s=1e-6), "dcqcn", seed)
-            run = engine.simulate_settings(lines.replace("detail 0", "detail 1"))
-            paths = [flow["path"] for flow in run["network"]["flows"]]
-            self.assertEqual(len(paths), len(plan.flows))
-            for i, path in enumerate(paths):
-                _, sends, receives = plan.flows[i]
-                over = [40 + plan.at[i], 32 + receives] if sends != receives else []
-                self.assertEqual(path, [32 + sends, *over])
-        self.assertEqual(rails, {1, 2})
-
-    def test_one_port_is_refused(self) -> None:
-        with self.assertRaisesRegex(UsageError, "^cluster.planned: from one port"):
-            small(cluster={"planned": True})
 
 
 if __name__ == "__main__":

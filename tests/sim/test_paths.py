@@ -7,7 +7,6 @@ from itertools import pairwise
 from statistics import fmean
 
 from common import Table
-from mlcclab.errors import UsageError
 from mlccsim.engine import simulate_settings
 from mlccsim.scenario import parse, settings
 
@@ -158,55 +157,6 @@ class QueuePairs(unittest.TestCase):
         flows = {"name": "flow", "workload": "endless", "copies": 8}
         table = rings(1, 16, 8, qps=8) | {"job": [flows], "stop": "1ms"}
         self.assertEqual(len(run(table, 1)["network"]["flows"]), 8)
-
-
-class Repath(unittest.TestCase):
-    """A flow that another job has slowed down takes another path."""
-
-    def late_s(self, seed: int, **rdma: object) -> float:
-        """Iterations 19 to 24 of two rings, of which each could have half of the links."""
-        jobs = run(rings(2, 4, 4, ports=256, **rdma), seed, 24)["jobs"]
-        return fmean(fmean(job["iterations_s"][18:]) for job in jobs)
-
-    def test_two_jobs_find_links_of_their_own(self) -> None:
-        self.assertGreater(self.late_s(1), 0.03)
-        for seed in SEEDS:
-            with self.subTest(seed=seed):
-                self.assertLess(self.late_s(seed, repath=True), 0.0225)
-
-    def test_who_is_alone_stays(self) -> None:
-        for seed in SEEDS:
-            table = rings(1, 16, 8, ports=256, repath=True)
-            self.assertEqual(run(table, seed, 8)["network"]["moved"], 0)
-
-
-class Via(unittest.TestCase):
-    """A flow takes the switch that it is told to."""
-
-    def lines(self, via: str, **rdma: object) -> str:
-        """A ring of four, whose switches are 4 and 5, spines 6 to 9."""
-        table = rings(1, 4, 4, **rdma) | {"iterations": 4}
-        found = settings(parse("test", table), "dcqcn", 1)
-        return found.replace("via 0", f"via {via}").replace("detail 0", "detail 1")
-
-    def spines(self, via: str) -> list[int]:
-        flows = simulate_settings(self.lines(via, ports=256))["network"]["flows"]
-        return [flow["path"][1] for flow in flows]
-
-    def test_a_flow_goes_by_that_switch(self) -> None:
-        self.assertEqual(self.spines("9 9 6 7"), [9, 9, 6, 7])
-
-    def test_the_others_keep_out_of_its_way(self) -> None:
-        """The first flow and the third go the same way, as do the second and the fourth."""
-        for spine in (6, 7, 8, 9):
-            found = self.spines(f"0 0 {spine} 0")
-            self.assertEqual(found[2], spine)
-            self.assertNotEqual(found[1], found[3])
-
-    def test_a_switch_that_no_port_leads_to_is_refused(self) -> None:
-        for via, ports in (("3", 256), ("100", 256), ("9 8 7 6", 1)):
-            with self.assertRaisesRegex(UsageError, "^mlcc-sim: via: no port leads from host"):
-                simulate_settings(self.lines(via, ports=ports))
 
 
 if __name__ == "__main__":

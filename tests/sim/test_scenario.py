@@ -61,7 +61,7 @@ class FrontEnd(unittest.TestCase):
             ("iterations = 4", "iterations = 1", "from 4"),
             ("[[job]]", "[switch]\nkmin = 2000000\n[[job]]", "not above kmin"),
             ("[[job]]", "[rdma]\nports = 0\n[[job]]", "rdma.ports: 0 is not a whole number from 1"),
-            ("[[job]]", "[rdma]\nrepath = true\n[[job]]", "from one port there is one path"),
+            ("[[job]]", "[rdma]\nqps = 129\n[[job]]", "rdma.qps: 129 is not a whole number from 1"),
             ("[[job]]", "[tcp]\nmss = 1000\n[[job]]", "transport is rdma"),
             (
                 "iterations",

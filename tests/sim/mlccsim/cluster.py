@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, count, islice, pairwise
+from itertools import accumulate, count, pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -30,7 +30,6 @@ from mlcclab.stats import settled
 from mlcclab.table import align
 
 from . import scenario as scenarios
-from . import spines
 from .engine import Run
 from .report import Json, Results, against, with_half
 from .scenario import JOB, RATE, SCENARIO, Job, Scenario, Step, Table
@@ -62,7 +61,6 @@ CLUSTER = {
     "server": Field(integer(1, 64)),
     "rate": Field(RATE),
     "scale": Field(number(1, 1e6), 1.0),
-    "planned": Field(flag, False),
 }
 
 KIND = {
@@ -107,12 +105,6 @@ class Drawn:
     def duration_s(self) -> float:
         return self.iterations * self.ideal_s
 
-    @property
-    def duty(self) -> float:
-        """Of its time it sends, so much where nobody else is."""
-        duty: float = 1 - self.kind["compute"] / self.ideal_s
-        return duty
-
 
 @dataclass(frozen=True)
 class Placed:
@@ -149,8 +141,6 @@ def parse(name: str, table: Table) -> Cluster:
         raise UsageError("topology.kind: a cluster's is leaf-spine, with RDMA")
     if frame.topology["hosts"] % values["server"]:
         raise UsageError("cluster.server: does not divide topology.hosts")
-    if values["planned"] and frame.hosts["ports"] == 1:
-        raise UsageError("cluster.planned: from one port there is one path; ports has to be more")
     kinds = tuple(_kind(*entry, values) for entry in array("job", top["job"], 1, 100))
     there = scenarios.racks(frame)[0]
     for kind in kinds:
@@ -275,46 +265,7 @@ def snapshot(cluster: Cluster, seed: int) -> Snapshot:
         iterations=FOR_EVER,
         stop_s=cluster.frame.stop_s / cluster.values["scale"],
     )
-    if cluster.values["planned"]:
-        scenario = replace(scenario, jobs=_planned(scenario, found, seed))
     return Snapshot(tuple(found), scenario, scenario.with_iterations(ALONE))
-
-
-def _planned(scenario: Scenario, placed: Sequence[Placed], seed: int) -> tuple[Job, ...]:
-    """The same jobs, with the spine that each of their flows goes by."""
-    plan = plan_of(scenario, placed, seed)
-    first = scenarios.racks(scenario)[0] + scenario.topology["leaves"]  # spines come last
-    via = iter([first + plan.at[i] if i in plan.at else 0 for i in range(len(plan.flows))])
-    return tuple(
-        replace(job, values=job.values | {"via": tuple(islice(via, len(hosts)))})
-        for job, hosts in zip(scenario.jobs, scenario.placed, strict=True)
-    )
-
-
-def plan_of(scenario: Scenario, placed: Sequence[Placed], seed: int) -> spines.Plan:
-    """The rings' flows, planned."""
-    weights = sum(1 / job.drawn.duration_s for job in placed)
-    rings = [
-        spines.Ring(owner, 1 / job.drawn.duration_s / weights, job.drawn.duty)
-        for owner, job in enumerate(placed)
-        for _ in job.rings
-    ]
-    flows = [
-        spines.Flow(number, *between)
-        for number, (job, hosts) in enumerate(zip(scenario.jobs, scenario.placed, strict=True))
-        for between in _between(scenario, hosts, job.values["rails"])
-    ]
-    return spines.planned(rings, flows, scenario.topology["spines"], seed)
-
-
-def _between(scenario: Scenario, hosts: Sequence[int], rails: int) -> list[tuple[int, int]]:
-    """The racks of a ring's flows, rail by rail, as mlcc-sim opens them."""
-    racks = [host // scenarios.racks(scenario)[1] for host in hosts]
-    return [
-        (racks[i], racks[(i + rails) % len(racks)])
-        for rail in range(rails)
-        for i in range(rail, len(racks), rails)
-    ]
 
 
 def _stages(drawn: Drawn, servers: Sequence[int]) -> list[Sequence[int]]:

@@ -100,7 +100,6 @@ RDMA = {
     "rto": Field(duration(10), 0.004),
     "qps": Field(integer(1, 128), 1),
     "ports": Field(integer(1, 16384), 1),
-    "repath": Field(flag, False),
 }
 
 TCP = {
@@ -273,9 +272,7 @@ def _rdma(top: Table, bps: float) -> Table:
     _thresholds(switch, bps)
     rdma = read_table("rdma", top["rdma"], RDMA)
     timer, rto = rdma.pop("timer"), rdma.pop("rto")
-    if rdma["repath"] and rdma["ports"] == 1:
-        raise UsageError("rdma.repath: from one port there is one path; ports has to be more")
-    switch["pfc"], rdma["repath"] = int(switch["pfc"]), int(rdma["repath"])
+    switch["pfc"] = int(switch["pfc"])
     return switch | rdma | {"timer_ns": round((timer or 0) * 1e9), "rto_s": rto}
 
 
@@ -533,8 +530,6 @@ def _job(job: Job, iterations: int) -> Table:
         "iterations": _iterations(job, iterations),
         "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
-        # switches that its flows go by, in mlcc-sim's order; 0: where ports and hash say
-        "via": " ".join(map(str, job.values.get("via", (0,)))),
     }
 
 
