@@ -50,7 +50,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <ns3/random-variable-stream.h>
