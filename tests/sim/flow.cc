@@ -32,12 +32,10 @@ unsigned Paths::meets(const Path &path) const
 
 Flow::Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job,
 	   struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash)
-	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_path(net.path(from, to, hash, 0)),
+	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_hash(paths ? choose(*paths, hash) : hash),
 	  m_rp(nic_flow_new(&net.param.setup, job, Clock::now_ns())), m_rate(nic_rate(m_rp)),
 	  m_np(nic_np_new(&net.param.setup, group)), m_pace(this), m_expire(this)
 {
-	if (paths)
-		choose(*paths, hash);
 }
 
 Flow::~Flow()
@@ -48,16 +46,23 @@ Flow::~Flow()
 
 /*** The sender ***/
 
-/* The best port, or the first of those that are as good. */
-void Flow::choose(Paths &paths, uint32_t hash)
+/* The hash that the best port makes of it, or the first of those that are as good. */
+uint32_t Flow::choose(Paths &paths, uint32_t hash) const
 {
+	Path best = m_net.path(m_from, m_to, hash, 0);
+	unsigned fewest = paths.meets(best);
+
 	for (unsigned port = 1; port < m_net.param.ports; port++) {
 		Path other = m_net.path(m_from, m_to, hash, port);
+		unsigned meets = paths.meets(other);
 
-		if (paths.meets(other) < paths.meets(m_path))
-			m_path = other;
+		if (meets < fewest) {
+			fewest = meets;
+			best = other;
+		}
 	}
-	paths.take(m_path);
+	paths.take(best);
+	return best.hash;
 }
 
 void Flow::send(uint64_t bytes)

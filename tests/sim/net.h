@@ -235,7 +235,7 @@ public:
 
 	void received(Packet *p);
 	Packet *make();
-	uint32_t hash() const { return m_path.hash; }
+	uint32_t hash() const { return m_hash; }
 	bool may_send() const;
 	unsigned from() const { return m_from; }
 	unsigned to() const { return m_to; }
@@ -244,7 +244,7 @@ public:
 	uint64_t cnps = 0;
 
 private:
-	void choose(Paths &paths, uint32_t hash);
+	uint32_t choose(Paths &paths, uint32_t hash) const;
 	void go();
 	void pace();
 	void begin(Packet *p);
@@ -263,7 +263,7 @@ private:
 	RdmaNet &m_net;
 	const unsigned m_from, m_to;
 	const Ps m_rtt;			/* of an empty network */
-	Path m_path;
+	const uint32_t m_hash;		/* of its addresses and its port */
 
 	/* the sender; positions are bytes of all messages */
 	struct nic_flow *m_rp;
