@@ -74,6 +74,13 @@ class Refused(unittest.TestCase):
         self.refuse("link.reorder", 0.7, "link.reorder", "from 0 to 0.5")
         self.refuse("link.reorder", 0.1, "link.reorder: needs a delay")
 
+    def test_mtu(self) -> None:
+        for value in (1501, "9000", True):
+            self.refuse("link.mtu", value, "link.mtu", "is not one of 1500, 9000")
+        link = {"rate": "1gbit", "limit": "17kb", "mtu": 9000}
+        self.refuse("link", link, "link.limit: 17408 bytes are less than two frames")
+        self.refuse("link", {"rate": "1gbit", "limit": 3000 - 1}, "from 3000")
+
     def test_change(self) -> None:
         self.refuse("link.change", {"at_ms": 5}, "link.change: write 0 to 1000 tables")
         self.refuse("link.change", [{"rate": "1gbit"}], "link.change[0].at_ms: missing")
@@ -172,6 +179,16 @@ class Meaning(unittest.TestCase):
         # 10 MB at 1 Gb/s * 1448/1514 take 83.65 ms of 183.65, twice.
         parsed = scenario.parse(GOOD, "test")
         self.assertAlmostEqual(parsed.load, 2 * 83.646 / 183.646, places=4)
+
+    def test_mtu(self) -> None:
+        """Jumbo frames carry more of what the link carries, of which everything is made."""
+        parsed = scenario.parse(changed("link.mtu", 9000), "test")
+        self.assertAlmostEqual(parsed.link.goodput_bps, 1e9 * 8948 / 9014)
+        self.assertAlmostEqual(parsed.load, 2 * 80.590 / 180.590, places=4)
+        routed = changed("link.mtu", 9000)
+        routed["job"][0]["paths"] = [{"rate": "100mbit"}]
+        job = scenario.parse(routed, "test").jobs[0]
+        self.assertAlmostEqual(job.comm_ms(1e9, 9000), 805.90, places=2)
 
     def test_needs(self) -> None:
         self.assertEqual(scenario.parse(changed("link.delay", "50us"), "").needs, ())

@@ -129,8 +129,14 @@ def law(wanted: noise.Noise, seed: str) -> Callable[[], float]:
 
 def jobs_of(item: scenario.Scenario, seed: int) -> list[Job]:
     """The jobs of a scenario, which share one link."""
+    link = item.link
     return [
-        Job(job.compute_ms, job.comm_ms(item.link.rate), law(job.noise, f"{seed} {i}"), job.steps)
+        Job(
+            job.compute_ms,
+            job.comm_ms(link.rate, link.mtu),
+            law(job.noise, f"{seed} {i}"),
+            job.steps,
+        )
         for i, job in enumerate(item.jobs)
     ]
 

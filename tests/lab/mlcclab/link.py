@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from . import schema
+from . import schema, units
 from .errors import UsageError
 from .schema import Field
 
@@ -13,10 +13,11 @@ from .schema import Field
 FREE_DELAY_S = 50e-6
 # DCTCP's marking threshold at 1 Gb/s: about 20 full frames (Alizadeh 2010).
 ECN_THRESHOLD = 30_000
-# Two frames at least: what a sender hands over at a time.
+# Two frames at least.
 MIN_LIMIT = 3_000
 MAX_LIMIT = 1 << 30
 
+MTUS = (units.MTU, units.JUMBO_MTU)
 QUEUES = ("droptail", "red-ecn", "fq_codel", "prio", "policer")
 
 
@@ -42,7 +43,18 @@ class Link:
     jitter: float = 0.0
     ack_slot: float = 0.0
     reorder: float = 0.0
+    mtu: int = units.MTU
     changes: tuple[Change, ...] = ()
+
+    @property
+    def goodput_bps(self) -> float:
+        """What TCP can deliver through it."""
+        return units.goodput_bps(self.rate, self.mtu)
+
+    @property
+    def frame(self) -> int:
+        """A full-sized frame, as the queue counts it."""
+        return self.mtu + units.ETHERNET
 
     @property
     def wired(self) -> bool:
@@ -103,6 +115,7 @@ FIELDS = {
     "jitter": Field(schema.duration(1.0), 0.0),
     "ack_slot": Field(schema.duration(1.0), 0.0),
     "reorder": Field(schema.number(0.0, 0.5), 0.0),
+    "mtu": Field(schema.one_of(*MTUS), units.MTU),
     "change": Field(lambda value: value, []),
 }
 
@@ -122,6 +135,8 @@ def parse(table: Any) -> Link:
         raise UsageError("link.reorder: needs a delay: what overtakes does not wait for it")
     changes = tuple(_changes(raw.pop("change"), raw["queue"]))
     limit = _limit(raw)
+    if limit < 2 * raw["mtu"]:
+        raise UsageError(f"link.limit: {limit} bytes are less than two frames of mtu {raw['mtu']}")
     left = {key: value for key, value in raw.items() if key not in ("limit", "limit_bdp", "rtt")}
     return Link(**left, limit=limit, changes=changes)
 

@@ -86,7 +86,7 @@ def _by_size(measurement: Measurement, flow: Flow, cc: str, turns: Sequence[int]
                 [
                     (due_ns - run.start_ns) / 1e9,
                     took_ms / 1e3,
-                    wire_ms(nbytes, link.rate) / 1e3 + round_trip_s,
+                    wire_ms(nbytes, link.rate, link.mtu) / 1e3 + round_trip_s,
                     nbytes,
                 ]
                 for due_ns, took_ms, nbytes in run.flows[flow.name].requests

@@ -10,10 +10,10 @@ from typing import Any
 from . import neighbours, noise, stats, traces
 from .experiment import Measurement, Reference
 from .figures import estimates, means, rounded, spread, tail
+from .link import Link
 from .runner import JobTrace, RunResult, utilisation
 from .scenario import Job
 from .shares import shares
-from .units import goodput_bps
 
 Json = dict[str, Any]
 
@@ -34,7 +34,8 @@ def document(measurement: Measurement) -> Json:
         "about": scenario.about,
         "load": round(scenario.load, 4),
         "rate_mbps": scenario.link.rate / 1e6,
-        "goodput_mbps": round(goodput_bps(scenario.link.rate) / 1e6, 3),
+        "mtu": scenario.link.mtu,
+        "goodput_mbps": round(scenario.link.goodput_bps / 1e6, 3),
         "kernel": os.uname().release,
         "carrier": measurement.carrier,
         "seed": request.seed,
@@ -107,7 +108,7 @@ def _references(
     Measured noise may be so large that only thousands of iterations had the mean compute time.
     """
     isolated = _isolated(job, measurement.isolated[job.name], len(trace.iteration_ms))
-    drawn = _drawn(job, trace, isolated, measurement.request.scenario.link.rate)
+    drawn = _drawn(job, trace, isolated, measurement.request.scenario.link)
     return drawn if job.noise == noise.MEASURED else isolated, drawn
 
 
@@ -119,7 +120,7 @@ def _isolated(job: Job, reference: Reference, count: int) -> list[float]:
     return [reference.before_ms] * before + [reference.after_ms] * (count - before)
 
 
-def _drawn(job: Job, trace: JobTrace, references: Sequence[float], rate: float) -> list[float]:
+def _drawn(job: Job, trace: JobTrace, references: Sequence[float], link: Link) -> list[float]:
     """The same with each iteration's own compute time instead of the mean one.
 
     Convergence is about the network: with 10 % compute noise hardly ten
@@ -132,7 +133,8 @@ def _drawn(job: Job, trace: JobTrace, references: Sequence[float], rate: float) 
     for index, (reference, compute) in enumerate(zip(references, trace.compute_ms, strict=True)):
         now = after if after and job.switch and index >= job.switch.at else job
         own = replace(now, compute_ms=compute)
-        drawn.append(reference + own.period_ms(rate) - now.period_ms(rate))
+        more_ms = own.period_ms(link.rate, link.mtu) - now.period_ms(link.rate, link.mtu)
+        drawn.append(reference + more_ms)
     return drawn
 
 
@@ -141,9 +143,10 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     reference = measurement.isolated[job.name]
     references, drawn = _references(measurement, job, trace)
     own = measurement.isolated_cc.get((cc, job.name))
+    link = measurement.request.scenario.link
     report: Json = {
         "name": job.name,
-        "ideal_ms": round(job.period_ms(measurement.request.scenario.link.rate), 3),
+        "ideal_ms": round(job.period_ms(link.rate, link.mtu), 3),
         "isolated_ms": round(reference.before_ms, 3),
         "isolated_cc_ms": round(own.before_ms, 3) if own else None,
         **spread(stats.settled(times)),

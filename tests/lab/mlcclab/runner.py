@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import machine, netplugin, shell, units
+from . import machine, netplugin, shell
 from .burst import BINARY, NET, VERBS, Burst, Record
 from .carrier import NEUTRAL, Carrier, is_announced, is_mlcc, profile_of
 from .cluster import Cluster, Command
@@ -405,6 +405,6 @@ def expected_seconds(plan: Plan, link: Link) -> float:
     """A guess for the progress bar."""
     if not plan.jobs:
         return plan.seconds + LEAD_S
-    busy = sum(units.wire_ms(job.crossing_bytes(), link.rate) for job in plan.jobs)
-    slowest = max(max(job.period_ms(link.rate), busy) for job in plan.jobs)
+    busy = sum(job.wire_ms(link.rate, link.mtu) for job in plan.jobs)
+    slowest = max(max(job.period_ms(link.rate, link.mtu), busy) for job in plan.jobs)
     return plan.iterations * slowest / 1e3 + 2 * LEAD_S

@@ -25,7 +25,8 @@ FLOW_SIZES = {
     "conversation": ("bytes", "every_ms"),
     "cross": ("load", "sizes"),
 }
-TRANSPORTS = ("tcp", "verbs", "net", "net-verbs")
+RDMA = ("verbs", "net-verbs")
+TRANSPORTS = ("tcp", "net", *RDMA)
 
 
 @dataclass(frozen=True)
@@ -117,17 +118,18 @@ class Job:
             return self.phase_bytes * right
         return self.phase_bytes * left * right / (self.workers - 1)
 
-    def wire_ms(self, rate: float) -> float:
+    def wire_ms(self, rate: float, mtu: int = units.MTU) -> float:
         """Time that a phase occupies the link."""
-        return units.wire_ms(self.crossing_bytes(), rate)
+        return units.wire_ms(self.crossing_bytes(), rate, mtu)
 
-    def comm_ms(self, rate: float) -> float:
+    def comm_ms(self, rate: float, mtu: int = units.MTU) -> float:
         """Time of a phase that has the link for itself: the slowest route counts."""
-        times = [self.wire_ms(rate)]
+        times = [self.wire_ms(rate, mtu)]
         for index, route in enumerate(self.paths):
             if route.rate:
                 flows = len(range(index, self.flows, len(self.paths)))
-                times.append(units.wire_ms(self.phase_bytes * flows / self.flows, route.rate))
+                nbytes = self.phase_bytes * flows / self.flows
+                times.append(units.wire_ms(nbytes, route.rate, mtu))
         return max(times)
 
     @property
@@ -135,9 +137,9 @@ class Job:
         """How long an iteration computes before its first byte."""
         return self.compute_ms * self.steps[0].compute
 
-    def period_ms(self, rate: float) -> float:
+    def period_ms(self, rate: float, mtu: int = units.MTU) -> float:
         """Iteration time of the job alone, as the figures say it."""
-        return traces.alone(self.steps, self.compute_ms, self.comm_ms(rate))
+        return traces.alone(self.steps, self.compute_ms, self.comm_ms(rate, mtu))
 
 
 @dataclass(frozen=True)
@@ -180,8 +182,11 @@ class Scenario:
     @property
     def load(self) -> float:
         """Sum of the jobs' shares of the link if each ran as if alone."""
-        rate = self.link.rate
-        return sum(job.wire_ms(rate) / job.period_ms(rate) for job in self.jobs)
+        link = self.link
+        return sum(
+            job.wire_ms(link.rate, link.mtu) / job.period_ms(link.rate, link.mtu)
+            for job in self.jobs
+        )
 
     @property
     def connections(self) -> int:
@@ -287,7 +292,7 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     top = schema.read_table("", raw, TOP_FIELDS)
     wire = link.parse(top["link"])
     tables = schema.array("job", top["job"], 1, 128)
-    jobs = tuple(_job(where, table, wire.rate) for where, table in tables)
+    jobs = tuple(_job(where, table, wire) for where, table in tables)
     tables = schema.array("flow", top["flow"], 0, 16)
     flows = tuple(_flow(where, table, wire.rate) for where, table in tables)
     names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
@@ -295,7 +300,7 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
         if count > 1:
             raise UsageError(f"name: {name!r} is used {count} times; names must differ")
     if top["transport"] != "tcp":
-        _check_transport(top["transport"], jobs, flows)
+        _check_transport(top["transport"], wire, jobs, flows)
     planning = _planning(top["plan"])
     return Scenario(
         name=top["name"] or default_name,
@@ -319,8 +324,12 @@ def _planning(table: Any) -> Planning | None:
     return planning
 
 
-def _check_transport(transport: str, jobs: tuple[Job, ...], flows: tuple[Flow, ...]) -> None:
+def _check_transport(
+    transport: str, wire: Link, jobs: tuple[Job, ...], flows: tuple[Flow, ...]
+) -> None:
     """What only TCP has here."""
+    if wire.mtu != units.MTU and transport in RDMA:
+        raise UsageError(f"link.mtu: {units.MTU} only with transport = {transport}")
     if flows:
         raise UsageError(f"flow[0]: not with transport = {transport}")
     for index, job in enumerate(jobs):
@@ -330,13 +339,13 @@ def _check_transport(transport: str, jobs: tuple[Job, ...], flows: tuple[Flow, .
             raise UsageError(f"job[{index}].hint: not with transport = {transport}")
 
 
-def _job(where: str, table: Any, rate: float) -> Job:
+def _job(where: str, table: Any, wire: Link) -> Job:
     raw = schema.read_table(where, table, JOB_FIELDS)
     paths = _paths(where, raw)
     _check_pattern(where, raw, paths)
     _check_size(where, raw)
     if raw["trace"] is not None:
-        _settle_trace(where, raw, rate)
+        _settle_trace(where, raw, wire)
     if raw["claim"] is not None and raw["hint"] != "exact":
         raise UsageError(f'{where}.claim: only with hint = "exact", it scales what is announced')
     if raw["restart_ms"] is not None and raw["hint"] != "exact":
@@ -360,12 +369,12 @@ def _check_size(where: str, raw: dict[str, Any]) -> None:
             raise UsageError(f"{where}.{key}: {'only' if for_traces else 'not'} with a trace")
 
 
-def _settle_trace(where: str, raw: dict[str, Any], rate: float) -> None:
-    """The bytes and the compute time with which it is so, on a link of that rate."""
+def _settle_trace(where: str, raw: dict[str, Any], wire: Link) -> None:
+    """The bytes and the compute time with which it is so, on that link."""
     if raw["pattern"] != "pair" or raw["switch"] is not None:
         raise UsageError(f"{where}.trace: only with pattern = pair, and without switch")
     steps, nbytes, compute_ms = traces.fitted(
-        traces.load(raw["trace"]), raw["period_ms"], raw["duty"], units.goodput_bps(rate)
+        traces.load(raw["trace"]), raw["period_ms"], raw["duty"], wire.goodput_bps
     )
     least = min(filter(None, traces.shared(steps, nbytes))) // raw["flows"]
     if least < MIN_MESSAGE:

@@ -106,6 +106,17 @@ def choice(*allowed: str) -> Parser:
     return parse
 
 
+def one_of(*allowed: int) -> Parser:
+    """One of a few whole numbers."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+            raise ValueError(f"{value!r} is not one of {', '.join(map(str, allowed))}")
+        return value
+
+    return parse
+
+
 def integer(low: int, high: int) -> Parser:
     """A whole number in a range."""
 

@@ -15,7 +15,7 @@ def shares(scenario: Scenario, run: RunResult) -> dict[str, Any]:
     """Rates of every job and flow on one grid that ends with the run."""
     traces = [(job.name, run.jobs[job.name].samples) for job in scenario.jobs]
     traces += [(flow.name, run.flows[flow.name].samples) for flow in scenario.flows]
-    longest = max(job.period_ms(scenario.link.rate) for job in scenario.jobs)
+    longest = max(job.period_ms(scenario.link.rate, scenario.link.mtu) for job in scenario.jobs)
     shown = min(MAX_SHOWN_MS, max(MIN_SHOWN_MS, longest * PERIODS_SHOWN))
     points = int(shown / SAMPLE_MS) + 1
     end = min((samples[-1][0] for _, samples in traces if samples), default=0)

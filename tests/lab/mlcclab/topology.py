@@ -26,12 +26,13 @@ Two things make the emulation honest, both verified by measurement:
 import json
 from dataclasses import dataclass
 
-from . import features, machine, rdma, shell, wire
+from . import features, machine, rdma, shell, units, wire
 from .link import FREE_DELAY_S, Link
 from .scenario import Route
 
 PREFIX = "mlcc-lab-"
 TBF_BURST = 64 * 1024
+TIMER_JITTER_S = 0.0005
 # netem must never be the queue that drops: 100000 frames are 1.2 s at 1 Gb/s.
 NETEM_LIMIT = 100_000
 PRIO_BANDS = 4  # and one for lower effort
@@ -45,7 +46,6 @@ CNP_DSCP = 48
 # kernel's backlog (1000 packets for all devices of a CPU) drops it before the
 # bottleneck ever sees it. All connections together stay well below that.
 LOCAL_BYTES_ALL = 400 * 1514
-GSO_BYTES = 3100  # two frames
 LOCAL_BYTES_MAX = 128 * 1024
 LOCAL_BYTES_MIN = 8 * 1024
 
@@ -184,13 +184,16 @@ class Topology:
         return namespace
 
     def _veth(self, ns_a: str, dev_a: str, addr_a: str, ns_b: str, dev_b: str, addr_b: str) -> None:
+        mtu = str(self.link.mtu)
         shell.run(
-            ["ip", "link", "add", dev_a, "mtu", "1500", "netns", ns_a]
-            + ["type", "veth", "peer", "name", dev_b, "mtu", "1500", "netns", ns_b]
+            ["ip", "link", "add", dev_a, "mtu", mtu, "netns", ns_a]
+            + ["type", "veth", "peer", "name", dev_b, "mtu", mtu, "netns", ns_b]
         )
         for namespace, device, address in ((ns_a, dev_a, addr_a), (ns_b, dev_b, addr_b)):
             script = f"addr add {address}/30 dev {device}\n"
-            script += f"link set {device} gso_max_size {GSO_BYTES}\nlink set {device} up\n"
+            script += (
+                f"link set {device} gso_max_size {2 * self.link.mtu + 100}\nlink set {device} up\n"
+            )
             shell.run(["ip", "-n", namespace, "-batch", "-"], script)
 
     def _build_middle(self) -> None:
@@ -252,7 +255,7 @@ class Topology:
         shell.run([*command, *where.split(), *qdisc.split()])
 
     def _tbf(self, rate: float, limit: int) -> str:
-        return f"tbf rate {rate:.0f}bit burst {_burst(rate)} limit {limit}"
+        return f"tbf rate {rate:.0f}bit burst {_burst(rate, self.link.mtu)} limit {limit}"
 
     def _bottleneck(self, router: str) -> None:
         link = self.link
@@ -268,7 +271,7 @@ class Topology:
         elif link.queue == "red-ecn":
             self._marking(router)
         elif link.queue == "fq_codel":
-            packets = max(10, link.limit // 1514)
+            packets = max(10, link.limit // link.frame)
             codel = f"fq_codel limit {packets} memory_limit {link.limit * 2}"
             self._tc(router, "core", "parent 1:1 handle 10:", codel)
 
@@ -284,7 +287,7 @@ class Topology:
         if features.has_qdisc("red"):
             self._red(router, mark, mark, "probability 1 ecn")
             return
-        burst = _burst(link.rate)
+        burst = _burst(link.rate, link.mtu)
         self.programs[router] = wire.marker(router, "core", link.rate, burst, link.limit, mark)
 
     def _dcqcn_marking(self, router: str) -> None:
@@ -314,7 +317,8 @@ class Topology:
         CS2 and CS3 the next, and so on; below all of them is lower effort (RFC 8622).
         """
         rate, limit = self.link.rate, self.link.limit
-        sized = f"burst {TBF_BURST} cburst {TBF_BURST} quantum 15140"
+        burst = max(TBF_BURST, _burst(rate, self.link.mtu))
+        sized = f"burst {burst} cburst {burst} quantum {10 * self.link.frame}"
         cls = ["tc", "-n", router, "class", "add", "dev", "core"]
         self._tc(router, "core", "root handle 1:", "htb default 14")
         top = f"parent 1: classid 1:1 htb rate {rate:.0f}bit {sized}"
@@ -348,9 +352,9 @@ class Topology:
         shell.run(["ip", "netns", "exec", namespace, "sh", "-e"], "\n".join(lines) + "\n")
 
 
-def _burst(rate: float) -> int:
-    """Of a token bucket: a slow link needs no more than the timer's jitter, about 0.5 ms."""
-    return max(5000, min(TBF_BURST, int(rate / 8 * 0.0005)))
+def _burst(rate: float, mtu: int = units.MTU) -> int:
+    """Of a token bucket: what the link carries in the timer's jitter, about 0.5 ms."""
+    return max(5000, 3 * mtu, int(rate / 8 * TIMER_JITTER_S))
 
 
 def _netem(

@@ -7,10 +7,14 @@ RATES = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 SIZES = {"b": 1, "k": 1024, "kb": 1024, "m": 1024**2, "mb": 1024**2}
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
-# A full-sized segment: 1448 bytes of payload (timestamps on) in a frame that
-# the queue counts as 1514.
-MSS = 1448
-FRAME = 1514
+# Of a full-sized segment: what IPv4 and TCP with timestamps take of the MTU, and what the queue
+# counts on top of it.
+HEADERS = 20 + 32
+ETHERNET = 14
+MTU = 1500
+JUMBO_MTU = 9000
+MSS = MTU - HEADERS
+FRAME = MTU + ETHERNET
 
 
 def _quantity(text: str, units: dict[str, float], example: str) -> float:
@@ -35,14 +39,14 @@ def seconds(text: str) -> float:
     return _quantity(text, TIMES, '"50us"')
 
 
-def goodput_bps(rate: float) -> float:
+def goodput_bps(rate: float, mtu: int = MTU) -> float:
     """What TCP can deliver through a link of that rate."""
-    return rate * MSS / FRAME
+    return rate * (mtu - HEADERS) / (mtu + ETHERNET)
 
 
-def wire_ms(nbytes: float, rate: float) -> float:
+def wire_ms(nbytes: float, rate: float, mtu: int = MTU) -> float:
     """Time that so many payload bytes occupy the link."""
-    return nbytes * 8e3 / goodput_bps(rate)
+    return nbytes * 8e3 / goodput_bps(rate, mtu)
 
 
 def pretty_time(value: float) -> str:
