@@ -18,6 +18,8 @@ MIN_LIMIT = 3_000
 MAX_LIMIT = 1 << 30
 
 MTUS = (units.MTU, units.JUMBO_MTU)
+# What TCP hands over at once, as Linux has it (gso_max_size).
+GSO_BYTES = 65_536
 QUEUES = ("droptail", "red-ecn", "fq_codel", "prio", "policer")
 
 
@@ -44,6 +46,8 @@ class Link:
     ack_slot: float = 0.0
     reorder: float = 0.0
     mtu: int = units.MTU
+    offloads: bool = True
+    scale: float = 1.0  # of what a sender hands over at once, as of all sizes
     changes: tuple[Change, ...] = ()
 
     @property
@@ -55,6 +59,14 @@ class Link:
     def frame(self) -> int:
         """A full-sized frame, as the queue counts it."""
         return self.mtu + units.ETHERNET
+
+    @property
+    def gso_bytes(self) -> int:
+        """What a sender may hand over at once: with offloads what Linux allows, else two frames."""
+        two_frames = 2 * self.mtu + 100
+        if not self.offloads:
+            return two_frames
+        return max(two_frames, round(min(1.0, self.scale) * GSO_BYTES))
 
     @property
     def wired(self) -> bool:
@@ -97,6 +109,7 @@ class Link:
         return replace(
             self,
             rate=self.rate * factor,
+            scale=self.scale * factor,
             limit=max(30_000, round(self.limit * factor)),
             ecn_threshold=max(3_000, round(self.ecn_threshold * factor)),
             changes=tuple(changes),
@@ -116,6 +129,7 @@ FIELDS = {
     "ack_slot": Field(schema.duration(1.0), 0.0),
     "reorder": Field(schema.number(0.0, 0.5), 0.0),
     "mtu": Field(schema.one_of(*MTUS), units.MTU),
+    "offloads": Field(schema.flag, None),
     "change": Field(lambda value: value, []),
 }
 
@@ -128,8 +142,8 @@ CHANGE_FIELDS = {
 DEFAULT_LIMIT = 1 << 20
 
 
-def parse(table: Any) -> Link:
-    """Turn the table [link] into one."""
+def parse(table: Any, offloads: bool = True) -> Link:
+    """Turn the table [link] into one; offloads: whether the transport can have them."""
     raw = schema.read_table("link", table, FIELDS)
     if raw["reorder"] and raw["delay"] <= FREE_DELAY_S:
         raise UsageError("link.reorder: needs a delay: what overtakes does not wait for it")
@@ -137,6 +151,10 @@ def parse(table: Any) -> Link:
     limit = _limit(raw)
     if limit < 2 * raw["mtu"]:
         raise UsageError(f"link.limit: {limit} bytes are less than two frames of mtu {raw['mtu']}")
+    if raw["offloads"] and not offloads:
+        raise UsageError("link.offloads: only with transport = tcp or net")
+    if raw["offloads"] is None:
+        raw["offloads"] = offloads and limit >= 2 * GSO_BYTES
     left = {key: value for key, value in raw.items() if key not in ("limit", "limit_bdp", "rtt")}
     return Link(**left, limit=limit, changes=changes)
 

@@ -35,6 +35,7 @@ def document(measurement: Measurement) -> Json:
         "load": round(scenario.load, 4),
         "rate_mbps": scenario.link.rate / 1e6,
         "mtu": scenario.link.mtu,
+        "offloads": scenario.link.offloads,
         "goodput_mbps": round(scenario.link.goodput_bps / 1e6, 3),
         "kernel": os.uname().release,
         "carrier": measurement.carrier,

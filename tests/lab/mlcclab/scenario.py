@@ -290,7 +290,7 @@ def load(path: Path) -> Scenario:
 def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     """Turn a TOML document into a scenario."""
     top = schema.read_table("", raw, TOP_FIELDS)
-    wire = link.parse(top["link"])
+    wire = link.parse(top["link"], top["transport"] not in RDMA)
     tables = schema.array("job", top["job"], 1, 128)
     jobs = tuple(_job(where, table, wire) for where, table in tables)
     tables = schema.array("flow", top["flow"], 0, 16)

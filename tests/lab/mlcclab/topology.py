@@ -13,11 +13,9 @@ netem has to delay, lose or reorder packets: behind the queue, so that the queue
 only packets that really wait.
 
 Two things make the emulation honest, both verified by measurement:
-  * Senders hand over at most two frames at a time, and nobody joins them again
-    (no GRO), so that the queue counts nearly single 1514-byte frames. Goodput
-    is then rate * 1448 / 1514. One frame at a time would be more exact, but
-    two CPUs cannot carry that at 1 Gb/s: the token bucket's timer alone takes
-    a third of one, packets wait for the CPU, and the queue never fills.
+  * The queue counts frames of 1514 bytes (9014 with jumbo frames), so that goodput
+    is rate * 1448 / 1514. What makes frames of what senders hand over: offloads.py.
+    Without offloads they hand over two frames at most, and nobody joins them again.
   * Receive packet steering pins every device to one CPU. Otherwise packets
     that one CPU and then another take out of the queue overtake each other,
     and TCP sees losses that no queue made.
@@ -26,8 +24,9 @@ Two things make the emulation honest, both verified by measurement:
 import json
 from dataclasses import dataclass
 
-from . import features, machine, rdma, shell, units, wire
+from . import features, machine, offloads, rdma, shell, units, wire
 from .link import FREE_DELAY_S, Link
+from .offloads import CUTTER_RATE
 from .scenario import Route
 
 PREFIX = "mlcc-lab-"
@@ -41,10 +40,11 @@ LE_DSCP = 1
 DCQCN_KMAX = 4
 # of notification packets, as NICs and the driver have it (np_cnp_dscp)
 CNP_DSCP = 48
-# What one connection may have between its socket and the router. A veth link
-# is infinitely fast: without a bound a whole window arrives at once, and the
+# What one connection may have between its socket and the router, in frames. A veth
+# link is infinitely fast: without a bound a whole window arrives at once, and the
 # kernel's backlog (1000 packets for all devices of a CPU) drops it before the
-# bottleneck ever sees it. All connections together stay well below that.
+# bottleneck ever sees it. All connections together stay well below that. Super-packets
+# count as one there: what they need is the kernel's own bound.
 LOCAL_BYTES_ALL = 400 * 1514
 LOCAL_BYTES_MAX = 128 * 1024
 LOCAL_BYTES_MIN = 8 * 1024
@@ -93,14 +93,12 @@ class Topology:
         self.link = link
         self.driver = driver
         self.tag = tag
-        share = LOCAL_BYTES_ALL // max(1, connections)
-        self.settings = {
-            **SYSCTLS,
-            "net.ipv4.tcp_ecn": "1" if link.queue == "red-ecn" else "2",
-            "net.ipv4.tcp_limit_output_bytes": str(
-                max(LOCAL_BYTES_MIN, min(LOCAL_BYTES_MAX, share))
-            ),
-        }
+        ecn = "1" if link.queue == "red-ecn" else "2"
+        self.settings = {**SYSCTLS, "net.ipv4.tcp_ecn": ecn}
+        if not link.offloads or offloads.cut_by_hosts(link):
+            share = LOCAL_BYTES_ALL // max(1, connections)
+            share = max(LOCAL_BYTES_MIN, min(LOCAL_BYTES_MAX, share))
+            self.settings["net.ipv4.tcp_limit_output_bytes"] = str(share)
         self.namespaces: list[str] = []
         self.hosts = 0
         self.left = self.right = ""
@@ -192,7 +190,7 @@ class Topology:
         for namespace, device, address in ((ns_a, dev_a, addr_a), (ns_b, dev_b, addr_b)):
             script = f"addr add {address}/30 dev {device}\n"
             script += (
-                f"link set {device} gso_max_size {2 * self.link.mtu + 100}\nlink set {device} up\n"
+                f"link set {device} gso_max_size {self.link.gso_bytes}\nlink set {device} up\n"
             )
             shell.run(["ip", "-n", namespace, "-batch", "-"], script)
 
@@ -255,7 +253,8 @@ class Topology:
         shell.run([*command, *where.split(), *qdisc.split()])
 
     def _tbf(self, rate: float, limit: int) -> str:
-        return f"tbf rate {rate:.0f}bit burst {_burst(rate, self.link.mtu)} limit {limit}"
+        burst = _burst(rate, self.link.mtu)
+        return f"tbf rate {rate:.0f}bit burst {burst} limit {limit} {offloads.cutter(self.link)}"
 
     def _bottleneck(self, router: str) -> None:
         link = self.link
@@ -316,11 +315,15 @@ class Topology:
         the order of its prio. Class selectors: CS0 and CS1 are the lowest band,
         CS2 and CS3 the next, and so on; below all of them is lower effort (RFC 8622).
         """
-        rate, limit = self.link.rate, self.link.limit
+        link, rate, limit = self.link, self.link.rate, self.link.limit
         burst = max(TBF_BURST, _burst(rate, self.link.mtu))
         sized = f"burst {burst} cburst {burst} quantum {10 * self.link.frame}"
         cls = ["tc", "-n", router, "class", "add", "dev", "core"]
-        self._tc(router, "core", "root handle 1:", "htb default 14")
+        where = "root"
+        if link.offloads:  # HTB makes no frames
+            self._tc(router, "core", "root handle 9:", self._tbf(CUTTER_RATE / 2, 1 << 30))
+            where = "parent 9:1"
+        self._tc(router, "core", f"{where} handle 1:", "htb default 14")
         top = f"parent 1: classid 1:1 htb rate {rate:.0f}bit {sized}"
         shell.run([*cls, *top.split()])
         for band in range(PRIO_BANDS + 1):
@@ -345,7 +348,7 @@ class Topology:
         lines += [
             "for dev in /sys/class/net/*; do",
             '  name=${dev##*/}; [ "$name" = lo ] && continue',
-            '  ethtool -K "$name" tso on gso on gro off >/dev/null',
+            *offloads.tuning(self.link),
             f'  for queue in "$dev"/queues/rx-*/rps_cpus; do echo {mask} > "$queue"; done',
             "done",
         ]

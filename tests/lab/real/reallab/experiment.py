@@ -103,7 +103,7 @@ def link_of(request: Request) -> Link:
     mark = max(3_000, round(ECN_THRESHOLD * scale))
     if request.queue == "red-ecn" and not (features.has_qdisc("red") or wire.buildable()):
         raise SkipError("--queue red-ecn: this kernel has no RED, and there is no clang for BPF")
-    return Link(request.rate, request.queue, limit, 0.0, 0.0, mark)
+    return Link(request.rate, request.queue, limit, 0.0, 0.0, mark, offloads=False)
 
 
 def measure(request: Request) -> Measurement:
