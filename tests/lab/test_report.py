@@ -104,7 +104,38 @@ class OneRun(unittest.TestCase):
         lines = table.text(self.document).splitlines()
         self.assertRegex(lines[1], r"1\.100 +- ")
         self.assertIn("± -", lines[2])
-        self.assertIn("harm 0.60", lines[3])
+        self.assertIn("harm 0.60", lines[4])
+
+
+class Communication(unittest.TestCase):
+    """How long phases take, and against CUBIC's."""
+
+    def runs(self, *phase_ms: float) -> list[RunResult]:
+        """A run for each: the last phase takes twice as long, the first does not count."""
+        found = [run(0.0, 0, 50.0, 80.0) for _ in phase_ms]
+        for each, ms in zip(found, phase_ms, strict=True):
+            each.jobs["a"].comm_ms[:] = [500.0, ms, ms, 2 * ms]
+        return found
+
+    def test_one(self) -> None:
+        result = document({"bbr": self.runs(9.0)})["results"][0]
+        for figures in (result, result["jobs"][0]):
+            self.assertEqual((figures["comm_mean_ms"], figures["comm_p50_ms"]), (12.0, 9.0))
+            self.assertIsNone(figures["comm_over_cubic"])
+
+    def test_over_cubic(self) -> None:
+        """The ratio is of each pair: 11/10 and 13/10, not 24/20 of the means alone."""
+        found = document({"cubic": self.runs(10.0, 20.0), "bbr": self.runs(11.0, 26.0)})
+        cubic, bbr = found["results"]
+        self.assertIsNone(cubic["comm_over_cubic"])
+        for figures in (bbr, bbr["jobs"][0]):
+            self.assertAlmostEqual(figures["comm_over_cubic"], 1.2, delta=0.0002)
+            self.assertEqual(figures["comm_p50_over_cubic"], 1.2)
+            low, high = figures["comm_over_cubic_ci95"]
+            self.assertAlmostEqual(high - low, 2 * 12.706 * 0.1, delta=0.005)
+        # 11, 11, 22, 26, 26, 52: of all phases together, as every percentile
+        self.assertEqual(bbr["jobs"][0]["comm_p50_ms"], 24.0)
+        self.assertRegex(table.text(found), r"1\.200 ± 1\.27. and 1\.200 ± 1\.271 of cubic's")
 
 
 class Repeats(unittest.TestCase):

@@ -13,14 +13,24 @@ from .figures import estimates, means, rounded, spread, tail
 from .link import Link
 from .runner import JobTrace, RunResult, utilisation
 from .scenario import Job
+from .schedule import REFERENCE_CC
 from .shares import shares
 
 Json = dict[str, Any]
 
 # Figures that have an interval, and its key: of a congestion control, and of a job.
-RETRANSMITS = {"retransmits_per_mb": "retransmits_per_mb_ci95"}
-INTERVALS = {"slowdown_mean": "slowdown_ci95"} | RETRANSMITS
-JOB_INTERVALS = {"slowdown": "slowdown_ci95"} | RETRANSMITS
+SHARED_INTERVALS = {
+    "retransmits_per_mb": "retransmits_per_mb_ci95",
+    "comm_over_cubic": "comm_over_cubic_ci95",
+    "comm_p50_over_cubic": "comm_p50_over_cubic_ci95",
+}
+INTERVALS = {"slowdown_mean": "slowdown_ci95"} | SHARED_INTERVALS
+JOB_INTERVALS = {"slowdown": "slowdown_ci95"} | SHARED_INTERVALS
+
+
+# Of communication times, and of what each is a ratio.
+OVER_CUBIC = {"comm_over_cubic": "comm_mean_ms", "comm_p50_over_cubic": "comm_p50_ms"}
+COMM = ("comm_mean_ms", "comm_p50_ms", *OVER_CUBIC)
 
 
 def document(measurement: Measurement) -> Json:
@@ -59,7 +69,10 @@ def _result(measurement: Measurement, cc: str) -> Json:
 
 def _one_run(measurement: Measurement, cc: str, turn: int) -> Json:
     scenario, run = measurement.request.scenario, measurement.runs[cc][turn]
-    jobs = [_job(measurement, cc, job, run.jobs[job.name]) for job in scenario.jobs]
+    jobs = [
+        _job(measurement, cc, job, run.jobs[job.name]) | _over_cubic(measurement, cc, job, turn)
+        for job in scenario.jobs
+    ]
     slowdowns = [job["slowdown"] for job in jobs]
     return {
         "cc": cc,
@@ -68,6 +81,7 @@ def _one_run(measurement: Measurement, cc: str, turn: int) -> Json:
         "slowdown_mean": round(fmean(slowdowns), 4),
         **_late(measurement, [run]),
         "retransmits_per_mb": _per_mb(list(run.jobs.values())),
+        **means(jobs, COMM, 4),
         **dict.fromkeys(INTERVALS.values()),
         "jain": round(stats.jain(slowdowns), 4),
         "link": {
@@ -77,6 +91,27 @@ def _one_run(measurement: Measurement, cc: str, turn: int) -> Json:
             "softnet_drops": run.softnet_drops,
             "seconds": round(run.seconds, 3),
         },
+    }
+
+
+def _comm(trace: JobTrace) -> Json:
+    """How long a phase takes: what a link that no one shapes can only be judged by."""
+    settled = stats.settled(trace.comm_ms)
+    return {
+        "comm_mean_ms": round(fmean(settled), 3),
+        "comm_p50_ms": round(stats.percentile(settled, 50), 3),
+    }
+
+
+def _over_cubic(measurement: Measurement, cc: str, job: Job, turn: int) -> Json:
+    """The same over that under CUBIC with the same seed: the two took turns."""
+    cubic = measurement.runs.get(REFERENCE_CC, []) if cc != REFERENCE_CC else []
+    if not cubic:
+        return dict.fromkeys(OVER_CUBIC)
+    ours, theirs = (_comm(run.jobs[job.name]) for run in (measurement.runs[cc][turn], cubic[turn]))
+    return {
+        over: round(ours[key] / theirs[key], 4) if theirs[key] else None
+        for over, key in OVER_CUBIC.items()
     }
 
 
@@ -159,6 +194,7 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
         "retransmits_per_mb": _per_mb([trace]),
         **dict.fromkeys(JOB_INTERVALS.values()),
         "flow_spread_ms": round(fmean(stats.settled(trace.spread_ms)), 3),
+        **_comm(trace),
         "iterations_ms": times,
         "comm_ms": trace.comm_ms,
     }
@@ -189,6 +225,7 @@ def _merge(measurement: Measurement, cc: str, repeats: Sequence[Json]) -> Json:
         "cc": cc,
         "jobs": jobs,
         "flows": flows,
+        **means(jobs, ["comm_mean_ms", "comm_p50_ms"], 4),
         **estimates(repeats, INTERVALS),
         **_late(measurement, runs),
         "jain": round(stats.jain([job["slowdown"] for job in jobs]), 4),
@@ -201,7 +238,9 @@ def _merge_job(jobs: Sequence[Json]) -> Json:
     merged = dict(jobs[0])
     merged.update(spread(settled))
     merged.update(estimates(jobs, JOB_INTERVALS))
-    merged.update(means(jobs, ["flow_spread_ms", "retransmits", "sent_mb"], 3))
+    comm = [value for job in jobs for value in stats.settled(job["comm_ms"])]
+    merged["comm_p50_ms"] = round(stats.percentile(comm, 50), 3)
+    merged.update(means(jobs, ["flow_spread_ms", "retransmits", "sent_mb", "comm_mean_ms"], 3))
     for key in ("converged_at", "reconverged_at"):
         if key in merged:
             merged[key] = stats.merge_converged([job[key] for job in jobs])

@@ -62,6 +62,7 @@ def text(report: Json) -> str:
     lines = align(rows, 2)
     for result in report["results"]:
         lines.append(f"{result['cc']}: {_sums(result)}")
+        lines.append(f"{result['cc']}: {_communication(result)}")
         lines += [f"{result['cc']}: {flow_line(flow)}" for flow in result["flows"]]
     return "\n".join(lines + _sizes(report) + warnings(report))
 
@@ -92,6 +93,17 @@ def _sums(result: Json) -> str:
     return ", ".join([*words, *([f"{link['ecn_marks']:.0f} marks"] if link["ecn_marks"] else [])])
 
 
+def _communication(result: Json) -> str:
+    """A line, of the time that the jobs' phases take."""
+    words = f"communication {result['comm_mean_ms']:.2f} ms, median {result['comm_p50_ms']:.2f} ms"
+    if result["comm_over_cubic"] is None:
+        return words
+    mean, median = (
+        _with_half_width(result, key, 3) for key in ("comm_over_cubic", "comm_p50_over_cubic")
+    )
+    return f"{words}: {mean} and {median} of cubic's"
+
+
 def warnings(report: Json) -> list[str]:
     """Why these figures may say more about this machine than about the network."""
     lines = []
@@ -116,9 +128,9 @@ def flow_line(flow: Json) -> str:
         times = "/".join(_fixed(flow[key], 1) for key in ("p50_ms", "p99_ms"))
         has = f"p50/p99 {times} ms (alone {alone})"
     if flow["beside_cubic"] is not None:
-        has += f", {_withhalf_width(flow, 'beside_cubic', 2)} of cubic's"
-    return f"flow {flow['name']}: {has}, harm {_withhalf_width(flow, 'harm', 2)}"
+        has += f", {_with_half_width(flow, 'beside_cubic', 2)} of cubic's"
+    return f"flow {flow['name']}: {has}, harm {_with_half_width(flow, 'harm', 2)}"
 
 
-def _withhalf_width(figures: Json, key: str, digits: int) -> str:
+def _with_half_width(figures: Json, key: str, digits: int) -> str:
     return f"{_fixed(figures[key], digits)} ± {half_width(figures[f'{key}_ci95'], digits)}"
