@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The report, from traces that are small enough to check by hand."""
 
+import json
 import unittest
 from dataclasses import replace
 from typing import Any
@@ -122,6 +123,22 @@ class Communication(unittest.TestCase):
         for figures in (result, result["jobs"][0]):
             self.assertEqual((figures["comm_mean_ms"], figures["comm_p50_ms"]), (12.0, 9.0))
             self.assertIsNone(figures["comm_over_cubic"])
+
+    def test_unshaped(self) -> None:
+        """What says nothing without a link's rate is left out, also for eyes."""
+        measurement = measured({"bbr": self.runs(9.0)})
+        raw = RAW | {"link": {"rate": "none"}}
+        request = replace(measurement.request, scenario=scenario.parse(raw, ""))
+        found = report.document(replace(measurement, request=request))
+        json.dumps(found, allow_nan=False)
+        result = found["results"][0]
+        self.assertIsNone(result["link"]["utilisation"])
+        self.assertIsNone(result["jobs"][0]["ideal_ms"])
+        for key in ("load", "rate_mbps", "goodput_mbps"):
+            self.assertIsNone(found[key])
+        said = table.text(found)
+        for word in ("link", "drops", "warning"):
+            self.assertNotIn(word, said)
 
     def test_over_cubic(self) -> None:
         """The ratio is of each pair: 11/10 and 13/10, not 24/20 of the means alone."""

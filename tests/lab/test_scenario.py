@@ -81,6 +81,28 @@ class Refused(unittest.TestCase):
         self.refuse("link", link, "link.limit: 17408 bytes are less than two frames")
         self.refuse("link", {"rate": "1gbit", "limit": 3000 - 1}, "from 3000")
 
+    def test_unshaped(self) -> None:
+        self.refuse("link.rate", "None", "link.rate", "gbit", '"none": no limit but the machine')
+        for more, key in (
+            ({"queue": "policer"}, "queue"),
+            ({"limit_bdp": 1}, "limit_bdp"),
+            ({"delay": "1ms"}, "delay"),
+            ({"loss": 0.1}, "loss"),
+            ({"change": [{"at_ms": 1, "rate": "1gbit"}]}, "change"),
+        ):
+            self.refuse("link", {"rate": "none", **more}, f"link.{key}", "needs a rate")
+        trace = {"name": "t", "trace": "gpt-13b-dp", "period_ms": 200.0, "duty": 0.5}
+        cross = {"name": "f", "kind": "cross", "load": 0.5, "sizes": "storage"}
+        for key, value, where in (
+            ("plan", {}, "plan"),
+            ("transport", "net-verbs", "transport"),
+            ("flow", [cross], "flow[0].load"),
+            ("job", [trace], "job[0].duty"),
+        ):
+            with self.assertRaises(UsageError) as caught:
+                scenario.parse(changed("link.rate", "none") | {key: value}, "test")
+            self.assertTrue(str(caught.exception).startswith(f"{where}: needs a rate"))
+
     def test_change(self) -> None:
         self.refuse("link.change", {"at_ms": 5}, "link.change: write 0 to 1000 tables")
         self.refuse("link.change", [{"rate": "1gbit"}], "link.change[0].at_ms: missing")
@@ -189,6 +211,14 @@ class Meaning(unittest.TestCase):
         routed["job"][0]["paths"] = [{"rate": "100mbit"}]
         job = scenario.parse(routed, "test").jobs[0]
         self.assertAlmostEqual(job.comm_ms(1e9, 9000), 805.90, places=2)
+
+    def test_unshaped(self) -> None:
+        """No link, no time on it; a limit is of no queue."""
+        parsed = scenario.parse(changed("link.rate", "none"), "test")
+        self.assertFalse(parsed.link.shaped)
+        self.assertIsNone(parsed.load)
+        self.assertEqual(parsed.jobs[0].period_ms(parsed.link.rate), 100.0)
+        self.assertTrue(scenario.parse(GOOD, "test").link.shaped)
 
     def test_needs(self) -> None:
         self.assertEqual(scenario.parse(changed("link.delay", "50us"), "").needs, ())

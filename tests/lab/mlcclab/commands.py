@@ -41,7 +41,8 @@ def show(_: argparse.Namespace) -> int:
 def _list_row(item: Scenario) -> list[str]:
     needs = ",".join(item.needs) or "-"
     counts = [str(len(item.jobs)), str(len(item.flows))]
-    return [item.name, item.kind, *counts, f"{item.load:.0%}", needs, item.about]
+    load = "-" if item.load is None else f"{item.load:.0%}"
+    return [item.name, item.kind, *counts, load, needs, item.about]
 
 
 def _settle_seeds(options: argparse.Namespace) -> None:

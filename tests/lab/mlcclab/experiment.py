@@ -12,7 +12,8 @@ from statistics import fmean
 from . import carrier as carriers
 from . import features, netplugin, rdma, runner
 from .cluster import Cluster
-from .errors import LabError
+from .errors import LabError, UsageError
+from .link import NO_RATE
 from .planner import Planned
 from .progress import Progress
 from .runner import Runner, RunResult
@@ -70,6 +71,9 @@ def take_turns(requests: Sequence[Request], contenders: Sequence[Contender]) -> 
 def check_kernel(scenario: Scenario, ccs: Sequence[str]) -> None:
     """Everything that can be checked before the first packet."""
     features.check_scenario(scenario)
+    if not scenario.link.shaped:
+        for cc in filter(carriers.is_planned, ccs):
+            raise UsageError(f'--cc {cc}: needs a rate of the link, not "{NO_RATE}"')
     plain = {cc for cc in ccs if not carriers.is_mlcc(cc)}
     if scenario.transport == "verbs":
         features.check_verbs(plain)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The bottleneck of a scenario: its queue, the wire behind it, and what changes in a run."""
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,9 @@ MAX_LIMIT = 1 << 30
 MTUS = (units.MTU, units.JUMBO_MTU)
 # What TCP hands over at once, as Linux has it (gso_max_size).
 GSO_BYTES = 65_536
+NO_RATE = "none"
+UNSHAPED = math.inf
+MAX_RATE = 40e9
 QUEUES = ("droptail", "red-ecn", "fq_codel", "prio", "policer")
 
 
@@ -36,7 +40,7 @@ class Change:
 class Link:
     """The bottleneck, the same in both directions but for ack_slot."""
 
-    rate: float
+    rate: float  # UNSHAPED: none, the machine is the limit
     queue: str
     limit: int
     delay: float
@@ -49,6 +53,11 @@ class Link:
     offloads: bool = True
     scale: float = 1.0  # of what a sender hands over at once, as of all sizes
     changes: tuple[Change, ...] = ()
+
+    @property
+    def shaped(self) -> bool:
+        """Whether there is a bottleneck at all."""
+        return self.rate < UNSHAPED
 
     @property
     def goodput_bps(self) -> float:
@@ -116,8 +125,18 @@ class Link:
         )
 
 
+def _rate(value: Any) -> float:
+    """A rate, or that there is none."""
+    if value == NO_RATE:
+        return UNSHAPED
+    try:
+        return float(schema.rate(1e6, MAX_RATE)(value))
+    except ValueError as error:
+        raise ValueError(f'{error}; "{NO_RATE}": no limit but the machine') from None
+
+
 FIELDS = {
-    "rate": Field(schema.rate(1e6, 40e9)),
+    "rate": Field(_rate),
     "delay": Field(schema.duration(10.0), 0.0),
     "queue": Field(schema.choice(*QUEUES), "droptail"),
     "limit": Field(schema.size(MIN_LIMIT, MAX_LIMIT), None),
@@ -133,9 +152,12 @@ FIELDS = {
     "change": Field(lambda value: value, []),
 }
 
+# What only a bottleneck has; a limit without one is of no queue.
+SHAPING = ("limit_bdp", "delay", "loss", "jitter", "ack_slot", "reorder", "change")
+
 CHANGE_FIELDS = {
     "at_ms": Field(schema.number(0.0, 3_600_000.0)),
-    "rate": Field(schema.rate(1e6, 40e9), None),
+    "rate": Field(schema.rate(1e6, MAX_RATE), None),
     "delay": Field(schema.duration(10.0), None),
 }
 
@@ -147,6 +169,8 @@ def parse(table: Any, offloads: bool = True) -> Link:
     raw = schema.read_table("link", table, FIELDS)
     if raw["reorder"] and raw["delay"] <= FREE_DELAY_S:
         raise UsageError("link.reorder: needs a delay: what overtakes does not wait for it")
+    if raw["rate"] == UNSHAPED:
+        _check_unshaped(raw)
     changes = tuple(_changes(raw.pop("change"), raw["queue"]))
     limit = _limit(raw)
     if limit < 2 * raw["mtu"]:
@@ -157,6 +181,15 @@ def parse(table: Any, offloads: bool = True) -> Link:
         raw["offloads"] = offloads and limit >= 2 * GSO_BYTES
     left = {key: value for key, value in raw.items() if key not in ("limit", "limit_bdp", "rtt")}
     return Link(**left, limit=limit, changes=changes)
+
+
+def _check_unshaped(raw: dict[str, Any]) -> None:
+    """Without a bottleneck there is nothing that drops, marks, delays or changes."""
+    if raw["queue"] != "droptail":
+        raise UsageError(f'link.queue: {raw["queue"]} needs a rate, not "{NO_RATE}"')
+    for key in SHAPING:
+        if raw[key]:
+            raise UsageError(f'link.{key}: needs a rate, not "{NO_RATE}"')
 
 
 def _limit(raw: dict[str, Any]) -> int:

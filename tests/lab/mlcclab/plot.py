@@ -57,8 +57,9 @@ def draw(document: Json, path: Path) -> None:
 
 
 def _headline(document: Json) -> str:
+    load = "" if document["load"] is None else f" (load {document['load']:.0%})"
     about = f": {document['about']}" if document["about"] else ""
-    return f"{document['scenario']}{about} (load {document['load']:.0%})"
+    return f"{document['scenario']}{about}{load}"
 
 
 def _time_limits(results: list[Json]) -> tuple[float, float]:
@@ -99,6 +100,9 @@ def _isolated(job: Json) -> list[float]:
 def _shares(axes: Any, document: Json, result: Json) -> None:
     """Stacked areas of the receivers' rates, as a share of what the link can carry."""
     shares, capacity = result["shares"], document["goodput_mbps"]
+    if capacity is None:  # nothing but the machine: what it had at most
+        totals = zip(*(series["mbps"] for series in shares["series"]), strict=True)
+        capacity = max(map(sum, totals)) or 1.0
     rates = [[mbps / capacity for mbps in series["mbps"]] for series in shares["series"]]
     times = [(i + 1) * shares["step_ms"] / 1e3 for i in range(len(rates[0]))]
     colours = [COLOURS[i % len(COLOURS)] for i in range(len(rates))]

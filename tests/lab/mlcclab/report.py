@@ -36,17 +36,17 @@ COMM = ("comm_mean_ms", "comm_p50_ms", *OVER_CUBIC)
 def document(measurement: Measurement) -> Json:
     """The whole report; Documentation/lab.md describes every key."""
     request = measurement.request
-    scenario = request.scenario
+    scenario, link = request.scenario, request.scenario.link
     return {
         "schema": 1,
         "scenario": scenario.name,
         "kind": scenario.kind,
         "about": scenario.about,
-        "load": round(scenario.load, 4),
-        "rate_mbps": scenario.link.rate / 1e6,
-        "mtu": scenario.link.mtu,
-        "offloads": scenario.link.offloads,
-        "goodput_mbps": round(scenario.link.goodput_bps / 1e6, 3),
+        "load": rounded(scenario.load, 4),
+        "rate_mbps": link.rate / 1e6 if link.shaped else None,
+        "goodput_mbps": round(link.goodput_bps / 1e6, 3) if link.shaped else None,
+        "mtu": link.mtu,
+        "offloads": link.offloads,
         "kernel": os.uname().release,
         "carrier": measurement.carrier,
         "seed": request.seed,
@@ -85,7 +85,7 @@ def _one_run(measurement: Measurement, cc: str, turn: int) -> Json:
         **dict.fromkeys(INTERVALS.values()),
         "jain": round(stats.jain(slowdowns), 4),
         "link": {
-            "utilisation": round(utilisation(run, scenario.link), 4),
+            "utilisation": rounded(utilisation(run, scenario.link), 4),
             "drops": run.counters.drops,
             "ecn_marks": run.counters.marks,
             "softnet_drops": run.softnet_drops,
@@ -182,7 +182,7 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     link = measurement.request.scenario.link
     report: Json = {
         "name": job.name,
-        "ideal_ms": round(job.period_ms(link.rate, link.mtu), 3),
+        "ideal_ms": round(job.period_ms(link.rate, link.mtu), 3) if link.shaped else None,
         "isolated_ms": round(reference.before_ms, 3),
         "isolated_cc_ms": round(own.before_ms, 3) if own else None,
         **spread(stats.settled(times)),

@@ -396,8 +396,10 @@ def mean_mbps(samples: Samples, start_ns: int) -> float:
     return (last_bytes - first_bytes) * 8e3 / (last_ns - first_ns)
 
 
-def utilisation(result: RunResult, link: Link) -> float:
+def utilisation(result: RunResult, link: Link) -> float | None:
     """Share of the bottleneck's capacity that was used."""
+    if not link.shaped:
+        return None
     return result.counters.bytes * 8 / link.capacity_bits(result.seconds)
 
 

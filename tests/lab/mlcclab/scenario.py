@@ -180,9 +180,11 @@ class Scenario:
     planning: Planning | None
 
     @property
-    def load(self) -> float:
-        """Sum of the jobs' shares of the link if each ran as if alone."""
+    def load(self) -> float | None:
+        """Sum of the jobs' shares of the link if each ran as if alone; of an unshaped one none."""
         link = self.link
+        if not link.shaped:
+            return None
         return sum(
             job.wire_ms(link.rate, link.mtu) / job.period_ms(link.rate, link.mtu)
             for job in self.jobs
@@ -299,6 +301,8 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     for name, count in names.items():
         if count > 1:
             raise UsageError(f"name: {name!r} is used {count} times; names must differ")
+    if not wire.shaped:
+        _check_unshaped(top, flows)
     if top["transport"] != "tcp":
         _check_transport(top["transport"], wire, jobs, flows)
     planning = _planning(top["plan"])
@@ -322,6 +326,15 @@ def _planning(table: Any) -> Planning | None:
     if not planning.shifts and not planning.classes:
         raise UsageError("plan: neither shifts nor classes: leave [plan] out")
     return planning
+
+
+def _check_unshaped(top: dict[str, Any], flows: tuple[Flow, ...]) -> None:
+    """What is a part of a link's time, or of its rate."""
+    needy = [f"flow[{index}].load" for index, flow in enumerate(flows) if flow.kind == "cross"]
+    needy += ["plan"] if top["plan"] is not None else []
+    needy += ["transport"] if top["transport"] in RDMA else []
+    for where in needy:
+        raise UsageError(f'{where}: needs a rate of the link, not "{link.NO_RATE}"')
 
 
 def _check_transport(
@@ -371,6 +384,8 @@ def _check_size(where: str, raw: dict[str, Any]) -> None:
 
 def _settle_trace(where: str, raw: dict[str, Any], wire: Link) -> None:
     """The bytes and the compute time with which it is so, on that link."""
+    if not wire.shaped:
+        raise UsageError(f'{where}.duty: needs a rate of the link, not "{link.NO_RATE}"')
     if raw["pattern"] != "pair" or raw["switch"] is not None:
         raise UsageError(f"{where}.trace: only with pattern = pair, and without switch")
     steps, nbytes, compute_ms = traces.fitted(

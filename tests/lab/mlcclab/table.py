@@ -87,9 +87,9 @@ def _sums(result: Json) -> str:
         f"p99 {result['slowdown_p99']:.3f}",
         f"{_fixed(result['retransmits_per_mb'], 2)} retr/MB",
         f"jain {result['jain']:.3f}",
-        f"link {link['utilisation']:.0%}",
-        f"{link['drops']:.0f} drops",
     ]
+    if link["utilisation"] is not None:
+        words += [f"link {link['utilisation']:.0%}", f"{link['drops']:.0f} drops"]
     return ", ".join([*words, *([f"{link['ecn_marks']:.0f} marks"] if link["ecn_marks"] else [])])
 
 
@@ -109,8 +109,8 @@ def warnings(report: Json) -> list[str]:
     lines = []
     if any(result["link"]["softnet_drops"] for result in report["results"]):
         lines.append("warning: the machine itself dropped packets (softnet); it is too busy")
-    jobs = [job for result in report["results"] for job in result["jobs"]]
-    late = max(job["isolated_ms"] / job["ideal_ms"] for job in jobs)
+    jobs = [job for result in report["results"] for job in result["jobs"] if job["ideal_ms"]]
+    late = max((job["isolated_ms"] / job["ideal_ms"] for job in jobs), default=0.0)
     if late > BUSY_RATIO:
         lines.append(
             f"warning: alone on the link a job took {late:.2f} times what the link allows; "

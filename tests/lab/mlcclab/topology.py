@@ -10,7 +10,8 @@ Those that only receive share the right router's: a hop less costs a third less
 CPU, and a receiver needs no link of its own. Both ends of the middle link carry
 the same queue, so that it is full duplex; the wire namespace exists only where
 netem has to delay, lose or reorder packets: behind the queue, so that the queue holds
-only packets that really wait.
+only packets that really wait. Where the link has no rate there is no bottleneck: both
+routers are one namespace, a hop from each host, where the receivers live.
 
 Two things make the emulation honest, both verified by measurement:
   * The queue counts frames of 1514 bytes (9014 with jumbo frames), so that goodput
@@ -154,6 +155,8 @@ class Topology:
 
     def counters(self) -> LinkCounters:
         """Read the bottleneck's counters."""
+        if not self.link.shaped:
+            return LinkCounters(0, 0, 0)
         text = shell.run(["tc", "-j", "-s", "-n", self.left, "qdisc", "show", "dev", "core"])
         qdiscs = json.loads(text)
         root = next(qdisc for qdisc in qdiscs if qdisc.get("root"))
@@ -194,7 +197,16 @@ class Topology:
             )
             shell.run(["ip", "-n", namespace, "-batch", "-"], script)
 
+    def _build_hub(self) -> None:
+        """No bottleneck: the hosts' links end where the receivers are."""
+        self.left = self.right = hub = self._namespace("hub")
+        self.receivers = "10.0.0.2"
+        shell.run(["ip", "-n", hub, "addr", "add", f"{self.receivers}/32", "dev", "lo"])
+
     def _build_middle(self) -> None:
+        if not self.link.shaped:
+            self._build_hub()
+            return
         self.left, self.right = self._namespace("left"), self._namespace("right")
         netem_loses = self.link.loss > 0 and features.has_qdisc("netem")
         if self.link.wired or netem_loses:
