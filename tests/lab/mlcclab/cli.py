@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import commands, program
+from .link import MTUS
 from .options import (
     MAX_REPEAT,
     MAX_SEED,
@@ -15,6 +16,7 @@ from .options import (
     compared_cc,
     compared_seeds,
     factor,
+    of_link,
     seeds,
     whole,
 )
@@ -29,6 +31,8 @@ examples:
       five interleaved repeats of each; figures for machines and for eyes
   mlcc-lab compare three-equal unequal --builds ../before,.
       is this tree's carrier better than that one's? ten pairs of runs of each scenario
+  mlcc-lab run host-speed --cc cubic,mlcc --seeds 1-5 --flows 8 --mtu 9000
+      what a congestion control costs a host: 8 flows, jumbo frames, no bottleneck
   mlcc-lab run ecn --cc dctcp,mlcc --vm 6.12
       in a virtual machine: for what this kernel lacks, and for the module
 
@@ -134,6 +138,10 @@ def _add_shared(verb: argparse.ArgumentParser) -> None:
     """What both ways to measure have."""
     add = verb.add_argument
     add("--iterations", type=whole(4, 10**6), metavar="N", help="instead of the scenario's")
+    add("--flows", type=whole(1, 64), metavar="N", help="of each job to each peer, instead")
+    add("--rate", type=of_link("rate"), help="of the link, instead; none: no bottleneck")
+    add("--mtu", type=int, choices=MTUS, help="of the link, instead")
+    add("--offloads", choices=("on", "off"), help="of the hosts, instead")
     add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--vm", metavar="KERNEL", help="in a virtual machine with that kernel, like 6.12")
     add(

@@ -23,6 +23,7 @@ from . import (
     vm,
 )
 from .errors import EXIT_OK, LabError, UsageError
+from .options import LINK_OPTIONS, overrides
 from .scenario import Scenario
 from .schedule import Request
 
@@ -59,7 +60,7 @@ def _settle_seeds(options: argparse.Namespace) -> None:
 def run(options: argparse.Namespace) -> int:
     """One scenario under some congestion controls."""
     _settle_seeds(options)
-    loaded = scenario.load(scenario.find(options.scenario))
+    loaded = scenario.load(scenario.find(options.scenario), overrides(options))
     _check_writable(options.json, options.plot)
     if options.vm:
         return _run_in_vm(options)
@@ -150,7 +151,7 @@ def _same_command(verb: str, names: Sequence[str], options: argparse.Namespace) 
     """The start of the command line in a virtual machine, which sees this repository."""
     program = carrier.REPOSITORY / "tests" / "lab" / "mlcc-lab"
     command = [str(program), verb, *(str(scenario.find(name).resolve()) for name in names)]
-    for name in ("iterations", "scale", "timeout_s"):
+    for name in ("iterations", "scale", "timeout_s", "flows", *LINK_OPTIONS):
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     return command
@@ -159,7 +160,8 @@ def _same_command(verb: str, names: Sequence[str], options: argparse.Namespace) 
 def compare(options: argparse.Namespace) -> int:
     """Two builds of the carrier on some scenarios."""
     cc, builds = options.cc, options.builds
-    loaded = [scenario.load(scenario.find(name)) for name in options.scenario]
+    said = overrides(options)
+    loaded = [scenario.load(scenario.find(name), said) for name in options.scenario]
     comparison.check_scenarios(loaded)
     comparison.check_builds(builds, not options.vm, comparison.needs_mlccd(cc, loaded))
     _check_writable(options.json)

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from . import link
 from .carrier import is_mlcc
 from .errors import UsageError
+from .scenario import Overrides
 
 MAX_SEED = 10**9
 MAX_REPEAT = 1000
@@ -65,6 +67,31 @@ def compared_seeds(text: str) -> range:
             f"{text!r} is fewer than {MIN_PAIRS} seeds: too few to judge"
         )
     return found
+
+
+def of_link(key: str) -> Callable[[str], str]:
+    """A word that [link] takes for a key."""
+
+    def parse(text: str) -> str:
+        try:
+            link.FIELDS[key].parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        return text
+
+    return parse
+
+
+# Options that stand for keys of [link].
+LINK_OPTIONS = ("rate", "mtu", "offloads")
+
+
+def overrides(options: argparse.Namespace) -> Overrides:
+    """What the command line says of each scenario."""
+    said = {key: getattr(options, key) for key in LINK_OPTIONS if getattr(options, key) is not None}
+    if "offloads" in said:
+        said["offloads"] = said["offloads"] == "on"
+    return Overrides(said, {} if options.flows is None else {"flows": options.flows})
 
 
 def builds(text: str) -> list[Path]:

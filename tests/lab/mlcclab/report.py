@@ -182,6 +182,7 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     link = measurement.request.scenario.link
     report: Json = {
         "name": job.name,
+        "connections": job.connections,
         "ideal_ms": round(job.period_ms(link.rate, link.mtu), 3) if link.shaped else None,
         "isolated_ms": round(reference.before_ms, 3),
         "isolated_cc_ms": round(own.before_ms, 3) if own else None,

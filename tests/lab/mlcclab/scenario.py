@@ -2,7 +2,8 @@
 """Scenarios: what a TOML file may say, and what it means."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -284,9 +285,28 @@ def find(name: str) -> Path:
     return shipped if not Path(name).exists() and shipped.exists() else Path(name)
 
 
-def load(path: Path) -> Scenario:
+@dataclass(frozen=True)
+class Overrides:
+    """What is said elsewhere than in a file: keys of its [link], and of each of its jobs."""
+
+    link: Mapping[str, Any] = field(default_factory=dict)
+    job: Mapping[str, Any] = field(default_factory=dict)
+
+    def applied(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """A document with these; what is no table is left for the checker to refuse."""
+        changed = dict(raw)
+        if isinstance(raw.get("link"), dict):
+            changed["link"] = raw["link"] | dict(self.link)
+        if isinstance(raw.get("job"), list):
+            jobs = raw["job"]
+            changed["job"] = [job | self.job if isinstance(job, dict) else job for job in jobs]
+        return changed
+
+
+def load(path: Path, overrides: Overrides | None = None) -> Scenario:
     """Read and check a scenario file."""
-    return load_toml(path, lambda table: parse(table, path.stem))
+    said = overrides or Overrides()
+    return load_toml(path, lambda table: parse(said.applied(table), path.stem))
 
 
 def parse(raw: dict[str, Any], default_name: str) -> Scenario:
