@@ -96,14 +96,17 @@ static void flow_read(struct flow *flow)
 		flow_failed(flow, errno);
 }
 
-/* A refused connection is the caller's to retry; other errors are final. */
+/*
+ * A refused connection is the caller's to retry, whatever else its socket tells meanwhile (that it
+ * hung up, without the error that has been read); other errors are final.
+ */
 static bool flow_connected(struct flow *flow)
 {
 	socklen_t size = sizeof(int);
 	int error = 0;
 
-	if (flow->connected)
-		return true;
+	if (flow->connected || flow->refused)
+		return flow->connected;
 	getsockopt(flow->watch.fd, SOL_SOCKET, SO_ERROR, &error, &size);
 	flow->refused = error == ECONNREFUSED;
 	if (error && !flow->refused)
