@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from mlcclab import features, link, offloads, topology
+from mlcclab import features, link, machine, offloads, topology
 from mlcclab.errors import UsageError
 
 
 def parsed(**more: Any) -> link.Link:
     """A link of 1 Gb/s, and more."""
-    return link.parse({"rate": "1gbit", **more})
+    return link.parse({"rate": "1gbit"} | more)
 
 
 def features_of(item: link.Link, device: str) -> str:
@@ -44,6 +44,33 @@ class Parsed(unittest.TestCase):
         self.assertEqual(parsed().scaled(2.0).gso_bytes, 65_536)
         self.assertEqual(parsed(offloads=False).gso_bytes, 3_100)
         self.assertEqual(parsed(offloads=False, mtu=9000).gso_bytes, 18_100)
+
+
+class Moderated(unittest.TestCase):
+    """Interrupts at the ends of the link."""
+
+    def refused(self, words: str, **more: Any) -> None:
+        """A link that cannot have them."""
+        with self.assertRaisesRegex(UsageError, f"^link.coalesce: {words}"):
+            parsed(coalesce="60us", **more)
+
+    def test_parsed(self) -> None:
+        item = parsed(coalesce="30us")
+        self.assertAlmostEqual(item.coalesce, 30e-6)
+        self.assertEqual(item.needs, {"coalesce"})
+        self.assertEqual(parsed(coalesce="0us").needs, set())
+
+    def test_refused(self) -> None:
+        self.refused("needs offloads", offloads=False)
+        # 256 frames at 10 Gb/s are 310 us, and a burst is 500
+        self.refused("0us at most at this rate and MTU", rate="10gbit")
+        self.assertTrue(parsed(rate="10gbit", mtu=9000, coalesce="60us").coalesce)
+        with self.assertRaisesRegex(UsageError, "link.coalesce: only with transport"):
+            link.parse({"rate": "60mbit", "coalesce": "30us"}, offloads=False)
+
+    def test_timers(self) -> None:
+        """Late, but not by a tick of the clock."""
+        self.assertTrue(0.0 <= machine.timer_lateness_s(30e-6) < 0.05)
 
 
 class Frames(unittest.TestCase):
