@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from mlcclab import features, link, machine, offloads, topology
+from mlcclab import bottleneck, features, link, machine, offloads
 from mlcclab.errors import UsageError
 
 
@@ -105,10 +105,10 @@ class Frames(unittest.TestCase):
 
     def test_burst(self) -> None:
         """Half a millisecond of the rate, and never less than a few frames."""
-        self.assertEqual(topology._burst(1e9), 62_500)
-        self.assertEqual(topology._burst(8e9), 500_000)
-        self.assertEqual(topology._burst(1e6), 5_000)
-        self.assertEqual(topology._burst(1e6, 9000), 27_000)
+        self.assertEqual(bottleneck.burst(1e9), 62_500)
+        self.assertEqual(bottleneck.burst(8e9), 500_000)
+        self.assertEqual(bottleneck.burst(1e6), 5_000)
+        self.assertEqual(bottleneck.burst(1e6, 9000), 27_000)
 
 
 if __name__ == "__main__":

@@ -22,24 +22,16 @@ Two things make the emulation honest, both verified by measurement:
     and TCP sees losses that no queue made.
 """
 
-import json
 from dataclasses import dataclass
 
-from . import features, machine, offloads, rdma, shell, units, wire
-from .link import FREE_DELAY_S, TIMER_JITTER_S, Link
-from .offloads import CUTTER_RATE
+from . import features, machine, offloads, rdma, shell, wire
+from .bottleneck import Bottleneck, LinkCounters, tc, token_bucket
+from .link import FREE_DELAY_S, Link
 from .scenario import Route
 
 PREFIX = "mlcc-lab-"
-TBF_BURST = 64 * 1024
 # netem must never be the queue that drops: 100000 frames are 1.2 s at 1 Gb/s.
 NETEM_LIMIT = 100_000
-PRIO_BANDS = 4  # and one for lower effort
-LE_DSCP = 1
-# Kmax in Kmin: where one packet in ten is marked, and above which all are.
-DCQCN_KMAX = 4
-# of notification packets, as NICs and the driver have it (np_cnp_dscp)
-CNP_DSCP = 48
 # What one connection may have between its socket and the router, in frames. A veth
 # link is infinitely fast: without a bound a whole window arrives at once, and the
 # kernel's backlog (1000 packets for all devices of a CPU) drops it before the
@@ -68,21 +60,6 @@ class Host:
     device: rdma.Device | None = None
 
 
-@dataclass(frozen=True)
-class LinkCounters:
-    """What the bottleneck has seen so far, left to right."""
-
-    bytes: int
-    drops: int
-    marks: int
-
-    def since(self, earlier: "LinkCounters") -> "LinkCounters":
-        """The difference to an earlier reading."""
-        return LinkCounters(
-            self.bytes - earlier.bytes, self.drops - earlier.drops, self.marks - earlier.marks
-        )
-
-
 class Topology:
     """Builds the cluster; a context manager that always takes it down."""
 
@@ -104,8 +81,7 @@ class Topology:
         self.left = self.right = ""
         self.receivers = ""
         self.wire = self.sink = ""
-        # by router: what marks or drops there in the place of a qdisc
-        self.programs: dict[str, wire.Program] = {}
+        self.bottlenecks: list[Bottleneck] = []  # left to right first
         self.now = link  # with the changes of a run
 
     def __enter__(self) -> "Topology":
@@ -156,22 +132,13 @@ class Topology:
         """Read the bottleneck's counters."""
         if not self.link.shaped:
             return LinkCounters(0, 0, 0)
-        text = shell.run(["tc", "-j", "-s", "-n", self.left, "qdisc", "show", "dev", "core"])
-        qdiscs = json.loads(text)
-        root = next(qdisc for qdisc in qdiscs if qdisc.get("root"))
-        marks = sum(qdisc.get("marked", 0) + qdisc.get("ecn_mark", 0) for qdisc in qdiscs)
-        drops = root["drops"]
-        if self.left in self.programs:
-            marked, lost = self.programs[self.left].counts()
-            marks, drops = marks + marked, drops + lost
-        return LinkCounters(root["bytes"], drops, marks)
+        return self.bottlenecks[0].counters()
 
     def change(self, link: Link) -> None:
         """The same link with another rate or delay: what waits in queues stays there."""
         if link.rate != self.now.rate:
-            bucket = self._tbf(link.rate, link.limit)
-            for router in (self.left, self.right):
-                self._tc(router, "core", "root handle 1:", bucket, "change")
+            for bottleneck in self.bottlenecks:
+                bottleneck.change_rate(link.rate)
         if link.delay != self.now.delay:
             self._shape_wire(link, "change")
         self.now = link
@@ -218,7 +185,7 @@ class Topology:
             self.receivers = "10.0.0.2"
         for router, gateway in zip((self.left, self.right), gateways, strict=True):
             shell.run(["ip", "-n", router, "route", "add", "default", "via", gateway])
-            self._bottleneck(router)
+            self.bottlenecks.append(Bottleneck(self.link, router, "core", bool(self.driver)))
             if self.driver:
                 self.driver.add(router, "core")
             if self.link.loss and not netem_loses:
@@ -258,7 +225,7 @@ class Topology:
             slots["left"] = (link.ack_slot, link.ack_slot)
         for device, slot in slots.items():
             options = _netem(link.delay, link.loss, link.reorder, slot)
-            self._tc(self.wire, device, "root", options, verb)
+            tc(self.wire, device, "root", options, verb)
 
     def _source_route(self, namespace: str, number: int, subnet: str) -> None:
         default = f"route add default via {subnet}.1 dev eth{number}"
@@ -274,102 +241,9 @@ class Topology:
         netem on the host's own device would defeat TCP small queues.
         """
         if path.delay > FREE_DELAY_S:
-            self._tc(router, port, "root", _netem(path.delay))
+            tc(router, port, "root", _netem(path.delay))
         if path.rate:
-            self._tc(host, device, "root", self._tbf(path.rate, self.link.limit))
-
-    def _tc(self, namespace: str, device: str, where: str, qdisc: str, verb: str = "add") -> None:
-        command = ["tc", "-n", namespace, "qdisc", verb, "dev", device]
-        shell.run([*command, *where.split(), *qdisc.split()])
-
-    def _tbf(self, rate: float, limit: int) -> str:
-        burst = _burst(rate, self.link.mtu)
-        return f"tbf rate {rate:.0f}bit burst {burst} limit {limit} {offloads.cutter(self.link)}"
-
-    def _bottleneck(self, router: str) -> None:
-        link = self.link
-        if link.queue == "prio":
-            self._prio_bottleneck(router)
-            return
-        if link.queue == "policer":
-            self._policer(router)
-            return
-        self._tc(router, "core", "root handle 1:", self._tbf(link.rate, link.limit))
-        if link.queue == "red-ecn" and self.driver:
-            self._dcqcn_marking(router)
-        elif link.queue == "red-ecn":
-            self._marking(router)
-        elif link.queue == "fq_codel":
-            packets = max(10, link.limit // link.frame)
-            codel = f"fq_codel limit {packets} memory_limit {link.limit * 2}"
-            self._tc(router, "core", "parent 1:1 handle 10:", codel)
-
-    def _policer(self, router: str) -> None:
-        """Drop what exceeds the rate and the bucket. The qdisc behind it only counts."""
-        link = self.link
-        self._tc(router, "core", "root handle 1:", f"bfifo limit {TBF_BURST}")
-        self.programs[router] = wire.policer(router, "core", link.rate, link.limit)
-
-    def _marking(self, router: str) -> None:
-        """Mark everything above the threshold, as DCTCP wants it."""
-        link, mark = self.link, self.link.ecn_threshold
-        if features.has_qdisc("red"):
-            self._red(router, mark, mark, "probability 1 ecn")
-            return
-        burst = _burst(link.rate, link.mtu)
-        self.programs[router] = wire.marker(router, "core", link.rate, burst, link.limit, mark)
-
-    def _dcqcn_marking(self, router: str) -> None:
-        """Mark from the threshold on, one in ten at four times that, as DCQCN wants it.
-
-        ACKs cannot be marked. They are not dropped instead: RoCE has a lossless class. CNPs have
-        one of their own, which goes first, as they have in clusters: else they would wait in the
-        queue of the other direction, and senders hear of a queue when it is another.
-        """
-        kmin = self.link.ecn_threshold
-        self._tc(router, "core", "parent 1:1 handle 20:", "prio bands 2 priomap" + 16 * " 1")
-        cnp = f"parent 20: protocol ip u32 match ip dsfield {CNP_DSCP << 2:#x} 0xfc flowid 20:1"
-        shell.run(["tc", "-n", router, "filter", "add", "dev", "core", *cnp.split()])
-        self._red(router, kmin, DCQCN_KMAX * kmin, "probability 0.1 ecn nodrop", "20:2")
-
-    def _red(self, router: str, kmin: int, kmax: int, how: str, parent: str = "1:1") -> None:
-        """Let RED follow the queue as closely as its average can."""
-        red = f"red limit {self.link.limit} min {kmin} max {kmax} avpkt 1000"
-        red += f" burst {(2 * kmin + kmax) // 3000 + 1} bandwidth {self.link.rate:.0f}bit {how}"
-        self._tc(router, "core", f"parent {parent} handle 10:", red)
-
-    def _prio_bottleneck(self, router: str) -> None:
-        """Strict priorities by the top bits of the DSCP, out of HTB.
-
-        Each band is guaranteed next to nothing and borrows all of the rate, in
-        the order of its prio. Class selectors: CS0 and CS1 are the lowest band,
-        CS2 and CS3 the next, and so on; below all of them is lower effort (RFC 8622).
-        """
-        link, rate, limit = self.link, self.link.rate, self.link.limit
-        burst = max(TBF_BURST, _burst(rate, self.link.mtu))
-        sized = f"burst {burst} cburst {burst} quantum {10 * self.link.frame}"
-        cls = ["tc", "-n", router, "class", "add", "dev", "core"]
-        where = "root"
-        if link.offloads:  # HTB makes no frames
-            self._tc(router, "core", "root handle 9:", self._tbf(CUTTER_RATE / 2, 1 << 30))
-            where = "parent 9:1"
-        self._tc(router, "core", f"{where} handle 1:", "htb default 14")
-        top = f"parent 1: classid 1:1 htb rate {rate:.0f}bit {sized}"
-        shell.run([*cls, *top.split()])
-        for band in range(PRIO_BANDS + 1):
-            minor = 11 + band
-            leaf = f"parent 1:1 classid 1:{minor} htb rate {rate / 1000:.0f}bit"
-            leaf += f" ceil {rate:.0f}bit prio {band} {sized}"
-            shell.run([*cls, *leaf.split()])
-            self._tc(router, "core", f"parent 1:{minor}", f"bfifo limit {limit}")
-            if band == PRIO_BANDS:
-                which = f"prio 1 u32 match ip dsfield {LE_DSCP << 2:#x} 0xfc"
-            else:
-                tos = (PRIO_BANDS - 1 - band) << 6
-                which = f"prio 2 u32 match ip dsfield {tos:#x} 0xc0"
-            match = f"parent 1: protocol ip {which}"
-            command = ["tc", "-n", router, "filter", "add", "dev", "core"]
-            shell.run([*command, *match.split(), "flowid", f"1:{minor}"])
+            tc(host, device, "root", token_bucket(self.link, path.rate, self.link.limit))
 
     def _tune(self, namespace: str) -> None:
         """Sysctls, offloads and steering of one namespace, in one process."""
@@ -383,11 +257,6 @@ class Topology:
             "done",
         ]
         shell.run(["ip", "netns", "exec", namespace, "sh", "-e"], "\n".join(lines) + "\n")
-
-
-def _burst(rate: float, mtu: int = units.MTU) -> int:
-    """Of a token bucket: what the link carries in the timer's jitter, about 0.5 ms."""
-    return max(5000, 3 * mtu, int(rate / 8 * TIMER_JITTER_S))
 
 
 def _netem(

@@ -10,10 +10,10 @@ from pathlib import Path
 from statistics import fmean
 
 from mlcclab import scenario as lab
+from mlcclab.bottleneck import DCQCN_KMAX
 from mlcclab.errors import UsageError
 from mlcclab.interval import Estimate, estimate
 from mlcclab.stats import settled
-from mlcclab.topology import DCQCN_KMAX
 
 from .cli import make_folder
 from .engine import Run, simulate_all
@@ -28,7 +28,7 @@ WITHIN = 0.05
 
 # What the lab is made of and its scenarios do not say.  Round trips of 60 us, as over its veth
 # links; over verbs soft-RoCE's packets of 1 KB with 58 bytes of headers, at most 128 in flight, and
-# a bottleneck that drops nothing, with marks as topology.py sets them.
+# a bottleneck that drops nothing, with marks as bottleneck.py sets them.
 HOSTS = "10gbit"
 DELAY = "10us"
 QUEUES = {"droptail": "droptail", "red-ecn": "ecn"}
