@@ -103,6 +103,30 @@ class Refused(unittest.TestCase):
                 scenario.parse(changed("link.rate", "none") | {key: value}, "test")
             self.assertTrue(str(caught.exception).startswith(f"{where}: needs a rate"))
 
+    def test_paths_of_the_link(self) -> None:
+        eight = {"rate": "2gbit", "paths": 8}
+        self.refuse("link", eight | {"paths": 17}, "link.paths", "from 1 to 16")
+        self.refuse("link", eight | {"delay": "1ms"}, "link.paths: one only, together with delay")
+        self.refuse("link", eight | {"rate": "none"}, "link.paths: needs a rate")
+        late = {"change": [{"at_ms": 1, "delay": "1ms"}]}
+        self.refuse("link", eight | late, "link.paths: one only, together with change")
+        # of jobs of one flow each
+        self.refuse("link", eight, "job[0].paths: 8 paths need at least as many flows")
+        document = changed("link", eight)
+        for words, job in (
+            ("8 for 12 flows; they are the link's 8", {"flows": 12}),
+            ("2 for 8 flows; they are the link's 8", {"flows": 8, "paths": [{}, {}]}),
+        ):
+            document["job"] = [GOOD["job"][0] | job]
+            with self.assertRaisesRegex(UsageError, rf"job\[0\].paths: {words}"):
+                scenario.parse(document, "test")
+        document |= {
+            "job": [GOOD["job"][0] | {"flows": 8}],
+            "flow": [{"name": "f", "kind": "bulk"}],
+        }
+        with self.assertRaisesRegex(UsageError, r"flow\[0\]: not on a link of several paths"):
+            scenario.parse(document, "test")
+
     def test_change(self) -> None:
         self.refuse("link.change", {"at_ms": 5}, "link.change: write 0 to 1000 tables")
         self.refuse("link.change", [{"rate": "1gbit"}], "link.change[0].at_ms: missing")
@@ -219,6 +243,15 @@ class Meaning(unittest.TestCase):
         self.assertIsNone(parsed.load)
         self.assertEqual(parsed.jobs[0].period_ms(parsed.link.rate), 100.0)
         self.assertTrue(scenario.parse(GOOD, "test").link.shaped)
+
+    def test_paths_of_the_link(self) -> None:
+        """A job has one for each, and all of them have the rate together."""
+        document = changed("link", {"rate": "2gbit", "paths": 8})
+        document["job"] = [GOOD["job"][0] | {"flows": 16}]
+        parsed = scenario.parse(document, "test")
+        self.assertEqual(parsed.jobs[0].paths, (scenario.Route(),) * 8)
+        self.assertEqual(parsed.link.one_path.rate, 250e6)
+        self.assertAlmostEqual(parsed.jobs[0].comm_ms(parsed.link.rate), 41.823, places=3)
 
     def test_needs(self) -> None:
         self.assertEqual(scenario.parse(changed("link.delay", "50us"), "").needs, ())

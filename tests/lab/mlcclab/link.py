@@ -56,6 +56,7 @@ class Link:
     mtu: int = units.MTU
     offloads: bool = True
     coalesce: float = 0.0  # interrupts at its ends are at least so far apart
+    paths: int = 1  # so many bottlenecks beside each other, which share the rate
     scale: float = 1.0  # of what a sender hands over at once, as of all sizes
     changes: tuple[Change, ...] = ()
 
@@ -73,6 +74,11 @@ class Link:
     def frame(self) -> int:
         """A full-sized frame, as the queue counts it."""
         return self.mtu + units.ETHERNET
+
+    @property
+    def one_path(self) -> "Link":
+        """One of the bottlenecks that it is made of."""
+        return replace(self, rate=self.rate / self.paths, paths=1)
 
     @property
     def gso_bytes(self) -> int:
@@ -155,6 +161,7 @@ FIELDS = {
     "ack_slot": Field(schema.duration(1.0), 0.0),
     "reorder": Field(schema.number(0.0, 0.5), 0.0),
     "mtu": Field(schema.one_of(*MTUS), units.MTU),
+    "paths": Field(schema.integer(1, 16), 1),
     "offloads": Field(schema.flag, None),
     "coalesce": Field(schema.duration(MAX_COALESCE_S), 0.0),
     "change": Field(lambda value: value, []),
@@ -162,6 +169,8 @@ FIELDS = {
 
 # What only a bottleneck has; a limit without one is of no queue.
 SHAPING = ("limit_bdp", "delay", "loss", "jitter", "ack_slot", "reorder", "coalesce", "change")
+
+NOT_OF_PATHS = ("delay", "loss", "jitter", "ack_slot", "reorder", "coalesce")
 
 CHANGE_FIELDS = {
     "at_ms": Field(schema.number(0.0, 3_600_000.0)),
@@ -190,17 +199,29 @@ def parse(table: Any, offloads: bool = True) -> Link:
         raw["offloads"] = offloads and limit >= 2 * GSO_BYTES
     if raw["coalesce"]:
         _check_coalesce(raw)
+    if raw["paths"] > 1:
+        _check_paths(raw, changes)
     left = {key: value for key, value in raw.items() if key not in ("limit", "limit_bdp", "rtt")}
     return Link(**left, limit=limit, changes=changes)
 
 
 def _check_unshaped(raw: dict[str, Any]) -> None:
     """Without a bottleneck there is nothing that drops, marks, delays or changes."""
+    if raw["paths"] > 1:
+        raise UsageError(f'link.paths: needs a rate, not "{NO_RATE}"')
     if raw["queue"] != "droptail":
         raise UsageError(f'link.queue: {raw["queue"]} needs a rate, not "{NO_RATE}"')
     for key in SHAPING:
         if raw[key]:
             raise UsageError(f'link.{key}: needs a rate, not "{NO_RATE}"')
+
+
+def _check_paths(raw: dict[str, Any], changes: tuple[Change, ...]) -> None:
+    """Several bottlenecks have no wire behind them."""
+    said = [key for key in NOT_OF_PATHS if raw[key]]
+    said += ["change" for change in changes if change.delay]
+    for key in said:
+        raise UsageError(f"link.paths: one only, together with {key}")
 
 
 def _check_coalesce(raw: dict[str, Any]) -> None:

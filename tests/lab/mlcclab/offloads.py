@@ -46,7 +46,7 @@ def tuning(link: Link) -> list[str]:
     return [
         "case $name in",
         f"  eth*) features='tso {hosts_tso} gso on gro on';;",
-        f"  core) features='tso off gso on gro {core_gro}';;",
+        f"  core*) features='tso off gso on gro {core_gro}';;",
         # netem's, and before receivers that have a namespace
         "  left | right | sink) features='tso off gso on gro off';;",
         "  *) features='tso on gso on gro off';;",

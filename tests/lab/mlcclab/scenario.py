@@ -317,6 +317,8 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     jobs = tuple(_job(where, table, wire) for where, table in tables)
     tables = schema.array("flow", top["flow"], 0, 16)
     flows = tuple(_flow(where, table, wire.rate) for where, table in tables)
+    if flows and wire.paths > 1:
+        raise UsageError("flow[0]: not on a link of several paths")
     names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
     for name, count in names.items():
         if count > 1:
@@ -374,8 +376,11 @@ def _check_transport(
 
 def _job(where: str, table: Any, wire: Link) -> Job:
     raw = schema.read_table(where, table, JOB_FIELDS)
-    paths = _paths(where, raw)
+    paths = _paths(where, raw, wire.paths)
     _check_pattern(where, raw, paths)
+    if len(paths) % wire.paths or (wire.paths > 1 and raw["flows"] % len(paths)):
+        wanted = f"the link's {wire.paths}, or a multiple, and flows are a multiple of them"
+        raise UsageError(f"{where}.paths: {len(paths)} for {raw['flows']} flows; they are {wanted}")
     _check_size(where, raw)
     if raw["trace"] is not None:
         _settle_trace(where, raw, wire)
@@ -418,8 +423,8 @@ def _settle_trace(where: str, raw: dict[str, Any], wire: Link) -> None:
     raw.update(steps=steps, phase_bytes=nbytes, compute_ms=compute_ms)
 
 
-def _paths(where: str, raw: dict[str, Any]) -> tuple[Route, ...]:
-    """The three ways to say it: delay (one path), flow_delays, paths."""
+def _paths(where: str, raw: dict[str, Any], bottlenecks: int) -> tuple[Route, ...]:
+    """The three ways to say it: delay (of one for each bottleneck), flow_delays, paths."""
     said = [key for key in ("delay", "flow_delays", "paths") if raw[key]]
     if len(said) > 1:
         raise UsageError(f"{where}.{said[1]}: not together with {said[0]}")
@@ -431,7 +436,7 @@ def _paths(where: str, raw: dict[str, Any]) -> tuple[Route, ...]:
     if raw["paths"] is not None:
         tables = schema.array(f"{where}.paths", raw["paths"], 1, 16)
         return tuple(Route(**schema.read_table(at, table, PATH_FIELDS)) for at, table in tables)
-    return (Route(delay=raw["delay"]),)
+    return (Route(delay=raw["delay"]),) * bottlenecks
 
 
 def _check_pattern(where: str, raw: dict[str, Any], paths: tuple[Route, ...]) -> None:

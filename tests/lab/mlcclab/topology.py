@@ -32,6 +32,10 @@ from .scenario import Route
 PREFIX = "mlcc-lab-"
 # netem must never be the queue that drops: 100000 frames are 1.2 s at 1 Gb/s.
 NETEM_LIMIT = 100_000
+# 10.16.0.0 is the first path of the hosts on the left, 10.17.0.0 the second, ...
+LEFT_SUBNET = 16
+MAX_PATHS = 16
+FIRST_TABLE = 200
 # What one connection may have between its socket and the router, in frames. A veth
 # link is infinitely fast: without a bound a whole window arrives at once, and the
 # kernel's backlog (1000 packets for all devices of a CPU) drops it before the
@@ -81,7 +85,7 @@ class Topology:
         self.left = self.right = ""
         self.receivers = ""
         self.wire = self.sink = ""
-        self.bottlenecks: list[Bottleneck] = []  # left to right first
+        self.bottlenecks: list[Bottleneck] = []
         self.now = link  # with the changes of a run
 
     def __enter__(self) -> "Topology":
@@ -105,7 +109,7 @@ class Topology:
         index, self.hosts = self.hosts, self.hosts + 1
         namespace = self._namespace(f"h{index}")
         router = self.left if side == "left" else self.right
-        base = 16 if side == "left" else 128
+        base = LEFT_SUBNET if side == "left" else 128
         addresses = []
         for number, path in enumerate(paths):
             subnet = f"10.{base + number}.{index}"
@@ -132,13 +136,18 @@ class Topology:
         """Read the bottleneck's counters."""
         if not self.link.shaped:
             return LinkCounters(0, 0, 0)
-        return self.bottlenecks[0].counters()
+        read = [each.counters() for each in self.bottlenecks if each.router == self.left]
+        return LinkCounters(
+            sum(each.bytes for each in read),
+            sum(each.drops for each in read),
+            sum(each.marks for each in read),
+        )
 
     def change(self, link: Link) -> None:
         """The same link with another rate or delay: what waits in queues stays there."""
         if link.rate != self.now.rate:
             for bottleneck in self.bottlenecks:
-                bottleneck.change_rate(link.rate)
+                bottleneck.change_rate(link.one_path.rate)
         if link.delay != self.now.delay:
             self._shape_wire(link, "change")
         self.now = link
@@ -183,15 +192,35 @@ class Topology:
             self._veth(self.left, "core", "10.0.0.1", self.right, "core", "10.0.0.2")
             gateways = ("10.0.0.2", "10.0.0.1")
             self.receivers = "10.0.0.2"
+        for number in range(1, self.link.paths):
+            self._build_beside(number)
         for router, gateway in zip((self.left, self.right), gateways, strict=True):
             shell.run(["ip", "-n", router, "route", "add", "default", "via", gateway])
-            self.bottlenecks.append(Bottleneck(self.link, router, "core", bool(self.driver)))
+            for device in ["core", *(f"core{number}" for number in range(1, self.link.paths))]:
+                queue = Bottleneck(self.link.one_path, router, device, bool(self.driver))
+                self.bottlenecks.append(queue)
             if self.driver:
                 self.driver.add(router, "core")
             if self.link.loss and not netem_loses:
                 wire.loser(router, "core", self.link.loss)
         if self.link.coalesce:
             self._moderate()
+
+    def _build_beside(self, number: int) -> None:
+        """One more bottleneck, for all hosts' paths of that number, as their addresses say.
+
+        Where hosts have more paths than there are bottlenecks, they take them in turn.
+        """
+        device, left, right = f"core{number}", f"10.1.{number}.1", f"10.1.{number}.2"
+        self._veth(self.left, device, left, self.right, device, right)
+        there = [f"route add default via {right} dev {device} table {FIRST_TABLE + number}"]
+        back = []
+        for path in range(number, MAX_PATHS, self.link.paths):
+            subnet = f"10.{LEFT_SUBNET + path}.0.0/16"
+            there.append(f"rule add from {subnet} lookup {FIRST_TABLE + number}")
+            back.append(f"route add {subnet} via {left} dev {device}")
+        for router, lines in ((self.left, there), (self.right, back)):
+            shell.run(["ip", "-n", router, "-batch", "-"], "\n".join(lines) + "\n")
 
     def _build_wire(self) -> None:
         self.wire = middle = self._namespace("wire")
