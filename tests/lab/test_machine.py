@@ -36,5 +36,19 @@ class Packets(unittest.TestCase):
             self.assertEqual(self.policy(), (os.SCHED_OTHER, 0))
 
 
+class Masks(unittest.TestCase):
+    """Of CPUs, for sysfs."""
+
+    def test_words(self) -> None:
+        for cpus, mask in (
+            ({0}, "1"),
+            ({1, 3}, "a"),
+            ({31}, "80000000"),
+            ({32}, "1,00000000"),
+            ({0, 33, 64}, "1,00000002,00000001"),
+        ):
+            self.assertEqual(machine._mask(cpus), mask)
+
+
 if __name__ == "__main__":
     unittest.main()

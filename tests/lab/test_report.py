@@ -127,7 +127,7 @@ class Communication(unittest.TestCase):
     def test_unshaped(self) -> None:
         """What says nothing without a link's rate is left out, also for eyes."""
         measurement = measured({"bbr": self.runs(9.0)})
-        raw = RAW | {"link": {"rate": "none"}}
+        raw = RAW | {"link": {"rate": "none"}, "flow": RAW["flow"][1:]}
         request = replace(measurement.request, scenario=scenario.parse(raw, ""))
         found = report.document(replace(measurement, request=request))
         json.dumps(found, allow_nan=False)

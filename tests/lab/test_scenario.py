@@ -97,6 +97,7 @@ class Refused(unittest.TestCase):
             ("plan", {}, "plan"),
             ("transport", "net-verbs", "transport"),
             ("flow", [cross], "flow[0].load"),
+            ("flow", [{"name": "f", "kind": "bulk"}], "flow[0].kind"),
             ("job", [trace], "job[0].duty"),
         ):
             with self.assertRaises(UsageError) as caught:

@@ -8,7 +8,7 @@ slow down what it measures.
 import json
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +37,16 @@ class Burst:
         cgroup: Path | None = None,
         binary: Path = BINARY,
         environment: Mapping[str, str] | None = None,
+        cpus: Sequence[str] = (),
     ) -> None:
-        """cgroup: where it is to run, from its first system call on."""
+        """cgroup: where it runs, from its first system call on; cpus: a prefix, else the hosts'."""
         self.name = name
         self.records: list[Record] = []
         self._tail = ""
         self._errors = (folder / f"{name}.err").open("w+")
         self._output = (folder / f"{name}.out").open("w+")
         self._reader = (folder / f"{name}.out").open()
-        command = [*machine.on_host_cpus(), "nsenter", f"--net=/run/netns/{namespace}"]
+        command = [*(cpus or machine.on_host_cpus()), "nsenter", f"--net=/run/netns/{namespace}"]
         if cgroup:
             join = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
             command = ["sh", "-c", join, str(cgroup), *command]

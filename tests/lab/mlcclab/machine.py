@@ -28,20 +28,37 @@ def network_cpu() -> int:
     return max(os.sched_getaffinity(0))
 
 
+def _host_cpus() -> set[int]:
+    """The CPUs of the hosts' processes: all others, if there are any."""
+    return os.sched_getaffinity(0) - {network_cpu()} or {network_cpu()}
+
+
+def _mask(cpus: set[int]) -> str:
+    """As sysfs wants it: hex words of 32 bits, the highest first."""
+    words = [0] * (max(cpus) // 32 + 1)
+    for cpu in cpus:
+        words[cpu // 32] |= 1 << cpu % 32
+    first, *others = reversed(words)
+    return ",".join([f"{first:x}", *(f"{word:08x}" for word in others)])
+
+
 def network_cpu_mask() -> str:
-    """The same as sysfs wants it: hex words of 32 bits."""
-    cpu = network_cpu()
-    words = [f"{1 << cpu % 32:x}"] + ["00000000"] * (cpu // 32)
-    return ",".join(words)
+    """The packets' CPU."""
+    return _mask({network_cpu()})
 
 
 def on_host_cpus() -> list[str]:
     """Command prefix for the hosts' processes: in time, and out of the packets' way."""
-    hosts = os.sched_getaffinity(0) - {network_cpu()}
-    prefix = ["chrt", "-r", "1"]
-    if hosts:
-        prefix += ["taskset", "-c", ",".join(map(str, sorted(hosts)))]
-    return prefix
+    return _on(_host_cpus())
+
+
+def on_network_cpu() -> list[str]:
+    """The same for a process whose packets that CPU takes in, and no one else's."""
+    return _on({network_cpu()})
+
+
+def _on(cpus: set[int]) -> list[str]:
+    return ["chrt", "-r", "1", "taskset", "-c", ",".join(map(str, sorted(cpus)))]
 
 
 def softnet_drops() -> int:

@@ -241,8 +241,19 @@ class _Session:
         driver = self.runner.topology.driver
         device = driver.in_namespace(command.namespace) if driver else ""
         environment = netplugin.environment(self.runner.transport, self.plan.cc, device)
+        # without a bottleneck its CPU is the receivers'
+        topology = self.runner.topology
+        receives = not topology.link.shaped and command.namespace == topology.right
+        cpus = machine.on_network_cpu() if receives else []
         burst = Burst(
-            command.name, command.namespace, arguments, self.folder, cgroup, binary, environment
+            command.name,
+            command.namespace,
+            arguments,
+            self.folder,
+            cgroup,
+            binary,
+            environment,
+            cpus,
         )
         self.stack.callback(burst.kill)
         return burst

@@ -353,6 +353,8 @@ def _planning(table: Any) -> Planning | None:
 def _check_unshaped(top: dict[str, Any], flows: tuple[Flow, ...]) -> None:
     """What is a part of a link's time, or of its rate."""
     needy = [f"flow[{index}].load" for index, flow in enumerate(flows) if flow.kind == "cross"]
+    # a sender that never has to wait never hears that it is to stop
+    needy += [f"flow[{index}].kind" for index, flow in enumerate(flows) if flow.kind == "bulk"]
     needy += ["plan"] if top["plan"] is not None else []
     needy += ["transport"] if top["transport"] in RDMA else []
     for where in needy:

@@ -174,7 +174,7 @@ class Topology:
 
     def _build_hub(self) -> None:
         """No bottleneck: the hosts' links end where the receivers are."""
-        self.left = self.right = hub = self._namespace("hub")
+        self.left = self.right = hub = self._namespace("middle")
         self.receivers = "10.0.0.2"
         shell.run(["ip", "-n", hub, "addr", "add", f"{self.receivers}/32", "dev", "lo"])
 
