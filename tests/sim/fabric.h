@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <ostream>
+#include <vector>
 
 #include "clock.h"
 #include "tracker.h"
@@ -52,6 +53,22 @@ public:
 
 private:
 	struct mlcc_job *m_tracker;
+};
+
+/* Several flows that each carry a part of every message. */
+class Connection : public Channel {
+public:
+	explicit Connection(const std::vector<Channel *> &flows);
+
+	void send(uint64_t bytes) override;
+	uint64_t delivered() const override;
+
+private:
+	void arrived(unsigned index);
+
+	const std::vector<Channel *> m_flows;
+	std::vector<uint64_t> m_arrived;	/* messages, of each */
+	uint64_t m_messages = 0;		/* that are complete */
 };
 
 class Job;

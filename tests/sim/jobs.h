@@ -74,6 +74,7 @@ struct JobParam {
 	std::vector<JobStep> steps;	/* of an iteration */
 	double noise, lognormal, start_s;
 	unsigned iterations, rails;
+	unsigned flows;			/* of a connection, under TCP */
 	bool announce;			/* each host its phases */
 	bool leaves;			/* when it has done its iterations */
 	int64_t stream;			/* of random numbers, and some after it */

@@ -11,6 +11,7 @@
 #include <ns3/rng-seed-manager.h>
 
 #include "graph.h"
+#include "host.h"
 #include "jobs.h"
 #include "net.h"
 #include "settings.h"
@@ -129,9 +130,31 @@ static TcpParam tcp_of(const Settings &s)
 	return c;
 }
 
+/* What hosts are beyond their sockets. */
+static HostParam host_of(const Settings &s)
+{
+	TcpParam tcp = tcp_of(s);
+	HostParam c = {};
+
+	c.cc = tcp.cc;
+	c.ecn = tcp.ecn;
+	c.mss = tcp.mss;
+	c.limit = tcp.limit;
+	c.mark = tcp.mark;
+	c.delay = tcp.delay;
+	c.seed = tcp.seed;
+	c.tso = s.whole("tso", 0, 1 << 20);
+	c.gro = s.whole("gro", 0, 1);
+	c.window = s.whole("window", 10000, 1u << 31);
+	c.coalesce = s.number("coalesce_s", 0, .01) * PS_PER_S;
+	return c;
+}
+
 static std::unique_ptr<Fabric> fabric_of(const Settings &s, const Graph &g)
 {
-	if (s.text("transport") == "tcp")
+	if (s.text("transport") == "tcp" && s.text("stack") == "host")
+		return std::make_unique<HostNet>(g, host_of(s));
+	if (s.text("transport") == "tcp" && s.text("stack") == "ns3")
 		return std::make_unique<TcpNet>(g, tcp_of(s));
 	if (s.text("transport") == "rdma")
 		return std::make_unique<RdmaNet>(g, rdma_of(s));
@@ -187,6 +210,7 @@ static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsign
 	j.rails = s.whole("job_rails", 1, 64);
 	if (j.hosts.size() % j.rails || j.hosts.size() < 2 * j.rails)
 		throw std::runtime_error("hosts: not two nodes or more");
+	j.flows = s.whole("flows", 1, 128);
 	j.steps = steps_of(s);
 	j.noise = s.number("noise", 0, 1);
 	j.lognormal = s.number("lognormal", 0, 10);
@@ -282,9 +306,9 @@ static int simulate(const Settings &s)
 
 	ns3::RngSeedManager::SetSeed(1);
 	ns3::RngSeedManager::SetRun(s.whole("seed", 1, 1u << 31));
-	/* TCP's timers are taken back all the time, which that scheduler is slow at */
-	Clock::start(s.text("transport") == "tcp" ? "ns3::MapScheduler" :
-						    "ns3::PriorityQueueScheduler");
+	/* ns-3's timers are taken back all the time, which that scheduler is slow at */
+	Clock::start(s.text("transport") == "tcp" && s.text("stack") == "ns3" ?
+			     "ns3::MapScheduler" : "ns3::PriorityQueueScheduler");
 	fabric = fabric_of(s, g);
 	add_jobs(run, s, g, *fabric);
 	ns3::Simulator::Stop(ns3::Seconds(s.number("stop_s", 1e-6, 1e5)));

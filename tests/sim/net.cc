@@ -371,7 +371,7 @@ Flow *RdmaNet::flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *rece
 
 Channel *RdmaNet::connect(unsigned from, unsigned to, Host *sender, Host *receiver)
 {
-	std::vector<Flow *> flows;
+	std::vector<Channel *> flows;
 
 	for (unsigned i = 0; i < (sender ? param.qps : 1); i++)
 		flows.push_back(flow(from, to, static_cast<RdmaHost *>(sender),

@@ -287,22 +287,6 @@ private:
 	Event<Flow, &Flow::expire> m_expire;
 };
 
-/* Several flows that each carry a part of every message. */
-class Connection : public Channel {
-public:
-	explicit Connection(const std::vector<Flow *> &flows);
-
-	void send(uint64_t bytes) override;
-	uint64_t delivered() const override;
-
-private:
-	void arrived(unsigned index);
-
-	const std::vector<Flow *> m_flows;
-	std::vector<uint64_t> m_arrived;	/* messages, of each */
-	uint64_t m_messages = 0;		/* that are complete */
-};
-
 struct RdmaParam {
 	struct nic_setup setup;
 	uint32_t payload, header, window, ack_every;

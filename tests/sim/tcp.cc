@@ -29,6 +29,7 @@
 #include <ns3/traffic-control-helper.h>
 #include <ns3/uinteger.h>
 
+#include "jobs.h"
 #include "mlcc.h"
 
 namespace sim {
@@ -48,10 +49,15 @@ constexpr uint16_t FIRST_PORT = 10000, PORTS = 30000;
 /* A job on one host. */
 class TcpHost : public Host {
 public:
-	explicit TcpHost(struct tcp_job *j) : Host(j ? tcp_job_tracker(j) : nullptr), job(j) {}
+	TcpHost(struct tcp_job *j, unsigned n)
+		: Host(j ? tcp_job_tracker(j) : nullptr), job(j), flows(n)
+	{
+	}
+
 	~TcpHost() override { std::free(job); }
 
 	struct tcp_job *const job;
+	const unsigned flows;		/* of a connection */
 };
 
 static ns3::Ipv4Address address(unsigned host)
@@ -404,15 +410,16 @@ void TcpNet::route(const Graph &g)
 	}
 }
 
-Host *TcpNet::host(const Job *)
+Host *TcpNet::host(const Job *job)
 {
 	const char *cc = param.cc.c_str();
 
-	m_hosts.push_back(std::make_unique<TcpHost>(tcp_profile(cc) ? tcp_job_new(cc) : nullptr));
+	m_hosts.push_back(std::make_unique<TcpHost>(tcp_profile(cc) ? tcp_job_new(cc) : nullptr,
+						    job->param.flows));
 	return m_hosts.back().get();
 }
 
-Channel *TcpNet::connect(unsigned from, unsigned to, Host *sender, Host *)
+TcpChannel *TcpNet::channel(unsigned from, unsigned to, Host *sender)
 {
 	ns3::InetSocketAddress peer(address(to), FIRST_PORT + m_channels.size() % PORTS);
 
@@ -420,6 +427,18 @@ Channel *TcpNet::connect(unsigned from, unsigned to, Host *sender, Host *)
 		param, sender ? param.cc : "cubic", m_nodes[from], m_nodes[to], peer,
 		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to));
 	return m_channels.back().get();
+}
+
+Channel *TcpNet::connect(unsigned from, unsigned to, Host *sender, Host *)
+{
+	std::vector<Channel *> flows;
+
+	for (unsigned n = sender ? static_cast<TcpHost *>(sender)->flows : 1; n; n--)
+		flows.push_back(channel(from, to, sender));
+	if (flows.size() == 1)
+		return flows[0];
+	m_connections.push_back(std::make_unique<Connection>(flows));
+	return m_connections.back().get();
 }
 
 void TcpNet::report(std::ostream &out) const

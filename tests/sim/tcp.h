@@ -61,12 +61,14 @@ private:
 	void add_queue(ns3::Ptr<ns3::NetDevice> device, bool is_host);
 	void add_interface(ns3::Ptr<ns3::NetDevice> device, bool is_host);
 	void route(const Graph &g);
+	TcpChannel *channel(unsigned from, unsigned to, Host *sender);
 
 	std::vector<ns3::Ptr<ns3::Node>> m_nodes;
 	std::vector<ns3::Ptr<ns3::QueueDisc>> m_queues;
 	std::vector<std::vector<uint32_t>> m_interfaces;	/* of each edge: at a, at b */
 	std::vector<std::unique_ptr<Host>> m_hosts;
 	std::vector<std::unique_ptr<TcpChannel>> m_channels;
+	std::vector<std::unique_ptr<Connection>> m_connections;
 	uint32_t m_addresses = 0;		/* of switches, given away */
 };
 

@@ -102,11 +102,21 @@ RDMA = {
     "ports": Field(integer(1, 16384), 1),
 }
 
+# What only "host" has.
+OFFLOADS = {
+    "tso": Field(size(0, 2**20), 0),
+    "gro": Field(flag, False),
+    "coalesce": Field(duration(0.01), 0.0),
+    "window": Field(size(10000, 2**31), 6 * 2**20),
+}
+
 TCP = {
     "queue": Field(choice("droptail", "ecn"), "droptail"),
     "limit": Field(size(10000, GB), 2**20),
     "mark": Field(size(1, GB), 100_000),
     "mss": Field(integer(500, 9000), MSS),
+    "stack": Field(choice("ns3", "host"), "ns3"),
+    **OFFLOADS,
 }
 
 CCS = {
@@ -145,6 +155,7 @@ JOB = {
     "start": Field(duration(1000), 0.0),
     "stagger": Field(duration(1000), 0.0),
     "iterations": Field(integer(4, 100000), None),
+    "flows": Field(integer(1, 128), 1),
     "announce": Field(flag, False),
     "leaves": Field(flag, False),
     "load": Field(number(0, 1), None),
@@ -281,6 +292,13 @@ def _tcp(top: Table) -> Table:
         if top[key]:
             raise UsageError(f"{key}: this scenario's transport is tcp")
     tcp = read_table("tcp", top["tcp"], TCP)
+    if tcp["stack"] == "ns3":
+        for key in OFFLOADS:
+            if key in top["tcp"]:
+                raise UsageError(f'tcp.{key}: stack = "ns3" has none; "host" has')
+            del tcp[key]
+    else:
+        tcp |= {"gro": int(tcp["gro"]), "coalesce_s": tcp.pop("coalesce")}
     return tcp | {"ecn": int(tcp.pop("queue") == "ecn")}
 
 
@@ -528,6 +546,7 @@ def _job(job: Job, iterations: int) -> Table:
             f"{step.compute_s} {step.bytes} {int(step.overlaps)}" for step in job.steps
         ),
         "iterations": _iterations(job, iterations),
+        "flows": job.values["flows"],
         "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
     }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Links, hosts' interrupts and GRO, and the network of them: host.h has the model. */
+#include "host.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "jobs.h"
+#include "stream.h"
+#include "tcpcore.h"
+
+namespace sim {
+
+Link::Link(HostNet &net, double bps, bool from_host, bool to_host)
+	: m_net(net), m_ps_per_byte(8 * PS_PER_S / bps), m_from_host(from_host),
+	  m_to_host(to_host), m_arrive(this)
+{
+}
+
+Ps Link::send(Segment s)
+{
+	const HostParam &c = m_net.param;
+	uint32_t bytes = s.ack ? FRAME_BYTES : c.mss + FRAME_BYTES;
+	Ps now = Clock::now(), free = std::max(m_free, now);
+	double queued = (free - now) / m_ps_per_byte;
+
+	m_net.hops++;
+	if (!m_from_host && queued + bytes > c.limit) {
+		dropped++;
+		return free;
+	}
+	if (c.ecn && !m_from_host && !s.ack && queued > c.mark) {
+		s.marked = true;
+		marked++;
+	}
+	m_free = free + std::llround(bytes * m_ps_per_byte);
+	s.at = m_free + c.delay;
+	m_flight.push_back(s);
+	if (m_flight.size() == 1)
+		wait();
+	return m_free;
+}
+
+/* For the next that comes; a host looks no sooner than it is due to. */
+void Link::wait()
+{
+	m_arrive.at(std::max(m_flight.front().at, m_looks));
+}
+
+void Link::arrive()
+{
+	Ps now = Clock::now();
+
+	if (!m_to_host) {
+		Segment s = m_flight.front();
+
+		m_flight.pop_front();
+		if (!m_flight.empty())
+			wait();
+		s.hop++;
+		s.stream->paths[s.ack][s.hop]->send(s);
+		return;
+	}
+	m_looks = now + m_net.param.coalesce;
+	m_found.clear();
+	while (!m_flight.empty() && m_flight.front().at <= now) {
+		m_found.push_back(m_flight.front());
+		m_flight.pop_front();
+	}
+	if (!m_flight.empty())
+		wait();
+	m_net.poll(m_found);
+}
+
+/* A job on one host. */
+class StreamHost : public Host {
+public:
+	StreamHost(struct tcp_job *j, unsigned n)
+		: Host(j ? tcp_job_tracker(j) : nullptr), job(j), flows(n)
+	{
+	}
+
+	~StreamHost() override { std::free(job); }
+
+	struct tcp_job *const job;
+	const unsigned flows;		/* of a connection */
+};
+
+HostNet::HostNet(const Graph &g, const HostParam &p) : param(p), m_graph(g)
+{
+	Router router(m_graph);
+
+	for (const Edge &e : g.edges)
+		for (auto [from, to] : { std::pair(e.a, e.b), std::pair(e.b, e.a) })
+			m_links.push_back(std::make_unique<Link>(*this, e.bps, from < g.hosts,
+								 to < g.hosts));
+	for (unsigned host = 0; host < g.hosts; host++)
+		m_routes.push_back(router.to(host));
+}
+
+HostNet::~HostNet() = default;
+
+std::vector<Link *> HostNet::path(unsigned from, unsigned to, uint64_t hash) const
+{
+	std::vector<Link *> found;
+
+	for (unsigned node = from; node != to;) {
+		const auto &ways = m_routes[to].edges[node];
+		unsigned e = ways[mix(hash ^ (uint64_t)node << 32) % ways.size()];
+
+		found.push_back(m_links[2 * e + (m_graph.edges[e].b == node)].get());
+		node = other(m_graph.edges[e], node);
+	}
+	return found;
+}
+
+Host *HostNet::host(const Job *job)
+{
+	const char *cc = param.cc.c_str();
+
+	m_hosts.push_back(std::make_unique<StreamHost>(
+		tcp_profile(cc) ? tcp_job_new(cc) : nullptr, job->param.flows));
+	return m_hosts.back().get();
+}
+
+Stream *HostNet::stream(unsigned from, unsigned to, Host *sender)
+{
+	uint64_t hash = mix(param.seed) ^ m_streams.size();
+	auto there = path(from, to, hash), back = path(to, from, hash);
+	Ps round_trip = (there.size() + back.size()) * param.delay;
+
+	m_streams.push_back(std::make_unique<Stream>(
+		*this, sender ? param.cc : "cubic",
+		sender ? static_cast<StreamHost *>(sender)->job : nullptr, 1 + to, there, back,
+		round_trip));
+	return m_streams.back().get();
+}
+
+Channel *HostNet::connect(unsigned from, unsigned to, Host *sender, Host *)
+{
+	std::vector<Channel *> streams;
+
+	for (unsigned n = sender ? static_cast<StreamHost *>(sender)->flows : 1; n; n--)
+		streams.push_back(stream(from, to, sender));
+	if (streams.size() == 1)
+		return streams[0];
+	m_bundles.push_back(std::make_unique<Connection>(streams));
+	return m_bundles.back().get();
+}
+
+/* What a host has found: GRO's work. */
+void HostNet::poll(const std::vector<Segment> &found)
+{
+	m_touched.clear();
+	for (const Segment &s : found) {
+		if (s.ack)
+			s.stream->acked(s);
+		else if (s.stream->joined(s))
+			m_touched.push_back(s.stream);
+	}
+	for (Stream *stream : m_touched)
+		stream->flush();
+}
+
+void HostNet::report(std::ostream &out) const
+{
+	uint64_t dropped = 0, marked = 0, again = 0, timeouts = 0;
+
+	for (const auto &link : m_links) {
+		dropped += link->dropped;
+		marked += link->marked;
+	}
+	for (const auto &stream : m_streams) {
+		again += stream->again;
+		timeouts += stream->timeouts;
+	}
+	out << "\"dropped\": " << dropped << ", \"again\": " << again << ", \"marked\": " << marked
+	    << ", \"timeouts\": " << timeouts << ", \"hops\": " << hops;
+}
+
+} /* namespace sim */
