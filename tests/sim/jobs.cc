@@ -25,6 +25,7 @@ void Job::iterated()
 	if (over())
 		return;
 	iterations_s.push_back((now - began) / PS_PER_S);
+	communication_s.push_back((now - m_sends) / PS_PER_S);
 	phases = phases_seen() / iterations_s.size();
 	if (over())
 		on_over();
@@ -231,8 +232,9 @@ private:
 		}
 	}
 
-	void begin(const Member &m) const
+	void begin(const Member &m)
 	{
+		m_sends = Clock::now();
 		if (param.announce)
 			for (Host *host : m.hosts)
 				host->begin(m.bytes);

@@ -98,6 +98,7 @@ public:
 
 	const JobParam param;
 	std::vector<double> iterations_s;
+	std::vector<double> communication_s;	/* of each, since its last host began to send */
 	std::vector<FlowTime> flows;	/* of background */
 	double phases = 0;		/* that a host has seen in an iteration, on the average */
 
@@ -106,6 +107,8 @@ public:
 
 protected:
 	void iterated();		/* another iteration is over now */
+
+	Ps m_sends = 0;			/* since when the last host that began to does */
 
 private:
 	virtual double phases_seen() const = 0;		/* by a host, on the average */

@@ -263,17 +263,24 @@ static void print_flows(const Job &job)
 	std::cout << "], \"open\": " << open;
 }
 
-static void print_job(const Job &job)
+static void print_times(const char *name, const std::vector<double> &times)
 {
 	const char *comma = "";
 
-	std::cout << "{\"name\": \"" << job.param.name << "\", \"delivered\": " << job.delivered()
-		  << ", \"phases\": " << job.phases << ", \"iterations_s\": [";
-	for (double t : job.iterations_s) {
+	std::cout << ", \"" << name << "\": [";
+	for (double t : times) {
 		std::cout << comma << t;
 		comma = ", ";
 	}
 	std::cout << "]";
+}
+
+static void print_job(const Job &job)
+{
+	std::cout << "{\"name\": \"" << job.param.name << "\", \"delivered\": " << job.delivered()
+		  << ", \"phases\": " << job.phases;
+	print_times("iterations_s", job.iterations_s);
+	print_times("communication_s", job.communication_s);
 	if (job.param.kind == "background")
 		print_flows(job);
 	std::cout << "}";

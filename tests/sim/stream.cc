@@ -439,7 +439,8 @@ void Stream::arm()
 		m_timer.stop();
 		return;
 	}
-	m_is_probe = m_state == TCP_CORE_OPEN && !m_sacked && !m_probe_end && probe < timeout;
+	m_is_probe = (m_state == TCP_CORE_OPEN || m_state == TCP_CORE_CWR) && !m_probe_end &&
+		     probe < timeout;
 	m_timer.at(Clock::now() + (m_is_probe ? probe : timeout));
 }
 
@@ -471,7 +472,7 @@ void Stream::probed(const Segment &ack)
 	if (!m_probe_end || ack.seq < m_probe_end)
 		return;
 	m_probe_end = 0;
-	if (!m_probe_again || ack.twice || m_state != TCP_CORE_OPEN)
+	if (!m_probe_again || ack.twice || m_state >= TCP_CORE_RECOVERY)
 		return;
 	reduce(TCP_CORE_CWR);
 	end_reduction();

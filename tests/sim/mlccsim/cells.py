@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Cells: combinations of a link, its queue, and hosts, with what congestion controls make of them.
+
+Phases are a hundred round trips long, and 2 ms or more, as the phase tracker takes no silence of
+less than 1 ms for one.  That is shorter than those of real jobs, at the same ratios.
+"""
+
+import argparse
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
+from statistics import fmean
+from typing import Any
+
+from mlcclab.interval import estimate
+from mlcclab.progress import Progress
+from mlcclab.stats import per_megabyte, settled
+from mlcclab.table import align
+from mlcclab.units import FRAME, MSS
+
+from .engine import Run, simulate
+from .scenario import Scenario, parse
+
+Json = dict[str, Any]
+
+CCS = ["cubic", "reno", "dctcp", "interleave"]
+
+RATES = (25, 100)  # Gb/s
+ROUND_TRIPS = (10, 20, 50)  # us
+SIZES = (1448, 8948)
+QUEUES = (1, 3, 16, 0)  # bandwidth-delay products; 0: marks
+FLOWS = ((1, 1, 1), (8, 8, 8), (32, 32, 32), (64, 64, 64), (2, 8, 16))  # of each job
+COALESCE = (0, 8, 30, 64)  # us
+
+ALONE_RATES = (100, 400)
+ALONE_FLOWS = (1, 8, 16, 32)
+
+DUTY = 0.3
+ROUNDS = 100
+PHASE_LEAST_US = 2000
+MARK_LEAST = 65000  # 65 packets of 1 KB: not less than a burst
+DEEP = 16
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One of them; its first job alone if there is one only."""
+
+    gbps: int
+    rtt_us: int
+    mss: int
+    queue: int
+    flows: tuple[int, ...]
+    coalesce_us: int
+
+    @property
+    def base(self) -> str:
+        """Whom others are compared with."""
+        return "cubic" if self.queue else "dctcp"
+
+    @property
+    def bdp(self) -> float:
+        """Bytes."""
+        return self.gbps * self.rtt_us * 1e3 / 8
+
+    def ccs(self, wanted: Sequence[str]) -> list[str]:
+        """The base, and of the others what makes sense behind this queue."""
+        plain = ("cubic", "reno") if self.queue else ("dctcp",)
+        others = [cc for cc in wanted if cc in plain or cc not in CCS[:3]]
+        return list(dict.fromkeys([self.base, *others]))
+
+    @property
+    def label(self) -> str:
+        """For the table."""
+        flows = "/".join(map(str, self.flows if len(set(self.flows)) > 1 else self.flows[:1]))
+        queue = f"{self.queue} BDP" if self.queue else "ecn"
+        return (
+            f"{self.gbps}G {self.rtt_us}us {self.mss} {queue} {flows} fl {self.coalesce_us}us"
+        )
+
+
+def drawn(seed: int) -> list[Cell]:
+    """All cells of three jobs, in an order that the seed draws."""
+    every = [
+        Cell(*values) for values in product(RATES, ROUND_TRIPS, SIZES, QUEUES, FLOWS, COALESCE)
+    ]
+    random.Random(seed).shuffle(every)
+    return every
+
+
+def alone() -> list[Cell]:
+    """Those of one job."""
+    return [
+        Cell(gbps, 20, MSS, queue, (flows,), coalesce)
+        for gbps, queue, flows, coalesce in product(ALONE_RATES, (3, 0), ALONE_FLOWS, COALESCE)
+    ]
+
+
+def scenario(cell: Cell, iterations: int) -> Scenario:
+    """Its jobs need the link for 30 % of their time each."""
+    phase_s = 1e-6 * max(PHASE_LEAST_US, ROUNDS * cell.rtt_us)
+    goodput = cell.gbps * 1e9 / 8 * cell.mss / (cell.mss + FRAME - MSS)
+    mark = max(MARK_LEAST, round(cell.bdp / 2))
+    limit = cell.queue * cell.bdp if cell.queue else max(DEEP * cell.bdp, 4 * mark)
+    tcp = {
+        "stack": "host",
+        "queue": "droptail" if cell.queue else "ecn",
+        "limit": round(limit),
+        "mark": mark,
+        "mss": cell.mss,
+        "tso": "64kb",
+        "gro": True,
+        "coalesce": f"{cell.coalesce_us}us",
+    }
+    jobs = [
+        {
+            "name": f"job-{index + 1}",
+            "bytes": round(goodput * phase_s),
+            "compute": f"{1e3 * phase_s * (1 / DUTY - 1):g}ms",
+            "noise": 0.02,
+            "flows": flows,
+            "start": f"{100 * index}us",
+        }
+        for index, flows in enumerate(cell.flows)
+    ]
+    # to the far end and back by three links each
+    topology = {"kind": "dumbbell", "rate": f"{cell.gbps}gbit", "delay": f"{cell.rtt_us / 6:g}us"}
+    top = {"transport": "tcp", "iterations": iterations, "topology": topology, "tcp": tcp}
+    return parse(cell.label, top | {"job": jobs})
+
+
+def measure_all(chosen: Sequence[Cell], options: argparse.Namespace) -> list[Json]:
+    """One after the other, with a progress bar."""
+    found = []
+    with closing(Progress(len(chosen), name="cells")) as progress:
+        for cell in chosen:
+            progress.stage(cell.label, 1)
+            found.append(_measure(cell, options))
+    return found
+
+
+def _measure(cell: Cell, options: argparse.Namespace) -> Json:
+    ccs, jobs = cell.ccs(options.cc), range(len(cell.flows))
+    runs = [Run(cc, seed) for cc in ccs for seed in options.seeds]
+    apart = [Run(cell.base, seed, job) for job in jobs for seed in options.seeds]
+    runs += apart if len(jobs) > 1 else []
+    found = scenario(cell, options.iterations)
+    with ThreadPoolExecutor(options.parallel) as pool:
+        results = dict(zip(runs, pool.map(partial(simulate, found), runs), strict=True))
+    return asdict(cell) | {
+        "label": cell.label,
+        "base": cell.base,
+        "results": [
+            _result(cc, [_figures(cell, cc, seed, results) for seed in options.seeds])
+            for cc in ccs
+        ],
+    }
+
+
+def _figures(cell: Cell, cc: str, seed: int, results: dict[Run, Json]) -> Json:
+    run = results[Run(cc, seed)]
+    if len(cell.flows) == 1:
+        key, others = "communication_s", [results[Run(cell.base, seed)]["jobs"][0]]
+    else:
+        key = "iterations_s"
+        others = [
+            results[Run(cell.base, seed, job)]["jobs"][0] for job in range(len(cell.flows))
+        ]
+    pairs = zip(run["jobs"], others, strict=True)
+    delivered = sum(job["delivered"] for job in run["jobs"])
+    return {
+        "slowdown": fmean(_mean(ours[key]) / _mean(theirs[key]) for ours, theirs in pairs),
+        "communication_ms": 1e3 * fmean(_mean(job["communication_s"]) for job in run["jobs"]),
+        "again_per_mb": per_megabyte(run["network"]["again"], delivered),
+        "timeouts": run["network"]["timeouts"],
+        "cpu_s": run["cpu_s"],
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fmean(settled(values))
+
+
+def _result(cc: str, by_seed: Sequence[Json]) -> Json:
+    found = estimate([figures["slowdown"] for figures in by_seed])
+    means = {key: fmean(figures[key] for figures in by_seed) for key in by_seed[0]}
+    return {
+        "cc": cc,
+        **means,
+        "slowdown": found.mean,
+        "half": found.half,
+        "slowdowns": [figures["slowdown"] for figures in by_seed],
+    }
+
+
+HEAD = ["cell", "cc", "slowdown", "±", "comm ms", "again/MB", "time-outs", "cpu s"]
+
+
+def lines(found: Sequence[Json]) -> list[str]:
+    """The table, and what each congestion control comes to."""
+    rows = [
+        [
+            cell["label"],
+            result["cc"],
+            f"{result['slowdown']:.3f}",
+            "-" if result["half"] is None else f"{result['half']:.3f}",
+            f"{result['communication_ms']:.3f}",
+            f"{result['again_per_mb']:.2f}",
+            f"{result['timeouts']:.1f}",
+            f"{result['cpu_s']:.1f}",
+        ]
+        for cell in found
+        for result in cell["results"]
+    ]
+    return [*align([HEAD, *rows], 2), "", *_sums(found)]
+
+
+def _sums(found: Sequence[Json]) -> Iterator[str]:
+    """Over the cells, which are what an interval is of."""
+    for cc in dict.fromkeys(result["cc"] for cell in found for result in cell["results"]):
+        pairs = [
+            (result, cell["results"][0])
+            for cell in found
+            for result in cell["results"]
+            if result["cc"] == cc
+        ]
+        mean = estimate([ours["slowdown"] for ours, _ in pairs])
+        ratio = estimate([ours["slowdown"] / base["slowdown"] for ours, base in pairs])
+        worst = max(ours["slowdown"] / base["slowdown"] for ours, base in pairs)
+        yield (
+            f"{cc}: slowdown {mean.mean:.3f} ± {mean.half or 0:.3f} over {len(pairs)} cells, "
+            f"{ratio.mean:.3f} ± {ratio.half or 0:.3f} times its base's, at worst {worst:.3f}"
+        )
