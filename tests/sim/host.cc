@@ -12,10 +12,19 @@
 
 namespace sim {
 
-Link::Link(HostNet &net, double bps, bool from_host, bool to_host)
-	: m_net(net), m_ps_per_byte(8 * PS_PER_S / bps), m_from_host(from_host),
-	  m_to_host(to_host), m_arrive(this)
+Link::Link(HostNet &net, double bps, bool is_hosts, bool to_host)
+	: from_host(is_hosts), m_net(net), m_ps_per_byte(8 * PS_PER_S / bps), m_to_host(to_host),
+	  m_arrive(this)
 {
+}
+
+/*
+ * Part of a packet's time.  Without it a sender at the link's rate is always there when a packet
+ * leaves a full queue, and others never are (Floyd and Jacobson, 1991).
+ */
+Ps Link::jitter(Ps most)
+{
+	return mix(mix(m_net.param.seed) ^ m_net.hops) % most;
 }
 
 Ps Link::send(Segment s)
@@ -23,19 +32,25 @@ Ps Link::send(Segment s)
 	const HostParam &c = m_net.param;
 	uint32_t bytes = s.ack ? FRAME_BYTES : c.mss + FRAME_BYTES;
 	Ps now = Clock::now(), free = std::max(m_free, now);
-	double queued = (free - now) / m_ps_per_byte;
 
+	for (; !m_queue.empty() && m_queue.front().first <= now; m_queue.pop_front())
+		m_bytes -= m_queue.front().second;
 	m_net.hops++;
-	if (!m_from_host && queued + bytes > c.limit) {
+	if (!from_host && m_bytes + bytes > c.limit) {
 		dropped++;
 		return free;
 	}
-	if (c.ecn && !m_from_host && !s.ack && queued > c.mark) {
+	if (c.ecn && !from_host && !s.ack && m_bytes > c.mark) {
 		s.marked = true;
 		marked++;
 	}
+	m_queue.push_back({ free, bytes });
+	m_bytes += bytes;
+	deepest = std::max(deepest, m_bytes);
 	m_free = free + std::llround(bytes * m_ps_per_byte);
 	s.at = m_free + c.delay;
+	if (from_host)
+		s.at = m_last = std::max(m_last, s.at + jitter(m_free - free));
 	m_flight.push_back(s);
 	if (m_flight.size() == 1)
 		wait();
@@ -165,18 +180,22 @@ void HostNet::poll(const std::vector<Segment> &found)
 
 void HostNet::report(std::ostream &out) const
 {
-	uint64_t dropped = 0, marked = 0, again = 0, timeouts = 0;
+	uint64_t dropped = 0, marked = 0, again = 0, timeouts = 0, bursts = 0, held = 0;
 
 	for (const auto &link : m_links) {
 		dropped += link->dropped;
 		marked += link->marked;
+		if (link->from_host)
+			held = std::max(held, link->deepest);
 	}
 	for (const auto &stream : m_streams) {
 		again += stream->again;
 		timeouts += stream->timeouts;
+		bursts += stream->bursts;
 	}
 	out << "\"dropped\": " << dropped << ", \"again\": " << again << ", \"marked\": " << marked
-	    << ", \"timeouts\": " << timeouts << ", \"hops\": " << hops;
+	    << ", \"timeouts\": " << timeouts << ", \"bursts\": " << bursts
+	    << ", \"held_bytes\": " << held << ", \"hops\": " << hops;
 }
 
 } /* namespace sim */

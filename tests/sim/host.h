@@ -9,7 +9,8 @@
  *	  '------ interrupt <~~~~~~~~~~~~~~~~~ ACK, one for a super-packet <----------'
  *
  * Link		a rate, a delay and a queue, first in, first out, so that a packet's end is known when
- *		it comes: an event a packet and hop.  A host's own link drops and marks nothing.
+ *		it comes: an event a packet and hop.  A host's own link drops and marks nothing; its
+ *		packets come up to a packet's time late, at random.
  * TSO		a sender hands over "tso" bytes at a time, and waits (tcp_tso_should_defer) while the
  *		window has neither room for that nor for a third of it.  0: a segment at a time.
  * Interrupts	a host looks at what has come, data or ACKs, at once after a silence, otherwise
@@ -71,20 +72,26 @@ struct Segment {
 /* One direction of a wire, with the queue before it. */
 class Link {
 public:
-	Link(HostNet &net, double bps, bool from_host, bool to_host);
+	Link(HostNet &net, double bps, bool is_hosts, bool to_host);
 
 	Ps send(Segment s);	/* returns when it will have left */
 
+	const bool from_host;
 	uint64_t dropped = 0, marked = 0;
+	uint64_t deepest = 0;		/* bytes */
 
 private:
 	void arrive();
 	void wait();
+	Ps jitter(Ps most);
 
 	HostNet &m_net;
 	const double m_ps_per_byte;
-	const bool m_from_host, m_to_host;
+	const bool m_to_host;
 	Ps m_free = 0;			/* when all that is here has left */
+	uint64_t m_bytes = 0;		/* that have not begun to leave: a packet goes as a whole */
+	std::deque<std::pair<Ps, uint32_t>> m_queue;	/* begins when, bytes */
+	Ps m_last = 0;			/* when the last packet is there */
 	Ps m_looks = 0;			/* when a host looks again */
 	std::deque<Segment> m_flight;
 	std::vector<Segment> m_found;	/* by a host */

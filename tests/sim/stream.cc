@@ -200,6 +200,7 @@ void Stream::transmit(uint32_t seq, uint32_t count)
 	m_queued.push_back({ left, count * (m_sk.mss_cache + FRAME_BYTES) });
 	m_queued_bytes += m_queued.back().second;
 	m_prr_out += count;
+	bursts++;
 	if (m_sk.paced)
 		m_pace_at = std::max(now, m_pace_at) +
 			    count * m_sk.mss_cache * PS_PER_S /
@@ -439,8 +440,8 @@ void Stream::arm()
 		m_timer.stop();
 		return;
 	}
-	m_is_probe = (m_state == TCP_CORE_OPEN || m_state == TCP_CORE_CWR) && !m_probe_end &&
-		     probe < timeout;
+	m_is_probe = (m_state == TCP_CORE_OPEN || m_state == TCP_CORE_CWR) && !m_sacked &&
+		     !m_probe_end && probe < timeout;
 	m_timer.at(Clock::now() + (m_is_probe ? probe : timeout));
 }
 

@@ -84,7 +84,7 @@ public:
 	void flush();
 
 	const std::vector<Link *> paths[2];	/* of data, of ACKs */
-	uint64_t again = 0, timeouts = 0;
+	uint64_t again = 0, timeouts = 0, bursts = 0;
 
 private:
 	/* That is sent and not acknowledged. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Cells: combinations of a link, its queue, and hosts, with what congestion controls make of them.
 
-Phases are a hundred round trips long, and 2 ms or more, as the phase tracker takes no silence of
-less than 1 ms for one.  That is shorter than those of real jobs, at the same ratios.
+Phases are so many round trips long, and 2 ms or more, as the phase tracker takes no silence of less
+than 1 ms for one.  That is shorter than those of real jobs, beside time-outs that are not.
 """
 
 import argparse
@@ -13,9 +13,10 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
+from mlcclab.errors import LabError
 from mlcclab.interval import estimate
 from mlcclab.progress import Progress
 from mlcclab.stats import per_megabyte, settled
@@ -40,10 +41,10 @@ ALONE_RATES = (100, 400)
 ALONE_FLOWS = (1, 8, 16, 32)
 
 DUTY = 0.3
-ROUNDS = 100
 PHASE_LEAST_US = 2000
 MARK_LEAST = 65000  # 65 packets of 1 KB: not less than a burst
 DEEP = 16
+STOP = "30s"  # a hundred time-outs in a row
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,9 @@ def alone() -> list[Cell]:
     ]
 
 
-def scenario(cell: Cell, iterations: int) -> Scenario:
+def scenario(cell: Cell, options: argparse.Namespace) -> Scenario:
     """Its jobs need the link for 30 % of their time each."""
-    phase_s = 1e-6 * max(PHASE_LEAST_US, ROUNDS * cell.rtt_us)
+    phase_s = 1e-6 * max(PHASE_LEAST_US, options.rounds * cell.rtt_us)
     goodput = cell.gbps * 1e9 / 8 * cell.mss / (cell.mss + FRAME - MSS)
     mark = max(MARK_LEAST, round(cell.bdp / 2))
     limit = cell.queue * cell.bdp if cell.queue else max(DEEP * cell.bdp, 4 * mark)
@@ -129,8 +130,8 @@ def scenario(cell: Cell, iterations: int) -> Scenario:
     ]
     # to the far end and back by three links each
     topology = {"kind": "dumbbell", "rate": f"{cell.gbps}gbit", "delay": f"{cell.rtt_us / 6:g}us"}
-    top = {"transport": "tcp", "iterations": iterations, "topology": topology, "tcp": tcp}
-    return parse(cell.label, top | {"job": jobs})
+    top = {"transport": "tcp", "iterations": options.iterations, "stop": STOP}
+    return parse(cell.label, top | {"topology": topology, "tcp": tcp, "job": jobs})
 
 
 def measure_all(chosen: Sequence[Cell], options: argparse.Namespace) -> list[Json]:
@@ -148,7 +149,7 @@ def _measure(cell: Cell, options: argparse.Namespace) -> Json:
     runs = [Run(cc, seed) for cc in ccs for seed in options.seeds]
     apart = [Run(cell.base, seed, job) for job in jobs for seed in options.seeds]
     runs += apart if len(jobs) > 1 else []
-    found = scenario(cell, options.iterations)
+    found = scenario(cell, options)
     with ThreadPoolExecutor(options.parallel) as pool:
         results = dict(zip(runs, pool.map(partial(simulate, found), runs), strict=True))
     return asdict(cell) | {
@@ -163,6 +164,8 @@ def _measure(cell: Cell, options: argparse.Namespace) -> Json:
 
 def _figures(cell: Cell, cc: str, seed: int, results: dict[Run, Json]) -> Json:
     run = results[Run(cc, seed)]
+    if not run["over"]:
+        raise LabError(f"{cell.label}: not over in {STOP} under {cc}, seed {seed}")
     if len(cell.flows) == 1:
         key, others = "communication_s", [results[Run(cell.base, seed)]["jobs"][0]]
     else:
@@ -170,19 +173,19 @@ def _figures(cell: Cell, cc: str, seed: int, results: dict[Run, Json]) -> Json:
         others = [
             results[Run(cell.base, seed, job)]["jobs"][0] for job in range(len(cell.flows))
         ]
-    pairs = zip(run["jobs"], others, strict=True)
+    pairs = [
+        (settled(ours[key]), settled(theirs[key]))
+        for ours, theirs in zip(run["jobs"], others, strict=True)
+    ]
     delivered = sum(job["delivered"] for job in run["jobs"])
     return {
-        "slowdown": fmean(_mean(ours[key]) / _mean(theirs[key]) for ours, theirs in pairs),
-        "communication_ms": 1e3 * fmean(_mean(job["communication_s"]) for job in run["jobs"]),
+        "slowdown": fmean(fmean(ours) / fmean(theirs) for ours, theirs in pairs),
+        "typical": fmean(median(ours) / median(theirs) for ours, theirs in pairs),
+        "communication_ms": 1e3 * fmean(fmean(settled(job["communication_s"])) for job in run["jobs"]),
         "again_per_mb": per_megabyte(run["network"]["again"], delivered),
         "timeouts": run["network"]["timeouts"],
         "cpu_s": run["cpu_s"],
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fmean(settled(values))
 
 
 def _result(cc: str, by_seed: Sequence[Json]) -> Json:
@@ -197,7 +200,7 @@ def _result(cc: str, by_seed: Sequence[Json]) -> Json:
     }
 
 
-HEAD = ["cell", "cc", "slowdown", "±", "comm ms", "again/MB", "time-outs", "cpu s"]
+HEAD = ["cell", "cc", "slowdown", "±", "median", "comm ms", "again/MB", "time-outs", "cpu s"]
 
 
 def lines(found: Sequence[Json]) -> list[str]:
@@ -208,6 +211,7 @@ def lines(found: Sequence[Json]) -> list[str]:
             result["cc"],
             f"{result['slowdown']:.3f}",
             "-" if result["half"] is None else f"{result['half']:.3f}",
+            f"{result['typical']:.3f}",
             f"{result['communication_ms']:.3f}",
             f"{result['again_per_mb']:.2f}",
             f"{result['timeouts']:.1f}",

@@ -239,6 +239,8 @@ def parse(name: str, table: Table) -> Scenario:
     empty = frame(name, top)
     bps = goodput_bps(empty)
     jobs = [job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry, bps)]
+    if top["transport"] == "rdma" and any(job.values["flows"] > 1 for job in jobs):
+        raise UsageError("job.flows: of RDMA they are queue pairs, rdma.qps")
     scenario = replace(empty, jobs=tuple(jobs))
     _check_hosts(scenario)
     return scenario
@@ -326,7 +328,7 @@ def _check_keys(where: str, table: Any, workload: str) -> None:
     """What a workload has to have, and what others have."""
     needed = {"background": FLOWS, "trace": TRACE, "endless": ()}.get(workload, ("bytes",))
     others = {
-        "background": (*SIZE, "hosts", "copies", *TRACE, "pattern"),
+        "background": (*SIZE, "hosts", "copies", "flows", *TRACE, "pattern"),
         "trace": (*SIZE, *FLOWS, "burst"),
     }.get(workload, (*FLOWS, "burst", *TRACE, "pattern"))
     for key in others:
