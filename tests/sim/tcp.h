@@ -13,7 +13,8 @@
  * one of its own, closed at its end.  As in Linux: SACK, RACK-TLP, timestamps, windows that scale,
  * ten segments at first, a least time-out of 200 ms, an ACK for two segments (with ECN for each, as
  * ns-3 cannot send one at once when the marks begin or end); a host's own queue marks and drops
- * nothing.  Unlike it: no TSO, no GRO; a window does not decay in a silence.
+ * nothing.  Unlike it: no TSO, no GRO, no interrupt moderation, which host.h has; a window does
+ * not decay in a silence.
  *
  * Routes are static, by destination: of several shortest paths to a host a switch takes one, by a
  * hash of both.

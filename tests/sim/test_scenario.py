@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from common import HERE, dumbbell, pairs
+from common import HERE, dumbbell, pairs, tcp_pairs
 from mlccsim.cluster import load
 from mlccsim.engine import PROGRAM
 from mlccsim.scenario import parse, places, settings
@@ -77,6 +77,22 @@ class FrontEnd(unittest.TestCase):
         ):
             with self.subTest(new):
                 self.refused(GOOD.replace(old, new), expected)
+
+    def test_bad_offloads_are_refused(self) -> None:
+        for tcp, expected in (
+            ("tso = '64kb'", 'tcp.tso: stack = "ns3" has none'),
+            ("stack = 'linux'", "tcp.stack: 'linux' is not one of ns3, host"),
+            ("stack = 'host'\ncoalesce = '11ms'", "tcp.coalesce: "),
+            ("stack = 'host'\ncoalesce = 30", "tcp.coalesce: 30 is not a string"),
+            ("stack = 'host'\ntso = '2mb'", "tcp.tso: "),
+            ("stack = 'host'\nwindow = 9999", "tcp.window: "),
+            ("stack = 'host'\ngro = 1", "tcp.gro: "),
+        ):
+            with self.subTest(tcp):
+                text = "transport = 'tcp'\n" + GOOD.replace("[[job]]", f"[tcp]\n{tcp}\n[[job]]")
+                self.refused(text, expected)
+        for flows, expected in ((0, "job[0].flows: 0"), (4, "job.flows: of RDMA they are queue")):
+            self.refused(GOOD + f"flows = {flows}\n", expected)
 
     def test_bad_traces_are_refused(self) -> None:
         good = GOOD.replace(SIZE, TRACE)
@@ -195,6 +211,28 @@ class Parsing(unittest.TestCase):
             with self.subTest(expected):
                 done = subprocess.run(
                     [PROGRAM], input=text, capture_output=True, text=True, check=False
+                )
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+                self.assertIn(expected, done.stderr)
+
+    def test_nor_what_hosts_do_not(self) -> None:
+        table = tcp_pairs(1, "droptail")
+        table["tcp"]["stack"] = "host"
+        lines = settings(parse("test", table), "cubic", 1)
+        for old, new, expected in (
+            ("coalesce_s 0.0", "coalesce_s 1", "coalesce_s: '1' is not a number from 0 to 0.01"),
+            ("gro 0", "gro 2", "gro: '2' is not"),
+            ("tso 0", "tso -1", "tso: '-1' is not"),
+            ("stack host", "stack none", "transport: neither"),
+        ):
+            with self.subTest(new):
+                self.assertIn(old, lines)
+                done = subprocess.run(
+                    [PROGRAM],
+                    input=lines.replace(old, new),
+                    capture_output=True,
+                    text=True,
+                    check=False,
                 )
                 self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
                 self.assertIn(expected, done.stderr)

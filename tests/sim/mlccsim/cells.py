@@ -79,9 +79,7 @@ class Cell:
         """For the table."""
         flows = "/".join(map(str, self.flows if len(set(self.flows)) > 1 else self.flows[:1]))
         queue = f"{self.queue} BDP" if self.queue else "ecn"
-        return (
-            f"{self.gbps}G {self.rtt_us}us {self.mss} {queue} {flows} fl {self.coalesce_us}us"
-        )
+        return f"{self.gbps}G {self.rtt_us}us {self.mss} {queue} {flows} fl {self.coalesce_us}us"
 
 
 def drawn(seed: int) -> list[Cell]:
@@ -156,8 +154,7 @@ def _measure(cell: Cell, options: argparse.Namespace) -> Json:
         "label": cell.label,
         "base": cell.base,
         "results": [
-            _result(cc, [_figures(cell, cc, seed, results) for seed in options.seeds])
-            for cc in ccs
+            _result(cc, [_figures(cell, cc, seed, results) for seed in options.seeds]) for cc in ccs
         ],
     }
 
@@ -170,9 +167,7 @@ def _figures(cell: Cell, cc: str, seed: int, results: dict[Run, Json]) -> Json:
         key, others = "communication_s", [results[Run(cell.base, seed)]["jobs"][0]]
     else:
         key = "iterations_s"
-        others = [
-            results[Run(cell.base, seed, job)]["jobs"][0] for job in range(len(cell.flows))
-        ]
+        others = [results[Run(cell.base, seed, job)]["jobs"][0] for job in range(len(cell.flows))]
     pairs = [
         (settled(ours[key]), settled(theirs[key]))
         for ours, theirs in zip(run["jobs"], others, strict=True)
@@ -181,7 +176,8 @@ def _figures(cell: Cell, cc: str, seed: int, results: dict[Run, Json]) -> Json:
     return {
         "slowdown": fmean(fmean(ours) / fmean(theirs) for ours, theirs in pairs),
         "typical": fmean(median(ours) / median(theirs) for ours, theirs in pairs),
-        "communication_ms": 1e3 * fmean(fmean(settled(job["communication_s"])) for job in run["jobs"]),
+        "communication_ms": 1e3
+        * fmean(fmean(settled(job["communication_s"])) for job in run["jobs"]),
         "again_per_mb": per_megabyte(run["network"]["again"], delivered),
         "timeouts": run["network"]["timeouts"],
         "cpu_s": run["cpu_s"],
