@@ -8,15 +8,15 @@
  *	  ^                                                                           |
  *	  '------ interrupt <~~~~~~~~~~~~~~~~~ ACK, one for a super-packet <----------'
  *
- * Link		a rate, a delay and a queue, first in, first out, so that a packet's end is known when
- *		it comes: an event a packet and hop.  A host's own link drops and marks nothing; its
- *		packets come up to a packet's time late, at random.
- * TSO		a sender hands over "tso" bytes at a time, and waits (tcp_tso_should_defer) while the
- *		window has neither room for that nor for a third of it.  0: a segment at a time.
+ * Link		a rate, a delay and a queue, first in, first out, so that a packet's end is known
+ *		when it comes: an event a packet and hop.  A host's own link drops and marks nothing;
+ *		its packets come up to a packet's time late, at random.
+ * TSO		a sender hands over "tso" bytes at a time, and waits (tcp_tso_should_defer) while
+ *		the window has room neither for that nor for a third of it.  0: a segment at a time.
  * Interrupts	a host looks at what has come, data or ACKs, at once after a silence, otherwise
  *		"coalesce" after it has looked last.  One queue a host; its CPU takes no time.
- * GRO		what it then finds of a flow, in a row and marked alike, is one super-packet of 64 KB
- *		at most, for which there is one ACK if it is two segments or more.
+ * GRO		what it then finds of a flow, in a row and marked alike, is one super-packet of 64
+ *		KB at most, for which there is one ACK if it is two segments or more.
  *
  *	cc	cubic, dctcp		mlcc's own bases, a core without a job
  *		reno			also what dctcp is where nothing marks, as in Linux

@@ -85,28 +85,33 @@ double Stream::pacing_rate() const
 
 void Stream::push()
 {
-	while (may_send() && (m_lost ? retransmit() : send_new()))
-		;
+	Ps until;
+
+	do {
+		until = held_up();
+		if (until) {
+			validate(in_flight() >= m_sk.snd_cwnd);
+			m_wake.at(until);
+			return;
+		}
+	} while (m_lost ? retransmit() : send_new());
 }
 
-/* Whether neither pacing nor what waits in the host already holds it up. */
-bool Stream::may_send()
+/* By pacing, or by what waits in the host already: until when; 0: it is not. */
+Ps Stream::held_up()
 {
 	double most = std::min<double>(SMALL_QUEUE, pacing_rate() / 1024);
 	Ps now = Clock::now();
 
-	if (m_sk.paced && now < m_pace_at) {
-		m_wake.at(m_pace_at);
-		return false;
-	}
+	if (m_sk.paced && now < m_pace_at)
+		return m_pace_at;
 	while (!m_queued.empty() && m_queued.front().first <= now) {
 		m_queued_bytes -= m_queued.front().second;
 		m_queued.pop_front();
 	}
 	if (m_queued_bytes <= std::max<double>(most, 2 * burst() * m_sk.mss_cache))
-		return true;
-	m_wake.at(m_queued.front().first);
-	return false;
+		return 0;
+	return m_queued.front().first;
 }
 
 /* Of what is lost, what the window has room for. */
@@ -130,11 +135,9 @@ bool Stream::retransmit()
 /* tcp_tso_should_defer(): whether it pays to wait for more room. */
 bool Stream::defers(uint32_t room, uint32_t most) const
 {
-	uint32_t out = (m_next - m_una);
+	uint32_t third = std::min(m_sk.snd_cwnd, m_net.param.window / m_sk.mss_cache) / 3;
 
-	if (m_state >= TCP_CORE_RECOVERY || !out || room >= most ||
-	    room >= std::max(1U, std::min<uint32_t>(m_sk.snd_cwnd,
-						     m_net.param.window / m_sk.mss_cache) / 3))
+	if (m_state >= TCP_CORE_RECOVERY || m_next == m_una || room >= most || room >= third)
 		return false;
 	/* an ACK that is far yet is not waited for */
 	return Clock::now() - m_sent.front().at >= m_srtt / 2;
@@ -548,46 +551,36 @@ void Stream::receive(Range got, bool marked)
 	}
 	if (hole)
 		m_quick = QUICK;
-	if (got.from > m_expected) {
-		beyond(got);
-	} else {
-		m_unacked += got.to - m_expected;
-		m_expected = got.to;
-		for (size_t i = 0; i < m_beyond.size();)
-			if (m_beyond[i].from <= m_expected) {
-				m_expected = std::max(m_expected, m_beyond[i].to);
-				m_beyond.erase(m_beyond.begin() + i);
-				i = 0;
-			} else {
-				i++;
-			}
-	}
+	take_in(got);
 	if (m_quick && !hole) {
 		m_quick--;
 		now = true;
 	}
-	if (now || m_unacked >= 2 || (!m_messages.empty() && m_messages.front().first == m_expected))
+	if (now || m_unacked >= 2 ||
+	    (!m_messages.empty() && m_messages.front().first <= m_expected))
 		send_ack(false);
 	else
 		m_late.at(Clock::now() + ACK_LATEST);
 	complete();
 }
 
-/* Out of order: is there, but not expected yet. */
-void Stream::beyond(Range got)
+/* What it touches of what is there beyond a hole becomes one with it. */
+void Stream::take_in(Range got)
 {
-	for (size_t i = 0; i < m_beyond.size();) {
-		const Range &r = m_beyond[i];
+	uint32_t expected = m_expected;
 
-		if (r.from > got.to || r.to < got.from) {
-			i++;
-			continue;
-		}
+	std::erase_if(m_beyond, [&got](const Range &r) {
+		if (r.from > got.to || r.to < got.from)
+			return false;
 		got = { std::min(r.from, got.from), std::max(r.to, got.to) };
-		m_beyond.erase(m_beyond.begin() + i);
-		i = 0;
+		return true;
+	});
+	if (got.from > m_expected) {
+		m_beyond.insert(m_beyond.begin(), got);
+		return;
 	}
-	m_beyond.insert(m_beyond.begin(), got);
+	m_expected = got.to;
+	m_unacked += m_expected - expected;
 }
 
 /* Messages that are there. */

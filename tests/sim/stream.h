@@ -7,8 +7,9 @@
  *			windows that grow only if they are the limit, samples of the rate
  *	recovery	SACK, RACK without a window for reordering (nothing overtakes here), PRR, a
  *			tail loss probe, a time-out of 200 ms and a round trip that doubles
- *	receiver	an ACK for two segments, at a message's end, at once for what is out of order
- *			(and for 16 packets after it), marked or no longer marked; otherwise in 40 ms
+ *	receiver	an ACK for two segments, at a message's end, at once for what is out of
+ *			order (and for 16 packets after it), marked or no longer marked; otherwise
+ *			in 40 ms
  *
  * Not here: reductions that are taken back, a window that decays in a silence, buffers that grow.
  */
@@ -89,7 +90,7 @@ public:
 private:
 	/* That is sent and not acknowledged. */
 	struct Sent {
-		Ps at, first_at, delivered_at;	/* the last two: as the sample of the rate wants it */
+		Ps at, first_at, delivered_at;	/* as samples of the rate want it */
 		uint64_t order;
 		uint32_t delivered;
 		bool sacked, lost, again, limited;
@@ -108,7 +109,7 @@ private:
 	uint32_t burst() const;
 
 	void push();
-	bool may_send();
+	Ps held_up();
 	bool retransmit();
 	bool send_new();
 	bool defers(uint32_t room, uint32_t most) const;
@@ -137,7 +138,7 @@ private:
 	void timed_out();
 
 	void receive(Range got, bool marked);
-	void beyond(Range got);
+	void take_in(Range got);
 	void complete();
 	void send_ack(bool twice);
 	void ack_late() { send_ack(false); }
@@ -162,7 +163,7 @@ private:
 	bool m_probe_again = false, m_is_probe = false;
 	bool m_limited = false;			/* by the window */
 	uint32_t m_most_out = 0, m_limited_end = 0;
-	uint32_t m_idle_until = 0;		/* delivered, up to which there was too little to send */
+	uint32_t m_idle_until = 0;	/* delivered: up to there too little was to be sent */
 	Ps m_first_at = 0, m_delivered_at = 0;
 	std::deque<std::pair<Ps, uint32_t>> m_queued;	/* in the host: leaves when, bytes */
 	uint64_t m_queued_bytes = 0;

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
+from math import exp, log
 from statistics import fmean, median
 from typing import Any
 
@@ -228,10 +229,16 @@ def _sums(found: Sequence[Json]) -> Iterator[str]:
             for result in cell["results"]
             if result["cc"] == cc
         ]
-        mean = estimate([ours["slowdown"] for ours, _ in pairs])
-        ratio = estimate([ours["slowdown"] / base["slowdown"] for ours, base in pairs])
-        worst = max(ours["slowdown"] / base["slowdown"] for ours, base in pairs)
+        mean = _geometric([ours["slowdown"] for ours, _ in pairs])
+        ratios = [ours["slowdown"] / base["slowdown"] for ours, base in pairs]
         yield (
-            f"{cc}: slowdown {mean.mean:.3f} ± {mean.half or 0:.3f} over {len(pairs)} cells, "
-            f"{ratio.mean:.3f} ± {ratio.half or 0:.3f} times its base's, at worst {worst:.3f}"
+            f"{cc}: slowdown {mean} over {len(pairs)} cells, {_geometric(ratios)} times its "
+            f"base's, at worst {max(ratios):.3f}"
         )
+
+
+def _geometric(values: Sequence[float]) -> str:
+    """The mean of cells that are far apart, and its interval."""
+    found = estimate([log(value) for value in values])
+    low, high = found.bounds or (found.mean, found.mean)
+    return f"{exp(found.mean):.3f} ({exp(low):.3f} to {exp(high):.3f})"
