@@ -66,6 +66,7 @@ struct Segment {
 	bool ack, marked;	/* an ACK's mark is an echo */
 	bool twice;		/* ACK: for what had been there already */
 	uint8_t blocks;
+	uint32_t stamp;		/* ACK: ms, when it was sent */
 	Range sack[3];		/* what is there beyond, the latest first */
 };
 

@@ -48,7 +48,7 @@ void Stream::read()
 	Ps now = Clock::now();
 
 	m_sk.tcp_mstamp = now / US + TRACKER_FIRST_US;
-	m_sk.rx_opt.rcv_tsval = now / MS;
+	m_sk.rx_opt.rcv_tsval = m_stamp;
 	m_sk.snd_una = m_una * m_sk.mss_cache;
 	m_sk.snd_nxt = m_next * m_sk.mss_cache;
 	m_sk.packets_out = m_next - m_una;
@@ -226,6 +226,7 @@ void Stream::acked(const Segment &ack)
 
 	if (ack.seq < m_una)
 		return;
+	m_stamp = ack.stamp;
 	take_sack(ack, news);
 	take_cumulative(ack, news);
 	if (news.delivered && ack.marked)
@@ -605,6 +606,7 @@ void Stream::send_ack(bool twice)
 	s.seq = m_expected;
 	s.marked = m_marked;
 	s.twice = twice;
+	s.stamp = Clock::now() / MS;
 	s.blocks = std::min<size_t>(m_beyond.size(), std::size(s.sack));
 	std::copy_n(m_beyond.begin(), s.blocks, s.sack);
 	paths[1][0]->send(s);

@@ -165,6 +165,7 @@ private:
 	uint32_t m_most_out = 0, m_limited_end = 0;
 	uint32_t m_idle_until = 0;	/* delivered: up to there too little was to be sent */
 	Ps m_first_at = 0, m_delivered_at = 0;
+	uint32_t m_stamp = 0;			/* the last ACK's */
 	std::deque<std::pair<Ps, uint32_t>> m_queued;	/* in the host: leaves when, bytes */
 	uint64_t m_queued_bytes = 0;
 	Ps m_pace_at = 0;

@@ -181,6 +181,14 @@ class Recovery(unittest.TestCase):
             self.assertGreater(result["network"]["marked"], 100)
         self.assertLess(slowdown(ours), slowdown(plain) - 0.05)
 
+    def test_acks_that_wait_behind_data_are_no_queue(self) -> None:
+        """Both hosts of a ring send: timestamps tell where the round trip goes."""
+        table = host(tcp_pairs(1, "droptail"))
+        ring = {"workload": "ring", "hosts": 2, "bytes": 1_000_000, "compute": "55ms"}
+        table["job"] = [{"name": "ring", "noise": 0.02} | ring]
+        results = [run(table, "interleave", seed=seed, iterations=16) for seed in (1, 2)]
+        self.assertLess(fmean(slowdown(result) for result in results), 1.09)
+
     def test_agrees_with_ns3(self) -> None:
         """Without offloads, where both are to be alike; Reno, which both have."""
         found = []
@@ -204,6 +212,13 @@ class Cells(unittest.TestCase):
         drops, marks = (cells.Cell(25, 10, MSS, queue, (1,), 0) for queue in (3, 0))
         self.assertEqual(drops.ccs(cells.CCS), ["cubic", "reno", "interleave"])
         self.assertEqual(marks.ccs(["interleave"]), ["dctcp", "interleave"])
+
+    def test_where_nothing_fits(self) -> None:
+        """96 flows with two segments of 8,948 bytes: 1.7 MB."""
+        for queue, crowded in ((3, True), (16, False)):
+            cell = cells.Cell(100, 20, 8948, queue, (32, 32, 32), 0)
+            self.assertEqual(cell.crowded, crowded)
+        self.assertFalse(cells.Cell(25, 10, MSS, 1, (1, 1, 1), 0).crowded)
 
     def test_a_table_and_json(self) -> None:
         with tempfile.NamedTemporaryFile(suffix=".json") as file:

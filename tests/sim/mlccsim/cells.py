@@ -76,6 +76,21 @@ class Cell:
         return list(dict.fromkeys([self.base, *others]))
 
     @property
+    def limit(self) -> float:
+        """Bytes of the queue."""
+        return self.queue * self.bdp if self.queue else max(DEEP * self.bdp, 4 * self.mark)
+
+    @property
+    def mark(self) -> float:
+        """From how many of them on it marks."""
+        return max(MARK_LEAST, self.bdp / 2)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether two segments of each flow do not fit, so that nobody can avoid time-outs."""
+        return 2 * self.mss * sum(self.flows) > self.bdp + self.limit
+
+    @property
     def label(self) -> str:
         """For the table."""
         flows = "/".join(map(str, self.flows if len(set(self.flows)) > 1 else self.flows[:1]))
@@ -104,13 +119,11 @@ def scenario(cell: Cell, options: argparse.Namespace) -> Scenario:
     """Its jobs need the link for 30 % of their time each."""
     phase_s = 1e-6 * max(PHASE_LEAST_US, options.rounds * cell.rtt_us)
     goodput = cell.gbps * 1e9 / 8 * cell.mss / (cell.mss + FRAME - MSS)
-    mark = max(MARK_LEAST, round(cell.bdp / 2))
-    limit = cell.queue * cell.bdp if cell.queue else max(DEEP * cell.bdp, 4 * mark)
     tcp = {
         "stack": "host",
         "queue": "droptail" if cell.queue else "ecn",
-        "limit": round(limit),
-        "mark": mark,
+        "limit": round(cell.limit),
+        "mark": round(cell.mark),
         "mss": cell.mss,
         "tso": "64kb",
         "gro": True,
@@ -154,6 +167,7 @@ def _measure(cell: Cell, options: argparse.Namespace) -> Json:
     return asdict(cell) | {
         "label": cell.label,
         "base": cell.base,
+        "crowded": cell.crowded,
         "results": [
             _result(cc, [_figures(cell, cc, seed, results) for seed in options.seeds]) for cc in ccs
         ],
@@ -217,7 +231,13 @@ def lines(found: Sequence[Json]) -> list[str]:
         for cell in found
         for result in cell["results"]
     ]
-    return [*align([HEAD, *rows], 2), "", *_sums(found)]
+    calm = [cell for cell in found if not cell["crowded"]]
+    return [
+        *align([HEAD, *rows], 2),
+        "",
+        *_sums(found),
+        *(["", "where two segments of each flow fit:", *_sums(calm)] if calm != found else []),
+    ]
 
 
 def _sums(found: Sequence[Json]) -> Iterator[str]:
