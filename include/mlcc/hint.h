@@ -13,6 +13,8 @@
  * last announcement's bytes, and an announcement that finds a phase that has just begun belongs to
  * that phase.
  *
+ * An announcement that follows another before anything was sent replaces it: no phase was empty.
+ *
  * A job is set with a standing hint, which may be none (0), and which announcements replace:
  *
  *	         set(H)               start(D)              set(H)
@@ -44,6 +46,13 @@ static __always_inline bool mlcc_hint_is_late(const struct mlcc_job *j, u64 now)
 	return now < last + MLCC_GAP_MIN_US && mlcc_phase_sent(j) <= j->d_hint >> 2;
 }
 
+/* Whether nothing was sent since the last announcement: another one replaces it. */
+static __always_inline bool mlcc_hint_replaces(const struct mlcc_job *j)
+{
+	return (j->hint_state == MLCC_HINT_RUNNING || j->hint_state == MLCC_HINT_OVER) &&
+	       !mlcc_phase_sent(j);
+}
+
 /*
  * Userspace says that a phase of @bytes begins; 0: as many as the last time.  @now: us.
  * Returns whether this could be noted; if not, a flow begins a phase right now: try again.
@@ -58,6 +67,9 @@ static __always_inline bool mlcc_hint_start(struct mlcc_job *j, u64 bytes, u64 n
 		MLCC_WRITE(j->d_hint, bytes);
 	if (mlcc_hint_is_late(j, now)) {
 		mlcc_phase_target(j);
+	} else if (mlcc_hint_replaces(j)) {
+		mlcc_phase_target(j);
+		MLCC_WRITE(j->start_us, now);
 	} else {
 		mlcc_gap_ends(j, now > last && last ? mlcc_us32(now - last) : 0);
 		mlcc_phase_rollover(j, now);

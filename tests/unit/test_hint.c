@@ -72,6 +72,39 @@ static void a_late_announcement_belongs_to_its_phase(void)
 	}
 }
 
+/* A collective is planned, and planned anew; or it is taken back, and another one follows. */
+static void who_announces_twice_has_one_phase(bool ends)
+{
+	u64 last = PHASE, bytes, us;
+	struct sim s;
+
+	sim_init(&s, 11);
+	announced(&s, PHASE, PHASE, 50);
+	for (u32 i = 2; i <= 20; i++, last = bytes) {
+		bytes = PHASE / 2 + random_below(&s.seed, PHASE);
+		us = last / SIM_RATE * SIM_TICK_US;
+
+		sim_silence(&s, COMPUTE / 2);
+		for (u32 k = 0; k < 3; k++) {
+			mlcc_hint_start(&s.job, 3 * PHASE, s.now);
+			if (ends)
+				mlcc_hint_end(&s.job);
+			sim_silence(&s, 10);
+		}
+		announced(&s, bytes, bytes, 50);
+		CHECK(sim_full_progress(&s) && !s.job.hint_wrong, "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
+		CHECK(s.job.seq == i, "phase %u is number %u", i, s.job.seq);
+		CHECK(mlcc_absdiff(s.job.comm_us, us) < 1000, "phase %u: the last one took %u us", i,
+		      s.job.comm_us);
+	}
+}
+
+static void an_announcement_replaces_one_that_was_not_used(void)
+{
+	who_announces_twice_has_one_phase(false);
+	who_announces_twice_has_one_phase(true);
+}
+
 /* A silence that would end any phase, in the middle of one that is announced. */
 static void silences_inside_do_not_end_it(void)
 {
@@ -281,6 +314,7 @@ int main(void)
 		TAP_TEST(the_first_phase_counts),
 		TAP_TEST(no_two_phases_need_be_alike),
 		TAP_TEST(a_late_announcement_belongs_to_its_phase),
+		TAP_TEST(an_announcement_replaces_one_that_was_not_used),
 		TAP_TEST(silences_inside_do_not_end_it),
 		TAP_TEST(who_falls_silent_is_not_waited_for),
 		TAP_TEST(false_claims_are_believed_once),
