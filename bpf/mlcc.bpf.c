@@ -10,8 +10,7 @@
  *
  *	- the mark is read once, when the flow gets this algorithm;
  *	- a flow without ECN goes over to "mlcc_plain", whose one call an ACK is cong_avoid(): what
- *	  happens in a fast recovery is counted at its end;
- *	- the limit of a flow that defers cannot be taken back in release().
+ *	  happens in a fast recovery is counted at its end.
  */
 /* libbpf goes by the members below, of which not every kernel, so not every vmlinux.h, has all */
 #define tcp_congestion_ops tcp_congestion_ops___kernel
@@ -32,12 +31,8 @@ char _license[] SEC("license") = "GPL";
 #define TCP_ECN_DEMAND_CWR	4
 #define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 #define TCP_CONG_NEEDS_ECN	2
-#define SOL_SOCKET		1
-#define SO_MAX_PACING_RATE	47
 #define TCP_CONGESTION		13
-#define SK_PACING_NONE		0
 #define AF_INET6		10
-#define MLCC_RATE_ANY		(~0U)	/* for SO_MAX_PACING_RATE */
 #define MLCC_TRIES		8	/* to take a slot, while others of its group are taken */
 #define TCP_TS_HZ		1000
 #define USEC_PER_SEC		1000000
@@ -101,14 +96,12 @@ struct mlcc_sk {
 	u32 ce;			/* tp->delivered_ce, likewise */
 	u8 ecn;
 	u8 cubic_base;
-	u8 paced;		/* it defers, with a limit of its rate */
 	u8 ready;		/* init() has run */
 	u8 class;		/* enum mlcc_class that it goes by */
 };
 
 _Static_assert(sizeof(struct mlcc_sk) <= 104, "icsk_ca_priv has 104 bytes");
 _Static_assert(__builtin_offsetof(struct mlcc_sk, flow.p) == 24, "the tagger reads it there");
-_Static_assert(sizeof(struct mlcc_flow) == 56, "likewise: \"deferred\" is in the last byte");
 
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 
@@ -213,7 +206,8 @@ static __always_inline bool mlcc_slot_is(const struct mlcc_slot *s, const struct
 static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct mlcc_seek *k)
 {
 	__builtin_memset(&s->job, 0, sizeof(s->job));
-	__builtin_memset(s->paths, 0, sizeof(s->paths));
+	for (u32 i = 0; i < MLCC_PATHS; i++)	/* who takes a place clears it */
+		MLCC_WRITE(s->paths[i].peer, 0);
 	s->net_cookie = k->net_cookie;
 	s->netns = k->netns;
 	s->id = k->id;
@@ -438,41 +432,6 @@ static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
 	return USEC_PER_SEC / TCP_TS_HZ;
 }
 
-static __always_inline void mlcc_pace_on(struct sock *sk)
-{
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
-}
-
-static __always_inline void mlcc_unpace(struct sock *sk)
-{
-	if (sk->sk_pacing_status == SK_PACING_NEEDED)
-		sk->sk_pacing_status = SK_PACING_NONE;
-}
-
-/* Who has set a limit of his own is paced by it. */
-static __always_inline void mlcc_pace_off(struct sock *sk)
-{
-	if (sk->sk_max_pacing_rate == ~0UL)
-		mlcc_unpace(sk);
-}
-
-/* That TCP paces at all comes with a limit. */
-static __always_inline void mlcc_pace(struct sock *sk, u32 rate)
-{
-	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-}
-
-/* TCP computes sk_pacing_rate with the next ACK; what is sent before that need not wait. */
-static __always_inline void mlcc_pace_stop(struct sock *sk)
-{
-	u32 rate = MLCC_RATE_ANY;
-
-	bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-	sk->sk_pacing_rate = ~0UL;
-	mlcc_pace_off(sk);
-}
-
 static __always_inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
 {
 	bpf_tcp_send_ack(tcp_sk(sk), rcv_nxt);
@@ -560,7 +519,6 @@ void BPF_PROG(mlcc_init, struct sock *sk)
 	mlcc_sk_init(sk);
 }
 
-/* Here bpf_setsockopt() may not be called; the tagger does when it takes a flow back. */
 SEC("struct_ops/mlcc_release")
 void BPF_PROG(mlcc_release, struct sock *sk)
 {
@@ -568,12 +526,8 @@ void BPF_PROG(mlcc_release, struct sock *sk)
 
 	if (!s)
 		return;
-	if (mlcc_sk(sk)->paced) {
-		sk->sk_pacing_rate = ~0UL;
-		mlcc_unpace(sk);
-	}
-	mlcc_pace_off(sk);
 	mlcc_count(sk, s);
+	mlcc_leave(sk, s);
 	mlcc_slot_put(s, mlcc_sk(sk)->slot - 1);
 }
 
@@ -622,7 +576,7 @@ void BPF_PROG(mlcc_set_state, struct sock *sk, u8 state)
 SEC("struct_ops/mlcc_undo_cwnd")
 u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 {
-	return mlcc_undo(sk);
+	return mlcc_undo(sk, mlcc_slot_of(sk));
 }
 
 /*
@@ -659,8 +613,6 @@ void BPF_PROG(mlcc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	if (event == CA_EVENT_TX_START)
 		mlcc_tx_start(sk);
-	else if (event == CA_EVENT_CWND_RESTART)
-		mlcc_idle(sk);
 	else if (event == CA_EVENT_LOSS)
 		mlcc_timeout(sk);
 	else if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)

@@ -242,21 +242,6 @@ static __always_inline const struct mlcc_flow *mlcc_flow_of(struct sock *sk)
 	return (void *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
 }
 
-/*
- * From mlcc to another congestion control.  A flow that defers is paced, and the BPF carrier
- * cannot take that back when it is released.  A limit of the application's stays.
- */
-static __always_inline void mlcc_cc_leave(void *at, struct sock *sk, char *name)
-{
-	const struct mlcc_flow *f = mlcc_flow_of(sk);
-	bool paced = f->deferred && sk->sk_max_pacing_rate == f->pace;
-	u32 any = ~0U;
-
-	mlcc_cc_set(at, name);
-	if (paced)
-		bpf_setsockopt(at, SOL_SOCKET, SO_MAX_PACING_RATE, &any, sizeof(any));
-}
-
 /* A flow that is mlcc's already would keep its job: it begins anew. */
 static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 {
@@ -265,7 +250,7 @@ static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 	char mlcc[MLCC_CC_LEN] = "mlcc";
 
 	if (mlcc_cc_ours(sk))
-		mlcc_cc_leave(at, sk, reno);
+		mlcc_cc_set(at, reno);
 	if (!mlcc_listens(sk) && !mlcc_has_ecn(sk) && !mlcc_cc_set(at, plain))
 		return 0;
 	return mlcc_cc_set(at, mlcc);
@@ -386,7 +371,7 @@ static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlc
 	mlcc_class_set(at, sk, t, NULL, 0);
 	if (t->job) {
 		if (mlcc_cc_ours(sk))
-			mlcc_cc_leave(at, sk, t->cc);
+			mlcc_cc_set(at, t->cc);
 		mlcc_mark_restore(at, sk, t->job, t->mark);
 	}
 	bpf_sk_storage_delete(&sockets, tp);

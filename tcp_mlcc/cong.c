@@ -24,11 +24,9 @@
  *	in a network namespace share one progress (job.c).  When phases begin and how long they
  *	are is learnt (include/mlcc/phase.h) or announced (netlink).
  *
- *	A phase starts with a small window, which doubles each round trip while the queue is
- *	empty, and grows by the rule while it is not (include/mlcc/flow.h).  A job that waits for
- *	somebody who never finishes keeps its window.  Where flows are served in turn, and an empty
- *	queue says nothing, a job whose rate shows that it is not alone, and that was not there
- *	first, defers for a while, paced (include/mlcc/queue.h).
+ *	In a phase all flows of a job to a peer share one window (include/mlcc/window.h).  It starts
+ *	small; one short round trip shows that the link is free, and the job takes it.  A job that
+ *	waits for somebody who never finishes keeps its window.
  *
  *	All this is of jobs of the class training.  A flow of the class latency is its base, one of
  *	background goes by the delay that it adds (include/mlcc/class.h, background.h).
@@ -55,7 +53,8 @@
  * What it does not do
  *
  *	- become the default, or let unprivileged users choose it;
- *	- pace, but flows of jobs on long paths and those that defer, or probe for bandwidth;
+ *	- pace, or probe for bandwidth;
+ *	- anything but its base on paths of a millisecond and more;
  *	- go by the delay, but background flows, but for one question, whether the queue is empty; a
  *	  loss or a mark ends the growth, a longer round trip only slows it;
  *	- slow start other than the kernel's (no HyStart), outside of a phase;
@@ -112,6 +111,8 @@ static void mlcc_join(struct sock *sk, u32 id)
 	struct mlcc_slot *old = ca->slot;
 
 	mlcc_count(sk, old);
+	if (old)
+		mlcc_leave(sk, old);
 	mlcc_class_none(sk);
 	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sock_net(sk), id) : NULL);
 	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
@@ -148,8 +149,10 @@ static void mlcc_init(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	if (before)
+	if (before) {
 		mlcc_count(sk, before);
+		mlcc_leave(sk, before);
+	}
 	memset(ca, 0, sizeof(*ca));
 	ca->owner = sk;
 	ca->slot = before;
@@ -169,7 +172,7 @@ static void mlcc_release(struct sock *sk)
 
 	if (s) {
 		mlcc_count(sk, s);
-		mlcc_pace_none(sk);
+		mlcc_leave(sk, s);
 	}
 	WRITE_ONCE(ca->slot, NULL);
 	ca->owner = NULL;
@@ -185,7 +188,7 @@ void mlcc_trace_gain(const struct sock *sk, const struct mlcc_slot *s)
 
 	mlcc_profile_of(s, &pr);
 	trace_gain_change(sk, s, f->p,
-			  mlcc_flow_grow(f, &s->job, &pr, mlcc_marked(ca), tcp_sk(sk)->snd_cwnd),
+			  f->p == MLCC_NEUTRAL ? MLCC_ONE : mlcc_grow(&pr, f->p),
 			  mlcc_yield_of(sk, s));
 }
 
@@ -215,7 +218,7 @@ static void mlcc_set_state(struct sock *sk, u8 state)
 
 static u32 mlcc_undo_cwnd(struct sock *sk)
 {
-	return mlcc_undo(sk);
+	return mlcc_undo(sk, mlcc_slot_of(sk));
 }
 
 static void mlcc_tx_start(struct sock *sk)
@@ -237,9 +240,6 @@ static void mlcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 	switch (event) {
 	case CA_EVENT_TX_START:
 		mlcc_tx_start(sk);
-		break;
-	case CA_EVENT_CWND_RESTART:
-		mlcc_idle(sk);
 		break;
 	case CA_EVENT_LOSS:
 		mlcc_timeout(sk);

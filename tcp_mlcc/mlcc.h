@@ -35,13 +35,11 @@ struct mlcc_sk {
 	u8 profile;			/* of the job, for mlcc_get_info() */
 	u8 ecn:1,			/* base is DCTCP */
 	   cubic_base:1,		/* base is CUBIC; neither bit: Reno */
-	   paced:1,			/* it defers, with a limit of its rate */
 	   class:2;			/* enum mlcc_class that it goes by */
 };
 
 /* bpf/tagger.bpf.c of any release reads the progress here, with both carriers. */
 static_assert(offsetof(struct mlcc_sk, flow.p) == 24);
-static_assert(sizeof(struct mlcc_flow) == 56);	/* "deferred" is in the last byte */
 
 static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {
@@ -50,11 +48,5 @@ static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 
 /* info.c */
 size_t mlcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
-
-/* pace.c */
-void mlcc_pace_on(struct sock *sk);
-void mlcc_pace_off(struct sock *sk);
-void mlcc_pace(struct sock *sk, unsigned long rate);
-void mlcc_pace_stop(struct sock *sk);
 
 #endif /* MLCC_MODULE_H */

@@ -5,7 +5,7 @@
  * draft-irtf-iccrg-ledbat-plus-plus).
  *
  *	queue  = RTT - the path's least - how long the ACK has waited	path.h, reverse.h
- *	target = half of what a training job takes for no queue		flow.h
+ *	target = half of what hosts and their bursts add to a round trip
  *
  *	queue of an ACK			the window
  *	up to target / 2		doubles each round trip up to ssthresh, then as below
@@ -31,8 +31,17 @@
 
 #include "flow.h"
 
+#define MLCC_BURST_SEGMENTS	10U	/* that leave at once are no queue */
+#define MLCC_JITTER_US		100U	/* what a host's timers may add to half a short RTT */
 #define MLCC_EPOCH_SHIFT	24	/* an epoch has 2^24 us, 17 s */
 #define MLCC_RATE_SHIFT		6	/* rates are of 64 segments */
+
+/* What the last look at the queue before the data has shown. */
+enum mlcc_seen {
+	MLCC_SEEN_SHORT,
+	MLCC_SEEN_DEEP,		/* somebody is there */
+	MLCC_SEEN_EMPTY,	/* nobody is */
+};
 
 /* A flow becomes a background flow, at @now us: nothing is known yet, so it starts slowly. */
 static __always_inline void mlcc_background_begin(struct mlcc_flow *f, u64 now)
@@ -91,13 +100,23 @@ static __always_inline void mlcc_background_decrease(struct mlcc_flow *f, u32 ta
 	f->counted = 0;
 }
 
+/* What hosts and their timers add to a round trip, us. */
+static __always_inline u32 mlcc_background_jitter(u32 min_rtt)
+{
+	u32 jitter = min_rtt >> 1;
+
+	if (jitter > MLCC_JITTER_US)
+		jitter = MLCC_JITTER_US;
+	return jitter > min_rtt >> 3 ? jitter : min_rtt >> 3;
+}
+
 /* us */
 static __always_inline u32 mlcc_background_target(const struct mlcc_queue *q,
 						  const struct mlcc_ack *a)
 {
-	u32 burst = mlcc_burst(MLCC_RESTART_CWND * a->mss, MLCC_READ(q->byte_cost));
+	u32 burst = mlcc_burst(MLCC_BURST_SEGMENTS * a->mss, MLCC_READ(q->byte_cost));
 
-	return ((mlcc_flow_jitter(a->min_rtt) + burst) >> 1) + 1;
+	return ((mlcc_background_jitter(a->min_rtt) + burst) >> 1) + 1;
 }
 
 /*
@@ -110,7 +129,7 @@ static __always_inline void mlcc_background_rtt(struct mlcc_flow *f, struct mlcc
 {
 	u32 since = (u32)a->now - f->looked, queue, target, wait;
 
-	a->min_rtt = mlcc_path_rtt(path, a, a->now >> MLCC_EPOCH_SHIFT);
+	a->min_rtt = mlcc_path_rtt(path, a);
 	wait = a->min_rtt + mlcc_reverse(&f->reverse, a);
 	queue = a->rtt > wait ? a->rtt - wait : 0;
 	target = mlcc_background_target(q, a);

@@ -4,7 +4,7 @@
  *
  *	training	computes, sends, computes: phases and the rule, all of flow.h; the default
  *	latency		somebody waits for it (KV transfers of serving): its base, without phases,
- *			so it neither waits for anybody nor defers
+ *			so it waits for nobody
  *	background	nobody does (checkpoints, loading of data): it takes what the others leave,
  *			background.h
  *

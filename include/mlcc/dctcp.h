@@ -22,11 +22,7 @@ struct mlcc_dctcp {
 	u32 delivered_ce;	/* tp->delivered_ce when it began */
 	u32 prior_rcv_nxt;	/* receiver: what the last CE state was acknowledged up to */
 	u16 ce_state;		/* receiver: whether the last packet was CE-marked */
-	u16 marked;		/* windows for which a mark counts as recent */
 };
-
-/* A path that has marked is expected to mark again for this many windows. */
-#define MLCC_DCTCP_RECENT	256U
 
 /* Folds the window that ended into alpha. @delivered, @delivered_ce: tp's counters now. */
 static __always_inline void mlcc_dctcp_window(struct mlcc_dctcp *d, u32 delivered,
@@ -43,9 +39,6 @@ static __always_inline void mlcc_dctcp_window(struct mlcc_dctcp *d, u32 delivere
 				   (u64)(all ? all : 1));
 
 		d->alpha = d->alpha + f < MLCC_ONE ? d->alpha + f : MLCC_ONE;
-		d->marked = MLCC_DCTCP_RECENT;
-	} else if (d->marked) {
-		d->marked--;
 	}
 	d->delivered = delivered;
 	d->delivered_ce = delivered_ce;

@@ -13,8 +13,8 @@
  *		nothing was lost: the path has become longer.  A queue of others that is never
  *		empty overflows now and then.
  *
- * Two peers with one place in the table take it from each other; each then begins with what its
- * socket knows.  Times are microseconds.
+ * A place that no flow has used for a phase may be taken by another peer.  A job with more peers
+ * than there are places does as its base does over the rest.  Times are microseconds.
  */
 #ifndef MLCC_PATH_H
 #define MLCC_PATH_H
@@ -24,6 +24,7 @@
 
 #define MLCC_PATHS		8U	/* peers of a job on this host, a power of two */
 #define MLCC_PATH_PHASES	16U	/* phases without a short round trip and without a loss */
+#define MLCC_PATH_UNUSED	2U	/* phases after which a place may be taken */
 #define MLCC_PATH_LONG_US	1000U	/* from this round trip on a path is long */
 
 struct mlcc_path {
@@ -32,6 +33,44 @@ struct mlcc_path {
 	u32 least;		/* the least one of the phases that are counted */
 	u16 seq;		/* the phase that was counted last, low bits of the job's */
 	u16 phases;		/* how many there are */
+
+	/* the job's window, window.h */
+	u32 busy;		/* try-lock of what is below, but for "acked" and "flows" */
+	u32 state;		/* enum mlcc_window_state */
+	u32 window;		/* bytes */
+	u32 ssthresh;		/* bytes; 0: never set */
+	u32 target;		/* bytes that the window doubles up to, if ssthresh allows */
+	u32 last;		/* bytes, at the end of the last phase that did not wait */
+	u32 flows;		/* that have something in flight */
+	u32 flows_most;		/* at one time, in this phase */
+	u32 flows_last;		/* in the one before */
+	u32 limited;		/* the last round in which the window was a flow's limit */
+	u32 round;		/* number of this round trip */
+	u32 round_us;		/* when it began */
+	u32 round_least;	/* its least round trip so far */
+	u32 round_most;		/* and its longest */
+	u32 cut;		/* round of the last decrease */
+	u32 before;		/* bytes, the window before it */
+	u32 before_ssthresh;	/* and ssthresh */
+	u32 undo;		/* it may be undone */
+	u32 lost;		/* how often this phase has lost something, or seen a mark */
+	u32 cost;		/* us that a byte takes the link at best, Q28; 0: not known */
+	u32 last_cost;		/* of the measurement just before, 0: none */
+	u32 sample_us;		/* when the measurement of a rate began */
+	u32 noise;		/* us that the job's hosts add to a round trip at full rate */
+	u32 noise_now;		/* seen in this phase */
+	u32 behind;		/* us, the longest queue of this phase that was others' */
+	u32 alarm;		/* ... of the last phase in which they did not leave */
+	u32 has_us;		/* since when the job has the link, or takes it */
+	u32 began_us;		/* when this phase began */
+	u32 patience_us;	/* how long it waits */
+	u32 timeouts;		/* phases in a row whose wait did not end by itself */
+	u64 acked;		/* bytes of the job over this path, ever */
+	u32 last_us;		/* when the last of them were acknowledged */
+	u64 start_acked;	/* when the phase began */
+	u64 has_acked;		/* since "has_us" */
+	u64 sample_acked;	/* when the measurement of a rate began */
+	u64 d;			/* bytes of the last phase */
 };
 
 /*
@@ -47,42 +86,68 @@ static __always_inline u32 mlcc_path_peer(u32 saddr, u32 daddr)
 	return h ? h : 1;
 }
 
-/* Where the path to @peer is kept, in a table of MLCC_PATHS. */
-static __always_inline struct mlcc_path *mlcc_path_to(struct mlcc_path *table, u32 peer)
+/* Makes place @p that of @peer, if it is still that of @old. */
+static __always_inline bool mlcc_path_take(struct mlcc_path *p, u32 old, u32 peer, u32 seq)
 {
-	return &table[peer & (MLCC_PATHS - 1)];
+	if (MLCC_CAS32(&p->peer, old, peer) != old)
+		return false;
+	__builtin_memset(&p->min_rtt, 0,
+			 sizeof(*p) - __builtin_offsetof(struct mlcc_path, min_rtt));
+	MLCC_WRITE(p->seq, seq - 1);
+	return true;
+}
+
+/* Whether place @i is that of @peer, or becomes it in phase @seq: @free, or not used any more. */
+static __always_inline bool mlcc_path_fits(struct mlcc_path *p, u32 peer, u32 seq, bool is_free)
+{
+	u32 old = MLCC_READ(p->peer);
+
+	if (is_free ? old != 0 : !old || (u16)(seq - MLCC_READ(p->seq)) < MLCC_PATH_UNUSED)
+		return false;
+	return mlcc_path_take(p, old, peer, seq);
 }
 
 /*
- * Whether the path to @peer, whose place is @p, is a long one.  On such a path TCP paces until the
- * flow has met somebody: a window of many segments that leaves at once, at the start of a phase or
- * as ACKs come in batches, overflows a buffer that is shorter than the path.
+ * The place of @peer in a table of MLCC_PATHS, in phase @seq, becomes @to; MLCC_PATHS: there is no
+ * room.  It is kept in memory, for in a register the BPF verifier would follow each value.
  */
-static __always_inline bool mlcc_path_is_long(const struct mlcc_path *p, u32 peer)
+static __always_inline void mlcc_path_find(struct mlcc_path *table, u32 peer, u32 seq, u8 *to)
 {
-	return MLCC_READ(p->peer) == peer && MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US;
+	MLCC_WRITE(*to, MLCC_PATHS);
+	for (u32 i = 0; i < MLCC_PATHS; i++)
+		if (MLCC_READ(table[i].peer) == peer)
+			MLCC_WRITE(*to, i);
+	for (u32 i = 0; i < MLCC_PATHS; i++)
+		if (MLCC_READ(*to) == MLCC_PATHS && mlcc_path_fits(&table[i], peer, seq, true))
+			MLCC_WRITE(*to, i);
+	for (u32 i = 0; i < MLCC_PATHS; i++)
+		if (MLCC_READ(*to) == MLCC_PATHS && mlcc_path_fits(&table[i], peer, seq, false))
+			MLCC_WRITE(*to, i);
+}
+
+/* Whether a path is a long one: what window.h does takes too many round trips there. */
+static __always_inline bool mlcc_path_is_long(const struct mlcc_path *p)
+{
+	return MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US;
 }
 
 /* The path is as short as it was, or says nothing: counting begins anew. */
 static __always_inline void mlcc_path_anew(struct mlcc_path *p)
 {
+	if (!MLCC_READ(p->phases))
+		return;
 	MLCC_WRITE(p->phases, 0);
 	MLCC_WRITE(p->least, ~0U);
 }
 
-/*
- * An ACK of the peer whose place is @p, in phase @seq of the job, has measured a round trip.
- * Returns the path's least.
- */
-static __always_inline u32 mlcc_path_rtt(struct mlcc_path *p, const struct mlcc_ack *a, u32 seq)
+/* An ACK of the peer whose place is @p has measured a round trip.  Returns the path's least. */
+static __always_inline u32 mlcc_path_rtt(struct mlcc_path *p, const struct mlcc_ack *a)
 {
 	u32 rtt = a->rtt;
 
-	if (MLCC_READ(p->peer) != a->peer) {
-		MLCC_WRITE(p->peer, a->peer);
+	if (!MLCC_READ(p->min_rtt)) {
 		MLCC_WRITE(p->min_rtt, a->min_rtt < rtt ? a->min_rtt : rtt);
-		MLCC_WRITE(p->seq, seq);
-		mlcc_path_anew(p);
+		MLCC_WRITE(p->least, ~0U);
 	}
 	if (MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US && rtt < a->srtt)
 		rtt = a->srtt;

@@ -320,7 +320,6 @@ static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d)
 	/* a standing hint that has been corrected since is not judged by the old one */
 	if (j->hint_state || j->d_hinted == j->d_hint)
 		j->hint_wrong = j->d_hinted && mlcc_absdiff(d, j->d_hinted) > j->d_hinted >> 2;
-	mlcc_queue_learn(&j->queue, j->best_us + j->gap_us);
 	return true;
 }
 

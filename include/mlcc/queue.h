@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Whom a job meets in its queue: how long it waits for them, and when it defers.
- *
- * Behind a queue that serves packets in the order in which they come, a job that finds somebody
- * there waits, with a small window (flow.h), for no longer than twice its iteration: jobs that fit
- * leave the link free for a moment before that is over, an ordinary long flow never does.  A phase
- * whose wait times out, or that ends before the queue has been empty, or an eighth of what it was,
- * quarters the patience; any other restores it.  After MLCC_TIMEOUTS_MAX such phases in a row the
- * job keeps its window, as other TCP flows do, until a phase begins with the queue empty.
+ * When a job defers because its rate shows that it is not alone: of NCCL's network plugin
+ * (userspace/nccl-net), which sees no queue.  Background flows go by the best rate.
  *
  * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) shows a flow no
  * queue but its own: it looks empty while others are there, and a small window gets a full share.
@@ -16,8 +10,6 @@
  * phase: paced at 1/32 of the link, for a random time around 1/16 of what the phase takes alone;
  * the second time 1/8, the third 1/4.  So do stations on a shared medium.
  *
- * Over a long path it does neither (flow.h).
- *
  * Times are microseconds.
  */
 #ifndef MLCC_QUEUE_H
@@ -25,7 +17,6 @@
 
 #include "types.h"
 
-#define MLCC_TIMEOUTS_MAX	3U	/* waits that time out before the window is kept */
 #define MLCC_PART_SHIFT		5	/* rates are of 1/32 of D_phase; deferring is as slow */
 #define MLCC_DEFERRALS		3U	/* in a phase: 1/16 of it, 1/8, 1/4 */
 #define MLCC_COST_SHIFT		20
@@ -37,49 +28,20 @@ struct mlcc_queue {
 	u64 defer_until;		/* the job defers until then, 0: it does not */
 	u32 byte_cost;		/* us that a byte takes the link at best, Q20; 0: not known */
 	u32 last_cost;		/* of the measurement just before, 0: none */
-	u32 patience_us;	/* how long a flow waits */
-	u32 timeouts;		/* phases in a row whose wait timed out */
 	u32 busy;		/* try-lock of a measurement */
 
 	/* of this phase */
-	u32 behind_us;		/* the longest queue, if it began behind one; 0: it did not */
-	u32 emptied;		/* which was empty later, or nearly */
-	u32 timed_out;		/* a flow has waited for too long */
 	u32 fast;		/* the job has had the link */
 	u32 deferrals;		/* how often it has deferred */
 };
 
-/*** Waiting ***/
-
-/* Whether waits timed out so often that the window is kept. */
-static __always_inline bool mlcc_queue_keeps(const struct mlcc_queue *q)
-{
-	return MLCC_READ(q->timeouts) >= MLCC_TIMEOUTS_MAX;
-}
-
-/* A phase has ended; alone an iteration takes @alone_us. */
-static __always_inline void mlcc_queue_learn(struct mlcc_queue *q, u64 alone_us)
-{
-	bool kept = q->timeouts >= MLCC_TIMEOUTS_MAX;
-
-	if (!q->behind_us || (q->emptied && !q->timed_out && !kept))
-		q->timeouts = 0;
-	else if (!kept)
-		q->timeouts++;
-	alone_us = (alone_us * 2) >> (2 * q->timeouts);
-	MLCC_WRITE(q->patience_us, alone_us >> 31 ? 1U << 31 : (u32)alone_us);
-}
-
 /* Another phase begins.  What is known of the link is forgotten by 1/32. */
 static __always_inline void mlcc_queue_rollover(struct mlcc_queue *q)
 {
-	MLCC_WRITE(q->byte_cost, q->byte_cost + (q->byte_cost >> 5));
+	MLCC_WRITE(q->byte_cost, q->byte_cost + (q->byte_cost >> 5) + !!q->byte_cost);
 	MLCC_WRITE(q->last_cost, 0);
 	MLCC_WRITE(q->start_us, 0);
 	MLCC_WRITE(q->defer_until, 0);
-	MLCC_WRITE(q->behind_us, 0);
-	MLCC_WRITE(q->emptied, 0);
-	MLCC_WRITE(q->timed_out, 0);
 	MLCC_WRITE(q->fast, 0);
 	MLCC_WRITE(q->deferrals, 0);
 }
@@ -125,14 +87,8 @@ static __always_inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost)
 		MLCC_WRITE(q->byte_cost, both);
 	if (both <= q->byte_cost + (q->byte_cost >> 1))
 		MLCC_WRITE(q->fast, 1);
-	if (q->fast || q->behind_us || cost <= q->byte_cost + (q->byte_cost >> 1))
-		return false;
-	if (q->deferrals < MLCC_DEFERRALS)
-		return true;
-	/* all timed out */
-	MLCC_WRITE(q->behind_us, 1);
-	MLCC_WRITE(q->timed_out, 1);
-	return false;
+	return !q->fast && cost > q->byte_cost + (q->byte_cost >> 1) &&
+	       q->deferrals < MLCC_DEFERRALS;
 }
 
 /*
@@ -179,15 +135,6 @@ static __always_inline void mlcc_queue_defer(struct mlcc_queue *q, u64 now, u64 
 	MLCC_WRITE(q->deferrals, q->deferrals + 1);
 	mlcc_queue_pause(q);
 	MLCC_WRITE(q->defer_until, now + mlcc_queue_about(about, now ^ acked << 20));
-}
-
-/* The rate of who defers, bytes a second. */
-static __always_inline u32 mlcc_queue_pace(const struct mlcc_queue *q)
-{
-	u32 cost = MLCC_READ(q->byte_cost);
-	u64 rate = cost ? MLCC_DIV64(1000000ULL << MLCC_COST_SHIFT, (u64)cost) : 0;
-
-	return rate >> MLCC_PART_SHIFT;
 }
 
 #endif /* MLCC_QUEUE_H */

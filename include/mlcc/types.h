@@ -11,7 +11,8 @@
 #define MLCC_TYPES_H
 
 #if !defined(__KERNEL__) && !defined(__VMLINUX_H__)
-#include <stdbool.h>	/* a freestanding compiler has it too */
+#include <stdbool.h>	/* a freestanding compiler has both, too */
+#include <stddef.h>
 
 typedef __UINT8_TYPE__ u8;
 typedef __UINT16_TYPE__ u16;

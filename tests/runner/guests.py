@@ -41,7 +41,6 @@ ALL_COUNTED = (
     "bpf_interleave",
     "module_neutral",
     "module_classes",
-    "fair_queue",
 )
 
 # Kernels with debugging (tests/vm/debug), for `make check-debug`: what goes wrong there they say.

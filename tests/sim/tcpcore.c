@@ -36,7 +36,7 @@ struct mlcc_sk {
 	};
 	u32 ce;
 	u16 retrans;
-	u8 ecn, cubic_base, paced, class;
+	u8 ecn, cubic_base, class;
 };
 
 struct sock {
@@ -45,7 +45,6 @@ struct sock {
 	struct mlcc_sk ca;
 	struct mlcc_slot *slot;
 	u32 peer;
-	u64 sk_max_pacing_rate;
 };
 
 struct tcp_core {
@@ -69,8 +68,6 @@ struct mlcc_phase_was {
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)		(*(to) = *(s)->profile, true)
 #define mlcc_tick(tp)			((void)(tp), 1000U)	/* ns-3's, as Linux's */
-#define mlcc_pace_on(sk)		((sk)->tp.paced = true)
-#define mlcc_pace_off(sk)		((sk)->tp.paced = (sk)->sk_max_pacing_rate != ~0UL)
 #define mlcc_send_ack(sk, seq)		((sk)->tp.send_ack((sk)->tp.arg, seq))
 #define mlcc_phase_was(s, was)		((was)->none = 0)
 #define mlcc_rolled_over(sk, s, was)	((void)(was))
@@ -79,18 +76,6 @@ struct mlcc_phase_was {
 #define mlcc_local(sk)			1U	/* a simulated host has one network card */
 #define tcp_is_cwnd_limited(sk)		((sk)->tp.limited)
 #define tcp_min_rtt(tp)			((tp)->min_rtt)
-
-static void mlcc_pace(struct sock *sk, u64 rate)
-{
-	sk->sk_max_pacing_rate = sk->tp.max_rate = rate;
-	sk->tp.paced = true;
-}
-
-static void mlcc_pace_stop(struct sock *sk)
-{
-	sk->sk_max_pacing_rate = sk->tp.max_rate = ~0UL;
-	sk->tp.paced = false;
-}
 
 static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 {
@@ -128,7 +113,6 @@ struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer)
 	c->sk.slot = job ? &job->slot : NULL;
 	c->sk.ca.ecn = ecn;
 	c->sk.peer = peer;
-	mlcc_pace_stop(&c->sk);
 	c->sk.tp.snd_cwnd_clamp = ~0U;
 	c->sk.tp.min_rtt = ~0U;
 	return c;

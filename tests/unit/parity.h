@@ -28,6 +28,11 @@ enum parity_kind {
 	PARITY_DECREASE,
 	PARITY_DCTCP,
 	PARITY_BACKGROUND,
+	PARITY_WINDOW_ENTER,
+	PARITY_WINDOW_LOOK,
+	PARITY_WINDOW_CUT,
+	PARITY_WINDOW_FLOWS,
+	PARITY_PATH_FIND,
 	PARITY_KINDS,
 };
 
@@ -44,8 +49,9 @@ struct parity_state {
 	struct mlcc_flow flow;
 	struct mlcc_dctcp dctcp;
 	struct mlcc_flow background;
-	struct mlcc_path path;
-	struct mlcc_win win;	/* of the background flow */
+	struct mlcc_path path;	/* of the background flow */
+	struct mlcc_win win;
+	struct mlcc_path paths[MLCC_PATHS];	/* of the job, the first one with its window */
 };
 
 static __always_inline void parity_profile(struct mlcc_profile *pr, u64 a, u64 b)
@@ -89,6 +95,60 @@ static __always_inline u64 parity_background(struct parity_state *s, const struc
 	return (u64)s->win.cwnd << 32 | s->background.least;
 }
 
+/* A phase of the job's over its first path: one in four has no progress. */
+static __always_inline u64 parity_window_enter(struct parity_state *s, const struct parity_call *c)
+{
+	struct mlcc_path *p = &s->paths[0];
+
+	if (!p->min_rtt)
+		p->min_rtt = 1 + (c->b & 0xff);
+	mlcc_window_enter(p, &s->job, p->seq + 1, c->a, c->c & 3);
+	return (u64)p->state << 32 | p->window;
+}
+
+/* An ACK that has measured something, of a flow that is limited by its window more often than not. */
+static __always_inline u64 parity_window_look(struct parity_state *s, const struct parity_call *c)
+{
+	struct mlcc_path *p = &s->paths[0];
+
+	mlcc_window_acked(p, c->a, (u32)c->b & 0xfffff, c->c & 7);
+	mlcc_window_look(p, c->a, p->min_rtt + ((c->b >> 20) & 0xfff), 1448,
+			 mlcc_grow(&s->profile, c->c % (MLCC_ONE + 1)));
+	return (u64)p->target << 32 | p->window;
+}
+
+static __always_inline u64 parity_window_cut(struct parity_state *s, const struct parity_call *c)
+{
+	struct mlcc_path *p = &s->paths[0];
+
+	mlcc_window_cut(p, c->a % (MLCC_ONE + 1), 1448, c->b & 1);
+	if (!(c->b & 3))
+		mlcc_window_undo(p);
+	return (u64)p->ssthresh << 32 | p->window;
+}
+
+static __always_inline u64 parity_window_flows(struct parity_state *s, const struct parity_call *c)
+{
+	struct mlcc_path *p = &s->paths[0];
+
+	if (c->a & 1)
+		mlcc_window_join(p);
+	else
+		mlcc_window_leave(p);
+	return (u64)mlcc_window_flows(p) << 32 | mlcc_window_share(p, 1448);
+}
+
+/* Peers come and go; the first place is kept, for it has the window. */
+static __always_inline u64 parity_path_find(struct parity_state *s, const struct parity_call *c)
+{
+	u32 seq = s->job.seq;
+	u8 to;
+
+	s->paths[0].peer = 1;
+	mlcc_path_find(s->paths, mlcc_path_peer(c->a, c->b & 15), s->paths[0].seq + (seq & 1), &to);
+	return to;
+}
+
 static __always_inline u64 parity_step(struct parity_state *s, const struct parity_call *c)
 {
 	u32 p = c->a % (MLCC_ONE + 1);
@@ -123,8 +183,25 @@ static __always_inline u64 parity_step(struct parity_state *s, const struct pari
 		return s->dctcp.alpha;
 	case PARITY_BACKGROUND:
 		return parity_background(s, c);
+	case PARITY_WINDOW_ENTER:
+		return parity_window_enter(s, c);
+	case PARITY_WINDOW_LOOK:
+		return parity_window_look(s, c);
+	case PARITY_WINDOW_CUT:
+		return parity_window_cut(s, c);
+	case PARITY_WINDOW_FLOWS:
+		return parity_window_flows(s, c);
+	case PARITY_PATH_FIND:
+		return parity_path_find(s, c);
 	}
 	return ~0ULL;
+}
+
+/* Whether a call of @kind has a time. */
+static __always_inline bool parity_is_timed(u32 kind)
+{
+	return kind == PARITY_ACKED || kind == PARITY_TX_START || kind == PARITY_WINDOW_ENTER ||
+	       kind == PARITY_WINDOW_LOOK;
 }
 
 /*
@@ -145,11 +222,11 @@ static __always_inline void parity_next(struct parity_call *c, u32 i, u64 *seed,
 	*clock += start ? 20000 + (r >> 32 & 8191) : r >> 32 & 127;
 	if (c->kind == PARITY_HINT && sane)
 		c->a &= 0x1fffff;
-	if (c->kind != PARITY_ACKED && c->kind != PARITY_TX_START)
+	if (!parity_is_timed(c->kind))
 		return;
 	/* a clock may jump, but one that has gone to the end of time would end the test */
 	c->a = sane ? *clock : *clock + (c->a >> 44) - (c->b >> 44);
-	if (sane)
+	if (sane && c->kind == PARITY_ACKED)
 		c->b = r >> 40 & 0xffff;
 	if (c->kind == PARITY_TX_START)
 		c->b &= 0x3ff;

@@ -39,7 +39,6 @@ struct tcp_sock {
 	u32 snd_cwnd, snd_ssthresh, prior_cwnd, snd_cwnd_clamp;
 	u32 snd_una, snd_nxt, write_seq, rcv_nxt, high_seq;
 	u32 delivered, delivered_ce, total_retrans, packets_out, mss_cache, srtt_us;
-	u32 rate_delivered, rate_interval_us;
 	u64 bytes_acked, tcp_mstamp;
 	struct { u32 rcv_tsval; } rx_opt;
 	u8 ecn_flags;
@@ -60,7 +59,7 @@ struct mlcc_sk {
 		struct mlcc_cubic cubic;
 	};
 	u32 ce, retrans;
-	u8 ecn, cubic_base, paced, class;
+	u8 ecn, cubic_base, class;
 };
 
 struct sock {
@@ -69,9 +68,8 @@ struct sock {
 	struct mlcc_sk ca;
 	struct mlcc_slot *slot;
 	u32 min_rtt;
+	u32 peer;
 	bool limited;		/* by the window: the application has more to send */
-	bool paced;
-	unsigned long sk_max_pacing_rate;	/* bytes a second, ~0: any */
 };
 
 struct mlcc_phase_was {
@@ -87,15 +85,11 @@ struct mlcc_phase_was {
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)	(*(to) = (s)->profile, true)
 #define mlcc_tick(tp)		((void)(tp), 0U)
-#define mlcc_pace_on(sk)	((sk)->paced = true)
-#define mlcc_pace_off(sk)	((sk)->paced &= (sk)->sk_max_pacing_rate != ~0UL)
-#define mlcc_pace(sk, rate)	((sk)->sk_max_pacing_rate = (rate))
-#define mlcc_pace_stop(sk)	((sk)->sk_max_pacing_rate = ~0UL)
 #define mlcc_send_ack(sk, seq)	((void)(sk), (void)(seq))
 #define mlcc_phase_was(s, was)	((was)->seq = (s)->job.seq)
 #define mlcc_rolled_over(sk, s, was)	((void)(was))
 #define mlcc_moved(sk, s, p)	((void)(p))
-#define mlcc_peer(sk)		((void)(sk), 1U)
+#define mlcc_peer(sk)		((sk)->peer)
 #define mlcc_local(sk)		((void)(sk), 1U)
 #define tcp_is_cwnd_limited(sk)	((sk)->limited)
 
@@ -125,14 +119,19 @@ static void tcp_open(struct sock *sk, struct mlcc_slot *s, bool ecn)
 				     .tcp_mstamp = 1000000 };
 	sk->slot = s;
 	sk->min_rtt = ~0U;
-	sk->paced = false;
-	sk->sk_max_pacing_rate = ~0UL;
+	sk->peer = 1;
 	sk->ca.ecn = ecn;
 	mlcc_flow_init(&sk->ca.flow, 0);
 	if (ecn)
 		mlcc_dctcp_start(&sk->ca.dctcp, &sk->tp);
 	else
 		sk->ca.cubic_base = s && s->profile.base == MLCC_BASE_CUBIC;
+}
+
+/* Where the job keeps the flow's path. */
+static inline struct mlcc_path *tcp_path(struct sock *sk)
+{
+	return mlcc_flow_path(&sk->ca.flow, &sk->slot->job, sk->slot->paths, sk->peer);
 }
 
 static void tcp_state(struct sock *sk, u8 state)
@@ -263,7 +262,7 @@ static void tcp_lose(struct sock *sk)
 
 static inline void tcp_undo(struct sock *sk)
 {
-	sk->tp.snd_cwnd = mlcc_undo(sk);
+	sk->tp.snd_cwnd = mlcc_undo(sk, sk->slot);
 	tcp_state(sk, TCP_CA_Open);
 }
 

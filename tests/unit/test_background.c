@@ -138,7 +138,7 @@ static void it_does_not_stall(void)
 	/* the clock's low 32 bits are all over */
 	sk.tp.tcp_mstamp = (sk.tp.tcp_mstamp | ~0U) - 1000;
 	l.base = BASE_US;
-	mlcc_path_to(s.paths, 1)->min_rtt = BASE_US;
+	tcp_path(&sk)->min_rtt = BASE_US;
 	round_trips(&sk, &l, 100);
 	CHECK(sk.tp.snd_cwnd >= BDP, "cwnd %u", sk.tp.snd_cwnd);
 }
@@ -216,8 +216,8 @@ static void its_own_queue_is_not_the_path(void)
 			sk.min_rtt = 1000000;
 		}
 		round_trips(&sk, &l, 200);
-		CHECK(mlcc_path_to(s.paths, 1)->min_rtt == base, "the path's least: %u, not %u",
-		      mlcc_path_to(s.paths, 1)->min_rtt, base);
+		CHECK(tcp_path(&sk)->min_rtt == base, "the path's least: %u, not %u",
+		      tcp_path(&sk)->min_rtt, base);
 		CHECK(queue_of(&sk, &l) <= 400, "queue %u", queue_of(&sk, &l));
 	}
 }
@@ -299,22 +299,21 @@ static void it_follows_its_jobs_class(void)
 	CHECK(s.job.seq == 2 && sk.ca.flow.p == 0, "phase %u, p %u", s.job.seq, sk.ca.flow.p);
 }
 
-/* Of a job in the middle of a hold. */
-static void nothing_is_paced_after_training(void)
+/* The others have all of the window from there on. */
+static void after_training_it_has_no_share(void)
 {
 	struct link l = { .base = BASE_US };
 	struct mlcc_slot s;
 	struct sock sk;
 
-	open_flow(&sk, &s, MLCC_CLASS_TRAINING, false);
-	sk.ca.flow.pace = 1000;
-	sk.ca.flow.deferred = 1;
-	sk.ca.paced = 1;
-	sk.sk_max_pacing_rate = 1000;
-	s.class = MLCC_CLASS_LATENCY;
-	round_trip(&sk, &l);
-	CHECK(sk.sk_max_pacing_rate == ~0UL && !sk.ca.flow.deferred, "limit %lu",
-	      sk.sk_max_pacing_rate);
+	for (u8 class = MLCC_CLASS_LATENCY; class < MLCC_CLASS_COUNT; class++) {
+		open_flow(&sk, &s, MLCC_CLASS_TRAINING, false);
+		CHECK(tcp_path(&sk)->flows == 1, "%u flows", tcp_path(&sk)->flows);
+		s.class = class;
+		round_trip(&sk, &l);
+		CHECK(!tcp_path(&sk)->flows && !sk.ca.flow.coupled, "class %u: %u flows", class,
+		      tcp_path(&sk)->flows);
+	}
 }
 
 int main(void)
@@ -330,7 +329,7 @@ int main(void)
 		TAP_TEST(a_longer_path_is_believed),
 		TAP_TEST(latency_is_its_base),
 		TAP_TEST(it_follows_its_jobs_class),
-		TAP_TEST(nothing_is_paced_after_training),
+		TAP_TEST(after_training_it_has_no_share),
 	};
 
 	return TAP_RUN(tests);

@@ -43,7 +43,7 @@ static void compare(int prog, int map)
 {
 	static struct parity_state native, bpf;
 	u64 seed = 1, clock = 1000000;
-	u32 zero = 0, phases = 0, progress = 0;
+	u32 zero = 0, phases = 0, progress = 0, windows = 0;
 
 	memset(&native, 0, sizeof(native));
 	for (u32 i = 0; i < CALLS; i++) {
@@ -62,14 +62,15 @@ static void compare(int prog, int map)
 		      (unsigned long long)d.result);
 		phases += c.kind == PARITY_TX_START && c.result;
 		progress += c.kind == PARITY_ACKED && c.result <= MLCC_ONE;
+		windows += c.kind == PARITY_WINDOW_LOOK && native.paths[0].state == MLCC_WINDOW_FREE;
 		if (err || tap_failed_checks > TAP_SHOWN)
 			return;
 	}
 	CHECK(!bpf_map_lookup_elem(map, &zero, &bpf), "cannot read the state");
 	CHECK(!memcmp(&native, &bpf, sizeof(native)), "the states differ at the end");
 	/* agreement on a job that never got anywhere would be worth little */
-	CHECK(phases > CALLS / 1000 && progress > CALLS / 100, "%u phases, %u ACKs with progress",
-	      phases, progress);
+	CHECK(phases > CALLS / 1000 && progress > CALLS / 100 && windows > CALLS / 1000,
+	      "%u phases, %u ACKs with progress, %u with the link", phases, progress, windows);
 }
 
 static bool not_permitted(int err)

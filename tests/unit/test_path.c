@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The least round-trip time of a job's paths: what makes it go down, and what makes it go up. */
+/*
+ * The least round-trip time of a job's paths: what makes it go down, and what makes it go up; and the
+ * table of paths: who has a place in it, and for how long.
+ */
 #include "../../include/mlcc/flow.h"
 #include "random.h"
 #include "tap.h"
 
-#define PEER	7U
 #define RTT_US	100U
 #define QUEUE_US	8000U
 
-/* A round trip to @peer, of whom the socket knows @known as the least. */
-static u32 rtt_of(struct mlcc_path *p, u32 peer, u32 rtt, u32 known, u32 seq)
+/* A round trip, of a socket that knows @known as the least. */
+static u32 rtt_of(struct mlcc_path *p, u32 rtt, u32 known)
 {
-	const struct mlcc_ack a = { .rtt = rtt, .srtt = rtt, .min_rtt = known, .peer = peer };
+	const struct mlcc_ack a = { .rtt = rtt, .srtt = rtt, .min_rtt = known };
 
-	return mlcc_path_rtt(p, &a, seq);
+	return mlcc_path_rtt(p, &a);
 }
 
 /* A phase over @p: round trips between @from and @to. */
@@ -26,7 +28,7 @@ static void phase(struct mlcc_path *p, u32 *seq, u32 from, u32 to, bool lost)
 		mlcc_path_anew(p);
 	mlcc_path_phase(p, *seq);
 	for (u32 i = 0; i < 50; i++)
-		rtt_of(p, PEER, from + random_below(&seed, to - from + 1), from, *seq);
+		rtt_of(p, from + random_below(&seed, to - from + 1), from);
 }
 
 static struct mlcc_path known(u32 *seq)
@@ -44,7 +46,7 @@ static void who_is_born_in_a_queue_knows_the_path(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(rtt_of(&p, PEER, QUEUE_US, QUEUE_US, seq) == RTT_US, "%u us", p.min_rtt);
+	CHECK(rtt_of(&p, QUEUE_US, QUEUE_US) == RTT_US, "%u us", p.min_rtt);
 }
 
 /* The kernel's own least RTT is forgotten after five minutes: thousands of phases. */
@@ -77,22 +79,22 @@ static void a_shorter_path_is_believed_at_once(void)
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
 
-	CHECK(rtt_of(&p, PEER, RTT_US / 2, RTT_US, seq) == RTT_US / 2, "%u us", p.min_rtt);
+	CHECK(rtt_of(&p, RTT_US / 2, RTT_US) == RTT_US / 2, "%u us", p.min_rtt);
 }
 
 /* The least of a path of 10 ms after @few round trips of 5 ms and as many of 10 ms. */
 static u32 least_after(u32 few)
 {
 	struct mlcc_path p = { };
-	u32 srtt = 10000, seq = 0;
+	u32 srtt = 10000;
 
-	rtt_of(&p, PEER, srtt, srtt, seq);
+	rtt_of(&p, srtt, srtt);
 	for (u32 i = 0; i < 2 * few; i++) {
-		struct mlcc_ack a = { .rtt = i < few ? 5000 : 10000, .peer = PEER };
+		struct mlcc_ack a = { .rtt = i < few ? 5000 : 10000 };
 
 		srtt = (7 * srtt + a.rtt) / 8;
 		a.srtt = srtt;
-		mlcc_path_rtt(&p, &a, seq);
+		mlcc_path_rtt(&p, &a);
 	}
 	return p.min_rtt;
 }
@@ -103,30 +105,99 @@ static void who_overtakes_is_no_shorter_path(void)
 	CHECK(least_after(40) < 5100, "all of them: %u us", least_after(40));
 }
 
-static void another_peer_takes_the_place(void)
-{
-	u32 seq = 0;
-	struct mlcc_path p = known(&seq);
+/*** Places ***/
 
-	CHECK(rtt_of(&p, PEER + MLCC_PATHS, 900, 700, seq) == 700, "%u us", p.min_rtt);
-	CHECK(rtt_of(&p, PEER, 300, 200, seq) == 200, "%u us", p.min_rtt);
+/* The place of host @host of a subnet in phase @seq, or MLCC_PATHS. */
+static u32 place_of(struct mlcc_path *table, u32 host, u32 seq)
+{
+	u8 to;
+
+	mlcc_path_find(table, mlcc_path_peer(0x0100000a, host << 24 | 10), seq, &to);
+	return to;
 }
 
-/* Addresses of one subnet are spread over the table. */
+/* Host @host sends in phase @seq. */
+static u32 sends_to(struct mlcc_path *table, u32 host, u32 seq)
+{
+	u32 place = place_of(table, host, seq);
+
+	if (place < MLCC_PATHS)
+		mlcc_path_phase(&table[place], seq);
+	return place;
+}
+
+static void every_address_is_a_peer(void)
+{
+	u64 seed = 5;
+
+	for (u32 i = 0; i < 1000000; i++) {
+		u32 from = random_magnitude(&seed), to = random_magnitude(&seed);
+
+		CHECK(mlcc_path_peer(from, to), "%#x, %#x: none", from, to);
+	}
+}
+
 static void neighbours_have_places_of_their_own(void)
 {
-	struct mlcc_path table[MLCC_PATHS];
-	u32 taken = 0, places = 0;
+	struct mlcc_path table[MLCC_PATHS] = { };
+	u32 places[MLCC_PATHS], taken = 0;
 
-	for (u32 host = 1; host <= 64; host++) {
+	for (u32 host = 0; host < MLCC_PATHS; host++) {
+		u32 place = sends_to(table, host, 1);
+
+		CHECK(place < MLCC_PATHS && !(taken >> place & 1), "host %u: place %u", host, place);
+		taken |= 1U << place;
+		places[host] = place;
+	}
+	for (u32 seq = 2; seq < 100; seq++)
+		for (u32 host = 0; host < MLCC_PATHS; host++) {
+			u32 place = sends_to(table, host, seq);
+
+			CHECK(place == places[host], "phase %u: host %u is at %u", seq, host,
+			      place);
+		}
+}
+
+/* Of MLCC_PATHS peers host 1 is silent from phase 1 on. */
+static void a_place_is_free_when_nobody_has_used_it(void)
+{
+	struct mlcc_path table[MLCC_PATHS] = { };
+	u32 late = MLCC_PATHS + 1, place = 0, seq = 1;
+
+	for (u32 host = 1; host <= MLCC_PATHS; host++)
+		sends_to(table, host, seq);
+	place = place_of(table, 1, seq);
+	table[place].min_rtt = RTT_US;
+	table[place].window = 1;
+	for (; seq < 1 + MLCC_PATH_UNUSED; seq++) {
+		for (u32 host = 2; host <= MLCC_PATHS; host++)
+			sends_to(table, host, seq);
+		CHECK(place_of(table, late, seq) == MLCC_PATHS, "phase %u: there is room", seq);
+	}
+	for (u32 host = 2; host <= MLCC_PATHS; host++)
+		sends_to(table, host, seq);
+	CHECK(sends_to(table, late, seq) == place, "phase %u: not that of host 1", seq);
+	CHECK(!table[place].min_rtt && !table[place].window, "what was known of host 1 is left");
+	CHECK(place_of(table, 1, seq) == MLCC_PATHS, "host 1 has another one");
+}
+
+/* More flows look for a place than there is room, each in its own phase. */
+static void no_peer_has_two_places(void)
+{
+	struct mlcc_path table[MLCC_PATHS] = { };
+	u64 seed = 6;
+	u32 seq = 0;
+
+	for (u32 i = 0; i < 100000; i++) {
+		u32 host = 1 + random_below(&seed, 2 * MLCC_PATHS), count = 0;
+		u32 place = sends_to(table, host, seq += !random_below(&seed, 10));
 		u32 peer = mlcc_path_peer(0x0100000a, host << 24 | 10);
 
-		CHECK(peer, "host %u has none", host);
-		taken |= 1U << (mlcc_path_to(table, peer) - table);
+		for (u32 k = 0; k < MLCC_PATHS; k++)
+			count += table[k].peer == peer;
+		CHECK(count == (place < MLCC_PATHS), "host %u: %u places", host, count);
+		CHECK(place == MLCC_PATHS || table[place].peer == peer, "host %u: not its own", host);
 	}
-	for (; taken; taken &= taken - 1)
-		places++;
-	CHECK(places == MLCC_PATHS, "%u places", places);
 }
 
 /* Nothing is ever below the least round trip that there was, nor above the longest. */
@@ -137,7 +208,7 @@ static void nonsense_keeps_the_bounds(void)
 
 	for (u32 i = 0; i < 1000000; i++) {
 		u32 rtt = 10 + random_below(&seed, 1000), known = 10 + random_below(&seed, 1000);
-		u32 min = rtt_of(&p, 1 + random_below(&seed, 2), rtt, known, i);
+		u32 min = rtt_of(&p, rtt, known);
 
 		CHECK(min >= 10 && min <= rtt, "%u of %u", min, rtt);
 		if (random_below(&seed, 2))
@@ -155,8 +226,10 @@ int main(void)
 		TAP_TEST(a_path_that_has_become_longer_is_believed),
 		TAP_TEST(a_shorter_path_is_believed_at_once),
 		TAP_TEST(who_overtakes_is_no_shorter_path),
-		TAP_TEST(another_peer_takes_the_place),
+		TAP_TEST(every_address_is_a_peer),
 		TAP_TEST(neighbours_have_places_of_their_own),
+		TAP_TEST(a_place_is_free_when_nobody_has_used_it),
+		TAP_TEST(no_peer_has_two_places),
 		TAP_TEST(nonsense_keeps_the_bounds),
 	};
 

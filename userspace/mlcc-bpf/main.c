@@ -269,7 +269,15 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 {
 	const struct mlcc_job *j = &s->job;
 	unsigned long long sent = j->acked - j->start_acked;
+	unsigned int timeouts = 0, patience = 0;
 
+	/* of the path where it is worst */
+	for (unsigned int i = 0; i < MLCC_PATHS; i++) {
+		if (s->paths[i].timeouts < timeouts)
+			continue;
+		timeouts = s->paths[i].timeouts;
+		patience = s->paths[i].patience_us;
+	}
 	printf("{\"id\":%u,\"netns\":%u,\"profile\":\"%s\",\"class\":\"%s\",\"flows\":%u,\"phase\":%u,"
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"gap_us\":%u,\"iteration_us\":%u,\"comm_us\":%u,"
@@ -278,7 +286,7 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 	       s->id, s->netns, profile_names[s->profile], class_names[s->class], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->gap_us, j->period_us,
-	       j->comm_us, j->best_us, j->queue.timeouts, j->queue.patience_us,
+	       j->comm_us, j->best_us, timeouts, patience,
 	       (unsigned long long)j->acked, (unsigned long long)s->retrans,
 	       (unsigned long long)s->ce, j->hint_state, s->deleted, old);
 }

@@ -9,7 +9,6 @@
  *	ssthresh			mlcc_reduced()
  *	set_state			mlcc_state()
  *	cwnd_event: TX_START		mlcc_starts(), mlcc_start_job()
- *	            CWND_RESTART	mlcc_idle()
  *	            LOSS		mlcc_timeout()
  *	            ECN_IS_CE, _NO_CE	mlcc_ce_state()
  *	undo_cwnd			mlcc_undo()
@@ -17,7 +16,7 @@
  * Before it includes this file a carrier declares the kernel's types, and
  *
  *	struct mlcc_sk		a flow's private state, with the members flow, dctcp, cubic, ce,
- *				retrans, ecn, cubic_base, paced, class
+ *				retrans, ecn, cubic_base, class
  *	struct mlcc_slot	a job with flows, with the members job and paths
  *	mlcc_sk(sk)		the one in icsk_ca_priv
  *	mlcc_slot_of(sk)	the flow's job, or NULL
@@ -27,10 +26,6 @@
  *	mlcc_slot_count(s, retrans, ce)		adds to its counters
  *	mlcc_profile_of(s, to)	copies its profile; false: there is none
  *	mlcc_tick(tp)		a unit of the peer's timestamps, us; 0: it sends none
- *	mlcc_pace_on(sk)	TCP paces what the flow sends
- *	mlcc_pace_off(sk)	and does no longer, unless the application limits the rate
- *	mlcc_pace(sk, rate)	limits the rate, bytes a second
- *	mlcc_pace_stop(sk)	takes that back
  *	mlcc_send_ack(sk, rcv_nxt)
  *	mlcc_moved(sk, s, p)	the flow's progress was p before
  *	struct mlcc_phase_was, mlcc_phase_was(s, was), mlcc_rolled_over(sk, s, was)
@@ -91,12 +86,6 @@ static __always_inline void mlcc_dctcp_start(struct mlcc_dctcp *d, const struct 
 	d->prior_rcv_nxt = tp->rcv_nxt;
 }
 
-/* Whether the path of an ECN flow marks. */
-static __always_inline bool mlcc_marked(const struct mlcc_sk *ca)
-{
-	return ca->ecn && ca->dctcp.marked;
-}
-
 /*
  * Tells the job what the flow has sent again and seen marked.  Not on every ACK: when a burst
  * begins, when the state of the loss recovery changes (so 16 bits of it will do), and at the end.
@@ -114,71 +103,16 @@ static __always_inline void mlcc_count(struct sock *sk, struct mlcc_slot *s)
 		mlcc_slot_count(s, retrans, ce);
 }
 
-/*** A flow that defers ***/
-
-/*
- * By TCP's own pacing, with a limit: a window would not do, for in a rack two segments are a share
- * of the link.  Who has set a limit of his own is left alone.
- */
-static __always_inline void mlcc_pace_begin(struct sock *sk, const struct mlcc_slot *s)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (MLCC_READ(sk->sk_max_pacing_rate) != ~0UL) {
-		ca->flow.deferred = 0;
-		return;
-	}
-	ca->flow.pace = mlcc_queue_pace(&s->job.queue);
-	ca->paced = 1;
-	mlcc_pace(sk, ca->flow.pace);
-}
-
-/* A limit that the application has set meanwhile stays. */
-static __always_inline void mlcc_pace_cease(struct sock *sk)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	bool ours = MLCC_READ(sk->sk_max_pacing_rate) == ca->flow.pace;
-
-	ca->flow.pace = 0;
-	if (ours)
-		mlcc_pace_stop(sk);
-	ca->paced = 0;
-}
-
-/* Paces a flow that has begun to defer, and no longer one that has ceased to. */
-static __always_inline void mlcc_pace_follow(struct sock *sk, const struct mlcc_slot *s)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (ca->flow.deferred == ca->paced)
-		return;
-	if (ca->flow.deferred)
-		mlcc_pace_begin(sk, s);
-	else
-		mlcc_pace_cease(sk);
-}
-
-/*
- * A flow goes on whatever its job does: it has no job any more, or a recovery, in which nobody
- * looks at the time.
- */
-static __always_inline void mlcc_pace_end(struct sock *sk)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	ca->flow.deferred = 0;
-	if (ca->paced)
-		mlcc_pace_cease(sk);
-}
-
-/* It has no phase any more, so nothing of it is paced. */
-static __always_inline void mlcc_pace_none(struct sock *sk)
-{
-	mlcc_pace_end(sk);
-	mlcc_pace_off(sk);
-}
-
 /*** Classes ***/
+
+/* Nothing of the flow counts as the job's any more. */
+static __always_inline void mlcc_leave(struct sock *sk, struct mlcc_slot *s)
+{
+	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
+
+	if (f->sends)
+		mlcc_flow_drained(f, mlcc_flow_path(f, &s->job, s->paths, mlcc_peer(sk)));
+}
 
 /* The flow has no phase: it does what its base does, and enters anew what comes after. */
 static __always_inline void mlcc_phaseless(struct sock *sk)
@@ -187,14 +121,16 @@ static __always_inline void mlcc_phaseless(struct sock *sk)
 
 	MLCC_WRITE(ca->flow.p, MLCC_NEUTRAL);
 	ca->flow.seq = 0;
-	mlcc_pace_none(sk);
+	ca->flow.coupled = 0;
 }
 
 /* The job's class is another one than the flow goes by. */
-static MLCC_OUTLINE void mlcc_class_change(struct sock *sk, u8 class)
+static MLCC_OUTLINE void mlcc_class_change(struct sock *sk, struct mlcc_slot *s, u8 class)
 {
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
+	if (s)
+		mlcc_leave(sk, s);
 	mlcc_phaseless(sk);
 	if (ca->class == MLCC_CLASS_BACKGROUND) {
 		mlcc_background_end(&ca->flow);
@@ -207,12 +143,12 @@ static MLCC_OUTLINE void mlcc_class_change(struct sock *sk, u8 class)
 }
 
 /* Whether the flow is one of training; a change of the job's class is followed. */
-static __always_inline bool mlcc_class_follow(struct sock *sk, const struct mlcc_slot *s)
+static __always_inline bool mlcc_class_follow(struct sock *sk, struct mlcc_slot *s)
 {
 	u8 class = mlcc_slot_class(s);
 
 	if (mlcc_sk(sk)->class != class)
-		mlcc_class_change(sk, class);
+		mlcc_class_change(sk, s, class);
 	return class == MLCC_CLASS_TRAINING;
 }
 
@@ -220,15 +156,16 @@ static __always_inline bool mlcc_class_follow(struct sock *sk, const struct mlcc
 static __always_inline void mlcc_class_none(struct sock *sk)
 {
 	if (mlcc_sk(sk)->class != MLCC_CLASS_TRAINING)
-		mlcc_class_change(sk, MLCC_CLASS_TRAINING);
+		mlcc_class_change(sk, NULL, MLCC_CLASS_TRAINING);
 	mlcc_phaseless(sk);
 }
 
 /*** ACKs ***/
 
-/* The flow's job has been deleted. */
-static __always_inline void mlcc_neutral(struct sock *sk)
+/* The flow's job has been deleted: nor is it among its flows, should it be set again. */
+static __always_inline void mlcc_neutral(struct sock *sk, struct mlcc_slot *s)
 {
+	mlcc_leave(sk, s);
 	mlcc_sk(sk)->flow.acked = tcp_sk(sk)->bytes_acked;
 	mlcc_class_none(sk);
 }
@@ -249,8 +186,11 @@ static __always_inline void mlcc_ack_read(const struct sock *sk, u32 rtt, struct
 }
 
 /* A round trip of @rtt us has been measured. */
-static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, u32 rtt)
+static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, struct mlcc_path *path,
+				       u32 rtt)
 {
+	struct mlcc_sk *ca = mlcc_sk(sk);
+	bool coupled = ca->flow.coupled;
 	struct mlcc_profile pr;
 	struct mlcc_ack a;
 	struct mlcc_win w;
@@ -259,12 +199,10 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, u32
 		return;
 	mlcc_win_read(sk, &w);
 	mlcc_ack_read(sk, rtt, &a);
-	mlcc_flow_rtt(&mlcc_sk(sk)->flow, &s->job, mlcc_path_to(s->paths, a.peer), &pr, &a, &w);
+	mlcc_flow_rtt(&ca->flow, &s->job, path, &pr, &a, &w);
 	mlcc_win_write(sk, &w);
-	mlcc_pace_follow(sk, s);
-	/* beside others who are not paced, who is gets less */
-	if (!mlcc_flow_by_queue(&mlcc_sk(sk)->flow, &pr))
-		mlcc_pace_off(sk);
+	if (coupled && !ca->flow.coupled && ca->cubic_base)
+		mlcc_cubic_restart(&ca->cubic);
 }
 
 /* An ACK of a flow that is none of training. */
@@ -272,16 +210,17 @@ static MLCC_OUTLINE void mlcc_acked_other(struct sock *sk, struct mlcc_slot *s, 
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	struct mlcc_path *path;
 	struct mlcc_ack a;
 	struct mlcc_win w;
 
 	mlcc_flow_passed(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp);
-	if (ca->class != MLCC_CLASS_BACKGROUND || rtt <= 0)
+	path = mlcc_flow_path(&ca->flow, &s->job, s->paths, mlcc_peer(sk));
+	if (ca->class != MLCC_CLASS_BACKGROUND || rtt <= 0 || !path)
 		return;
 	mlcc_win_read(sk, &w);
 	mlcc_ack_read(sk, rtt, &a);
-	mlcc_background_rtt(&ca->flow, &s->job.queue, mlcc_path_to(s->paths, a.peer), &a,
-			    MLCC_READ(s->job.acked), &w);
+	mlcc_background_rtt(&ca->flow, &s->job.queue, path, &a, MLCC_READ(s->job.acked), &w);
 	mlcc_win_write(sk, &w);
 }
 
@@ -290,21 +229,30 @@ static __always_inline void mlcc_acked(struct sock *sk, struct mlcc_slot *s, s32
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	bool drained = !tp->packets_out;
+	struct mlcc_path *path;
 	u32 p = ca->flow.p;
 
 	if (mlcc_slot_gone(s)) {
-		mlcc_neutral(sk);
+		mlcc_neutral(sk, s);
 		return;
 	}
 	if (!mlcc_class_follow(sk, s)) {
 		mlcc_acked_other(sk, s, rtt);
 		return;
 	}
-	if (mlcc_flow_acked(&ca->flow, &s->job, tp->bytes_acked, tp->tcp_mstamp))
+	if (!mlcc_flow_due(&ca->flow, tp->tcp_mstamp) && !drained)
+		return;
+	path = mlcc_flow_path(&ca->flow, &s->job, s->paths, mlcc_peer(sk));
+	if (!drained)	/* a flow may become one of the job, or get its place, in the middle */
+		mlcc_flow_sends(&ca->flow, path);
+	if (mlcc_flow_tell(&ca->flow, &s->job, path, tp->bytes_acked, tp->tcp_mstamp, drained))
 		mlcc_job_peer(&s->job, mlcc_local(sk), mlcc_peer(sk));
 	mlcc_moved(sk, s, p);
-	if (mlcc_flow_due(&ca->flow, tp->tcp_mstamp) && rtt > 0)
-		mlcc_round(sk, s, rtt);
+	if (path && rtt > 0)
+		mlcc_round(sk, s, path, rtt);
+	if (drained)
+		mlcc_flow_drained(&ca->flow, path);
 }
 
 /* ... and of the marks, once a window. */
@@ -335,26 +283,14 @@ static __always_inline u32 mlcc_avoid(struct sock *sk, u32 acked, u32 grow)
 	return w.cwnd + mlcc_increase(&ca->flow, w.cwnd, acked, grow);
 }
 
-/*
- * The window of a flow in its job's phase, while nobody else uses the link.  Otherwise returns
- * false, and in @grow the factor of the increase.
- */
-static __always_inline bool mlcc_double(struct sock *sk, struct mlcc_slot *s, u32 acked, u32 *grow)
+/* Factor of the increase of a flow that has a window of its own, Q16. */
+static __always_inline u32 mlcc_grow_of(const struct sock *sk, const struct mlcc_slot *s)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	bool marked = mlcc_marked(ca), doubles;
 	struct mlcc_profile pr;
-	struct mlcc_win w;
 
-	if (!mlcc_profile_of(s, &pr))
-		return false;
-	mlcc_win_read(sk, &w);
-	*grow = mlcc_flow_grow(&ca->flow, &s->job, &pr, marked, w.cwnd);
-	doubles = mlcc_flow_doubles(&ca->flow, &pr, marked, &w);
-	if (doubles)
-		w.cwnd += acked;
-	mlcc_win_write(sk, &w);
-	return doubles;
+	if (!s || mlcc_sk(sk)->flow.p == MLCC_NEUTRAL || !mlcc_profile_of(s, &pr))
+		return MLCC_ONE;
+	return mlcc_flow_grow(&mlcc_sk(sk)->flow, &pr);
 }
 
 /* The window of a background flow. */
@@ -368,31 +304,29 @@ static MLCC_OUTLINE void mlcc_raise_background(struct sock *sk, u32 acked)
 }
 
 /* @acked segments raise the window.  What follows a time-out is the base's. */
-static __always_inline void mlcc_raise(struct sock *sk, struct mlcc_slot *s, u32 acked)
+static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *s, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 grow = MLCC_ONE;
 
 	if (!tcp_is_cwnd_limited(sk)) {
 		if (ca->cubic_base)
 			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
 		return;
 	}
+	ca->flow.limited = 1;
+	if (ca->flow.coupled && mlcc_is_open(sk))
+		return;
 	if (ca->class == MLCC_CLASS_BACKGROUND && mlcc_is_open(sk)) {
 		mlcc_raise_background(sk, acked);
 		return;
 	}
-	if (s && ca->flow.p != MLCC_NEUTRAL && mlcc_is_open(sk) &&
-	    (!mlcc_flow_spends(&ca->flow, tp->tcp_mstamp, &acked) ||
-	     mlcc_double(sk, s, acked, &grow)))
-		return;
 	if (tp->snd_cwnd < tp->snd_ssthresh) {
 		acked = tcp_slow_start(tp, acked);
 		if (!acked)
 			return;
 	}
-	mlcc_cwnd_write(tp, mlcc_avoid(sk, acked, grow));
+	mlcc_cwnd_write(tp, mlcc_avoid(sk, acked, mlcc_grow_of(sk, s)));
 }
 
 /*** The decrease ***/
@@ -408,18 +342,50 @@ static __always_inline u32 mlcc_yield_of(const struct sock *sk, const struct mlc
 	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
 }
 
-/* What the window is to come down to, for a loss or a mark. */
-static __always_inline u32 mlcc_reduced(struct sock *sk, const struct mlcc_slot *s)
+/* What a loss or a mark takes of the window, Q16. */
+static __always_inline u32 mlcc_beta(const struct sock *sk, const struct mlcc_slot *s)
 {
+	const struct mlcc_sk *ca = mlcc_sk(sk);
+
+	if (ca->ecn)
+		return ((u64)(ca->dctcp.alpha >> 1) * mlcc_yield_of(sk, s)) >> MLCC_SHIFT;
+	return ca->cubic_base ? MLCC_CUBIC_BETA : MLCC_ONE / 2;
+}
+
+/* The path of a flow whose window is a share of its job's; else NULL. */
+static __always_inline struct mlcc_path *mlcc_coupled(struct sock *sk, struct mlcc_slot *s)
+{
+	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
+
+	return s && f->coupled ? mlcc_flow_path(f, &s->job, s->paths, mlcc_peer(sk)) : NULL;
+}
+
+/* A decrease by @beta: the job's, once a round trip, of which the flow has its share. */
+static __always_inline u32 mlcc_reduced_share(struct sock *sk, struct mlcc_path *path, u32 beta)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 share;
+
+	mlcc_window_cut(path, beta, tp->mss_cache, false);
+	share = mlcc_window_share(path, tp->mss_cache);
+	if (share > tp->snd_cwnd)
+		share = tp->snd_cwnd;
+	return share > MLCC_CWND_MIN ? share : MLCC_CWND_MIN;
+}
+
+/* What the window is to come down to, for a loss or a mark. */
+static __always_inline u32 mlcc_reduced(struct sock *sk, struct mlcc_slot *s)
+{
+	struct mlcc_path *path = mlcc_coupled(sk, s);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
-	mlcc_flow_decrease(&ca->flow, !ca->ecn);
-	if (ca->ecn)
-		return mlcc_decrease(cwnd, ca->dctcp.alpha >> 1, mlcc_yield_of(sk, s));
-	if (ca->cubic_base)
+	ca->flow.credit = 0;
+	if (path)
+		return mlcc_reduced_share(sk, path, mlcc_beta(sk, s));
+	if (ca->cubic_base && !ca->ecn)
 		return mlcc_cubic_decrease(&ca->cubic, cwnd);
-	return mlcc_decrease(cwnd, MLCC_ONE / 2, MLCC_ONE);
+	return mlcc_decrease(cwnd, mlcc_beta(sk, s), MLCC_ONE);
 }
 
 /* The window is to come down by @beta (Q16), unless it was to come down by more anyway. */
@@ -438,27 +404,20 @@ static __always_inline void mlcc_decrease_more(struct sock *sk, u32 beta)
  */
 static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	u32 peer = mlcc_peer(sk);
+	struct mlcc_path *path = mlcc_coupled(sk, s);
+	u32 mss = tcp_sk(sk)->mss_cache;
 
-	if (s && mlcc_path_is_long(mlcc_path_to(s->paths, peer), peer))
-		mlcc_flow_overflow(&ca->flow, &s->job, tp->rate_interval_us,
-				   (u64)tp->rate_delivered * tp->mss_cache);
-	if (!ca->ecn)
+	if (!mlcc_sk(sk)->ecn)
 		return;
-	mlcc_flow_decrease(&ca->flow, true);
+	if (path)
+		mlcc_window_cut(path, MLCC_ONE / 2, mss, true);
 	mlcc_decrease_more(sk, MLCC_ONE / 2);
 }
 
 /* A time-out: the base's decrease, whatever the progress is. */
 static __always_inline void mlcc_timeout(struct sock *sk)
 {
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (ca->ecn)
-		mlcc_flow_decrease(&ca->flow, true);
-	mlcc_decrease_more(sk, ca->cubic_base ? MLCC_CUBIC_BETA : MLCC_ONE / 2);
+	mlcc_decrease_more(sk, mlcc_sk(sk)->cubic_base ? MLCC_CUBIC_BETA : MLCC_ONE / 2);
 }
 
 /* The loss recovery goes over to @state. */
@@ -471,16 +430,17 @@ static __always_inline void mlcc_state(struct sock *sk, struct mlcc_slot *s, u8 
 		mlcc_loss(sk, s);
 	else if (state == TCP_CA_Loss && ca->cubic_base)
 		mlcc_cubic_reset(&ca->cubic);
-	mlcc_pace_end(sk);
 }
 
 /* The window that is given back, as the loss was none. */
-static __always_inline u32 mlcc_undo(struct sock *sk)
+static __always_inline u32 mlcc_undo(struct sock *sk, struct mlcc_slot *s)
 {
+	struct mlcc_path *path = mlcc_coupled(sk, s);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	mlcc_flow_undo(&ca->flow);
+	if (path)
+		mlcc_window_undo(path);
 	if (ca->cubic_base)
 		mlcc_cubic_restart(&ca->cubic);
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
@@ -492,43 +452,31 @@ static __always_inline u32 mlcc_undo(struct sock *sk)
 static __always_inline void mlcc_start_job(struct sock *sk, struct mlcc_slot *s)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 peer = mlcc_peer(sk), p;
-	struct mlcc_path *path = mlcc_path_to(s->paths, peer);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 	struct mlcc_phase_was was;
+	struct mlcc_path *path;
 	struct mlcc_profile pr;
 	struct mlcc_win w;
+	u32 p = ca->flow.p;
 
 	mlcc_count(sk, s);
 	mlcc_slot_refreshed(sk, s);
 	if (mlcc_slot_gone(s)) {
-		mlcc_neutral(sk);
+		mlcc_neutral(sk, s);
 		return;
 	}
 	if (!mlcc_class_follow(sk, s) || !mlcc_profile_of(s, &pr))
 		return;
-	mlcc_pace_end(sk);
-	p = ca->flow.p;
 	mlcc_win_read(sk, &w);
 	mlcc_phase_was(s, &was);
-	if (mlcc_flow_tx_start(&ca->flow, &s->job, path, peer, &pr, tp->tcp_mstamp,
-			       tcp_min_rtt(tp), &w))
+	path = mlcc_flow_path(&ca->flow, &s->job, s->paths, mlcc_peer(sk));
+	if (mlcc_flow_tx_start(&ca->flow, &s->job, path, &pr, tp->tcp_mstamp, tcp_min_rtt(tp),
+			       tp->mss_cache, &w))
 		mlcc_rolled_over(sk, s, &was);
 	if (ca->cubic_base && w.cwnd != tp->snd_cwnd)
 		mlcc_cubic_restart(&ca->cubic);
 	mlcc_win_write(sk, &w);
-	if (mlcc_flow_by_queue(&ca->flow, &pr) && mlcc_path_is_long(path, peer))
-		mlcc_pace_on(sk);
 	mlcc_moved(sk, s, p);
-}
-
-/* The window is about to decay for a silence. */
-static __always_inline void mlcc_idle(struct sock *sk)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-
-	if (!ca->paced)
-		ca->flow.idle_cwnd = tcp_sk(sk)->snd_cwnd;
 }
 
 /*

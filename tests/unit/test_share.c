@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows that share their job's window, as sockets: who has which share, what all of them together
+ * write into the job's memory, and that nobody is counted who has left.
+ */
+#include "../../include/mlcc/types.h"
+
+static unsigned long atomic_adds, atomic_locks;
+
+#undef MLCC_FETCH_ADD64
+#undef MLCC_FETCH_ADD32
+#undef MLCC_CAS32
+#define MLCC_FETCH_ADD64(p, v)	(atomic_adds++, __sync_fetch_and_add(p, v))
+#define MLCC_FETCH_ADD32(p, v)	(atomic_adds++, __sync_fetch_and_add(p, v))
+#define MLCC_CAS32(p, o, n)	(atomic_locks++, __sync_val_compare_and_swap(p, o, n))
+
+#include "tcp_model.h"
+#include "random.h"
+
+#define FLOWS	8U
+#define D	10000000U
+#define RTT_US	100U
+#define GAP_US	100000U
+#define EVENTS	400000U
+
+struct world {
+	struct mlcc_slot s[2];
+	struct sock sk[FLOWS];
+	u64 now, seed;
+	u32 peers;
+};
+
+static void set_job(struct mlcc_slot *s, u8 base)
+{
+	memset(s, 0, sizeof(*s));
+	s->profile = (struct mlcc_profile) {
+		.floor = MLCC_ONE, .slope = 8 * MLCC_ONE, .shape = 2, .hold = MLCC_ONE * 7 / 8,
+		.base = base, .restart = MLCC_RESTART_QUEUE,
+	};
+	mlcc_job_hint(&s->job, D);
+}
+
+static void open_flow(struct world *w, u32 i, bool ecn)
+{
+	tcp_open(&w->sk[i], &w->s[0], ecn);
+	w->sk[i].tp.tcp_mstamp = w->now;
+	w->sk[i].peer = 1 + (w->peers > 1 ? random_below(&w->seed, w->peers) : 0);
+}
+
+static void open_all(struct world *w, u32 peers)
+{
+	memset(w, 0, sizeof(*w));
+	w->now = 1000000;
+	w->peers = peers;
+	for (u32 i = 0; i < 2; i++)
+		set_job(&w->s[i], i);
+	for (u32 i = 0; i < FLOWS; i++)
+		open_flow(w, i, i & 1);
+}
+
+static struct mlcc_path *path_of(struct world *w)
+{
+	return tcp_path(&w->sk[0]);
+}
+
+/* All flows send, and go on. */
+static void all_send(struct world *w)
+{
+	w->now += GAP_US;
+	for (u32 i = 0; i < FLOWS; i++) {
+		w->sk[i].tp.tcp_mstamp = w->now;
+		tcp_send(&w->sk[i], D / FLOWS, 0);
+		tcp_fill(&w->sk[i]);
+	}
+}
+
+/* A round trip of all of them, @acks ACKs each. */
+static void round_trip(struct world *w, u32 rtt, u32 acks)
+{
+	for (u32 k = 0; k < acks; k++) {
+		w->now += rtt / acks;
+		for (u32 i = 0; i < FLOWS; i++) {
+			w->sk[i].tp.tcp_mstamp = w->now;
+			tcp_ack(&w->sk[i], w->sk[i].tp.snd_cwnd / acks + 1, rtt);
+		}
+	}
+}
+
+/* The same, with more to send than that. */
+static void busy_round_trip(struct world *w)
+{
+	for (u32 i = 0; i < FLOWS; i++)
+		w->sk[i].tp.write_seq = w->sk[i].tp.snd_nxt + D;
+	round_trip(w, RTT_US, 50);
+}
+
+/* All that the flow has sent is acknowledged, and it has no more to send. */
+static void drain(struct world *w, struct sock *sk)
+{
+	sk->tp.write_seq = sk->tp.snd_nxt;
+	while (sk->tp.packets_out) {
+		sk->tp.tcp_mstamp = w->now += RTT_US;
+		tcp_ack(sk, sk->tp.packets_out, RTT_US);
+	}
+}
+
+/* In the second phase, with the link. */
+static void in_phase(struct world *w)
+{
+	open_all(w, 1);
+	all_send(w);
+	for (u32 i = 0; i < 10; i++)
+		round_trip(w, RTT_US, 4);
+	for (u32 i = 0; i < FLOWS; i++)
+		drain(w, &w->sk[i]);
+	all_send(w);
+	round_trip(w, RTT_US, 4);
+}
+
+/*** Shares ***/
+
+static void together_they_have_the_window(void)
+{
+	struct world w;
+	u32 sum = 0;
+
+	in_phase(&w);
+	CHECK(path_of(&w)->state == MLCC_WINDOW_FREE && path_of(&w)->flows == FLOWS, "state %u, %u flows",
+	      path_of(&w)->state, path_of(&w)->flows);
+	for (u32 i = 0; i < FLOWS; i++)
+		sum += w.sk[i].tp.snd_cwnd;
+	CHECK(sum > FLOWS * MLCC_CWND_MIN && sum <= path_of(&w)->window / MSS, "%u segments of %u", sum,
+	      path_of(&w)->window / MSS);
+}
+
+static void the_last_one_has_all(void)
+{
+	struct world w;
+
+	in_phase(&w);
+	for (u32 i = FLOWS - 1; i; i--) {
+		drain(&w, &w.sk[i]);
+		CHECK(path_of(&w)->flows == i, "%u flows, not %u", path_of(&w)->flows, i);
+	}
+	w.sk[0].tp.tcp_mstamp = w.now += RTT_US;
+	tcp_ack(&w.sk[0], 1, 2 * RTT_US);
+	CHECK(w.sk[0].tp.snd_cwnd == path_of(&w)->window / MSS, "%u segments of %u",
+	      w.sk[0].tp.snd_cwnd, path_of(&w)->window / MSS);
+}
+
+static void who_recovers_still_has_a_share(void)
+{
+	struct world w;
+
+	in_phase(&w);
+	tcp_lose(&w.sk[0]);
+	tcp_expire(&w.sk[1]);
+	CHECK(path_of(&w)->flows == FLOWS, "%u flows", path_of(&w)->flows);
+	round_trip(&w, RTT_US, 2);
+	CHECK(path_of(&w)->flows == FLOWS, "a round trip later: %u flows", path_of(&w)->flows);
+}
+
+/* One burst of the job's has met a full queue. */
+static void what_all_lose_at_once_is_one_loss(void)
+{
+	struct world w;
+	u32 window;
+
+	in_phase(&w);
+	round_trip(&w, RTT_US, 4);
+	window = path_of(&w)->window;
+	for (u32 i = 0; i < FLOWS; i++) {
+		w.sk[i].ca.ecn = 0;
+		tcp_lose(&w.sk[i]);
+		CHECK(w.sk[i].tp.snd_ssthresh <= window / 2 / FLOWS / MSS + 1, "flow %u: ssthresh %u",
+		      i, w.sk[i].tp.snd_ssthresh);
+	}
+	CHECK(path_of(&w)->window == window - window / 2, "%u -> %u", window, path_of(&w)->window);
+}
+
+/* A job is set, or its class, in the middle of a long transmission. */
+static void who_comes_in_the_middle_has_a_share(void)
+{
+	struct world w;
+
+	in_phase(&w);
+	w.s[0].class = MLCC_CLASS_LATENCY;
+	busy_round_trip(&w);
+	CHECK(!path_of(&w)->flows, "latency: %u flows", path_of(&w)->flows);
+	w.s[0].class = MLCC_CLASS_TRAINING;
+	busy_round_trip(&w);
+	CHECK(path_of(&w)->flows == FLOWS, "training: %u flows", path_of(&w)->flows);
+	w.s[0].gone = true;
+	busy_round_trip(&w);
+	CHECK(!path_of(&w)->flows, "deleted: %u flows", path_of(&w)->flows);
+	w.s[0].gone = false;
+	busy_round_trip(&w);
+	CHECK(path_of(&w)->flows == FLOWS, "set again: %u flows", path_of(&w)->flows);
+}
+
+/* A flow is stuck for long, its place is another peer's, and then its own again. */
+static void who_left_with_its_place_does_not_leave_twice(void)
+{
+	struct world w;
+	struct mlcc_path *path;
+
+	in_phase(&w);
+	path = path_of(&w);
+	CHECK(mlcc_path_take(path, 1, 2, 10) && mlcc_path_take(path, 2, 1, 20), "not taken");
+	for (u32 i = 0; i < FLOWS; i++) {
+		mlcc_leave(&w.sk[i], &w.s[0]);
+		CHECK(!path->flows, "flow %u: %u flows", i, path->flows);
+	}
+}
+
+/*** What ACKs write ***/
+
+static void flows_write_once_a_round_trip(void)
+{
+	unsigned long adds, locks;
+	struct world w;
+
+	in_phase(&w);
+	adds = atomic_adds;
+	locks = atomic_locks;
+	for (u32 i = 0; i < 100; i++)
+		busy_round_trip(&w);
+	/* the path's bytes and the job's; and the one that ends the round trip */
+	CHECK(atomic_adds - adds <= 101 * 2 * FLOWS, "%lu additions", atomic_adds - adds);
+	CHECK(atomic_locks - locks <= 101 * 2, "%lu locks", atomic_locks - locks);
+	CHECK(w.s[0].job.acked > 100 * FLOWS * MSS, "next to nothing was sent");
+}
+
+/*** Whatever comes ***/
+
+static u32 counted(const struct world *w, u32 slot, u32 place)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < FLOWS; i++)
+		count += w->sk[i].slot == &w->s[slot] && w->sk[i].ca.flow.sends &&
+			 w->sk[i].ca.flow.path == place;
+	return count;
+}
+
+/* @exact: each peer keeps its place. */
+static void check_paths(const struct world *w, bool exact)
+{
+	for (u32 k = 0; k < 2; k++)
+		for (u32 i = 0; i < MLCC_PATHS; i++) {
+			const struct mlcc_path *p = &w->s[k].paths[i];
+
+			CHECK(p->flows <= FLOWS, "%u flows", p->flows);
+			CHECK(!exact || p->flows == counted(w, k, i), "%u flows, not %u", p->flows,
+			      counted(w, k, i));
+			CHECK(!p->busy, "locked");
+			CHECK(p->state == MLCC_WINDOW_NONE ||
+			      (p->window >= MLCC_LEFT_MIN * MSS && p->window <= MLCC_WINDOW_MAX),
+			      "state %u: window %u", p->state, p->window);
+		}
+}
+
+/* The flow is of another job from here on. */
+static void change_job(struct world *w, struct sock *sk)
+{
+	mlcc_leave(sk, sk->slot);
+	mlcc_class_none(sk);
+	sk->slot = &w->s[sk->slot == &w->s[0]];
+	mlcc_flow_init(&sk->ca.flow, sk->tp.bytes_acked);
+}
+
+/* The flow is closed, and another one opened, to whom it may be. */
+static void reopen(struct world *w, u32 i)
+{
+	mlcc_leave(&w->sk[i], w->sk[i].slot);
+	open_flow(w, i, random_below(&w->seed, 2));
+}
+
+static void acked(struct world *w, struct sock *sk)
+{
+	u32 rtt = RTT_US + random_below(&w->seed, random_below(&w->seed, 3) ? 50 : 9000);
+	bool open = sk->icsk.icsk_ca_state <= TCP_CA_Disorder;
+	bool due = (u32)w->now - sk->ca.flow.looked >= MLCC_LOOK_MAX_US;
+
+	tcp_ack(sk, 1 + random_below(&w->seed, 20), rtt);
+	CHECK(!open || !due || !sk->ca.flow.coupled || sk->tp.snd_cwnd >= MLCC_CWND_MIN, "cwnd %u",
+	      sk->tp.snd_cwnd);
+}
+
+static void event(struct world *w)
+{
+	u32 i = random_below(&w->seed, FLOWS);
+	struct sock *sk = &w->sk[i];
+
+	sk->tp.tcp_mstamp = w->now += random_below(&w->seed, 100) ? random_below(&w->seed, 300) : GAP_US;
+	switch (random_below(&w->seed, 64)) {
+	case 0:
+	case 1:
+		tcp_lose(sk);
+		break;
+	case 2:
+		if (sk->tp.packets_out)
+			tcp_expire(sk);
+		break;
+	case 3:
+		if (sk->ca.ecn)
+			tcp_mark(sk, 1 + random_below(&w->seed, 20));
+		break;
+	case 4:
+		sk->slot->class = random_below(&w->seed, 8) % MLCC_CLASS_COUNT;
+		break;
+	case 5:
+		sk->slot->gone = !random_below(&w->seed, 8);
+		break;
+	case 6:
+		change_job(w, sk);
+		break;
+	case 7:
+		reopen(w, i);
+		break;
+	case 8:
+		if (sk->icsk.icsk_ca_state >= TCP_CA_Recovery)
+			tcp_undo(sk);
+		break;
+	case 9:
+		sk->tp.write_seq = sk->tp.snd_nxt;	/* no more to send */
+		break;
+	default:
+		if (!sk->tp.packets_out && sk->tp.write_seq - sk->tp.snd_nxt < MSS)
+			tcp_send(sk, random_below(&w->seed, D / 4), 0);
+		acked(w, sk);
+	}
+}
+
+static void any_order_of_events(u32 peers)
+{
+	struct world w;
+	u32 phases;
+
+	open_all(&w, peers);
+	w.seed = peers;
+	for (u32 i = 0; i < EVENTS; i++) {
+		event(&w);
+		check_paths(&w, peers <= MLCC_PATHS);
+	}
+	phases = w.s[0].job.seq;
+	CHECK(phases > 30, "%u phases", phases);
+	for (u32 i = 0; i < FLOWS; i++) {
+		if (i & 1)
+			drain(&w, &w.sk[i]);
+		else
+			mlcc_leave(&w.sk[i], w.sk[i].slot);
+	}
+	for (u32 i = 0; i < 2 * MLCC_PATHS; i++)
+		CHECK(!w.s[i & 1].paths[i >> 1].flows, "peers %u: %u flows are left", peers,
+		      w.s[i & 1].paths[i >> 1].flows);
+}
+
+static void any_order_of_events_keeps_the_bounds(void)
+{
+	any_order_of_events(1);
+	any_order_of_events(MLCC_PATHS);
+}
+
+static void so_it_does_with_more_peers_than_places(void)
+{
+	any_order_of_events(2 * MLCC_PATHS);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		TAP_TEST(together_they_have_the_window),
+		TAP_TEST(the_last_one_has_all),
+		TAP_TEST(who_recovers_still_has_a_share),
+		TAP_TEST(what_all_lose_at_once_is_one_loss),
+		TAP_TEST(who_comes_in_the_middle_has_a_share),
+		TAP_TEST(who_left_with_its_place_does_not_leave_twice),
+		TAP_TEST(flows_write_once_a_round_trip),
+		TAP_TEST(any_order_of_events_keeps_the_bounds),
+		TAP_TEST(so_it_does_with_more_peers_than_places),
+	};
+
+	return TAP_RUN(tests);
+}
