@@ -166,6 +166,17 @@ static void a_queue_of_others_keeps_it_waiting(void)
 	CHECK(w.p.state == MLCC_WINDOW_FREE, "they have gone");
 }
 
+/* What ten segments get of a queue is not the link's rate, by which a queue is told from none. */
+static void behind_others_no_rate_is_learnt(void)
+{
+	struct world w = in_phase(0);
+
+	for (u32 i = 0; i < 20; i++)
+		round_trip(&w, 50 * RTT_US);
+	CHECK(!w.p.cost, "%u", w.p.cost);
+	CHECK(w.p.state == MLCC_WINDOW_WAITS, "state %u", w.p.state);
+}
+
 static void it_waits_for_twice_its_iteration(void)
 {
 	struct world w = in_phase(LINK);
@@ -582,6 +593,7 @@ int main(void)
 		TAP_TEST(without_a_known_rate_it_doubles),
 		TAP_TEST(never_above_ssthresh_at_once),
 		TAP_TEST(a_queue_of_others_keeps_it_waiting),
+		TAP_TEST(behind_others_no_rate_is_learnt),
 		TAP_TEST(it_waits_for_twice_its_iteration),
 		TAP_TEST(after_a_vain_wait_it_takes_its_last_window),
 		TAP_TEST(who_does_not_know_its_iterations_does_not_wait),
