@@ -17,7 +17,6 @@ using ns3::Ptr;
 using ns3::TcpSocketState;
 
 constexpr Ps US = 1000 * NS;
-constexpr uint64_t RATE_MAX = 1ull << 50;	/* bytes a second */
 
 NS_OBJECT_ENSURE_REGISTERED(TcpMlcc);
 
@@ -106,9 +105,6 @@ void TcpMlcc::write(TcpSocketState &tcb)
 		tcb.m_cWnd = bytes(m_sk.snd_cwnd, tcb.m_segmentSize);
 	if (m_sk.snd_ssthresh != m_ssthresh)
 		tcb.m_ssThresh = bytes(m_sk.snd_ssthresh, tcb.m_segmentSize);
-	tcb.m_pacing = m_sk.paced;
-	if (m_sk.paced)
-		tcb.m_maxPacingRate = ns3::DataRate(8 * std::min(m_sk.max_rate, RATE_MAX));
 }
 
 void TcpMlcc::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t acked, const ns3::Time &)

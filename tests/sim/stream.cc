@@ -97,14 +97,12 @@ void Stream::push()
 	} while (m_lost ? retransmit() : send_new());
 }
 
-/* By pacing, or by what waits in the host already: until when; 0: it is not. */
+/* By what waits in the host already: until when; 0: it is not. */
 Ps Stream::held_up()
 {
 	double most = std::min<double>(SMALL_QUEUE, pacing_rate() / 1024);
 	Ps now = Clock::now();
 
-	if (m_sk.paced && now < m_pace_at)
-		return m_pace_at;
 	while (!m_queued.empty() && m_queued.front().first <= now) {
 		m_queued_bytes -= m_queued.front().second;
 		m_queued.pop_front();
@@ -204,10 +202,6 @@ void Stream::transmit(uint32_t seq, uint32_t count)
 	m_queued_bytes += m_queued.back().second;
 	m_prr_out += count;
 	bursts++;
-	if (m_sk.paced)
-		m_pace_at = std::max(now, m_pace_at) +
-			    count * m_sk.mss_cache * PS_PER_S /
-			    std::min<double>(m_sk.max_rate, pacing_rate());
 	if (repeats) {
 		again++;
 		m_sk.total_retrans++;

@@ -3,15 +3,15 @@
  * A TCP connection of Linux that carries messages one way, in whole segments.
  *
  *	sender		TSO bursts that are deferred, TCP small queues (a millisecond at its rate in
- *			the host's own queue, a megabyte at most), pacing if the core asks for it,
- *			windows that grow only if they are the limit, samples of the rate
+ *			the host's own queue, a megabyte at most), windows that grow only if they
+ *			are the limit, samples of the rate
  *	recovery	SACK, RACK without a window for reordering (nothing overtakes here), PRR, a
  *			tail loss probe, a time-out of 200 ms and a round trip that doubles
  *	receiver	an ACK for two segments, at a message's end, at once for what is out of
  *			order (and for 16 packets after it), marked or no longer marked; otherwise
  *			in 40 ms
  *
- * Not here: reductions that are taken back, a window that decays in a silence, buffers that grow.
+ * Not here: pacing, reductions that are taken back, a window that decays in a silence, buffers that grow.
  */
 #ifndef MLCC_SIM_STREAM_H
 #define MLCC_SIM_STREAM_H
@@ -168,7 +168,6 @@ private:
 	uint32_t m_stamp = 0;			/* the last ACK's */
 	std::deque<std::pair<Ps, uint32_t>> m_queued;	/* in the host: leaves when, bytes */
 	uint64_t m_queued_bytes = 0;
-	Ps m_pace_at = 0;
 	Timer<Stream, &Stream::due> m_timer;
 	Timer<Stream, &Stream::push> m_wake;
 

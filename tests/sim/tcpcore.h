@@ -33,8 +33,6 @@ struct tcp_sock {
 	uint32_t min_rtt;
 	bool limited;				/* by the window: there is more to send */
 	bool ack_waits;				/* an ACK is delayed */
-	bool paced;
-	uint64_t max_rate;			/* of pacing, bytes a second; ~0: any */
 	void (*send_ack)(void *arg, uint32_t rcv_nxt);
 	void *arg;
 };
