@@ -77,19 +77,21 @@ doctor_says()
 		json '[c["state"] for c in d if c["check"] == "bpffs"][0]')" = "$state" ]
 }
 
+# many_mount_one [HOW...]
 many_mount_one()
 {
 	local i loaded=0 pids=()
 
-	none_mounted || return
+	none_mounted && : >"$out/many" || return
 	for ((i = 0; i < 8; i++)); do
-		"$mlcc_bpf" load 2>>"$out/many" &
+		"$@" "$mlcc_bpf" load 2>>"$out/many" &
 		pids+=("$!")
 	done
 	for i in "${pids[@]}"; do
 		wait "$i" && loaded=$((loaded + 1))
 	done
-	cat "$out/many"
+	sort "$out/many" | uniq -c
+	echo "$(mounts) mounted, $loaded loaded"
 	[ "$(mounts)" -eq 1 ] && [ "$loaded" -eq 1 ] && is_whole &&
 		[ "$(grep -c 'loaded already' "$out/many")" -eq 7 ] &&
 		"$mlcc_bpf" unload && nothing_left
@@ -192,6 +194,7 @@ main()
 	check "so does mlccd" mlccd_mounts_it
 	check "what only looks mounts nothing" what_looks_mounts_nothing
 	check "of many at once one mounts and one loads" many_mount_one
+	check "as well in another network namespace" many_mount_one unshare --net
 	check "where mounting is forbidden it says what to do" where_mounting_is_forbidden_it_says_so
 	check "MLCC_PIN_DIR names another directory" another_directory_will_do
 	check "a wrong MLCC_PIN_DIR is refused" wrong_directories_are_refused

@@ -20,8 +20,11 @@
 #define MODE		0700
 #define MODE_BITS	0777	/* not the sticky bit, which the root of a bpf file system has */
 
-/* Opened by root alone, so that nobody else can keep who mounts waiting; JITs have it, so we do. */
-#define MOUNT_LOCK	"/proc/sys/net/core/bpf_jit_harden"
+/*
+ * Opened by root alone, so that nobody else can keep who mounts waiting, and there in every network
+ * namespace.
+ */
+#define MOUNT_LOCK	"/proc/sys/kernel/cad_pid"
 
 struct place {
 	char dir[PATH_MAX], parent[PATH_MAX];
