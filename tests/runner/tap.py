@@ -2,10 +2,12 @@
 """Counts the results in a suite's output: TAP's lines, or the exit status of what prints none."""
 
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SKIPPED = 4
+SAID = 8  # lines of a failed case that are said again
 
 RESULT = re.compile(
     r"^(?P<no>not )?ok\b *(?P<number>\d+)? *(?:- )?(?P<name>[^#]*)"
@@ -45,6 +47,7 @@ class Reader:
         self.totals = Totals()
         self.planned: int | None = None
         self.last = ""
+        self.said: deque[str] = deque(maxlen=SAID)  # by the case that runs
 
     def line(self, text: str) -> None:
         if text.strip():
@@ -55,6 +58,8 @@ class Reader:
             self._result(result)
         elif bail := BAIL.match(text):
             self._fail("", f"bailed out: {bail['reason']}")
+        elif text.startswith("#"):
+            self.said.append(text.strip("# \t"))
 
     def _plan(self, count: int, reason: str | None) -> None:
         self.planned = count
@@ -66,9 +71,10 @@ class Reader:
         if (result["word"] or "").upper() == "SKIP":
             self._skip(name, result["reason"])
         elif result["no"]:
-            self._fail(name)
+            self._fail(name, "".join(f"\n        {line}" for line in self.said))
         else:
             self.totals.passed += 1
+        self.said.clear()
 
     def _fail(self, case: str, why: str = "") -> None:
         self.totals.failures.append((case, why))

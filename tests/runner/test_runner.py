@@ -28,6 +28,13 @@ class Counting(unittest.TestCase):
     def test_lines(self) -> None:
         self.assertEqual(counts(read("1..3\nok 1 a\nnot ok 2 b\nok 3 c\n", 1)), (2, 1, 0))
 
+    def test_a_failure_says_what_its_case_said(self) -> None:
+        said = "".join(f"# line {n}\n" for n in range(20))
+        text = f"# of a\nok 1 a\n{said}not ok 2 b\n1..2\n"
+        ((case, why),) = read(text, 1).failures
+        self.assertEqual(case, "b")
+        self.assertEqual(why.split(), " ".join(f"line {n}" for n in range(12, 20)).split())
+
     def test_a_missing_result_is_a_failure(self) -> None:
         self.assertEqual(counts(read("1..3\nok 1 a\nok 2 b\n")), (2, 1, 0))
 
