@@ -161,7 +161,7 @@ void accounts_prune(struct accounts *all, const struct config *c, uint64_t now_u
 	while ((a = *p)) {
 		bucket_fill(&a->requests, c->requests_per_second, c->requests_burst, now_us);
 		bucket_fill(&a->hints, c->hints_per_second, c->hints_burst, now_us);
-		if (a->connections || a->rings || a->requests.tokens < c->requests_burst * TOKEN ||
+		if (a->connections || a->rings || a->fetches || a->requests.tokens < c->requests_burst * TOKEN ||
 		    a->hints.tokens < c->hints_burst * TOKEN) {
 			p = &a->next;
 			continue;

@@ -33,6 +33,7 @@ struct account {
 	struct account *next;
 	uid_t uid;
 	unsigned int connections, rings;
+	unsigned int fetches;	/* of descriptors, whose process has not ended (porter.h) */
 	struct bucket requests, hints;
 };
 

@@ -245,6 +245,9 @@ static int run(struct running *r)
 	struct err e;
 	int err;
 
+	/* before there are threads, which it would not have */
+	if (!r->o.unload)
+		d->peers.porter = porter_start();
 	err = sd_event_default(&events);
 	if (err < 0) {
 		note(3, "no event loop: %s", strerror(-err));

@@ -5,6 +5,9 @@
  * Nothing here waits.  A reply that does not fit into the socket is kept, and the peer is not
  * listened to until it has taken it; one that does not within the time-out is dropped.  So a peer
  * holds one reply at most, and each gets its turn.
+ *
+ * Packets may come with descriptors, which only open-ring wants.  They are neither received nor
+ * closed here, as either may wait for what their sender likes (away.h, porter.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +20,9 @@
 #include "request.h"
 
 #define LIMITED_MAX	64	/* refusals for the rate, then the connection is closed */
+#define ELSEWHERE_US	1000000	/* for what is received elsewhere */
+#define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
+#define FETCHES		48	/* of all but root */
 
 struct peer {
 	struct mlccd *d;
@@ -28,15 +34,60 @@ struct peer {
 	struct account *account;
 	struct ring *ring;
 	struct json_object *reply;	/* that the peer has not taken */
+	char *text;			/* of a request whose descriptors are received elsewhere */
+	size_t len;
+	uint32_t id;			/* by which the porter knows it */
+	unsigned int held;		/* enum hold: the connection cannot be closed yet */
+	bool gone;			/* it is to be closed then */
 	unsigned int limited;
+};
+
+/* One of the porter's processes. */
+struct fetch {
+	struct fetch *next;
+	uint32_t id;
+	struct account *account;
+};
+
+enum hold {
+	HOLD_DISCARD = 1,		/* a thread receives a packet */
+	HOLD_PORTER = 2,		/* the porter has a copy */
+	HOLD_ANSWER = 4,		/* its answer has not come */
 };
 
 static int spare = -1;
 
-static void close_all(int *fds, unsigned int count)
+static char *memdup(const char *text, size_t len)
 {
-	for (unsigned int i = 0; i < count; i++)
-		close(fds[i]);
+	char *copy = malloc(len);
+
+	return copy ? memcpy(copy, text, len) : NULL;
+}
+
+/*
+ * Whether anything is queued on a connection that nobody can send on any more: of an empty packet,
+ * too, the credentials would be told.
+ */
+static bool holds_something(int fd)
+{
+	int one = 1;
+	struct msghdr m = { };
+
+	shutdown(fd, SHUT_RDWR);
+	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one));
+	return recvmsg(fd, &m, MSG_PEEK | MSG_DONTWAIT) || m.msg_flags;
+}
+
+/* Only what holds no descriptors of others is closed here (away.h). */
+static void connection_close(struct mlccd *d, int fd, away_done *done, void *arg)
+{
+	if (holds_something(fd)) {
+		away_close(d->peers.away, fd, done, arg);
+		return;
+	}
+	close(fd);
+	if (done)
+		done(arg);
 }
 
 static void reply_done(struct peer *p)
@@ -45,23 +96,53 @@ static void reply_done(struct peer *p)
 	p->reply = NULL;
 }
 
-static void peer_close(struct peer *p)
+/* Its connection counts for as long as it is there. */
+static void peer_closed(void *arg)
 {
-	struct peers *all = &p->d->peers;
-	struct peer **at = &all->first;
+	struct peer *p = arg;
+
+	p->account->connections--;
+	p->d->peers.count--;
+	free(p);
+}
+
+static void peer_remove(struct peer *p)
+{
+	struct peer **at = &p->d->peers.first;
 
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
+	connection_close(p->d, p->fd, peer_closed, p);
+}
+
+static void peer_close(struct peer *p)
+{
+	if (p->gone)
+		return;
+	p->gone = true;
 	if (p->ring)
 		ring_close(p->ring);
+	p->ring = NULL;
 	reply_done(p);
-	sd_event_source_unref(p->late);
-	sd_event_source_unref(p->io);
+	free(p->text);
+	p->text = NULL;
+	p->late = sd_event_source_disable_unref(p->late);
+	p->io = sd_event_source_disable_unref(p->io);
 	who_free(&p->who);
-	p->account->connections--;
-	all->count--;
-	free(p);
+	if (!p->held)
+		peer_remove(p);
+}
+
+/* False: that was all that it was kept for. */
+static bool peer_release(struct peer *p, enum hold hold)
+{
+	p->held &= ~hold;
+	if (!p->gone)
+		return true;
+	if (!p->held)
+		peer_remove(p);
+	return false;
 }
 
 /* 0, or a negative error number; -EAGAIN: it does not fit now. */
@@ -112,71 +193,117 @@ static void flush_reply(struct peer *p, bool again)
 	}
 }
 
-/* The descriptors of a packet; more than fit are closed by the kernel, with MSG_CTRUNC. */
-static unsigned int received_fds(struct msghdr *m, int fds[RING_FDS])
+/*** Requests ***/
+
+static void peer_rests(struct peer *p, uint64_t timeout_us)
 {
-	unsigned int count = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		unsigned int n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (unsigned int i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (count < RING_FDS)
-				fds[count++] = fd;
-			else
-				close(fd);
-		}
-	}
-	return count;
+	sd_event_source_set_enabled(p->io, SD_EVENT_OFF);
+	sd_event_source_set_time(p->late, now_us() + timeout_us);
+	sd_event_source_set_enabled(p->late, SD_EVENT_ONESHOT);
 }
 
-static struct json_object *answer(struct peer *p, struct msghdr *m, size_t len)
+static void peer_goes_on(struct peer *p)
+{
+	sd_event_source_set_enabled(p->late, SD_EVENT_OFF);
+	sd_event_source_set_enabled(p->io, SD_EVENT_ON);
+	flush_reply(p, false);
+}
+
+static void discarded(void *arg)
+{
+	struct peer *p = arg;
+
+	if (peer_release(p, HOLD_DISCARD))
+		peer_goes_on(p);
+}
+
+/* The packet that was looked at, with descriptors that are not wanted; then the reply. */
+static void discard(struct peer *p)
+{
+	p->held |= HOLD_DISCARD;
+	peer_rests(p, ELSEWHERE_US);
+	away_discard(p->d->peers.away, p->fd, discarded, p);
+}
+
+static const char *no_fetch(const struct peer *p)
+{
+	const struct peers *all = &p->d->peers;
+
+	if (!all->porter)
+		return "nobody can receive descriptors here";
+	if (p->account->fetches >= FETCHES_OF_ONE)
+		return "earlier descriptors of this user are not closed yet: wait";
+	if (!p->who.admin && all->fetches >= FETCHES)
+		return "too many descriptors are not closed yet: wait";
+	return NULL;
+}
+
+/* The packet that was looked at, with the descriptors of a ring. */
+static void fetch(struct peer *p, const char *text, size_t len)
+{
+	struct peers *all = &p->d->peers;
+	struct fetch *f = calloc(1, sizeof(*f));
+	const char *why = no_fetch(p);
+
+	p->text = why ? NULL : memdup(text, len);
+	p->len = len;
+	p->id = ++all->last_id;
+	if (!f || !p->text || porter_fetch(all->porter, p->fd, p->id)) {
+		free(f);
+		free(p->text);
+		p->text = NULL;
+		p->reply = reply_error(-EAGAIN, why ? why : "no memory");
+		discard(p);
+		return;
+	}
+	*f = (struct fetch){ all->fetching, p->id, p->account };
+	all->fetching = f;
+	all->fetches++;
+	p->account->fetches++;
+	p->held |= HOLD_PORTER | HOLD_ANSWER;
+	peer_rests(p, ELSEWHERE_US);
+}
+
+static void request_init(struct request *r, struct peer *p)
+{
+	*r = (struct request){
+		.d = p->d, .who = &p->who, .account = p->account, .ring = &p->ring,
+	};
+}
+
+/* NULL: the descriptors are wanted first. */
+static struct json_object *answer(struct peer *p, const char *text, size_t len, int flags)
 {
 	struct mlccd *d = p->d;
-	struct request r = {
-		.d = d, .who = &p->who, .account = p->account, .ring = &p->ring,
-	};
 	const struct config *c = &d->config;
-	struct json_object *reply;
+	struct request r;
 
-	r.fd_count = received_fds(m, r.fds);
 	if (!p->who.admin && !bucket_take(&p->account->requests, c->requests_per_second,
 					  c->requests_burst, now_us())) {
 		p->limited++;
 		d->peers.limited++;
-		reply = reply_error(-EAGAIN, "too many requests: wait");
-	} else if (m->msg_flags & MSG_TRUNC) {
-		reply = reply_error(-EMSGSIZE, "a request has at most 65536 bytes");
-	} else if (m->msg_flags & MSG_CTRUNC) {
-		reply = reply_error(-EINVAL, "at most two descriptors are taken");
-	} else {
-		p->limited = 0;
-		reply = request_handle(&r, m->msg_iov->iov_base, len);
+		return reply_error(-EAGAIN, "too many requests: wait");
 	}
-	close_all(r.fds, r.fd_count);
-	return reply;
+	if (flags & MSG_TRUNC)
+		return reply_error(-EMSGSIZE, "a request has at most 65536 bytes");
+	p->limited = 0;
+	request_init(&r, p);
+	r.with_fds = flags & MSG_CTRUNC;
+	return request_handle(&r, text, len);
 }
 
+/*
+ * Looks at the next packet first, which takes nothing from it: what comes with it is for others to
+ * receive (away.h, porter.h).
+ */
 static void peer_read(struct peer *p)
 {
 	static char text[REQUEST_MAX];
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * RING_FDS)];
-	} control;
 	struct iovec io = { .iov_base = text, .iov_len = sizeof(text) };
-	struct msghdr m = {
-		.msg_iov = &io, .msg_iovlen = 1,
-		.msg_control = control.space, .msg_controllen = sizeof(control.space),
-	};
+	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
 	ssize_t n;
 
-	n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_PEEK);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	/* an empty packet looks like the end, and is none of ours */
@@ -184,8 +311,82 @@ static void peer_read(struct peer *p)
 		peer_close(p);
 		return;
 	}
-	p->reply = answer(p, &m, n);
-	flush_reply(p, false);
+	if (!(m.msg_flags & MSG_CTRUNC))
+		recv(p->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC);
+	p->reply = answer(p, text, n, m.msg_flags);
+	if (!p->reply)
+		fetch(p, text, n);
+	else if (m.msg_flags & MSG_CTRUNC)
+		discard(p);
+	else
+		flush_reply(p, false);
+}
+
+/*** What the porter says ***/
+
+static struct peer *peer_of(struct mlccd *d, uint32_t id)
+{
+	struct peer *p = d->peers.first;
+
+	while (p && p->id != id)
+		p = p->next;
+	return p;
+}
+
+static void fetch_taken(void *arg, uint32_t id)
+{
+	struct peer *p = peer_of(arg, id);
+
+	if (p)
+		peer_release(p, HOLD_PORTER);
+}
+
+static void fetch_answers(struct peer *p, int err, const char *why, const int fds[RING_FDS])
+{
+	struct request r;
+
+	if (!peer_release(p, HOLD_ANSWER))
+		return;
+	if (err) {
+		p->d->refused++;
+		p->reply = reply_error(err, why);
+	} else {
+		request_init(&r, p);
+		r.with_fds = true;
+		r.fds = fds;
+		p->reply = request_handle(&r, p->text, p->len);
+	}
+	free(p->text);
+	p->text = NULL;
+	peer_goes_on(p);
+}
+
+static void fetch_answered(void *arg, uint32_t id, int err, const char *why,
+			   const int fds[RING_FDS])
+{
+	struct peer *p = peer_of(arg, id);
+
+	if (p && p->held & HOLD_ANSWER)
+		fetch_answers(p, err, why, fds);
+	for (int i = 0; !err && i < RING_FDS; i++)
+		close(fds[i]);
+}
+
+static void fetch_ended(void *arg, uint32_t id)
+{
+	struct mlccd *d = arg;
+	struct fetch **at = &d->peers.fetching, *f;
+
+	fetch_answered(arg, id, -EIO, "the descriptors could not be received", NULL);
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	f = *at;
+	if (!f)
+		return;
+	*at = f->next;
+	f->account->fetches--;
+	d->peers.fetches--;
+	free(f);
 }
 
 static int peer_ready(sd_event_source *s, int fd, uint32_t events, void *arg)
@@ -205,7 +406,8 @@ static int peer_late(sd_event_source *s, uint64_t at, void *arg)
 {
 	struct peer *p = arg;
 
-	note(5, "drops process %d of user %u, which does not read", p->who.pid, p->who.uid);
+	note(5, "drops process %d of user %u, which %s", p->who.pid, p->who.uid,
+	     p->held ? "sends what cannot be received" : "does not read");
 	p->d->peers.dropped++;
 	peer_close(p);
 	return 0;
@@ -260,7 +462,6 @@ static int peer_new(struct mlccd *d, int fd, const struct who *who, struct accou
 		free(p);
 		return err;
 	}
-	sd_event_source_set_io_fd_own(p->io, true);
 	a->connections++;
 	p->next = d->peers.first;
 	d->peers.first = p;
@@ -278,10 +479,14 @@ static void say_refused(int fd, const char *why)
 }
 
 /* One that waits for ever would wake us for ever: it is turned away instead. */
-static void out_of_descriptors(int listener)
+static void out_of_descriptors(struct mlccd *d, int listener)
 {
+	int fd;
+
 	close(spare);
-	close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		connection_close(d, fd, NULL, NULL);
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
@@ -295,7 +500,7 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-		out_of_descriptors(listener);
+		out_of_descriptors(d, listener);
 	if (fd < 0)
 		return 0;
 	if (!who_of(fd, &who))
@@ -307,25 +512,40 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 	}
 	if (why || peer_new(d, fd, &who, a)) {
 		who_free(&who);
-		close(fd);
+		connection_close(d, fd, NULL, NULL);
 	}
 	return 0;
 }
 
 int peers_listen(struct mlccd *d, int fd)
 {
+	const struct porter_calls calls = {
+		.taken = fetch_taken, .answer = fetch_answered, .ended = fetch_ended, .arg = d,
+	};
 	int err = sd_event_add_io(d->events, &d->peers.listener, fd, EPOLLIN, accepted, d);
 
 	if (err < 0)
 		return err;
 	sd_event_source_set_io_fd_own(d->peers.listener, true);
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return 0;
+	d->peers.away = away_new(d->events);
+	if (!d->peers.away)
+		return -ENOMEM;
+	return d->peers.porter ? porter_watch(d->peers.porter, d->events, &calls) : 0;
 }
 
+/* What is being received ends with the process. */
 void peers_close(struct mlccd *d)
 {
-	while (d->peers.first)
-		peer_close(d->peers.first);
+	for (struct peer *p = d->peers.first, *next; p; p = next) {
+		next = p->next;
+		p->held = 0;
+		if (p->gone)
+			peer_remove(p);
+		else
+			peer_close(p);
+	}
 	sd_event_source_unref(d->peers.listener);
+	porter_end(d->peers.porter);
+	away_free(d->peers.away);
 }

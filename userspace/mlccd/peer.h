@@ -6,13 +6,22 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "away.h"
+#include "porter.h"
+
 struct mlccd;
 struct peer;
+struct fetch;
 
 struct peers {
 	struct peer *first;
-	unsigned int count;
+	unsigned int count;		/* connections that are open */
 	sd_event_source *listener;
+	struct away *away;
+	struct porter *porter;		/* NULL: there are no rings */
+	struct fetch *fetching;
+	unsigned int fetches;
+	uint32_t last_id;
 	/* shown by "status" and as metrics */
 	uint64_t limited, dropped;
 };

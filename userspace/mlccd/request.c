@@ -510,8 +510,10 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 		err = request_job(r, in, jobs_may_hint, &job, e);
 	if (!err && *r->ring)
 		err = fail(e, -EBUSY, "a connection has one ring, and this one has it already");
-	if (!err && r->fd_count != RING_FDS)
+	if (!err && !r->with_fds)
 		err = fail(e, -EINVAL, "two descriptors are wanted: the memfd and the eventfd");
+	if (!err && !r->fds)
+		err = -EINPROGRESS;
 	if (err)
 		return err;
 	return ring_open(&r->d->rings, r->who, r->account, r->fds, job ? job->conf.id : 0, r->ring,
@@ -562,7 +564,7 @@ static int dispatch(struct request *r, struct json_object *in, struct json_objec
 			    name);
 	if (op->admin && !r->who->admin)
 		return fail(e, -EPERM, "%s is for root (CAP_NET_ADMIN)", name);
-	if (r->fd_count && op->run != op_open_ring)
+	if (r->with_fds && op->run != op_open_ring)
 		return fail(e, -EINVAL, "%s takes no descriptors", name);
 	err = fields_known(in, op->known, e);
 	return err ? err : op->run(r, in, out, e);
@@ -574,7 +576,7 @@ struct json_object *request_handle(struct request *r, const char *text, size_t l
 	struct err e = { "" };
 	int err = -EBADMSG;
 
-	r->d->requests++;
+	r->d->requests += !r->fds;
 	in = fields_parse(text, len, &e);
 	out = json_object_new_object();
 	put_bool(out, "ok", true);
@@ -583,7 +585,9 @@ struct json_object *request_handle(struct request *r, const char *text, size_t l
 	json_object_put(in);
 	if (!err)
 		return out;
-	r->d->refused++;
 	json_object_put(out);
+	if (err == -EINPROGRESS)
+		return NULL;
+	r->d->refused++;
 	return reply_error(err, e.text);
 }

@@ -15,12 +15,14 @@ struct request {
 	struct mlccd *d;
 	const struct who *who;
 	struct account *account;
-	int fds[RING_FDS];		/* that came with it; the caller closes them */
-	unsigned int fd_count;
+	bool with_fds;			/* descriptors are with it, */
+	const int *fds;			/* these, of a ring; NULL: they are not received yet */
 	struct ring **ring;		/* the peer's */
 };
 
-/* Never NULL but without memory; json_object_put() it. */
+/*
+ * json_object_put() the reply.  NULL: the descriptors are wanted first; ask again with them.
+ */
 struct json_object *request_handle(struct request *r, const char *text, size_t len);
 
 /* The job that the field "job" names, by number or by name, if the peer has the right to it. */

@@ -405,6 +405,13 @@ void rings_ranks(const struct rings *all, const struct job *job, struct ranks *r
 	}
 }
 
+int ring_check(const int fds[RING_FDS], struct err *e)
+{
+	off_t size;
+
+	return check_fds(fds, &size, e);
+}
+
 static int ring_map(struct ring *r, const int fds[RING_FDS], struct err *e)
 {
 	off_t size;

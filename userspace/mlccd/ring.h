@@ -26,6 +26,9 @@ struct rings {
 	uint64_t records, bad, late, limited, overruns;
 };
 
+/* Whether they are what a ring is made of: then nothing that is done with them waits. */
+int ring_check(const int fds[RING_FDS], struct err *e);
+
 /* Takes copies of the descriptors.  @job: whose time-shift the ring shows, 0: none. */
 int ring_open(struct rings *all, const struct who *who, struct account *account,
 	      const int fds[RING_FDS], uint32_t job, struct ring **ring, struct err *e);

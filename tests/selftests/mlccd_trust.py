@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cases of mlccd_trust.sh: mlccd_trust.py BUILD DIRECTORY. Prints KTAP."""
+
+import array
+import ctypes
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mlccd_driver import ALICE, BOB, JSON, WAIT_S, Cgroups, Daemon, Peer, cgroup_mount, until
+
+LINGER_S = 60
+SOON_S = 10.0 if os.environ.get("KSFT_MACHINE_SLOW") else 1.0
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+STATUS, OPEN_RING = b'{"op":"status"}', b'{"op":"open-ring"}'
+
+
+class Skip(Exception):
+    """This machine cannot."""
+
+
+def check(result: int, what: str) -> None:
+    if result:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    LIBC.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: its files in /proc are its own
+
+
+class Child:
+    """Runs @body(say, wait) as another user; what it says are objects of JSON."""
+
+    def __init__(
+        self,
+        body: Callable[[Callable[..., None], Callable[[], None]], None],
+        uid: int | None = None,
+        cgroup: Path | None = None,
+    ) -> None:
+        heard, says = os.pipe()
+        waits, self.goes = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            self.run(body, uid, cgroup, says, waits)
+        os.close(says)
+        os.close(waits)
+        self.heard = os.fdopen(heard)
+
+    def run(self, body: Any, uid: int | None, cgroup: Path | None, says: int, waits: int) -> None:
+        def say(**words: Any) -> None:
+            os.write(says, (json.dumps(words) + "\n").encode())
+
+        try:
+            os.setpgid(0, 0)
+            os.close(self.goes)
+            if cgroup:
+                (cgroup / "cgroup.procs").write_text("0")
+            if uid is not None:
+                become(uid)
+            body(say, lambda: os.read(waits, 1))
+        except BaseException as e:
+            say(error=repr(e))
+        finally:
+            os._exit(0)
+
+    def hear(self) -> JSON:
+        line = self.heard.readline()
+        assert line, "the other process has ended"
+        words: JSON = json.loads(line)
+        assert "error" not in words, words
+        return words
+
+    def go(self) -> None:
+        os.write(self.goes, b"x")
+
+    def end(self) -> None:
+        with suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with suppress(OSError):
+            os.waitpid(self.pid, 0)
+        os.close(self.goes)
+        self.heard.close()
+
+
+@contextmanager
+def child(*words: Any, **options: Any) -> Iterator[Child]:
+    it = Child(*words, **options)
+    try:
+        yield it
+    finally:
+        it.end()
+
+
+def lingering() -> socket.socket:
+    """A TCP socket whose last close waits: its peer takes nothing, and it has more to send."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1)
+    one = socket.create_connection(listener.getsockname())
+    kept.append((listener, listener.accept()))
+    one.setblocking(False)
+    with suppress(BlockingIOError):
+        while True:
+            one.send(b"x" * 65536)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, LINGER_S))
+    return one
+
+
+kept: list[Any] = []
+
+
+def send_with(peer: socket.socket, text: bytes, fds: list[int]) -> None:
+    peer.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
+
+
+FUSE_IN = struct.Struct("<IIQQIIIHH")
+FUSE_LOOKUP, FUSE_GETATTR, FUSE_OPEN, FUSE_FLUSH, FUSE_INIT, FUSE_FORGET = 1, 3, 14, 25, 26, 2
+
+
+def fuse_attr(node: int) -> bytes:
+    mode = 0o040755 if node == 1 else 0o100666
+    return struct.pack("<6Q10I", node, 0, 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+
+
+def fuse_serve(dev: int, flushed: Callable[[], None]) -> None:
+    """A file system of one file, which never answers a flush."""
+    init = struct.pack("<4I4H8I", 7, 31, 0, 0, 0, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    replies = {
+        FUSE_INIT: lambda node: init[:64].ljust(64, b"\0"),
+        FUSE_LOOKUP: lambda node: struct.pack("<4Q2I", 2, 0, 3600, 3600, 0, 0) + fuse_attr(2),
+        FUSE_GETATTR: lambda node: struct.pack("<QII", 3600, 0, 0) + fuse_attr(node),
+        FUSE_OPEN: lambda node: struct.pack("<QII", 1, 0, 0),
+    }
+    while True:
+        request = os.read(dev, 1 << 17)
+        _, op, unique, node, *_ = FUSE_IN.unpack_from(request)
+        if op == FUSE_FLUSH:
+            flushed()
+        elif op in replies:
+            body = replies[op](node)
+            os.write(dev, struct.pack("<IiQ", 16 + len(body), 0, unique) + body)
+        elif op != FUSE_FORGET:
+            os.write(dev, struct.pack("<IiQ", 16, -38, unique))
+
+
+def userns(flags: int) -> None:
+    uid, gid = os.getuid(), os.getgid()
+    check(LIBC.unshare(CLONE_NEWUSER | flags), "unshare")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+
+
+def fuse_file(dev_path: Path, where: Path, flushed: Callable[[], None]) -> int:
+    """Of a file system that a child serves, without any right on the host. It keeps the device."""
+    userns(CLONE_NEWNS)
+    dev = os.open(dev_path, os.O_RDWR)
+    options = f"fd={dev},rootmode=40000,user_id=0,group_id=0".encode()
+    check(LIBC.mount(b"x", str(where).encode(), b"fuse", 6, options), "mount")
+    if not os.fork():
+        with suppress(OSError):
+            fuse_serve(dev, flushed)
+        os._exit(0)
+    # else the file system would outlive who serves it
+    os.close(dev)
+    return os.open(where / "f", os.O_RDWR)
+
+
+class Cases:
+    """Each has a daemon of its own, with the limits that there are without a configuration."""
+
+    def __init__(self, daemon: Daemon, cgroups: Cgroups) -> None:
+        self.d = daemon
+        self.c = cgroups
+
+    def configure(self, text: str) -> None:
+        """Another daemon, with this file."""
+        self.d.kill()
+        self.d.config.write_text(text)
+        self.d.start()
+
+    def soon(self, what: str) -> None:
+        begin = time.monotonic()
+        self.d.status()
+        took = time.monotonic() - begin
+        assert took < SOON_S, f"{what}: root's status took {took:.2f} s"
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """mlccd finds all that has come meanwhile."""
+        assert self.d.process
+        self.d.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.d.process.send_signal(signal.SIGCONT)
+
+    # descriptors
+
+    def what_lingers_keeps_nobody_waiting(self) -> None:
+        for text in (STATUS, OPEN_RING, b"", b"nonsense"):
+            peers = [self.d.peer(ALICE) for _ in range(12)]
+            with self.stopped():
+                for peer in peers:
+                    one = lingering()
+                    send_with(peer.socket, text, [one.fileno()])
+                    one.close()
+            self.soon(f"descriptors with {text!r}")
+        for peer in peers:
+            peer.socket.close()
+        self.soon("the ends of the connections")
+
+    def what_lingers_behind_a_refusal_keeps_nobody_waiting(self) -> None:
+        held = [self.d.peer(ALICE) for _ in range(32)]
+        with self.stopped():
+            for _ in range(12):
+                peer, one = self.d.peer(ALICE), lingering()
+                send_with(peer.socket, STATUS, [one.fileno()])
+                one.close()
+                held.append(peer)
+        self.soon("connections that are refused")
+        until(lambda: self.d.status()["peers"] <= 34, "the end of refused connections")
+
+    def what_is_never_flushed_keeps_nobody_waiting(self) -> None:
+        device, where = self.d.base / "fuse", self.d.base / "mount"
+        where.mkdir()
+        os.mknod(device, 0o020666, os.makedev(10, 229))
+        device.chmod(0o666)
+
+        def alice(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            try:
+                one = fuse_file(device, where, lambda: say(flush=True))
+            except OSError as e:
+                say(cannot=str(e))
+                return
+            say(cannot="")
+            for text in (STATUS, OPEN_RING):
+                peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                peer.connect(str(self.d.socket))
+                send_with(peer, text, [one, one])
+                say(reply=json.loads(peer.recv(70000)))
+            wait()
+
+        with child(alice, uid=ALICE) as it:
+            if why := it.hear()["cannot"]:
+                raise Skip(f"no FUSE in a user namespace: {why}")
+            said = [it.hear() for _ in range(3)]
+            # the porter's process is at it
+            assert {"flush": True} in said, said
+            assert not any(word["reply"]["ok"] for word in said if "reply" in word), said
+            self.soon("a file that is never flushed")
+            self.d.kill()
+            self.d.start()
+
+
+NAMES = (
+    "what_lingers_keeps_nobody_waiting",
+    "what_lingers_behind_a_refusal_keeps_nobody_waiting",
+    "what_is_never_flushed_keeps_nobody_waiting",
+)
+
+
+def run_case(number: int, name: str, build: Path, base: Path, cgroups: Cgroups) -> bool:
+    base.mkdir(mode=0o755)
+    base.chmod(0o755)
+    d = Daemon(build, base)
+    d.config.write_text("[daemon]\ncgroup-poll-ms = 20\n")
+    error = skip = ""
+    try:
+        d.start()
+        getattr(Cases(d, cgroups), name)()
+    except Skip as e:
+        skip = f" # SKIP {e}"
+    except Exception:
+        error = traceback.format_exc() + d.log.read_text()[-1000:]
+    if d.process:
+        d.kill()
+    kept.clear()
+    for line in error.splitlines():
+        print(f"# {line}")
+    print(f"{'not ok' if error else 'ok'} {number} {name.replace('_', ' ')}{skip}", flush=True)
+    return not error
+
+
+def main(build: str, directory: str) -> int:
+    print("KTAP version 1", flush=True)
+    mount = cgroup_mount()
+    if mount is None:
+        print("1..0 # SKIP no cgroup2 file system is mounted")
+        return 4
+    only = os.environ.get("MLCCD_CASES", "").split() or NAMES
+    cgroups, failed = Cgroups(mount), 0
+    try:
+        for number, name in enumerate(only, 1):
+            failed += not run_case(number, name, Path(build), Path(directory) / name, cgroups)
+    finally:
+        cgroups.clean()
+    print(f"1..{len(only)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

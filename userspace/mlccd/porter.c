@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../common/clock.h"
+#include "porter.h"
+
+#define CHILDREN	64	/* that have not ended; mlccd's limit is lower */
+#define LATE_MS		1000	/* one that has not ended by then is killed, if that ends it */
+
+struct porter {
+	pid_t pid;
+	int fd;
+	struct porter_calls calls;
+	sd_event_source *io;
+};
+
+enum what { TAKEN, ANSWER, ENDED };
+
+struct answer {
+	enum what what;
+	uint32_t id;
+	int32_t err;			/* 0: descriptors come with it */
+	char why[ERR_LEN];
+};
+
+struct child {
+	pid_t pid;			/* 0: none */
+	uint32_t id;
+	uint64_t since_us;
+};
+
+struct control {
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int) * RING_FDS)];
+	};
+};
+
+/*** Both sides ***/
+
+/* Returns how many there were room for. */
+static unsigned int take_fds(struct msghdr *m, int fds[RING_FDS])
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	unsigned int n;
+
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return 0;
+	n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(fds, CMSG_DATA(c), n * sizeof(int));
+	return n;
+}
+
+static ssize_t receive(int fd, void *to, size_t size, int fds[RING_FDS], unsigned int *count,
+		       int *flags)
+{
+	struct iovec io = { .iov_base = to, .iov_len = size };
+	struct control control = { };
+	struct msghdr m = {
+		.msg_iov = &io, .msg_iovlen = 1,
+		.msg_control = control.space, .msg_controllen = sizeof(control.space),
+	};
+	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | *flags);
+
+	*count = n < 0 ? 0 : take_fds(&m, fds);
+	*flags = m.msg_flags;
+	return n < 0 ? -errno : n;
+}
+
+static int hand_over(int fd, const void *what, size_t size, const int *fds, unsigned int count)
+{
+	struct iovec io = { .iov_base = (void *)what, .iov_len = size };
+	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
+	struct control control = { };
+	struct cmsghdr *c;
+
+	if (count) {
+		m.msg_control = control.space;
+		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/*** One packet ***/
+
+/* What is closed, or flushed, with the process comes after its answer. */
+static void __attribute__((noreturn)) receive_one(int control, int fd, uint32_t id, pid_t porter)
+{
+	struct answer a = { .what = ANSWER, .id = id };
+	int fds[RING_FDS], flags = MSG_DONTWAIT;
+	unsigned int count;
+	struct err e = { "" };
+	char byte;
+	ssize_t n;
+
+	/* nobody else kills it when it is late */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != porter)
+		_exit(0);
+	n = receive(fd, &byte, sizeof(byte), fds, &count, &flags);
+	if (n < 0)
+		a.err = fail(&e, n, "the descriptors: %s", strerror(-n));
+	else if (flags & MSG_CTRUNC)
+		a.err = fail(&e, -EINVAL, "at most two descriptors are taken");
+	else if (count != RING_FDS)
+		a.err = fail(&e, -EINVAL,
+			     "two descriptors are wanted: the memfd and the eventfd");
+	else
+		a.err = ring_check(fds, &e);
+	strcpy(a.why, e.text);
+	hand_over(control, &a, sizeof(a), fds, a.err ? 0 : RING_FDS);
+	_exit(0);
+}
+
+/*** The porter ***/
+
+static void say(int control, enum what what, uint32_t id)
+{
+	struct answer a = { .what = what, .id = id };
+
+	hand_over(control, &a, sizeof(a), NULL, 0);
+}
+
+static struct child *child_of(struct child *all, pid_t pid)
+{
+	for (int i = 0; i < CHILDREN; i++)
+		if (all[i].pid == pid)
+			return &all[i];
+	return NULL;
+}
+
+static void children_reap(int control, struct child *all)
+{
+	struct child *c;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		c = child_of(all, pid);
+		if (!c)
+			continue;
+		say(control, ENDED, c->id);
+		c->pid = 0;
+	}
+}
+
+/* One that the kernel keeps at a file of its own stays.  Whether there are any. */
+static bool children_kill(const struct child *all, uint64_t now)
+{
+	bool some = false;
+
+	for (int i = 0; i < CHILDREN; i++) {
+		some |= all[i].pid;
+		if (all[i].pid && now > all[i].since_us + LATE_MS * 1000)
+			kill(all[i].pid, SIGKILL);
+	}
+	return some;
+}
+
+static bool child_start(int control, int fd, uint32_t id, struct child *all)
+{
+	pid_t porter = getpid(), pid = -1;
+	struct child *c = child_of(all, 0);
+
+	if (c)
+		pid = fork();
+	if (!pid)
+		receive_one(control, fd, id, porter);
+	if (pid < 0)
+		return false;
+	*c = (struct child){ pid, id, now_us() };
+	return true;
+}
+
+/* False: mlccd has gone. */
+static bool take_order(int control, struct child *all)
+{
+	int fds[RING_FDS], flags = 0;
+	bool started = false;
+	unsigned int count;
+	uint32_t id;
+
+	if (receive(control, &id, sizeof(id), fds, &count, &flags) != sizeof(id))
+		return false;
+	if (count == 1)
+		started = child_start(control, fds[0], id, all);
+	/* not the last close: mlccd waits for what is said next */
+	for (unsigned int i = 0; i < count; i++)
+		close(fds[i]);
+	say(control, TAKEN, id);
+	if (!started)
+		say(control, ENDED, id);
+	return true;
+}
+
+/* It needs no right to anything. */
+static void drop_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { };
+
+	prctl(PR_SET_NAME, "mlccd-porter");
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	syscall(SYS_capset, &head, none);
+}
+
+/* Its listener is systemd's and mlccd's; its signals are for mlccd. */
+static int porter_prepare(int control, pid_t parent)
+{
+	sigset_t set;
+
+	if (dup2(control, 3) != 3)
+		return -1;
+	close_range(4, ~0U, 0);
+	drop_rights();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		return -1;
+	sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void __attribute__((noreturn)) porter_run(int control, pid_t parent)
+{
+	struct child all[CHILDREN] = { };
+	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct signalfd_siginfo info;
+	bool some = false;
+
+	p[1].fd = porter_prepare(control, parent);
+	p[0].fd = 3;
+	while (p[1].fd >= 0) {
+		int n = poll(p, 2, some ? LATE_MS : -1);
+
+		if (p[1].revents & POLLIN && read(p[1].fd, &info, sizeof(info)) > 0)
+			children_reap(p[0].fd, all);
+		if (n > 0 && p[0].revents && !take_order(p[0].fd, all))
+			break;
+		some = children_kill(all, now_us());
+	}
+	_exit(0);
+}
+
+/*** mlccd ***/
+
+struct porter *porter_start(void)
+{
+	struct porter *p = calloc(1, sizeof(*p));
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (!p)
+		return NULL;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		free(p);
+		return NULL;
+	}
+	p->pid = fork();
+	if (!p->pid)
+		porter_run(pair[1], parent);
+	close(pair[1]);
+	p->fd = pair[0];
+	if (p->pid > 0)
+		return p;
+	porter_end(p);
+	return NULL;
+}
+
+static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
+{
+	struct porter *p = arg;
+	int fds[RING_FDS], flags = MSG_DONTWAIT;
+	unsigned int count;
+	struct answer a;
+	ssize_t n = receive(fd, &a, sizeof(a), fds, &count, &flags);
+
+	if (n == -EAGAIN || n == -EINTR)
+		return 0;
+	if (n != sizeof(a) || (a.what == ANSWER && !a.err && count != RING_FDS)) {
+		note(3, "the process that receives descriptors has gone: rings are refused");
+		return sd_event_source_set_enabled(s, SD_EVENT_OFF);
+	}
+	if (a.what == TAKEN)
+		p->calls.taken(p->calls.arg, a.id);
+	else if (a.what == ENDED)
+		p->calls.ended(p->calls.arg, a.id);
+	else
+		p->calls.answer(p->calls.arg, a.id, a.err, a.why, fds);
+	return 0;
+}
+
+int porter_watch(struct porter *p, sd_event *events, const struct porter_calls *calls)
+{
+	int err = sd_event_add_io(events, &p->io, p->fd, EPOLLIN, answered, p);
+
+	p->calls = *calls;
+	return err < 0 ? err : 0;
+}
+
+void porter_end(struct porter *p)
+{
+	if (!p)
+		return;
+	sd_event_source_unref(p->io);
+	close(p->fd);
+	free(p);
+}
+
+int porter_fetch(struct porter *p, int fd, uint32_t id)
+{
+	struct iovec io = { .iov_base = &id, .iov_len = sizeof(id) };
+	struct control control = { };
+	struct msghdr m = {
+		.msg_iov = &io, .msg_iovlen = 1,
+		.msg_control = control.space, .msg_controllen = CMSG_SPACE(sizeof(int)),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	return sendmsg(p->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
