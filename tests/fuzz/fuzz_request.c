@@ -42,7 +42,7 @@ static void check_table(const struct mlccd *d)
 
 static void one(struct mlccd *d, const struct who *who, const char *text, size_t len)
 {
-	struct account *a = account_get(&d->accounts, who->uid, &d->config, now_us());
+	struct account *a = account_get(&d->accounts, who->uid, 0, &d->config, now_us());
 	struct ring *ring = NULL;
 	struct request r = { .d = d, .who = who, .account = a, .ring = &ring };
 	struct json_object *reply;

@@ -20,7 +20,7 @@ static void give(struct mlccd *d, const uint8_t *data, size_t size, bool good)
 		.record_size = sizeof(struct mlcc_ring_record),
 	};
 	struct who who = { .uid = 1000 };
-	struct account *a = account_get(&d->accounts, who.uid, &d->config, now_us());
+	struct account *a = account_get(&d->accounts, who.uid, 0, &d->config, now_us());
 	struct ring *ring = NULL;
 	struct err e;
 	int fds[RING_FDS];

@@ -12,16 +12,30 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mlccd_driver import ALICE, BOB, JSON, WAIT_S, Cgroups, Daemon, Peer, cgroup_mount, until
+from mlccd_driver import (
+    ALICE,
+    BOB,
+    JSON,
+    Cgroups,
+    Daemon,
+    Peer,
+    Ring,
+    cgroup_mount,
+    connect,
+    until,
+)
 
 LINGER_S = 60
 SOON_S = 10.0 if os.environ.get("KSFT_MACHINE_SLOW") else 1.0
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
+CAP_NET_ADMIN = 12
+MANY = 200000  # where a crowd of users begins
+FAST = "[limits]\nrequests-per-second = 100000\nrequests-burst = 100000\n"
 STATUS, OPEN_RING = b'{"op":"status"}', b'{"op":"open-ring"}'
 
 
@@ -39,6 +53,14 @@ def become(uid: int) -> None:
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     LIBC.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: its files in /proc are its own
+
+
+def drop_capabilities(kept_ones: int) -> None:
+    """All but these, as a container's runtime does."""
+    low, high = kept_ones & 0xFFFFFFFF, kept_ones >> 32
+    head = struct.pack("<Ii", 0x20080522, 0)
+    data = struct.pack("<6I", low, low, 0, high, high, 0)
+    check(LIBC.capset(head, data), "capset")
 
 
 class Child:
@@ -266,11 +288,116 @@ class Cases:
             self.d.kill()
             self.d.start()
 
+    # pools
+
+    def a_part_of_the_ids_is_roots(self) -> None:
+        self.configure(FAST)
+        had = []
+        for uid in range(MANY, MANY + 24):
+            paths = [self.c.make(f"u{uid}-{i}", uid) for i in range(16)]
+            peer = self.d.peer(uid)
+            had.append(sum(peer.ask("set-job", cgroup=path)["ok"] for path in paths))
+        assert had[:10] == [16] * 10, f"few users are in nobody's way: {had}"
+        for i in range(255 // 8):
+            self.d.peer().ok("set-job", cgroup=self.c.make(f"root{i}"))
+        for uid, count in zip(range(MANY, MANY + 24), had, strict=True):
+            for i in range(16):
+                self.c.remove(f"u{uid}-{i}")
+        assert sum(had) <= 255 - 255 // 8, had
+
+    def connections_are_left_to_the_next_user(self) -> None:
+        def hold(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            peers = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(32)]
+            for peer in peers:
+                peer.connect(str(self.d.socket))
+            say(done=True)
+            wait()
+
+        with ExitStack() as all_of_them:
+            for uid in range(MANY, MANY + 31):
+                all_of_them.enter_context(child(hold, uid=uid)).hear()
+            self.d.peer(ALICE).ok("status")
+            self.soon("many connections")
+
+    def subordinate_ids_are_their_users(self) -> None:
+        (self.d.sysroot / "etc").mkdir()
+        (self.d.sysroot / "etc" / "subuid").write_text(f"alice:{MANY}:65536\n")
+        self.configure(FAST + "connections-per-user = 8\njobs-per-user = 4\n")
+        for i in range(4):
+            self.d.peer(MANY + i).ok("set-job", cgroup=self.c.make(f"sub{i}", MANY + i))
+        path = self.c.make("sub5", MANY + 5)
+        self.d.peer(MANY + 5).refused("EDQUOT", "set-job", cgroup=path)
+        kept.extend(peers := [self.d.peer(MANY + i) for i in range(9)])
+        assert peers[0].ok("status") and not peers[8].reply()["ok"]
+        self.d.peer(BOB).ok("set-job", cgroup=self.c.make("bobs", BOB))
+
+    def ring_memory_is_left_to_the_next_user(self) -> None:
+        def open_ring(uid: int) -> JSON:
+            kept.append((peer := self.d.peer(uid), ring := Ring(slots=16384)))
+            return peer.raw(OPEN_RING, ring.fds)
+
+        self.configure(FAST)
+        assert open_ring(ALICE)["ok"]
+        alices = [open_ring(ALICE) for _ in range(12)]
+        assert alices[-1]["code"] == "EDQUOT", alices
+        for uid in (BOB, MANY):
+            assert open_ring(uid)["ok"], f"user {uid} has none left"
+
+    def a_pod_does_not_use_up_what_another_has(self) -> None:
+        """Root of containers, without capabilities, in jobs that root has set for them."""
+        root, paths = self.d.peer(), [self.c.make("pod1"), self.c.make("pod2")]
+        for path in paths:
+            root.ok("set-job", cgroup=path)
+
+        def pod(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            drop_capabilities(0)
+            peers = [connect(self.d.socket) for _ in range(32)]
+            said: list[bool] = []
+            for peer in peers:
+                for _ in range(12):
+                    peer.send(b'{"op":"show","self":true}')
+                    said.append(json.loads(peer.recv(70000))["ok"])
+            say(first=said[0], last=said[-1])
+            wait()
+
+        where = [self.c.mount / path for path in paths]
+        with child(pod, cgroup=where[0]) as one:
+            assert one.hear() == {"first": True, "last": False}, "all that one pod has"
+            with child(pod, cgroup=where[1]) as other:
+                assert other.hear()["first"], "another pod's"
+
+    # who is the administrator
+
+    def root_of_another_network_is_no_administrator(self) -> None:
+        self.configure("[limits]\nusers = no\n")
+        job = self.d.peer().ok("set-job", cgroup=self.c.make("other"))["job"]["id"]
+
+        def container(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            check(LIBC.unshare(CLONE_NEWNET), "unshare")
+            drop_capabilities(1 << CAP_NET_ADMIN)
+            peer = Peer(self.d.socket)
+            say(admin=peer.ask("status")["admin"], deletes=peer.ask("del-job", job=job)["ok"])
+
+        def administrator(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            drop_capabilities(1 << CAP_NET_ADMIN)
+            say(admin=Peer(self.d.socket).ask("status")["admin"])
+
+        with child(container) as it:
+            assert it.hear() == {"admin": False, "deletes": False}
+        with child(administrator) as it:
+            assert it.hear() == {"admin": True}
+
 
 NAMES = (
     "what_lingers_keeps_nobody_waiting",
     "what_lingers_behind_a_refusal_keeps_nobody_waiting",
     "what_is_never_flushed_keeps_nobody_waiting",
+    "a_part_of_the_ids_is_roots",
+    "connections_are_left_to_the_next_user",
+    "subordinate_ids_are_their_users",
+    "ring_memory_is_left_to_the_next_user",
+    "a_pod_does_not_use_up_what_another_has",
+    "root_of_another_network_is_no_administrator",
 )
 
 
@@ -287,9 +414,9 @@ def run_case(number: int, name: str, build: Path, base: Path, cgroups: Cgroups) 
         skip = f" # SKIP {e}"
     except Exception:
         error = traceback.format_exc() + d.log.read_text()[-1000:]
+    kept.clear()
     if d.process:
         d.kill()
-    kept.clear()
     for line in error.splitlines():
         print(f"# {line}")
     print(f"{'not ok' if error else 'ok'} {number} {name.replace('_', ' ')}{skip}", flush=True)

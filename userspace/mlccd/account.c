@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
+#include "../common/sysroot.h"
 #include "account.h"
 #include "cgroup.h"
 #include "config.h"
@@ -19,17 +25,46 @@
 #define SO_PEERPIDFD	77	/* since Linux 6.5; newer than Debian 12's header */
 #endif
 
-#define TOKEN	1000000ULL
+#define TOKEN		1000000ULL
+#define SUBUID_US	5000000		/* how long what is read is believed */
+#define SUBUID_MAX	65536
 
-/* Capabilities are those of a user namespace, and anybody has all of them in one of his own. */
-static bool is_in_our_userns(pid_t pid)
+static bool ns_of(const char *path, struct ns *ns)
 {
-	struct stat ours, theirs;
-	char name[64];
+	struct stat st;
 
-	snprintf(name, sizeof(name), "/proc/%d/ns/user", pid);
-	return !stat("/proc/self/ns/user", &ours) && !stat(name, &theirs) &&
-	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	if (stat(path, &st))
+		return false;
+	*ns = (struct ns){ st.st_dev, st.st_ino };
+	return true;
+}
+
+static bool ns_is(pid_t pid, const char *which, const struct ns *wanted)
+{
+	char path[64];
+	struct ns ns;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, which);
+	return wanted->ino && ns_of(path, &ns) && ns.dev == wanted->dev && ns.ino == wanted->ino;
+}
+
+int home_find(struct home *h)
+{
+	int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), owner;
+	struct stat st;
+	int err = 0;
+
+	*h = (struct home){ };
+	owner = net < 0 ? -1 : ioctl(net, NS_GET_USERNS);
+	if (owner < 0 || fstat(owner, &st) || !ns_of("/proc/self/ns/net", &h->net))
+		err = -errno;
+	else
+		h->owner = (struct ns){ st.st_dev, st.st_ino };
+	if (net >= 0)
+		close(net);
+	if (owner >= 0)
+		close(owner);
+	return err;
 }
 
 static bool has_net_admin(pid_t pid)
@@ -68,7 +103,7 @@ static int pidfd_of(int fd, pid_t pid)
 	return errno == ENOPROTOOPT && pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-int who_of(int fd, struct who *who)
+int who_of(int fd, const struct home *home, struct who *who)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -80,9 +115,13 @@ int who_of(int fd, struct who *who)
 	who->cgroup = cgroup_watch_pid(cred.pid);
 	who->uid = cred.uid;
 	who->pid = cred.pid;
-	/* the uid is as seen from here: of root in a user namespace it is the one before */
+	/*
+	 * The uid is as seen from here: of root in a user namespace it is the one before.
+	 * Capabilities are those of the process's own user namespace, over its network namespaces.
+	 */
 	who->admin = !cred.uid && cred.pid > 0 && has_net_admin(cred.pid) &&
-		     is_in_our_userns(cred.pid) && who_lives(who);
+		     ns_is(cred.pid, "user", &home->owner) && ns_is(cred.pid, "net", &home->net) &&
+		     who_lives(who);
 	return 0;
 }
 
@@ -113,18 +152,73 @@ bool who_is_in(const struct who *who, gid_t gid)
 	return false;
 }
 
-struct account *account_get(struct accounts *all, uid_t uid, const struct config *c,
-			    uint64_t now_us)
+/*** Subordinate ids ***/
+
+static struct range {
+	uint32_t first, count;
+} *ranges;
+static size_t range_count;
+
+/* A line is "NAME:FIRST:COUNT". */
+static void ranges_parse(char *text)
+{
+	char *line;
+
+	free(ranges);
+	ranges = NULL;
+	range_count = 0;
+	while ((line = strsep(&text, "\n"))) {
+		struct range r, *more;
+
+		if (sscanf(line, "%*[^:]:%" SCNu32 ":%" SCNu32, &r.first, &r.count) != 2)
+			continue;
+		more = realloc(ranges, (range_count + 1) * sizeof(r));
+		if (!more)
+			return;
+		ranges = more;
+		ranges[range_count++] = r;
+	}
+}
+
+/* Now and then: users are added while the daemon runs. */
+static void ranges_read(void)
+{
+	static uint64_t looked_us;
+	static char text[SUBUID_MAX];
+	uint64_t now = now_us();
+
+	if (looked_us && now < looked_us + SUBUID_US)
+		return;
+	looked_us = now;
+	if (sysroot_read("etc/subuid", text, sizeof(text)) > 0)
+		ranges_parse(text);
+}
+
+uid_t account_uid(uid_t uid)
+{
+	ranges_read();
+	for (size_t i = 0; i < range_count; i++)
+		if (uid >= ranges[i].first && uid - ranges[i].first < ranges[i].count)
+			return ranges[i].first;
+	return uid;
+}
+
+/*** Accounts ***/
+
+struct account *account_get(struct accounts *all, uid_t uid, uint64_t cgroup,
+			    const struct config *c, uint64_t now_us)
 {
 	struct account *a;
 
+	uid = account_uid(uid);
 	for (a = all->first; a; a = a->next)
-		if (a->uid == uid)
+		if (a->uid == uid && a->cgroup == cgroup)
 			return a;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return NULL;
 	a->uid = uid;
+	a->cgroup = cgroup;
 	a->requests = (struct bucket){ c->requests_burst * TOKEN, now_us };
 	a->hints = (struct bucket){ c->hints_burst * TOKEN, now_us };
 	a->next = all->first;
@@ -145,12 +239,15 @@ static void bucket_fill(struct bucket *b, uint32_t per_second, uint32_t burst, u
 	b->at_us = now_us;
 }
 
-bool bucket_take(struct bucket *b, uint32_t per_second, uint32_t burst, uint64_t now_us)
+bool bucket_take(struct bucket *b, uint32_t per_second, uint32_t burst, uint64_t now_us,
+		 uint32_t tokens)
 {
+	if (tokens > burst)
+		tokens = burst;
 	bucket_fill(b, per_second, burst, now_us);
-	if (b->tokens < TOKEN)
+	if (b->tokens < tokens * TOKEN)
 		return false;
-	b->tokens -= TOKEN;
+	b->tokens -= tokens * TOKEN;
 	return true;
 }
 

@@ -2,8 +2,14 @@
 /*
  * Who a peer is, and how much of the daemon they may use.
  *
- * Rates are token buckets, one pair for each user, not for each connection: a new connection brings
- * no new tokens.
+ * Rates are token buckets, one pair for each account, not for each connection: a new connection
+ * brings no new tokens.  An account is a user's, with all subordinate ids that he has
+ * (/etc/subuid); but the processes in the cgroup of a job that somebody else has set for them have
+ * one of their own, as in pods all may be root.
+ *
+ * What all share is a pool.  A part of it is root's; of the rest an account may have as much as it
+ * leaves to all others, besides its own limit: so many accounts take ever less each, and there is
+ * something left for the next one.
  */
 #ifndef MLCCD_ACCOUNT_H
 #define MLCCD_ACCOUNT_H
@@ -14,7 +20,21 @@
 
 struct config;
 
-/* @admin: root with CAP_NET_ADMIN in the daemon's user namespace, to whom no limit applies. */
+/* Which namespace, as the kernel tells one from another. */
+struct ns {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* The network that the daemon is about, and whose CAP_NET_ADMIN is one over it. */
+struct home {
+	struct ns net, owner;
+};
+
+/*
+ * @admin: root with CAP_NET_ADMIN in the user namespace that owns the daemon's network namespace,
+ * and in that network namespace.  No limit applies to them.
+ */
 struct who {
 	int fd;			/* the connection, which knows the groups */
 	int pidfd;		/* of the process, who_free(); -1: it has ended */
@@ -29,10 +49,14 @@ struct bucket {
 	uint64_t at_us;
 };
 
+#define ACCOUNT_ADMIN	UINT64_MAX	/* which is no cgroup's */
+
 struct account {
 	struct account *next;
-	uid_t uid;
+	uid_t uid;			/* account_uid() */
+	uint64_t cgroup;		/* jobs_foreign(), or ACCOUNT_ADMIN */
 	unsigned int connections, rings;
+	size_t ring_bytes;
 	unsigned int fetches;	/* of descriptors, whose process has not ended (porter.h) */
 	struct bucket requests, hints;
 };
@@ -41,8 +65,24 @@ struct accounts {
 	struct account *first;
 };
 
+struct pool {
+	uint64_t size, kept;		/* all of it; as much is root's */
+	uint64_t used;			/* of all others */
+};
+
+/* Whether who has @have may have @more. */
+static inline bool pool_has(const struct pool *p, uint64_t have, uint64_t more)
+{
+	uint64_t taken = p->kept + p->used;
+
+	return taken < p->size && have + more <= p->size - taken;
+}
+
+/* Looks where the daemon is.  -errno: nobody is an administrator then. */
+int home_find(struct home *h);
+
 /* The credentials of the process that connected. */
-int who_of(int fd, struct who *who);
+int who_of(int fd, const struct home *home, struct who *who);
 void who_free(struct who *who);
 
 /* Whether the process is still there; if not, its number may be another's. */
@@ -51,13 +91,17 @@ bool who_lives(const struct who *who);
 /* Whether the process that connected was in the group then. */
 bool who_is_in(const struct who *who, gid_t gid);
 
-/* The user's account, made if there is none; NULL: no memory. */
-struct account *account_get(struct accounts *all, uid_t uid, const struct config *c,
-			    uint64_t now_us);
+/* One number for all that are one user's: himself, or the range of subordinate ones. */
+uid_t account_uid(uid_t uid);
+
+/* The account, made if there is none; NULL: no memory. */
+struct account *account_get(struct accounts *all, uid_t uid, uint64_t cgroup,
+			    const struct config *c, uint64_t now_us);
 /* Forgets accounts that are not in use and owe nothing. */
 void accounts_prune(struct accounts *all, const struct config *c, uint64_t now_us);
 
-/* Takes a token if there is one. */
-bool bucket_take(struct bucket *b, uint32_t per_second, uint32_t burst, uint64_t now_us);
+/* Takes @tokens, but no more than the bucket holds, if they are there. */
+bool bucket_take(struct bucket *b, uint32_t per_second, uint32_t burst, uint64_t now_us,
+		 uint32_t tokens);
 
 #endif /* MLCCD_ACCOUNT_H */

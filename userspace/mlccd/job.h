@@ -30,7 +30,7 @@ struct job_parts {
 };
 
 struct job {
-	LIST_ENTRY(job) all, named, held;	/* jobs.h */
+	LIST_ENTRY(job) all, named, held, placed;	/* jobs.h */
 	struct mlcc_job_conf conf;
 	uid_t uid;			/* who has set it, and may change it */
 	uid_t owner_uid;		/* who else may see it and announce its phases, */

@@ -57,13 +57,23 @@ bool jobs_may_hint(const struct who *who, const struct job *job)
 	       cgroup_within(path + 1, job->cgroup) && who_lives(who);
 }
 
-static struct job_list *named(struct jobs *all, const char *name)
+static uint32_t hash_of(const char *s, size_t len)
 {
 	uint32_t hash = 0;
 
-	while (*name)
-		hash = hash * 31 + (unsigned char)*name++;
-	return &all->by_name[hash % JOB_BUCKETS];
+	while (len--)
+		hash = hash * 31 + (unsigned char)*s++;
+	return hash % JOB_BUCKETS;
+}
+
+static struct job_list *named(struct jobs *all, const char *name)
+{
+	return &all->by_name[hash_of(name, strlen(name))];
+}
+
+static struct job_list *placed(struct jobs *all, const char *path, size_t len)
+{
+	return &all->by_path[hash_of(path, len)];
 }
 
 static struct job_list *holders(struct jobs *all, uint64_t cgroup_id)
@@ -76,6 +86,7 @@ static void table_add(struct jobs *all, struct job *job)
 	LIST_INSERT_HEAD(&all->list, job, all);
 	LIST_INSERT_HEAD(named(all, job->conf.name), job, named);
 	LIST_INSERT_HEAD(holders(all, job->cgroup_id), job, held);
+	LIST_INSERT_HEAD(placed(all, job->cgroup, strlen(job->cgroup)), job, placed);
 	all->by_id[job->conf.id] = job;
 	all->count++;
 }
@@ -85,6 +96,7 @@ static void table_remove(struct jobs *all, struct job *job)
 	LIST_REMOVE(job, all);
 	LIST_REMOVE(job, named);
 	LIST_REMOVE(job, held);
+	LIST_REMOVE(job, placed);
 	all->by_id[job->conf.id] = NULL;
 	all->count--;
 }
@@ -215,12 +227,32 @@ static int apply(struct jobs *all, struct job *job, const struct job *old, struc
 
 /* What a request may do */
 
+/* Ids are a pool: an eighth is root's, also of what root and marks that were found have already. */
+static int check_share(struct jobs *all, const struct who *who, struct err *e)
+{
+	struct pool ids = { .size = id_max(all), .kept = id_max(all) / 8 };
+	uid_t uid = account_uid(who->uid);
+	const struct job *j;
+	uint32_t count = 0;
+
+	LIST_FOREACH(j, &all->list, all) {
+		ids.used += j->uid && !j->adopted;
+		count += j->uid && account_uid(j->uid) == uid;
+	}
+	if (all->count - ids.used > ids.kept)
+		ids.kept = all->count - ids.used;
+	if (count >= all->config->jobs_per_user)
+		return fail(e, -EDQUOT, "user %u has %u jobs, which is the limit", who->uid, count);
+	if (!pool_has(&ids, count, 1))
+		return fail(e, -EDQUOT, "user %u has %u jobs, and no more than that are left for others",
+			    who->uid, count);
+	return 0;
+}
+
 static int check_limits(struct jobs *all, const struct who *who, const struct job_wanted *w,
 			const struct job *old, struct err *e)
 {
 	const struct config *c = all->config;
-	const struct job *j;
-	uint32_t count = 0;
 
 	if (who->admin)
 		return 0;
@@ -239,13 +271,7 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 	if (w->classes > c->priority_classes)
 		return fail(e, -EPERM, "priority_classes: users may have at most %u",
 			    c->priority_classes);
-	if (old)
-		return 0;
-	LIST_FOREACH(j, &all->list, all)
-		count += j->uid == who->uid;
-	if (count >= c->jobs_per_user)
-		return fail(e, -EDQUOT, "user %u has %u jobs, which is the limit", who->uid, count);
-	return 0;
+	return old ? 0 : check_share(all, who, e);
 }
 
 /* Jobs of others in, above or below the cgroup keep it from being taken. */
@@ -598,19 +624,49 @@ int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const 
 	return 0;
 }
 
+/* The job whose cgroup has the first @len bytes of @path. */
+static struct job *job_at(struct jobs *all, const char *path, size_t len)
+{
+	struct job *j;
+
+	LIST_FOREACH(j, placed(all, path, len), placed)
+		if (j->cgroup_id && strlen(j->cgroup) == len && !memcmp(j->cgroup, path, len) &&
+		    is_there(all, j))
+			return j;
+	return NULL;
+}
+
+/* The innermost one of the cgroup at @path, without a '/' before it, and those above it. */
+static struct job *job_above(struct jobs *all, const char *path)
+{
+	struct job *j = NULL;
+
+	for (size_t len = strlen(path); len && !j; len--)
+		if (!path[len] || path[len] == '/')
+			j = job_at(all, path, len);
+	return j;
+}
+
+uint64_t jobs_foreign(struct jobs *all, const struct who *who)
+{
+	char path[PATH_MAX];
+	const struct job *j;
+
+	if (who->cgroup < 0 || cgroup_watched(who->cgroup, path))
+		return 0;
+	j = job_above(all, path + 1);
+	/* root without the capability is whoever is in the container */
+	return j && (!who->uid || account_uid(j->uid) != account_uid(who->uid)) ? j->cgroup_id : 0;
+}
+
 int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, struct err *e)
 {
 	char path[PATH_MAX];
 	int err = cgroup_of_pid(who->pid, path, e);
-	struct job *j;
 
-	*job = NULL;
 	if (err)
 		return err;
-	LIST_FOREACH(j, &all->list, all)
-		if (j->cgroup_id && cgroup_within(path + 1, j->cgroup) &&
-		    (!*job || strlen(j->cgroup) > strlen((*job)->cgroup)))
-			*job = j;
+	*job = job_above(all, path + 1);
 	if (!*job)
 		return fail(e, -ENOENT, "process %d is in no job's cgroup", who->pid);
 	if (!jobs_may_hint(who, *job))

@@ -30,7 +30,7 @@ struct jobs {
 	struct job_list list;
 	struct job *by_id[JOB_IDS];
 	/* hashed: of thousands set-job looks at few */
-	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS];
+	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS], by_path[JOB_BUCKETS];
 	uint32_t count, next_id, polled_id;
 	int dir;			/* of the files */
 };
@@ -79,6 +79,8 @@ jobs_right jobs_may, jobs_may_list, jobs_may_hint;
 /* By id in decimal, or by name among those that @who has the right to. */
 int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const char *name,
 	      struct job **job, struct err *e);
+/* The innermost job whose cgroup @who is in, and that somebody else has set: its cgroup.  0: none. */
+uint64_t jobs_foreign(struct jobs *all, const struct who *who);
 /* The job of the innermost cgroup that the process of @who is in. */
 int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, struct err *e);
 

@@ -26,6 +26,8 @@
 #define MLCCD_RUN_DIR	"/run/mlcc"
 #define MLCCD_CONFIG	"/etc/mlcc/mlccd.conf"
 
+#define OWN_FILES	128	/* open beside those of connections */
+
 enum { EXIT_FINE, EXIT_USAGE, EXIT_FAILED };
 
 static const char usage[] =
@@ -58,6 +60,22 @@ struct running {
 	struct http *metrics, *port;
 };
 
+/* A connection has its own, its process's, its cgroup's and its ring's descriptor. */
+static void fit_limit(struct config *c)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+	if (c->connections * 4ULL + OWN_FILES <= r.rlim_max)
+		return;
+	c->connections = r.rlim_max > 2 * OWN_FILES ? (r.rlim_max - OWN_FILES) / 4 : OWN_FILES / 4;
+	note(4, "only %u connections: at most %llu files may be open", c->connections,
+	     (unsigned long long)r.rlim_max);
+}
+
 /* All of the new file, or nothing of it. */
 static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void *arg)
 {
@@ -73,6 +91,7 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
 		return 0;
 	}
+	fit_limit(&c);
 	/* what sockets are marked with does not change under them */
 	c.mark_mask = d->config.mark_mask;
 	c.metrics_port = d->config.metrics_port;
@@ -116,16 +135,6 @@ static int watch(struct running *r)
 	return err < 0 ? err : sd_event_set_watchdog(events, true);
 }
 
-static void raise_limit(void)
-{
-	struct rlimit r;
-
-	if (!getrlimit(RLIMIT_NOFILE, &r)) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
 /* Without an option it is only that RDMA is not shown. */
 static int open_sysroot(const struct options *o, struct err *e)
 {
@@ -165,7 +174,7 @@ static int start(struct running *r, struct err *e)
 	char jobs[PATH_MAX];
 	int err;
 
-	raise_limit();
+	fit_limit(&d->config);
 	err = watch(r);
 	if (err < 0)
 		return fail(e, err, "signals, timers: %s", strerror(-err));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <string.h>
+
 #include "mlccd.h"
 
 /* What a ring shows of a job is what the job is. */
@@ -11,6 +13,11 @@ static void changed(void *arg, uint32_t id)
 
 void mlccd_init(struct mlccd *d, sd_event *events)
 {
+	int err = home_find(&d->home);
+
+	if (err)
+		note(4, "whose network namespace this is cannot be told, so nobody is taken for root: %s",
+		     strerror(-err));
 	d->events = events;
 	carrier_init(&d->carrier, d->config.mark_mask);
 	d->jobs.config = &d->config;
@@ -18,6 +25,7 @@ void mlccd_init(struct mlccd *d, sd_event *events)
 	d->jobs.cgroups = &d->cgroups;
 	d->jobs.changed = changed;
 	d->jobs.changed_arg = d;
+	d->rings.memory = (struct pool){ .size = RINGS_BYTES, .kept = RINGS_BYTES / 8 };
 	d->rings.events = events;
 	d->rings.config = &d->config;
 	d->rings.carrier = &d->carrier;

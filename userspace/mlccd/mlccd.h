@@ -26,6 +26,7 @@ struct mlccd {
 	struct carrier carrier;
 	struct cgroups cgroups;
 	struct jobs jobs;
+	struct home home;
 	struct accounts accounts;
 	struct rings rings;
 	struct peers peers;

@@ -20,6 +20,10 @@
 #include "request.h"
 
 #define LIMITED_MAX	64	/* refusals for the rate, then the connection is closed */
+#define ACCEPTS		2000	/* connections in a second, */
+#define ACCEPTS_BURST	200
+#define PAUSE_US	10000	/* and where there are more the next ones wait for so long */
+#define TOKEN_BYTES	1024	/* of a request, for which a token more is taken */
 #define ELSEWHERE_US	1000000	/* for what is received elsewhere */
 #define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
 #define FETCHES		48	/* of all but root */
@@ -102,6 +106,7 @@ static void peer_closed(void *arg)
 	struct peer *p = arg;
 
 	p->account->connections--;
+	p->d->peers.users -= !p->who.admin;
 	p->d->peers.count--;
 	free(p);
 }
@@ -278,8 +283,9 @@ static struct json_object *answer(struct peer *p, const char *text, size_t len, 
 	const struct config *c = &d->config;
 	struct request r;
 
+	/* what is long takes longer to read */
 	if (!p->who.admin && !bucket_take(&p->account->requests, c->requests_per_second,
-					  c->requests_burst, now_us())) {
+					  c->requests_burst, now_us(), 1 + len / TOKEN_BYTES)) {
 		p->limited++;
 		d->peers.limited++;
 		return reply_error(-EAGAIN, "too many requests: wait");
@@ -416,17 +422,19 @@ static int peer_late(sd_event_source *s, uint64_t at, void *arg)
 static const char *refuse(struct mlccd *d, const struct who *who, struct account *a)
 {
 	const struct config *c = &d->config;
+	const struct pool pool = {
+		.size = c->connections, .kept = c->connections / 10, .used = d->peers.users,
+	};
 
 	if (!a)
 		return "no memory";
 	if (who->admin)
 		return NULL;
-	/* a tenth is kept for root */
-	if (d->peers.count >= c->connections - c->connections / 10)
-		return "too many connections";
 	if (a->connections >= c->connections_per_user)
 		return "too many connections of this user";
-	if (!bucket_take(&a->requests, c->requests_per_second, c->requests_burst, now_us()))
+	if (!pool_has(&pool, a->connections, 1))
+		return "too many connections";
+	if (!bucket_take(&a->requests, c->requests_per_second, c->requests_burst, now_us(), 1))
 		return "too many requests: wait";
 	return NULL;
 }
@@ -463,6 +471,7 @@ static int peer_new(struct mlccd *d, int fd, const struct who *who, struct accou
 		return err;
 	}
 	a->connections++;
+	d->peers.users += !who->admin;
 	p->next = d->peers.first;
 	d->peers.first = p;
 	d->peers.count++;
@@ -490,6 +499,33 @@ static void out_of_descriptors(struct mlccd *d, int listener)
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+static struct account *account_of(struct mlccd *d, const struct who *who)
+{
+	uint64_t cgroup = who->admin ? ACCOUNT_ADMIN : jobs_foreign(&d->jobs, who);
+
+	return account_get(&d->accounts, who->uid, cgroup, &d->config, now_us());
+}
+
+/* Whoever connects again and again costs all others no more than a wait in the queue. */
+static bool too_fast(struct mlccd *d)
+{
+	uint64_t now = now_us();
+
+	if (bucket_take(&d->peers.accepts, ACCEPTS, ACCEPTS_BURST, now, 1))
+		return false;
+	sd_event_source_set_enabled(d->peers.listener, SD_EVENT_OFF);
+	sd_event_source_set_time(d->peers.pause, now + PAUSE_US);
+	sd_event_source_set_enabled(d->peers.pause, SD_EVENT_ONESHOT);
+	return true;
+}
+
+static int paused(sd_event_source *s, uint64_t at, void *arg)
+{
+	struct mlccd *d = arg;
+
+	return sd_event_source_set_enabled(d->peers.listener, SD_EVENT_ON);
+}
+
 static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg)
 {
 	struct who who = { .pidfd = -1, .cgroup = -1 };
@@ -498,13 +534,15 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 	const char *why;
 	int fd;
 
+	if (too_fast(d))
+		return 0;
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		out_of_descriptors(d, listener);
 	if (fd < 0)
 		return 0;
-	if (!who_of(fd, &who))
-		a = account_get(&d->accounts, who.uid, &d->config, now_us());
+	if (!who_of(fd, &d->home, &who))
+		a = account_of(d, &who);
 	why = refuse(d, &who, a);
 	if (why) {
 		d->peers.limited++;
@@ -527,6 +565,10 @@ int peers_listen(struct mlccd *d, int fd)
 	if (err < 0)
 		return err;
 	sd_event_source_set_io_fd_own(d->peers.listener, true);
+	err = sd_event_add_time(d->events, &d->peers.pause, CLOCK_MONOTONIC, 0, 1000, paused, d);
+	if (err < 0)
+		return err;
+	sd_event_source_set_enabled(d->peers.pause, SD_EVENT_OFF);
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	d->peers.away = away_new(d->events);
 	if (!d->peers.away)
@@ -546,6 +588,7 @@ void peers_close(struct mlccd *d)
 			peer_close(p);
 	}
 	sd_event_source_unref(d->peers.listener);
+	sd_event_source_unref(d->peers.pause);
 	porter_end(d->peers.porter);
 	away_free(d->peers.away);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "account.h"
 #include "away.h"
 #include "porter.h"
 
@@ -15,8 +16,10 @@ struct fetch;
 
 struct peers {
 	struct peer *first;
-	unsigned int count;		/* connections that are open */
-	sd_event_source *listener;
+	unsigned int count;		/* connections that are open, */
+	unsigned int users;		/* and of them not of administrators */
+	sd_event_source *listener, *pause;
+	struct bucket accepts;
 	struct away *away;
 	struct porter *porter;		/* NULL: there are no rings */
 	struct fetch *fetching;

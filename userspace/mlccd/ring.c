@@ -297,7 +297,7 @@ static bool drain(struct ring *r, uint64_t now)
 	}
 	for (n = 0; n < BATCH && r->tail != head; n++) {
 		if (!r->who.admin && !bucket_take(&r->account->hints, c->hints_per_second,
-						  c->hints_burst, now)) {
+						  c->hints_burst, now, 1)) {
 			all->limited++;
 			break;
 		}
@@ -323,7 +323,7 @@ static void serve(struct ring *r)
 
 	/* a wake-up costs as much as a record: a write to the eventfd with none behind it, too */
 	if (!r->who.admin &&
-	    !bucket_take(&r->account->hints, c->hints_per_second, c->hints_burst, now)) {
+	    !bucket_take(&r->account->hints, c->hints_per_second, c->hints_burst, now, 1)) {
 		sd_event_source_set_enabled(r->wake, SD_EVENT_OFF);
 		resume_in(r, PAUSE_US);
 	} else if (drain(r, now)) {
@@ -478,12 +478,21 @@ int ring_open(struct rings *all, const struct who *who, struct account *account,
 		free(r);
 		return err;
 	}
+	/* pages that its process punches out of it are charged to mlccd when it looks at them */
+	if (!who->admin && !pool_has(&all->memory, account->ring_bytes, r->size)) {
+		munmap(r->map, r->size);
+		free(r);
+		return fail(e, -EDQUOT, "user %u has %zu bytes of rings, and no more than that is left for others",
+			    who->uid, account->ring_bytes);
+	}
 	err = ring_watch(r, fds[1], e);
 	if (err) {
 		ring_free(r);
 		return err;
 	}
 	account->rings++;
+	account->ring_bytes += r->size;
+	all->memory.used += who->admin ? 0 : r->size;
 	r->next = all->first;
 	all->first = r;
 	shift_show(r);
@@ -505,5 +514,7 @@ void ring_close(struct ring *r)
 	if (r->active && job && takes_part(r, job))
 		look_for_end(r->all, job);
 	r->account->rings--;
+	r->account->ring_bytes -= r->size;
+	r->all->memory.used -= r->who.admin ? 0 : r->size;
 	ring_free(r);
 }

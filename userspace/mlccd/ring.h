@@ -9,6 +9,7 @@
 #include "jobs.h"
 
 #define RING_FDS	2	/* the memfd, the eventfd */
+#define RINGS_BYTES	(16 << 20)	/* all of them: 800 of libmlcc-hint's */
 
 struct ring;
 
@@ -21,6 +22,7 @@ struct rings {
 	sd_event_source *end;		/* of phases of these jobs, when nothing else is there */
 	uint16_t ending[JOB_IDS];
 	uint32_t ending_count;
+	struct pool memory;		/* of all rings, bytes */
 	uint64_t phases;		/* of all jobs, so far */
 	/* shown by "status" and as metrics */
 	uint64_t records, bad, late, limited, overruns;
