@@ -314,46 +314,6 @@ CASE(the_communicators_may_end_meanwhile, 3, 7)
 	EXPECT_START(0);
 }
 
-static int who_leads(int go[2], int done[2])
-{
-	struct comm c = nccl_init(77, 2, 2);
-	char byte;
-
-	if (read(go[0], &byte, 1) != 1)
-		_exit(1);
-	clock_forward_ms(3000);
-	play_phases(&c, 1, 100);
-	if (write(done[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
-		_exit(1);
-	_exit(0);
-}
-
-/* The others of a host wait for it in the collective. */
-CASE(one_process_of_a_host_waits, 4, 5)
-{
-	int go[2], done[2], status;
-	struct comm c;
-	char byte;
-	pid_t child;
-
-	CHECK(!pipe(go) && !pipe(done), "no pipes");
-	fake_listen();
-	child = fork();
-	if (!child)
-		who_leads(go, done);
-	fake_serve(NULL);
-	CHECK(fake_rings(1) == 1, "no ring");
-	CHECK(write(go[1], "", 1) == 1 && read(done[0], &byte, 1) == 1, "the first is stuck");
-	c = nccl_init(77, 2, 2);
-	CHECK(fake_rings(2) == 2, "no second ring");
-	clock_set_wall_ns(1700000040 * SECOND);
-	fake_plan(SECOND, 300 * MS);
-	play_phases(&c, 5, 1100);
-	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
-	kill(child, SIGKILL);
-	waitpid(child, &status, 0);
-}
-
 static void *train(void *arg)
 {
 	const struct comm *c = arg;
@@ -409,7 +369,6 @@ int main(void)
 		TAP_TEST(mlccd_may_die_meanwhile),
 		TAP_TEST(nobody_waits_for_who_sleeps),
 		TAP_TEST(the_communicators_may_end_meanwhile),
-		TAP_TEST(one_process_of_a_host_waits),
 		TAP_TEST(threads_train_through_a_wait),
 	};
 

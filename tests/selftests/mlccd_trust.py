@@ -20,6 +20,8 @@ from mlccd_driver import (
     ALICE,
     BOB,
     JSON,
+    SHIFT,
+    SHIFT_AT,
     Cgroups,
     Daemon,
     Peer,
@@ -387,6 +389,31 @@ class Cases:
         with child(administrator) as it:
             assert it.hear() == {"admin": True}
 
+    # a plan's leader
+
+    def shows_a_plan(self, ring: Ring) -> bool:
+        return bool(SHIFT.unpack(ring.memory[SHIFT_AT : SHIFT_AT + SHIFT.size])[1])
+
+    def mlccd_says_which_process_waits(self) -> None:
+        """What another user binds or opens changes nothing, and who hangs is replaced."""
+        root, rings = self.d.peer(), [Ring() for _ in range(3)]
+        job = root.ok("set-job", cgroup=self.c.make("bob", BOB), owner_uid=BOB)["job"]["id"]
+        root.ok("set-plan", jobs=[{"job": job, "period_us": 5000, "offset_us": 1}])
+        text = json.dumps({"op": "open-ring", "job": job}).encode()
+        self.d.peer(ALICE).refused("EPERM", "open-ring", job=job)
+        peers = [self.d.peer(BOB) for _ in rings]
+        for peer, ring in zip(peers, rings, strict=True):
+            assert peer.raw(text, ring.fds)["ok"]
+        assert [self.shows_a_plan(ring) for ring in rings] == [True, False, False]
+        for _ in range(3):
+            rings[1].put(job=job, bytes=5)
+        until(lambda: self.shows_a_plan(rings[1]), "the plan of who begins phases")
+        assert [self.shows_a_plan(ring) for ring in rings] == [False, True, False]
+        peers[1].socket.close()
+        until(lambda: self.shows_a_plan(rings[0]), "the plan of the next one")
+        root.ok("del-job", job=job)
+        assert not any(self.shows_a_plan(ring) for ring in (rings[0], rings[2]))
+
 
 NAMES = (
     "what_lingers_keeps_nobody_waiting",
@@ -398,6 +425,7 @@ NAMES = (
     "ring_memory_is_left_to_the_next_user",
     "a_pod_does_not_use_up_what_another_has",
     "root_of_another_network_is_no_administrator",
+    "mlccd_says_which_process_waits",
 )
 
 

@@ -3,18 +3,15 @@
  * Hints of one process: the connection (link.h), the ring (ring.h), and the wait for the slot of a
  * plan (include/mlcc/shift.h).
  *
- * Of the processes of a host that announce a job one waits for slots, the first whose phase is
- * about to begin: the others wait for it in the collective, and look every 2 s whether it has
- * gone.  It holds a name that ends with its process, whatever way, and needs no file.
+ * Of the processes of a host that announce a job one waits for slots: the others wait for it in
+ * the collective.  It is mlccd that chooses it, and shows the plan to no other.
  */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "shift_ring.h"
@@ -33,8 +30,6 @@ struct mlcc_hint {
 	mlcc_hint_log *log;
 	void *arg;
 	pid_t pid;			/* whose ring it is */
-	int leader;			/* a socket whose name is held: we wait for slots */
-	uint64_t lead_ns;		/* when to try next */
 	uint64_t hung_ns;		/* until then attach does not wait again */
 	bool warned;			/* that mlccd is not there */
 	bool warned_full;
@@ -96,7 +91,6 @@ static int init(struct mlcc_hint *h, const struct mlcc_hint_options *o)
 
 	*h = (struct mlcc_hint){
 		.clock_ns = o->clock_ns, .log = o->log, .arg = o->arg, .pid = getpid(),
-		.leader = -1,
 	};
 	err = link_init(&h->link, socket, job, plans, &h->ring);
 	return err ? err : ring_make(&h->ring);
@@ -121,21 +115,11 @@ struct mlcc_hint *mlcc_hint_new(const struct mlcc_hint_options *o)
 	return NULL;
 }
 
-/* The name was another job's. */
-static void resign(struct mlcc_hint *h)
-{
-	if (h->leader >= 0)
-		close(h->leader);
-	h->leader = -1;
-	h->lead_ns = 0;
-}
-
 void mlcc_hint_free(struct mlcc_hint *h)
 {
 	if (!h)
 		return;
 	link_drop(&h->link, 0);
-	resign(h);
 	ring_free(&h->ring);
 	free(h);
 }
@@ -147,7 +131,6 @@ static bool usable(const struct mlcc_hint *h)
 
 int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms)
 {
-	uint32_t before;
 	int err = 0;
 
 	if (!usable(h))
@@ -158,10 +141,7 @@ int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms)
 		return 0;
 	if (now_ns() < h->hung_ns)
 		return -ETIMEDOUT;
-	before = h->link.job;
 	err = link_attach(&h->link, timeout_ms);
-	if (h->link.job != before)
-		resign(h);
 	if (err)
 		warn_absent(h);
 	else
@@ -180,12 +160,9 @@ bool mlcc_hint_linked(const struct mlcc_hint *h)
 static void look(struct mlcc_hint *h, uint64_t now)
 {
 	enum link_state before = h->link.state;
-	uint32_t job = h->link.job;
 
 	if (link_step(&h->link, now) && !h->warned)
 		warn_absent(h);
-	if (h->link.job != job)
-		resign(h);
 	if (h->link.state == LINK_UP && before != LINK_UP)
 		say_up(h);
 }
@@ -248,36 +225,6 @@ uint64_t mlcc_hint_sent_bytes(const struct mlcc_hint *h)
 	return h ? atomic_load_explicit(&h->sent, memory_order_relaxed) : 0;
 }
 
-static uint64_t hash_of(const char *s)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3;
-	return h;
-}
-
-/* Whether it is we who wait. */
-static bool leads(struct mlcc_hint *h, uint64_t now)
-{
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int n, fd;
-
-	if (h->leader >= 0 || now < h->lead_ns)
-		return h->leader >= 0;
-	h->lead_ns = now + LINK_AGAIN_NS;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return false;
-	n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "mlcc-hint-%u-%016llx-%u",
-		     getuid(), (unsigned long long)hash_of(h->link.addr.sun_path), h->link.job);
-	if (!bind(fd, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + n))
-		h->leader = fd;
-	else
-		close(fd);
-	return h->leader >= 0;
-}
-
 uint64_t mlcc_hint_slot(struct mlcc_hint *h, bool iteration)
 {
 	static const struct mlcc_shift none;
@@ -287,7 +234,7 @@ uint64_t mlcc_hint_slot(struct mlcc_hint *h, bool iteration)
 		return 0;
 	look(h, now);
 	/* without a plan, too, phases are measured: a plan is held to the job's own period */
-	if (h->link.plans && h->link.state == LINK_UP && leads(h, now))
+	if (h->link.plans && h->link.state == LINK_UP)
 		wait = mlcc_shift_ring_start(&h->shifter, h->ring.map, iteration,
 					     clock_ns(CLOCK_REALTIME) + h->clock_ns, now);
 	else

@@ -29,6 +29,15 @@ struct job_parts {
 	bool ending;			/* all were over when it was looked at last */
 };
 
+struct ring;
+
+/* Of the rings that ask for the job's plan, the one that shows it (ring.c). */
+struct job_lead {
+	struct ring *ring;		/* NULL: there is none */
+	struct ring *next;		/* who has begun phases meanwhile, */
+	unsigned int starts;		/* so many */
+};
+
 struct job {
 	LIST_ENTRY(job) all, named, held, placed;	/* jobs.h */
 	struct mlcc_job_conf conf;
@@ -40,6 +49,7 @@ struct job {
 	uint32_t period_us;		/* as announced; 0: not */
 	struct job_plan plan;
 	struct job_parts parts;
+	struct job_lead lead;
 	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */

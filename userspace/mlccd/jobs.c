@@ -450,6 +450,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	if (old) {
 		job->plan = old->plan;
 		job->parts = old->parts;
+		job->lead = old->lead;
 	}
 	if (w->classes || !cgroup)
 		job->plan.dscp = 0;

@@ -14,6 +14,10 @@
  * them, has the bytes of all of them, and ends with the last.  A rank that begins once more within
  * it begins the next one: so one that hangs, or never says that a phase is over, stops nobody.
  *
+ * One of them waits for the slots of a plan, and the others for it in the collective: the first that
+ * has asked for the plan, or who begins phases where that one begins none.  Only its ring shows the
+ * plan, so that no process has to agree with others by a name that anybody could take.
+ *
  * Rings are read one after the other, whatever the times in them.  A short phase of one rank may
  * be over in its ring before that of another is looked at, in which it has begun.  So a phase ends
  * when no ring has anything to say, and not before.
@@ -36,6 +40,7 @@
 #define BATCH		256
 #define LATE_NS		1000000000ULL
 #define PAUSE_US	10000
+#define LEAD_STARTS	3	/* phases of another one, with none of whom leads, and it leads */
 
 struct ring {
 	struct rings *all;
@@ -244,6 +249,103 @@ static void part_end(struct ring *r, struct job *job)
 	look_for_end(r->all, job);
 }
 
+/* The reader takes what it finds between two equal even numbers. */
+static void shift_write(struct ring *r, const struct job_plan *p)
+{
+	struct mlcc_ring *m = r->map;
+
+	__atomic_store_n(&m->shift_seq, ++r->shift_seq, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&m->shift_period_ns, p->period_us * 1000ULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->shift_offset_ns, p->offset_us * 1000ULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->shift_lead_ns, p->lead_us * 1000ULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->shift_seq, ++r->shift_seq, __ATOMIC_RELEASE);
+}
+
+/* An id may be another user's by now. */
+static void shift_show(struct ring *r)
+{
+	static const struct job_plan none;
+	struct job *job = r->all->jobs->by_id[r->job];
+	bool leads = job && job->lead.ring == r && jobs_may_hint(&r->who, job);
+
+	if (r->job)
+		shift_write(r, leads ? &job->plan : &none);
+}
+
+static void lead(struct job *job, struct ring *r)
+{
+	struct ring *before = job->lead.ring;
+
+	job->lead = (struct job_lead){ .ring = r };
+	if (before)
+		shift_show(before);
+	if (r)
+		shift_show(r);
+}
+
+/* The one that has been there for longest. */
+static struct ring *lead_next(struct rings *all, const struct job *job)
+{
+	struct ring *oldest = NULL;
+
+	for (struct ring *r = all->first; r; r = r->next)
+		if (r->job == job->conf.id && jobs_may_hint(&r->who, job))
+			oldest = r;
+	return oldest;
+}
+
+void rings_publish(struct rings *all, uint32_t id)
+{
+	struct job *job = all->jobs->by_id[id];
+
+	/* rings may have been there before the job, and have a right to it no more */
+	if (job && (!job->lead.ring || !jobs_may_hint(&job->lead.ring->who, job)))
+		job->lead = (struct job_lead){ .ring = lead_next(all, job) };
+	for (struct ring *r = all->first; r; r = r->next)
+		if (r->job == id)
+			shift_show(r);
+}
+
+/* @r has begun a phase. */
+static void lead_follow(struct ring *r, struct job *job)
+{
+	struct job_lead *l = &job->lead;
+
+	if (r->job != job->conf.id || l->ring == r) {
+		l->next = l->ring == r ? NULL : l->next;
+		return;
+	}
+	if (!l->next)
+		*l = (struct job_lead){ l->ring, r, 0 };
+	if (l->next == r && ++l->starts >= LEAD_STARTS)
+		lead(job, r);
+}
+
+/* @r, which is in the list no more, has led, or would have. */
+static void lead_leave(struct ring *r)
+{
+	struct job *job = r->all->jobs->by_id[r->job];
+
+	if (job && job->lead.next == r)
+		job->lead.next = NULL;
+	if (!job || job->lead.ring != r)
+		return;
+	job->lead.ring = NULL;
+	lead(job, lead_next(r->all, job));
+}
+
+bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *said)
+{
+	struct job *j = all->jobs->by_id[job];
+	const struct ring *r = j->lead.ring;
+
+	if (!r || !jobs_may_hint(&r->who, j))
+		return false;
+	memcpy(said, &r->map->shift_said, sizeof(*said));
+	return true;
+}
+
 /* One record, our own copy. */
 static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
 {
@@ -273,10 +375,12 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	}
 	if (carrier_need(all->carrier, &none))
 		return;
-	if (rec->type == MLCC_RING_PHASE_START)
+	if (rec->type == MLCC_RING_PHASE_START) {
 		err = part_start(r, job, rec->bytes);
-	else
+		lead_follow(r, job);
+	} else {
 		part_end(r, job);
+	}
 	if (err)
 		carrier_fail(all->carrier, err, &none);
 }
@@ -344,47 +448,6 @@ static int resumed(sd_event_source *s, uint64_t at, void *arg)
 	sd_event_source_set_enabled(r->wake, SD_EVENT_ON);
 	serve(r);
 	return 0;
-}
-
-/* The reader takes what it finds between two equal even numbers. */
-static void shift_write(struct ring *r, const struct job_plan *p)
-{
-	struct mlcc_ring *m = r->map;
-
-	__atomic_store_n(&m->shift_seq, ++r->shift_seq, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&m->shift_period_ns, p->period_us * 1000ULL, __ATOMIC_RELAXED);
-	__atomic_store_n(&m->shift_offset_ns, p->offset_us * 1000ULL, __ATOMIC_RELAXED);
-	__atomic_store_n(&m->shift_lead_ns, p->lead_us * 1000ULL, __ATOMIC_RELAXED);
-	__atomic_store_n(&m->shift_seq, ++r->shift_seq, __ATOMIC_RELEASE);
-}
-
-/* An id may be another user's by now. */
-static void shift_show(struct ring *r)
-{
-	static const struct job_plan none;
-	struct job *job = r->all->jobs->by_id[r->job];
-
-	if (r->job)
-		shift_write(r, job && jobs_may_hint(&r->who, job) ? &job->plan : &none);
-}
-
-void rings_publish(struct rings *all, uint32_t job)
-{
-	for (struct ring *r = all->first; r; r = r->next)
-		if (r->job == job)
-			shift_show(r);
-}
-
-bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *said)
-{
-	for (struct ring *r = all->first; r; r = r->next) {
-		if (r->job != job || !jobs_may_hint(&r->who, all->jobs->by_id[job]))
-			continue;
-		memcpy(said, &r->map->shift_said, sizeof(*said));
-		return true;
-	}
-	return false;
 }
 
 /* Numbers of the other side's, which may be any. */
@@ -495,7 +558,10 @@ int ring_open(struct rings *all, const struct who *who, struct account *account,
 	all->memory.used += who->admin ? 0 : r->size;
 	r->next = all->first;
 	all->first = r;
-	shift_show(r);
+	if (job && !all->jobs->by_id[job]->lead.ring)
+		lead(all->jobs->by_id[job], r);
+	else
+		shift_show(r);
 	*ring = r;
 	return 0;
 }
@@ -509,6 +575,7 @@ void ring_close(struct ring *r)
 	while (*p != r)
 		p = &(*p)->next;
 	*p = r->next;
+	lead_leave(r);
 	part_leave(r, job);
 	/* a rank that was killed in its part */
 	if (r->active && job && takes_part(r, job))
