@@ -187,10 +187,12 @@ static struct mlcc_hint *own_hint(void)
 /*
  * Our part of the mask.  Steps are for v4 and later: v3 tells the bytes with the operation.
  * Nothing else would be looked at, and some of it slows the GPU down.
+ *
+ * It is taken with mlccd and without it: NCCL asks once, and an mlccd that comes later is found at
+ * the edge of a phase, where nothing waits for it.
  */
 static int attach(int version)
 {
-	static bool attached;
 	int mask = 0;
 
 	/* a forked child would write into its parent's ring */
@@ -198,11 +200,10 @@ static int attach(int version)
 		return 0;
 	atomic_store(&own_pid, getpid());
 	phase_lock();
-	if (own_hint() && !mlcc_hint_attach(phase_hint, ATTACH_MS))
-		attached = true;
-	/* one that has been there may come back */
-	if (attached)
+	if (own_hint()) {
+		mlcc_hint_attach(phase_hint, ATTACH_MS);
 		mask = EV_PROXY_OP | (version > 3 ? EV_PROXY_STEP : 0);
+	}
 	atomic_store(&own_mask, mask);
 	phase_unlock();
 	return mask;
