@@ -35,6 +35,7 @@ LINGER_S = 60
 SOON_S = 10.0 if os.environ.get("KSFT_MACHINE_SLOW") else 1.0
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 CAP_NET_ADMIN = 12
 MANY = 200000  # where a crowd of users begins
 FAST = "[limits]\nrequests-per-second = 100000\nrequests-burst = 100000\n"
@@ -414,6 +415,29 @@ class Cases:
         root.ok("del-job", job=job)
         assert not any(self.shows_a_plan(ring) for ring in (rings[0], rings[2]))
 
+    # what honest ones need
+
+    def a_container_finds_the_next_mlccd(self) -> None:
+        mounted = self.d.base / "mounted"
+        mounted.mkdir()
+
+        def container(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            check(LIBC.unshare(CLONE_NEWNS), "unshare")
+            check(LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount")
+            folder = str(self.d.run / "socket").encode()
+            check(LIBC.mount(folder, str(mounted).encode(), None, MS_BIND, None), "mount")
+            say(ok=Peer(mounted / "mlccd.sock").ask("status")["ok"], there=os.listdir(mounted))
+            wait()
+            say(ok=Peer(mounted / "mlccd.sock").ask("status")["ok"])
+
+        with child(container) as it:
+            assert it.hear() == {"ok": True, "there": ["mlccd.sock"]}
+            for how in (signal.SIGTERM, signal.SIGKILL):
+                self.d.kill(how)
+                self.d.start()
+            it.go()
+            assert it.hear() == {"ok": True}
+
 
 NAMES = (
     "what_lingers_keeps_nobody_waiting",
@@ -426,6 +450,7 @@ NAMES = (
     "a_pod_does_not_use_up_what_another_has",
     "root_of_another_network_is_no_administrator",
     "mlccd_says_which_process_waits",
+    "a_container_finds_the_next_mlccd",
 )
 
 

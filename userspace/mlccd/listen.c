@@ -12,34 +12,80 @@
 #include "listen.h"
 
 #define BACKLOG	128
+#define FOLDER	"socket"
+#define CONTROL	"mlccd.sock"
+
+static int path_of(struct sockaddr_un *a, const char *dir, const char *name, struct err *e)
+{
+	int n = snprintf(a->sun_path, sizeof(a->sun_path), "%s/%s", dir, name);
+
+	a->sun_family = AF_UNIX;
+	if (n >= (int)sizeof(a->sun_path))
+		return fail(e, -ENAMETOOLONG, "%s/%s: the path is too long", dir, name);
+	return 0;
+}
+
+/* Another daemon that lives would answer; one that was killed left its socket behind. */
+static int is_free(const struct sockaddr_un *a, int type, struct err *e)
+{
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	if (fd < 0)
+		return fail(e, -errno, "socket: %s", strerror(errno));
+	err = connect(fd, (struct sockaddr *)a, sizeof(*a));
+	close(fd);
+	return err ? 0 : fail(e, -EADDRINUSE, "another mlccd answers at %s", a->sun_path);
+}
 
 static int unix_listen(const char *dir, const char *name, int type, mode_t mode, struct err *e)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd, n;
+	struct sockaddr_un a;
+	int fd, err;
 
-	n = snprintf(a.sun_path, sizeof(a.sun_path), "%s/%s", dir, name);
-	if (n >= (int)sizeof(a.sun_path))
-		return fail(e, -ENAMETOOLONG, "%s/%s: the path is too long", dir, name);
-	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return fail(e, -errno, "socket: %s", strerror(errno));
-	/* another daemon that lives would answer; one that was killed left its socket behind */
-	if (!connect(fd, (struct sockaddr *)&a, sizeof(a))) {
-		close(fd);
-		return fail(e, -EADDRINUSE, "another mlccd answers at %s", a.sun_path);
-	}
-	close(fd);
+	err = path_of(&a, dir, name, e);
+	err = err ? err : is_free(&a, type, e);
+	if (err)
+		return err;
 	unlink(a.sun_path);
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* the mode first: nobody comes in before listen() */
 	if (fd >= 0 && !bind(fd, (struct sockaddr *)&a, sizeof(a)) && !chmod(a.sun_path, mode) &&
 	    !listen(fd, BACKLOG))
 		return fd;
-	n = fail(e, -errno, "%s: %s", a.sun_path, strerror(errno));
+	err = fail(e, -errno, "%s: %s", a.sun_path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	return n;
+	return err;
+}
+
+/*
+ * In a folder of its own, which containers mount: a socket that is mounted itself is the old one
+ * for as long as they live.  On the host a link has the name.
+ */
+static int control_listen(const char *dir, struct err *e)
+{
+	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct sockaddr_un link, new;
+	int fd, err;
+
+	err = path_of(&link, dir, CONTROL, e);
+	err = err ? err : path_of(&new, dir, "." CONTROL ".new", e);
+	err = err ? err : is_free(&link, SOCK_SEQPACKET, e);
+	if (err)
+		return err;
+	snprintf(folder, sizeof(folder), "%s/" FOLDER, dir);
+	if (mkdir(folder, 0755) && errno != EEXIST)
+		return fail(e, -errno, "%s: %s", folder, strerror(errno));
+	chmod(folder, 0755);
+	fd = unix_listen(folder, CONTROL, SOCK_SEQPACKET, 0666, e);
+	if (fd < 0)
+		return fd;
+	unlink(new.sun_path);
+	if (!symlink(FOLDER "/" CONTROL, new.sun_path) && !rename(new.sun_path, link.sun_path))
+		return fd;
+	err = fail(e, -errno, "%s: %s", link.sun_path, strerror(errno));
+	close(fd);
+	return err;
 }
 
 static int tcp_listen(const char *address, uint32_t port, struct err *e)
@@ -91,7 +137,7 @@ int listen_all(struct listening *l, const char *dir, const char *address, uint32
 	*l = (struct listening){ -1, -1, -1 };
 	from_systemd(l);
 	if (l->control < 0)
-		l->control = unix_listen(dir, "mlccd.sock", SOCK_SEQPACKET, 0666, e);
+		l->control = control_listen(dir, e);
 	if (l->control >= 0 && l->metrics < 0)
 		l->metrics = unix_listen(dir, "metrics.sock", SOCK_STREAM, 0660, e);
 	if (l->metrics >= 0 && port)
