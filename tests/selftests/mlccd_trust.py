@@ -415,6 +415,50 @@ class Cases:
         root.ok("del-job", job=job)
         assert not any(self.shows_a_plan(ring) for ring in (rings[0], rings[2]))
 
+    # names and paths
+
+    def a_users_name_is_not_in_roots_way(self) -> None:
+        root, path = self.d.peer(), self.c.make("alice", ALICE)
+        hers = self.d.peer(ALICE).ok("set-job", cgroup=path, name="slurm-1")["job"]["id"]
+        self.d.peer(BOB).ok("set-job", cgroup=self.c.make("bob", BOB), name="slurm-1")
+        root.refused("ENOTUNIQ", "show", job="slurm-1")
+        job = root.ok("set-job", cgroup=self.c.make("a"), name="slurm-1")["job"]["id"]
+        plan = {"period_us": 5000, "offset_us": 1}
+        assert root.ok("set-plan", jobs=[{"job": "slurm-1"} | plan])["ids"] == [job]
+        assert self.d.peer(ALICE).ok("show", job="slurm-1")["jobs"][0]["id"] == hers
+        assert root.ok("del-job", job="slurm-1")["id"] == job
+
+    def a_path_that_a_terminal_does_not_show_is_refused(self) -> None:
+        alice = self.d.peer(ALICE)
+        for letter in "\u0085\u009b\u202e\u2066\u200f\u061c\u200b\U000e0041\x7f":
+            reply = alice.refused("EINVAL", "set-job", cgroup=self.c.make(f"a{letter}b", ALICE))
+            assert "not shown" in reply["error"], reply
+            self.c.remove(f"a{letter}b")
+        alice.ok("set-job", cgroup=self.c.make("aüb 中", ALICE))
+
+    def a_cgroup_made_anew_has_no_rights(self) -> None:
+        """Before mlccd has looked whether the old one is there still."""
+        self.configure("[daemon]\ncgroup-poll-ms = 60000\n")
+        root, path = self.d.peer(), self.c.make("a")
+        job = root.ok("set-job", cgroup=path)["job"]["id"]
+
+        def process(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            drop_capabilities(0)
+            peer = Peer(self.d.socket)
+            replies = (
+                peer.ask("hint", job=job, phase="start", bytes=5),
+                peer.ask("open-ring", job=job),
+                peer.ask("show", self=True),
+            )
+            say(codes=[reply.get("code") for reply in replies])
+
+        with child(process, cgroup=self.c.mount / path) as it:
+            assert it.hear() == {"codes": [None, "EINVAL", None]}
+        self.c.remove("a")
+        self.c.make("a")
+        with child(process, cgroup=self.c.mount / path) as it:
+            assert it.hear() == {"codes": ["EPERM", "EPERM", "ENOENT"]}
+
     # what honest ones need
 
     def a_container_finds_the_next_mlccd(self) -> None:
@@ -450,6 +494,9 @@ NAMES = (
     "a_pod_does_not_use_up_what_another_has",
     "root_of_another_network_is_no_administrator",
     "mlccd_says_which_process_waits",
+    "a_users_name_is_not_in_roots_way",
+    "a_path_that_a_terminal_does_not_show_is_refused",
+    "a_cgroup_made_anew_has_no_rights",
     "a_container_finds_the_next_mlccd",
 )
 

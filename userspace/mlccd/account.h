@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct cgroups;
 struct config;
 
 /* Which namespace, as the kernel tells one from another. */
@@ -39,6 +40,7 @@ struct who {
 	int fd;			/* the connection, which knows the groups */
 	int pidfd;		/* of the process, who_free(); -1: it has ended */
 	int cgroup;		/* cgroup_watch_pid() */
+	const struct cgroups *cgroups;	/* where that is; NULL: nowhere */
 	uid_t uid;
 	pid_t pid;
 	bool admin;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "cgroup.h"
 
@@ -33,33 +34,53 @@ int cgroups_init(struct cgroups *c)
 	return c->root < 0 ? -ENOENT : 0;
 }
 
-static bool is_utf8(const char *s)
+/* What a terminal would do something with, or show in another order, or not at all. */
+static bool is_shown(wchar_t c)
+{
+	static const struct { wchar_t first, last; } not[] = {
+		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0x61c, 0x61c }, { 0x200b, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
+		{ 0xe0000, 0xe007f },
+	};
+
+	for (size_t i = 0; i < sizeof(not) / sizeof(*not); i++)
+		if (c >= not[i].first && c <= not[i].last)
+			return false;
+	return true;
+}
+
+/* It becomes part of JSON, and not only that which came as JSON, and is shown to others. */
+static int check_text(const char *s, struct err *e)
 {
 	static locale_t utf8;
 	locale_t before;
-	size_t len;
+	mbstate_t state = { };
+	wchar_t c = 0;
+	size_t n;
 
 	if (!utf8)
 		utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 	before = uselocale(utf8);
-	len = mbstowcs(NULL, s, 0);
+	while ((n = mbrtowc(&c, s, MB_CUR_MAX, &state)) && n < (size_t)-2 && is_shown(c))
+		s += n;
 	uselocale(before);
-	return len != (size_t)-1;
+	if (n >= (size_t)-2)
+		return fail(e, -EINVAL, "cgroup: the path is no UTF-8");
+	return n ? fail(e, -EINVAL, "cgroup: the path has a character that is not shown (U+%04X)",
+			(unsigned int)c) : 0;
 }
 
 /* Drops the mount and doubled slashes; refuses what leads elsewhere and what cannot be shown. */
 static int normalise(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e)
 {
 	size_t mount = strlen(c->mount), used = 0;
+	int err;
 
 	if (strlen(path) >= PATH_MAX)
 		return fail(e, -ENAMETOOLONG, "cgroup: the path is too long");
-	for (const char *s = path; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			return fail(e, -EINVAL, "cgroup: control characters in the path");
-	/* it becomes part of JSON, and not only that which came as JSON */
-	if (!is_utf8(path))
-		return fail(e, -EINVAL, "cgroup: the path is no UTF-8");
+	err = check_text(path, e);
+	if (err)
+		return err;
 	if (mount && !strncmp(path, c->mount, mount) && (!path[mount] || path[mount] == '/'))
 		path += mount;
 	while (*path) {

@@ -46,15 +46,19 @@ bool jobs_may_list(const struct who *who, const struct job *job)
 			    (job->owner_gid && who_is_in(who, job->owner_gid)));
 }
 
-/* A process in the job's cgroup is of the job, whoever it runs as. */
+/*
+ * A process in the job's cgroup is of the job, whoever it runs as; one of the same path that was
+ * made later is another, even if the job has not ended yet.
+ */
 bool jobs_may_hint(const struct who *who, const struct job *job)
 {
 	char path[PATH_MAX];
 
 	if (jobs_may_list(who, job))
 		return true;
-	return job->cgroup_id && who->cgroup >= 0 && !cgroup_watched(who->cgroup, path) &&
-	       cgroup_within(path + 1, job->cgroup) && who_lives(who);
+	return job->cgroup_id && who->cgroups && who->cgroup >= 0 &&
+	       !cgroup_watched(who->cgroup, path) && cgroup_within(path + 1, job->cgroup) &&
+	       cgroup_there(who->cgroups, job->cgroup, job->cgroup_id) && who_lives(who);
 }
 
 static uint32_t hash_of(const char *s, size_t len)
@@ -589,20 +593,31 @@ void jobs_clear(struct jobs *all)
 	}
 }
 
+static bool is_roots(const struct job *job)
+{
+	return !job->uid && !job->adopted;
+}
+
+/* Names are each user's own.  Where root has a job of that name, it is that one. */
 static int find_by_name(struct jobs *all, const struct who *who, jobs_right *right,
 			const char *name, struct job **job, struct err *e)
 {
-	struct job *j;
+	struct job *j, *second = NULL;
 
 	*job = NULL;
 	LIST_FOREACH(j, named(all, name), named) {
 		if (strcmp(j->conf.name, name) || !right(who, j))
 			continue;
-		if (*job)
-			return fail(e, -ENOTUNIQ, "jobs %u and %u are both called '%s': say the id",
-				    (*job)->conf.id, j->conf.id, name);
-		*job = j;
+		if (!*job || (is_roots(j) && !is_roots(*job))) {
+			*job = j;
+			second = NULL;
+		} else if (is_roots(j) == is_roots(*job)) {
+			second = j;
+		}
 	}
+	if (second)
+		return fail(e, -ENOTUNIQ, "jobs %u and %u are both called '%s': say the id",
+			    (*job)->conf.id, second->conf.id, name);
 	return *job ? 0 : fail(e, -ENOENT, "no job '%.80s'", name);
 }
 

@@ -528,9 +528,9 @@ static int paused(sd_event_source *s, uint64_t at, void *arg)
 
 static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg)
 {
-	struct who who = { .pidfd = -1, .cgroup = -1 };
-	struct account *a = NULL;
 	struct mlccd *d = arg;
+	struct who who = { .pidfd = -1, .cgroup = -1, .cgroups = &d->cgroups };
+	struct account *a = NULL;
 	const char *why;
 	int fd;
 
