@@ -52,7 +52,8 @@ char _license[] SEC("license") = "GPL";
 #define ECN_BITS		3
 #define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 
-#define MLCC_DEPTH		32	/* cgroups within cgroups that are looked at */
+#define MLCC_DEPTH		32	/* cgroups that are looked at, from the socket's upwards, */
+#define MLCC_TOP		64	/* and from the root downwards, if none of those has a tag */
 #define MLCC_CC_LEN		16
 
 struct {
@@ -178,6 +179,39 @@ static __always_inline bool mlcc_skips(struct sock *sk, const struct mlcc_skip *
 	return mlcc_skips_port(sk, s) || (!mlcc_listens(sk) && mlcc_skips_peer(sk, s));
 }
 
+struct mlcc_climb {
+	u64 list, found;		/* where the kernel has the cgroup's ancestors; an id, 0: none */
+	u32 level;
+};
+
+static long mlcc_climb_one(u32 i, struct mlcc_climb *c)
+{
+	struct cgroup *cg;
+	u64 id;
+
+	if (i > c->level || bpf_probe_read_kernel(&cg, sizeof(cg), (void **)c->list + i))
+		return 1;
+	id = BPF_CORE_READ(cg, kn, id);
+	if (bpf_map_lookup_elem(&jobs, &id))
+		c->found = id;
+	return 0;
+}
+
+/*
+ * Whose own cgroup is further down than is looked at, as anybody makes cgroups in one that is his:
+ * jobs are not far from the root.
+ */
+static __always_inline u64 mlcc_tag_above(struct cgroup *cg)
+{
+	struct mlcc_climb c = { .level = BPF_CORE_READ(cg, level) };
+
+	if (!bpf_core_field_exists(cg->ancestors))
+		return 0;
+	c.list = (u64)cg + bpf_core_field_offset(struct cgroup, ancestors);
+	bpf_loop(MLCC_TOP, mlcc_climb_one, &c, 0);
+	return c.found;
+}
+
 /* The tag of the nearest cgroup that has one, unless it skips the socket; @id: of that cgroup. */
 static __always_inline struct mlcc_tag *mlcc_tag_find(struct sock *sk, u64 *id)
 {
@@ -192,7 +226,11 @@ static __always_inline struct mlcc_tag *mlcc_tag_find(struct sock *sk, u64 *id)
 			return mlcc_skips(sk, &tag->skip) ? NULL : tag;
 		cg = mlcc_cgroup_parent(cg);
 	}
-	return NULL;
+	if (!cg)
+		return NULL;
+	*id = mlcc_tag_above(cg);
+	tag = *id ? bpf_map_lookup_elem(&jobs, id) : NULL;
+	return tag && !mlcc_skips(sk, &tag->skip) ? tag : NULL;
 }
 
 static __always_inline void mlcc_tag_count(u64 cgroup, bool refused)

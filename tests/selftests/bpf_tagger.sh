@@ -98,6 +98,22 @@ flows_of()
 	api_json "next((r['flows'] for r in rows if r['id'] == $1), 0)" job list
 }
 
+# Further down than is looked at from the socket's cgroup upwards; the directories are ours to remove.
+no_depth_leads_out()
+{
+	local deep=$inner/d status=0
+
+	for _ in {1..39}; do
+		deep+=/d
+	done
+	mkdir -p "$deep" && api tag set "$outer" 7 && pair far "$deep" "$host" &&
+		is far "$tagged7" || status=1
+	api tag del "$outer" && is far "$plain" || status=1
+	echo "$pair_pid_far" >"$outer/cgroup.procs"
+	(cd "$inner" && rmdir -p "${deep#"$inner/"}") || status=1
+	return "$status"
+}
+
 the_nearest_job_counts()
 {
 	api tag set "$outer" 7 && api tag set "$inner" 9 || return
@@ -252,6 +268,7 @@ main()
 		sockets_from_before_are_tagged_and_restored
 	check "another job takes the sockets over" another_job_takes_over
 	check "the nearest job counts" the_nearest_job_counts
+	check "no depth of cgroups leads out of a job" no_depth_leads_out
 	check "every network namespace counts" every_network_namespace_counts
 	check "a cgroup that is gone is deleted by its id" \
 		a_cgroup_that_is_gone_is_deleted_by_its_id
