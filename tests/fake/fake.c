@@ -5,18 +5,21 @@
  *
  * MLCC_FAKE names a file that plays the kernel: what is in it outlives the process, as pinned maps
  * do.  Without it all is gone at exit.  With MLCC_FAKE_GONE naming a file that exists, no carrier
- * is loaded; with MLCC_FAKE_NOTAG, tagging fails.
+ * is loaded; with MLCC_FAKE_NOTAG, tagging fails.  What changes something wants the lock of the file
+ * that MLCC_FAKE_LOCK names, and a walk over sockets takes MLCC_FAKE_WALK_MS.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../userspace/libmlcc/internal.h"
+#include "../../userspace/libmlcc/patience.h"
 
 #define FAKE_JOBS	65536
 #define FAKE_PROFILES	3
@@ -70,6 +73,32 @@ static bool fake_gone(void)
 	const char *path = getenv("MLCC_FAKE_GONE");
 
 	return path && !access(path, F_OK);
+}
+
+/* As the pins' lock: a descriptor to be closed, -1 without one, or -EAGAIN. */
+static int fake_lock(char error[MLCC_ERROR_LEN])
+{
+	const char *path = getenv("MLCC_FAKE_LOCK");
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0 || !mlcc_lock_wait(fd, LOCK_EX, MLCC_FOR_EVER))
+		return fd < 0 ? -1 : fd;
+	close(fd);
+	return mlcc_fail(error, -EAGAIN, "somebody is changing the carrier: try again");
+}
+
+static void fake_unlock(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static int fake_walk(void)
+{
+	const char *ms = getenv("MLCC_FAKE_WALK_MS");
+
+	usleep(ms ? atoi(ms) * 1000 : 0);
+	return 0;
 }
 
 /* The job's place, or NULL with *@err set. */
@@ -131,8 +160,12 @@ int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 {
 	struct fake *f = m->priv;
 	struct mlcc_job_info *job;
-	int err = 0;
+	int err = fake_lock(m->error);
 
+	if (err == -EAGAIN)
+		return err;
+	fake_unlock(err);
+	err = 0;
 	job = fake_job(m, conf->id, &err);
 	if (err && err != -ENOENT)
 		return err;
@@ -152,8 +185,12 @@ int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 int mlcc_job_del(struct mlcc *m, uint32_t id)
 {
 	struct mlcc_job_info *job;
-	int err = 0;
+	int err = fake_lock(m->error);
 
+	if (err == -EAGAIN)
+		return err;
+	fake_unlock(err);
+	err = 0;
 	job = fake_job(m, id, &err);
 	if (job)
 		memset(job, 0, sizeof(*job));
@@ -263,7 +300,7 @@ int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
 
 /* The tagger */
 
-int mlcc_tagger_open(struct mlcc_tagger **t, uint32_t mark_mask, bool load)
+int mlcc_tagger_open_only(struct mlcc_tagger **t, uint32_t mark_mask, bool load)
 {
 	*t = calloc(1, sizeof(**t));
 	if (!*t)
@@ -297,11 +334,17 @@ static struct mlcc_tag_info *fake_tag(struct fake *f, uint64_t cgroup_id)
 	return NULL;
 }
 
-int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
+int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
+		      uint32_t *change)
 {
+	int locked = fake_lock(t->error);
 	struct mlcc_tag_info *tag;
 	struct stat st;
 
+	*change = 1;
+	if (locked == -EAGAIN)
+		return locked;
+	fake_unlock(locked);
 	if (getenv("MLCC_FAKE_NOTAG"))
 		return tag_fail(t, -EPERM, "the kernel refused the tagger");
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
@@ -316,11 +359,15 @@ int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_
 	return 0;
 }
 
-int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id)
+int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id, uint32_t job)
 {
 	struct mlcc_tag_info *tag = fake_tag(t->f, cgroup_id);
+	int locked = fake_lock(t->error);
 
-	if (!tag || !cgroup_id)
+	if (locked == -EAGAIN)
+		return locked;
+	fake_unlock(locked);
+	if (!tag || !cgroup_id || (job && tag->conf.job != job))
 		return tag_fail(t, -ENOENT, "that cgroup has no tag");
 	memset(tag, 0, sizeof(*tag));
 	return 0;
@@ -329,7 +376,12 @@ int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id)
 /* There are no sockets. */
 int mlcc_tagger_follow(void)
 {
-	return 0;
+	return fake_walk();
+}
+
+int mlcc_tag_follow(const char *path, uint32_t change)
+{
+	return fake_walk();
 }
 
 int mlcc_tag_get(struct mlcc_tagger *t, uint64_t cgroup_id, struct mlcc_tag_info *info)

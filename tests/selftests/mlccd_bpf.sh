@@ -63,19 +63,23 @@ run_makes_a_job()
 	[ "$(ctl -j show)" = "[]" ] && ! compgen -G "$(dirname "$cgroup")/mlcc-run-*"
 }
 
-# It makes itself a job, by its cgroup, when it has a connection already.
+# It makes itself a job, by its cgroup, when it has a connection already, which follows in a moment.
 sockets_that_are_there_are_tagged()
 {
 	local said
 
 	said=$("$python" -c "
-import os, subprocess, sys
+import os, subprocess, sys, time
 open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
 $pair
-subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-for s in a, b:
+def said(s):
     cc = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-    print(cc.rstrip(b'\\0').decode(), s.getsockopt(socket.SOL_SOCKET, 36) > 0)
+    return '%s %s' % (cc.rstrip(b'\\0').decode(), s.getsockopt(socket.SOL_SOCKET, 36) > 0)
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+end = time.monotonic() + 20
+while time.monotonic() < end and not all(said(s) == 'mlcc True' for s in (a, b)):
+    time.sleep(0.05)
+print(said(a), said(b))
 " "$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" set-job --self \
 		--name there | paste -sd ' ') || return
 	ctl del-job there || return

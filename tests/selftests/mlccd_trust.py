@@ -3,6 +3,7 @@
 
 import array
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -291,6 +292,44 @@ class Cases:
             self.d.kill()
             self.d.start()
 
+    # locks and walks
+
+    def who_holds_the_pins_keeps_nobody_waiting(self) -> None:
+        """As a process does that is stopped while it changes the carrier."""
+        lock = self.d.base / "lock"
+        lock.touch()
+        self.d.kill()
+        self.d.start(MLCC_FAKE_LOCK=str(lock))
+        root, path = self.d.peer(), self.c.make("a")
+        job = root.ok("set-job", cgroup=path)["job"]["id"]
+        with lock.open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            begin = time.monotonic()
+            root.refused("EAGAIN", "set-job", cgroup=self.c.make("b"))
+            root.ok("del-job", job=job)
+            for _ in range(20):
+                root.refused("EAGAIN", "set-job", cgroup=self.c.make("b"))
+            assert time.monotonic() - begin < SOON_S, "mlccd waits for the lock"
+            self.soon("a lock that is held")
+            root.refused("EAGAIN", "set-job", id=job)
+        until(lambda: root.ask("set-job", cgroup=path)["ok"], "the end of the lock")
+        # what could not be deleted then is deleted now, and not found again
+        time.sleep(1.5)
+        self.d.kill()
+        self.d.start()
+        assert job not in [one["id"] for one in self.d.jobs()] and len(self.d.jobs()) == 1
+
+    def a_long_walk_keeps_nobody_waiting(self) -> None:
+        """As over the sockets of a user's many network namespaces."""
+        self.d.kill()
+        self.d.start(MLCC_FAKE_WALK_MS="3000")
+        alice, begin = self.d.peer(ALICE), time.monotonic()
+        for i in range(4):
+            alice.ok("set-job", cgroup=self.c.make(f"walk{i}", ALICE))
+        alice.ok("del-job", job=1)
+        self.soon("a long walk")
+        assert time.monotonic() - begin < 2 * SOON_S, "set-job waits for the walk"
+
     # pools
 
     def a_part_of_the_ids_is_roots(self) -> None:
@@ -487,6 +526,8 @@ NAMES = (
     "what_lingers_keeps_nobody_waiting",
     "what_lingers_behind_a_refusal_keeps_nobody_waiting",
     "what_is_never_flushed_keeps_nobody_waiting",
+    "who_holds_the_pins_keeps_nobody_waiting",
+    "a_long_walk_keeps_nobody_waiting",
     "a_part_of_the_ids_is_roots",
     "connections_are_left_to_the_next_user",
     "subordinate_ids_are_their_users",

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "control.h"
+#include "patience.h"
 #include "pins.h"
 
 #define TRIES	1000	/* while flows begin a phase of the job */
@@ -24,15 +25,11 @@ const char *mlcc_old_name(char name[MLCC_OLD_NAME], unsigned int n)
 int mlcc_control_hold(int dir, char *error)
 {
 	const char *what = "somebody is changing the carrier: try again";
-	int ms = 0;
+	int err = mlcc_lock_wait(dir, LOCK_SH, HOLD_MS);
 
-	while (flock(dir, LOCK_SH | LOCK_NB) && ms < HOLD_MS) {
-		usleep(1000);
-		ms++;
-	}
-	if (ms < HOLD_MS && faccessat(dir, MLCC_PART_NEW, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (!err && faccessat(dir, MLCC_PART_NEW, F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	if (ms < HOLD_MS)
+	if (!err)
 		what = "an upgrade was cut short: 'mlcc-bpf upgrade', then try again";
 	flock(dir, LOCK_UN);
 	snprintf(error, MLCC_ERROR_LEN, "%s", what);

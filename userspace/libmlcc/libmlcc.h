@@ -34,6 +34,13 @@ enum mlcc_carrier {
 	MLCC_CARRIER_BPF,
 };
 
+/*
+ * How long what the calling thread calls waits for somebody who changes the carrier or the tagger,
+ * and may be stopped while he does: -EAGAIN after that.  Without this 5 s where a job is changed, and
+ * for ever where carrier or tagger are.
+ */
+void mlcc_patience(unsigned int ms);
+
 /* What userspace says of a job. */
 struct mlcc_job_conf {
 	uint32_t id;			/* 1 .. 65535 */
@@ -140,6 +147,8 @@ struct mlcc_tag_info {
 
 /* Opens the pinned tagger, or loads and pins it.  @mark_mask: bits of the mark that are the job. */
 int mlcc_tagger_open(struct mlcc_tagger **t, uint32_t mark_mask, bool load);
+/* The same, but sockets that should have followed earlier changes do not yet: mlcc_tagger_follow(). */
+int mlcc_tagger_open_only(struct mlcc_tagger **t, uint32_t mark_mask, bool load);
 void mlcc_tagger_close(struct mlcc_tagger *t);
 const char *mlcc_tagger_error(const struct mlcc_tagger *t);
 
@@ -148,13 +157,21 @@ const char *mlcc_tagger_error(const struct mlcc_tagger *t);
  * are not looked at where all have just that tag.
  */
 int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf);
+/*
+ * The same, but the sockets there are follow with mlcc_tag_follow(@path, @change), from any thread,
+ * or when somebody opens the tagger.  @change 0: there are none.
+ */
+int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
+		      uint32_t *change);
+int mlcc_tag_follow(const char *path, uint32_t change);
 /* Takes the tags off, gives sockets back what they had.  By id: the path may be gone. */
 int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id);
 /*
  * The same, but sockets that there are follow with mlcc_tagger_follow(), from any thread, or when
  * somebody opens the tagger: that walks all network namespaces, once for all that were forgotten.
+ * @job: only a tag of that job; 0: of any.
  */
-int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id);
+int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id, uint32_t job);
 int mlcc_tagger_follow(void);
 /* -ENOENT: the cgroup has no tag. */
 int mlcc_tag_get(struct mlcc_tagger *t, uint64_t cgroup_id, struct mlcc_tag_info *info);

@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "pins.h"
 
 #define BPF_FS		"/sys/fs/bpf"
@@ -169,8 +170,11 @@ int mlcc_pins_lock(bool make, char *error)
 			continue;
 		if (fd < 0)
 			return fd;
-		if (flock(fd, LOCK_EX))
-			err = mlcc_fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
+		err = mlcc_lock_wait(fd, LOCK_EX, MLCC_FOR_EVER);
+		if (err == -EAGAIN)
+			mlcc_fail(error, err, "somebody is changing the carrier or the tagger: try again");
+		else if (err)
+			mlcc_fail(error, err, "%.99s: %s", p.dir, strerror(-err));
 		else if (is_still(fd, p.dir))
 			return fd;
 		close(fd);

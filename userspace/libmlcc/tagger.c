@@ -432,7 +432,7 @@ static int tagger_find(struct mlcc_tagger *t, uint32_t mask, bool load)
 	if (!err)
 		err = config_write(t);
 	unlock(t);
-	return err ? err : tagger_sync(t);
+	return err;
 }
 
 void mlcc_tagger_close(struct mlcc_tagger *t)
@@ -447,7 +447,7 @@ void mlcc_tagger_close(struct mlcc_tagger *t)
 	free(t);
 }
 
-int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
+int mlcc_tagger_open_only(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 {
 	struct mlcc_tagger *t = calloc(1, sizeof(*t));
 	int err;
@@ -472,6 +472,19 @@ int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 	}
 	strcpy(open_error, t->error);
 	mlcc_tagger_close(t);
+	return err;
+}
+
+int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
+{
+	int err = mlcc_tagger_open_only(tp, mark_mask, load);
+
+	err = err ? err : tagger_sync(*tp);
+	if (!err || !*tp)
+		return err;
+	strcpy(open_error, (*tp)->error);
+	mlcc_tagger_close(*tp);
+	*tp = NULL;
 	return err;
 }
 
@@ -517,11 +530,39 @@ static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 	return err;
 }
 
-/* Writes the tag and has the sockets follow; if they cannot, the tag is what it was. */
-static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
-		     const struct mlcc_tag *tag)
+static void tag_put_back(struct mlcc_tagger *t, uint64_t id, const struct mlcc_tag *old)
 {
-	struct mlcc_tag_count none = { }, count = { };
+	if (old) {
+		bpf_map_update_elem(t->jobs, &id, old, BPF_ANY);
+		return;
+	}
+	bpf_map_delete_elem(t->jobs, &id);
+	bpf_map_delete_elem(t->counts, &id);
+}
+
+static int tag_put(struct mlcc_tagger *t, const char *path, uint64_t id,
+		   const struct mlcc_tag *tag, bool had)
+{
+	struct mlcc_tag_count none = { };
+	int err;
+
+	bpf_map_update_elem(t->counts, &id, &none, BPF_NOEXIST);
+	if (!bpf_map_update_elem(t->jobs, &id, tag, BPF_ANY))
+		return 0;
+	err = errno == E2BIG ? -ENOSPC : -errno;
+	if (!had)
+		bpf_map_delete_elem(t->counts, &id);
+	return mlcc_fail(t->error, err, "cannot tag %.200s: %s", path, strerror(-err));
+}
+
+/*
+ * Writes the tag and has the sockets follow; if they cannot, the tag is what it was.  @change, NULL:
+ * they do so later.
+ */
+static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
+		     const struct mlcc_tag *tag, uint32_t *change)
+{
+	struct mlcc_tag_count count = { };
 	struct mlcc_tag old;
 	bool had = !bpf_map_lookup_elem(t->jobs, &id, &old);
 	int err;
@@ -529,29 +570,23 @@ static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 	bpf_map_lookup_elem(t->counts, &id, &count);
 	if (had && !count.refused && !memcmp(&old, tag, sizeof(old)))
 		return 0;
-	err = change_begin(t);
+	err = change ? change_count(t) : change_begin(t);
 	if (err)
 		return err;
-	bpf_map_update_elem(t->counts, &id, &none, BPF_NOEXIST);
-	if (bpf_map_update_elem(t->jobs, &id, tag, BPF_ANY)) {
-		err = errno == E2BIG ? -ENOSPC : -errno;
-		if (!had)
-			bpf_map_delete_elem(t->counts, &id);
-		return mlcc_fail(t->error, err, "cannot tag %.200s: %s", path, strerror(-err));
-	}
+	err = tag_put(t, path, id, tag, had);
+	if (change && !err)
+		*change = t->cfg.changes;
+	if (change || err)
+		return err;
 	err = sync_sockets(t, path);
 	if (!err)
 		return change_end(t);
-	if (had) {
-		bpf_map_update_elem(t->jobs, &id, &old, BPF_ANY);
-	} else {
-		bpf_map_delete_elem(t->jobs, &id);
-		bpf_map_delete_elem(t->counts, &id);
-	}
+	tag_put_back(t, id, had ? &old : NULL);
 	return err;
 }
 
-int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
+static int tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
+		   uint32_t *change)
 {
 	struct mlcc_tag tag = { .job = conf->job, .classes = conf->priority_classes };
 	int err = tagger_lock(t);
@@ -566,8 +601,52 @@ int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_
 		err = cgroup_id_of(t, path, &id);
 	memcpy(tag.dscp, conf->dscp, sizeof(tag.dscp));
 	if (!err)
-		err = tag_write(t, path, id, &tag);
+		err = tag_write(t, path, id, &tag, change);
 	unlock(t);
+	return err;
+}
+
+int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
+{
+	return tag_set(t, path, conf, NULL);
+}
+
+int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
+		      uint32_t *change)
+{
+	*change = 0;
+	return tag_set(t, path, conf, change);
+}
+
+/* The sockets of @path have followed; with what is counted before, and is not that, all have to. */
+static int change_followed(struct mlcc_tagger *t, uint32_t change)
+{
+	int err = tagger_lock(t);
+
+	if (err)
+		return err;
+	if (t->cfg.synced + 1 == change) {
+		t->cfg.synced = change;
+		err = config_write(t);
+	}
+	unlock(t);
+	return err;
+}
+
+int mlcc_tag_follow(const char *path, uint32_t change)
+{
+	struct mlcc_tagger *t;
+	int err = mlcc_tagger_open_only(&t, 0, false);
+
+	if (err)
+		return err;
+	if (t->cfg.synced + 1 == change)
+		err = sync_sockets(t, path);
+	if (!err)
+		err = change_followed(t, change);
+	if (!err && (int32_t)(change - t->cfg.synced) > 0)
+		err = tagger_sync(t);
+	mlcc_tagger_close(t);
 	return err;
 }
 
@@ -587,14 +666,14 @@ static int tag_delete(struct mlcc_tagger *t, uint64_t id)
 	return err;
 }
 
-int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id)
+int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id, uint32_t job)
 {
 	int err = tagger_lock(t);
 	struct mlcc_tag tag;
 
 	if (err)
 		return err;
-	if (bpf_map_lookup_elem(t->jobs, &cgroup_id, &tag))
+	if (bpf_map_lookup_elem(t->jobs, &cgroup_id, &tag) || (job && tag.job != job))
 		err = mlcc_fail(t->error, -ENOENT, "cgroup %llu has no tag",
 				(unsigned long long)cgroup_id);
 	else
@@ -605,7 +684,7 @@ int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id)
 
 int mlcc_tag_del(struct mlcc_tagger *t, uint64_t cgroup_id)
 {
-	int err = mlcc_tag_forget(t, cgroup_id);
+	int err = mlcc_tag_forget(t, cgroup_id, 0);
 
 	return err ? err : tagger_sync(t);
 }

@@ -135,32 +135,26 @@ static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_
 static int tag_apply(struct jobs *all, const struct job *job, struct err *e)
 {
 	struct mlcc_tag_conf conf;
-	char rel[PATH_MAX], path[64];
+	char rel[PATH_MAX];
 	int fd, err;
 
 	tag_conf(all, job, &conf);
-	err = tagger_need(all->carrier, e);
-	if (err)
-		return err;
 	fd = cgroup_open(all->cgroups, job->cgroup, rel, e);
 	if (fd < 0)
 		return fd;
 	/* what was checked is what is tagged, whatever has that path by now */
 	if (cgroup_id(fd) != job->cgroup_id)
 		err = fail(e, -ESTALE, "cgroup '%.200s' is another one by now", rel);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!err)
-		err = mlcc_tag_set(all->carrier->t, path, &conf);
-	if (err && err != -ESTALE)
-		fail(e, err, "%s", mlcc_tagger_error(all->carrier->t));
+	else
+		err = carrier_tag(all->carrier, fd, &conf, e);
 	close(fd);
 	return err;
 }
 
-static void tag_remove(struct jobs *all, uint64_t cgroup_id)
+static void tag_remove(struct jobs *all, const struct job *job)
 {
-	if (cgroup_id)
-		carrier_untag(all->carrier, cgroup_id);
+	if (job->cgroup_id)
+		carrier_untag(all->carrier, job->cgroup_id, job->conf.id);
 }
 
 static int carrier_apply(struct jobs *all, const struct job *job, bool create, struct err *e)
@@ -169,20 +163,38 @@ static int carrier_apply(struct jobs *all, const struct job *job, bool create, s
 
 	if (err)
 		return err;
-	err = mlcc_job_set(all->carrier->m, &job->conf, create);
+	/* what was to be deleted is another job now */
+	err = mlcc_job_set(all->carrier->m, &job->conf, create && !all->undeleted[job->conf.id]);
+	if (!err) {
+		all->undeleted_count -= all->undeleted[job->conf.id];
+		all->undeleted[job->conf.id] = false;
+	}
 	return err ? carrier_fail(all->carrier, err, e) : 0;
 }
 
+/* Its id is kept until the carrier has it no more: who changes that may take a while. */
 static void carrier_remove(struct jobs *all, uint32_t id)
 {
 	struct err e;
-	int err;
+	int err = carrier_need(all->carrier, &e);
 
-	if (carrier_need(all->carrier, &e))
-		return;
-	err = mlcc_job_del(all->carrier->m, id);
-	if (err)
+	if (!err)
+		err = mlcc_job_del(all->carrier->m, id);
+	if (err && all->carrier->m)
 		carrier_fail(all->carrier, err, &e);
+	all->undeleted_count += (err == -EAGAIN) - all->undeleted[id];
+	all->undeleted[id] = err == -EAGAIN;
+}
+
+static void carrier_remove_again(struct jobs *all)
+{
+	for (uint32_t id = 1; all->undeleted_count && id < JOB_IDS; id++) {
+		if (!all->undeleted[id])
+			continue;
+		carrier_remove(all, id);
+		if (all->undeleted[id])
+			break;
+	}
 }
 
 /* Back to how the job was; @old NULL: there was none. */
@@ -225,7 +237,7 @@ static int apply(struct jobs *all, struct job *job, const struct job *old, struc
 		return err;
 	}
 	if (old && old->cgroup_id && old->cgroup_id != job->cgroup_id)
-		tag_remove(all, old->cgroup_id);
+		tag_remove(all, old);
 	return 0;
 }
 
@@ -377,7 +389,7 @@ static uint32_t next_id(struct jobs *all)
 
 	for (uint32_t i = 0; i < max; i++) {
 		all->next_id = all->next_id % max + 1;
-		if (!all->by_id[all->next_id])
+		if (!all->by_id[all->next_id] && !all->undeleted[all->next_id])
 			return all->next_id;
 	}
 	return 0;
@@ -497,7 +509,7 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 
 static void drop(struct jobs *all, struct job *job)
 {
-	tag_remove(all, job->cgroup_id);
+	tag_remove(all, job);
 	rxe_remove(job);
 	carrier_remove(all, job->conf.id);
 	state_remove(all->dir, job->conf.id);
@@ -764,7 +776,8 @@ static int adopt(const struct mlcc_job_info *info, void *arg)
 	struct jobs *all = arg;
 	struct job *job;
 
-	if (!info->conf.id || info->conf.id >= JOB_IDS || all->by_id[info->conf.id])
+	if (!info->conf.id || info->conf.id >= JOB_IDS || all->by_id[info->conf.id] ||
+	    all->undeleted[info->conf.id])
 		return 0;
 	job = job_new("");
 	if (!job)
@@ -813,6 +826,8 @@ unsigned int jobs_poll(struct jobs *all)
 	if (parts > 1 && all->polled_id >= JOB_IDS / parts)
 		return parts;
 	carrier_refresh(all->carrier);
+	carrier_retry(all->carrier);
+	carrier_remove_again(all);
 	if (carrier_is_new(all)) {
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);
 		jobs_complete(all);

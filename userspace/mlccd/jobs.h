@@ -32,6 +32,9 @@ struct jobs {
 	/* hashed: of thousands set-job looks at few */
 	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS], by_path[JOB_BUCKETS];
 	uint32_t count, next_id, polled_id;
+	/* by id: the carrier has it still, as it could not be changed */
+	bool undeleted[JOB_IDS];
+	uint32_t undeleted_count;
 	int dir;			/* of the files */
 };
 
