@@ -1353,6 +1353,8 @@ class Cases:
     # metrics
 
     def http(self, text: bytes) -> tuple[str, str]:
+        # an answer serves all who ask for a while
+        time.sleep(0.1)
         peer = socket.socket(socket.AF_UNIX)
         peer.settimeout(WAIT_S)
         peer.connect(str(self.d.run / "metrics.sock"))

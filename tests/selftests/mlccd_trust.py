@@ -408,6 +408,41 @@ class Cases:
             with child(pod, cgroup=where[1]) as other:
                 assert other.hear()["first"], "another pod's"
 
+    def crowds_at_full_speed_keep_nobody_waiting(self) -> None:
+        """Who connects again and again, asks again and again, asks what is long."""
+        long = b'{"op":"show","x":[' + b"1," * 32000 + b"1]}"
+
+        def crowd(text: bytes, requests: int) -> Any:
+            def run(say: Callable[..., None], wait: Callable[[], None]) -> None:
+                say(ready=True)
+                while True:
+                    with suppress(OSError):
+                        peer = connect(self.d.socket)
+                        for _ in range(requests):
+                            peer.send(text)
+                            if not peer.recv(70000):
+                                break
+                        peer.close()
+
+            return run
+
+        kinds = [(STATUS, 0), (STATUS, 1 << 30), (long, 1 << 30)]
+        with ExitStack() as all_of_them:
+            for i in range(9):
+                it = child(crowd(*kinds[i % 3]), uid=MANY + i)
+                all_of_them.enter_context(it).hear()
+            begin, busy = time.monotonic(), self.cpu_s()
+            for _ in range(10):
+                time.sleep(0.1)
+                self.soon("a crowd")
+            busy = (self.cpu_s() - busy) / (time.monotonic() - begin)
+            assert busy < 0.4, f"mlccd takes {busy:.2f} of a processor"
+
+    def cpu_s(self) -> float:
+        assert self.d.process
+        fields = Path(f"/proc/{self.d.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     # who is the administrator
 
     def root_of_another_network_is_no_administrator(self) -> None:
@@ -533,6 +568,7 @@ NAMES = (
     "subordinate_ids_are_their_users",
     "ring_memory_is_left_to_the_next_user",
     "a_pod_does_not_use_up_what_another_has",
+    "crowds_at_full_speed_keep_nobody_waiting",
     "root_of_another_network_is_no_administrator",
     "mlccd_says_which_process_waits",
     "a_users_name_is_not_in_roots_way",

@@ -4,7 +4,9 @@
  * is ready when there is something to do, and a time by which it wants to be called at the latest.
  *
  * Whoever reaches the port can connect to it, unasked.  So that none keeps others out, by
- * connections that ask for nothing, or slowly, the oldest one ends when there are many.
+ * connections that ask for nothing, or slowly, the oldest one ends when there are many.  So that
+ * none keeps the daemon busy, an answer serves all who ask for ten times as long as it took to
+ * write; they have one copy of it.
  */
 #include <microhttpd.h>
 #include <stdbool.h>
@@ -21,6 +23,7 @@
 #define SCRAPES_KEPT	32U	/* before the oldest one ends */
 #define REQUEST_BYTES	((size_t)8192)
 #define TIMEOUT_S	5U
+#define SERVES		10	/* times what an answer took to write */
 #define TYPE		"application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 struct scrape {
@@ -35,20 +38,30 @@ struct http {
 	sd_event_source *ready, *timer;
 	http_text *text;
 	void *arg;
+	struct MHD_Response *last;	/* what all are answered until then; NULL: none */
+	uint64_t last_until;
 };
+
+static struct MHD_Response *response(const char *type, char *text, size_t len)
+{
+	struct MHD_Response *r;
+
+	r = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+	if (r)
+		MHD_add_response_header(r, "Content-Type", type);
+	else
+		free(text);
+	return r;
+}
 
 static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, const char *type,
 			     char *text, size_t len)
 {
-	struct MHD_Response *r;
+	struct MHD_Response *r = response(type, text, len);
 	enum MHD_Result done;
 
-	r = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
-	if (!r) {
-		free(text);
+	if (!r)
 		return MHD_NO;
-	}
-	MHD_add_response_header(r, "Content-Type", type);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, "Allow", "GET, HEAD");
 	done = MHD_queue_response(c, status, r);
@@ -102,22 +115,34 @@ static void notify(void *arg, struct MHD_Connection *c, void **context,
 	}
 }
 
+static void renew(struct http *h)
+{
+	uint64_t begin = now_us();
+	size_t len;
+	char *text;
+
+	if (h->last)
+		MHD_destroy_response(h->last);
+	text = h->text(h->arg, &len);
+	h->last = text ? response(TYPE, text, len) : NULL;
+	h->last_until = now_us() + SERVES * (now_us() - begin);
+}
+
 static enum MHD_Result answer(void *arg, struct MHD_Connection *c, const char *url,
 			      const char *method, const char *version, const char *data,
 			      size_t *data_len, void **con)
 {
 	struct http *h = arg;
-	size_t len;
-	char *text;
 
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET or HEAD is wanted\n");
 	if (strcmp(url, "/metrics") && strcmp(url, "/"))
 		return refuse(c, MHD_HTTP_NOT_FOUND, "/metrics is here\n");
-	text = h->text(h->arg, &len);
-	if (!text)
+	if (now_us() >= h->last_until)
+		renew(h);
+	if (!h->last)
 		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory\n");
-	return reply(c, MHD_HTTP_OK, TYPE, text, len);
+	return MHD_queue_response(c, MHD_HTTP_OK, h->last);
 }
 
 /* Lets the library do what there is, and call again when it wants to. */
@@ -183,5 +208,7 @@ void http_close(struct http *h)
 	sd_event_source_unref(h->timer);
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
+	if (h->last)
+		MHD_destroy_response(h->last);
 	free(h);
 }

@@ -10,8 +10,7 @@
 #include "state.h"
 
 #define DSCP_LE		1	/* lower effort, RFC 8622 */
-#define POLL_JOBS	512	/* as many are looked at in one go, more in */
-#define POLL_PARTS	64
+#define POLL_JOBS	512	/* as many are looked at in one go, the others in the next ones */
 
 struct job *job_new(const char *cgroup)
 {
@@ -756,19 +755,23 @@ static void keep(void *arg, struct job *job)
 		all->next_id = job->conf.id;
 }
 
-/* Those with the @ids after the last one that was looked at. */
-static void end_lost(struct jobs *all, uint32_t ids)
+/* Looks at @count jobs, after the one that was looked at last; true: all others had their turn. */
+static bool end_lost(struct jobs *all, uint32_t count)
 {
+	bool round = false;
 	struct job *j;
 
-	while (ids--) {
+	for (uint32_t ids = JOB_IDS; ids && count; ids--) {
 		all->polled_id = (all->polled_id + 1) % JOB_IDS;
+		round |= !all->polled_id;
 		j = all->by_id[all->polled_id];
+		count -= !!j;
 		if (!j || is_there(all, j))
 			continue;
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
 		drop(all, j);
 	}
+	return round;
 }
 
 static int adopt(const struct mlcc_job_info *info, void *arg)
@@ -818,13 +821,10 @@ static bool carrier_is_new(struct jobs *all)
 	return j && all->carrier->m && mlcc_job_get(all->carrier->m, j->conf.id, &info) == -ENOENT;
 }
 
-unsigned int jobs_poll(struct jobs *all)
+void jobs_poll(struct jobs *all)
 {
-	unsigned int parts = all->count > POLL_JOBS ? POLL_PARTS : 1;
+	bool round = end_lost(all, POLL_JOBS);
 
-	end_lost(all, JOB_IDS / parts);
-	if (parts > 1 && all->polled_id >= JOB_IDS / parts)
-		return parts;
 	carrier_refresh(all->carrier);
 	carrier_retry(all->carrier);
 	carrier_remove_again(all);
@@ -832,8 +832,8 @@ unsigned int jobs_poll(struct jobs *all)
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);
 		jobs_complete(all);
 	}
-	rxe_set(&all->list);
-	return parts;
+	if (round)
+		rxe_set(&all->list);
 }
 
 int jobs_init(struct jobs *all, const char *dir, struct err *e)

@@ -89,9 +89,9 @@ int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, str
 
 /*
  * Jobs whose cgroups are gone end; what the carrier has lost is set again.  Of many jobs a part at
- * a time, so that nobody waits for all of them.  Returns how many parts there are.
+ * a time, so that nobody waits for all of them, and nothing costs more where there are more.
  */
-unsigned int jobs_poll(struct jobs *all);
+void jobs_poll(struct jobs *all);
 /* Sets in carrier and tagger what is not as it should be, and nothing else. */
 void jobs_complete(struct jobs *all);
 /* Takes note of jobs that something else has set in the carrier. */

@@ -108,10 +108,9 @@ static int poll_due(sd_event_source *s, uint64_t at, void *arg)
 {
 	struct mlccd *d = arg;
 
-	unsigned int parts = jobs_poll(&d->jobs);
-
+	jobs_poll(&d->jobs);
 	accounts_prune(&d->accounts, &d->config, now_us());
-	sd_event_source_set_time(s, now_us() + d->config.poll_ms * 1000ULL / parts);
+	sd_event_source_set_time(s, now_us() + d->config.poll_ms * 1000ULL);
 	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 

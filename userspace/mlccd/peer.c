@@ -19,10 +19,11 @@
 #include "../common/clock.h"
 #include "request.h"
 
-#define LIMITED_MAX	64	/* refusals for the rate, then the connection is closed */
-#define ACCEPTS		2000	/* connections in a second, */
+#define LIMITED_MAX	64	/* refusals for the rate beyond what is answered, then it is closed */
+#define ACCEPTS		6000	/* connections in a second, */
 #define ACCEPTS_BURST	200
-#define PAUSE_US	10000	/* and where there are more the next ones wait for so long */
+#define PAUSE_US	5000	/* and where there are more the next ones wait for so long */
+#define REST_US		50000	/* after a refusal for the rate */
 #define TOKEN_BYTES	1024	/* of a request, for which a token more is taken */
 #define ELSEWHERE_US	1000000	/* for what is received elsewhere */
 #define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
@@ -44,6 +45,7 @@ struct peer {
 	unsigned int held;		/* enum hold: the connection cannot be closed yet */
 	bool gone;			/* it is to be closed then */
 	unsigned int limited;
+	bool rests;			/* not listened to: it asks too much */
 };
 
 /* One of the porter's processes. */
@@ -165,6 +167,13 @@ static int send_reply(struct peer *p)
 	return send(p->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+static void peer_rests(struct peer *p, uint64_t timeout_us)
+{
+	sd_event_source_set_enabled(p->io, SD_EVENT_OFF);
+	sd_event_source_set_time(p->late, now_us() + timeout_us);
+	sd_event_source_set_enabled(p->late, SD_EVENT_ONESHOT);
+}
+
 /* Listens to the peer, or waits until it has room for its reply, but not for ever. */
 static void peer_waits(struct peer *p, bool for_room)
 {
@@ -195,17 +204,13 @@ static void flush_reply(struct peer *p, bool again)
 	if (p->limited > LIMITED_MAX) {
 		p->d->peers.dropped++;
 		peer_close(p);
+	} else if (p->rests) {
+		/* a refusal costs nearly as much as an answer */
+		peer_rests(p, REST_US);
 	}
 }
 
 /*** Requests ***/
-
-static void peer_rests(struct peer *p, uint64_t timeout_us)
-{
-	sd_event_source_set_enabled(p->io, SD_EVENT_OFF);
-	sd_event_source_set_time(p->late, now_us() + timeout_us);
-	sd_event_source_set_enabled(p->late, SD_EVENT_ONESHOT);
-}
 
 static void peer_goes_on(struct peer *p)
 {
@@ -287,12 +292,13 @@ static struct json_object *answer(struct peer *p, const char *text, size_t len, 
 	if (!p->who.admin && !bucket_take(&p->account->requests, c->requests_per_second,
 					  c->requests_burst, now_us(), 1 + len / TOKEN_BYTES)) {
 		p->limited++;
+		p->rests = true;
 		d->peers.limited++;
 		return reply_error(-EAGAIN, "too many requests: wait");
 	}
 	if (flags & MSG_TRUNC)
 		return reply_error(-EMSGSIZE, "a request has at most 65536 bytes");
-	p->limited = 0;
+	p->limited -= !!p->limited;
 	request_init(&r, p);
 	r.with_fds = flags & MSG_CTRUNC;
 	return request_handle(&r, text, len);
@@ -412,6 +418,10 @@ static int peer_late(sd_event_source *s, uint64_t at, void *arg)
 {
 	struct peer *p = arg;
 
+	if (p->rests && !p->reply) {
+		p->rests = false;
+		return sd_event_source_set_enabled(p->io, SD_EVENT_ON);
+	}
 	note(5, "drops process %d of user %u, which %s", p->who.pid, p->who.uid,
 	     p->held ? "sends what cannot be received" : "does not read");
 	p->d->peers.dropped++;
