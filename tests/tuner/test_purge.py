@@ -14,7 +14,8 @@ PROGRAMS = ("mlccd", "mlcc-bpf", "systemctl", "deb-systemd-invoke")
 SCRIPT = """
 mount -t tmpfs none /run && mkdir -p /run/mlcc/dcqcn /run/mlcc/jobs &&
 touch /run/mlcc/dcqcn/mlx5:mlx5_0 /run/mlcc/dcqcn/mlx5:mlx5_0.lock /run/mlcc/jobs/7 &&
-sh "$1/mlcc.prerm" remove && sh "$1/mlcc.postrm" remove && sh "$1/mlcc.postrm" purge && find /run -type f
+sh "$1/mlcc.prerm" remove && sh "$1/mlcc.postrm" remove && sh "$1/mlcc.postrm" purge &&
+find /run -type f
 """
 
 
