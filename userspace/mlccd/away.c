@@ -12,6 +12,10 @@
 #include "../common/clock.h"
 #include "away.h"
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS	83	/* newer than the headers of distributions */
+#endif
+
 #define THREADS		8
 #define STACK		65536
 #define LATE_US		100000	/* a task that takes longer is interrupted, */
@@ -236,6 +240,13 @@ static void add(struct away *a, enum kind kind, int fd, away_done *done, void *a
 	work(&here);
 	if (done)
 		done(arg);
+}
+
+void away_refuse(int fd)
+{
+	int no = 0;
+
+	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
 }
 
 void away_close(struct away *a, int fd, away_done *done, void *arg)

@@ -24,6 +24,12 @@ void away_free(struct away *a);
 
 typedef void away_done(void *arg);
 
+/*
+ * Nobody can send descriptors to @fd any more, nor to what is accepted from it, where the kernel knows
+ * that (6.16).  Some may have come before.
+ */
+void away_refuse(int fd);
+
 /* Closes @fd, a connection.  @done, NULL: nobody, is called in the main thread. */
 void away_close(struct away *a, int fd, away_done *done, void *arg);
 

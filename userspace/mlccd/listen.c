@@ -9,6 +9,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "away.h"
 #include "listen.h"
 
 #define BACKLOG	128
@@ -140,6 +141,9 @@ int listen_all(struct listening *l, const char *dir, const char *address, uint32
 		l->control = control_listen(dir, e);
 	if (l->control >= 0 && l->metrics < 0)
 		l->metrics = unix_listen(dir, "metrics.sock", SOCK_STREAM, 0660, e);
+	/* who asks for metrics is closed in the main thread, by a library */
+	if (l->metrics >= 0)
+		away_refuse(l->metrics);
 	if (l->metrics >= 0 && port)
 		l->port = tcp_listen(address, port, e);
 	if (l->control < 0)

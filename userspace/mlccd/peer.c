@@ -370,6 +370,9 @@ static void fetch_answers(struct peer *p, int err, const char *why, const int fd
 	}
 	free(p->text);
 	p->text = NULL;
+	/* it has all that it may have */
+	if (p->ring)
+		away_refuse(p->fd);
 	peer_goes_on(p);
 }
 
