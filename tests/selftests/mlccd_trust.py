@@ -292,6 +292,20 @@ class Cases:
             self.d.kill()
             self.d.start()
 
+    def a_porter_that_dies_is_replaced(self) -> None:
+        for _ in range(3):
+            before = self.porter()
+            os.kill(before, signal.SIGKILL)
+            until(lambda gone=before: self.porter() not in (0, gone), "the next porter")
+            kept.append((peer := self.d.peer(ALICE), ring := Ring()))
+            assert peer.raw(OPEN_RING, ring.fds)["ok"]
+
+    def porter(self) -> int:
+        assert self.d.process
+        pid = self.d.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(children[0]) if children else 0
+
     # locks and walks
 
     def who_holds_the_pins_keeps_nobody_waiting(self) -> None:
@@ -561,6 +575,7 @@ NAMES = (
     "what_lingers_keeps_nobody_waiting",
     "what_lingers_behind_a_refusal_keeps_nobody_waiting",
     "what_is_never_flushed_keeps_nobody_waiting",
+    "a_porter_that_dies_is_replaced",
     "who_holds_the_pins_keeps_nobody_waiting",
     "a_long_walk_keeps_nobody_waiting",
     "a_part_of_the_ids_is_roots",

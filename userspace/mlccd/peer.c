@@ -404,6 +404,18 @@ static void fetch_ended(void *arg, uint32_t id)
 	free(f);
 }
 
+static void fetches_lost(void *arg)
+{
+	struct mlccd *d = arg;
+
+	while (d->peers.fetching) {
+		uint32_t id = d->peers.fetching->id;
+
+		fetch_ended(d, id);
+		fetch_taken(d, id);
+	}
+}
+
 static int peer_ready(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
 	struct peer *p = arg;
@@ -571,7 +583,8 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 int peers_listen(struct mlccd *d, int fd)
 {
 	const struct porter_calls calls = {
-		.taken = fetch_taken, .answer = fetch_answered, .ended = fetch_ended, .arg = d,
+		.taken = fetch_taken, .answer = fetch_answered, .ended = fetch_ended,
+		.lost = fetches_lost, .arg = d,
 	};
 	int err = sd_event_add_io(d->events, &d->peers.listener, fd, EPOLLIN, accepted, d);
 

@@ -19,12 +19,15 @@
 
 #define CHILDREN	64	/* that have not ended; mlccd's limit is lower */
 #define LATE_MS		1000	/* one that has not ended by then is killed, if that ends it */
+#define AGAIN_US	1000000	/* between one porter and the next */
 
 struct porter {
 	pid_t pid;
 	int fd;
 	struct porter_calls calls;
-	sd_event_source *io;
+	sd_event *events;
+	sd_event_source *io, *death, *again;
+	uint64_t since_us;		/* it is there, or the last one was */
 };
 
 enum what { TAKEN, ANSWER, ENDED };
@@ -263,26 +266,36 @@ static void __attribute__((noreturn)) porter_run(int control, pid_t parent)
 
 /*** mlccd ***/
 
-struct porter *porter_start(void)
+/*
+ * There may be threads: what is done in the child takes no lock that one of them may have had, but
+ * the C library's own, which its fork() sees to.
+ */
+static int porter_fork(struct porter *p)
 {
-	struct porter *p = calloc(1, sizeof(*p));
 	pid_t parent = getpid();
-	int pair[2];
+	int pair[2], err;
 
-	if (!p)
-		return NULL;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		free(p);
-		return NULL;
-	}
+	p->since_us = now_us();
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
 	p->pid = fork();
 	if (!p->pid)
 		porter_run(pair[1], parent);
+	err = p->pid < 0 ? -errno : 0;
 	close(pair[1]);
-	p->fd = pair[0];
-	if (p->pid > 0)
+	if (err)
+		close(pair[0]);
+	p->fd = err ? -1 : pair[0];
+	return err;
+}
+
+struct porter *porter_start(void)
+{
+	struct porter *p = calloc(1, sizeof(*p));
+
+	if (p && !porter_fork(p))
 		return p;
-	porter_end(p);
+	free(p);
 	return NULL;
 }
 
@@ -296,10 +309,9 @@ static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
 
 	if (n == -EAGAIN || n == -EINTR)
 		return 0;
-	if (n != sizeof(a) || (a.what == ANSWER && !a.err && count != RING_FDS)) {
-		note(3, "the process that receives descriptors has gone: rings are refused");
+	/* its end is seen by its pidfd, which does not wait for its children */
+	if (n != sizeof(a) || (a.what == ANSWER && !a.err && count != RING_FDS))
 		return sd_event_source_set_enabled(s, SD_EVENT_OFF);
-	}
 	if (a.what == TAKEN)
 		p->calls.taken(p->calls.arg, a.id);
 	else if (a.what == ENDED)
@@ -309,20 +321,88 @@ static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
 	return 0;
 }
 
+static void unwatch(struct porter *p)
+{
+	p->io = sd_event_source_disable_unref(p->io);
+	p->death = sd_event_source_disable_unref(p->death);
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}
+
+static int died(sd_event_source *s, int fd, uint32_t events, void *arg);
+
+static int watch(struct porter *p)
+{
+	int pidfd = syscall(SYS_pidfd_open, p->pid, 0);
+	int err = pidfd < 0 ? -errno : 0;
+
+	if (!err)
+		err = sd_event_add_io(p->events, &p->death, pidfd, EPOLLIN, died, p);
+	if (err >= 0)
+		sd_event_source_set_io_fd_own(p->death, true);
+	else if (pidfd >= 0)
+		close(pidfd);
+	if (err >= 0)
+		err = sd_event_add_io(p->events, &p->io, p->fd, EPOLLIN, answered, p);
+	return err < 0 ? err : 0;
+}
+
+static void try_later(struct porter *p)
+{
+	sd_event_source_set_time(p->again, p->since_us + AGAIN_US);
+	sd_event_source_set_enabled(p->again, SD_EVENT_ONESHOT);
+}
+
+static int try_again(sd_event_source *s, uint64_t at, void *arg)
+{
+	struct porter *p = arg;
+	int err = porter_fork(p);
+
+	if (!err) {
+		err = watch(p);
+		if (err)
+			unwatch(p);
+	}
+	if (err) {
+		note(3, "no process that receives descriptors, so rings are refused: %s",
+		     strerror(-err));
+		try_later(p);
+	}
+	return 0;
+}
+
+/* Such as for want of memory.  There is another one, but not at once again and again. */
+static int died(sd_event_source *s, int fd, uint32_t events, void *arg)
+{
+	struct porter *p = arg;
+
+	waitpid(p->pid, NULL, WNOHANG);
+	unwatch(p);
+	note(4, "the process that receives descriptors has ended");
+	p->calls.lost(p->calls.arg);
+	try_later(p);
+	return 0;
+}
+
 int porter_watch(struct porter *p, sd_event *events, const struct porter_calls *calls)
 {
-	int err = sd_event_add_io(events, &p->io, p->fd, EPOLLIN, answered, p);
+	int err = sd_event_add_time(events, &p->again, CLOCK_MONOTONIC, 0, 1000, try_again, p);
 
+	if (err < 0)
+		return err;
+	sd_event_source_set_enabled(p->again, SD_EVENT_OFF);
+	p->events = events;
 	p->calls = *calls;
-	return err < 0 ? err : 0;
+	return watch(p);
 }
 
 void porter_end(struct porter *p)
 {
 	if (!p)
 		return;
-	sd_event_source_unref(p->io);
-	close(p->fd);
+	unwatch(p);
+	sd_event_source_unref(p->again);
 	free(p);
 }
 

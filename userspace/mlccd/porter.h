@@ -29,11 +29,13 @@ struct porter;
  * @taken: the porter has no descriptor of the connection any more, so a close of mlccd's is not
  * one of the porter's.  @answer: 0 and the descriptors, which the callee closes, or a negative error
  * number and what is wrong.  @ended: the process has ended, after its answer or without one.
+ * @lost: none of those that are not answered will be, or is known to end.
  */
 struct porter_calls {
 	void (*taken)(void *arg, uint32_t id);
 	void (*answer)(void *arg, uint32_t id, int err, const char *why, const int fds[RING_FDS]);
 	void (*ended)(void *arg, uint32_t id);
+	void (*lost)(void *arg);
 	void *arg;
 };
 
