@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 import traceback
@@ -23,6 +24,7 @@ from mlccd_driver import (
     JSON,
     SHIFT,
     SHIFT_AT,
+    WAIT_S,
     Cgroups,
     Daemon,
     Peer,
@@ -326,6 +328,14 @@ class Cases:
             assert time.monotonic() - begin < SOON_S, "mlccd waits for the lock"
             self.soon("a lock that is held")
             root.refused("EAGAIN", "set-job", id=job)
+            # which tries again, for some seconds
+            ctl = subprocess.Popen(
+                [self.d.ctl, "--socket", self.d.socket, "set-job", "--id", "200"],
+                stdout=subprocess.DEVNULL,
+            )
+            time.sleep(0.5)
+        assert not ctl.wait(WAIT_S), "mlcc-ctl gives up"
+        root.ok("del-job", job=200)
         until(lambda: root.ask("set-job", cgroup=path)["ok"], "the end of the lock")
         # what could not be deleted then is deleted now, and not found again
         time.sleep(1.5)

@@ -9,6 +9,8 @@
 #include "ctl.h"
 
 #define TIMEOUT_US	10000000
+#define TRIES		50
+#define TRY_US		100000
 
 struct json_object *new_request(const char *op)
 {
@@ -19,6 +21,29 @@ struct json_object *new_request(const char *op)
 	return o;
 }
 
+/* Somebody else changes the carrier, or asks too much: that is over in a moment. */
+static struct json_object *ask_again(int *connection, const char *path,
+				     struct json_object *request, int *err)
+{
+	struct json_object *reply = NULL;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		json_object_put(reply);
+		if (tries) {
+			close(*connection);
+			*connection = -1;
+			usleep(TRY_US);
+		}
+		if (*connection < 0)
+			*connection = client_connect(path, TIMEOUT_US);
+		reply = client_ask(*connection, json_object_get(request), err);
+		if (*err || get_bool(reply, "ok") || strcmp(get_string(reply, "code"), "EAGAIN"))
+			break;
+	}
+	json_object_put(request);
+	return reply;
+}
+
 struct json_object *try_ask(struct json_object *request, int *status, char *error, size_t size)
 {
 	const char *path = common.place ? common.place : CLIENT_SOCKET;
@@ -26,9 +51,7 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 	struct json_object *reply;
 	int err;
 
-	if (connection < 0)
-		connection = client_connect(path, TIMEOUT_US);
-	reply = client_ask(connection, request, &err);
+	reply = ask_again(&connection, path, request, &err);
 	*status = EXIT_REFUSED;
 	if (err == -EBADMSG) {
 		snprintf(error, size, "mlccd's reply is no JSON object");
