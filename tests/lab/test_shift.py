@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """mlcc-burst and mlccd: a phase begins in its slot, by a clock that may be wrong."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -22,9 +23,10 @@ COMPUTE_MS = 150
 ITERATIONS = 6
 # what a busy machine may oversleep, of a period of 300 ms
 LATE_MS = 60.0
-# loopback of its own; the receiver ends with the namespace's last process
+# loopback of its own, so root there is none of mlccd's network, and has to be in the job's cgroup; the
+# receiver ends with the namespace's last process
 SCRIPT = """
-ip link set lo up || exit
+echo $$ >"$1/cgroup.procs" && shift && ip link set lo up || exit
 "$0" recv --listen 127.0.0.1:5000 >/dev/null &
 "$0" job --peer 127.0.0.1:5000 "$@"
 status=$?
@@ -33,12 +35,23 @@ exit $status
 """
 
 
+def cgroup_mount() -> Path | None:
+    """Where the second version is, if it is anywhere."""
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        _, where, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return Path(where)
+    return None
+
+
 def missing() -> str:
     """Why this cannot run here, or nothing."""
     if not BURST.exists():
         return f"{BURST.name} is not built: make -C tests/lab"
     if why := memory_mlccd.missing():
         return why
+    if not cgroup_mount():
+        return "no cgroup2 file system is mounted"
     return "needs root: a network namespace" if os.geteuid() else ""
 
 
@@ -52,7 +65,21 @@ class Slots(unittest.TestCase):
         self.mlccd = MemoryMlccd(Path(folder.name))
         self.mlccd.start()
         self.addCleanup(self.mlccd.kill)
-        self.mlccd.ask({"op": "set-job", "id": 7, "name": "bert"})
+        mount = cgroup_mount()
+        assert mount
+        self.cgroup = mount / f"mlcc-test-shift-{os.getpid()}"
+        self.cgroup.mkdir()
+        self.addCleanup(self.remove_cgroup)
+        request = {"op": "set-job", "id": 7, "name": "bert", "cgroup": str(self.cgroup)}
+        self.mlccd.ask(request)
+
+    def remove_cgroup(self) -> None:
+        """Once the last of its processes has ended."""
+        end = time.monotonic() + WAIT_S
+        while self.cgroup.exists() and time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                self.cgroup.rmdir()
+            time.sleep(0.01)
 
     def job(self, clock_ms: int) -> list[dict[str, Any]]:
         words = ["--bytes", "100000", "--compute-ms", str(COMPUTE_MS), "--clock-ms", str(clock_ms)]
@@ -65,7 +92,7 @@ class Slots(unittest.TestCase):
             "7",
         ]
         done = subprocess.run(
-            ["unshare", "--net", "sh", "-c", SCRIPT, str(BURST), *words],
+            ["unshare", "--net", "sh", "-c", SCRIPT, str(BURST), str(self.cgroup), *words],
             capture_output=True,
             text=True,
             check=False,
