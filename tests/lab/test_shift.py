@@ -23,8 +23,8 @@ COMPUTE_MS = 150
 ITERATIONS = 6
 # what a busy machine may oversleep, of a period of 300 ms
 LATE_MS = 60.0
-# loopback of its own, so root there is none of mlccd's network, and has to be in the job's cgroup; the
-# receiver ends with the namespace's last process
+# loopback of its own, so root there is none of mlccd's network, and has to be in the job's cgroup;
+# the receiver ends with the namespace's last process
 SCRIPT = """
 echo $$ >"$1/cgroup.procs" && shift && ip link set lo up || exit
 "$0" recv --listen 127.0.0.1:5000 >/dev/null &

@@ -512,16 +512,25 @@ static void say_refused(int fd, const char *why)
 	json_object_put(o);
 }
 
+static void pause_accepting(struct mlccd *d)
+{
+	sd_event_source_set_enabled(d->peers.listener, SD_EVENT_OFF);
+	sd_event_source_set_time(d->peers.pause, now_us() + PAUSE_US);
+	sd_event_source_set_enabled(d->peers.pause, SD_EVENT_ONESHOT);
+}
+
 /* One that waits for ever would wake us for ever: it is turned away instead. */
 static void out_of_descriptors(struct mlccd *d, int listener)
 {
 	int fd;
 
-	close(spare);
+	if (spare >= 0)
+		close(spare);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		connection_close(d, fd, NULL, NULL);
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pause_accepting(d);
 }
 
 static struct account *account_of(struct mlccd *d, const struct who *who)
@@ -534,13 +543,9 @@ static struct account *account_of(struct mlccd *d, const struct who *who)
 /* Whoever connects again and again costs all others no more than a wait in the queue. */
 static bool too_fast(struct mlccd *d)
 {
-	uint64_t now = now_us();
-
-	if (bucket_take(&d->peers.accepts, ACCEPTS, ACCEPTS_BURST, now, 1))
+	if (bucket_take(&d->peers.accepts, ACCEPTS, ACCEPTS_BURST, now_us(), 1))
 		return false;
-	sd_event_source_set_enabled(d->peers.listener, SD_EVENT_OFF);
-	sd_event_source_set_time(d->peers.pause, now + PAUSE_US);
-	sd_event_source_set_enabled(d->peers.pause, SD_EVENT_ONESHOT);
+	pause_accepting(d);
 	return true;
 }
 
