@@ -27,12 +27,13 @@ struct carrier {
 	uint32_t mark_mask;
 	struct untag *untags;
 	size_t untag_count;
-	pthread_t follower;		/* a thread, since sockets had to follow a tag */
+	bool follows;			/* sockets, in a thread: since they had to */
+	pthread_t follower;
 	pthread_mutex_t lock;		/* of what is below */
 	pthread_cond_t changed;
 	STAILQ_HEAD(, walk) walks;
 	unsigned int walk_count;
-	bool follows, wanted, ends;
+	bool wanted, ends;
 };
 
 /* The calling thread is the one that has others waiting. */
