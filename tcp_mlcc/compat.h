@@ -4,12 +4,18 @@
 #define MLCC_COMPAT_H
 
 #include <linux/slab.h>
+#include <net/genetlink.h>
 #include <net/tcp.h>
 
 #include "config.h"
 
 #ifndef kzalloc_obj
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
+#endif
+
+/* Groups were kept from others by the commands' flag before. */
+#ifndef GENL_MCAST_CAP_NET_ADMIN
+#define GENL_MCAST_CAP_NET_ADMIN GENL_UNS_ADMIN_PERM
 #endif
 
 /* Header fields of netlink requests that are reserved must be 0 from this command on. */

@@ -3,7 +3,8 @@
  * The generic netlink family "mlcc", as Documentation/netlink/mlcc.yaml defines it, and what its
  * commands share.
  *
- * Reading is free, changing needs CAP_NET_ADMIN in the user namespace of the network namespace.
+ * Profiles are free to read; what is about jobs, events as well, or changes something needs
+ * CAP_NET_ADMIN in the user namespace of the network namespace.
  * Who may not, or asks for what is not allowed, learns why from the extended ACK, and has changed
  * nothing.  Each command has its own policy, strictly validated by the core: what a command does
  * not use is refused, not ignored.

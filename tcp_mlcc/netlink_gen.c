@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Do not edit directly, auto-generated from: */
 /*	Documentation/netlink/mlcc.yaml */
+#include "compat.h"
 #include "netlink.h"
 
 /* not const: older kernels' policies do not say that they leave them alone */
@@ -107,6 +108,7 @@ const struct genl_ops mlcc_commands[8] = {
 	},
 	{
 		.cmd		= MLCC_CMD_JOB_GET,
+		.flags		= GENL_UNS_ADMIN_PERM,
 		.doit		= mlcc_nl_job_get_doit,
 		.start		= mlcc_nl_dump_start,
 		.dumpit		= mlcc_nl_job_get_dumpit,
@@ -145,5 +147,8 @@ const struct genl_ops mlcc_commands[8] = {
 };
 
 const struct genl_multicast_group mlcc_groups[1] = {
-	[MLCC_GROUP_EVENTS] = { .name = MLCC_GENL_MCGRP_EVENTS },
+	[MLCC_GROUP_EVENTS] = {
+		.name	= MLCC_GENL_MCGRP_EVENTS,
+		.flags	= GENL_MCAST_CAP_NET_ADMIN,
+	},
 };

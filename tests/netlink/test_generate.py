@@ -107,13 +107,16 @@ class Generate(unittest.TestCase):
                 if "header" in one:
                     self.assertIn(f"#define {one['name'].upper().replace('-', '_')}\t", rule)
 
-    def test_what_changes_something_needs_permission(self) -> None:
+    def test_what_is_about_jobs_or_changes_something_needs_permission(self) -> None:
         spec: dict[str, Any] = yaml.safe_load((ROOT / SPEC).read_text(encoding="utf-8"))
         for one in spec["operations"]["list"]:
             if "do" in one:
                 with self.subTest(one["name"]):
-                    free = one["name"].endswith("-get")
+                    free = one["name"] == "profile-get"
                     self.assertEqual(one.get("flags"), None if free else ["uns-admin-perm"])
+        for group in spec["mcast-groups"]["list"]:
+            with self.subTest(group["name"]):
+                self.assertEqual(group.get("flags"), ["uns-admin-perm"])
 
 
 if __name__ == "__main__":

@@ -362,7 +362,7 @@ main()
 	ktap_check "what is wrong is refused, explained, and changes nothing" nl refusals
 	ktap_check "unknown commands and flags are refused" nl commands
 	ktap_check "ids that the mask has no room for are refused" small_masks_are_respected
-	ktap_check "changing needs CAP_NET_ADMIN, reading does not" changing_needs_cap_net_admin
+	ktap_check "what is about jobs, or changes something, needs CAP_NET_ADMIN" changing_needs_cap_net_admin
 	ktap_check "ordinary users have their own namespaces' jobs" own_namespaces_are_ones_own
 	ktap_check "sets and deletions are told" nl events
 	ktap_check "16384 jobs are set, listed and deleted" nl many

@@ -7,9 +7,10 @@
  * Jobs, hints about their phases, and what the kernel knows of them.
  *
  * A job belongs to the network namespace that it was set in; those of the initial namespace also
- * hold in every namespace that has none of that id. Reading is free. What changes something needs
- * CAP_NET_ADMIN in the user namespace of the network namespace. What is refused changes nothing,
- * and the extended ACK says why. Times are microseconds, fractions are Q16 (65536 is one).
+ * hold in every namespace that has none of that id. Profiles are free to read. What is about jobs,
+ * or changes something, needs CAP_NET_ADMIN in the user namespace of the network namespace. What is
+ * refused changes nothing, and the extended ACK says why. Times are microseconds, fractions are Q16
+ * (65536 is one).
  */
 #ifndef MLCC_UAPI_NETLINK_H
 #define MLCC_UAPI_NETLINK_H
