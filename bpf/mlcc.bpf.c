@@ -8,7 +8,6 @@
  *
  * What differs, for the verifier or the cost of a call:
  *
- *	- the mark is read once, when the flow gets this algorithm;
  *	- a flow without ECN goes over to "mlcc_plain", whose one call an ACK is cong_avoid(): what
  *	  happens in a fast recovery is counted at its end.
  */

@@ -294,6 +294,17 @@ static __always_inline long mlcc_cc_take(void *at, struct sock *sk)
 	return mlcc_cc_set(at, mlcc);
 }
 
+/* What it had before, which may be mlcc, for another job. */
+static __always_inline void mlcc_cc_give(void *at, struct sock *sk, char *name)
+{
+	char reno[MLCC_CC_LEN] = "reno";
+
+	if (!mlcc_cc_ours(sk))
+		return;
+	mlcc_cc_set(at, reno);
+	mlcc_cc_set(at, name);
+}
+
 static __always_inline u8 mlcc_tos_get(struct sock *sk)
 {
 	struct inet_sock *inet = (struct inet_sock *)sk;
@@ -408,9 +419,8 @@ static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlc
 
 	mlcc_class_set(at, sk, t, NULL, 0);
 	if (t->job) {
-		if (mlcc_cc_ours(sk))
-			mlcc_cc_set(at, t->cc);
 		mlcc_mark_restore(at, sk, t->job, t->mark);
+		mlcc_cc_give(at, sk, t->cc);
 	}
 	bpf_sk_storage_delete(&sockets, tp);
 }

@@ -19,10 +19,10 @@
  *	                         D_sent > 1.25 D_phase, or     ^   | silence, a flow starts to send:
  *	                         a phase that does not agree   +---+ p = 0, window by "restart"
  *
- *	A flow belongs to the job that its socket mark names; the mark is read when the flow gets
- *	this algorithm and whenever it starts to send with nothing in flight.  All flows of a job
- *	in a network namespace share one progress (job.c).  When phases begin and how long they
- *	are is learnt (include/mlcc/phase.h) or announced (netlink).
+ *	A flow belongs to the job that its socket mark names; the mark is read once, when the
+ *	flow gets this algorithm.  All flows of a job in a network namespace share one progress
+ *	(job.c).  When phases begin and how long they are is learnt (include/mlcc/phase.h) or
+ *	announced (netlink).
  *
  *	In a phase all flows of a job to a peer share one window (include/mlcc/window.h).  It starts
  *	small; one short round trip shows that the link is free, and the job takes it.  A job that
@@ -121,16 +121,6 @@ static void mlcc_join(struct sock *sk, u32 id)
 		mlcc_slot_put(old);
 }
 
-/* The mark may have been set or changed after init. */
-static void mlcc_follow_mark(struct sock *sk)
-{
-	const struct mlcc_slot *s = mlcc_slot_of(sk);
-	u32 id = mlcc_mark_id(sk);
-
-	if (unlikely(id != (s ? s->id : 0)) && mlcc_sk(sk)->owner == sk)
-		mlcc_join(sk, id);
-}
-
 /*
  * With ECN every packet is to be ECN-capable (TCP_CONG_NEEDS_ECN), without it none: the flag is in
  * the operations, so there are two sets of them.
@@ -227,7 +217,6 @@ static void mlcc_tx_start(struct sock *sk)
 
 	if (!mlcc_starts(sk))
 		return;
-	mlcc_follow_mark(sk);
 	s = mlcc_slot_of(sk);
 	if (!s)
 		return;

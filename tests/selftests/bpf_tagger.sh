@@ -98,6 +98,21 @@ flows_of()
 	api_json "next((r['flows'] for r in rows if r['id'] == $1), 0)" job list
 }
 
+flows_are()
+{
+	local id=$1 wanted=$2
+
+	[ "$(flows_of "$id")" = "$wanted" ] || { echo "job $id has $(flows_of "$id") flows, not $wanted"; return 1; }
+}
+
+another_jobs_flow_is_that_again()
+{
+	api job set 8 before "" 0 && pair marked "$outer" "$host" --cc mlcc --mark 8 &&
+		flows_are 8 2 && api tag set "$outer" 7 && flows_are 7 2 && flows_are 8 0 &&
+		api tag del "$outer" && is marked "mlcc 0x8 0x2 mlcc 0x8 0x2" && flows_are 7 0 &&
+		flows_are 8 2 && api job del 8
+}
+
 # Further down than is looked at from the socket's cgroup upwards; the directories are ours to remove.
 no_depth_leads_out()
 {
@@ -267,6 +282,7 @@ main()
 	check "sockets from before are tagged and restored" \
 		sockets_from_before_are_tagged_and_restored
 	check "another job takes the sockets over" another_job_takes_over
+	check "a flow of another job is that again" another_jobs_flow_is_that_again
 	check "the nearest job counts" the_nearest_job_counts
 	check "no depth of cgroups leads out of a job" no_depth_leads_out
 	check "every network namespace counts" every_network_namespace_counts

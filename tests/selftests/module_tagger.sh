@@ -31,6 +31,32 @@ sockets_are_tagged_and_restored()
 		job_api job del 7
 }
 
+# jobs_have FLOWS: the flows of each job, as a list of pairs
+jobs_have()
+{
+	local is
+
+	is=$(job_api job list | json '[(r["id"], r["flows"]) for r in rows]')
+	[ "$is" = "$1" ] || { echo "flows: $is, not $1"; return 1; }
+}
+
+another_jobs_flow_is_that_again()
+{
+	job_api job set 7 tagged "" 0 , job set 8 before "" 0 &&
+		pair marked "$outer" "$host" --cc mlcc --mark 8 && jobs_have "[(7, 0), (8, 2)]" &&
+		api tag set "$outer" 7 && jobs_have "[(7, 2), (8, 0)]" && api tag del "$outer" &&
+		jobs_have "[(7, 0), (8, 2)]" && job_api job del 7 , job del 8
+}
+
+# Whoever may mark sockets does not move a flow that there is.
+the_mark_is_read_once()
+{
+	job_api job set 7 one "" 0 , job set 8 other "" 0 &&
+		pair once "$outer" "$host" --cc mlcc --mark 7 && jobs_have "[(7, 2), (8, 0)]" &&
+		ask once mark 8 && ask once send 100000 && jobs_have "[(7, 2), (8, 0)]" &&
+		job_api job del 7 , job del 8
+}
+
 main()
 {
 	ktap_start
@@ -47,6 +73,8 @@ main()
 	ip netns exec "$host" sysctl -qw net.ipv4.tcp_congestion_control=reno || exit 1
 	require_tagger
 	ktap_check "sockets are tagged and restored" sockets_are_tagged_and_restored
+	ktap_check "a flow of another job is that again" another_jobs_flow_is_that_again
+	ktap_check "the mark is read once" the_mark_is_read_once
 	ktap_check "progress picks the DSCP" progress_picks_the_dscp
 	ktap_check "a job has one DSCP" a_job_has_one_dscp
 	ktap_check "connections that a tag skips are left alone" skipped_connections_are_left_alone

@@ -6,6 +6,7 @@ Answers each line of its input with one line:
 
     show            CC MARK TOS of the end that connected, then of the other
     send BYTES      the one that connected sends them, and the other has read them
+    mark MARK       of the one that connected
 """
 
 import argparse
@@ -70,6 +71,9 @@ def main() -> None:
         if words[0] == "send":
             send(client, server, int(words[1]))
             print("sent", flush=True)
+        elif words[0] == "mark":
+            client.setsockopt(socket.SOL_SOCKET, SO_MARK, number(words[1]))
+            print("marked", flush=True)
         else:
             print(shown(client), shown(server), flush=True)
 
