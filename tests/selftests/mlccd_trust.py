@@ -157,6 +157,8 @@ def send_with(peer: socket.socket, text: bytes, fds: list[int]) -> None:
 
 FUSE_IN = struct.Struct("<IIQQIIIHH")
 FUSE_LOOKUP, FUSE_GETATTR, FUSE_OPEN, FUSE_FLUSH, FUSE_INIT, FUSE_FORGET = 1, 3, 14, 25, 26, 2
+FUSE_SETATTR, FUSE_READ, FUSE_WRITE = 4, 15, 16
+FUSE_WRITEBACK_CACHE = 1 << 16
 
 
 def fuse_attr(node: int) -> bytes:
@@ -164,20 +166,22 @@ def fuse_attr(node: int) -> bytes:
     return struct.pack("<6Q10I", node, 0, 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
 
-def fuse_serve(dev: int, flushed: Callable[[], None]) -> None:
-    """A file system of one file, which never answers a flush."""
-    init = struct.pack("<4I4H8I", 7, 31, 0, 0, 0, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+def fuse_serve(dev: int, never: int, said: Callable[[], None]) -> None:
+    """A file system of one file, which never answers what is asked with these bits."""
+    init = struct.pack("<4I2H2I", 7, 31, 0, FUSE_WRITEBACK_CACHE, 0, 0, 4096, 1)
     replies = {
         FUSE_INIT: lambda node: init[:64].ljust(64, b"\0"),
         FUSE_LOOKUP: lambda node: struct.pack("<4Q2I", 2, 0, 3600, 3600, 0, 0) + fuse_attr(2),
         FUSE_GETATTR: lambda node: struct.pack("<QII", 3600, 0, 0) + fuse_attr(node),
         FUSE_OPEN: lambda node: struct.pack("<QII", 1, 0, 0),
+        FUSE_READ: lambda node: bytes(4096),
+        FUSE_FLUSH: lambda node: b"",
     }
     while True:
         request = os.read(dev, 1 << 17)
         _, op, unique, node, *_ = FUSE_IN.unpack_from(request)
-        if op == FUSE_FLUSH:
-            flushed()
+        if never >> op & 1:
+            said()
         elif op in replies:
             body = replies[op](node)
             os.write(dev, struct.pack("<IiQ", 16 + len(body), 0, unique) + body)
@@ -193,19 +197,18 @@ def userns(flags: int) -> None:
     Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
 
 
-def fuse_file(dev_path: Path, where: Path, flushed: Callable[[], None]) -> int:
-    """Of a file system that a child serves, without any right on the host. It keeps the device."""
+def fuse_mount(dev_path: Path, where: Path, never: int, said: Callable[[], None]) -> None:
+    """A child serves it, without any right on the host, and keeps the device."""
     userns(CLONE_NEWNS)
     dev = os.open(dev_path, os.O_RDWR)
     options = f"fd={dev},rootmode=40000,user_id=0,group_id=0".encode()
     check(LIBC.mount(b"x", str(where).encode(), b"fuse", 6, options), "mount")
     if not os.fork():
         with suppress(OSError):
-            fuse_serve(dev, flushed)
+            fuse_serve(dev, never, said)
         os._exit(0)
     # else the file system would outlive who serves it
     os.close(dev)
-    return os.open(where / "f", os.O_RDWR)
 
 
 class Cases:
@@ -248,6 +251,7 @@ class Cases:
                     send_with(peer.socket, text, [one.fileno()])
                     one.close()
             self.soon(f"descriptors with {text!r}")
+            until(lambda: self.d.status()["peers"] <= 14, "the end of those before")
         for peer in peers:
             peer.socket.close()
         self.soon("the ends of the connections")
@@ -263,19 +267,31 @@ class Cases:
         self.soon("connections that are refused")
         until(lambda: self.d.status()["peers"] <= 34, "the end of refused connections")
 
-    def what_is_never_flushed_keeps_nobody_waiting(self) -> None:
-        device, where = self.d.base / "fuse", self.d.base / "mount"
+    @contextmanager
+    def fuse(self, body: Callable[..., None], never: int) -> Iterator[Child]:
+        """A process of Alice's, with a file system of her own."""
+        device, where = self.d.base / f"fuse-{never}", self.d.base / f"mount-{never}"
         where.mkdir()
         os.mknod(device, 0o020666, os.makedev(10, 229))
         device.chmod(0o666)
 
         def alice(say: Callable[..., None], wait: Callable[[], None]) -> None:
             try:
-                one = fuse_file(device, where, lambda: say(flush=True))
+                fuse_mount(device, where, never, lambda: say(asked=True))
             except OSError as e:
                 say(cannot=str(e))
                 return
             say(cannot="")
+            body(where / "f", say, wait)
+
+        with child(alice, uid=ALICE) as it:
+            if why := it.hear()["cannot"]:
+                raise Skip(f"no FUSE in a user namespace: {why}")
+            yield it
+
+    def what_is_never_flushed_keeps_nobody_waiting(self) -> None:
+        def alice(path: Path, say: Callable[..., None], wait: Callable[[], None]) -> None:
+            one = os.open(path, os.O_RDWR)
             for text in (STATUS, OPEN_RING):
                 peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
                 peer.connect(str(self.d.socket))
@@ -283,16 +299,50 @@ class Cases:
                 say(reply=json.loads(peer.recv(70000)))
             wait()
 
-        with child(alice, uid=ALICE) as it:
-            if why := it.hear()["cannot"]:
-                raise Skip(f"no FUSE in a user namespace: {why}")
+        with self.fuse(alice, 1 << FUSE_FLUSH) as it:
             said = [it.hear() for _ in range(3)]
             # the porter's process is at it
-            assert {"flush": True} in said, said
+            assert {"asked": True} in said, said
             assert not any(word["reply"]["ok"] for word in said if "reply" in word), said
             self.soon("a file that is never flushed")
             self.d.kill()
             self.d.start()
+
+    def what_is_never_written_back_keeps_nobody_waiting(self) -> None:
+        """The last close of a file writes back what others have written into it."""
+
+        def alice(path: Path, say: Callable[..., None], wait: Callable[[], None]) -> None:
+            peers = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(20)]
+            for peer in peers:
+                peer.connect(str(self.d.socket))
+            writer = os.open(path, os.O_RDWR)
+            say(ready=True)
+            wait()
+            for peer, text in zip(peers, [STATUS, b"", b"nonsense", OPEN_RING] * 5, strict=True):
+                one = os.open(path, os.O_RDWR)
+                send_with(peer, text, [one])
+                os.close(one)
+            os.write(writer, bytes(4096))
+            say(sent=True)
+            time.sleep(1000)
+
+        never = 1 << FUSE_WRITE | 1 << FUSE_SETATTR
+        with self.fuse(alice, never) as it:
+            it.hear()
+            with self.stopped():
+                it.go()
+                said = [it.hear()]
+            # a worker is at it, and would be for ever
+            while {"asked": True} not in said:
+                said.append(it.hear())
+            self.soon("a file that is never written back")
+            for _ in range(3):
+                self.soon("and then")
+                kept.append((peer := self.d.peer(BOB), ring := Ring()))
+                assert peer.raw(OPEN_RING, ring.fds)["ok"]
+            self.d.kill()
+            self.d.start()
+            self.soon("the next mlccd")
 
     def a_porter_that_dies_is_replaced(self) -> None:
         for _ in range(3):
@@ -305,8 +355,11 @@ class Cases:
     def porter(self) -> int:
         assert self.d.process
         pid = self.d.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return int(children[0]) if children else 0
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with suppress(OSError):
+                if Path(f"/proc/{child}/comm").read_text() == "mlccd-porter\n":
+                    return int(child)
+        return 0
 
     # locks and walks
 
@@ -585,6 +638,7 @@ NAMES = (
     "what_lingers_keeps_nobody_waiting",
     "what_lingers_behind_a_refusal_keeps_nobody_waiting",
     "what_is_never_flushed_keeps_nobody_waiting",
+    "what_is_never_written_back_keeps_nobody_waiting",
     "a_porter_that_dies_is_replaced",
     "who_holds_the_pins_keeps_nobody_waiting",
     "a_long_walk_keeps_nobody_waiting",

@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "../common/clock.h"
 #include "away.h"
+#include "pass.h"
+#include "porter.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS	83	/* newer than the headers of distributions */
 #endif
 
-#define THREADS		8
-#define STACK		65536
+#define WORKERS		8	/* of which we still hope that they come back, */
+#define WORKERS_ALL	64	/* and all */
+#define LOST_US		1000000	/* after that we do not */
 #define LATE_US		100000	/* a task that takes longer is interrupted, */
 #define CROWDED		32	/* and where so many wait */
 #define LATE_CROWDED_US	1000	/* one that takes longer than this */
+#define AGAIN_US	100000	/* to look for another worker */
+#define IDLE_US		2000000	/* after that a worker ends */
 
 enum kind { CLOSE, DISCARD };
+
+/* To a worker, with the connection.  Its answer is a byte, as is what it says when it is there. */
+struct order {
+	enum kind kind;
+	uint32_t patience_us;
+};
 
 struct task {
 	TAILQ_ENTRY(task) entry;
@@ -32,214 +43,305 @@ struct task {
 	void *arg;
 };
 
-TAILQ_HEAD(tasks, task);
-
 struct worker {
+	LIST_ENTRY(worker) entry;
 	struct away *all;
-	pthread_t thread;
+	int fd;
+	sd_event_source *io;
+	bool there;
 	struct task *task;		/* NULL: it is idle */
-	uint64_t since_us;
+	uint64_t since_us;		/* it has the task, or none, or was asked for */
 };
 
 struct away {
-	pthread_mutex_t lock;		/* of all that follows */
-	pthread_cond_t changed;
-	struct tasks wanted, done;
-	struct worker workers[THREADS];
-	unsigned int count, idle, waiting;
-	bool ends;
-	int wake;			/* an eventfd: something is done */
-	sd_event_source *woken, *late;
+	sd_event *events;
+	struct porter *porter;
+	TAILQ_HEAD(, task) wanted;
+	LIST_HEAD(, worker) workers;
+	unsigned int count, waiting;
+	uint64_t start_us;		/* no other worker before that */
+	sd_event_source *again;
 };
 
-static void work(const struct task *t)
-{
-	char byte;
-
-	if (t->kind == CLOSE)
-		close(t->fd);
-	else
-		recv(t->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC);
-}
-
-static void *worker(void *arg)
-{
-	struct worker *w = arg;
-	struct away *a = w->all;
-
-	pthread_mutex_lock(&a->lock);
-	while (!a->ends) {
-		w->task = TAILQ_FIRST(&a->wanted);
-		if (!w->task) {
-			a->idle++;
-			pthread_cond_wait(&a->changed, &a->lock);
-			a->idle--;
-			continue;
-		}
-		TAILQ_REMOVE(&a->wanted, w->task, entry);
-		a->waiting--;
-		w->since_us = now_us();
-		pthread_mutex_unlock(&a->lock);
-		work(w->task);
-		pthread_mutex_lock(&a->lock);
-		TAILQ_INSERT_TAIL(&a->done, w->task, entry);
-		w->task = NULL;
-		eventfd_write(a->wake, 1);
-	}
-	pthread_mutex_unlock(&a->lock);
-	return NULL;
-}
-
-/* Under the lock. */
-static void worker_start(struct away *a)
-{
-	struct worker *w = &a->workers[a->count];
-	pthread_attr_t attr;
-
-	w->all = a;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	a->count += !pthread_create(&w->thread, &attr, worker, w);
-	pthread_attr_destroy(&attr);
-}
-
-static uint64_t patience(const struct away *a)
-{
-	return a->waiting > CROWDED ? LATE_CROWDED_US : LATE_US;
-}
-
-/* A signal that is handled ends what waits, such as for what lingers. */
-static void interrupt_late(struct away *a, uint64_t now)
-{
-	for (unsigned int i = 0; i < a->count; i++) {
-		struct worker *w = &a->workers[i];
-
-		if (w->task && now >= w->since_us + patience(a))
-			pthread_kill(w->thread, SIGUSR1);
-	}
-}
-
-static bool is_busy(const struct away *a)
-{
-	for (unsigned int i = 0; i < a->count; i++)
-		if (a->workers[i].task)
-			return true;
-	return a->waiting;
-}
-
-static void look_again(struct away *a)
-{
-	bool busy;
-
-	pthread_mutex_lock(&a->lock);
-	busy = is_busy(a);
-	if (busy)
-		sd_event_source_set_time(a->late, now_us() + patience(a));
-	pthread_mutex_unlock(&a->lock);
-	sd_event_source_set_enabled(a->late, busy ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
-}
-
-static int late(sd_event_source *s, uint64_t at, void *arg)
-{
-	struct away *a = arg;
-
-	pthread_mutex_lock(&a->lock);
-	interrupt_late(a, now_us());
-	pthread_mutex_unlock(&a->lock);
-	look_again(a);
-	return 0;
-}
-
-static int woken(sd_event_source *s, int fd, uint32_t events, void *arg)
-{
-	struct tasks done = TAILQ_HEAD_INITIALIZER(done);
-	struct away *a = arg;
-	eventfd_t count;
-	struct task *t;
-
-	eventfd_read(fd, &count);
-	pthread_mutex_lock(&a->lock);
-	TAILQ_CONCAT(&done, &a->done, entry);
-	pthread_mutex_unlock(&a->lock);
-	while ((t = TAILQ_FIRST(&done))) {
-		TAILQ_REMOVE(&done, t, entry);
-		if (t->done)
-			t->done(t->arg);
-		free(t);
-	}
-	look_again(a);
-	return 0;
-}
+/*** A worker ***/
 
 static void nothing(int signal)
 {
 }
 
-struct away *away_new(sd_event *events)
+/* Again and again: the first one may come before what it is to end. */
+static void interrupt_after(uint32_t us)
+{
+	struct itimerval t = {
+		.it_value = { us / 1000000, us % 1000000 }, .it_interval = { 0, us ? 10000 : 0 },
+	};
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static bool work_one(int fd)
+{
+	int fds[PASS_FDS], flags = 0;
+	struct order o;
+	unsigned int count;
+	char byte;
+
+	if (pass_receive(fd, &o, sizeof(o), fds, &count, &flags) != sizeof(o) || count != 1)
+		return false;
+	/* mlccd has closed its own one first: ours is the last */
+	if (o.kind == CLOSE && recv(fd, &byte, sizeof(byte), 0) != sizeof(byte))
+		return false;
+	interrupt_after(o.patience_us);
+	if (o.kind == DISCARD)
+		recv(fds[0], &byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC);
+	close(fds[0]);
+	interrupt_after(0);
+	return send(fd, "", 1, MSG_NOSIGNAL) == 1;
+}
+
+void away_work(int fd)
 {
 	const struct sigaction act = { .sa_handler = nothing };
+	sigset_t set;
+
+	prctl(PR_SET_NAME, "mlccd-worker");
+	sigaction(SIGALRM, &act, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	if (send(fd, "", 1, MSG_NOSIGNAL) == 1)
+		while (work_one(fd))
+			;
+	_exit(0);
+}
+
+/*** mlccd ***/
+
+static void dispatch(struct away *a);
+
+static void task_done(struct task *t)
+{
+	if (t->done)
+		t->done(t->arg);
+	free(t);
+}
+
+/* Whose connection it is that a packet is taken off may have gone. */
+static void task_drop(struct task *t)
+{
+	if (t && t->kind == CLOSE)
+		task_done(t);
+	else
+		free(t);
+}
+
+static void worker_free(struct worker *w)
+{
+	LIST_REMOVE(w, entry);
+	w->all->count--;
+	sd_event_source_disable_unref(w->io);
+	close(w->fd);
+	free(w);
+}
+
+static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
+{
+	struct worker *w = arg;
+	struct away *a = w->all;
+	struct task *t = w->task;
+	char byte;
+
+	w->task = NULL;
+	w->since_us = now_us();
+	/* with its end that of what it was at has come as well; it may not even have begun */
+	if (recv(fd, &byte, sizeof(byte), MSG_DONTWAIT) == sizeof(byte)) {
+		w->there = true;
+	} else {
+		a->start_us = w->there ? 0 : w->since_us + AGAIN_US;
+		worker_free(w);
+	}
+	if (t)
+		task_done(t);
+	dispatch(a);
+	return 0;
+}
+
+static bool worker_start(struct away *a)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	int pair[2], err;
+
+	if (!w || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		free(w);
+		return false;
+	}
+	*w = (struct worker){ .all = a, .fd = pair[0], .since_us = now_us() };
+	err = porter_worker(a->porter, pair[1]);
+	close(pair[1]);
+	if (!err)
+		err = sd_event_add_io(a->events, &w->io, w->fd, EPOLLIN, answered, w);
+	if (err < 0) {
+		close(w->fd);
+		free(w);
+		return false;
+	}
+	LIST_INSERT_HEAD(&a->workers, w, entry);
+	a->count++;
+	return true;
+}
+
+static bool is_idle(const struct worker *w)
+{
+	return w->there && !w->task;
+}
+
+/* One that is idle.  @hoped: how many others will be. */
+static struct worker *worker_idle(struct away *a, unsigned int *hoped)
+{
+	uint64_t now = now_us();
+	struct worker *w;
+
+	*hoped = 0;
+	LIST_FOREACH(w, &a->workers, entry) {
+		if (is_idle(w))
+			return w;
+		*hoped += now < w->since_us + LOST_US;
+	}
+	return NULL;
+}
+
+static bool order(struct away *a, struct worker *w, struct task *t)
+{
+	const struct order o = {
+		.kind = t->kind,
+		.patience_us = a->waiting > CROWDED ? LATE_CROWDED_US : LATE_US,
+	};
+
+	if (pass_send(w->fd, &o, sizeof(o), &t->fd, 1, MSG_DONTWAIT))
+		return false;
+	w->task = t;
+	w->since_us = now_us();
+	TAILQ_REMOVE(&a->wanted, t, entry);
+	a->waiting--;
+	if (t->kind != CLOSE)
+		return true;
+	close(t->fd);
+	send(w->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return true;
+}
+
+static void look_again(struct away *a)
+{
+	uint64_t us = a->waiting ? AGAIN_US : 0;
+	struct worker *w;
+
+	LIST_FOREACH(w, &a->workers, entry)
+		if (!us && is_idle(w))
+			us = IDLE_US;
+	sd_event_source_set_time(a->again, now_us() + us);
+	sd_event_source_set_enabled(a->again, us ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+static void dispatch(struct away *a)
+{
+	struct worker *w = NULL;
+	struct task *t;
+	unsigned int hoped;
+
+	while ((t = TAILQ_FIRST(&a->wanted))) {
+		w = worker_idle(a, &hoped);
+		if (!w || !order(a, w, t))
+			break;
+	}
+	if (t && !w && hoped < WORKERS && hoped < a->waiting && a->count < WORKERS_ALL &&
+	    now_us() >= a->start_us)
+		worker_start(a);
+	look_again(a);
+}
+
+static void end_idle(struct away *a)
+{
+	uint64_t now = now_us();
+	struct worker *w, *next;
+
+	for (w = LIST_FIRST(&a->workers); w; w = next) {
+		next = LIST_NEXT(w, entry);
+		if (is_idle(w) && now >= w->since_us + IDLE_US)
+			worker_free(w);
+	}
+}
+
+static int again(sd_event_source *s, uint64_t at, void *arg)
+{
+	struct away *a = arg;
+
+	if (!a->waiting)
+		end_idle(a);
+	dispatch(a);
+	return 0;
+}
+
+struct away *away_new(sd_event *events, struct porter *porter)
+{
 	struct away *a = calloc(1, sizeof(*a));
-	int err;
 
 	if (!a)
 		return NULL;
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->changed, NULL);
+	a->events = events;
+	a->porter = porter;
 	TAILQ_INIT(&a->wanted);
-	TAILQ_INIT(&a->done);
-	sigaction(SIGUSR1, &act, NULL);
-	a->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = a->wake < 0 ? -1 : sd_event_add_io(events, &a->woken, a->wake, EPOLLIN, woken, a);
-	if (err >= 0)
-		err = sd_event_add_time(events, &a->late, CLOCK_MONOTONIC, 0, 1000, late, a);
-	if (err >= 0)
-		err = sd_event_source_set_enabled(a->late, SD_EVENT_OFF);
-	if (err >= 0)
-		return a;
-	away_free(a);
-	return NULL;
+	LIST_INIT(&a->workers);
+	if (sd_event_add_time(events, &a->again, CLOCK_MONOTONIC, 0, 1000, again, a) < 0) {
+		free(a);
+		return NULL;
+	}
+	sd_event_source_set_enabled(a->again, SD_EVENT_OFF);
+	return a;
 }
 
 void away_free(struct away *a)
 {
+	struct worker *w;
+	struct task *t;
+
 	if (!a)
 		return;
-	pthread_mutex_lock(&a->lock);
-	a->ends = true;
-	pthread_cond_broadcast(&a->changed);
-	interrupt_late(a, UINT64_MAX);
-	pthread_mutex_unlock(&a->lock);
-	/* not joined: the process ends, which waits for nothing that lingers */
-	sd_event_source_unref(a->woken);
-	sd_event_source_unref(a->late);
+	while ((w = LIST_FIRST(&a->workers))) {
+		task_drop(w->task);
+		worker_free(w);
+	}
+	while ((t = TAILQ_FIRST(&a->wanted))) {
+		TAILQ_REMOVE(&a->wanted, t, entry);
+		task_drop(t);
+	}
+	sd_event_source_unref(a->again);
+	free(a);
 }
 
-/* Without memory for a task or any thread, here. */
+static void do_here(enum kind kind, int fd)
+{
+	char byte;
+
+	if (kind == CLOSE)
+		close(fd);
+	else
+		recv(fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC);
+}
+
 static void add(struct away *a, enum kind kind, int fd, away_done *done, void *arg)
 {
-	struct task *t = malloc(sizeof(*t));
-	struct task here = { .kind = kind, .fd = fd };
-	bool taken = false;
+	struct task *t = a->porter ? malloc(sizeof(*t)) : NULL;
 
-	pthread_mutex_lock(&a->lock);
-	if (t && a->waiting >= a->idle && a->count < THREADS)
-		worker_start(a);
-	if (t && a->count) {
-		*t = (struct task){ .kind = kind, .fd = fd, .done = done, .arg = arg };
-		TAILQ_INSERT_TAIL(&a->wanted, t, entry);
-		a->waiting++;
-		pthread_cond_signal(&a->changed);
-		taken = true;
-	}
-	pthread_mutex_unlock(&a->lock);
-	if (taken) {
-		look_again(a);
+	if (!t) {
+		do_here(kind, fd);
+		if (done)
+			done(arg);
 		return;
 	}
-	free(t);
-	work(&here);
-	if (done)
-		done(arg);
+	*t = (struct task){ .kind = kind, .fd = fd, .done = done, .arg = arg };
+	TAILQ_INSERT_TAIL(&a->wanted, t, entry);
+	a->waiting++;
+	dispatch(a);
 }
 
 void away_refuse(int fd)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Closing what a peer may have put descriptors into, in threads.
+ * Closing what a peer may have put descriptors into, in processes without rights.
  *
  * The last close of a file waits for as long as the file likes: a TCP socket with SO_LINGER for the
- * time that its owner has set.  What is queued on a connection is closed with it, and so is what
- * comes with a packet that is received without room for it: both by whoever does that.  So the main
- * thread does neither.  A thread that waits is interrupted.
- *
- * What is never a descriptor of this process's is not flushed when it goes, and only a flush waits
- * for what nothing interrupts (FUSE): descriptors that are wanted come through the porter.
+ * time that its owner has set, and then a signal ends that; a file of a FUSE mount that is to be
+ * written back for an answer that never comes, and then not even SIGKILL ends who waits.  What is
+ * queued on a connection is closed with it, and so is what comes with a packet that is received
+ * without room for it: both by whoever does that.  So mlccd does neither, but passes the connection
+ * to a worker, which is one of the porter's processes (porter.h); and as a process closes what it
+ * has when it ends, in whatever way, another one closes what mlccd had (last.h).
  */
 #ifndef MLCCD_AWAY_H
 #define MLCCD_AWAY_H
@@ -16,10 +16,11 @@
 #include <systemd/sd-event.h>
 
 struct away;
+struct porter;
 
-/* NULL: no memory. */
-struct away *away_new(sd_event *events);
-/* Whoever waits is interrupted; what is not done by then is done by the end of the process. */
+/* @porter, NULL: there is none, and what is wanted is done here.  NULL: no memory. */
+struct away *away_new(sd_event *events, struct porter *porter);
+/* What is not done by then is done after the end of the process. */
 void away_free(struct away *a);
 
 typedef void away_done(void *arg);
@@ -30,10 +31,13 @@ typedef void away_done(void *arg);
  */
 void away_refuse(int fd);
 
-/* Closes @fd, a connection.  @done, NULL: nobody, is called in the main thread. */
+/* Closes @fd, a connection.  @done, NULL: nobody, is called when that is over, or who did it is. */
 void away_close(struct away *a, int fd, away_done *done, void *arg);
 
 /* Takes the next packet off @fd, without what came with it. */
 void away_discard(struct away *a, int fd, away_done *done, void *arg);
+
+/* What a worker does, whose orders come on @fd. */
+void away_work(int fd) __attribute__((noreturn));
 
 #endif /* MLCCD_AWAY_H */

@@ -13,6 +13,8 @@
 #include "listen.h"
 
 #define BACKLOG	128
+#define TRIES	100	/* while what another one had is closed, */
+#define TRY_US	20000	/* and after so long each */
 #define FOLDER	"socket"
 #define CONTROL	"mlccd.sock"
 
@@ -26,8 +28,8 @@ static int path_of(struct sockaddr_un *a, const char *dir, const char *name, str
 	return 0;
 }
 
-/* Another daemon that lives would answer; one that was killed left its socket behind. */
-static int is_free(const struct sockaddr_un *a, int type, struct err *e)
+/* 1: nobody listens there. */
+static int nobody_listens(const struct sockaddr_un *a, int type, struct err *e)
 {
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
@@ -35,7 +37,24 @@ static int is_free(const struct sockaddr_un *a, int type, struct err *e)
 		return fail(e, -errno, "socket: %s", strerror(errno));
 	err = connect(fd, (struct sockaddr *)a, sizeof(*a));
 	close(fd);
-	return err ? 0 : fail(e, -EADDRINUSE, "another mlccd answers at %s", a->sun_path);
+	return !!err;
+}
+
+/*
+ * Another daemon that lives would answer; one that was killed left its socket behind, which is
+ * closed in a moment (last.h).
+ */
+static int is_free(const struct sockaddr_un *a, int type, struct err *e)
+{
+	int free = nobody_listens(a, type, e);
+
+	for (int tries = 1; !free && tries < TRIES; tries++) {
+		usleep(TRY_US);
+		free = nobody_listens(a, type, e);
+	}
+	if (free)
+		return free < 0 ? free : 0;
+	return fail(e, -EADDRINUSE, "another mlccd answers at %s", a->sun_path);
 }
 
 static int unix_listen(const char *dir, const char *name, int type, mode_t mode, struct err *e)
@@ -89,6 +108,17 @@ static int control_listen(const char *dir, struct err *e)
 	return err;
 }
 
+static int bind_soon(int fd, const struct addrinfo *a)
+{
+	int err = bind(fd, a->ai_addr, a->ai_addrlen);
+
+	for (int tries = 1; err && errno == EADDRINUSE && tries < TRIES; tries++) {
+		usleep(TRY_US);
+		err = bind(fd, a->ai_addr, a->ai_addrlen);
+	}
+	return err;
+}
+
 static int tcp_listen(const char *address, uint32_t port, struct err *e)
 {
 	struct addrinfo hints = {
@@ -104,7 +134,7 @@ static int tcp_listen(const char *address, uint32_t port, struct err *e)
 	fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (fd >= 0 && !bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, BACKLOG)) {
+	if (fd >= 0 && !bind_soon(fd, a) && !listen(fd, BACKLOG)) {
 		freeaddrinfo(a);
 		return fd;
 	}

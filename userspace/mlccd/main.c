@@ -19,6 +19,7 @@
 #include "../common/clock.h"
 #include "../rdma/rdma.h"
 #include "http.h"
+#include "last.h"
 #include "listen.h"
 #include "metrics.h"
 #include "mlccd.h"
@@ -254,8 +255,10 @@ static int run(struct running *r)
 	int err;
 
 	/* before there are threads, which it would not have */
-	if (!r->o.unload)
+	if (!r->o.unload) {
 		d->peers.porter = porter_start();
+		last_start();
+	}
 	err = sd_event_default(&events);
 	if (err < 0) {
 		note(3, "no event loop: %s", strerror(-err));

@@ -7,7 +7,7 @@
  *	       -> http -> metrics          ring -> jobs, carrier
  *
  * All of that is one thread, in which nothing waits for anybody: what may wait for a peer's files is
- * in others (away) and in a process (porter), and walks over sockets are in another one (carrier).
+ * in processes (porter, away, last), and walks over sockets are in another thread (carrier).
  */
 #ifndef MLCCD_H
 #define MLCCD_H

@@ -23,6 +23,7 @@
 #define ACCEPTS		6000	/* connections in a second, */
 #define ACCEPTS_BURST	200
 #define PAUSE_US	5000	/* and where there are more the next ones wait for so long */
+#define QUEUED		16	/* packets that are taken off a connection before it is closed */
 #define REST_US		50000	/* after a refusal for the rate */
 #define TOKEN_BYTES	1024	/* of a request, for which a token more is taken */
 #define ELSEWHERE_US	1000000	/* for what is received elsewhere */
@@ -32,7 +33,7 @@
 struct peer {
 	struct mlccd *d;
 	struct peer *next;
-	int fd;				/* the source's, which closes it */
+	int fd;
 	sd_event_source *io;
 	sd_event_source *late;		/* when it is dropped; off: it takes what it is sent */
 	struct who who;
@@ -71,16 +72,23 @@ static char *memdup(const char *text, size_t len)
 }
 
 /*
- * Whether anything is queued on a connection that nobody can send on any more: of an empty packet,
- * too, the credentials would be told.
+ * Whether anything is queued on a connection that nobody can send on any more, beside a few packets
+ * without descriptors: of an empty one, too, the credentials would be told.
  */
 static bool holds_something(int fd)
 {
-	int one = 1;
 	struct msghdr m = { };
+	int one = 1;
 
 	shutdown(fd, SHUT_RDWR);
+	for (int i = 0; i < QUEUED; i++) {
+		m.msg_flags = 0;
+		if (recvmsg(fd, &m, MSG_PEEK | MSG_DONTWAIT) || m.msg_flags != MSG_TRUNC)
+			break;
+		recv(fd, NULL, 0, MSG_DONTWAIT);
+	}
 	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one));
+	m.msg_flags = 0;
 	return recvmsg(fd, &m, MSG_PEEK | MSG_DONTWAIT) || m.msg_flags;
 }
 
@@ -257,7 +265,8 @@ static void fetch(struct peer *p, const char *text, size_t len)
 
 	p->text = why ? NULL : memdup(text, len);
 	p->len = len;
-	p->id = ++all->last_id;
+	all->last_id += all->last_id + 1 ? 1 : 2;
+	p->id = all->last_id;
 	if (!f || !p->text || porter_fetch(all->porter, p->fd, p->id)) {
 		free(f);
 		free(p->text);
@@ -595,19 +604,18 @@ int peers_listen(struct mlccd *d, int fd)
 
 	if (err < 0)
 		return err;
-	sd_event_source_set_io_fd_own(d->peers.listener, true);
 	err = sd_event_add_time(d->events, &d->peers.pause, CLOCK_MONOTONIC, 0, 1000, paused, d);
 	if (err < 0)
 		return err;
 	sd_event_source_set_enabled(d->peers.pause, SD_EVENT_OFF);
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	d->peers.away = away_new(d->events);
+	d->peers.away = away_new(d->events, d->peers.porter);
 	if (!d->peers.away)
 		return -ENOMEM;
 	return d->peers.porter ? porter_watch(d->peers.porter, d->events, &calls) : 0;
 }
 
-/* What is being received ends with the process. */
+/* What is being received ends with the process.  Others are still queued on the listener (last.h). */
 void peers_close(struct mlccd *d)
 {
 	for (struct peer *p = d->peers.first, *next; p; p = next) {

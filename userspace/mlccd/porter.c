@@ -15,9 +15,12 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
+#include "away.h"
+#include "pass.h"
 #include "porter.h"
 
-#define CHILDREN	64	/* that have not ended; mlccd's limit is lower */
+#define CHILDREN	160	/* that have not ended; mlccd's limits are lower */
+#define WORKER		0	/* of away.h, which is no packet's id */
 #define LATE_MS		1000	/* one that has not ended by then is killed, if that ends it */
 #define AGAIN_US	1000000	/* between one porter and the next */
 
@@ -45,67 +48,10 @@ struct child {
 	uint64_t since_us;
 };
 
-struct control {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * RING_FDS)];
-	};
-};
-
-/*** Both sides ***/
-
-/* Returns how many there were room for. */
-static unsigned int take_fds(struct msghdr *m, int fds[RING_FDS])
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-	unsigned int n;
-
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return 0;
-	n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(fds, CMSG_DATA(c), n * sizeof(int));
-	return n;
-}
-
-static ssize_t receive(int fd, void *to, size_t size, int fds[RING_FDS], unsigned int *count,
-		       int *flags)
-{
-	struct iovec io = { .iov_base = to, .iov_len = size };
-	struct control control = { };
-	struct msghdr m = {
-		.msg_iov = &io, .msg_iovlen = 1,
-		.msg_control = control.space, .msg_controllen = sizeof(control.space),
-	};
-	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | *flags);
-
-	*count = n < 0 ? 0 : take_fds(&m, fds);
-	*flags = m.msg_flags;
-	return n < 0 ? -errno : n;
-}
-
-static int hand_over(int fd, const void *what, size_t size, const int *fds, unsigned int count)
-{
-	struct iovec io = { .iov_base = (void *)what, .iov_len = size };
-	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
-	struct control control = { };
-	struct cmsghdr *c;
-
-	if (count) {
-		m.msg_control = control.space;
-		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, count * sizeof(int));
-	}
-	return sendmsg(fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 /*** One packet ***/
 
 /* What is closed, or flushed, with the process comes after its answer. */
-static void __attribute__((noreturn)) receive_one(int control, int fd, uint32_t id, pid_t porter)
+static void __attribute__((noreturn)) receive_one(int control, int fd, uint32_t id)
 {
 	struct answer a = { .what = ANSWER, .id = id };
 	int fds[RING_FDS], flags = MSG_DONTWAIT;
@@ -114,11 +60,7 @@ static void __attribute__((noreturn)) receive_one(int control, int fd, uint32_t 
 	char byte;
 	ssize_t n;
 
-	/* nobody else kills it when it is late */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != porter)
-		_exit(0);
-	n = receive(fd, &byte, sizeof(byte), fds, &count, &flags);
+	n = pass_receive(fd, &byte, sizeof(byte), fds, &count, &flags);
 	if (n < 0)
 		a.err = fail(&e, n, "the descriptors: %s", strerror(-n));
 	else if (flags & MSG_CTRUNC)
@@ -129,7 +71,7 @@ static void __attribute__((noreturn)) receive_one(int control, int fd, uint32_t 
 	else
 		a.err = ring_check(fds, &e);
 	strcpy(a.why, e.text);
-	hand_over(control, &a, sizeof(a), fds, a.err ? 0 : RING_FDS);
+	pass_send(control, &a, sizeof(a), fds, a.err ? 0 : RING_FDS, 0);
 	_exit(0);
 }
 
@@ -139,7 +81,7 @@ static void say(int control, enum what what, uint32_t id)
 {
 	struct answer a = { .what = what, .id = id };
 
-	hand_over(control, &a, sizeof(a), NULL, 0);
+	pass_send(control, &a, sizeof(a), NULL, 0, 0);
 }
 
 static struct child *child_of(struct child *all, pid_t pid)
@@ -159,7 +101,8 @@ static void children_reap(int control, struct child *all)
 		c = child_of(all, pid);
 		if (!c)
 			continue;
-		say(control, ENDED, c->id);
+		if (c->id != WORKER)
+			say(control, ENDED, c->id);
 		c->pid = 0;
 	}
 }
@@ -170,11 +113,21 @@ static bool children_kill(const struct child *all, uint64_t now)
 	bool some = false;
 
 	for (int i = 0; i < CHILDREN; i++) {
-		some |= all[i].pid;
-		if (all[i].pid && now > all[i].since_us + LATE_MS * 1000)
+		if (!all[i].pid || all[i].id == WORKER)
+			continue;
+		some = true;
+		if (now > all[i].since_us + LATE_MS * 1000)
 			kill(all[i].pid, SIGKILL);
 	}
 	return some;
+}
+
+/* In a child: nobody else kills it when it is late. */
+static void die_with(pid_t porter)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != porter)
+		_exit(0);
 }
 
 static bool child_start(int control, int fd, uint32_t id, struct child *all)
@@ -184,8 +137,15 @@ static bool child_start(int control, int fd, uint32_t id, struct child *all)
 
 	if (c)
 		pid = fork();
-	if (!pid)
-		receive_one(control, fd, id, porter);
+	if (!pid) {
+		die_with(porter);
+		if (id != WORKER)
+			receive_one(control, fd, id);
+		/* it may stay for long: nothing else of the porter's does */
+		dup2(fd, control);
+		close_range(control + 1, ~0U, 0);
+		away_work(control);
+	}
 	if (pid < 0)
 		return false;
 	*c = (struct child){ pid, id, now_us() };
@@ -200,26 +160,26 @@ static bool take_order(int control, struct child *all)
 	unsigned int count;
 	uint32_t id;
 
-	if (receive(control, &id, sizeof(id), fds, &count, &flags) != sizeof(id))
+	if (pass_receive(control, &id, sizeof(id), fds, &count, &flags) != sizeof(id))
 		return false;
 	if (count == 1)
 		started = child_start(control, fds[0], id, all);
 	/* not the last close: mlccd waits for what is said next */
 	for (unsigned int i = 0; i < count; i++)
 		close(fds[i]);
+	if (id == WORKER)
+		return true;
 	say(control, TAKEN, id);
 	if (!started)
 		say(control, ENDED, id);
 	return true;
 }
 
-/* It needs no right to anything. */
-static void drop_rights(void)
+void porter_drop_rights(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { };
 
-	prctl(PR_SET_NAME, "mlccd-porter");
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	syscall(SYS_capset, &head, none);
 }
@@ -232,7 +192,8 @@ static int porter_prepare(int control, pid_t parent)
 	if (dup2(control, 3) != 3)
 		return -1;
 	close_range(4, ~0U, 0);
-	drop_rights();
+	prctl(PR_SET_NAME, "mlccd-porter");
+	porter_drop_rights();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		return -1;
@@ -305,7 +266,7 @@ static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
 	int fds[RING_FDS], flags = MSG_DONTWAIT;
 	unsigned int count;
 	struct answer a;
-	ssize_t n = receive(fd, &a, sizeof(a), fds, &count, &flags);
+	ssize_t n = pass_receive(fd, &a, sizeof(a), fds, &count, &flags);
 
 	if (n == -EAGAIN || n == -EINTR)
 		return 0;
@@ -408,17 +369,10 @@ void porter_end(struct porter *p)
 
 int porter_fetch(struct porter *p, int fd, uint32_t id)
 {
-	struct iovec io = { .iov_base = &id, .iov_len = sizeof(id) };
-	struct control control = { };
-	struct msghdr m = {
-		.msg_iov = &io, .msg_iovlen = 1,
-		.msg_control = control.space, .msg_controllen = CMSG_SPACE(sizeof(int)),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	return pass_send(p->fd, &id, sizeof(id), &fd, 1, MSG_DONTWAIT);
+}
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	return sendmsg(p->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+int porter_worker(struct porter *p, int fd)
+{
+	return porter_fetch(p, fd, WORKER);
 }

@@ -44,7 +44,13 @@ struct porter *porter_start(void);
 int porter_watch(struct porter *p, sd_event *events, const struct porter_calls *calls);
 void porter_end(struct porter *p);
 
-/* Has the next packet of @fd received.  A negative error number: it is not. */
+/* Has the next packet of @fd received; @id is not 0.  A negative error number: it is not. */
 int porter_fetch(struct porter *p, int fd, uint32_t id);
+
+/* Of the calling process, which needs no right to anything. */
+void porter_drop_rights(void);
+
+/* A process that does what comes on @fd (away.h), the other end of which mlccd has. */
+int porter_worker(struct porter *p, int fd);
 
 #endif /* MLCCD_PORTER_H */
