@@ -177,6 +177,7 @@ struct mlcc_seek {
 	u32 netns;
 	u32 id;
 	u32 initial;		/* the namespace is */
+	u32 foreign;		/* its owner is not the initial user namespace */
 	u32 first;		/* slot of the group to look at, after whose end come those before it */
 	u32 end;		/* of those that the namespace may have */
 	u32 taken;		/* of the group, before the look */
@@ -209,6 +210,7 @@ static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct ml
 		MLCC_WRITE(s->paths[i].peer, 0);
 	s->net_cookie = k->net_cookie;
 	s->netns = k->netns;
+	s->foreign = k->foreign;
 	s->id = k->id;
 	s->gen = 0;
 	s->retrans = 0;
@@ -325,6 +327,7 @@ static __always_inline void mlcc_seek_in(struct mlcc_seek *k, const struct net *
 	k->netns = net->ns.inum;
 	/* it is the one that nobody is charged for */
 	k->initial = !net->ucounts;
+	k->foreign = net->user_ns->level > 0;
 	k->first = k->initial ? MLCC_GROUP_OTHERS : k->net_cookie % MLCC_GROUP_OTHERS;
 	k->end = k->initial ? MLCC_GROUP : MLCC_GROUP_OTHERS;
 }

@@ -68,6 +68,7 @@ struct mlcc_slot {
 	u32 deleted;		/* while it had flows: they are neutral */
 	u32 netns;		/* inode number of the namespace, for people */
 	u32 class;		/* enum mlcc_class */
+	u32 foreign;		/* the namespace is a user's own, in a user namespace of his */
 	struct mlcc_path paths[MLCC_PATHS];
 };
 

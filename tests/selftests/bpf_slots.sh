@@ -7,16 +7,25 @@
 
 # shellcheck source=tests/selftests/bpf_common.sh
 . "$(dirname "$0")/bpf_common.sh"
+# shellcheck source=tests/selftests/api_common.sh
+. "$here/api_common.sh"
 # shellcheck source=tests/selftests/pairs.sh
 . "$here/pairs.sh"
 
 # marked NAME [NAMESPACE]: connections that live as long as this (sub)shell
 marked()
 {
+	marked_by "$1" ${2:+ip netns exec "$2"}
+}
+
+# marked_by NAME COMMAND...: the same, by way of a command
+marked_by()
+{
 	local name=$1 pipes to from
+	shift
 
 	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
-	(exec ${2:+ip netns exec "$2"} "$python" "$here/marked.py") \
+	(exec "$@" "$python" "$here/marked.py") \
 		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
 	exec {to}>"$pipes/to" {from}<"$pipes/from"
 	printf -v "pair_to_$name" '%s' "$to"
@@ -107,6 +116,25 @@ no_namespace_has_all_slots()
 	marked all && ask all open "${ids[@]}" && has_slots 20 /proc/self/ns/net "${ids[@]}"
 }
 
+# jobs_with_flows ID,...: those that libmlcc knows, with the flows that are theirs on this host
+jobs_with_flows()
+{
+	api_json "sorted((r['id'], r['flows']) for r in rows if r['id'] in [$1])" job list
+}
+
+# As anybody may have them, who marks sockets there as he likes.
+namespaces_of_users_have_no_jobs_of_the_host()
+{
+	unshare -Urn true 2>/dev/null || { echo "no user namespaces"; return "$KSFT_SKIP"; }
+	marked_by users unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh &&
+		ask users open 701 702 && marked some "$host" && ask some open 702 703 || return
+	slots_are "[701, 702, 702, 703]" "sorted(j['id'] for j in d if 700 < j['id'] < 710 and j['flows'])" ||
+		return
+	[ "$(jobs_with_flows 701,702,703)" = "[(702, 1), (703, 1)]" ] && return
+	echo "jobs: $(jobs_with_flows 701,702,703)"
+	return 1
+}
+
 # namespace NAME: anew
 namespace()
 {
@@ -166,12 +194,15 @@ main()
 	require_bpf
 	require_command ip make clang bpftool
 	setup_out
+	require_api
 	setup_ns host pod && load --mark-mask 0xffff || exit 1
 	defer forget_namespace "$host-again"
 	ktap_check "a later flow finds the slot of its job" a_later_flow_finds_the_slot_of_the_job
 	ktap_check "a job comes back to its slot" a_job_comes_back_to_its_slot
 	ktap_check "flows at the same time find one slot" flows_at_the_same_time_find_one_slot
 	ktap_check "no namespace has all slots" no_namespace_has_all_slots
+	ktap_check "namespaces of users have no jobs of the host" \
+		namespaces_of_users_have_no_jobs_of_the_host
 	ktap_check "a new namespace has no slots of an old one" a_new_namespace_has_no_old_slots
 	ktap_check "a flow whose init() was skipped finds its job" a_flow_without_init_finds_its_job
 	ktap_finish

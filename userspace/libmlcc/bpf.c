@@ -418,8 +418,8 @@ static void info_phase(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_jo
  * The next of a job's slots after @s, the first of all after NULL; NULL: no more.  There is one for
  * each namespace in each version.
  */
-static const struct mlcc_slot *slot_next(const struct bpf_carrier *c, uint32_t id,
-					 const struct mlcc_slot *s)
+static const struct mlcc_slot *slot_any(const struct bpf_carrier *c, uint32_t id,
+					const struct mlcc_slot *s)
 {
 	for (size_t v = 0; v <= MLCC_OLD_MAX; v++) {
 		const struct mlcc_slot *group = c->versions[v].slots, *end;
@@ -436,6 +436,29 @@ static const struct mlcc_slot *slot_next(const struct bpf_carrier *c, uint32_t i
 		s = NULL;
 	}
 	return NULL;
+}
+
+static bool has_slot_at_home(const struct bpf_carrier *c, uint32_t id)
+{
+	const struct mlcc_slot *s = NULL;
+
+	while ((s = slot_any(c, id, s)))
+		if (!s->foreign)
+			return true;
+	return false;
+}
+
+/*
+ * The same, but where the job has slots in namespaces of the host's only those: in others users mark
+ * sockets as they like.  All flows of a container with a user namespace are in such a one.
+ */
+static const struct mlcc_slot *slot_next(const struct bpf_carrier *c, uint32_t id,
+					 const struct mlcc_slot *s)
+{
+	do
+		s = slot_any(c, id, s);
+	while (s && s->foreign && has_slot_at_home(c, id));
+	return s;
 }
 
 /* The one that has sent last; NULL: no flows. */
@@ -550,7 +573,10 @@ static int each_rule(struct mlcc *m, unsigned char *seen,
 	return ret;
 }
 
-/* Jobs that only have flows with their mark, in one version. */
+/*
+ * Jobs that only have flows with their mark, in one version.  In a network namespace of his own a
+ * user marks sockets as he likes: these are none of the host's.
+ */
 static int each_slot(struct mlcc *m, const struct mlcc_slot *slots, unsigned char *seen,
 		     int (*each)(const struct mlcc_job_info *info, void *arg), void *arg)
 {
@@ -560,7 +586,8 @@ static int each_slot(struct mlcc *m, const struct mlcc_slot *slots, unsigned cha
 	for (unsigned int i = 0; slots && !ret && i < MLCC_SLOTS; i++) {
 		const struct mlcc_slot *s = &slots[i];
 
-		if (!s->users || s->deleted || s->id > 65535 || bit_test_and_set(seen, s->id))
+		if (!s->users || s->deleted || s->foreign || s->id > 65535 ||
+		    bit_test_and_set(seen, s->id))
 			continue;
 		info_fill(m, s->id, NULL, &info);
 		ret = each(&info, arg);
