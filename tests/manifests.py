@@ -228,15 +228,18 @@ def liveness_is_patient() -> bool:
 
 
 def cdi_gives_the_socket() -> bool:
-    """And of its folder nothing else."""
+    """The folder that has the socket and nothing else, so that the next mlccd's is found, too."""
     (spec,) = documents(FOLDER.parent / "cdi" / "mlcc.yaml")
     (pod,) = documents(FOLDER / "example-pod.yaml")
     (device,) = spec["devices"]
     (mount,) = device["containerEdits"]["mounts"]
-    path = pod["spec"]["containers"][0]["volumeMounts"][0]["mountPath"]
+    (path,) = pod["spec"]["containers"][0]["volumeMounts"]
+    (volume,) = pod["spec"]["volumes"]
     return (
         f"{spec['kind']}={device['name']}" == "mlcc.dev/socket=mlccd"
-        and mount["hostPath"] == mount["containerPath"] == path
+        and mount["hostPath"] == volume["hostPath"]["path"] == "/run/mlcc/socket"
+        and mount["containerPath"] == path["mountPath"] == "/run/mlcc"
+        and path["readOnly"]
         and {"bind", "ro"} <= set(mount["options"])
     )
 
