@@ -34,8 +34,13 @@ def missing() -> str:
 class Rank:
     """One process of a job."""
 
-    def __init__(self, namespace: str, words: list[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self, namespace: str, words: list[str], environment: dict[str, str], cgroup: Path | None
+    ) -> None:
         command = ["ip", "netns", "exec", namespace, sys.executable, "-B", str(WORKER), *words]
+        if cgroup:
+            enter = 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"'
+            command = ["sh", "-c", enter, "sh", str(cgroup), *command]
         self.process = subprocess.Popen(
             command,
             env=os.environ | environment,
@@ -80,15 +85,18 @@ class Namespace(unittest.TestCase):
         self.addCleanup(subprocess.run, ["ip", "netns", "del", self.namespace], check=True)
         subprocess.run(["ip", "-n", self.namespace, "link", "set", "lo", "up"], check=True)
 
-    def start(self, how: str, ranks: int = 2, socket: Any = "/nonexistent") -> list[Rank]:
-        """All ranks, before iteration 4."""
+    def start(
+        self, how: str, ranks: int = 2, socket: Any = "/nonexistent", cgroup: Path | None = None
+    ) -> list[Rank]:
+        """All ranks, before iteration 4, each in a cgroup of its own below @cgroup."""
         common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "lo"}
         common |= {"MLCC_SOCKET": str(socket), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
         started = []
         for rank in range(ranks):
             own = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MLCC_JOB": f"rank{rank}"}
             words = [str(ITERATIONS), how, "4"]
-            started.append(Rank(self.namespace, words, common | own))
+            below = cgroup / f"rank{rank}" if cgroup else None
+            started.append(Rank(self.namespace, words, common | own, below))
             self.addCleanup(started[-1].process.kill)
         for rank in started:
             rank.reach()
@@ -178,7 +186,7 @@ class DaemonIsKilled(Namespace, test_daemon.DaemonCase):
             self.addCleanup(cgroup.rmdir)
             path = f"{self.cgroup.name}/{cgroup.name}"
             self.daemon.ask({"op": "set-job", "name": f"rank{rank}", "cgroup": path})
-        ours = self.start("ours", socket=self.daemon.socket)
+        ours = self.start("ours", socket=self.daemon.socket, cgroup=self.cgroup)
         phases = [self.daemon.job(f"rank{rank}")["phases"] for rank in range(2)]
         self.assertEqual(phases, [2, 2])
         self.daemon.kill()

@@ -97,6 +97,7 @@ class Waiting(Case):
         self.assertEqual(self.slept, [])
 
     def test_of_the_processes_of_a_host_one_waits(self) -> None:
+        """The one to whom mlccd shows the plan."""
         self.plan()
         self.made.wait_for_slot()
         program = "import sys; from mlcc_torch import Hints; made = Hints(sys.argv[1], 'bert')\n"
@@ -110,7 +111,6 @@ class Waiting(Case):
         )
         while len(self.listener.rings) < 2:
             time.sleep(0.01)
-        self.plan()
         out, _ = other.communicate("go\n", timeout=AHEAD // S)
         self.assertEqual(out, "True\n")
         self.assertEqual(self.said()[:2], (NONE, 0))

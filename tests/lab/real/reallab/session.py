@@ -278,8 +278,8 @@ class Session:
         }
         name = f"{job.name}-{rank}"
         words = [PYTHON, "-B", str(RANKS / "torch_rank.py"), "--name", name, "--model", job.model]
-        inside = [*_host_cpus(), "nsenter", f"--net=/run/netns/{hosts[rank].namespace}"]
-        self._spawn(name, [*inside, *self._as_job(name), *words, *self._common(job)], env)
+        inside = [*_host_cpus(), *self._as_job(name, hosts[rank])]
+        self._spawn(name, [*inside, *words, *self._common(job)], env)
 
     def _start_mpi(self, job: Job) -> None:
         """One mpirun, which reaches the other host by a remote shell of our own."""
@@ -304,7 +304,7 @@ class Session:
             program = [PYTHON, "-B", str(RANKS / "mpi_rank.py"), "--name", name]
             words += [":"] if rank else []
             words += ["-np", "1", "--host", host.namespace]
-            words += [*self._as_job(name), *program, *self._common(job)]
+            words += [*self._as_job(name, host), *program, *self._common(job)]
         inside = ["unshare", "--uts", *_host_cpus(), "nsenter", f"--net=/run/netns/{left}"]
         named = ["sh", "-c", 'hostname "$1" && shift && exec "$@"', "sh", left]
         self._spawn(job.name, [*inside, *named, *words], {})
@@ -314,13 +314,15 @@ class Session:
         words += ["--compute-ms", str(job.compute_ms), "--seed", str(job.seed)]
         return [*words, "--hints"] if self.mode.hints else words
 
-    def _as_job(self, name: str) -> list[str]:
-        """Under mlcc what an operator would write; else nothing."""
+    def _as_job(self, name: str, host: Host) -> list[str]:
+        """On that host; under mlcc what an operator would write, in mlccd's network namespace."""
+        there = ["nsenter", f"--net=/run/netns/{host.namespace}"]
         if not self.daemon:
-            return []
+            return there
         ctl = [str(CTL), "--socket", str(self.daemon.socket), "run", "--strict", "--name", name]
         env = [f"MLCC_SOCKET={self.daemon.socket}", f"LD_LIBRARY_PATH={HINT}"]
-        return [*ctl, "--", "env", *env]
+        here = ["nsenter", f"--net=/proc/{os.getpid()}/ns/net"]
+        return [*here, *ctl, "--", "env", *env, *there]
 
     def _spawn(self, name: str, command: list[str], env: dict[str, str]) -> None:
         self.processes.append(Process(name, command, env, self.folder / f"{name}.log"))
