@@ -57,7 +57,7 @@ struct fetch {
 };
 
 enum hold {
-	HOLD_DISCARD = 1,		/* a thread receives a packet */
+	HOLD_DISCARD = 1,		/* a worker receives a packet */
 	HOLD_PORTER = 2,		/* the porter has a copy */
 	HOLD_ANSWER = 4,		/* its answer has not come */
 };
