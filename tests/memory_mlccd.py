@@ -23,6 +23,15 @@ def missing() -> str:
     return "" if MLCCD.exists() else "mlccd-fake is not built: make userspace"
 
 
+def cgroup_mount() -> Path | None:
+    """Where the second version is, if it is anywhere."""
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        _, where, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return Path(where)
+    return None
+
+
 class MemoryMlccd:
     """One with a folder of its own; what it knows outlives it."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import memory_mlccd
-from memory_mlccd import MemoryMlccd
+from memory_mlccd import MemoryMlccd, cgroup_mount
 
 HERE = Path(__file__).resolve().parent
 BURST = HERE / "mlcc-burst"
@@ -33,15 +33,6 @@ status=$?
 kill $!
 exit $status
 """
-
-
-def cgroup_mount() -> Path | None:
-    """Where the second version is, if it is anywhere."""
-    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
-        _, where, kind, *_ = line.split()
-        if kind == "cgroup2":
-            return Path(where)
-    return None
 
 
 def missing() -> str:

@@ -16,8 +16,9 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -2020,7 +2021,11 @@ CASES = (
 )
 
 
-def run_case(number: int, name: str, cases: Cases) -> bool:
+RunCase = Callable[[int, str], str]
+Prepare = Callable[[ExitStack, Cgroups], RunCase]
+
+
+def run_case(number: int, name: str, cases: Cases) -> str:
     """One result; the next case finds a daemon that runs, without jobs, with the defaults."""
     d = cases.d
     try:
@@ -2035,33 +2040,44 @@ def run_case(number: int, name: str, cases: Cases) -> bool:
     d.write_config("")
     cases.reload()
     d.reset()
+    return say_result(number, name, error)
+
+
+def say_result(number: int, name: str, error: str, skip: str = "") -> str:
+    """Also in one word, as the totals have it."""
     for line in error.splitlines():
         print(f"# {line}")
-    print(f"{'not ok' if error else 'ok'} {number} {name.replace('_', ' ')}", flush=True)
-    return not error
+    print(f"{'not ok' if error else 'ok'} {number} {name.replace('_', ' ')}{skip}", flush=True)
+    return "fail" if error else "skip" if skip else "pass"
 
 
-def main(build: str, directory: str) -> int:
+def run_all(names: Sequence[str], prepare: Prepare) -> int:
+    """Runs the cases, or those of MLCCD_CASES; the exit status."""
     print("KTAP version 1", flush=True)
     mount = cgroup_mount()
     if mount is None:
         print("1..0 # SKIP no cgroup2 file system is mounted")
         return 4
-    only = os.environ.get("MLCCD_CASES", "").split() or CASES
-    daemon, cgroups = Daemon(Path(build), Path(directory)), Cgroups(mount)
-    failed = 0
-    try:
+    only = os.environ.get("MLCCD_CASES", "").split() or names
+    with ExitStack() as stack:
+        cgroups = Cgroups(mount)
+        stack.callback(cgroups.clean)
+        run = prepare(stack, cgroups)
+        counts = Counter(run(number, name) for number, name in enumerate(only, 1))
+    print(f"1..{len(only)}")
+    print("# Totals:", *(f"{word}:{counts[word]}" for word in ("pass", "fail", "skip")))
+    return 1 if counts["fail"] else 0
+
+
+def main(build: str, directory: str) -> int:
+    def prepare(stack: ExitStack, cgroups: Cgroups) -> RunCase:
+        daemon = Daemon(Path(build), Path(directory))
+        stack.callback(lambda: daemon.process and daemon.kill(signal.SIGTERM))
         daemon.start()
         cases = Cases(daemon, cgroups)
-        for number, name in enumerate(only, 1):
-            failed += not run_case(number, name, cases)
-    finally:
-        if daemon.process:
-            daemon.kill(signal.SIGTERM)
-        cgroups.clean()
-    print(f"1..{len(only)}")
-    print(f"# Totals: pass:{len(only) - failed} fail:{failed} skip:0")
-    return 1 if failed else 0
+        return lambda number, name: run_case(number, name, cases)
+
+    return run_all(CASES, prepare)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,10 @@ from mlccd_driver import (
     Daemon,
     Peer,
     Ring,
-    cgroup_mount,
+    RunCase,
     connect,
+    run_all,
+    say_result,
     until,
 )
 
@@ -657,7 +659,7 @@ NAMES = (
 )
 
 
-def run_case(number: int, name: str, build: Path, base: Path, cgroups: Cgroups) -> bool:
+def run_case(number: int, name: str, build: Path, base: Path, cgroups: Cgroups) -> str:
     base.mkdir(mode=0o755)
     base.chmod(0o755)
     d = Daemon(build, base)
@@ -673,27 +675,15 @@ def run_case(number: int, name: str, build: Path, base: Path, cgroups: Cgroups) 
     kept.clear()
     if d.process:
         d.kill()
-    for line in error.splitlines():
-        print(f"# {line}")
-    print(f"{'not ok' if error else 'ok'} {number} {name.replace('_', ' ')}{skip}", flush=True)
-    return not error
+    return say_result(number, name, error, skip)
 
 
 def main(build: str, directory: str) -> int:
-    print("KTAP version 1", flush=True)
-    mount = cgroup_mount()
-    if mount is None:
-        print("1..0 # SKIP no cgroup2 file system is mounted")
-        return 4
-    only = os.environ.get("MLCCD_CASES", "").split() or NAMES
-    cgroups, failed = Cgroups(mount), 0
-    try:
-        for number, name in enumerate(only, 1):
-            failed += not run_case(number, name, Path(build), Path(directory) / name, cgroups)
-    finally:
-        cgroups.clean()
-    print(f"1..{len(only)}")
-    return 1 if failed else 0
+    def prepare(_: ExitStack, cgroups: Cgroups) -> RunCase:
+        base = Path(directory)
+        return lambda number, name: run_case(number, name, Path(build), base / name, cgroups)
+
+    return run_all(NAMES, prepare)
 
 
 if __name__ == "__main__":

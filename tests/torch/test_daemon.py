@@ -12,18 +12,10 @@ from unittest import mock
 
 import memory_mlccd
 from common import until
-from memory_mlccd import MemoryMlccd
+from memory_mlccd import MemoryMlccd, cgroup_mount
 from mlcc_client import Client
 from mlcc_torch import hints
 from mlcc_torch.hints import Hints
-
-
-def cgroup_mount() -> Path | None:
-    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
-        _, where, kind, *_ = line.split()
-        if kind == "cgroup2":
-            return Path(where)
-    return None
 
 
 def missing() -> str:
