@@ -82,18 +82,18 @@ many_mount_one()
 {
 	local i loaded=0 pids=()
 
-	none_mounted && : >"$out/many" || return
+	none_mounted && mkdir -p "$out/many" || return
 	for ((i = 0; i < 8; i++)); do
-		"$@" "$mlcc_bpf" load 2>>"$out/many" &
+		"$@" "$mlcc_bpf" load 2>"$out/many/$i" &
 		pids+=("$!")
 	done
 	for i in "${pids[@]}"; do
 		wait "$i" && loaded=$((loaded + 1))
 	done
-	sort "$out/many" | uniq -c
+	sort "$out/many/"* | uniq -c
 	echo "$(mounts) mounted, $loaded loaded"
 	[ "$(mounts)" -eq 1 ] && [ "$loaded" -eq 1 ] && is_whole &&
-		[ "$(grep -c 'loaded already' "$out/many")" -eq 7 ] &&
+		[ "$(grep -l 'loaded already' "$out/many/"* | wc -l)" -eq 7 ] &&
 		"$mlcc_bpf" unload && nothing_left
 }
 
