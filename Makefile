@@ -178,8 +178,8 @@ check-matrix:
 picture:
 	@tests/deps/install.sh demo
 	$(call building,carrier lab)
-	$(PYTHON) tests/lab/mlcc-lab run three-equal-98 --cc cubic,mlcc --quick \
-		--plot Documentation/effect.png
+	@$(PYTHON) tests/demo.py
+	cp build/demo.png Documentation/effect.png
 
 install: install-plan
 	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi

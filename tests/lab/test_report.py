@@ -200,6 +200,14 @@ class Repeats(unittest.TestCase):
         self.assertIsNone(seven["slowdown_ci95"])
         self.assertEqual(eight["flows"][0]["beside_cubic"], 1.2)
 
+    def test_the_median_is_shown(self) -> None:
+        runs = [run(late_ms, 0, mbps, 1.0) for late_ms, mbps in ((0, 1.0), (60, 2.0), (30, 3.0))]
+        (mlcc,) = document({"mlcc": runs})["results"]
+        self.assertEqual(mlcc["repeats"][mlcc["shown"]]["slowdown_mean"], 1.1)
+        rates = {series["name"]: series["mbps"] for series in mlcc["shares"]["series"]}
+        self.assertEqual(rates["bulk"], [3.0] * 50, "all of a short run")
+        self.assertEqual(mlcc["shares"]["from_ms"], 0.0)
+
     def test_table(self) -> None:
         text = table.text(self.document)
         self.assertIn("1.150 ± 0.635", text)

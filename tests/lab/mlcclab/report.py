@@ -61,11 +61,19 @@ def _result(measurement: Measurement, cc: str) -> Json:
     turns = range(len(measurement.runs[cc]))
     repeats = [_one_run(measurement, cc, turn) for turn in turns]
     merged = _merge(measurement, cc, repeats) if len(repeats) > 1 else dict(repeats[0])
-    merged["shares"] = shares(measurement.request.scenario, measurement.runs[cc][0])
+    shown = _median(repeats)
+    merged["shares"] = shares(measurement.request.scenario, measurement.runs[cc][shown])
     if len(repeats) > 1:
+        merged["shown"] = shown
         seed = measurement.request.seed
         merged["repeats"] = [{"seed": seed + turn, **repeats[turn]} for turn in turns]
     return merged
+
+
+def _median(repeats: Sequence[Json]) -> int:
+    """Which repeat is neither the best nor the worst: the one that is drawn."""
+    order = sorted(range(len(repeats)), key=lambda turn: repeats[turn]["slowdown_mean"])
+    return order[len(order) // 2]
 
 
 def _one_run(measurement: Measurement, cc: str, turn: int) -> Json:
