@@ -408,6 +408,18 @@ class Checked(unittest.TestCase):
         self.assertIn("the carrier", said)
         self.assertIn(last[:7], said)
 
+    def test_comments_change_nothing(self) -> None:
+        path = self.root / "include/mlcc/rule.h"
+        path.write_text('int a; /* one */\nchar *b = "//";\n', encoding="utf-8")
+        first = self.commit("notes.md", "a page")
+        table = self.measured_at(first)
+        path.write_text('// the other\nint a;\n\nchar *b = "//"; // string\n', encoding="utf-8")
+        self.commit("tcp_mlcc/tcp_mlcc.7", "a page of the manual, and comments")
+        self.assertEqual(self.check(table), (EXIT_OK, "fit: fresh\n"))
+        path.write_text('int a;\nchar *b = "/";\n', encoding="utf-8")
+        self.commit("notes.md", "code")
+        self.assertEqual(self.check(table)[0], EXIT_FAILED)
+
     def test_the_module_has_a_core_of_its_own(self) -> None:
         table = self.measured_at(self.first, "module")
         self.commit("bpf/mlcc.bpf.c", "the other carrier")

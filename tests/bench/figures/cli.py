@@ -88,7 +88,7 @@ def _verdict(history: History, origin: page.Origin | None) -> str:
         return "not measured yet"
     if not history.knows(origin.commit):
         return f"cannot tell: commit {origin.commit} is not in this repository (a shallow clone?)"
-    later = history.touched_since(origin.commit, CORE[origin.carrier])
+    later = history.changed_since(origin.commit, CORE[origin.carrier])
     return f"older than {later}" if later else "fresh"
 
 

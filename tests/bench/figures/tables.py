@@ -79,7 +79,6 @@ SHOWN = (
     "ecn",
     "loss-001",
     "two-way",
-    "all-to-all",
 )
 
 
