@@ -27,6 +27,13 @@ LAG_MIN = 4  # bins: the next narrower scale has shorter periods
 LIKE = 1.5  # of a period: what another scale finds below that is the same
 PAUSE = 0.75  # of the usual pause: no period is shorter
 
+STEPS = 4  # periods: so long bins of traffic without anything longer are alike
+STEPS_LEAST = 3  # in something longer
+UNLIKE = 0.35  # coefficient of variation of such bins
+EMPTY = 0.25  # of the usual bytes: such bins are pauses between groups of steps
+PAUSES_MIN = 2
+UNSURE = 0.5  # confidence at most, where something longer is not seen often enough
+
 BEATS = 2  # times that the starts are looked for, with a better period
 SMOOTH = 24  # of a period: bursts nearer than that are one
 STRICT = 4.0  # what an iteration of e times the period costs; the usual pause is worth 1
@@ -43,6 +50,7 @@ class Cycle:
     confidence: float  # 0 to 1; 1/2 is what random arrivals reach
     starts: Ints
     ends: Ints
+    steps: float = 0.0  # bins: the period of what repeats within something longer, not seen enough
 
     @property
     def period(self) -> float:
@@ -58,10 +66,18 @@ NONE = np.zeros(0, np.int64)
 
 
 def find(traffic: Floats) -> Cycle:
-    """The iterations in these bins."""
+    """The iterations in these bins; what repeats may be steps of something longer that does."""
     period, confidence = _repeats(traffic)
     if confidence < PERIODIC:
         return Cycle(confidence, NONE, NONE)
+    while least := _longer(traffic, period):
+        # in bins in which the steps are all alike
+        width = max(1, round(min(2 * period, least / LAG_MIN)))
+        longer, confidence = _repeats(_coarse(traffic, width), least / width)
+        longer *= width
+        if confidence < PERIODIC or longer < least:
+            return Cycle(min(confidence, UNSURE), NONE, NONE, period)
+        period = longer
     for _ in range(BEATS):
         starts = _starts(traffic, period)
         if len(starts) <= ITERATIONS_MIN:
@@ -72,13 +88,32 @@ def find(traffic: Floats) -> Cycle:
     return Cycle(confidence, starts[:-1][whole], starts[1:][whole])
 
 
-def _repeats(traffic: Floats) -> tuple[float, float]:
-    """The period in bins, roughly, and the confidence that there is one."""
+def _longer(traffic: Floats, period: float) -> float:
+    """The least period of something longer, of which these are steps; 0, if they are not."""
+    coarse = _coarse(traffic, period * STEPS)
+    if len(coarse) < ITERATIONS_MIN:
+        return 0.0
+    fine = _coarse(traffic, period * STEPS / 2)
+    pauses = _runs(fine < EMPTY * np.median(fine))[:, 0] * period * STEPS / 2
+    if len(pauses) >= PAUSES_MIN:
+        return max(period * STEPS_LEAST, PAUSE * float(np.median(np.diff(pauses))))
+    return period * STEPS_LEAST if coarse.std() > UNLIKE * coarse.mean() else 0.0
+
+
+def _coarse(traffic: Floats, width: float) -> Floats:
+    """In bins of that width, without the first and the last."""
+    bins = max(1, round(width))
+    count = len(traffic) // bins
+    return traffic[: count * bins].reshape(count, bins).sum(axis=1)[1:-1]
+
+
+def _repeats(traffic: Floats, shortest: float = 1) -> tuple[float, float]:
+    """The period in bins, roughly, no shorter than that, and the confidence that there is one."""
     chosen = np.random.default_rng(SEED)
     seen = [(0.0, 0.0)]
     for width, coarse in _scales(traffic):
         runs = _runs(coarse > coarse.mean())
-        least = max(1.0, _pause(runs) * PAUSE)
+        least = max(1.0, _pause(runs) * PAUSE, shortest / width)
         lag, height = _peak(coarse, least)
         if lag < LAG_MIN:
             continue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A job's iterations, laid on each other from their beginnings: mean bytes, and arcs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,13 @@ BINS_MAX = 1 << 22
 BIN_SAMPLES = 2  # in a bin, at least: counters that are read every 5 ms have a period of 5 ms, else
 ARC_RATE = 0.1  # of the largest rate: where an arc begins
 ARC_BYTES = 0.01  # of the iteration: smaller arcs are control traffic
+ARCS_MAX = 64  # that a problem may have of a job
+ARCS_BYTES = 0.1  # of the iteration: so much in small arcs is none
+REGULAR = 0.9  # of the times between changes of counters: multiples of one, if these are refreshed
+REFRESH = 0.05  # of the refresh: so far from a multiple
+REFRESH_SAMPLES = 1.5  # or so many times between readings
+REFRESH_PERIOD, REFRESH_PAUSE = 10, 4  # refreshes in an iteration, and in its pause, at least
+FINE = 0.02  # seconds: counters refreshed so often show what there is
 FALLS = 0.5  # of the largest rate: traffic that never falls below has no compute phase
 
 
@@ -80,7 +87,11 @@ def find(traffic: Traffic, bin_s: float) -> Iterations:
     seconds = traffic.seconds
     apart = np.diff(np.unique(seconds))
     bin_s = max(bin_s, BIN_SAMPLES * float(np.median(apart)) if len(apart) else 0)
+    refresh = _refresh(traffic)
+    bin_s = max(bin_s, BIN_SAMPLES * refresh)
     count = int(seconds[-1] / bin_s) + 1
+    if refresh and count < 2 * cycle.ITERATIONS_MIN:
+        return _unknown(traffic, bin_s, refresh)
     if not 2 * cycle.ITERATIONS_MIN <= count <= BINS_MAX:
         raise PlanError(
             f"{seconds[-1]:g} s in bins of {bin_s * 1000:g} ms make {count}; "
@@ -92,7 +103,54 @@ def find(traffic: Traffic, bin_s: float) -> Iterations:
         rate = found.rate()
         if rate.min() > FALLS * rate.max():
             return Iterations(traffic, bin_s, Cycle(0.0, cycle.NONE, cycle.NONE))
+        if refresh and not _slower(found, refresh):
+            return _unknown(traffic, bin_s, refresh)
+    elif refresh > FINE:
+        return _unknown(traffic, bin_s, refresh)
     return found
+
+
+def _refresh(traffic: Traffic) -> float:
+    """Seconds between which the source's counters change, if that is longer than its samples; or 0.
+
+    The bytes of a second that come at its end say nothing of when they were sent.
+    """
+    if traffic.source == "pcap":
+        return 0.0
+    apart = np.diff(np.unique(traffic.seconds))
+    changes = np.diff(np.unique(traffic.seconds[traffic.frames > 0]))
+    if len(changes) < cycle.ITERATIONS_MIN:
+        return 0.0
+    sample = float(np.median(apart))
+    refresh = float(np.quantile(changes, ARC_RATE))
+    for _ in range(2):
+        multiple = np.maximum(1, (changes / refresh).round())
+        refresh = float(np.median(changes[multiple == multiple.min()]))
+    if refresh < 2 * REFRESH_SAMPLES * sample:
+        return 0.0
+    far = np.abs(changes - (changes / refresh).round() * refresh)
+    near = far <= max(REFRESH * refresh, REFRESH_SAMPLES * sample)
+    return refresh if near.mean() >= REGULAR else 0.0
+
+
+def _slower(found: Iterations, refresh: float) -> bool:
+    """Whether iterations, and their pauses, are many refreshes long."""
+    busy = found.rate() > 0
+    silent = np.concatenate((~busy, ~busy))
+    ends = np.flatnonzero(np.diff(np.concatenate(([0], silent.astype(np.int8), [0]))))
+    pause = (ends[1::2] - ends[::2]).max(initial=0) / len(busy) * found.period_s
+    return found.period_s >= REFRESH_PERIOD * refresh and pause >= REFRESH_PAUSE * refresh
+
+
+def _unknown(traffic: Traffic, bin_s: float, refresh: float) -> Iterations:
+    """Nothing can be said of what happens between two refreshes."""
+    note = (
+        f"bytes come every {refresh * 1000:.3g} ms, which may be how often the device refreshes "
+        f"its counters: what repeats within {REFRESH_PERIOD * refresh:.3g} s cannot be told; "
+        "capture packets (--pcap)"
+    )
+    told = replace(traffic, notes=(*traffic.notes, note))
+    return Iterations(told, bin_s, Cycle(0.0, cycle.NONE, cycle.NONE))
 
 
 def arcs(rate: Floats) -> list[tuple[int, int, float]]:
@@ -101,16 +159,34 @@ def arcs(rate: Floats) -> list[tuple[int, int, float]]:
     edges = np.flatnonzero(busy & ~np.roll(busy, 1))
     if busy.all() or not len(edges):
         return [(0, len(rate), float(rate.mean()))]
+    if len(edges) > ARCS_MAX:  # the shorter pauses are of no use to others
+        busy = _filled(busy)
+        edges = np.flatnonzero(busy & ~np.roll(busy, 1))
+        if not len(edges):
+            return [(0, len(rate), float(rate.mean()))]
     runs = []
     for start in edges.tolist():
         turned = np.roll(busy, -start)
         length = int(np.flatnonzero(~turned)[0])
-        mean = float(np.roll(rate, -start)[:length].mean())
-        if mean * length >= ARC_BYTES * rate.sum():
-            runs.append((start, length, mean))
+        runs.append((start, length, float(np.roll(rate, -start)[:length].mean())))
+    small = [mean * length for _, length, mean in runs if mean * length < ARC_BYTES * rate.sum()]
+    if sum(small) <= ARCS_BYTES * rate.sum():
+        runs = [run for run in runs if run[1] * run[2] >= ARC_BYTES * rate.sum()]
     gaps = [
         ((runs[i][0] - runs[i - 1][0] - runs[i - 1][1]) % len(rate), i) for i in range(len(runs))
     ]
     gap, first = max(gaps)
     zero = runs[first][0] - gap
     return sorted(((start - zero) % len(rate), length, mean) for start, length, mean in runs)
+
+
+def _filled(busy: np.ndarray) -> np.ndarray:
+    """With its longest pauses only, fewer than the arcs that are allowed."""
+    turned = np.roll(busy, -int(np.flatnonzero(busy & ~np.roll(busy, 1))[0]))
+    edges = np.flatnonzero(np.diff(np.concatenate((turned, [True])).astype(np.int8)))
+    lengths = edges[1::2] - edges[::2]
+    least = np.sort(lengths)[-ARCS_MAX]
+    for start, length in zip((edges[::2] + 1).tolist(), lengths.tolist(), strict=True):
+        if length <= least:
+            turned[start : start + length] = True
+    return np.roll(turned, int(np.flatnonzero(busy & ~np.roll(busy, 1))[0]))

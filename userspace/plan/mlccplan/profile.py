@@ -68,7 +68,13 @@ def duty(job: Mapping[str, Any]) -> float:
 def _profile(name: str, found: Iterations, pattern: Pattern) -> Json:
     traffic, periodic = found.traffic, found.count > 0
     if not periodic:
-        pattern = Pattern(ASYNCHRONOUS, f"nothing repeats in {traffic.seconds[-1]:.3g} s")
+        basis = f"nothing repeats in {traffic.seconds[-1]:.3g} s"
+        if steps_s := found.cycle.steps * found.bin_s:
+            basis = (
+                f"what repeats every {steps_s * 1000:.4g} ms is within something longer, which "
+                f"{traffic.seconds[-1]:.3g} s do not show often enough: measure for longer"
+            )
+        pattern = Pattern(ASYNCHRONOUS, basis)
     nbytes = float(found.payload(np.zeros_like(traffic.flow), 1)[0])
     return {
         "name": name,
@@ -84,6 +90,7 @@ def _profile(name: str, found: Iterations, pattern: Pattern) -> Json:
         "duty": None,
         "pattern": pattern.name,
         "basis": pattern.basis,
+        "notes": list(traffic.notes),
     }
 
 
@@ -168,7 +175,7 @@ def _row(one: Mapping[str, Any]) -> list[str]:
 
 
 def _lines(one: Mapping[str, Any]) -> list[str]:
-    lines = [f"{one['pattern']}: {one['basis']}"]
+    lines = [f"{one['pattern']}: {one['basis']}", *one.get("notes", ())]
     if one["bytes_per_iteration"] is not None:
         lines.append(f"bytes: {COUNTED[one['counted']]}")
     if predicted := one.get("predicted"):

@@ -41,6 +41,7 @@ class Traffic:
     payload: Floats  # bytes without them
     flow: Ints  # of each sample: an index into flows
     flows: tuple[Flow, ...] = ()  # none: one direction, and nobody knows whose
+    notes: tuple[str, ...] = ()  # what is to be known of the source
 
     def of(self, chosen: NDArray[np.bool_]) -> "Traffic":
         """Only these samples."""
@@ -54,6 +55,7 @@ def ordered(
     source: str,
     counted: str,
     flows: Sequence[Flow] = (),
+    notes: Sequence[str] = (),
 ) -> Traffic:
     """Traffic of columns: seconds, frames, payload, and the flow; refused if no such thing."""
     seconds, frames, payload = (np.asarray(column, np.float64) for column in columns[:3])
@@ -65,7 +67,8 @@ def ordered(
     order = seconds.argsort(kind="stable")
     flow = np.asarray(columns[3], np.int64)[order]
     seconds = seconds[order] - seconds[order[0]]
-    return Traffic(source, counted, seconds, frames[order], payload[order], flow, tuple(flows))
+    columns = (seconds, frames[order], payload[order], flow)
+    return Traffic(source, counted, *columns, tuple(flows), tuple(notes))
 
 
 def read_trace(path: str) -> Traffic:
