@@ -285,11 +285,11 @@ class Traces(unittest.TestCase):
 class Interface(unittest.TestCase):
     """Counters that a clock of the test's moves."""
 
-    def watched(self, period_s: float, seconds: float) -> Traffic:
+    def watched(self, period_s: float, seconds: float, refresh_s: float = 1e-9) -> Traffic:
         now = [0.0]
 
         def read() -> tuple[int, int]:
-            whole, part = divmod(now[0], period_s)
+            whole, part = divmod(now[0] // refresh_s * refresh_s, period_s)
             sent = int((whole + min(1, part / (period_s / 4))) * 5_000_000)
             return sent, sent // 10
 
@@ -310,6 +310,15 @@ class Interface(unittest.TestCase):
         self.assertEqual(device["address"], "eth0")
         self.assertAlmostEqual(device["sent_bytes"], 5_000_000, delta=100_000)
         self.assertAlmostEqual(found["predicted"]["ratio"], 1, delta=0.02)
+
+    def test_refreshed(self) -> None:
+        """Counters' own time is no period, and it is said what cannot be told."""
+        for refresh in (0.1, 0.5, 1.0):
+            (found,) = profile.of_job("j", self.watched(0.255, 30, refresh), 0.001)["profiles"]
+            self.assertFalse(found["periodic"], found)
+            self.assertIn("refreshes its counters", found["notes"][0])
+        (found,) = profile.of_job("j", self.watched(3, 60, 0.1), 0.001)["profiles"]
+        self.assertAlmostEqual(found["period_ms"], 3000, delta=60)
 
     def test_silence(self) -> None:
         clock = iter(range(100))

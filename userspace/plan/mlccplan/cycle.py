@@ -70,6 +70,7 @@ def find(traffic: Floats) -> Cycle:
     period, confidence = _repeats(traffic)
     if confidence < PERIODIC:
         return Cycle(confidence, NONE, NONE)
+    grouped = False
     while least := _longer(traffic, period):
         # in bins in which the steps are all alike
         width = max(1, round(min(2 * period, least / LAG_MIN)))
@@ -77,9 +78,9 @@ def find(traffic: Floats) -> Cycle:
         longer *= width
         if confidence < PERIODIC or longer < least:
             return Cycle(min(confidence, UNSURE), NONE, NONE, period)
-        period = longer
+        period, grouped = longer, True
     for _ in range(BEATS):
-        starts = _starts(traffic, period)
+        starts = _starts(traffic, period, grouped)
         if len(starts) <= ITERATIONS_MIN:
             return Cycle(0.0, NONE, NONE)
         period = float(np.median(np.diff(starts)))
@@ -194,8 +195,8 @@ class _Bursts:
         return np.bincount(moved % self._bins, self._nbytes, self._bins)
 
 
-def _starts(traffic: Floats, period: float) -> Ints:
-    """Bins before the bursts with which iterations begin."""
+def _starts(traffic: Floats, period: float, grouped: bool) -> Ints:
+    """Bins before the bursts with which iterations begin; grouped: those of steps do not."""
     width = max(1, round(period / SMOOTH))
     total = np.concatenate((np.zeros(1), traffic.cumsum()))
     at = np.arange(len(traffic))
@@ -203,7 +204,10 @@ def _starts(traffic: Floats, period: float) -> Ints:
     smooth = (total[high] - total[low]) / width
     runs = _runs(smooth > traffic.mean())
     pauses = runs[:, 0] - np.concatenate(([0], runs[:-1, 1]))
-    chain = _chain(runs[:, 0], np.minimum(1, pauses / max(1.0, _pause(runs))), period)
+    usual = _pause(runs)
+    if grouped and len(pauses):  # as many pauses as there are iterations count, not those of steps
+        usual = max(usual, float(np.sort(pauses)[-min(len(pauses), int(len(traffic) / period))]))
+    chain = _chain(runs[:, 0], np.minimum(1, pauses / max(1.0, usual)), period)
     if len(chain) > ITERATIONS_MIN + 1 and pauses[chain[0]] < width:
         del chain[0]  # nobody has seen how it began
     # smoothed bursts may begin late
