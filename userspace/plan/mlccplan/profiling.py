@@ -28,7 +28,7 @@ what it tells of each job:
 
 examples:
   mlcc-plan profile --pcap job.pcap --name bert
-        a capture at a switch, or of all hosts (mergecap); tcpdump -s 128 is enough
+        a capture at a switch, or of all hosts (mergecap); tcpdump -s 128 is enough, 256 in tunnels
   mlcc-plan profile --pcap all.pcap
         jobs that do not send to each other are told apart
   mlcc-plan profile --pcap all.pcap --hosts bert=10.0.0.1,10.0.0.2 --hosts vgg=10.0.0.3,10.0.0.4

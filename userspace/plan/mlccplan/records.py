@@ -7,6 +7,7 @@ interfaces that differ, scapy reads no if_tsoffset, and tshark remembers every c
 
 import gzip
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -65,7 +66,7 @@ def read(path: str, progress: Progress, notes: list[str]) -> Iterator[Record]:
         notes.append("the capture ends within a record: what is before it was read")
     except Damaged as error:
         raise PlanError(f"{path}: no capture: {error}") from None
-    except (OSError, ValueError, struct.error) as error:
+    except (OSError, ValueError, struct.error, zlib.error) as error:
         raise PlanError(f"{path}: no capture: {str(error)[:100]}") from None
 
 
