@@ -2,8 +2,8 @@
 #
 # mlcc: `make help` says what there is.
 
-CLANG	?= clang
-BPFTOOL	?= bpftool
+include include/flags.mk
+
 KERNELS	?= 6.1 6.12 7.2
 KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local
@@ -29,12 +29,12 @@ PYTHON	?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 has	= $(shell command -v $(1) 2>/dev/null)
 KDIR	?= /lib/modules/$(KERNEL)/build
+KERNEL_MAKE ?= $(if $(CROSS_COMPILE),,$(shell tcp_mlcc/compiler.sh $(KDIR)))
 
-# What this machine cannot build, and why; empty means that it can.
-WHY_BPF		:= $(or $(if $(call has,$(CLANG)),,no $(CLANG)),$(if $(call has,$(BPFTOOL)),,no \
-		   $(BPFTOOL)),$(if $(wildcard /sys/kernel/btf/vmlinux),,this kernel has no BTF))
+# What this machine cannot build, and why; empty means that it may.
 WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
-		   $(wildcard $(KDIR)/Makefile),,no headers of the running kernel $(KERNEL)))
+		   $(wildcard $(KDIR)/Makefile),,no headers of the running kernel $(KERNEL)),$(if \
+		   $(word 2,$(CURDIR)),the kernel's Makefiles want a path without blanks))
 
 # ns-3 comes as a wheel: libraries and headers, in the cache
 NS3		:= $(wildcard $(shell tests/deps/install.sh --sim)/include)
@@ -43,87 +43,75 @@ WHY_SIM		:= $(or $(if $(call has,$(CXX)),,no $(CXX)),$(if $(NS3),,no ns-3: make 
 # $(call unless,REASON,TARGET)
 unless = $(if $(strip $(1)),skip-$(2),$(2))
 
-# what is missing of $(1), a list of headers
-missing	= $(strip $(foreach h,$(1),$(if $(wildcard /usr/include/$(h) /usr/local/include/$(h)),,$(h))))
-WHY_USERSPACE	:= $(or $(WHY_BPF),$(addprefix no ,$(call missing,libmnl/libmnl.h json-c/json.h \
-		   microhttpd.h systemd/sd-event.h)))
+# Plain `make` says in a line what cannot be built, and goes on with the rest.
+GO_ON	:= $(if $(WERROR)$(filter-out all,$(MAKECMDGOALS)),,yes)
+# $(call try,WHAT,NAME,COMMAND): NAME is of the log
+try	= @$(if $(GO_ON),mkdir -p build/log; if $(3) >build/log/$(2) 2>&1; then cat build/log/$(2); else \
+	echo "$(1) cannot be built: $$(grep -m 1 -E 'error:|not found|No such|[*]{3}' build/log/$(2) || \
+	tail -n 1 build/log/$(2)) (build/log/$(2))"; fi,$(3))
+# $(call part,WHAT,FOLDER,TARGETS)
+part	= $(call try,$(1),$(subst /,-,$(2)),$(MAKE) --no-print-directory -C $(2) $(3))
 
-all: lab unit nccl rdma $(call unless,$(WHY_BPF),bpf) $(call unless,$(WHY_MODULE),module) \
-	$(call unless,$(WHY_USERSPACE),fuzz) $(call unless,$(WHY_USERSPACE),tuner) \
-	$(call unless,$(WHY_SIM),sim)
+all: programs $(call unless,$(WHY_MODULE),module) lab unit fake nccl rdma fuzz $(call unless,$(WHY_SIM),sim)
 
-# the lab, and what shows its traces to the phase tracker alone
-lab:
-	@$(MAKE) --no-print-directory -C tests/lab
-	@$(MAKE) --no-print-directory -C tests/bench/learning
-
-unit:
-	@$(MAKE) --no-print-directory -C tests/unit
+# what is installed, without tests
+programs: userspace hint plugins
 
 bpf: carrier
-	@$(MAKE) --no-print-directory -C bpf
+	+$(call part,the tagger,bpf)
 
 # of it what the lab needs
 carrier:
-	@$(MAKE) --no-print-directory -C userspace/mlcc-bpf
+	+$(call part,mlcc-bpf,userspace/mlcc-bpf)
 
-module:
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
-
-# libmlcc holds the tagger's program, so it comes after the BPF carrier
+# libmlcc holds the tagger's program
 userspace: bpf
-	@$(MAKE) --no-print-directory -C userspace/libmlcc
-	@$(MAKE) --no-print-directory -C userspace/mlccd
-	@$(MAKE) --no-print-directory -C tests/fake mlccd
-	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
-
-# what is installed, without tests
-programs: bpf
-	@$(MAKE) --no-print-directory -C userspace/libmlcc
-	@$(MAKE) --no-print-directory -C userspace/mlccd
-	@$(MAKE) --no-print-directory -C userspace/mlcc-ctl
-	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn
-	@$(MAKE) --no-print-directory -C userspace/libmlcc-hint
-	@$(MAKE) --no-print-directory -C userspace/nccl
-	@$(MAKE) --no-print-directory -C userspace/nccl-net
-
-# what mlccd and libmlcc read from others, under libFuzzer
-fuzz: userspace
-	@$(MAKE) --no-print-directory -C tests/fuzz
-
-tuner: userspace
-	@$(MAKE) --no-print-directory -C userspace/mlcc-dcqcn
-	@$(MAKE) --no-print-directory -C tests/fake dcqcn
+	+$(call part,libmlcc,userspace/libmlcc)
+	+$(call part,mlccd,userspace/mlccd)
+	+$(call part,mlcc-ctl,userspace/mlcc-ctl)
+	+$(call part,mlcc-dcqcn,userspace/mlcc-dcqcn)
 
 # needs neither mlccd nor a carrier
 hint:
-	@$(MAKE) --no-print-directory -C userspace/libmlcc-hint
+	+$(call part,libmlcc-hint,userspace/libmlcc-hint)
 
-# needs neither NCCL nor a GPU
-nccl: hint
-	@$(MAKE) --no-print-directory -C userspace/nccl
-	@$(MAKE) --no-print-directory -C userspace/nccl-net
-	@$(MAKE) --no-print-directory -C tests/nccl
-	@$(MAKE) --no-print-directory -C tests/nccl-net
+# need neither NCCL nor a GPU
+plugins:
+	+$(call part,NCCL's profiler plugin,userspace/nccl)
+	+$(call part,the shim before NCCL's network,userspace/nccl-net)
+
+module:
+	+$(call try,the module,module,$(MAKE) -C $(KDIR) $(KERNEL_MAKE) M=$(CURDIR) modules)
+
+# the lab, and what shows its traces to the phase tracker alone
+lab: hint
+	+$(call part,the lab,tests/lab)
+	+$(call part,the trackers' benchmark,tests/bench/learning)
+
+unit:
+	+$(call part,unit tests,tests/unit)
+
+# mlccd and mlcc-dcqcn without a carrier
+fake: userspace
+	+$(call part,the programs' tests,tests/fake)
+
+nccl: plugins
+	+$(call part,tests of NCCL's profiler plugin,tests/nccl)
+	+$(call part,tests of the shim,tests/nccl-net)
 
 # the NIC's firmware as it is tested, on the host and for rv64; the simulator of RoCE flows
 rdma:
-	@$(MAKE) --no-print-directory -C tests/pcc
-	@$(MAKE) --no-print-directory -C tests/dcqcn
+	+$(call part,tests of the NIC's firmware,tests/pcc)
+	+$(call part,the simulator of RoCE flows,tests/dcqcn)
+
+# what mlccd and libmlcc read from others, under libFuzzer
+fuzz:
+	+$(call part,fuzz targets,tests/fuzz)
 
 # clusters, with ns-3, which is fetched if it is not there
 sim:
 	$(if $(NS3),,@tests/deps/install.sh sim)
-	@$(MAKE) --no-print-directory -C tests/sim
-
-skip-bpf:
-	@echo "the BPF carrier is not built: $(WHY_BPF)"
-
-skip-fuzz:
-	@echo "mlccd and mlcc-ctl are not built: $(WHY_USERSPACE)"
-
-skip-tuner:
-	@echo "mlcc-dcqcn is not built: $(WHY_USERSPACE)"
+	+$(call part,the simulator of clusters,tests/sim)
 
 skip-module:
 	@echo "the module is not built: $(WHY_MODULE)"
@@ -146,7 +134,7 @@ demo:
 # The jobs are real here, so PyTorch and Open MPI are installed, too.
 demo-train:
 	@tests/deps/install.sh demo build train
-	$(call building,carrier lab userspace hint)
+	$(call building,carrier lab userspace)
 	@$(PYTHON) tests/demo_train.py
 
 planner:
@@ -181,88 +169,91 @@ picture:
 	@$(PYTHON) tests/demo.py
 	cp build/demo.png Documentation/effect.png
 
+# $(call unit,FILE,TO): with where the program is; blanks as systemd wants them
+empty	:=
+where	= $(subst $(empty) $(empty),\\x20,$(subst |,,$(subst |$(DESTDIR),,|$(SBIN))))
+unit	= sed 's|/usr/local/sbin|$(where)|' $(1) | install -m 644 /dev/stdin $(2)
+
 install: install-plan
-	install -d $(SBIN) $(HEADERS) $(HEADERS)/uapi
-	install -m 644 include/mlcc/*.h $(HEADERS)
-	install -m 644 include/mlcc/uapi/*.h $(HEADERS)/uapi
-	$(if $(wildcard userspace/libmlcc/libmlcc.a),install -D -m 644 -t $(LIB) \
-		userspace/libmlcc/libmlcc.a && install -m 644 userspace/libmlcc/libmlcc.h $(HEADERS))
-	install -D -m 644 tcp_mlcc/tcp_mlcc.7 $(MAN7)/tcp_mlcc.7
-	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.8 $(MAN8)/mlcc-pcc.8
-	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.bash $(COMPLETION)/mlcc-pcc
+	install -d "$(SBIN)" "$(HEADERS)" "$(HEADERS)/uapi"
+	install -m 644 include/mlcc/*.h "$(HEADERS)"
+	install -m 644 include/mlcc/uapi/*.h "$(HEADERS)/uapi"
+	$(if $(wildcard userspace/libmlcc/libmlcc.a),install -D -m 644 -t "$(LIB)" \
+		userspace/libmlcc/libmlcc.a && install -m 644 userspace/libmlcc/libmlcc.h "$(HEADERS)")
+	install -D -m 644 tcp_mlcc/tcp_mlcc.7 "$(MAN7)/tcp_mlcc.7"
+	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.8 "$(MAN8)/mlcc-pcc.8"
+	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.bash "$(COMPLETION)/mlcc-pcc"
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
-	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t $(LIB) $(PLUGIN))
-	$(if $(wildcard $(SHIM)),install -D -m 755 -t $(LIB) $(SHIM))
+	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t "$(LIB)" $(PLUGIN))
+	$(if $(wildcard $(SHIM)),install -D -m 755 -t "$(LIB)" $(SHIM))
 	$(if $(wildcard $(HINT).so.0),$(MAKE) --no-print-directory install-hint)
 	$(if $(wildcard $(LOADER)),$(MAKE) --no-print-directory install-bpf)
-	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d $(MODULES))
-	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko $(MODULES))
+	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d "$(MODULES)")
+	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko "$(MODULES)")
 	$(if $(DESTDIR),,$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),depmod $(KERNEL)))
 
 install-bpf:
-	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION)
-	install -m 644 userspace/mlcc-bpf/mlcc-bpf.8 $(MAN8)
-	install -m 755 $(LOADER) $(SBIN)
-	install -m 644 userspace/mlcc-bpf/mlcc-bpf.bash $(COMPLETION)/mlcc-bpf
-	sed 's|/usr/local/sbin|$(SBIN:$(DESTDIR)%=%)|' userspace/mlcc-bpf/mlcc-carrier.service > \
-		$(UNITS)/mlcc-carrier.service
+	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)"
+	install -m 644 userspace/mlcc-bpf/mlcc-bpf.8 "$(MAN8)"
+	install -m 755 $(LOADER) "$(SBIN)"
+	install -m 644 userspace/mlcc-bpf/mlcc-bpf.bash "$(COMPLETION)/mlcc-bpf"
+	$(call unit,userspace/mlcc-bpf/mlcc-carrier.service,"$(UNITS)/mlcc-carrier.service")
 
 # An administrator's configuration stays as it is.
 install-userspace:
-	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION) $(DESTDIR)/etc/mlcc
-	install -m 755 $(DAEMON) build/userspace/mlcc-ctl/mlcc-ctl $(SBIN)
-	install -m 644 userspace/mlccd/mlccd.8 userspace/mlcc-ctl/mlcc-ctl.8 $(MAN8)
-	install -m 644 userspace/mlccd/mlccd.socket $(UNITS)
-	sed 's|/usr/local/sbin|$(SBIN:$(DESTDIR)%=%)|' userspace/mlccd/mlccd.service > $(UNITS)/mlccd.service
-	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash $(COMPLETION)/mlcc-ctl
-	$(if $(wildcard $(DESTDIR)/etc/mlcc/mlccd.conf),,install -m 644 userspace/mlccd/mlccd.conf \
-		$(DESTDIR)/etc/mlcc)
+	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)" "$(DESTDIR)/etc/mlcc"
+	install -m 755 $(DAEMON) build/userspace/mlcc-ctl/mlcc-ctl "$(SBIN)"
+	install -m 644 userspace/mlccd/mlccd.8 userspace/mlcc-ctl/mlcc-ctl.8 "$(MAN8)"
+	install -m 644 userspace/mlccd/mlccd.socket "$(UNITS)"
+	$(call unit,userspace/mlccd/mlccd.service,"$(UNITS)/mlccd.service")
+	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash "$(COMPLETION)/mlcc-ctl"
+	[ -e "$(DESTDIR)/etc/mlcc/mlccd.conf" ] || \
+		install -m 644 userspace/mlccd/mlccd.conf "$(DESTDIR)/etc/mlcc"
 
 install-hint:
-	install -d $(HEADERS) $(LIB)
-	install -m 644 userspace/libmlcc-hint/mlcc_hint.h $(HEADERS)
-	install -m 755 $(HINT).so.0 $(LIB)
-	install -m 644 $(HINT).a $(LIB)
-	ln -sf $(notdir $(HINT)).so.0 $(LIB)/$(notdir $(HINT)).so
+	install -d "$(HEADERS)" "$(LIB)"
+	install -m 644 userspace/libmlcc-hint/mlcc_hint.h "$(HEADERS)"
+	install -m 755 $(HINT).so.0 "$(LIB)"
+	install -m 644 $(HINT).a "$(LIB)"
+	ln -sf $(notdir $(HINT)).so.0 "$(LIB)/$(notdir $(HINT)).so"
 	$(if $(DESTDIR),,$(if $(call has,ldconfig),ldconfig))
 
 install-tuner:
-	install -d $(SBIN) $(MAN8) $(UNITS) $(COMPLETION)
-	install -m 755 $(TUNER) $(SBIN)
-	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.8 $(MAN8)
-	sed 's|/usr/local/sbin|$(SBIN:$(DESTDIR)%=%)|' userspace/mlcc-dcqcn/mlcc-dcqcn@.service > \
-		$(UNITS)/mlcc-dcqcn@.service
-	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.bash $(COMPLETION)/mlcc-dcqcn
+	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)"
+	install -m 755 $(TUNER) "$(SBIN)"
+	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.8 "$(MAN8)"
+	$(call unit,userspace/mlcc-dcqcn/mlcc-dcqcn@.service,"$(UNITS)/mlcc-dcqcn@.service")
+	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.bash "$(COMPLETION)/mlcc-dcqcn"
 
 # Pure Python; OR-tools is looked for when it is wanted.
 install-plan:
-	install -d $(BIN) $(MAN1) $(COMPLETION) $(PLANNER)/mlccplan $(PLANNER)/mlcc_client
-	install -m 755 userspace/plan/mlcc-plan $(BIN)
-	install -m 644 userspace/plan/mlccplan/*.py $(PLANNER)/mlccplan
-	install -m 644 userspace/python/mlcc_client/*.py $(PLANNER)/mlcc_client
-	install -m 644 userspace/plan/mlcc-plan.1 $(MAN1)
-	install -m 644 userspace/plan/mlcc-plan.bash $(COMPLETION)/mlcc-plan
+	install -d "$(BIN)" "$(MAN1)" "$(COMPLETION)" "$(PLANNER)/mlccplan" "$(PLANNER)/mlcc_client"
+	install -m 755 userspace/plan/mlcc-plan "$(BIN)"
+	install -m 644 userspace/plan/mlccplan/*.py "$(PLANNER)/mlccplan"
+	install -m 644 userspace/python/mlcc_client/*.py "$(PLANNER)/mlcc_client"
+	install -m 644 userspace/plan/mlcc-plan.1 "$(MAN1)"
+	install -m 644 userspace/plan/mlcc-plan.bash "$(COMPLETION)/mlcc-plan"
 
 uninstall:
-	rm -f $(SBIN)/mlcc-dcqcn $(MAN8)/mlcc-dcqcn.8 $(UNITS)/mlcc-dcqcn@.service
-	rm -f $(COMPLETION)/mlcc-dcqcn
-	rm -f $(SBIN)/mlcc-pcc $(SBIN)/mlcc-pcc-jobs $(MAN8)/mlcc-pcc.8 $(COMPLETION)/mlcc-pcc
-	rm -f $(BIN)/mlcc-plan $(MAN1)/mlcc-plan.1 $(COMPLETION)/mlcc-plan
-	rm -rf $(PLANNER)
-	rm -f $(SBIN)/mlcc-bpf $(MAN8)/mlcc-bpf.8 $(COMPLETION)/mlcc-bpf $(MODULES)/tcp_mlcc.ko
-	rm -f $(SBIN)/mlccd $(SBIN)/mlcc-ctl $(MAN7)/tcp_mlcc.7 $(MAN8)/mlccd.8 $(MAN8)/mlcc-ctl.8
-	rm -f $(UNITS)/mlccd.service $(UNITS)/mlccd.socket $(UNITS)/mlcc-carrier.service $(COMPLETION)/mlcc-ctl
-	rm -f $(LIB)/$(notdir $(PLUGIN)) $(LIB)/$(notdir $(SHIM)) $(LIB)/libmlcc.a
-	rm -f $(addprefix $(LIB)/$(notdir $(HINT)),.so .so.0 .a)
-	rm -rf $(HEADERS)
+	rm -f "$(SBIN)/mlcc-dcqcn" "$(MAN8)/mlcc-dcqcn.8" "$(UNITS)/mlcc-dcqcn@.service"
+	rm -f "$(COMPLETION)/mlcc-dcqcn"
+	rm -f "$(SBIN)/mlcc-pcc" "$(SBIN)/mlcc-pcc-jobs" "$(MAN8)/mlcc-pcc.8" "$(COMPLETION)/mlcc-pcc"
+	rm -f "$(BIN)/mlcc-plan" "$(MAN1)/mlcc-plan.1" "$(COMPLETION)/mlcc-plan"
+	rm -rf "$(PLANNER)"
+	rm -f "$(SBIN)/mlcc-bpf" "$(MAN8)/mlcc-bpf.8" "$(COMPLETION)/mlcc-bpf" "$(MODULES)/tcp_mlcc.ko"
+	rm -f "$(SBIN)/mlccd" "$(SBIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
+	rm -f "$(UNITS)/mlccd.service" "$(UNITS)/mlccd.socket" "$(UNITS)/mlcc-carrier.service" "$(COMPLETION)/mlcc-ctl"
+	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/libmlcc.a"
+	rm -f "$(LIB)/$(notdir $(HINT)).so" "$(LIB)/$(notdir $(HINT)).so.0" "$(LIB)/$(notdir $(HINT)).a"
+	rm -rf "$(HEADERS)"
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
 
 clean:
 	@$(MAKE) --no-print-directory -C tests/lab clean
 	@$(MAKE) --no-print-directory -C bpf clean
 	@$(MAKE) --no-print-directory -C userspace/libmlcc clean
-	$(if $(WHY_MODULE),,$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	$(if $(WHY_MODULE),,-$(MAKE) -C $(KDIR) $(KERNEL_MAKE) M=$(CURDIR) clean)
 	rm -rf build
 
 help:
@@ -287,8 +278,8 @@ help:
 	@echo "                     and Open MPI; about five minutes"
 	@echo "  make planner       installs what mlcc-plan needs, and says how to use it"
 	@echo "  make picture       draws Documentation/effect.png"
-	@echo "  make userspace     mlccd, mlcc-ctl and libmlcc"
-	@echo "  make tuner         mlcc-dcqcn, for the DCQCN of RDMA NICs"
+	@echo "  make programs      what is installed, without tests; ends at what cannot be built"
+	@echo "  make userspace     mlccd, mlcc-ctl, mlcc-dcqcn and libmlcc"
 	@echo "  make hint          libmlcc-hint, for programs that announce their phases"
 	@echo "  make nccl          NCCL's profiler plugin and the shim before its network, and their tests"
 	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
@@ -300,8 +291,7 @@ help:
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace programs fuzz hint nccl rdma sim module skip-bpf skip-fuzz skip-tuner skip-module \
-	skip-sim \
-	install-userspace install-bpf install-hint install-tuner install-plan tuner deps \
+.PHONY: all lab unit bpf userspace programs plugins fake fuzz hint nccl rdma sim module skip-module skip-sim \
+	install-userspace install-bpf install-hint install-tuner install-plan deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help

@@ -20,7 +20,7 @@ WAIT_S = 60.0
 
 def missing() -> str:
     """Why there is none, or nothing."""
-    return "" if MLCCD.exists() else "mlccd-fake is not built: make userspace"
+    return "" if MLCCD.exists() else "mlccd-fake is not built: make fake"
 
 
 def cgroup_mount() -> Path | None:

@@ -7,19 +7,19 @@
 #	common/		errors, options, JSON, files of the system, the client of mlccd
 #	rdma/		NICs and their parameters, jobs that send by RDMA
 #	libmlcc/	carriers, jobs, profiles
-CFLAGS	?= -O2 -g
-WARN	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-missing-field-initializers \
+include ../../include/flags.mk
+WARN	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(WERROR) -Wno-missing-field-initializers \
 	   -Wno-unused-parameter
-HARDEN	:= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
-LINK	:= -pie -Wl,-z,relro,-z,now
+LINK	= $(CC) $(CFLAGS) -fPIE -pie -Wl,-z,relro,-z,now $(LDFLAGS) $^ -o $@
 HEADERS	:= $(wildcard *.h ../*/*.h ../../bpf/*.h ../../include/mlcc/*.h ../../include/mlcc/uapi/*.h)
 OBJS	:= $(NAMES:%=$(BUILD)/%.o)
 SHARED	:= $(BUILD)/../shared.a
 
 $(BUILD)/%.o: %.c $(HEADERS) $(MAKEFILE_LIST)
 	@mkdir -p $(@D)
-	$(CC) $(WARN) $(HARDEN) $(CFLAGS) -c $< -o $@
+	$(CC) $(WARN) $(HARDEN) -fPIE $(CPPFLAGS) $(CFLAGS) $(LTO) -c $< -o $@
 
+$(SHARED): LTO := $(ARCHIVED)
 $(SHARED): $(patsubst %.c,$(BUILD)/%.o,$(wildcard ../common/*.c ../rdma/*.c))
 	rm -f $@
 	$(AR) rcs $@ $^

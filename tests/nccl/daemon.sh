@@ -173,7 +173,7 @@ is_silent_without_a_job()
 ktap_start
 require_root
 [ -x "$play" ] || ktap_skip_all "the plugin's tests are not built: make nccl"
-[ -x "$built/mlccd/mlccd-fake" ] || ktap_skip_all "mlccd-fake is not built: make userspace"
+[ -x "$built/mlccd/mlccd-fake" ] || ktap_skip_all "mlccd-fake is not built: make fake"
 [ -x "$ctl" ] || ktap_skip_all "mlcc-ctl is not built: make userspace"
 out=$(mktemp -d) || exit 1
 defer rm -r "$out"

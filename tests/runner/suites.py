@@ -163,7 +163,7 @@ def host_suites(everything: bool) -> Iterator[Suite]:
 def first_suites() -> Iterator[Suite]:
     """What the others need."""
     yield Suite("deps", ["tests/deps/install.sh", "--check", "all"], Lane.MACHINE)
-    make: list[str | Path] = ["make", "--no-print-directory", "-j2", "all"]
+    make: list[str | Path] = ["make", "--no-print-directory", "-j2", "WERROR=-Werror", "all"]
     yield Suite("build", make, Lane.MACHINE, 20 * MINUTE)
 
 

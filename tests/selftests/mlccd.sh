@@ -10,7 +10,7 @@
 built=$repo/build/userspace
 
 require_root
-[ -x "$built/mlccd/mlccd-fake" ] || ktap_skip_all "mlccd-fake is not built: make userspace"
+[ -x "$built/mlccd/mlccd-fake" ] || ktap_skip_all "mlccd-fake is not built: make fake"
 [ -x "$built/mlcc-ctl/mlcc-ctl" ] || ktap_skip_all "mlcc-ctl is not built: make userspace"
 setup_out
 # users other than root connect, too

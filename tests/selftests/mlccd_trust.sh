@@ -10,7 +10,7 @@
 built=$repo/build/userspace
 
 require_root
-[ -x "$built/mlccd/mlccd-fake" ] || ktap_skip_all "mlccd-fake is not built: make userspace"
+[ -x "$built/mlccd/mlccd-fake" ] || ktap_skip_all "mlccd-fake is not built: make fake"
 setup_out
 # users other than root connect, too
 chmod 755 "$out"
