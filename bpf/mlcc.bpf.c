@@ -11,10 +11,8 @@
  *	- a flow without ECN goes over to "mlcc_plain", whose one call an ACK is cong_avoid(): what
  *	  happens in a fast recovery is counted at its end.
  */
-/* libbpf goes by the members below, of which not every kernel, so not every vmlinux.h, has all */
-#define tcp_congestion_ops tcp_congestion_ops___kernel
-#include <vmlinux.h>
-#undef tcp_congestion_ops
+#include "kernel.h"
+
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -363,7 +361,7 @@ static __always_inline bool tcp_is_cwnd_limited(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (tp->is_cwnd_limited)
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
 		return true;
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
@@ -417,19 +415,12 @@ static __always_inline u32 mlcc_peer(const struct sock *sk)
 							  c->skc_daddr);
 }
 
-/* since Linux 6.7 */
-struct tcp_sock___usec {
-	u8 tcp_usec_ts:1;
-} __attribute__((preserve_access_index));
-
 /* A unit of the peer's timestamps, us; 0: it sends none. */
 static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
 {
-	const struct tcp_sock___usec *u = (const void *)tp;
-
 	if (!BPF_CORE_READ_BITFIELD(tp, rx_opt.saw_tstamp))
 		return 0;
-	if (bpf_core_field_exists(u->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(u, tcp_usec_ts))
+	if (bpf_core_field_exists(tp->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
 		return 1;
 	return USEC_PER_SEC / TCP_TS_HZ;
 }

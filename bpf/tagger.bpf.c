@@ -27,7 +27,8 @@
  * makes each what the jobs map says, whatever that was when the socket was opened.  It sees the
  * network namespace of the process that runs it.
  */
-#include <vmlinux.h>
+#include "kernel.h"
+
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

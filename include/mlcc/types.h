@@ -10,7 +10,7 @@
 #ifndef MLCC_TYPES_H
 #define MLCC_TYPES_H
 
-#if !defined(__KERNEL__) && !defined(__VMLINUX_H__)
+#ifndef __KERNEL__
 #include <stdbool.h>	/* a freestanding compiler has both, too */
 #include <stddef.h>
 

@@ -6,9 +6,7 @@
 #ifndef MLCC_UAPI_SKIP_H
 #define MLCC_UAPI_SKIP_H
 
-#ifndef __VMLINUX_H__
 #include <linux/types.h>
-#endif
 
 #define MLCC_SKIPS	8	/* rules of a kind */
 
