@@ -32,6 +32,7 @@ static const char usage[] =
 	"  job set ID [--profile NAME] [--phase-bytes BYTES] [--class CLASS]\n"
 	"  job del ID\n"
 	"  show                  what is known of each job, as JSON\n"
+	"  --help, --version\n"
 	"\n"
 	"  --profile NAME        of jobs that name none: interleave, hotnets22 or mltcp\n"
 	"  --mark-mask MASK      bits of the socket mark that hold the job's id; 0xff\n"
@@ -383,6 +384,10 @@ int main(int argc, char **argv)
 			fputs(usage, stdout);
 			return EXIT_OK;
 		}
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		puts("mlcc-bpf 0.1");
+		return EXIT_OK;
+	}
 	for (unsigned int i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);

@@ -13,7 +13,7 @@ _mlcc_bpf()
 	--class) words="training latency background" ;;
 	*)
 		case $COMP_CWORD:${COMP_WORDS[1]}:${COMP_WORDS[2]:-} in
-		1:*) words="load upgrade unload job show --help" ;;
+		1:*) words="load upgrade unload job show --help --version" ;;
 		*:load:* | *:upgrade:*) words="--profile --mark-mask --set" ;;
 		2:job:*) words="set del" ;;
 		[4-9]:job:set | 1?:job:set) words="--profile --phase-bytes --class" ;;

@@ -29,7 +29,7 @@ _mlcc_plan()
 	--trace | --pcap | --show | --lab | --socket) ;;
 	*)
 		case $verb in
-		"") words="$verbs --json --help" ;;
+		"") words="$verbs --json --help --version" ;;
 		check) words="$model --json --help" ;;
 		solve | place) words="$model $search --json --help" ;;
 		draw) words="--link --as-is $model $search --json --help" ;;

@@ -93,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-j", "--json", action="store_true", help="for programs")
+    parser.add_argument("--version", action="version", version="mlcc-plan 0.1")
     verbs = parser.add_subparsers(required=True, metavar="VERB", parser_class=_Parser)
     _add_check(verbs)
     _add_solve(verbs)
