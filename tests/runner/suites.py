@@ -148,6 +148,7 @@ def host_suites(everything: bool) -> Iterator[Suite]:
     yield from nccl_suites(everything)
     yield Suite("pcc", ["tests/pcc/run"])
     yield Suite("lint", ["tests/lint"])
+    yield Suite("hosts", ["tests/hosts.sh"])
     yield Suite("torch", ["tests/torch/run"], may_skip=OLD_TORCH, repeat=_python)
     yield Suite("tuner", ["tests/tuner/run"], repeat=_python)
     yield Suite("plan", ["tests/plan/run"], repeat=_python)
