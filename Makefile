@@ -18,6 +18,7 @@ COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
 LOADER	:= build/userspace/mlcc-bpf/mlcc-bpf
 DAEMON	:= build/userspace/mlccd/mlccd
+CTL	:= build/userspace/mlcc-ctl/mlcc-ctl
 TUNER	:= build/userspace/mlcc-dcqcn/mlcc-dcqcn
 PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
@@ -184,6 +185,7 @@ install: install-plan
 	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.8 "$(MAN8)/mlcc-pcc.8"
 	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.bash "$(COMPLETION)/mlcc-pcc"
 	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
+	$(if $(wildcard $(CTL)),$(MAKE) --no-print-directory install-ctl)
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t "$(LIB)" $(PLUGIN))
 	$(if $(wildcard $(SHIM)),install -D -m 755 -t "$(LIB)" $(SHIM))
@@ -202,14 +204,19 @@ install-bpf:
 
 # An administrator's configuration stays as it is.
 install-userspace:
-	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)" "$(DESTDIR)/etc/mlcc"
-	install -m 755 $(DAEMON) build/userspace/mlcc-ctl/mlcc-ctl "$(SBIN)"
-	install -m 644 userspace/mlccd/mlccd.8 userspace/mlcc-ctl/mlcc-ctl.8 "$(MAN8)"
+	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(DESTDIR)/etc/mlcc"
+	install -m 755 $(DAEMON) "$(SBIN)"
+	install -m 644 userspace/mlccd/mlccd.8 "$(MAN8)"
 	install -m 644 userspace/mlccd/mlccd.socket "$(UNITS)"
 	$(call unit,userspace/mlccd/mlccd.service,"$(UNITS)/mlccd.service")
-	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash "$(COMPLETION)/mlcc-ctl"
 	[ -e "$(DESTDIR)/etc/mlcc/mlccd.conf" ] || \
 		install -m 644 userspace/mlccd/mlccd.conf "$(DESTDIR)/etc/mlcc"
+
+install-ctl:
+	install -d "$(SBIN)" "$(MAN8)" "$(COMPLETION)"
+	install -m 755 $(CTL) "$(SBIN)"
+	install -m 644 userspace/mlcc-ctl/mlcc-ctl.8 "$(MAN8)"
+	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash "$(COMPLETION)/mlcc-ctl"
 
 install-hint:
 	install -d "$(HEADERS)" "$(LIB)"
@@ -292,6 +299,6 @@ help:
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
 .PHONY: all lab unit bpf userspace programs plugins fake fuzz hint nccl rdma sim module skip-module skip-sim \
-	install-userspace install-bpf install-hint install-tuner install-plan deps \
+	install-userspace install-ctl install-bpf install-hint install-tuner install-plan deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help
