@@ -114,28 +114,110 @@ CASE(operations_of_another_process_are_ours_only, 3, 7)
 	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
 }
 
+/* That ours announces an all-reduce of 4 MiB with its bytes, whatever came before. */
+static void still_announces(struct comm *c)
+{
+	struct mlcc_ring_record r, start = { };
+	uint64_t sent = 0;
+
+	while (fake_take(&r))
+		;
+	for (int i = 0; i < 2; i++) {
+		clock_forward_ms(300);
+		sent = play_coll(c, &allreduce, 123456);
+	}
+	while (fake_take(&r))
+		if (r.type == MLCC_RING_PHASE_START)
+			start = r;
+	CHECK(start.bytes == sent, "%llu bytes, not %llu", (unsigned long long)start.bytes,
+	      (unsigned long long)sent);
+}
+
+/* The oldest give up their places: each start is passed on, and each stop of one that has a place. */
 CASE(many_events_are_no_harm, 4, 7)
 {
+	enum { MANY = 100000, PLACES = 65536 };
 	struct comm c = begin("MLCC_SECOND", "24");
-	static void *open[20000];
-	int lost = 0;
+	static void *open[MANY];
 
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < MANY; i++) {
 		open[i] = nccl_coll(&c, &allreduce);
-		lost += !open[i];
+		CHECK(open[i], "event %d has no handle", i);
 	}
-	CHECK(lost && lost < 20000, "%d went unseen", lost);
-	CHECK(counts->stops == lost, "%d of the %d lost were stopped", counts->stops, lost);
-	for (int i = 0; i < 20000; i++)
-		nccl_stop(open[i]);
-	CHECK(counts->stops == 20000, "%d stops", counts->stops);
-	for (int i = 0; i < 20000; i++)
-		nccl_stop(open[i]);
-	CHECK(counts->stops == 20000, "%d stops", counts->stops);
-	for (int i = 0; i < 50000; i++)
+	CHECK(counts->starts[1] == MANY && !counts->stops, "%d, %d", counts->starts[1], counts->stops);
+	for (int twice = 0; twice < 2; twice++)
+		for (int i = 0; i < MANY; i++)
+			nccl_stop(open[i]);
+	CHECK(counts->stops == PLACES, "%d stops", counts->stops);
+	for (int i = 0; i < MANY; i++)
 		nccl_stop(nccl_coll(&c, &allreduce));
-	CHECK(counts->starts[1] == 70000 && counts->stops == 70000, "%d, %d", counts->starts[1],
-	      counts->stops);
+	CHECK(counts->stops == PLACES + MANY, "%d stops", counts->stops);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+	still_announces(&c);
+}
+
+/* https://github.com/NVIDIA/nccl/issues/1658 */
+CASE(steps_that_are_never_stopped, 3, 7)
+{
+	struct comm c = begin("MLCC_SECOND", "26");
+	struct op op;
+
+	for (int i = 0; i < 50000; i++) {
+		op = nccl_op(&c, NULL, 0, true);
+		for (int n = 0; n < 2; n++)
+			nccl_event(&c, 16, op.handle);
+		nccl_stop(op.handle);
+	}
+	still_announces(&c);
+	CHECK(counts->starts[3] == 50004, "%d operations", counts->starts[3]);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+CASE(bursts_of_operations, 3, 7)
+{
+	enum { MANY = 4000 };
+	struct comm c = begin("MLCC_SECOND", "26");
+	static struct op ops[MANY];
+
+	for (int burst = 0; burst < 10; burst++) {
+		for (int i = 0; i < MANY; i++) {
+			ops[i] = nccl_op(&c, nccl_coll(&c, &allreduce), 0, true);
+			for (int n = 0; n < 8; n++)
+				nccl_event(&c, 16, ops[i].handle);
+			nccl_send(&c, &ops[i], 10);
+		}
+		for (int i = 0; i < MANY; i++)
+			nccl_stop(ops[i].handle);
+	}
+	still_announces(&c);
+	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
+}
+
+/* What was open of a communicator that ends is nobody's: neither is told of it again. */
+CASE(aborts_leave_events_open, 3, 7)
+{
+	enum { OPEN = 1000 };
+	struct comm c = begin("MLCC_SECOND", "26"), aborted;
+	static struct op ops[OPEN];
+	int stops, records;
+
+	for (int turn = 0; turn < 200; turn++) {
+		aborted = nccl_init(77, 2, 2);
+		for (int i = 0; i < OPEN; i++) {
+			ops[i] = nccl_op(&aborted, nccl_coll(&aborted, &allreduce), 0, true);
+			nccl_send(&aborted, &ops[i], 10);
+		}
+		nccl_finalize(&aborted);
+	}
+	stops = counts->stops;
+	records = counts->records;
+	for (int i = 0; i < OPEN; i++) {
+		nccl_progress(&ops[i]);
+		nccl_stop(ops[i].handle);
+	}
+	CHECK(counts->stops == stops && counts->records == records, "%d stops, %d records more",
+	      counts->stops - stops, counts->records - records);
+	still_announces(&c);
 	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
 }
 
@@ -191,6 +273,9 @@ int main(void)
 		TAP_TEST(it_works_without_mlccd),
 		TAP_TEST(operations_of_another_process_are_ours_only),
 		TAP_TEST(many_events_are_no_harm),
+		TAP_TEST(steps_that_are_never_stopped),
+		TAP_TEST(bursts_of_operations),
+		TAP_TEST(aborts_leave_events_open),
 		TAP_TEST(one_that_cannot_be_had_is_a_warning),
 		TAP_TEST(one_whose_init_fails_is_left_out),
 	};

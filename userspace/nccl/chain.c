@@ -6,8 +6,9 @@
 
 #include "chain.h"
 #include "log.h"
+#include "op.h"
 
-#define PAIRS		16384U		/* a power of two, to 2^INDEX_BITS */
+#define PAIRS		(1U << INDEX_BITS)
 #define LOOKS		64
 #define STATE_BITS	2
 
@@ -17,9 +18,10 @@ enum pair_state {
 	PAIR_TAKEN,
 };
 
-/* The generation goes on when the place is taken, not when it is stopped. */
+/* The generation goes on when the place is taken, or its communicator ends, and not when it is stopped. */
 struct pair {
 	_Atomic uint64_t word;
+	_Atomic uint32_t comm;
 	_Atomic uint64_t ours;
 	_Atomic(void *) theirs;
 };
@@ -28,43 +30,82 @@ static struct pair pairs[PAIRS];
 static _Atomic uint32_t next_pair;
 static _Atomic uint64_t pairs_lost;
 
+static uint64_t next_gen(uint64_t word)
+{
+	return ((word >> STATE_BITS) + 1) & GEN_MASK;
+}
+
+/* Returns whether it is ours now, if it was in @state. */
+static bool pair_claim(struct pair *p, enum pair_state state, uint64_t *gen)
+{
+	uint64_t word = atomic_load_explicit(&p->word, memory_order_relaxed);
+
+	*gen = next_gen(word);
+	return (word & ((1 << STATE_BITS) - 1)) == state &&
+	       atomic_compare_exchange_strong(&p->word, &word, *gen << STATE_BITS | PAIR_TAKEN);
+}
+
+/* Nobody misses it: NCCL has steps that it never stops.  An operation of ours has to be stopped. */
+static bool may_go(const struct pair *p)
+{
+	handle_t ours = atomic_load_explicit(&p->ours, memory_order_relaxed);
+
+	return handle_tag(ours) != TAG_OP || !op_is_open(ours);
+}
+
+/* One that is free, else the oldest around. */
 static struct pair *pair_take(uint64_t *gen)
 {
 	uint32_t from = atomic_fetch_add_explicit(&next_pair, 1, memory_order_relaxed);
+	struct pair *p;
 
 	for (uint32_t i = from; i != from + LOOKS; i++) {
-		struct pair *p = &pairs[i & (PAIRS - 1)];
-		uint64_t word = atomic_load_explicit(&p->word, memory_order_relaxed);
-
-		*gen = ((word >> STATE_BITS) + 1) & GEN_MASK;
-		if (!(word & ((1 << STATE_BITS) - 1)) &&
-		    atomic_compare_exchange_strong(&p->word, &word,
-						   *gen << STATE_BITS | PAIR_TAKEN))
+		p = &pairs[i & (PAIRS - 1)];
+		if (pair_claim(p, PAIR_FREE, gen))
 			return p;
 	}
 	atomic_fetch_add_explicit(&pairs_lost, 1, memory_order_relaxed);
+	for (uint32_t i = from; i != from + LOOKS; i++) {
+		p = &pairs[i & (PAIRS - 1)];
+		if (may_go(p) && pair_claim(p, PAIR_OPEN, gen))
+			return p;
+	}
 	return NULL;
 }
 
-/* 0: all places are those of open events. */
-static handle_t pair_make(handle_t ours, void *theirs)
+/* 0: there is no place. */
+static handle_t pair_make(uint32_t comm, handle_t ours, void *theirs)
 {
 	uint64_t gen;
 	struct pair *p = pair_take(&gen);
 
 	if (!p)
 		return 0;
+	atomic_store_explicit(&p->comm, comm, memory_order_relaxed);
 	atomic_store_explicit(&p->ours, ours, memory_order_relaxed);
 	atomic_store_explicit(&p->theirs, theirs, memory_order_relaxed);
 	atomic_store_explicit(&p->word, gen << STATE_BITS | PAIR_OPEN, memory_order_release);
 	return handle_make(gen, p - pairs, TAG_PAIR);
 }
 
+/* Those of a communicator are nobody's any more, whatever of them is still stopped or a parent. */
+static void pairs_return(uint32_t comm)
+{
+	for (struct pair *p = pairs; p < pairs + PAIRS; p++) {
+		uint64_t word = atomic_load_explicit(&p->word, memory_order_acquire);
+
+		if (word && atomic_load_explicit(&p->comm, memory_order_relaxed) == comm &&
+		    (word & ((1 << STATE_BITS) - 1)) != PAIR_TAKEN)
+			atomic_compare_exchange_strong(&p->word, &word,
+						       next_gen(word) << STATE_BITS | PAIR_FREE);
+	}
+}
+
 static struct pair *pair_find(handle_t h, uint64_t *word)
 {
-	struct pair *p = &pairs[handle_index(h) & (PAIRS - 1)];
+	struct pair *p = &pairs[handle_index(h)];
 
-	if (handle_tag(h) != TAG_PAIR || handle_index(h) >= PAIRS)
+	if (handle_tag(h) != TAG_PAIR)
 		return NULL;
 	*word = atomic_load_explicit(&p->word, memory_order_acquire);
 	return *word >> STATE_BITS == handle_gen(h) ? p : NULL;
@@ -180,9 +221,11 @@ int chain_init(struct comm *c, const char *name, int rank, nccl_logger log)
 
 void chain_finalize(struct comm *c)
 {
-	if (c->chained)
-		chain.its->finalize(c->chain_ctx);
+	if (!c->chained)
+		return;
 	c->chained = false;
+	pairs_return(c - comms);
+	chain.its->finalize(c->chain_ctx);
 }
 
 handle_t chain_ours(handle_t h)
@@ -262,12 +305,13 @@ handle_t chain_start(int version, uint32_t comm, handle_t ours, const struct des
 
 	if (comm != COMM_NONE && comms[comm].chained && wanted(type))
 		theirs = start_its(&comms[comm], type, d);
-	if (!ours && !theirs)
-		return 0;
-	pair = pair_make(ours, theirs);
-	if (!pair && theirs)
-		chain.its->stop(theirs);
-	return pair;
+	if (!theirs)
+		return ours;
+	pair = pair_make(comm, ours, theirs);
+	if (pair)
+		return pair;
+	chain.its->stop(theirs);
+	return ours;
 }
 
 void chain_record(handle_t h, int state, struct state_args *args)

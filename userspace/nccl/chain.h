@@ -6,9 +6,10 @@
  * v7 differ in what they add at the end of a descriptor, and in the order of init's arguments.  v3
  * goes with v3 only.  It gets the events that its own mask asks for, and their parents.
  *
- * With it each event has a pair, ours and its.  Collectives are used as parents after their stop,
- * so a stopped pair keeps its place until another needs it.  No place: the event is counted, and
- * neither of us sees it.  Not passed on are operations that NCCL runs for another process (PXN):
+ * An event that it has taken has a pair, ours and its.  Collectives are used as parents after their
+ * stop, so a stopped pair keeps its place until another needs it, or its communicator ends.  Where no
+ * place is free the oldest event gives up its own and is counted: what NCCL still has to say of it
+ * reaches nobody, as if it were never stopped.  Not passed on are operations that NCCL runs for another process (PXN):
  * their context is in that one.
  */
 #ifndef MLCC_NCCL_CHAIN_H
@@ -33,7 +34,7 @@ void chain_finalize(struct comm *c);
 /* Our handle in a pair; any other is as it is. */
 handle_t chain_ours(handle_t h);
 
-/* The pair of @ours and the chained plugin's event; 0: there is no place. @comm: or COMM_NONE */
+/* The pair of @ours and the chained plugin's event, or @ours alone.  @comm: or COMM_NONE */
 handle_t chain_start(int version, uint32_t comm, handle_t ours, const struct descr *d);
 void chain_record(handle_t h, int state, struct state_args *args);
 void chain_stop(handle_t h);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COMMS		256U
+#define COMMS		4096U
 #define COMM_NONE	COMMS		/* another process's, or one too many */
 
 struct comm {

@@ -76,10 +76,23 @@ static struct op *find(handle_t h, uint64_t *word)
 	return *word >> STATE_BITS == handle_gen(h) ? &ops[index] : NULL;
 }
 
-static struct op *take(uint64_t *word)
+/* Returns whether it was us who did.  Another thread may just begin it, once: so try twice. */
+static bool stop_once(struct op *op, uint64_t word)
 {
-	uint32_t from = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+	uint64_t sig = get(&op->sig);
+	enum op_state state = state_of(word);
 
+	if (state != OP_APPENDED && state != OP_BEGUN)
+		return false;
+	if (!change(op, word, word_of((word >> STATE_BITS) + 1, OP_FREE)))
+		return false;
+	if (state == OP_BEGUN)
+		phase_done(sig);
+	return true;
+}
+
+static struct op *take_free(uint32_t from, uint64_t *word)
+{
 	for (uint32_t i = from; i != from + LOOKS; i++) {
 		struct op *op = &ops[i & (OPS - 1)];
 
@@ -90,15 +103,26 @@ static struct op *take(uint64_t *word)
 	return NULL;
 }
 
+/* Where none is free, the oldest one around has never been stopped. */
+static struct op *take(uint64_t *word)
+{
+	uint32_t from = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+	struct op *op = take_free(from, word), *oldest = &ops[from & (OPS - 1)];
+
+	if (op)
+		return op;
+	count(&lost);
+	stop_once(oldest, atomic_load_explicit(&oldest->word, memory_order_acquire));
+	return take_free(from, word);
+}
+
 handle_t op_start(uint32_t comm, handle_t task, uint64_t shape)
 {
 	uint64_t word;
 	struct op *op = take(&word);
 
-	if (!op) {
-		count(&lost);
+	if (!op)
 		return 0;
-	}
 	word >>= STATE_BITS;
 	set(&op->sig, task_signature(task ? task : shape));
 	set(&op->bytes, 0);
@@ -163,27 +187,19 @@ void op_sent_total(handle_t h, uint64_t bytes)
 	phase_bytes(get(&op->sig), bytes - seen);
 }
 
-/* Returns whether it was us who did.  Another thread may just begin it, once: so try twice. */
-static bool stop_once(struct op *op, uint64_t word)
-{
-	uint64_t sig = get(&op->sig);
-	enum op_state state = state_of(word);
-
-	if (state != OP_APPENDED && state != OP_BEGUN)
-		return false;
-	if (!change(op, word, word_of((word >> STATE_BITS) + 1, OP_FREE)))
-		return false;
-	if (state == OP_BEGUN)
-		phase_done(sig);
-	return true;
-}
-
 static bool stop(handle_t h)
 {
 	uint64_t word;
 	struct op *op = find(h, &word);
 
 	return op && stop_once(op, word);
+}
+
+bool op_is_open(handle_t h)
+{
+	uint64_t word;
+
+	return find(h, &word) && state_of(word) != OP_FREE;
 }
 
 void op_stop(handle_t h)
