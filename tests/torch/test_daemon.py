@@ -85,6 +85,20 @@ class RealDaemon(DaemonCase):
                 made.phase_end()
             until(lambda: self.daemon.job("bert")["neutral"], "the end of the phase")
 
+    def test_two_models_take_turns(self) -> None:
+        """Each is announced by what it has sent itself, with all of its processes."""
+        models = [[self.hints(), self.hints()], [self.hints(), self.hints()]]
+        for number in range(8):
+            turn, size = divmod(number, 2)
+            for made in models[size]:
+                made.phase_start(1000 - 200 * size)
+            job = self.phases(number + 1)
+            if turn:
+                self.assertEqual(job["d_phase_bytes"], 2 * (1000 - 200 * size))
+            for made in models[size]:
+                made.phase_end()
+            until(lambda: self.daemon.job("bert")["neutral"], "the end of the phase")
+
     def test_a_plan_arrives(self) -> None:
         made = self.hints()
         shift = {"job": "bert", "period_us": 60_000_000, "offset_us": 0}

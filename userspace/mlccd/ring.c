@@ -61,6 +61,7 @@ struct ring {
 	uint64_t phase;			/* of the job, that it has begun or joined; 0: none */
 	uint64_t bytes;			/* of its own part; 0: not told */
 	bool active;			/* its part is not over */
+	struct job_parts last;		/* all of that phase, once it is no more the job's last */
 };
 
 _Static_assert(sizeof(struct mlcc_ring_record) == 64, "part of the protocol");
@@ -159,17 +160,19 @@ static void part_join(struct ring *r, struct job *job, uint64_t bytes)
 }
 
 /*
- * What all parts have of the phase that @r begins with @bytes, by those of the last one; 0: not
- * known.  Whose own part was another, by more than a quarter, begins a phase of another kind: the
+ * What all parts have of the phase that @r begins with @bytes, by those of the last one that @r took
+ * part in, as two models may take turns; of a new one, by those of the job's last.  0: not known.  Whose own part was another, by more than a quarter, begins a phase of another kind: the
  * passes of a sharded model alternate.  Then all parts are taken to have changed as much.
  */
 static uint64_t phase_bytes(const struct ring *r, const struct job *job, uint64_t bytes)
 {
-	bool again = takes_part(r, job);
-	uint64_t before = again ? r->bytes : 0;
-	double all = job->parts.bytes;
+	bool past = r->hinted == job->conf.id && r->last.phase == r->phase;
+	const struct job_parts *last = past ? &r->last : &job->parts;
+	bool back = r->phase && r->phase == last->phase;
+	uint64_t before = back ? r->bytes : 0;
+	double all = last->bytes;
 
-	if (!bytes || job->parts.unknown > (again && !before))
+	if (!bytes || last->unknown > (back && !before))
 		return 0;
 	if (before && (bytes > before + before / 4 || bytes < before - before / 4))
 		all = all / before * bytes;
@@ -178,14 +181,24 @@ static uint64_t phase_bytes(const struct ring *r, const struct job *job, uint64_
 	return all > MLCC_PHASE_BYTES_LIMIT ? 0 : all;
 }
 
+/* The phase that was the job's last is so no more. */
+static void keep_last(const struct rings *all, const struct job *job)
+{
+	for (struct ring *r = all->first; r; r = r->next)
+		if (takes_part(r, job))
+			r->last = job->parts;
+}
+
 static int part_start(struct ring *r, struct job *job, uint64_t bytes)
 {
-	bool again = takes_part(r, job);
+	bool begins = takes_part(r, job) || (!job->parts.active && !job->parts.ending);
 	uint64_t all = phase_bytes(r, job, bytes);
 	int err = 0;
 
+	if (begins)
+		keep_last(r->all, job);
 	part_leave(r, r->all->jobs->by_id[r->hinted]);
-	if (again || (!job->parts.active && !job->parts.ending)) {
+	if (begins) {
 		err = mlcc_phase_start(r->all->carrier->m, job->conf.id, all);
 		job->parts = (struct job_parts){ .phase = ++r->all->phases };
 	}
