@@ -11,7 +11,6 @@ from unittest import mock
 import common
 from common import END, START, Listener, until
 from mlcc_torch import library
-from mlcc_torch.ddp import Passes, ring_factor
 from mlcc_torch.hints import Hints
 
 SLOTS = 256
@@ -49,7 +48,8 @@ class HandOver(Case):
     def test_every_record_is_whole(self) -> None:
         before = time.monotonic_ns()
         made = self.hints()
-        for size in (0, 1, 250_000_000, (1 << 48) - 1, 1 << 48, -5):
+        numbers: tuple[Any, ...] = (0, 1, 250_000_000, (1 << 48) - 1, 1 << 48, -5)
+        for size in numbers:
             made.phase_start(size)
             made.phase_end()
         after = time.monotonic_ns()
@@ -233,66 +233,6 @@ class WithoutDaemon(Case):
         made.close()
         made.phase_start(5)
         self.assertEqual(self.kinds(), [])
-
-
-class Buckets(Case):
-    """Backward passes without torch: (bucket, first, last), and when each is done."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.passes = Passes(self.hints(), 1.5)
-
-    def run_pass(self, *sizes: int, order: tuple[int, ...] | None = None) -> None:
-        count = len(sizes)
-        done = [self.passes.bucket(s, i == 0, i == count - 1) for i, s in enumerate(sizes)]
-        for index in order or range(count):
-            done[index](None)
-
-    def test_from_the_third_pass_on(self) -> None:
-        for sizes in ((100,), (60, 40), (60, 40), (80, 40), (10, 10)):
-            self.run_pass(*sizes)
-        wanted = [(7, START, 150), (7, END, 0), (7, START, 150), (7, END, 0), (7, START, 180)]
-        self.assertEqual(self.kinds(), [*wanted, (7, END, 0)])
-
-    def test_a_phase_ends_with_its_slowest_bucket(self) -> None:
-        for _ in range(2):
-            self.run_pass(10, 10, 10)
-        done = [self.passes.bucket(10, i == 0, i == 2) for i in range(3)]
-        for index in (2, 0):
-            done[index](None)
-            self.assertEqual(self.kinds(), [(7, START, 45)])
-        done[1](None)
-        self.assertEqual(self.kinds(), [(7, START, 45), (7, END, 0)])
-
-    def test_buckets_that_follow_one_another(self) -> None:
-        for _ in range(2):
-            self.run_pass(10, 10)
-        self.passes.bucket(10, True, False)(None)
-        self.assertEqual(self.kinds(), [(7, START, 30)])
-        self.passes.bucket(10, False, True)(None)
-        self.assertEqual(self.kinds(), [(7, START, 30), (7, END, 0)])
-
-    def test_a_pass_that_failed_does_not_end_the_next(self) -> None:
-        for _ in range(2):
-            self.run_pass(10, 10)
-        late = self.passes.bucket(10, True, False)
-        first = self.passes.bucket(10, True, False)
-        late(None)
-        last = self.passes.bucket(10, False, True)
-        last(None)
-        self.assertNotIn((7, END, 0), self.kinds())
-        first(None)
-        self.assertEqual(self.kinds()[-1], (7, END, 0))
-
-    def test_a_single_rank_says_nothing(self) -> None:
-        self.passes = Passes(self.hints(), ring_factor(1))
-        for _ in range(4):
-            self.run_pass(10)
-        self.assertEqual(self.kinds(), [])
-
-    def test_the_bytes_of_a_ring(self) -> None:
-        for size, wanted in ((2, 1.0), (4, 1.5), (8, 1.75), (1, 0.0)):
-            self.assertEqual(ring_factor(size), wanted)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from unittest import mock
 import test_step
 from common import END, START, no_torch
 from mlcc_torch import module_phases
-from mlcc_torch.module import Quiet
+from mlcc_torch.quiet import Quiet
 
 if not no_torch():
     import torch
@@ -191,7 +191,7 @@ class Module(test_step.Case):
             mock.patch.object(self.made, "phase_end", side_effect=KeyError),
         ):
             self.train(4)
-        Quiet()()
+        Quiet(mock.Mock(side_effect=KeyError))()
 
     @unittest.skipIf(no_engine(), no_engine())
     def test_what_is_recomputed_belongs_to_the_backward_pass(self) -> None:

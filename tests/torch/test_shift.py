@@ -13,7 +13,6 @@ from unittest import mock
 
 from common import PACKAGE, Listener
 from mlcc_torch import hints, step
-from mlcc_torch.ddp import Passes
 from mlcc_torch.hints import Hints
 
 S = 1_000_000_000
@@ -140,13 +139,6 @@ class Waiting(Case):
 
 class Hooks(Case):
     """Who waits, and when."""
-
-    def test_passes(self) -> None:
-        passes = Passes(self.made, 1.0)
-        self.plan()
-        for number in range(4):
-            passes.bucket(100, True, True)(None)
-            self.assertEqual(len(self.slept), number > 1, number)
 
     def test_phases_by_hand(self) -> None:
         self.plan()

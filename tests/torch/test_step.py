@@ -95,6 +95,21 @@ class Phases(Case):
         self.pair.close()
         self.assertEqual(meter.since_last(), 0)
 
+    def test_of_a_process_that_reaches_other_hosts_only_that_counts(self) -> None:
+        stays = mock.patch("mlcc_torch.sockets._stays", return_value=True)
+        self.pair.send(1)
+        with contextlib.closing(Pair()) as away, stays as answer:
+            far = away.near.getsockname()
+            answer.side_effect = lambda view: view.getsockname() != far
+            meter = Meter()
+            meter.since_last()
+            self.pair.send(5000)
+            self.assertEqual(meter.since_last(), 1)
+            away.send(300)
+            self.pair.send(5000)
+            self.assertEqual(meter.since_last(), 300)
+            self.assertEqual(meter.since_last(), 0)
+
     def test_the_meter_counts_what_still_waits(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             near = socket.create_connection(server.getsockname())
@@ -165,6 +180,53 @@ class Phases(Case):
         self.assertIs(method.__self__, optimizer)
         method.__func__(optimizer)
         self.assertEqual(optimizer.steps, 1)
+
+    @unittest.skipIf(no_torch(), no_torch())
+    def test_wrappers_of_optimizers(self) -> None:
+        """Which are optimizers by name only: without hooks, or with some that they never call."""
+        import torch
+
+        class Wrapper(torch.optim.Optimizer):
+            def __init__(self, inner: Any) -> None:
+                self.optimizer = inner
+                self.param_groups = inner.param_groups
+
+            def step(self, closure: Any = None) -> Any:
+                return self.optimizer.step(closure)
+
+        class Hooked(Wrapper):
+            def __init__(self, inner: Any) -> None:
+                super().__init__(inner)
+                self._optimizer_step_post_hooks: dict[int, Any] = {}
+
+        class Two(Wrapper):
+            def __init__(self, inner: Any) -> None:
+                super().__init__(inner)
+                self.other = torch.optim.SGD([torch.zeros(1)], lr=0.1)
+
+        class Slots:
+            __slots__ = ("steps",)
+
+            def step(self) -> None:
+                """It cannot be seen."""
+
+        for wraps in ([Wrapper], [Hooked], [Two], [Wrapper, Hooked], [Hooked, Wrapper, Two]):
+            with self.subTest([wrap.__name__ for wrap in wraps]):
+                seen: list[int] = []
+                optimizer: Any = torch.optim.SGD([torch.zeros(1)], lr=0.1)
+                for wrap in wraps:
+                    optimizer = wrap(optimizer)
+                step.after_step(optimizer, lambda *_, seen=seen: seen.append(1))
+                for _ in range(3):
+                    optimizer.step()
+                self.assertEqual(len(seen), 3)
+        with self.assertLogs("mlcc_torch", "WARNING"):
+            step.after_step(Slots(), print)  # type: ignore[arg-type]
+
+    def test_a_hook_raises_nothing(self) -> None:
+        optimizer = OldOptimizer()
+        step.after_step(optimizer, mock.Mock(side_effect=KeyError))  # type: ignore[arg-type]
+        self.assertEqual(optimizer.step("x"), "x")
 
     @unittest.skipIf(no_torch(), no_torch())
     def test_optimizers_of_torch(self) -> None:

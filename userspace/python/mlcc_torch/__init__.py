@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tells mlccd where the communication phases of a training process begin and end.
 
-    ddp(model)             DistributedDataParallel over Gloo or MPI: a phase for each backward pass
+    ddp(model)             DistributedDataParallel: a phase for each backward pass
     module_phases(model)   FSDP: a phase for each forward pass, and one for each backward pass
     step_hook(optimizer)   anything else that steps an optimizer: a phase for each iteration
     with phase(bytes):     a phase by hand; with name=, of one kind among several

@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import time
+from typing import Any
 
 from . import library
 
@@ -21,6 +22,14 @@ log = logging.getLogger("mlcc_torch")
 
 def _logged(_: int | None, warning: bool, line: bytes) -> None:
     log.log(logging.WARNING if warning else logging.INFO, "%s", line.decode(errors="replace"))
+
+
+def _bytes(size: Any) -> int:
+    """0 for what is no number of them."""
+    try:
+        return int(size) if 0 < size < 1 << 64 else 0
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return 0
 
 
 class Hints:
@@ -51,8 +60,7 @@ class Hints:
         if self._mine():
             with self._lock:
                 if self._handle:
-                    size = size if 0 < size < 1 << 64 else 0
-                    self._library.mlcc_hint_start(self._handle, size)
+                    self._library.mlcc_hint_start(self._handle, _bytes(size))
 
     def phase_end(self) -> None:
         """The phase is over."""

@@ -10,12 +10,14 @@ of the iteration before sent, and not at all if that was nothing. A pass that an
 ends with the next one's start, and teaches nothing.
 """
 
+import contextlib
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .hints import Hints, log
+from .quiet import Quiet
 from .step import Iterations, after_step, default
 
 if TYPE_CHECKING:
@@ -24,54 +26,20 @@ if TYPE_CHECKING:
 FORWARD, BACKWARD, EVALUATION = "forward", "backward", "evaluation"
 
 
-class Quiet:
-    """A hook that never raises. In a copy of the model, or a saved one, it does nothing."""
+class Backward:
+    """Makes a phase of each backward pass of one module."""
 
-    def __init__(self, function: Callable[..., None] | None = None) -> None:
-        self._function = function
+    _first = BACKWARD  # the pass that waits for the slot of a plan
 
-    def __call__(self, *args: Any) -> None:
-        try:
-            if self._function:
-                self._function(*args)
-        except Exception as error:
-            log.debug("a pass without its phase: %r", error)
-
-    def __reduce__(self) -> tuple[type["Quiet"], tuple[()]]:
-        return Quiet, ()
-
-
-class Passes:
-    """Makes phases out of the passes of one module."""
-
-    def __init__(self, iterations: Iterations, counted: bool) -> None:
-        """counted: stepped() is called after each iteration."""
+    def __init__(self, iterations: Iterations) -> None:
         self._iterations = iterations
-        self._counted = counted
         self._counts: Counter[str] = Counter()
         self._last: tuple[Any, str, int] = (self, "", 0)
         self._task = -1
+        self._counted = False
 
-    def stepped(self, *_: Any) -> None:
-        """An iteration is over."""
-        self._counts.clear()
-
-    def forward(self, *_: Any) -> None:
-        """The module is about to be called."""
-        import torch
-
-        if self._runs(BACKWARD) and _graph_task() >= 0:
-            return
-        kind = FORWARD if torch.is_grad_enabled() else EVALUATION
-        if kind == FORWARD and not self._counts[kind]:
-            self._iterations.hints.wait_for_slot()
-        self._begin(kind)
-
-    def returned(self, _: Any, __: Any, output: Any) -> None:
-        """The module has returned output."""
-        if self._runs(BACKWARD):
-            return
-        self._iterations.end()
+    def watch(self, output: Any) -> None:
+        """What begins the pass: a gradient of one of these."""
         for tensor in _tensors(output):
             # a leaf would keep its hooks
             if tensor.requires_grad and tensor.grad_fn is not None:
@@ -87,7 +55,7 @@ class Passes:
         self._task = task
         self._begin(BACKWARD)
         queue = Variable._execution_engine.queue_callback
-        # again when it is called: behind FSDP's, which is queued after this
+        # again when it is called: behind DDP's and FSDP's, which are queued after this
         queue(Quiet(lambda: queue(Quiet(self._backward_done))))
 
     def _backward_done(self) -> None:
@@ -98,11 +66,43 @@ class Passes:
         number = self._counts[kind]
         if self._counted and kind != EVALUATION:
             self._counts[kind] += 1
+        if not number and kind == self._first:
+            self._iterations.hints.wait_for_slot()
         self._last = (self, kind, number)
         self._iterations.start(name=self._last)
 
     def _runs(self, kind: str) -> bool:
         return self._last[1] == kind and self._iterations.open is self._last
+
+
+class Passes(Backward):
+    """Makes phases out of the passes of one module."""
+
+    _first = FORWARD
+
+    def __init__(self, iterations: Iterations, counted: bool) -> None:
+        """counted: stepped() is called after each iteration."""
+        super().__init__(iterations)
+        self._counted = counted
+
+    def stepped(self, *_: Any) -> None:
+        """An iteration is over."""
+        self._counts.clear()
+
+    def forward(self, *_: Any) -> None:
+        """The module is about to be called."""
+        import torch
+
+        if self._runs(BACKWARD) and _graph_task() >= 0:
+            return
+        self._begin(FORWARD if torch.is_grad_enabled() else EVALUATION)
+
+    def returned(self, _: Any, __: Any, output: Any) -> None:
+        """The module has returned output."""
+        if self._runs(BACKWARD):
+            return
+        self._iterations.end()
+        self.watch(output)
 
 
 def _hook_first(tensor: "torch.Tensor", hook: Callable[[Any], None]) -> None:
@@ -134,6 +134,30 @@ def _tensors(output: Any) -> Iterator["torch.Tensor"]:
         yield from _tensors(list(vars(output).values()))
 
 
+def tell_nccl(model: "torch.nn.Module", group: Any) -> bool:
+    """Whether it is NCCL that sends for a model, which is said; group: None: the default one."""
+    import torch.distributed as dist
+
+    if not (dist.is_available() and dist.is_initialized()):
+        return False
+    device = next((parameter.device.type for parameter in model.parameters()), "cpu")
+    if not _backend(group, device).startswith("nccl"):
+        return False
+    log.warning("no phases for the back end nccl: its plugin announces them")
+    return True
+
+
+def _backend(group: Any, device: str) -> str:
+    """What sends the tensors of a device: a group may have one for each kind of them."""
+    import torch.distributed as dist
+
+    name = str(dist.get_backend(group))
+    with contextlib.suppress(Exception):  # before torch 2.0 there is one name, of one back end
+        name = str(dist.get_backend_config(group))
+    named = dict(part.split(":", 1) for part in name.split(",") if ":" in part)
+    return named.get(device, "" if named else name)
+
+
 def module_phases(
     model: "torch.nn.Module",
     optimizer: "torch.optim.Optimizer | None" = None,
@@ -147,15 +171,12 @@ def module_phases(
     gradients where only the last backward pass reduces them. Returns the hints, or None for the
     back end NCCL, which goes on after the module has returned.
     """
-    import torch.distributed as dist
-
-    if dist.is_available() and dist.is_initialized() and "nccl" in str(dist.get_backend()):
-        log.warning("no phases for the back end nccl: its plugin announces them")
+    if tell_nccl(model, None):
         return None
     iterations = Iterations(hints) if hints else default()
     passes = Passes(iterations, optimizer is not None)
     if optimizer is not None:
-        after_step(optimizer, Quiet(passes.stepped))
+        after_step(optimizer, passes.stepped)
     before, returned = Quiet(passes.forward), Quiet(passes.returned)
     try:
         # before fully_shard()'s own, which gathers

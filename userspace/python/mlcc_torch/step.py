@@ -5,6 +5,7 @@ Bytes that nobody names are measured: what this process sent over TCP in the las
 name.
 """
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Hashable, Iterator
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .hints import Hints, log
+from .quiet import Quiet
 from .sockets import Meter
 
 if TYPE_CHECKING:
@@ -114,12 +116,35 @@ def shift_hook(optimizer: "torch.optim.Optimizer", hints: Hints | None = None) -
 
 
 def after_step(optimizer: "torch.optim.Optimizer", stepped: Callable[..., None]) -> None:
-    """Call stepped after each optimizer.step()."""
-    register = getattr(optimizer, "register_step_post_hook", None)
-    if register:
-        register(stepped)
-    else:
-        _wrap_step(optimizer, stepped)
+    """Call stepped after each optimizer.step(); where that cannot be had, a warning says so."""
+    quiet = Quiet(stepped)
+    try:
+        with contextlib.suppress(TypeError, RecursionError):  # no vars(), or itself in them
+            if _register(optimizer, quiet):
+                return
+        _wrap_step(optimizer, quiet)
+    except Exception as error:
+        log.warning("no steps of %s are seen: %r", type(optimizer).__name__, error)
+
+
+def _register(optimizer: Any, stepped: Quiet) -> bool:
+    """Whether it, or the one optimizer that it is wrapped around, calls hooks.
+
+    A wrapper may be an Optimizer by its name only, without hooks or with some that it never calls,
+    and may leave out steps of the other.
+    """
+    with contextlib.suppress(Exception):
+        if _calls_hooks(type(optimizer)):
+            optimizer.register_step_post_hook(stepped)
+            return True
+    inner = [one for one in vars(optimizer).values() if hasattr(one, "register_step_post_hook")]
+    return len(inner) == 1 and _register(inner[0], stepped)
+
+
+def _calls_hooks(kind: type) -> bool:
+    """Torch lets its Optimizer's own __init__() see to that; of others it can only be assumed."""
+    torchs = any(base.__module__.startswith("torch.optim") for base in kind.__mro__)
+    return not torchs or bool(getattr(kind.step, "hooked", False))  # type: ignore[attr-defined]
 
 
 def _wrap_step(optimizer: "torch.optim.Optimizer", stepped: Callable[[], None]) -> None:
