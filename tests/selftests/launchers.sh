@@ -311,6 +311,12 @@ torchrun_takes_the_run_id()
 	TORCHELASTIC_RUN_ID=elastic mlcc-torchrun train.py || return
 	same "$(name_told)" torchrun-elastic || return
 	fresh
+	PET_RDZV_ID=kubeflow TORCHELASTIC_RUN_ID=elastic mlcc-torchrun train.py || return
+	same "$(name_told)" torchrun-kubeflow || return
+	fresh
+	PET_RDZV_ID=kubeflow mlcc-torchrun --rdzv-id 77 train.py || return
+	same "$(name_told)" torchrun-77 || return
+	fresh
 	MLCC_JOB_ID=mine mlcc-torchrun --rdzv-id 77 train.py || return
 	same "$(name_told)" mine || return
 	is_safe "$(torchrun_name train.py)"
@@ -618,6 +624,48 @@ prolog_sets_the_job()
 '--profile' 'interleave' '--phase-bytes' '250000000'"
 }
 
+# sluid WANTED [NAME=VALUE...]: where the job of SLUID sEKNKTV3WPV500 is set
+sluid()
+{
+	local want=$1
+	shift
+
+	: >"$out/log"
+	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500 "$@"
+	same "$(<"$out/log")" "'set-job' '--name' 'slurm-12' '--cgroup' '$out/scope/$want'" || return
+	slurm epilog SLURM_JOB_ID=12 && same "$(ls "$out/scope")" ""
+}
+
+# From 26.05 on slurmstepd names the job's cgroup by it; the variable is older.
+prolog_takes_slurms_name()
+{
+	local release
+
+	fresh_slurm
+	sluid sEKNKTV3WPV500 || return
+	for release in "slurm-wlm 22.05.8" "slurm 25.11.1" "slurm-wlm 25.11.4" "slurm 26.05.0" "slurm-wlm 27.05.2"; do
+		printf '#!/bin/sh\necho %s\n' "$release" >"$out/bin/slurmd"
+		chmod +x "$out/bin/slurmd"
+		case $release in
+		*" 25."*) sluid job_12 ;;
+		*) sluid sEKNKTV3WPV500 ;;
+		esac || return
+	done
+	mkdir "$out/conf"
+	echo ' cgroupJobIdPaths = YES' >"$out/conf/cgroup.conf"
+	sluid job_12 SLURM_CONF="$out/conf/slurm.conf" || return
+	rm -r "$out/bin/slurmd" "$out/conf"
+	# one that is no name
+	: >"$out/log"
+	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=../job_13
+	same "$(<"$out/log")" "'set-job' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
+	# it is there already
+	mkdir "$out/scope/job_14"
+	: >"$out/log"
+	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500
+	same "$(<"$out/log")" "'set-job' '--name' 'slurm-14' '--cgroup' '$out/scope/job_14'"
+}
+
 prolog_leaves_other_jobs_alone()
 {
 	local comment
@@ -711,6 +759,9 @@ task_prolog_exports()
 {
 	fresh_slurm
 	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
+	same "$(slurm task-prolog SLURM_JOB_ID=12 2>"$out/warned")" "" || return
+	grep -q 'without mlcc' "$out/warned" || return
+	mkdir "$out/scope/job_12/step_0"
 	same "$(slurm task-prolog SLURM_JOB_ID=12)" \
 		$'export MLCC_JOB_ID=slurm-12\nexport MLCC_JOB_SET=1' || return
 	same "$(slurm task-prolog SLURM_JOB_ID=13)" ""
@@ -773,6 +824,7 @@ main()
 	done
 	ktap_check "mlcc-mpi: takes nobody's directory" mpi_takes_nobodys_directory
 	ktap_check "slurm: the prolog sets the job" prolog_sets_the_job
+	ktap_check "slurm: the prolog takes the name that Slurm will" prolog_takes_slurms_name
 	ktap_check "slurm: other jobs are left alone" prolog_leaves_other_jobs_alone
 	ktap_check "slurm: wrong comments are refused, and drain no node" prolog_refuses_wrong_comments
 	ktap_check "slurm: a job's id is a number" slurm_scripts_take_only_numbers

@@ -76,6 +76,43 @@ find_scope()
 	return 1
 }
 
+# Whether slurmd names cgroups by SLUID: from 26.05 on, unless it is told not to.  Where it does not
+# say which release it is, the variable decides, which is there from 25.11 on.
+by_sluid()
+{
+	case ${SLURM_JOB_SLUID:-} in
+	s[A-Z0-9]*) ;;
+	*) return 1 ;;
+	esac
+	case ${SLURM_JOB_SLUID#s} in
+	*[!A-Z0-9]*) return 1 ;;
+	esac
+	case $(timeout 2 slurmd -V 2>/dev/null </dev/null) in
+	# "slurm-wlm" where Debian has built it; an older one is not the one that has set the variable
+	slurm*" 25.11."* | slurm*" 26.0"[0-4].*) return 1 ;;
+	esac
+	for conf in "${SLURM_CONF:-/etc/slurm/slurm.conf}" /run/slurm/conf/slurm.conf; do
+		! grep -Eqi '^[[:space:]]*CgroupJobIdPaths[[:space:]]*=[[:space:]]*(yes|true)' \
+			"${conf%/*}/cgroup.conf" 2>/dev/null || return 1
+	done
+}
+
+# What slurmstepd will call the job's, or has: another prolog, or a step, may have come before.
+find_cgroup()
+{
+	for found in "${SLURM_JOB_SLUID:-job_$job}" "job_$job"; do
+		case $found in
+		*[!A-Za-z0-9_]*) continue ;;
+		esac
+		[ ! -d "$scope/$found" ] || { echo "$scope/$found"; return; }
+	done
+	if by_sluid; then
+		echo "$scope/$SLURM_JOB_SLUID"
+	else
+		echo "$scope/job_$job"
+	fi
+}
+
 set_job()
 {
 	set -- --name "$name" --cgroup "$1"
@@ -112,7 +149,7 @@ case $? in
 	;;
 esac
 scope=$(find_scope) || fail "no slurmstepd.scope in a cgroup2 file system (cgroup/v2 plugin?)"
-cgroup=$scope/job_$job
+cgroup=$(find_cgroup)
 [ -d "$cgroup" ] || mkdir "$cgroup" || fail "cannot make $cgroup"
 # written first, so that the epilog knows of whatever there may be
 { mkdir -p "$MLCC_STATE" && echo "$cgroup" >"$state"; } || fail "cannot write $state"

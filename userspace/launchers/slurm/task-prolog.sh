@@ -13,7 +13,20 @@ lib=$(dirname "$0")
 # shellcheck source=userspace/launchers/slurm/mlcc-slurm.sh
 . "$lib/mlcc-slurm.sh"
 
-if [ -e "$state" ]; then
+# Slurm may have given the job's cgroup another name than the prolog had thought of: then there is no
+# step in that one.
+in_job()
+{
+	[ -e "$state" ] || return
+	cgroup=$(cat "$state")
+	for step in "$cgroup"/step_*; do
+		[ ! -d "$step" ] || return 0
+	done
+	say "no step of it is in $cgroup: it runs without mlcc"
+	return 1
+}
+
+if in_job; then
 	echo "export MLCC_JOB_ID=$name"
 	echo "export MLCC_JOB_SET=1"
 fi
