@@ -28,6 +28,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -38,6 +39,7 @@ ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PREFIX = "k8s/"
 JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,41}", re.ASCII)
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+HASH = re.compile(r"[0-9a-f]{32}", re.ASCII)
 NUMBER = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 PHASE_BYTES_MAX = 2**48 - 1
 REPLY_MAX = 64 << 20
@@ -46,6 +48,7 @@ CTL_TIMEOUT_S = 10
 PENDING_S = 2
 PAUSE_S = 0.2
 WATCH_S = 60
+MIRROR, CONFIG = "kubernetes.io/config.mirror", "kubernetes.io/config.hash"
 ENDED = ("Succeeded", "Failed")
 
 
@@ -61,6 +64,12 @@ class Job:
     uid: str
     profile: str | None
     phase_bytes: str | None
+    static: str | None = None  # the hash of a static pod
+
+    @property
+    def cgroup(self) -> str:
+        """What the kubelet names its cgroup by."""
+        return self.static or self.uid
 
     def options(self) -> list[str]:
         words = []
@@ -94,7 +103,19 @@ def wanted(pod: dict[str, Any], profiles: Sequence[str]) -> Job | None:
         good = isinstance(size, str) and NUMBER.fullmatch(size)
         if not good or int(size) > PHASE_BYTES_MAX:
             raise RefusedError(f"mlcc.dev/phase-bytes: a number from 1 to {PHASE_BYTES_MAX}")
-    return Job(f"{PREFIX}{job}/{uid.replace('-', '')[:16]}", uid, profile, size)
+    name = f"{PREFIX}{job}/{uid.replace('-', '')[:16]}"
+    return Job(name, uid, profile, size, notes[CONFIG] if is_mirror(pod) else None)
+
+
+def is_mirror(pod: dict[str, Any]) -> bool:
+    """Whether it stands for a static pod, whose cgroup has the hash of its manifest.
+
+    No pod of the API server has a UID like that. But whoever creates one may write that it is a
+    mirror, so Node.jobs() believes one only if no other has the same hash.
+    """
+    notes = (pod.get("metadata") or {}).get("annotations") or {}
+    text = notes.get(CONFIG)
+    return MIRROR in notes and isinstance(text, str) and bool(HASH.fullmatch(text))
 
 
 def cgroup_of(uid: str, roots: Sequence[Path]) -> Path | None:
@@ -117,9 +138,10 @@ class Ctl:
 
     def __init__(self, command: str) -> None:
         self.command = command
+        self.error = ""
 
     def __call__(self, *words: str) -> str | None:
-        """Its output, or None if it failed, which is logged."""
+        """Its output, or None if it failed: then error says why, and is logged if it is new."""
         try:
             done = subprocess.run(
                 [self.command, *words],
@@ -130,12 +152,17 @@ class Ctl:
                 timeout=CTL_TIMEOUT_S,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            log(f"mlcc-ctl {words[0]}: {error}")
-            return None
+            return self._failed(words, str(error))
         if done.returncode:
-            log(f"mlcc-ctl {' '.join(words)}: {done.stderr.strip() or done.returncode}")
-            return None
+            return self._failed(words, done.stderr.strip() or str(done.returncode))
+        self.error = ""
         return done.stdout
+
+    def _failed(self, words: tuple[str, ...], reason: str) -> None:
+        before, self.error = self.error, f"mlcc-ctl {words[0]}: {reason}"
+        # a pod's is told with the pod
+        if words[0] != "set-job" and self.error != before:
+            log(self.error)
 
     def names(self) -> set[str] | None:
         """Of the jobs that an agent has set on this node."""
@@ -160,22 +187,33 @@ class Node:
         self.pods: dict[str, dict[str, Any]] = {}
         self.done: dict[str, tuple[Job, Path]] = {}
         self.stale: set[str] | None = None
-        self.refused: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
+
+    def _without(self, uid: str, reason: str) -> None:
+        """Why a pod that asks has no job: one line, until there is another reason."""
+        if self.reasons.get(uid) != reason:
+            log(f"pod {uid}: {reason}; it runs without mlcc")
+        self.reasons[uid] = reason
+
+    def _hashes(self) -> Counter[str]:
+        """How many pods say that they stand for the same static one."""
+        mirrors = [pod["metadata"] for pod in self.pods.values() if is_mirror(pod)]
+        return Counter(meta["annotations"][CONFIG] for meta in mirrors)
 
     def jobs(self) -> dict[str, Job]:
-        """By name; refusals are logged once."""
-        found, refused = {}, {}
+        """By name."""
+        found, hashes = {}, self._hashes()
+        self.reasons = {uid: text for uid, text in self.reasons.items() if uid in self.pods}
         for uid, pod in self.pods.items():
             try:
                 job = wanted(pod, self.profiles)
+                if job and hashes[job.cgroup] > 1:
+                    raise RefusedError(f"{CONFIG}: another pod has the same")
             except RefusedError as error:
-                refused[uid] = str(error)
-                if self.refused.get(uid) != str(error):
-                    log(f"pod {uid}: {error}; it runs without mlcc")
+                self._without(uid, str(error))
                 continue
             if job:
                 found[job.name] = job
-        self.refused = refused
         return found
 
     def _delete(self, jobs: dict[str, Job]) -> None:
@@ -190,17 +228,28 @@ class Node:
             self.ctl("del-job", name)
             del self.done[name]
 
+    def _roots(self) -> str:
+        return ", ".join(map(str, self.roots))
+
     def reconcile(self) -> bool:
         """Tells mlccd what has changed; False if something is still to be done."""
         jobs = self.jobs()
         self._delete(jobs)
         for name, job in jobs.items():
-            path = cgroup_of(job.uid, self.roots)
-            if path is None or self.done.get(name) == (job, path):
+            path = cgroup_of(job.cgroup, self.roots)
+            if path is None:
+                # before that there is none
+                if self.pods[job.uid].get("status", {}).get("phase") == "Running":
+                    self._without(job.uid, f"no cgroup pod{job.cgroup} below {self._roots()}")
+                continue
+            if self.done.get(name) == (job, path):
                 continue
             words = ["--name", name, "--cgroup", str(path), *job.options()]
             if self.ctl("set-job", *words) is not None:
                 self.done[name] = (job, path)
+                self.reasons.pop(job.uid, None)
+            else:
+                self._without(job.uid, self.ctl.error)
         return set(self.done) == set(jobs) and self.stale is not None
 
 

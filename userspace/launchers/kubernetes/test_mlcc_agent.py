@@ -13,6 +13,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
 import mlcc_agent as agent
@@ -20,6 +21,7 @@ import mlcc_agent as agent
 AGENT = Path(__file__).with_name("mlcc_agent.py")
 UID = "0123abcd-0000-4000-8000-0123456789ab"
 OTHER = "fedcba98-0000-4000-8000-0123456789ab"
+HASH = "0123456789abcdef0123456789abcdef"
 NAME = "k8s/bert/0123abcd00004000"
 WAIT_S = 60
 
@@ -196,6 +198,49 @@ class NodeTest(Place):
                 self.told(pod(job="bert"))
                 self.assertEqual(self.told(*after), [["del-job", NAME]])
                 self.assertEqual(self.told(*after), [])
+
+    def static(self, uid: str = UID) -> dict[str, Any]:
+        one = pod(uid=uid, job="bert")
+        one["metadata"]["annotations"] |= {agent.MIRROR: HASH, agent.CONFIG: HASH}
+        return one
+
+    def test_a_static_pod(self) -> None:
+        path = self.cgroup(HASH)
+        want = [["set-job", "--name", NAME, "--cgroup", path]]
+        self.assertEqual(self.told(self.static()), want)
+
+    def test_nobody_is_taken_for_a_static_pod(self) -> None:
+        """By annotations, which anybody may write: the hash of another one, or another's uid."""
+        self.cgroup(HASH)
+        real, forged = self.static(OTHER), self.static()
+        del real["metadata"]["annotations"]["mlcc.dev/job"]
+        self.assertEqual(self.told(forged, real), [])
+        self.cgroup(OTHER)
+        for text in (OTHER, "../pod", "", 7, None):
+            forged["metadata"]["annotations"][agent.CONFIG] = text
+            self.assertEqual(self.told(forged), [])
+        del forged["metadata"]["annotations"][agent.MIRROR]
+        forged["metadata"]["annotations"][agent.CONFIG] = HASH
+        self.assertEqual(self.told(forged), [])
+
+    def test_why_a_pod_has_no_job_is_said_once(self) -> None:
+        with mock.patch.object(agent, "log") as log:
+            for _ in range(3):
+                self.told(pod(job="bert", phase="Pending"))
+            log.assert_not_called()
+            for _ in range(3):
+                self.told(pod(job="bert"))
+            log.assert_called_once()
+            self.assertIn(f"no cgroup pod{UID}", log.call_args.args[0])
+            self.cgroup()
+            (self.path / "set-job").touch()
+            for _ in range(3):
+                self.told(pod(job="bert"))
+            self.assertEqual(log.call_count, 2)
+            self.assertIn("refused", log.call_args.args[0])
+            (self.path / "set-job").unlink()
+            self.told(pod(job="bert"))
+            self.assertEqual(log.call_count, 2)
 
     def test_one_bad_pod_is_no_others_trouble(self) -> None:
         path = self.cgroup()
