@@ -45,6 +45,13 @@ int sysroot_set(const char *dir, struct err *e)
  * Kept below a root, the kernel gives up (EAGAIN) on a path with ".." in it, as links of sysfs have,
  * if something was renamed or mounted meanwhile, wherever that was.
  */
+static int (*open_else)(const char *path);
+
+void sysroot_else(int (*open)(const char *path))
+{
+	open_else = open;
+}
+
 int sysroot_open(const char *path, int flags)
 {
 	struct open_how how = {
@@ -56,6 +63,8 @@ int sysroot_open(const char *path, int flags)
 	do {
 		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 	} while (fd < 0 && errno == EAGAIN && --tries);
+	if (fd < 0 && errno == EACCES && open_else && !(flags & (O_ACCMODE | O_PATH)))
+		return open_else(path);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -23,6 +23,8 @@
 /* sysroot.c: files below the root directory that --sysroot names, and never above it */
 int sysroot_set(const char *dir, struct err *e);
 int sysroot_open(const char *path, int flags);	/* a descriptor or a negative error number */
+/* Who may not read a file asks @open for it: a descriptor or a negative error number. */
+void sysroot_else(int (*open)(const char *path));
 bool sysroot_is_there(const char *path);
 /* The last part of what the symbolic link at @path points to. */
 int sysroot_link(const char *path, char name[NAME_LEN]);

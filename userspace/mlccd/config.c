@@ -300,23 +300,17 @@ int config_parse(struct config *c, const char *name, const char *text, size_t le
 	return 0;
 }
 
-int config_read(struct config *c, const char *path, bool may_lack, char error[CONFIG_ERROR_LEN])
+int config_load(struct config *c, const char *path, int fd, char error[CONFIG_ERROR_LEN])
 {
 	char *text = malloc(FILE_MAX + 1);
 	ssize_t len = 0, n = 1;
-	int fd, err;
+	int err;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && errno == ENOENT && may_lack) {
-		free(text);
-		config_default(c);
-		return 0;
-	}
 	while (fd >= 0 && text && len <= FILE_MAX && n > 0) {
 		n = read(fd, text + len, FILE_MAX + 1 - len);
 		len += n > 0 ? n : 0;
 	}
-	err = fd < 0 || n < 0 ? errno : !text ? ENOMEM : len > FILE_MAX ? EFBIG : 0;
+	err = fd < 0 ? -fd : n < 0 ? errno : !text ? ENOMEM : len > FILE_MAX ? EFBIG : 0;
 	if (fd >= 0)
 		close(fd);
 	if (err)
@@ -325,6 +319,17 @@ int config_read(struct config *c, const char *path, bool may_lack, char error[CO
 		err = -config_parse(c, path, text, len, error);
 	free(text);
 	return -err;
+}
+
+int config_read(struct config *c, const char *path, bool may_lack, char error[CONFIG_ERROR_LEN])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 && errno == ENOENT && may_lack) {
+		config_default(c);
+		return 0;
+	}
+	return config_load(c, path, fd < 0 ? -errno : fd, error);
 }
 
 bool config_profile_allowed(const struct config *c, const char *name)

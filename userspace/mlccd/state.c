@@ -22,9 +22,48 @@ int state_open(const char *dir, struct err *e)
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return fail(e, -errno, "%s: %s", dir, strerror(errno));
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	/* that of another user, whom root in a container may lack the right to override */
+	if (fd < 0 && errno == EACCES && !lchown(dir, geteuid(), -1))
+		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return fail(e, -errno, "%s: %s", dir, strerror(errno));
 	return fd;
+}
+
+/* What is not a file of its own, under this name alone, is nobody's to take over. */
+static int give_files(DIR *list, uid_t uid, gid_t gid)
+{
+	struct dirent *entry;
+	struct stat st;
+	int err = 0;
+
+	while (!err && (entry = readdir(list))) {
+		int fd = dirfd(list);
+
+		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+		    st.st_nlink != 1)
+			continue;
+		if (fchownat(fd, entry->d_name, uid, gid, AT_SYMLINK_NOFOLLOW))
+			err = -errno;
+	}
+	return err;
+}
+
+/* Nobody else adds to it meanwhile: it is ours until all of it is his. */
+int state_give(int dir, uid_t uid, gid_t gid, struct err *e)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list || fchown(dir, geteuid(), -1))
+		err = -errno;
+	if (!err)
+		err = give_files(list, uid, gid);
+	if (!err && fchown(dir, uid, gid))
+		err = -errno;
+	if (list)
+		closedir(list);
+	return err ? fail(e, err, "the jobs' files: %s", strerror(-err)) : 0;
 }
 
 static struct json_object *to_json(const struct job *job)

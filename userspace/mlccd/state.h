@@ -9,6 +9,9 @@
 /* Makes the directory if there is none.  Returns a descriptor of it. */
 int state_open(const char *dir, struct err *e);
 
+/* It and all files in it are that user's from now on. */
+int state_give(int dir, uid_t uid, gid_t gid, struct err *e);
+
 int state_write(int dir, const struct job *job, struct err *e);
 void state_remove(int dir, uint32_t id);
 
