@@ -10,9 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "keep.h"
+#include "kept.h"
 #include "mlccd.h"
+#include "state.h"
 
 static struct mlccd fuzz_daemon;
+static struct kept fuzz_kept;
 static char fuzz_dir[] = "/tmp/mlcc-fuzz-XXXXXX";
 
 static void fuzz_make(const char *name)
@@ -43,6 +47,7 @@ static struct mlccd *fuzz_start(void)
 	sd_event *events;
 	char jobs[64];
 	struct err e;
+	int fd;
 
 	if (d->events)
 		return d;
@@ -64,8 +69,12 @@ static struct mlccd *fuzz_start(void)
 	d->cgroups.root = open(fuzz_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	strcpy(d->cgroups.mount, "/sys/fs/cgroup");
 	snprintf(jobs, sizeof(jobs), "%s/jobs", fuzz_dir);
-	if (jobs_init(&d->jobs, jobs, &e))
+	fd = state_open(jobs, &e);
+	if (fd < 0)
 		abort();
+	kept_init(&fuzz_kept, &d->cgroups, "/dev/null", d->config.mark_mask);
+	keep_by(-1, &fuzz_kept);
+	jobs_init(&d->jobs, fd);
 	return d;
 }
 

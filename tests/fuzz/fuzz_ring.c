@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	give(d, data, size, false);
 	give(d, data, size, true);
 	/* whatever it was, the job of root has heard nothing of it */
-	if (mlcc_job_get(d->carrier.m, 2, &info) || info.phases || info.hinted)
+	if (carrier_job_get(&d->carrier, 2, &info) || info.phases || info.hinted)
 		abort();
 	jobs_clear(&d->jobs);
 	return 0;

@@ -24,6 +24,7 @@ from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
 ALICE, BOB, GROUP = 61001, 61002, 61003
+NOBODYS = 61009  # whom mlccd reads requests as
 WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
 LIMIT = (1 << 48) - 1
 CLONE_NEWCGROUP, CLONE_NEWUSER = 0x02000000, 0x10000000
@@ -138,6 +139,22 @@ def root_peer(path: Path, userns: bool) -> Iterator[Peer]:
         os.waitpid(child, 0)
 
 
+def children(pid: int) -> list[int]:
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def status_of(pid: int) -> dict[str, list[str]]:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return status_of(pid)["State"][0] == "Z"
+    except (OSError, KeyError):
+        return True
+
+
 class Daemon:
     """mlccd with a carrier in a file, and a configuration of its own."""
 
@@ -155,6 +172,7 @@ class Daemon:
         # where RDMA devices would be: plain files, all of a test's own
         self.sysroot = base / "sysroot"
         self.sysroot.mkdir(mode=0o755)
+        self.user = str(NOBODYS)
         self.process: subprocess.Popen[bytes] | None = None
         self.write_config("")
 
@@ -167,13 +185,14 @@ class Daemon:
     def command(self) -> list[str]:
         return [
             *(str(self.program), "--config", str(self.config), "--run-dir", str(self.run)),
-            *("--sysroot", str(self.sysroot)),
+            *("--sysroot", str(self.sysroot), "--user", self.user),
         ]
 
-    def start(self, **env: str) -> None:
+    def start(self, before: Sequence[str] = (), user: str = str(NOBODYS), **env: str) -> None:
+        self.user = user
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.command(),
+                [*before, *self.command()],
                 env={"MLCC_FAKE": str(self.carrier), "MLCC_FAKE_GONE": str(self.gone), **env},
                 stderr=log,
             )
@@ -192,6 +211,15 @@ class Daemon:
         status = self.process.wait(WAIT_S)
         self.process = None
         return status
+
+    def keeper(self) -> int:
+        assert self.process
+        return self.process.pid
+
+    def parser(self) -> int:
+        """The keeper's child, which everybody speaks to."""
+        (child,) = children(self.keeper())
+        return child
 
     def peer(self, uid: int = 0, groups: Sequence[int] = ()) -> Peer:
         return Peer(self.socket, uid, groups)
@@ -771,6 +799,88 @@ class Cases:
         self.d.peer(BOB).ok("status")
         self.d.peer().ok("status")
 
+    # two processes
+
+    def who_reads_requests_has_no_rights(self) -> None:
+        said = status_of(self.d.parser())
+        assert said["Uid"] == [str(NOBODYS)] * 4 and said["Gid"] == [str(NOBODYS)] * 4, said
+        assert not said["Groups"] and said["Seccomp"] == ["2"], said
+        for which in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+            assert int(said[which][0], 16) == 0, said
+        for child in children(self.d.parser()):
+            said = status_of(child)
+            assert said["Uid"][0] == str(NOBODYS) and said["Seccomp"] == ["2"], said
+        assert status_of(self.d.keeper())["Uid"][0] == "0"
+        # what is not to be traced, nor leaves a core, has its files of root's
+        assert os.stat(f"/proc/{self.d.parser()}/mem").st_uid == 0
+        assert not {"bpf", "net", "user", "mlcc"} & self.kinds_open(self.d.parser())
+
+    def kinds_open(self, pid: int) -> set[str]:
+        """Of what is open, for all that is no file: bpf-map, net:[1] and such."""
+        folder = Path(f"/proc/{pid}/fd")
+        links = [os.readlink(folder / fd) for fd in os.listdir(folder)]
+        return {re.split(r"[-:]", link.removeprefix("anon_inode:"))[0] for link in links}
+
+    @contextmanager
+    def another(self, *before: str, user: str = str(NOBODYS)) -> Iterator[dict[str, list[str]]]:
+        """The daemon started otherwise: what is said of who reads requests."""
+        self.d.kill(signal.SIGTERM)
+        self.d.start(before, user)
+        yield status_of(self.d.parser())
+        self.d.kill(signal.SIGTERM)
+        self.d.start()
+
+    def without_the_user_it_is_a_number_of_nobodys(self) -> None:
+        with self.another(user="mlcc-no-such-user") as said:
+            assert said["Uid"][0] not in ("0", str(NOBODYS)), said
+        assert "there is no user mlcc-no-such-user" in self.d.log.read_text()
+
+    def who_may_not_be_another_user_stays_root(self) -> None:
+        self.d.peer().ok("set-job", name="bert", cgroup=self.c.make("a"))
+        before = self.d.snapshot()
+        # nor may this one read what is another user's
+        less = "--bounding-set=-setuid,-dac_override,-dac_read_search"
+        with self.another("setpriv", less) as said:
+            assert said["Uid"][0] == "0" and int(said["CapEff"][0], 16) == 0, said
+            assert self.d.snapshot() == before, "not as it was"
+
+    def processes_that_are_hidden_are_found(self) -> None:
+        hide = 'mount -t proc -o hidepid=2 proc /proc && exec "$@"'
+        path = self.c.make("a")
+        sleeper = subprocess.Popen(["sleep", "1000"], user=ALICE)
+        (self.c.mount / path / "cgroup.procs").write_text(str(sleeper.pid))
+        try:
+            with self.another("unshare", "--mount", "sh", "-c", hide, "sh"):
+                job = self.d.peer().ok("set-job", pid=sleeper.pid)["job"]
+                assert job["cgroup"] == path, job
+        finally:
+            sleeper.kill()
+            sleeper.wait()
+
+    def either_ends_with_the_other(self) -> None:
+        root = self.d.peer()
+        root.ok("set-job", name="bert", cgroup=self.c.make("a"))
+        before = self.d.snapshot()
+        parser = self.d.parser()
+        os.kill(parser, signal.SIGKILL)
+        assert self.d.process and self.d.process.wait(WAIT_S), "the keeper says that all is well"
+        self.d.start()
+        assert self.d.snapshot() == before, "not as it was"
+        parser = self.d.parser()
+        self.d.kill()
+        until(lambda: has_ended(parser), "the end of the keeper's child")
+        self.d.start()
+        assert self.d.snapshot() == before, "not as it was"
+
+    def a_cgroup_that_is_closed_to_others_is_a_jobs(self) -> None:
+        self.c.make("closed", ALICE)
+        path = self.c.make("closed/inner", ALICE)
+        outer = self.c.mount / Path(path).parent
+        outer.chmod(0o700)
+        job = self.d.peer().ok("set-job", cgroup=path)["job"]["id"]
+        time.sleep(0.1)
+        assert [j["id"] for j in self.d.jobs()] == [job], "it has ended"
+
     # life and death
 
     def jobs_survive_kill_9(self) -> None:
@@ -1027,13 +1137,13 @@ class Cases:
         peers, rings = [self.d.peer() for _ in range(4)], [Ring() for _ in range(4)]
         for peer, ring in zip(peers, rings, strict=True):
             assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
-        assert self.d.process
+        parser = self.d.parser()
         for phase in range(1, 4):
-            self.d.process.send_signal(signal.SIGSTOP)
+            os.kill(parser, signal.SIGSTOP)
             for kind in (1, 2):
                 for ring in rings:
                     ring.put(job=7, kind=kind, bytes=100 if kind == 1 else 0)
-            self.d.process.send_signal(signal.SIGCONT)
+            os.kill(parser, signal.SIGCONT)
             until(lambda: all(ring.number(TAIL_AT) == ring.sent for ring in rings), "the tails")
             job = root.ok("show", job=7)["jobs"][0]
             assert job["phases"] == phase, job
@@ -1162,8 +1272,7 @@ class Cases:
         assert root.raw(b'{"op":"open-ring"}', good.fds)["ok"]
 
     def open_files(self) -> int:
-        assert self.d.process
-        return len(os.listdir(f"/proc/{self.d.process.pid}/fd"))
+        return len(os.listdir(f"/proc/{self.d.parser()}/fd"))
 
     def a_ring_ends_with_its_connection(self) -> None:
         before = self.open_files()
@@ -1967,6 +2076,12 @@ CASES = (
     "a_peer_that_never_reads_is_dropped",
     "a_peer_that_floods_is_told_then_dropped",
     "too_many_connections_are_refused",
+    "who_reads_requests_has_no_rights",
+    "without_the_user_it_is_a_number_of_nobodys",
+    "who_may_not_be_another_user_stays_root",
+    "processes_that_are_hidden_are_found",
+    "either_ends_with_the_other",
+    "a_cgroup_that_is_closed_to_others_is_a_jobs",
     "jobs_survive_kill_9",
     "what_was_begun_is_completed",
     "a_cgroup_that_went_while_nobody_looked",

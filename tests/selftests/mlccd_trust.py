@@ -30,6 +30,7 @@ from mlccd_driver import (
     Peer,
     Ring,
     RunCase,
+    children,
     connect,
     run_all,
     say_result,
@@ -235,12 +236,12 @@ class Cases:
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """mlccd finds all that has come meanwhile."""
-        assert self.d.process
-        self.d.process.send_signal(signal.SIGSTOP)
+        parser = self.d.parser()
+        os.kill(parser, signal.SIGSTOP)
         try:
             yield
         finally:
-            self.d.process.send_signal(signal.SIGCONT)
+            os.kill(parser, signal.SIGCONT)
 
     # descriptors
 
@@ -355,12 +356,10 @@ class Cases:
             assert peer.raw(OPEN_RING, ring.fds)["ok"]
 
     def porter(self) -> int:
-        assert self.d.process
-        pid = self.d.process.pid
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        for child in children(self.d.parser()):
             with suppress(OSError):
                 if Path(f"/proc/{child}/comm").read_text() == "mlccd-porter\n":
-                    return int(child)
+                    return child
         return 0
 
     # locks and walks
@@ -518,9 +517,11 @@ class Cases:
             assert busy < 0.4, f"mlccd takes {busy:.2f} of a processor"
 
     def cpu_s(self) -> float:
-        assert self.d.process
-        fields = Path(f"/proc/{self.d.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        ticks = 0
+        for pid in (self.d.keeper(), self.d.parser()):
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     # who is the administrator
 

@@ -20,6 +20,7 @@
 #include "account.h"
 #include "cgroup.h"
 #include "config.h"
+#include "keep.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD	77	/* since Linux 6.5; newer than Debian 12's header */
@@ -103,7 +104,20 @@ static int pidfd_of(int fd, pid_t pid)
 	return errno == ENOPROTOOPT && pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-int who_of(int fd, const struct home *home, struct who *who)
+bool home_has_admin(const struct home *h, pid_t pid)
+{
+	return has_net_admin(pid) && ns_is(pid, "user", &h->owner) && ns_is(pid, "net", &h->net);
+}
+
+/* Namespaces of others' processes are not for everybody to see. */
+static bool is_admin(pid_t pid)
+{
+	const struct keep_ask a = { .op = KEEP_ADMIN, .id = pid };
+
+	return !keep_ask(&a, NULL)->err;
+}
+
+int who_of(int fd, struct who *who)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -119,9 +133,7 @@ int who_of(int fd, const struct home *home, struct who *who)
 	 * The uid is as seen from here: of root in a user namespace it is the one before.
 	 * Capabilities are those of the process's own user namespace, over its network namespaces.
 	 */
-	who->admin = !cred.uid && cred.pid > 0 && has_net_admin(cred.pid) &&
-		     ns_is(cred.pid, "user", &home->owner) && ns_is(cred.pid, "net", &home->net) &&
-		     who_lives(who);
+	who->admin = !cred.uid && cred.pid > 0 && is_admin(cred.pid) && who_lives(who);
 	return 0;
 }
 

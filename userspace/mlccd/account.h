@@ -83,8 +83,11 @@ static inline bool pool_has(const struct pool *p, uint64_t have, uint64_t more)
 /* Looks where the daemon is.  -errno: nobody is an administrator then. */
 int home_find(struct home *h);
 
+/* Whether the process is an administrator, as far as that is its own. */
+bool home_has_admin(const struct home *h, pid_t pid);
+
 /* The credentials of the process that connected. */
-int who_of(int fd, const struct home *home, struct who *who);
+int who_of(int fd, struct who *who);
 void who_free(struct who *who);
 
 /* Whether the process is still there; if not, its number may be another's. */

@@ -1,69 +1,61 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The carrier and the tagger, which may come and go while the daemon runs. */
+/* The carrier and the tagger, which the keeper has (keep.h), and which may come and go. */
 #ifndef MLCCD_CARRIER_H
 #define MLCCD_CARRIER_H
 
-#include <pthread.h>
 #include <stdbool.h>
-#include <sys/queue.h>
+#include <stdint.h>
 
-#include "../libmlcc/libmlcc.h"
 #include "../common/err.h"
+#include "../libmlcc/libmlcc.h"
 
-struct walk;
-
-/* A tag that could not be taken away: who has the pins is not done with them. */
-struct untag {
-	uint64_t cgroup_id;
-	uint32_t job;
-};
-
+/* As the keeper has said last. */
 struct carrier {
-	struct mlcc *m;			/* NULL: none is loaded */
-	struct mlcc_tagger *t;		/* NULL: not there, */
-	int no_tagger;			/* for this reason, an error number, */
-	struct err why;
-	uint64_t tried_us;		/* as it was then */
-	uint32_t mark_mask;
-	struct untag *untags;
-	size_t untag_count;
-	bool follows;			/* sockets, in a thread: since they had to */
-	pthread_t follower;
-	pthread_mutex_t lock;		/* of what is below */
-	pthread_cond_t changed;
-	STAILQ_HEAD(, walk) walks;
-	unsigned int walk_count;
-	bool wanted, ends;
+	enum mlcc_carrier kind;		/* MLCC_CARRIER_ANY: none is loaded */
+	bool tagger;
 };
-
-/* The calling thread is the one that has others waiting. */
-void carrier_init(struct carrier *c, uint32_t mark_mask);
 
 /* Opens what is not open.  -ENODEV with the reason in @e. */
 int carrier_need(struct carrier *c, struct err *e);
 int tagger_need(struct carrier *c, struct err *e);
 
 /*
- * Opens the carrier anew: one that was unloaded and loaded again is another, and a handle of the
- * old one would write where nobody reads.
+ * Opens the carrier anew: one that was unloaded and loaded again is another.  Does what could not be
+ * done when it was wanted.
  */
 void carrier_refresh(struct carrier *c);
-void carrier_close(struct carrier *c);
 
-/*
- * Tags the cgroup @fd, or takes its tag away if it is @job's.  What connects from now on goes by
- * that; sockets that there are follow in a thread, before carrier_close() returns: that walks the
- * namespaces of the cgroup's processes, or of all, which takes milliseconds each.
- */
-int carrier_tag(struct carrier *c, int fd, const struct mlcc_tag_conf *conf, struct err *e);
-void carrier_untag(struct carrier *c, uint64_t cgroup_id, uint32_t job);
-
-/* Does what could not be done when it was wanted. */
-void carrier_retry(struct carrier *c);
-
-/* The library's last error as the daemon's; drops a handle that has lost its carrier. */
-int carrier_fail(struct carrier *c, int err, struct err *e);
+static inline bool carrier_is_there(const struct carrier *c)
+{
+	return c->kind != MLCC_CARRIER_ANY;
+}
 
 const char *carrier_name(const struct carrier *c);
+
+/* What libmlcc.h says of those of that name.  -ENODEV: there is no carrier any more. */
+int carrier_job_set(struct carrier *c, const struct mlcc_job_conf *conf, bool create,
+		    struct err *e);
+int carrier_job_del(struct carrier *c, uint32_t id);
+int carrier_job_get(struct carrier *c, uint32_t id, struct mlcc_job_info *info);
+int carrier_job_each(struct carrier *c, int (*each)(const struct mlcc_job_info *info, void *arg),
+		     void *arg);
+int carrier_phase_start(struct carrier *c, uint32_t id, uint64_t bytes, struct err *e);
+int carrier_phase_end(struct carrier *c, uint32_t id, struct err *e);
+int carrier_profile_get(struct carrier *c, const char *name, struct mlcc_profile_conf *p,
+			struct err *e);
+int carrier_profile_set(struct carrier *c, const struct mlcc_profile_conf *p, struct err *e);
+int carrier_profile_each(struct carrier *c,
+			 int (*each)(const struct mlcc_profile_conf *p, void *arg), void *arg,
+			 struct err *e);
+
+/*
+ * Tags the cgroup at @path below the mount, if it is @cgroup_id still, or takes its tag away if it is
+ * @job's: kept.h.
+ */
+int carrier_tag(struct carrier *c, const char *path, uint64_t cgroup_id,
+		const struct mlcc_tag_conf *conf, struct err *e);
+void carrier_untag(struct carrier *c, uint64_t cgroup_id, uint32_t job);
+/* Takes the tagger out of the kernel, if it is there. */
+int carrier_unload(struct carrier *c, struct err *e);
 
 #endif /* MLCCD_CARRIER_H */

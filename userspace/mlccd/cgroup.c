@@ -14,6 +14,8 @@
 
 #include "cgroup.h"
 
+#define NOBODYS	((uid_t)-1)
+
 int cgroups_init(struct cgroups *c)
 {
 	struct mntent *m, copy;
@@ -112,28 +114,78 @@ static int open_beneath(int root, const char *rel)
 	return fd < 0 ? -errno : fd;
 }
 
-int cgroup_open(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e)
+int cgroup_open(const struct cgroups *c, const char *rel, struct err *e)
 {
 	int fd;
 
 	if (c->root < 0)
 		return fail(e, -EOPNOTSUPP, "cgroup: no cgroup2 file system is mounted here");
-	fd = normalise(c, path, rel, e);
-	if (fd)
-		return fd;
 	fd = open_beneath(c->root, rel);
-	if (fd < 0)
-		return fail(e, fd, "cgroup '%.200s': %s below %.100s", rel, strerror(-fd),
-			    c->mount);
-	return fd;
+	return fd < 0 ? fail(e, fd, "cgroup '%.200s': %s below %.100s", rel, strerror(-fd), c->mount) :
+			fd;
 }
 
-int cgroup_watch_pid(pid_t pid)
+int cgroup_look(const struct cgroups *c, const char *rel, struct cgroup_look *look, struct err *e)
+{
+	int fd = cgroup_open(c, rel, e), err = 0;
+	struct stat dir, procs;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &dir))
+		err = fail(e, -errno, "cgroup '%.200s': %s", rel, strerror(errno));
+	else
+		*look = (struct cgroup_look){ dir.st_ino, dir.st_uid, NOBODYS };
+	if (!err && !fstatat(fd, "cgroup.procs", &procs, AT_SYMLINK_NOFOLLOW))
+		look->procs_uid = procs.st_uid;
+	close(fd);
+	return err;
+}
+
+/* With the keeper's rights: a user may keep others out of a cgroup that is his. */
+static int ask_for(const char *rel, struct cgroup_look *look, struct err *e)
+{
+	static struct keep_ask a = { .op = KEEP_CGROUP };
+	const struct keep_told *t;
+
+	snprintf(a.path, sizeof(a.path), "%s", rel);
+	t = keep_ask(&a, NULL);
+	if (t->err)
+		return fail(e, t->err, "%s", t->why);
+	*look = t->cgroup;
+	return 0;
+}
+
+int cgroup_find(const struct cgroups *c, const char *path, char rel[PATH_MAX],
+		struct cgroup_look *look, struct err *e)
+{
+	int err = 0;
+
+	if (c->root >= 0)
+		err = normalise(c, path, rel, e);
+	err = err ? err : cgroup_look(c, rel, look, e);
+	return err == -EACCES ? ask_for(rel, look, e) : err;
+}
+
+int cgroup_open_pid(pid_t pid)
 {
 	char name[64];
+	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%d/cgroup", pid);
-	return open(name, O_RDONLY | O_CLOEXEC);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Where /proc is mounted with hidepid=, others' processes are shown to the keeper alone. */
+int cgroup_watch_pid(pid_t pid)
+{
+	const struct keep_ask a = { .op = KEEP_PROCESS, .id = pid };
+	int fd = cgroup_open_pid(pid);
+
+	if (fd < 0 && pid > 0)
+		keep_ask(&a, &fd);
+	return fd;
 }
 
 int cgroup_watched(int fd, char path[PATH_MAX])
@@ -175,22 +227,23 @@ uint64_t cgroup_id(int fd)
 	return fstat(fd, &st) ? 0 : st.st_ino;
 }
 
-bool cgroup_delegated(int fd, uid_t uid)
+bool cgroup_delegated(const struct cgroup_look *look, uid_t uid)
 {
-	struct stat dir, procs;
-
-	return !fstat(fd, &dir) && dir.st_uid == uid &&
-	       !fstatat(fd, "cgroup.procs", &procs, AT_SYMLINK_NOFOLLOW) && procs.st_uid == uid;
+	return uid != NOBODYS && look->uid == uid && look->procs_uid == uid;
 }
 
 bool cgroup_there(const struct cgroups *c, const char *rel, uint64_t id)
 {
+	struct cgroup_look look;
 	struct stat st;
+	struct err e;
+	int err = 0;
 
+	if (!fstatat(c->root, rel, &st, AT_SYMLINK_NOFOLLOW))
+		return st.st_ino == id;
+	err = errno == EACCES ? ask_for(rel, &look, &e) : -errno;
 	/* only a clear answer counts: what is in doubt stays */
-	if (fstatat(c->root, rel, &st, AT_SYMLINK_NOFOLLOW))
-		return errno != ENOENT && errno != ENOTDIR;
-	return st.st_ino == id;
+	return err ? err != -ENOENT && err != -ENOTDIR : look.id == id;
 }
 
 bool cgroup_within(const char *inner, const char *outer)

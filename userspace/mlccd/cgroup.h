@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "../common/err.h"
+#include "keep.h"
 
 struct cgroups {
 	int root;			/* of the version 2 hierarchy, or -1 */
@@ -19,11 +20,18 @@ struct cgroups {
 int cgroups_init(struct cgroups *c);
 
 /*
- * Opens (O_PATH) the cgroup that @path names, below the mount or relative to it, through neither
- * ".." nor symbolic links.  @rel gets its path below the mount, as it is stored and shown.  Returns
- * the descriptor, or a negative error number.
+ * The cgroup that @path names, below the mount or relative to it: @rel gets its path below the mount, as
+ * it is stored and shown, and @look what is known of it.
  */
-int cgroup_open(const struct cgroups *c, const char *path, char rel[PATH_MAX], struct err *e);
+int cgroup_find(const struct cgroups *c, const char *path, char rel[PATH_MAX],
+		struct cgroup_look *look, struct err *e);
+
+/*
+ * By the path below the mount, through neither ".." nor symbolic links, with the rights of the
+ * calling process: a descriptor (O_PATH) or a negative error number; what is known of it.
+ */
+int cgroup_open(const struct cgroups *c, const char *rel, struct err *e);
+int cgroup_look(const struct cgroups *c, const char *rel, struct cgroup_look *look, struct err *e);
 
 /* The cgroup of a process, as its path below the mount, with a '/' before it. */
 int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e);
@@ -33,13 +41,16 @@ int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e);
  * -1; and what cgroup_of_pid() says now.  -ESRCH: the process has gone.
  */
 int cgroup_watch_pid(pid_t pid);
+
+/* As the keeper sees it: likewise, or a negative error number. */
+int cgroup_open_pid(pid_t pid);
 int cgroup_watched(int fd, char path[PATH_MAX]);
 
 /* What the kernel knows it by; 0 on failure. */
 uint64_t cgroup_id(int fd);
 
-/* Is the cgroup @fd delegated to the user: the directory and its cgroup.procs are theirs? */
-bool cgroup_delegated(int fd, uid_t uid);
+/* Is the cgroup delegated to the user: the directory and its cgroup.procs are theirs? */
+bool cgroup_delegated(const struct cgroup_look *look, uid_t uid);
 
 /* Is it there still, and the same? */
 bool cgroup_there(const struct cgroups *c, const char *rel, uint64_t id);

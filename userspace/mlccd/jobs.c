@@ -134,20 +134,9 @@ static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_
 static int tag_apply(struct jobs *all, const struct job *job, struct err *e)
 {
 	struct mlcc_tag_conf conf;
-	char rel[PATH_MAX];
-	int fd, err;
 
 	tag_conf(all, job, &conf);
-	fd = cgroup_open(all->cgroups, job->cgroup, rel, e);
-	if (fd < 0)
-		return fd;
-	/* what was checked is what is tagged, whatever has that path by now */
-	if (cgroup_id(fd) != job->cgroup_id)
-		err = fail(e, -ESTALE, "cgroup '%.200s' is another one by now", rel);
-	else
-		err = carrier_tag(all->carrier, fd, &conf, e);
-	close(fd);
-	return err;
+	return carrier_tag(all->carrier, job->cgroup, job->cgroup_id, &conf, e);
 }
 
 static void tag_remove(struct jobs *all, const struct job *job)
@@ -163,12 +152,12 @@ static int carrier_apply(struct jobs *all, const struct job *job, bool create, s
 	if (err)
 		return err;
 	/* what was to be deleted is another job now */
-	err = mlcc_job_set(all->carrier->m, &job->conf, create && !all->undeleted[job->conf.id]);
+	err = carrier_job_set(all->carrier, &job->conf, create && !all->undeleted[job->conf.id], e);
 	if (!err) {
 		all->undeleted_count -= all->undeleted[job->conf.id];
 		all->undeleted[job->conf.id] = false;
 	}
-	return err ? carrier_fail(all->carrier, err, e) : 0;
+	return err;
 }
 
 /* Its id is kept until the carrier has it no more: who changes that may take a while. */
@@ -178,9 +167,7 @@ static void carrier_remove(struct jobs *all, uint32_t id)
 	int err = carrier_need(all->carrier, &e);
 
 	if (!err)
-		err = mlcc_job_del(all->carrier->m, id);
-	if (err && all->carrier->m)
-		carrier_fail(all->carrier, err, &e);
+		err = carrier_job_del(all->carrier, id);
 	all->undeleted_count += (err == -EAGAIN) - all->undeleted[id];
 	all->undeleted[id] = err == -EAGAIN;
 }
@@ -290,14 +277,14 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 }
 
 /* Jobs of others in, above or below the cgroup keep it from being taken. */
-static int check_cgroup(struct jobs *all, const struct who *who, const char *rel, int fd,
-			struct err *e)
+static int check_cgroup(struct jobs *all, const struct who *who, const char *rel,
+			const struct cgroup_look *look, struct err *e)
 {
 	const struct job *j;
 
 	if (who->admin)
 		return 0;
-	if (!cgroup_delegated(fd, who->uid))
+	if (!cgroup_delegated(look, who->uid))
 		return fail(e, -EPERM, "cgroup '%.200s' is not delegated to user %u (who has to own it and its cgroup.procs)",
 			    rel, who->uid);
 	LIST_FOREACH(j, &all->list, all)
@@ -482,8 +469,8 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 	     struct err *e)
 {
 	char rel[PATH_MAX] = "";
-	uint64_t cgroup = 0;
-	int fd, err;
+	struct cgroup_look look;
+	int err;
 
 	*set = NULL;
 	if (!w->path[0]) {
@@ -495,15 +482,9 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 			return fail(e, -EINVAL, "neither a cgroup nor an id is given");
 		return set_checked(all, who, w, rel, 0, set, e);
 	}
-	fd = cgroup_open(all->cgroups, w->path, rel, e);
-	if (fd < 0)
-		return fd;
-	cgroup = cgroup_id(fd);
-	err = check_cgroup(all, who, rel, fd, e);
-	if (!err)
-		err = set_checked(all, who, w, rel, cgroup, set, e);
-	close(fd);
-	return err;
+	err = cgroup_find(all->cgroups, w->path, rel, &look, e);
+	err = err ? err : check_cgroup(all, who, rel, &look, e);
+	return err ? err : set_checked(all, who, w, rel, look.id, set, e);
 }
 
 static void drop(struct jobs *all, struct job *job)
@@ -719,7 +700,7 @@ static int complete(struct jobs *all, struct job *job, struct err *e)
 	err = carrier_need(all->carrier, e);
 	if (err)
 		return err;
-	err = mlcc_job_get(all->carrier->m, job->conf.id, &info);
+	err = carrier_job_get(all->carrier, job->conf.id, &info);
 	if (err || !conf_same(&info.conf, &job->conf))
 		err = carrier_apply(all, job, false, e);
 	if (err || !job->cgroup_id)
@@ -801,12 +782,12 @@ void jobs_adopt(struct jobs *all)
 		return;
 	for (j = LIST_FIRST(&all->list); j; j = next) {
 		next = LIST_NEXT(j, all);
-		if (!j->adopted || mlcc_job_get(all->carrier->m, j->conf.id, &info) != -ENOENT)
+		if (!j->adopted || carrier_job_get(all->carrier, j->conf.id, &info) != -ENOENT)
 			continue;
 		table_remove(all, j);
 		free(j);
 	}
-	mlcc_job_each(all->carrier->m, adopt, all);
+	carrier_job_each(all->carrier, adopt, all);
 }
 
 /* One job stands for all: a carrier that was loaded anew has none of them. */
@@ -818,7 +799,7 @@ static bool carrier_is_new(struct jobs *all)
 	LIST_FOREACH(j, &all->list, all)
 		if (!j->adopted)
 			break;
-	return j && all->carrier->m && mlcc_job_get(all->carrier->m, j->conf.id, &info) == -ENOENT;
+	return j && carrier_is_there(all->carrier) && carrier_job_get(all->carrier, j->conf.id, &info) == -ENOENT;
 }
 
 void jobs_poll(struct jobs *all)
@@ -826,7 +807,6 @@ void jobs_poll(struct jobs *all)
 	bool round = end_lost(all, POLL_JOBS);
 
 	carrier_refresh(all->carrier);
-	carrier_retry(all->carrier);
 	carrier_remove_again(all);
 	if (carrier_is_new(all)) {
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);
@@ -836,17 +816,14 @@ void jobs_poll(struct jobs *all)
 		rxe_set(&all->list);
 }
 
-int jobs_init(struct jobs *all, const char *dir, struct err *e)
+void jobs_init(struct jobs *all, int dir)
 {
-	all->dir = state_open(dir, e);
-	if (all->dir < 0)
-		return all->dir;
+	all->dir = dir;
 	state_each(all->dir, keep, all);
 	end_lost(all, JOB_IDS);
 	jobs_complete(all);
 	rxe_set(&all->list);
 	jobs_adopt(all);
-	return 0;
 }
 
 void jobs_free(struct jobs *all)

@@ -48,8 +48,8 @@ struct job_wanted {
 	bool own_name;			/* it was asked for, and is no default */
 };
 
-/* Opens the directory, reads the files, and completes carrier and tagger. */
-int jobs_init(struct jobs *all, const char *dir, struct err *e);
+/* Takes over the directory (state_open()), reads the files, and completes carrier and tagger. */
+void jobs_init(struct jobs *all, int dir);
 void jobs_free(struct jobs *all);
 
 /* Sets a job as a whole.  @set gets the job as it is then, or would be with dry_run; free() it. */

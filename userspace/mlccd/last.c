@@ -72,10 +72,9 @@ static int last_run(void *arg)
 	_exit(0);
 }
 
-void last_start(void)
+void last_start(int sockets)
 {
 	static char stack[STACK] __attribute__((aligned(16)));
-	int sockets = sd_listen_fds(0);
 
 	start.parent = getpid();
 	start.kept_first = SD_LISTEN_FDS_START;

@@ -10,7 +10,7 @@
 #ifndef MLCCD_LAST_H
 #define MLCCD_LAST_H
 
-/* Before there is a thread, and before the service manager's sockets are taken over. */
-void last_start(void);
+/* Before there is a thread.  @handed: so many sockets are the service manager's. */
+void last_start(int handed);
 
 #endif /* MLCCD_LAST_H */

@@ -19,10 +19,13 @@
 #include "../common/clock.h"
 #include "../rdma/rdma.h"
 #include "http.h"
+#include "keeper.h"
 #include "last.h"
 #include "listen.h"
 #include "metrics.h"
 #include "mlccd.h"
+#include "split.h"
+#include "state.h"
 
 #define MLCCD_RUN_DIR	"/run/mlcc"
 #define MLCCD_CONFIG	"/etc/mlcc/mlccd.conf"
@@ -32,7 +35,7 @@
 enum { EXIT_FINE, EXIT_USAGE, EXIT_FAILED };
 
 static const char usage[] =
-	"usage: mlccd [--config FILE] [--run-dir DIR] [--sysroot DIR]\n"
+	"usage: mlccd [--config FILE] [--run-dir DIR] [--sysroot DIR] [--user USER]\n"
 	"       mlccd --check [--config FILE]\n"
 	"       mlccd --unload [--run-dir DIR]\n"
 	"\n"
@@ -42,6 +45,7 @@ static const char usage[] =
 	"  --run-dir DIR   instead of " MLCCD_RUN_DIR ": sockets and the jobs' files\n"
 	"  --sysroot DIR   where /sys and /run are looked for what RDMA devices know of jobs, such as\n"
 	"                  the host's root inside of a container\n"
+	"  --user USER     whom the part that reads requests runs as, instead of mlcc\n"
 	"  --check         only says whether the configuration is valid\n"
 	"  --unload        deletes all of its jobs, takes the tagger out of the kernel, and ends\n"
 	"  --version\n"
@@ -50,7 +54,7 @@ static const char usage[] =
 	"Exit status: 0 fine, 1 usage, 2 failed.\n";
 
 struct options {
-	const char *config, *run_dir, *sysroot;
+	const char *config, *run_dir, *sysroot, *user;
 	bool check, unload;
 };
 
@@ -59,6 +63,10 @@ struct running {
 	struct mlccd d;
 	struct options o;
 	struct http *metrics, *port;
+	struct listening listening;
+	int jobs;			/* the folder of their files */
+	struct kept kept;		/* the keeper's */
+	struct keeper_pair pair;
 };
 
 /* A connection has its own, its process's, its cgroup's and its ring's descriptor. */
@@ -83,11 +91,15 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 	struct running *r = arg;
 	struct mlccd *d = &r->d;
 	char error[CONFIG_ERROR_LEN];
+	const struct keep_ask a = { .op = KEEP_CONFIG };
+	const struct keep_told *t;
 	struct config c;
+	int fd;
 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
 	/* an editor that replaces it takes it away for a moment: that means no defaults */
-	if (config_read(&c, r->o.config, false, error)) {
+	t = keep_ask(&a, &fd);
+	if (config_load(&c, r->o.config, t->err ? t->err : fd, error)) {
 		note(3, "keeps the old configuration: %s", error);
 		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
 		return 0;
@@ -115,6 +127,20 @@ static int poll_due(sd_event_source *s, uint64_t at, void *arg)
 	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
+/* What the keeper got.  With its end everything ends. */
+static int signalled(sd_event_source *s, int fd, uint32_t events, void *arg)
+{
+	struct running *r = arg;
+	char number;
+	ssize_t n = recv(fd, &number, sizeof(number), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n == sizeof(number) && number == SIGHUP)
+		return reload(s, NULL, arg);
+	return sd_event_exit(r->d.events, n == sizeof(number) ? 0 : -EPIPE);
+}
+
 /* SIGTERM and SIGINT end the loop. */
 static int watch(struct running *r)
 {
@@ -130,6 +156,8 @@ static int watch(struct running *r)
 	err = sd_event_add_signal(events, NULL, SIGHUP, reload, r);
 	err = err < 0 ? err : sd_event_add_signal(events, NULL, SIGINT, NULL, NULL);
 	err = err < 0 ? err : sd_event_add_signal(events, NULL, SIGTERM, NULL, NULL);
+	err = err < 0 ? err : sd_event_add_io(events, NULL, r->pair.signals[1], EPOLLIN, signalled,
+					      r);
 	err = err < 0 ? err : sd_event_add_time(events, NULL, CLOCK_MONOTONIC, 0, 1000, poll_due,
 						&r->d);
 	return err < 0 ? err : sd_event_set_watchdog(events, true);
@@ -150,51 +178,64 @@ static int open_sysroot(const struct options *o, struct err *e)
 static int listen_start(struct running *r, struct err *e)
 {
 	struct mlccd *d = &r->d;
-	struct listening l;
-	int err;
+	const struct listening *l = &r->listening;
+	int err = peers_listen(d, l->control);
 
-	err = listen_all(&l, r->o.run_dir, d->config.metrics_address, d->config.metrics_port, e);
-	if (err)
-		return err;
-	err = peers_listen(d, l.control);
 	if (err)
 		return fail(e, err, "cannot listen: %s", strerror(-err));
-	r->metrics = http_listen(d->events, l.metrics, metrics_text, d);
-	if (l.port >= 0)
-		r->port = http_listen(d->events, l.port, metrics_text, d);
-	if (!r->metrics || (l.port >= 0 && !r->port))
+	r->metrics = http_listen(d->events, l->metrics, metrics_text, d);
+	if (l->port >= 0)
+		r->port = http_listen(d->events, l->port, metrics_text, d);
+	if (!r->metrics || (l->port >= 0 && !r->port))
 		return fail(e, -ENOMEM, "cannot serve metrics");
 	return 0;
 }
 
-static int start(struct running *r, struct err *e)
+/* What is open when rights are given up. */
+static int prepare(struct running *r, const struct split *user, struct err *e)
 {
 	const struct options *o = &r->o;
-	struct mlccd *d = &r->d;
+	const struct config *c = &r->d.config;
 	char jobs[PATH_MAX];
+	int err;
+
+	if (mkdir(o->run_dir, 0755) && errno != EEXIST)
+		return fail(e, -errno, "%s: %s", o->run_dir, strerror(errno));
+	err = open_sysroot(o, e);
+	/* sockets first: two daemons must not both have the jobs */
+	err = err ? err : listen_all(&r->listening, o->run_dir, c->metrics_address, c->metrics_port, e);
+	if (err)
+		return err;
+	snprintf(jobs, sizeof(jobs), "%s/jobs", o->run_dir);
+	r->jobs = state_open(jobs, e);
+	if (r->jobs < 0)
+		return r->jobs;
+	if (cgroups_init(&r->d.cgroups))
+		note(4, "no cgroup2 file system is mounted: jobs have to be told by their marks");
+	err = keeper_pair(&r->pair);
+	if (err)
+		return fail(e, err, "socketpair: %s", strerror(-err));
+	return geteuid() ? 0 : state_give(r->jobs, user->uid, user->gid, e);
+}
+
+static int start(struct running *r, struct err *e)
+{
+	struct mlccd *d = &r->d;
 	int err;
 
 	fit_limit(&d->config);
 	err = watch(r);
 	if (err < 0)
 		return fail(e, err, "signals, timers: %s", strerror(-err));
-	if (mkdir(o->run_dir, 0755) && errno != EEXIST)
-		return fail(e, -errno, "%s: %s", o->run_dir, strerror(errno));
-	err = open_sysroot(o, e);
-	if (err)
-		return err;
-	/* sockets first: two daemons must not both have the jobs */
 	err = listen_start(r, e);
 	if (err)
 		return err;
-	if (cgroups_init(&d->cgroups))
-		note(4, "no cgroup2 file system is mounted: jobs have to be told by their marks");
 	if (carrier_need(&d->carrier, e))
 		note(4, "%s", e->text);
 	if (tagger_need(&d->carrier, e))
 		note(4, "%s", e->text);
-	snprintf(jobs, sizeof(jobs), "%s/jobs", o->run_dir);
-	return jobs_init(&d->jobs, jobs, e);
+	jobs_init(&d->jobs, r->jobs);
+	return 0;
 }
 
 static int parse_options(int argc, char **argv, struct options *o)
@@ -203,6 +244,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "config", required_argument, NULL, 'c' },
 		{ "run-dir", required_argument, NULL, 'r' },
 		{ "sysroot", required_argument, NULL, 'R' },
+		{ "user", required_argument, NULL, 'U' },
 		{ "check", no_argument, NULL, 'k' },
 		{ "unload", no_argument, NULL, 'u' },
 		{ "version", no_argument, NULL, 'v' },
@@ -218,6 +260,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->run_dir = optarg;
 		} else if (c == 'R') {
 			o->sysroot = optarg;
+		} else if (c == 'U') {
+			o->user = optarg;
 		} else if (c == 'k') {
 			o->check = true;
 		} else if (c == 'u') {
@@ -238,26 +282,80 @@ static int parse_options(int argc, char **argv, struct options *o)
 /* All that this and earlier daemons have put into the kernel. */
 static int unload(struct mlccd *d)
 {
+	struct err e;
 	int err;
 
 	jobs_clear(&d->jobs);
-	err = d->carrier.t ? mlcc_tagger_unload(d->carrier.t) : 0;
+	err = carrier_unload(&d->carrier, &e);
 	if (err)
-		note(3, "%s", mlcc_tagger_error(d->carrier.t));
+		note(3, "%s", e.text);
 	return err ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int run(struct running *r)
+/* A file that only the keeper may read. */
+static int open_by_keeper(const char *path)
+{
+	static struct keep_ask a = { .op = KEEP_FILE };
+	const struct keep_told *t;
+	int fd;
+
+	snprintf(a.path, sizeof(a.path), "%s", path);
+	t = keep_ask(&a, &fd);
+	return t->err ? t->err : fd;
+}
+
+static int become(struct running *r, const struct split *user, pid_t keeper, struct err *e)
+{
+	int err = split_drop(user, keeper, e);
+
+	close(r->pair.ask[0]);
+	close(r->pair.signals[0]);
+	keep_by(r->pair.ask[1], NULL);
+	sysroot_else(open_by_keeper);
+	if (!err && filter_set(e))
+		note(4, "%s", e->text);
+	return err;
+}
+
+static int run_loop(struct running *r)
+{
+	struct mlccd *d = &r->d;
+	int err;
+
+	note(6, "ready: carrier %s, %u jobs", carrier_name(&d->carrier), d->jobs.count);
+	sd_notify(0, "READY=1");
+	err = sd_event_loop(d->events);
+	sd_notify(0, "STOPPING=1");
+	peers_close(d);
+	http_close(r->metrics);
+	http_close(r->port);
+	jobs_free(&d->jobs);
+	transport_free(&d->transport);
+	sd_event_unref(d->events);
+	return err < 0 ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* The part that everybody speaks to. */
+static int run_parser(struct running *r, const struct split *user, pid_t keeper, int handed)
 {
 	struct mlccd *d = &r->d;
 	sd_event *events;
 	struct err e;
-	int err;
+	int err = become(r, user, keeper, &e);
+	char pid[16];
 
+	if (err) {
+		note(3, "%s", e.text);
+		return EXIT_FAILED;
+	}
+	/* the service manager means its main process, which is the keeper */
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	if (getenv("WATCHDOG_PID"))
+		setenv("WATCHDOG_PID", pid, 1);
 	/* before there are threads, which it would not have */
 	if (!r->o.unload) {
 		d->peers.porter = porter_start();
-		last_start();
+		last_start(handed);
 	}
 	err = sd_event_default(&events);
 	if (err < 0) {
@@ -269,25 +367,47 @@ static int run(struct running *r)
 		note(3, "%s", e.text);
 		return EXIT_FAILED;
 	}
-	if (r->o.unload)
-		return unload(d);
-	note(6, "ready: carrier %s, %u jobs", carrier_name(&d->carrier), d->jobs.count);
-	sd_notify(0, "READY=1");
-	err = sd_event_loop(events);
-	sd_notify(0, "STOPPING=1");
-	peers_close(d);
-	http_close(r->metrics);
-	http_close(r->port);
-	jobs_free(&d->jobs);
-	transport_free(&d->transport);
-	carrier_close(&d->carrier);
-	sd_event_unref(events);
-	return err < 0 ? EXIT_FAILED : EXIT_FINE;
+	return r->o.unload ? unload(d) : run_loop(r);
+}
+
+/* What is mlccd's alone: with its end they are closed. */
+static void close_handed_over(struct running *r)
+{
+	close(r->listening.control);
+	close(r->listening.metrics);
+	if (r->listening.port >= 0)
+		close(r->listening.port);
+	close(r->jobs);
+}
+
+static int run(struct running *r)
+{
+	int handed = sd_listen_fds(0);
+	pid_t keeper = getpid(), child;
+	struct split user;
+	struct err e;
+
+	split_user(&user, r->o.user);
+	if (prepare(r, &user, &e)) {
+		note(3, "%s", e.text);
+		return EXIT_FAILED;
+	}
+	child = fork();
+	if (!child)
+		return run_parser(r, &user, keeper, handed);
+	close_handed_over(r);
+	if (child < 0) {
+		note(3, "fork: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	kept_init(&r->kept, &r->d.cgroups, r->o.config, r->d.config.mark_mask);
+	return keeper_run(&r->kept, &r->pair, child);
 }
 
 int main(int argc, char **argv)
 {
-	static struct running r = { .o = { .config = MLCCD_CONFIG, .run_dir = MLCCD_RUN_DIR } };
+	static struct running r = { .o = { .config = MLCCD_CONFIG, .run_dir = MLCCD_RUN_DIR,
+					  .user = "mlcc" } };
 	char error[CONFIG_ERROR_LEN];
 
 	if (parse_options(argc, argv, &r.o)) {

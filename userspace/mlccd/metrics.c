@@ -124,7 +124,7 @@ char *metrics_text(void *arg, size_t *len)
 	if (!f)
 		return NULL;
 	if (!carrier_need(&d->carrier, &e))
-		mlcc_job_each(d->carrier.m, collect, &all);
+		carrier_job_each(&d->carrier, collect, &all);
 	own(f, d);
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
 		family(f, &families[i], &all);

@@ -13,13 +13,7 @@ static void changed(void *arg, uint32_t id)
 
 void mlccd_init(struct mlccd *d, sd_event *events)
 {
-	int err = home_find(&d->home);
-
-	if (err)
-		note(4, "whose network namespace this is cannot be told, so nobody is taken for root: %s",
-		     strerror(-err));
 	d->events = events;
-	carrier_init(&d->carrier, d->config.mark_mask);
 	d->jobs.config = &d->config;
 	d->jobs.carrier = &d->carrier;
 	d->jobs.cgroups = &d->cgroups;

@@ -29,7 +29,6 @@ struct mlccd {
 	struct carrier carrier;
 	struct cgroups cgroups;
 	struct jobs jobs;
-	struct home home;
 	struct accounts accounts;
 	struct rings rings;
 	struct peers peers;

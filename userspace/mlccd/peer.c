@@ -580,7 +580,7 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 		out_of_descriptors(d, listener);
 	if (fd < 0)
 		return 0;
-	if (!who_of(fd, &d->home, &who))
+	if (!who_of(fd, &who))
 		a = account_of(d, &who);
 	why = refuse(d, &who, a);
 	if (why) {

@@ -274,10 +274,10 @@ static size_t show_one(struct request *r, const struct job *job, struct json_obj
 	bool known;
 	size_t len;
 
-	known = r->d->carrier.m && !mlcc_job_get(r->d->carrier.m, job->conf.id, &info);
+	known = !carrier_job_get(&r->d->carrier, job->conf.id, &info);
 	if (known)
 		info_json(o, &info);
-	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.m,
+	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.kind,
 		       known ? &info : NULL);
 	plan_json(r->d, job, o);
 	ranks_json(o, &r->d->rings, job);
@@ -351,11 +351,8 @@ static int op_hint(struct request *r, struct json_object *in, struct json_object
 	err = err ? err : carrier_need(&r->d->carrier, e);
 	if (err)
 		return err;
-	if (start)
-		err = mlcc_phase_start(r->d->carrier.m, job->conf.id, bytes);
-	else
-		err = mlcc_phase_end(r->d->carrier.m, job->conf.id);
-	return err ? carrier_fail(&r->d->carrier, err, e) : 0;
+	return start ? carrier_phase_start(&r->d->carrier, job->conf.id, bytes, e) :
+		       carrier_phase_end(&r->d->carrier, job->conf.id, e);
 }
 
 /* Profiles */
@@ -387,8 +384,7 @@ static int op_profile_list(struct request *r, struct json_object *in, struct jso
 		return err;
 	list = json_object_new_array();
 	json_object_object_add(out, "profiles", list);
-	err = mlcc_profile_each(r->d->carrier.m, profile_json, list);
-	return err ? carrier_fail(&r->d->carrier, err, e) : 0;
+	return carrier_profile_each(&r->d->carrier, profile_json, list, e);
 }
 
 static int profile_named(struct request *r, struct json_object *in, struct mlcc_profile_conf *p,
@@ -401,10 +397,7 @@ static int profile_named(struct request *r, struct json_object *in, struct mlcc_
 	if (!err && !name[0])
 		err = fail(e, -EINVAL, "name: the profile's is wanted");
 	err = err ? err : carrier_need(&r->d->carrier, e);
-	if (err)
-		return err;
-	err = mlcc_profile_get(r->d->carrier.m, name, p);
-	return err ? carrier_fail(&r->d->carrier, err, e) : 0;
+	return err ? err : carrier_profile_get(&r->d->carrier, name, p, e);
 }
 
 static int op_profile_show(struct request *r, struct json_object *in, struct json_object *out,
@@ -442,9 +435,9 @@ static int op_profile_set(struct request *r, struct json_object *in, struct json
 	if (err)
 		return err;
 	if (!dry_run)
-		err = mlcc_profile_set(r->d->carrier.m, &p);
+		err = carrier_profile_set(&r->d->carrier, &p, e);
 	if (err)
-		return carrier_fail(&r->d->carrier, err, e);
+		return err;
 	profile_json(&p, list);
 	return 0;
 }
@@ -481,7 +474,7 @@ static int op_status(struct request *r, struct json_object *in, struct json_obje
 	put_string(out, "carrier", carrier_name(&d->carrier));
 	if (tagger_need(&d->carrier, &why))
 		put_string(out, "tagger_error", why.text);
-	put_bool(out, "tagger", d->carrier.t);
+	put_bool(out, "tagger", d->carrier.tagger);
 	put_string(out, "cgroup_mount", d->cgroups.root < 0 ? "" : d->cgroups.mount);
 	put_u64(out, "mark_mask", d->config.mark_mask);
 	put_u64(out, "jobs", d->jobs.count);

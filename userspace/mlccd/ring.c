@@ -189,21 +189,20 @@ static void keep_last(const struct rings *all, const struct job *job)
 			r->last = job->parts;
 }
 
-static int part_start(struct ring *r, struct job *job, uint64_t bytes)
+static void part_start(struct ring *r, struct job *job, uint64_t bytes)
 {
 	bool begins = takes_part(r, job) || (!job->parts.active && !job->parts.ending);
 	uint64_t all = phase_bytes(r, job, bytes);
-	int err = 0;
+	struct err none;
 
 	if (begins)
 		keep_last(r->all, job);
 	part_leave(r, r->all->jobs->by_id[r->hinted]);
 	if (begins) {
-		err = mlcc_phase_start(r->all->carrier->m, job->conf.id, all);
+		carrier_phase_start(r->all->carrier, job->conf.id, all, &none);
 		job->parts = (struct job_parts){ .phase = ++r->all->phases };
 	}
 	part_join(r, job, bytes);
-	return err;
 }
 
 /* Its last part may have ended. */
@@ -224,16 +223,13 @@ static int phases_end(sd_event_source *s, void *arg)
 
 	while (all->ending_count) {
 		struct job *job = all->jobs->by_id[all->ending[--all->ending_count]];
-		int err;
 
 		if (!job || !job->parts.ending)
 			continue;
 		job->parts.ending = false;
 		if (job->parts.active || carrier_need(all->carrier, &none))
 			continue;
-		err = mlcc_phase_end(all->carrier->m, job->conf.id);
-		if (err)
-			carrier_fail(all->carrier, err, &none);
+		carrier_phase_end(all->carrier, job->conf.id, &none);
 	}
 	return 0;
 }
@@ -367,7 +363,6 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	uint64_t now_ns = now_us() * 1000;
 	struct job *job = NULL;
 	struct err none;
-	int err = 0;
 
 	all->records++;
 	if (rec->job < JOB_IDS)
@@ -389,13 +384,11 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	if (carrier_need(all->carrier, &none))
 		return;
 	if (rec->type == MLCC_RING_PHASE_START) {
-		err = part_start(r, job, rec->bytes);
+		part_start(r, job, rec->bytes);
 		lead_follow(r, job);
 	} else {
 		part_end(r, job);
 	}
-	if (err)
-		carrier_fail(all->carrier, err, &none);
 }
 
 /* Takes what is there, to BATCH; true: there may be more. */

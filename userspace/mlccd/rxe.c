@@ -14,6 +14,7 @@
 
 #include "../rdma/nic.h"
 #include "../common/err.h"
+#include "keep.h"
 #include "rxe.h"
 
 #define RULES_MAX	64	/* that the driver has */
@@ -60,23 +61,23 @@ static uint32_t rule_of(const struct walk *w, uint64_t cgroup)
 	return 0;
 }
 
-static int write_rule(const char *path, uint64_t cgroup, uint32_t job)
+static int write_rule(const char *name, uint64_t cgroup, uint32_t job)
 {
-	char text[64];
+	struct keep_ask a = { .op = KEEP_RULE, .id = job, .number = cgroup };
 
-	snprintf(text, sizeof(text), "cgroup %" PRIu64 " %" PRIu32, cgroup, job);
-	return sysroot_write(path, text);
+	snprintf(a.name, sizeof(a.name), "%s", name);
+	return keep_ask(&a, NULL)->err;
 }
 
 /* The first that fails ends it: the others would, too, and it is tried again soon. */
-static int set_all(const struct walk *w, const char *path)
+static int set_all(const struct walk *w, const char *name)
 {
 	const struct job *j;
 	int err = 0;
 
 	LIST_FOREACH(j, w->jobs, all) {
 		if (j->cgroup_id && rule_of(w, j->cgroup_id) != j->conf.id)
-			err = write_rule(path, j->cgroup_id, j->conf.id);
+			err = write_rule(name, j->cgroup_id, j->conf.id);
 		if (err)
 			break;
 	}
@@ -93,9 +94,9 @@ static int device(const char *name, void *arg)
 	if (read_rules(w, path))
 		return 0;
 	if (!w->gone)
-		err = set_all(w, path);
+		err = set_all(w, name);
 	else if (rule_of(w, w->gone->cgroup_id) == w->gone->conf.id)
-		err = write_rule(path, w->gone->cgroup_id, 0);
+		err = write_rule(name, w->gone->cgroup_id, 0);
 	if (err && !w->err) {
 		w->err = err;
 		snprintf(w->failed, sizeof(w->failed), "%s", name);

@@ -102,15 +102,15 @@ static struct json_object *use_json(const struct rdma *r, const struct rdma_use 
 }
 
 /* The module counts soft-RoCE's QPs among the job's flows; the BPF carrier does not know them. */
-static bool has_tcp(const struct mlcc *carrier, const struct mlcc_job_info *info, uint64_t qps)
+static bool has_tcp(enum mlcc_carrier carrier, const struct mlcc_job_info *info, uint64_t qps)
 {
-	if (mlcc_carrier_of(carrier) != MLCC_CARRIER_MODULE)
+	if (carrier != MLCC_CARRIER_MODULE)
 		qps = 0;
 	return info->flows > qps;
 }
 
 void transport_json(struct transport *t, struct json_object *o, uint32_t job,
-		    const struct mlcc *carrier, const struct mlcc_job_info *info)
+		    enum mlcc_carrier carrier, const struct mlcc_job_info *info)
 {
 	struct json_object *names = json_object_new_array(), *list = json_object_new_array();
 	const struct rdma *r = look(t);

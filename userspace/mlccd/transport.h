@@ -20,7 +20,7 @@ struct transport {
  * one that @info comes from.
  */
 void transport_json(struct transport *t, struct json_object *o, uint32_t job,
-		    const struct mlcc *carrier, const struct mlcc_job_info *info);
+		    enum mlcc_carrier carrier, const struct mlcc_job_info *info);
 void transport_free(struct transport *t);
 
 #endif /* MLCCD_TRANSPORT_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Two processes: one that everybody speaks to, without rights, and one that has them, the keeper.
+ *
+ *	users --- JSON, rings ---> mlccd, as user mlcc ---- keep_ask ---> keeper, as root
+ *	                           no capability, a      <--- keep_told --  carrier, tagger
+ *	                           filter (filter.c)
+ *
+ * mlccd decides who may do what, and keeps the jobs' files.  The keeper does what the kernel lets
+ * nobody else do, and knows nothing of users:
+ *
+ *	OPEN, TAGGER, REFRESH		opens, or loads, what the other operations are about
+ *	JOB_*, PHASE_*, PROFILE_*	libmlcc's functions of that name
+ *	TAG, UNTAG, UNLOAD		tags of cgroups; which sockets follow in a thread (kept.h)
+ *	ADMIN				whether a process is an administrator (account.h)
+ *	CGROUP				id and owners of a cgroup in a folder that only its owner may enter
+ *	FILE, RULE			soft-RoCE's tables and what mlcc-dcqcn follow tells; a rule of a job
+ *	CONFIG				the configuration file, to read it again
+ *	PROCESS				what says in which cgroup a process is, where /proc hides it
+ *
+ * They speak by a pair of SOCK_SEQPACKET sockets: a question has the size that its operation has,
+ * then comes the answer, then the next question.  Names and numbers only: nothing that a peer has
+ * written goes on as it came, no path but a cgroup's, resolved below the mount, and of two folders
+ * those with names that a table has.  The keeper checks all of it again (keeper.c): whoever has taken
+ * over mlccd may set, tag and announce jobs as mlccd may, and read what is above, and nothing else.
+ * It receives no descriptors, and gives only such as may be read.
+ *
+ * The keeper is the parent, and forks before either has a thread, with the sockets open and the folder of
+ * the jobs' files handed over.  It passes SIGHUP, SIGTERM and SIGINT on as bytes, as it may lack the
+ * right to signal another user.  If mlccd ends, the keeper finishes the walks and ends with the same
+ * status; if the keeper ends, so does mlccd, as it can do nothing without.  Whoever starts them
+ * starts both anew, which loses nothing: jobs are in files, carrier and tagger in the kernel.
+ *
+ * READY=1 and the watchdog are mlccd's, though the keeper is the service's main process: NotifyAccess=
+ * is all.
+ */
+#ifndef MLCCD_KEEP_H
+#define MLCCD_KEEP_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../common/err.h"
+#include "../common/sysroot.h"
+#include "../libmlcc/libmlcc.h"
+
+#define KEEP_LIST	32	/* of a list, in one answer */
+#define KEEP_PROFILES	16	/* likewise, and there are no more */
+
+enum keep {
+	KEEP_OPEN,
+	KEEP_TAGGER,
+	KEEP_REFRESH,
+	KEEP_JOB_NEW,		/* job: fails if there is one */
+	KEEP_JOB_SET,		/* job */
+	KEEP_JOB_DEL,		/* id */
+	KEEP_JOB_GET,		/* id */
+	KEEP_JOBS,		/* number: how many are known already; 0 looks anew */
+	KEEP_PHASE_START,	/* id, number: bytes */
+	KEEP_PHASE_END,		/* id */
+	KEEP_PROFILE_GET,	/* name */
+	KEEP_PROFILE_SET,	/* profile */
+	KEEP_PROFILES_ALL,
+	KEEP_TAG,		/* tag, number: which cgroup has to be at its path */
+	KEEP_UNTAG,		/* number: the cgroup, id: only a tag of that job */
+	KEEP_UNLOAD,		/* the tagger */
+	KEEP_ADMIN,		/* id: of the process */
+	KEEP_CGROUP,		/* path */
+	KEEP_FILE,		/* path */
+	KEEP_RULE,		/* name: of the device, number: the cgroup, id: the job, or 0 */
+	KEEP_CONFIG,
+	KEEP_PROCESS,		/* id: of the process */
+	KEEP_OPS
+};
+
+struct keep_ask {
+	uint32_t op;			/* enum keep */
+	uint32_t id;
+	uint64_t number;
+	union {				/* to this one's end it is sent */
+		char nothing[0];
+		char name[NAME_LEN];
+		char path[PATH_MAX];
+		struct mlcc_job_conf job;
+		struct mlcc_profile_conf profile;
+		struct {
+			struct mlcc_tag_conf conf;
+			char path[PATH_MAX];
+		} tag;
+	};
+};
+
+struct keep_told {
+	int32_t err;			/* 0, or a negative error number and why */
+	uint32_t carrier;		/* enum mlcc_carrier that is open now; 0: none */
+	uint32_t tagger;		/* it is open */
+	uint32_t count;			/* of a list, in this answer; 1: of what there is one of */
+	char why[ERR_LEN];
+	union {
+		struct mlcc_job_info jobs[KEEP_LIST];
+		struct mlcc_profile_conf profiles[KEEP_PROFILES];
+		struct cgroup_look {
+			uint64_t id;
+			uint32_t uid, procs_uid;	/* of the folder, and of its cgroup.procs */
+		} cgroup;
+	};
+};
+
+/* What a question of this operation has; 0: there is no such operation. */
+size_t keep_ask_size(uint32_t op);
+/* What an answer to it has. */
+size_t keep_told_size(uint32_t op, const struct keep_told *t);
+
+/*** mlccd's side ***/
+
+struct kept;
+
+/* From whom answers come: a keeper at the other end of @fd, or @here, in this process. */
+void keep_by(int fd, struct kept *here);
+
+/*
+ * Asks.  The answer is there until the next question; @fd, NULL: none is wanted, gets a descriptor
+ * if one comes with it, or -1.  If the keeper has gone, this does not return.
+ */
+const struct keep_told *keep_ask(const struct keep_ask *a, int *fd);
+
+#endif /* MLCCD_KEEP_H */
