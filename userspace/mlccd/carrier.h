@@ -20,8 +20,8 @@ int carrier_need(struct carrier *c, struct err *e);
 int tagger_need(struct carrier *c, struct err *e);
 
 /*
- * Opens the carrier anew: one that was unloaded and loaded again is another.  Does what could not be
- * done when it was wanted.
+ * Opens the carrier anew: one that was unloaded and loaded again is another. Does what could not
+ * be done when it was wanted.
  */
 void carrier_refresh(struct carrier *c);
 
@@ -49,8 +49,8 @@ int carrier_profile_each(struct carrier *c,
 			 struct err *e);
 
 /*
- * Tags the cgroup at @path below the mount, if it is @cgroup_id still, or takes its tag away if it is
- * @job's: kept.h.
+ * Tags the cgroup at @path below the mount, if it is @cgroup_id still, or takes its tag away if it
+ * is @job's: kept.h.
  */
 int carrier_tag(struct carrier *c, const char *path, uint64_t cgroup_id,
 		const struct mlcc_tag_conf *conf, struct err *e);

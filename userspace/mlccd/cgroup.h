@@ -20,8 +20,8 @@ struct cgroups {
 int cgroups_init(struct cgroups *c);
 
 /*
- * The cgroup that @path names, below the mount or relative to it: @rel gets its path below the mount, as
- * it is stored and shown, and @look what is known of it.
+ * The cgroup that @path names, below the mount or relative to it: @rel gets its path below the
+ * mount, as it is stored and shown, and @look what is known of it.
  */
 int cgroup_find(const struct cgroups *c, const char *path, char rel[PATH_MAX],
 		struct cgroup_look *look, struct err *e);

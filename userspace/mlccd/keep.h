@@ -19,20 +19,21 @@
  *	PROCESS				what says in which cgroup a process is, where /proc hides it
  *
  * They speak by a pair of SOCK_SEQPACKET sockets: a question has the size that its operation has,
- * then comes the answer, then the next question.  Names and numbers only: nothing that a peer has
+ * then comes the answer, then the next question. Names and numbers only: nothing that a peer has
  * written goes on as it came, no path but a cgroup's, resolved below the mount, and of two folders
- * those with names that a table has.  The keeper checks all of it again (keeper.c): whoever has taken
- * over mlccd may set, tag and announce jobs as mlccd may, and read what is above, and nothing else.
- * It receives no descriptors, and gives only such as may be read.
+ * those with names that a table has. The keeper checks all of it again (keeper.c): whoever has
+ * taken over mlccd may set, tag and announce jobs as mlccd may, and read what is above, and
+ * nothing else. It receives no descriptors, and gives only such as may be read.
  *
- * The keeper is the parent, and forks before either has a thread, with the sockets open and the folder of
- * the jobs' files handed over.  It passes SIGHUP, SIGTERM and SIGINT on as bytes, as it may lack the
- * right to signal another user.  If mlccd ends, the keeper finishes the walks and ends with the same
- * status; if the keeper ends, so does mlccd, as it can do nothing without.  Whoever starts them
- * starts both anew, which loses nothing: jobs are in files, carrier and tagger in the kernel.
+ * The keeper is the parent, and forks before either has a thread, with the sockets open and the
+ * folder of the jobs' files handed over. It passes SIGHUP, SIGTERM and SIGINT on as bytes, as it
+ * may lack the right to signal another user. If mlccd ends, the keeper finishes the walks and ends
+ * with the same status; if the keeper ends, so does mlccd, as it can do nothing without. Whoever
+ * starts them starts both anew, which loses nothing: jobs are in files, carrier and tagger in the
+ * kernel.
  *
- * READY=1 and the watchdog are mlccd's, though the keeper is the service's main process: NotifyAccess=
- * is all.
+ * READY=1 and the watchdog are mlccd's, though the keeper is the service's main process:
+ * NotifyAccess= is all.
  */
 #ifndef MLCCD_KEEP_H
 #define MLCCD_KEEP_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The keeper's operations.  Whoever asks may have been taken over: each checks all that it is given,
- * by itself or by libmlcc, before it changes anything.
+ * The keeper's operations. Whoever asks may have been taken over: each checks all that it is
+ * given, by itself or by libmlcc, before it changes anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -103,10 +103,12 @@ static int list_one(const struct mlcc_job_info *info, void *arg)
 	uint32_t n = k->listed_count;
 	struct mlcc_job_info *more = k->listed;
 
+	if (n == JOB_IDS)
+		return -E2BIG;
 	/* at powers of two there is no room for the next one */
 	if (!(n & (n - 1)))
 		more = realloc(k->listed, (n ? 2 * n : 1) * sizeof(*more));
-	if (!more || n == JOB_IDS)
+	if (!more)
 		return -ENOMEM;
 	k->listed = more;
 	k->listed[k->listed_count++] = *info;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the keeper holds: the carrier and the tagger, which may come and go while it runs, and where it
- * looks for cgroups.
+ * What the keeper holds: the carrier and the tagger, which may come and go while it runs, and
+ * where it looks for cgroups.
  */
 #ifndef MLCCD_KEPT_H
 #define MLCCD_KEPT_H
@@ -62,10 +62,10 @@ void kept_refresh(struct kept *k);
 void kept_close(struct kept *k);
 
 /*
- * Tags the cgroup at @path below the mount, if it is @cgroup_id, or takes a tag away if it is @job's.
- * What connects from now on goes by that; sockets that there are follow in a thread, before
- * kept_close() returns: that walks the namespaces of the cgroup's processes, or of all, which takes
- * milliseconds each.
+ * Tags the cgroup at @path below the mount, if it is @cgroup_id, or takes a tag away if it is
+ * @job's. What connects from now on goes by that; sockets that there are follow in a thread,
+ * before kept_close() returns: that walks the namespaces of the cgroup's processes, or of all,
+ * which takes milliseconds each.
  */
 int kept_tag(struct kept *k, const char *path, uint64_t cgroup_id,
 	     const struct mlcc_tag_conf *conf, struct err *e);

@@ -23,8 +23,8 @@ void split_user(struct split *s, const char *name);
 int split_drop(const struct split *s, pid_t parent, struct err *e);
 
 /*
- * From now on only system calls of a list, for this process and its children: no programs, no BPF, no
- * namespaces, no tracing, no sockets but of AF_UNIX.  Made here rather than by the unit's
+ * From now on only system calls of a list, for this process and its children: no programs, no BPF,
+ * no namespaces, no tracing, no sockets but of AF_UNIX. Made here rather than by the unit's
  * SystemCallFilter=, as containers have none, and as the keeper needs what is refused here.
  */
 int filter_set(struct err *e);

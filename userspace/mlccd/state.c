@@ -55,14 +55,15 @@ int state_give(int dir, uid_t uid, gid_t gid, struct err *e)
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
-	if (!list || fchown(dir, geteuid(), -1))
+	if (!list)
+		return fail(e, -errno, "the jobs' files: %s", strerror(errno));
+	if (fchown(dir, geteuid(), -1))
 		err = -errno;
 	if (!err)
 		err = give_files(list, uid, gid);
 	if (!err && fchown(dir, uid, gid))
 		err = -errno;
-	if (list)
-		closedir(list);
+	closedir(list);
 	return err ? fail(e, err, "the jobs' files: %s", strerror(-err)) : 0;
 }
 
