@@ -16,6 +16,7 @@ MAN7	= $(DESTDIR)$(PREFIX)/share/man/man7
 MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
+SYSUSERS = $(DESTDIR)$(PREFIX)/lib/sysusers.d
 LOADER	:= build/userspace/mlcc-bpf/mlcc-bpf
 DAEMON	:= build/userspace/mlccd/mlccd
 CTL	:= build/userspace/mlcc-ctl/mlcc-ctl
@@ -208,6 +209,8 @@ install-userspace:
 	install -m 755 $(DAEMON) "$(SBIN)"
 	install -m 644 userspace/mlccd/mlccd.8 "$(MAN8)"
 	install -m 644 userspace/mlccd/mlccd.socket "$(UNITS)"
+	install -D -m 644 userspace/mlccd/mlcc.sysusers "$(SYSUSERS)/mlcc.conf"
+	$(if $(DESTDIR),,$(if $(call has,systemd-sysusers),-systemd-sysusers "$(SYSUSERS)/mlcc.conf"))
 	$(call unit,userspace/mlccd/mlccd.service,"$(UNITS)/mlccd.service")
 	[ -e "$(DESTDIR)/etc/mlcc/mlccd.conf" ] || \
 		install -m 644 userspace/mlccd/mlccd.conf "$(DESTDIR)/etc/mlcc"
@@ -250,6 +253,7 @@ uninstall:
 	rm -rf "$(PLANNER)"
 	rm -f "$(SBIN)/mlcc-bpf" "$(MAN8)/mlcc-bpf.8" "$(COMPLETION)/mlcc-bpf" "$(MODULES)/tcp_mlcc.ko"
 	rm -f "$(SBIN)/mlccd" "$(SBIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
+	rm -f "$(SYSUSERS)/mlcc.conf"
 	rm -f "$(UNITS)/mlccd.service" "$(UNITS)/mlccd.socket" "$(UNITS)/mlcc-carrier.service" "$(COMPLETION)/mlcc-ctl"
 	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/libmlcc.a"
 	rm -f "$(LIB)/$(notdir $(HINT)).so" "$(LIB)/$(notdir $(HINT)).so.0" "$(LIB)/$(notdir $(HINT)).a"

@@ -22,6 +22,7 @@ mkdir "$root"
 fedora=(
 	--define "_docdir_fmt %%{NAME}"
 	--define "_unitdir $units"
+	--define "_sysusersdir /usr/lib/sysusers.d"
 	--define "python3_sitelib /usr/lib/python3/dist-packages"
 	--define "systemd_post() systemctl preset %*"
 	--define "systemd_preun() systemctl preun %*"

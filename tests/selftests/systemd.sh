@@ -109,6 +109,20 @@ it_has_carrier_and_tagger()
 	grep -q "'module', True" "$out/status"
 }
 
+# Of the keeper's child, as of all that it starts.
+who_reads_requests_has_no_rights()
+{
+	local keeper said
+
+	keeper=$(main_pid)
+	# shellcheck disable=SC2016  # the inner shell expands it
+	said=$(inside sh -c 'read -r child _ <"/proc/$1/task/$1/children"; cat "/proc/$child/status"' \
+		sh "$keeper" |
+		awk '/^(Uid|CapEff|Seccomp):/ { print $2 }' | paste -sd ' ')
+	echo "uid, capabilities, filter: $said"
+	[[ $said == [1-9]*" 0000000000000000 2" ]]
+}
+
 # A connection that is there before what makes a job of it: prints its algorithm, and whether it has
 # a mark, after the command in its arguments.
 connection='
@@ -218,6 +232,7 @@ main()
 	ktap_check "the first request starts it, and it says that it is ready" \
 		the_first_request_starts_it
 	ktap_check "it has the module and its tagger" it_has_carrier_and_tagger
+	ktap_check "who reads requests has no rights" who_reads_requests_has_no_rights
 	ktap_check "sockets of a job are tagged" sockets_of_a_job_are_tagged
 	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
 	ktap_check "reload reads the configuration" reload_reads_the_configuration
