@@ -60,6 +60,11 @@ run_makes_a_job()
 	echo "$said"
 	[ "$(cut -d ' ' -f 1 <<<"$said" | sort -u)" = mlcc ] || return
 	[ "$(cut -d ' ' -f 2 <<<"$said" | sort -u | grep -cv '^0$')" = 1 ] || return
+	slowwait - no_run_is_left
+}
+
+no_run_is_left()
+{
 	[ "$(ctl -j show)" = "[]" ] && ! compgen -G "$(dirname "$cgroup")/mlcc-run-*"
 }
 

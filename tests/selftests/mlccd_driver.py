@@ -18,6 +18,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,10 @@ MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT, RECORDS_AT = 0x6D6C6363, 64, 72, 128, 192
 SENT_AT, START_AT = 104, 112
 SAID, SAID_AT = struct.Struct("<IIqQ"), 80
 SHIFT, SHIFT_AT = struct.Struct("<QQQQ"), 136
+
+
+class Skip(Exception):
+    """What a case needs is not here."""
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
@@ -1646,6 +1651,17 @@ class Cases:
             (["hint", "nobody", "middle"], 1),
             (["profile", "set", "mltcp"], 1),
             (["run"], 1),
+            # a mistake is one with and without mlccd, and nothing has run then
+            (["run", "--name", "a b", "--", "true"], 1),
+            (["run", "--name", "12", "--", "true"], 1),
+            (["run", "--name", "x" * 64, "--", "true"], 1),
+            (["run", "--profile", "nonsense", "--", "true"], 1),
+            (["run", "--class", "nonsense", "--", "true"], 1),
+            (["run", "--class", "latency", "--phase-bytes", "5", "--", "true"], 1),
+            (["run", "--skip", "nonsense", "--", "true"], 1),
+            (["run", "--priority", "1", "--", "true"], 1),
+            (["run", "--priority", "2", "--dscp", "8", "--", "true"], 1),
+            (["--socket", "/nonexistent", "run", "--profile", "nonsense", "--", "true"], 1),
             (["--socket", "/nonexistent", "status"], 3),
         ):
             done = self.d.run_ctl(*words)
@@ -1661,10 +1677,11 @@ class Cases:
         assert inside.returncode == 7, inside
         where, shown = inside.stdout.splitlines()
         assert where == "0::/" + json.loads(shown)[0]["cgroup"], inside
-        assert self.d.jobs() == [] and not (self.c.mount / where[4:]).exists()
+        until(lambda: not (self.c.mount / where[4:]).exists(), "the end of its cgroup")
+        assert self.d.jobs() == []
         assert run("/nonexistent").returncode == 127
         assert run("/dev/null").returncode == 126
-        assert run("sh", "-c", "kill -KILL $$").returncode == 137
+        assert run("sh", "-c", "kill -KILL $$").returncode == -signal.SIGKILL
         left = run("sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
         pid = int(left.stdout)
         until(lambda: not Path(f"/proc/{pid}").exists(), "the end of what was left")
@@ -1692,12 +1709,7 @@ class Cases:
         for word in ("64", "-1", "x", ""):
             assert classes("--dscp", word).returncode == 1, word
         assert classes("--dry-run", "--dscp", "32").stdout.count("traffic class 128") == 1
-        # mlccd refuses both at once
-        both = ("--priority", "2", "--dscp", "8")
-        done = classes(*both)
-        assert done.stdout == "none\nnone\n" and "without a DSCP" in done.stderr, done
-        assert classes("--strict", *both).returncode == 125
-        assert self.d.jobs() == []
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     def ctl_run_passes_signals_on(self) -> None:
         words = [self.d.ctl, "--socket", self.d.socket, "run", "--", "sh", "-c"]
@@ -1706,7 +1718,85 @@ class Cases:
         assert process.stdout and process.stdout.readline() == b"ready\n"
         process.terminate()
         assert process.wait(WAIT_S) == 42
-        assert self.d.jobs() == []
+        until(lambda: self.d.jobs() == [], "the end of the job")
+
+    def ctl_run_becomes_the_command(self) -> None:
+        """So whoever ends what they have started has ended the training, and all that it started."""
+        words = [self.d.ctl, "--socket", self.d.socket, "run", "--name", "train", "--", "sh", "-c"]
+        process = subprocess.Popen(
+            [*words, "sleep 1000 >/dev/null & echo $$ $!; wait"], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout
+        itself, child = map(int, process.stdout.readline().split())
+        assert itself == process.pid
+        taken = self.d.run_ctl("run", "--name", "train", "--", "echo", "ran")
+        assert (taken.returncode, taken.stdout) == (1, ""), taken
+        process.kill()
+        process.wait(WAIT_S)
+        until(lambda: not Path(f"/proc/{child}").exists(), "the end of what it has started")
+        # the name is free for the next one, however soon that comes
+        for _ in range(5):
+            done = self.d.run_ctl("run", "--strict", "--name", "train", "--", "true")
+            assert done.returncode == 0, done
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
+        assert not list(self.own_cgroup().glob("mlcc-run-*")), "a cgroup is left"
+
+    def own_cgroup(self) -> Path:
+        (own,) = re.findall(r"^0::/(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
+        return self.c.mount / own
+
+    def ctl_run_takes_any_state(self) -> None:
+        """What a launcher may have chosen reaches the command, and keeps nobody from it."""
+        command = [str(self.d.ctl), "--socket", str(self.d.socket), "run", "--", "sh", "-c"]
+        for before in (
+            "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+            "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+            "os.umask(0o777)",
+            "os.closerange(0, 3)",
+            "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))",
+            "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))",
+            "os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')",
+        ):
+            words = [sys.executable, "-c", f"import os; {before}; os.execv({command[0]!r}, "
+                     f"[*{command!r}, 'exit 7'])"]  # fmt: skip
+            done = subprocess.run(words, cwd=self.d.base, timeout=WAIT_S * 2, check=False)
+            assert done.returncode == 7, (before, done)
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
+
+    def ctl_run_survives_each_failure(self) -> None:
+        """Each system call of it fails once, and the command ends with its status."""
+        if not shutil.which("strace"):
+            raise Skip("no strace")
+        calls = re.compile(r"^(\w+)\(", re.MULTILINE)
+
+        def traced(*words: str, inject: str = "") -> tuple[int, list[str]]:
+            trace = self.d.base / f"trace-{threading.get_ident()}"
+            command = ["strace", "-qq", "-o", str(trace), *([f"-einject={inject}"] if inject else [])]
+            done = subprocess.run([*command, str(self.d.ctl), "--socket", str(self.d.socket), *words],
+                                  capture_output=True, timeout=WAIT_S * 2, check=False)  # fmt: skip
+            return done.returncode, calls.findall(trace.read_text())
+
+        run = ("run", "--", "sh", "-c", "exit 7")
+        status, seen = traced(*run)
+        if status != 7:
+            raise Skip("strace may not trace here")
+        # what the loader does is before us, what follows the last execve is the command's
+        loader = Counter(traced("--version")[1])
+        path = Counter(seen[: len(seen) - seen[::-1].index("execve") - 1])
+        path.pop("execve")
+        cases = [
+            f"{name}:error={error}:when={n}"
+            for name, count in path.items()
+            for n in range(loader[name] + 1, count + 1)
+            for error in ("EIO", "EMFILE")
+        ]
+        assert len(cases) > 60, path
+        with ThreadPoolExecutor(2) as pool:
+            for case, (status, _) in zip(
+                cases, pool.map(lambda case: traced(*run, inject=case), cases), strict=True
+            ):
+                assert status == 7, (case, status)
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     # RDMA
 
@@ -2121,6 +2211,9 @@ CASES = (
     "ctl_runs_a_command_as_a_job",
     "ctl_run_gives_rdma_its_class",
     "ctl_run_passes_signals_on",
+    "ctl_run_becomes_the_command",
+    "ctl_run_takes_any_state",
+    "ctl_run_survives_each_failure",
     "rdma_is_shown_beside_tcp",
     "rdma_without_dcqcn_has_no_rate",
     "soft_roce_is_told_of_jobs",
@@ -2145,9 +2238,11 @@ def run_case(number: int, name: str, cases: Cases) -> str:
     d = cases.d
     try:
         getattr(cases, name)()
-        error = ""
+        error = skip = ""
+    except Skip as why:
+        error, skip = "", f" # SKIP {why}"
     except Exception:
-        error = traceback.format_exc()
+        error, skip = traceback.format_exc(), ""
     if d.process is None or d.process.poll() is not None:
         error = error or f"mlccd has ended:\n{d.log.read_text()[-2000:]}"
         d.gone.unlink(missing_ok=True)
@@ -2155,7 +2250,7 @@ def run_case(number: int, name: str, cases: Cases) -> str:
     d.write_config("")
     cases.reload()
     d.reset()
-    return say_result(number, name, error)
+    return say_result(number, name, error, skip)
 
 
 def say_result(number: int, name: str, error: str, skip: str = "") -> str:

@@ -12,6 +12,19 @@
 #define TRIES		50
 #define TRY_US		100000
 
+static int connection = -1;
+static char code[32];
+
+void forget_connection(void)
+{
+	connection = -1;
+}
+
+const char *refused_code(void)
+{
+	return code;
+}
+
 struct json_object *new_request(const char *op)
 {
 	struct json_object *o = json_object_new_object();
@@ -22,21 +35,20 @@ struct json_object *new_request(const char *op)
 }
 
 /* Somebody else changes the carrier, or asks too much: that is over in a moment. */
-static struct json_object *ask_again(int *connection, const char *path,
-				     struct json_object *request, int *err)
+static struct json_object *ask_again(const char *path, struct json_object *request, int *err)
 {
 	struct json_object *reply = NULL;
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		json_object_put(reply);
 		if (tries) {
-			close(*connection);
-			*connection = -1;
+			close(connection);
+			connection = -1;
 			usleep(TRY_US);
 		}
-		if (*connection < 0)
-			*connection = client_connect(path, TIMEOUT_US);
-		reply = client_ask(*connection, json_object_get(request), err);
+		if (connection < 0)
+			connection = client_connect(path, TIMEOUT_US);
+		reply = client_ask(connection, json_object_get(request), err);
 		if (*err || get_bool(reply, "ok") || strcmp(get_string(reply, "code"), "EAGAIN"))
 			break;
 	}
@@ -47,11 +59,11 @@ static struct json_object *ask_again(int *connection, const char *path,
 struct json_object *try_ask(struct json_object *request, int *status, char *error, size_t size)
 {
 	const char *path = common.place ? common.place : CLIENT_SOCKET;
-	static int connection = -1;
 	struct json_object *reply;
 	int err;
 
-	reply = ask_again(&connection, path, request, &err);
+	*code = '\0';
+	reply = ask_again(path, request, &err);
 	*status = EXIT_REFUSED;
 	if (err == -EBADMSG) {
 		snprintf(error, size, "mlccd's reply is no JSON object");
@@ -64,6 +76,7 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 			 path, err == -EAGAIN ? "time-out" : strerror(-err));
 	} else if (!get_bool(reply, "ok")) {
 		snprintf(error, size, "%s", get_string(reply, "error"));
+		snprintf(code, sizeof(code), "%s", get_string(reply, "code"));
 	} else {
 		return reply;
 	}

@@ -32,6 +32,10 @@ double parse_fraction(const char *what, const char *s);
 struct json_object *new_request(const char *op);
 /* The reply, or NULL and the status to end with, the reason in @error. */
 struct json_object *try_ask(struct json_object *request, int *status, char *error, size_t size);
+/* mlccd's word for why it has refused the last one, such as EEXIST; "": it has not. */
+const char *refused_code(void);
+/* After a fork: the connection is the other process's. */
+void forget_connection(void);
 /* The reply; a failure ends the program. */
 struct json_object *ask(struct json_object *request);
 
@@ -50,7 +54,7 @@ const char *milliseconds(uint64_t us);
 struct job_options {
 	struct json_object *request;
 	const char *model, *workers, *algorithm, *precision, *parameters;
-	bool phase_bytes;
+	bool phase_bytes, period, priorities, phaseless;
 };
 
 #define JOB_OPTIONS							\

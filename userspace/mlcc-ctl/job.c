@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../include/mlcc/class.h"
+#include "../../include/mlcc/profiles.h"
+#include "../libmlcc/libmlcc.h"
 #include "ctl.h"
 #include "model.h"
 
@@ -40,14 +43,61 @@ static void put_owner(struct json_object *request, const char *who)
 	put_u64(request, group ? "owner_gid" : "owner_uid", id);
 }
 
+/* What mlccd would refuse on any host is the caller's mistake, also where there is no mlccd. */
+
+static const char *check_name(const char *name)
+{
+	if (!*name || strlen(name) >= MLCC_NAME_LEN || name[strspn(name, MLCC_NAME_CHARS)])
+		die(EXIT_USAGE, "--name '%s': 1 to %d letters, digits and any of ._:/@+- are wanted",
+		    name, MLCC_NAME_LEN - 1);
+	if (is_number(name))
+		die(EXIT_USAGE, "--name '%s' would be an id", name);
+	return name;
+}
+
+static const char *check_skip(const char *list)
+{
+	char why[MLCC_ERROR_LEN];
+
+	if (mlcc_skip_check(list, why))
+		die(EXIT_USAGE, "--%s", why);
+	return list;
+}
+
+static const char *const profiles[] = MLCC_PROFILE_NAMES;
+static const char *const classes[] = MLCC_CLASS_NAMES;
+
+static const char *one_of(const char *what, const char *s, const char *const *list, int count)
+{
+	char all[200] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (!strcmp(s, list[i]))
+			return s;
+		n += snprintf(all + n, sizeof(all) - n, "%s%s",
+			      !i ? "" : i < count - 1 ? ", " : " or ", list[i]);
+	}
+	die(EXIT_USAGE, "%s '%s': %s is wanted", what, s, all);
+}
+
+static unsigned int parse_priority(const char *s)
+{
+	unsigned int n = parse_number("--priority", s, 0, 8);
+
+	if (n == 1)
+		die(EXIT_USAGE, "--priority '1': 0, or from 2 to 8 is wanted");
+	return n;
+}
+
 bool job_option(struct job_options *o, int c)
 {
 	switch (c) {
 	case 1000:
-		put_string(o->request, "name", optarg);
+		put_string(o->request, "name", check_name(optarg));
 		break;
 	case 1001:
-		put_string(o->request, "profile", optarg);
+		put_string(o->request, "profile", one_of("--profile", optarg, profiles, MLCC_PROFILE_COUNT));
 		break;
 	case 1002:
 		put_u64(o->request, "phase_bytes", parse_bytes("--phase-bytes", optarg));
@@ -55,9 +105,11 @@ bool job_option(struct job_options *o, int c)
 		break;
 	case 1003:
 		put_u64(o->request, "period_us", parse_time_us("--period", optarg));
+		o->period = true;
 		break;
 	case 1004:
-		put_u64(o->request, "priority_classes", parse_number("--priority", optarg, 0, 8));
+		put_u64(o->request, "priority_classes", parse_priority(optarg));
+		o->priorities = strcmp(optarg, "0");
 		break;
 	case 1005:
 		o->model = optarg;
@@ -78,10 +130,11 @@ bool job_option(struct job_options *o, int c)
 		put_owner(o->request, optarg);
 		break;
 	case 1011:
-		put_string(o->request, "skip", optarg);
+		put_string(o->request, "skip", check_skip(optarg));
 		break;
 	case 1012:
-		put_string(o->request, "class", optarg);
+		put_string(o->request, "class", one_of("--class", optarg, classes, MLCC_CLASS_COUNT));
+		o->phaseless = strcmp(optarg, classes[MLCC_CLASS_TRAINING]);
 		break;
 	default:
 		return false;
@@ -135,6 +188,8 @@ static uint64_t phase_of_model(const struct job_options *o)
 
 void job_options_end(struct job_options *o)
 {
+	if (o->phaseless && (o->phase_bytes || o->period || o->model || o->parameters))
+		die(EXIT_USAGE, "--class other than training has no phases: neither --phase-bytes nor a model nor --period");
 	if (o->model && o->parameters)
 		die(EXIT_USAGE, "--model and --parameters say the same: give one");
 	if (!o->model && !o->parameters) {

@@ -84,9 +84,10 @@ static const struct verb verbs[] = {
 	{ "run", verb_run, "runs a command as a job of its own",
 	  "usage: mlcc-ctl run [OPTION...] -- COMMAND [ARGUMENT...]\n"
 	  "\n"
-	  "Makes a cgroup below its own, sets the job, runs the command in it, passes signals on,\n"
-	  "and removes job and cgroup at the end, with what the command has left running.\n"
-	  "Without mlccd the command runs all the same, with a warning.\n"
+	  "Makes a cgroup, sets the job for it, and becomes the command.  At the command's end job\n"
+	  "and cgroup go, and what the command has left running in it.\n"
+	  "The command always runs: without mlccd, or a cgroup, without a job, with a warning.\n"
+	  "Only mistakes are refused: a wrong option, or a name that another job has.\n"
 	  "\n"
 	  "  --strict           without a job, the command is not run\n"
 	  "  --dscp N           0 to 63: of all TCP packets of the job, and, unless they are set,\n"
@@ -96,8 +97,8 @@ static const struct verb verbs[] = {
 	  "\n"
 	  "  mlcc-ctl run --name bert --model bert-large --workers 4 -- torchrun train.py\n"
 	  "\n"
-	  "Exit status: the command's, 128 + N if signal N ended it; 125 run failed, 126 the\n"
-	  "command cannot be run, 127 there is none.\n" },
+	  "Exit status: the command's; 1 usage, 125 no job with --strict, 126 the command cannot be\n"
+	  "run, 127 there is none.\n" },
 };
 
 const struct program program = {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * run: a cgroup of its own for one command, a job for the cgroup, and nothing left behind.
+ * run: a cgroup for one command, a job for the cgroup, and this process becomes the command.
  *
- * The job is set before the command starts, so that its first socket is the job's already.  What
- * the command leaves running is killed with the cgroup, as the job is over.
+ * So the command has the process number, the terminal, the signals and the exit status that it would
+ * have without us, and there is nobody between it and its starter who could be killed.  The job is
+ * set before, so that its first socket is the job's already.  place.h says who clears away.
+ *
+ * Whatever fails on the way, the command runs; what cannot be right on any host is refused before.
  *
  * A DSCP is the tagger's business for TCP.  Nothing from outside gives one to RDMA: there the
  * program asks for it, as its traffic class, and its libraries take that from the environment.
@@ -11,28 +14,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ctl.h"
+#include "place.h"
 
-#define WAIT_MS		5000
 #define DSCP_MAX	63
 #define DSCP_SHIFT	2		/* of a traffic class; the two bits below it are ECN's */
-
-struct place {
-	char path[2 * PATH_MAX + 32];	/* of the cgroup that was made */
-	size_t mount_len;
-	bool made;
-	int dscp;			/* that the job is planned to have; < 0: none */
-};
+#define NAME_TRIES	40		/* the run before this one may still be clearing away */
+#define NAME_TRY_US	50000
 
 struct run_options {
 	char **argv;
@@ -40,129 +35,39 @@ struct run_options {
 	bool strict, verbose;
 };
 
-static bool find_mount(char mount[PATH_MAX])
+/* What the starter has chosen, and the command is to find so. */
+struct inherited {
+	struct sigaction action[3];
+	bool known[3];
+};
+
+static const int ours[] = {
+	SIGPIPE, SIGXFSZ,		/* nobody reads what we say, or it has no room */
+	SIGCHLD,			/* ignored, there is no status of a child */
+};
+
+static void set_aside(struct inherited *s)
 {
-	struct mntent *m;
-	bool found = false;
-	FILE *f;
+	struct sigaction action = { };
+	int fd;
 
-	f = setmntent("/proc/self/mounts", "re");
-	while (f && !found && (m = getmntent(f))) {
-		found = !strcmp(m->mnt_type, "cgroup2");
-		snprintf(mount, PATH_MAX, "%s", m->mnt_dir);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+		action.sa_handler = ours[i] == SIGCHLD ? SIG_DFL : SIG_IGN;
+		s->known[i] = !sigaction(ours[i], &action, &s->action[i]);
 	}
-	if (f)
-		endmntent(f);
-	return found;
-}
-
-static bool own_cgroup(char path[PATH_MAX])
-{
-	char line[PATH_MAX];
-	bool found = false;
-	FILE *f;
-
-	f = fopen("/proc/self/cgroup", "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		found = !strncmp(line, "0::/", 4);
-		line[strcspn(line, "\n")] = '\0';
-		memmove(path, line + 3, strlen(line + 3) + 1);
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static int make_cgroup(struct place *p, char *error, size_t size)
-{
-	char mount[PATH_MAX] = "", own[PATH_MAX] = "";
-
-	if (!find_mount(mount) || !own_cgroup(own)) {
-		snprintf(error, size, "no cgroup of version 2 here");
-		return -ENOENT;
-	}
-	p->mount_len = strlen(mount);
-	snprintf(p->path, sizeof(p->path), "%s%s%smlcc-run-%d", mount, own,
-		 strcmp(own, "/") ? "/" : "", getpid());
-	if (mkdir(p->path, 0755)) {
-		int err = -errno;
-
-		snprintf(error, size, "cannot make the cgroup %s: %s", p->path, strerror(-err));
-		return err;
-	}
-	p->made = true;
-	return 0;
-}
-
-static int write_file(const struct place *p, const char *name, const char *text)
-{
-	char path[sizeof(p->path) + 32];
-	int fd, err = 0;
-
-	snprintf(path, sizeof(path), "%s/%s", p->path, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		err = -errno;
+	/* what is closed stays so for the command, but no file of ours may take its place */
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
-	return err;
 }
 
-static void remove_cgroup(struct place *p)
+static void give_back(const struct inherited *s)
 {
-	struct timespec t = { 0, 10000000 };
-
-	if (!p->made)
-		return;
-	write_file(p, "cgroup.kill", "1");
-	for (int i = 0; i < WAIT_MS / 10; i++) {
-		if (!rmdir(p->path) || errno == ENOENT)
-			return;
-		nanosleep(&t, NULL);
-	}
-	warn("cannot remove the cgroup %s: %s", p->path, strerror(errno));
-}
-
-static void delete_job(const char *id)
-{
-	struct json_object *request = new_request("del-job");
-	char error[600];
-	int status;
-
-	put_string(request, "job", id);
-	json_object_put(try_ask(request, &status, error, sizeof(error)));
-}
-
-/* Signals */
-
-static sigset_t forwarded(void)
-{
-	static const int list[] = {
-		SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGCHLD,
-	};
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
-		sigaddset(&set, list[i]);
-	return set;
-}
-
-/* Passes on what comes until the command has ended; its wait status. */
-static int attend(pid_t pid, const sigset_t *set)
-{
-	siginfo_t info;
-	int status;
-
-	for (;;) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
-		if (sigwaitinfo(set, &info) < 0 || info.si_signo == SIGCHLD)
-			continue;
-		/* the terminal has told the whole foreground already */
-		if (info.si_code != SI_KERNEL)
-			kill(pid, info.si_signo);
-	}
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (s->known[i])
+			sigaction(ours[i], &s->action[i], NULL);
 }
 
 /* What NCCL and UCX read; a value that somebody has chosen stays. */
@@ -184,51 +89,40 @@ static void export_class(int dscp, bool verbose)
 	}
 }
 
-static void become(const struct place *p, const struct run_options *o, const sigset_t *old)
+static int become(const struct run_options *o, const struct inherited *s)
 {
-	char **argv = o->argv;
 	int err;
 
-	/* 0 is whoever writes it */
-	if (p->made && write_file(p, "cgroup.procs", "0")) {
-		warn("cannot enter the cgroup %s: %s", p->path, strerror(errno));
-		_exit(EXIT_RUN_FAILED);
-	}
-	sigprocmask(SIG_SETMASK, old, NULL);
-	export_class(p->dscp, o->verbose);
-	execvp(argv[0], argv);
+	fflush(NULL);
+	give_back(s);
+	execvp(o->argv[0], o->argv);
 	err = errno;
-	warn("%s: %s", argv[0], strerror(err));
-	_exit(err == ENOENT ? EXIT_RUN_NOT_FOUND : EXIT_RUN_CANNOT);
+	warn("%s: %s", o->argv[0], strerror(err));
+	return err == ENOENT ? EXIT_RUN_NOT_FOUND : EXIT_RUN_CANNOT;
 }
 
-static int run_command(const struct place *p, const struct run_options *o)
+/*
+ * The job for the cgroup that this process is in now: mlccd knows it by the process, whatever
+ * namespaces that is in.  NULL with the reason.
+ */
+static struct json_object *set_job(struct json_object *request, char *error, size_t size)
 {
-	sigset_t set = forwarded(), old;
-	int status;
-	pid_t pid;
-
-	sigprocmask(SIG_BLOCK, &set, &old);
-	pid = fork();
-	if (!pid)
-		become(p, o, &old);
-	if (pid < 0) {
-		warn("fork: %s", strerror(errno));
-		return EXIT_RUN_FAILED;
-	}
-	status = attend(pid, &set);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/* The job for the cgroup that was made; NULL with the reason. */
-static struct json_object *set_job(const struct place *p, struct json_object *request, char *error,
-				   size_t size)
-{
+	struct json_object *reply = NULL;
 	int status;
 
-	put_string(request, "cgroup", p->path + p->mount_len);
+	put_bool(request, "self", true);
 	put_bool(request, "create", true);
-	return try_ask(request, &status, error, size);
+	for (int i = 0; !reply && i < NAME_TRIES; i++) {
+		if (i)
+			usleep(NAME_TRY_US);
+		reply = try_ask(json_object_get(request), &status, error, size);
+		if (!reply && strcmp(refused_code(), "EEXIST"))
+			break;
+	}
+	json_object_put(request);
+	if (!reply && !strcmp(refused_code(), "EEXIST"))
+		die(EXIT_USAGE, "%s", error);
+	return reply;
 }
 
 /* A plan for this job alone.  0, or why not. */
@@ -264,49 +158,80 @@ static int planned_dscp(const char *id)
 	return dscp >= 0 && dscp <= DSCP_MAX ? dscp : -1;
 }
 
-static void cannot(struct place *p, bool strict, const char *error, const char *what)
+static void cannot(bool strict, const char *error, const char *what)
 {
-	if (strict) {
-		remove_cgroup(p);
+	if (strict)
 		die(EXIT_RUN_FAILED, "%s", error);
-	}
 	warn("%s; running the command without a %s", error, what);
 }
 
-static void plan_dscp(struct place *p, const char *id, const struct run_options *o)
+/* The DSCP that the job is planned to have; < 0: none. */
+static int plan_dscp(const char *id, const struct run_options *o)
 {
 	char error[600];
 
 	if (o->dscp >= 0 && set_dscp(id, o->dscp, error, sizeof(error))) {
-		if (o->strict)
-			delete_job(id);
-		cannot(p, o->strict, error, "DSCP");
+		cannot(o->strict, error, "DSCP");
+		return -1;
 	}
-	p->dscp = planned_dscp(id);
+	return planned_dscp(id);
+}
+
+static int make_place(struct place *p, char *error, size_t size)
+{
+	static const char remedy[] =
+		" ('systemd-run --user --scope -p Delegate=yes mlcc-ctl run ...' makes one that is yours)";
+	char again[2 * PATH_MAX + 512];
+	int err = place_make(p, error, size);
+	size_t n;
+
+	if (!err || !geteuid())
+		return err;
+	if (!scope_ask() && !place_make(p, again, sizeof(again)))
+		return 0;
+	n = strlen(error);
+	snprintf(error + n, size - n, "%s", remedy);
+	return err;
 }
 
 static int run(struct json_object *request, const struct run_options *o)
 {
-	struct json_object *reply = NULL, *job = NULL;
-	struct place p = { .dscp = -1 };
+	struct json_object *reply = NULL, *job;
 	char error[2 * PATH_MAX + 512];
-	int status;
+	struct inherited inherited;
+	struct place p = { };
 
-	if (!make_cgroup(&p, error, sizeof(error)))
-		reply = set_job(&p, request, error, sizeof(error));
-	if (!reply)
-		cannot(&p, o->strict, error, "job");
-	else if (json_object_object_get_ex(reply, "job", &job))
-		plan_dscp(&p, get_string(job, "id"), o);
+	set_aside(&inherited);
+	if (!make_place(&p, error, sizeof(error)))
+		reply = set_job(request, error, sizeof(error));
+	if (!reply) {
+		cannot(o->strict, error, "job");
+	} else if (json_object_object_get_ex(reply, "job", &job)) {
+		snprintf(p.job, PLACE_JOB_LEN, "%s", get_string(job, "id"));
+		export_class(plan_dscp(p.job, o), o->verbose);
+	}
 	if (reply)
-		answer(json_object_get(reply));
-	status = run_command(&p, o);
-	/* the job first: with the cgroup gone mlccd would end it, but later */
-	if (job)
-		delete_job(get_string(job, "id"));
-	remove_cgroup(&p);
-	json_object_put(reply);
-	return status;
+		answer(reply);
+	return become(o, &inherited);
+}
+
+/* Asks somebody else to start the work, who does that in another cgroup. */
+static void warn_of_others(char **argv)
+{
+	static const char pattern[] =
+		"(^|[ /;&|(])(docker|podman|nerdctl)( +-[^ ]+)*( +container| +compose)? +(run|exec|start|up)( |$)"
+		"|^([^ ]*/)?(srun|sbatch|salloc|kubectl|systemd-run|ssh|machinectl)( |$)";
+	char words[4096] = "";
+	size_t n = 0;
+	regex_t r;
+
+	for (; *argv && n < sizeof(words) - 1; argv++)
+		n += snprintf(words + n, sizeof(words) - n, "%s%s", n ? " " : "", *argv);
+	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB))
+		return;
+	if (!regexec(&r, words, 0, NULL, 0))
+		warn("the command has others start the work, in a cgroup that is not the job's: run mlcc-ctl there, or 'mlcc-ctl set-job --container NAME' once it runs");
+	regfree(&r);
 }
 
 int verb_run(int argc, char **argv)
@@ -336,8 +261,11 @@ int verb_run(int argc, char **argv)
 	}
 	if (optind == argc)
 		die(EXIT_USAGE, "run: a command is wanted, after --");
+	if (o.priorities && r.dscp >= 0)
+		die(EXIT_USAGE, "--dscp and --priority exclude each other: give one");
 	job_options_end(&o);
 	r.argv = argv + optind;
+	warn_of_others(r.argv);
 	if (!common.dry_run)
 		return run(o.request, &r);
 	put_bool(o.request, "dry_run", true);

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ctl.h"
+#include "place.h"
+
+#define NAME		"mlcc-run-"
+#define NAMES		16		/* tried for one that is free */
+#define REMOVE_MS	5000
+#define TRY_MS		2
+#define DEPTH		16		/* folders that nftw() holds open */
+
+const char *own_cgroup(void)
+{
+	static char line[PATH_MAX + 8];
+	const char *found = NULL;
+	FILE *f;
+
+	f = fopen("/proc/self/cgroup", "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::/", 4))
+			found = line + 3;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * Where this mount shows the cgroup @own.  It may be of a part of the tree, and be covered by
+ * another one.
+ */
+static bool shows(const char *line, const char *own, char *path, size_t size)
+{
+	char root[PATH_MAX], mount[PATH_MAX];
+	struct statfs fs;
+	size_t n;
+
+	if (!strstr(line, " - cgroup2 ") ||
+	    sscanf(line, "%*d %*d %*s %4095s %4095s", root, mount) != 2)
+		return false;
+	n = strcmp(root, "/") ? strlen(root) : 0;
+	if (strncmp(own, root, n) || (own[n] && own[n] != '/'))
+		return false;
+	snprintf(path, size, "%s%s", mount, strcmp(own + n, "/") ? own + n : "");
+	return !statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+static bool find_own(char *path, size_t size)
+{
+	const char *own = own_cgroup();
+	bool found = false;
+	char *line = NULL;
+	size_t len = 0;
+	FILE *f;
+
+	f = own ? fopen("/proc/self/mountinfo", "re") : NULL;
+	while (f && !found && getline(&line, &len, f) > 0)
+		found = shows(line, own, path, size);
+	if (f)
+		fclose(f);
+	free(line);
+	return found;
+}
+
+/* What keepers that were killed have left, with nobody in it. */
+static void sweep(const char *parent)
+{
+	DIR *dir = opendir(parent);
+	struct dirent *e;
+	int pid;
+
+	while (dir && (e = readdir(dir)))
+		if (sscanf(e->d_name, NAME "%d", &pid) == 1 && pid > 0 && kill(pid, 0) &&
+		    errno == ESRCH)
+			unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	if (dir)
+		closedir(dir);
+}
+
+/* Others may see the same folder, but other process numbers. */
+static int make_below(struct place *p, const char *parent)
+{
+	int err = -EEXIST;
+
+	sweep(parent);
+	for (int i = 0; err == -EEXIST && i < NAMES; i++) {
+		mode_t before = umask(022);
+
+		snprintf(p->path, sizeof(p->path), i ? "%s/" NAME "%d-%d" : "%s/" NAME "%d", parent,
+			 getpid(), i);
+		err = mkdir(p->path, 0755) ? -errno : 0;
+		umask(before);
+	}
+	return err;
+}
+
+static int write_file(const struct place *p, const char *name, const char *text)
+{
+	char path[sizeof(p->path) + 32];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", p->path, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* The keeper */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	if (type == FTW_DP)
+		rmdir(path);
+	return 0;
+}
+
+static void delete_job(const char *id)
+{
+	struct json_object *request;
+	char error[600];
+	int status;
+
+	if (!*id)
+		return;
+	forget_connection();
+	request = new_request("del-job");
+	put_string(request, "job", id);
+	json_object_put(try_ask(request, &status, error, sizeof(error)));
+}
+
+/* It has nothing of its starter's that somebody could wait for, and no signal is meant for it. */
+static void leave(int pidfd)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	if (chdir("/"))
+		return;
+	dup2(pidfd, STDERR_FILENO + 1);
+	close_range(STDERR_FILENO + 2, ~0U, 0);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		close(fd);
+	while (open("/dev/null", O_RDWR) >= 0 && fcntl(STDERR_FILENO, F_GETFD) < 0)
+		;
+}
+
+static void __attribute__((__noreturn__)) keep(struct place *p, int pidfd)
+{
+	struct pollfd command = { .fd = STDERR_FILENO + 1, .events = POLLIN };
+
+	leave(pidfd);
+	while (poll(&command, 1, -1) < 1)
+		usleep(TRY_MS * 1000);
+	write_file(p, "cgroup.kill", "1");
+	/* the job first: with the cgroup gone mlccd would end it, but later */
+	delete_job(p->job);
+	for (int i = 0; i < REMOVE_MS / TRY_MS; i++) {
+		if (nftw(p->path, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS) && errno == ENOENT)
+			break;
+		usleep(TRY_MS * 1000);
+	}
+	_exit(0);
+}
+
+/* Nobody's child: the command would not know what to do with one. */
+static int fork_keeper(struct place *p, int pidfd)
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (!child) {
+		child = fork();
+		if (!child)
+			keep(p, pidfd);
+		_exit(child < 0);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return status ? -EAGAIN : 0;
+}
+
+static int start_keeper(struct place *p)
+{
+	int pidfd, err;
+
+	p->job = mmap(NULL, PLACE_JOB_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (p->job == MAP_FAILED)
+		return -errno;
+	pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+	if (pidfd < 0)
+		return -errno;
+	/* the keeper has it as the first one behind the standard ones */
+	err = pidfd > STDERR_FILENO ? fork_keeper(p, pidfd) : -EBADF;
+	close(pidfd);
+	return err;
+}
+
+static int failed(char *error, size_t size, const char *what, const char *path, int err)
+{
+	snprintf(error, size, "cannot %s the cgroup %s: %s", what, path, strerror(-err));
+	return err;
+}
+
+int place_make(struct place *p, char *error, size_t size)
+{
+	char parent[PATH_MAX + PATH_MAX];
+	int err;
+
+	if (!find_own(parent, sizeof(parent))) {
+		snprintf(error, size, "no cgroup file system of version 2 here shows this process");
+		return -ENOENT;
+	}
+	err = make_below(p, parent);
+	if (err)
+		return failed(error, size, "make", p->path, err);
+	err = start_keeper(p);
+	if (err)
+		failed(error, size, "watch", p->path, err);
+	else if ((err = write_file(p, "cgroup.procs", "0")))	/* 0 is whoever writes it */
+		failed(error, size, "enter", p->path, err);
+	if (err)
+		rmdir(p->path);
+	return err;
+}
