@@ -171,7 +171,8 @@ picture:
 	@$(PYTHON) tests/demo.py
 	cp build/demo.png Documentation/effect.png
 
-# $(call unit,FILE,TO): with where the program is; blanks as systemd wants them
+# $(call unit,FILE,TO): with where the program is, blanks as systemd wants them; for all to read,
+# whatever root's umask is
 empty	:=
 where	= $(subst $(empty) $(empty),\\x20,$(subst |,,$(subst |$(DESTDIR),,|$(SBIN))))
 unit	= sed 's|/usr/local/sbin|$(where)|' $(1) | install -m 644 /dev/stdin $(2)
@@ -216,8 +217,9 @@ install-userspace:
 		install -m 644 userspace/mlccd/mlccd.conf "$(DESTDIR)/etc/mlcc"
 
 install-ctl:
-	install -d "$(SBIN)" "$(MAN8)" "$(COMPLETION)"
-	install -m 755 $(CTL) "$(SBIN)"
+	install -d "$(BIN)" "$(MAN8)" "$(COMPLETION)"
+	install -m 755 $(CTL) "$(BIN)"
+	rm -f "$(SBIN)/mlcc-ctl"
 	install -m 644 userspace/mlcc-ctl/mlcc-ctl.8 "$(MAN8)"
 	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash "$(COMPLETION)/mlcc-ctl"
 
@@ -252,7 +254,7 @@ uninstall:
 	rm -f "$(BIN)/mlcc-plan" "$(MAN1)/mlcc-plan.1" "$(COMPLETION)/mlcc-plan"
 	rm -rf "$(PLANNER)"
 	rm -f "$(SBIN)/mlcc-bpf" "$(MAN8)/mlcc-bpf.8" "$(COMPLETION)/mlcc-bpf" "$(MODULES)/tcp_mlcc.ko"
-	rm -f "$(SBIN)/mlccd" "$(SBIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
+	rm -f "$(SBIN)/mlccd" "$(BIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
 	rm -f "$(SYSUSERS)/mlcc.conf"
 	rm -f "$(UNITS)/mlccd.service" "$(UNITS)/mlccd.socket" "$(UNITS)/mlcc-carrier.service" "$(COMPLETION)/mlcc-ctl"
 	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/libmlcc.a"

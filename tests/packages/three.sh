@@ -32,6 +32,7 @@ case $said in
 esac
 echo "three commands took $(($(date +%s) - began)) s"
 [ "$(systemctl is-enabled mlccd.socket)" = disabled ] || { echo "the next boot is another"; exit 1; }
+for _ in $(seq 100); do [ "$(mlcc-ctl -j show)" != "[]" ] || break; sleep 0.1; done
 [ "$(mlcc-ctl -j show)" = "[]" ] || { echo "the job has not ended with its command"; exit 1; }
 
 # and back, with the daemon running

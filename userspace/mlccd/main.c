@@ -199,6 +199,8 @@ static int prepare(struct running *r, const struct split *user, struct err *e)
 	char jobs[PATH_MAX];
 	int err;
 
+	/* users look for the socket there, whatever the starter's umask is; each file says its own mode */
+	umask(022);
 	if (mkdir(o->run_dir, 0755) && errno != EEXIST)
 		return fail(e, -errno, "%s: %s", o->run_dir, strerror(errno));
 	err = open_sysroot(o, e);
