@@ -1668,6 +1668,34 @@ class Cases:
             assert done.returncode == status, (words, done)
             assert status == 0 or done.stderr, words
 
+    def ctl_takes_units(self) -> None:
+        def told(option: str, text: str, *more: str) -> str:
+            words = ("--dry-run", "run", option, text, *more, "--", "true")
+            done = self.d.run_ctl(*words)
+            if done.returncode == 1:
+                assert " is wanted" in done.stderr and not done.stdout, done
+                return ""
+            return done.stdout
+
+        for text, wanted in (
+            *(("1000", 1000), ("1e6", 10**6), ("250k", 250000), ("250K", 250000), ("1.5G", 15 * 10**8)),
+            *(("250M", 25 * 10**7), ("250MB", 25 * 10**7), ("250 MB", 25 * 10**7), ("1T", 10**12)),
+            *(("64Mi", 64 << 20), ("250MiB", 250 << 20), ("1KiB", 1024), (str(LIMIT), LIMIT)),
+        ):
+            assert f'"phase_bytes":{wanted},' in told("--phase-bytes", text), text
+        for text in ("", "0", "0.4", "-1", "k", "0x10", "250Mb", "250MBB", "1Bi", "1.2.3", "inf", "nan",
+                     "1,5", str(LIMIT + 1), "1e99", " 1", "1 "):  # fmt: skip
+            assert not told("--phase-bytes", text), text
+        for text in ("7b", "7B", "7G", "7000M", "7000000000"):
+            assert '"phase_bytes":42000000000,' in told("--parameters", text, "--workers", "4"), text
+        for text in ("250ms", "0.25s", "250000us"):
+            assert '"period_us":250000,' in told("--period", text), text
+        assert not told("--period", "250") and not told("--period", "250m")
+        for text in ("100", "40", "-1", "x", "nan"):
+            done = self.d.run_ctl("profile", "set", "mltcp", f"--slope={text}")
+            assert done.returncode == 1 and "from 0 to 32 is wanted" in done.stderr, done
+        self.d.peer().refused("ERANGE", "profile-set", name="mltcp", slope=40)
+
     def ctl_runs_a_command_as_a_job(self) -> None:
         def run(*words: str) -> subprocess.CompletedProcess[str]:
             return self.d.run_ctl("run", "--strict", "--name", "train", "--", *words)
@@ -1739,7 +1767,7 @@ class Cases:
             done = self.d.run_ctl("run", "--strict", "--name", "train", "--", "true")
             assert done.returncode == 0, done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
-        assert not list(self.own_cgroup().glob("mlcc-run-*")), "a cgroup is left"
+        assert not list(self.own_cgroup().glob(f"mlcc-run-{itself}*")), "a cgroup is left"
 
     def own_cgroup(self) -> Path:
         (own,) = re.findall(r"^0::/(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
@@ -2208,6 +2236,7 @@ CASES = (
     "ctl_shows_the_longest_paths",
     "ctl_explains",
     "ctl_exit_statuses",
+    "ctl_takes_units",
     "ctl_runs_a_command_as_a_job",
     "ctl_run_gives_rdma_its_class",
     "ctl_run_passes_signals_on",

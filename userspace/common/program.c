@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "program.h"
 
 struct common common;
@@ -120,20 +120,6 @@ void answer(struct json_object *o)
 	json_object_put(o);
 }
 
-double number_with_unit(const char *s, const struct unit *units)
-{
-	char *end;
-	double v;
-
-	if (*s < '0' || *s > '9')
-		return NAN;
-	v = strtod(s, &end);
-	for (const struct unit *u = units; u->name; u++)
-		if (!strcmp(u->name, end))
-			return v * u->factor;
-	return NAN;
-}
-
 static void say(const char *fmt, va_list ap)
 {
 	char line[1024];
@@ -164,4 +150,54 @@ void warn(const char *fmt, ...)
 	va_start(ap, fmt);
 	say(fmt, ap);
 	va_end(ap);
+}
+
+uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t max)
+{
+	struct err e;
+	uint64_t v;
+
+	if (number_whole(what, s, min, max, &v, &e))
+		die(EXIT_USAGE, "%s", e.text);
+	return v;
+}
+
+double parse_fraction(const char *what, const char *s, double min, double max)
+{
+	struct err e;
+	double v;
+
+	if (number_fraction(what, s, min, max, &v, &e))
+		die(EXIT_USAGE, "%s", e.text);
+	return v;
+}
+
+uint64_t parse_bytes(const char *what, const char *s, uint64_t max)
+{
+	struct err e;
+	uint64_t v;
+
+	if (number_bytes(what, s, max, &v, &e))
+		die(EXIT_USAGE, "%s", e.text);
+	return v;
+}
+
+uint64_t parse_count(const char *what, const char *s, uint64_t max)
+{
+	struct err e;
+	uint64_t v;
+
+	if (number_count(what, s, max, &v, &e))
+		die(EXIT_USAGE, "%s", e.text);
+	return v;
+}
+
+uint64_t parse_time_us(const char *what, const char *s, uint64_t min, uint64_t max)
+{
+	struct err e;
+	uint64_t v;
+
+	if (number_time_us(what, s, min, max, &v, &e))
+		die(EXIT_USAGE, "%s", e.text);
+	return v;
 }

@@ -7,6 +7,7 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Exit statuses of all; each program has more of its own. */
@@ -65,13 +66,12 @@ int program_main(int argc, char **argv);
 /* What a verb has to say to programs: prints @o with --json, and frees it. */
 void answer(struct json_object *o);
 
-struct unit {
-	const char *name;
-	double factor;
-};
-
-/* A decimal number and one of the units, the last of which has no name; NAN: it is none. */
-double number_with_unit(const char *s, const struct unit *units);
+/* Numbers of options, as number.h takes them; what is none ends the program. */
+uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t max);
+double parse_fraction(const char *what, const char *s, double min, double max);
+uint64_t parse_bytes(const char *what, const char *s, uint64_t max);
+uint64_t parse_count(const char *what, const char *s, uint64_t max);
+uint64_t parse_time_us(const char *what, const char *s, uint64_t min, uint64_t max);
 
 /* A line on standard error, without what would disturb a terminal. */
 void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 
 #include "../../bpf/mlcc_bpf.h"
+#include "../common/number.h"
 #include "../libmlcc/control.h"
 #include "../libmlcc/libmlcc.h"
 #include "../libmlcc/loader.h"
@@ -44,7 +45,7 @@ static const char usage[] =
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const class_names[] = MLCC_CLASS_NAMES;
 
-static void fail(int code, const char *fmt, ...)
+static void stop(int code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -61,7 +62,7 @@ static unsigned int profile_by_name(const char *name)
 	for (unsigned int i = 0; i < MLCC_PROFILE_COUNT; i++)
 		if (!strcmp(name, profile_names[i]))
 			return i;
-	fail(EXIT_USAGE, "no profile '%s': interleave, hotnets22 or mltcp", name);
+	stop(EXIT_USAGE, "no profile '%s': interleave, hotnets22 or mltcp", name);
 	return 0;
 }
 
@@ -74,20 +75,30 @@ static unsigned long long number(const char *what, const char *s, unsigned long 
 	errno = 0;
 	v = strtoull(s, &end, 0);
 	if (errno || end == s || *end || *s == '-' || v < min || v > max)
-		fail(EXIT_USAGE, "%s '%s': a whole number from %llu to %llu", what, s, min, max);
+		stop(EXIT_USAGE, "%s '%s': a whole number from %llu to %llu is wanted", what, s, min, max);
 	return v;
 }
 
 /* A decimal fraction as Q16. */
 static unsigned int fraction(const char *what, const char *s, unsigned int min, unsigned int max)
 {
-	char *end;
-	double v = strtod(s, &end) * MLCC_ONE;
+	struct err e;
+	double v;
 
-	if (end == s || *end || !(v >= min && v <= max))
-		fail(EXIT_USAGE, "%s '%s': from %g to %g", what, s, (double)min / MLCC_ONE,
-		     (double)max / MLCC_ONE);
-	return v + 0.5;
+	if (number_fraction(what, s, (double)min / MLCC_ONE, (double)max / MLCC_ONE, &v, &e))
+		stop(EXIT_USAGE, "%s", e.text);
+	return v * MLCC_ONE + 0.5;
+}
+
+/* 0: learnt */
+static unsigned long long phase_bytes(const char *s)
+{
+	struct err e;
+	uint64_t v = 0;
+
+	if (strcmp(s, "0") && number_bytes("--phase-bytes", s, MLCC_PHASE_BYTES_LIMIT, &v, &e))
+		stop(EXIT_USAGE, "%s", e.text);
+	return v;
 }
 
 /* One KEY=VALUE of --set into @p. */
@@ -96,12 +107,12 @@ static void profile_set(struct mlcc_profile *p, char *arg)
 	char *value = strchr(arg, '=');
 
 	if (!value)
-		fail(EXIT_USAGE, "--set '%s': KEY=VALUE is wanted", arg);
+		stop(EXIT_USAGE, "--set '%s': KEY=VALUE is wanted", arg);
 	*value++ = '\0';
 	if (!strcmp(arg, "floor"))
-		p->floor = fraction(arg, value, MLCC_GROW_MIN, MLCC_GROW_MAX / 2);
+		p->floor = fraction(arg, value, MLCC_GROW_MIN, MLCC_FLOOR_MAX);
 	else if (!strcmp(arg, "slope"))
-		p->slope = fraction(arg, value, 0, MLCC_GROW_MAX / 2);
+		p->slope = fraction(arg, value, 0, MLCC_SLOPE_MAX);
 	else if (!strcmp(arg, "hold"))
 		p->hold = fraction(arg, value, 0, MLCC_HOLD_MAX);
 	else if (!strcmp(arg, "shape"))
@@ -111,7 +122,7 @@ static void profile_set(struct mlcc_profile *p, char *arg)
 	else if (!strcmp(arg, "base"))
 		p->base = number(arg, value, 0, MLCC_BASE_CUBIC);
 	else
-		fail(EXIT_USAGE, "--set: no key '%s': floor, slope, hold, shape", arg);
+		stop(EXIT_USAGE, "--set: no key '%s': floor, slope, hold, shape", arg);
 	value[-1] = '=';
 }
 
@@ -121,7 +132,7 @@ static int map_open(const char *name)
 	int fd = carrier_pin_open(name, error);
 
 	if (fd < 0)
-		fail(EXIT_FAILED, "%s", error);
+		stop(EXIT_FAILED, "%s", error);
 	return fd;
 }
 
@@ -165,7 +176,7 @@ static int cmd_load(int argc, char **argv)
 
 	settings_change(&cfg, table, &words);
 	if (carrier_load(&cfg, table, error))
-		fail(EXIT_FAILED, "%s", error);
+		stop(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
@@ -179,7 +190,7 @@ static int cmd_upgrade(int argc, char **argv)
 
 	settings_change(&cfg, table, &words);
 	if (carrier_upgrade(settings_change, &words, error))
-		fail(EXIT_FAILED, "%s", error);
+		stop(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
@@ -188,7 +199,7 @@ static struct mlcc *carrier_open(void)
 	struct mlcc *m;
 
 	if (mlcc_open(&m, MLCC_CARRIER_BPF))
-		fail(EXIT_FAILED, "%s", mlcc_error(m));
+		stop(EXIT_FAILED, "%s", mlcc_error(m));
 	return m;
 }
 
@@ -209,7 +220,7 @@ static int cmd_job_set(int argc, char **argv)
 	int c, err;
 
 	if (argc < 2)
-		fail(EXIT_USAGE, "job set: the job's id is missing");
+		stop(EXIT_USAGE, "job set: the job's id is missing");
 	id = number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
 	while ((c = getopt_long(argc - 1, argv + 1, "", opts, NULL)) != -1) {
 		if (c == 'p')
@@ -225,17 +236,17 @@ static int cmd_job_set(int argc, char **argv)
 	/* what cannot be read is not to be written over */
 	err = mlcc_job_get(m, id, &info);
 	if (err && err != -ENOENT)
-		fail(EXIT_FAILED, "%s", mlcc_error(m));
+		stop(EXIT_FAILED, "%s", mlcc_error(m));
 	conf->id = id;
 	if (profile)
 		strcpy(conf->profile, profile);
 	if (bytes)
-		conf->phase_bytes = number("--phase-bytes", bytes, 0, MLCC_PHASE_BYTES_LIMIT);
+		conf->phase_bytes = phase_bytes(bytes);
 	if (class && (size_t)snprintf(conf->job_class, sizeof(conf->job_class), "%s", class) >=
 		     sizeof(conf->job_class))
-		fail(EXIT_USAGE, "--class: " MLCC_CLASS_ALLOWED);
+		stop(EXIT_USAGE, "--class: " MLCC_CLASS_ALLOWED);
 	if (mlcc_job_set(m, conf, false))
-		fail(EXIT_FAILED, "%s", mlcc_error(m));
+		stop(EXIT_FAILED, "%s", mlcc_error(m));
 	mlcc_close(m);
 	return EXIT_OK;
 }
@@ -246,11 +257,11 @@ static int cmd_job_del(int argc, char **argv)
 	uint32_t id;
 
 	if (argc != 2)
-		fail(EXIT_USAGE, "job del: the job's id is wanted");
+		stop(EXIT_USAGE, "job del: the job's id is wanted");
 	id = number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
 	m = carrier_open();
 	if (mlcc_job_del(m, id))
-		fail(EXIT_FAILED, "%s", mlcc_error(m));
+		stop(EXIT_FAILED, "%s", mlcc_error(m));
 	mlcc_close(m);
 	return EXIT_OK;
 }
@@ -261,7 +272,7 @@ static int cmd_job(int argc, char **argv)
 		return cmd_job_set(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "del"))
 		return cmd_job_del(argc - 1, argv + 1);
-	fail(EXIT_USAGE, "job: 'set ID' or 'del ID'");
+	stop(EXIT_USAGE, "job: 'set ID' or 'del ID'");
 	return EXIT_USAGE;
 }
 
@@ -344,7 +355,7 @@ static int cmd_show(int argc, char **argv)
 	unsigned int layout = layout_of("settings");
 
 	if (layout != MLCC_LAYOUT)
-		fail(EXIT_FAILED, "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
+		stop(EXIT_FAILED, "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
 		     layout, MLCC_LAYOUT);
 	printf("[");
 	slots_print(fd, false);
@@ -362,7 +373,7 @@ static int cmd_unload(int argc, char **argv)
 	char error[MLCC_ERROR_LEN];
 
 	if (carrier_unload(error))
-		fail(EXIT_FAILED, "%s", error);
+		stop(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
@@ -391,6 +402,6 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	fail(EXIT_USAGE, "load, upgrade, unload, job or show is wanted; --help explains them");
+	stop(EXIT_USAGE, "load, upgrade, unload, job or show is wanted; --help explains them");
 	return EXIT_USAGE;
 }

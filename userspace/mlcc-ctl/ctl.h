@@ -21,13 +21,6 @@ enum {
 
 #define COMMON_OPTIONS	COMMON_OPTIONS_OF("socket")
 
-/* Numbers with units; they end the program if they are none. */
-uint64_t parse_bytes(const char *what, const char *s);	/* 1000, 250M, 1.5G, 64Mi */
-uint64_t parse_count(const char *what, const char *s);	/* 340M, 7B */
-uint64_t parse_time_us(const char *what, const char *s);	/* 250ms, 1.5s, 800us */
-uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t max);
-double parse_fraction(const char *what, const char *s);
-
 /* Requests to mlccd.  @request is freed; the reply is the caller's. */
 struct json_object *new_request(const char *op);
 /* The reply, or NULL and the status to end with, the reason in @error. */

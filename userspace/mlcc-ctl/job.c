@@ -100,11 +100,12 @@ bool job_option(struct job_options *o, int c)
 		put_string(o->request, "profile", one_of("--profile", optarg, profiles, MLCC_PROFILE_COUNT));
 		break;
 	case 1002:
-		put_u64(o->request, "phase_bytes", parse_bytes("--phase-bytes", optarg));
+		put_u64(o->request, "phase_bytes", parse_bytes("--phase-bytes", optarg,
+							       MLCC_PHASE_BYTES_LIMIT));
 		o->phase_bytes = true;
 		break;
 	case 1003:
-		put_u64(o->request, "period_us", parse_time_us("--period", optarg));
+		put_u64(o->request, "period_us", parse_time_us("--period", optarg, 1, UINT32_MAX));
 		o->period = true;
 		break;
 	case 1004:
@@ -154,7 +155,7 @@ static uint64_t parameters_of(const struct job_options *o)
 	const struct model *m;
 
 	if (o->parameters)
-		return parse_count("--parameters", o->parameters);
+		return parse_count("--parameters", o->parameters, MLCC_PHASE_BYTES_LIMIT);
 	m = model_find(o->model);
 	if (m)
 		return m->parameters;
@@ -304,7 +305,7 @@ int verb_hint(int argc, char **argv)
 	if (!common.dry_run)
 		put_string(request, "phase", argv[1]);
 	if (argc > 2) {
-		uint64_t bytes = parse_bytes("BYTES", argv[2]);
+		uint64_t bytes = parse_bytes("BYTES", argv[2], MLCC_PHASE_BYTES_LIMIT);
 
 		if (!common.dry_run)
 			put_u64(request, "bytes", bytes);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../include/mlcc/rule.h"
 #include "ctl.h"
 
 static int print_profiles(struct json_object *reply)
@@ -24,14 +25,27 @@ static int print_profiles(struct json_object *reply)
 	return EXIT_FINE;
 }
 
+struct fraction {
+	const char *option;
+	double min, max;		/* Q16 */
+};
+
+static void put_fraction(struct json_object *request, const struct fraction *f, const char *s)
+{
+	double v = parse_fraction(f->option, s, f->min / MLCC_ONE, f->max / MLCC_ONE);
+
+	json_object_object_add(request, f->option + strlen("--"), json_object_new_double(v));
+}
+
 static void profile_option(struct json_object *request, int c)
 {
-	static const char *const fractions[] = { "floor", "slope", "hold" };
+	static const struct fraction fractions[] = {
+		{ "--floor", MLCC_GROW_MIN, MLCC_FLOOR_MAX }, { "--slope", 0, MLCC_SLOPE_MAX },
+		{ "--hold", 0, MLCC_HOLD_MAX },
+	};
 
 	if (c >= 1 && c <= 3)
-		json_object_object_add(request, fractions[c - 1],
-				       json_object_new_double(parse_fraction(fractions[c - 1],
-									     optarg)));
+		put_fraction(request, &fractions[c - 1], optarg);
 	else if (c == 4)
 		put_u64(request, "shape", parse_number("--shape", optarg, 1, 4));
 	else if (c == 5)

@@ -175,7 +175,7 @@ int verb_watch(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, COMMON_SHORT "i:c:", opts, NULL)) != -1) {
 		if (c == 'i')
-			interval = parse_time_us("--interval", optarg);
+			interval = parse_time_us("--interval", optarg, 1, UINT32_MAX);
 		else if (c == 'c')
 			count = parse_number("--count", optarg, 1, UINT32_MAX);
 		else

@@ -28,39 +28,6 @@ void common_end(void)
 		die_of(err == -ENODEV ? -EPERM : err, &e);
 }
 
-uint32_t parse_number(const char *what, const char *s, uint32_t min, uint32_t max)
-{
-	uint32_t v;
-
-	if (number(s, &v) || v < min || v > max)
-		die(EXIT_USAGE, "%s '%s': a whole number from %u to %u is wanted", what, s, min,
-		    max);
-	return v;
-}
-
-uint32_t parse_q16(const char *what, const char *s, double min, double max)
-{
-	static const struct unit none[] = { { "", 1 }, { } };
-	double v = number_with_unit(s, none);
-
-	if (!(v >= min && v <= max))
-		die(EXIT_USAGE, "%s '%s': a number from %g to %g is wanted", what, s, min, max);
-	return v * 65536 + 0.5;
-}
-
-uint32_t parse_time_us(const char *what, const char *s, uint32_t min, uint32_t max)
-{
-	static const struct unit units[] = {
-		{ "", 1e3 }, { "ms", 1e3 }, { "s", 1e6 }, { "us", 1 }, { }
-	};
-	double us = number_with_unit(s, units);
-
-	if (!(us >= min && us <= max))
-		die(EXIT_USAGE, "%s '%s': from %gms to %gms is wanted", what, s, min / 1e3,
-		    max / 1e3);
-	return us + 0.5;
-}
-
 const struct knob *parse_knob(const struct device *d, const char *name)
 {
 	const struct knob *k = knob_find(d->be, name);

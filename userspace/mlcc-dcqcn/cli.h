@@ -21,9 +21,6 @@ void common_end(void);
 void die_of(int err, const struct err *e) __attribute__((__noreturn__));
 
 /* They end the program if the text is none, or names none. */
-uint32_t parse_number(const char *what, const char *s, uint32_t min, uint32_t max);
-uint32_t parse_q16(const char *what, const char *s, double min, double max);
-uint32_t parse_time_us(const char *what, const char *s, uint32_t min, uint32_t max);
 const struct knob *parse_knob(const struct device *d, const char *name);
 
 /* Says whose traffic a knob of this device changes. */

@@ -37,17 +37,9 @@ static void parse_progress(struct follow *f, const char *name)
 		die(EXIT_USAGE, "--progress '%s': job or port", name);
 }
 
-static void parse_bytes(struct follow *f, const char *s)
+static uint32_t parse_q16(const char *what, const char *s, double min, double max)
 {
-	static const struct unit units[] = {
-		{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { }
-	};
-	double v = number_with_unit(s, units);
-
-	if (!(v >= 1 && v <= MLCC_PHASE_BYTES_LIMIT))
-		die(EXIT_USAGE, "--phase-bytes '%s': a number is wanted, such as 1000000, 250M or 1.5G",
-		    s);
-	f->progress.phase_bytes = v;
+	return parse_fraction(what, s, min, max) * 65536 + 0.5;
 }
 
 static bool follow_option(struct follow *f, int c)
@@ -87,7 +79,8 @@ static bool follow_option(struct follow *f, int c)
 		parse_progress(f, optarg);
 		break;
 	case 'B':
-		parse_bytes(f, optarg);
+		f->progress.phase_bytes = parse_bytes("--phase-bytes", optarg,
+						      MLCC_PHASE_BYTES_LIMIT);
 		break;
 	default:
 		return false;

@@ -11,6 +11,7 @@
 #include <systemd/sd-login.h>
 
 #include "../../include/mlcc/class.h"
+#include "../../include/mlcc/rule.h"
 #include "../common/json.h"
 #include "fields.h"
 #include "request.h"
@@ -18,7 +19,6 @@
 #define PROTOCOL	1
 #define SHOW_MAX	48		/* jobs in one reply, */
 #define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
-#define Q16_MAX		(64 << 16)
 
 struct op {
 	const char *name;
@@ -424,9 +424,9 @@ static int op_profile_set(struct request *r, struct json_object *in, struct json
 
 	json_object_object_add(out, "profiles", list);
 	err = profile_named(r, in, &p, e);
-	err = err ? err : field_q16(in, "floor", Q16_MAX, &p.floor, e);
-	err = err ? err : field_q16(in, "slope", Q16_MAX, &p.slope, e);
-	err = err ? err : field_q16(in, "hold", 1 << 16, &p.hold, e);
+	err = err ? err : field_q16(in, "floor", MLCC_FLOOR_MAX, &p.floor, e);
+	err = err ? err : field_q16(in, "slope", MLCC_SLOPE_MAX, &p.slope, e);
+	err = err ? err : field_q16(in, "hold", MLCC_HOLD_MAX, &p.hold, e);
 	err = err ? err : field_u32(in, "shape", 1, 4, &p.shape, e);
 	err = err ? err : field_name(in, "base", p.base, sizeof(p.base), e);
 	err = err ? err : field_name(in, "restart", p.restart, sizeof(p.restart), e);

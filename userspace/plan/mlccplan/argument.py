@@ -3,6 +3,7 @@
 
 import argparse
 import math
+import re
 from collections.abc import Callable
 from ipaddress import ip_address
 
@@ -71,8 +72,13 @@ def steps(text: str) -> int | None:
 
 
 def nbytes(text: str) -> float:
-    """Up to a petabyte; 97.5e6 is allowed."""
-    return number(text, 1, 1e15)
+    """Up to a petabyte, with the units of mlcc-ctl: 97.5e6, 250M, 250MB, 64MiB."""
+    units = re.fullmatch(r"([0-9][0-9.]*(?:e[0-9]+)?) ?(?:([kKmMgGtT])(i?))?B?", text)
+    if not units:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of bytes, such as 250M or 64MiB")
+    base = 1024 if units[3] else 1000
+    factor = base ** ("kmgt".index(units[2].lower()) + 1) if units[2] else 1
+    return number(units[1], 1 / factor, 1e15 / factor) * factor
 
 
 def hosts(text: str) -> tuple[str, list[str]]:
