@@ -1668,6 +1668,38 @@ class Cases:
             assert done.returncode == status, (words, done)
             assert status == 0 or done.stderr, words
 
+    def ctl_finds_a_container(self) -> None:
+        """By what its runtime says, if that is true here."""
+        number, folder = "0123456789abcdef" * 4, self.d.base / "runtimes"
+        folder.mkdir()
+        path = self.c.make(f"docker-{number}.scope")
+        sleeper = subprocess.Popen(["sleep", "1000"])
+        (self.c.mount / path / "cgroup.procs").write_text(str(sleeper.pid))
+
+        def asked(says: str) -> subprocess.CompletedProcess[str]:
+            (folder / "docker").write_text(f"#!/bin/sh\n{says}\n")
+            (folder / "docker").chmod(0o755)
+            environment = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
+            return self.d.run_ctl("set-job", "--container", "train", env=environment)
+
+        try:
+            done = asked(f'[ "$5" = train ] && echo {sleeper.pid} {number}')
+            assert done.returncode == 0, done
+            assert [job["cgroup"] for job in self.d.jobs()] == [path]
+            self.d.reset()
+            for says, why in (
+                (f"echo {os.getpid()} {number}", "no cgroup of its own"),
+                (f"echo 0 {number}", "does not run"),
+                ("exit 1", "apptainer"),
+                ("echo nonsense", "apptainer"),
+            ):
+                done = asked(says)
+                assert done.returncode == 2 and why in done.stderr, (says, done)
+            assert self.d.jobs() == []
+        finally:
+            sleeper.kill()
+            sleeper.wait()
+
     def ctl_takes_units(self) -> None:
         def told(option: str, text: str, *more: str) -> str:
             words = ("--dry-run", "run", option, text, *more, "--", "true")
@@ -2236,6 +2268,7 @@ CASES = (
     "ctl_shows_the_longest_paths",
     "ctl_explains",
     "ctl_exit_statuses",
+    "ctl_finds_a_container",
     "ctl_takes_units",
     "ctl_runs_a_command_as_a_job",
     "ctl_run_gives_rdma_its_class",

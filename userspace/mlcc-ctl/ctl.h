@@ -83,6 +83,9 @@ int verb_status(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_run(int argc, char **argv);
 
+/* container.c: a process of the container, by id or name; there is none: ends the program */
+int container_pid(const char *name);
+
 /* doctor_rdma.c: below the root that sysroot_set() has opened */
 void check_rdma(void);
 

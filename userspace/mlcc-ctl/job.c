@@ -235,6 +235,7 @@ int verb_set_job(int argc, char **argv)
 		{ "pid", required_argument, NULL, 3 },
 		{ "self", no_argument, NULL, 4 },
 		{ "new", no_argument, NULL, 5 },
+		{ "container", required_argument, NULL, 6 },
 		JOB_OPTIONS,
 		COMMON_OPTIONS
 	};
@@ -254,6 +255,8 @@ int verb_set_job(int argc, char **argv)
 			put_bool(o.request, "self", true);
 		else if (c == 5)
 			put_bool(o.request, "create", true);
+		else if (c == 6)
+			put_u64(o.request, "pid", container_pid(optarg));
 		else if (!job_option(&o, c))
 			common_option(c, "set-job");
 	}

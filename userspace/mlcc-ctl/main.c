@@ -27,13 +27,15 @@
 
 static const struct verb verbs[] = {
 	{ "set-job", verb_set_job, "says what a job is, and which cgroup is its",
-	  "usage: mlcc-ctl set-job (--cgroup PATH | --pid PID | --self | --id N) [OPTION...]\n"
+	  "usage: mlcc-ctl set-job (--cgroup PATH | --pid PID | --container NAME | --self | --id N)\n"
+	  "                        [OPTION...]\n"
 	  "\n"
 	  "Sets a job as a whole: what is left out gets its default.  The cgroup decides which\n"
 	  "sockets are the job's; there is one job for a cgroup.\n"
 	  "\n"
 	  "  --cgroup PATH      below the cgroup file system, such as system.slice/train.service\n"
 	  "  --pid PID          the cgroup that process is in\n"
+	  "  --container NAME   that of a container, by name or id: docker, podman, nerdctl, crictl\n"
 	  "  --self             the cgroup that this command is in\n"
 	  "  --id N             the job's number (root); alone: sockets with this mark are the job's\n"
 	  "  --new              refuse if the job exists\n"
