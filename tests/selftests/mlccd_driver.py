@@ -1799,7 +1799,7 @@ class Cases:
             done = self.d.run_ctl("run", "--strict", "--name", "train", "--", "true")
             assert done.returncode == 0, done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
-        assert not list(self.own_cgroup().glob(f"mlcc-run-{itself}*")), "a cgroup is left"
+        until(lambda: not (self.own_cgroup() / f"mlcc-run-{itself}").exists(), "its cgroup's end")
 
     def own_cgroup(self) -> Path:
         (own,) = re.findall(r"^0::/(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
