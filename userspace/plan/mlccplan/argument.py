@@ -75,7 +75,7 @@ def nbytes(text: str) -> float:
     """Up to a petabyte, with the units of mlcc-ctl: 97.5e6, 250M, 250MB, 64MiB."""
     units = re.fullmatch(r"([0-9][0-9.]*(?:e[0-9]+)?) ?(?:([kKmMgGtT])(i?))?B?", text)
     if not units:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of bytes, such as 250M or 64MiB")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no size, such as 250M or 64MiB")
     base = 1024 if units[3] else 1000
     factor = base ** ("kmgt".index(units[2].lower()) + 1) if units[2] else 1
     return number(units[1], 1 / factor, 1e15 / factor) * factor
