@@ -1783,7 +1783,7 @@ class Cases:
         until(lambda: self.d.jobs() == [], "the end of the job")
 
     def ctl_run_becomes_the_command(self) -> None:
-        """So whoever ends what they have started has ended the training, and all that it started."""
+        """Whoever ends what they have started has ended the training, and what that started."""
         words = [self.d.ctl, "--socket", self.d.socket, "run", "--name", "train", "--"]
         process = subprocess.Popen(
             [*words, "sh", "-c", "sleep 1000 >/dev/null & echo $$ $!; wait"],
