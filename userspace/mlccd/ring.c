@@ -18,6 +18,10 @@
  * has asked for the plan, or who begins phases where that one begins none.  Only its ring shows the
  * plan, so that no process has to agree with others by a name that anybody could take.
  *
+ * The clock of the other side may be that of another time namespace, as each restored checkpoint
+ * has one. So a record's age is told from the ring's own records: the one that came soonest after
+ * its time is taken to have no age, and the others are as old as they are later than that.
+ *
  * Rings are read one after the other, whatever the times in them.  A short phase of one rank may
  * be over in its ring before that of another is looked at, in which it has begun.  So a phase ends
  * when no ring has anything to say, and not before.
@@ -40,6 +44,7 @@
 #define BATCH		256
 #define LATE_NS		1000000000ULL
 #define PAUSE_US	10000
+#define SAY_US		10000000	/* between one line of what is dropped and the next */
 #define LEAD_STARTS	3	/* phases of another one, with none of whom leads, and it leads */
 
 struct ring {
@@ -55,6 +60,8 @@ struct ring {
 	uint32_t job;			/* whose time-shift it shows; 0: none */
 	uint64_t shift_seq;		/* what we wrote last: the other side may write over it */
 	uint64_t tail;
+	bool timed;			/* a record with a time has come, */
+	int64_t ahead_ns;		/* and our clock is ahead of its by so much at most */
 
 	/* of the job that it announced last */
 	uint32_t hinted;		/* its id */
@@ -62,6 +69,7 @@ struct ring {
 	uint64_t bytes;			/* of its own part; 0: not told */
 	bool active;			/* its part is not over */
 	struct job_parts last;		/* all of that phase, once it is no more the job's last */
+	bool said;			/* that hints are dropped */
 };
 
 _Static_assert(sizeof(struct mlcc_ring_record) == 64, "part of the protocol");
@@ -355,12 +363,38 @@ bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *sa
 	return true;
 }
 
+/* How late a record comes, against the one that came soonest.  A time of 0 is none. */
+static uint64_t age_ns(struct ring *r, uint64_t time_ns, uint64_t now_ns)
+{
+	int64_t ahead = now_ns - time_ns;
+
+	if (!time_ns || time_ns > INT64_MAX)
+		return 0;
+	if (!r->timed || ahead < r->ahead_ns)
+		r->ahead_ns = ahead;
+	r->timed = true;
+	return (uint64_t)ahead - r->ahead_ns;
+}
+
+/* Whose hints do nothing hears it once from each ring, and no log is filled by that. */
+static void say_dropped(struct ring *r, const char *why)
+{
+	struct rings *all = r->all;
+	uint64_t now = now_us();
+
+	if (r->said || (all->said_us && now < all->said_us + SAY_US))
+		return;
+	r->said = true;
+	all->said_us = now;
+	note(5, "hints of process %d of user %u are dropped: %s", r->who.pid, r->who.uid, why);
+}
+
 /* One record, our own copy. */
 static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
 {
 	struct rings *all = r->all;
 	static const typeof(rec->zero) zero;
-	uint64_t now_ns = now_us() * 1000;
+	uint64_t age = age_ns(r, rec->time_ns, now_us() * 1000);
 	struct job *job = NULL;
 	struct err none;
 
@@ -371,14 +405,14 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	    !jobs_may_hint(&r->who, job) || memcmp(rec->zero, zero, sizeof(zero)) ||
 	    (rec->type != MLCC_RING_PHASE_START && rec->type != MLCC_RING_PHASE_END) ||
 	    rec->bytes > MLCC_PHASE_BYTES_LIMIT ||
-	    (rec->type == MLCC_RING_PHASE_END && rec->bytes) ||
-	    /* our microseconds are cut off, and the clock goes on meanwhile */
-	    (rec->time_ns && rec->time_ns > now_ns + 1000000)) {
+	    (rec->type == MLCC_RING_PHASE_END && rec->bytes) || rec->time_ns > INT64_MAX) {
 		all->bad++;
+		say_dropped(r, job ? "a record is not valid" : "there is no such job");
 		return;
 	}
-	if (rec->time_ns && rec->time_ns + LATE_NS < now_ns) {
+	if (age > LATE_NS) {
 		all->late++;
+		say_dropped(r, "one came more than a second later than others");
 		return;
 	}
 	if (carrier_need(all->carrier, &none))
@@ -405,6 +439,10 @@ static bool drain(struct ring *r, uint64_t now)
 		all->overruns++;
 		r->tail = head;
 	}
+	/* of those that waited the last one has waited least */
+	if (r->tail != head)
+		age_ns(r, __atomic_load_n(&r->map->records[(head - 1) & (r->slots - 1)].time_ns,
+					  __ATOMIC_RELAXED), now * 1000);
 	for (n = 0; n < BATCH && r->tail != head; n++) {
 		if (!r->who.admin && !bucket_take(&r->account->hints, c->hints_per_second,
 						  c->hints_burst, now, 1)) {

@@ -24,6 +24,7 @@ struct rings {
 	uint32_t ending_count;
 	struct pool memory;		/* of all rings, bytes */
 	uint64_t phases;		/* of all jobs, so far */
+	uint64_t said_us;		/* when a line was written of what is dropped; 0: never */
 	/* shown by "status" and as metrics */
 	uint64_t records, bad, late, limited, overruns;
 };

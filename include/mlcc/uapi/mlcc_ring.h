@@ -35,7 +35,7 @@ struct mlcc_ring_record {
 	__u16 type;		/* enum mlcc_ring_type */
 	__u32 job;		/* its id */
 	__u64 bytes;		/* to 2^48 - 1 */
-	__u64 time_ns;		/* CLOCK_MONOTONIC; 0: not told.  Over a second old is too late */
+	__u64 time_ns;		/* CLOCK_MONOTONIC, of any time namespace; 0: not told */
 	__u64 seq;		/* the record's number: what @head was before it */
 	__u64 zero[4];
 };
