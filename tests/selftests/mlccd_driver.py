@@ -755,6 +755,19 @@ class Cases:
         self.d.process.send_signal(signal.SIGHUP)
         until(lambda: self.d.log.read_text().count("has read") > before, "the reload")
 
+    def what_needs_a_restart_is_said_at_reload(self) -> None:
+        lines = {"mark-mask": "0xfff", "metrics-port": "9", "metrics-address": "127.0.0.2"}
+        self.d.write_config("[daemon]\n")
+        text = self.d.config.read_text().replace("[daemon]\n", "", 1)
+        values = "".join(f"{key} = {value}\n" for key, value in lines.items())
+        self.d.config.write_text("[daemon]\n" + values + text.rpartition("[daemon]")[0])
+        before = len(self.d.log.read_text())
+        self.reload()
+        said = self.d.log.read_text()[before:]
+        for key, value in lines.items():
+            assert f"{key} = {value} needs a restart" in said, said
+        assert self.d.status()["mark_mask"] == 0xFF
+
     def a_peer_that_never_reads_is_dropped(self) -> None:
         root = self.d.peer()
         for i in range(40):
@@ -2241,6 +2254,7 @@ CASES = (
     "a_process_is_told_its_job",
     "a_cgroup_whose_name_is_no_text_is_refused",
     "users_have_limits",
+    "what_needs_a_restart_is_said_at_reload",
     "a_peer_that_never_reads_is_dropped",
     "a_peer_that_floods_is_told_then_dropped",
     "too_many_connections_are_refused",

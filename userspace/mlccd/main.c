@@ -85,6 +85,25 @@ static void fit_limit(struct config *c)
 	     (unsigned long long)r.rlim_max);
 }
 
+/*
+ * What is read at start only stays as it was: what sockets are marked with does not change under
+ * them, and sockets to listen on are opened before rights are given up.
+ */
+static void keep_until_restart(struct config *c, const struct config *old)
+{
+	if (c->mark_mask != old->mark_mask)
+		note(4, "mark-mask = %#x needs a restart: it stays %#x", c->mark_mask, old->mark_mask);
+	if (c->metrics_port != old->metrics_port)
+		note(4, "metrics-port = %u needs a restart: it stays %u", c->metrics_port,
+		     old->metrics_port);
+	if (strcmp(c->metrics_address, old->metrics_address))
+		note(4, "metrics-address = %s needs a restart: it stays %s", c->metrics_address,
+		     old->metrics_address);
+	c->mark_mask = old->mark_mask;
+	c->metrics_port = old->metrics_port;
+	strcpy(c->metrics_address, old->metrics_address);
+}
+
 /* All of the new file, or nothing of it. */
 static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void *arg)
 {
@@ -105,10 +124,7 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 		return 0;
 	}
 	fit_limit(&c);
-	/* what sockets are marked with does not change under them */
-	c.mark_mask = d->config.mark_mask;
-	c.metrics_port = d->config.metrics_port;
-	strcpy(c.metrics_address, d->config.metrics_address);
+	keep_until_restart(&c, &d->config);
 	d->config = c;
 	jobs_complete(&d->jobs);
 	note(6, "has read %s", r->o.config);
