@@ -755,6 +755,49 @@ class Cases:
         self.d.process.send_signal(signal.SIGHUP)
         until(lambda: self.d.log.read_text().count("has read") > before, "the reload")
 
+    def a_number_of_another_pid_namespace_is_refused(self) -> None:
+        words = [*("unshare", "--pid", "--fork", "--mount-proc"), self.d.ctl]
+        words += ["--socket", self.d.socket, "set-job", "--pid", "1"]
+        with self.unchanged():
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode and "namespace" in done.stderr, done
+        place = self.c.make("inside")
+        (self.c.mount / place / "cgroup.procs").write_text("0")
+        try:
+            words[-2:] = ["--self"]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+        finally:
+            (self.c.mount / "cgroup.procs").write_text("0")
+        assert done.returncode == 0 and place in done.stdout, done
+
+    def a_container_of_version_1_has_no_cgroup_of_its_own(self) -> None:
+        """On hosts with both versions all containers may share one of version 2."""
+        root, place = self.d.peer(), self.c.make("runtime")
+        older = self.d.base / "version-1"
+        older.mkdir()
+        mount = ["mount", "-t", "cgroup", "-o", "none,name=mlcc-test", "none", older]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
+            print("# not tried: cgroups of version 1 cannot be mounted")
+            return
+        first, second = (subprocess.Popen(["sleep", "1000"]) for _ in range(2))
+        try:
+            for process in (first, second):
+                (self.c.mount / place / "cgroup.procs").write_text(str(process.pid))
+            root.ok("set-job", pid=first.pid, dry_run=True)
+            (older / "container").mkdir()
+            (older / "container" / "cgroup.procs").write_text(str(first.pid))
+            with self.unchanged():
+                reply = root.refused("EINVAL", "set-job", pid=first.pid)
+            assert f"with process {second.pid}, which" in reply["error"], reply
+        finally:
+            for process in (first, second):
+                process.kill()
+                process.wait()
+            with suppress(OSError):
+                until(lambda: not (older / "container" / "cgroup.procs").read_text(), "its end")
+                (older / "container").rmdir()
+            subprocess.run(["umount", older], check=False)
+
     def what_needs_a_restart_is_said_at_reload(self) -> None:
         lines = {"mark-mask": "0xfff", "metrics-port": "9", "metrics-address": "127.0.0.2"}
         self.d.write_config("[daemon]\n")
@@ -2254,6 +2297,8 @@ CASES = (
     "a_process_is_told_its_job",
     "a_cgroup_whose_name_is_no_text_is_refused",
     "users_have_limits",
+    "a_number_of_another_pid_namespace_is_refused",
+    "a_container_of_version_1_has_no_cgroup_of_its_own",
     "what_needs_a_restart_is_said_at_reload",
     "a_peer_that_never_reads_is_dropped",
     "a_peer_that_floods_is_told_then_dropped",

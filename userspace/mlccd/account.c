@@ -93,6 +93,27 @@ bool who_lives(const struct who *who)
 	return who->pidfd >= 0 && !poll(&p, 1, 0);
 }
 
+/*
+ * "NSpid:" has a number for each namespace from ours down to that of the process.  One that has
+ * ended, or is hidden, is taken to have ours.
+ */
+bool who_has_our_pids(const struct who *who)
+{
+	char name[64], line[256];
+	bool ours = who->pid > 0;
+	int first, more;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/status", who->pid);
+	f = ours ? fopen(name, "re") : NULL;
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "NSpid:", 6))
+			ours = sscanf(line, "NSpid: %d %d", &first, &more) < 2;
+	if (f)
+		fclose(f);
+	return ours;
+}
+
 /* Before Linux 6.5 the number may be another's by now, if who has connected has ended. */
 static int pidfd_of(int fd, pid_t pid)
 {

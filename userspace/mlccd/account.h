@@ -93,6 +93,9 @@ void who_free(struct who *who);
 /* Whether the process is still there; if not, its number may be another's. */
 bool who_lives(const struct who *who);
 
+/* Whether numbers of processes mean the same to it and to us. */
+bool who_has_our_pids(const struct who *who);
+
 /* Whether the process that connected was in the group then. */
 bool who_is_in(const struct who *who, gid_t gid);
 

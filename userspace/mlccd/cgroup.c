@@ -15,6 +15,7 @@
 #include "cgroup.h"
 
 #define NOBODYS	((uid_t)-1)
+#define SHARERS	1024	/* processes of a cgroup that are looked at */
 
 int cgroups_init(struct cgroups *c)
 {
@@ -188,16 +189,24 @@ int cgroup_watch_pid(pid_t pid)
 	return fd;
 }
 
-int cgroup_watched(int fd, char path[PATH_MAX])
+/* All of it, a line for each hierarchy. */
+static char *watched_text(int fd)
 {
-	/* a line for each hierarchy */
 	static char text[8 * PATH_MAX];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	char *line, *next = text;
 
 	if (n < 0)
-		return -errno;
+		return NULL;
 	text[n] = '\0';
+	return text;
+}
+
+int cgroup_watched(int fd, char path[PATH_MAX])
+{
+	char *line, *next = watched_text(fd);
+
+	if (!next)
+		return -errno;
 	while ((line = strsep(&next, "\n")))
 		if (!strncmp(line, "0::/", 4) && next && next - line - 4 < PATH_MAX) {
 			strcpy(path, line + 3);
@@ -217,6 +226,42 @@ int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e)
 	if (err)
 		return fail(e, err, "process %d has no cgroup of version 2", pid);
 	return 0;
+}
+
+/* The lines of version 1, each NUMBER:CONTROLLERS:PATH; "": none, or the process has gone. */
+static void older_lines(pid_t pid, char lines[PATH_MAX])
+{
+	int fd = cgroup_watch_pid(pid);
+	char *line, *next = fd < 0 ? NULL : watched_text(fd);
+	size_t used = 0;
+
+	if (fd >= 0)
+		close(fd);
+	lines[0] = '\0';
+	while (next && (line = strsep(&next, "\n")) && used + strlen(line) + 2 < PATH_MAX)
+		if (*line && strncmp(line, "0:", 2))
+			used += sprintf(lines + used, "%s\n", line);
+}
+
+int cgroup_is_shared(const struct cgroups *c, pid_t pid, const char *path, struct err *e)
+{
+	static char own[PATH_MAX], other[PATH_MAX];
+	int dir = cgroup_open(c, path + 1, e), fd, shares = 0;
+	FILE *procs;
+
+	older_lines(pid, own);
+	fd = dir < 0 || !*own ? -1 : openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	if (dir >= 0)
+		close(dir);
+	procs = fd < 0 ? NULL : fdopen(fd, "r");
+	for (int n = 0; procs && n < SHARERS && !shares && fscanf(procs, "%d", &fd) == 1; n++) {
+		older_lines(fd, other);
+		shares = *other && strcmp(own, other) ? fd : 0;
+	}
+	if (procs)
+		fclose(procs);
+	return shares ? fail(e, -EINVAL, "process %d shares the cgroup '%.200s' with process %d, which cgroups of version 1 tell from it: a job would have both",
+			     pid, path, shares) : 0;
 }
 
 uint64_t cgroup_id(int fd)

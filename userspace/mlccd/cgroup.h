@@ -37,6 +37,12 @@ int cgroup_look(const struct cgroups *c, const char *rel, struct cgroup_look *lo
 int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e);
 
 /*
+ * Where version 1 is in use, too, containers may be told apart there only: all of them are in the
+ * cgroup of version 2 of who has started them.  -EINVAL: the process has @path in common so.
+ */
+int cgroup_is_shared(const struct cgroups *c, pid_t pid, const char *path, struct err *e);
+
+/*
  * To ask more than once: a descriptor, which stays that process's when its number is another's, or
  * -1; and what cgroup_of_pid() says now.  -ESRCH: the process has gone.
  */

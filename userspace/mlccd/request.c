@@ -111,6 +111,19 @@ static void default_name(pid_t pid, char name[MLCC_NAME_LEN])
 	free(unit);
 }
 
+/* A number is another process's in another namespace. */
+static int may_name_pids(const struct who *who, struct err *e)
+{
+	char path[PATH_MAX] = "";
+
+	if (who_has_our_pids(who))
+		return 0;
+	if (who->cgroup >= 0)
+		cgroup_watched(who->cgroup, path);
+	return fail(e, -EINVAL, "pid: process %d, in cgroup '%.200s', has a namespace of its own, whose numbers mean other processes here: use self, or ask from the host",
+		    who->pid, path);
+}
+
 /* One of "cgroup", "pid" and "self" becomes a path. */
 static int wanted_path(struct request *r, struct json_object *in, struct job_wanted *w,
 		       struct err *e)
@@ -129,10 +142,12 @@ static int wanted_path(struct request *r, struct json_object *in, struct job_wan
 	err = err ? err : field_bool(in, "self", &self, e);
 	if (err || (!self && !field_given(in, "pid")))
 		return err;
-	err = cgroup_of_pid(pid, w->path, e);
+	err = self ? 0 : may_name_pids(r->who, e);
+	err = err ? err : cgroup_of_pid(pid, w->path, e);
 	if (!err && !strcmp(w->path, "/"))
 		return fail(e, -EINVAL, "process %u is in the root cgroup, which cannot be a job's",
 			    pid);
+	err = err ? err : cgroup_is_shared(&r->d->cgroups, pid, w->path, e);
 	if (!err)
 		default_name(pid, w->conf.name);
 	return err;
