@@ -1567,6 +1567,39 @@ class Cases:
             assert f"mlcc_job_{name}{{{label}}}" in samples, name
         assert samples["mlcc_jobs"] == 1
 
+    def counters_of_a_job_never_fall(self) -> None:
+        """A carrier that lost what it had, as one that was loaded anew."""
+
+        def phases() -> float:
+            samples = openmetrics(self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1])
+            return next(v for k, v in samples.items() if k.startswith("mlcc_job_phases_total"))
+
+        root = self.d.peer()
+        root.ok("set-job", id=7, name="counted")
+        for number in (1, 2, 3):
+            root.ok("hint", job=7, phase="start", bytes=5)
+            assert phases() == number
+        self.d.gone.touch()
+        until(lambda: self.d.status()["carrier"] == "none", "the carrier's end")
+        with self.d.carrier.open("r+b") as kernel:
+            size = self.d.carrier.stat().st_size
+            kernel.truncate(0)
+            kernel.truncate(size)
+        self.d.gone.unlink()
+        until(lambda: self.phases_or_none(7) is not None, "the job in the new carrier")
+        assert phases() == 3, phases()
+        root.ok("hint", job=7, phase="start", bytes=5)
+        root.ok("set-job", id=7, name="counted", phase_bytes=9)
+        assert phases() == 4, phases()
+        assert root.ok("show", job=7)["jobs"][0]["phases"] == 4
+        self.d.kill()
+        self.d.carrier.unlink()
+        self.d.start()
+
+    def phases_or_none(self, job: int) -> int | None:
+        value: int | None = self.d.peer().ok("show", job=job)["jobs"][0].get("phases")
+        return value
+
     def metrics_have_an_address(self) -> None:
         with socket.create_server(("127.0.0.2", 0)) as free:
             port = free.getsockname()[1]
@@ -2338,6 +2371,7 @@ CASES = (
     "users_plan_their_own_jobs",
     "a_ring_shows_the_shift_of_its_job",
     "metrics_parse",
+    "counters_of_a_job_never_fall",
     "metrics_have_an_address",
     "http_errors",
     "http_slow",

@@ -29,6 +29,14 @@ struct job_parts {
 	bool ending;			/* all were over when it was looked at last */
 };
 
+#define JOB_COUNTERS	4
+
+/* Carriers add up what they have, which an upgrade takes a part of away. */
+struct job_counter {
+	uint64_t seen;			/* last, in the carrier */
+	uint64_t lost;			/* what it had, and has no more */
+};
+
 struct ring;
 
 /* Of the rings that ask for the job's plan, the one that shows it (ring.c). */
@@ -50,12 +58,16 @@ struct job {
 	struct job_plan plan;
 	struct job_parts parts;
 	struct job_lead lead;
+	struct job_counter counters[JOB_COUNTERS];
 	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */
 };
 
 LIST_HEAD(job_list, job);
+
+/* Makes the carrier's counters such as never fall. */
+void job_count(struct job *job, struct mlcc_job_info *info);
 
 /* NULL: no memory.  free() it. */
 struct job *job_new(const char *cgroup);

@@ -31,6 +31,24 @@ static struct job *job_copy(const struct job *job)
 	return copy;
 }
 
+void job_count(struct job *job, struct mlcc_job_info *info)
+{
+	uint64_t values[JOB_COUNTERS] = { info->bytes, info->retrans, info->ce, info->phases };
+
+	for (int i = 0; i < JOB_COUNTERS; i++) {
+		struct job_counter *c = &job->counters[i];
+
+		if (values[i] < c->seen)
+			c->lost += c->seen - values[i];
+		c->seen = values[i];
+		values[i] += c->lost;
+	}
+	info->bytes = values[0];
+	info->retrans = values[1];
+	info->ce = values[2];
+	info->phases = values[3];
+}
+
 bool jobs_may(const struct who *who, const struct job *job)
 {
 	return who->admin || (who->uid && who->uid == job->uid);
@@ -453,6 +471,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 		job->plan = old->plan;
 		job->parts = old->parts;
 		job->lead = old->lead;
+		memcpy(job->counters, old->counters, sizeof(job->counters));
 	}
 	if (w->classes || !cgroup)
 		job->plan.dscp = 0;

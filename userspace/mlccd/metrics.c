@@ -7,7 +7,7 @@
 
 struct row {
 	struct mlcc_job_info info;
-	const struct job *job;
+	struct job *job;
 };
 
 struct rows {
@@ -19,6 +19,7 @@ struct rows {
 static int collect(const struct mlcc_job_info *info, void *arg)
 {
 	struct rows *all = arg;
+	struct row *r;
 
 	if (!info->conf.id || info->conf.id >= JOB_IDS)
 		return 0;
@@ -31,7 +32,10 @@ static int collect(const struct mlcc_job_info *info, void *arg)
 		all->row = more;
 		all->room = room;
 	}
-	all->row[all->count++] = (struct row){ *info, all->d->jobs.by_id[info->conf.id] };
+	r = &all->row[all->count++];
+	*r = (struct row){ *info, all->d->jobs.by_id[info->conf.id] };
+	if (r->job)
+		job_count(r->job, &r->info);
 	return 0;
 }
 
@@ -123,6 +127,7 @@ char *metrics_text(void *arg, size_t *len)
 	f = open_memstream(&text, len);
 	if (!f)
 		return NULL;
+	jobs_adopt(&d->jobs);
 	if (!carrier_need(&d->carrier, &e))
 		carrier_job_each(&d->carrier, collect, &all);
 	own(f, d);

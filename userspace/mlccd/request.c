@@ -282,7 +282,7 @@ static void ranks_json(struct json_object *o, const struct rings *rings, const s
 }
 
 /* Returns how long it is as text: cgroups' paths are chosen by others. */
-static size_t show_one(struct request *r, const struct job *job, struct json_object *list)
+static size_t show_one(struct request *r, struct job *job, struct json_object *list)
 {
 	struct json_object *o = job_json(job);
 	struct mlcc_job_info info;
@@ -290,8 +290,10 @@ static size_t show_one(struct request *r, const struct job *job, struct json_obj
 	size_t len;
 
 	known = !carrier_job_get(&r->d->carrier, job->conf.id, &info);
-	if (known)
+	if (known) {
+		job_count(job, &info);
 		info_json(o, &info);
+	}
 	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.kind,
 		       known ? &info : NULL);
 	plan_json(r->d, job, o);
