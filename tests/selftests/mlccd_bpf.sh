@@ -135,6 +135,24 @@ job_is()
 	[ "$(ctl -j show flow | json "bool((lambda j: $1)(d[0]))")" = True ]
 }
 
+# What somebody else's cleanup does; a request finds out, and without one the daemon does soon.
+a_detached_tagger_is_attached_again()
+{
+	bpftool link detach pinned "$pins/tagger/link" || return
+	slowwait - tagger_is_attached || { ctl status; return 1; }
+	bpftool link detach pinned "$pins/tagger/link" && ! tagger_is_attached || return
+	ctl -j status | json 'd["tagger"]' | grep -qx True && tagger_is_attached && run_makes_a_job
+}
+
+# The root cgroup has the program that is pinned.
+tagger_is_attached()
+{
+	local id
+
+	id=$(bpftool -j prog show pinned "$pins/tagger/sockops" | json 'd["id"]') &&
+		bpftool -j cgroup show "$cgroups" | json "$id in [p['id'] for p in d]" | grep -qx True
+}
+
 hints_arrive()
 {
 	ctl set-job --cgroup "$name" --name flow --phase-bytes 5M || return
@@ -246,6 +264,7 @@ main()
 	ktap_check "run makes a job of a command" run_makes_a_job
 	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
 	told "class and DSCP agree" class_and_dscp_agree
+	told "a tagger that is detached is attached again" a_detached_tagger_is_attached_again
 	told "hints arrive in the carrier" hints_arrive
 	told "job and flow survive $kills times kill -9" survives_kill_9
 	told "an upgrade of the carrier leaves job and flow" an_upgrade_leaves_job_and_flow

@@ -151,6 +151,11 @@ int mlcc_tagger_open(struct mlcc_tagger **t, uint32_t mark_mask, bool load);
 int mlcc_tagger_open_only(struct mlcc_tagger **t, uint32_t mark_mask, bool load);
 void mlcc_tagger_close(struct mlcc_tagger *t);
 const char *mlcc_tagger_error(const struct mlcc_tagger *t);
+/*
+ * Attaches it again if somebody has detached it: 1, and sockets that have connected meanwhile follow
+ * with mlcc_tagger_follow().  0: it is attached.
+ */
+int mlcc_tagger_mend(struct mlcc_tagger *t);
 
 /*
  * Tags what is in the cgroup at @path and below it, from now on and the sockets there are.  These

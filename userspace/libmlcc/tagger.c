@@ -246,19 +246,23 @@ static int root_open(struct mlcc_tagger *t)
 	return fd < 0 ? mlcc_fail(t->error, -ENODEV, "no cgroup v2 hierarchy is mounted") : fd;
 }
 
-static int root_attach(struct mlcc_tagger *t, struct bpf_program *prog)
+/* In the place of a link that is pinned. */
+static int root_attach(struct mlcc_tagger *t, int prog)
 {
 	int root = root_open(t), link, err = 0;
 
 	if (root < 0)
 		return root;
-	link = bpf_link_create(bpf_program__fd(prog), root, BPF_CGROUP_SOCK_OPS, NULL);
+	link = bpf_link_create(prog, root, BPF_CGROUP_SOCK_OPS, NULL);
 	if (link == -EPERM)
 		err = mlcc_fail(t->error, link,
 				"not permitted, or another program has the root cgroup alone");
 	else if (link < 0)
 		err = mlcc_fail(t->error, link, "cannot attach to the root cgroup: %s",
 				strerror(-link));
+	else if (unlinkat(t->dir, "link", 0) && errno != ENOENT)
+		err = mlcc_fail(t->error, -errno, "cannot remove the pin 'link': %s",
+				strerror(errno));
 	else
 		err = pin_put(t, "link", link);
 	if (link >= 0)
@@ -317,7 +321,7 @@ static int skeleton_start(struct mlcc_tagger *t, struct tagger_bpf *skel)
 		err = pins_open(t);
 	if (!err)
 		err = storage_probe(t);
-	return err ? err : root_attach(t, skel->progs.mlcc_sockops);
+	return err ? err : root_attach(t, bpf_program__fd(skel->progs.mlcc_sockops));
 }
 
 /* What a process that died has left without a link is none; it goes first. */
@@ -486,6 +490,48 @@ int mlcc_tagger_open(struct mlcc_tagger **tp, uint32_t mark_mask, bool load)
 	mlcc_tagger_close(*tp);
 	*tp = NULL;
 	return err;
+}
+
+/* A link that somebody has detached stays where it is pinned, and has no cgroup any more. */
+static int is_attached(struct mlcc_tagger *t)
+{
+	struct bpf_link_info info = { };
+	__u32 len = sizeof(info);
+	int fd, err;
+
+	err = pin_open(t, "link", &fd);
+	if (err)
+		return err;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		err = mlcc_fail(t->error, -errno, "the tagger's link: %s", strerror(errno));
+	close(fd);
+	return err ? err : !!info.cgroup.cgroup_id;
+}
+
+static int attach_again(struct mlcc_tagger *t)
+{
+	int prog, err = pin_open(t, "sockops", &prog);
+
+	if (err)
+		return err;
+	err = root_attach(t, prog);
+	close(prog);
+	/* what has connected meanwhile has no tag */
+	return err ? err : change_count(t);
+}
+
+int mlcc_tagger_mend(struct mlcc_tagger *t)
+{
+	int err = tagger_lock(t), attached;
+
+	if (err)
+		return err;
+	attached = is_attached(t);
+	err = attached < 0 ? attached : 0;
+	if (!attached)
+		err = attach_again(t);
+	unlock(t);
+	return err ? err : !attached;
 }
 
 /*** Tags ***/

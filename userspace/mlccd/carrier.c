@@ -37,7 +37,8 @@ int carrier_need(struct carrier *c, struct err *e)
 
 int tagger_need(struct carrier *c, struct err *e)
 {
-	return c->tagger ? 0 : ask_plain(c, KEEP_TAGGER, 0, 0, e);
+	/* also of one that there is: somebody may have detached it */
+	return ask_plain(c, KEEP_TAGGER, 0, 0, e);
 }
 
 void carrier_refresh(struct carrier *c)

@@ -183,13 +183,28 @@ static void follow_end(struct kept *k)
 
 /*** The tagger ***/
 
+/* What somebody detaches from the root cgroup stays pinned, and tags nothing. */
+static int tagger_mend(struct kept *k, struct err *e)
+{
+	int err = mlcc_tagger_mend(k->t);
+
+	if (err > 0) {
+		note(4, "somebody has detached the tagger from the root cgroup: it is attached again");
+		follow_soon(k, NULL);
+	}
+	/* who changes it now will not leave it detached */
+	if (err >= 0 || err == -EAGAIN)
+		return 0;
+	return fail(e, err, "the tagger does not tag: %s", mlcc_tagger_error(k->t));
+}
+
 /* Loading it takes a while, and anybody may ask for what needs it. */
 int kept_tagger(struct kept *k, struct err *e)
 {
 	int err;
 
 	if (k->t)
-		return 0;
+		return tagger_mend(k, e);
 	if (k->tried_us && now_us() < k->tried_us + TRY_US)
 		return fail(e, k->no_tagger, "%s", k->why.text);
 	err = mlcc_tagger_open_only(&k->t, k->mark_mask, true);
@@ -237,7 +252,7 @@ static void untag_again(struct kept *k)
 		k->untag_count--;
 }
 
-/* A carrier that somebody is changing is there still. */
+/* A carrier that somebody is changing is there still.  What is wrong with the tagger "status" says. */
 void kept_refresh(struct kept *k)
 {
 	struct mlcc *old = k->m;
@@ -248,6 +263,8 @@ void kept_refresh(struct kept *k)
 		k->m = old;
 	else
 		mlcc_close(old);
+	if (k->t)
+		tagger_mend(k, &ignored);
 	untag_again(k);
 }
 

@@ -56,7 +56,8 @@ int kept_tagger(struct kept *k, struct err *e);
 
 /*
  * Opens the carrier anew: one that was unloaded and loaded again is another, and a handle of the
- * old one would write where nobody reads.  Does what could not be done when it was wanted.
+ * old one would write where nobody reads.  A tagger that was detached is attached again.  Does what
+ * could not be done when it was wanted.
  */
 void kept_refresh(struct kept *k);
 void kept_close(struct kept *k);

@@ -483,15 +483,17 @@ static int op_status(struct request *r, struct json_object *in, struct json_obje
 	struct mlccd *d = r->d;
 	const struct rings *rings = &d->rings;
 	struct err why;
+	int tagger;
 
 	put_string(out, "version", MLCCD_VERSION);
 	put_u64(out, "protocol", PROTOCOL);
 	if (carrier_need(&d->carrier, &why))
 		put_string(out, "carrier_error", why.text);
 	put_string(out, "carrier", carrier_name(&d->carrier));
-	if (tagger_need(&d->carrier, &why))
+	tagger = tagger_need(&d->carrier, &why);
+	if (tagger)
 		put_string(out, "tagger_error", why.text);
-	put_bool(out, "tagger", d->carrier.tagger);
+	put_bool(out, "tagger", !tagger);
 	put_string(out, "cgroup_mount", d->cgroups.root < 0 ? "" : d->cgroups.mount);
 	put_u64(out, "mark_mask", d->config.mark_mask);
 	put_u64(out, "jobs", d->jobs.count);
