@@ -150,7 +150,7 @@ tagger_is_attached()
 	local id
 
 	id=$(bpftool -j prog show pinned "$pins/tagger/sockops" | json 'd["id"]') &&
-		bpftool -j cgroup show "$cgroups" | json "$id in [p['id'] for p in d]" | grep -qx True
+		bpftool -j cgroup show "$cgroups" | json "$id in [p['id'] for p in d or []]" | grep -qx True
 }
 
 hints_arrive()
@@ -238,11 +238,61 @@ no_jobs()
 	[ "$(ctl -j show)" = "[]" ]
 }
 
+# It stops the daemon that runs.
 unload_takes_everything_away()
 {
-	stop_daemon
-	unload_mlccd &&
-		[ ! -e "$pins/tagger" ] && [ -z "$(ls "$out/run/jobs")" ]
+	unload_mlccd && wait "$daemon" || return
+	daemon=
+	[ ! -e "$pins/tagger" ] && [ -z "$(ls "$out/run/jobs")" ] && "$mlcc_bpf" unload
+}
+
+# What of the host somebody could find changed.
+host_state()
+{
+	bpf_objects
+	bpftool cgroup show "$cgroups"
+	ls /sys/fs/bpf
+	cat /proc/sys/net/ipv4/tcp_{available_congestion_control,congestion_control}
+	[ ! -d "$out/run/jobs" ] || ls "$out/run/jobs"
+}
+
+is_as_before()
+{
+	host_state >"$out/after" && cmp -s "$out/before" "$out/after"
+}
+
+# A connection of a job says what it has, whenever it is asked.
+connection_has()
+{
+	local said
+
+	echo >&"${FLOW[1]}" && read -r -t 10 said <&"${FLOW[0]}" && [ "$said" = "$1" ]
+}
+
+undo_takes_everything_back()
+{
+	local status
+
+	mkdir "$cgroup" && "$mlcc_bpf" load && start_daemon &&
+		ctl set-job --cgroup "$name" --name undone >/dev/null || return
+	coproc FLOW { exec "$python" -c "
+import sys
+open('$cgroup/cgroup.procs', 'w').write('0')
+$pair
+for line in sys.stdin:
+    print(a.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b'\0').decode(),
+          a.getsockopt(socket.SOL_SOCKET, 36) > 0, flush=True)
+" {carrier_lock}>&-; }
+	read -r -t 10 _ <&"${FLOW[0]}" && read -r -t 10 _ <&"${FLOW[0]}" &&
+		connection_has "mlcc True" || { echo "the connection is not the job's"; return 1; }
+	PATH=$repo/build/userspace/mlccd:$repo/build/userspace/mlcc-bpf:$PATH ctl undo || return
+	daemon=
+	connection_has "$usual False"
+	status=$?
+	echo 1 >"$cgroup/cgroup.kill"
+	wait "$FLOW_PID" 2>/dev/null
+	slowwait - rmdir "$cgroup" && slowwait - is_as_before || { diff "$out/before" "$out/after"; return 1; }
+	return "$status"
 }
 
 main()
@@ -257,6 +307,10 @@ main()
 	setup_cgroup
 	defer clean_up
 	defer unload_quietly
+	usual=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
+	rmdir "$cgroup"
+	host_state >"$out/before"
+	mkdir "$cgroup"
 	"$mlcc_bpf" load || ktap_fail_all "the BPF carrier loads"
 	keep_loopback
 	start_daemon || ktap_fail_all "mlccd starts"
@@ -271,6 +325,7 @@ main()
 	told "a carrier that is loaded anew gets the jobs" a_new_carrier_gets_the_jobs
 	told "a job ends with its cgroup" ends_with_its_cgroup
 	told "unload takes everything away" unload_takes_everything_away
+	told "undo takes everything back, under a job" undo_takes_everything_back
 	ktap_finish
 }
 

@@ -1730,6 +1730,16 @@ class Cases:
             sleeper.kill()
             sleeper.wait()
 
+    def the_daemon_stops_when_root_asks(self) -> None:
+        user = self.d.peer(uid=ALICE)
+        user.refused("EPERM", "stop")
+        self.d.peer().ok("set-job", id=7, name="stays")
+        self.d.peer().ok("stop")
+        assert self.d.process is not None
+        assert self.d.process.wait(10) == 0
+        self.d.start()
+        assert [j["name"] for j in self.d.peer().ok("show")["jobs"]] == ["stays"]
+
     def ctl_exit_statuses(self) -> None:
         for words, status in (
             ([], 1),
@@ -2379,6 +2389,7 @@ CASES = (
     "ctl_shows_many",
     "ctl_shows_the_longest_paths",
     "ctl_explains",
+    "the_daemon_stops_when_root_asks",
     "ctl_exit_statuses",
     "ctl_finds_a_container",
     "ctl_takes_units",

@@ -81,6 +81,7 @@ int verb_hint(int argc, char **argv);
 int verb_profile(int argc, char **argv);
 int verb_status(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
+int verb_undo(int argc, char **argv);
 int verb_run(int argc, char **argv);
 
 /* container.c: a process of the container, by id or name; there is none: ends the program */

@@ -9,13 +9,11 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <mntent.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../libmlcc/pins.h"
@@ -29,28 +27,7 @@ static bool module_there, carrier_there, fix;
 /* Runs what is advised, if that is wanted.  Returns whether it has done its work, or would. */
 static bool fixed(const char *what, char *const words[])
 {
-	posix_spawn_file_actions_t actions;
-	char line[128] = "";
-	int status = -1;
-	pid_t child;
-
-	if (!fix)
-		return false;
-	for (int i = 0; words[i]; i++)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s", i ? " " : "",
-			 words[i]);
-	if (common.dry_run) {
-		result(NOTE, what, "", "would run '%s'", line);
-		return true;
-	}
-	/* what it says is no part of ours */
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-	if (!posix_spawnp(&child, words[0], &actions, NULL, words, environ))
-		waitpid(child, &status, 0);
-	posix_spawn_file_actions_destroy(&actions);
-	result(status ? NOTE : FINE, what, "", status ? "'%s' has failed" : "ran '%s'", line);
-	return !status;
+	return fix && ran(what, words);
 }
 
 /* The beginning of a file, without the line's end; false: it cannot be read. */

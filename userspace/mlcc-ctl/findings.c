@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ctl.h"
 #include "findings.h"
@@ -33,6 +37,30 @@ void result(enum finding s, const char *what, const char *todo, const char *fmt,
 	if (common.json)
 		return;
 	printf("%-5s %-12s %s%s%s\n", names[s], what, text, *todo ? "; " : "", todo);
+}
+
+bool ran(const char *what, char *const words[])
+{
+	posix_spawn_file_actions_t actions;
+	char line[128] = "";
+	int status = -1;
+	pid_t child;
+
+	for (int i = 0; words[i]; i++)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s", i ? " " : "",
+			 words[i]);
+	if (common.dry_run) {
+		result(NOTE, what, "", "would run '%s'", line);
+		return true;
+	}
+	/* what it says is no part of ours */
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+	if (!posix_spawnp(&child, words[0], &actions, NULL, words, environ))
+		waitpid(child, &status, 0);
+	posix_spawn_file_actions_destroy(&actions);
+	result(status ? NOTE : FINE, what, "", status ? "'%s' has failed" : "ran '%s'", line);
+	return !status;
 }
 
 int findings_end(void)

@@ -3,6 +3,8 @@
 #ifndef MLCC_CTL_FINDINGS_H
 #define MLCC_CTL_FINDINGS_H
 
+#include <stdbool.h>
+
 enum finding { FINE, NOTE, BAD };
 
 void findings_begin(void);
@@ -10,6 +12,9 @@ void findings_begin(void);
 /* A line: @what was looked at, what was found, and @todo about it ("": nothing). */
 void result(enum finding s, const char *what, const char *todo, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 4, 5)));
+
+/* Runs a command, or with --dry-run only says so; a line of that.  Whether it has worked, or would. */
+bool ran(const char *what, char *const words[]);
 
 /* The status to end with. */
 int findings_end(void);

@@ -83,6 +83,11 @@ static const struct verb verbs[] = {
 	  "                     they are missing (root); enable units for the next boot\n"
 	  "  --sysroot DIR      where /sys and /run of RDMA devices are, such as the host's root\n"
 	  "                     inside of a container\n" },
+	{ "undo", verb_undo, "takes back all that mlcc has changed on this host",
+	  "usage: mlcc-ctl undo\n\n"
+	  "For root, also while jobs run: their connections get back what they had.  Stops and disables\n"
+	  "mlccd, deletes its jobs, unloads tagger and carrier, and has mlcc-dcqcn restore the NICs.\n"
+	  "Exit status 2 if something is left.  Programs stay installed.\n" },
 	{ "run", verb_run, "runs a command as a job of its own",
 	  "usage: mlcc-ctl run [OPTION...] -- COMMAND [ARGUMENT...]\n"
 	  "\n"

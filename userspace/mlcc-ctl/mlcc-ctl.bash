@@ -14,7 +14,7 @@ _mlcc_ctl_names()
 
 _mlcc_ctl()
 {
-	local verbs="set-job del-job show watch explain hint profile status doctor run help"
+	local verbs="set-job del-job show watch explain hint profile status doctor undo run help"
 	local common="--json --dry-run --socket --help"
 	local job="--name --profile --phase-bytes --model --parameters --workers --algorithm
 		--precision --period --priority --owner --skip --class"

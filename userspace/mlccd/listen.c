@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "../common/client.h"
+#include "../common/json.h"
 #include "away.h"
 #include "listen.h"
 
@@ -17,6 +22,8 @@
 #define TRY_US	20000	/* and after so long each */
 #define FOLDER	"socket"
 #define CONTROL	"mlccd.sock"
+#define RUN_DIR	"/run/mlcc"	/* the units' */
+#define STOP_US	10000000
 
 static int path_of(struct sockaddr_un *a, const char *dir, const char *name, struct err *e)
 {
@@ -160,6 +167,50 @@ static void from_systemd(struct listening *l)
 			close(fd);
 		}
 	}
+}
+
+/* One that systemd starts would be started again by the next who connects. */
+static void stop_units(void)
+{
+	char *const words[] = { "systemctl", "-q", "stop", "mlccd.socket", "mlccd.service", NULL };
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+
+	if (access("/run/systemd/system", F_OK))
+		return;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (!posix_spawnp(&child, *words, &actions, NULL, words, environ))
+		waitpid(child, NULL, 0);
+	posix_spawn_file_actions_destroy(&actions);
+}
+
+int listen_stop_other(const char *dir, struct err *e)
+{
+	struct json_object *request, *reply;
+	struct sockaddr_un a;
+	char byte;
+	int fd, err;
+
+	if (!strcmp(dir, RUN_DIR))
+		stop_units();
+	err = path_of(&a, dir, CONTROL, e);
+	fd = err ? err : client_connect(a.sun_path, STOP_US);
+	if (err || fd < 0)
+		return err;
+	request = json_object_new_object();
+	put_string(request, "op", "stop");
+	reply = client_ask(fd, request, &err);
+	if (err)
+		fail(e, err, "the mlccd at %s does not answer: %s", a.sun_path, strerror(-err));
+	else if (!get_bool(reply, "ok"))
+		err = fail(e, -EPERM, "the mlccd at %s does not stop: %s", a.sun_path,
+			   get_string(reply, "error"));
+	else if (recv(fd, &byte, 1, 0))
+		err = fail(e, -EBUSY, "the mlccd at %s does not end", a.sun_path);
+	json_object_put(reply);
+	close(fd);
+	return err;
 }
 
 int listen_all(struct listening *l, const char *dir, const char *address, uint32_t port,

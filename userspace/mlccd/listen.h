@@ -18,4 +18,7 @@ struct listening {
 int listen_all(struct listening *l, const char *dir, const char *address, uint32_t port,
 	       struct err *e);
 
+/* Has the daemon that listens in @dir end, if there is one, and waits for that. */
+int listen_stop_other(const char *dir, struct err *e);
+
 #endif /* MLCCD_LISTEN_H */

@@ -47,7 +47,8 @@ static const char usage[] =
 	"                  the host's root inside of a container\n"
 	"  --user USER     whom the part that reads requests runs as, instead of mlcc\n"
 	"  --check         only says whether the configuration is valid\n"
-	"  --unload        deletes all of its jobs, takes the tagger out of the kernel, and ends\n"
+	"  --unload        stops the daemon that runs, deletes all of its jobs, takes the tagger out of\n"
+	"                  the kernel, and ends\n"
 	"  --version\n"
 	"\n"
 	"SIGHUP reads the configuration again; SIGTERM ends the daemon, not the jobs.\n"
@@ -406,7 +407,7 @@ static int run(struct running *r)
 	struct err e;
 
 	split_user(&user, r->o.user);
-	if (prepare(r, &user, &e)) {
+	if ((r->o.unload && listen_stop_other(r->o.run_dir, &e)) || prepare(r, &user, &e)) {
 		note(3, "%s", e.text);
 		return EXIT_FAILED;
 	}

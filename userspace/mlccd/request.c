@@ -532,6 +532,15 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 			 e);
 }
 
+/* Without its jobs or with them: mlccd --unload, which asks for this, deletes them. */
+static int op_stop(struct request *r, struct json_object *in, struct json_object *out,
+		   struct err *e)
+{
+	note(5, "ends: process %d asks for it", r->who->pid);
+	sd_event_exit(r->d->events, 0);
+	return 0;
+}
+
 static const struct op ops[] = {
 	{ "set-job", op_set_job, " op version id name class profile phase_bytes period_us "
 	  "priority_classes skip owner_uid owner_gid create dry_run cgroup pid self ", false },
@@ -545,6 +554,7 @@ static const struct op ops[] = {
 	{ "status", op_status, " op version ", false },
 	{ "open-ring", op_open_ring, " op version job ", false },
 	{ "set-plan", op_set_plan, " op version jobs dry_run ", false },
+	{ "stop", op_stop, " op version ", true },
 };
 
 static const struct op *find_op(const char *name)
@@ -572,7 +582,7 @@ static int dispatch(struct request *r, struct json_object *in, struct json_objec
 			    (unsigned long long)version, PROTOCOL);
 	op = find_op(name);
 	if (!op)
-		return fail(e, -EOPNOTSUPP, "no op '%s': set-job, del-job, show, hint, profile-list, profile-show, profile-set, status, open-ring, set-plan",
+		return fail(e, -EOPNOTSUPP, "no op '%s': set-job, del-job, show, hint, profile-list, profile-show, profile-set, status, open-ring, set-plan, stop",
 			    name);
 	if (op->admin && !r->who->admin)
 		return fail(e, -EPERM, "%s is for root (CAP_NET_ADMIN)", name);
