@@ -1730,6 +1730,49 @@ class Cases:
             sleeper.kill()
             sleeper.wait()
 
+    def ctl_explain_does_not_know(self) -> None:
+        """What a job takes alone, if it has met others; whether so many bytes are sent."""
+        job: JSON = {
+            **{"id": 1, "name": "bert", "class": "training", "flows": 2, "phases": 40},
+            **{"d_phase_bytes": 50000000, "iteration_us": 210000, "comm_us": 110000},
+            **{"best_us": 105000, "bytes": 200000000, "retrans": 0, "ce": 0},
+        }
+        other: JSON = {"id": 2, "name": "vgg", "flows": 2}
+        for beside, more, time_, hints in (
+            ([], {}, "ok an iteration took", "note none arrive"),
+            ([other], {}, "note an iteration took 210.0 ms.* alone unknown", "note none"),
+            ([], {"retrans": 9}, "note .* alone unknown", "note none"),
+            ([other], {"period_us": 135000}, "note .* alone 135.0 .announced.: 1.56", "note none"),
+            ([], {"phase_bytes": 50000000}, "ok", "note .* sent is unknown"),
+            ([], {"phase_bytes": 50000000, "d_learnt_bytes": 5000000}, "ok", "FAIL 50M .* 5M"),
+        ):
+            jobs = [{**job, **more}, *beside]
+            found = self.explained_of(jobs)
+            assert re.match(time_, found["time"]), (more, found)
+            assert re.match(hints, found["hints"]), (more, found)
+
+    def explained_of(self, jobs: list[JSON]) -> dict[str, str]:
+        """explain, told this by one that plays mlccd."""
+        path = self.d.run / "played.sock"
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+            server.bind(str(path))
+            server.listen()
+
+            def play() -> None:
+                peer, _ = server.accept()
+                with peer:
+                    while text := peer.recv(65536):
+                        asked = json.loads(text)
+                        some = jobs[:1] if "job" in asked else jobs
+                        peer.send(json.dumps({"ok": True, "jobs": some}).encode())
+
+            player = threading.Thread(target=play, daemon=True)
+            player.start()
+            done = self.d.run_ctl("--socket", str(path), "-j", "explain", "bert")
+            player.join(10)
+        return {x["check"]: f"{x['state']} {x['text']}" for x in json.loads(done.stdout)}
+
     def the_daemon_stops_when_root_asks(self) -> None:
         user = self.d.peer(uid=ALICE)
         user.refused("EPERM", "stop")
@@ -2389,6 +2432,7 @@ CASES = (
     "ctl_shows_many",
     "ctl_shows_the_longest_paths",
     "ctl_explains",
+    "ctl_explain_does_not_know",
     "the_daemon_stops_when_root_asks",
     "ctl_exit_statuses",
     "ctl_finds_a_container",

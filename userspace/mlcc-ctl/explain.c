@@ -102,8 +102,12 @@ static void explain_hints(struct json_object *job)
 		       get_string(job, "ranks"));
 	else if (hinted)
 		result(FINE, "hints", "", "its phases are announced");
-	else if (get_u64(job, "phase_bytes"))
+	else if (get_u64(job, "phase_bytes") && learnt)
 		result(FINE, "hints", "", "the bytes of a phase are announced, its begin is learnt");
+	else if (get_u64(job, "phase_bytes"))
+		result(NOTE, "hints", "compare with what show has as bytes, over phases",
+		       "%s bytes a phase are announced; whether so many are sent is unknown",
+		       human(get_u64(job, "phase_bytes")));
 	else
 		result(NOTE, "hints", "the plugin's and mlcc_torch's logs say why, if they should be",
 		       "none arrive: phases are learnt");
@@ -112,7 +116,21 @@ static void explain_hints(struct json_object *job)
 		       "%s bytes are announced, %s are sent", human(d), human(learnt));
 }
 
-static void explain_time(struct json_object *job)
+static bool sends_beside(struct json_object *job, struct json_object *other)
+{
+	return get_u64(other, "id") != get_u64(job, "id") && get_u64(other, "flows");
+}
+
+/* Whether its fastest phase may have been one with the network to itself. */
+static bool met_nobody(struct json_object *job, struct json_object *all)
+{
+	for (size_t i = 0; i < json_object_array_length(all); i++)
+		if (sends_beside(job, json_object_array_get_idx(all, i)))
+			return false;
+	return !get_u64(job, "retrans") && !get_u64(job, "ce");
+}
+
+static void explain_time(struct json_object *job, struct json_object *all)
 {
 	uint64_t is = get_u64(job, "iteration_us"), comm = get_u64(job, "comm_us");
 	uint64_t best = get_u64(job, "best_us"), alone = get_u64(job, "period_us");
@@ -121,6 +139,12 @@ static void explain_time(struct json_object *job)
 
 	if (!is || comm > is || best > comm) {
 		result(NOTE, "time", "", "no whole iteration has been measured");
+		return;
+	}
+	if (!alone && !met_nobody(job, all)) {
+		result(NOTE, "time", "say it with --period, if it has run alone",
+		       "an iteration took %s ms, %s of it communication; alone unknown: it has met others, at best %s",
+		       milliseconds(is), milliseconds(comm), milliseconds(is - comm + best));
 		return;
 	}
 	if (!alone)
@@ -155,7 +179,7 @@ static void explain_others(struct json_object *job, struct json_object *all)
 		const char *name = get_string(other, "name");
 		size_t n = strlen(names);
 
-		if (get_u64(other, "id") == get_u64(job, "id") || !get_u64(other, "flows"))
+		if (!sends_beside(job, other))
 			continue;
 		if (count++ < OTHERS)
 			snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
@@ -233,7 +257,7 @@ int verb_explain(int argc, char **argv)
 	if (is_training(job)) {
 		explain_d_phase(job);
 		explain_hints(job);
-		explain_time(job);
+		explain_time(job, all);
 	} else {
 		explain_other(job);
 	}
