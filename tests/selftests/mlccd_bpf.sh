@@ -144,6 +144,29 @@ a_detached_tagger_is_attached_again()
 	ctl -j status | json 'd["tagger"]' | grep -qx True && tagger_is_attached && run_makes_a_job
 }
 
+# doctor_says CHECK STATE TEXT
+doctor_says()
+{
+	ctl doctor >"$out/doctor"
+	grep -Eq "^$2 +$1 +.*$3" "$out/doctor" || { cat "$out/doctor"; return 1; }
+}
+
+# What is taken away is not said to be fine.
+doctor_tries_what_it_says()
+{
+	doctor_says connection ok "mlcc" && doctor_says bpf ok taken &&
+		doctor_says tagger ok tags && [ "$(ctl -j show)" = "[]" ] || return
+	ip rule add fwmark 250 lookup main || return
+	doctor_says marks FAIL "fwmark 0xfa"
+	status=$?
+	ip rule del fwmark 250
+	[ "$status" -eq 0 ] && ! grep -q "^FAIL  marks" <(ctl doctor) &&
+		unshare --user --map-root-user "$repo/build/userspace/mlcc-ctl/mlcc-ctl" doctor \
+			>"$out/doctor"
+	grep -E '^(ok|FAIL|note) +bpf ' "$out/doctor"
+	grep -Eq '^FAIL +bpf ' "$out/doctor"
+}
+
 # The root cgroup has the program that is pinned.
 tagger_is_attached()
 {
@@ -318,6 +341,7 @@ main()
 	ktap_check "run makes a job of a command" run_makes_a_job
 	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
 	told "class and DSCP agree" class_and_dscp_agree
+	told "doctor tries what it says" doctor_tries_what_it_says
 	told "a tagger that is detached is attached again" a_detached_tagger_is_attached_again
 	told "hints arrive in the carrier" hints_arrive
 	told "job and flow survive $kills times kill -9" survives_kill_9

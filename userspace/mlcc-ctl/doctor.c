@@ -2,8 +2,8 @@
 /*
  * doctor: a line for each thing that has to be so, and what to do where it is not.
  *
- * It needs neither the daemon nor root; what only root may see is said to be unknown.  Unless it is
- * asked to, it changes nothing; then it runs the commands that it advises, and says so.
+ * It needs neither the daemon nor root; what only root may see is said to be unknown.  But for a job
+ * of a moment it changes nothing, unless it is asked to: then it runs the commands that it advises.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -196,6 +196,8 @@ static void check_boot(void)
 
 static void check_bpf(void)
 {
+	int err = try_bpf();
+
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		result(module_there ? NOTE : BAD, "btf",
 		       "a kernel with CONFIG_DEBUG_INFO_BTF is needed, or the module",
@@ -205,8 +207,12 @@ static void check_bpf(void)
 	if (!have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN))
 		result(NOTE, "bpf", "mlccd and mlcc-bpf run as root; run doctor as root to see more",
 		       "you may not load BPF programs");
+	else if (err)
+		result(module_there ? NOTE : BAD, "bpf",
+		       "a user namespace, a seccomp filter or lockdown may forbid it",
+		       "the kernel refuses a BPF program: %s", strerror(-err));
 	else
-		result(FINE, "bpf", "", "you may load BPF programs");
+		result(FINE, "bpf", "", "the kernel has taken a BPF program");
 }
 
 /* Only root may look into the directory, so that others cannot is no finding. */
@@ -255,8 +261,14 @@ static void check_cgroup(void)
 
 static bool has_carrier(void)
 {
+	int err;
+
 	module_there = !access("/sys/module/tcp_mlcc", F_OK);
-	return mlcc_registered("mlcc");
+	/* only root may choose it, and a name that is not listed would load a module */
+	if (!mlcc_registered("mlcc"))
+		return false;
+	err = try_cc("mlcc");
+	return !err || err == -EPERM;
 }
 
 static void check_carrier(void)
@@ -336,6 +348,8 @@ static void check_daemon(void)
 	else
 		result(NOTE, "permission", "mlccd.conf has the limits ([limits])",
 		       "you may set jobs for cgroups that are delegated to you");
+	check_marks(get_u64(reply, "mark_mask"));
+	check_connection(carrier_there);
 	json_object_put(reply);
 	check_hints();
 }
@@ -345,6 +359,7 @@ int verb_doctor(int argc, char **argv)
 	static const struct option opts[] = {
 		{ "sysroot", required_argument, NULL, 'R' },
 		{ "fix", no_argument, NULL, 'F' },
+		{ "connection", no_argument, NULL, 'C' },
 		COMMON_OPTIONS
 	};
 	const char *sysroot = "/";
@@ -356,6 +371,8 @@ int verb_doctor(int argc, char **argv)
 			sysroot = optarg;
 		else if (c == 'F')
 			fix = true;
+		else if (c == 'C')
+			return try_connection();
 		else
 			common_option(c, "doctor");
 	}

@@ -4,6 +4,7 @@
 #define MLCC_CTL_FINDINGS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum finding { FINE, NOTE, BAD };
 
@@ -18,5 +19,14 @@ bool ran(const char *what, char *const words[]);
 
 /* The status to end with. */
 int findings_end(void);
+
+/* doctor_try.c: 0, or a negative error number. */
+int try_bpf(void);
+int try_cc(const char *name);
+/* As the command of a job: prints mark and congestion control of a connection. */
+int try_connection(void);
+void check_connection(bool carrier);
+/* Policy rules for marks that jobs may have; @mask: 0, mlccd's default. */
+void check_marks(uint64_t mask);
 
 #endif /* MLCC_CTL_FINDINGS_H */
