@@ -1730,6 +1730,15 @@ class Cases:
             sleeper.kill()
             sleeper.wait()
 
+    def a_cgroup_of_services_is_warned_of(self) -> None:
+        path = self.c.make("services")
+        for name in ("a.service", "b.service"):
+            assert "warning" not in self.d.peer().ok("set-job", cgroup=path), name
+            self.c.make(f"services/{name}")
+        assert "2 services" in self.d.peer().ok("set-job", cgroup=path)["warning"]
+        done = self.d.run_ctl("set-job", "--cgroup", path)
+        assert done.returncode == 0 and "2 services" in done.stderr, done
+
     def ctl_explain_does_not_know(self) -> None:
         """What a job takes alone, if it has met others; whether so many bytes are sent."""
         job: JSON = {
@@ -2432,6 +2441,7 @@ CASES = (
     "ctl_shows_many",
     "ctl_shows_the_longest_paths",
     "ctl_explains",
+    "a_cgroup_of_services_is_warned_of",
     "ctl_explain_does_not_know",
     "the_daemon_stops_when_root_asks",
     "ctl_exit_statuses",

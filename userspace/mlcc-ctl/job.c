@@ -225,6 +225,8 @@ static void print_set(struct json_object *reply)
 		printf(", %llu bytes a phase\n", (unsigned long long)bytes);
 	else
 		printf(", bytes a phase to be learnt\n");
+	if (*get_string(reply, "warning"))
+		warn("%s", get_string(reply, "warning"));
 }
 
 int verb_set_job(int argc, char **argv)

@@ -4,7 +4,9 @@
  *
  * Each reads all of its fields before it changes anything.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +192,39 @@ static int wanted_class(struct json_object *in, struct job_wanted *w, struct err
 	return 0;
 }
 
+/* Who names a slice of services gets all of them, which is seldom what was meant. */
+static unsigned int services_in(const struct mlccd *d, const char *cgroup)
+{
+	char path[2 * PATH_MAX];
+	unsigned int count = 0;
+	struct dirent *entry;
+	const char *dot;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%s", d->cgroups.mount, cgroup);
+	dir = *cgroup ? opendir(path) : NULL;
+	while (dir && (entry = readdir(dir))) {
+		dot = strrchr(entry->d_name, '.');
+		count += dot && !strcmp(dot, ".service");
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static void warn_of_services(const struct mlccd *d, const struct job *job,
+			     struct json_object *out)
+{
+	unsigned int count = services_in(d, job->cgroup);
+	char text[128];
+
+	if (count < 2)
+		return;
+	snprintf(text, sizeof(text), "its cgroup has %u services, all of which are the job now",
+		 count);
+	put_string(out, "warning", text);
+}
+
 static int op_set_job(struct request *r, struct json_object *in, struct json_object *out,
 		      struct err *e)
 {
@@ -224,6 +259,7 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	if (err)
 		return err;
 	json_object_object_add(out, "job", job_json(set));
+	warn_of_services(r->d, set, out);
 	free(set);
 	return 0;
 }
