@@ -53,16 +53,19 @@ installed()
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# A tool may have come by another way than its package.
+# A tool may have come by another way than its package; Ubuntu's may be a script that refuses the kernel.
 present()
 {
+	case $1 in
+	bpftool*)
+		PATH=$PATH:/usr/sbin bpftool version >/dev/null 2>&1
+		return
+		;;
+	esac
 	for name in $(echo "$1" | tr '|' ' '); do
 		installed "$name" && return
 	done
-	case $1 in
-	bpftool*) command -v bpftool >/dev/null ;;
-	*) false ;;
-	esac
+	false
 }
 
 # The first of "a|b" that the archive has.
