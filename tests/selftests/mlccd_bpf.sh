@@ -306,15 +306,16 @@ for line in sys.stdin:
     print(a.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b'\0').decode(),
           a.getsockopt(socket.SOL_SOCKET, 36) > 0, flush=True)
 " {carrier_lock}>&-; }
-	read -r -t 10 _ <&"${FLOW[0]}" && read -r -t 10 _ <&"${FLOW[0]}" &&
-		connection_has "mlcc True" || { echo "the connection is not the job's"; return 1; }
+	read -r -t 10 _ <&"${FLOW[0]}" && read -r -t 10 _ <&"${FLOW[0]}" || return
+	connection_has "mlcc True" || { echo "the connection is not the job's"; return 1; }
 	PATH=$repo/build/userspace/mlccd:$repo/build/userspace/mlcc-bpf:$PATH ctl undo || return
 	daemon=
 	connection_has "$usual False"
 	status=$?
 	echo 1 >"$cgroup/cgroup.kill"
 	wait "$FLOW_PID" 2>/dev/null
-	slowwait - rmdir "$cgroup" && slowwait - is_as_before || { diff "$out/before" "$out/after"; return 1; }
+	slowwait - rmdir "$cgroup" || return
+	slowwait - is_as_before || { diff "$out/before" "$out/after"; return 1; }
 	return "$status"
 }
 
