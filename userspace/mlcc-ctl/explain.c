@@ -66,8 +66,8 @@ static void explain_active(struct json_object *job, const char *mount)
 		result(BAD, "active", "start it there: 'mlcc-ctl run', or cgroup.procs",
 		       "no process is in its cgroup");
 	else
-		result(NOTE, "active", "it may not have connected yet, or only where --skip leaves it out",
-		       "its cgroup has processes, but no TCP connection (skip: %s)",
+		result(NOTE, "active", "it may not have connected yet, or where --skip leaves it out, or under a carrier that was unloaded",
+		       "its cgroup has processes, but the carrier knows no TCP connection of it (skip: %s)",
 		       get_string(job, "skip"));
 }
 
