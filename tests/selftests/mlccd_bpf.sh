@@ -272,16 +272,17 @@ unload_takes_everything_away()
 # What of the host somebody could find changed.
 host_state()
 {
-	bpf_objects
 	bpftool cgroup show "$cgroups"
 	ls /sys/fs/bpf
 	cat /proc/sys/net/ipv4/tcp_{available_congestion_control,congestion_control}
 	[ ! -d "$out/run/jobs" ] || ls "$out/run/jobs"
 }
 
+# The kernel frees programs, and with them maps, a moment later.
 is_as_before()
 {
-	host_state >"$out/after" && cmp -s "$out/before" "$out/after"
+	host_state >"$out/after" && cmp -s "$out/before" "$out/after" &&
+		! grep -q ' name mlcc_' <(bpftool prog list)
 }
 
 # A connection of a job says what it has, whenever it is asked.
@@ -315,7 +316,8 @@ for line in sys.stdin:
 	echo 1 >"$cgroup/cgroup.kill"
 	wait "$FLOW_PID" 2>/dev/null
 	slowwait - rmdir "$cgroup" || return
-	slowwait - is_as_before || { diff "$out/before" "$out/after"; return 1; }
+	slowwait - is_as_before ||
+		{ diff "$out/before" "$out/after"; bpftool prog list; return 1; }
 	return "$status"
 }
 
