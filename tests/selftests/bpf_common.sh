@@ -33,7 +33,7 @@ unload_quietly()
 copy_carrier()
 {
 	mkdir "$1" && (cd "$repo" && cp -r --parents bpf/*.[ch] bpf/Makefile include userspace/program.mk \
-		userspace/libmlcc/*.[ch] userspace/mlcc-bpf "$1")
+		userspace/common/*.[ch] userspace/libmlcc/*.[ch] userspace/mlcc-bpf "$1")
 }
 
 # make_carrier DIR: what is to be run is DIR/mlcc-bpf

@@ -335,6 +335,7 @@ def main() -> None:
         operations(tree),
         sys.argv[1],
         foreground=True,
+        allow_other=True,  # whom mlccd reads requests as asks for what was opened for it
         nothreads=True,
         direct_io=True,
         attr_timeout=0,
