@@ -30,6 +30,7 @@ char _license[] SEC("license") = "GPL";
 #define TCP_CONG_NEEDS_ECN	2
 #define TCP_CONGESTION		13
 #define AF_INET6		10
+#define MLCC_USER_LEVELS	32	/* of user namespaces in each other; the kernel has no more */
 #define MLCC_TRIES		8	/* to take a slot, while others of its group are taken */
 #define TCP_TS_HZ		1000
 #define USEC_PER_SEC		1000000
@@ -67,10 +68,18 @@ struct {
 	__type(value, struct mlcc_slot);
 } slots SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct mlcc_tagged);
+} sockets SEC(".maps");
+
 /* Of a group of slots. */
 struct mlcc_group_lock {
 	struct bpf_spin_lock lock;	/* whose the slots are, and how many flows use them */
-	u32 taken;			/* how many times one was given to another job */
+	u32 taken;			/* how many times one was given to a job of the host's */
+	u32 others;			/* likewise, to others' */
 	u32 none;			/* 0; from one that it knows the verifier follows each count */
 };
 
@@ -146,11 +155,12 @@ static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 {
 	struct mlcc_config *cfg = mlcc_config();
 	u32 id = s->id, profile, class;
-	struct mlcc_setting *r;
+	struct mlcc_setting *r = NULL;
 
 	if (!cfg)
 		return;
-	r = bpf_map_lookup_elem(&rules, &id);
+	if (s->whose != MLCC_OF_USER)
+		r = bpf_map_lookup_elem(&rules, &id);
 	profile = r ? r->profile : MLCC_PROFILE_NONE;
 	if (profile == MLCC_PROFILE_NONE)
 		profile = cfg->profile;
@@ -164,7 +174,8 @@ static __always_inline void mlcc_slot_refresh(struct mlcc_slot *s)
 }
 
 /*
- * Who looks for the slot of a job, and what there is.  A job has one in a namespace:
+ * Who looks for the slot of a job, and what there is.  A job has one in a namespace, and in one that
+ * is a user's another for flows that the tagger does not know:
  *
  *	- whose a slot is, and its number of users, changes under the lock of the group only;
  *	- who finds none of his own takes one only if none of the group was taken since he began to
@@ -175,17 +186,21 @@ struct mlcc_seek {
 	u32 netns;
 	u32 id;
 	u32 initial;		/* the namespace is */
-	u32 foreign;		/* its owner is not the initial user namespace */
+	u32 whose;		/* enum mlcc_whose */
+	u32 owner;
 	u32 first;		/* slot of the group to look at, after whose end come those before it */
-	u32 end;		/* of those that the namespace may have */
+	u32 end;		/* of those that the flow may have */
 	u32 taken;		/* of the group, before the look */
-	u32 held;		/* slots that the namespace has */
+	u32 busy;		/* slots with flows, */
+	u32 held;		/* with and without, of the namespace, or of who is charged; */
+	u32 used;		/* with, of these */
 	/* index + 1; 0: there is none */
 	u32 slot;		/* has been claimed */
 	u32 own;
+	u32 again;		/* own, without flows, where that is charged for */
 	u32 free;
 	u32 idle;		/* any without flows; */
-	u32 idle_held;		/* one that the namespace has */
+	u32 idle_held;		/* one of those that are held */
 };
 
 /* Of the group that slot @i is in. */
@@ -198,7 +213,21 @@ static __always_inline struct mlcc_group_lock *mlcc_group_lock(u32 i)
 
 static __always_inline bool mlcc_slot_is(const struct mlcc_slot *s, const struct mlcc_seek *k)
 {
-	return s->id == k->id && s->net_cookie == k->net_cookie;
+	return s->id == k->id && s->net_cookie == k->net_cookie && s->whose == k->whose;
+}
+
+/* Whether the slot is one of those whose number is limited for @k. */
+static __always_inline bool mlcc_slot_held(const struct mlcc_slot *s, const struct mlcc_seek *k)
+{
+	if (k->whose == MLCC_OF_HOST)
+		return MLCC_READ(s->net_cookie) == k->net_cookie;
+	return MLCC_READ(s->whose) == k->whose && MLCC_READ(s->owner) == k->owner;
+}
+
+/* Counts what @k must not overlook. */
+static __always_inline u32 *mlcc_group_taken(struct mlcc_group_lock *g, const struct mlcc_seek *k)
+{
+	return k->whose == MLCC_OF_HOST ? &g->taken : &g->others;
 }
 
 static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct mlcc_seek *k)
@@ -208,7 +237,8 @@ static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct ml
 		MLCC_WRITE(s->paths[i].peer, 0);
 	s->net_cookie = k->net_cookie;
 	s->netns = k->netns;
-	s->foreign = k->foreign;
+	s->whose = k->whose;
+	s->owner = k->owner;
 	s->id = k->id;
 	s->gen = 0;
 	s->retrans = 0;
@@ -217,25 +247,41 @@ static __always_inline void mlcc_slot_clear(struct mlcc_slot *s, const struct ml
 }
 
 /*
- * Makes the flow a user of @s: of its own, or, as above, of one that has no users.
+ * Makes the flow a user of @s: of its own, or, as above, of one that has no users.  Where slots with
+ * flows are charged for, its own is one more, too, if it has none.
  * A deleted job whose last flow has gone begins anew with the next one.
  */
 static __always_inline bool mlcc_slot_claim(struct mlcc_slot *s, struct mlcc_group_lock *g,
 					    const struct mlcc_seek *k)
 {
-	bool own, ours;
+	u32 *taken = mlcc_group_taken(g, k);
+	bool own, joins, ours;
 
 	bpf_spin_lock(&g->lock);
 	own = mlcc_slot_is(s, k);
-	ours = own || (!s->users && g->taken == k->taken);
+	joins = own && (s->users || k->whose == MLCC_OF_HOST);
+	ours = joins || (!s->users && *taken == k->taken);
 	if (ours) {
 		if (!own || (!s->users && s->deleted))
 			mlcc_slot_clear(s, k);
-		g->taken += !own;
+		*taken += !joins;
 		s->users++;
 	}
 	bpf_spin_unlock(&g->lock);
 	return ours;
+}
+
+/* One without flows. */
+static __always_inline void mlcc_look_idle(struct mlcc_seek *k, const struct mlcc_slot *s, u32 slot,
+					   bool held)
+{
+	if (mlcc_slot_is(s, k))
+		k->again = slot;
+	if (held)
+		k->idle_held = slot;
+	if (!k->free && !MLCC_READ(s->id))
+		k->free = slot;
+	k->idle = slot;
 }
 
 /* For bpf_loop(): looks at one slot of the group, without the lock; the claim looks again. */
@@ -243,43 +289,63 @@ static long mlcc_look(u32 n, void *arg)
 {
 	struct mlcc_seek *k = arg;
 	struct mlcc_slot *s;
-	bool held;
+	bool held, used;
 	u32 i;
 
 	i = mlcc_group(k->id) + (k->first + n) % k->end;
 	s = bpf_map_lookup_elem(&slots, &i);
 	if (!s)
 		return 0;
-	if (mlcc_slot_is(s, k)) {
+	used = MLCC_READ(s->users);
+	if (mlcc_slot_is(s, k) && (used || k->whose == MLCC_OF_HOST)) {
 		k->own = i + 1;
 		return 1;
 	}
-	held = MLCC_READ(s->net_cookie) == k->net_cookie;
+	held = mlcc_slot_held(s, k);
 	k->held += held;
-	if (MLCC_READ(s->users))
-		return 0;
-	if (held)
-		k->idle_held = i + 1;
-	if (!k->free && !MLCC_READ(s->id))
-		k->free = i + 1;
-	k->idle = i + 1;
+	k->busy += used;
+	k->used += used && held;
+	if (!used)
+		mlcc_look_idle(k, s, i + 1, held);
 	return 0;
+}
+
+/*
+ * Index + 1 of the slot for a flow that somebody is charged for: he may have as many with flows as he
+ * leaves to others.
+ */
+static __always_inline u32 mlcc_seek_charged(const struct mlcc_seek *k)
+{
+	if (k->busy + k->used + 2 > MLCC_GROUP_USERS)
+		return 0;
+	if (k->again)
+		return k->again;
+	if (k->free)
+		return k->free;
+	return k->idle_held ? k->idle_held : k->idle;
 }
 
 /* Index + 1 of the slot that is the best choice.  Idle ones come last: their job may come back. */
 static __always_inline u32 mlcc_seek(struct mlcc_seek *k, struct mlcc_group_lock *g)
 {
+	u32 *taken = mlcc_group_taken(g, k);
+
 	bpf_spin_lock(&g->lock);
-	k->taken = g->taken;
+	k->taken = *taken;
 	bpf_spin_unlock(&g->lock);
+	k->busy = g->none;
 	k->held = g->none;
+	k->used = g->none;
 	k->own = 0;
+	k->again = 0;
 	k->free = 0;
 	k->idle = 0;
 	k->idle_held = 0;
 	bpf_loop(k->end, mlcc_look, k, 0);
 	if (k->own)
 		return k->own;
+	if (k->whose != MLCC_OF_HOST)
+		return mlcc_seek_charged(k);
 	if (!k->initial && k->held >= MLCC_GROUP_NETNS)
 		return k->idle_held;
 	return k->free ? k->free : k->idle;
@@ -318,16 +384,56 @@ static __always_inline void mlcc_slot_put(struct mlcc_slot *s, u32 i)
 	bpf_spin_unlock(&g->lock);
 }
 
-/* The initial namespace may have all slots, and begins with those that no other may have. */
-static __always_inline void mlcc_seek_in(struct mlcc_seek *k, const struct net *net)
+/* Whether the tagger has given the socket job @id: nobody but root writes what is kept with it. */
+static __always_inline bool mlcc_is_tagged(struct sock *sk, u32 id)
 {
+	struct mlcc_tagged *t = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+
+	return t && t->job == id;
+}
+
+/* Who has made @ns, or the one that it is in: in one's own one makes others for any of one's ids. */
+static __always_inline u32 mlcc_user_of(const struct user_namespace *ns)
+{
+	for (int i = 0; i < MLCC_USER_LEVELS && ns->level > 1; i++)
+		ns = ns->parent;
+	return ns->owner.val;
+}
+
+/* Who has some that are kept for it begins with these; users are spread over what is anybody's. */
+static __always_inline void mlcc_seek_from(struct mlcc_seek *k)
+{
+	if (k->initial) {
+		k->first = MLCC_GROUP_OTHERS;
+		k->end = MLCC_GROUP;
+	} else if (k->whose == MLCC_OF_HOST) {
+		k->first = MLCC_GROUP_USERS;
+		k->end = MLCC_GROUP_OTHERS;
+	} else {
+		k->first = k->net_cookie % MLCC_GROUP_USERS;
+		k->end = MLCC_GROUP_USERS;
+	}
+}
+
+/* @k has the id. */
+static __always_inline void mlcc_seek_in(struct mlcc_seek *k, struct sock *sk)
+{
+	const struct net *net = sk->__sk_common.skc_net.net;
+
 	k->net_cookie = net->net_cookie;
 	k->netns = net->ns.inum;
 	/* it is the one that nobody is charged for */
 	k->initial = !net->ucounts;
-	k->foreign = net->user_ns->level > 0;
-	k->first = k->initial ? MLCC_GROUP_OTHERS : k->net_cookie % MLCC_GROUP_OTHERS;
-	k->end = k->initial ? MLCC_GROUP : MLCC_GROUP_OTHERS;
+	if (!net->user_ns->level) {
+		k->whose = MLCC_OF_HOST;
+	} else if (mlcc_is_tagged(sk, k->id)) {
+		k->whose = MLCC_OF_JOB;
+		k->owner = k->id;
+	} else {
+		k->whose = MLCC_OF_USER;
+		k->owner = mlcc_user_of(net->user_ns);
+	}
+	mlcc_seek_from(k);
 }
 
 /* Returns the index of the job's slot + 1, with the flow among its users; 0: there is no room. */
@@ -338,10 +444,11 @@ static __always_inline u32 mlcc_slot_find(struct sock *sk)
 
 	if (!cfg)
 		return 0;
-	mlcc_seek_in(&k, sk->__sk_common.skc_net.net);
 	k.id = (sk->sk_mark & cfg->mark_mask) >> (cfg->mark_shift & 31);
-	if (k.id)
-		bpf_loop(MLCC_TRIES, mlcc_try, &k, 0);
+	if (!k.id)
+		return 0;
+	mlcc_seek_in(&k, sk);
+	bpf_loop(MLCC_TRIES, mlcc_try, &k, 0);
 	return k.slot;
 }
 
@@ -676,7 +783,7 @@ static long mlcc_tell(u32 n, void *arg)
 	struct mlcc_slot *s;
 
 	s = bpf_map_lookup_elem(&slots, &i);
-	if (!s || s->id != t->ctl.id || t->ctl.done & bit)
+	if (!s || s->id != t->ctl.id || s->whose == MLCC_OF_USER || t->ctl.done & bit)
 		return 0;
 	if (mlcc_tell_slot(s, t))
 		t->ctl.done |= bit;

@@ -14,16 +14,20 @@
 #include "../include/mlcc/path.h"
 #include "../include/mlcc/phase.h"
 
-#define MLCC_LAYOUT		10U	/* changes with everything below */
+#define MLCC_LAYOUT		11U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
 /*
- * Anybody may make network namespaces, and mark sockets in them.  So one that is not the initial one
- * may have some slots of each group only (2048 in all), and all of them together leave the last ones
- * of each group to the initial one.
+ * Anybody may make user namespaces, network namespaces in them, and mark sockets there.  Of each group
+ *
+ *	0 .. 31		may be anybody's: each job, or user, has at most what he leaves to others
+ *	32 .. 47	are kept for network namespaces that the initial user namespace owns, such as
+ *			pods'; of these each may have eight of the first 48
+ *	48 .. 63	are kept for the initial network namespace
  */
-#define MLCC_GROUP_NETNS	8
+#define MLCC_GROUP_USERS	32
 #define MLCC_GROUP_OTHERS	48
+#define MLCC_GROUP_NETNS	8
 #define MLCC_PROFILES_MAX	16
 #define MLCC_PROFILE_NONE	(~0U)	/* the default profile, whichever it is */
 #define MLCC_RULE_NAME		64	/* with the final NUL */
@@ -55,6 +59,34 @@ struct mlcc_setting {
 	char name[MLCC_RULE_NAME];
 };
 
+/*
+ * Who answers for the flows of a slot.  In a network namespace that another user namespace than the
+ * initial one owns users mark sockets as they like: these are of no job of the host's, unless the
+ * tagger has given them their mark.
+ */
+enum mlcc_whose {
+	MLCC_OF_HOST,		/* the initial user namespace owns the network namespace */
+	MLCC_OF_JOB,		/* it does not, but the tagger knows them */
+	MLCC_OF_USER,
+};
+
+/*
+ * sockets map (socket storage): what the tagger has given a socket, and what that had.  The carrier
+ * looks into it, too, so there is one map, and who is loaded second takes that of the first.
+ */
+struct mlcc_tagged {
+	u64 cgroup;		/* whose tag it is */
+	u32 job;		/* 0: none, mlcc was refused */
+	u32 mark;		/* before */
+	u32 priority;		/* before */
+	u8 tos;			/* before */
+	u8 class;		/* DSCP class + 1, or MLCC_DSCP_FIXED | DSCP; 0: as before */
+	u8 rtt;			/* round trips are reported because of us */
+	u8 saved;		/* the values before are there */
+	u8 listener;		/* it listens; in the copy for what it accepts: its parent does */
+	char cc[16];		/* before */
+};
+
 /* slots map: a job as this host sees it */
 struct mlcc_slot {
 	struct mlcc_job job;
@@ -68,7 +100,8 @@ struct mlcc_slot {
 	u32 deleted;		/* while it had flows: they are neutral */
 	u32 netns;		/* inode number of the namespace, for people */
 	u32 class;		/* enum mlcc_class */
-	u32 foreign;		/* the namespace is a user's own, in a user namespace of his */
+	u32 whose;		/* enum mlcc_whose */
+	u32 owner;		/* who is charged: of a job its id, of a user his */
 	struct mlcc_path paths[MLCC_PATHS];
 };
 

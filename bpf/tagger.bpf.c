@@ -398,29 +398,32 @@ static __always_inline struct mlcc_tagged *mlcc_tag_give(void *at, struct sock *
 	t->listener = mlcc_listens(sk);
 	mlcc_save(sk, t);
 	t->cgroup = cgroup;
+	/* first: the carrier looks whether the mark is from here */
+	t->job = tag->job;
 	if (!mlcc_give(at, sk, tag->job)) {
-		t->job = tag->job;
 		if (!mlcc_listens(sk))
 			mlcc_tag_count(cgroup, false);
 		return t;
 	}
+	t->job = 0;
 	mlcc_mark_restore(at, sk, tag->job, t->mark);
 	mlcc_cc_set(at, t->cc);
 	mlcc_class_set(at, sk, t, NULL, 0);
-	t->job = 0;
 	if (!again && !mlcc_listens(sk))
 		mlcc_tag_count(cgroup, true);
 	return NULL;
 }
 
-/* What the application has changed since stays. */
+/* What the application has changed since stays; a mark that it had before is not from here. */
 static __always_inline void mlcc_untag(void *at, struct tcp_sock *tp, struct mlcc_tagged *t)
 {
 	struct sock *sk = (struct sock *)tp;
+	u32 job = t->job;
 
 	mlcc_class_set(at, sk, t, NULL, 0);
-	if (t->job) {
-		mlcc_mark_restore(at, sk, t->job, t->mark);
+	t->job = 0;
+	if (job) {
+		mlcc_mark_restore(at, sk, job, t->mark);
 		mlcc_cc_give(at, sk, t->cc);
 	}
 	bpf_sk_storage_delete(&sockets, tp);

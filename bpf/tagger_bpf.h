@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the tagger shares with libmlcc: the layout of its maps. */
+/* What the tagger shares with libmlcc: the layout of its maps; "sockets" is in mlcc_bpf.h. */
 #ifndef MLCC_TAGGER_BPF_H
 #define MLCC_TAGGER_BPF_H
 
 #include "../include/mlcc/uapi/mlcc_skip.h"
 #include "mlcc_bpf.h"
 
-#define MLCC_TAGGER_LAYOUT	5U	/* changes with everything below */
+#define MLCC_TAGGER_LAYOUT	6U	/* changes with everything below */
 #define MLCC_TAGS		16384
 #define MLCC_CLASSES_MIN	2
 #define MLCC_CLASSES_MAX	8
@@ -35,20 +35,6 @@ struct mlcc_tag {
 struct mlcc_tag_count {
 	u64 tagged;
 	u64 refused;
-};
-
-/* sockets map (socket storage): what a socket has been given, and what it had */
-struct mlcc_tagged {
-	u64 cgroup;		/* whose tag it is */
-	u32 job;		/* 0: none, mlcc was refused */
-	u32 mark;		/* before */
-	u32 priority;		/* before */
-	u8 tos;			/* before */
-	u8 class;		/* DSCP class + 1, or MLCC_DSCP_FIXED | DSCP; 0: as before */
-	u8 rtt;			/* round trips are reported because of us */
-	u8 saved;		/* the values before are there */
-	u8 listener;		/* it listens; in the copy for what it accepts: its parent does */
-	char cc[16];		/* before */
 };
 
 #endif /* MLCC_TAGGER_BPF_H */

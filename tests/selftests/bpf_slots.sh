@@ -11,25 +11,13 @@
 . "$here/api_common.sh"
 # shellcheck source=tests/selftests/pairs.sh
 . "$here/pairs.sh"
+# shellcheck source=tests/selftests/tagger_common.sh
+. "$here/tagger_common.sh"
 
 # marked NAME [NAMESPACE]: connections that live as long as this (sub)shell
 marked()
 {
 	marked_by "$1" ${2:+ip netns exec "$2"}
-}
-
-# marked_by NAME COMMAND...: the same, by way of a command
-marked_by()
-{
-	local name=$1 pipes to from
-	shift
-
-	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
-	(exec "$@" "$python" "$here/marked.py") \
-		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
-	exec {to}>"$pipes/to" {from}<"$pipes/from"
-	printf -v "pair_to_$name" '%s' "$to"
-	printf -v "pair_from_$name" '%s' "$from"
 }
 
 # group_of ID COUNT: that many ids from ID on whose slots lie in one group (mlcc_group() in mlcc_bpf.h)
@@ -122,17 +110,77 @@ jobs_with_flows()
 	api_json "sorted((r['id'], r['flows']) for r in rows if r['id'] in [$1])" job list
 }
 
-# As anybody may have them, who marks sockets there as he likes.
+# As anybody may have them, who marks sockets there as he likes: what he says of a job of the host's
+# is not heard there, either.
 namespaces_of_users_have_no_jobs_of_the_host()
 {
-	unshare -Urn true 2>/dev/null || { echo "no user namespaces"; return "$KSFT_SKIP"; }
-	marked_by users unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh &&
+	require_user_namespaces || return
+	api job set 701 roots "" 5000 && marked_by users unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh &&
 		ask users open 701 702 && marked some "$host" && ask some open 702 703 || return
 	slots_are "[701, 702, 702, 703]" "sorted(j['id'] for j in d if 700 < j['id'] < 710 and j['flows'])" ||
 		return
-	[ "$(jobs_with_flows 701,702,703)" = "[(702, 1), (703, 1)]" ] && return
-	echo "jobs: $(jobs_with_flows 701,702,703)"
-	return 1
+	[ "$(jobs_with_flows 701,702,703)" = "[(701, 0), (702, 1), (703, 1)]" ] ||
+		{ echo "jobs: $(jobs_with_flows 701,702,703)"; return 1; }
+	ask users send 701 100 && slots_are "[(0, 'user')]" \
+		"[(j['d_hint'], j['whose']) for j in d if j['id'] == 701]" && api job del 701 &&
+		slots_are "[0]" "[j['deleted'] for j in d if j['id'] == 701]"
+}
+
+# jobs_are FLOWS ID,...: as jobs_with_flows has them
+jobs_are()
+{
+	[ "$(jobs_with_flows "$2")" = "$1" ] || { echo "jobs: $(jobs_with_flows "$2")"; return 1; }
+}
+
+# Both ends have the tag; of one the user changes the mark.
+what_is_tagged_there_is_the_jobs()
+{
+	require_user_namespaces || return
+	api tag set "$job" 801 && tagged_by tagged && ask tagged open 801 802 || return
+	jobs_are "[(801, 3)]" 801,802 || return
+	slots_are "[(801, 3, 'job'), (802, 1, 'user')]" \
+		"sorted((j['id'], j['flows'], j['whose']) for j in d if 800 < j['id'] < 810)" &&
+		api tag del "$job" && slots_are "[(801, 0), (802, 0)]" \
+		"sorted((j['id'], j['flows']) for j in d if 800 < j['id'] < 810)" && jobs_are "[]" 801,802
+}
+
+# The mark of a job that the user has set himself is not from the tagger when that gives it back.
+a_mark_that_is_given_back_is_the_users()
+{
+	require_user_namespaces || return
+	tagged_by before && ask before open 811 && api tag set "$job" 812 &&
+		jobs_are "[(812, 2)]" 811,812 && api tag del "$job" && jobs_are "[]" 811,812 || return
+	slots_are "[(811, 1, 'user'), (812, 0, 'job')]" \
+		"sorted((j['id'], j['flows'], j['whose']) for j in d if 810 < j['id'] < 820)"
+}
+
+# users_spread NAME UID ID: a connection of the job in each of forty namespaces of the user
+users_spread()
+{
+	marked_by "$1" setpriv --reuid "$2" --regid "$2" --clear-groups -- && ask "$1" spread "$3" 40
+}
+
+# of_users N ID: slots with flows
+of_users()
+{
+	slots_are "$1" "sum(j['id'] == $2 and j['whose'] == 'user' and j['flows'] > 0 for j in d)"
+}
+
+# Forty namespaces are more than there are slots for all but the initial namespace, less what is kept.
+users_leave_pods_their_slots()
+{
+	local ids
+
+	setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urn true 2>/dev/null ||
+		{ echo "no user namespaces for users"; return "$KSFT_SKIP"; }
+	read -ra ids < <(group_of 900 20)
+	users_spread one 65534 "${ids[0]}" && of_users 16 "${ids[0]}" || return
+	users_spread two 65533 "${ids[1]}" && of_users 8 "${ids[1]}" || return
+	marked pods "$pod" && ask pods open "${ids[@]:2:10}" &&
+		has_slots 8 "/run/netns/$pod" "${ids[@]}" || return
+	# who goes leaves to others what he had
+	ask one gather && slowwait - of_users 0 "${ids[0]}" &&
+		users_spread three 65532 "${ids[12]}" && of_users 12 "${ids[12]}"
 }
 
 # namespace NAME: anew
@@ -195,7 +243,8 @@ main()
 	require_command ip make clang bpftool
 	setup_out
 	require_api
-	setup_ns host pod && load --mark-mask 0xffff || exit 1
+	setup_ns host pod && load --mark-mask 0xffff && setup_cgroup job "mlcc-test-$$" || exit 1
+	require_tagger
 	defer forget_namespace "$host-again"
 	ktap_check "a later flow finds the slot of its job" a_later_flow_finds_the_slot_of_the_job
 	ktap_check "a job comes back to its slot" a_job_comes_back_to_its_slot
@@ -203,6 +252,9 @@ main()
 	ktap_check "no namespace has all slots" no_namespace_has_all_slots
 	ktap_check "namespaces of users have no jobs of the host" \
 		namespaces_of_users_have_no_jobs_of_the_host
+	ktap_check "what is tagged in a users namespace is the jobs" what_is_tagged_there_is_the_jobs
+	ktap_check "a mark that is given back is the users" a_mark_that_is_given_back_is_the_users
+	ktap_check "users leave pods their slots" users_leave_pods_their_slots
 	ktap_check "a new namespace has no slots of an old one" a_new_namespace_has_no_old_slots
 	ktap_check "a flow whose init() was skipped finds its job" a_flow_without_init_finds_its_job
 	ktap_finish

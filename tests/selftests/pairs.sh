@@ -68,3 +68,41 @@ is()
 	echo "$name is '$said', wanted '$*'"
 	return 1
 }
+
+# marked_by NAME COMMAND...: connections of marked.py, by way of a command, as long as this (sub)shell
+marked_by()
+{
+	local name=$1 pipes to from
+	shift
+
+	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
+	(exec "$@" "$python" "$here/marked.py") \
+		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
+	exec {to}>"$pipes/to" {from}<"$pipes/from"
+	printf -v "pair_to_$name" '%s' "$to"
+	printf -v "pair_from_$name" '%s' "$from"
+}
+
+require_user_namespaces()
+{
+	unshare -Urn true 2>/dev/null || { echo "no user namespaces"; return "$KSFT_SKIP"; }
+}
+
+# in_job COMMAND...: in the cgroup $job, and in namespaces of a user
+in_job()
+{
+	echo "$BASHPID" >"$job/cgroup.procs" &&
+		exec unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh "$@"
+}
+
+# tagged_by NAME: the same, in the cgroup $job and in namespaces of a user
+tagged_by()
+{
+	local name=$1 pipes to from
+
+	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
+	(in_job "$python" "$here/marked.py") <"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
+	exec {to}>"$pipes/to" {from}<"$pipes/from"
+	printf -v "pair_to_$name" '%s' "$to"
+	printf -v "pair_from_$name" '%s' "$from"
+}

@@ -416,10 +416,10 @@ static void info_phase(struct mlcc *m, const struct mlcc_slot *s, struct mlcc_jo
 
 /*
  * The next of a job's slots after @s, the first of all after NULL; NULL: no more.  There is one for
- * each namespace in each version.
+ * each namespace in each version.  What users have marked in namespaces of their own is none.
  */
-static const struct mlcc_slot *slot_any(const struct bpf_carrier *c, uint32_t id,
-					const struct mlcc_slot *s)
+static const struct mlcc_slot *slot_next(const struct bpf_carrier *c, uint32_t id,
+					 const struct mlcc_slot *s)
 {
 	for (size_t v = 0; v <= MLCC_OLD_MAX; v++) {
 		const struct mlcc_slot *group = c->versions[v].slots, *end;
@@ -431,34 +431,11 @@ static const struct mlcc_slot *slot_any(const struct bpf_carrier *c, uint32_t id
 		if (s && (s < group || s >= end))
 			continue;
 		for (s = s ? s + 1 : group; s < end; s++)
-			if (s->id == id && !s->deleted)
+			if (s->id == id && !s->deleted && s->whose != MLCC_OF_USER)
 				return s;
 		s = NULL;
 	}
 	return NULL;
-}
-
-static bool has_slot_at_home(const struct bpf_carrier *c, uint32_t id)
-{
-	const struct mlcc_slot *s = NULL;
-
-	while ((s = slot_any(c, id, s)))
-		if (!s->foreign)
-			return true;
-	return false;
-}
-
-/*
- * The same, but where the job has slots in namespaces of the host's only those: in others users mark
- * sockets as they like.  All flows of a container with a user namespace are in such a one.
- */
-static const struct mlcc_slot *slot_next(const struct bpf_carrier *c, uint32_t id,
-					 const struct mlcc_slot *s)
-{
-	do
-		s = slot_any(c, id, s);
-	while (s && s->foreign && has_slot_at_home(c, id));
-	return s;
 }
 
 /* The one that has sent last; NULL: no flows. */
@@ -573,10 +550,7 @@ static int each_rule(struct mlcc *m, unsigned char *seen,
 	return ret;
 }
 
-/*
- * Jobs that only have flows with their mark, in one version.  In a network namespace of his own a
- * user marks sockets as he likes: these are none of the host's.
- */
+/* Jobs that only have flows with their mark, in one version. */
 static int each_slot(struct mlcc *m, const struct mlcc_slot *slots, unsigned char *seen,
 		     int (*each)(const struct mlcc_job_info *info, void *arg), void *arg)
 {
@@ -586,7 +560,7 @@ static int each_slot(struct mlcc *m, const struct mlcc_slot *slots, unsigned cha
 	for (unsigned int i = 0; slots && !ret && i < MLCC_SLOTS; i++) {
 		const struct mlcc_slot *s = &slots[i];
 
-		if (!s->users || s->deleted || s->foreign || s->id > 65535 ||
+		if (!s->users || s->deleted || s->whose == MLCC_OF_USER || s->id > 65535 ||
 		    bit_test_and_set(seen, s->id))
 			continue;
 		info_fill(m, s->id, NULL, &info);

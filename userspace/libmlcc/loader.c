@@ -11,6 +11,7 @@
  * How one version takes the place of another is in upgrade.c.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #include "parts.h"
 #include "pins.h"
 #include "registered.h"
+#include "sockets.h"
 #include <mlcc.skel.h>
 #include <mlcc_tx.skel.h>
 
@@ -38,8 +40,8 @@
 
 /* In the order in which they are taken away; those of links are there where the kernel has them. */
 const char *const carrier_pins[] = {
-	"link_mlcc", "link_mlcc_plain", "control", "slots", "rules", "profiles", "settings", "mlcc",
-	"mlcc_plain", NULL
+	"link_mlcc", "link_mlcc_plain", "control", "slots", "rules", "profiles", "settings",
+	SOCKETS_PIN, "mlcc", "mlcc_plain", NULL
 };
 
 enum { OTHER_PINS = sizeof(carrier_pins) / sizeof(*carrier_pins) - 1 - LINK_PINS };
@@ -102,11 +104,31 @@ bool ops_need_links(int dir)
 	return info.map_flags & BPF_F_LINK;
 }
 
+/* Whether the carrier is one from before the pin SOCKETS_PIN.  The size comes first, as elsewhere. */
+static bool is_without_sockets(int dir)
+{
+	struct mlcc_config cfg = { .layout = MLCC_LAYOUT };
+	struct bpf_map_info info = { };
+	__u32 len = sizeof(info);
+	unsigned int zero = 0;
+	int fd = mlcc_pins_get(dir, "settings");
+
+	if (fd < 0)
+		return false;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != sizeof(cfg) ||
+	    bpf_map_lookup_elem(fd, &zero, &cfg))
+		cfg.layout = MLCC_LAYOUT;
+	close(fd);
+	return cfg.layout < MLCC_LAYOUT_SOCKETS;
+}
+
 bool is_whole(int dir)
 {
 	int others = mlcc_pins_count(dir, carrier_pins + LINK_PINS);
 	int links = mlcc_pins_count(dir, carrier_pins) - others;
 
+	if (faccessat(dir, SOCKETS_PIN, F_OK, AT_SYMLINK_NOFOLLOW))
+		others += is_without_sockets(dir);
 	return others == OTHER_PINS && (links == LINK_PINS || !ops_need_links(dir)) &&
 	       mlcc_registered("mlcc") && mlcc_registered("mlcc_plain");
 }
@@ -246,7 +268,7 @@ struct bpf_map *ops_of(const struct bpf_object *obj, const char *name)
 	return bpf_object__find_map_by_name(obj, name);
 }
 
-struct bpf_object *object_load(bool link)
+struct bpf_object *object_load(int dir, bool link)
 {
 	struct bpf_object *obj;
 
@@ -258,6 +280,7 @@ struct bpf_object *object_load(bool link)
 		bpf_map__set_map_flags(ops_of(obj, "mlcc"), BPF_F_LINK);
 		bpf_map__set_map_flags(ops_of(obj, "mlcc_plain"), BPF_F_LINK);
 	}
+	mlcc_sockets_share(dir, bpf_object__find_map_by_name(obj, SOCKETS_PIN));
 	if (!bpf_object__load(obj))
 		return obj;
 	bpf_object__close(obj);
@@ -287,6 +310,7 @@ int maps_pin(int dir, struct bpf_object *obj, char *error)
 
 	if (map_pin(dir, obj, "settings") || map_pin(dir, obj, "profiles") ||
 	    map_pin(dir, obj, "rules") || map_pin(dir, obj, "slots") ||
+	    map_pin(dir, obj, SOCKETS_PIN) ||
 	    pin_put(dir, "control", bpf_program__fd(control)))
 		return mlcc_fail(error, -1, "cannot pin the carrier: %s", strerror(errno));
 	return 0;
@@ -317,9 +341,9 @@ static int carrier_make(int dir, const struct mlcc_config *cfg, const struct mlc
 
 	if (is_registered())
 		return mlcc_fail(error, -1, "'mlcc' is registered already, by %s", registered_by());
-	obj = object_load(true);
+	obj = object_load(dir, true);
 	if (!obj)
-		obj = object_load(false);
+		obj = object_load(dir, false);
 	if (!obj)
 		return mlcc_fail(error, -1, REFUSED, strerror(errno));
 	err = maps_fill(obj, cfg, table, error);

@@ -14,6 +14,10 @@ enum { LINK_PINS = 2 };		/* the first ones */
 
 extern const char *const carrier_pins[];
 
+/* One among them, and the first layout that has it. */
+#define SOCKETS_PIN		"sockets"
+#define MLCC_LAYOUT_SOCKETS	11U
+
 #define REFUSED	"the kernel refused the program: %s (MLCC_DEBUG=1 shows why)"
 
 /*** What is there ***/
@@ -30,8 +34,10 @@ void carrier_parts_remove(int dir);
 
 /*** What is to be there ***/
 
-/* Has the kernel verify all programs.  NULL, with errno: it refused them. */
-struct bpf_object *object_load(bool link);
+/*
+ * Has the kernel verify all programs, for the carrier in @dir.  NULL, with errno: it refused them.
+ */
+struct bpf_object *object_load(int dir, bool link);
 
 /* "mlcc" or "mlcc_plain". */
 struct bpf_map *ops_of(const struct bpf_object *obj, const char *name);

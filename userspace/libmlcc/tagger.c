@@ -29,6 +29,7 @@
 #include "pins.h"
 #include "registered.h"
 #include "skip.h"
+#include "sockets.h"
 #include "../../bpf/tagger_bpf.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include <tagger.skel.h>
@@ -335,7 +336,13 @@ static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
 	t->cfg.mark_mask = mask;
 	t->cfg.mark_shift = __builtin_ctz(mask);
 	if (!err)
-		skel = tagger_bpf__open_and_load();
+		skel = tagger_bpf__open();
+	if (skel)
+		mlcc_sockets_share(t->lock, skel->maps.sockets);
+	if (skel && tagger_bpf__load(skel)) {
+		tagger_bpf__destroy(skel);
+		skel = NULL;
+	}
 	if (skel)
 		err = skeleton_start(t, skel);
 	else if (!err)

@@ -230,7 +230,8 @@ static int was_link(int dir, char *error)
 		return -1;
 	for (const char *const *name = maps_and_programs; !err && *name; name++) {
 		step();
-		if (linkat(dir, *name, was, *name, 0))
+		if (linkat(dir, *name, was, *name, 0) &&
+		    (errno != ENOENT || strcmp(*name, SOCKETS_PIN)))
 			err = mlcc_fail(error, -1, "cannot keep the pin '%s': %s", *name,
 					strerror(errno));
 	}
@@ -476,7 +477,7 @@ static int upgrade_in(int dir, const struct wish *wish, char *error)
 	if (err)
 		return err;
 	flock(dir, LOCK_UN);
-	obj = object_load(true);
+	obj = object_load(dir, true);
 	if (!obj)
 		return mlcc_fail(error, -1, REFUSED, strerror(errno));
 	if (flock(dir, LOCK_EX))

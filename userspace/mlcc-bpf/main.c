@@ -44,6 +44,7 @@ static const char usage[] =
 
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const class_names[] = MLCC_CLASS_NAMES;
+static const char *const whose_names[] = { "host", "job", "user" };
 
 static void stop(int code, const char *fmt, ...)
 {
@@ -294,13 +295,15 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 	       "\"d_sent\":%llu,\"d_phase\":%llu,\"d_learnt\":%llu,\"d_hint\":%llu,"
 	       "\"hits\":%u,\"gap_us\":%u,\"iteration_us\":%u,\"comm_us\":%u,"
 	       "\"best_us\":%u,\"timeouts\":%u,\"patience_us\":%u,\"bytes\":%llu,"
-	       "\"retrans\":%llu,\"ce\":%llu,\"hint_state\":%u,\"deleted\":%u,\"old\":%u}",
+	       "\"retrans\":%llu,\"ce\":%llu,\"hint_state\":%u,\"deleted\":%u,\"old\":%u,"
+	       "\"whose\":\"%s\"}",
 	       s->id, s->netns, profile_names[s->profile], class_names[s->class], s->users, j->seq,
 	       sent, (unsigned long long)j->d_phase, (unsigned long long)j->d_learnt,
 	       (unsigned long long)j->d_hint, j->hits, j->gap_us, j->period_us,
 	       j->comm_us, j->best_us, timeouts, patience,
 	       (unsigned long long)j->acked, (unsigned long long)s->retrans,
-	       (unsigned long long)s->ce, j->hint_state, s->deleted, old);
+	       (unsigned long long)s->ce, j->hint_state, s->deleted, old,
+	       whose_names[s->whose]);
 }
 
 /* That of the maps beside the pin @settings; 0: there are none. */
