@@ -2249,6 +2249,23 @@ class Cases:
         ids = [panel["id"] for panel in json.loads(text)["panels"]]
         assert len(ids) == len(set(ids)), ids
 
+    def a_covered_hierarchy_is_none(self) -> None:
+        """The mount table has it still."""
+        cover = (
+            'while read -r _ where kind _; do [ "$kind" != cgroup2 ] || mount -t tmpfs x "$where"; '
+            'done </proc/self/mounts; exec "$@"'
+        )
+        words = ["unshare", "-m", "sh", "-c", cover, "sh"]
+        ctl = [*words, self.d.ctl, "--socket", "/nonexistent", "-j", "doctor"]
+        done = subprocess.run(ctl, capture_output=True, text=True, timeout=60)
+        (found,) = [line for line in json.loads(done.stdout) if line["check"] == "cgroup"]
+        assert found["state"] == "FAIL", found
+        self.d.kill(signal.SIGTERM)
+        self.d.start(before=words)
+        assert self.d.status()["cgroup_mount"] == ""
+        self.d.kill(signal.SIGTERM)
+        self.d.start()
+
     def ctl_doctor_needs_no_daemon(self) -> None:
         done = self.d.run_ctl("--socket", "/nonexistent", "-j", "doctor")
         checks = {c["check"]: c for c in json.loads(done.stdout)}
@@ -2464,6 +2481,7 @@ CASES = (
     "many_rdma_devices_fit_into_a_reply",
     "rdma_metrics_parse",
     "the_dashboard_asks_for_what_there_is",
+    "a_covered_hierarchy_is_none",
     "ctl_doctor_needs_no_daemon",
 )
 

@@ -233,14 +233,21 @@ static int root_open(struct mlcc_tagger *t)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL, root[PATH_MAX], where[PATH_MAX];
+	struct statfs s;
 	size_t room = 0;
 	int fd = -1;
 
-	while (f && fd < 0 && getline(&line, &room, f) > 0)
+	while (f && fd < 0 && getline(&line, &room, f) > 0) {
 		if (strstr(line, " - cgroup2 ") &&
 		    sscanf(line, "%*s %*s %*s %4095s %4095s", root, where) == 2 &&
 		    !strcmp(root, "/"))
 			fd = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		/* another file system may cover it */
+		if (fd >= 0 && (fstatfs(fd, &s) || s.f_type != CGROUP2_SUPER_MAGIC)) {
+			close(fd);
+			fd = -1;
+		}
+	}
 	free(line);
 	if (f)
 		fclose(f);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <locale.h>
 #include <mntent.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -16,6 +18,14 @@
 
 #define NOBODYS	((uid_t)-1)
 #define SHARERS	1024	/* processes of a cgroup that are looked at */
+
+/* What is mounted at a path may be covered by something else. */
+static bool is_cgroup2(int fd)
+{
+	struct statfs s;
+
+	return !fstatfs(fd, &s) && s.f_type == CGROUP2_SUPER_MAGIC;
+}
 
 int cgroups_init(struct cgroups *c)
 {
@@ -32,6 +42,10 @@ int cgroups_init(struct cgroups *c)
 			continue;
 		snprintf(c->mount, sizeof(c->mount), "%s", m->mnt_dir);
 		c->root = open(c->mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (c->root >= 0 && !is_cgroup2(c->root)) {
+			close(c->root);
+			c->root = -1;
+		}
 	}
 	endmntent(f);
 	return c->root < 0 ? -ENOENT : 0;
