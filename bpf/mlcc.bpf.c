@@ -18,6 +18,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "mlcc_bpf.h"
+#include "sockets_map.h"
 #include "../include/mlcc/hint.h"
 #include "../include/mlcc/dctcp.h"
 #include "../include/mlcc/cubic.h"
@@ -67,13 +68,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct mlcc_slot);
 } slots SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
-	__type(key, int);
-	__type(value, struct mlcc_tagged);
-} sockets SEC(".maps");
 
 /* Of a group of slots. */
 struct mlcc_group_lock {

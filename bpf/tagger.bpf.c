@@ -34,6 +34,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "sockets_map.h"
 #include "tagger_bpf.h"
 #include "../include/mlcc/flow.h"
 
@@ -79,13 +80,6 @@ struct {
 	__type(key, u64);
 	__type(value, struct mlcc_tag_count);
 } counts SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
-	__type(key, int);
-	__type(value, struct mlcc_tagged);
-} sockets SEC(".maps");
 
 static __always_inline struct mlcc_tagger_config *mlcc_config(void)
 {
