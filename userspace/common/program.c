@@ -152,13 +152,18 @@ void warn(const char *fmt, ...)
 	va_end(ap);
 }
 
+static void or_die(int err, const struct err *e)
+{
+	if (err)
+		die(EXIT_USAGE, "%s", e->text);
+}
+
 uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t max)
 {
 	struct err e;
 	uint64_t v;
 
-	if (number_whole(what, s, min, max, &v, &e))
-		die(EXIT_USAGE, "%s", e.text);
+	or_die(number_whole(what, s, min, max, &v, &e), &e);
 	return v;
 }
 
@@ -167,8 +172,7 @@ double parse_fraction(const char *what, const char *s, double min, double max)
 	struct err e;
 	double v;
 
-	if (number_fraction(what, s, min, max, &v, &e))
-		die(EXIT_USAGE, "%s", e.text);
+	or_die(number_fraction(what, s, min, max, &v, &e), &e);
 	return v;
 }
 
@@ -177,8 +181,7 @@ uint64_t parse_bytes(const char *what, const char *s, uint64_t max)
 	struct err e;
 	uint64_t v;
 
-	if (number_bytes(what, s, max, &v, &e))
-		die(EXIT_USAGE, "%s", e.text);
+	or_die(number_bytes(what, s, max, &v, &e), &e);
 	return v;
 }
 
@@ -187,8 +190,7 @@ uint64_t parse_count(const char *what, const char *s, uint64_t max)
 	struct err e;
 	uint64_t v;
 
-	if (number_count(what, s, max, &v, &e))
-		die(EXIT_USAGE, "%s", e.text);
+	or_die(number_count(what, s, max, &v, &e), &e);
 	return v;
 }
 
@@ -197,7 +199,6 @@ uint64_t parse_time_us(const char *what, const char *s, uint64_t min, uint64_t m
 	struct err e;
 	uint64_t v;
 
-	if (number_time_us(what, s, min, max, &v, &e))
-		die(EXIT_USAGE, "%s", e.text);
+	or_die(number_time_us(what, s, min, max, &v, &e), &e);
 	return v;
 }

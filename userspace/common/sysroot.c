@@ -41,10 +41,6 @@ int sysroot_set(const char *dir, struct err *e)
 	return 0;
 }
 
-/*
- * Kept below a root, the kernel gives up (EAGAIN) on a path with ".." in it, as links of sysfs have,
- * if something was renamed or mounted meanwhile, wherever that was.
- */
 static int (*open_else)(const char *path);
 
 void sysroot_else(int (*open)(const char *path))
@@ -52,6 +48,10 @@ void sysroot_else(int (*open)(const char *path))
 	open_else = open;
 }
 
+/*
+ * Kept below a root, the kernel gives up (EAGAIN) on a path with ".." in it, as links of sysfs have,
+ * if something was renamed or mounted meanwhile, wherever that was.
+ */
 int sysroot_open(const char *path, int flags)
 {
 	struct open_how how = {

@@ -8,16 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/magic.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "../common/cgroup2.h"
 #include "../libmlcc/pins.h"
 #include "../libmlcc/registered.h"
 #include "../rdma/nic.h"
@@ -242,15 +241,12 @@ static void check_cgroup(void)
 	char where[512] = "";
 	bool v1 = false;
 	struct mntent *m;
-	struct statfs s;
 	FILE *f;
 
 	f = setmntent("/proc/self/mounts", "re");
 	while (f && (m = getmntent(f))) {
 		v1 |= !strcmp(m->mnt_type, "cgroup");
-		/* another file system may cover it */
-		if (!*where && !strcmp(m->mnt_type, "cgroup2") && !statfs(m->mnt_dir, &s) &&
-		    s.f_type == CGROUP2_SUPER_MAGIC)
+		if (!*where && !strcmp(m->mnt_type, "cgroup2") && is_cgroup2(m->mnt_dir))
 			snprintf(where, sizeof(where), "%s", m->mnt_dir);
 	}
 	if (f)

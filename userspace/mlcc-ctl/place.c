@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,11 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/cgroup2.h"
 #include "ctl.h"
 #include "place.h"
 
@@ -49,7 +48,6 @@ const char *own_cgroup(void)
 static bool shows(const char *line, const char *own, char *path, size_t size)
 {
 	char root[PATH_MAX], mount[PATH_MAX];
-	struct statfs fs;
 	size_t n;
 
 	if (!strstr(line, " - cgroup2 ") ||
@@ -59,7 +57,7 @@ static bool shows(const char *line, const char *own, char *path, size_t size)
 	if (strncmp(own, root, n) || (own[n] && own[n] != '/'))
 		return false;
 	snprintf(path, size, "%s%s", mount, strcmp(own + n, "/") ? own + n : "");
-	return !statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC;
+	return is_cgroup2(path);
 }
 
 static bool find_own(char *path, size_t size)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <locale.h>
 #include <mntent.h>
@@ -10,22 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <wchar.h>
 
+#include "../common/cgroup2.h"
 #include "cgroup.h"
 
-#define NOBODYS	((uid_t)-1)
+#define NO_UID	((uid_t)-1)
 #define SHARERS	1024	/* processes of a cgroup that are looked at */
-
-/* What is mounted at a path may be covered by something else. */
-static bool is_cgroup2(int fd)
-{
-	struct statfs s;
-
-	return !fstatfs(fd, &s) && s.f_type == CGROUP2_SUPER_MAGIC;
-}
 
 int cgroups_init(struct cgroups *c)
 {
@@ -38,14 +29,10 @@ int cgroups_init(struct cgroups *c)
 	if (!f)
 		return -errno;
 	while (c->root < 0 && (m = getmntent_r(f, &copy, text, sizeof(text)))) {
-		if (strcmp(m->mnt_type, "cgroup2"))
+		if (strcmp(m->mnt_type, "cgroup2") || !is_cgroup2(m->mnt_dir))
 			continue;
 		snprintf(c->mount, sizeof(c->mount), "%s", m->mnt_dir);
 		c->root = open(c->mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (c->root >= 0 && !is_cgroup2(c->root)) {
-			close(c->root);
-			c->root = -1;
-		}
 	}
 	endmntent(f);
 	return c->root < 0 ? -ENOENT : 0;
@@ -150,7 +137,7 @@ int cgroup_look(const struct cgroups *c, const char *rel, struct cgroup_look *lo
 	if (fstat(fd, &dir))
 		err = fail(e, -errno, "cgroup '%.200s': %s", rel, strerror(errno));
 	else
-		*look = (struct cgroup_look){ dir.st_ino, dir.st_uid, NOBODYS };
+		*look = (struct cgroup_look){ dir.st_ino, dir.st_uid, NO_UID };
 	if (!err && !fstatat(fd, "cgroup.procs", &procs, AT_SYMLINK_NOFOLLOW))
 		look->procs_uid = procs.st_uid;
 	close(fd);
@@ -288,7 +275,7 @@ uint64_t cgroup_id(int fd)
 
 bool cgroup_delegated(const struct cgroup_look *look, uid_t uid)
 {
-	return uid != NOBODYS && look->uid == uid && look->procs_uid == uid;
+	return uid != NO_UID && look->uid == uid && look->procs_uid == uid;
 }
 
 bool cgroup_there(const struct cgroups *c, const char *rel, uint64_t id)
