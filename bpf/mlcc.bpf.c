@@ -675,7 +675,7 @@ u32 BPF_PROG(mlcc_undo_cwnd, struct sock *sk)
 
 /*
  * The flow's state is made up for here if the kernel has not run init(), though it believes so: some
- * skip a program now and then (Documentation/notes/2026-11-process-1.md).  Before init() the kernel
+ * skip a program now and then (Documentation/testing.md, at the end).  Before init() the kernel
  * sends at most a SYN, with data.
  */
 static __always_inline void mlcc_sk_ready(struct sock *sk)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Networks drawn at random, simulated packet by packet: jobs under rdma/dcqcn/ with a profile,
- * against the same jobs under plain DCQCN.  The protocol is in
- * Documentation/notes/2026-11-dcqcn-suite.md.
+ * against the same jobs under plain DCQCN.  Documentation/decisions.md has the protocol.
  *
  *	suite [-d DRAW] [-c CELLS] [-s SEEDS] [-n ITERATIONS] [-p PROFILE] [-o FIRST-LAST]
  *
