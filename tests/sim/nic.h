@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * rdma/dcqcn/ and the phase tracker behind a few calls, for C++, which their headers are not
- * written in.  Nothing is decided here: each call makes those that Documentation/rdma.md lists.
+ * written in.  Nothing is decided here: each call makes those that rdma/dcqcn/job.h lists.
  *
  *	mlcc_job	a job on one host: the progress that its flows there share (tracker.h)
  *	nic_flow	a flow's reaction point, at the sender
