@@ -56,7 +56,7 @@ def measure(cc: str, builds: Sequence[Path], requests: Sequence[Request]) -> lis
 
 
 def document(cc: str, builds: Sequence[Path], measurements: Sequence[Measurement]) -> Json:
-    """The whole report; Documentation/lab.md describes every key."""
+    """The whole report; Documentation/lab.md describes its keys."""
     scenarios = [_scenario(cc, measurement) for measurement in measurements]
     rows = [row for scenario in scenarios for row in _rows(scenario)]
     if len(scenarios) > 1:

@@ -34,7 +34,7 @@ COMM = ("comm_mean_ms", "comm_p50_ms", *OVER_CUBIC)
 
 
 def document(measurement: Measurement) -> Json:
-    """The whole report; Documentation/lab.md describes every key."""
+    """The whole report; Documentation/lab.md describes its keys."""
     request = measurement.request
     scenario, link = request.scenario, request.scenario.link
     return {
