@@ -32,7 +32,7 @@
  *	background goes by the delay that it adds (include/mlcc/class.h, background.h).
  *
  *	What earns what: behind a queue that drops packets, the small window; where it marks them,
- *	the rule.  Documentation/how-it-works.md has the measurements.
+ *	the rule.  Documentation/decisions.md has the measurements.
  *
  * Parameters, by profile (include/mlcc/profiles.h, netlink); fractions are Q16
  *

@@ -13,7 +13,7 @@
  *
  * "hold" is what this project adds, for queues that mark (ECN): there a flow decreases each round
  * trip, and who keeps its window decides who finishes.  A loss is not softened: what is lost of a
- * queue that overflows is others', too.  Documentation/how-it-works.md has the measurements.
+ * queue that overflows is others', too.  Documentation/decisions.md has the measurements.
  *
  * Fixed point: everything is Q16, MLCC_ONE is 1.0.  No division here; mlcc_recip() does the
  * only one, once a phase.
