@@ -205,10 +205,16 @@ class Table(unittest.TestCase):
         self.assertEqual({line.count("|") for line in lines[:4]}, {len(judge.HEAD) + 1})
         self.assertIn("(`web-60k`)", lines[2])
         self.assertIn("1.200 ± 0.002 / 1.250 ± 0.002 / 1.100 ± 0.002", lines[2])
-        again = "2.00 ± 0.00 / 1.00 ± 0.00 / 8.00 ± 0.00"
-        self.assertIn(f"| {again} | 4.00 (4.00 to 4.00) |", lines[2])
-        self.assertIn("| **missed** | met |", lines[2])
-        self.assertIn("| - | - | - | met |", lines[3])
+        self.assertIn("| 2.00 / 1.00 / 8.00 | 4.00 (4.00 to 4.00) |", lines[2])
+        self.assertIn("| **missed**: sent again |", lines[2])
+        self.assertIn("| web (cubic short) | 0.98 ± 0.01 | met |", lines[3])
+
+    def test_verdicts(self) -> None:
+        found = {
+            name: bars.Bar(Span(1.0), 1.0, verdict)
+            for name, verdict in (("alone", CANNOT_TELL), ("job", MISSED), ("sent again", MISSED))
+        }
+        self.assertEqual(judge.verdicts(found), "**missed**: job, sent again; cannot tell: alone")
 
     def test_alone(self) -> None:
         cell = BY_NAME["alone-30k"]
@@ -241,14 +247,11 @@ class Table(unittest.TestCase):
             each["flows"][1].update(harm=None, beside_cubic=None)
         rows = judge.rows(NATIVE, said)
         self.assertEqual(rows[1].bars["neighbour"].verdict, CANNOT_TELL)
-        self.assertIn("/ - |", judge.table(rows))
+        self.assertIn("| - | cannot tell: neighbour |", judge.table(rows))
 
     def test_summary(self) -> None:
         rows = judge.rows(NATIVE, report(NATIVE))
-        self.assertEqual(
-            judge.summary(rows),
-            "Bars: 3 met, 1 missed, 0 cannot tell. Missed: `web-60k` (sent again).",
-        )
+        self.assertEqual(judge.summary(rows), "Bars: 3 met, 1 missed, 0 cannot tell.")
 
     def test_json(self) -> None:
         said = json.loads(json.dumps(judge.document("abc", judge.rows(NATIVE, report(NATIVE)))))

@@ -13,16 +13,14 @@ from .hostile import CCS, Cell
 from .page import Kept
 
 OURS, BASES = "mlcc", ("cubic", "reno")
-BARS = ("alone", "job", "sent again", "neighbour")
 HEAD = (
     "network",
     "slowdown",
     "sent again per MB",
     "ratio",
     "neighbour",
-    "harm to it",
     "has beside mlcc / cubic",
-    *(f"bar: {name}" for name in BARS),
+    "bars",
 )
 
 
@@ -108,19 +106,17 @@ def table(judged: Sequence[Row]) -> str:
 def _cells(row: Row) -> Iterator[str]:
     found = row.bars
     yield f"{row.cell.about} (`{row.cell.name}`)" if "slowdown" in row.figures else ""
-    yield _of_each(row.figures.get("slowdown"), 3)
-    yield _of_each(row.figures.get("sent again"), 2)
+    yield " / ".join(interval(each, 3) for each in _of_each(row, "slowdown"))
+    yield " / ".join(cells.interval(each.mean, None, 2) for each in _of_each(row, "sent again"))
     yield ratio(found["sent again"].span) if "sent again" in found else ""
     yield row.neighbour or "-"
-    yield _of_each(row.figures.get("harm"), 2) or "-"
     yield interval(found["neighbour"].span, 2) if "neighbour" in found else "-"
-    for name in BARS:
-        yield _shown(found[name].verdict) if name in found else "-"
+    yield verdicts(found)
 
 
-def _of_each(spans: Mapping[str, Span] | None, digits: int) -> str:
+def _of_each(row: Row, name: str) -> list[Span]:
     """All congestion controls', in the same order."""
-    return " / ".join(interval(spans[cc], digits) for cc in CCS) if spans else ""
+    return [row.figures[name][cc] for cc in CCS] if name in row.figures else []
 
 
 def interval(found: Span, digits: int) -> str:
@@ -136,21 +132,20 @@ def ratio(found: Span) -> str:
     return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
-def _shown(verdict: str) -> str:
-    return f"**{verdict}**" if verdict == bars.MISSED else verdict
+def verdicts(found: Mapping[str, Bar]) -> str:
+    """Which bars are not met, worst first."""
+    said = []
+    for verdict, shown in ((bars.MISSED, "**missed**"), (bars.CANNOT_TELL, bars.CANNOT_TELL)):
+        if names := [name for name, bar in found.items() if bar.verdict == verdict]:
+            said.append(f"{shown}: {', '.join(names)}")
+    return "; ".join(said) or bars.MET
 
 
 def summary(judged: Sequence[Row]) -> str:
-    """How many of each, and where a bar is missed."""
-    verdicts = Counter(bar.verdict for row in judged for bar in row.bars.values())
-    counts = (f"{verdicts[each]} {each}" for each in (bars.MET, bars.MISSED, bars.CANNOT_TELL))
-    missed = [
-        f"`{row.cell.name}` ({name})"
-        for row in judged
-        for name, bar in row.bars.items()
-        if bar.verdict == bars.MISSED
-    ]
-    return f"Bars: {', '.join(counts)}. Missed: {', '.join(missed) or 'none'}."
+    """How many of each."""
+    count = Counter(bar.verdict for row in judged for bar in row.bars.values())
+    counts = (f"{count[each]} {each}" for each in (bars.MET, bars.MISSED, bars.CANNOT_TELL))
+    return f"Bars: {', '.join(counts)}."
 
 
 def captions(kept: Mapping[Cell, Kept], seeds: str) -> str:
