@@ -85,10 +85,8 @@ plugins:
 module:
 	+$(call try,the module,module,$(MAKE) -C $(KDIR) $(KERNEL_MAKE) M=$(CURDIR) modules)
 
-# the lab, and what shows its traces to the phase tracker alone
 lab: hint
 	+$(call part,the lab,tests/lab)
-	+$(call part,the trackers' benchmark,tests/bench/learning)
 
 unit:
 	+$(call part,unit tests,tests/unit)
