@@ -140,7 +140,7 @@ static __always_inline void mlcc_slot_apply(struct mlcc_slot *s, const struct ml
 			__builtin_memset(&s->job, 0, sizeof(s->job));
 		s->job.hint_state = r->hint_state;
 	}
-	mlcc_hint_take(&s->job, &s->gen, r->gen, r->announced ? r->announced : r->phase_bytes);
+	mlcc_job_hint_take(&s->job, &s->gen, r->gen, r->announced ? r->announced : r->phase_bytes);
 	MLCC_WRITE(s->deleted, 0);
 }
 
@@ -751,7 +751,7 @@ struct mlcc_tell {
 /* Global, so that it is verified by itself, and once: it has many paths. */
 __weak int mlcc_tell_start(struct mlcc_job *j, u64 bytes, u64 now)
 {
-	return j && mlcc_hint_start(j, bytes, now);
+	return j && mlcc_job_hint_start(j, bytes, now);
 }
 
 static __always_inline bool mlcc_tell_slot(struct mlcc_slot *s, const struct mlcc_tell *t)
@@ -763,7 +763,7 @@ static __always_inline bool mlcc_tell_slot(struct mlcc_slot *s, const struct mlc
 	case MLCC_CTL_START:
 		return s->deleted || mlcc_tell_start(&s->job, t->ctl.bytes, t->now);
 	case MLCC_CTL_END:
-		return s->deleted || mlcc_hint_end(&s->job);
+		return s->deleted || mlcc_job_hint_end(&s->job);
 	}
 	mlcc_slot_refresh(s);
 	return true;
@@ -797,8 +797,8 @@ static __always_inline long mlcc_rule_set(struct mlcc_ctl *ctl)
 	old = bpf_map_lookup_elem(&rules, &id);
 	ctl->rule.announced = 0;
 	ctl->rule.hint_state = MLCC_HINT_NONE;
-	ctl->rule.gen = mlcc_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0,
-				      ctl->rule.phase_bytes, &cfg->gen);
+	ctl->rule.gen = mlcc_job_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0,
+					  ctl->rule.phase_bytes, &cfg->gen);
 	if (old && old->gen == ctl->rule.gen) {
 		ctl->rule.announced = old->announced;
 		ctl->rule.hint_state = old->hint_state;

@@ -54,7 +54,7 @@ struct mlcc_setting {
 	u64 announced;		/* bytes of the last phase that was announced, 0: none was */
 	u32 hint_state;		/* enum mlcc_hint_state, for slots that come later */
 	u32 profile;
-	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
+	u32 gen;		/* of "phase_bytes", see mlcc_job_hint_gen() */
 	u32 class;		/* enum mlcc_class; before layout 9 always 0 */
 	char name[MLCC_RULE_NAME];
 };

@@ -64,7 +64,7 @@ static int mlcc_slots_do(mlcc_slot_fn fn, struct net *net, u32 id, u64 bytes)
 static bool mlcc_slot_delete(struct net *net, struct mlcc_slot *s, u64 unused)
 {
 	WRITE_ONCE(s->deleted, 1);
-	return mlcc_hint_reset(&s->job);
+	return mlcc_job_hint_reset(&s->job);
 }
 
 /* The setting that holds for the job may be another one by now. */
@@ -80,7 +80,7 @@ static bool mlcc_slot_revive(struct net *net, struct mlcc_slot *s, u64 unused)
 	mlcc_slot_classify(s);
 	if (!s->deleted)
 		return true;
-	if (!mlcc_hint_reset(&s->job))
+	if (!mlcc_job_hint_reset(&s->job))
 		return false;
 	WRITE_ONCE(s->deleted, 0);
 	return true;
@@ -91,7 +91,7 @@ static bool mlcc_slot_start(struct net *net, struct mlcc_slot *s, u64 bytes)
 	struct mlcc_phase_was was;
 
 	mlcc_phase_was(s, &was);
-	if (!mlcc_hint_start(&s->job, bytes, tcp_clock_us()))
+	if (!mlcc_job_hint_start(&s->job, bytes, tcp_clock_us()))
 		return false;
 	if (READ_ONCE(s->job.seq) != was.seq)
 		mlcc_phase_begun(net, s, &was);
@@ -100,7 +100,7 @@ static bool mlcc_slot_start(struct net *net, struct mlcc_slot *s, u64 bytes)
 
 static bool mlcc_slot_end(struct net *net, struct mlcc_slot *s, u64 unused)
 {
-	return mlcc_hint_end(&s->job);
+	return mlcc_job_hint_end(&s->job);
 }
 
 int mlcc_control_set(struct net *net, struct mlcc_setting *set, bool create)

@@ -89,7 +89,7 @@ static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_se
 	if (!pending)
 		return;
 	mlcc_phase_was(s, &was);
-	if (mlcc_hint_start(&s->job, pending & ~MLCC_PENDING, tcp_clock_us()))
+	if (mlcc_job_hint_start(&s->job, pending & ~MLCC_PENDING, tcp_clock_us()))
 		mlcc_phase_begun(net, s, &was);
 	else
 		atomic64_cmpxchg(&set->pending, 0, pending);
@@ -127,7 +127,7 @@ void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 		WRITE_ONCE(s->profile, profile);
 	if (class != READ_ONCE(s->class))
 		WRITE_ONCE(s->class, class);
-	mlcc_hint_take(&s->job, &s->gen, gen, phase_bytes);
+	mlcc_job_hint_take(&s->job, &s->gen, gen, phase_bytes);
 	if (set)
 		mlcc_slot_begin(s, net, set);
 	rcu_read_unlock();

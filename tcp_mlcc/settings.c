@@ -108,8 +108,8 @@ int mlcc_setting_put(struct net *net, struct mlcc_setting *s, bool create)
 	err = old ? 0 : mlcc_setting_room(net);
 	if (err)
 		return err;
-	s->gen = mlcc_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0, s->phase_bytes,
-			       &mlcc_settings_gen);
+	s->gen = mlcc_job_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0, s->phase_bytes,
+				   &mlcc_settings_gen);
 	err = xa_err(xa_store(&mlcc_net(net)->settings, s->id, s, GFP_KERNEL));
 	if (err)
 		return err;

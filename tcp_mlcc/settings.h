@@ -19,7 +19,7 @@ struct mlcc_setting {
 	atomic64_t pending;	/* bytes of a phase announced before the first flow; else 0 */
 	u32 profile;		/* enum mlcc_profile_id or MLCC_PROFILE_NONE */
 	u32 class;		/* enum mlcc_class */
-	u32 gen;		/* of "phase_bytes", see mlcc_hint_gen() */
+	u32 gen;		/* of "phase_bytes", see mlcc_job_hint_gen() */
 	u32 id;
 	char name[MLCC_JOB_NAME_MAX + 1];	/* "": none */
 	struct hlist_node node;

@@ -28,8 +28,8 @@
  * An announcement is believed as far as the last one held: if a phase had other bytes than were
  * announced (by more than a quarter), what was learnt counts instead, until one holds again.
  */
-#ifndef MLCC_HINT_H
-#define MLCC_HINT_H
+#ifndef MLCC_JOB_HINT_H
+#define MLCC_JOB_HINT_H
 
 #include "phase.h"
 
@@ -37,7 +37,7 @@
  * Whether the phase that runs is the one that is being announced: it has only just begun, and not
  * by an announcement.
  */
-static __always_inline bool mlcc_hint_is_late(const struct mlcc_job *j, u64 now)
+static __always_inline bool mlcc_job_hint_is_late(const struct mlcc_job *j, u64 now)
 {
 	u64 last = MLCC_READ(j->last_us);
 
@@ -47,7 +47,7 @@ static __always_inline bool mlcc_hint_is_late(const struct mlcc_job *j, u64 now)
 }
 
 /* Whether nothing was sent since the last announcement: another one replaces it. */
-static __always_inline bool mlcc_hint_replaces(const struct mlcc_job *j)
+static __always_inline bool mlcc_job_hint_replaces(const struct mlcc_job *j)
 {
 	return (j->hint_state == MLCC_HINT_RUNNING || j->hint_state == MLCC_HINT_OVER) &&
 	       !mlcc_phase_sent(j);
@@ -57,7 +57,7 @@ static __always_inline bool mlcc_hint_replaces(const struct mlcc_job *j)
  * Userspace says that a phase of @bytes begins; 0: as many as the last time.  @now: us.
  * Returns whether this could be noted; if not, a flow begins a phase right now: try again.
  */
-static __always_inline bool mlcc_hint_start(struct mlcc_job *j, u64 bytes, u64 now)
+static __always_inline bool mlcc_job_hint_start(struct mlcc_job *j, u64 bytes, u64 now)
 {
 	u64 last = MLCC_READ(j->last_us);
 
@@ -65,9 +65,9 @@ static __always_inline bool mlcc_hint_start(struct mlcc_job *j, u64 bytes, u64 n
 		return false;
 	if (bytes && bytes <= MLCC_PHASE_BYTES_MAX)
 		MLCC_WRITE(j->d_hint, bytes);
-	if (mlcc_hint_is_late(j, now)) {
+	if (mlcc_job_hint_is_late(j, now)) {
 		mlcc_phase_target(j);
-	} else if (mlcc_hint_replaces(j)) {
+	} else if (mlcc_job_hint_replaces(j)) {
 		mlcc_phase_target(j);
 		MLCC_WRITE(j->start_us, now);
 	} else {
@@ -79,8 +79,8 @@ static __always_inline bool mlcc_hint_start(struct mlcc_job *j, u64 bytes, u64 n
 	return true;
 }
 
-/* Userspace says that the phase is over.  Returns as mlcc_hint_start(). */
-static __always_inline bool mlcc_hint_end(struct mlcc_job *j)
+/* Userspace says that the phase is over.  Returns as mlcc_job_hint_start(). */
+static __always_inline bool mlcc_job_hint_end(struct mlcc_job *j)
 {
 	if (MLCC_CAS32(&j->busy, 0, 1))
 		return false;
@@ -91,22 +91,22 @@ static __always_inline bool mlcc_hint_end(struct mlcc_job *j)
 }
 
 /* Userspace no longer announces phases. */
-static __always_inline void mlcc_hint_none(struct mlcc_job *j)
+static __always_inline void mlcc_job_hint_none(struct mlcc_job *j)
 {
 	MLCC_WRITE(j->hint_state, MLCC_HINT_NONE);
 }
 
 /*
  * Another job takes the place of this one: nothing is known of it, and until the next phase there
- * is no progress.  Returns as mlcc_hint_start().
+ * is no progress.  Returns as mlcc_job_hint_start().
  */
-static __always_inline bool mlcc_hint_reset(struct mlcc_job *j)
+static __always_inline bool mlcc_job_hint_reset(struct mlcc_job *j)
 {
 	if (MLCC_CAS32(&j->busy, 0, 1))
 		return false;
 	mlcc_phase_forget(j);
 	mlcc_job_hint(j, 0);
-	mlcc_hint_none(j);
+	mlcc_job_hint_none(j);
 	mlcc_phase_target(j);
 	MLCC_CAS32(&j->busy, 1, 0);
 	return true;
@@ -116,7 +116,7 @@ static __always_inline bool mlcc_hint_reset(struct mlcc_job *j)
  * The number of a standing hint of @bytes, never 0.  @old, @old_bytes: of the one in its place
  * before; 0: there was none.  @last: the last number that any job's was given.
  */
-static __always_inline u32 mlcc_hint_gen(u32 old, u64 old_bytes, u64 bytes, u32 *last)
+static __always_inline u32 mlcc_job_hint_gen(u32 old, u64 old_bytes, u64 bytes, u32 *last)
 {
 	u32 gen;
 
@@ -127,7 +127,7 @@ static __always_inline u32 mlcc_hint_gen(u32 old, u64 old_bytes, u64 bytes, u32 
 }
 
 /* Takes over the standing hint, if it is new.  @has: number of the one that was taken over last. */
-static __always_inline void mlcc_hint_take(struct mlcc_job *j, u32 *has, u32 gen, u64 bytes)
+static __always_inline void mlcc_job_hint_take(struct mlcc_job *j, u32 *has, u32 gen, u64 bytes)
 {
 	if (MLCC_READ(*has) == gen)
 		return;
@@ -135,4 +135,4 @@ static __always_inline void mlcc_hint_take(struct mlcc_job *j, u32 *has, u32 gen
 	mlcc_job_hint(j, bytes);
 }
 
-#endif /* MLCC_HINT_H */
+#endif /* MLCC_JOB_HINT_H */

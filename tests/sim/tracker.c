@@ -17,10 +17,10 @@ uint32_t tracker_phases(const struct mlcc_job *j)
 
 void tracker_begin(struct mlcc_job *j, uint64_t bytes, uint64_t now)
 {
-	mlcc_hint_start(j, bytes, now + TRACKER_FIRST_US);
+	mlcc_job_hint_start(j, bytes, now + TRACKER_FIRST_US);
 }
 
 void tracker_end(struct mlcc_job *j)
 {
-	mlcc_hint_end(j);
+	mlcc_job_hint_end(j);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Every header below include/mlcc/ and rdma/ compiles alone, freestanding, with each compiler at hand and for
-# each target that a carrier may have. Prints TAP.
+# each target that a carrier may have; and all that are installed compile together. Prints TAP.
 
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -39,6 +39,25 @@ try()
 	fi
 }
 
+# Of two with one guard the second is empty for whoever includes both.
+together()
+{
+	count=$((count + 1))
+	installed="include/mlcc/*.h include/mlcc/uapi/*.h userspace/libmlcc/libmlcc.h
+		   userspace/libmlcc-hint/mlcc_hint.h"
+	# shellcheck disable=SC2086  # patterns
+	guards=$(sed -n 's/^#ifndef \(.*_H\)$/\1/p' $installed | sort | uniq -d)
+	# shellcheck disable=SC2086
+	if [ -z "$guards" ] && printf '#include "%s"\n' $installed |
+	   gcc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-function -fsyntax-only -I. -Iinclude -x c -; then
+		echo "ok $count installed headers compile together"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "# guards of two headers: ${guards:-none}"
+	echo "not ok $count installed headers compile together"
+}
+
 echo "TAP version 13"
 try gcc
 try gcc -m32
@@ -46,5 +65,6 @@ try clang
 for target in riscv64 aarch64 i386 powerpc64 bpf; do
 	try clang --target="$target-unknown-none"
 done
+together
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -16,11 +16,11 @@ static void announced(struct sim *s, u64 told, u64 bytes, u32 lead)
 {
 	sim_silence(s, sim_noise(s, COMPUTE, 2));
 	sim_clear(s);
-	mlcc_hint_start(&s->job, told, s->now);
+	mlcc_job_hint_start(&s->job, told, s->now);
 	sim_silence(s, lead);
 	sim_burst(s, bytes);
 	sim_silence(s, 200);
-	mlcc_hint_end(&s->job);
+	mlcc_job_hint_end(&s->job);
 }
 
 static void the_first_phase_counts(void)
@@ -63,12 +63,12 @@ static void a_late_announcement_belongs_to_its_phase(void)
 		sim_silence(&s, COMPUTE);
 		sim_clear(&s);
 		sim_burst(&s, bytes / 10);
-		mlcc_hint_start(&s.job, bytes, s.now);
+		mlcc_job_hint_start(&s.job, bytes, s.now);
 		CHECK(s.job.seq == i, "phase %u is number %u", i, s.job.seq);
 		sim_acked(&s, bytes - bytes / 10);
 		CHECK(!s.neutral && s.last > MLCC_ONE / 50 * 49, "phase %u: " SIM_FMT, i,
 		      SIM_ARGS(&s));
-		mlcc_hint_end(&s.job);
+		mlcc_job_hint_end(&s.job);
 	}
 }
 
@@ -86,9 +86,9 @@ static void who_announces_twice_has_one_phase(bool ends)
 
 		sim_silence(&s, COMPUTE / 2);
 		for (u32 k = 0; k < 3; k++) {
-			mlcc_hint_start(&s.job, 3 * PHASE, s.now);
+			mlcc_job_hint_start(&s.job, 3 * PHASE, s.now);
 			if (ends)
-				mlcc_hint_end(&s.job);
+				mlcc_job_hint_end(&s.job);
 			sim_silence(&s, 10);
 		}
 		announced(&s, bytes, bytes, 50);
@@ -114,11 +114,11 @@ static void silences_inside_do_not_end_it(void)
 	for (u32 i = 1; i <= 20; i++) {
 		sim_silence(&s, COMPUTE);
 		sim_clear(&s);
-		mlcc_hint_start(&s.job, PHASE, s.now);
+		mlcc_job_hint_start(&s.job, PHASE, s.now);
 		sim_burst(&s, PHASE / 2);
 		sim_silence(&s, COMPUTE);
 		sim_burst(&s, PHASE / 2);
-		mlcc_hint_end(&s.job);
+		mlcc_job_hint_end(&s.job);
 		CHECK(sim_full_progress(&s) && s.job.seq == i, "phase %u, number %u: " SIM_FMT, i,
 		      s.job.seq, SIM_ARGS(&s));
 	}
@@ -133,7 +133,7 @@ static void who_falls_silent_is_not_waited_for(void)
 		sim_init(&s, 5);
 		announced(&s, PHASE, PHASE, 50);
 		if (!ended)
-			mlcc_hint_start(&s.job, PHASE, s.now + COMPUTE);
+			mlcc_job_hint_start(&s.job, PHASE, s.now + COMPUTE);
 		sim_iterations(&s, 8, COMPUTE, 2 * PHASE);
 		CHECK(s.job.hint_state == MLCC_HINT_NONE, "told %u", s.job.hint_state);
 		CHECK(sim_full_progress(&s), "ended %u: " SIM_FMT, ended, SIM_ARGS(&s));
@@ -168,17 +168,17 @@ static void nonsense_is_harmless(void)
 	struct sim s;
 
 	sim_init(&s, 7);
-	mlcc_hint_end(&s.job);
+	mlcc_job_hint_end(&s.job);
 	for (u32 i = 0; i < 100000; i++) {
 		u64 bytes = random_below(&s.seed, 4) ? random_below(&s.seed, 1 << 20) : ~0ULL;
 		u64 now = s.now + random_below(&s.seed, 3) * 500 - random_below(&s.seed, 3) * 300;
 
 		switch (random_below(&s.seed, 4)) {
 		case 0:
-			mlcc_hint_start(&s.job, bytes, now);
+			mlcc_job_hint_start(&s.job, bytes, now);
 			break;
 		case 1:
-			mlcc_hint_end(&s.job);
+			mlcc_job_hint_end(&s.job);
 			break;
 		case 2:
 			s.now = now;
@@ -197,9 +197,9 @@ static void a_phase_that_is_being_turned_is_left_alone(void)
 {
 	struct mlcc_job j = { .busy = 1 };
 
-	CHECK(!mlcc_hint_start(&j, PHASE, 1000), "noted");
-	CHECK(!mlcc_hint_end(&j), "noted");
-	CHECK(!mlcc_hint_reset(&j), "noted");
+	CHECK(!mlcc_job_hint_start(&j, PHASE, 1000), "noted");
+	CHECK(!mlcc_job_hint_end(&j), "noted");
+	CHECK(!mlcc_job_hint_reset(&j), "noted");
 	CHECK(!j.seq && !j.d_hint && !j.hint_state, "changed");
 }
 
@@ -211,7 +211,7 @@ static void another_job_starts_from_nothing(void)
 	sim_init(&s, 8);
 	for (u32 i = 1; i <= 5; i++)
 		announced(&s, PHASE, PHASE, 50);
-	CHECK(mlcc_hint_reset(&s.job), "not noted");
+	CHECK(mlcc_job_hint_reset(&s.job), "not noted");
 	CHECK(!s.job.busy && !s.job.hint_state && !s.job.d_hint && !s.job.d_learnt, "not forgotten");
 	sim_clear(&s);
 	sim_burst(&s, PHASE);
@@ -236,13 +236,13 @@ struct rule {
 
 static void set(struct rule *r, u64 bytes)
 {
-	r->gen = mlcc_hint_gen(r->gen, r->bytes, bytes, &r->last);
+	r->gen = mlcc_job_hint_gen(r->gen, r->bytes, bytes, &r->last);
 	r->bytes = bytes;
 }
 
 static void take(struct sim *s, struct rule *r)
 {
-	mlcc_hint_take(&s->job, &r->has, r->gen, r->bytes);
+	mlcc_job_hint_take(&s->job, &r->has, r->gen, r->bytes);
 }
 
 /* The next phase is announced without a number. */
