@@ -188,3 +188,13 @@ def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
         yield from bare_suites(everything)
     yield from host_suites(everything)
     yield from counted_suites(kernels, everything)
+
+
+def is_due(suite: Suite, only: Sequence[str]) -> bool:
+    """Whether it runs if just these are asked for: what is built, too, or old programs pass."""
+    return not only or suite.name == "build" or suite.name.startswith(tuple(only))
+
+
+def unknown(only: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Those of "only" with which no suite's name begins."""
+    return [word for word in only if not any(name.startswith(word) for name in names)]

@@ -87,6 +87,13 @@ class Again(unittest.TestCase):
         names = [s.name for s in [*suites.first_suites(), *suites.later_suites(("6.1",), True)]]
         self.assertEqual(len(names), len(set(names)))
 
+    def test_some_are_asked_for(self) -> None:
+        everything = [*suites.first_suites(), *suites.later_suites(("6.1",), False)]
+        due = [suite.name for suite in everything if suites.is_due(suite, ["lint", "plan"])]
+        self.assertEqual(sorted(due), ["build", "lint", "plan"])
+        self.assertTrue(all(suites.is_due(suite, []) for suite in everything))
+        self.assertEqual(suites.unknown(["lin", "lint2"], due), ["lint2"])
+
 
 class Recorder(schedule.Runs):
     """Notes which suites run at the same time."""
