@@ -244,6 +244,13 @@ class Driven(Settable):
         self.assertEqual((status, reply["code"]), (2, "EBUSY"))
 
 
+class SoftRoce(Driven):
+    def test_ranges_and_defaults_are_the_driver_s(self: Any) -> None:
+        knobs = self.good("show", self.device)[0]["knobs"]
+        shown = {knob["name"]: (knob["default"], knob["min"], knob["max"]) for knob in knobs}
+        self.assertEqual(shown, vendors.RXE)
+
+
 def case(name: str, kind: type, vendor_of: Any) -> None:
     """A class for each back end, which unittest finds by its name."""
     body = {"vendor_of": staticmethod(vendor_of), "__doc__": None}
@@ -251,7 +258,7 @@ def case(name: str, kind: type, vendor_of: Any) -> None:
 
 
 case("Mlx5", Driven, vendors.mlx5)
-case("Rxe", Driven, vendors.rxe)
+case("Rxe", SoftRoce, vendors.rxe)
 case("Ofed", Driven, vendors.ofed)
 case("OfedParams", Settable, vendors.ofed_params)
 case("Hns", Driven, vendors.hns)
