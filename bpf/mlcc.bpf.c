@@ -310,7 +310,7 @@ static long mlcc_look(u32 n, void *arg)
  */
 static __always_inline u32 mlcc_seek_charged(const struct mlcc_seek *k)
 {
-	if (k->busy + k->used + 2 > MLCC_GROUP_USERS)
+	if (!mlcc_share_has_room(MLCC_GROUP_USERS, k->busy, k->used))
 		return 0;
 	if (k->again)
 		return k->again;

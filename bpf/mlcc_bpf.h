@@ -10,6 +10,7 @@
 
 #include "../include/mlcc/types.h"
 #include "../include/mlcc/class.h"
+#include "../include/mlcc/owner.h"
 #include "../include/mlcc/rule.h"
 #include "../include/mlcc/path.h"
 #include "../include/mlcc/phase.h"
@@ -57,34 +58,6 @@ struct mlcc_setting {
 	u32 gen;		/* of "phase_bytes", see mlcc_job_hint_gen() */
 	u32 class;		/* enum mlcc_class; before layout 9 always 0 */
 	char name[MLCC_RULE_NAME];
-};
-
-/*
- * Who answers for the flows of a slot.  In a network namespace that another user namespace than the
- * initial one owns users mark sockets as they like: these are of no job of the host's, unless the
- * tagger has given them their mark.
- */
-enum mlcc_whose {
-	MLCC_OF_HOST,		/* the initial user namespace owns the network namespace */
-	MLCC_OF_JOB,		/* it does not, but the tagger knows them */
-	MLCC_OF_USER,
-};
-
-/*
- * sockets map (socket storage): what the tagger has given a socket, and what that had.  The carrier
- * looks into it, too, so there is one map, and who is loaded second takes that of the first.
- */
-struct mlcc_tagged {
-	u64 cgroup;		/* whose tag it is */
-	u32 job;		/* 0: none, mlcc was refused */
-	u32 mark;		/* before */
-	u32 priority;		/* before */
-	u8 tos;			/* before */
-	u8 class;		/* DSCP class + 1, or MLCC_DSCP_FIXED | DSCP; 0: as before */
-	u8 rtt;			/* round trips are reported because of us */
-	u8 saved;		/* the values before are there */
-	u8 listener;		/* it listens; in the copy for what it accepts: its parent does */
-	char cc[16];		/* before */
 };
 
 /* slots map: a job as this host sees it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the tagger shares with libmlcc: the layout of its maps; "sockets" is in mlcc_bpf.h. */
+/* What the tagger shares with libmlcc: the layout of its maps; "sockets" is in owner.h. */
 #ifndef MLCC_TAGGER_BPF_H
 #define MLCC_TAGGER_BPF_H
 
