@@ -14,12 +14,6 @@
 # shellcheck source=tests/selftests/tagger_common.sh
 . "$here/tagger_common.sh"
 
-# marked NAME [NAMESPACE]: connections that live as long as this (sub)shell
-marked()
-{
-	marked_by "$1" ${2:+ip netns exec "$2"}
-}
-
 # group_of ID COUNT: that many ids from ID on whose slots lie in one group (mlcc_group() in mlcc_bpf.h)
 group_of()
 {
@@ -104,54 +98,11 @@ no_namespace_has_all_slots()
 	marked all && ask all open "${ids[@]}" && has_slots 20 /proc/self/ns/net "${ids[@]}"
 }
 
-# jobs_with_flows ID,...: those that libmlcc knows, with the flows that are theirs on this host
-jobs_with_flows()
+# What is not the job's is no more than a slot: neither what is announced nor a deletion reaches it.
+of_user()
 {
-	api_json "sorted((r['id'], r['flows']) for r in rows if r['id'] in [$1])" job list
-}
-
-# As anybody may have them, who marks sockets there as he likes: what he says of a job of the host's
-# is not heard there, either.
-namespaces_of_users_have_no_jobs_of_the_host()
-{
-	require_user_namespaces || return
-	api job set 701 roots "" 5000 && marked_by users unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh &&
-		ask users open 701 702 && marked some "$host" && ask some open 702 703 || return
-	slots_are "[701, 702, 702, 703]" "sorted(j['id'] for j in d if 700 < j['id'] < 710 and j['flows'])" ||
-		return
-	[ "$(jobs_with_flows 701,702,703)" = "[(701, 0), (702, 1), (703, 1)]" ] ||
-		{ echo "jobs: $(jobs_with_flows 701,702,703)"; return 1; }
-	ask users send 701 100 && slots_are "[(0, 'user')]" \
-		"[(j['d_hint'], j['whose']) for j in d if j['id'] == 701]" && api job del 701 &&
-		slots_are "[0]" "[j['deleted'] for j in d if j['id'] == 701]"
-}
-
-# jobs_are FLOWS ID,...: as jobs_with_flows has them
-jobs_are()
-{
-	[ "$(jobs_with_flows "$2")" = "$1" ] || { echo "jobs: $(jobs_with_flows "$2")"; return 1; }
-}
-
-# Both ends have the tag; of one the user changes the mark.
-what_is_tagged_there_is_the_jobs()
-{
-	require_user_namespaces || return
-	api tag set "$job" 801 && tagged_by tagged && ask tagged open 801 802 || return
-	jobs_are "[(801, 3)]" 801,802 || return
-	slots_are "[(801, 3, 'job'), (802, 1, 'user')]" \
-		"sorted((j['id'], j['flows'], j['whose']) for j in d if 800 < j['id'] < 810)" &&
-		api tag del "$job" && slots_are "[(801, 0), (802, 0)]" \
-		"sorted((j['id'], j['flows']) for j in d if 800 < j['id'] < 810)" && jobs_are "[]" 801,802
-}
-
-# The mark of a job that the user has set himself is not from the tagger when that gives it back.
-a_mark_that_is_given_back_is_the_users()
-{
-	require_user_namespaces || return
-	tagged_by before && ask before open 811 && api tag set "$job" 812 &&
-		jobs_are "[(812, 2)]" 811,812 && api tag del "$job" && jobs_are "[]" 811,812 || return
-	slots_are "[(811, 1, 'user'), (812, 0, 'job')]" \
-		"sorted((j['id'], j['flows'], j['whose']) for j in d if 810 < j['id'] < 820)"
+	"$mlcc_bpf" show | json "[(j['flows'], bool(j['d_hint'] or j['hint_state'] or j['deleted']),
+		j['bytes'] >= 40000) for j in d if j['id'] == $2 and j['whose'] == 'user' and j['flows']]"
 }
 
 # users_spread NAME UID ID: a connection of the job in each of forty namespaces of the user
@@ -250,10 +201,7 @@ main()
 	ktap_check "a job comes back to its slot" a_job_comes_back_to_its_slot
 	ktap_check "flows at the same time find one slot" flows_at_the_same_time_find_one_slot
 	ktap_check "no namespace has all slots" no_namespace_has_all_slots
-	ktap_check "namespaces of users have no jobs of the host" \
-		namespaces_of_users_have_no_jobs_of_the_host
-	ktap_check "what is tagged in a users namespace is the jobs" what_is_tagged_there_is_the_jobs
-	ktap_check "a mark that is given back is the users" a_mark_that_is_given_back_is_the_users
+	jobs_are_their_owners
 	ktap_check "users leave pods their slots" users_leave_pods_their_slots
 	ktap_check "a new namespace has no slots of an old one" a_new_namespace_has_no_old_slots
 	ktap_check "a flow whose init() was skipped finds its job" a_flow_without_init_finds_its_job

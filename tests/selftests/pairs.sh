@@ -81,28 +81,26 @@ marked_by()
 	exec {to}>"$pipes/to" {from}<"$pipes/from"
 	printf -v "pair_to_$name" '%s' "$to"
 	printf -v "pair_from_$name" '%s' "$from"
+	printf -v "pair_pid_$name" '%s' "$!"
 }
+
+# marked NAME [NAMESPACE]
+marked()
+{
+	marked_by "$1" ${2:+ip netns exec "$2"}
+}
+
+# A command follows, in user and network namespaces of its own.
+in_own=(unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh)
 
 require_user_namespaces()
 {
 	unshare -Urn true 2>/dev/null || { echo "no user namespaces"; return "$KSFT_SKIP"; }
 }
 
-# in_job COMMAND...: in the cgroup $job, and in namespaces of a user
-in_job()
-{
-	echo "$BASHPID" >"$job/cgroup.procs" &&
-		exec unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh "$@"
-}
-
-# tagged_by NAME: the same, in the cgroup $job and in namespaces of a user
+# tagged_by NAME: in the cgroup $job, and in namespaces of a user
 tagged_by()
 {
-	local name=$1 pipes to from
-
-	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
-	(in_job "$python" "$here/marked.py") <"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
-	exec {to}>"$pipes/to" {from}<"$pipes/from"
-	printf -v "pair_to_$name" '%s' "$to"
-	printf -v "pair_from_$name" '%s' "$from"
+	# shellcheck disable=SC2016  # it is for that shell
+	marked_by "$1" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$job" "${in_own[@]}"
 }

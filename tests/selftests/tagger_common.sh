@@ -2,7 +2,11 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC2317  # what is set here or there is used there or here; tests call cases
 #
 # What the tests of the tagger share, whichever carrier has the flows. Who includes this has included
-# api_common.sh and pairs.sh, and has job_api: the driver, where the flows' jobs are.
+# api_common.sh and pairs.sh, and has job_api: the driver, where the flows' jobs are. For jobs_are_their_owners
+# it has the cgroup $job, the namespace $host, and
+#
+#   of_user NAME ID     flows of the job that are his in whose namespaces NAME's are, whether what is said of the
+#                       host's job has reached them, whether they have sent 40 kB; nothing without flows
 
 tagger_pins=$pins/tagger
 
@@ -131,6 +135,70 @@ skipped_connections_are_left_alone()
 		takes 2049,127.0.0.2 four || return
 	done
 	api tag del "$outer" && is four "reno 0x0 0x0 reno 0x0 0x0"
+}
+
+# jobs_are ROWS ID,...: those of the host that are set, with the flows that are theirs
+jobs_are()
+{
+	local said
+
+	said=$(api_json "sorted((r['id'], r['flows']) for r in rows if r['id'] in [$2])" job list)
+	[ "$said" = "$1" ] || { echo "jobs: $said, not $1"; return 1; }
+}
+
+# users_are ROWS NAME ID: as of_user has them
+users_are()
+{
+	local said
+
+	said=$(of_user "$2" "$3")
+	[ "$said" = "$1" ] || { echo "job $3 of the user: $said, not $1"; return 1; }
+}
+
+# Anybody may have namespaces, and mark sockets there as he likes: what he says of a job of the host's
+# is not heard there, either.
+namespaces_of_users_have_no_jobs_of_the_host()
+{
+	require_user_namespaces || return
+	api job set 11 roots "" 5000 , job set 12 "" "" 0 , job set 13 "" "" 0 &&
+		marked_by users "${in_own[@]}" && ask users open 11 12 &&
+		marked some "$host" && ask some open 12 13 &&
+		jobs_are "[(11, 0), (12, 1), (13, 1)]" 11,12,13 || return
+	api phase start 11 5000 && ask users send 11 100 &&
+		users_are "[(1, False, False)]" users 11 || return
+	api job del 11 , job del 12 , job del 13 && ask users send 11 50000 &&
+		users_are "[(1, False, True)]" users 11
+}
+
+# Both ends have the tag; of one the user changes the mark, and another asks for mlcc again.
+what_is_tagged_there_is_the_jobs()
+{
+	require_user_namespaces || return
+	api job set 21 "" "" 0 , job set 22 "" "" 0 && api tag set "$job" 21 &&
+		tagged_by tagged && ask tagged open 21 22 || return
+	users_are "[]" tagged 21 && users_are "[(1, False, False)]" tagged 22 &&
+		jobs_are "[(21, 3), (22, 0)]" 21,22 || return
+	api tag del "$job" && jobs_are "[(21, 0), (22, 0)]" 21,22 && users_are "[]" tagged 22 &&
+		api job del 21 , job del 22
+}
+
+# The mark of a job that the user has set himself is not from the tagger when that gives it back.
+a_mark_that_is_given_back_is_the_users()
+{
+	require_user_namespaces || return
+	api job set 31 "" "" 0 , job set 32 "" "" 0 && tagged_by before && ask before open 31 &&
+		api tag set "$job" 32 && jobs_are "[(31, 0), (32, 2)]" 31,32 &&
+		users_are "[]" before 31 || return
+	api tag del "$job" && jobs_are "[(31, 0), (32, 0)]" 31,32 &&
+		users_are "[(1, False, False)]" before 31 && api job del 31 , job del 32
+}
+
+jobs_are_their_owners()
+{
+	ktap_check "namespaces of users have no jobs of the host" \
+		namespaces_of_users_have_no_jobs_of_the_host
+	ktap_check "what is tagged in a users namespace is the jobs" what_is_tagged_there_is_the_jobs
+	ktap_check "a mark that is given back is the users" a_mark_that_is_given_back_is_the_users
 }
 
 require_kernel_before()
