@@ -3,6 +3,7 @@
 #ifndef MLCC_COMPAT_H
 #define MLCC_COMPAT_H
 
+#include <linux/bpf_local_storage.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
 #include <net/tcp.h>
@@ -44,6 +45,28 @@ static inline u32 mlcc_tick(const struct tcp_sock *tp)
 		return 1;
 #endif
 	return USEC_PER_SEC / TCP_TS_HZ;
+}
+
+/*
+ * What BPF programs keep with the socket in a map of this name, whose values have @size bytes; the
+ * caller is in an RCU read section.
+ */
+static inline const void *mlcc_sk_storage(const struct sock *sk, const char *name, u32 size)
+{
+#ifdef MLCC_HAVE_SK_STORAGE
+	struct bpf_local_storage *all = rcu_dereference(sk->sk_bpf_storage);
+	const struct bpf_local_storage_map *map;
+	struct bpf_local_storage_elem *e;
+
+	if (!all)
+		return NULL;
+	hlist_for_each_entry_rcu(e, &all->list, snode) {
+		map = rcu_dereference(SDATA(e)->smap);
+		if (map && map->map.value_size == size && !strcmp(map->map.name, name))
+			return SDATA(e)->data;
+	}
+#endif
+	return NULL;
 }
 
 static inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)

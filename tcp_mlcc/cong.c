@@ -114,7 +114,8 @@ static void mlcc_join(struct sock *sk, u32 id)
 	if (old)
 		mlcc_leave(sk, old);
 	mlcc_class_none(sk);
-	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sock_net(sk), id) : NULL);
+	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sock_net(sk), id, mlcc_is_tagged(sk, id)) :
+			   NULL);
 	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
 	mlcc_pick_base(ca);
 	if (old)

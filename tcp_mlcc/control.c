@@ -61,17 +61,13 @@ static int mlcc_slots_do(mlcc_slot_fn fn, struct net *net, u32 id, u64 bytes)
 	return busy ? -EBUSY : count;
 }
 
+/* Where the initial namespace has a job of that id, too, that one may hold from now on. */
 static bool mlcc_slot_delete(struct net *net, struct mlcc_slot *s, u64 unused)
 {
+	if (mlcc_slot_classify(s))
+		return true;
 	WRITE_ONCE(s->deleted, 1);
 	return mlcc_job_hint_reset(&s->job);
-}
-
-/* The setting that holds for the job may be another one by now. */
-static bool mlcc_slot_reclass(struct net *net, struct mlcc_slot *s, u64 unused)
-{
-	mlcc_slot_classify(s);
-	return true;
 }
 
 /* The job that is set now is another one than was deleted. */
@@ -117,17 +113,6 @@ int mlcc_control_set(struct net *net, struct mlcc_setting *set, bool create)
 	return err;
 }
 
-/* Where the initial namespace has a job of that id, too, that one holds from now on. */
-static bool mlcc_is_gone(struct net *net, u32 id)
-{
-	bool gone;
-
-	rcu_read_lock();
-	gone = !mlcc_setting_of(net->net_cookie, id);
-	rcu_read_unlock();
-	return gone;
-}
-
 int mlcc_control_delete(struct net *net, u32 id)
 {
 	struct mlcc_setting *set;
@@ -135,10 +120,7 @@ int mlcc_control_delete(struct net *net, u32 id)
 	mutex_lock(&mlcc_settings_lock);
 	set = mlcc_setting_take(net, id);
 	if (set) {
-		if (mlcc_is_gone(net, id))
-			mlcc_slots_do(mlcc_slot_delete, net, id, 0);
-		else
-			mlcc_slots_do(mlcc_slot_reclass, net, id, 0);
+		mlcc_slots_do(mlcc_slot_delete, net, id, 0);
 		mlcc_event_deleted(net, set);
 		kfree_rcu(set, rcu);
 	}

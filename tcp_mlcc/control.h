@@ -9,7 +9,7 @@
 
 /*
  * Takes @set unless this fails.  @create: -EEXIST if there is one.  -ENOSPC: no room on the host,
- * or in all but the initial namespace; -EDQUOT: in the namespace.
+ * or in all but the initial namespace; -EDQUOT: in the namespace, or of its user.
  */
 int mlcc_control_set(struct net *net, struct mlcc_setting *set, bool create);
 

@@ -98,7 +98,7 @@ void mlcc_phase_begun(struct net *net, const struct mlcc_slot *s,
 
 	/* a namespace whose settings can still be found has its sockets (settings.c) */
 	rcu_read_lock();
-	set = mlcc_setting_of(s->net_cookie, s->id);
+	set = mlcc_setting_of(s->net_cookie, s->id, s->owner.whose);
 	if (set && mlcc_net_is_initial(set->net_cookie))
 		net = &init_net;
 	if (set && mlcc_event_wanted(net)) {

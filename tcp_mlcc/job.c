@@ -27,10 +27,11 @@
 
 static struct hlist_head mlcc_slots[1 << MLCC_SLOT_BITS];
 static struct hlist_head mlcc_slots_by_id[1 << MLCC_SLOT_BITS];
-static struct hlist_head mlcc_slots_by_net[1 << MLCC_SLOT_BITS];	/* but the initial one */
 static DEFINE_SPINLOCK(mlcc_slots_lock);	/* writers, from softirq too */
-static u32 mlcc_slots_count;			/* under the lock; read without it as a hint */
-static u32 mlcc_slots_others;			/* of them, those that are in by_net */
+static struct mlcc_quota mlcc_slots_quota = {	/* under the lock */
+	.had[0 ... MLCC_WHOSE_COUNT - 1] = XARRAY_INIT(mlcc_slots_quota, 0),
+};
+
 static u32 mlcc_mask = MLCC_MARK_MASK;
 
 u32 mlcc_mark_mask(void)
@@ -61,18 +62,15 @@ static struct hlist_head *mlcc_slot_ids(u32 id)
 	return &mlcc_slots_by_id[hash_32(id, MLCC_SLOT_BITS)];
 }
 
-static struct hlist_head *mlcc_slot_nets(u64 cookie)
-{
-	return &mlcc_slots_by_net[hash_64(cookie, MLCC_SLOT_BITS)];
-}
-
-static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id)
+/* In a user's namespace flows that root has given to the job have another than those of his own. */
+static struct mlcc_slot *mlcc_slot_find(u64 cookie, u32 id, u32 whose)
 {
 	struct mlcc_slot *s;
 
 	hlist_for_each_entry_rcu(s, mlcc_slot_bucket(cookie, id), node,
 				 lockdep_is_held(&mlcc_slots_lock))
-		if (s->id == id && s->net_cookie == cookie && refcount_inc_not_zero(&s->users))
+		if (s->id == id && s->net_cookie == cookie && s->owner.whose == whose &&
+		    refcount_inc_not_zero(&s->users))
 			return s;
 	return NULL;
 }
@@ -95,14 +93,20 @@ static void mlcc_slot_begin(struct mlcc_slot *s, struct net *net, struct mlcc_se
 		atomic64_cmpxchg(&set->pending, 0, pending);
 }
 
-void mlcc_slot_classify(struct mlcc_slot *s)
+static struct mlcc_setting *mlcc_slot_setting(const struct mlcc_slot *s)
+{
+	return mlcc_setting_of(s->net_cookie, s->id, s->owner.whose);
+}
+
+bool mlcc_slot_classify(struct mlcc_slot *s)
 {
 	const struct mlcc_setting *set;
 
 	rcu_read_lock();
-	set = mlcc_setting_of(s->net_cookie, s->id);
+	set = mlcc_slot_setting(s);
 	WRITE_ONCE(s->class, set ? set->class : MLCC_CLASS_TRAINING);
 	rcu_read_unlock();
+	return set;
 }
 
 /* Takes over what userspace has set or announced since the last phase.  @net: the job's own. */
@@ -114,7 +118,7 @@ void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 	u32 gen = 0, class = MLCC_CLASS_TRAINING;
 
 	rcu_read_lock();
-	set = mlcc_setting_of(s->net_cookie, s->id);
+	set = mlcc_slot_setting(s);
 	if (set) {
 		profile = set->profile;
 		class = set->class;
@@ -133,11 +137,11 @@ void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net)
 	rcu_read_unlock();
 }
 
-static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id)
+static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id, struct mlcc_owner owner)
 {
 	struct mlcc_slot *s;
 
-	if (READ_ONCE(mlcc_slots_count) >= MLCC_JOBS_MAX)
+	if (READ_ONCE(mlcc_slots_quota.all) >= MLCC_JOBS_MAX)
 		return NULL;
 	/* an allocation that fails is no news: the flow goes on as plain base */
 	s = kzalloc_obj(*s, GFP_ATOMIC | __GFP_NOWARN);
@@ -146,48 +150,22 @@ static struct mlcc_slot *mlcc_slot_new(const struct net *net, u32 id)
 	s->id = id;
 	s->netns = net->ns.inum;
 	s->net_cookie = net->net_cookie;
+	s->owner = owner;
 	refcount_set(&s->users, 1);
 	return s;
-}
-
-/*
- * Whether there is room for @s; namespaces that anybody may make must not take it all, as with
- * settings.  The caller holds the lock.
- */
-static bool mlcc_slot_fits(const struct mlcc_slot *s)
-{
-	const struct mlcc_slot *other;
-	u32 count = 0;
-
-	if (mlcc_slots_count >= MLCC_JOBS_MAX)
-		return false;
-	if (mlcc_net_is_initial(s->net_cookie))
-		return true;
-	hlist_for_each_entry(other, mlcc_slot_nets(s->net_cookie), by_net)
-		count += other->net_cookie == s->net_cookie;
-	return count < MLCC_JOB_NETNS_MAX && mlcc_slots_others < MLCC_JOB_OTHERS_MAX;
 }
 
 static void mlcc_slot_add(struct mlcc_slot *s)
 {
 	hlist_add_head_rcu(&s->node, mlcc_slot_bucket(s->net_cookie, s->id));
 	hlist_add_head_rcu(&s->by_id, mlcc_slot_ids(s->id));
-	WRITE_ONCE(mlcc_slots_count, mlcc_slots_count + 1);
-	if (mlcc_net_is_initial(s->net_cookie))
-		return;
-	hlist_add_head(&s->by_net, mlcc_slot_nets(s->net_cookie));
-	mlcc_slots_others++;
 }
 
 static void mlcc_slot_remove(struct mlcc_slot *s)
 {
 	hlist_del_rcu(&s->node);
 	hlist_del_rcu(&s->by_id);
-	WRITE_ONCE(mlcc_slots_count, mlcc_slots_count - 1);
-	if (mlcc_net_is_initial(s->net_cookie))
-		return;
-	hlist_del(&s->by_net);
-	mlcc_slots_others--;
+	mlcc_quota_give(&mlcc_slots_quota, s->owner);
 }
 
 /* Links @s unless another CPU was first or there is no room; returns what there is now, or NULL. */
@@ -196,8 +174,8 @@ static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
 	struct mlcc_slot *other;
 
 	spin_lock_bh(&mlcc_slots_lock);
-	other = mlcc_slot_find(s->net_cookie, s->id);
-	if (!other && mlcc_slot_fits(s)) {
+	other = mlcc_slot_find(s->net_cookie, s->id, s->owner.whose);
+	if (!other && !mlcc_quota_take(&mlcc_slots_quota, s->owner)) {
 		mlcc_slot_add(s);
 		other = s;
 	}
@@ -208,15 +186,16 @@ static struct mlcc_slot *mlcc_slot_link(struct mlcc_slot *s)
 }
 
 /* Job @id of @net with a reference, made if it is new; NULL if there is no room. */
-struct mlcc_slot *mlcc_slot_get(struct net *net, u32 id)
+struct mlcc_slot *mlcc_slot_get(struct net *net, u32 id, bool tagged)
 {
+	struct mlcc_owner owner = mlcc_owner_of(net, tagged ? id : 0);
 	struct mlcc_slot *s;
 
 	rcu_read_lock();
-	s = mlcc_slot_find(net->net_cookie, id);
+	s = mlcc_slot_find(net->net_cookie, id, owner.whose);
 	rcu_read_unlock();
 	if (!s) {
-		s = mlcc_slot_new(net, id);
+		s = mlcc_slot_new(net, id, owner);
 		if (s)
 			s = mlcc_slot_link(s);
 	}
@@ -248,9 +227,12 @@ static bool mlcc_slot_goes_by(const struct mlcc_slot *s, u64 cookie, u32 id)
 {
 	if (s->id != id)
 		return false;
+	if (s->owner.whose == MLCC_OF_JOB)
+		return mlcc_net_is_initial(cookie);
 	if (s->net_cookie == cookie)
 		return true;
-	return mlcc_net_is_initial(cookie) && !mlcc_setting_find(s->net_cookie, id);
+	return s->owner.whose == MLCC_OF_HOST && mlcc_net_is_initial(cookie) &&
+	       !mlcc_setting_find(s->net_cookie, id);
 }
 
 static struct mlcc_slot *mlcc_slot_first(u32 id)
@@ -305,5 +287,5 @@ const struct mlcc_slot *mlcc_slots_sum(u64 cookie, u32 id, struct mlcc_totals *t
 /* At unload: every flow has given its job back. */
 void mlcc_slots_check_empty(void)
 {
-	WARN_ON_ONCE(READ_ONCE(mlcc_slots_count));
+	WARN_ON_ONCE(READ_ONCE(mlcc_slots_quota.all));
 }

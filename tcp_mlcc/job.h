@@ -7,6 +7,7 @@
 #include <net/net_namespace.h>
 
 #include "mlcc.h"
+#include "owner.h"
 
 /* A job as this host sees it, shared by its flows. */
 struct mlcc_slot {
@@ -20,12 +21,12 @@ struct mlcc_slot {
 	u32 netns;		/* inode number of the namespace, for people */
 	atomic_t flows;		/* open ones */
 	u64 net_cookie;		/* the namespace; unlike its address never used again */
+	struct mlcc_owner owner;
 	atomic64_t retrans;	/* segments sent again */
 	atomic64_t ce;		/* segments with an ECN mark */
 	refcount_t users;	/* flows, and who does something to the job */
 	struct hlist_node node;	/* by namespace and id */
 	struct hlist_node by_id;
-	struct hlist_node by_net;	/* for its quota */
 	struct rcu_head rcu;
 };
 
@@ -41,12 +42,12 @@ u32 mlcc_mark_mask(void);
 void mlcc_mark_set_mask(u32 mask);
 u32 mlcc_mark_id(const struct sock *sk);
 
-/* A flow's reference. */
-struct mlcc_slot *mlcc_slot_get(struct net *net, u32 id);
+/* A flow's reference.  @tagged: root has given it to the job, whoever owns the namespace. */
+struct mlcc_slot *mlcc_slot_get(struct net *net, u32 id, bool tagged);
 void mlcc_slot_put(struct mlcc_slot *s);
 void mlcc_slot_refresh(struct mlcc_slot *s, struct net *net);
-/* Takes over the class alone, at once. */
-void mlcc_slot_classify(struct mlcc_slot *s);
+/* Takes over the class alone, at once; returns whether a setting holds for the job. */
+bool mlcc_slot_classify(struct mlcc_slot *s);
 
 /*
  * Slot after @s of those that go by what namespace @cookie says of job @id, which is set or

@@ -96,8 +96,10 @@ static void mlcc_nl_explain(int err, struct netlink_ext_ack *extack)
 			       " outside of its initial namespace");
 		break;
 	case -EDQUOT:
-		NL_SET_ERR_MSG(extack, "there are " __stringify(MLCC_JOB_NETNS_MAX)
-			       " jobs in this network namespace: no room");
+		NL_SET_ERR_MSG(extack,
+			       "no room: " __stringify(MLCC_JOB_NETNS_MAX)
+			       " jobs in a network namespace; of a user, in all that are his, of "
+			       __stringify(MLCC_JOB_USERS_MAX) " as many as he leaves to others");
 		break;
 	case -ENOMEM:
 		NL_SET_ERR_MSG(extack, "out of memory");

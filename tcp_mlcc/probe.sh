@@ -55,6 +55,12 @@ fi
 	probe MLCC_HAVE_ECN_MODE 'AccECN: tcp_ecn_mode_any()' \
 		'bool mlcc_probe(struct tcp_sock *tp);
 		 bool mlcc_probe(struct tcp_sock *tp) { return tcp_ecn_mode_any(tp); }' "$@"
+	probe MLCC_HAVE_SK_STORAGE 'BPF programs store values with sockets' \
+		'#include <linux/bpf_local_storage.h>
+		 const void *mlcc_probe(struct sock *sk, struct bpf_local_storage_elem *e);
+		 const void *mlcc_probe(struct sock *sk, struct bpf_local_storage_elem *e)
+		 { return sk->sk_bpf_storage->list.first == &e->snode && SDATA(e)->smap->map.name[0] ?
+			  SDATA(e)->data : (void *)0; }' "$@"
 	probe MLCC_HAVE_USEC_TS 'timestamps in microseconds' \
 		'bool mlcc_probe(struct tcp_sock *tp);
 		 bool mlcc_probe(struct tcp_sock *tp) { return tp->tcp_usec_ts; }' "$@"

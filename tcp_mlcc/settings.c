@@ -17,6 +17,7 @@
 #include <net/netns/generic.h>
 
 #include "compat.h"
+#include "owner.h"
 #include "settings.h"
 #include "../include/mlcc/hint.h"
 
@@ -24,14 +25,15 @@
 
 struct mlcc_net {
 	struct xarray settings;
-	u32 count;
 };
 
 DEFINE_MUTEX(mlcc_settings_lock);		/* writers; protects what follows */
 
 static struct hlist_head mlcc_settings[1 << MLCC_SETTING_BITS];
-static u32 mlcc_settings_count;
-static u32 mlcc_settings_others;	/* of them, those that are not the initial namespace's */
+static struct mlcc_quota mlcc_settings_quota = {
+	.had[0 ... MLCC_WHOSE_COUNT - 1] = XARRAY_INIT(mlcc_settings_quota, 0),
+};
+
 static u32 mlcc_settings_gen;
 static unsigned int mlcc_net_id __read_mostly;
 
@@ -56,11 +58,13 @@ struct mlcc_setting *mlcc_setting_find(u64 cookie, u32 id)
 	return NULL;
 }
 
-struct mlcc_setting *mlcc_setting_of(u64 cookie, u32 id)
+struct mlcc_setting *mlcc_setting_of(u64 cookie, u32 id, u32 whose)
 {
-	struct mlcc_setting *s = mlcc_setting_find(cookie, id);
+	struct mlcc_setting *s = NULL;
 
-	if (s || mlcc_net_is_initial(cookie))
+	if (whose != MLCC_OF_JOB)
+		s = mlcc_setting_find(cookie, id);
+	if (s || whose == MLCC_OF_USER || mlcc_net_is_initial(cookie))
 		return s;
 	return mlcc_setting_find(init_net.net_cookie, id);
 }
@@ -68,28 +72,6 @@ struct mlcc_setting *mlcc_setting_of(u64 cookie, u32 id)
 struct mlcc_setting *mlcc_setting_next(struct net *net, unsigned long *id)
 {
 	return xa_find(&mlcc_net(net)->settings, id, ULONG_MAX, XA_PRESENT);
-}
-
-/* Whether there is room for one more; namespaces that anybody may make must not take it all. */
-static int mlcc_setting_room(const struct net *net)
-{
-	bool initial = net_eq(net, &init_net);
-
-	if (mlcc_settings_count >= MLCC_JOBS_MAX)
-		return -ENOSPC;
-	if (!initial && mlcc_settings_others >= MLCC_JOB_OTHERS_MAX)
-		return -ENOSPC;
-	if (!initial && mlcc_net(net)->count >= MLCC_JOB_NETNS_MAX)
-		return -EDQUOT;
-	return 0;
-}
-
-static void mlcc_setting_counted(const struct net *net, int change)
-{
-	mlcc_net(net)->count += change;
-	mlcc_settings_count += change;
-	if (!net_eq(net, &init_net))
-		mlcc_settings_others += change;
 }
 
 /*
@@ -105,14 +87,17 @@ int mlcc_setting_put(struct net *net, struct mlcc_setting *s, bool create)
 	old = mlcc_setting_find(s->net_cookie, s->id);
 	if (old && create)
 		return -EEXIST;
-	err = old ? 0 : mlcc_setting_room(net);
+	err = old ? 0 : mlcc_quota_take(&mlcc_settings_quota, mlcc_owner_of(net, 0));
 	if (err)
 		return err;
 	s->gen = mlcc_job_hint_gen(old ? old->gen : 0, old ? old->phase_bytes : 0, s->phase_bytes,
 				   &mlcc_settings_gen);
 	err = xa_err(xa_store(&mlcc_net(net)->settings, s->id, s, GFP_KERNEL));
-	if (err)
+	if (err) {
+		if (!old)
+			mlcc_quota_give(&mlcc_settings_quota, mlcc_owner_of(net, 0));
 		return err;
+	}
 	if (old) {
 		if (old->gen == s->gen)
 			atomic64_set(&s->pending, atomic64_xchg(&old->pending, 0));
@@ -121,7 +106,6 @@ int mlcc_setting_put(struct net *net, struct mlcc_setting *s, bool create)
 		return 0;
 	}
 	hlist_add_head_rcu(&s->node, mlcc_setting_bucket(s->net_cookie, s->id));
-	mlcc_setting_counted(net, 1);
 	return 0;
 }
 
@@ -133,7 +117,7 @@ struct mlcc_setting *mlcc_setting_take(struct net *net, u32 id)
 	if (!s)
 		return NULL;
 	hlist_del_rcu(&s->node);
-	mlcc_setting_counted(net, -1);
+	mlcc_quota_give(&mlcc_settings_quota, mlcc_owner_of(net, 0));
 	return s;
 }
 

@@ -31,8 +31,11 @@ extern struct mutex mlcc_settings_lock;
 
 /* Setting of job @id in the namespace itself, or NULL; the caller is in an RCU read section. */
 struct mlcc_setting *mlcc_setting_find(u64 cookie, u32 id);
-/* The setting that holds there: its own, else the initial namespace's. */
-struct mlcc_setting *mlcc_setting_of(u64 cookie, u32 id);
+/*
+ * The setting that holds there for flows of @whose: its own, else the initial namespace's; for a
+ * user's only the former, for those that root has given to a job of the host's only the latter.
+ */
+struct mlcc_setting *mlcc_setting_of(u64 cookie, u32 id, u32 whose);
 /* The namespace's setting with the least id from *@id on; sets *@id. */
 struct mlcc_setting *mlcc_setting_next(struct net *net, unsigned long *id);
 

@@ -11,6 +11,12 @@
 #include "profile.h"
 #include "../include/mlcc/linux/jobs.h"
 
+/* Which queue pairs are a job's root says, in every namespace. */
+static struct mlcc_slot *mlcc_share_get(struct net *net, u32 id)
+{
+	return mlcc_slot_get(net, id, true);
+}
+
 static void mlcc_share_start(struct mlcc_slot *s, struct net *net, u32 min_rtt)
 {
 	struct mlcc_phase_was was;
@@ -43,7 +49,7 @@ static void mlcc_share_enter(struct mlcc_slot *s)
 }
 
 const struct mlcc_jobs mlcc_jobs = {
-	.get	= mlcc_slot_get,
+	.get	= mlcc_share_get,
 	.put	= mlcc_slot_put,
 	.start	= mlcc_share_start,
 	.sent	= mlcc_share_sent,

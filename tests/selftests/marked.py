@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Marked connections over loopback, of which one end asks for mlcc: to see which slots jobs get.
 
-Answers each line of its input with "done":
+Answers each line of its input with "done", or a number:
 
     open ID...          a connection of each job
     send ID BYTES       over the last one of the job
@@ -10,6 +10,7 @@ Answers each line of its input with "done":
     race FIRST COUNT    two of each of COUNT jobs ask at the same time; then all of them close
     spread ID COUNT     a connection of the job in each of COUNT user and network namespaces
     gather              ends these
+    having              how many have a job, which the module tells
 """
 
 import ctypes
@@ -25,6 +26,8 @@ from collections import defaultdict
 from collections.abc import Callable
 
 SO_MARK = 36
+TCP_CC_INFO = 26
+BBR_INFO_SIZE = 20  # the layout in which flows of a job show themselves
 AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: nothing waits for the other end
 CC = b"mlcc"
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -52,6 +55,9 @@ class Connection:
             self.other.recv(some, socket.MSG_WAITALL)
             size -= some
 
+    def has_job(self) -> bool:
+        return len(self.end.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 64)) == BBR_INFO_SIZE
+
     def close(self) -> None:
         self.end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
         self.end.close()
@@ -76,6 +82,10 @@ def close_all(*ids: int) -> None:
 
 def send(job: int, size: int) -> None:
     jobs[job][-1].send(size)
+
+
+def having() -> int:
+    return sum(c.has_job() for connections in jobs.values() for c in connections)
 
 
 def ask_in_step(connections: list[Connection], steps: mmap.mmap, me: int) -> None:
@@ -147,18 +157,19 @@ def gather() -> None:
 
 def main() -> None:
     """Until the input ends."""
-    verbs: dict[str, Callable[..., None]] = {
+    verbs: dict[str, Callable[..., int | None]] = {
         "open": open_all,
         "send": send,
         "close": close_all,
         "race": race,
         "spread": spread,
         "gather": gather,
+        "having": having,
     }
     for line in sys.stdin:
         verb, *numbers = line.split()
-        verbs[verb](*map(int, numbers))
-        print("done", flush=True)
+        said = verbs[verb](*map(int, numbers))
+        print("done" if said is None else said, flush=True)
 
 
 main()

@@ -6,6 +6,7 @@ module_netlink.py CASE             a case of this file
 module_netlink.py ask COMMAND [NAME=VALUE...]
 module_netlink.py listen           a line of JSON for each event, until killed
 module_netlink.py fill             as many jobs as a namespace may have
+module_netlink.py most             likewise, until one is refused; says how many
 module_netlink.py announce ID BYTES PHASES
 """
 
@@ -46,6 +47,7 @@ PHASE_BYTES_MAX = (1 << 48) - 1
 RULES_MAX = 16384
 OTHERS_MAX = 12288
 NETNS_MAX = 1024
+USERS_MAX = 8192
 TOUCHING = ("JOB_NEW", "JOB_SET", "JOB_DEL", "PHASE_START", "PHASE_END")
 
 
@@ -338,10 +340,10 @@ def case_own_namespace() -> None:
         job_call(nl, "JOB_SET", ID=3, NAME="mine")
         assert get_job(nl, 3)["NAME"] == "mine"
         refused(E.EPERM, lambda: nl.call(CMD["PROFILE_SET"], profile_nest(NAME="mltcp")))
-        call_all(nl, "JOB_SET", ({"ID": n} for n in range(1, NETNS_MAX + 1)))
-        refused(E.EDQUOT, lambda: job_call(nl, "JOB_SET", ID=NETNS_MAX + 1))
+        call_all(nl, "JOB_SET", ({"ID": n} for n in range(1, USERS_MAX // 2 + 1)))
+        refused(E.EDQUOT, lambda: job_call(nl, "JOB_SET", ID=USERS_MAX // 2 + 1))
         job_call(nl, "JOB_SET", ID=3, NAME="replaced")
-        assert len(all_jobs(nl)) == NETNS_MAX
+        assert len(all_jobs(nl)) == USERS_MAX // 2
 
 
 def call_all(nl: Genl, command: str, jobs: Iterable[dict[str, int | str]]) -> None:
@@ -428,6 +430,14 @@ def fill() -> None:
         call_all(nl, "JOB_NEW", ({"ID": n} for n in range(1, NETNS_MAX + 1)))
 
 
+def most() -> None:
+    had = 0
+    with Genl() as nl, contextlib.suppress(Refused):
+        for had in range(RULES_MAX):  # noqa: B007
+            job_call(nl, "JOB_NEW", ID=had + 1)
+    print(had)
+
+
 def announce(number: str, size: str, phases: str) -> None:
     """Says before each phase what it has; ends when the last has been sent."""
     job, bytes_of_phase = int(number), int(size)
@@ -466,7 +476,7 @@ def ask(command: str, *words: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    known = {"announce": announce, "ask": ask, "listen": listen, "fill": fill}
+    known = {"announce": announce, "ask": ask, "listen": listen, "fill": fill, "most": most}
     cases = {n.removeprefix("case_"): f for n, f in globals().items() if n.startswith("case_")}
     try:
         (known | cases)[words[0]](*words[1:])

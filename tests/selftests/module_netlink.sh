@@ -5,10 +5,12 @@
 # does to flows. Runs in a virtual machine, through `tests/selftests/run vm KERNEL`, or where modules
 # may be loaded.
 
-# shellcheck disable=SC2317  # main calls the cases by name
+# shellcheck disable=SC2154,SC2317  # main calls the cases by name; marked_by sets variables by name
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
+# shellcheck source=tests/selftests/pairs.sh
+. "$(dirname "$0")/pairs.sh"
 
 parameters=/sys/module/tcp_mlcc/parameters
 ordinary=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all)
@@ -85,6 +87,71 @@ namespaces_take_their_jobs_along()
 		# namespaces go a little later than they are told to
 		slowwait - fill_another || return
 	done
+}
+
+# of_user NAME UID FLOWS: connections of as many jobs in namespaces of the user's own
+of_user()
+{
+	marked_by "$1" setpriv --reuid "$2" --regid "$2" --clear-groups -- "${in_own[@]}" &&
+		opens "$1" "$3"
+}
+
+# opens NAME FLOWS: one of each job
+opens()
+{
+	local first
+
+	for ((first = 1; first <= $2; first += 256)); do
+		# shellcheck disable=SC2046  # words
+		ask "$1" open $(seq "$first" $((first + 255 < $2 ? first + 255 : $2))) >/dev/null ||
+			return
+	done
+}
+
+# have N NAME: its connections that have got a job
+have()
+{
+	local said
+
+	said=$(ask "$2" having)
+	[ "$said" = "$1" ] || { echo "$2 has $said jobs, not $1"; return 1; }
+}
+
+# may_set N COMMAND...: more jobs, where the command leads
+may_set()
+{
+	local said
+
+	said=$("${@:2}" "$python" "$here/module_netlink.py" most)
+	[ "$said" = "$1" ] || { echo "${*:2}: $said jobs, not $1"; return 1; }
+}
+
+# into NAME COMMAND...: the namespaces of its connections
+into()
+{
+	local pid=pair_pid_$1
+
+	nsenter --preserve-credentials --user --net --setuid 0 -t "${!pid}" "${@:2}"
+}
+
+# Half of all is for users, each of whom has at most as many as he leaves to others, whatever the
+# number of his namespaces; a quarter is left to namespaces of root's, and one to the initial one.
+users_leave_others_their_jobs()
+{
+	setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urn true 2>/dev/null ||
+		{ echo "no user namespaces for users"; return "$KSFT_SKIP"; }
+	ulimit -n 20000 && of_user one 65534 4100 && have 4096 one && may_set 4096 into one || return
+	of_user two 65533 2052 && have 2048 two && may_set 2048 into two || return
+	of_user again 65534 3 && have 0 again && may_set 0 into again || return
+	marked pods "$receiver" && opens pods 1028 && have 1024 pods && may_set 1024 ip netns exec "$receiver" || return
+	marked host && opens host 10 && have 10 host || return
+	# who goes leaves to others what he had
+	exec {pair_to_one}>&- && exec {pair_to_again}>&- && slowwait - have_room
+}
+
+have_room()
+{
+	opens two 1 && [ "$(ask two having)" -gt 2048 ]
 }
 
 fill_another()
@@ -231,7 +298,7 @@ marks_are_counted()
 	nl ask JOB_SET ID=5 || return
 	start flow "$sender" job --peer 10.1.2.2:5005 --bytes 2000000 --compute-ms 50 \
 		--iterations 0 --cc "$cc" --mark 5
-	slowwait - marked 5 && status=0
+	slowwait - has_marks 5 && status=0
 	nl ask JOB_GET ID=5
 	stop_named flow
 	stop_named marked
@@ -239,7 +306,7 @@ marks_are_counted()
 	return "$status"
 }
 
-marked()
+has_marks()
 {
 	nl ask JOB_GET ID="$1" | json "d.get('CE', 0) > 0" | grep -q True
 }
@@ -349,7 +416,7 @@ main()
 	ktap_start
 	require_root
 	require_built
-	require_command modprobe rmmod modinfo ip tc ethtool ss awk setpriv unshare
+	require_command modprobe rmmod modinfo ip tc ethtool ss awk setpriv unshare nsenter
 	modinfo tcp_mlcc >/dev/null 2>&1 ||
 		ktap_skip_all "there is no tcp_mlcc for this kernel"
 	require_free_carrier
@@ -370,6 +437,7 @@ main()
 	ktap_check "a dump is whole while jobs change" nl dump_while_it_changes
 	ktap_check "namespaces take their jobs along" namespaces_take_their_jobs_along
 	setup_link "$rate" 400kb || exit 1
+	ktap_check "users leave others their jobs" users_leave_others_their_jobs
 	flow_cases
 	ktap_finish
 }

@@ -4,7 +4,7 @@
 # The tagger beside the kernel module: sockets of a job's cgroup follow it, and the module's progress
 # picks the DSCP. What is the tagger's own matter is in bpf_tagger.sh.
 
-# shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables
+# shellcheck disable=SC2034,SC2154,SC2317  # main calls the cases by name; setup_* set variables, some are used there
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
@@ -17,6 +17,16 @@
 job_api()
 {
 	nsenter "--net=/run/netns/$host" "$driver" "$@"
+}
+
+# Jobs are seen in the namespace where they are set.
+of_user()
+{
+	local pid=pair_pid_$1
+
+	nsenter --preserve-credentials --user --net -t "${!pid}" "$driver" job set "$2" "" "" 0 , job list |
+		json "[(r['flows'], bool(r['hinted']), r['bytes'] >= 40000)
+			for r in rows if r['id'] == $2 and r['flows']]"
 }
 
 sockets_are_tagged_and_restored()
@@ -70,11 +80,13 @@ main()
 	defer unload_quietly
 	setup_ns host && setup_cgroup outer "mlcc-test-$$" &&
 		setup_cgroup inner "mlcc-test-$$/below" || exit 1
+	job=$outer
 	ip netns exec "$host" sysctl -qw net.ipv4.tcp_congestion_control=reno || exit 1
 	require_tagger
 	ktap_check "sockets are tagged and restored" sockets_are_tagged_and_restored
 	ktap_check "a flow of another job is that again" another_jobs_flow_is_that_again
 	ktap_check "the mark is read once" the_mark_is_read_once
+	jobs_are_their_owners
 	ktap_check "progress picks the DSCP" progress_picks_the_dscp
 	ktap_check "a job has one DSCP" a_job_has_one_dscp
 	ktap_check "connections that a tag skips are left alone" skipped_connections_are_left_alone

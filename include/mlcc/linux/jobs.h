@@ -25,7 +25,10 @@ struct mlcc_job_view {
 };
 
 struct mlcc_jobs {
-	/* A reference to job @id of @net, made if it is new; NULL: no room.  Any context. */
+	/*
+	 * A reference to job @id of @net, to which root has given the flow; made if it is new.
+	 * NULL: no room.  Any context.
+	 */
 	struct mlcc_slot *(*get)(struct net *net, u32 id);
 	void (*put)(struct mlcc_slot *s);
 	/* A flow starts to send with nothing of its own in flight.  @min_rtt: us, 0: not known. */

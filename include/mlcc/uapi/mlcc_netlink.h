@@ -7,10 +7,11 @@
  * Jobs, hints about their phases, and what the kernel knows of them.
  *
  * A job belongs to the network namespace that it was set in; those of the initial namespace also
- * hold in every namespace that has none of that id. Profiles are free to read. What is about jobs,
- * or changes something, needs CAP_NET_ADMIN in the user namespace of the network namespace. What is
- * refused changes nothing, and the extended ACK says why. Times are microseconds, fractions are Q16
- * (65536 is one).
+ * hold in every namespace of the initial user namespace's that has none of that id, and for what
+ * the tagger has given to them in others. Profiles are free to read. What is about jobs, or changes
+ * something, needs CAP_NET_ADMIN in the user namespace of the network namespace. What is refused
+ * changes nothing, and the extended ACK says why. Times are microseconds, fractions are Q16 (65536
+ * is one).
  */
 #ifndef MLCC_UAPI_NETLINK_H
 #define MLCC_UAPI_NETLINK_H
@@ -34,8 +35,14 @@
 /* In all namespaces together but the initial one. */
 #define MLCC_JOB_OTHERS_MAX	12288
 
-/* In one namespace other than the initial one. */
+/* In one namespace other than the initial one that the initial user namespace owns. */
 #define MLCC_JOB_NETNS_MAX	1024
+
+/*
+ * In all namespaces that other user namespaces own. Who has made such a one, and those in it, has
+ * at most as many as he leaves to others.
+ */
+#define MLCC_JOB_USERS_MAX	8192
 
 /*
  * Bits of the socket mark that hold the job's id, if nothing else is said. kube-proxy marks with
