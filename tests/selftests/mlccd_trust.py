@@ -463,6 +463,32 @@ class Cases:
         for uid in (BOB, MANY):
             assert open_ring(uid)["ok"], f"user {uid} has none left"
 
+    def who_is_refused_is_so_for_a_moment(self) -> None:
+        """Without being looked at; another process of the user is not concerned."""
+        self.configure("[limits]\nrequests-per-second = 1000\nrequests-burst = 2\n")
+
+        def served() -> bool:
+            with suppress(OSError), connect(self.d.socket) as peer:
+                peer.send(STATUS)
+                return bool(json.loads(peer.recv(70000))["ok"])
+            return False
+
+        def alice(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            for _ in range(1000):
+                while served():
+                    pass
+                time.sleep(0.005)
+                # he has enough to be served again by now
+                if not served():
+                    break
+            else:
+                say(error="is served at once")
+            with child(lambda say, wait: say(served=served())) as other:
+                say(**other.hear())
+
+        with child(alice, uid=ALICE) as it:
+            assert it.hear() == {"served": True}
+
     def a_pod_does_not_use_up_what_another_has(self) -> None:
         """Root of containers, without capabilities, in jobs that root has set for them."""
         root, paths = self.d.peer(), [self.c.make("pod1"), self.c.make("pod2")]
@@ -649,6 +675,7 @@ NAMES = (
     "connections_are_left_to_the_next_user",
     "subordinate_ids_are_their_users",
     "ring_memory_is_left_to_the_next_user",
+    "who_is_refused_is_so_for_a_moment",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",
     "root_of_another_network_is_no_administrator",

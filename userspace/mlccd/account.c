@@ -138,6 +138,14 @@ static bool is_admin(pid_t pid)
 	return !keep_ask(&a, NULL)->err;
 }
 
+pid_t who_pid(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ? 0 : cred.pid;
+}
+
 int who_of(int fd, struct who *who)
 {
 	struct ucred cred;

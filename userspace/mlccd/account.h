@@ -86,7 +86,10 @@ int home_find(struct home *h);
 /* Whether the process is an administrator, as far as that is its own. */
 bool home_has_admin(const struct home *h, pid_t pid);
 
-/* The credentials of the process that connected. */
+/* The process that connected; 0: it cannot be told. */
+pid_t who_pid(int fd);
+
+/* Its credentials. */
 int who_of(int fd, struct who *who);
 void who_free(struct who *who);
 

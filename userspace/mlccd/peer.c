@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,9 +21,11 @@
 #include "request.h"
 
 #define LIMITED_MAX	64	/* refusals for the rate beyond what is answered, then it is closed */
-#define ACCEPTS		6000	/* connections in a second, */
+#define ACCEPTS		4000	/* connections in a second, */
 #define ACCEPTS_BURST	200
 #define PAUSE_US	5000	/* and where there are more the next ones wait for so long */
+#define ACCEPTS_AT_ONCE	8
+#define AGAIN_US	20000	/* a process that was refused is not looked at again before */
 #define QUEUED		16	/* packets that are taken off a connection before it is closed */
 #define REST_US		50000	/* after a refusal for the rate */
 #define TOKEN_BYTES	1024	/* of a request, for which a token more is taken */
@@ -512,13 +515,14 @@ static int peer_new(struct mlccd *d, int fd, const struct who *who, struct accou
 	return 0;
 }
 
+/* @why: words of ours, in which nothing has to be quoted. */
 static void say_refused(int fd, const char *why)
 {
-	struct json_object *o = reply_error(-EAGAIN, why);
-	const char *text = json_object_to_json_string_ext(o, JSON_STYLE);
+	char text[128];
+	int n = snprintf(text, sizeof(text), "{\"ok\":false,\"error\":\"%s\",\"code\":\"EAGAIN\"}",
+			 why);
 
-	send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
-	json_object_put(o);
+	send(fd, text, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void pause_accepting(struct mlccd *d)
@@ -565,32 +569,62 @@ static int paused(sd_event_source *s, uint64_t at, void *arg)
 	return sd_event_source_set_enabled(d->peers.listener, SD_EVENT_ON);
 }
 
-static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg)
+/*
+ * To look at who connects costs most of a refusal. Who does it again and again is refused without
+ * that: by the process, as others of the user may be in cgroups that have accounts of their own.
+ */
+static const char *refuse_again(struct mlccd *d, pid_t pid)
 {
-	struct mlccd *d = arg;
+	const struct refusal *r = &d->peers.refusals[pid % REFUSALS];
+
+	return pid && r->pid == pid && now_us() < r->until_us ? r->why : NULL;
+}
+
+static const char *admit(struct mlccd *d, int fd, pid_t pid)
+{
 	struct who who = { .pidfd = -1, .cgroup = -1, .cgroups = &d->cgroups };
 	struct account *a = NULL;
 	const char *why;
+
+	if (!who_of(fd, &who))
+		a = account_of(d, &who);
+	why = refuse(d, &who, a);
+	if (!why && peer_new(d, fd, &who, a))
+		why = "no memory";
+	if (why) {
+		who_free(&who);
+		d->peers.refusals[pid % REFUSALS] = (struct refusal){ pid, why, now_us() + AGAIN_US };
+	}
+	return why;
+}
+
+/* False: there are no more, or they wait. */
+static bool accept_one(struct mlccd *d, int listener)
+{
+	const char *why;
+	pid_t pid;
 	int fd;
 
-	if (too_fast(d))
-		return 0;
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		out_of_descriptors(d, listener);
 	if (fd < 0)
-		return 0;
-	if (!who_of(fd, &who))
-		a = account_of(d, &who);
-	why = refuse(d, &who, a);
+		return false;
+	pid = who_pid(fd);
+	why = refuse_again(d, pid);
+	why = why ? why : admit(d, fd, pid);
 	if (why) {
 		d->peers.limited++;
 		say_refused(fd, why);
-	}
-	if (why || peer_new(d, fd, &who, a)) {
-		who_free(&who);
 		connection_close(d, fd, NULL, NULL);
 	}
+	return !too_fast(d);
+}
+
+static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg)
+{
+	for (int i = 0; i < ACCEPTS_AT_ONCE && accept_one(arg, listener); i++)
+		;
 	return 0;
 }
 
@@ -600,8 +634,12 @@ int peers_listen(struct mlccd *d, int fd)
 		.taken = fetch_taken, .answer = fetch_answered, .ended = fetch_ended,
 		.lost = fetches_lost, .arg = d,
 	};
-	int err = sd_event_add_io(d->events, &d->peers.listener, fd, EPOLLIN, accepted, d);
+	int err;
 
+	/* systemd's waits */
+	if (fcntl(fd, F_SETFL, O_NONBLOCK))
+		return -errno;
+	err = sd_event_add_io(d->events, &d->peers.listener, fd, EPOLLIN, accepted, d);
 	if (err < 0)
 		return err;
 	err = sd_event_add_time(d->events, &d->peers.pause, CLOCK_MONOTONIC, 0, 1000, paused, d);

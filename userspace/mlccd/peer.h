@@ -14,12 +14,22 @@ struct mlccd;
 struct peer;
 struct fetch;
 
+#define REFUSALS	64
+
+/* Of the process that was refused last, of those whose numbers have the same place. */
+struct refusal {
+	pid_t pid;
+	const char *why;
+	uint64_t until_us;
+};
+
 struct peers {
 	struct peer *first;
 	unsigned int count;		/* connections that are open, */
 	unsigned int users;		/* and of them not of administrators */
 	sd_event_source *listener, *pause;
 	struct bucket accepts;
+	struct refusal refusals[REFUSALS];
 	struct away *away;
 	struct porter *porter;		/* NULL: there are no rings */
 	struct fetch *fetching;
