@@ -39,7 +39,8 @@ static void take_ring(const int fds[2])
 	CHECK(~fcntl(fds[0], F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW) ? 0 : 1, "the seals");
 	pthread_mutex_lock(&f.lock);
 	f.map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
-	CHECK(f.map != MAP_FAILED, "the memfd cannot be mapped");
+	CHECK(f.map != MAP_FAILED, "the memfd cannot be mapped: it has been another mlccd's");
+	CHECK(!fcntl(fds[0], F_ADD_SEALS, F_SEAL_FUTURE_WRITE), "the memfd cannot be sealed");
 	CHECK(f.map->magic == MLCC_RING_MAGIC && f.map->version == MLCC_RING_VERSION, "the head");
 	CHECK(f.map->record_size == 64, "records of %u", f.map->record_size);
 	f.slots = f.map->slots;

@@ -5,6 +5,7 @@ import array
 import ctypes
 import fcntl
 import json
+import mmap
 import os
 import re
 import shutil
@@ -36,6 +37,7 @@ HEAD = struct.Struct("<IIII")
 MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT, RECORDS_AT = 0x6D6C6363, 64, 72, 128, 192
 SENT_AT, START_AT = 104, 112
 SAID, SAID_AT = struct.Struct("<IIqQ"), 80
+F_SEAL_FUTURE_WRITE = 0x10
 SHIFT, SHIFT_AT = struct.Struct("<QQQQ"), 136
 
 
@@ -1144,6 +1146,8 @@ class Cases:
         self.d.start()
         assert self.phases(7) == 1, "taken without the ring"
         peer = self.d.peer()
+        assert peer.raw(b'{"op":"open-ring"}', ring.fds)["code"] == "EINVAL", "sealed already"
+        ring.renew()
         assert peer.raw(b'{"op":"open-ring"}', ring.fds)["ok"]
         until(lambda: ring.number(TAIL_AT) == ring.sent, "what came meanwhile")
         ring.put(job=7, bytes=400)
@@ -1319,6 +1323,9 @@ class Cases:
             "the other way round": good.fds[::-1],
             "no seals": Ring(seals=0).fds,
             "one seal": Ring(seals=fcntl.F_SEAL_SHRINK).fds,
+            "not to be sealed": Ring(seals=6 | fcntl.F_SEAL_SEAL).fds,
+            "an earlier mlccd's": Ring(seals=6 | F_SEAL_FUTURE_WRITE, mapped=False).fds,
+            "nothing": Ring(written=False).fds,
             "write-sealed": Ring(seals=6 | fcntl.F_SEAL_WRITE, mapped=False).fds,
             "too small": Ring(size=64).fds,
             "empty": Ring(size=0, mapped=False).fds,
@@ -1522,6 +1529,7 @@ class Cases:
         self.d.kill()
         self.d.start()
         alice, root = self.d.peer(ALICE), self.d.peer()
+        ring.renew()
         assert alice.raw(b'{"op":"open-ring","job":"hers"}', ring.fds)["ok"]
         after, *shown = self.shift(ring)
         assert shown == [255_000_000, 5_000, 3_000] and (after - seq) % (1 << 64) == 2, shown
@@ -2323,19 +2331,27 @@ class Ring:
         told: int | None = None,
         record: int = 64,
         mapped: bool = True,
+        written: bool = True,
     ) -> None:
-        import mmap
-
         self.slots, self.sent = slots, 0
         self.size = RECORDS_AT + 64 * slots if size is None else size
-        flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
-        self.fds = [os.memfd_create("ring", flags), os.eventfd(0)]
         head = HEAD.pack(magic, version, slots if told is None else told, record)
-        os.write(self.fds[0], head)
-        os.ftruncate(self.fds[0], self.size)
-        fcntl.fcntl(self.fds[0], fcntl.F_ADD_SEALS, seals)
+        self.fds = [self.memfd(head if written else b"", seals), os.eventfd(0)]
         if mapped:
             self.memory = mmap.mmap(self.fds[0], self.size)
+
+    def memfd(self, text: bytes, seals: int) -> int:
+        fd = os.memfd_create("ring", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.write(fd, text)
+        os.ftruncate(fd, self.size)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+        return fd
+
+    def renew(self) -> None:
+        """Another one with the same in it, as the one that an mlccd had is sealed."""
+        os.close(self.fds[0])
+        self.fds[0] = self.memfd(self.memory[:], fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+        self.memory = mmap.mmap(self.fds[0], self.size)
 
     def number(self, at: int) -> int:
         return int(ctypes.c_uint64.from_buffer(self.memory, at).value)

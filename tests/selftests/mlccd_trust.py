@@ -3,6 +3,7 @@
 
 import array
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -21,9 +22,11 @@ from typing import Any
 from mlccd_driver import (
     ALICE,
     BOB,
+    HEAD_AT,
     JSON,
     SHIFT,
     SHIFT_AT,
+    TAIL_AT,
     WAIT_S,
     Cgroups,
     Daemon,
@@ -43,6 +46,7 @@ CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 CAP_NET_ADMIN = 12
+PUNCH_HOLE, OFF_T = 3, ctypes.c_int64
 MANY = 200000  # where a crowd of users begins
 FAST = "[limits]\nrequests-per-second = 100000\nrequests-burst = 100000\n"
 STATUS, OPEN_RING = b'{"op":"status"}', b'{"op":"open-ring"}'
@@ -451,17 +455,21 @@ class Cases:
         assert peers[0].ok("status") and not peers[8].reply()["ok"]
         self.d.peer(BOB).ok("set-job", cgroup=self.c.make("bobs", BOB))
 
-    def ring_memory_is_left_to_the_next_user(self) -> None:
-        def open_ring(uid: int) -> JSON:
-            kept.append((peer := self.d.peer(uid), ring := Ring(slots=16384)))
-            return peer.raw(OPEN_RING, ring.fds)
-
-        self.configure(FAST)
-        assert open_ring(ALICE)["ok"]
-        alices = [open_ring(ALICE) for _ in range(12)]
-        assert alices[-1]["code"] == "EDQUOT", alices
-        for uid in (BOB, MANY):
-            assert open_ring(uid)["ok"], f"user {uid} has none left"
+    def a_ring_is_its_owners_memory(self) -> None:
+        """Whoever makes its pages is charged for them: mlccd makes none, nor can they be taken."""
+        alice, ring = self.d.peer(ALICE), Ring(slots=16384)
+        ring.set_number(HEAD_AT, 4096)
+        ring.set_number(TAIL_AT, 4096)
+        pages = os.fstat(ring.fds[0]).st_blocks
+        assert alice.raw(OPEN_RING, ring.fds)["ok"]
+        for head in range(4097, 16384, 1024):
+            ring.set_number(HEAD_AT, head)
+            ring.wake()
+            until(lambda n=head: ring.number(TAIL_AT) == n, f"the tail at {head}")
+        assert self.d.status()["ring_records_bad"] > 0, "nothing was read"
+        assert os.fstat(ring.fds[0]).st_blocks == pages, "mlccd fills what is not there"
+        assert LIBC.fallocate(ring.fds[0], PUNCH_HOLE, OFF_T(0), OFF_T(4096)), "a page is taken"
+        assert ctypes.get_errno() == errno.EPERM
 
     def who_is_refused_is_so_for_a_moment(self) -> None:
         """Without being looked at; another process of the user is not concerned."""
@@ -674,7 +682,7 @@ NAMES = (
     "a_part_of_the_ids_is_roots",
     "connections_are_left_to_the_next_user",
     "subordinate_ids_are_their_users",
-    "ring_memory_is_left_to_the_next_user",
+    "a_ring_is_its_owners_memory",
     "who_is_refused_is_so_for_a_moment",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",

@@ -102,7 +102,10 @@ static int ask_job(struct link *l)
 static int ask_ring(struct link *l)
 {
 	char request[64] = "{\"op\":\"open-ring\"}";
+	int err = ring_renew(l->ring);
 
+	if (err)
+		return err;
 	/* who asks for no plan is not shown as one that follows it */
 	if (l->plans)
 		snprintf(request, sizeof(request), "{\"op\":\"open-ring\",\"job\":%u}", l->job);

@@ -15,16 +15,36 @@ _Static_assert(offsetof(struct mlcc_ring, tail) == 128, "part of the protocol");
 
 static const size_t size = MLCC_RING_SIZE((size_t)RING_SLOTS);
 
-static int map_it(struct ring *r)
+/* A memfd, as the old one or with nothing in it, and mapped where that was. */
+static int map_new(struct ring *r)
 {
-	if (ftruncate(r->fds[0], size) ||
-	    fcntl(r->fds[0], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	int fd = memfd_create("mlcc-hint", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
+	void *map = MAP_FAILED;
+
+	if (fd < 0)
 		return -errno;
-	r->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fds[0], 0);
-	if (r->map == MAP_FAILED) {
-		r->map = NULL;
-		return -errno;
+	if (!ftruncate(fd, size) && (!r->map || pwrite(fd, r->map, size, 0) == (ssize_t)size) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		map = mmap(r->map, size, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | (r->map ? MAP_FIXED : 0), fd, 0);
+	if (map == MAP_FAILED) {
+		err = -errno;
+		close(fd);
+		return err;
 	}
+	if (r->fds[0] >= 0)
+		close(r->fds[0]);
+	r->fds[0] = fd;
+	r->map = map;
+	return 0;
+}
+
+static int map_first(struct ring *r)
+{
+	int err = map_new(r);
+
+	if (err)
+		return err;
 	r->map->magic = MLCC_RING_MAGIC;
 	r->map->version = MLCC_RING_VERSION;
 	r->map->slots = RING_SLOTS;
@@ -32,16 +52,18 @@ static int map_it(struct ring *r)
 	return 0;
 }
 
+int ring_renew(struct ring *r)
+{
+	return fcntl(r->fds[0], F_GET_SEALS) & F_SEAL_FUTURE_WRITE ? map_new(r) : 0;
+}
+
 int ring_make(struct ring *r)
 {
 	int err;
 
 	*r = (struct ring){ .fds = { -1, -1 } };
-	r->fds[0] = memfd_create("mlcc-hint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (r->fds[0] < 0)
-		return -errno;
 	r->fds[1] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = r->fds[1] < 0 ? -errno : map_it(r);
+	err = r->fds[1] < 0 ? -errno : map_first(r);
 	if (err)
 		ring_free(r);
 	return err;

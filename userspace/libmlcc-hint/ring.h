@@ -21,6 +21,12 @@ int ring_make(struct ring *r);
 void ring_free(struct ring *r);
 
 /*
+ * An mlccd seals the memfd that it takes, so the next one wants another: with the same in it, at the
+ * same address, as other threads may write to it.
+ */
+int ring_renew(struct ring *r);
+
+/*
  * A record, and a write to the eventfd, which never waits.  @type: enum mlcc_ring_type; @bytes: to
  * 2^48 - 1; @now_ns: CLOCK_MONOTONIC.  False: the ring is full; counted.
  */

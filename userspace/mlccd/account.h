@@ -58,7 +58,6 @@ struct account {
 	uid_t uid;			/* account_uid() */
 	uint64_t cgroup;		/* jobs_foreign(), or ACCOUNT_ADMIN */
 	unsigned int connections, rings;
-	size_t ring_bytes;
 	unsigned int fetches;	/* of descriptors, whose process has not ended (porter.h) */
 	struct bucket requests, hints;
 };

@@ -70,7 +70,7 @@ struct running {
 	struct keeper_pair pair;
 };
 
-/* A connection has its own, its process's, its cgroup's and its ring's descriptor. */
+/* A connection has its own, its process's, its cgroup's and its ring's two descriptors. */
 static void fit_limit(struct config *c)
 {
 	struct rlimit r;
@@ -79,9 +79,9 @@ static void fit_limit(struct config *c)
 		return;
 	r.rlim_cur = r.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &r);
-	if (c->connections * 4ULL + OWN_FILES <= r.rlim_max)
+	if (c->connections * 5ULL + OWN_FILES <= r.rlim_max)
 		return;
-	c->connections = r.rlim_max > 2 * OWN_FILES ? (r.rlim_max - OWN_FILES) / 4 : OWN_FILES / 4;
+	c->connections = r.rlim_max > 2 * OWN_FILES ? (r.rlim_max - OWN_FILES) / 5 : OWN_FILES / 5;
 	note(4, "only %u connections: at most %llu files may be open", c->connections,
 	     (unsigned long long)r.rlim_max);
 }

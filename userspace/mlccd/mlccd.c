@@ -19,7 +19,6 @@ void mlccd_init(struct mlccd *d, sd_event *events)
 	d->jobs.cgroups = &d->cgroups;
 	d->jobs.changed = changed;
 	d->jobs.changed_arg = d;
-	d->rings.memory = (struct pool){ .size = RINGS_BYTES, .kept = RINGS_BYTES / 8 };
 	d->rings.events = events;
 	d->rings.config = &d->config;
 	d->rings.carrier = &d->carrier;

@@ -5,7 +5,10 @@
  *
  * - the memfd is sealed against shrinking, of the right size and of ordinary pages, so that no
  *   access can fault;
- * - a record is copied out, then looked at; slots and size are remembered, not read again;
+ * - who looks at a page that is not there, or writes to it, is charged for it for as long as somebody
+ *   has the memfd.  So of the memfd only the head is mapped, whose page is there, and is sealed so
+ *   that nobody can take it out; records are read by pread(), which does not fill holes;
+ * - a record is copied out, then looked at; slots are remembered, not read again;
  * - the eventfd is never read (whoever takes its count first would leave the reader waiting), the
  *   edge of a write is enough;
  * - at most BATCH records are taken at once, and no more in a second than the user's tokens.
@@ -54,8 +57,8 @@ struct ring {
 	sd_event_source *resume;	/* there may be more, or the user has to wait */
 	struct who who;
 	struct account *account;
-	struct mlcc_ring *map;
-	size_t size;
+	struct mlcc_ring *map;		/* the head */
+	int memfd;
 	uint32_t slots;
 	uint32_t job;			/* whose time-shift it shows; 0: none */
 	uint64_t shift_seq;		/* what we wrote last: the other side may write over it */
@@ -99,6 +102,8 @@ static int check_fds(const int fds[RING_FDS], off_t *size, struct err *e)
 		return fail(e, -EINVAL, "the first descriptor is no memfd");
 	if (~seals & (F_SEAL_SHRINK | F_SEAL_GROW))
 		return fail(e, -EINVAL, "the memfd lacks the seals F_SEAL_SHRINK and F_SEAL_GROW");
+	if (seals & (F_SEAL_SEAL | F_SEAL_FUTURE_WRITE))
+		return fail(e, -EINVAL, "the memfd has been an mlccd's, or has the seal F_SEAL_SEAL: a new one is wanted");
 	if (fstat(fds[0], &st) || fstatfs(fds[0], &fs))
 		return fail(e, -errno, "memfd: %s", strerror(errno));
 	/* a huge page may be lacking when it is first looked at */
@@ -115,7 +120,7 @@ static int check_fds(const int fds[RING_FDS], off_t *size, struct err *e)
 	return 0;
 }
 
-static int check_head(struct ring *r, struct err *e)
+static int check_head(struct ring *r, off_t total, struct err *e)
 {
 	volatile struct mlcc_ring *m = r->map;
 	uint32_t magic = m->magic, version = m->version, slots = m->slots, size = m->record_size;
@@ -127,7 +132,7 @@ static int check_head(struct ring *r, struct err *e)
 			    MLCC_RING_VERSION);
 	if (size != sizeof(struct mlcc_ring_record))
 		return fail(e, -EINVAL, "ring: records of %u bytes, 64 are wanted", size);
-	if (!slots_ok(slots) || MLCC_RING_SIZE((size_t)slots) != r->size)
+	if (!slots_ok(slots) || (off_t)MLCC_RING_SIZE((size_t)slots) != total)
 		return fail(e, -EINVAL, "ring: %u slots: a power of two is wanted that fits the memfd",
 			    slots);
 	r->slots = slots;
@@ -425,6 +430,15 @@ static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t se
 	}
 }
 
+/* The record @number; what is not there is nothing. */
+static void record_read(const struct ring *r, uint64_t number, struct mlcc_ring_record *copy)
+{
+	off_t at = MLCC_RING_SIZE(number & (r->slots - 1));
+
+	if (pread(r->memfd, copy, sizeof(*copy), at) != sizeof(*copy))
+		*copy = (struct mlcc_ring_record){ };
+}
+
 /* Takes what is there, to BATCH; true: there may be more. */
 static bool drain(struct ring *r, uint64_t now)
 {
@@ -440,17 +454,17 @@ static bool drain(struct ring *r, uint64_t now)
 		r->tail = head;
 	}
 	/* of those that waited the last one has waited least */
-	if (r->tail != head)
-		age_ns(r, __atomic_load_n(&r->map->records[(head - 1) & (r->slots - 1)].time_ns,
-					  __ATOMIC_RELAXED), now * 1000);
+	if (r->tail != head) {
+		record_read(r, head - 1, &copy);
+		age_ns(r, copy.time_ns, now * 1000);
+	}
 	for (n = 0; n < BATCH && r->tail != head; n++) {
 		if (!r->who.admin && !bucket_take(&r->account->hints, c->hints_per_second,
 						  c->hints_burst, now, 1)) {
 			all->limited++;
 			break;
 		}
-		memcpy(&copy, &r->map->records[r->tail & (r->slots - 1)], sizeof(copy));
-		__asm__ __volatile__("" : : "r"(&copy) : "memory");
+		record_read(r, r->tail, &copy);
 		take(r, &copy, r->tail);
 		r->tail++;
 	}
@@ -519,21 +533,34 @@ int ring_check(const int fds[RING_FDS], struct err *e)
 	return check_fds(fds, &size, e);
 }
 
+/* What is mapped may be written to still, by both sides; no page can be taken out. */
+static int ring_seal(int fd, struct err *e)
+{
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE))
+		return fail(e, -errno, "cannot seal the memfd: %s", strerror(errno));
+	if (!lseek(fd, 0, SEEK_HOLE))
+		return fail(e, -EINVAL, "the memfd has no head: nothing has been written there");
+	return 0;
+}
+
 static int ring_map(struct ring *r, const int fds[RING_FDS], struct err *e)
 {
-	off_t size;
+	off_t total;
 	int err;
 
-	err = check_fds(fds, &size, e);
+	err = check_fds(fds, &total, e);
 	if (err)
 		return err;
-	r->size = size;
-	r->map = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+	r->map = mmap(NULL, sizeof(*r->map), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
 	if (r->map == MAP_FAILED)
 		return fail(e, -errno, "cannot map the memfd: %s", strerror(errno));
-	err = check_head(r, e);
+	err = ring_seal(fds[0], e);
+	err = err ? err : check_head(r, total, e);
+	r->memfd = err ? -1 : fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
+	if (!err && r->memfd < 0)
+		err = fail(e, -errno, "memfd: %s", strerror(errno));
 	if (err)
-		munmap(r->map, r->size);
+		munmap(r->map, sizeof(*r->map));
 	return err;
 }
 
@@ -560,7 +587,8 @@ static void ring_free(struct ring *r)
 {
 	sd_event_source_unref(r->wake);
 	sd_event_source_unref(r->resume);
-	munmap(r->map, r->size);
+	munmap(r->map, sizeof(*r->map));
+	close(r->memfd);
 	free(r);
 }
 
@@ -585,21 +613,12 @@ int ring_open(struct rings *all, const struct who *who, struct account *account,
 		free(r);
 		return err;
 	}
-	/* pages that its process punches out of it are charged to mlccd when it looks at them */
-	if (!who->admin && !pool_has(&all->memory, account->ring_bytes, r->size)) {
-		munmap(r->map, r->size);
-		free(r);
-		return fail(e, -EDQUOT, "user %u has %zu bytes of rings, and no more than that is left for others",
-			    who->uid, account->ring_bytes);
-	}
 	err = ring_watch(r, fds[1], e);
 	if (err) {
 		ring_free(r);
 		return err;
 	}
 	account->rings++;
-	account->ring_bytes += r->size;
-	all->memory.used += who->admin ? 0 : r->size;
 	r->next = all->first;
 	all->first = r;
 	if (job && !all->jobs->by_id[job]->lead.ring)
@@ -625,7 +644,5 @@ void ring_close(struct ring *r)
 	if (r->active && job && takes_part(r, job))
 		look_for_end(r->all, job);
 	r->account->rings--;
-	r->account->ring_bytes -= r->size;
-	r->all->memory.used -= r->who.admin ? 0 : r->size;
 	ring_free(r);
 }

@@ -9,7 +9,6 @@
 #include "jobs.h"
 
 #define RING_FDS	2	/* the memfd, the eventfd */
-#define RINGS_BYTES	(16 << 20)	/* all of them: 800 of libmlcc-hint's */
 
 struct ring;
 
@@ -22,7 +21,6 @@ struct rings {
 	sd_event_source *end;		/* of phases of these jobs, when nothing else is there */
 	uint16_t ending[JOB_IDS];
 	uint32_t ending_count;
-	struct pool memory;		/* of all rings, bytes */
 	uint64_t phases;		/* of all jobs, so far */
 	uint64_t said_us;		/* when a line was written of what is dropped; 0: never */
 	/* shown by "status" and as metrics */

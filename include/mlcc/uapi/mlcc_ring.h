@@ -69,7 +69,10 @@ struct mlcc_ring {
 	struct mlcc_ring_record records[];
 };
 
-/* The memfd has exactly this size, and the seals F_SEAL_SHRINK and F_SEAL_GROW. */
+/*
+ * The memfd has exactly this size, and the seals F_SEAL_SHRINK and F_SEAL_GROW.  mlccd adds
+ * F_SEAL_FUTURE_WRITE, so map it before, and bring the next mlccd another one.
+ */
 #define MLCC_RING_SIZE(slots) \
 	(sizeof(struct mlcc_ring) + (slots) * sizeof(struct mlcc_ring_record))
 
