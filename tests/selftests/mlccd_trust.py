@@ -497,6 +497,17 @@ class Cases:
         with child(alice, uid=ALICE) as it:
             assert it.hear() == {"served": True}
 
+    def replies_that_nobody_takes_are_few(self) -> None:
+        """They are mlccd's memory."""
+        deaf, before = self.d.peer(), self.d.status()["requests"]
+        deaf.socket.setblocking(False)
+        for _ in range(200):
+            with suppress(BlockingIOError):
+                deaf.socket.send(STATUS)
+            # by then mlccd has answered that one, if it would
+            handled = self.d.status()["requests"] - before
+        assert 0 < handled - 200 < 60, f"{handled - 200} replies are queued"
+
     def a_pod_does_not_use_up_what_another_has(self) -> None:
         """Root of containers, without capabilities, in jobs that root has set for them."""
         root, paths = self.d.peer(), [self.c.make("pod1"), self.c.make("pod2")]
@@ -684,6 +695,7 @@ NAMES = (
     "subordinate_ids_are_their_users",
     "a_ring_is_its_owners_memory",
     "who_is_refused_is_so_for_a_moment",
+    "replies_that_nobody_takes_are_few",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",
     "root_of_another_network_is_no_administrator",

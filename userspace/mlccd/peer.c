@@ -3,8 +3,8 @@
  * The control socket: SEQPACKET, a JSON object each way in a packet.
  *
  * Nothing here waits.  A reply that does not fit into the socket is kept, and the peer is not
- * listened to until it has taken it; one that does not within the time-out is dropped.  So a peer
- * holds one reply at most, and each gets its turn.
+ * listened to until it has taken it; one that does not within the time-out is dropped.  So each gets
+ * its turn; what is queued is charged to mlccd, so the socket is as small as the longest reply allows.
  *
  * Packets may come with descriptors, which only open-ring wants.  They are neither received nor
  * closed here, as either may wait for what their sender likes (away.h, porter.h).
@@ -29,6 +29,7 @@
 #define QUEUED		16	/* packets that are taken off a connection before it is closed */
 #define REST_US		50000	/* after a refusal for the rate */
 #define TOKEN_BYTES	1024	/* of a request, for which a token more is taken */
+#define SNDBUF		(REPLY_MAX / 2 + 64)	/* the kernel doubles it, and needs some */
 #define ELSEWHERE_US	1000000	/* for what is received elsewhere */
 #define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
 #define FETCHES		48	/* of all but root */
@@ -493,10 +494,11 @@ static int peer_watch(struct peer *p)
 static int peer_new(struct mlccd *d, int fd, const struct who *who, struct account *a)
 {
 	struct peer *p = calloc(1, sizeof(*p));
-	int err;
+	int size = SNDBUF, err;
 
 	if (!p)
 		return -ENOMEM;
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	p->d = d;
 	p->fd = fd;
 	p->who = *who;
