@@ -20,4 +20,6 @@ build()
 build /tmp/first >/tmp/sums
 build /tmp/second | diff /tmp/sums - || { echo "the second build has another result"; exit 1; }
 ls -l ../*.deb
+dpkg-deb --info ../mlcc_*.deb postinst | grep 'dh_action .*mlccd\.socket' &&
+	{ echo "an upgrade makes the socket anew"; exit 1; }
 lintian --fail-on error,warning ../*.changes
