@@ -141,6 +141,11 @@ void mlcc_close(struct mlcc *m)
 	free(m);
 }
 
+bool mlcc_is_current(const struct mlcc *m)
+{
+	return !fake_gone();
+}
+
 enum mlcc_carrier mlcc_carrier_of(const struct mlcc *m)
 {
 	return MLCC_CARRIER_BPF;

@@ -227,6 +227,13 @@ bpf_objects()
 	echo "$(bpftool prog list | grep -c '^[0-9]') $(bpftool map list | grep -c '^[0-9]')"
 }
 
+# Its slots are 36 MiB, and each second mlccd looks for another one.
+the_carrier_is_mapped_once()
+{
+	sleep 2
+	awk '/^VmHWM/ { exit $2 > 64 * 1024 }' "/proc/$daemon/status"
+}
+
 # The daemon has the pins of the one before open, and its flows are of that.
 an_upgrade_leaves_job_and_flow()
 {
@@ -348,6 +355,7 @@ main()
 	told "a tagger that is detached is attached again" a_detached_tagger_is_attached_again
 	told "hints arrive in the carrier" hints_arrive
 	told "job and flow survive $kills times kill -9" survives_kill_9
+	told "the carrier is mapped once" the_carrier_is_mapped_once
 	told "an upgrade of the carrier leaves job and flow" an_upgrade_leaves_job_and_flow
 	told "a carrier that is loaded anew gets the jobs" a_new_carrier_gets_the_jobs
 	told "a job ends with its cgroup" ends_with_its_cgroup

@@ -245,6 +245,19 @@ static bool is_present(const struct bpf_carrier *c)
 	return !fstatat(c->dir, "control", &st, AT_SYMLINK_NOFOLLOW) && st.st_ino == c->is;
 }
 
+/* With the same older versions, which go when their flows have ended. */
+static bool carrier_is_current(const struct mlcc *m)
+{
+	const struct bpf_carrier *c = m->priv;
+	bool same = is_present(c);
+	char name[MLCC_OLD_NAME];
+
+	for (unsigned int n = 0; same && n < MLCC_OLD_MAX; n++)
+		same = (c->versions[1 + n].control >= 0) ==
+		       !faccessat(c->dir, mlcc_old_name(name, n), F_OK, AT_SYMLINK_NOFOLLOW);
+	return same;
+}
+
 /* Opens what has come in the place of what is open; not under who is looking at it. */
 static int renew(struct mlcc *m)
 {
@@ -684,6 +697,7 @@ const struct mlcc_backend mlcc_backend_bpf = {
 	.name		= "bpf",
 	.open		= carrier_open,
 	.close		= carrier_close,
+	.is_current	= carrier_is_current,
 	.job_set	= carrier_job_set,
 	.job_del	= carrier_job_del,
 	.job_get	= carrier_job_get,

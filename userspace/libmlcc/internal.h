@@ -15,6 +15,7 @@ struct mlcc_backend {
 	const char *name;
 	int (*open)(struct mlcc *m);		/* -ENODEV: not loaded */
 	void (*close)(struct mlcc *m);
+	bool (*is_current)(const struct mlcc *m);	/* or NULL: that takes as long */
 	int (*job_set)(struct mlcc *m, const struct mlcc_job_conf *conf, bool create);
 	int (*job_del)(struct mlcc *m, uint32_t id);
 	int (*job_get)(struct mlcc *m, uint32_t id, struct mlcc_job_info *info);

@@ -80,6 +80,11 @@ int mlcc_open(struct mlcc **mp, enum mlcc_carrier wanted)
 	return err;
 }
 
+bool mlcc_is_current(const struct mlcc *m)
+{
+	return m->be->is_current && m->be->is_current(m);
+}
+
 void mlcc_close(struct mlcc *m)
 {
 	if (!m)

@@ -81,6 +81,8 @@ struct mlcc_profile_conf {
 /* Opens the carrier.  -ENODEV: none is loaded. */
 int mlcc_open(struct mlcc **m, enum mlcc_carrier wanted);
 void mlcc_close(struct mlcc *m);
+/* Whether it would be the same, opened again.  False: it may be another one, or gone. */
+bool mlcc_is_current(const struct mlcc *m);
 enum mlcc_carrier mlcc_carrier_of(const struct mlcc *m);
 const char *mlcc_carrier_name(enum mlcc_carrier c);
 

@@ -258,11 +258,14 @@ void kept_refresh(struct kept *k)
 	struct mlcc *old = k->m;
 	struct err ignored;
 
-	k->m = NULL;
-	if (kept_need(k, &ignored) == -EAGAIN)
-		k->m = old;
-	else
-		mlcc_close(old);
+	/* to map all of its slots again takes a millisecond, and as much memory once more */
+	if (!old || !mlcc_is_current(old)) {
+		k->m = NULL;
+		if (kept_need(k, &ignored) == -EAGAIN)
+			k->m = old;
+		else
+			mlcc_close(old);
+	}
 	if (k->t)
 		tagger_mend(k, &ignored);
 	untag_again(k);
