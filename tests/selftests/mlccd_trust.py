@@ -37,6 +37,7 @@ from mlccd_driver import (
     connect,
     run_all,
     say_result,
+    status_of,
     until,
 )
 
@@ -561,6 +562,20 @@ class Cases:
             busy = (self.cpu_s() - busy) / (time.monotonic() - begin)
             assert busy < 0.4, f"mlccd takes {busy:.2f} of a processor"
 
+    def jobs_that_do_nothing_wake_nobody(self) -> None:
+        """However many there are: once a second some are looked at."""
+        self.configure("[daemon]\nmark-mask = 0xffff\n")
+        root = self.d.peer()
+        for i in range(600):
+            root.ok("set-job", cgroup=self.c.make(f"idle{i}"))
+        before = self.wakes()
+        time.sleep(3)
+        assert self.wakes() - before < 45, "more than 15 wake-ups a second"
+
+    def wakes(self) -> int:
+        pids = (self.d.keeper(), self.d.parser())
+        return sum(int(status_of(pid)["voluntary_ctxt_switches"][0]) for pid in pids)
+
     def cpu_s(self) -> float:
         ticks = 0
         for pid in (self.d.keeper(), self.d.parser()):
@@ -698,6 +713,7 @@ NAMES = (
     "replies_that_nobody_takes_are_few",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",
+    "jobs_that_do_nothing_wake_nobody",
     "root_of_another_network_is_no_administrator",
     "mlccd_says_which_process_waits",
     "a_users_name_is_not_in_roots_way",
