@@ -144,27 +144,24 @@ a_detached_tagger_is_attached_again()
 	ctl -j status | json 'd["tagger"]' | grep -qx True && tagger_is_attached && run_makes_a_job
 }
 
-# doctor_says CHECK STATE TEXT
+# doctor_says CHECK STATE TEXT [HOW...]
 doctor_says()
 {
-	ctl doctor >"$out/doctor"
+	"${@:4}" "$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" doctor \
+		>"$out/doctor"
 	grep -Eq "^$2 +$1 +.*$3" "$out/doctor" || { cat "$out/doctor"; return 1; }
 }
 
-# What is taken away is not said to be fine.
+# What is taken away is not said to be fine: more of it in mlccd.sh.
 doctor_tries_what_it_says()
 {
-	doctor_says connection ok "mlcc" && doctor_says bpf ok taken &&
-		doctor_says tagger ok tags && [ "$(ctl -j show)" = "[]" ] || return
-	ip rule add fwmark 250 lookup main || return
-	doctor_says marks FAIL "fwmark 0xfa"
-	status=$?
-	ip rule del fwmark 250
-	[ "$status" -eq 0 ] && ! grep -q "^FAIL  marks" <(ctl doctor) &&
-		unshare --user --map-root-user "$repo/build/userspace/mlcc-ctl/mlcc-ctl" doctor \
-			>"$out/doctor"
-	grep -E '^(ok|FAIL|note) +bpf ' "$out/doctor"
-	grep -Eq '^FAIL +bpf ' "$out/doctor"
+	doctor_says connection ok "mlcc" && doctor_says bpf ok taken && doctor_says btf ok taken &&
+		doctor_says bpffs ok "read back" && doctor_says carrier ok "has got" &&
+		doctor_says tagger ok tags && [ "$(ctl -j show)" = "[]" ] &&
+		! compgen -G "/sys/fs/bpf/mlcc*try*" && ! compgen -G "$pins/mlcc*try*" &&
+		doctor_says carrier note "not for you" setpriv --bounding-set -net_admin &&
+		doctor_says bpf FAIL refuses unshare --user --map-root-user &&
+		doctor_says btf FAIL refuses unshare --user --map-root-user
 }
 
 # The root cgroup has the program that is pinned.
@@ -247,7 +244,9 @@ an_upgrade_leaves_job_and_flow()
 
 a_new_carrier_gets_the_jobs()
 {
-	"$mlcc_bpf" unload && slowwait - cc_gone && slowwait - "$mlcc_bpf" load || return
+	"$mlcc_bpf" unload && slowwait - cc_gone && doctor_says carrier FAIL "no congestion control" &&
+		doctor_says connection note "no carrier" &&
+		slowwait - "$mlcc_bpf" load || return
 	slowwait - carrier_has_job || { ctl show; "$mlcc_bpf" show; return 1; }
 }
 

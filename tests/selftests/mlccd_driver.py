@@ -40,6 +40,18 @@ SAID, SAID_AT = struct.Struct("<IIqQ"), 80
 F_SEAL_FUTURE_WRITE = 0x10
 SHIFT, SHIFT_AT = struct.Struct("<QQQQ"), 136
 
+# Runs its arguments under a filter of system calls that refuses bpf(2).
+WITHOUT_BPF = """
+import ctypes, os, struct, sys
+bpf = {"x86_64": 321}.get(os.uname().machine, 280)
+code = ((0x20, 0, 0, 0), (0x15, 0, 1, bpf), (6, 0, 0, 0x50001), (6, 0, 0, 0x7FFF0000))
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+program = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text))
+libc = ctypes.CDLL(None)
+assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, program)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
 
 class Skip(Exception):
     """What a case needs is not here."""
@@ -2287,6 +2299,87 @@ class Cases:
         assert {"kernel", "module", "btf", "bpf", "cgroup", "carrier"} <= checks.keys()
         assert all(c["text"] for c in checks.values())
 
+    def doctor(self, check: str, before: Sequence[str] = (), **env: str) -> list[str]:
+        """The states that it gives to what is called @check."""
+        done = subprocess.run(
+            [*before, self.d.ctl, "--socket", self.d.socket, "-j", "doctor"],
+            env={**os.environ, **env},
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+        return [line["state"] for line in json.loads(done.stdout) if line["check"] == check]
+
+    def ctl_doctor_misses_what_is_taken_away(self) -> None:
+        bpf_fs = "mount -t bpf bpf /sys/fs/bpf"
+        places = (
+            ("kernel", "", 'exec setarch --uname-2.6 "$@"', "note"),
+            ("btf", "", "mount -t tmpfs x /sys/kernel/btf", "FAIL"),
+            ("bpffs", bpf_fs, f"{bpf_fs}; mount -o remount,ro,bind /sys/fs/bpf", "FAIL"),
+            ("bpffs", bpf_fs, "while umount /sys/fs/bpf; do :; done 2>/dev/null", "FAIL"),
+            ("permission", "", f'exec setpriv --reuid {ALICE} --clear-groups "$@"', "note"),
+        )
+        for check, there, away, state in places:
+            for shell, wanted in ((there, "ok"), (away, state)):
+                words = ["unshare", "-m", "sh", "-c", shell + '\nexec "$@"', "sh"]
+                assert self.doctor(check, words) == [wanted], (check, shell)
+        for check in ("btf", "bpf"):
+            assert self.doctor(check, [sys.executable, "-c", WITHOUT_BPF]) == ["FAIL"], check
+        place = "/sys/kernel/security"
+        hide, locked = f"mount -t tmpfs x {place}", f"; echo '[confidentiality]' >{place}/lockdown"
+        for tell, state in (("", "note"), (locked, "FAIL")):
+            words = ["unshare", "-m", "sh", "-c", f'{hide}{tell}\nexec "$@"', "sh"]
+            assert self.doctor("lockdown", words) == [state], (tell, state)
+
+    def ctl_doctor_misses_what_mlccd_has_lost(self) -> None:
+        self.d.peer().ok("set-job", cgroup=self.c.make("a"))
+        procs = self.c.base / "a/cgroup.procs"
+        assert self.doctor("hints") == ["note"] and self.doctor("tagger") == ["ok"]
+        inside = ["sh", "-c", f'echo 0 >{procs}; exec "$@"', "sh"]
+        assert self.doctor("hints", inside) == ["ok"]
+        # a carrier that is only memory marks nothing
+        assert self.doctor("connection") == ["FAIL"]
+        self.d.kill(signal.SIGTERM)
+        self.d.start(MLCC_FAKE_NOTAGGER="1")
+        assert self.doctor("tagger") == ["FAIL"]
+        self.d.kill(signal.SIGTERM)
+        self.d.start()
+
+    def ctl_doctor_names_others_marks(self) -> None:
+        """Policy rules of a network namespace, and packet filters as nft tells them."""
+        mark, other = {"meta": {"key": "mark"}}, {"meta": {"key": "iifname"}}
+        match, mangle = {"op": "==", "left": mark, "right": 5}, {"key": mark, "value": 5}
+        masked = {"&": [mark, 0x4000]}
+        cases: tuple[tuple[str, JSON | None, list[str]], ...] = (
+            ("", {"counter": None}, ["ok"]),
+            ("ip rule add fwmark 5 lookup main", {"counter": None}, ["FAIL"]),
+            ("ip -6 rule add fwmark 0x5/0xf lookup main", {"counter": None}, ["FAIL"]),
+            ("ip rule add fwmark 0x4005 lookup main", {"counter": None}, ["ok"]),
+            ("ip rule add fwmark 0/0xff lookup main", {"counter": None}, ["ok"]),
+            ("", {"match": match}, ["FAIL"]),
+            ("", {"match": {**match, "right": {"range": [1, 9]}}}, ["FAIL"]),
+            ("", {"match": {**match, "right": 0x4005}}, ["ok"]),
+            ("", {"match": {**match, "left": masked, "right": 0x4000}}, ["ok"]),
+            ("", {"match": {**match, "left": other, "right": "lo"}}, ["ok"]),
+            ("", {"vmap": {"key": mark, "data": {"set": [[5, {"drop": None}]]}}}, ["FAIL"]),
+            ("", {"mangle": mangle}, ["note"]),
+            ("", {"mangle": {**mangle, "value": {"|": [mark, 0x4000]}}}, ["ok"]),
+            ("", {"mangle": {**mangle, "value": {"^": [{"&": [mark, 0xFF]}, 0x4000]}}}, ["ok"]),
+            ("", {"mangle": {**mangle, "value": {"|": [mark, 5]}}}, ["note"]),
+            ("", {"xt": {"type": "match", "name": "mark"}}, ["note"]),
+            ("", None, ["note"]),
+        )
+        nft = self.d.base / "bin/nft"
+        nft.parent.mkdir()
+        for rule, statement, states in cases:
+            place = {"family": "inet", "table": "t", "chain": "c", "handle": 4}
+            told = {"nftables": [{"metainfo": {}}, {"rule": {**place, "expr": [statement]}}]}
+            nft.write_text(f"#!/bin/sh\necho '{json.dumps(told)}'; exit {int(statement is None)}\n")
+            nft.chmod(0o755)
+            words = ["unshare", "-n", "sh", "-c", rule + '\nexec "$@"', "sh"]
+            said = self.doctor("marks", words, PATH=f"{nft.parent}:{os.environ['PATH']}")
+            assert said == states, (rule, statement, said)
+
 
 class Follow:
     """A follow of mlcc-dcqcn as mlccd sees it: it tells again and again, until it is stopped."""
@@ -2505,6 +2598,9 @@ CASES = (
     "the_dashboard_asks_for_what_there_is",
     "a_covered_hierarchy_is_none",
     "ctl_doctor_needs_no_daemon",
+    "ctl_doctor_misses_what_is_taken_away",
+    "ctl_doctor_misses_what_mlccd_has_lost",
+    "ctl_doctor_names_others_marks",
 )
 
 

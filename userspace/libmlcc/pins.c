@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,55 @@ const char *mlcc_pins_path(char path[MLCC_PINS_PATH], int dir, const char *name)
 {
 	snprintf(path, MLCC_PINS_PATH, "/proc/self/fd/%d/%s", dir, name);
 	return path;
+}
+
+static unsigned int program_id(int fd)
+{
+	struct bpf_prog_info info = { };
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
+}
+
+/* Under a name of its own, and with no signal in between. */
+static int pin_try(int dir, int fd, char *error)
+{
+	char name[32], path[MLCC_PINS_PATH];
+	sigset_t all, before;
+	int err = 0, got;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	snprintf(name, sizeof(name), "mlcc_try_%d", getpid());
+	if (bpf_obj_pin(fd, mlcc_pins_path(path, dir, name))) {
+		err = mlcc_fail(error, -errno, "nothing can be pinned: %s", strerror(errno));
+	} else {
+		got = bpf_obj_get(path);
+		if (got < 0 || program_id(got) != program_id(fd))
+			err = mlcc_fail(error, -EIO, "what is pinned cannot be read back");
+		if (got >= 0)
+			close(got);
+		unlinkat(dir, name, 0);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int mlcc_pins_try(int fd, char *error)
+{
+	int dir = mlcc_pins_lock(false, error), err;
+	struct place p;
+
+	if (dir == -ENOENT && !place_find(&p, error)) {
+		dir = open(p.parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0)
+			return mlcc_fail(error, -errno, "%.99s: %s", p.parent, strerror(errno));
+	}
+	if (dir < 0)
+		return dir;
+	err = pin_try(dir, fd, error);
+	close(dir);
+	return err;
 }
 
 int mlcc_pins_count(int dir, const char *const *names)

@@ -44,6 +44,9 @@ static inline int mlcc_pins_get(int dir, const char *name)
 	return bpf_obj_get(mlcc_pins_path(path, dir, name));
 }
 
+/* Pins the program @fd for a moment, where the directory is or would be, and reads it back. */
+int mlcc_pins_try(int fd, char *error);
+
 /* How many of @names, of which NULL is the last, are there. */
 int mlcc_pins_count(int dir, const char *const *names);
 

@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "../common/cgroup2.h"
@@ -22,6 +24,9 @@
 #include "../rdma/nic.h"
 #include "ctl.h"
 #include "findings.h"
+
+#define PATIENCE_MS	2000	/* with who changes the carrier */
+#define SECURE_BOOT "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 static bool module_there, carrier_there, fix;
 
@@ -64,8 +69,7 @@ static bool secure_boot(void)
 	int fd;
 	ssize_t n;
 
-	fd = open("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
-		  O_RDONLY | O_CLOEXEC);
+	fd = open(SECURE_BOOT, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	n = read(fd, buf, sizeof(buf));
@@ -178,6 +182,16 @@ static void check_module(void)
 	}
 }
 
+/* A file system that is not mounted says nothing of what it would have. */
+static bool knows_boot(void)
+{
+	struct statfs fs;
+
+	return !statfs("/sys/kernel/security", &fs) &&
+	       (unsigned long)fs.f_type == SECURITYFS_MAGIC &&
+	       (access("/sys/firmware/efi", F_OK) || !access(SECURE_BOOT, R_OK));
+}
+
 static void check_boot(void)
 {
 	const char *mode = lockdown();
@@ -191,49 +205,86 @@ static void check_boot(void)
 		       secure_boot() ? " (Secure Boot)" : "");
 	else if (secure_boot())
 		result(NOTE, "lockdown", "", "Secure Boot is on, the kernel is not locked down");
+	else if (!*mode && !knows_boot())
+		result(NOTE, "lockdown", "", "unknown: /sys/kernel/security does not tell");
 	else
 		result(FINE, "lockdown", "", "neither Secure Boot nor lockdown");
 }
 
-static void check_bpf(void)
+static bool may_load(void)
 {
-	int err = try_bpf();
+	return have_capability(CAP_BPF) || have_capability(CAP_SYS_ADMIN);
+}
 
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
+static void check_btf(void)
+{
+	int err = try_struct_ops();
+
+	if (err == -ENOENT)
 		result(module_there ? NOTE : BAD, "btf",
 		       "a kernel with CONFIG_DEBUG_INFO_BTF is needed, or the module",
-		       "this kernel has no BTF: neither the BPF carrier nor the tagger load");
-	else
-		result(FINE, "btf", "", "the kernel describes its types");
-	if (!have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN))
-		result(NOTE, "bpf", "mlccd and mlcc-bpf run as root; run doctor as root to see more",
-		       "you may not load BPF programs");
+		       "this kernel does not describe its types: neither the BPF carrier nor the tagger load");
+	else if (err && !may_load())
+		result(NOTE, "btf", "run doctor as root to see more",
+		       "the kernel describes its types; whether it takes a congestion control by them is unknown");
 	else if (err)
-		result(module_there ? NOTE : BAD, "bpf",
-		       "a user namespace, a seccomp filter or lockdown may forbid it",
-		       "the kernel refuses a BPF program: %s", strerror(-err));
+		result(module_there ? NOTE : BAD, "btf",
+		       "a kernel with CONFIG_BPF_JIT is needed, and no seccomp filter in the way",
+		       "the kernel refuses an operation of a congestion control: %s",
+		       strerror(-err));
 	else
-		result(FINE, "bpf", "", "the kernel has taken a BPF program");
+		result(FINE, "btf", "", "the kernel has taken an operation of a congestion control");
 }
 
 /* Only root may look into the directory, so that others cannot is no finding. */
-static void check_pins(void)
+static void check_pins(int program)
 {
 	char why[MLCC_ERROR_LEN];
 	char *const mount[] = { "mount", "-t", "bpf", "bpf", "/sys/fs/bpf", NULL };
-	int dir = mlcc_pins_open(why);
+	int dir = mlcc_pins_open(why), err;
 
+	bool unknown;
+
+	mlcc_patience(PATIENCE_MS);
 	if (dir == -ENODEV && fixed("bpffs", mount))
 		dir = mlcc_pins_open(why);
 	if (dir >= 0)
 		close(dir);
-	if (dir >= 0 || dir == -ENOENT || dir == -EACCES)
-		result(FINE, "bpffs", "", "mounted where the carrier and the tagger are pinned");
-	else if (dir == -ENODEV)
-		result(BAD, "bpffs", "mount -t bpf bpf /sys/fs/bpf", "%s", why);
-	else
-		result(BAD, "bpffs", "remove it, or set MLCC_PIN_DIR to another directory", "%s",
+	err = dir >= 0 || dir == -ENOENT ? 0 : dir;
+	unknown = err ? err == -EACCES : program < 0;
+	if (!err && !unknown) {
+		err = mlcc_pins_try(program, why);
+		unknown = err == -EAGAIN;
+	}
+	if (unknown)
+		result(NOTE, "bpffs", "run doctor as root to see more",
+		       "whether the carrier and the tagger can be pinned is unknown%s%s",
+		       err ? ": " : "", err ? why : "");
+	else if (err)
+		result(BAD, "bpffs", err == -ENODEV ? "mount -t bpf bpf /sys/fs/bpf" :
+		       "remove it, mount it anew, or set MLCC_PIN_DIR to another directory", "%s",
 		       why);
+	else
+		result(FINE, "bpffs", "", "what the carrier and the tagger need is pinned and read back");
+}
+
+static void check_bpf(void)
+{
+	int fd = try_bpf();
+
+	check_btf();
+	if (fd < 0 && !may_load())
+		result(NOTE, "bpf", "mlccd and mlcc-bpf run as root; run doctor as root to see more",
+		       "you may not load BPF programs");
+	else if (fd < 0)
+		result(module_there ? NOTE : BAD, "bpf",
+		       "a user namespace, a seccomp filter or lockdown may forbid it",
+		       "the kernel refuses a BPF program: %s", strerror(-fd));
+	else
+		result(FINE, "bpf", "", "the kernel has taken a BPF program");
+	check_pins(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void check_cgroup(void)
@@ -260,33 +311,34 @@ static void check_cgroup(void)
 		       v1 ? " (version 1 beside it)" : "");
 }
 
-static bool has_carrier(void)
+/* Others than root may choose what is in tcp_allowed_congestion_control: -EPERM. */
+static int carrier_missing(void)
 {
-	int err;
-
 	module_there = !access("/sys/module/tcp_mlcc", F_OK);
-	/* only root may choose it, and a name that is not listed would load a module */
-	if (!mlcc_registered("mlcc"))
-		return false;
-	err = try_cc("mlcc");
-	return !err || err == -EPERM;
+	/* a name that is not listed would load a module */
+	return mlcc_registered("mlcc") ? try_cc("mlcc") : -ENOENT;
 }
 
 static void check_carrier(void)
 {
 	char *const module[] = { "modprobe", "tcp_mlcc", NULL };
 	char *const bpf[] = { "mlcc-bpf", "load", NULL };
+	int err = carrier_missing();
 	char list[4096] = "";
 
-	carrier_there = has_carrier();
-	if (!carrier_there && ((module_installed() && fixed("carrier", module)) ||
-			       fixed("carrier", bpf)))
-		carrier_there = has_carrier();
-	if (!carrier_there)
+	if (err && err != -EPERM && ((module_installed() && fixed("carrier", module)) ||
+				     fixed("carrier", bpf)))
+		err = carrier_missing();
+	carrier_there = !err || err == -EPERM;
+	if (err == -EPERM)
+		result(NOTE, "carrier", "jobs get it all the same",
+		       "the congestion control 'mlcc' is there, but not for you to choose");
+	else if (err)
 		result(BAD, "carrier", "'mlcc-bpf load', or 'modprobe tcp_mlcc' (as root)",
-		       "there is no congestion control 'mlcc'");
+		       err == -ENOENT ? "there is no congestion control 'mlcc'" :
+		       "a socket does not get the congestion control 'mlcc'");
 	else
-		result(FINE, "carrier", "", "the congestion control 'mlcc' is there, from %s",
+		result(FINE, "carrier", "", "a socket has got the congestion control 'mlcc', from %s",
 		       module_there ? "the module" : "BPF");
 	if (slurp("/proc/sys/net/ipv4/tcp_congestion_control", list, sizeof(list)) &&
 	    !strcmp(list, "mlcc"))
@@ -387,7 +439,6 @@ int verb_doctor(int argc, char **argv)
 	check_module();
 	check_boot();
 	check_bpf();
-	check_pins();
 	check_cgroup();
 	check_carrier();
 	check_daemon();

@@ -5,32 +5,63 @@
  * A connection over the loopback is made by this program, run as a job's command by itself.
  */
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../common/sysroot.h"
 #include "ctl.h"
 #include "findings.h"
 
+/* mov r0, 0; exit */
+static const struct bpf_insn nothing[] = {
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+	{ .code = BPF_JMP | BPF_EXIT },
+};
+
 int try_bpf(void)
 {
-	static const struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	union bpf_attr a = {
-		.prog_type = BPF_PROG_TYPE_SOCK_OPS,
-		.expected_attach_type = BPF_CGROUP_SOCK_OPS,
-		.insns = (uintptr_t)nothing, .insn_cnt = 2, .license = (uintptr_t)"GPL",
-	};
-	int fd = syscall(SYS_bpf, BPF_PROG_LOAD, &a, sizeof(a));
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_CGROUP_SOCK_OPS);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_SOCK_OPS, "mlcc_try", "GPL", nothing, 2, &o);
 
+	return fd < 0 ? -errno : fd;
+}
+
+/* Which member of struct tcp_congestion_ops is of this name; -1: none, and @id is not set. */
+static int operation(const char *name, __u32 *id)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int found = btf ? btf__find_by_name_kind(btf, "tcp_congestion_ops", BTF_KIND_STRUCT) : -1;
+	const struct btf_type *t = found < 0 ? NULL : btf__type_by_id(btf, found);
+	int at = -1;
+
+	for (int i = 0; t && at < 0 && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), name))
+			at = i;
+	if (at >= 0)
+		*id = found;
+	btf__free(btf);
+	return at;
+}
+
+int try_struct_ops(void)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, o);
+	int fd, at;
+
+	libbpf_set_print(NULL);
+	at = operation("undo_cwnd", &o.attach_btf_id);
+	if (at < 0)
+		return -ENOENT;
+	o.expected_attach_type = at;
+	fd = bpf_prog_load(BPF_PROG_TYPE_STRUCT_OPS, "mlcc_try", "GPL", nothing, 2, &o);
 	if (fd < 0)
 		return -errno;
 	close(fd);
@@ -131,41 +162,183 @@ static uint64_t number_of(struct json_object *o, const char *key, uint64_t other
 	return *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
-static void check_rules_of(const char *command, uint64_t mask)
+/* What @command prints as JSON; NULL: it fails. */
+static struct json_object *printed_by(const char *command)
 {
-	char text[65536];
-	struct json_object *list;
 	FILE *f = popen(command, "re");
-	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	struct json_object *o = f ? json_object_from_fd(fileno(f)) : NULL;
 
-	text[n] = '\0';
-	if (!f || pclose(f)) {
+	if (f && !pclose(f))
+		return o;
+	json_object_put(o);
+	return NULL;
+}
+
+static struct json_object *in_list(struct json_object *list, size_t i)
+{
+	if (!json_object_is_type(list, json_type_array))
+		return NULL;
+	return json_object_array_get_idx(list, i);
+}
+
+#define ELSEWHERE	"give it bits that mark-mask of mlccd.conf has not"
+
+/* Whether all was looked at, and nothing found. */
+static bool check_rules_of(const char *command, uint64_t mask)
+{
+	struct json_object *list = printed_by(command), *rule;
+	bool fine = true;
+
+	if (!list) {
 		result(NOTE, "marks", "", "policy rules are not looked at: '%.40s' fails", command);
-		return;
+		return false;
 	}
-	list = json_tokener_parse(text);
-	for (size_t i = 0; json_object_is_type(list, json_type_array) &&
-	     i < json_object_array_length(list); i++) {
-		struct json_object *rule = json_object_array_get_idx(list, i);
+	for (size_t i = 0; (rule = in_list(list, i)); i++) {
 		uint64_t of = number_of(rule, "fwmask", UINT32_MAX);
 		uint64_t mark = number_of(rule, "fwmark", 0);
 
-		if (json_object_object_get_ex(rule, "fwmark", NULL) && of & mask &&
-		    !(mark & of & ~mask))
-			result(BAD, "marks", "give it bits that mark-mask of mlccd.conf has not",
-			       "the policy rule %s is of fwmark %#llx: it takes connections of job %llu",
-			       get_string(rule, "priority"), (unsigned long long)mark,
-			       (unsigned long long)((mark & mask) >> __builtin_ctzll(mask)));
+		if (!(mark & of & mask) || mark & of & ~mask)
+			continue;
+		fine = false;
+		result(BAD, "marks", ELSEWHERE,
+		       "the policy rule %s is of fwmark %#llx: it takes connections of job %llu",
+		       get_string(rule, "priority"), (unsigned long long)mark,
+		       (unsigned long long)((mark & mask) >> __builtin_ctzll(mask)));
 	}
 	json_object_put(list);
+	return fine;
+}
+
+/* The bits of an expression of nft's that are those of the packet's mark, or of its socket's. */
+static uint64_t mark_bits(struct json_object *e)
+{
+	static const char *const kinds[] = { "meta", "socket", "&", "|", "^" };
+	struct json_object *o = NULL;
+	uint64_t own, number;
+	size_t i = 0;
+
+	while (i < COUNT(kinds) && !json_object_object_get_ex(e, kinds[i], &o))
+		i++;
+	if (i == COUNT(kinds))
+		return 0;
+	if (i < 2)
+		return strcmp(get_string(o, "key"), "mark") ? 0 : UINT32_MAX;
+	own = mark_bits(in_list(o, 0));
+	number = json_object_get_int64(in_list(o, 1));
+	return i == 2 ? own & number : own & ~number;
+}
+
+static bool is_of_mark(struct json_object *e)
+{
+	struct json_object *o;
+
+	return json_object_object_get_ex(e, "meta", &o) && !strcmp(get_string(o, "key"), "mark");
+}
+
+/* What a statement of a rule does with marks of @mask; NULL: nothing. */
+static const char *does_with_marks(struct json_object *statement, uint64_t mask)
+{
+	struct json_object *o, *left, *right;
+	uint64_t of, value;
+
+	if (json_object_object_get_ex(statement, "match", &o) &&
+	    json_object_object_get_ex(o, "left", &left) &&
+	    json_object_object_get_ex(o, "right", &right)) {
+		of = mark_bits(left);
+		value = json_object_get_int64(right);
+		/* others than one number, and than equality, may be any */
+		if (of & mask && (!json_object_is_type(right, json_type_int) ||
+				  strcmp(get_string(o, "op"), "==") ||
+				  (value & mask && !(value & of & ~mask))))
+			return "looks for";
+	}
+	if (json_object_object_get_ex(statement, "vmap", &o) &&
+	    json_object_object_get_ex(o, "key", &left) && mark_bits(left) & mask)
+		return "looks for";
+	if (json_object_object_get_ex(statement, "mangle", &o) &&
+	    json_object_object_get_ex(o, "key", &left) && is_of_mark(left) &&
+	    json_object_object_get_ex(o, "value", &right) && ~mark_bits(right) & mask)
+		return "writes";
+	/* of iptables, and in no words of nft's */
+	if (json_object_object_get_ex(statement, "xt", &o) &&
+	    strcasestr(get_string(o, "name"), "mark"))
+		return "may look for or write";
+	return NULL;
+}
+
+static bool check_filter_rule(struct json_object *rule, uint64_t mask)
+{
+	struct json_object *list = NULL, *statement;
+	bool fine = true;
+
+	json_object_object_get_ex(rule, "expr", &list);
+	for (size_t i = 0; (statement = in_list(list, i)); i++) {
+		const char *does = does_with_marks(statement, mask);
+
+		if (!does)
+			continue;
+		fine = false;
+		result(strcmp(does, "looks for") ? NOTE : BAD, "marks", ELSEWHERE,
+		       "rule %s of nft's %s %s %s %s marks that jobs may have",
+		       get_string(rule, "handle"), get_string(rule, "family"),
+		       get_string(rule, "table"), get_string(rule, "chain"), does);
+	}
+	return fine;
+}
+
+/* nft tells iptables' rules as well, but for those of its older back end. */
+static bool check_filters(uint64_t mask)
+{
+	struct json_object *ruleset = printed_by("nft -j list ruleset 2>/dev/null"), *list, *o;
+	bool fine = true;
+
+	if (!ruleset || !json_object_object_get_ex(ruleset, "nftables", &list)) {
+		json_object_put(ruleset);
+		result(NOTE, "marks", "as root, with nft installed",
+		       "what packet filters do with marks is unknown: 'nft -j list ruleset' fails");
+		return false;
+	}
+	for (size_t i = 0; (o = in_list(list, i)); i++) {
+		struct json_object *rule;
+
+		if (json_object_object_get_ex(o, "rule", &rule))
+			fine &= check_filter_rule(rule, mask);
+	}
+	json_object_put(ruleset);
+	return fine;
+}
+
+static bool has_older_tables(void)
+{
+	static const char *const lists[] = {
+		"/proc/net/ip_tables_names", "/proc/net/ip6_tables_names",
+	};
+	char line[64];
+	bool any = false;
+
+	for (size_t i = 0; i < COUNT(lists); i++) {
+		FILE *f = fopen(lists[i], "re");
+
+		/* who may not read it cannot tell */
+		any |= f ? !!fgets(line, sizeof(line), f) : errno != ENOENT;
+		if (f)
+			fclose(f);
+	}
+	return any;
 }
 
 void check_marks(uint64_t mask)
 {
+	bool fine;
+
 	if (!mask)
 		mask = 0xff;
-	check_rules_of("ip -j rule 2>/dev/null", mask);
-	check_rules_of("ip -6 -j rule 2>/dev/null", mask);
-	result(NOTE, "marks", "'nft list ruleset' and 'iptables-save' show them",
-	       "what packet filters do with marks is not looked at");
+	fine = check_rules_of("ip -j rule 2>/dev/null", mask);
+	fine &= check_rules_of("ip -6 -j rule 2>/dev/null", mask);
+	fine &= check_filters(mask);
+	if (has_older_tables())
+		result(NOTE, "marks", "'iptables-legacy-save' shows them",
+		       "what tables of the older iptables do with marks is unknown");
+	else if (fine)
+		result(FINE, "marks", "", "no policy rule and no packet filter is about jobs' marks");
 }

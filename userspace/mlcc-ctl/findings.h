@@ -21,12 +21,18 @@ bool ran(const char *what, char *const words[]);
 int findings_end(void);
 
 /* doctor_try.c: 0, or a negative error number. */
-int try_bpf(void);
 int try_cc(const char *name);
+/* A program of two instructions, as the tagger's: a descriptor. */
+int try_bpf(void);
+/*
+ * An operation of a congestion control, as the carrier's, by what the kernel says of its types.
+ * -ENOENT: it says nothing of them.
+ */
+int try_struct_ops(void);
 /* As the command of a job: prints mark and congestion control of a connection. */
 int try_connection(void);
 void check_connection(bool carrier);
-/* Policy rules for marks that jobs may have; @mask: 0, mlccd's default. */
+/* Policy rules and packet filters for marks that jobs may have; @mask: 0, mlccd's default. */
 void check_marks(uint64_t mask);
 
 #endif /* MLCC_CTL_FINDINGS_H */
