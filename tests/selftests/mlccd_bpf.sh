@@ -242,12 +242,16 @@ an_upgrade_leaves_job_and_flow()
 	ctl hint flow start 8M && slowwait - sends_on "$before" && job_is "j['phases'] > $phases"
 }
 
+# The flow's two connections stay with what was unloaded.
 a_new_carrier_gets_the_jobs()
 {
+	job_is 'j["orphans"] == 0' && doctor_says orphans ok "no connection" || return
 	"$mlcc_bpf" unload && slowwait - cc_gone && doctor_says carrier FAIL "no congestion control" &&
 		doctor_says connection note "no carrier" &&
 		slowwait - "$mlcc_bpf" load || return
 	slowwait - carrier_has_job || { ctl show; "$mlcc_bpf" show; return 1; }
+	slowwait - job_is 'j["orphans"] == 2 and j["flows"] == 0' && doctor_says orphans FAIL "2 conn" &&
+		ctl show | grep "2 connections more, of an unloaded carrier"
 }
 
 carrier_has_job()

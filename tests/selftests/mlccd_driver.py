@@ -2342,6 +2342,23 @@ class Cases:
         self.d.kill(signal.SIGTERM)
         self.d.start(MLCC_FAKE_NOTAGGER="1")
         assert self.doctor("tagger") == ["FAIL"]
+        assert self.doctor("orphans") == ["note"], "nothing can be told of the carrier's jobs"
+        self.d.kill(signal.SIGTERM)
+        self.d.start()
+
+    def flows_of_an_unloaded_carrier_are_shown(self) -> None:
+        self.d.kill(signal.SIGTERM)
+        self.d.start(MLCC_FAKE_ORPHANS="3")
+        self.d.peer().ok("set-job", id=8)
+        assert self.doctor("orphans") == ["ok"]
+        assert "unloaded" not in self.d.run_ctl("show").stdout
+        self.d.peer().ok("set-job", id=7)
+        assert [job["orphans"] for job in self.d.jobs()] == [3, 0]
+        assert (
+            self.d.run_ctl("show").stdout.count("3 connections more, of an unloaded carrier") == 1
+        )
+        assert self.doctor("orphans") == ["FAIL"]
+        assert "FAIL  orphans" in self.d.run_ctl("explain", "7").stdout
         self.d.kill(signal.SIGTERM)
         self.d.start()
 
@@ -2601,6 +2618,7 @@ CASES = (
     "ctl_doctor_misses_what_is_taken_away",
     "ctl_doctor_misses_what_mlccd_has_lost",
     "ctl_doctor_names_others_marks",
+    "flows_of_an_unloaded_carrier_are_shown",
 )
 
 

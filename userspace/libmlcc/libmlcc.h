@@ -115,6 +115,17 @@ int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf
 int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf);
 
 /*
+ * Carriers that were unloaded under their flows, as they are now; the module is not unloaded before
+ * its flows have ended. -EPERM: only root may look (CAP_SYS_ADMIN).
+ */
+struct mlcc_orphans;
+
+int mlcc_orphans_open(struct mlcc_orphans **o);
+void mlcc_orphans_close(struct mlcc_orphans *o);
+/* How many of the job's flows have one: nothing that is set or announced now reaches them. */
+uint32_t mlcc_orphans_of(const struct mlcc_orphans *o, uint32_t id);
+
+/*
  * The tagger: which cgroups' sockets belong to which job (bpf/tagger.bpf.c).  It works with both
  * carriers, by the socket's mark.
  */

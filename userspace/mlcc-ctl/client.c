@@ -84,6 +84,16 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 	return NULL;
 }
 
+void die_answering(int status, const char *error)
+{
+	struct json_object *reply = json_object_new_object();
+
+	put_bool(reply, "ok", false);
+	put_string(reply, "error", error);
+	answer(reply);
+	die(status, "%s", error);
+}
+
 struct json_object *ask(struct json_object *request)
 {
 	struct json_object *reply;
@@ -91,11 +101,7 @@ struct json_object *ask(struct json_object *request)
 	int status;
 
 	reply = try_ask(request, &status, error, sizeof(error));
-	if (reply)
-		return reply;
-	reply = json_object_new_object();
-	put_bool(reply, "ok", false);
-	put_string(reply, "error", error);
-	answer(reply);
-	die(status, "%s", error);
+	if (!reply)
+		die_answering(status, error);
+	return reply;
 }

@@ -29,12 +29,15 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 const char *refused_code(void);
 /* After a fork: the connection is the other process's. */
 void forget_connection(void);
+/* Ends the program with @status, the reason as JSON where that is wanted. */
+void die_answering(int status, const char *error) __attribute__((__noreturn__));
 /* The reply; a failure ends the program. */
 struct json_object *ask(struct json_object *request);
 
 /* A list of one job, @name, or the one that we are in; then of all that may be seen. */
 struct json_object *ask_job(const char *name);
 struct json_object *all_jobs(void);
+struct json_object *try_all_jobs(int *status, char *error, size_t size);
 
 /* A reply without it ends the program. */
 struct json_object *get_list(struct json_object *o, const char *key);

@@ -363,6 +363,28 @@ static void check_hints(void)
 	json_object_put(reply);
 }
 
+static void check_jobs(void)
+{
+	struct json_object *all;
+	bool fine = true, known = true;
+	char error[600];
+	int status;
+
+	all = try_all_jobs(&status, error, sizeof(error));
+	for (size_t i = 0; all && i < json_object_array_length(all); i++) {
+		struct json_object *job = json_object_array_get_idx(all, i);
+
+		known &= json_object_object_get_ex(job, "orphans", NULL);
+		fine &= !check_orphans(job);
+	}
+	if (!all || !known)
+		result(NOTE, "orphans", "", "whether connections have a carrier that was unloaded is unknown%s%s",
+		       all ? "" : ": ", all ? "" : error);
+	else if (fine)
+		result(FINE, "orphans", "", "no connection of a job has a carrier that was unloaded");
+	json_object_put(all);
+}
+
 /* Until the machine starts again: what it starts by itself is the administrator's choice. */
 static bool started(void)
 {
@@ -404,6 +426,7 @@ static void check_daemon(void)
 	check_marks(get_u64(reply, "mark_mask"));
 	check_connection(carrier_there);
 	json_object_put(reply);
+	check_jobs();
 	check_hints();
 }
 

@@ -45,6 +45,16 @@ static int processes_below(const char *dir)
 	return count;
 }
 
+bool check_orphans(struct json_object *job)
+{
+	if (!get_u64(job, "orphans"))
+		return false;
+	result(BAD, "orphans", "connections that are made anew get the one that is loaded",
+	       "%s connections of job %s have a carrier that was unloaded: nothing that is set or announced reaches them",
+	       get_string(job, "orphans"), get_string(job, "id"));
+	return true;
+}
+
 static void explain_active(struct json_object *job, const char *mount)
 {
 	const char *cgroup = get_string(job, "cgroup");
@@ -56,6 +66,7 @@ static void explain_active(struct json_object *job, const char *mount)
 	snprintf(dir, sizeof(dir), "%s/%s", mount, cgroup);
 	if (*cgroup)
 		n = processes_below(dir);
+	check_orphans(job);
 	if (flows || rdma)
 		result(FINE, "active", "", "%s TCP connections%s", get_string(job, "flows"),
 		       rdma ? ", and RDMA" : "");
@@ -66,7 +77,7 @@ static void explain_active(struct json_object *job, const char *mount)
 		result(BAD, "active", "start it there: 'mlcc-ctl run', or cgroup.procs",
 		       "no process is in its cgroup");
 	else
-		result(NOTE, "active", "it may not have connected yet, or where --skip leaves it out, or under a carrier that was unloaded",
+		result(NOTE, "active", "it may not have connected yet, or where --skip leaves it out",
 		       "its cgroup has processes, but the carrier knows no TCP connection of it (skip: %s)",
 		       get_string(job, "skip"));
 }

@@ -3,6 +3,7 @@
 #ifndef MLCC_CTL_FINDINGS_H
 #define MLCC_CTL_FINDINGS_H
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,6 +20,9 @@ bool ran(const char *what, char *const words[]);
 
 /* The status to end with. */
 int findings_end(void);
+
+/* explain.c: a line of connections whose carrier was unloaded; whether the job has any. */
+bool check_orphans(struct json_object *job);
 
 /* doctor_try.c: 0, or a negative error number. */
 int try_cc(const char *name);

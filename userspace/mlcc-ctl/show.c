@@ -9,7 +9,7 @@
 #include "ctl.h"
 
 /* Page by page, as one list. */
-struct json_object *all_jobs(void)
+struct json_object *try_all_jobs(int *status, char *error, size_t size)
 {
 	struct json_object *all = json_object_new_array(), *request, *reply, *page;
 	uint64_t after = 0;
@@ -17,13 +17,29 @@ struct json_object *all_jobs(void)
 	do {
 		request = new_request("show");
 		put_u64(request, "after", after);
-		reply = ask(request);
+		reply = try_ask(request, status, error, size);
+		if (!reply) {
+			json_object_put(all);
+			return NULL;
+		}
 		page = get_list(reply, "jobs");
 		for (size_t i = 0; i < json_object_array_length(page); i++)
 			json_object_array_add(all, json_object_get(json_object_array_get_idx(page, i)));
 		after = get_u64(reply, "after");
 		json_object_put(reply);
 	} while (after);
+	return all;
+}
+
+struct json_object *all_jobs(void)
+{
+	struct json_object *all;
+	char error[600];
+	int status;
+
+	all = try_all_jobs(&status, error, sizeof(error));
+	if (!all)
+		die_answering(status, error);
 	return all;
 }
 
@@ -116,6 +132,9 @@ static void print_jobs(struct json_object *list)
 		       human(get_u64(job, "d_phase_bytes")),
 		       milliseconds(get_u64(job, "iteration_us")), slowdown,
 		       human(get_u64(job, "retrans")), get_string(job, "cgroup"));
+		if (get_u64(job, "orphans"))
+			printf("      %s connections more, of an unloaded carrier\n",
+			       get_string(job, "orphans"));
 		print_rdma(job, "      ");
 	}
 }

@@ -87,6 +87,16 @@ int carrier_job_get(struct carrier *c, uint32_t id, struct mlcc_job_info *info)
 	return t->err;
 }
 
+int carrier_orphans(struct carrier *c, uint32_t id, uint32_t *flows)
+{
+	const struct keep_ask a = { .op = KEEP_ORPHANS, .id = id };
+	const struct keep_told *t = ask(c, &a);
+
+	if (!t->err)
+		*flows = t->flows;
+	return t->err;
+}
+
 /* @each may ask the keeper: what it is given is a copy. */
 int carrier_job_each(struct carrier *c, int (*each)(const struct mlcc_job_info *info, void *arg),
 		     void *arg)

@@ -16,6 +16,7 @@
  *	CGROUP				id and owners of a cgroup in a folder that only its owner may enter
  *	FILE, RULE			soft-RoCE's tables and what mlcc-dcqcn follow tells; a rule of a job
  *	CONFIG				the configuration file, to read it again
+ *	ORPHANS				a job's flows whose carrier was unloaded
  *	PROCESS				what says in which cgroup a process is, where /proc hides it
  *
  * They speak by a pair of SOCK_SEQPACKET sockets: a question has the size that its operation has,
@@ -72,6 +73,7 @@ enum keep {
 	KEEP_RULE,		/* name: of the device, number: the cgroup, id: the job, or 0 */
 	KEEP_CONFIG,
 	KEEP_PROCESS,		/* id: of the process */
+	KEEP_ORPHANS,		/* id */
 	KEEP_OPS
 };
 
@@ -101,6 +103,7 @@ struct keep_told {
 	union {
 		struct mlcc_job_info jobs[KEEP_LIST];
 		struct mlcc_profile_conf profiles[KEEP_PROFILES];
+		uint32_t flows;
 		struct cgroup_look {
 			uint64_t id;
 			uint32_t uid, procs_uid;	/* of the folder, and of its cgroup.procs */

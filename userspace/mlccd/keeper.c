@@ -171,6 +171,11 @@ OP(op_profile_set)
 	return mlcc_profile_set(k->m, p);
 }
 
+OP(op_orphans)
+{
+	return kept_orphans(k, a->id, &t->flows, e);
+}
+
 static int profile_one(const struct mlcc_profile_conf *p, void *arg)
 {
 	struct keep_told *t = arg;
@@ -322,6 +327,7 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_RULE] = { .run = op_rule },
 	[KEEP_CONFIG] = { .run = op_config },
 	[KEEP_PROCESS] = { .run = op_process },
+	[KEEP_ORPHANS] = { .run = op_orphans },
 };
 
 static int run(struct kept *k, const struct op *op, const struct keep_ask *a, struct keep_told *t,

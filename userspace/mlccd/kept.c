@@ -15,7 +15,7 @@
 /* Waits for a lock while others wait for us. */
 #define PATIENCE_MS		20
 #define THREAD_PATIENCE_MS	1000
-#define TRY_US			1000000	/* a tagger that is not there is looked for again */
+#define TRY_US			1000000	/* what is not there is looked for again */
 #define WALKS			16	/* of one cgroup each; more are one of all */
 #define PAUSE_MAX_MS		5000
 #define UNTAGS			65536	/* there are no more jobs */
@@ -63,6 +63,21 @@ int kept_need(struct kept *k, struct err *e)
 	mlcc_close(k->m);
 	k->m = NULL;
 	return err;
+}
+
+/* All programs of the host are looked at, so not for each job. */
+int kept_orphans(struct kept *k, uint32_t id, uint32_t *flows, struct err *e)
+{
+	*flows = 0;
+	if (!k->orphans_us || now_us() >= k->orphans_us + TRY_US) {
+		mlcc_orphans_close(k->orphans);
+		mlcc_orphans_open(&k->orphans);
+		k->orphans_us = now_us();
+	}
+	if (!k->orphans)
+		return fail(e, -EPERM, "carriers that were unloaded cannot be looked for");
+	*flows = mlcc_orphans_of(k->orphans, id);
+	return 0;
 }
 
 /*** Sockets that follow ***/
@@ -323,6 +338,8 @@ void kept_close(struct kept *k)
 	follow_end(k);
 	mlcc_close(k->m);
 	mlcc_tagger_close(k->t);
+	mlcc_orphans_close(k->orphans);
+	k->orphans = NULL;
 	free(k->listed);
 	k->listed = NULL;
 	k->m = NULL;

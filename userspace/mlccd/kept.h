@@ -33,6 +33,8 @@ struct kept {
 	struct err why;
 	uint64_t tried_us;		/* as it was then */
 	uint32_t mark_mask;
+	struct mlcc_orphans *orphans;	/* NULL: not to be seen, */
+	uint64_t orphans_us;		/* as it was then */
 	struct mlcc_job_info *listed;	/* all jobs, while they are told one part after the other */
 	uint32_t listed_count;
 	struct untag *untags;
@@ -61,6 +63,9 @@ int kept_tagger(struct kept *k, struct err *e);
  */
 void kept_refresh(struct kept *k);
 void kept_close(struct kept *k);
+
+/* How many flows of a job have a carrier that was unloaded. */
+int kept_orphans(struct kept *k, uint32_t id, uint32_t *flows, struct err *e);
 
 /*
  * Tags the cgroup at @path below the mount, if it is @cgroup_id, or takes a tag away if it is

@@ -322,6 +322,7 @@ static size_t show_one(struct request *r, struct job *job, struct json_object *l
 {
 	struct json_object *o = job_json(job);
 	struct mlcc_job_info info;
+	uint32_t orphans;
 	bool known;
 	size_t len;
 
@@ -330,6 +331,8 @@ static size_t show_one(struct request *r, struct job *job, struct json_object *l
 		job_count(job, &info);
 		info_json(o, &info);
 	}
+	if (!carrier_orphans(&r->d->carrier, job->conf.id, &orphans))
+		put_u64(o, "orphans", orphans);
 	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.kind,
 		       known ? &info : NULL);
 	plan_json(r->d, job, o);
