@@ -39,6 +39,8 @@ static void check_refusals(void)
 	refused(&a);
 	a = (struct keep_ask){ .op = KEEP_FILE, .path = RXE_DIR "/../qps" };
 	refused(&a);
+	a = (struct keep_ask){ .op = KEEP_MARK, .id = JOB_IDS };
+	refused(&a);
 	a = (struct keep_ask){ .op = KEEP_ADMIN };
 	refused(&a);
 	a = (struct keep_ask){ .op = KEEP_TAG, .number = 1, .tag = { .path = ".." } };

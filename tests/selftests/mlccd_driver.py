@@ -2346,6 +2346,26 @@ class Cases:
         self.d.kill(signal.SIGTERM)
         self.d.start()
 
+    def ids_avoid_marks_of_policy_rules(self) -> None:
+        rules = "ip rule add fwmark 1 lookup main; ip -6 rule add fwmark 0x3/0x3 lookup main"
+        more = "ip rule add fwmark 0/0xff lookup main; ip rule add fwmark 0x104 lookup main"
+        shell = f'ip link set lo up; {rules}; {more}; exec "$@"'
+        self.d.kill(signal.SIGTERM)
+        self.d.start(before=["unshare", "-n", "sh", "-c", shell, "sh"])
+        # who is in another network namespace is no administrator
+        alice = self.d.peer(ALICE)
+        places = [self.c.make(f"m{i}", ALICE) for i in range(4)]
+        ids = [alice.ok("set-job", cgroup=place)["job"]["id"] for place in places]
+        assert ids == [2, 4, 5, 6], ids
+        # root may choose one all the same, and is told
+        ctl = ["nsenter", "-t", str(self.d.keeper()), "-n", self.d.ctl, "--socket", self.d.socket]
+        for number, told in ((8, False), (7, True)):
+            words = [*ctl, "set-job", "--id", str(number)]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S)
+            assert done.returncode == 0 and ("policy rule" in done.stderr) == told, done
+        self.d.kill(signal.SIGTERM)
+        self.d.start()
+
     def flows_of_an_unloaded_carrier_are_shown(self) -> None:
         self.d.kill(signal.SIGTERM)
         self.d.start(MLCC_FAKE_ORPHANS="3")
@@ -2618,6 +2638,7 @@ CASES = (
     "ctl_doctor_misses_what_is_taken_away",
     "ctl_doctor_misses_what_mlccd_has_lost",
     "ctl_doctor_names_others_marks",
+    "ids_avoid_marks_of_policy_rules",
     "flows_of_an_unloaded_carrier_are_shown",
 )
 

@@ -97,6 +97,13 @@ int carrier_orphans(struct carrier *c, uint32_t id, uint32_t *flows)
 	return t->err;
 }
 
+bool carrier_mark_taken(struct carrier *c, uint32_t id)
+{
+	struct err none;
+
+	return ask_plain(c, KEEP_MARK, id, 0, &none) == -EADDRINUSE;
+}
+
 /* @each may ask the keeper: what it is given is a copy. */
 int carrier_job_each(struct carrier *c, int (*each)(const struct mlcc_job_info *info, void *arg),
 		     void *arg)

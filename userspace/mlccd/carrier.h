@@ -41,6 +41,8 @@ int carrier_job_each(struct carrier *c, int (*each)(const struct mlcc_job_info *
 		     void *arg);
 /* How many of a job's flows have a carrier that was unloaded; -EPERM: not to be seen. */
 int carrier_orphans(struct carrier *c, uint32_t id, uint32_t *flows);
+/* Whether somebody else's policy rule is about the mark of a job of that id. */
+bool carrier_mark_taken(struct carrier *c, uint32_t id);
 int carrier_phase_start(struct carrier *c, uint32_t id, uint64_t bytes, struct err *e);
 int carrier_phase_end(struct carrier *c, uint32_t id, struct err *e);
 int carrier_profile_get(struct carrier *c, const char *name, struct mlcc_profile_conf *p,

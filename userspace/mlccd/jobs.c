@@ -393,7 +393,8 @@ static uint32_t next_id(struct jobs *all)
 
 	for (uint32_t i = 0; i < max; i++) {
 		all->next_id = all->next_id % max + 1;
-		if (!all->by_id[all->next_id] && !all->undeleted[all->next_id])
+		if (!all->by_id[all->next_id] && !all->undeleted[all->next_id] &&
+		    !carrier_mark_taken(all->carrier, all->next_id))
 			return all->next_id;
 	}
 	return 0;
@@ -407,7 +408,8 @@ static int apply_new(struct jobs *all, struct job *job, bool any_id, struct err 
 		if (any_id)
 			job->conf.id = next_id(all);
 		if (!job->conf.id)
-			return fail(e, -ENOSPC, "all %u ids are taken", id_max(all));
+			return fail(e, -ENOSPC, "all %u ids are taken, by jobs or by policy rules for their marks",
+				    id_max(all));
 		err = apply(all, job, NULL, e);
 		if (!any_id)
 			break;

@@ -17,6 +17,7 @@
  *	FILE, RULE			soft-RoCE's tables and what mlcc-dcqcn follow tells; a rule of a job
  *	CONFIG				the configuration file, to read it again
  *	ORPHANS				a job's flows whose carrier was unloaded
+ *	MARK				whether a policy rule is about a job's mark
  *	PROCESS				what says in which cgroup a process is, where /proc hides it
  *
  * They speak by a pair of SOCK_SEQPACKET sockets: a question has the size that its operation has,
@@ -74,6 +75,7 @@ enum keep {
 	KEEP_CONFIG,
 	KEEP_PROCESS,		/* id: of the process */
 	KEEP_ORPHANS,		/* id */
+	KEEP_MARK,		/* id: -EADDRINUSE if a policy rule is about its mark */
 	KEEP_OPS
 };
 

@@ -23,6 +23,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "pass.h"
+#include "rules.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS	83	/* newer than the headers of distributions */
@@ -174,6 +175,16 @@ OP(op_profile_set)
 OP(op_orphans)
 {
 	return kept_orphans(k, a->id, &t->flows, e);
+}
+
+OP(op_mark)
+{
+	uint64_t mark = (uint64_t)a->id << __builtin_ctz(k->mark_mask);
+
+	if (!mark || mark & ~(uint64_t)k->mark_mask)
+		return fail(e, -EINVAL, "job %u: not within the mark's mask %#x", a->id, k->mark_mask);
+	return rules_have(mark) ? fail(e, -EADDRINUSE, "a policy rule is about the mark %#x",
+				       (uint32_t)mark) : 0;
 }
 
 static int profile_one(const struct mlcc_profile_conf *p, void *arg)
@@ -328,6 +339,7 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_CONFIG] = { .run = op_config },
 	[KEEP_PROCESS] = { .run = op_process },
 	[KEEP_ORPHANS] = { .run = op_orphans },
+	[KEEP_MARK] = { .run = op_mark },
 };
 
 static int run(struct kept *k, const struct op *op, const struct keep_ask *a, struct keep_told *t,

@@ -212,12 +212,13 @@ static unsigned int services_in(const struct mlccd *d, const char *cgroup)
 	return count;
 }
 
-static void warn_of_services(const struct mlccd *d, const struct job *job,
-			     struct json_object *out)
+static void warn_of(struct mlccd *d, const struct job *job, struct json_object *out)
 {
 	unsigned int count = services_in(d, job->cgroup);
 	char text[128];
 
+	if (carrier_mark_taken(&d->carrier, job->conf.id))
+		put_string(out, "warning", "a policy rule is about its mark: it may take the job's connections elsewhere");
 	if (count < 2)
 		return;
 	snprintf(text, sizeof(text), "its cgroup has %u services, all of which are the job now",
@@ -259,7 +260,7 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	if (err)
 		return err;
 	json_object_object_add(out, "job", job_json(set));
-	warn_of_services(r->d, set, out);
+	warn_of(r->d, set, out);
 	free(set);
 	return 0;
 }
