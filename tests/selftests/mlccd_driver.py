@@ -784,6 +784,31 @@ class Cases:
             (self.c.mount / "cgroup.procs").write_text("0")
         assert done.returncode == 0 and place in done.stdout, done
 
+    def a_path_of_another_cgroup_namespace_is_what_it_means_there(self) -> None:
+        pod, inner = self.c.make("pod"), self.c.make("pod/inner")
+        there = self.d.base / "a mount"
+        there.mkdir()
+
+        def asked(shell: str, path: str) -> subprocess.CompletedProcess[str]:
+            shell = f'unshare -Cm sh -c \'{shell}; shift; exec "$@"\' sh "$@"'
+            words = ["sh", "-c", f"echo 0 >{self.c.mount / pod}/cgroup.procs; {shell}", "sh"]
+            words += [there, self.d.ctl, "--socket", self.d.socket, "set-job", "--cgroup", path]
+            return subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S)
+
+        own = 'mount -t cgroup2 x "$1"'
+        alone = f"umount -l {self.c.mount}; {own}"
+        for shell, path in (
+            *((own, f"{there}/inner"), (own, f"{self.c.mount}/{inner}")),
+            *((alone, "inner"), (alone, f"{there}/inner")),
+        ):
+            done = asked(shell, path)
+            assert done.returncode == 0 and f"cgroup {inner}" in done.stdout, (shell, path, done)
+        with self.unchanged():
+            # of two mounts, and of none
+            for shell, path in ((own, "inner"), (f"umount -l {self.c.mount}", "inner")):
+                done = asked(shell, path)
+                assert done.returncode and "namespace of its own" in done.stderr, done
+
     def a_container_of_version_1_has_no_cgroup_of_its_own(self) -> None:
         """On hosts with both versions all containers may share one of version 2."""
         root, place = self.d.peer(), self.c.make("runtime")
@@ -2562,6 +2587,7 @@ CASES = (
     "a_cgroup_whose_name_is_no_text_is_refused",
     "users_have_limits",
     "a_number_of_another_pid_namespace_is_refused",
+    "a_path_of_another_cgroup_namespace_is_what_it_means_there",
     "a_container_of_version_1_has_no_cgroup_of_its_own",
     "what_needs_a_restart_is_said_at_reload",
     "a_peer_that_never_reads_is_dropped",

@@ -56,6 +56,7 @@ int home_find(struct home *h)
 	int err = 0;
 
 	*h = (struct home){ };
+	ns_of("/proc/self/ns/cgroup", &h->cgroups);
 	owner = net < 0 ? -1 : ioctl(net, NS_GET_USERNS);
 	if (owner < 0 || fstat(owner, &st) || !ns_of("/proc/self/ns/net", &h->net))
 		err = -errno;
@@ -128,6 +129,11 @@ static int pidfd_of(int fd, pid_t pid)
 bool home_has_admin(const struct home *h, pid_t pid)
 {
 	return has_net_admin(pid) && ns_is(pid, "user", &h->owner) && ns_is(pid, "net", &h->net);
+}
+
+bool home_has_cgroups(const struct home *h, pid_t pid)
+{
+	return ns_is(pid, "cgroup", &h->cgroups);
 }
 
 /* Namespaces of others' processes are not for everybody to see. */

@@ -29,7 +29,7 @@ struct ns {
 
 /* The network that the daemon is about, and whose CAP_NET_ADMIN is one over it. */
 struct home {
-	struct ns net, owner;
+	struct ns net, owner, cgroups;
 };
 
 /*
@@ -84,6 +84,9 @@ int home_find(struct home *h);
 
 /* Whether the process is an administrator, as far as that is its own. */
 bool home_has_admin(const struct home *h, pid_t pid);
+
+/* Whether paths of cgroups mean the same to the process and to us. */
+bool home_has_cgroups(const struct home *h, pid_t pid);
 
 /* The process that connected; 0: it cannot be told. */
 pid_t who_pid(int fd);

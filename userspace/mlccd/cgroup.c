@@ -169,6 +169,94 @@ int cgroup_find(const struct cgroups *c, const char *path, char rel[PATH_MAX],
 	return err == -EACCES ? ask_for(rel, look, e) : err;
 }
 
+/* mountinfo writes a blank, a tab, the end of a line and a backslash as three octal digits. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	while (*s) {
+		if (*s == '\\' && strspn(s + 1, "01234567") >= 3) {
+			*to++ = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
+			s += 4;
+		} else {
+			*to++ = *s++;
+		}
+	}
+	*to = '\0';
+}
+
+/*
+ * A line of mountinfo: numbers, then which folder of the file system is mounted, and where, then
+ * "- TYPE". The folder is as seen from here, not from there: "/.." if it is not below what we see.
+ */
+static bool is_cgroup2_mount(char *line, char **folder, char **where)
+{
+	if (!strstr(line, " - cgroup2 "))
+		return false;
+	for (int i = 0; i < 3; i++)
+		strsep(&line, " ");
+	*folder = strsep(&line, " ");
+	*where = strsep(&line, " ");
+	if (!*where)
+		return false;
+	unescape(*folder);
+	unescape(*where);
+	return true;
+}
+
+/*
+ * The folder of the innermost mount that @path is in, or of all there are; how much of @path is
+ * where it is. False: there is none, or there are several.
+ */
+static bool find_mount(FILE *f, const char *path, char found[PATH_MAX], size_t *used)
+{
+	char *line = NULL, *folder, *where;
+	bool several = false;
+	size_t size = 0;
+
+	found[0] = '\0';
+	*used = 0;
+	while (getline(&line, &size, f) > 0) {
+		if (!is_cgroup2_mount(line, &folder, &where) || strlen(folder) >= PATH_MAX)
+			continue;
+		several |= *found && strcmp(found, folder);
+		if (*found && (!cgroup_within(path, where) || strlen(where) < *used))
+			continue;
+		strcpy(found, folder);
+		*used = cgroup_within(path, where) ? strlen(where) : 0;
+	}
+	free(line);
+	return *found && (*used || !several);
+}
+
+int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e)
+{
+	const struct keep_ask a = { .op = KEEP_MOUNTS, .id = pid };
+	char folder[PATH_MAX], whole[2 * PATH_MAX];
+	const struct keep_told *t;
+	size_t used = 0;
+	bool found;
+	FILE *f;
+	int fd;
+
+	t = keep_ask(&a, &fd);
+	if (t->err)
+		return fail(e, t->err, "cgroup: what it means to process %d is unknown: %s", pid,
+			    t->why);
+	if (fd < 0)
+		return 0;
+	f = fdopen(fd, "r");
+	found = f && find_mount(f, path, folder, &used);
+	f ? fclose(f) : close(fd);
+	if (!found || cgroup_within(folder, "/.."))
+		return fail(e, -EINVAL, "cgroup: process %d has a cgroup namespace of its own, and which of it that means is not seen from here: say it below a mount, use self, or ask from the host",
+			    pid);
+	if (snprintf(whole, sizeof(whole), "%s/%s", folder, path + used) >= PATH_MAX)
+		return fail(e, -ENAMETOOLONG, "cgroup: the path is too long");
+	strcpy(path, whole);
+	return 0;
+}
+
 int cgroup_open_pid(pid_t pid)
 {
 	char name[64];

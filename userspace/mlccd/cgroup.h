@@ -27,6 +27,12 @@ int cgroup_find(const struct cgroups *c, const char *path, char rel[PATH_MAX],
 		struct cgroup_look *look, struct err *e);
 
 /*
+ * What @path says in the cgroup namespace of a process, where that is not ours: below what it has
+ * mounted there, or relative to that.
+ */
+int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e);
+
+/*
  * By the path below the mount, through neither ".." nor symbolic links, with the rights of the
  * calling process: a descriptor (O_PATH) or a negative error number; what is known of it.
  */

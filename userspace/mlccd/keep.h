@@ -17,6 +17,7 @@
  *	FILE, RULE			soft-RoCE's tables and what mlcc-dcqcn follow tells; a rule of a job
  *	CONFIG				the configuration file, to read it again
  *	ORPHANS				a job's flows whose carrier was unloaded
+ *	MOUNTS				what a process of another cgroup namespace has mounted
  *	MARK				whether a policy rule is about a job's mark
  *	PROCESS				what says in which cgroup a process is, where /proc hides it
  *
@@ -75,6 +76,7 @@ enum keep {
 	KEEP_CONFIG,
 	KEEP_PROCESS,		/* id: of the process */
 	KEEP_ORPHANS,		/* id */
+	KEEP_MOUNTS,		/* id: of the process; no descriptor: its namespace is ours */
 	KEEP_MARK,		/* id: -EADDRINUSE if a policy rule is about its mark */
 	KEEP_OPS
 };

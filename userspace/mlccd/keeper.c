@@ -253,6 +253,19 @@ OP(op_process)
 	return *fd < 0 ? fail(e, *fd, "no process %u", a->id) : 0;
 }
 
+OP(op_mounts)
+{
+	char path[64];
+
+	if (!a->id || a->id > INT32_MAX)
+		return no_process(e);
+	if (home_has_cgroups(&k->home, a->id))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/mountinfo", a->id);
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *fd < 0 ? fail(e, -errno, "process %u: %s", a->id, strerror(errno)) : 0;
+}
+
 OP(op_cgroup)
 {
 	return ENDS(a->path) ? cgroup_look(k->cgroups, a->path, &t->cgroup, e) : no_string(e);
@@ -340,6 +353,7 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_PROCESS] = { .run = op_process },
 	[KEEP_ORPHANS] = { .run = op_orphans },
 	[KEEP_MARK] = { .run = op_mark },
+	[KEEP_MOUNTS] = { .run = op_mounts },
 };
 
 static int run(struct kept *k, const struct op *op, const struct keep_ask *a, struct keep_told *t,

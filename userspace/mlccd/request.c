@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <systemd/sd-login.h>
+#include <unistd.h>
 
 #include "../../include/mlcc/class.h"
 #include "../../include/mlcc/rule.h"
@@ -126,6 +128,44 @@ static int may_name_pids(const struct who *who, struct err *e)
 		    who->pid, path);
 }
 
+static int has_ended(pid_t pid, struct err *e)
+{
+	return fail(e, -ESRCH, "process %d has ended", pid);
+}
+
+/* One that has ended is taken to have had our namespace. */
+static int wanted_cgroup(struct request *r, struct json_object *in, struct job_wanted *w,
+			 struct err *e)
+{
+	int err = field_string(in, "cgroup", w->path, sizeof(w->path), e);
+
+	if (!err && !w->path[0])
+		err = fail(e, -EINVAL, "cgroup: a path is wanted");
+	if (err || !who_lives(r->who))
+		return err;
+	err = cgroup_seen_by(r->who->pid, w->path, e);
+	return err || who_lives(r->who) ? err : has_ended(r->who->pid, e);
+}
+
+/* All of it is of one process, if that is there in the end: nobody else has had its number. */
+static int path_of_process(struct request *r, pid_t pid, struct job_wanted *w, struct err *e)
+{
+	struct who who = { .pidfd = syscall(SYS_pidfd_open, pid, 0) };
+	int err = cgroup_of_pid(pid, w->path, e);
+
+	if (!err && !strcmp(w->path, "/"))
+		err = fail(e, -EINVAL, "process %u is in the root cgroup, which cannot be a job's",
+			   pid);
+	err = err ? err : cgroup_is_shared(&r->d->cgroups, pid, w->path, e);
+	if (!err)
+		default_name(pid, w->conf.name);
+	if (!err && !who_lives(&who))
+		err = has_ended(pid, e);
+	if (who.pidfd >= 0)
+		close(who.pidfd);
+	return err;
+}
+
 /* One of "cgroup", "pid" and "self" becomes a path. */
 static int wanted_path(struct request *r, struct json_object *in, struct job_wanted *w,
 		       struct err *e)
@@ -136,23 +176,16 @@ static int wanted_path(struct request *r, struct json_object *in, struct job_wan
 
 	if (field_given(in, "cgroup") + field_given(in, "pid") + field_given(in, "self") > 1)
 		return fail(e, -EINVAL, "one of cgroup, pid and self is enough");
-	if (field_given(in, "cgroup")) {
-		err = field_string(in, "cgroup", w->path, sizeof(w->path), e);
-		return err || w->path[0] ? err : fail(e, -EINVAL, "cgroup: a path is wanted");
-	}
+	if (field_given(in, "cgroup"))
+		return wanted_cgroup(r, in, w, e);
 	err = field_u32(in, "pid", 1, INT32_MAX, &pid, e);
 	err = err ? err : field_bool(in, "self", &self, e);
 	if (err || (!self && !field_given(in, "pid")))
 		return err;
 	err = self ? 0 : may_name_pids(r->who, e);
-	err = err ? err : cgroup_of_pid(pid, w->path, e);
-	if (!err && !strcmp(w->path, "/"))
-		return fail(e, -EINVAL, "process %u is in the root cgroup, which cannot be a job's",
-			    pid);
-	err = err ? err : cgroup_is_shared(&r->d->cgroups, pid, w->path, e);
-	if (!err)
-		default_name(pid, w->conf.name);
-	return err;
+	err = err ? err : path_of_process(r, pid, w, e);
+	/* the one that has connected, not who has its number now */
+	return err || !self || who_lives(r->who) ? err : has_ended(pid, e);
 }
 
 static int wanted_skip(struct request *r, struct json_object *in, struct job_wanted *w,
