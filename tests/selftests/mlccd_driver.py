@@ -1632,10 +1632,7 @@ class Cases:
             assert phases() == number
         self.d.gone.touch()
         until(lambda: self.d.status()["carrier"] == "none", "the carrier's end")
-        with self.d.carrier.open("r+b") as kernel:
-            size = self.d.carrier.stat().st_size
-            kernel.truncate(0)
-            kernel.truncate(size)
+        self.wipe_carrier()
         self.d.gone.unlink()
         until(lambda: self.phases_or_none(7) is not None, "the job in the new carrier")
         assert phases() == 3, phases()
@@ -1644,8 +1641,21 @@ class Cases:
         assert phases() == 4, phases()
         assert root.ok("show", job=7)["jobs"][0]["phases"] == 4
         self.d.kill()
+        self.d.start()
+        assert phases() == 4, "what was lost is forgotten"
+        self.d.kill(signal.SIGTERM)
+        self.wipe_carrier()
+        self.d.start()
+        assert phases() == 4, "what was seen last is forgotten"
+        self.d.kill()
         self.d.carrier.unlink()
         self.d.start()
+
+    def wipe_carrier(self) -> None:
+        with self.d.carrier.open("r+b") as kernel:
+            size = self.d.carrier.stat().st_size
+            kernel.truncate(0)
+            kernel.truncate(size)
 
     def phases_or_none(self, job: int) -> int | None:
         value: int | None = self.d.peer().ok("show", job=job)["jobs"][0].get("phases")

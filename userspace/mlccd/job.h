@@ -66,9 +66,6 @@ struct job {
 
 LIST_HEAD(job_list, job);
 
-/* Makes the carrier's counters such as never fall. */
-void job_count(struct job *job, struct mlcc_job_info *info);
-
 /* NULL: no memory.  free() it. */
 struct job *job_new(const char *cgroup);
 

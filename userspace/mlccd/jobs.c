@@ -31,18 +31,24 @@ static struct job *job_copy(const struct job *job)
 	return copy;
 }
 
-void job_count(struct job *job, struct mlcc_job_info *info)
+/* What is lost is written down at once, what was seen last when we end (state.h). */
+void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 {
 	uint64_t values[JOB_COUNTERS] = { info->bytes, info->retrans, info->ce, info->phases };
+	bool lost = false;
+	struct err none;
 
 	for (int i = 0; i < JOB_COUNTERS; i++) {
 		struct job_counter *c = &job->counters[i];
 
+		lost |= values[i] < c->seen;
 		if (values[i] < c->seen)
 			c->lost += c->seen - values[i];
 		c->seen = values[i];
 		values[i] += c->lost;
 	}
+	if (lost && !job->adopted)
+		state_write(all->dir, job, &none);
 	info->bytes = values[0];
 	info->retrans = values[1];
 	info->ce = values[2];
@@ -845,6 +851,16 @@ void jobs_init(struct jobs *all, int dir)
 	jobs_complete(all);
 	rxe_set(&all->list);
 	jobs_adopt(all);
+}
+
+void jobs_keep_counts(struct jobs *all)
+{
+	struct err none;
+	struct job *j;
+
+	LIST_FOREACH(j, &all->list, all)
+		if (!j->adopted)
+			state_write(all->dir, j, &none);
 }
 
 void jobs_free(struct jobs *all)

@@ -69,6 +69,12 @@ int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_ch
 /* Changes all of them, or none. */
 int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, struct err *e);
 
+/* Makes the carrier's counters of the job such as never fall. */
+void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info);
+
+/* Writes down what was seen last.  Only while no other mlccd can have the files. */
+void jobs_keep_counts(struct jobs *all);
+
 /* Deletes all but those that something else has set. */
 void jobs_clear(struct jobs *all);
 

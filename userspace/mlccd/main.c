@@ -345,6 +345,9 @@ static int run_loop(struct running *r)
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(d->events);
 	sd_notify(0, "STOPPING=1");
+	/* with the keeper gone another one may have begun */
+	if (err >= 0)
+		jobs_keep_counts(&d->jobs);
 	peers_close(d);
 	http_close(r->metrics);
 	http_close(r->port);

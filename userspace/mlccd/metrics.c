@@ -35,7 +35,7 @@ static int collect(const struct mlcc_job_info *info, void *arg)
 	r = &all->row[all->count++];
 	*r = (struct row){ *info, all->d->jobs.by_id[info->conf.id] };
 	if (r->job)
-		job_count(r->job, &r->info);
+		jobs_count(&all->d->jobs, r->job, &r->info);
 	return 0;
 }
 

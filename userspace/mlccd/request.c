@@ -362,7 +362,7 @@ static size_t show_one(struct request *r, struct job *job, struct json_object *l
 
 	known = !carrier_job_get(&r->d->carrier, job->conf.id, &info);
 	if (known) {
-		job_count(job, &info);
+		jobs_count(&r->d->jobs, job, &info);
 		info_json(o, &info);
 	}
 	if (!carrier_orphans(&r->d->carrier, job->conf.id, &orphans))

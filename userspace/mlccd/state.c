@@ -67,6 +67,32 @@ int state_give(int dir, uid_t uid, gid_t gid, struct err *e)
 	return err ? fail(e, err, "the jobs' files: %s", strerror(-err)) : 0;
 }
 
+static struct json_object *counters_to_json(const struct job *job)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (int i = 0; i < JOB_COUNTERS; i++) {
+		json_object_array_add(list, json_object_new_int64(job->counters[i].seen));
+		json_object_array_add(list, json_object_new_int64(job->counters[i].lost));
+	}
+	return list;
+}
+
+static void counters_from_json(struct json_object *o, struct job *job)
+{
+	struct json_object *list;
+
+	if (!json_object_object_get_ex(o, "counters", &list) ||
+	    !json_object_is_type(list, json_type_array))
+		return;
+	for (int i = 0; i < JOB_COUNTERS; i++) {
+		uint64_t *both[] = { &job->counters[i].seen, &job->counters[i].lost };
+
+		for (int k = 0; k < 2; k++)
+			*both[k] = json_object_get_int64(json_object_array_get_idx(list, 2 * i + k));
+	}
+}
+
 static struct json_object *to_json(const struct job *job)
 {
 	struct json_object *o = json_object_new_object();
@@ -89,6 +115,7 @@ static struct json_object *to_json(const struct job *job)
 	put_u64(o, "plan_dscp", job->plan.dscp);
 	put_string(o, "cgroup", job->cgroup);
 	put_u64(o, "cgroup_id", job->cgroup_id);
+	json_object_object_add(o, "counters", counters_to_json(job));
 	return o;
 }
 
@@ -147,6 +174,7 @@ static struct job *from_json(struct json_object *o, uint32_t id)
 	job->plan.lead_us = get_u64(o, "plan_lead_us");
 	job->plan.dscp = get_u64(o, "plan_dscp");
 	job->cgroup_id = get_u64(o, "cgroup_id");
+	counters_from_json(o, job);
 	return job;
 }
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The jobs' files: one of JSON for each, named by the id, replaced by rename. */
+/*
+ * The jobs' files: one of JSON for each, named by the id, replaced by rename.
+ *
+ * What has been counted is in them as it was when mlccd ended, or when a carrier lost some of it:
+ * where mlccd is killed, and the carrier unloaded before the next one starts, some of it is lost.
+ */
 #ifndef MLCCD_STATE_H
 #define MLCCD_STATE_H
 
