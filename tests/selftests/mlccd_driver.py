@@ -784,6 +784,17 @@ class Cases:
             (self.c.mount / "cgroup.procs").write_text("0")
         assert done.returncode == 0 and place in done.stdout, done
 
+    def who_gets_no_job_is_logged_once(self) -> None:
+        closed, other = self.c.make("closed"), self.c.make("closed2")
+        before = len(self.d.log.read_text())
+        for path in (closed, closed, other, closed):
+            self.d.peer(ALICE).refused("EPERM", "set-job", cgroup=path)
+        self.d.peer().refused("EINVAL", "set-job", cgroup="", name="x\x1b")
+        lines = self.d.log.read_text()[before:].splitlines()
+        told = [line for line in lines if "gets no job" in line]
+        assert len(told) == 3 and all(str(ALICE) in line for line in told[:2]), lines
+        assert closed in told[0] and other in told[1] and "\x1b" not in told[2], told
+
     def a_path_of_another_cgroup_namespace_is_what_it_means_there(self) -> None:
         pod, inner = self.c.make("pod"), self.c.make("pod/inner")
         there = self.d.base / "a mount"
@@ -2597,6 +2608,7 @@ CASES = (
     "a_cgroup_whose_name_is_no_text_is_refused",
     "users_have_limits",
     "a_number_of_another_pid_namespace_is_refused",
+    "who_gets_no_job_is_logged_once",
     "a_path_of_another_cgroup_namespace_is_what_it_means_there",
     "a_container_of_version_1_has_no_cgroup_of_its_own",
     "what_needs_a_restart_is_said_at_reload",

@@ -16,12 +16,15 @@
 
 #include "../../include/mlcc/class.h"
 #include "../../include/mlcc/rule.h"
+#include "../common/clock.h"
 #include "../common/json.h"
 #include "fields.h"
 #include "request.h"
 
 #define PROTOCOL	1
 #define SHOW_MAX	48		/* jobs in one reply, */
+#define REASONS		64		/* why there is no job, as was logged last, */
+#define REASONS_BURST	20		/* at one time; then one in a second */
 #define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
 
 struct op {
@@ -32,16 +35,21 @@ struct op {
 	bool admin;
 };
 
+/* It may quote what the peer said, and goes to a terminal. */
+static void make_printable(char line[ERR_LEN], const char *text)
+{
+	snprintf(line, ERR_LEN, "%s", text);
+	for (char *s = line; *s; s++)
+		if (*s < ' ' || *s > '~')
+			*s = '?';
+}
+
 struct json_object *reply_error(int code, const char *text)
 {
 	struct json_object *o = json_object_new_object();
 	char line[ERR_LEN];
 
-	/* it may quote what the peer said, and goes to a terminal */
-	snprintf(line, sizeof(line), "%s", text);
-	for (char *s = line; *s; s++)
-		if (*s < ' ' || *s > '~')
-			*s = '?';
+	make_printable(line, text);
 	put_bool(o, "ok", false);
 	put_string(o, "error", line);
 	put_string(o, "code", err_name(code));
@@ -259,8 +267,8 @@ static void warn_of(struct mlccd *d, const struct job *job, struct json_object *
 	put_string(out, "warning", text);
 }
 
-static int op_set_job(struct request *r, struct json_object *in, struct json_object *out,
-		      struct err *e)
+static int set_job(struct request *r, struct json_object *in, struct json_object *out,
+		   struct err *e)
 {
 	struct job_wanted w = { };
 	uint64_t period = 0;
@@ -296,6 +304,39 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	warn_of(r->d, set, out);
 	free(set);
 	return 0;
+}
+
+/* Whether the reason was not among the last ones that were logged, and there is room for a line. */
+static bool is_news(uid_t uid, const char *text)
+{
+	static uint32_t told[REASONS];
+	static unsigned int last;
+	static struct bucket lines;
+	uint32_t hash = uid;
+
+	while (*text)
+		hash = hash * 31 + (unsigned char)*text++;
+	for (unsigned int i = 0; i < REASONS; i++)
+		if (told[i] == hash)
+			return false;
+	if (!bucket_take(&lines, 1, REASONS_BURST, now_us(), 1))
+		return false;
+	told[last++ % REASONS] = hash;
+	return true;
+}
+
+/* Launchers train on without a job: somebody may look for the reason later. */
+static int op_set_job(struct request *r, struct json_object *in, struct json_object *out,
+		      struct err *e)
+{
+	int err = set_job(r, in, out, e);
+	char line[ERR_LEN];
+
+	if (!err || err == -EAGAIN || !is_news(r->who->uid, e->text))
+		return err;
+	make_printable(line, e->text);
+	note(5, "process %d of user %u gets no job: %s", r->who->pid, r->who->uid, line);
+	return err;
 }
 
 int request_job(struct request *r, struct json_object *in, jobs_right *right, struct job **job,
