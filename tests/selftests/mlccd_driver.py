@@ -1832,6 +1832,10 @@ class Cases:
             assert re.match(time_, found["time"]), (more, found)
             assert re.match(hints, found["hints"]), (more, found)
 
+        for timeouts, said in ((0, None), (1, "waits less long"), (3, "keeps its window")):
+            wait = self.explained_of([{**job, "timeouts": timeouts}]).get("wait")
+            assert wait is None if said is None else said in (wait or ""), (timeouts, wait)
+
     def explained_of(self, jobs: list[JSON]) -> dict[str, str]:
         """explain, told this by one that plays mlccd."""
         path = self.d.run / "played.sock"

@@ -474,6 +474,17 @@ static int carrier_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_pro
 	return 0;
 }
 
+/* Of the path where it is worst. */
+static uint32_t slot_timeouts(const struct mlcc_slot *s)
+{
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; i < MLCC_PATHS; i++)
+		if (s->users && s->paths[i].timeouts > most)
+			most = s->paths[i].timeouts;
+	return most;
+}
+
 /* What a job is in all its slots: sums, and the phase of the one that has sent last. */
 static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 {
@@ -486,6 +497,8 @@ static void info_slots(struct mlcc *m, struct mlcc_job_info *info)
 		info->retrans += s->retrans;
 		info->ce += s->ce;
 		info->hinted |= s->job.hint_state != MLCC_HINT_NONE;
+		if (slot_timeouts(s) > info->timeouts)
+			info->timeouts = slot_timeouts(s);
 	}
 	if (last)
 		info_phase(m, last, info);

@@ -61,6 +61,7 @@ struct mlcc_job_info {
 	uint32_t iteration_us, comm_us, best_us;
 	uint64_t bytes, retrans, ce;
 	bool hinted;				/* phases are announced */
+	uint32_t timeouts;	/* phases in a row that waited in vain; the BPF carrier alone tells */
 };
 
 /* How far it is: the part that somebody may want a thousand times a second. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../common/cgroup2.h"
+#include "../libmlcc/libmlcc.h"
 #include "../libmlcc/pins.h"
 #include "../libmlcc/registered.h"
 #include "../rdma/nic.h"
@@ -242,7 +243,6 @@ static void check_pins(int program)
 	char why[MLCC_ERROR_LEN];
 	char *const mount[] = { "mount", "-t", "bpf", "bpf", "/sys/fs/bpf", NULL };
 	int dir = mlcc_pins_open(why), err;
-
 	bool unknown;
 
 	mlcc_patience(PATIENCE_MS);

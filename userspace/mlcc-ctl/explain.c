@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../include/mlcc/window.h"
 #include "ctl.h"
 #include "findings.h"
 
@@ -100,6 +101,20 @@ static void explain_d_phase(struct json_object *job)
 		result(NOTE, "neutral", get_bool(job, "hinted") ?
 		       "so it is between its phases" : "the next phase ends that",
 		       "it does what its base does now: no phase is under way, or one went on");
+}
+
+static void explain_wait(struct json_object *job)
+{
+	uint64_t n = get_u64(job, "timeouts");
+
+	if (n >= MLCC_TIMEOUTS_MAX)
+		result(NOTE, "wait", "the first phase that finds the link free ends that",
+		       "in %s phases in a row others had the link and did not leave it: it keeps its window, as its base does",
+		       get_string(job, "timeouts"));
+	else if (n)
+		result(NOTE, "wait", "",
+		       "in %s phases in a row others had the link and did not leave it: it waits less long",
+		       get_string(job, "timeouts"));
 }
 
 static void explain_hints(struct json_object *job)
@@ -267,6 +282,7 @@ int verb_explain(int argc, char **argv)
 	explain_active(job, get_string(status, "cgroup_mount"));
 	if (is_training(job)) {
 		explain_d_phase(job);
+		explain_wait(job);
 		explain_hints(job);
 		explain_time(job, all);
 	} else {

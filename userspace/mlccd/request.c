@@ -101,6 +101,8 @@ static void info_json(struct json_object *o, const struct mlcc_job_info *info)
 	put_u64(o, "bytes", info->bytes);
 	put_u64(o, "retrans", info->retrans);
 	put_u64(o, "ce", info->ce);
+	if (info->timeouts)
+		put_u64(o, "timeouts", info->timeouts);
 }
 
 static bool is_digits(const char *s)
