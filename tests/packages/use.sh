@@ -63,6 +63,7 @@ apt-get -qq install --no-install-recommends ./mlcc-plan_*.deb ./python3-mlcc_*.d
 	./libnccl-profiler-mlcc_*.deb ./libnccl-net-mlcc_*.deb \
 	./libmlcc-hint0_*.deb ./libmlcc-dev_*.deb >/dev/null
 mlcc-plan --help >/dev/null
+dpkg -L mlcc | grep -q "/mlccd-grafana.json$" || fail "the dashboard is not in the package"
 mlcc-ctl set-job --id 9 --name lasting --phase-bytes 1M >/dev/null
 MLCC_JOB=9 python3 -c 'import mlcc_torch; assert mlcc_torch.Hints().linked is True'
 python3 - <<'END' &

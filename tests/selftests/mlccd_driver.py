@@ -29,6 +29,7 @@ ALICE, BOB, GROUP = 61001, 61002, 61003
 NOBODYS = 61009  # whom mlccd reads requests as
 WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
 LIMIT = (1 << 48) - 1
+VERSION = "0.1"
 CLONE_NEWCGROUP, CLONE_NEWUSER = 0x02000000, 0x10000000
 JSON = dict[str, Any]
 
@@ -174,6 +175,22 @@ def has_ended(pid: int) -> bool:
         return True
 
 
+class Info(ctypes.Structure):
+    """struct mlcc_job_info, which the fake carrier has an array of, at the end of its file."""
+
+    _fields_ = (
+        *(("id", ctypes.c_uint32), ("name", ctypes.c_char * 64), ("profile", ctypes.c_char * 64)),
+        *(("phase_bytes", ctypes.c_uint64), ("job_class", ctypes.c_char * 16)),
+        *((name, ctypes.c_uint32) for name in ("flows", "phases")),
+        *((name, ctypes.c_uint64) for name in ("d_sent", "d_phase", "d_learnt")),
+        *(("hits", ctypes.c_uint32), ("neutral", ctypes.c_bool)),
+        *((name, ctypes.c_uint32) for name in ("progress", "gain")),
+        *((name, ctypes.c_uint32) for name in ("iteration_us", "comm_us", "best_us")),
+        *((name, ctypes.c_uint64) for name in ("bytes", "retrans", "ce")),
+        ("hinted", ctypes.c_bool),
+    )
+
+
 class Daemon:
     """mlccd with a carrier in a file, and a configuration of its own."""
 
@@ -255,6 +272,18 @@ class Daemon:
         files = sorted((f.name, f.read_text()) for f in (self.run / "jobs").iterdir())
         profiles = self.peer().ok("profile-list")["profiles"]
         return self.jobs(), files, profiles, self.carrier.read_bytes()
+
+    def measured(self, job: int, **values: int) -> None:
+        """What the carrier says of it from now on."""
+        size = ctypes.sizeof(Info)
+        with self.carrier.open("r+b", buffering=0) as kernel:
+            kernel.seek((job - 65536) * size, os.SEEK_END)
+            info = Info.from_buffer_copy(kernel.read(size))
+            assert info.id == job, info.id
+            for name, value in values.items():
+                setattr(info, name, value)
+            kernel.seek(-size, os.SEEK_CUR)
+            kernel.write(info)
 
     def status(self) -> JSON:
         return self.peer().ok("status")
@@ -1629,12 +1658,93 @@ class Cases:
             assert f"mlcc_job_{name}{{{label}}}" in samples, name
         assert samples["mlcc_jobs"] == 1
 
+    def metrics(self) -> dict[str, float]:
+        return openmetrics(self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1])
+
+    def iterates(self, job: int, phases: int, ms: int, **more: int) -> JSON:
+        """An iteration, half of it communication, which mlccd sees when it is asked."""
+        us = {"iteration_us": ms * 1000, "comm_us": ms * 500, "phases": phases}
+        self.d.measured(job, **{"flows": 2, "d_phase": 1000, **us, **more})
+        shown: JSON = self.d.peer().ok("show", job=job)["jobs"][0]
+        return shown
+
+    def iterations_are_seen(self) -> None:
+        """Their distribution, the mean of the last 20, and how long one takes alone."""
+        label = 'job="3",name="bert",uid="0"'
+        self.d.peer().ok("set-job", id=3, name="bert", **{"class": "training"})
+        assert "iteration_mean_us" not in self.d.jobs()[0]
+        before = self.metrics()
+        assert f"mlcc_job_slowdown_ratio{{{label}}}" not in before
+        assert not [name for name in before if "duration" in name], before
+        about = f'mlcc_job_info{{{label},class="training",profile=""}}'
+        assert before[about] == before[f'mlcc_build_info{{version="{VERSION}"}}'] == 1
+        for phase in range(1, 6):
+            self.iterates(3, phase, 300)
+        for phase in range(6, 27):
+            shown = self.iterates(3, phase, 100)
+        assert shown["iteration_mean_us"] == 100000, shown
+        assert shown["alone_from"] == "measured" and 100000 <= shown["alone_us"] < 115000, shown
+        shown = self.iterates(3, 27, 200)
+        assert shown["iteration_mean_us"] == 105000, shown
+        samples = self.metrics()
+        name = "mlcc_job_iteration_duration_seconds"
+        for bound, count in (("0.05", 0), ("0.1", 21), ("0.25", 22), ("0.5", 27), ("+Inf", 27)):
+            assert samples[f'{name}_bucket{{{label},le="{bound}"}}'] == count, (bound, samples)
+        assert samples[f"{name}_count{{{label}}}"] == 27
+        assert abs(samples[f"{name}_sum{{{label}}}"] - 3.8) < 1e-9
+        name = "mlcc_job_communication_duration_seconds"
+        assert samples[f'{name}_bucket{{{label},le="0.05"}}'] == 21
+        alone = samples[f"mlcc_job_alone_seconds{{{label}}}"]
+        assert abs(samples[f"mlcc_job_slowdown_ratio{{{label}}}"] - 0.2 / alone) < 1e-9
+
+    def alone_is_said_where_it_was_seen(self) -> None:
+        """Not of a job that has met others, or losses; nor of one that sends another amount now."""
+        root = self.d.peer()
+        for number in (1, 2, 3, 4):
+            root.ok("set-job", id=number, name=f"j{number}")
+        for phase in range(4):
+            assert "alone_us" not in self.iterates(1, phase, 100, retrans=1)
+        self.d.measured(1, flows=0)
+        root.ok("show")
+        for phase in range(4):
+            shown = self.iterates(2, phase, 100)
+            # the first whole iteration from there on
+            assert ("alone_us" in shown) == (phase >= 2), (phase, shown)
+        for phase in range(4):
+            assert "alone_us" not in self.iterates(3, phase, 200)
+            assert self.iterates(2, 4 + phase, 200)["alone_us"] == 100000
+        assert "alone_us" not in self.iterates(2, 9, 200, d_phase=2000)
+        root.ok("set-job", id=2, name="j2", period_us=150000)
+        shown = self.iterates(2, 10, 300, d_phase=2000)
+        assert (shown["alone_us"], shown["alone_from"]) == (150000, "announced"), shown
+        root.ok("del-job", job=2)
+        for phase in range(4, 8):
+            shown = self.iterates(3, phase, 200)
+        assert shown["alone_us"] == 200000, "the other one has ended"
+
+    def histograms_are_of_so_many_jobs(self) -> None:
+        self.d.kill(signal.SIGTERM)
+        self.d.write_config("[daemon]\nmark-mask = 0xfff")
+        self.d.start()
+        root = self.d.peer()
+        for number in range(1, 301):
+            root.ok("set-job", id=number)
+            self.d.measured(number, flows=1, phases=1, iteration_us=9)
+        assert len(self.d.jobs()) == 300
+        counts = Counter(name.partition("{")[0] for name in self.metrics())
+        assert counts["mlcc_job_flows"] == counts["mlcc_job_info"] == 300, counts
+        assert counts["mlcc_job_iteration_duration_seconds_count"] == 256, counts
+        assert counts["mlcc_job_iteration_duration_seconds_bucket"] == 256 * 13, counts
+        self.d.reset()
+        self.d.kill(signal.SIGTERM)
+        self.d.write_config("")
+        self.d.start()
+
     def counters_of_a_job_never_fall(self) -> None:
         """A carrier that lost what it had, as one that was loaded anew."""
 
         def phases() -> float:
-            samples = openmetrics(self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1])
-            return next(v for k, v in samples.items() if k.startswith("mlcc_job_phases_total"))
+            return next(v for k, v in self.metrics().items() if k.startswith("mlcc_job_phases_total"))
 
         root = self.d.peer()
         root.ok("set-job", id=7, name="counted")
@@ -1762,9 +1872,40 @@ class Cases:
             shown = json.loads(self.d.run_ctl("-j", *words).stdout)
             assert [j["id"] for j in shown] == wanted, words
             head, *lines = self.d.run_ctl(*words).stdout.splitlines()
-            assert "PROFILE" in head and [int(x.split()[0]) for x in lines] == wanted, words
+            assert "NAME" in head and [int(x.split()[0]) for x in lines] == wanted, words
         again = self.d.run_ctl("-j", "watch", "--interval", "1ms", "--count", "2").stdout
         assert [len(json.loads(line)) for line in again.splitlines()] == [130, 130]
+
+    def ctl_watch_fits_100_columns(self) -> None:
+        """With the longest of everything; what is not known is called so."""
+        most = 4294967295
+        root = self.d.peer()
+        for number, name, more in (
+            (1, "n" * 63, {"period_us": most}),
+            (2, "new", {}),
+            (3, "bert", {"period_us": 200000, "phase_bytes": 5000000}),
+        ):
+            root.ok("set-job", id=number, name=name, **more)
+        us = dict.fromkeys(("iteration_us", "comm_us", "flows", "phases"), most)
+        self.d.measured(1, d_phase=1 << 47, **us)
+        wrong = {"d_phase": 50000000, "d_learnt": 9000000, "neutral": True}
+        self.iterates(3, 1, 250, **wrong, bytes=1000000)
+        words = [self.d.ctl, "--socket", self.d.socket, "watch", "--interval", "300ms"]
+        with subprocess.Popen([*words, "--count", "2"], stdout=subprocess.PIPE, text=True) as watch:
+            assert watch.stdout
+            first = [watch.stdout.readline() for _ in range(4)]
+            self.d.measured(3, bytes=901000000, retrans=1800)
+            self.d.measured(1, bytes=1 << 60, retrans=1 << 62)
+            second = [watch.stdout.readline() for _ in range(4)]
+        for line in first + second:
+            assert len(line.rstrip("\n")) <= 100 and line.isascii(), (len(line), line)
+        new, bert = (line.split() for line in first[2:])
+        assert new == ["2", "new", "no", "flows", *["unknown"] * 6, "none"], new
+        assert bert[2:8] == ["neutral", "250.0", "250.0", "200.0", "announced", "50.0"], bert
+        assert bert[8:] == ["unknown", "unknown", "false"], bert
+        bert = second[3].split()
+        assert float(bert[8].replace("k", "e3")) > 9 and bert[9] == "2.0", bert
+        assert second[1].split()[1] == "n" * 15 + "~"
 
     def ctl_shows_the_longest_paths(self) -> None:
         """The cgroups of users must not make a page of root's list too long."""
@@ -1819,16 +1960,33 @@ class Cases:
             **{"best_us": 105000, "bytes": 200000000, "retrans": 0, "ce": 0},
         }
         other: JSON = {"id": 2, "name": "vgg", "flows": 2}
-        for beside, more, time_, hints in (
-            ([], {}, "ok an iteration took", "note none arrive"),
-            ([other], {}, "note an iteration took 210.0 ms.* alone unknown", "note none"),
-            ([], {"retrans": 9}, "note .* alone unknown", "note none"),
-            ([other], {"period_us": 135000}, "note .* alone 135.0 .announced.: 1.56", "note none"),
-            ([], {"phase_bytes": 50000000}, "ok", "note .* sent is unknown"),
-            ([], {"phase_bytes": 50000000, "d_learnt_bytes": 5000000}, "ok", "FAIL 50M .* 5M"),
+        false, hinted = {"phase_bytes": 50000000, "hits": 0}, {"hinted": True}
+        announced = {"alone_us": 135000, "alone_from": "announced"}
+        measured = {"alone_us": 209000, "alone_from": "measured"}
+        for more, time_, hints in (
+            (measured, "ok .* alone 209.0 .measured.: 1.00", "note none arrive"),
+            ({}, "note an iteration took 210.0 ms.* alone unknown", "note none"),
+            (announced, "note .* alone 135.0 .announced.: 1.56", "note none"),
+            (false, "note", "note .* sent is unknown"),
+            ({**false, "d_learnt_bytes": 5000000}, "note", "FAIL --phase-bytes .* 50M .* 5M"),
+            # as the carrier has it once it no longer believes the announcement
+            (
+                {**false, "d_learnt_bytes": 5000000, "d_phase_bytes": 0},
+                *("note", "FAIL --phase-bytes .* 50M .* 5M"),
+            ),
+            ({**false, **hinted}, "note", "FAIL --phase-bytes .* 50M .* 5M"),
+            (hinted, "note", "FAIL 50M bytes are announced, 5M"),
+            (
+                {**false, **hinted, "d_phase_bytes": 5000000},
+                *("note", "FAIL --phase-bytes .* 50M .* 5M"),
+            ),
+            (
+                {**false, **hinted, "d_phase_bytes": 9000000, "phases": 2},
+                *("note", "FAIL --phase-bytes .* 50M bytes, its processes 9M"),
+            ),
+            ({**hinted, "bytes": 2000000000}, "note", "ok its phases are announced"),
         ):
-            jobs = [{**job, **more}, *beside]
-            found = self.explained_of(jobs)
+            found = self.explained_of([{**job, **more}, other])
             assert re.match(time_, found["time"]), (more, found)
             assert re.match(hints, found["hints"]), (more, found)
 
@@ -2313,7 +2471,8 @@ class Cases:
 
     def the_dashboard_asks_for_what_there_is(self) -> None:
         """Each metric of the dashboard's panels is one that mlccd has told."""
-        self.d.peer().ok("set-job", id=7, name="bert")
+        self.d.peer().ok("set-job", id=7, name="bert", period_us=100000)
+        self.iterates(7, 1, 100)
         with self.rdma():
             for name in ("np_cnp_sent", "rp_cnp_ignored"):
                 self.rdma_file(f"sys/class/infiniband/rxe0/ports/1/hw_counters/{name}", "1\n")
@@ -2574,7 +2733,7 @@ def openmetrics(text: str) -> dict[str, float]:
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""], "no end"
     for line in lines[:-2]:
-        if m := re.fullmatch(r"# TYPE ([a-z_]+) (gauge|counter|info)", line):
+        if m := re.fullmatch(r"# TYPE ([a-z_]+) (gauge|counter|info|histogram)", line):
             family = m[1]
             assert family not in types, f"{family} twice"
             types[family] = m[2]
@@ -2585,8 +2744,9 @@ def openmetrics(text: str) -> dict[str, float]:
         else:
             m = re.fullmatch(r'([a-z_]+)(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? (\S+)', line)
             assert m, f"no sample: {line}"
-            suffix = {"gauge": "", "counter": "_total", "info": "_info"}[types[family]]
-            assert m[1] == family + suffix, line
+            suffixes = {"gauge": "", "counter": "_total", "info": "_info"}
+            suffix = suffixes.get(types[family], "_(bucket|sum|count)")
+            assert re.fullmatch(family + suffix, m[1]), line
             key = m[1] + (m[2] or "")
             assert key not in samples, f"{key} twice"
             samples[key] = float(m[4])
@@ -2654,12 +2814,16 @@ CASES = (
     "users_plan_their_own_jobs",
     "a_ring_shows_the_shift_of_its_job",
     "metrics_parse",
+    "iterations_are_seen",
+    "alone_is_said_where_it_was_seen",
+    "histograms_are_of_so_many_jobs",
     "counters_of_a_job_never_fall",
     "metrics_have_an_address",
     "http_errors",
     "http_slow",
     "ctl_sets_shows_and_deletes",
     "ctl_shows_many",
+    "ctl_watch_fits_100_columns",
     "ctl_shows_the_longest_paths",
     "ctl_explains",
     "a_cgroup_of_services_is_warned_of",

@@ -39,6 +39,9 @@ struct json_object *ask_job(const char *name);
 struct json_object *all_jobs(void);
 struct json_object *try_all_jobs(int *status, char *error, size_t size);
 
+/* explain.c: whether what is announced of its phases is false; @why in words. */
+bool hints_contradict(struct json_object *job, char *why, size_t size);
+
 /* A reply without it ends the program. */
 struct json_object *get_list(struct json_object *o, const char *key);
 

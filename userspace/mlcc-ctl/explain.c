@@ -117,18 +117,53 @@ static void explain_wait(struct json_object *job)
 		       get_string(job, "timeouts"));
 }
 
+static bool differ(uint64_t said, uint64_t is)
+{
+	return said && is && (said > is ? said - is : is - said) > is / 8;
+}
+
+/* What a phase has; 0: unknown.  Phases that were not announced may be pieces of one. */
+static uint64_t sent_in_a_phase(struct json_object *job)
+{
+	uint64_t learnt = get_u64(job, "d_learnt_bytes"), phases = get_u64(job, "phases");
+
+	if (!learnt && get_bool(job, "hinted") && phases >= LEARNING)
+		return get_u64(job, "bytes") / phases;
+	return learnt;
+}
+
+bool hints_contradict(struct json_object *job, char *why, size_t size)
+{
+	uint64_t said = get_u64(job, "phase_bytes"), d = get_u64(job, "d_phase_bytes");
+	uint64_t sent = sent_in_a_phase(job), hint = get_bool(job, "hinted") ? d : 0;
+
+	if (differ(said, sent))
+		snprintf(why, size, "--phase-bytes announces %s bytes, %s are sent", human(said),
+			 human(sent));
+	else if (differ(hint, sent))
+		snprintf(why, size, "%s bytes are announced, %s are sent", human(hint),
+			 human(sent));
+	else if (differ(said, hint))
+		snprintf(why, size, "--phase-bytes announces %s bytes, its processes %s",
+			 human(said), human(hint));
+	else
+		return false;
+	return true;
+}
+
 static void explain_hints(struct json_object *job)
 {
-	uint64_t d = get_u64(job, "d_phase_bytes"), learnt = get_u64(job, "d_learnt_bytes");
-	uint64_t off = d > learnt ? d - learnt : learnt - d;
 	bool hinted = get_bool(job, "hinted");
+	char why[200];
 
-	if (hinted && get_u64(job, "ranks"))
+	if (hints_contradict(job, why, sizeof(why)))
+		result(BAD, "hints", "correct the announcement", "%s", why);
+	else if (hinted && get_u64(job, "ranks"))
 		result(FINE, "hints", "", "its phases are announced, by %s of its processes here",
 		       get_string(job, "ranks"));
 	else if (hinted)
 		result(FINE, "hints", "", "its phases are announced");
-	else if (get_u64(job, "phase_bytes") && learnt)
+	else if (get_u64(job, "phase_bytes") && sent_in_a_phase(job))
 		result(FINE, "hints", "", "the bytes of a phase are announced, its begin is learnt");
 	else if (get_u64(job, "phase_bytes"))
 		result(NOTE, "hints", "compare with what show has as bytes, over phases",
@@ -137,9 +172,6 @@ static void explain_hints(struct json_object *job)
 	else
 		result(NOTE, "hints", "the plugin's and mlcc_torch's logs say why, if they should be",
 		       "none arrive: phases are learnt");
-	if ((hinted || get_u64(job, "phase_bytes")) && learnt && off > learnt / 8)
-		result(BAD, "hints", "correct the announcement",
-		       "%s bytes are announced, %s are sent", human(d), human(learnt));
 }
 
 static bool sends_beside(struct json_object *job, struct json_object *other)
@@ -147,39 +179,28 @@ static bool sends_beside(struct json_object *job, struct json_object *other)
 	return get_u64(other, "id") != get_u64(job, "id") && get_u64(other, "flows");
 }
 
-/* Whether its fastest phase may have been one with the network to itself. */
-static bool met_nobody(struct json_object *job, struct json_object *all)
-{
-	for (size_t i = 0; i < json_object_array_length(all); i++)
-		if (sends_beside(job, json_object_array_get_idx(all, i)))
-			return false;
-	return !get_u64(job, "retrans") && !get_u64(job, "ce");
-}
-
-static void explain_time(struct json_object *job, struct json_object *all)
+static void explain_time(struct json_object *job)
 {
 	uint64_t is = get_u64(job, "iteration_us"), comm = get_u64(job, "comm_us");
-	uint64_t best = get_u64(job, "best_us"), alone = get_u64(job, "period_us");
-	const char *from = alone ? "announced" : "by its fastest phase";
+	uint64_t alone = get_u64(job, "alone_us");
 	double slowdown;
 
-	if (!is || comm > is || best > comm) {
+	if (!is || comm > is) {
 		result(NOTE, "time", "", "no whole iteration has been measured");
 		return;
 	}
-	if (!alone && !met_nobody(job, all)) {
-		result(NOTE, "time", "say it with --period, if it has run alone",
-		       "an iteration took %s ms, %s of it communication; alone unknown: it has met others, at best %s",
-		       milliseconds(is), milliseconds(comm), milliseconds(is - comm + best));
+	if (!alone) {
+		result(NOTE, "time", "say it with --period",
+		       "an iteration took %s ms, %s of it communication; alone unknown: it was not seen without others and losses",
+		       milliseconds(is), milliseconds(comm));
 		return;
 	}
-	if (!alone)
-		alone = is - comm + best;
 	slowdown = (double)is / alone;
 	result(slowdown < SLOW ? FINE : NOTE, "time", slowdown < SLOW ? "" :
 	       "jobs need some iterations to take turns: see 'mlcc-ctl watch'",
 	       "an iteration took %s ms, %s of it communication; alone %s (%s): %.2f times",
-	       milliseconds(is), milliseconds(comm), milliseconds(alone), from, slowdown);
+	       milliseconds(is), milliseconds(comm), milliseconds(alone),
+	       get_string(job, "alone_from"), slowdown);
 }
 
 static bool is_training(struct json_object *job)
@@ -284,7 +305,7 @@ int verb_explain(int argc, char **argv)
 		explain_d_phase(job);
 		explain_wait(job);
 		explain_hints(job);
-		explain_time(job, all);
+		explain_time(job);
 	} else {
 		explain_other(job);
 	}

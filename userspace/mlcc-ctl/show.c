@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* show and watch */
+/* show */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "ctl.h"
 
@@ -54,7 +52,7 @@ static void progress_text(struct json_object *job, char *s, size_t size)
 /* The last iteration against what it should take. */
 static void slowdown_text(struct json_object *job, char *s, size_t size)
 {
-	double wanted = get_u64(job, "period_us"), is = get_u64(job, "iteration_us");
+	double wanted = get_u64(job, "alone_us"), is = get_u64(job, "iteration_us");
 
 	if (wanted && is)
 		snprintf(s, size, "%.2f", is / wanted);
@@ -179,42 +177,5 @@ int verb_show(int argc, char **argv)
 	if (!common.json)
 		(one ? print_one : print_jobs)(list);
 	answer(list);
-	return EXIT_FINE;
-}
-
-int verb_watch(int argc, char **argv)
-{
-	static const struct option opts[] = {
-		{ "interval", required_argument, NULL, 'i' },
-		{ "count", required_argument, NULL, 'c' },
-		COMMON_OPTIONS
-	};
-	uint64_t interval = 1000000, count = UINT64_MAX;
-	int c;
-
-	while ((c = getopt_long(argc, argv, COMMON_SHORT "i:c:", opts, NULL)) != -1) {
-		if (c == 'i')
-			interval = parse_time_us("--interval", optarg, 1, UINT32_MAX);
-		else if (c == 'c')
-			count = parse_number("--count", optarg, 1, UINT32_MAX);
-		else
-			common_option(c, "watch");
-	}
-	if (optind != argc)
-		die(EXIT_USAGE, "watch: '%s' is no option", argv[optind]);
-	while (count--) {
-		struct timespec t = { interval / 1000000, interval % 1000000 * 1000 };
-		struct json_object *list = all_jobs();
-
-		/* the terminal's own code for: upper left corner, empty the rest */
-		if (!common.json && isatty(STDOUT_FILENO))
-			fputs("\033[H\033[J", stdout);
-		if (!common.json)
-			print_jobs(list);
-		fflush(stdout);
-		answer(list);
-		if (count)
-			nanosleep(&t, NULL);
-	}
 	return EXIT_FINE;
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "../libmlcc/libmlcc.h"
+#include "history.h"
 
 #define JOB_IDS		65536
 
@@ -59,6 +60,7 @@ struct job {
 	struct job_parts parts;
 	struct job_lead lead;
 	struct job_counter counters[JOB_COUNTERS];
+	struct history history;
 	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	char cgroup[];			/* below the mount */

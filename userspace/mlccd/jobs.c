@@ -32,7 +32,7 @@ static struct job *job_copy(const struct job *job)
 }
 
 /* What is lost is written down at once, what was seen last when we end (state.h). */
-void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
+static void count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 {
 	uint64_t values[JOB_COUNTERS] = { info->bytes, info->retrans, info->ce, info->phases };
 	bool lost = false;
@@ -53,6 +53,12 @@ void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 	info->retrans = values[1];
 	info->ce = values[2];
 	info->phases = values[3];
+}
+
+void jobs_look(struct jobs *all, struct job *job, struct mlcc_job_info *info)
+{
+	count(all, job, info);
+	history_look(&job->history, info, &all->senders);
 }
 
 bool jobs_may(const struct who *who, const struct job *job)
@@ -116,6 +122,7 @@ static void table_add(struct jobs *all, struct job *job)
 	LIST_INSERT_HEAD(placed(all, job->cgroup, strlen(job->cgroup)), job, placed);
 	all->by_id[job->conf.id] = job;
 	all->count++;
+	all->senders += job->history.sends;
 }
 
 static void table_remove(struct jobs *all, struct job *job)
@@ -126,6 +133,7 @@ static void table_remove(struct jobs *all, struct job *job)
 	LIST_REMOVE(job, placed);
 	all->by_id[job->conf.id] = NULL;
 	all->count--;
+	all->senders -= job->history.sends;
 }
 
 /* The highest id that fits the mark's mask. */
@@ -480,6 +488,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 		job->parts = old->parts;
 		job->lead = old->lead;
 		memcpy(job->counters, old->counters, sizeof(job->counters));
+		job->history = old->history;
 	}
 	if (w->classes || !cgroup)
 		job->plan.dscp = 0;
@@ -763,6 +772,15 @@ static void keep(void *arg, struct job *job)
 		all->next_id = job->conf.id;
 }
 
+/* A job that the carrier does not know sends nothing. */
+static void look(struct jobs *all, struct job *job)
+{
+	struct mlcc_job_info info = { };
+
+	if (carrier_is_there(all->carrier) && !carrier_job_get(all->carrier, job->conf.id, &info))
+		jobs_look(all, job, &info);
+}
+
 /* Looks at @count jobs, after the one that was looked at last; true: all others had their turn. */
 static bool end_lost(struct jobs *all, uint32_t count)
 {
@@ -774,8 +792,12 @@ static bool end_lost(struct jobs *all, uint32_t count)
 		round |= !all->polled_id;
 		j = all->by_id[all->polled_id];
 		count -= !!j;
-		if (!j || is_there(all, j))
+		if (!j)
 			continue;
+		if (is_there(all, j)) {
+			look(all, j);
+			continue;
+		}
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
 		drop(all, j);
 	}

@@ -32,6 +32,7 @@ struct jobs {
 	/* hashed: of thousands set-job looks at few */
 	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS], by_path[JOB_BUCKETS];
 	uint32_t count, next_id, polled_id;
+	uint32_t senders;		/* had flows at the last look */
 	/* by id: the carrier has it still, as it could not be changed */
 	bool undeleted[JOB_IDS];
 	uint32_t undeleted_count;
@@ -69,9 +70,6 @@ int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_ch
 /* Changes all of them, or none. */
 int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, struct err *e);
 
-/* Makes the carrier's counters of the job such as never fall. */
-void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info);
-
 /* Writes down what was seen last.  Only while no other mlccd can have the files. */
 void jobs_keep_counts(struct jobs *all);
 
@@ -100,6 +98,8 @@ int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, str
 void jobs_poll(struct jobs *all);
 /* Sets in carrier and tagger what is not as it should be, and nothing else. */
 void jobs_complete(struct jobs *all);
+/* Takes note of what the carrier says of @job, and makes its counters such as never fall. */
+void jobs_look(struct jobs *all, struct job *job, struct mlcc_job_info *info);
 /* Takes note of jobs that something else has set in the carrier. */
 void jobs_adopt(struct jobs *all);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "metrics.h"
 #include "mlccd.h"
+
+#define HISTOGRAMS	256	/* jobs that have them: they are 30 series each */
 
 struct row {
 	struct mlcc_job_info info;
@@ -35,7 +38,7 @@ static int collect(const struct mlcc_job_info *info, void *arg)
 	r = &all->row[all->count++];
 	*r = (struct row){ *info, all->d->jobs.by_id[info->conf.id] };
 	if (r->job)
-		jobs_count(&all->d->jobs, r->job, &r->info);
+		jobs_look(&all->d->jobs, r->job, &r->info);
 	return 0;
 }
 
@@ -54,6 +57,16 @@ VALUE(d_phase, r->info.d_phase)
 VALUE(iteration, r->info.iteration_us / 1e6)
 VALUE(communication, r->info.comm_us / 1e6)
 
+static double alone(const struct row *r)
+{
+	const char *from;
+	uint32_t us = r->job ? history_alone_us(r->job, &r->info, &from) : 0;
+
+	return us ? us / 1e6 : NAN;
+}
+
+VALUE(slowdown, r->info.iteration_us ? iteration(r) / alone(r) : NAN)
+
 static const struct family {
 	const char *name, *type, *unit, *help;
 	double (*value)(const struct row *r);
@@ -69,6 +82,9 @@ static const struct family {
 	{ "mlcc_job_d_phase_bytes", "gauge", "bytes", "D_phase; 0: unknown.", d_phase },
 	{ "mlcc_job_iteration_seconds", "gauge", "seconds", "Last iteration.", iteration },
 	{ "mlcc_job_communication_seconds", "gauge", "seconds", "Last phase.", communication },
+	{ "mlcc_job_alone_seconds", "gauge", "seconds", "An iteration alone; absent: unknown.",
+	  alone },
+	{ "mlcc_job_slowdown_ratio", "gauge", "ratio", "Last iteration over one alone.", slowdown },
 };
 
 void metrics_head(FILE *f, const char *name, const char *type, const char *unit, const char *help)
@@ -79,7 +95,13 @@ void metrics_head(FILE *f, const char *name, const char *type, const char *unit,
 	fprintf(f, "# HELP %s %s\n", name, help);
 }
 
-/* Names have no characters that would have to be escaped. */
+/* Those of every sample of a job. Names have no characters that would have to be escaped. */
+static void labels(FILE *f, const struct row *r)
+{
+	fprintf(f, "{job=\"%u\",name=\"%s\",uid=\"%u\"", r->info.conf.id, r->info.conf.name,
+		r->job ? r->job->uid : 0);
+}
+
 static void family(FILE *f, const struct family *m, const struct rows *all)
 {
 	const char *suffix = m->type[0] == 'c' ? "_total" : "";
@@ -88,8 +110,71 @@ static void family(FILE *f, const struct family *m, const struct rows *all)
 	for (size_t i = 0; i < all->count; i++) {
 		const struct row *r = &all->row[i];
 
-		fprintf(f, "%s%s{job=\"%u\",name=\"%s\",uid=\"%u\"} %.15g\n", m->name, suffix,
-			r->info.conf.id, r->info.conf.name, r->job ? r->job->uid : 0, m->value(r));
+		if (isnan(m->value(r)))
+			continue;
+		fprintf(f, "%s%s", m->name, suffix);
+		labels(f, r);
+		fprintf(f, "} %.15g\n", m->value(r));
+	}
+}
+
+static void about(FILE *f, const struct rows *all)
+{
+	metrics_head(f, "mlcc_job", "info", NULL, "What a job is.");
+	for (size_t i = 0; i < all->count; i++) {
+		const struct mlcc_job_conf *conf = &all->row[i].info.conf;
+
+		fputs("mlcc_job_info", f);
+		labels(f, &all->row[i]);
+		fprintf(f, ",class=\"%s\",profile=\"%s\"} 1\n", conf->job_class, conf->profile);
+	}
+}
+
+static const struct spread *iterations(const struct row *r)
+{
+	return &r->job->history.iteration;
+}
+
+static const struct spread *communications(const struct row *r)
+{
+	return &r->job->history.communication;
+}
+
+static void histogram(FILE *f, const char *name, const struct row *r, const struct spread *s)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i <= HISTORY_BOUNDS; i++) {
+		sum += s->count[i];
+		fprintf(f, "%s_bucket", name);
+		labels(f, r);
+		if (i < HISTORY_BOUNDS)
+			fprintf(f, ",le=\"%g\"", history_bounds[i] / 1e6);
+		else
+			fputs(",le=\"+Inf\"", f);
+		fprintf(f, "} %llu\n", (unsigned long long)sum);
+	}
+	fprintf(f, "%s_sum", name);
+	labels(f, r);
+	fprintf(f, "} %.15g\n%s_count", s->sum_us / 1e6, name);
+	labels(f, r);
+	fprintf(f, "} %llu\n", (unsigned long long)sum);
+}
+
+/* Of the first jobs that have iterations. */
+static void histograms(FILE *f, const char *name, const char *help, const struct rows *all,
+		       const struct spread *(*of)(const struct row *r))
+{
+	unsigned int left = HISTOGRAMS;
+
+	metrics_head(f, name, "histogram", "seconds", help);
+	for (size_t i = 0; i < all->count && left; i++) {
+		const struct row *r = &all->row[i];
+
+		if (!r->job || !r->job->history.seen)
+			continue;
+		histogram(f, name, r, of(r));
+		left--;
 	}
 }
 
@@ -103,6 +188,8 @@ static void own(FILE *f, const struct mlccd *d)
 {
 	const struct rings *rings = &d->rings;
 
+	metrics_head(f, "mlcc_build", "info", NULL, "The version of mlccd.");
+	fprintf(f, "mlcc_build_info{version=\"%s\"} 1\n", MLCCD_VERSION);
 	metrics_head(f, "mlcc_carrier", "info", NULL, "The carrier that is loaded.");
 	fprintf(f, "mlcc_carrier_info{carrier=\"%s\"} 1\n", carrier_name(&d->carrier));
 	metrics_head(f, "mlcc_jobs", "gauge", NULL, "Jobs that are set.");
@@ -133,6 +220,11 @@ char *metrics_text(void *arg, size_t *len)
 	own(f, d);
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
 		family(f, &families[i], &all);
+	about(f, &all);
+	histograms(f, "mlcc_job_iteration_duration_seconds", "Iterations that mlccd has seen.",
+		   &all, iterations);
+	histograms(f, "mlcc_job_communication_duration_seconds", "Their phases.", &all,
+		   communications);
 	metrics_rdma(d, f);
 	fputs("# EOF\n", f);
 	free(all.row);

@@ -379,6 +379,22 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 	return err;
 }
 
+/* What is not known is left out. */
+static void history_json(struct json_object *o, const struct job *job,
+			 const struct mlcc_job_info *info)
+{
+	uint32_t mean = history_mean_us(&job->history), alone;
+	const char *from;
+
+	alone = history_alone_us(job, info, &from);
+	if (mean)
+		put_u64(o, "iteration_mean_us", mean);
+	if (!alone)
+		return;
+	put_u64(o, "alone_us", alone);
+	put_string(o, "alone_from", from);
+}
+
 /* What the job's processes say that they have sent, for those whose bytes no carrier sees. */
 static void ranks_json(struct json_object *o, const struct rings *rings, const struct job *job)
 {
@@ -405,8 +421,9 @@ static size_t show_one(struct request *r, struct job *job, struct json_object *l
 
 	known = !carrier_job_get(&r->d->carrier, job->conf.id, &info);
 	if (known) {
-		jobs_count(&r->d->jobs, job, &info);
+		jobs_look(&r->d->jobs, job, &info);
 		info_json(o, &info);
+		history_json(o, job, &info);
 	}
 	if (!carrier_orphans(&r->d->carrier, job->conf.id, &orphans))
 		put_u64(o, "orphans", orphans);
