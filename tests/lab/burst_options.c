@@ -66,7 +66,7 @@ static uint64_t number(const char *name, const char *value, uint64_t min,
 	n = strtoull(value, &end, 0);
 	if (!isdigit((unsigned char)*value) || *end || errno || n < min ||
 	    n > max)
-		die(EXIT_USAGE, "%s: '%s' is not a whole number from %llu to %llu",
+		die(EXIT_USAGE, "%s: '%s': a whole number from %llu to %llu is wanted",
 		    name, value, (unsigned long long)min,
 		    (unsigned long long)max);
 	return n;
@@ -80,7 +80,7 @@ static double real(const char *name, const char *value, double min, double max)
 	errno = 0;
 	n = strtod(value, &end);
 	if (end == value || *end || errno || !isfinite(n) || n < min || n > max)
-		die(EXIT_USAGE, "%s: '%s' is not a number from %g to %g", name,
+		die(EXIT_USAGE, "%s: '%s': a number from %g to %g is wanted", name,
 		    value, min, max);
 	return n;
 }

@@ -26,10 +26,10 @@ class Parsed(unittest.TestCase):
 
     def test_default(self) -> None:
         self.assertTrue(parsed().offloads)
-        self.assertTrue(parsed(limit="128kb").offloads)
+        self.assertTrue(parsed(limit="128KiB").offloads)
         # one hand-over does not fit twice
-        self.assertFalse(parsed(limit="100kb").offloads)
-        self.assertTrue(parsed(limit="100kb", offloads=True).offloads)
+        self.assertFalse(parsed(limit="100KiB").offloads)
+        self.assertTrue(parsed(limit="100KiB", offloads=True).offloads)
         self.assertFalse(parsed(offloads=False).offloads)
 
     def test_rdma(self) -> None:

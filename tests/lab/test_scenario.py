@@ -12,7 +12,7 @@ from mlcclab.errors import UsageError
 SHIPPED = Path(__file__).parent / "scenarios"
 
 GOOD: dict[str, Any] = {
-    "link": {"rate": "1gbit", "limit": "1mb"},
+    "link": {"rate": "1gbit", "limit": "1MiB"},
     "job": [
         {"name": "a", "phase_bytes": 10_000_000, "compute_ms": 100.0},
         {"name": "b", "phase_bytes": 10_000_000, "compute_ms": 100.0},
@@ -52,8 +52,8 @@ class Refused(unittest.TestCase):
         self.refuse("link.rate", 1000, "link.rate", "not a string")
         self.refuse("link.queue", "codel", "link.queue", "droptail", "red-ecn")
         self.refuse("link.loss", 2, "link.loss", "from 0 to 0.5")
-        self.refuse("link.delay", "1 hour", "link.delay", "us, ms, s")
-        self.refuse("link.limit", "1 furlong", "link.limit", "mb")
+        self.refuse("link.delay", "1 hour", "link.delay", "800us, 250ms or 1.5s")
+        self.refuse("link.limit", "1 furlong", "link.limit", "mib")
 
     def test_limit_bdp(self) -> None:
         self.refuse("link.limit_bdp", 0.5, "link.limit_bdp: not together with limit")
@@ -63,21 +63,21 @@ class Refused(unittest.TestCase):
             ({"limit_bdp": "1"}, "from 0.01 to 100"),
             ({"limit_bdp": 1, "rtt": 10}, "link.rtt: 10 is not a string"),
             # 100 us of 1 Gb/s are 12500 bytes
-            ({"limit_bdp": 0.2}, "link.limit_bdp: 2500 is not from 3000"),
+            ({"limit_bdp": 0.2}, "link.limit_bdp: 2500: from 3000"),
         ):
             self.refuse("link", {"rate": "1gbit", **values}, "link.", word)
 
     def test_wire(self) -> None:
         self.refuse("link.jitter", 5, "link.jitter", "not a string")
-        self.refuse("link.jitter", "2s", "link.jitter", "more than 1000ms")
-        self.refuse("link.ack_slot", "2 hours", "link.ack_slot", "us, ms, s")
+        self.refuse("link.jitter", "2s", "link.jitter", "to 1000ms is wanted")
+        self.refuse("link.ack_slot", "2 hours", "link.ack_slot", "800us, 250ms or 1.5s")
         self.refuse("link.reorder", 0.7, "link.reorder", "from 0 to 0.5")
         self.refuse("link.reorder", 0.1, "link.reorder: needs a delay")
 
     def test_mtu(self) -> None:
         for value in (1501, "9000", True):
             self.refuse("link.mtu", value, "link.mtu", "is not one of 1500, 9000")
-        link = {"rate": "1gbit", "limit": "17kb", "mtu": 9000}
+        link = {"rate": "1gbit", "limit": "17KiB", "mtu": 9000}
         self.refuse("link", link, "link.limit: 17408 bytes are less than two frames")
         self.refuse("link", {"rate": "1gbit", "limit": 3000 - 1}, "from 3000")
 
@@ -179,7 +179,7 @@ class Refused(unittest.TestCase):
         self.refuse_trace("job[0].trace: 'x' is not one of gpt-13b-dp, llama", trace="x")
         self.refuse_trace("job[0].phase_bytes: not with a trace", phase_bytes=1_000_000)
         self.refuse_trace("job[0].compute_ms: not with a trace", compute_ms=0.0)
-        self.refuse_trace("job[0].duty: 1.0 is not a number from 0.01 to 0.99", duty=1.0)
+        self.refuse_trace("job[0].duty: 1.0: a number from 0.01 to 0.99", duty=1.0)
         self.refuse_trace("job[0].trace: only with pattern = pair", pattern="ring")
         self.refuse_trace("and without switch", switch={"at": 5})
         # the smallest gather of ZeRO-3 is a hundred-thousandth of its bytes

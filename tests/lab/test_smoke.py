@@ -25,7 +25,7 @@ name = "smoke"
 iterations = 12
 [link]
 rate = "500mbit"
-limit = "256kb"
+limit = "256KiB"
 [[job]]
 name = "a"
 phase_bytes = 2_000_000
@@ -57,7 +57,7 @@ connect_late = true
 LINK = """
 [link]
 rate = "500mbit"
-limit = "256kb"
+limit = "256KiB"
 """
 
 HALVED = f"""
@@ -73,7 +73,7 @@ iterations = 4
 [link]
 rate = "500mbit"
 queue = "policer"
-limit = "1mb"
+limit = "1MiB"
 """
 
 RING = f"""
@@ -168,7 +168,7 @@ class Usage(unittest.TestCase):
         words = ["job", "--peer", "127.0.0.1:1"]
         for more, said in (
             (["--step", "5"], b"--step: '5' is not MS:BYTES"),
-            (["--overlap", "x:500"], b"--overlap: 'x' is not a number"),
+            (["--overlap", "x:500"], b"--overlap: 'x': a number"),
             (["--overlap", "5:16"], b"needs more than 16 bytes"),
             (["--step", "5:0"], b"--step: none of them sends"),
             (["--step", "5:500", "--bytes", "500"], b"not together with --bytes"),

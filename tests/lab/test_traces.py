@@ -133,9 +133,9 @@ class Refused(unittest.TestCase):
 
     def test_values(self) -> None:
         for forward, words in (
-            ({"us": -1}, "forward.us: -1 is not a number from 0"),
-            ({"us": "1"}, "forward.us: '1' is not a number"),
-            ({"all_reduce": 0.5}, "forward.all_reduce: 0.5 is not a whole number"),
+            ({"us": -1}, "forward.us: -1: a number from 0"),
+            ({"us": "1"}, "forward.us: '1': a number"),
+            ({"all_reduce": 0.5}, "forward.all_reduce: 0.5: a whole number"),
             (5, "block[0].layer[0].forward: must be a table"),
         ):
             self.refuse(words, block=[{"layer": [{"forward": forward}]}])

@@ -25,6 +25,10 @@ from pathlib import Path
 from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPO / "userspace" / "python"))
+
+from mlcc_client import units  # noqa: E402  (needs the path above)
+
 ALICE, BOB, GROUP = 61001, 61002, 61003
 NOBODYS = 61009  # whom mlccd reads requests as
 WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
@@ -1744,7 +1748,9 @@ class Cases:
         """A carrier that lost what it had, as one that was loaded anew."""
 
         def phases() -> float:
-            return next(v for k, v in self.metrics().items() if k.startswith("mlcc_job_phases_total"))
+            return next(
+                v for k, v in self.metrics().items() if k.startswith("mlcc_job_phases_total")
+            )
 
         root = self.d.peer()
         root.ok("set-job", id=7, name="counted")
@@ -2099,11 +2105,16 @@ class Cases:
             sleeper.wait()
 
     def ctl_takes_units(self) -> None:
+        """Python's tools have the same numbers, and words for what is none."""
+
+        said: list[str] = []
+
         def told(option: str, text: str, *more: str) -> str:
             words = ("--dry-run", "run", option, text, *more, "--", "true")
             done = self.d.run_ctl(*words)
             if done.returncode == 1:
                 assert " is wanted" in done.stderr and not done.stdout, done
+                said.append(done.stderr.strip().partition(f"{option} ")[2])
                 return ""
             return done.stdout
 
@@ -2114,12 +2125,27 @@ class Cases:
             *(("64Mi", 64 << 20), ("250MiB", 250 << 20), ("1KiB", 1024), (str(LIMIT), LIMIT)),
         ):
             assert f'"phase_bytes":{wanted},' in told("--phase-bytes", text), text
+            assert units.nbytes(text) == wanted, text
         wrong = ["", "0", "0.4", "-1", "k", "0x10", "250Mb", "250MBB", "1Bi", "1.2.3", "inf", "nan"]
         for text in [*wrong, "1,5", str(LIMIT + 1), "1e99", " 1", "1 "]:
             assert not told("--phase-bytes", text), text
+            with suppress(ValueError):
+                raise AssertionError(f"{text!r} is {units.nbytes(text)}")
+        parsers: tuple[tuple[str, str, Callable[[str], float]], ...] = (
+            ("--phase-bytes", "250Mb", units.nbytes),
+            ("--period", "250m", lambda text: units.time_us(text, 1, 4294967295)),
+            ("--priority", "9", lambda text: units.whole(text, 0, 8)),
+        )
+        for option, text, parse in parsers:
+            told(option, text)
+            try:
+                parsed = f"it is {parse(text)}"
+            except ValueError as error:
+                parsed = str(error)
+            assert parsed == said[-1], (parsed, said[-1])
         for text in ("7b", "7B", "7G", "7000M", "7000000000"):
-            said = told("--parameters", text, "--workers", "4")
-            assert '"phase_bytes":42000000000,' in said, text
+            answer = told("--parameters", text, "--workers", "4")
+            assert '"phase_bytes":42000000000,' in answer, text
         for text in ("250ms", "0.25s", "250000us"):
             assert '"period_us":250000,' in told("--period", text), text
         assert not told("--period", "250") and not told("--period", "250m")

@@ -151,7 +151,7 @@ a_batch_job_is_set_as_its_comment_says()
 {
 	local id
 
-	id=$(sbatch --parsable --comment=mlcc:phase-bytes=250000000,profile=interleave \
+	id=$(sbatch --parsable --comment=mlcc:phase-bytes=250MB,profile=interleave \
 		--output=/dev/null --wrap "sleep 600") || return
 	slowwait - job_fields >/dev/null 2>&1
 	[ "$(job_fields)" = "('slurm-$id', 250000000, 'interleave')" ] ||

@@ -49,7 +49,7 @@ double Settings::number(const std::string &key, double low, double high) const
 	if (value.empty() || end != value.size() || !(number >= low && number <= high)) {
 		std::ostringstream why;
 
-		why << key << ": '" << value << "' is not a number from " << low << " to " << high;
+		why << key << ": '" << value << "': a number from " << low << " to " << high << " is wanted";
 		throw std::runtime_error(why.str());
 	}
 	return number;

@@ -104,7 +104,7 @@ class Drawing(unittest.TestCase):
 
     def test_wrong_clusters_are_refused(self) -> None:
         for tables, expected in (
-            ({"cluster": {"load": 0}}, "cluster.load: 0 is not a number from 0.01 to 2"),
+            ({"cluster": {"load": 0}}, "cluster.load: 0: a number from 0.01 to 2"),
             ({"cluster": {"iterations": [3, 2]}}, "[3, 2] is not a list of whole numbers"),
             ({"cluster": {"server": 3}}, "cluster.server: does not divide topology.hosts"),
             ({"topology": {"leaves": 1}}, "job.gpus: 8, and this topology has 4"),

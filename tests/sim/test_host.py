@@ -71,7 +71,7 @@ class Offloads(unittest.TestCase):
         self.assertLess(took(pair(30, window=10 * MSS)), LOOK_S)
 
     def test_gro_acknowledges_what_comes_at_once(self) -> None:
-        alone = {"limit": "4mb"}
+        alone = {"limit": "4MiB"}
         self.assertAlmostEqual(acks(pair(2000, **alone)), 0.5, delta=0.02)
         # nothing to join, and nobody who joins
         self.assertAlmostEqual(acks(pair(2000, gro=True, **alone)), 0.5, delta=0.02)
@@ -81,13 +81,13 @@ class Offloads(unittest.TestCase):
         self.assertAlmostEqual(joined, 1 / 41, delta=0.01)
 
     def test_a_super_packet_has_64_kb(self) -> None:
-        joined = acks(pair(2000, gro=True, coalesce="500us", limit="4mb"))
+        joined = acks(pair(2000, gro=True, coalesce="500us", limit="4MiB"))
         self.assertGreater(joined, 1 / 45)
         self.assertLess(joined, 1 / 35)
 
     def test_bursts_are_waited_for(self) -> None:
         for tso, least, most in ((0, 1, 1), (65536, 30, 45)):
-            found = pair(4000, tso=tso, window=200 * MSS, limit="4mb")
+            found = pair(4000, tso=tso, window=200 * MSS, limit="4MiB")
             handed = 8 * 4000 / found["network"]["bursts"]
             self.assertGreaterEqual(handed, least)
             self.assertLessEqual(handed, most)
@@ -100,7 +100,7 @@ class Offloads(unittest.TestCase):
     def test_a_hosts_own_queue_is_small_and_drops_nothing(self) -> None:
         """TCP small queues: a megabyte of a window of six."""
         for cc, words in (("reno", {"limit": 100_000}), ("dctcp", {"queue": "ecn", "mark": 1})):
-            network = pair(20000, cc, tso="64kb", window="6mb", **words)["network"]
+            network = pair(20000, cc, tso="64KiB", window="6MiB", **words)["network"]
             self.assertEqual((network["dropped"], network["marked"]), (0, 0))
             self.assertGreater(network["held_bytes"], 2**20)
             self.assertLess(network["held_bytes"], 2**20 + 3 * 65536)
@@ -130,7 +130,7 @@ class Recovery(unittest.TestCase):
     """As of ns-3's hosts, which know the same of it."""
 
     def test_each_loss_is_sent_again_once(self) -> None:
-        for words in ({}, {"tso": "64kb", "gro": True, "coalesce": "100us"}):
+        for words in ({}, {"tso": "64KiB", "gro": True, "coalesce": "100us"}):
             with self.subTest(words):
                 network = run(host(tcp_pairs(2, "droptail"), **words), "reno")["network"]
                 self.assertGreater(network["dropped"], 100)
@@ -174,7 +174,7 @@ class Recovery(unittest.TestCase):
         self.assertAlmostEqual(slowest, 0.21, delta=0.01)
 
     def test_marks_replace_losses(self) -> None:
-        table = host(tcp_pairs(2, "ecn"), tso="64kb", gro=True, coalesce="30us")
+        table = host(tcp_pairs(2, "ecn"), tso="64KiB", gro=True, coalesce="30us")
         plain, ours = (run(table, cc, iterations=16) for cc in ("dctcp", "interleave"))
         for result in (plain, ours):
             self.assertEqual(result["network"]["dropped"], 0)

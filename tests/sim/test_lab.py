@@ -20,7 +20,7 @@ def found(jobs: int) -> lab.lab.Scenario:
     job: dict[str, Any] = {"phase_bytes": 1_250_000, "compute_ms": 42.0, "noise": 0.02}
     return lab.lab.parse(
         {
-            "link": {"rate": "200mbit", "limit": "200kb"},
+            "link": {"rate": "200mbit", "limit": "200KiB"},
             "job": [job | {"name": f"j{number}"} for number in range(jobs)],
         },
         "test",

@@ -25,7 +25,7 @@ class Conserved(unittest.TestCase):
 
     def test_pfc_loses_nothing(self) -> None:
         """Four senders that nobody tells to slow down, and 2 MB for what they have in flight."""
-        small = MARK_NEVER | {"buffer": "2mb"}
+        small = MARK_NEVER | {"buffer": "2MiB"}
         result = run(dumbbell(endless(4), switch=small), stop="50ms")
         network = self.check(result)
         self.assertEqual((network["dropped"], network["again"], network["marked"]), (0, 0, 0))
@@ -34,7 +34,7 @@ class Conserved(unittest.TestCase):
         self.assertLessEqual(network["deepest_bytes"], 2 * 2**20)
 
     def test_pfc_with_fixed_thresholds(self) -> None:
-        fixed = MARK_NEVER | {"xoff": "100kb", "xon": 0.5}
+        fixed = MARK_NEVER | {"xoff": "100KiB", "xon": 0.5}
         result = run(dumbbell(endless(2), switch=fixed), stop="50ms")
         network = self.check(result)
         self.assertEqual(network["dropped"], 0)
@@ -43,7 +43,7 @@ class Conserved(unittest.TestCase):
         self.assertLess(network["deepest_bytes"], 2 * 130e3)
 
     def test_without_pfc_packets_are_lost_and_sent_again(self) -> None:
-        lossy = MARK_NEVER | {"buffer": "200kb", "pfc": False}
+        lossy = MARK_NEVER | {"buffer": "200KiB", "pfc": False}
         table = dumbbell(pairs(2, 0.01), switch=lossy)
         network = self.check(run(table, iterations=4))
         self.assertGreater(network["dropped"], 0)
@@ -52,7 +52,7 @@ class Conserved(unittest.TestCase):
 
     def test_a_lossy_buffer_is_bounded_by_alpha(self) -> None:
         """With alpha 1 one queue has half of what there is."""
-        lossy = MARK_NEVER | {"buffer": "1mb", "pfc": False, "alpha": 1}
+        lossy = MARK_NEVER | {"buffer": "1MiB", "pfc": False, "alpha": 1}
         network = self.check(run(dumbbell(endless(4), switch=lossy), stop="20ms"))
         self.assertGreater(network["deepest_bytes"], 0.45 * 2**20)
         self.assertLessEqual(network["deepest_bytes"], 0.5 * 2**20)
@@ -66,15 +66,15 @@ class Marks(unittest.TestCase):
         return found
 
     def test_below_kmin_nothing_is_marked(self) -> None:
-        network = self.network(kmin="16mb", kmax="17mb")
+        network = self.network(kmin="16MiB", kmax="17MiB")
         self.assertEqual((network["marked"], network["cnps"]), (0, 0))
         self.assertGreater(network["deepest_bytes"], 100e3)
 
     def test_between_kmin_and_kmax_it_goes_by_pmax(self) -> None:
-        network = self.network(kmin=0, kmax="17mb", pmax=0)
+        network = self.network(kmin=0, kmax="17MiB", pmax=0)
         self.assertEqual(network["marked"], 0)
-        few = self.network(kmin=0, kmax="17mb", pmax=0.01)
-        many = self.network(kmin=0, kmax="17mb", pmax=1)
+        few = self.network(kmin=0, kmax="17MiB", pmax=0.01)
+        many = self.network(kmin=0, kmax="17MiB", pmax=1)
         self.assertGreater(few["marked"], 0)
         self.assertLess(many["deepest_bytes"], few["deepest_bytes"] / 1.5)
 
@@ -232,7 +232,7 @@ class Gaps(unittest.TestCase):
             [job],
             topology={"rate": "100gbit", "delay": "1us"},
             rdma={"timer": "40us"},
-            switch={"kmin": 99_999, "kmax": 100_000, "buffer": "1000mb"},
+            switch={"kmin": 99_999, "kmax": 100_000, "buffer": "1000MiB"},
         )
         took = [job["iterations_s"][0] for job in run(table, iterations=4)["jobs"]]
         self.assertLess(max(took), 1.1 * sum(took) / len(took))

@@ -60,8 +60,8 @@ class FrontEnd(unittest.TestCase):
             ("copies = 2", "noise = 2", "from 0 to 1"),
             ("iterations = 4", "iterations = 1", "from 4"),
             ("[[job]]", "[switch]\nkmin = 2000000\n[[job]]", "not above kmin"),
-            ("[[job]]", "[rdma]\nports = 0\n[[job]]", "rdma.ports: 0 is not a whole number from 1"),
-            ("[[job]]", "[rdma]\nqps = 129\n[[job]]", "rdma.qps: 129 is not a whole number from 1"),
+            ("[[job]]", "[rdma]\nports = 0\n[[job]]", "rdma.ports: 0: a whole number from 1"),
+            ("[[job]]", "[rdma]\nqps = 129\n[[job]]", "rdma.qps: 129: a whole number from 1"),
             ("[[job]]", "[tcp]\nmss = 1000\n[[job]]", "transport is rdma"),
             (
                 "iterations",
@@ -80,11 +80,11 @@ class FrontEnd(unittest.TestCase):
 
     def test_bad_offloads_are_refused(self) -> None:
         for tcp, expected in (
-            ("tso = '64kb'", 'tcp.tso: stack = "ns3" has none'),
+            ("tso = '64KiB'", 'tcp.tso: stack = "ns3" has none'),
             ("stack = 'linux'", "tcp.stack: 'linux' is not one of ns3, host"),
             ("stack = 'host'\ncoalesce = '11ms'", "tcp.coalesce: "),
             ("stack = 'host'\ncoalesce = 30", "tcp.coalesce: 30 is not a string"),
-            ("stack = 'host'\ntso = '2mb'", "tcp.tso: "),
+            ("stack = 'host'\ntso = '2MiB'", "tcp.tso: "),
             ("stack = 'host'\nwindow = 9999", "tcp.window: "),
             ("stack = 'host'\ngro = 1", "tcp.gro: "),
         ):
@@ -99,7 +99,7 @@ class FrontEnd(unittest.TestCase):
         for old, new, expected in (
             ("gpt-13b-dp", "gpt-4", "not one of gpt-13b-dp, llama-7b-tp, llama-7b-zero3"),
             ("duty = 0.3", "", "job[0].duty: missing"),
-            ("duty = 0.3", "duty = 30", "job[0].duty: 30 is not a number from 0.01 to 0.99"),
+            ("duty = 0.3", "duty = 30", "job[0].duty: 30: a number from 0.01 to 0.99"),
             ("duty = 0.3", "duty = 0.3\nbytes = 9", "job[0].bytes: a trace has none"),
             ('workload = "trace"', "", "job[0].trace: a pair has none"),
             ("duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: a pair has 2"),
@@ -137,7 +137,7 @@ class FrontEnd(unittest.TestCase):
         self.assertIn("cubic is none for rdma: dcqcn", done.stderr)
 
     def test_what_only_the_program_knows_is_refused(self) -> None:
-        self.refused(GOOD.replace("[[job]]", '[switch]\nbuffer = "10kb"\n[[job]]'), "headroom")
+        self.refused(GOOD.replace("[[job]]", '[switch]\nbuffer = "10KiB"\n[[job]]'), "headroom")
 
     def test_a_run_that_is_stopped_says_so(self) -> None:
         done = self.run_file('stop = "9ms"\n' + GOOD, "--cc", "dcqcn", "--seeds", "1-2")
@@ -201,7 +201,7 @@ class Parsing(unittest.TestCase):
         lines = settings(parse("test", dumbbell(pairs(1, 0.01))), "dcqcn", 1)
         for text, expected in (
             ("more 1\n" + lines, "more: unknown key"),
-            (lines.replace("pmax 0.2", "pmax 2"), "pmax: '2' is not a number from 0 to 1"),
+            (lines.replace("pmax 0.2", "pmax 2"), "pmax: '2': a number from 0 to 1"),
             (lines.replace("kmin", "kmim"), "kmin: missing"),
             (lines.replace("hosts 0 1", "hosts 0 9"), "no host 9"),
             (lines.replace("steps ", "steps 1 "), "steps: not rows of 3 numbers"),
@@ -220,7 +220,7 @@ class Parsing(unittest.TestCase):
         table["tcp"]["stack"] = "host"
         lines = settings(parse("test", table), "cubic", 1)
         for old, new, expected in (
-            ("coalesce_s 0.0", "coalesce_s 1", "coalesce_s: '1' is not a number from 0 to 0.01"),
+            ("coalesce_s 0.0", "coalesce_s 1", "coalesce_s: '1': a number from 0 to 0.01"),
             ("gro 0", "gro 2", "gro: '2' is not"),
             ("tso 0", "tso -1", "tso: '-1' is not"),
             ("stack host", "stack none", "transport: neither"),

@@ -31,7 +31,7 @@ int number_whole(const char *what, const char *s, uint64_t min, uint64_t max, ui
 	char *end;
 
 	errno = 0;
-	n = strtoull(s, &end, 10);
+	n = strtoull(s, &end, *s == '0' && (s[1] | 0x20) == 'x' ? 16 : 10);
 	if (errno || *s < '0' || *s > '9' || *end || n < min || n > max)
 		return fail(e, -ERANGE, "%s '%.40s': a whole number from %llu to %llu is wanted",
 			    what, s, (unsigned long long)min, (unsigned long long)max);

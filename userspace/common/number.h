@@ -11,7 +11,7 @@
 
 #include "err.h"
 
-/* Only digits. */
+/* Only digits, or 0x and hexadecimal ones. */
 int number_whole(const char *what, const char *s, uint64_t min, uint64_t max, uint64_t *v,
 		 struct err *e);
 int number_fraction(const char *what, const char *s, double min, double max, double *v,

@@ -70,13 +70,11 @@ static unsigned int profile_by_name(const char *name)
 static unsigned long long number(const char *what, const char *s, unsigned long long min,
 				 unsigned long long max)
 {
-	unsigned long long v;
-	char *end;
+	struct err e;
+	uint64_t v;
 
-	errno = 0;
-	v = strtoull(s, &end, 0);
-	if (errno || end == s || *end || *s == '-' || v < min || v > max)
-		stop(EXIT_USAGE, "%s '%s': a whole number from %llu to %llu is wanted", what, s, min, max);
+	if (number_whole(what, s, min, max, &v, &e))
+		stop(EXIT_USAGE, "%s", e.text);
 	return v;
 }
 

@@ -7,7 +7,6 @@
  * to the NIC in one message, for each takes it some 20 ms.  The firmware runs while this program
  * does: when it ends, the NIC's own congestion control goes on.
  */
-#define _GNU_SOURCE	/* ppoll() */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -23,6 +22,7 @@
 
 #include "../../include/mlcc/profiles.h"
 #include "../../rdma/pcc/mailbox.h"
+#include "../common/number.h"
 
 #define LINE_MOST	128
 #define THREADS_MOST	1024
@@ -85,13 +85,30 @@ static void usage(FILE *to)
 
 static bool number(const char *text, u64 most, u64 *value)
 {
-	char *end;
+	struct err none;
+	uint64_t v;
 
-	if (!text || *text < '0' || *text > '9')
+	if (!text || number_whole("", text, 0, most, &v, &none))
 		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return !errno && !*end && *value <= most;
+	*value = v;
+	return true;
+}
+
+/* "0": learnt */
+static const char *phase_bytes(const char *text, u64 *value)
+{
+	static struct err e;
+	uint64_t v = 0;
+
+	if (strcmp(text, "0") && number_bytes("BYTES", text, MLCC_PHASE_BYTES_MAX, &v, &e)) {
+		/* it quotes a word, and goes into JSON */
+		for (char *s = e.text; *s; s++)
+			if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
+				*s = '?';
+		return e.text;
+	}
+	*value = v;
+	return NULL;
 }
 
 /* "176-187,192" */
@@ -127,14 +144,16 @@ static bool profile(const char *name, u32 *id)
 /* Returns what is wrong with the words, or NULL. */
 static const char *parse_job(char **word, struct mlcc_pcc_command *c)
 {
+	const char *wrong;
 	u64 id;
 
 	c->op = MLCC_PCC_SET_JOB;
 	if (!number(word[1], MLCC_PCC_JOBS - 1, &id) || !id)
 		return "job: no ID from 1 to 63";
 	c->job = id;
-	if (word[2] && !number(word[2], MLCC_PHASE_BYTES_MAX, &c->d_phase))
-		return "job: BYTES are 0 to 281474976710655";
+	wrong = word[2] ? phase_bytes(word[2], &c->d_phase) : NULL;
+	if (wrong)
+		return wrong;
 	if (word[2] && word[3] && !profile(word[3], &c->profile))
 		return "job: PROFILE is interleave, hotnets22 or mltcp";
 	return word[2] && word[3] && word[4] ? "job: takes ID, BYTES, PROFILE" : NULL;

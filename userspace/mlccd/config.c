@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/number.h"
 #include "config.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 
@@ -56,14 +57,11 @@ static int wrong(struct parse *p, const char *fmt, ...)
 static int number(struct parse *p, const char *what, const char *s, uint32_t min, uint32_t max,
 		  uint32_t *to)
 {
-	unsigned long long v;
-	char *end;
+	struct err e;
+	uint64_t v;
 
-	errno = 0;
-	v = strtoull(s, &end, 0);
-	if (errno || *s < '0' || *s > '9' || *end || v < min || v > max)
-		return wrong(p, "%s = %.40s: a whole number from %u to %u is wanted", what, s, min,
-			     max);
+	if (number_whole(what, s, min, max, &v, &e))
+		return wrong(p, "%s", e.text);
 	*to = v;
 	return 0;
 }

@@ -16,7 +16,7 @@ from mlcclab.options import MAX_SEED, Parser, whole
 from .hostile import Cell, Keys, write
 
 GOODPUT = 0.945e9  # of 1 Gb/s, bits a second
-BUFFERS = ("256kb", "1mb", "2mb")
+BUFFERS = ("256KiB", "1MiB", "2MiB")
 SMALL_BUFFERS = (40_000, 80_000, 150_000)
 DROPTAIL = {"rate": "1gbit", "queue": "droptail"}
 COUNT_MAX = 1000
@@ -81,7 +81,7 @@ def _small(rng: Rng) -> Cell:
 
 
 def _marks(rng: Rng) -> Cell:
-    link = {**DROPTAIL, "queue": "red-ecn", "limit": "1mb"}
+    link = {**DROPTAIL, "queue": "red-ecn", "limit": "1MiB"}
     link["ecn_threshold"] = rng.choice([30_000, 65_000])
     return Cell("", "ECN marks", link, _jobs(rng, [1.0], (0.6, 0.95)))
 
@@ -89,7 +89,7 @@ def _marks(rng: Rng) -> Cell:
 def _ring(rng: Rng) -> Cell:
     jobs = _jobs(rng, [1.0], (0.5, 0.85))[:3]
     rings = tuple({**job, "pattern": "ring", "workers": 2, "flows": 1} for job in jobs)
-    return Cell("", "rings: traffic both ways", {**DROPTAIL, "limit": "1mb"}, rings)
+    return Cell("", "rings: traffic both ways", {**DROPTAIL, "limit": "1MiB"}, rings)
 
 
 def _beside(rng: Rng) -> Cell:

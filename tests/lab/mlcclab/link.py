@@ -245,7 +245,9 @@ def _limit(raw: dict[str, Any]) -> int:
     rtt = 2 * max(raw["delay"], FREE_DELAY_S) if raw["rtt"] is None else raw["rtt"]
     limit = round(raw["limit_bdp"] * raw["rate"] / 8 * rtt)
     if not MIN_LIMIT <= limit <= MAX_LIMIT:
-        raise UsageError(f"link.limit_bdp: {limit} is not from {MIN_LIMIT} to {MAX_LIMIT} bytes")
+        raise UsageError(
+            f"link.limit_bdp: {limit}: from {MIN_LIMIT} to {MAX_LIMIT} bytes is wanted"
+        )
     return limit
 
 

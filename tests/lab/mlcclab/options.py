@@ -5,13 +5,16 @@ import argparse
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+from mlcc_client import units
 
 from . import link
 from .carrier import is_mlcc
 from .errors import UsageError
 from .scenario import Overrides
 
+T = TypeVar("T")
 MAX_SEED = 10**9
 MAX_REPEAT = 1000
 # Two runs have an interval, too, of 12.7 standard errors.
@@ -30,22 +33,30 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
+def as_argument(parse: Callable[[], T]) -> T:
+    """What argparse says itself of a ValueError is without its text."""
+    try:
+        return parse()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def whole(low: int, high: int) -> Callable[[str], int]:
     """A number without a point."""
 
     def parse(text: str) -> int:
-        if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
-        return int(text)
+        return as_argument(lambda: units.whole(text, low, high))
 
     return parse
 
 
-def factor(text: str) -> float:
-    """A number that rates are multiplied with."""
-    if not re.fullmatch(r"\d+(\.\d+)?", text) or not 0.01 <= float(text) <= 10:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.01 to 10")
-    return float(text)
+def number(low: float, high: float) -> Callable[[str], float]:
+    """A number with or without one."""
+    return lambda text: as_argument(lambda: units.number(text, low, high))
+
+
+# That rates are multiplied with.
+factor = number(0.01, 10)
 
 
 def seeds(text: str) -> range:
@@ -73,10 +84,7 @@ def of_link(key: str) -> Callable[[str], str]:
     """A word that [link] takes for a key."""
 
     def parse(text: str) -> str:
-        try:
-            link.FIELDS[key].parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
+        as_argument(lambda: link.FIELDS[key].parse(text))
         return text
 
     return parse

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mlcc_client import units as number_units
+
 from . import units
 from .errors import UsageError
 
@@ -122,7 +124,7 @@ def integer(low: int, high: int) -> Parser:
 
     def parse(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"{value!r} is not a whole number from {low} to {high}")
+            raise ValueError(f"{value!r}: a whole number from {low} to {high} is wanted")
         return value
 
     return parse
@@ -134,7 +136,7 @@ def number(low: float, high: float) -> Parser:
     def parse(value: Any) -> float:
         good = isinstance(value, int | float) and not isinstance(value, bool)
         if not good or not low <= value <= high:
-            raise ValueError(f"{value!r} is not a number from {low:g} to {high:g}")
+            raise ValueError(f"{value!r}: a number from {low:g} to {high:g} is wanted")
         return float(value)
 
     return parse
@@ -146,7 +148,7 @@ def rate(low: float, high: float) -> Parser:
     def parse(value: Any) -> float:
         bps = units.rate_bps(text(value))
         if not low <= bps <= high:
-            raise ValueError(f"{value!r} is not from {low / 1e6:g}mbit to {high / 1e6:g}mbit")
+            raise ValueError(f"{value!r}: from {low / 1e6:g}mbit to {high / 1e6:g}mbit is wanted")
         return bps
 
     return parse
@@ -158,19 +160,16 @@ def size(low: int, high: int) -> Parser:
     def parse(value: Any) -> int:
         nbytes = value if type(value) is int else units.size_bytes(text(value))
         if not low <= nbytes <= high:
-            raise ValueError(f"{value!r} is not from {low} to {high} bytes")
+            raise ValueError(f"{value!r}: from {low} to {high} bytes is wanted")
         return nbytes
 
     return parse
 
 
 def duration(high: float) -> Parser:
-    """A time as tc writes it, in seconds."""
+    """A time such as "50us", in seconds."""
 
     def parse(value: Any) -> float:
-        span = units.seconds(text(value))
-        if span > high:
-            raise ValueError(f"{value!r} is more than {units.pretty_time(high)}")
-        return span
+        return number_units.time_us(text(value), 0, round(high * 1e6)) / 1e6
 
     return parse

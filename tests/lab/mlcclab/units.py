@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rates, sizes and times as people write them, with the meaning tc gives them."""
+"""Rates and sizes as people write them, with the meaning tc gives them, and what TCP makes of them."""
 
 import re
+from collections.abc import Mapping
 
 RATES = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
-SIZES = {"b": 1, "k": 1024, "kb": 1024, "m": 1024**2, "mb": 1024**2}
-TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+SIZES = {"b": 1, "k": 2**10, "kb": 2**10, "kib": 2**10, "m": 2**20, "mb": 2**20, "mib": 2**20}
 
 # Of a full-sized segment: what IPv4 and TCP with timestamps take of the MTU, and what the queue
 # counts on top of it.
@@ -17,8 +17,8 @@ MSS = MTU - HEADERS
 FRAME = MTU + ETHERNET
 
 
-def _quantity(text: str, units: dict[str, float], example: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]+)", text.strip())
+def _quantity(text: str, units: Mapping[str, int], example: str) -> float:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)", text.strip())
     if not match or match[2].lower() not in units:
         raise ValueError(f"{text!r} is not a number and one of {', '.join(units)}, like {example}")
     return float(match[1]) * units[match[2].lower()]
@@ -26,17 +26,12 @@ def _quantity(text: str, units: dict[str, float], example: str) -> float:
 
 def rate_bps(text: str) -> float:
     """Bits per second from "1gbit"."""
-    return _quantity(text, dict(RATES), '"1gbit"')
+    return _quantity(text, RATES, '"1gbit"')
 
 
 def size_bytes(text: str) -> int:
-    """Bytes from "1mb" (1024 based, as in tc)."""
-    return int(_quantity(text, dict(SIZES), '"1mb"'))
-
-
-def seconds(text: str) -> float:
-    """Seconds from "50us"."""
-    return _quantity(text, TIMES, '"50us"')
+    """Bytes from "1mb", which is 1024 based, as in tc."""
+    return int(_quantity(text, SIZES, '"1mb"'))
 
 
 def goodput_bps(rate: float, mtu: int = MTU) -> float:

@@ -125,7 +125,7 @@ def scenario(cell: Cell, options: argparse.Namespace) -> Scenario:
         "limit": round(cell.limit),
         "mark": round(cell.mark),
         "mss": cell.mss,
-        "tso": "64kb",
+        "tso": "64KiB",
         "gro": True,
         "coalesce": f"{cell.coalesce_us}us",
     }

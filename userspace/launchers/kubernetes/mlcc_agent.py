@@ -8,7 +8,7 @@ Install:  part of the image, by the package mlcc-agent; nothing but Python's sta
 
     mlcc.dev/job: bert-large           the job's name; asks for it
     mlcc.dev/profile: interleave       one of --profiles
-    mlcc.dev/phase-bytes: "250000000"  what this host sends in a phase
+    mlcc.dev/phase-bytes: 250MB       what this host sends in a phase
 
 Whoever may create pods writes annotations: they are hostile until checked. What is wrong is refused
 whole, with one line in the log; the pod runs without mlcc.
@@ -40,8 +40,8 @@ PREFIX = "k8s/"
 JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,41}", re.ASCII)
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 HASH = re.compile(r"[0-9a-f]{32}", re.ASCII)
-NUMBER = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
-PHASE_BYTES_MAX = 2**48 - 1
+# what mlcc-ctl may be asked about: it says what is a number of bytes
+NUMBER = re.compile(r"[0-9][0-9A-Za-z. ]{0,23}", re.ASCII)
 REPLY_MAX = 64 << 20
 EVENT_MAX = 8 << 20
 CTL_TIMEOUT_S = 10
@@ -99,10 +99,8 @@ def wanted(pod: dict[str, Any], profiles: Sequence[str]) -> Job | None:
         raise RefusedError("mlcc.dev/job: 1 to 42 letters, digits, '.', '_' and '-'")
     if profile is not None and profile not in profiles:
         raise RefusedError(f"mlcc.dev/profile: one of {', '.join(profiles)}")
-    if size is not None:
-        good = isinstance(size, str) and NUMBER.fullmatch(size)
-        if not good or int(size) > PHASE_BYTES_MAX:
-            raise RefusedError(f"mlcc.dev/phase-bytes: a number from 1 to {PHASE_BYTES_MAX}")
+    if size is not None and not (isinstance(size, str) and NUMBER.fullmatch(size)):
+        raise RefusedError("mlcc.dev/phase-bytes: bytes are wanted, such as 250M or 64MiB")
     name = f"{PREFIX}{job}/{uid.replace('-', '')[:16]}"
     return Job(name, uid, profile, size, notes[CONFIG] if is_mirror(pod) else None)
 

@@ -37,8 +37,9 @@ take()
 		;;
 	phase-bytes=*)
 		phase_bytes=${1#*=}
+		# mlcc-ctl says what is a number of bytes
 		case $phase_bytes in
-		'' | 0* | *[!0-9]* | ????????????????*) ;;
+		'' | [!0-9]* | *[!0-9A-Za-z.\ ]*) ;;
 		*) return 0 ;;
 		esac
 		;;

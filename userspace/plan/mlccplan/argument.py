@@ -2,34 +2,34 @@
 """What options of the command line may say, as types for argparse."""
 
 import argparse
-import math
-import re
 from collections.abc import Callable
 from ipaddress import ip_address
+from typing import TypeVar
+
+from mlcc_client import units
+
+T = TypeVar("T")
+
+
+def _as_argument(parse: Callable[[], T]) -> T:
+    try:
+        return parse()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
     """A whole number in a range."""
 
     def parse(text: str) -> int:
-        if not text.isascii() or not text.isdecimal() or len(text) > 12:
-            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
-        if not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text} is not from {low} to {high}")
-        return int(text)
+        return _as_argument(lambda: units.whole(text, low, high))
 
     return parse
 
 
 def number(text: str, low: float, high: float) -> float:
-    """A number in a range; NaN is in none."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from {low:g} to {high:g}")
-    return value
+    """A number in a range."""
+    return _as_argument(lambda: units.number(text, low, high))
 
 
 def percent(text: str) -> float:
@@ -71,14 +71,9 @@ def steps(text: str) -> int | None:
     return steps
 
 
-def nbytes(text: str) -> float:
-    """Up to a petabyte, with the units of mlcc-ctl: 97.5e6, 250M, 250MB, 64MiB."""
-    units = re.fullmatch(r"([0-9][0-9.]*(?:e[0-9]+)?) ?(?:([kKmMgGtT])(i?))?B?", text)
-    if not units:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no size, such as 250M or 64MiB")
-    base = 1024 if units[3] else 1000
-    factor = base ** ("kmgt".index(units[2].lower()) + 1) if units[2] else 1
-    return number(units[1], 1 / factor, 1e15 / factor) * factor
+def nbytes(text: str) -> int:
+    """Up to a petabyte."""
+    return _as_argument(lambda: units.nbytes(text, high=10**15))
 
 
 def hosts(text: str) -> tuple[str, list[str]]:

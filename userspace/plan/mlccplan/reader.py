@@ -131,7 +131,9 @@ def number(low: float, high: float) -> Parser:
     def parse_number(where: str, value: Any) -> float:
         good = isinstance(value, int | float) and not isinstance(value, bool)
         if not good or not low <= value <= high or not math.isfinite(value):
-            raise PlanError(f"{where}: {quoted(value)} is not a number from {low:g} to {high:g}")
+            raise PlanError(
+                f"{where}: {quoted(value)}: a number from {low:g} to {high:g} is wanted"
+            )
         return float(value)
 
     return parse_number

@@ -5,11 +5,11 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from math import nan
 from pathlib import Path
 
 from mlcclab import features, machine, program, topology, units
 from mlcclab.errors import EXIT_FAILED, EXIT_OK, UsageError
+from mlcclab.options import number, whole
 
 from . import experiment, report
 from .jobs import SETS
@@ -49,10 +49,22 @@ def _parser() -> argparse.ArgumentParser:
     add("--modes", type=_modes, default=_modes("cubic,dctcp,mlcc,mlcc+hints"), metavar="LIST")
     add("--rate", type=_rate, default=2e8, help="of the link (default 200mbit)")
     text = "of an iteration that the link needs for a job's gradients (default: of the set)"
-    add("--share", type=_share, metavar="PART", help=text)
+    add("--share", type=number(0.1, 0.9), metavar="PART", help=text)
     add("--queue", choices=("droptail", "red-ecn"), default="droptail")
-    add("--iterations", type=_count, default=100, metavar="N", help="of each job (default 100)")
-    add("--isolated", type=_count, default=40, metavar="N", help="of a job alone (default 40)")
+    add(
+        "--iterations",
+        type=whole(8, 10_000),
+        default=100,
+        metavar="N",
+        help="of each job (default 100)",
+    )
+    add(
+        "--isolated",
+        type=whole(8, 10_000),
+        default=40,
+        metavar="N",
+        help="of a job alone (default 40)",
+    )
     add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
     text = "make a run again, three times at most, if more of a processor's time was stolen"
     add("--stolen", type=_percent, metavar="PERCENT", help=text)
@@ -82,28 +94,8 @@ def _rate(text: str) -> float:
     return rate
 
 
-def _number(text: str, low: float, high: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = nan
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
-    return value
-
-
-def _share(text: str) -> float:
-    return _number(text, 0.1, 0.9)
-
-
 def _percent(text: str) -> float:
-    return _number(text, 0.1, 100) / 100
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 8 <= int(text) <= 10_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 8 to 10000")
-    return int(text)
+    return number(0.1, 100)(text) / 100
 
 
 def _run(options: argparse.Namespace) -> int:
