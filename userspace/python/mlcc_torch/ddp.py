@@ -40,15 +40,13 @@ def ddp(
     hook: Hook | None = None,
     state: Any = None,
     *,
-    scale: float = 1.0,  # noqa: ARG001  (of callers that know how much a hook sends)
     hints: Hints | None = None,
 ) -> Hints | None:
     """Announce the phases of a model, of which nothing is changed.
 
     hook, state: are registered as they are, by register_comm_hook(), whose errors are raised.
-    scale: no longer needed: what is sent is measured. Returns the hints, or None where there are no
-    phases: for the back end NCCL, which has a plugin of its own (Documentation/training.md), and
-    for a model that is no DistributedDataParallel.
+    Returns the hints, or None where there are no phases: for the back end NCCL, which has a plugin
+    of its own (Documentation/training.md), and for a model that is no DistributedDataParallel.
     """
     if hook is not None:
         model.register_comm_hook(state, hook)
