@@ -28,6 +28,7 @@ ln -sf ../boot-test.service "$wanted"
 
 cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 ours=$(mktemp -d "$cgroups/boot-test.XXXXXX")
+chmod 755 "$ours"
 # shellcheck disable=SC2317  # the trap calls it
 leave()
 {

@@ -125,6 +125,7 @@ def machine_suites() -> Iterator[Suite]:
     yield Suite("lab", ["tests/selftests/lab_smoke.sh"], Lane.MACHINE)
     native: list[str | Path] = ["tests/selftests/run", "native"]
     yield Suite("selftests/native", native, Lane.MACHINE, 20 * MINUTE, NATIVE, _selftest)
+    yield Suite("pages", ["tests/pages"], Lane.MACHINE)
     yield Suite("python", ["tests/python"], Lane.MACHINE, repeat=_python)
 
 

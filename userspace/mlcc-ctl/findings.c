@@ -2,6 +2,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,19 @@ void result(enum finding s, const char *what, const char *todo, const char *fmt,
 	printf("%-5s %-12s %s%s%s\n", names[s], what, text, *todo ? "; " : "", todo);
 }
 
+/* Who has become root by su has no sbin in PATH, where mlccd and mlcc-bpf are. */
+static void add_sbin(void)
+{
+	const char *path = getenv("PATH");
+	char *longer;
+
+	if (geteuid() || !path || strstr(path, "/sbin") ||
+	    asprintf(&longer, "%s:/usr/local/sbin:/usr/sbin:/sbin", path) < 0)
+		return;
+	setenv("PATH", longer, 1);
+	free(longer);
+}
+
 bool ran(const char *what, char *const words[])
 {
 	posix_spawn_file_actions_t actions;
@@ -53,6 +67,7 @@ bool ran(const char *what, char *const words[])
 		result(NOTE, what, "", "would run '%s'", line);
 		return true;
 	}
+	add_sbin();
 	/* what it says is no part of ours */
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
