@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rates and sizes as people write them, with the meaning tc gives them, and what TCP makes of them."""
+"""Rates and sizes as people write them, with the meaning tc gives them; what TCP makes of these."""
 
 import re
 from collections.abc import Mapping
