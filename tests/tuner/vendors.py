@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Fake trees: names, ranges and manners of each vendor, as Documentation/rdma.md has them.
+"""Fake trees: names and ranges of each vendor's driver, manners as in Documentation/rdma.md.
 
 No device has been looked at for them.  What is not published (hns_roce's and bnxt_re's defaults) is
 made up.
