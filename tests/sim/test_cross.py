@@ -179,7 +179,7 @@ class Sweep(unittest.TestCase):
         for words, expected in (
             (("--load", "0.5,0.2"), "is not rising numbers from 0 to 1"),
             (("--load", "0.5,2"), "is not rising numbers from 0 to 1"),
-            (("--burst", "9"), "is not a number and one of"),
+            (("--burst", "9"), "is wanted, such as 800us"),
             (("--sizes", "mail"), "'websearch', 'hadoop', 'storage'"),
         ):
             with self.subTest(words):

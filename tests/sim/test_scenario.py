@@ -221,8 +221,8 @@ class Parsing(unittest.TestCase):
         lines = settings(parse("test", table), "cubic", 1)
         for old, new, expected in (
             ("coalesce_s 0.0", "coalesce_s 1", "coalesce_s: '1': a number from 0 to 0.01"),
-            ("gro 0", "gro 2", "gro: '2' is not"),
-            ("tso 0", "tso -1", "tso: '-1' is not"),
+            ("gro 0", "gro 2", "gro: '2': a number"),
+            ("tso 0", "tso -1", "tso: '-1': a number"),
             ("stack host", "stack none", "transport: neither"),
         ):
             with self.subTest(new):
