@@ -2,8 +2,8 @@
 /*
  * What mlccd has seen of a job's iterations.
  *
- * A carrier has the last one only, and is asked when somebody wants to know, and every
- * cgroup-poll-ms: so of iterations that are shorter some are seen, each of them whole.
+ * A carrier has the last one only, and is asked when somebody wants to know, and of a few jobs in turns
+ * every cgroup-poll-ms: so of shorter iterations some are seen, each of them whole.
  */
 #ifndef MLCCD_HISTORY_H
 #define MLCCD_HISTORY_H

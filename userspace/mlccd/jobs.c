@@ -10,7 +10,8 @@
 #include "state.h"
 
 #define DSCP_LE		1	/* lower effort, RFC 8622 */
-#define POLL_JOBS	512	/* as many are looked at in one go, the others in the next ones */
+#define POLL_JOBS	512	/* cgroups of as many are looked at in one go, the others in the next ones */
+#define POLL_LOOKS	4	/* ... and what the carrier says of as many: each wakes the keeper */
 
 struct job *job_new(const char *cgroup)
 {
@@ -772,15 +773,6 @@ static void keep(void *arg, struct job *job)
 		all->next_id = job->conf.id;
 }
 
-/* A job that the carrier does not know sends nothing. */
-static void look(struct jobs *all, struct job *job)
-{
-	struct mlcc_job_info info = { };
-
-	if (carrier_is_there(all->carrier) && !carrier_job_get(all->carrier, job->conf.id, &info))
-		jobs_look(all, job, &info);
-}
-
 /* Looks at @count jobs, after the one that was looked at last; true: all others had their turn. */
 static bool end_lost(struct jobs *all, uint32_t count)
 {
@@ -794,14 +786,36 @@ static bool end_lost(struct jobs *all, uint32_t count)
 		count -= !!j;
 		if (!j)
 			continue;
-		if (is_there(all, j)) {
-			look(all, j);
+		if (is_there(all, j))
 			continue;
-		}
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
 		drop(all, j);
 	}
 	return round;
+}
+
+/* A job that the carrier does not know sends nothing. */
+static void look(struct jobs *all, struct job *job)
+{
+	struct mlcc_job_info info = { };
+
+	if (carrier_is_there(all->carrier) && !carrier_job_get(all->carrier, job->conf.id, &info))
+		jobs_look(all, job, &info);
+}
+
+static void look_at_some(struct jobs *all)
+{
+	uint32_t looks = POLL_LOOKS < all->count ? POLL_LOOKS : all->count;
+	struct job *j;
+
+	for (uint32_t ids = JOB_IDS; ids && looks; ids--) {
+		all->looked_id = (all->looked_id + 1) % JOB_IDS;
+		j = all->by_id[all->looked_id];
+		if (!j)
+			continue;
+		look(all, j);
+		looks--;
+	}
 }
 
 static int adopt(const struct mlcc_job_info *info, void *arg)
@@ -857,6 +871,7 @@ void jobs_poll(struct jobs *all)
 
 	carrier_refresh(all->carrier);
 	carrier_remove_again(all);
+	look_at_some(all);
 	if (carrier_is_new(all)) {
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);
 		jobs_complete(all);

@@ -31,7 +31,7 @@ struct jobs {
 	struct job *by_id[JOB_IDS];
 	/* hashed: of thousands set-job looks at few */
 	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS], by_path[JOB_BUCKETS];
-	uint32_t count, next_id, polled_id;
+	uint32_t count, next_id, polled_id, looked_id;
 	uint32_t senders;		/* had flows at the last look */
 	/* by id: the carrier has it still, as it could not be changed */
 	bool undeleted[JOB_IDS];
