@@ -174,12 +174,25 @@ static __always_inline void mlcc_window_give_up(struct mlcc_path *p, u64 now)
 	MLCC_WRITE(p->state, MLCC_WINDOW_TIMED_OUT);
 }
 
+/*
+ * The queue that the job's own flows make by themselves, us, beyond what a window starts with: while it
+ * waits each has two segments in flight at least, of jumbo frames or many flows a lot, and it grows.
+ */
+static __always_inline u32 mlcc_window_own(const struct mlcc_path *p, u32 mss)
+{
+	u32 bytes = MLCC_READ(p->flows) * MLCC_LEFT_MIN * mss, window = MLCC_READ(p->window);
+
+	if (bytes < window && MLCC_READ(p->round) - MLCC_READ(p->limited) <= 1)
+		bytes = window;
+	return bytes > MLCC_START_BYTES ? mlcc_window_us(p, bytes - MLCC_START_BYTES) : 0;
+}
+
 /* Another queue than the job's own, @rtt without what ACKs have waited. */
 static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 mss)
 {
 	u32 queue = rtt > p->min_rtt ? rtt - p->min_rtt : 0;
 
-	if (queue <= p->noise + mlcc_window_slack(p, mss)) {
+	if (queue <= p->noise + mlcc_window_slack(p, mss) + mlcc_window_own(p, mss)) {
 		mlcc_path_anew(p);
 		return false;
 	}

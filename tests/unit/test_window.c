@@ -272,6 +272,22 @@ static void a_queue_that_came_down_to_an_eighth_has_gone(void)
 }
 
 /* Once free, a queue is its own. */
+/* Flows that have two segments in flight each, as the least, make a queue without anybody else. */
+static void what_waiting_flows_send_is_no_queue_of_others(void)
+{
+	for (u32 flows = 1; flows <= 64; flows *= 2) {
+		struct world w = in_phase(LINK);
+		u32 own = 2 * MSS * flows / LINK;
+
+		for (u32 i = 0; i < flows; i++)
+			mlcc_window_join(&w.p);
+		look(&w, RTT_US + own + 100);
+		CHECK(w.p.state == MLCC_WINDOW_WAITS, "%u flows: others are there", flows);
+		look(&w, own + RTT_US);
+		CHECK(w.p.state == MLCC_WINDOW_FREE, "%u flows: nobody else is there", flows);
+	}
+}
+
 static void who_has_the_link_waits_no_more(void)
 {
 	struct world w = in_phase(LINK);
@@ -600,6 +616,7 @@ int main(void)
 		TAP_TEST(each_vain_wait_quarters_the_patience),
 		TAP_TEST(after_some_vain_waits_the_window_is_kept),
 		TAP_TEST(a_queue_that_came_down_to_an_eighth_has_gone),
+		TAP_TEST(what_waiting_flows_send_is_no_queue_of_others),
 		TAP_TEST(who_has_the_link_waits_no_more),
 		TAP_TEST(all_flows_together_grow_little),
 		TAP_TEST(a_loss_counts_once_a_round_trip),
