@@ -40,14 +40,18 @@ def ddp(
     hook: Hook | None = None,
     state: Any = None,
     *,
+    scale: float | None = None,
     hints: Hints | None = None,
 ) -> Hints | None:
     """Announce the phases of a model, of which nothing is changed.
 
     hook, state: are registered as they are, by register_comm_hook(), whose errors are raised.
-    Returns the hints, or None where there are no phases: for the back end NCCL, which has a plugin
-    of its own (Documentation/training.md), and for a model that is no DistributedDataParallel.
+    scale: of callers from before what is sent was measured: a warning. Returns the hints, or None
+    where there are no phases: for the back end NCCL, which has a plugin of its own
+    (Documentation/training.md), and for a model that is no DistributedDataParallel.
     """
+    if scale is not None:
+        log.warning("scale is not needed any more, and ignored: what is sent is measured")
     if hook is not None:
         model.register_comm_hook(state, hook)
     if not hasattr(model, "require_backward_grad_sync"):
