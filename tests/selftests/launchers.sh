@@ -693,6 +693,9 @@ prolog_refuses_wrong_comments()
 			{ echo "drains the node: $comment"; return 1; }
 		same "$(<"$out/log")" "" || return
 	done
+	fresh_slurm MLCC_STRICT=1 "export FAKE_FAIL=set-job"
+	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc:phase-bytes=999T 2>/dev/null ||
+		{ echo "drains the node: too many bytes"; return 1; }
 	nothing_was_run && same "$(ls "$out/scope")" ""
 }
 

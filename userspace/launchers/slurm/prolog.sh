@@ -37,11 +37,12 @@ take()
 		;;
 	phase-bytes=*)
 		phase_bytes=${1#*=}
-		# mlcc-ctl says what is a number of bytes
+		# with a unit or without; whether it is too much mlcc-ctl says
 		case $phase_bytes in
-		'' | [!0-9]* | *[!0-9A-Za-z.\ ]*) ;;
-		*) return 0 ;;
+		*[!0-9A-Za-z.\ ]*) return 1 ;;
 		esac
+		echo "$phase_bytes" |
+			grep -Eqx '[1-9][0-9]{0,14}(\.[0-9]+)? ?([kKmMgGtT]i?)?B?' && return 0
 		;;
 	esac
 	return 1
@@ -154,5 +155,11 @@ cgroup=$(find_cgroup)
 [ -d "$cgroup" ] || mkdir "$cgroup" || fail "cannot make $cgroup"
 # written first, so that the epilog knows of whatever there may be
 { mkdir -p "$MLCC_STATE" && echo "$cgroup" >"$state"; } || fail "cannot write $state"
-set_job "$cgroup" >/dev/null || fail "mlcc-ctl set-job ended with $?"
-exit 0
+set_job "$cgroup" >/dev/null
+status=$?
+[ "$status" -eq 0 ] && exit 0
+if [ "$status" -eq 2 ] && [ -n "$phase_bytes" ]; then
+	MLCC_STRICT=0
+	fail "its comment asks for what mlcc-ctl does not take"
+fi
+fail "mlcc-ctl set-job ended with $status"
