@@ -108,7 +108,7 @@ class Arrivals(unittest.TestCase):
             ((*self.SIZES, *every, "--bytes", "9000"), "nor --bytes"),
             (("--size", "0:1", "--size", "90:2", *every), "from 0 to 100 %"),
             (("--size", "0:9", "--size", "100:2", *every), "more than the one before"),
-            (("--size", "101:9", *every), "not a number from 0 to 100"),
+            (("--size", "101:9", *every), "a number from 0 to 100 is wanted"),
             (("--size", "9", *every), "is not PERCENT:BYTES"),
         ):
             with self.subTest(words):

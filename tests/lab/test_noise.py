@@ -27,7 +27,7 @@ class Measured(unittest.TestCase):
     def test_said(self) -> None:
         self.assertEqual((noise.parse("measured"), noise.parse(0)), (noise.MEASURED, 0.0))
         for wrong in ("much", 0.7, True, None):
-            with self.assertRaisesRegex(ValueError, 'from 0 to 0.5, nor "measured"$'):
+            with self.assertRaisesRegex(ValueError, 'from 0 to 0.5 is wanted, or "measured"$'):
                 noise.parse(wrong)
 
 

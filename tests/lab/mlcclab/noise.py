@@ -31,7 +31,7 @@ def parse(value: Any, high: float = 0.5) -> Noise:
     try:
         return schema.number(0.0, high)(value)
     except ValueError as error:
-        raise ValueError(f'{error}, nor "{MEASURED}"') from None
+        raise ValueError(f'{error}, or "{MEASURED}"') from None
 
 
 def quantile(part: float) -> float:
