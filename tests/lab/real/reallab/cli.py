@@ -44,27 +44,15 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = parser.add_argument
+    add, count = parser.add_argument, whole(8, 10_000)
     add("set", choices=sorted(SETS), help="; ".join(f"{s.name}: {s.about}" for s in SETS.values()))
     add("--modes", type=_modes, default=_modes("cubic,dctcp,mlcc,mlcc+hints"), metavar="LIST")
     add("--rate", type=_rate, default=2e8, help="of the link (default 200mbit)")
     text = "of an iteration that the link needs for a job's gradients (default: of the set)"
     add("--share", type=number(0.1, 0.9), metavar="PART", help=text)
     add("--queue", choices=("droptail", "red-ecn"), default="droptail")
-    add(
-        "--iterations",
-        type=whole(8, 10_000),
-        default=100,
-        metavar="N",
-        help="of each job (default 100)",
-    )
-    add(
-        "--isolated",
-        type=whole(8, 10_000),
-        default=40,
-        metavar="N",
-        help="of a job alone (default 40)",
-    )
+    add("--iterations", type=count, default=100, metavar="N", help="of each job (default 100)")
+    add("--isolated", type=count, default=40, metavar="N", help="of a job alone (default 40)")
     add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
     text = "make a run again, three times at most, if more of a processor's time was stolen"
     add("--stolen", type=_percent, metavar="PERCENT", help=text)
