@@ -175,8 +175,9 @@ static __always_inline void mlcc_window_give_up(struct mlcc_path *p, u64 now)
 }
 
 /*
- * The queue that the job's own flows make by themselves, us, beyond what a window starts with: while it
- * waits each has two segments in flight at least, of jumbo frames or many flows a lot, and it grows.
+ * The queue that the job's own flows make by themselves, us, beyond what a window starts with: each has
+ * two segments in flight at least, of jumbo frames or many flows a lot; and the window grows, as long
+ * as the job waits, and more so when it does not any more.
  */
 static __always_inline u32 mlcc_window_own(const struct mlcc_path *p, u32 mss)
 {
