@@ -784,9 +784,7 @@ static bool end_lost(struct jobs *all, uint32_t count)
 		round |= !all->polled_id;
 		j = all->by_id[all->polled_id];
 		count -= !!j;
-		if (!j)
-			continue;
-		if (is_there(all, j))
+		if (!j || is_there(all, j))
 			continue;
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
 		drop(all, j);
