@@ -104,7 +104,7 @@ class FrontEnd(unittest.TestCase):
             ('workload = "trace"', "", "job[0].trace: a pair has none"),
             ("duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: a pair has 2"),
             ("duty = 0.3", "duty = 0.3\npattern = 'tree'", "not one of pair, ring"),
-            ("duty = 0.3", "duty = 0.3\nnoise = 'much'", 'nor "measured"'),
+            ("duty = 0.3", "duty = 0.3\nnoise = 'much'", 'or "measured"'),
         ):
             with self.subTest(new):
                 self.refused(good.replace(old, new), expected)
