@@ -230,6 +230,25 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlc
 }
 
 /*
+ * Nothing of the flow is in flight.  The kernel sends the first burst of a phase, 64 KB with
+ * segmentation offload, before it tells of the start: so the window comes down to what a phase starts
+ * with now.  Within a phase mlcc_flow_tx_start() gives the share back.
+ */
+static __always_inline void mlcc_flow_rest(const struct mlcc_flow *f, const struct mlcc_path *path,
+					   u32 mss, struct mlcc_win *w)
+{
+	u32 flows = MLCC_READ(path->flows_most), start;
+
+	if (!f->coupled || !w->open)
+		return;
+	start = MLCC_START_BYTES / mss / (flows ? flows : 1);
+	if (start < MLCC_CWND_MIN)
+		start = MLCC_CWND_MIN;
+	if (w->cwnd > start)
+		w->cwnd = start;
+}
+
+/*
  * How much longer round trips end slow start while phases are learnt, us: as CUBIC's HyStart
  * (RFC 9406, section 4.2), by TCP's average.
  */
@@ -278,8 +297,11 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 	bool began = mlcc_job_tx_start(j, now, min_rtt), couples;
 
 	mlcc_flow_sends(f, path);
-	if (f->seq == (u16)MLCC_READ(j->seq))
+	if (f->seq == (u16)MLCC_READ(j->seq)) {
+		if (f->coupled && path)
+			mlcc_flow_take(f, path, mss, w);
 		return began;
+	}
 	mlcc_flow_enter(f, j);
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
 	mlcc_reverse_silence(&f->reverse);

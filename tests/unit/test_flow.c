@@ -387,6 +387,50 @@ static void nothing_acknowledged_between_tells_is_lost(void)
 	      (unsigned long long)(j.acked - before), (unsigned long long)path.acked);
 }
 
+/* The window of a flow that had 40 segments, when nothing is in flight any more. */
+static u32 rests(u32 flows, u32 mss, bool coupled, bool open)
+{
+	const struct mlcc_path path = { .flows_most = flows };
+	const struct mlcc_flow f = { .coupled = coupled };
+	struct mlcc_win w = { .cwnd = 40, .ssthresh = 40, .open = open };
+
+	mlcc_flow_rest(&f, &path, mss, &w);
+	CHECK(w.ssthresh == 40, "ssthresh %u", w.ssthresh);
+	return w.cwnd;
+}
+
+/* The kernel's first burst, before it tells of the start, is what a phase starts with. */
+static void at_rest_it_has_what_a_phase_starts_with(void)
+{
+	CHECK(rests(1, 1448, true, true) == 10, "alone: %u", rests(1, 1448, true, true));
+	CHECK(rests(3, 1448, true, true) == 3, "one of three");
+	CHECK(rests(0, 1448, true, true) == 10, "nobody counted yet");
+	CHECK(rests(32, 1448, true, true) == MLCC_CWND_MIN, "one of 32");
+	CHECK(rests(1, 65000, true, true) == MLCC_CWND_MIN, "large segments");
+	CHECK(rests(8, 1448, false, true) == 40, "a window of its own");
+	CHECK(rests(8, 1448, true, false) == 40, "in a recovery");
+}
+
+/* ... and in the middle of one it has its share again at once. */
+static void within_a_phase_it_has_its_share_back(void)
+{
+	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
+	struct mlcc_path path = { .state = MLCC_WINDOW_FREE, .window = 80 * 1448, .flows_most = 2,
+				  .flows = 1, .seq = 7, .min_rtt = 50 };
+	struct mlcc_win w = { .cwnd = 40, .ssthresh = 40, .open = true };
+	struct mlcc_flow f, other;
+	struct mlcc_job j = job_at_work(&f, &other);
+
+	f.coupled = 1;
+	f.seq = j.seq;
+	f.p = MLCC_ONE / 2;
+	mlcc_flow_rest(&f, &path, 1448, &w);
+	CHECK(w.cwnd == 5, "at rest: %u", w.cwnd);
+	j.last_us = 1000000;
+	mlcc_flow_tx_start(&f, &j, &path, &pr, 1000001, 50, 1448, &w);
+	CHECK(w.cwnd == 40, "sends again: %u", w.cwnd);
+}
+
 static void dctcp_forgets_without_marks(void)
 {
 	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
@@ -453,6 +497,8 @@ int main(void)
 		TAP_TEST(it_looks_eight_times_a_round_trip),
 		TAP_TEST(a_delayed_ack_does_not_keep_it_from_looking),
 		TAP_TEST(nothing_acknowledged_between_tells_is_lost),
+		TAP_TEST(at_rest_it_has_what_a_phase_starts_with),
+		TAP_TEST(within_a_phase_it_has_its_share_back),
 		TAP_TEST(dctcp_forgets_without_marks),
 		TAP_TEST(dctcp_follows_the_marks),
 		TAP_TEST(dctcp_stays_within_one),

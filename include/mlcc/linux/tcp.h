@@ -205,6 +205,20 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, str
 		mlcc_cubic_restart(&ca->cubic);
 }
 
+/* Everything of the flow has been acknowledged. */
+static __always_inline void mlcc_rest(struct sock *sk, struct mlcc_path *path)
+{
+	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
+	struct mlcc_win w;
+
+	mlcc_flow_drained(f, path);
+	if (!path)
+		return;
+	mlcc_win_read(sk, &w);
+	mlcc_flow_rest(f, path, tcp_sk(sk)->mss_cache, &w);
+	mlcc_win_write(sk, &w);
+}
+
 /* An ACK of a flow that is none of training. */
 static MLCC_OUTLINE void mlcc_acked_other(struct sock *sk, struct mlcc_slot *s, s32 rtt)
 {
@@ -252,7 +266,7 @@ static __always_inline void mlcc_acked(struct sock *sk, struct mlcc_slot *s, s32
 	if (path && rtt > 0)
 		mlcc_round(sk, s, path, rtt);
 	if (drained)
-		mlcc_flow_drained(&ca->flow, path);
+		mlcc_rest(sk, path);
 }
 
 /* ... and of the marks, once a window. */
