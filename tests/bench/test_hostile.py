@@ -199,27 +199,27 @@ class Table(unittest.TestCase):
         rows = judge.rows(NATIVE, report(NATIVE))
         names = [row.neighbour for row in rows]
         self.assertEqual(names, ["backup (cubic bulk)", "web (cubic short)"])
-        self.assertEqual(set(rows[0].bars), {"job", "sent again", "neighbour"})
+        self.assertEqual(set(rows[0].bars), {"job", "retransmits", "neighbour"})
         self.assertEqual(set(rows[1].bars), {"neighbour"})
         lines = judge.table(rows).splitlines()
         self.assertEqual({line.count("|") for line in lines[:4]}, {len(judge.HEAD) + 1})
         self.assertIn("(`web-60k`)", lines[2])
         self.assertIn("1.200 ± 0.002 / 1.250 ± 0.002 / 1.100 ± 0.002", lines[2])
         self.assertIn("| 2.00 / 1.00 / 8.00 | 4.00 (4.00 to 4.00) |", lines[2])
-        self.assertIn("| **missed**: sent again |", lines[2])
+        self.assertIn("| **missed**: retransmits |", lines[2])
         self.assertIn("| web (cubic short) | 0.98 ± 0.01 | met |", lines[3])
 
     def test_verdicts(self) -> None:
         found = {
             name: bars.Bar(Span(1.0), 1.0, verdict)
-            for name, verdict in (("alone", CANNOT_TELL), ("job", MISSED), ("sent again", MISSED))
+            for name, verdict in (("alone", CANNOT_TELL), ("job", MISSED), ("retransmits", MISSED))
         }
-        self.assertEqual(judge.verdicts(found), "**missed**: job, sent again; cannot tell: alone")
+        self.assertEqual(judge.verdicts(found), "**missed**: job, retransmits; cannot tell: alone")
 
     def test_alone(self) -> None:
         cell = BY_NAME["alone-30k"]
         (row,) = judge.rows(cell, report(cell))
-        self.assertEqual(set(row.bars), {"alone", "job", "sent again"})
+        self.assertEqual(set(row.bars), {"alone", "job", "retransmits"})
         self.assertEqual(row.bars["alone"].verdict, MET)
 
     def test_only_the_honest_job_counts(self) -> None:
@@ -230,7 +230,7 @@ class Table(unittest.TestCase):
                 each["jobs"][1].update(slowdown=9.0, retransmits=9999)
         (row,) = judge.rows(cell, said)
         self.assertAlmostEqual(row.figures["slowdown"]["mlcc"].mean or 0.0, 1.1)
-        self.assertAlmostEqual(row.figures["sent again"]["mlcc"].mean or 0.0, 8.0)
+        self.assertAlmostEqual(row.figures["retransmits"]["mlcc"].mean or 0.0, 8.0)
 
     def test_one_seed_tells_nothing(self) -> None:
         said = report(NATIVE)
@@ -257,7 +257,7 @@ class Table(unittest.TestCase):
         said = json.loads(json.dumps(judge.document("abc", judge.rows(NATIVE, report(NATIVE)))))
         first, second = said["rows"]
         self.assertEqual((first["cell"], second["neighbour"]), ("web-60k", "web (cubic short)"))
-        self.assertEqual(first["bars"]["sent again"]["verdict"], MISSED)
+        self.assertEqual(first["bars"]["retransmits"]["verdict"], MISSED)
         self.assertEqual(len(first["figures"]["slowdown"]["reno"]["ci95"]), 2)
 
     def test_cells(self) -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tables of README.md and Documentation/results.md: measured, written, checked."""
+"""The tables of Documentation/results.md: measured, written, checked."""

@@ -100,7 +100,7 @@ def alone(ours: Values, cubic: Values) -> Bar:
 
 
 def resent(ours: Values, bases: Sequence[Values]) -> Bar:
-    """Not much more is sent again than the larger of the bases sends.
+    """Not many more retransmits than the larger of the bases has.
 
     By the differences: they also decide where a base sends nothing again, and where Fieller's
     interval has ends they say the same as it.

@@ -39,7 +39,7 @@ def worst_job(result: Json, _: str) -> str:
 
 
 def resent(result: Json, _: str) -> str:
-    """Segments sent again, for each 10^6 bytes."""
+    """Segments, for each 10^6 bytes."""
     return interval(result["retransmits_per_mb"], result["retransmits_per_mb_ci95"], 2)
 
 

@@ -16,7 +16,7 @@ from .tables import ROOT, TABLES, Measurement, Table, measurements
 EPILOG = """\
 examples:
   tests/bench/results             measures what is missing for all tables, and writes them
-  tests/bench/results gains fit   only these
+  tests/bench/results fit guest   only these
   tests/bench/results --list      the tables, and how long each takes
   tests/bench/results --check     which are older than the core that they measure
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="tests/bench/results",
-        description="Measure and write the tables of README.md and Documentation/results.md.",
+        description="Measure and write the tables of Documentation/results.md.",
         epilog=EPILOG,
     )
     parser.add_argument("table", nargs="*", metavar="TABLE", help="only these (default: all)")

@@ -16,7 +16,7 @@ OURS, BASES = "mlcc", ("cubic", "reno")
 HEAD = (
     "network",
     "slowdown",
-    "sent again per MB",
+    "retransmits per MB",
     "ratio",
     "neighbour",
     "has beside mlcc / cubic",
@@ -75,8 +75,8 @@ def _of_jobs(cell: Cell, report: Json) -> tuple[dict[str, dict[str, Span]], dict
     again = {cc: [_resent(cell, run) for run in runs[cc]] for cc in CCS}
     found = {"alone": bars.alone(slow[OURS], slow["cubic"])} if cell.alone else {}
     found["job"] = bars.job(slow[OURS], [slow[cc] for cc in BASES])
-    found["sent again"] = bars.resent(again[OURS], [again[cc] for cc in BASES])
-    spans = {"slowdown": slow, "sent again": again}
+    found["retransmits"] = bars.resent(again[OURS], [again[cc] for cc in BASES])
+    spans = {"slowdown": slow, "retransmits": again}
     return {name: _spans(values) for name, values in spans.items()}, found
 
 
@@ -107,8 +107,8 @@ def _cells(row: Row) -> Iterator[str]:
     found = row.bars
     yield f"{row.cell.about} (`{row.cell.name}`)" if "slowdown" in row.figures else ""
     yield " / ".join(interval(each, 3) for each in _of_each(row, "slowdown"))
-    yield " / ".join(cells.interval(each.mean, None, 2) for each in _of_each(row, "sent again"))
-    yield ratio(found["sent again"].span) if "sent again" in found else ""
+    yield " / ".join(cells.interval(each.mean, None, 2) for each in _of_each(row, "retransmits"))
+    yield ratio(found["retransmits"].span) if "retransmits" in found else ""
     yield row.neighbour or "-"
     yield interval(found["neighbour"].span, 2) if "neighbour" in found else "-"
     yield verdicts(found)

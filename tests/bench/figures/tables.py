@@ -9,7 +9,6 @@ from . import cells
 from .cells import Json
 
 ROOT = Path(__file__).resolve().parents[3]
-README = Path("README.md")
 RESULTS = Path("Documentation/results.md")
 SHIPPED = ROOT / "tests" / "lab" / "scenarios"
 
@@ -89,18 +88,6 @@ def _slowdowns(**titles: str) -> tuple[Column, ...]:
 
 TABLES = (
     Table(
-        "gains",
-        README,
-        "what jobs that fit together gain",
-        NATIVE,
-        SHOWN,
-        (
-            Column("slowdown under CUBIC", cells.slowdown, ("cubic",)),
-            Column("under mlcc", cells.slowdown, ("mlcc",)),
-            Column("phases announced", cells.slowdown, (ANNOUNCED,)),
-        ),
-    ),
-    Table(
         "fit",
         RESULTS,
         "jobs that fit together",
@@ -110,7 +97,7 @@ TABLES = (
             *_slowdowns(cubic="cubic", mlcc="mlcc", announced=ANNOUNCED),
             Column("p99", cells.slowdown_p99, JOBS),
             Column("converged", cells.converged, ("mlcc", ANNOUNCED)),
-            Column("sent again per MB", cells.resent, JOBS),
+            Column("retransmits per MB", cells.resent, JOBS),
         ),
     ),
     Table(
@@ -162,7 +149,7 @@ TABLES = (
         (
             *_slowdowns(cubic="cubic", dctcp="dctcp", mlcc="mlcc"),
             Column("p99", cells.slowdown_p99, IN_GUEST),
-            Column("sent again per MB", cells.resent, IN_GUEST),
+            Column("retransmits per MB", cells.resent, IN_GUEST),
         ),
     ),
 )
