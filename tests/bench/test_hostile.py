@@ -203,11 +203,11 @@ class Table(unittest.TestCase):
         self.assertEqual(set(rows[1].bars), {"neighbour"})
         lines = judge.table(rows).splitlines()
         self.assertEqual({line.count("|") for line in lines[:4]}, {len(judge.HEAD) + 1})
-        self.assertIn("(`web-60k`)", lines[2])
+        self.assertIn("| `web-60k` |", lines[2])
         self.assertIn("1.200 ± 0.002 / 1.250 ± 0.002 / 1.100 ± 0.002", lines[2])
         self.assertIn("| 2.00 / 1.00 / 8.00 | 4.00 (4.00 to 4.00) |", lines[2])
         self.assertIn("| **missed**: retransmits |", lines[2])
-        self.assertIn("| web (cubic short) | 0.98 ± 0.01 | met |", lines[3])
+        self.assertIn("| web (cubic short) 0.98 ± 0.01 | met |", lines[3])
 
     def test_verdicts(self) -> None:
         found = {
@@ -247,7 +247,7 @@ class Table(unittest.TestCase):
             each["flows"][1].update(harm=None, beside_cubic=None)
         rows = judge.rows(NATIVE, said)
         self.assertEqual(rows[1].bars["neighbour"].verdict, CANNOT_TELL)
-        self.assertIn("| - | cannot tell: neighbour |", judge.table(rows))
+        self.assertIn("| web (cubic short) - | cannot tell: neighbour |", judge.table(rows))
 
     def test_summary(self) -> None:
         rows = judge.rows(NATIVE, report(NATIVE))
@@ -311,7 +311,7 @@ class CommandLine(unittest.TestCase):
         names = ["alone-30k", "alone-60k", "alone-128k", "policer-bulk"]
         self.assertEqual(sorted(self.asked), sorted(names))
         for name in names:
-            self.assertIn(f"(`{name}`)", said)
+            self.assertIn(f"| `{name}` |", said)
         self.assertEqual(len(json.loads(output.read_text())["rows"]), 4)
         self.assertIn("nothing", self.page.read_text())
 
@@ -329,15 +329,15 @@ class CommandLine(unittest.TestCase):
         block = page.between(self.page, "hostile")
         self.assertEqual(page.origin(block), page.Origin("0123456789ab", "bpf"))
         self.assertIn("`reorder-alone` (this kernel lacks it)", block)
-        self.assertNotIn("(`reorder-alone`)", block)
+        self.assertNotIn("| `reorder-alone` |", block)
 
     def test_write_what_there_is(self) -> None:
         self.run_suite("--cells", "alone-30k")
         self.assertEqual(self.run_suite("--write", "--cells", "three-30k")[0], EXIT_OK)
         self.assertEqual(self.asked, ["alone-30k", "three-30k"])
         block = page.between(self.page, "hostile")
-        self.assertIn("(`alone-30k`)", block)
-        self.assertIn("(`three-30k`)", block)
+        self.assertIn("| `alone-30k` |", block)
+        self.assertIn("| `three-30k` |", block)
         self.assertIn("Not measured with this core: `alone-60k`, ", block)
 
     def test_nothing_can_run(self) -> None:

@@ -18,8 +18,7 @@ HEAD = (
     "slowdown",
     "retransmits per MB",
     "ratio",
-    "neighbour",
-    "has beside mlcc / cubic",
+    "neighbour, beside mlcc / cubic",
     "bars",
 )
 
@@ -105,12 +104,12 @@ def table(judged: Sequence[Row]) -> str:
 
 def _cells(row: Row) -> Iterator[str]:
     found = row.bars
-    yield f"{row.cell.about} (`{row.cell.name}`)" if "slowdown" in row.figures else ""
+    yield f"`{row.cell.name}`" if "slowdown" in row.figures else ""
     yield " / ".join(interval(each, 3) for each in _of_each(row, "slowdown"))
     yield " / ".join(cells.interval(each.mean, None, 2) for each in _of_each(row, "retransmits"))
     yield ratio(found["retransmits"].span) if "retransmits" in found else ""
-    yield row.neighbour or "-"
-    yield interval(found["neighbour"].span, 2) if "neighbour" in found else "-"
+    has = interval(found["neighbour"].span, 2) if "neighbour" in found else ""
+    yield f"{row.neighbour} {has}".strip() or "-"
     yield verdicts(found)
 
 
