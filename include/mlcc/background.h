@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A background flow takes what the others leave: it goes by the delay that it adds (LEDBAT,
+ * A background flow takes what the others leave: it follows the delay that it adds (LEDBAT,
  * RFC 6817), and comes down by a factor, so that two of them share (LEDBAT++,
  * draft-irtf-iccrg-ledbat-plus-plus).
  *
@@ -17,8 +17,8 @@
  *					the first time, ssthresh becomes what is left
  *
  * So a job that begins a phase beside a background flow finds the link free, and has it a few round
- * trips later.  The target knows the best rate that the job has had (queue.h).  A loss, a mark
- * and a time-out decrease the window, and set ssthresh, as under the base; nothing here raises it
+ * trips later.  The target uses the best rate that the job has had (queue.h).  A loss, a mark
+ * and an RTO decrease the window, and set ssthresh, as under the base; nothing here raises it
  * faster than Reno would.  It never comes down below two segments.
  *
  * A flow that is alone keeps a queue of its own, and would take it for the path in time.  So where
@@ -40,7 +40,7 @@
 enum mlcc_seen {
 	MLCC_SEEN_SHORT,
 	MLCC_SEEN_DEEP,		/* somebody is there */
-	MLCC_SEEN_EMPTY,	/* nobody is */
+	MLCC_SEEN_EMPTY,	/* nobody is there */
 };
 
 /* A flow becomes a background flow, at @now us: nothing is known yet, so it starts slowly. */
@@ -54,7 +54,7 @@ static __always_inline void mlcc_background_begin(struct mlcc_flow *f, u64 now)
 	f->credit = 0;
 }
 
-/* It is none any more. */
+/* It is a background flow no longer. */
 static __always_inline void mlcc_background_end(struct mlcc_flow *f)
 {
 	f->seq = 0;
@@ -86,8 +86,8 @@ static __always_inline void mlcc_background_epoch(struct mlcc_flow *f, struct ml
 }
 
 /*
- * A round trip's least queue was too long.  Who comes down for others several times in a row may
- * double again up to half of what filled the link; who has only filled it does not.
+ * A round trip's least queue was too long.  A flow that comes down for others several times in a
+ * row may double again up to half of what filled the link; one that has only filled it does not.
  */
 static __always_inline void mlcc_background_decrease(struct mlcc_flow *f, u32 target,
 						     struct mlcc_win *w)

@@ -3,8 +3,7 @@
  * What a job sends for.
  *
  *	training	computes, sends, computes: phases and the rule, all of flow.h; the default
- *	latency		somebody waits for it (KV transfers of serving): its base, without phases,
- *			so it waits for nobody
+ *	latency		somebody waits for it (KV transfers of serving): its base, so it does not wait
  *	background	nobody does (checkpoints, loading of data): it takes what the others leave,
  *			background.h
  *
@@ -23,7 +22,7 @@ enum mlcc_class {
 
 #define MLCC_CLASS_NAMES { "training", "latency", "background" }
 
-/* For whoever refuses another one. */
+/* For messages that refuse another one. */
 #define MLCC_CLASS_ALLOWED "training, latency or background"
 
 #endif /* MLCC_CLASS_H */

@@ -73,13 +73,13 @@ static __always_inline u32 mlcc_cbrt(u64 x)
 	return r;
 }
 
-/* Forgets the curve but not W_max: the window was set by something else than this file. */
+/* Forgets the curve but not W_max: something outside this file has set the window. */
 static __always_inline void mlcc_cubic_restart(struct mlcc_cubic *c)
 {
 	c->w_est = 0;
 }
 
-/* Forgets everything: after a time-out the next curve begins at its plateau (section 4.8). */
+/* Forgets everything: after an RTO the next curve begins at its plateau (section 4.8). */
 static __always_inline void mlcc_cubic_reset(struct mlcc_cubic *c)
 {
 	c->w_max = 0;

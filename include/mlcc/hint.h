@@ -22,8 +22,8 @@
  *	                    ^                        |
  *	                    +------- set(H2): H2 ----+
  *
- * So an announcement stands until another standing hint is set, or the job is deleted.  The hint
- * has a number that changes with it; whoever keeps a job's state takes over one that is new.
+ * So an announcement stands until another standing hint is set, or the job is deleted.  The hint's
+ * number changes with it; a carrier takes over one with a new number.
  *
  * An announcement is believed as far as the last one held: if a phase had other bytes than were
  * announced (by more than a quarter), what was learnt counts instead, until one holds again.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Who answers for a job's flows: what both carriers of TCP go by, and the tagger tells them. */
+/* Whose a job's flows are, by what the tagger tells both carriers of TCP. */
 #ifndef MLCC_OWNER_H
 #define MLCC_OWNER_H
 
 #include "types.h"
 
 /*
- * In a network namespace that another user namespace than the initial one owns users mark sockets
- * as they like: these are of no job of the host's, unless the tagger has given them their mark.
+ * In a network namespace that the initial user namespace does not own, users mark sockets as they
+ * like: these belong to no job of the host's, unless the tagger has given them their mark.
  */
 enum mlcc_whose {
 	MLCC_OF_HOST,		/* the initial user namespace owns the network namespace */
@@ -17,8 +17,8 @@ enum mlcc_whose {
 };
 
 /*
- * Socket storage by this name: what the tagger has given a socket, and what that had.  Only who may
- * load BPF writes it, and the carriers look into it.
+ * Socket storage by this name: what the tagger has given a socket, and what it had before.  Writing
+ * it takes the right to load BPF; the carriers read it.
  */
 #define MLCC_TAGGED_MAP		"sockets"
 
@@ -36,8 +36,8 @@ struct mlcc_tagged {
 };
 
 /*
- * Whether who has @used of the @busy ones of @all may have one more: of what is for jobs and users
- * in namespaces of users each has at most as many as it leaves to others.
+ * Whether the owner of @used of the @busy ones of @all may have one more: of what is for jobs and
+ * users in namespaces of users each has at most as many as it leaves to others.
  */
 static __always_inline bool mlcc_share_has_room(u32 all, u32 busy, u32 used)
 {

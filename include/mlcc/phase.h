@@ -21,31 +21,31 @@
  *	  cut at 1 s   |                                                             no end so far
  *
  * Of those that are believed, the one whose parts in a row have the most bytes has found the
- * phase.  So have all with parts of the same bytes; what ends a phase is a silence as long as the
- * middle one of them: far above the waits inside a phase, and far below the compute time.
+ * phase, and so have all with parts of the same bytes.  A silence as long as the middle one of them
+ * ends a phase: far above the waits inside it, and far below the compute time.
  *
  * Parts agree in their bytes (within 1/4; no more than MLCC_INNER silences in one) and in the
- * silence before them (within 1/4; within 1/2 where MLCC_AGREE have agreed; congestion stretches
- * the phase, not the compute time).  A part that holds no shorter silence counts as one that
- * agrees.  One of other bytes, or after a silence far too long, takes the confidence away; a
- * silence that is too short takes a quarter of it.  A job that sends messages of one size at random
- * times so stays neutral.  Congestion elsewhere does stretch the silence: a ring waits for the link
- * that is done last.  Once confident, a silence that is up to four times longer says neither yes
- * nor no.  One below four round trips or MLCC_GAP_MIN_US is none.
+ * silence before them (within 1/4; within 1/2 once MLCC_AGREE have agreed; congestion stretches
+ * the phase, not the compute time).  A part without a shorter silence counts as one that agrees.
+ * Other bytes, or a silence far too long, take the confidence away; a silence too short takes a
+ * quarter of it.  So a job that sends messages of one size at random times stays neutral.
+ * Congestion elsewhere does stretch the silence: a ring waits for the link that is done last.  Once
+ * confident, a silence up to four times longer says neither yes nor no.  One below four round trips
+ * or MLCC_GAP_MIN_US does not count.
  *
- * A part below 1/16 of the one before is none (a heartbeat, or the answer to a host whose part took
- * longer than ours), unless it comes more than MLCC_SPURIOUS_MAX times in a row.
+ * Nor does a part below 1/16 of the one before (a heartbeat, or the answer to a host whose part
+ * took longer than ours), unless it comes more than MLCC_SPURIOUS_MAX times in a row.
  *
- * Without confidence there is no progress and the flow does what its base algorithm does; so it
- * does once D_sent runs past D_phase by 1/4, for then D_phase is wrong.  A hint (userspace says how
- * many bytes the phase has) counts at once, until a whole phase has shown it to be wrong.
+ * Without confidence there is no progress, and the flow runs its base algorithm; likewise once
+ * D_sent passes D_phase by 1/4, as D_phase is wrong then.  A hint (userspace says how many bytes
+ * the phase has) counts at once, until a whole phase has shown it to be wrong.
  *
  * A phase that goes to MLCC_SCATTERED peers makes the next one neutral.  In an all-to-all each host
- * waits for all others, some of which are ahead on their links and some behind: who makes way, and
- * who is let through, both wait, and the job is slower than under the base algorithm.
+ * waits for all others, some ahead on their links and some behind: those that make way and those
+ * that are let through both wait, and the job is slower than under the base algorithm.
  *
  * Flows of one job run on many CPUs.  "acked" is the one atomic counter in the ACK path.  The rest
- * changes once a phase, by the flow that wins "busy"; who loses goes on with what was there.
+ * changes once a phase, by the flow that wins "busy"; the others go on with what was there.
  *
  * Times are microseconds of one monotonic clock.
  */
@@ -61,7 +61,7 @@
 #define MLCC_INNER		96U	/* silences, of which one at least is the compute time */
 #define MLCC_AGREE		3U	/* parts in a row that agree are believed */
 #define MLCC_SPURIOUS_MAX	3U	/* small parts in a row that are taken for noise */
-#define MLCC_SCATTERED		3U	/* peers that an address sends to: no pair, and no ring */
+#define MLCC_SCATTERED		3U	/* peers of an address: neither a pair nor a ring */
 #define MLCC_NEUTRAL		(~0U)	/* instead of a progress: do as the base algorithm does */
 
 /* What userspace has announced of the phase, see hint.h. */
@@ -97,7 +97,7 @@ struct mlcc_job {
 	u32 flows;		/* flows that have sent in this phase */
 	u32 share;		/* Q16, 1 / flows of the last phase */
 	u32 local;		/* an address of this host, of a flow that has sent; 0: none */
-	u32 peers[MLCC_SCATTERED];	/* to whom flows have sent from it; 0: nobody else */
+	u32 peers[MLCC_SCATTERED];	/* that flows have sent to from it; 0: no more */
 	u32 busy;		/* try-lock of what follows */
 
 	/* what has been learnt */
@@ -114,7 +114,7 @@ struct mlcc_job {
 	u32 best_us;		/* shortest phase; forgotten by 1/64 of the difference a phase */
 	u32 cut_us;		/* a silence as long ends a phase */
 
-	/* in memory, for in registers the BPF verifier would follow each value through the loops */
+	/* in memory: in registers the BPF verifier would follow each value through the loops */
 	u32 silence_us;		/* the last one */
 	u32 best;		/* the cut that has explained the most bytes in a row */
 	u32 low, high;		/* the first and the last that has parts of the same bytes */
@@ -323,7 +323,7 @@ static __always_inline bool mlcc_phase_ended(struct mlcc_job *j, u64 now, u64 d)
 	return true;
 }
 
-/* What the flows of the phase that ended say of those that follow. */
+/* What the flows of the phase that ended say about the next one. */
 static __always_inline void mlcc_phase_flows(struct mlcc_job *j)
 {
 	MLCC_WRITE(j->share, MLCC_ONE / (j->flows ? j->flows : 1));
@@ -349,9 +349,8 @@ static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now)
 }
 
 /*
- * Whether a silence of @gap us ends the phase, given what userspace has announced.  Who announces
- * phases and is silent about one (the process was killed) is no longer waited for: they are learnt
- * on.
+ * Whether a silence of @gap us ends the phase, given what userspace has announced.  If it fails to
+ * announce one (the process was killed), phases are learnt again.
  */
 static __always_inline bool mlcc_gap_rolls_over(struct mlcc_job *j, u32 gap)
 {
@@ -422,8 +421,8 @@ static __always_inline void mlcc_job_enter(struct mlcc_job *j)
 }
 
 /*
- * That flow goes from address @local of this host to @peer (neither 0): who sends to many peers
- * from one address is part of an all-to-all.  A ring over several network cards has one for each.
+ * That flow goes from address @local of this host to @peer (neither 0): many peers of one address
+ * are an all-to-all.  A ring over several network cards has one for each.
  */
 static __always_inline void mlcc_job_peer(struct mlcc_job *j, u32 local, u32 peer)
 {

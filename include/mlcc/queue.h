@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * When a job defers because its rate shows that it is not alone: of NCCL's network plugin
- * (userspace/nccl-net), which sees no queue.  Background flows go by the best rate.
+ * When a job defers because its rate shows that it is not alone: for NCCL's network plugin
+ * (userspace/nccl-net), which sees no queue.  Background flows use the best rate.
  *
- * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) shows a flow no
- * queue but its own: it looks empty while others are there, and a small window gets a full share.
- * But the rate tells.  A job that found the queue empty and yet gets less than two thirds of the
- * best rate that it has had, over 1/32 of its bytes, defers if it has not had the link in this
- * phase: paced at 1/32 of the link, for a random time around 1/16 of what the phase takes alone;
- * the second time 1/8, the third 1/4.  So do stations on a shared medium.
+ * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) looks empty to
+ * each while others are there, and a small window gets a full share.  But the rate tells.  A job
+ * that found the queue empty and yet gets less than two thirds of the best rate that it has had,
+ * over 1/32 of its bytes, defers if it has not had the link in this phase: paced at 1/32 of the
+ * link, for a random time around 1/16 of what the phase takes alone; the second time 1/8, the third
+ * 1/4, as stations on a shared medium do.
  *
  * Times are microseconds.
  */
@@ -119,7 +119,7 @@ static __always_inline bool mlcc_queue_defers(const struct mlcc_queue *q, u64 no
 	return now < MLCC_READ(q->defer_until);
 }
 
-/* Half to one and a half of @us, by chance: jobs that meet must not meet again. */
+/* Half to one and a half of @us, at random: jobs that meet must not meet again. */
 static __always_inline u64 mlcc_queue_about(u64 us, u64 seed)
 {
 	u64 r = (seed * 0x9e3779b97f4a7c15ULL) >> 48;

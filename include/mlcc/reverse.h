@@ -18,9 +18,9 @@
  * and the most of that over the last ticks is close to the truth.  Linux ticks every millisecond,
  * or every microsecond where both hosts' routes have the feature tcp_usec_ts (Linux 6.7).
  *
- * Of two things the round-trip time is surer: no ACK has waited for longer than that is above the
- * least one seen, which also lets "base" follow clocks that drift apart.  A clock that ticks at
- * another rate than it should moves "base" by a quarter of all windows, and is not believed.
+ * The round-trip time bounds it: no ACK has waited for longer than that is above the least one
+ * seen, which also lets "base" follow clocks that drift apart.  A clock that ticks at another rate
+ * than it should moves "base" by a quarter of all windows, and is not believed.
  */
 #ifndef MLCC_REVERSE_H
 #define MLCC_REVERSE_H

@@ -6,8 +6,8 @@
  *	late	(now - offset) mod period		how long ago the last slot began
  *	wait	period - late				until the next one
  *
- * A phase that begins within 1/MLCC_SHIFT_SLACK of the period around its slot is in it, and is let
- * be.  Any other waits, if all of this holds; else it goes at once:
+ * A phase that begins within 1/MLCC_SHIFT_SLACK of the period around its slot is in it, and does
+ * not wait.  Any other does, if all of this holds; else it goes at once:
  *
  *	- the period that the job has by itself is the plan's, but for 1/MLCC_SHIFT_TOLERANCE.  It
  *	  is not the time between two starts, which others on the link make longer, but what of it

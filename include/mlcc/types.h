@@ -26,7 +26,7 @@ typedef __INT64_TYPE__ s64;
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
 
-/* What is rarely done stays out of the way of what is done on every packet. */
+/* Rare work stays out of the way of what is done on every packet. */
 #ifndef MLCC_OUTLINE
 #define MLCC_OUTLINE __attribute__((__noinline__, __unused__))
 #endif
