@@ -99,10 +99,10 @@ nccl: plugins
 	+$(call part,tests of NCCL's profiler plugin,tests/nccl)
 	+$(call part,tests of the shim,tests/nccl-net)
 
-# the NIC's firmware as it is tested, on the host and for rv64; the simulator of RoCE flows
+# the NIC's firmware as it is tested, on the host and for rv64; RoCE networks drawn at random
 rdma:
 	+$(call part,tests of the NIC's firmware,tests/pcc)
-	+$(call part,the simulator of RoCE flows,tests/dcqcn)
+	+$(call part,RoCE networks drawn at random,tests/dcqcn)
 
 # what mlccd and libmlcc read from others, under libFuzzer
 fuzz:
@@ -293,7 +293,7 @@ help:
 	@echo "  make userspace     mlccd, mlcc-ctl, mlcc-dcqcn and libmlcc"
 	@echo "  make hint          libmlcc-hint, for programs that announce their phases"
 	@echo "  make nccl          NCCL's profiler plugin and the shim before its network, and their tests"
-	@echo "  make rdma          the simulator of RoCE flows, and the firmware for programmable NICs as it"
+	@echo "  make rdma          RoCE networks drawn at random, and the firmware for programmable NICs as it"
 	@echo "                     is tested; against the SDK: make -C rdma/pcc sdk DPA=bf3"
 	@echo "  make sim           mlcc-sim, which simulates clusters; fetches ns-3 for that (66 MB)"
 	@echo "  make install       mlcc-bpf, mlccd, mlcc-ctl, mlcc-dcqcn, mlcc-plan, the headers, and the"

@@ -5,9 +5,6 @@
  *	RP --------> queue of the link ----> NP		a packet is marked by the queue that it
  *	   <------------- CNP ---------------		finds: none below Kmin, P at Kmax, then all
  *
- * Or, as the firmware's RTT form has it (rdma/pcc), a packet now and then is a probe, and one that
- * waited for long is what a CNP is.
- *
  * A flow sends for ever, or it is a job: it computes, sends D_phase bytes, and again; its progress
  * is the shared tracker's, which learns D_phase by itself.  Time is in nanoseconds, lines of
  * parameters are in kb/s.
@@ -28,8 +25,6 @@
 #define SIM_FLOWS	8
 #endif
 #define SIM_CNPS	64		/* on their way to one RP */
-#define SIM_ACKS	16		/* of a flow that are remembered */
-#define SIM_ACK_EVERY	64		/* packets, as rxe asks for them */
 #define SIM_NEVER	INFINITY
 
 struct sim_link {
@@ -37,9 +32,7 @@ struct sim_link {
 	double delay;			/* ns, one way */
 	double kmin, kmax, pmax;	/* bytes, bytes, probability */
 	double pause;			/* bytes at which PFC stops all senders, 0: never */
-	double weight;			/* of a packet in the mean that is marked by, 0: no mean */
 	double queue, at;		/* bytes, and when they were that many */
-	double mean;			/* of the queue, as RED has it */
 	double busy;			/* bytes that have gone through */
 	double queue_sum;		/* over the packets */
 	u64 packets;
@@ -51,22 +44,14 @@ struct sim_flow {
 	struct mlcc_rp rp;
 	struct mlcc_np np;
 	u32 interval;			/* ns, of the NP */
-	double rtt_over, probe_ns;	/* ns, RTT form: a wait, between two probes; 0: CNPs */
-	double probe;			/* when a packet is a probe again */
 	double next;			/* when it sends again */
 	double cnp[SIM_CNPS];		/* when they arrive at the RP */
 	u32 cnp_first, cnps;
 	double bytes;			/* sent, ever */
 	double paced;			/* when its rate lets it send again */
-	u32 window;			/* packets that may wait for an ACK; 0: as many as there are */
-	u64 packets;			/* sent, ever */
-	double acks[SIM_ACKS];		/* when the last ACKs arrive */
 
 	/* a job */
 	const struct mlcc_profile *profile;
-	/* sets parameters by the progress, before each packet; NULL: @profile drives the RP */
-	void (*follow)(struct sim_flow *f, u32 p);
-	void *follow_arg;
 	struct mlcc_job own, *job;	/* own, or that of another flow of the same host */
 	struct mlcc_rp_own line_part;	/* in this phase */
 	double port_own, *port;		/* when it is free; NULL: the flow has one for itself */
@@ -84,7 +69,6 @@ struct sim {
 	struct sim_flow flow[SIM_FLOWS];
 	u16 heap[SIM_FLOWS];		/* flows, by when something happens to them next */
 	u16 place[SIM_FLOWS];		/* of a flow in it */
-	struct sim *back;		/* the link that ACKs take; NULL: one without a queue */
 	u32 flows, packet;		/* bytes of a packet */
 	u32 working;			/* flows that have iterations to do, or never end */
 	double now;
@@ -118,14 +102,10 @@ static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow 
 {
 	u32 p;
 
-	if (!f->profile && !f->follow)
+	if (!f->profile)
 		return MLCC_RP_PLAIN;
 	p = mlcc_rp_progress(&f->param, mlcc_job_acked(f->job, bytes, sim_us(s)),
 			     f->job->best_us);
-	if (f->follow) {
-		f->follow(f, p);
-		return MLCC_RP_PLAIN;
-	}
 	if (f->rp.seq != (u16)f->job->seq)
 		f->line_part = mlcc_rp_own(mlcc_job_flow_kbps(f->job), f->param.line,
 					   mlcc_job_flow_bytes(f->job));
@@ -172,46 +152,21 @@ static inline void sim_job(struct sim_flow *f, const struct mlcc_profile *profil
 	f->iterations = calloc(iterations, sizeof(*f->iterations));
 }
 
-/* The queue that a packet finds at @now, or RED's mean of those. */
-static inline double sim_link_queue(struct sim *s, struct sim_link *l, double now)
+/* A packet comes to the queue.  Returns when it is through, and whether it was marked. */
+static inline double sim_link_pass(struct sim *s, struct sim_link *l, bool *marked)
 {
-	double left = l->queue - (now - l->at) * l->rate;
+	double found = fmax(0, l->queue - (s->now - l->at) * l->rate);
+	double p = found <= l->kmin ? 0 : found >= l->kmax ? 1 :
+		   l->pmax * (found - l->kmin) / (l->kmax - l->kmin);
 
-	l->queue = fmax(0, left);
-	l->at = now;
-	if (!l->weight)
-		return l->queue;
-	/* as if packets had come while the link was idle */
-	l->mean *= pow(1 - l->weight, fmax(0, -left) / s->packet);
-	l->mean += (l->queue - l->mean) * l->weight;
-	return l->mean;
-}
-
-/* A packet comes to the queue at @now.  Returns when it is through, and whether it was marked. */
-static inline double sim_link_pass(struct sim *s, struct sim_link *l, double now, bool *marked)
-{
-	double found = sim_link_queue(s, l, now), p;
-
-	p = found <= l->kmin ? 0 : found >= l->kmax ? 1 :
-	    l->pmax * (found - l->kmin) / (l->kmax - l->kmin);
 	*marked = sim_uniform(s) < p;
+	l->queue = found;
+	l->at = s->now;
 	l->queue += s->packet;
 	l->queue_sum += l->queue;
 	l->busy += s->packet;
 	l->packets++;
-	return now + l->queue / l->rate;
-}
-
-/* A packet of now is through at @through.  Whether it makes the flow hear of congestion. */
-static inline bool sim_tells(const struct sim *s, struct sim_flow *f, bool marked, double through)
-{
-	if (!f->rtt_over)
-		return marked && mlcc_np_marked(&f->np, f->interval,
-						sim_stamp(through + s->link.delay));
-	if (s->now < f->probe)
-		return false;
-	f->probe = s->now + f->probe_ns;
-	return through - s->now > f->rtt_over;
+	return s->now + l->queue / l->rate;
 }
 
 /* When something happens to the flow. */
@@ -298,25 +253,6 @@ static inline double sim_paused(const struct sim *s)
 	return l->pause && queue >= l->pause ? s->now + (queue - l->pause / 2) / l->rate : 0;
 }
 
-/* What was sent now arrives at @arrived.  When its ACK does, which waits behind other packets. */
-static inline double sim_ack(const struct sim *s, double arrived)
-{
-	const struct sim_link *l = s->back ? &s->back->link : &s->link;
-	double queue = s->back ? fmax(0, l->queue - (s->now - l->at) * l->rate) : 0;
-
-	return arrived + s->link.delay + queue / l->rate;
-}
-
-/* When the window lets the flow send again. */
-static inline double sim_held(const struct sim_flow *f)
-{
-	u64 needs = f->packets + 1 - f->window;	/* an ACK of this packet, or of a later one */
-
-	if (!f->window || f->packets < f->window)
-		return 0;
-	return f->acks[(needs + SIM_ACK_EVERY - 1) / SIM_ACK_EVERY % SIM_ACKS];
-}
-
 /* Whether it cannot send now.  A NIC sends a packet of each flow in turn. */
 static inline bool sim_waits(struct sim *s, struct sim_flow *f)
 {
@@ -346,15 +282,13 @@ static inline void sim_send(struct sim *s, struct sim_flow *f)
 		sim_phase_start(s, f);
 	gain = sim_gain(s, f, s->packet);
 	mlcc_rp_sent(&f->rp, &f->param, &gain, sim_stamp(s->now), s->packet);
-	through = sim_link_pass(s, &s->link, s->now, &marked);
-	if (f->cnps < SIM_CNPS && sim_tells(s, f, marked, through))
+	through = sim_link_pass(s, &s->link, &marked);
+	if (f->cnps < SIM_CNPS && marked &&
+	    mlcc_np_marked(&f->np, f->interval, sim_stamp(through + s->link.delay)))
 		f->cnp[(f->cnp_first + f->cnps++) % SIM_CNPS] = through + 2 * s->link.delay;
 	f->bytes += s->packet;
 	f->left -= s->packet;
-	if (!(++f->packets % SIM_ACK_EVERY))
-		f->acks[f->packets / SIM_ACK_EVERY % SIM_ACKS] = sim_ack(s, through + s->link.delay);
-	f->paced = s->now + s->packet / sim_rate(s, f);
-	f->next = fmax(f->paced, sim_held(f));
+	f->paced = f->next = s->now + s->packet / sim_rate(s, f);
 	if (f->phase && f->left <= 0)
 		sim_phase_done(s, f, through + s->link.delay);
 }
@@ -370,9 +304,8 @@ static inline void sim_cnp(struct sim *s, struct sim_flow *f)
 	if ((f->phase && f->left <= 0) || f->turn)
 		return;
 	/* what is left of the gap to the next packet stretches with the rate */
-	if (f->paced > s->now)
-		f->paced = s->now + (f->paced - s->now) * rate / sim_rate(s, f);
-	f->next = fmax(f->paced, fmax(sim_held(f), s->now));
+	f->paced = s->now + fmax(0, f->paced - s->now) * rate / sim_rate(s, f);
+	f->next = f->paced;
 }
 
 static inline void sim_begin(struct sim *s)
@@ -399,36 +332,20 @@ static inline void sim_step(struct sim *s, struct sim_flow *f)
 	sim_heap_move(s, f);
 }
 
-/* Runs @links together until @until, or until all jobs have done their iterations. */
-static inline void sim_run_links(struct sim *links, u32 count, double until)
-{
-	for (u32 i = 0; i < count; i++)
-		sim_begin(&links[i]);
-	for (;;) {
-		struct sim_flow *next = NULL;
-		double at = until;
-		u32 working = 0;
-
-		for (u32 i = 0; i < count; i++) {
-			struct sim_flow *f = &links[i].flow[links[i].heap[0]];
-
-			working += links[i].working;
-			if (sim_due(f) < at) {
-				next = f;
-				at = sim_due(f);
-			}
-		}
-		for (u32 i = 0; i < count; i++)
-			links[i].now = at;
-		if (!next || !working)
-			return;
-		sim_step(next->sim, next);
-	}
-}
-
+/* Until @until, or until all jobs have done their iterations. */
 static inline void sim_run(struct sim *s, double until)
 {
-	sim_run_links(s, 1, until);
+	sim_begin(s);
+	while (s->working) {
+		struct sim_flow *f = &s->flow[s->heap[0]];
+
+		if (sim_due(f) >= until)
+			break;
+		s->now = sim_due(f);
+		sim_step(s, f);
+	}
+	if (s->working)
+		s->now = until;
 }
 
 /* Half of the 95 % interval of the mean of @n, two or more; @squares: the sum of theirs. */

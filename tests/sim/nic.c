@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What nic.h declares: rdma/dcqcn/ as tests/dcqcn/sim.h drives it. */
+/* What nic.h declares. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 """The lab's scenarios in the simulator, and what is said of the difference."""
 
 import unittest
+from statistics import fmean
 from typing import Any
 
 from common import dumbbell, endless, run
@@ -96,3 +97,13 @@ class SoftRoce(unittest.TestCase):
         result = run(table, stop=f"{SECOND:g}s")
         self.assertLess(result["network"]["cnps"], 2 * (CNPS_PER_S * SECOND + 1))
         self.assertGreater(result["network"]["cnps"], 10)
+
+    def test_rings_take_turns(self) -> None:
+        """Also those of which each takes the link for two thirds of its time."""
+        for name, most in (("verbs-two", 1.1), ("verbs-three", 1.15), ("verbs-incompatible", 1.5)):
+            scenario = lab.simulated(lab.lab.load(lab.lab.find(name)))
+            found = lab.slowdowns(scenario, ["dcqcn", "interleave"], range(1, 9), None)
+            plain, ours = fmean(found["dcqcn"]), fmean(found["interleave"])
+            with self.subTest(name):
+                self.assertLess(ours, most)
+                self.assertGreater(plain, 1.1 * ours)

@@ -11,7 +11,7 @@
  *	R alpha c / tau  =  A R p (b(B) + b(T R))
  *	A c / tau        =  R_AI R p ((1-p)^(F B) b(B) + (1-p)^(F T R) b(T R))
  */
-#include "../dcqcn/ring.h"
+#include "../dcqcn/sim.h"
 #include "tap.h"
 
 #define MBPS	1000U			/* rates in kb/s */
@@ -189,31 +189,12 @@ static void jobs_that_fit_take_turns(void)
 	CHECK(plain > 1.2 * ours, "plain DCQCN %.3f, with the rule %.3f", plain, ours);
 }
 
-/* Also those that start together, and those of which each takes the link for two thirds. */
-static void rings_take_turns(void)
-{
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	static const struct ring rings[] = RINGS;
-	static const double most[] = { 1.1, 1.15, 1.5 };
-
-	for (u32 i = 0; i < 3; i++) {
-		double plain = ring_run(&rings[i], NULL, 8).late;
-		double ours = ring_run(&rings[i], &profiles[MLCC_PROFILE_INTERLEAVE], 8).late;
-
-		printf("# %s: plain %.3f, interleave %.3f\n", rings[i].name, plain, ours);
-		CHECK(ours < most[i], "%s: %.3f of isolated", rings[i].name, ours);
-		CHECK(plain > 1.1 * ours, "%s: plain DCQCN %.3f, with the rule %.3f",
-		      rings[i].name, plain, ours);
-	}
-}
-
 int main(void)
 {
 	static const struct tap_test tests[] = {
 		TAP_TEST(shares_follow_the_fluid_model),
 		TAP_TEST(equal_flows_share),
 		TAP_TEST(jobs_that_fit_take_turns),
-		TAP_TEST(rings_take_turns),
 	};
 
 	return TAP_RUN(tests);
