@@ -39,4 +39,12 @@ void Connection::arrived(unsigned index)
 	}
 }
 
+Channel *Fabric::joined(const std::vector<Channel *> &flows)
+{
+	if (flows.size() == 1)
+		return flows[0];
+	m_connections.push_back(std::make_unique<Connection>(flows));
+	return m_connections.back().get();
+}
+
 } /* namespace sim */

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <vector>
 
@@ -85,6 +86,15 @@ public:
 
 	/* Members of a JSON object. */
 	virtual void report(std::ostream &out) const = 0;
+
+protected:
+	/* One channel of these, which outlive it. */
+	Channel *joined(const std::vector<Channel *> &flows);
+
+	std::vector<std::unique_ptr<Host>> m_hosts;	/* of jobs */
+
+private:
+	std::vector<std::unique_ptr<Connection>> m_connections;
 };
 
 } /* namespace sim */

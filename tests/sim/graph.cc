@@ -35,38 +35,19 @@ Graph dumbbell(unsigned pairs, double host_bps, double bps)
 }
 
 /* Each leaf has a link to each spine; together they carry what they are oversubscribed to. */
-static void add_spines(Graph &g, unsigned leaves, unsigned spines, double bps,
-		       double oversubscription)
-{
-	double up = g.hosts / leaves * bps / spines / oversubscription;
-
-	g.nodes = g.hosts + leaves + spines;
-	for (unsigned leaf = 0; leaf < leaves; leaf++)
-		for (unsigned spine = 0; spine < spines; spine++)
-			link(g, g.hosts + leaf, g.hosts + leaves + spine, up);
-}
-
 Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
 		 double oversubscription)
 {
+	double up = hosts * bps / spines / oversubscription;
 	Graph g;
 
 	g.hosts = leaves * hosts;
+	g.nodes = g.hosts + leaves + spines;
 	for (unsigned h = 0; h < g.hosts; h++)
 		add_host(g, h, g.hosts + h / hosts, bps);
-	add_spines(g, leaves, spines, bps, oversubscription);
-	return g;
-}
-
-Graph rail_optimised(unsigned nodes, unsigned rails, unsigned spines, double bps,
-		     double oversubscription)
-{
-	Graph g;
-
-	g.hosts = nodes * rails;
-	for (unsigned h = 0; h < g.hosts; h++)
-		add_host(g, h, g.hosts + h % rails, bps);
-	add_spines(g, rails, spines, bps, oversubscription);
+	for (unsigned leaf = 0; leaf < leaves; leaf++)
+		for (unsigned spine = 0; spine < spines; spine++)
+			link(g, g.hosts + leaf, g.hosts + leaves + spine, up);
 	return g;
 }
 

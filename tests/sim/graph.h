@@ -7,8 +7,6 @@
  *			either side of it in turn
  *	leaf-spine	each leaf has hosts below and a link to each spine; the links up are so slow
  *			that hosts could send "oversubscription" times what these carry
- *	rail-optimised	a leaf-spine whose leaves are rails: a node is so many hosts (its NICs) in
- *			turn, and one of them hangs on each leaf
  *	fat-tree	of k-port switches (Al-Fares et al., SIGCOMM '08): k pods of k/2 edge and
  *			k/2 aggregation switches, (k/2)^2 core switches, k^3/4 hosts; all links
  *			alike
@@ -44,8 +42,6 @@ struct Graph {
 Graph dumbbell(unsigned pairs, double host_bps, double bps);
 Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
 		 double oversubscription);
-Graph rail_optimised(unsigned nodes, unsigned rails, unsigned spines, double bps,
-		     double oversubscription);
 Graph fat_tree(unsigned k, double bps);
 /* @pods: of each the hosts below its access switches */
 Graph clos(const std::vector<std::vector<unsigned>> &pods, unsigned aggregation, unsigned cores,

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "jobs.h"
 #include "stream.h"
-#include "tcpcore.h"
 
 namespace sim {
 
@@ -88,20 +86,6 @@ void Link::arrive()
 	m_net.poll(m_found);
 }
 
-/* A job on one host. */
-class StreamHost : public Host {
-public:
-	StreamHost(struct tcp_job *j, unsigned n)
-		: Host(j ? tcp_job_tracker(j) : nullptr), job(j), flows(n)
-	{
-	}
-
-	~StreamHost() override { std::free(job); }
-
-	struct tcp_job *const job;
-	const unsigned flows;		/* of a connection */
-};
-
 HostNet::HostNet(const Graph &g, const HostParam &p) : param(p), m_graph(g)
 {
 	Router router(m_graph);
@@ -132,10 +116,7 @@ std::vector<Link *> HostNet::path(unsigned from, unsigned to, uint64_t hash) con
 
 Host *HostNet::host(const Job *job)
 {
-	const char *cc = param.cc.c_str();
-
-	m_hosts.push_back(std::make_unique<StreamHost>(
-		tcp_profile(cc) ? tcp_job_new(cc) : nullptr, job->param.flows));
+	m_hosts.push_back(TcpHost::of(param.cc, job->param.flows));
 	return m_hosts.back().get();
 }
 
@@ -147,7 +128,7 @@ Stream *HostNet::stream(unsigned from, unsigned to, Host *sender)
 
 	m_streams.push_back(std::make_unique<Stream>(
 		*this, sender ? param.cc : "cubic",
-		sender ? static_cast<StreamHost *>(sender)->job : nullptr, 1 + to, there, back,
+		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to, there, back,
 		round_trip));
 	return m_streams.back().get();
 }
@@ -156,12 +137,9 @@ Channel *HostNet::connect(unsigned from, unsigned to, Host *sender, Host *)
 {
 	std::vector<Channel *> streams;
 
-	for (unsigned n = sender ? static_cast<StreamHost *>(sender)->flows : 1; n; n--)
+	for (unsigned n = sender ? static_cast<TcpHost *>(sender)->flows : 1; n; n--)
 		streams.push_back(stream(from, to, sender));
-	if (streams.size() == 1)
-		return streams[0];
-	m_bundles.push_back(std::make_unique<Connection>(streams));
-	return m_bundles.back().get();
+	return joined(streams);
 }
 
 /* What a host has found: GRO's work. */

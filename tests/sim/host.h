@@ -36,6 +36,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "graph.h"
+#include "tcp.h"
 
 namespace sim {
 
@@ -45,12 +46,10 @@ class Stream;
 constexpr uint32_t FRAME_BYTES = 66;		/* around a segment; an ACK */
 constexpr uint32_t SUPER_BYTES = 65536;		/* that GRO joins at most */
 
-struct HostParam {
-	std::string cc;
-	bool ecn, gro;
-	uint32_t mss, limit, mark, tso, window;	/* bytes */
-	Ps delay, coalesce;
-	uint32_t seed;
+struct HostParam : TcpParam {
+	bool gro;
+	uint32_t tso, window;			/* bytes */
+	Ps coalesce;
 };
 
 /* Segments [from, to). */
@@ -120,9 +119,7 @@ private:
 	const Graph m_graph;
 	std::vector<Routes> m_routes;			/* to each host */
 	std::vector<std::unique_ptr<Link>> m_links;	/* of each edge: from a, from b */
-	std::vector<std::unique_ptr<Host>> m_hosts;
 	std::vector<std::unique_ptr<Stream>> m_streams;
-	std::vector<std::unique_ptr<Channel>> m_bundles;
 	std::vector<Stream *> m_touched;		/* of a poll */
 };
 

@@ -8,8 +8,6 @@
  *	ring		all-reduce of "bytes": 2 (n - 1) steps, in each of which a host sends
  *			bytes / n to the next one; it sends a step when it has received the one
  *			before (Patarasuk and Yuan, 2009)
- *	tree		all-reduce of "bytes" over a binary tree: in eight pieces, of which each is
- *			added up towards the first host and then goes down again
  *	all-to-all	each host sends bytes / n to each other one, all at once
  *	shards		all-reduce of "bytes" by two of these: of each shard everybody's part goes
  *			to one host, and when it has them all it sends the sum to everybody

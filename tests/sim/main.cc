@@ -52,10 +52,6 @@ static Graph graph_of(const Settings &s)
 		return leaf_spine(s.whole("leaves", 1, 1024), s.whole("spines", 1, 1024),
 				  s.whole("hosts", 1, 1024), bps,
 				  s.number("oversubscription", .01, 1000));
-	if (kind == "rail-optimised")
-		return rail_optimised(s.whole("nodes", 2, 4096), s.whole("rails", 1, 64),
-				      s.whole("spines", 1, 1024), bps,
-				      s.number("oversubscription", .01, 1000));
 	if (kind == "fat-tree")
 		return fat_tree(s.whole("k", 4, 64) / 2 * 2, bps);
 	if (kind == "clos")
@@ -133,16 +129,8 @@ static TcpParam tcp_of(const Settings &s)
 /* What hosts are beyond their sockets. */
 static HostParam host_of(const Settings &s)
 {
-	TcpParam tcp = tcp_of(s);
-	HostParam c = {};
+	HostParam c = { tcp_of(s), {}, {}, {}, {} };
 
-	c.cc = tcp.cc;
-	c.ecn = tcp.ecn;
-	c.mss = tcp.mss;
-	c.limit = tcp.limit;
-	c.mark = tcp.mark;
-	c.delay = tcp.delay;
-	c.seed = tcp.seed;
 	c.tso = s.whole("tso", 0, 1 << 20);
 	c.gro = s.whole("gro", 0, 1);
 	c.window = s.whole("window", 10000, 1u << 31);

@@ -376,10 +376,7 @@ Channel *RdmaNet::connect(unsigned from, unsigned to, Host *sender, Host *receiv
 	for (unsigned i = 0; i < (sender ? param.qps : 1); i++)
 		flows.push_back(flow(from, to, static_cast<RdmaHost *>(sender),
 				     static_cast<RdmaHost *>(receiver)));
-	if (flows.size() == 1)
-		return flows[0];
-	m_connections.push_back(std::make_unique<Connection>(flows));
-	return m_connections.back().get();
+	return joined(flows);
 }
 
 Path RdmaNet::path(unsigned from, unsigned to, uint32_t hash, unsigned port) const

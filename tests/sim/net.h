@@ -336,8 +336,6 @@ private:
 
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;
-	std::vector<std::unique_ptr<Connection>> m_connections;
-	std::vector<std::unique_ptr<Host>> m_hosts;	/* of jobs */
 	std::map<const Job *, Paths> m_paths;
 	std::vector<std::vector<Port *>> m_ends;	/* of each edge: at a, at b */
 	std::vector<std::vector<unsigned>> m_far;	/* links between hosts */

@@ -7,7 +7,6 @@
 
 namespace sim {
 
-constexpr unsigned PIECES = 8;			/* of a tree */
 constexpr double FOR_EVER = 1ull << 60;		/* bytes */
 
 static Plan pair(unsigned, double bytes)
@@ -31,36 +30,6 @@ static Plan ring(unsigned n, double bytes)
 		plan.transfers.push_back({ host, (host + 1) % n, bytes / n, {} });
 		if (i >= n)
 			plan.transfers.back().after = { before };
-	}
-	return plan;
-}
-
-/*
- * Host i's parent is (i - 1) / 2.  Of each piece transfer i - 1 goes up from host i, n - 1 + i - 1
- * goes down to it.
- */
-static Plan tree(unsigned n, double bytes)
-{
-	Plan plan = { {}, n };
-
-	for (unsigned piece = 0; piece < PIECES; piece++) {
-		unsigned up = piece * 2 * (n - 1) - 1, down = up + n - 1;
-
-		for (unsigned i = 1; i < n; i++) {
-			plan.transfers.push_back({ i, (i - 1) / 2, bytes / PIECES, {} });
-			for (unsigned child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
-				plan.transfers.back().after.push_back(up + child);
-		}
-		for (unsigned i = 1; i < n; i++) {
-			unsigned parent = (i - 1) / 2;
-
-			plan.transfers.push_back({ parent, i, bytes / PIECES, {} });
-			if (parent)
-				plan.transfers.back().after = { down + parent };
-			else
-				for (unsigned child = 1; child <= 2 && child < n; child++)
-					plan.transfers.back().after.push_back(up + child);
-		}
 	}
 	return plan;
 }
@@ -129,9 +98,8 @@ Planner planner(const std::string &kind)
 {
 	static const std::map<std::string, Planner> planners = {
 		{ "pair", pair },	  { "ring", ring },
-		{ "tree", tree },	  { "all-to-all", all_to_all },
+		{ "all-to-all", all_to_all }, { "shards", shards },
 		{ "endless", endless },	  { "parameter-server", parameter_server },
-		{ "shards", shards },
 	};
 	auto found = planners.find(kind);
 

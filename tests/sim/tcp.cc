@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <deque>
 #include <map>
 
@@ -45,20 +44,6 @@ constexpr uint32_t HOST_NET = 10 << 24;		/* 10.0.0.0/8 */
 constexpr uint32_t SWITCH_NET = 172 << 24 | 16 << 16;
 const ns3::Time PROBE_LEAST = ns3::MilliSeconds(2);	/* two ticks of Linux */
 constexpr uint16_t FIRST_PORT = 10000, PORTS = 30000;
-
-/* A job on one host. */
-class TcpHost : public Host {
-public:
-	TcpHost(struct tcp_job *j, unsigned n)
-		: Host(j ? tcp_job_tracker(j) : nullptr), job(j), flows(n)
-	{
-	}
-
-	~TcpHost() override { std::free(job); }
-
-	struct tcp_job *const job;
-	const unsigned flows;		/* of a connection */
-};
 
 static ns3::Ipv4Address address(unsigned host)
 {
@@ -412,10 +397,7 @@ void TcpNet::route(const Graph &g)
 
 Host *TcpNet::host(const Job *job)
 {
-	const char *cc = param.cc.c_str();
-
-	m_hosts.push_back(std::make_unique<TcpHost>(tcp_profile(cc) ? tcp_job_new(cc) : nullptr,
-						    job->param.flows));
+	m_hosts.push_back(TcpHost::of(param.cc, job->param.flows));
 	return m_hosts.back().get();
 }
 
@@ -435,10 +417,7 @@ Channel *TcpNet::connect(unsigned from, unsigned to, Host *sender, Host *)
 
 	for (unsigned n = sender ? static_cast<TcpHost *>(sender)->flows : 1; n; n--)
 		flows.push_back(channel(from, to, sender));
-	if (flows.size() == 1)
-		return flows[0];
-	m_connections.push_back(std::make_unique<Connection>(flows));
-	return m_connections.back().get();
+	return joined(flows);
 }
 
 void TcpNet::report(std::ostream &out) const

@@ -22,6 +22,7 @@
 #ifndef MLCC_SIM_TCP_H
 #define MLCC_SIM_TCP_H
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "graph.h"
+#include "tcpcore.h"
 
 namespace sim {
 
@@ -42,6 +44,29 @@ struct TcpParam {
 	uint32_t mss, limit, mark;	/* bytes */
 	Ps delay;
 	uint32_t seed;
+};
+
+/* A job on one host. */
+class TcpHost : public Host {
+public:
+	TcpHost(struct tcp_job *j, unsigned n)
+		: Host(j ? tcp_job_tracker(j) : nullptr), job(j), flows(n)
+	{
+	}
+
+	~TcpHost() override { std::free(job); }
+
+	/* @cc: may be one that knows of no jobs */
+	static std::unique_ptr<Host> of(const std::string &cc, unsigned flows)
+	{
+		const char *name = cc.c_str();
+
+		return std::make_unique<TcpHost>(tcp_profile(name) ? tcp_job_new(name) : nullptr,
+						 flows);
+	}
+
+	struct tcp_job *const job;
+	const unsigned flows;		/* of a connection */
 };
 
 class TcpChannel;
@@ -67,9 +92,7 @@ private:
 	std::vector<ns3::Ptr<ns3::Node>> m_nodes;
 	std::vector<ns3::Ptr<ns3::QueueDisc>> m_queues;
 	std::vector<std::vector<uint32_t>> m_interfaces;	/* of each edge: at a, at b */
-	std::vector<std::unique_ptr<Host>> m_hosts;
 	std::vector<std::unique_ptr<TcpChannel>> m_channels;
-	std::vector<std::unique_ptr<Connection>> m_connections;
 	uint32_t m_addresses = 0;		/* of switches, given away */
 };
 

@@ -3,7 +3,6 @@
 
 import unittest
 from statistics import fmean, pstdev
-from typing import ClassVar
 
 from common import LINE_BPS, PERIOD_S, Table, dumbbell, pairs, run, slowdown
 from mlcclab import traces
@@ -37,10 +36,6 @@ class Alone(unittest.TestCase):
     def test_ring(self) -> None:
         """Each of n hosts sends 2 (n - 1) / n of the bytes."""
         self.check("ring", 2 * (HOSTS - 1), 1.5, 1.65)
-
-    def test_tree(self) -> None:
-        """The root's two children take its link twice; in one piece it would all take five."""
-        self.check("tree", 2 * (HOSTS - 1), 2 + 1 / 4, 3)
 
     def test_all_to_all(self) -> None:
         self.check("all-to-all", HOSTS - 1, 0.75, 0.9)
@@ -158,36 +153,6 @@ class Tmdml(unittest.TestCase):
 
     def test_it_goes_with_a_profile(self) -> None:
         self.assertLess(self.took("interleave+tmdml"), 0.98 * self.took("interleave"))
-
-
-class Rails(unittest.TestCase):
-    """A node's NICs, each on a switch of its own."""
-
-    TOPOLOGY: ClassVar[Table] = {
-        "kind": "rail-optimised",
-        "rate": "10gbit",
-        "nodes": 8,
-        "rails": 4,
-        "spines": 2,
-    }
-
-    def test_a_ring_goes_on_all_rails_at_once(self) -> None:
-        """Each NIC sends a quarter, and nothing leaves its rail."""
-        across = run(leaves("ring"), placement="spread", iterations=6)
-        along = run(leaves("ring") | {"topology": self.TOPOLOGY}, placement="random", iterations=6)
-        took = fmean(along["jobs"][0]["iterations_s"]) - COMPUTE_S
-        self.assertGreater(took, 1.5 / 4 * LINE_S)
-        self.assertLess(took, 1.65 / 4 * LINE_S)
-        self.assertEqual(along["jobs"][0]["delivered"], across["jobs"][0]["delivered"])
-        self.assertAlmostEqual(
-            along["network"]["hops"] / across["network"]["hops"], 0.5, delta=0.02
-        )
-
-    def test_between_rails_it_goes_by_the_spines(self) -> None:
-        flow = {"name": "f", "workload": "background", "load": 0.05, "sizes": "storage"}
-        result = run({"topology": self.TOPOLOGY, "job": [flow]}, stop="10ms")
-        packets = result["network"]["delivered"]
-        self.assertGreater(result["network"]["hops"], 4 * packets)
 
 
 class Phases(unittest.TestCase):

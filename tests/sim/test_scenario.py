@@ -103,7 +103,7 @@ class FrontEnd(unittest.TestCase):
             ("duty = 0.3", "duty = 0.3\nbytes = 9", "job[0].bytes: a trace has none"),
             ('workload = "trace"', "", "job[0].trace: a pair has none"),
             ("duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: a pair has 2"),
-            ("duty = 0.3", "duty = 0.3\npattern = 'tree'", "not one of pair, ring"),
+            ("duty = 0.3", "duty = 0.3\npattern = 'shards'", "not one of pair, ring"),
             ("duty = 0.3", "duty = 0.3\nnoise = 'much'", 'or "measured"'),
         ):
             with self.subTest(new):
@@ -124,12 +124,6 @@ class FrontEnd(unittest.TestCase):
     def test_too_many_hosts_are_refused(self) -> None:
         tree = GOOD.replace('"dumbbell"', '"fat-tree"\nk = 4').replace("copies = 2", "copies = 9")
         self.refused(tree, "18 hosts", "has 16")
-
-    def test_a_node_is_not_spread(self) -> None:
-        rails = '"rail-optimised"\nnodes = 4\nrails = 2\nspines = 1'
-        self.refused(
-            "placement = 'spread'\n" + GOOD.replace('"dumbbell"', rails), "placement: a node is on"
-        )
 
     def test_a_cc_of_the_other_transport_is_refused(self) -> None:
         done = self.run_file(GOOD, "--cc", "dcqcn,cubic")

@@ -63,12 +63,6 @@ TOPOLOGIES = {
         "hosts": Field(integer(1, 1024)),
         "oversubscription": Field(number(0.01, 1000), 1.0),
     },
-    "rail-optimised": {
-        "nodes": Field(integer(2, 4096)),
-        "rails": Field(integer(1, 64)),
-        "spines": Field(integer(1, 1024)),
-        "oversubscription": Field(number(0.01, 1000), 1.0),
-    },
     "fat-tree": {"k": Field(integer(4, 24))},
     "clos": {
         "pods": Field(_pods),
@@ -129,7 +123,6 @@ PAIRS = ("pair", "endless")
 WORKLOADS = (
     *PAIRS,
     "ring",
-    "tree",
     "all-to-all",
     "shards",
     "parameter-server",
@@ -315,13 +308,13 @@ def _thresholds(switch: Table, bps: float) -> None:
 
 
 def goodput_bps(scenario: Scenario) -> float:
-    """What messages get of a host's link, on all rails; of a dumbbell's bottleneck, if less."""
+    """What messages get of a host's link, or of a dumbbell's bottleneck, if that is less."""
     topology, hosts = scenario.topology, scenario.hosts
     payload, header = (
         (hosts["mss"], FRAME - MSS) if "mss" in hosts else (hosts["payload"], hosts["header"])
     )
     bps: float = min(topology["rate"], topology.get("bottleneck", topology["rate"]))
-    return bps * topology.get("rails", 1) * payload / (payload + header)
+    return bps * payload / (payload + header)
 
 
 def _check_keys(where: str, table: Any, workload: str) -> None:
@@ -384,13 +377,7 @@ def _jobs(where: str, table: Any, bps: float) -> list[Job]:
 
 def wanted_hosts(scenario: Scenario) -> int:
     """Those of all jobs; background traffic is between all there are."""
-    return sum(job.values["hosts"] for job in scenario.jobs) * rails(scenario)
-
-
-def rails(scenario: Scenario) -> int:
-    """How many hosts are a node, which jobs are given whole."""
-    count: int = scenario.topology.get("rails", 1)
-    return count
+    return sum(job.values["hosts"] for job in scenario.jobs)
 
 
 def racks(scenario: Scenario) -> tuple[int, int]:
@@ -398,8 +385,6 @@ def racks(scenario: Scenario) -> tuple[int, int]:
     topology = scenario.topology
     if topology["kind"] == "leaf-spine":
         return topology["leaves"] * topology["hosts"], topology["hosts"]
-    if topology["kind"] == "rail-optimised":
-        return topology["nodes"] * topology["rails"], topology["nodes"]
     if topology["kind"] == "fat-tree":
         return topology["k"] ** 3 // 4, topology["k"] // 2
     if topology["kind"] == "clos":
@@ -418,8 +403,6 @@ def _check_hosts(scenario: Scenario) -> None:
         raise UsageError(
             "placement: a dumbbell's hosts are packed: each next one on the other side"
         )
-    if rails(scenario) > 1 and scenario.placement == "spread":
-        raise UsageError("placement: a node is on all rails; packed and random are what there is")
     if scenario.topology["kind"] == "clos" and scenario.placement == "spread":
         raise UsageError("placement: racks are not alike; packed and random are what there is")
     there, wanted = racks(scenario)[0], wanted_hosts(scenario)
@@ -432,17 +415,15 @@ def places(scenario: Scenario, seed: int) -> list[list[int]]:
     if scenario.placed:
         return [list(hosts) for hosts in scenario.placed]
     there, rack = racks(scenario)
-    node = rails(scenario)
-    order = list(range(there // node))
+    order = list(range(there))
     if scenario.placement == "spread":
         order.sort(key=lambda host: (host % rack, host // rack))
     elif scenario.placement == "random":
         random.Random(seed).shuffle(order)
-    order = [first * node + host for first in order for host in range(node)]
     taken, first = [], 0
     for job in scenario.jobs:
         background = job.values["workload"] == "background"
-        hosts = job.values["hosts"] * node
+        hosts = job.values["hosts"]
         if background and scenario.topology["kind"] == "dumbbell":
             # from the left to the right, as pairs do
             taken.append(order[::2] + order[1::2])
@@ -471,8 +452,7 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         if job.values["workload"] == "background":
             lines += _lines(_background(job, len(hosts), scenario))
         else:
-            side_by_side = job.values.get("rails", rails(scenario))
-            lines += _lines({"job_rails": side_by_side} | _job(job, scenario.iterations))
+            lines += _lines(_job(job, scenario.iterations))
             lines += _lines(_noise(job, f"{seed} {index}"))
     return "\n".join(lines) + "\n"
 
@@ -549,6 +529,7 @@ def _job(job: Job, iterations: int) -> Table:
         ),
         "iterations": _iterations(job, iterations),
         "flows": job.values["flows"],
+        "job_rails": job.values.get("rails", 1),
         "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
     }
