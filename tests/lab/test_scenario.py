@@ -146,6 +146,8 @@ class Refused(unittest.TestCase):
         self.refuse("job.0.noise", "much", "job[0].noise", "from 0 to 0.5")
         self.refuse("job.0.name", "a b", "job[0].name", "letters")
         self.refuse("job.0.name", "b", "name", "'b' is used 2 times")
+        self.refuse("job.0.name", ["c", "c"], "name", "'c' is used 2 times")
+        self.refuse("job.0.name", [], "job[0].name", "not a name")
         self.refuse("job.0.flows", 0, "job[0].flows", "from 1 to 64")
         self.refuse("job.0.hint", "maybe", "job[0].hint", "none, exact")
 
@@ -221,6 +223,12 @@ class Meaning(unittest.TestCase):
         self.assertEqual(parsed.jobs[0].hosts, 1)
         self.assertEqual((parsed.jobs[0].hint, parsed.jobs[0].claim), ("none", 1.0))
         self.assertEqual(parsed.needs, ())
+
+    def test_alike(self) -> None:
+        """A list of names is a table for each."""
+        jobs = scenario.parse(GOOD, "").jobs
+        document = GOOD | {"job": [GOOD["job"][0] | {"name": ["a", "b"]}]}
+        self.assertEqual(scenario.parse(document, "").jobs, jobs)
 
     def test_load(self) -> None:
         # 10 MB at 1 Gb/s * 1448/1514 take 83.65 ms of 183.65, twice.

@@ -313,7 +313,7 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     """Turn a TOML document into a scenario."""
     top = schema.read_table("", raw, TOP_FIELDS)
     wire = link.parse(top["link"], top["transport"] not in RDMA)
-    tables = schema.array("job", top["job"], 1, 128)
+    tables = schema.array("job", _one_by_one(top["job"]), 1, 128)
     jobs = tuple(_job(where, table, wire) for where, table in tables)
     tables = schema.array("flow", top["flow"], 0, 16)
     flows = tuple(_flow(where, table, wire.rate) for where, table in tables)
@@ -339,6 +339,18 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
         flows=flows,
         planning=planning,
     )
+
+
+def _one_by_one(tables: Any) -> Any:
+    """A table with several names is so many jobs alike."""
+    if not isinstance(tables, list):
+        return tables
+    found: list[Any] = []
+    for table in tables:
+        names = table.get("name") if isinstance(table, dict) else None
+        alike = isinstance(names, list) and names
+        found += [table | {"name": name} for name in names] if alike else [table]
+    return found
 
 
 def _planning(table: Any) -> Planning | None:
