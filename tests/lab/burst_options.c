@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,17 @@ struct option_spec {
 	const char *name;
 	unsigned int modes;	/* bit mask of enum burst_mode */
 	void (*parse)(struct options *opt, const char *name, const char *value);
+	/* or a figure of struct options: a whole number of so many bytes; 0: a double */
+	size_t at, size;
+	uint64_t min, max;
+	double low, high;
 };
+
+#define OTHER(n, m, parse)	{ n, m, parse, 0, 0, 0, 0, 0, 0 }
+#define WHOLE(n, m, field, least, most)	{ n, m, NULL, offsetof(struct options, field), \
+					  sizeof(((struct options *)NULL)->field), least, most, 0, 0 }
+#define REAL(n, m, field, least, most)	{ n, m, NULL, offsetof(struct options, field), 0, 0, 0, \
+					  least, most }
 
 #define IN_RECV		(1u << MODE_RECV)
 #define IN_JOB		(1u << MODE_JOB)
@@ -130,11 +141,6 @@ static void parse_cc(struct options *opt, const char *name, const char *value)
 	opt->cc = value;
 }
 
-static void parse_mark(struct options *opt, const char *name, const char *value)
-{
-	opt->mark = (uint32_t)number(name, value, 0, UINT32_MAX);
-}
-
 static void parse_listen(struct options *opt, const char *name,
 			 const char *value)
 {
@@ -155,60 +161,6 @@ static void parse_source(struct options *opt, const char *name,
 	if (opt->n_sources == BURST_MAX_SOURCES)
 		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_SOURCES);
 	opt->sources[opt->n_sources++] = address(name, value);
-}
-
-static void parse_flows(struct options *opt, const char *name,
-			const char *value)
-{
-	opt->flows = (uint32_t)number(name, value, 1, BURST_MAX_FLOWS);
-}
-
-static void parse_inbound(struct options *opt, const char *name,
-			  const char *value)
-{
-	opt->inbound = (uint32_t)number(name, value, 1, 65535);
-}
-
-static void parse_lead(struct options *opt, const char *name,
-		       const char *value)
-{
-	opt->lead = number(name, value, 1, 1ull << 50);
-}
-
-static void parse_bytes(struct options *opt, const char *name,
-			const char *value)
-{
-	opt->bytes = number(name, value, 1, 1ull << 50);
-}
-
-static void parse_iterations(struct options *opt, const char *name,
-			     const char *value)
-{
-	opt->iterations = (uint32_t)number(name, value, 0, 1000000000);
-}
-
-static void parse_start(struct options *opt, const char *name,
-			const char *value)
-{
-	opt->start_ms = real(name, value, 0, 3.6e6);
-}
-
-static void parse_compute(struct options *opt, const char *name,
-			  const char *value)
-{
-	opt->compute_ms = real(name, value, 0, 3.6e6);
-}
-
-static void parse_noise(struct options *opt, const char *name,
-			const char *value)
-{
-	opt->noise = real(name, value, 0, 1);
-}
-
-static void parse_lognormal(struct options *opt, const char *name,
-			    const char *value)
-{
-	opt->lognormal = real(name, value, 0, 10);
 }
 
 /* A number of 0 to @most, and at least @least bytes; @form: how they are written. */
@@ -275,11 +227,6 @@ static void parse_size(struct options *opt, const char *name, const char *value)
 	opt->n_sizes++;
 }
 
-static void parse_seed(struct options *opt, const char *name, const char *value)
-{
-	opt->seed = number(name, value, 0, UINT64_MAX);
-}
-
 static void parse_switch(struct options *opt, const char *name,
 			 const char *value)
 {
@@ -298,70 +245,11 @@ static void parse_switch(struct options *opt, const char *name,
 	opt->change.step.compute_ms = real(name, compute, 0, 3.6e6);
 }
 
-static void parse_every(struct options *opt, const char *name,
-			const char *value)
-{
-	opt->every_ms = real(name, value, 0.001, 3.6e6);
-}
-
-static void parse_seconds(struct options *opt, const char *name,
-			  const char *value)
-{
-	opt->seconds = real(name, value, 0, 1e6);
-}
-
-static void parse_at(struct options *opt, const char *name, const char *value)
-{
-	opt->at_ns = (int64_t)number(name, value, 0, INT64_MAX / 2);
-}
-
-static void parse_timeout(struct options *opt, const char *name,
-			  const char *value)
-{
-	opt->timeout_s = real(name, value, 0.1, 86400);
-}
-
-static void parse_sample(struct options *opt, const char *name,
-			 const char *value)
-{
-	opt->sample_ms = (uint32_t)number(name, value, 1, 60000);
-}
-
 static void parse_hint(struct options *opt, const char *name, const char *value)
 {
 	if (!*value)
 		die(EXIT_USAGE, "%s: '' is not the path of a socket", name);
 	opt->hint.socket = value;
-}
-
-static void parse_hint_job(struct options *opt, const char *name,
-			   const char *value)
-{
-	opt->hint.job = (uint32_t)number(name, value, 1, 65535);
-}
-
-static void parse_claim(struct options *opt, const char *name,
-			const char *value)
-{
-	opt->hint.claim = real(name, value, 1e-6, 1e6);
-}
-
-static void parse_restart(struct options *opt, const char *name,
-			  const char *value)
-{
-	opt->hint.restart_ms = real(name, value, 1, 3.6e6);
-}
-
-static void parse_connect(struct options *opt, const char *name,
-			  const char *value)
-{
-	opt->connect_ms = real(name, value, 0, 3.6e6);
-}
-
-static void parse_clock(struct options *opt, const char *name,
-			const char *value)
-{
-	opt->clock_ms = real(name, value, -3.6e6, 3.6e6);
 }
 
 /* Its last two bits are ECN's, and so the network's. */
@@ -374,39 +262,39 @@ static void parse_traffic_class(struct options *opt, const char *name,
 }
 
 static const struct option_spec specs[] = {
-	{ "--job", ALL, parse_job },
-	{ "--cc", ALL, parse_cc },
-	{ "--mark", ALL, parse_mark },
-	{ "--listen", IN_RECV | IN_JOB, parse_listen },
-	{ "--inbound", IN_JOB, parse_inbound },
-	{ "--lead", IN_JOB, parse_lead },
-	{ "--peer", SENDS, parse_peer },
-	{ "--source", SENDS, parse_source },
-	{ "--flows", IN_JOB | IN_BULK, parse_flows },
-	{ "--bytes", IN_JOB | IN_SHORT, parse_bytes },
-	{ "--iterations", IN_JOB, parse_iterations },
-	{ "--start-ms", SENDS, parse_start },
-	{ "--compute-ms", IN_JOB, parse_compute },
-	{ "--step", IN_JOB, parse_step },
-	{ "--overlap", IN_JOB, parse_overlap },
-	{ "--noise", IN_JOB, parse_noise },
-	{ "--lognormal", IN_JOB, parse_lognormal },
-	{ "--seed", IN_JOB | IN_SHORT, parse_seed },
-	{ "--switch", IN_JOB, parse_switch },
-	{ "--hint", IN_JOB, parse_hint },
-	{ "--hint-job", IN_JOB, parse_hint_job },
-	{ "--claim", IN_JOB, parse_claim },
-	{ "--restart-ms", IN_JOB, parse_restart },
-	{ "--connect-ms", IN_JOB, parse_connect },
-	{ "--clock-ms", IN_JOB, parse_clock },
-	{ "--traffic-class", IN_JOB, parse_traffic_class },
-	{ "--every-ms", IN_SHORT, parse_every },
-	{ "--request", IN_SHORT, parse_request },
-	{ "--size", IN_SHORT, parse_size },
-	{ "--seconds", IN_BULK | IN_SHORT, parse_seconds },
-	{ "--at", SENDS, parse_at },
-	{ "--timeout-s", ALL, parse_timeout },
-	{ "--sample-ms", IN_RECV | IN_JOB, parse_sample },
+	OTHER("--job", ALL, parse_job),
+	OTHER("--cc", ALL, parse_cc),
+	WHOLE("--mark", ALL, mark, 0, UINT32_MAX),
+	OTHER("--listen", IN_RECV | IN_JOB, parse_listen),
+	WHOLE("--inbound", IN_JOB, inbound, 1, 65535),
+	WHOLE("--lead", IN_JOB, lead, 1, 1ull << 50),
+	OTHER("--peer", SENDS, parse_peer),
+	OTHER("--source", SENDS, parse_source),
+	WHOLE("--flows", IN_JOB | IN_BULK, flows, 1, BURST_MAX_FLOWS),
+	WHOLE("--bytes", IN_JOB | IN_SHORT, bytes, 1, 1ull << 50),
+	WHOLE("--iterations", IN_JOB, iterations, 0, 1000000000),
+	REAL("--start-ms", SENDS, start_ms, 0, 3.6e6),
+	REAL("--compute-ms", IN_JOB, compute_ms, 0, 3.6e6),
+	OTHER("--step", IN_JOB, parse_step),
+	OTHER("--overlap", IN_JOB, parse_overlap),
+	REAL("--noise", IN_JOB, noise, 0, 1),
+	REAL("--lognormal", IN_JOB, lognormal, 0, 10),
+	WHOLE("--seed", IN_JOB | IN_SHORT, seed, 0, UINT64_MAX),
+	OTHER("--switch", IN_JOB, parse_switch),
+	OTHER("--hint", IN_JOB, parse_hint),
+	WHOLE("--hint-job", IN_JOB, hint.job, 1, 65535),
+	REAL("--claim", IN_JOB, hint.claim, 1e-6, 1e6),
+	REAL("--restart-ms", IN_JOB, hint.restart_ms, 1, 3.6e6),
+	REAL("--connect-ms", IN_JOB, connect_ms, 0, 3.6e6),
+	REAL("--clock-ms", IN_JOB, clock_ms, -3.6e6, 3.6e6),
+	OTHER("--traffic-class", IN_JOB, parse_traffic_class),
+	REAL("--every-ms", IN_SHORT, every_ms, 0.001, 3.6e6),
+	OTHER("--request", IN_SHORT, parse_request),
+	OTHER("--size", IN_SHORT, parse_size),
+	REAL("--seconds", IN_BULK | IN_SHORT, seconds, 0, 1e6),
+	WHOLE("--at", SENDS, at_ns, 0, INT64_MAX / 2),
+	REAL("--timeout-s", ALL, timeout_s, 0.1, 86400),
+	WHOLE("--sample-ms", IN_RECV | IN_JOB, sample_ms, 1, 60000),
 };
 
 static enum burst_mode parse_mode(const char *name)
@@ -423,6 +311,20 @@ static enum burst_mode parse_mode(const char *name)
 	die(EXIT_USAGE, "'%s' is not one of recv, job, bulk, short", name);
 }
 
+static void parse_value(struct options *opt, const struct option_spec *spec, const char *value)
+{
+	void *to = (char *)opt + spec->at;
+
+	if (spec->parse)
+		spec->parse(opt, spec->name, value);
+	else if (!spec->size)
+		*(double *)to = real(spec->name, value, spec->low, spec->high);
+	else if (spec->size == sizeof(uint32_t))
+		*(uint32_t *)to = (uint32_t)number(spec->name, value, spec->min, spec->max);
+	else
+		*(uint64_t *)to = number(spec->name, value, spec->min, spec->max);
+}
+
 static void parse_option(struct options *opt, const char *name,
 			 const char *value)
 {
@@ -435,7 +337,7 @@ static void parse_option(struct options *opt, const char *name,
 			die(EXIT_USAGE, "%s: not for this role", name);
 		if (!value)
 			die(EXIT_USAGE, "%s: needs a value", name);
-		specs[i].parse(opt, name, value);
+		parse_value(opt, &specs[i], value);
 		return;
 	}
 	die(EXIT_USAGE, "unknown option '%s' (see --help)", name);
