@@ -50,7 +50,7 @@ def main(iterations: str = ITERATIONS) -> int:
     figures.parent.mkdir(exist_ok=True)
     figures.unlink(missing_ok=True)
     command = [sys.executable, LAB, "run", SCENARIO, "--cc", ",".join(CCS), "--quick"]
-    command += ["--flows", FLOWS, "--repeat", RUNS, "--iterations", iterations]
+    command += ["--flows", FLOWS, "--seeds", f"1-{RUNS}", "--iterations", iterations]
     command += ["--json", figures, "--plot", picture]
     status = subprocess.run(list(map(str, command)), check=False).returncode
     if status:

@@ -5,16 +5,19 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 from typing import Any
 
-import memory_mlccd
-from memory_mlccd import MemoryMlccd, cgroup_mount
-
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import memory_mlccd  # noqa: E402  (needs the path above)
+from memory_mlccd import MemoryMlccd, cgroup_mount  # noqa: E402
+
 BURST = HERE / "mlcc-burst"
 WAIT_S = 60.0
 TRIES = 5

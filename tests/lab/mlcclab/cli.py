@@ -8,8 +8,6 @@ from pathlib import Path
 from . import commands, program
 from .link import MTUS
 from .options import (
-    MAX_REPEAT,
-    MAX_SEED,
     Parser,
     builds,
     cc_list,
@@ -58,13 +56,9 @@ def parser() -> argparse.ArgumentParser:
         description="Emulate training jobs that share a link, and measure how they slow down.",
         epilog=EPILOG,
     )
-    verbs = lab.add_subparsers(required=True, metavar="run | compare | list | plot")
+    verbs = lab.add_subparsers(required=True, metavar="run | compare | list")
     listing = verbs.add_parser("list", help="show the shipped scenarios")
     listing.set_defaults(command=commands.show)
-    drawing = verbs.add_parser("plot", help="draw a report again")
-    drawing.add_argument("report", type=Path, metavar="JSON", help="what run --json has written")
-    drawing.add_argument("png", type=Path, metavar="PNG", help="the picture to write")
-    drawing.set_defaults(command=commands.plot)
     _add_run(verbs.add_parser("run", help="run one scenario", epilog=EPILOG))
     _add_compare(verbs.add_parser("compare", help="is another build of the carrier better?"))
     return lab
@@ -84,27 +78,20 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "its phases; with +plan, each also gets the time-shift that mlcc-plan finds (default "
         "cubic,mlcc)",
     )
-    add("--seed", type=whole(0, MAX_SEED), metavar="N", help="of the compute noise (default 1)")
     add(
-        "--repeat",
-        type=whole(1, MAX_REPEAT),
-        metavar="N",
-        help="runs of each cc, taking turns, each with the next seed (default 1)",
+        "--seeds",
+        type=seeds,
+        default=range(1, 2),
+        metavar="A-B",
+        help="of the compute noise: a run of each cc for every one, taking turns (default 1-1)",
     )
-    add("--seeds", type=seeds, metavar="A-B", help="the same: a run of each cc for every seed")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     add(
         "--carrier",
         choices=("module", "bpf"),
         help="how mlcc gets into the kernel (default: the module where it loads, else bpf)",
     )
-    add(
-        "--isolated-cc",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="also measure each job alone under each cc",
-    )
-    add("--quick", action="store_true", help="the same as --no-isolated-cc")
+    add("--quick", action="store_true", help="do not measure each job alone under each cc, too")
     _add_shared(run)
 
 

@@ -46,27 +46,14 @@ def _list_row(item: Scenario) -> list[str]:
     return [item.name, item.kind, *counts, load, needs, item.about]
 
 
-def _settle_seeds(options: argparse.Namespace) -> None:
-    """Two ways to say it."""
-    if options.seeds is None:
-        options.seed = 1 if options.seed is None else options.seed
-        options.repeat = options.repeat or 1
-    elif options.seed is not None or options.repeat is not None:
-        raise UsageError("--seeds: not together with --seed or --repeat")
-    else:
-        options.seed, options.repeat = options.seeds.start, len(options.seeds)
-
-
 def run(options: argparse.Namespace) -> int:
     """One scenario under some congestion controls."""
-    _settle_seeds(options)
     loaded = scenario.load(scenario.find(options.scenario), overrides(options))
     _check_writable(options.json, options.plot)
     if options.vm:
         return _run_in_vm(options)
-    isolated_cc = options.isolated_cc and not options.quick
     with _lab():
-        request = _request(options, loaded, isolated_cc)
+        request = _request(options, loaded, isolated_cc=not options.quick)
         measurement = experiment.measure(request, options.cc, options.carrier)
     document = report.document(measurement)
     _write(document, options.json)
@@ -100,25 +87,12 @@ def _draw(document: Json, path: Path) -> None:
     drawing.draw(document, path)
 
 
-def plot(options: argparse.Namespace) -> int:
-    """A report, drawn again."""
-    _check_writable(options.png)
-    try:
-        document = json.loads(options.report.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{options.report}: {error}") from None
-    if not isinstance(document, dict) or document.get("schema") != 1 or "results" not in document:
-        raise UsageError(f"{options.report}: not a report of mlcc-lab")
-    _draw(document, options.png)
-    return EXIT_OK
-
-
 def _request(options: argparse.Namespace, loaded: Scenario, isolated_cc: bool) -> Request:
     return Request(
         scenario=loaded.scaled(options.scale) if options.scale != 1.0 else loaded,
         iterations=options.iterations or loaded.iterations,
-        seed=options.seed,
-        repeat=options.repeat,
+        seed=options.seeds.start,
+        repeat=len(options.seeds),
         isolated_cc=isolated_cc,
         timeout_s=float(options.timeout_s),
     )
@@ -133,10 +107,7 @@ def _check_writable(*paths: Path | None) -> None:
 
 def _run_in_vm(options: argparse.Namespace) -> int:
     command = [*_same_command("run", [options.scenario], options), "--cc", ",".join(options.cc)]
-    command += ["--seed", str(options.seed), "--repeat", str(options.repeat)]
-    command += ["--carrier", options.carrier or "module"]
-    if options.quick or not options.isolated_cc:
-        command.append("--no-isolated-cc")
+    command += ["--carrier", options.carrier or "module", *["--quick"] * options.quick]
     status, text = vm.run(options.vm, command)
     if status != EXIT_OK or text is None:
         return status
@@ -151,6 +122,7 @@ def _same_command(verb: str, names: Sequence[str], options: argparse.Namespace) 
     """The start of the command line in a virtual machine, which sees this repository."""
     program = carrier.REPOSITORY / "tests" / "lab" / "mlcc-lab"
     command = [str(program), verb, *(str(scenario.find(name).resolve()) for name in names)]
+    command += ["--seeds", f"{options.seeds.start}-{options.seeds.stop - 1}"]
     for name in ("iterations", "scale", "timeout_s", "flows", *LINK_OPTIONS):
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
@@ -165,7 +137,6 @@ def compare(options: argparse.Namespace) -> int:
     comparison.check_scenarios(loaded)
     comparison.check_builds(builds, not options.vm, comparison.needs_mlccd(cc, loaded))
     _check_writable(options.json)
-    options.seed, options.repeat = options.seeds.start, len(options.seeds)
     if options.vm:
         return _compare_in_vm(options)
     with _lab():
@@ -183,9 +154,7 @@ def _conclude(document: Json, path: Path | None) -> None:
 
 
 def _compare_in_vm(options: argparse.Namespace) -> int:
-    seeds = f"{options.seeds.start}-{options.seeds.stop - 1}"
-    command = _same_command("compare", options.scenario, options)
-    command += ["--cc", options.cc, "--seeds", seeds]
+    command = [*_same_command("compare", options.scenario, options), "--cc", options.cc]
     status, text = vm.compare(options.vm, command, options.builds)
     if status != EXIT_OK or text is None:
         return status

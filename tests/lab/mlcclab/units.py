@@ -42,8 +42,3 @@ def goodput_bps(rate: float, mtu: int = MTU) -> float:
 def wire_ms(nbytes: float, rate: float, mtu: int = MTU) -> float:
     """Time that so many payload bytes occupy the link."""
     return nbytes * 8e3 / goodput_bps(rate, mtu)
-
-
-def pretty_time(value: float) -> str:
-    """Short text for a time: 2ms, 500us."""
-    return f"{value * 1e3:g}ms" if value >= 1e-3 else f"{value * 1e6:g}us"
