@@ -21,7 +21,7 @@ from figures import bars, cells, hostile, hostile_cli, judge, measure, page, tab
 from figures.bars import CANNOT_TELL, MET, MISSED, Span  # noqa: E402
 from figures.history import History  # noqa: E402
 from mlcclab import scenario  # noqa: E402
-from mlcclab.errors import EXIT_OK, EXIT_SKIP, EXIT_USAGE, SkipError  # noqa: E402
+from mlcclab.errors import EXIT_OK, EXIT_USAGE, SkipError  # noqa: E402
 
 BY_NAME = {cell.name: cell for cell in hostile.CELLS}
 SEEDS = (1, 5)
@@ -315,14 +315,6 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(len(json.loads(output.read_text())["rows"]), 4)
         self.assertIn("nothing", self.page.read_text())
 
-    def test_nothing_twice(self) -> None:
-        self.run_suite("--cells", "policer-*")
-        self.asked.clear()
-        self.assertEqual(self.run_suite("--cells", "policer-*")[0], EXIT_OK)
-        self.assertEqual(self.asked, [])
-        self.run_suite("--cells", "policer-alone", "--seeds", "6-10")
-        self.assertEqual(self.asked, ["policer-alone"])
-
     def test_write(self) -> None:
         self.cannot = {"reorder-alone"}
         self.assertEqual(self.run_suite("--write")[0], EXIT_OK)
@@ -339,10 +331,6 @@ class CommandLine(unittest.TestCase):
         self.assertIn("| `alone-30k` |", block)
         self.assertIn("| `three-30k` |", block)
         self.assertIn("Not measured with this core: `alone-60k`, ", block)
-
-    def test_nothing_can_run(self) -> None:
-        self.cannot = {"policer-alone"}
-        self.assertEqual(self.run_suite("--cells", "policer-alone")[0], EXIT_SKIP)
 
     def test_list(self) -> None:
         status, said = self.run_suite("--list")
