@@ -9,8 +9,6 @@ from pathlib import Path
 from mlcclab import program
 from mlcclab.errors import UsageError
 from mlcclab.options import Parser, seeds, whole
-from mlcclab.schema import duration
-from mlcclab.sizes import SIZES
 
 from . import cluster, engine, report
 from .cluster import Cluster, load
@@ -28,7 +26,7 @@ examples:
       two jobs on one link, under plain DCQCN and under mlcc's default profile
   tests/sim/run pair-3x32 --cc dcqcn,hotnets22,interleave --seeds 1-5 --json out.json
       means with 95 % intervals over five seeds, which all of them share
-  tests/sim/run tcp-cross --load 0,0.2,0.4,0.6,0.8 --sizes hadoop --burst 1ms --json sweep.json
+  tests/sim/run tcp-cross --load 0,0.2,0.4,0.6,0.8 --json sweep.json
       a table for each load of the cross traffic; tests/sim/fit makes a curve of that
   tests/sim/run ./mine.toml --iterations 60
   tests/sim/run gpus-1024 --cc dcqcn,interleave --keep build/gpus-1024
@@ -81,14 +79,6 @@ def loads(text: str) -> list[float]:
     return found
 
 
-def burst(text: str) -> float:
-    """A time, as scenarios have it."""
-    try:
-        return duration(1)(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def parser() -> argparse.ArgumentParser:
     """All options."""
     words = Parser(
@@ -102,8 +92,6 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument(
         "--load", type=loads, metavar="LIST", help="of background flows, one after the other"
     )
-    words.add_argument("--sizes", choices=SIZES, help="of background flows")
-    words.add_argument("--burst", type=burst, metavar="TIME", help="of background flows")
     words.add_argument("--iterations", type=whole(4, 100000), metavar="N")
     words.add_argument(
         "--parallel", type=whole(1, 256), default=PARALLEL, metavar="N", help="runs at a time (2)"
@@ -153,25 +141,18 @@ def measure(scenario: Scenario, options: argparse.Namespace) -> report.Json:
     base, names = scenario.ccs[0], _names(scenario, options)
     runs = [engine.Run(cc, seed) for seed in options.seeds for cc in names]
     alone = report.alone_runs(scenario, base, options.seeds)
+    if options.load is not None and not scenario.has_background:
+        raise UsageError(f"{scenario.name} has no background flows for --load")
     if options.load is None:
         results = engine.simulate_all(scenario, runs + alone, options.parallel, options.keep)
         return report.build(scenario, base, names, options.seeds, results)
     known = engine.simulate_all(scenario, alone, options.parallel, options.keep)
     sweep = []
     for part in options.load:
-        loaded = scenario.with_background(load=part)
+        loaded = scenario.with_load(part)
         results = known | engine.simulate_all(loaded, runs, options.parallel, options.keep)
         sweep.append({"load": part} | report.build(loaded, base, names, options.seeds, results))
     return {"scenario": scenario.name, "line_gbps": scenario.line_bps / 1e9, "sweep": sweep}
-
-
-def _background(scenario: Scenario, options: argparse.Namespace) -> Scenario:
-    """What the options say of it."""
-    values = {key: getattr(options, key) for key in ("sizes", "burst")}
-    given = {key: value for key, value in values.items() if value is not None}
-    if (given or options.load is not None) and not scenario.has_background:
-        raise UsageError(f"{scenario.name} has no background flows for --load, --sizes and --burst")
-    return scenario.with_background(**given)
 
 
 def _shown(found: report.Json) -> list[str]:
@@ -189,8 +170,8 @@ def measure_cluster(found: Cluster, options: argparse.Namespace) -> report.Json:
     """The same of a cluster, whose jobs are others for each seed."""
     if options.iterations:
         raise UsageError("--iterations: a cluster's jobs run until its stop")
-    if any(value is not None for value in (options.load, options.sizes, options.burst)):
-        raise UsageError(f"{found.name} has no background flows for --load, --sizes and --burst")
+    if options.load is not None:
+        raise UsageError(f"{found.name} has no background flows for --load")
     base, names = found.frame.ccs[0], _names(found.frame, options)
     shots = {seed: cluster.snapshot(found, seed) for seed in options.seeds}
     results: report.Results = {}
@@ -221,7 +202,7 @@ def _command(arguments: Sequence[str]) -> int:
     if isinstance(scenario, Cluster):
         found, shown = measure_cluster(scenario, options), cluster.lines
     else:
-        found, shown = measure(_background(scenario, options), options), _shown
+        found, shown = measure(scenario, options), _shown
     text = json.dumps(found, indent=1)
     if str(options.json) == "-":
         print(text)

@@ -197,12 +197,12 @@ class Scenario:
         """The same, longer or shorter."""
         return replace(self, iterations=iterations)
 
-    def with_background(self, **values: Any) -> "Scenario":
-        """The same with other "load", "sizes" or "burst"."""
+    def with_load(self, load: float) -> "Scenario":
+        """The same with another load."""
         return replace(
             self,
             jobs=tuple(
-                replace(job, values=job.values | values)
+                replace(job, values=job.values | {"load": load})
                 if job.values["workload"] == "background"
                 else job
                 for job in self.jobs
