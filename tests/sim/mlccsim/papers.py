@@ -16,15 +16,27 @@ from .scenario import Scenario, Step, goodput_bps, settings
 Json = dict[str, Any]
 
 
+# TMDML's, and how many hosts its job has there.
+NETWORKS: dict[str, tuple[Json, int]] = {
+    "tmdml-fat-tree-8": ({"kind": "fat-tree", "k": 4}, 8),
+    "tmdml-fat-tree-128": ({"kind": "fat-tree", "k": 8}, 128),
+    "tmdml-bcube-9": ({"kind": "bcube", "n": 3}, 9),
+    "tmdml-bcube-121": ({"kind": "bcube", "n": 11}, 121),
+}
+
+
 def sized(name: str, nbytes: int) -> Scenario:
-    """A shipped scenario of one job: one iteration, that sends so much and computes nothing.
+    """One iteration of TMDML's job on one of them, that sends so much and computes nothing.
 
     Its hosts leave after that: else the first ones would send the next one's bytes beside it.
     """
-    scenario = find(name)
-    job = scenario.jobs[0]
-    job = replace(job, steps=(Step(0.0, nbytes),), values=job.values | {"leaves": True})
-    return replace(scenario, jobs=(job,), iterations=1)
+    scenario = find("tmdml-fat-tree-8")
+    topology, hosts = NETWORKS[name]
+    job, links = scenario.jobs[0], {key: scenario.topology[key] for key in ("rate", "delay")}
+    job = replace(
+        job, steps=(Step(0.0, nbytes),), values=job.values | {"leaves": True, "hosts": hosts}
+    )
+    return replace(scenario, name=name, topology=topology | links, jobs=(job,), iterations=1)
 
 
 def simulate(scenario: Scenario, cc: str, seed: int, **keys: object) -> Json:
