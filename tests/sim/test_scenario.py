@@ -54,7 +54,7 @@ class FrontEnd(unittest.TestCase):
     def test_bad_values_are_refused(self) -> None:
         for old, new, expected in (
             ("10gbit", "10", 'like "1gbit"'),
-            ("dumbbell", "torus", "leaf-spine, rail-optimised, fat-tree, clos, bcube"),
+            ("dumbbell", "torus", "leaf-spine, fat-tree, clos, bcube"),
             ("bytes = 1000000", "", "job[0].bytes: missing"),
             ("copies = 2", "hosts = 3", "a pair has 2"),
             ("copies = 2", "noise = 2", "from 0 to 1"),
