@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Scenarios: what is refused, and how."""
 
+import io
 import json
 import subprocess
 import tempfile
 import unittest
+from contextlib import redirect_stderr, redirect_stdout
 
 from common import HERE, dumbbell, pairs, tcp_pairs
+from mlccsim import cli
 from mlccsim.cluster import load
 from mlccsim.engine import PROGRAM
 from mlccsim.scenario import parse, places, settings
@@ -34,11 +37,13 @@ class FrontEnd(unittest.TestCase):
     """The command."""
 
     def run_file(self, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
+        out, err = io.StringIO(), io.StringIO()
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
             file.write(text)
             file.flush()
-            command = [HERE / "run", file.name, *words]
-            return subprocess.run(command, capture_output=True, text=True, check=False)
+            with redirect_stdout(out), redirect_stderr(err):
+                status = cli.main([file.name, *words])
+        return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
 
     def refused(self, text: str, *expected: str) -> None:
         done = self.run_file(text)
