@@ -169,6 +169,7 @@ struct flow {
 };
 
 void flow_open(struct flow *flow, const struct options *opt, uint32_t index);
+bool flow_refused(struct flow *flow);
 void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index);
 void flow_send(struct flow *flow, uint64_t length, uint64_t allowed);
 void flow_allow(struct flow *flow, uint64_t allowed);

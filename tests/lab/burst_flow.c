@@ -24,15 +24,6 @@ static void flow_failed(const struct flow *flow, int error)
 	    error ? strerror(error) : "the receiver closed the connection");
 }
 
-void flow_stuck(const struct flow *flow, const struct options *opt)
-{
-	die(EXIT_STUCK,
-	    "job %s: flow %u stuck for %g s: %llu of %llu bytes handed over, %u retransmits",
-	    opt->job, flow->index, opt->timeout_s,
-	    (unsigned long long)flow->sent, (unsigned long long)flow->length,
-	    socket_retransmits(flow->watch.fd));
-}
-
 static uint64_t limit(const struct flow *flow)
 {
 	return flow->allowed < flow->length ? flow->allowed : flow->length;
@@ -102,16 +93,8 @@ static void flow_read(struct flow *flow)
  */
 static bool flow_connected(struct flow *flow)
 {
-	socklen_t size = sizeof(int);
-	int error = 0;
-
-	if (flow->connected || flow->refused)
-		return flow->connected;
-	getsockopt(flow->watch.fd, SOL_SOCKET, SO_ERROR, &error, &size);
-	flow->refused = error == ECONNREFUSED;
-	if (error && !flow->refused)
-		flow_failed(flow, error);
-	flow->connected = !error;
+	if (!flow->connected && !flow->refused)
+		flow->connected = !flow_refused(flow);
 	return flow->connected;
 }
 

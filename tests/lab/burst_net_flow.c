@@ -24,13 +24,6 @@ struct sender {
 	char data[NET_CHUNK];	/* what every chunk consists of */
 };
 
-void flow_stuck(const struct flow *flow, const struct options *opt)
-{
-	die(EXIT_STUCK, "job %s: flow %u stuck for %g s: %llu of %llu bytes handed over",
-	    opt->job, flow->index, opt->timeout_s, (unsigned long long)flow->sent,
-	    (unsigned long long)flow->length);
-}
-
 void flow_write(struct flow *flow)
 {
 	uint64_t end = flow->allowed < flow->length ? flow->allowed : flow->length;
@@ -93,17 +86,11 @@ static void flow_read(struct flow *flow)
 static void flow_ready(struct watch *watch, uint32_t events)
 {
 	struct flow *flow = (struct flow *)watch;
-	socklen_t size = sizeof(int);
-	int error = 0;
 
 	if (loop_stopped())
 		return;
-	getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &size);
-	flow->refused = error == ECONNREFUSED;
-	if (flow->refused)
+	if (flow_refused(flow))
 		return;
-	if (error)
-		die(EXIT_SYSTEM, "flow %u: %s", flow->index, strerror(error));
 	if (events & EPOLLIN)
 		flow_read(flow);
 }

@@ -21,13 +21,6 @@ struct sender {
 	bool opened;
 };
 
-void flow_stuck(const struct flow *flow, const struct options *opt)
-{
-	die(EXIT_STUCK, "job %s: flow %u stuck for %g s: %llu of %llu bytes handed over",
-	    opt->job, flow->index, opt->timeout_s, (unsigned long long)flow->sent,
-	    (unsigned long long)flow->length);
-}
-
 static void flow_post(struct flow *flow)
 {
 	uint64_t end = flow->allowed < flow->length ? flow->allowed : flow->length;
@@ -87,17 +80,11 @@ static void flow_ready(struct watch *watch, uint32_t events)
 {
 	struct flow *flow = (struct flow *)watch;
 	struct sender *s = flow->transport;
-	socklen_t size = sizeof(int);
-	int error = 0;
 
 	if (loop_stopped())
 		return;
-	getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &size);
-	flow->refused = error == ECONNREFUSED;
-	if (flow->refused)
+	if (flow_refused(flow))
 		return;
-	if (error)
-		die(EXIT_SYSTEM, "flow %u: %s", flow->index, strerror(error));
 	if (events & EPOLLOUT && !s->opened)
 		greet(flow);
 	if (events & EPOLLIN)
