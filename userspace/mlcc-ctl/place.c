@@ -146,7 +146,10 @@ static void delete_job(const char *id)
 	json_object_put(try_ask(request, &status, error, sizeof(error)));
 }
 
-/* It has nothing of its starter's that somebody could wait for, and no signal is meant for it. */
+/*
+ * It has nothing of its starter's that somebody could wait for, and no signal is meant for it.  What
+ * fails here is gone without; @pidfd stays where it is, as another file in its place might be ready.
+ */
 static void leave(int pidfd)
 {
 	sigset_t all;
@@ -154,10 +157,9 @@ static void leave(int pidfd)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	if (chdir("/"))
-		return;
-	dup2(pidfd, STDERR_FILENO + 1);
-	close_range(STDERR_FILENO + 2, ~0U, 0);
+	(void)!chdir("/");
+	close_range(STDERR_FILENO + 1, pidfd - 1, 0);
+	close_range(pidfd + 1, ~0U, 0);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		close(fd);
 	while (open("/dev/null", O_RDWR) >= 0 && fcntl(STDERR_FILENO, F_GETFD) < 0)
@@ -166,15 +168,16 @@ static void leave(int pidfd)
 
 static void __attribute__((__noreturn__)) keep(struct place *p, int pidfd)
 {
-	struct pollfd command = { .fd = STDERR_FILENO + 1, .events = POLLIN };
+	struct pollfd command = { .fd = pidfd, .events = POLLIN };
 
 	leave(pidfd);
 	while (poll(&command, 1, -1) < 1)
 		usleep(TRY_MS * 1000);
-	write_file(p, "cgroup.kill", "1");
-	/* the job first: with the cgroup gone mlccd would end it, but later */
-	delete_job(p->job);
 	for (int i = 0; i < REMOVE_MS / TRY_MS; i++) {
+		write_file(p, "cgroup.kill", "1");
+		/* the job first: with the cgroup gone mlccd would end it, but later */
+		if (!i)
+			delete_job(p->job);
 		if (nftw(p->path, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS) && errno == ENOENT)
 			break;
 		usleep(TRY_MS * 1000);
@@ -214,7 +217,7 @@ static int start_keeper(struct place *p)
 	pidfd = syscall(SYS_pidfd_open, getpid(), 0);
 	if (pidfd < 0)
 		return -errno;
-	/* the keeper has it as the first one behind the standard ones */
+	/* the standard ones are replaced */
 	err = pidfd > STDERR_FILENO ? fork_keeper(p, pidfd) : -EBADF;
 	close(pidfd);
 	return err;

@@ -32,7 +32,16 @@ static int connect_manager(sd_bus **bus)
 	return err;
 }
 
-static int start_scope(sd_bus *bus)
+/* What came of it is only looked at where it has failed. */
+static int answered(sd_bus_message *m, void *err, sd_bus_error *unused)
+{
+	if (sd_bus_message_is_method_error(m, NULL))
+		*(int *)err = -EIO;
+	return 0;
+}
+
+/* Asks, and does not wait: sd-bus would wait minutes for a bus that never answers. */
+static int start_scope(sd_bus *bus, int *answer)
 {
 	sd_bus_message *call = NULL;
 	char name[64];
@@ -48,34 +57,46 @@ static int start_scope(sd_bus *bus)
 				    "Delegate", "b", 1,
 				    "CollectMode", "s", "inactive-or-failed", 0);
 	if (err >= 0)
-		err = sd_bus_call(bus, call, CALL_US, NULL, NULL);
+		err = sd_bus_call_async(bus, NULL, call, answered, answer, CALL_US);
 	sd_bus_message_unref(call);
 	return err;
+}
+
+/* Until this process is elsewhere; the answer says only that it was queued. */
+static int wait_to_move(sd_bus *bus, const char *before, const int *answer)
+{
+	for (int i = 0; i < CALL_US / TRY_US; i++) {
+		const char *own = own_cgroup();
+		int n = sd_bus_process(bus, NULL);
+
+		if (own && strcmp(own, before))
+			return 0;
+		if (*answer || n < 0)
+			return -EIO;
+		if (!n)
+			sd_bus_wait(bus, TRY_US);
+	}
+	return -ETIMEDOUT;
 }
 
 int scope_ask(void)
 {
 	const char *own = own_cgroup();
 	sd_bus *bus = NULL;
+	int answer = 0, err;
 	char *before;
-	int err = -ETIMEDOUT;
 
 	if (!geteuid() || !own || strncmp(own, "/user.slice/", 12))
 		return -EOPNOTSUPP;
 	before = strdup(own);
 	if (!before)
 		return -ENOMEM;
-	if (connect_manager(&bus) < 0 || start_scope(bus) < 0)
-		err = -EIO;
-	/* the answer says that it was queued */
-	for (int i = 0; err == -ETIMEDOUT && i < CALL_US / TRY_US; i++) {
-		own = own_cgroup();
-		if (own && strcmp(own, before))
-			err = 0;
-		else
-			usleep(TRY_US);
-	}
-	sd_bus_flush_close_unref(bus);
+	err = connect_manager(&bus);
+	if (err >= 0)
+		err = start_scope(bus, &answer);
+	if (err >= 0)
+		err = wait_to_move(bus, before, &answer);
+	sd_bus_close_unref(bus);
 	free(before);
 	return err;
 }
