@@ -2072,6 +2072,10 @@ class Cases:
             assert done.returncode == status, (words, done)
             assert status == 0 or done.stderr, words
 
+    def waiting(self) -> int:
+        """Ends of mlccd's control socket, those that it has not accepted too."""
+        return Path("/proc/net/unix").read_text().count(f"{self.d.socket.resolve()}\n")
+
     def ctl_finds_a_container(self) -> None:
         """By what its runtime says, if that is true here."""
         number, folder = "0123456789abcdef" * 4, self.d.base / "runtimes"
@@ -2084,7 +2088,11 @@ class Cases:
             (folder / "docker").write_text(f"#!/bin/sh\n{says}\n")
             (folder / "docker").chmod(0o755)
             environment = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
-            return self.d.run_ctl("set-job", "--container", "train", env=environment)
+            words = ("set-job", "--container", "train")
+            return self.d.run_ctl(*words, env=environment, preexec_fn=ignore_children)
+
+        def ignore_children() -> None:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
         try:
             done = asked(f'[ "$5" = train ] && echo {sleeper.pid} {number}')
@@ -2099,6 +2107,21 @@ class Cases:
             ):
                 done = asked(says)
                 assert done.returncode == 2 and why in done.stderr, (says, done)
+            # no longer the container's once mlccd looks
+            parser = self.d.parser()
+            with ThreadPoolExecutor(1) as pool:
+                os.kill(parser, signal.SIGSTOP)
+                try:
+                    until(lambda: status_of(parser)["State"][0] == "T", "the stop")
+                    before = self.waiting()
+                    late = pool.submit(asked, f"echo {sleeper.pid} {number}")
+                    until(lambda: self.waiting() > before, "the request")
+                    elsewhere = self.c.mount / self.c.make("other") / "cgroup.procs"
+                    elsewhere.write_text(str(sleeper.pid))
+                finally:
+                    os.kill(parser, signal.SIGCONT)
+                done = late.result()
+            assert done.returncode == 2 and "has ended" in done.stderr, done
             assert self.d.jobs() == []
         finally:
             sleeper.kill()

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 #include <unistd.h>
 
 #include "ctl.h"
-
-#define ID_LEN	128
 
 extern char **environ;
 
@@ -62,19 +61,19 @@ static bool is_here(int pid, const char *id)
 	return found;
 }
 
-static int ask_runtime(const char *const *argv, char id[ID_LEN])
+static int ask_runtime(const char *const *argv, char id[CONTAINER_ID_LEN])
 {
 	char line[256], format[32];
 	int pid;
 
-	snprintf(format, sizeof(format), "%%d %%%ds", ID_LEN - 1);
+	snprintf(format, sizeof(format), "%%d %%%ds", CONTAINER_ID_LEN - 1);
 	if (!first_line(argv, line, sizeof(line)) || sscanf(line, format, &pid, id) != 2)
 		return -1;
 	/* 0: it does not run */
 	return pid > 0 && strlen(id) >= 12 ? pid : 0;
 }
 
-int container_pid(const char *name)
+int container_pid(const char *name, char id[CONTAINER_ID_LEN])
 {
 	const char *const asked[][8] = {
 		{ "docker", "inspect", "--type=container", "--format={{.State.Pid}} {{.Id}}", "--", name },
@@ -83,8 +82,9 @@ int container_pid(const char *name)
 		{ "crictl", "inspect", "--output=go-template",
 		  "--template={{.info.pid}} {{.status.id}}", "--", name },
 	};
-	char id[ID_LEN];
 
+	/* ignored, there is no status of a child */
+	signal(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
 		int pid = ask_runtime(asked[i], id);
 

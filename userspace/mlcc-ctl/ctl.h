@@ -90,8 +90,13 @@ int verb_doctor(int argc, char **argv);
 int verb_undo(int argc, char **argv);
 int verb_run(int argc, char **argv);
 
-/* container.c: a process of the container, by id or name; there is none: ends the program */
-int container_pid(const char *name);
+#define CONTAINER_ID_LEN	128
+
+/*
+ * container.c: a process of the container, by id or name, and the whole id, which is part of its
+ * cgroup's name; there is none: ends the program
+ */
+int container_pid(const char *name, char id[CONTAINER_ID_LEN]);
 
 /* doctor_rdma.c: below the root that sysroot_set() has opened */
 void check_rdma(void);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -68,6 +69,8 @@ bool ran(const char *what, char *const words[])
 		return true;
 	}
 	add_sbin();
+	/* ignored, there is no status of a child */
+	signal(SIGCHLD, SIG_DFL);
 	/* what it says is no part of ours */
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);

@@ -229,6 +229,21 @@ static void print_set(struct json_object *reply)
 		warn("%s", get_string(reply, "warning"));
 }
 
+/* A process that has ended since its runtime named it leaves its number to another one. */
+static void check_container(struct json_object *reply, const char *id)
+{
+	struct json_object *job, *request;
+
+	if (!json_object_object_get_ex(reply, "job", &job) || strstr(get_string(job, "cgroup"), id))
+		return;
+	if (!common.dry_run) {
+		request = new_request("del-job");
+		put_string(request, "job", get_string(job, "id"));
+		json_object_put(ask(request));
+	}
+	die_answering(EXIT_REFUSED, "--container: its process has ended");
+}
+
 int verb_set_job(int argc, char **argv)
 {
 	static const struct option opts[] = {
@@ -241,6 +256,7 @@ int verb_set_job(int argc, char **argv)
 		JOB_OPTIONS,
 		COMMON_OPTIONS
 	};
+	char container[CONTAINER_ID_LEN] = "";
 	struct json_object *reply;
 	struct job_options o;
 	int c;
@@ -258,7 +274,7 @@ int verb_set_job(int argc, char **argv)
 		else if (c == 5)
 			put_bool(o.request, "create", true);
 		else if (c == 6)
-			put_u64(o.request, "pid", container_pid(optarg));
+			put_u64(o.request, "pid", container_pid(optarg, container));
 		else if (!job_option(&o, c))
 			common_option(c, "set-job");
 	}
@@ -268,6 +284,7 @@ int verb_set_job(int argc, char **argv)
 	if (common.dry_run)
 		put_bool(o.request, "dry_run", true);
 	reply = ask(o.request);
+	check_container(reply, container);
 	if (!common.json)
 		print_set(reply);
 	answer(reply);

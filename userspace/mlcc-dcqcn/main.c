@@ -82,5 +82,7 @@ int main(int argc, char **argv)
 {
 	/* who reads what is printed may go: knobs are put back all the same */
 	signal(SIGPIPE, SIG_IGN);
+	/* ignored, there is no status of a child */
+	signal(SIGCHLD, SIG_DFL);
 	return program_main(argc, argv);
 }
