@@ -70,6 +70,7 @@ TUNNELS = {
     "nvgre": ethernet(0x800, v4(47, b"\x20\0\x65\x58" + bytes(4) + FRAMED)),
     "erspan": ethernet(0x800, v4(47, b"\x10\0\x88\xbe" + bytes(4) + b"\x10" + bytes(7) + FRAMED)),
     "vxlan": ethernet(0x800, v4(17, udp(4789, b"\x08" + bytes(7) + FRAMED))),
+    "vxlan, groups": ethernet(0x800, v4(17, udp(4789, b"\x88" + bytes(7) + FRAMED))),
     "vxlan, linux": ethernet(0x800, v4(17, udp(8472, b"\x08" + bytes(7) + FRAMED))),
     "vxlan over 6": ethernet(0x86DD, v6(17, udp(4789, b"\x08" + bytes(7) + FRAMED))),
     "gpe": ethernet(0x800, v4(17, udp(4790, b"\x0c\0\0\1" + bytes(4) + INNER))),
@@ -173,10 +174,12 @@ class Headers(Folder):
         self.assertEqual(self.read([roce] * 3).payload.tolist(), [PAYLOAD] * 3)
 
     def test_roce_in_a_tunnel(self) -> None:
-        bth = bytes((7, 0)) + bytes(10) + bytes(PAYLOAD) + bytes(4)
-        inner = ethernet(0x800, v4(17, udp(ROCE_PORT, bth)))
-        rows = [ethernet(0x800, v4(17, udp(4789, b"\x08" + bytes(7) + inner)))] * 3
-        self.assertEqual(self.read(rows, 1, 128).payload.tolist(), [PAYLOAD] * 3)
+        """Reliable, extended, and of a manufacturer."""
+        for opcode, extended in ((7, 0), (0xA7, 4), (0xC7, 0)):
+            bth = bytes((opcode, 0)) + bytes(10 + extended) + bytes(PAYLOAD) + bytes(4)
+            inner = ethernet(0x800, v4(17, udp(ROCE_PORT, bth)))
+            rows = [ethernet(0x800, v4(17, udp(4789, b"\x08" + bytes(7) + inner)))] * 3
+            self.assertEqual(self.read(rows, 1, 128).payload.tolist(), [PAYLOAD] * 3)
 
     def test_fragments(self) -> None:
         """Together they have what the datagram has, and its ports; in a tunnel, too."""
@@ -243,6 +246,23 @@ class Files(Folder):
         write_pcap(self.path, ((f.seconds, packet(f)) for f in frames))
         self.same(files[2], capture.read(str(self.path), quiet))
 
+    def test_all_hosts(self) -> None:
+        """What two hosts have seen, in segments of other sizes and out of order, counts once."""
+        total, rows = 600_000, []
+        for size in (60_000, 20_000, 12_000):
+            for at in range(0, total, size):
+                sequence = (0xFFFFF000 + at) % (1 << 32)
+                tcp = struct.pack(">HHIIBBHHH", 1, 2, sequence, 0, 5 << 4, 16, 0, 0, 0)
+                rows.append((at + size, ethernet(0x800, v4(6, tcp + bytes(size)))))
+        rows.sort(key=lambda row: row[0])
+        rows[7:9] = rows[8:6:-1]
+        found = self.read([row for _, row in rows], 1, 128)
+        self.assertEqual(found.payload.sum(), total)
+        self.assertIn("3.0 times", found.notes[0])
+        self.assertLess(found.frames.sum(), 1.1 * total)
+        alone = self.read([row for _, row in rows if len(row) > 60_000], 1, 128)
+        self.assertEqual((alone.payload.sum(), alone.notes), (total, ()))
+
     def test_sections(self) -> None:
         """Of either byte order, with interfaces that count from elsewhere, in other parts."""
         out = b""
@@ -253,6 +273,7 @@ class Files(Folder):
             size = 20 + len(options)
             out += struct.pack(order + "IIHHI", 1, size, 101, 0, 0) + options
             out += struct.pack(order + "I", size)
+            out += struct.pack(order + "IIIIIHHQHHI", 5, 40, 0, 0, 0, 5, 8, 17, 0, 0, 40)
             for when in (10, 11):
                 stamp = int((when - offset) * parts)
                 head = (6, 32 + 40, 0, stamp >> 32, stamp & 0xFFFFFFFF, 40, len(INNER))
@@ -260,6 +281,7 @@ class Files(Folder):
         self.path.write_bytes(out)
         found = capture.read(str(self.path), quiet)
         self.assertEqual(found.seconds.tolist(), [0, 0, 0, 1, 1, 1])
+        self.assertIn("lost 17 frames", found.notes[0])
         self.assertEqual(found.payload.tolist(), [PAYLOAD] * 6)
 
     def test_cut_short(self) -> None:

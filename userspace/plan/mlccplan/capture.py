@@ -3,7 +3,9 @@
 
 Captures may hold the beginnings of frames only, so lengths are those that the IP headers say;
 where that is 0 (the NIC was to cut the segment: TSO, BIG TCP), that of the record. Tunnels are
-opened: endpoints are those of the innermost IP header. Retransmitted bytes are counted again.
+opened: endpoints are those of the innermost IP header. Retransmitted bytes are counted again, but
+a capture that has each segment several times, of all hosts or interfaces, is told by TCP's sequence
+numbers: what was there before does not count.
 """
 
 import struct
@@ -15,10 +17,13 @@ import numpy as np
 
 from . import records
 from .errors import PlanError
-from .traffic import SAMPLES_MAX, Flow, Progress, Traffic, ordered
+from .traffic import SAMPLES_MAX, Floats, Flow, Progress, Traffic, ordered
 
 DEPTH_MAX = 16  # headers before the innermost IP header: more is no frame that anyone would send
 SHORT = 0.01  # of the bytes: in so many frames headers may be missing
+TWICE, TIMES_MAX = 1.5, 16  # bytes in segments, for each byte of the sequence: more is made up
+STEPS_MIN = 8  # of a sequence that is one
+AHEAD_MAX = 1 << 26  # bytes of the sequence: farther away is another connection
 FRAGMENTS_MAX = 1 << 16  # datagrams of which the first fragment is remembered
 
 IPV4, IPV6, ETHERNET, MPLS, ROCE = 0x0800, 0x86DD, 0x6558, 0x8847, 0x8915
@@ -75,6 +80,9 @@ ROCE_HEADERS = {
     **{0x0D: 4, 0x0E: 0, 0x0F: 4, 0x10: 4, 0x16: 4, 0x17: 4},  # answers to reads, invalidations
     **{0x20 + opcode: size for opcode, size in enumerate(SEND_AND_WRITE)},  # unreliable
     **{0x64: 8, 0x65: 12},  # datagrams
+    **{0xA0 + opcode: size + 4 for opcode, size in enumerate(SEND_AND_WRITE)},  # extended (XRC)
+    **{0xAD: 4, 0xAE: 0, 0xAF: 4, 0xB0: 4, 0xB6: 8, 0xB7: 8},
+    **dict.fromkeys(range(0xC0, 0x100), 0),  # a manufacturer's, of headers that nobody knows: DC
 }
 
 Key = tuple[bytes, bytes, int, int]  # addresses and ports
@@ -86,6 +94,7 @@ class Frame(NamedTuple):
     payload: int
     key: Key
     end: int = 0  # of what the outermost IP header says it has
+    sequence: int = -1  # of the first byte, for TCP
 
 
 def read(path: str, progress: Progress) -> Traffic:
@@ -103,8 +112,10 @@ class _Columns:
     def __init__(self, path: str) -> None:
         self._path = path
         self._seconds, self._frames, self._payload = (array("d") for _ in range(3))
+        self._new = array("d")  # of the payload, that was not there before
         self._flow = array("q")
         self._flows: dict[Key, int] = {}
+        self._ends: dict[Key, int] = {}  # of the sequence, so far
         self._others = (array("d"), array("d"))
         self._short = 0.0
         self._fragments: dict[bytes, Key] = {}
@@ -132,7 +143,37 @@ class _Columns:
         self._seconds.append(record.seconds)
         self._frames.append(max(length, frame.end))
         self._payload.append(max(0, frame.payload))
+        self._new.append(self._news(frame))
         self._flow.append(self._flows.setdefault(frame.key, len(self._flows)))
+
+    def _news(self, frame: Frame) -> int:
+        """Bytes behind all that were seen: with them what was left out before, and comes late."""
+        if frame.sequence < 0 or frame.payload <= 0:
+            return max(0, frame.payload)
+        end = frame.sequence + frame.payload
+        behind = (self._ends.get(frame.key, frame.sequence) - end) % (1 << 32)
+        if behind < AHEAD_MAX:
+            return 0
+        self._ends[frame.key] = end
+        ahead = (1 << 32) - behind
+        return ahead if ahead < AHEAD_MAX else frame.payload
+
+    def _once(self, notes: list[str]) -> tuple[Floats, Floats]:
+        """Frames and payload, each segment once."""
+        frames, payload, new = (np.array(c) for c in (self._frames, self._payload, self._new))
+        times = np.bincount(self._flow, payload) / np.maximum(1, np.bincount(self._flow, new))
+        counts = np.bincount(self._flow, new > 0) >= STEPS_MIN
+        several = counts & (times > TWICE) & (times < TIMES_MAX)
+        if not several.any():
+            return frames, payload
+        notes.append(
+            f"segments are in the capture up to {times[several].max():.1f} times, as of several "
+            "hosts or interfaces: each counts once"
+        )
+        again = several[np.array(self._flow)] & (payload > 0)
+        frames[again] = np.where(new > 0, frames - payload + new, 0)[again]
+        payload[again] = new[again]
+        return frames, payload
 
     def traffic(self, notes: list[str]) -> Traffic:
         if self._short > SHORT * (sum(self._frames) + self._short):
@@ -145,7 +186,7 @@ class _Columns:
             columns = (when, length, length, np.zeros(len(when)))
             return ordered(self._path, columns, "pcap", "frames", notes=notes)
         flows = [Flow(_address(a), _address(b), *ports) for a, b, *ports in self._flows]
-        columns = (self._seconds, self._frames, self._payload, self._flow)
+        columns = (self._seconds, *self._once(notes), self._flow)
         return ordered(self._path, columns, "pcap", "payload", flows, notes)
 
 
@@ -285,7 +326,8 @@ class _Dissection:
             return self._transport(data[at], at + 4 * (2 + data[at + 1]), key)
         if protocol == TCP:
             payload = self._end - at - (data[at + 12] >> 4) * 4
-            return Frame(payload, (*key[:2], self._short(at), self._short(at + 2)))
+            ends = (*key[:2], self._short(at), self._short(at + 2))
+            return Frame(payload, ends, 0, struct.unpack_from(">I", data, at + 4)[0])
         if protocol == UDP:
             return self._udp(at, (*key[:2], self._short(at), self._short(at + 2)))
         if protocol == GRE:
@@ -298,7 +340,7 @@ class _Dissection:
         plain = Frame(self._end - at, key)
         if ROCE_PORT in key[2:]:
             return self._bth(at, key)
-        if port in VXLAN and data[at] & 0xF7 == 0 and data[at] & 8:
+        if port in VXLAN and data[at] & 0x77 == 0 and data[at] & 8:
             return self._network(ETHERNET, at + 8)
         if port == VXLAN_GPE and data[at] & 4:
             return self._network(GPE.get(data[at + 3], 0), at + 8)

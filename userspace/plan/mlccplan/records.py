@@ -21,8 +21,10 @@ GZIP = b"\x1f\x8b"
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 # of the first four bytes, as the writer has them: parts of a second, bytes of a record's header
 PCAP = {0xA1B2C3D4: (10**6, 16), 0xA1B23C4D: (10**9, 16), 0xA1B2CD34: (10**6, 24)}
-INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 1, 2, 3, 6
+INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, PACKET = 1, 2, 3, 5, 6
+SECTION = 0x0A0D0D0A  # in either byte order
 IF_TSRESOL, IF_TSOFFSET = 9, 14
+ISB_IFDROP, ISB_OSDROP = 5, 7
 
 
 class Record(NamedTuple):
@@ -58,7 +60,7 @@ def read(path: str, progress: Progress, notes: list[str]) -> Iterator[Record]:
             packed = raw.read(2) == GZIP
             raw.seek(0)
             file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
-            for number, record in enumerate(_records(file)):
+            for number, record in enumerate(_records(file, notes)):
                 yield record
                 if number % REPORT_EVERY == 0:
                     progress(f"reading {path}"[:60], raw.tell() / size)
@@ -77,12 +79,12 @@ def _whole(file: BinaryIO, count: int) -> bytes:
     return data
 
 
-def _records(file: BinaryIO) -> Iterator[Record]:
+def _records(file: BinaryIO, notes: list[str]) -> Iterator[Record]:
     magic = file.read(4)
     if len(magic) < 4:
         raise Damaged("empty" if not magic else "only a few bytes")
     if magic == PCAPNG:
-        yield from _pcapng(file)
+        yield from _pcapng(file, notes)
     for order in "<>":
         if kind := PCAP.get(*struct.unpack(order + "I", magic)):
             yield from _pcap(file, order, *kind)
@@ -102,44 +104,70 @@ def _pcap(file: BinaryIO, order: str, parts: int, header: int) -> Iterator[Recor
         yield Record(seconds + part / parts, link, length, _whole(file, captured))
 
 
-def _pcapng(file: BinaryIO) -> Iterator[Record]:
-    """Sections may have other byte orders, interfaces other units and links."""
-    order, known, head = "<", [], PCAPNG + _whole(file, 4)
+def _blocks(file: BinaryIO) -> Iterator[tuple[str, int, bytes]]:
+    """Of a pcapng, each with its byte order, which sections choose."""
+    order, head = "<", PCAPNG + _whole(file, 4)
     while head:
         if len(head) < 8:
             raise Cut
         more = b""
         if head[:4] == PCAPNG:
             more = _whole(file, 4)
-            order, known = "<" if more == b"\x4d\x3c\x2b\x1a" else ">", []
+            order = "<" if more == b"\x4d\x3c\x2b\x1a" else ">"
             if struct.unpack(order + "I", more)[0] != 0x1A2B3C4D:
                 raise Damaged("a section of no known byte order")
         kind, size = struct.unpack(order + "II", head)
         if not 12 <= size <= BLOCK_MAX or size % 4:
             raise Damaged(f"a block of {size} bytes")
-        body = _whole(file, size - 8 - len(more))
-        if kind == INTERFACE:
+        yield order, kind, _whole(file, size - 8 - len(more))
+        head = file.read(8)
+
+
+def _pcapng(file: BinaryIO, notes: list[str]) -> Iterator[Record]:
+    """Sections may have other interfaces, and these other units and links."""
+    known: list[Interface] = []
+    lost = 0
+    for order, kind, body in _blocks(file):
+        if kind == SECTION:
+            known = []
+        elif kind == INTERFACE:
             known.append(_interface(order, body))
         elif kind in (PACKET, OLD_PACKET):
             yield _packet(order, kind, body, known)
         elif kind == SIMPLE_PACKET:
             raise Damaged("its packets have no times (simple packet blocks)")
-        head = file.read(8)
+        elif kind == STATISTICS:
+            lost = max(lost, _lost(order, body))
+    if lost:
+        notes.append(f"whoever captured has lost {lost} frames: bytes are too few")
+
+
+def _options(order: str, body: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+    while at + 4 <= len(body) - 4:
+        code, size = struct.unpack_from(order + "HH", body, at)
+        if code == 0:
+            break
+        yield code, body[at + 4 : at + 4 + size]
+        at += 4 + (size + 3) // 4 * 4
 
 
 def _interface(order: str, body: bytes) -> Interface:
-    parts, offset, at = 10**6, 0, 8
-    while at + 4 <= len(body) - 4:
-        code, size = struct.unpack_from(order + "HH", body, at)
-        value = body[at + 4 : at + 4 + size]
-        if code == 0:
-            break
-        if code == IF_TSRESOL and size == 1:
+    parts, offset = 10**6, 0
+    for code, value in _options(order, body, 8):
+        if code == IF_TSRESOL and len(value) == 1:
             parts = 2 ** (value[0] & 127) if value[0] & 128 else int(10 ** value[0])
-        elif code == IF_TSOFFSET and size == 8:
+        elif code == IF_TSOFFSET and len(value) == 8:
             (offset,) = struct.unpack(order + "q", value)
-        at += 4 + (size + 3) // 4 * 4
     return Interface(struct.unpack_from(order + "H", body)[0], parts, offset)
+
+
+def _lost(order: str, body: bytes) -> int:
+    """Frames, by the interface or the system, since the capture began."""
+    return sum(
+        int(struct.unpack(order + "Q", value)[0])
+        for code, value in _options(order, body, 12)
+        if code in (ISB_IFDROP, ISB_OSDROP) and len(value) == 8
+    )
 
 
 def _packet(order: str, kind: int, body: bytes, known: list[Interface]) -> Record:
