@@ -190,12 +190,12 @@ run_passes_its_options()
 	fresh
 	MLCC_JOB_ID=bert MLCC_PROFILE=interleave MLCC_PHASE_BYTES=5 mlcc-run train || return
 	same "$(tail -n 1 "$out/log")" \
-		"'run' '--name' 'bert' '--profile' 'interleave' '--phase-bytes' '5' '--' 'train'" || return
+		"'run' '--name' 'bert' '--any-name' '--profile' 'interleave' '--phase-bytes' '5' '--' 'train'" || return
 	fresh
 	MLCC_JOB_ID=bert MLCC_MODEL=resnet50 MLCC_WORKERS=4 MLCC_ALGORITHM=ring MLCC_DSCP=32 \
 		MLCC_STRICT=1 mlcc-run train || return
-	same "$(tail -n 1 "$out/log")" "'run' '--name' 'bert' '--strict' '--dscp' '32' '--model' 'resnet50' \
-'--workers' '4' '--algorithm' 'ring' '--' 'train'"
+	same "$(tail -n 1 "$out/log")" "'run' '--name' 'bert' '--any-name' '--strict' '--dscp' '32' \
+'--model' 'resnet50' '--workers' '4' '--algorithm' 'ring' '--' 'train'"
 }
 
 run_makes_names_safe()
@@ -220,7 +220,7 @@ run_keeps_words_apart()
 		: >"$out/log"
 		MLCC_PHASE_BYTES=$word MLCC_PROFILE=$word MLCC_JOB_ID=a mlcc-run train || return
 		same "$(tr '\n' ' ' <"$out/log" | sed "s/.*'run' '--name'/'run' '--name'/")" \
-			"$(tr '\n' ' ' <<<"'run' '--name' 'a' '--profile' ${word@Q} '--phase-bytes' ${word@Q} '--' 'train'")" ||
+			"$(tr '\n' ' ' <<<"'run' '--name' 'a' '--any-name' '--profile' ${word@Q} '--phase-bytes' ${word@Q} '--' 'train'")" ||
 			return
 	done
 	fresh
@@ -533,6 +533,7 @@ mpi_makes_names_safe()
 		fresh
 		MLCC_JOB_ID=$name FAKE_CGROUP=$cgroup mpi "$1" -np 1 mlcc-mpi train || return
 		is_safe "$(name_told)" || return
+		same "$(field name)" "$(name_told)" || return
 		all_is_gone && nothing_was_run || return
 	done
 }

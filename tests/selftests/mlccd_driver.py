@@ -2242,6 +2242,12 @@ class Cases:
         assert itself == process.pid
         taken = self.d.run_ctl("run", "--name", "train", "--", "echo", "ran")
         assert (taken.returncode, taken.stdout) == (1, ""), taken
+        environment = {**os.environ, "MLCC_JOB_ID": "train"}
+        taken = self.d.run_ctl("run", "--name", "train", "--any-name", "--", "sh", "-c",
+                               f"{self.d.ctl} --socket {self.d.socket} show --self; "
+                               "echo $MLCC_JOB_ID", env=environment)  # fmt: skip
+        assert taken.stdout.split()[-1] != "train" and "no name" in taken.stderr, taken
+        assert re.search(rf"^id +{taken.stdout.split()[-1]}$", taken.stdout, re.MULTILINE), taken
         process.kill()
         process.wait(WAIT_S)
         until(lambda: not Path(f"/proc/{child}").exists(), "the end of what it has started")

@@ -97,6 +97,7 @@ static const struct verb verbs[] = {
 	  "Only mistakes are refused: a wrong option, or a name that another job has.\n"
 	  "\n"
 	  "  --strict           without a job, the command is not run\n"
+	  "  --any-name         if another job has the name, this one has none\n"
 	  "  --dscp N           0 to 63: of all TCP packets of the job, and, unless they are set,\n"
 	  "                     4 x N in NCCL_IB_TC and UCX_IB_TRAFFIC_CLASS, for RDMA's\n"
 	  "  -v, --verbose      says what is set in the command's environment\n"

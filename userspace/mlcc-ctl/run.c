@@ -32,7 +32,7 @@
 struct run_options {
 	char **argv;
 	int dscp;			/* < 0: not given */
-	bool strict, verbose;
+	bool strict, verbose, any_name;
 };
 
 /* What the starter has chosen, and the command is to find so. */
@@ -119,9 +119,27 @@ static struct json_object *set_job(struct json_object *request, char *error, siz
 		if (!reply && strcmp(refused_code(), "EEXIST"))
 			break;
 	}
-	json_object_put(request);
-	if (!reply && !strcmp(refused_code(), "EEXIST"))
+	return reply;
+}
+
+/* A name that is taken is somebody's mistake, or a launcher's, whose runs have the same one. */
+static struct json_object *set_named_job(struct json_object *request, const struct run_options *o,
+					 char *error, size_t size)
+{
+	struct json_object *reply = set_job(request, error, size), *job;
+	bool taken = !reply && !strcmp(refused_code(), "EEXIST");
+
+	if (taken && !o->any_name)
 		die(EXIT_USAGE, "%s", error);
+	if (taken) {
+		warn("%s; this one has no name", error);
+		json_object_object_del(request, "name");
+		reply = set_job(request, error, size);
+	}
+	/* whoever announces its phases looks for it there */
+	if (taken && reply && json_object_object_get_ex(reply, "job", &job))
+		setenv("MLCC_JOB_ID", get_string(job, "id"), 1);
+	json_object_put(request);
 	return reply;
 }
 
@@ -203,7 +221,7 @@ static int run(struct json_object *request, const struct run_options *o)
 
 	set_aside(&inherited);
 	if (!make_place(&p, error, sizeof(error)))
-		reply = set_job(request, error, sizeof(error));
+		reply = set_named_job(request, o, error, sizeof(error));
 	if (!reply) {
 		cannot(o->strict, error, "job");
 	} else if (json_object_object_get_ex(reply, "job", &job)) {
@@ -239,6 +257,7 @@ int verb_run(int argc, char **argv)
 	static const struct option opts[] = {
 		{ "strict", no_argument, NULL, 1 },
 		{ "dscp", required_argument, NULL, 2 },
+		{ "any-name", no_argument, NULL, 3 },
 		{ "verbose", no_argument, NULL, 'v' },
 		JOB_OPTIONS,
 		COMMON_OPTIONS
@@ -254,6 +273,8 @@ int verb_run(int argc, char **argv)
 			r.strict = true;
 		else if (c == 2)
 			r.dscp = parse_number("--dscp", optarg, 0, DSCP_MAX);
+		else if (c == 3)
+			r.any_name = true;
 		else if (c == 'v')
 			r.verbose = true;
 		else if (!job_option(&o, c))
