@@ -4,6 +4,9 @@
 
 include include/flags.mk
 
+# Whoever builds other things may have them in the environment: they are for make's command line.
+unexport O BUILD SAN SKELETONS
+
 KERNELS	?= 6.1 6.12 7.2
 KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local

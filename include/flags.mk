@@ -3,7 +3,10 @@
 # What the Makefiles share.  CFLAGS, CPPFLAGS and LDFLAGS are the caller's, and come after what is ours;
 # only tests set WERROR.
 CFLAGS	?= -O2 -g
-WERROR	?=
+WERROR	=
+# without make's own (MAKEFLAGS=R)
+CC	?= cc
+AR	?= ar
 CLANG	?= clang
 # Ubuntu's is a script that may refuse the running kernel, beside one that does its work
 BPFTOOL	?= $(or $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool; do \

@@ -63,12 +63,12 @@ missing_compiler_is_no_obstacle()
 		! make -s -C "$out/without" programs CLANG=none >/dev/null 2>&1
 }
 
-# builds VARIABLE=VALUE...: in a path with a blank
+# builds VARIABLE=VALUE...: in a path with a blank, with what others' builds have in the environment
 builds()
 {
 	rm -rf "$tree"
 	copy "$tree" || return
-	make -s -C "$tree" programs "$@" >"$out/said" 2>&1 || { tail -n 20 "$out/said"; return 1; }
+	O=elsewhere BUILD=elsewhere SAN=1 WERROR=1 MAKEFLAGS=rR make -s -C "$tree" programs "$@" >"$out/said" 2>&1 || { tail -n 20 "$out/said"; return 1; }
 	programs_are_in "$tree"
 }
 

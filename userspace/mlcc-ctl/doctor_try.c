@@ -120,7 +120,7 @@ int try_connection(void)
 
 void check_connection(bool carrier)
 {
-	char line[512], self[256] = "", cc[32] = "";
+	char line[1024], self[256] = "", cc[32] = "";
 	unsigned int mark = 0;
 	FILE *f;
 
