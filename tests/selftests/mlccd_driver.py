@@ -172,6 +172,11 @@ def status_of(pid: int) -> dict[str, list[str]]:
     return {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
 
 
+def ignore_children() -> None:
+    """What a starter may have chosen, and is inherited."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
 def has_ended(pid: int) -> bool:
     try:
         return status_of(pid)["State"][0] == "Z"
@@ -235,6 +240,7 @@ class Daemon:
                 [*before, *self.command()],
                 env={"MLCC_FAKE": str(self.carrier), "MLCC_FAKE_GONE": str(self.gone), **env},
                 stderr=log,
+                preexec_fn=ignore_children,
             )
         until(self.answers, "mlccd's first reply")
 
@@ -2090,9 +2096,6 @@ class Cases:
             environment = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
             words = ("set-job", "--container", "train")
             return self.d.run_ctl(*words, env=environment, preexec_fn=ignore_children)
-
-        def ignore_children() -> None:
-            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
         try:
             done = asked(f'[ "$5" = train ] && echo {sleeper.pid} {number}')

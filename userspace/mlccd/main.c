@@ -432,6 +432,8 @@ int main(int argc, char **argv)
 					  .user = "mlcc" } };
 	char error[CONFIG_ERROR_LEN];
 
+	/* ignored by who has started us, there is no status of a child */
+	signal(SIGCHLD, SIG_DFL);
 	if (parse_options(argc, argv, &r.o)) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;
