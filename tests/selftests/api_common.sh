@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154,SC2317  # what is set there is used here; tests call cases
 #
-# libmlcc's functions by the driver api.c, and what both of its carriers have to do alike.
-# Who includes this has included common.sh.
+# libmlcc's functions by the driver api.c, and what both of its carriers have to do alike: what has flows
+# then, module or BPF carrier, is the includer's.
+
+# shellcheck source=tests/selftests/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=tests/selftests/pairs.sh
+. "$here/pairs.sh"
 
 libmlcc=$repo/userspace/libmlcc/libmlcc.a
 
@@ -30,6 +35,22 @@ require_api()
 api()
 {
 	"$driver" "$@"
+}
+
+# set_jobs ID...: in this network namespace; what is not said of them is learnt
+set_jobs()
+{
+	local id
+
+	for id in "$@"; do
+		api job set "$id" "" "" 0 || return
+	done
+}
+
+# column NAME: of all jobs of this network namespace that have open flows
+column()
+{
+	api job list 2>/dev/null | grep -v '"flows":0,' | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
 # api_json EXPRESSION ARGUMENTS...: of rows, what the driver printed

@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154  # what is set here or there is used there or here
 # What the selftests of the BPF carrier share.
 
-# shellcheck source=tests/selftests/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=tests/selftests/api_common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/api_common.sh"
 
 # MLCC_BPF: one that was built for another kernel
 mlcc_bpf=${MLCC_BPF:-$repo/build/userspace/mlcc-bpf/mlcc-bpf}
@@ -17,7 +17,22 @@ require_bpf()
 	require_free_carrier
 }
 
+# as the module has them
+require_carrier()
+{
+	require_command ip tc ethtool ss
+	require_driver
+	require_bpf
+}
+
+load_carrier()
+{
+	# shellcheck disable=SC2119  # without options
+	load || ktap_fail_all "the BPF carrier is loaded"
+}
+
 # load [OPTIONS...]: until the test ends
+# shellcheck disable=SC2120  # tests have options
 load()
 {
 	"$mlcc_bpf" load "$@" && defer unload_quietly

@@ -5,8 +5,8 @@
 
 # shellcheck disable=SC2119,SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
 
-# shellcheck source=tests/selftests/bpf_api.sh
-. "$(dirname "$0")/bpf_api.sh"
+# shellcheck source=tests/selftests/bpf_common.sh
+. "$(dirname "$0")/bpf_common.sh"
 
 # All that there is of jobs and profiles.
 state()
@@ -141,12 +141,6 @@ bytes_move()
 	[ "$(bytes_of "$1")" -gt "$2" ]
 }
 
-# has_grown NAME FROM: by a megabyte
-has_grown()
-{
-	has_received "$1" $(($2 + 1000000))
-}
-
 # The job's bytes are counted by its flows: a flow that counts no more is of no job.
 delete_makes_a_running_flow_neutral()
 {
@@ -201,7 +195,7 @@ main()
 	require_command bpftool ip tc ethtool ss
 	setup_out
 	require_api
-	setup_ns host pod && setup_link 200mbit 30kb && load || exit 1
+	setup_ns host pod && setup_link 30kb && load || exit 1
 	ktap_check "jobs are set, read and deleted" jobs_are_set_read_and_deleted
 	ktap_check "wrong words are refused and change nothing" \
 		wrong_words_are_refused_and_change_nothing

@@ -7,10 +7,6 @@
 
 # shellcheck source=tests/selftests/bpf_common.sh
 . "$(dirname "$0")/bpf_common.sh"
-# shellcheck source=tests/selftests/api_common.sh
-. "$here/api_common.sh"
-# shellcheck source=tests/selftests/pairs.sh
-. "$here/pairs.sh"
 # shellcheck source=tests/selftests/tagger_common.sh
 . "$here/tagger_common.sh"
 

@@ -5,8 +5,8 @@
 
 # shellcheck disable=SC2119,SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
 
-# shellcheck source=tests/selftests/bpf_api.sh
-. "$(dirname "$0")/bpf_api.sh"
+# shellcheck source=tests/selftests/bpf_common.sh
+. "$(dirname "$0")/bpf_common.sh"
 # shellcheck source=tests/selftests/tagger_common.sh
 . "$(dirname "$0")/tagger_common.sh"
 

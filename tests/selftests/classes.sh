@@ -1,8 +1,14 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2154,SC2317,SC2119,SC2120  # common.sh sets variables
 #
-# Classes of jobs, for both carriers. Who includes this has included common.sh, api_common.sh and
-# pairs.sh, and made the link of 200 Mb/s.
+# What flows of jobs do that do not train.
+#
+#   classes.sh module|bpf
+
+# shellcheck disable=SC2154,SC2317,SC2119,SC2120  # the cases are called by name; what is included sets variables
+
+# shellcheck source=tests/selftests/module_common.sh
+. "$(dirname "$0")/${1:?module or bpf}_common.sh"
 
 JOB=31
 
@@ -15,11 +21,6 @@ share_of_job()
 	slowwait 120 both_received $((mine + theirs + 50000000)) || return
 	mine=$(($(received mine) - mine)) theirs=$(($(received theirs) - theirs))
 	"$python" -c "print(round($mine / ($mine + $theirs), 3))"
-}
-
-both_received()
-{
-	[ $(($(received mine) + $(received theirs))) -ge "$1" ]
 }
 
 share_is()
@@ -84,10 +85,19 @@ it_does_not_stall_over_loopback()
 	[ "$(ask loop send 20000000)" = sent ]
 }
 
-classes_cases()
+main()
 {
+	ktap_start
+	require_carrier
+	require_api
+	setup_out
+	load_carrier
+	setup_link 400kb || exit 1
 	told "a background flow takes what is left" a_background_flow_takes_what_is_left
 	told "a running flow follows its job's class" a_running_flow_follows_its_job
 	told "unknown classes are refused" unknown_classes_are_refused
 	told "a background flow does not stall over loopback" it_does_not_stall_over_loopback
+	ktap_finish
 }
+
+main

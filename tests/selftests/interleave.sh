@@ -1,37 +1,43 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2154,SC2317  # common.sh sets variables
 #
-# Interleaving, which both carriers have to bring about. A carrier's test defines learnt_phases: the
-# D_phase of every job, words on a line.
+# Jobs that share a bottleneck interleave under mlcc, and slow each other down under CUBIC.
+#
+#   interleave.sh module|bpf
 #
 # The measure is the time that sharing costs: slowdown - 1. Under mlcc it has to be at most 6/10 of
 # what it is under CUBIC in the same run; by measurement it is far less. That is checked where the
 # clock counts instructions (vm run --counted): on a machine that does other things too, times are
 # no test of ours, and only what was learnt is checked.
 
+# shellcheck disable=SC2154,SC2317  # the cases are called by name; what is included sets variables
+
+# shellcheck source=tests/selftests/module_common.sh
+. "$(dirname "$0")/${1:?module or bpf}_common.sh"
+
+carrier=$1
 SCENARIO=$here/three-jobs.toml
 PHASE_BYTES=2000000
 MOST=0.6
 
-# What the tracker knows, every now and then; each look is a line.
+# The D_phase of each job, every now and then; each look is a line.
 watch_phases()
 {
 	while sleep 0.5; do
-		learnt_phases
+		column d_phase | paste -sd ' '
 	done >"$out/phases"
 }
 
-# run_lab ITERATIONS ARGUMENTS...: leaves $out/lab.json
+# run_lab ITERATIONS: leaves $out/lab.json
 run_lab()
 {
-	local watcher status count=$1
-	shift
+	local watcher status
 
 	watch_phases &
 	watcher=$!
 	defer stop "$watcher"
-	mlcc_lab run "$SCENARIO" --cc cubic,mlcc --iterations "$count" --quick \
-		--timeout-s 120 --json "$out/lab.json" "$@" 2>"$out/lab.err"
+	mlcc_lab run "$SCENARIO" --cc cubic,mlcc --iterations "$1" --quick \
+		--timeout-s 120 --json "$out/lab.json" --carrier "$carrier" 2>"$out/lab.err"
 	status=$?
 	stop "$watcher"
 	[ "$status" -eq 0 ] || { cat "$out/lab.err"; return 1; }
@@ -47,7 +53,7 @@ costs_less_than_cubic()
 	local try with without
 
 	for try in 1 2; do
-		run_lab "$ITERATIONS" "$@" || return
+		run_lab "$ITERATIONS" || return
 		with=$(slowdown mlcc) without=$(slowdown cubic)
 		echo "slowdown: mlcc $with, cubic $without"
 		if is_true "$without < 1.02"; then
@@ -73,26 +79,27 @@ all_jobs_were_learnt()
 	EOF
 }
 
-# interleave_cases ARGUMENTS...: for mlcc-lab
-interleave_cases()
+lab_runs()
+{
+	run_lab "$ITERATIONS" || return
+	echo "slowdown: mlcc $(slowdown mlcc), cubic $(slowdown cubic)"
+}
+
+main()
 {
 	: "${ITERATIONS:=${KSFT_MACHINE_SLOW:+24}}" "${ITERATIONS:=40}"
-	lab_arguments=("$@")
+	ktap_start
+	require_carrier
+	# the lab takes its own turn
+	exec {carrier_lock}>&-
+	setup_out
 	if [ -n "${MLCC_COUNTED-}" ]; then
-		told "sharing costs clearly less than under cubic" lab_case
+		told "sharing costs clearly less than under cubic" costs_less_than_cubic
 	else
 		told "the lab runs cubic and mlcc" lab_runs
 	fi
 	told "D_phase of all jobs was learnt" all_jobs_were_learnt
+	ktap_finish
 }
 
-lab_runs()
-{
-	run_lab "$ITERATIONS" "${lab_arguments[@]}" || return
-	echo "slowdown: mlcc $(slowdown mlcc), cubic $(slowdown cubic)"
-}
-
-lab_case()
-{
-	costs_less_than_cubic "${lab_arguments[@]}"
-}
+main

@@ -8,8 +8,6 @@
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
-# shellcheck source=tests/selftests/pairs.sh
-. "$(dirname "$0")/pairs.sh"
 
 profiles_change_and_one_is_the_default()
 {
@@ -68,7 +66,7 @@ without_the_module_nothing_is_done()
 main()
 {
 	ktap_start
-	require_module_here
+	require_carrier
 	setup_out
 	require_api
 	setup_ns host || exit 1

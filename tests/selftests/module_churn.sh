@@ -135,25 +135,13 @@ all_flows_come_up()
 	return 1
 }
 
-# so_far PAIR: the bytes that it has received; without Python, which is slow to start
-so_far()
-{
-	grep -o '"received_bytes":[0-9]*' "$out/recv$1" | tail -n 1 | cut -d : -f 2
-}
-
-# has_more PAIR BYTES: than that it has received
-has_more()
-{
-	[ "$(so_far "$1")" -gt "$2" ]
-}
-
 # grow PAIR...: what they have received does
 grow()
 {
 	local pair
 
 	for pair in "$@"; do
-		slowwait - has_more "$pair" "$(so_far "$pair")" ||
+		slowwait - has_received "recv$pair" $(($(received "recv$pair") + 1)) ||
 			{ echo "pair $pair stands"; return 1; }
 	done
 }
@@ -339,7 +327,7 @@ nothing_is_left()
 main()
 {
 	ktap_start
-	require_module_here
+	require_carrier
 	setup_out
 	defer unload_quietly
 	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"

@@ -2,8 +2,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154  # what is set here or there is used there or here
 # What the selftests of the module share.
 
-# shellcheck source=tests/selftests/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=tests/selftests/api_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/api_common.sh"
 
@@ -11,7 +9,7 @@ export API_CARRIER=module
 
 parameters=/sys/module/tcp_mlcc/parameters
 
-require_module_here()
+require_carrier()
 {
 	require_root
 	require_built
@@ -29,18 +27,8 @@ unload_quietly()
 	slowwait - rmmod tcp_mlcc >/dev/null 2>&1
 }
 
-# set_jobs ID...: in this network namespace; what is not said of them is learnt
-set_jobs()
+load_carrier()
 {
-	local id
-
-	for id in "$@"; do
-		api job set "$id" "" "" 0 || return
-	done
-}
-
-# column NAME: of all jobs of this network namespace that have open flows
-column()
-{
-	api job list 2>/dev/null | grep -v '"flows":0,' | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
+	defer unload_quietly
+	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 }

@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Cases of module_netlink.sh that are about messages, and what its other cases ask and say.
+"""Cases of module_netlink.sh that are about messages, and what other tests ask and say.
 
 module_netlink.py CASE             a case of this file
 module_netlink.py ask COMMAND [NAME=VALUE...]
 module_netlink.py listen           a line of JSON for each event, until killed
-module_netlink.py fill             as many jobs as a namespace may have
-module_netlink.py most             likewise, until one is refused; says how many
+module_netlink.py most             as many jobs as this namespace may have; says how many
 module_netlink.py announce ID BYTES PHASES
 """
 
@@ -48,6 +47,7 @@ RULES_MAX = 16384
 OTHERS_MAX = 12288
 NETNS_MAX = 1024
 USERS_MAX = 8192
+GONE_S = 600
 TOUCHING = ("JOB_NEW", "JOB_SET", "JOB_DEL", "PHASE_START", "PHASE_END")
 
 
@@ -367,13 +367,18 @@ def case_many() -> None:
         assert all_jobs(nl) == []
 
 
+def leave_namespace() -> None:
+    """For a new network namespace; the old one goes with its last socket, a little later."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.unshare(CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+
+
 def case_others() -> None:
     """Namespaces other than the initial one together leave it room."""
-    libc = ctypes.CDLL(None, use_errno=True)
     with Genl() as initial, contextlib.ExitStack() as stack:
         others = []
         for _ in range(OTHERS_MAX // NETNS_MAX + 1):
-            assert libc.unshare(CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+            leave_namespace()
             others.append(stack.enter_context(Genl()))
         *full, last = others
         for nl in full:
@@ -387,6 +392,27 @@ def case_others() -> None:
         job_call(full[0], "JOB_DEL", ID=1)
         job_call(last, "JOB_SET", ID=1)
         call_all(initial, "JOB_DEL", ({"ID": job["ID"]} for job in all_jobs(initial)))
+
+
+def case_namespaces() -> None:
+    """They take their jobs along: more in all than a host may have, if they did not."""
+    end = time.monotonic() + GONE_S
+    for _ in range(RULES_MAX // NETNS_MAX + 1):
+        leave_namespace()
+        with Genl() as nl:
+            for number in range(1, NETNS_MAX + 1):
+                while not has_room(nl, number):
+                    assert time.monotonic() < end, "jobs of namespaces that are gone take the room"
+                    time.sleep(0.1)
+
+
+def has_room(nl: Genl, number: int) -> bool:
+    try:
+        job_call(nl, "JOB_NEW", ID=number)
+    except Refused as why:
+        assert why.errno == E.ENOSPC, f"{why}"
+        return False
+    return True
 
 
 def case_dump_while_it_changes() -> None:
@@ -422,12 +448,6 @@ def case_events() -> None:
             ("JOB_SET_NTF", said | {"PHASE_BYTES": 3, "FLOWS": 0}),
             ("JOB_DEL_NTF", said),
         ], heard
-
-
-def fill() -> None:
-    """As many jobs as this namespace may have, for namespaces that go away with them."""
-    with Genl() as nl:
-        call_all(nl, "JOB_NEW", ({"ID": n} for n in range(1, NETNS_MAX + 1)))
 
 
 def most() -> None:
@@ -476,7 +496,7 @@ def ask(command: str, *words: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    known = {"announce": announce, "ask": ask, "listen": listen, "fill": fill, "most": most}
+    known = {"announce": announce, "ask": ask, "listen": listen, "most": most}
     cases = {n.removeprefix("case_"): f for n, f in globals().items() if n.startswith("case_")}
     try:
         (known | cases)[words[0]](*words[1:])

@@ -8,8 +8,6 @@
 
 # shellcheck source=tests/selftests/module_common.sh
 . "$(dirname "$0")/module_common.sh"
-# shellcheck source=tests/selftests/pairs.sh
-. "$(dirname "$0")/pairs.sh"
 # shellcheck source=tests/selftests/tagger_common.sh
 . "$(dirname "$0")/tagger_common.sh"
 
@@ -70,7 +68,7 @@ the_mark_is_read_once()
 main()
 {
 	ktap_start
-	require_module_here
+	require_carrier
 	[ -r /sys/kernel/btf/vmlinux ] || ktap_skip_all "this kernel has no BTF"
 	require_command sysctl
 	setup_out

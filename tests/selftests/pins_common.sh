@@ -4,8 +4,8 @@
 # What the tests of the pin directory share. Including this begins the test again, in a mount
 # namespace of its own.
 
-# shellcheck source=tests/selftests/bpf_api.sh
-. "$(dirname "$0")/bpf_api.sh"
+# shellcheck source=tests/selftests/bpf_common.sh
+. "$(dirname "$0")/bpf_common.sh"
 # shellcheck source=tests/selftests/mlccd_common.sh
 . "$(dirname "$0")/mlccd_common.sh"
 

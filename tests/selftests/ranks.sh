@@ -133,7 +133,7 @@ main()
 	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make userspace"
 	setup_out
 	chmod 755 "$out"
-	setup_link 200mbit 1mb || exit 1
+	setup_link 1mb || exit 1
 	daemon=
 	defer clean_up
 	# shellcheck disable=SC2119  # it takes options, or none

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC2317  # what is set here or there is used there or here; tests call cases
 #
 # What the tests of the tagger share, whichever carrier has the flows. Who includes this has included
-# api_common.sh and pairs.sh, and has job_api: the driver, where the flows' jobs are. For jobs_are_their_owners
+# api_common.sh, and has job_api: the driver, where the flows' jobs are. For jobs_are_their_owners
 # it has the cgroup $job, the namespace $host, and
 #
 #   of_user NAME ID     flows of the job that are his in whose namespaces NAME's are, whether what is said of the
