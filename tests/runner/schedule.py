@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs suites, two at a time where neither minds.
-
-A suite that measures, or that puts a carrier into the running kernel, has the machine for itself.
-The others share it: one in a virtual machine of two processors, and one that needs a single one.
-"""
+"""Runs suites beside each other, one in each lane; one that measures has the machine for itself."""
 
 import os
 import signal

@@ -34,11 +34,16 @@ NO_UBUNTU = {"": "apt on this machine knows no Ubuntu archive"}
 
 
 class Lane(Enum):
-    """What else may run beside a suite: nothing; one of the host's; one in a guest."""
+    """What a suite has for itself; beside it may run one of each other lane.
+
+    MACHINE: all of it, to measure. KERNEL: the running kernel's carrier, mounts, control groups.
+    COUNTED: no more than the others leave, in a guest whose clock does not notice.
+    """
 
     MACHINE = "machine"
-    GUEST = "guest"
-    HOST = "host"
+    KERNEL = "kernel"
+    PROCESSOR = "processor"
+    COUNTED = "counted"
 
 
 def _whole(suite: "Suite", case: str) -> str:
@@ -55,7 +60,7 @@ def _selftest(suite: "Suite", case: str) -> str:
     script = re.match(r"(\w+)(:|$)", case)
     if not script or script[1].startswith("guest"):
         return _whole(suite, case)
-    kind, kernel = suite.command[1:3] if len(suite.command) > 2 else ("tests", "")
+    kind, kernel = suite.command[1:3] if suite.command[1] == "vm" else ("tests", "")
     return f"tests/selftests/run {kind} {kernel} {script[1]}.sh".replace("  ", " ")
 
 
@@ -65,7 +70,7 @@ class Suite:
 
     name: str
     command: Sequence[str | Path]
-    lane: Lane = Lane.HOST
+    lane: Lane = Lane.PROCESSOR
     timeout_s: float = 10 * MINUTE
     may_skip: Mapping[str, str] = field(default_factory=dict)
     repeat: Callable[["Suite", str], str] = _whole
@@ -110,55 +115,65 @@ def guest_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
         command = _in_guest(kernel, guests.plain(kernel, everything))
         skips = {"6.1": NO_LINKS, "7.2": NO_STORAGE}.get(kernel, {})
         name, time = f"selftests/{kernel}", 60 * MINUTE
-        yield Suite(name, command, Lane.GUEST, time, skips, _selftest)
+        yield Suite(name, command, Lane.PROCESSOR, time, skips, _selftest)
 
 
 def counted_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
     """Guests with one processor, and a clock that takes no notice of what runs beside them."""
     for kernel in kernels:
         command = _in_guest(kernel, guests.counted(kernel, everything))
-        yield Suite(f"counted/{kernel}", command, Lane.HOST, 60 * MINUTE, repeat=_selftest)
+        yield Suite(f"counted/{kernel}", command, Lane.COUNTED, 60 * MINUTE, repeat=_selftest)
 
 
 def machine_suites() -> Iterator[Suite]:
-    """Carriers in the running kernel, links between namespaces, times."""
+    """Times: what else runs is in them."""
     yield Suite("lab", ["tests/selftests/lab_smoke.sh"], Lane.MACHINE)
+    measured = ["tests/selftests/run", "measured"]
+    yield Suite("selftests/measured", measured, Lane.MACHINE, 10 * MINUTE, NATIVE, _selftest)
+    yield Suite("python/lab", ["tests/python", "lab", "lab/real"], Lane.MACHINE, repeat=_python)
+
+
+def kernel_suites() -> Iterator[Suite]:
+    """Carriers in the running kernel, links between namespaces, file systems that boot."""
     native: list[str | Path] = ["tests/selftests/run", "native"]
-    yield Suite("selftests/native", native, Lane.MACHINE, 20 * MINUTE, NATIVE, _selftest)
-    yield Suite("pages", ["tests/pages"], Lane.MACHINE)
-    yield Suite("python", ["tests/python"], Lane.MACHINE, repeat=_python)
+    yield Suite("selftests/native", native, Lane.KERNEL, 20 * MINUTE, NATIVE, _selftest)
+    yield Suite("pages", ["tests/pages"], Lane.KERNEL)
+    yield Suite("torch", ["tests/torch/run"], Lane.KERNEL, may_skip=OLD_TORCH, repeat=_python)
+    yield Suite("tuner", ["tests/tuner/run"], Lane.KERNEL, repeat=_python)
+    launchers = ["tests/selftests/launchers.sh"]
+    yield Suite("selftests/launchers", launchers, Lane.KERNEL, may_skip=SLURM_RUNS)
 
 
 def bare_suites(everything: bool) -> Iterator[Suite]:
     """What a newcomer has."""
     if not everything:
-        yield Suite("bare/bookworm", ["tests/bare", "bookworm", "--short"])
-        yield Suite("packages/bookworm", ["tests/bare", "bookworm", "--packages"])
+        yield Suite("bare/bookworm", ["tests/bare", "bookworm", "--short"], Lane.KERNEL)
+        yield Suite("packages/bookworm", ["tests/bare", "bookworm", "--packages"], Lane.KERNEL)
         return
     for name in ("bookworm", "trixie"):
         command: list[str | Path] = ["tests/bare", name, "--packages", "--image"]
-        yield Suite(f"packages/{name}", command, Lane.HOST, 30 * MINUTE)
-    yield Suite("packages/rpm", ["tests/packages/rpm.sh"])
+        yield Suite(f"packages/{name}", command, Lane.KERNEL, 30 * MINUTE)
+    yield Suite("packages/rpm", ["tests/packages/rpm.sh"], Lane.KERNEL)
     for name in ("bookworm", "trixie", "noble"):
         skips = NO_UBUNTU if name == "noble" else {}
-        yield Suite(f"bare/{name}", ["tests/bare", name], Lane.HOST, 30 * MINUTE, skips)
+        yield Suite(f"bare/{name}", ["tests/bare", name], Lane.KERNEL, 30 * MINUTE, skips)
 
 
 def host_suites(everything: bool) -> Iterator[Suite]:
+    """What wants no more than a processor."""
     yield from unit_suites()
     yield from nccl_suites(everything)
+    others = ["bench", "netlink", "vm", "../userspace/launchers/kubernetes", "runner"]
+    yield Suite("python/others", ["tests/python", *others], repeat=_python)
     yield Suite("pcc", ["tests/pcc/run"])
     yield Suite("lint", ["tests/lint"])
     yield Suite("hosts", ["tests/hosts.sh"])
-    yield Suite("torch", ["tests/torch/run"], may_skip=OLD_TORCH, repeat=_python)
-    yield Suite("tuner", ["tests/tuner/run"], repeat=_python)
     yield Suite("plan", ["tests/plan/run"], repeat=_python)
     yield Suite("sim", ["tests/sim/check"], may_skip=NO_NS3, repeat=_python)
     seconds = "60" if everything else "5"
     fuzz = ["env", f"FUZZ_SECONDS={seconds}", "tests/fuzz/run"]
     yield Suite("fuzz", fuzz, timeout_s=60 * MINUTE)
     yield Suite("manifests", ["tests/manifests"], may_skip=NO_KUBECTL)
-    yield Suite("selftests/launchers", ["tests/selftests/launchers.sh"], may_skip=SLURM_RUNS)
     yield Suite("selftests/lib", ["tests/selftests/lib/selftest.sh"])
 
 
@@ -187,8 +202,9 @@ def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
     yield from guest_suites(kernels, everything)
     if kernels:
         yield from bare_suites(everything)
-    yield from host_suites(everything)
+    yield from kernel_suites()
     yield from counted_suites(kernels, everything)
+    yield from host_suites(everything)
 
 
 def is_due(suite: Suite, only: Sequence[str]) -> bool:

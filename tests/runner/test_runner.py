@@ -116,8 +116,8 @@ class Recorder(schedule.Runs):
 
 class Lanes(unittest.TestCase):
     def test_who_runs_beside_whom(self) -> None:
-        names = ["m1", "g1", "g2", "h1", "h2", "m2", "h3"]
-        kinds = {"m": Lane.MACHINE, "g": Lane.GUEST, "h": Lane.HOST}
+        names = ["m1", "k1", "k2", "p1", "p2", "m2", "p3"]
+        kinds = {"m": Lane.MACHINE, "k": Lane.KERNEL, "p": Lane.PROCESSOR}
         recorder = Recorder()
         todo = [Suite(name, ["true"], kinds[name[0]]) for name in names]
         self.assertEqual(schedule.run_all(todo, recorder).passed, len(names))
@@ -125,7 +125,7 @@ class Lanes(unittest.TestCase):
             self.assertLessEqual(len({name[0] for name in together}), 2)
             self.assertEqual(len({name[0] for name in together}), len(together))
             self.assertTrue(len(together) == 1 or not together & {"m1", "m2"})
-        self.assertIn({"g1", "h1"}, recorder.seen)
+        self.assertIn({"k1", "p1"}, recorder.seen)
 
     def test_a_suite_that_hangs_is_stopped(self) -> None:
         hanging = Suite("hanging", ["sleep", "60"], timeout_s=1)
