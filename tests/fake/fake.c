@@ -18,18 +18,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../include/mlcc/profiles.h"
 #include "../../userspace/libmlcc/internal.h"
 #include "../../userspace/libmlcc/patience.h"
 
 #define FAKE_JOBS	65536
-#define FAKE_PROFILES	3
 #define FAKE_TAGS	16384
 
+/* tests/fake_carrier.py writes jobs into it */
 struct fake {
-	uint32_t made;
-	struct mlcc_profile_conf profiles[FAKE_PROFILES];
-	struct mlcc_tag_info tags[FAKE_TAGS];		/* conf.job 0: free */
 	struct mlcc_job_info jobs[FAKE_JOBS];		/* conf.id 0: free */
+	uint32_t made;
+	struct mlcc_profile_conf profiles[MLCC_PROFILE_COUNT];
+	struct mlcc_tag_info tags[FAKE_TAGS];		/* conf.job 0: free */
 };
 
 struct mlcc_tagger {
@@ -37,11 +38,21 @@ struct mlcc_tagger {
 	char error[MLCC_ERROR_LEN];
 };
 
-static const struct mlcc_profile_conf table[FAKE_PROFILES] = {
-	{ "interleave", 16384, 524288, 57344, 2, "reno", "queue", true },
-	{ "hotnets22", 65536, 65536, 0, 1, "reno", "base", false },
-	{ "mltcp", 16384, 114688, 0, 1, "reno", "base", false },
-};
+static void make_profiles(struct mlcc_profile_conf *to)
+{
+	static const struct mlcc_profile table[] = MLCC_PROFILE_TABLE;
+	static const char *const names[] = MLCC_PROFILE_NAMES;
+
+	for (int i = 0; i < MLCC_PROFILE_COUNT; i++) {
+		to[i] = (struct mlcc_profile_conf){
+			.floor = table[i].floor, .slope = table[i].slope, .hold = table[i].hold,
+			.shape = table[i].shape, .is_default = !i,
+		};
+		strcpy(to[i].name, names[i]);
+		strcpy(to[i].base, table[i].base == MLCC_BASE_CUBIC ? "cubic" : "reno");
+		strcpy(to[i].restart, table[i].restart == MLCC_RESTART_QUEUE ? "queue" : "base");
+	}
+}
 
 static struct fake *fake_map(void)
 {
@@ -63,7 +74,7 @@ static struct fake *fake_map(void)
 	if (mem == MAP_FAILED)
 		return mem = NULL;
 	if (!mem->made)
-		memcpy(mem->profiles, table, sizeof(table));
+		make_profiles(mem->profiles);
 	mem->made = 1;
 	return mem;
 }
@@ -119,7 +130,7 @@ static struct mlcc_job_info *fake_job(struct mlcc *m, uint32_t id, int *err)
 
 static struct mlcc_profile_conf *fake_profile(struct fake *f, const char *name)
 {
-	for (int i = 0; i < FAKE_PROFILES; i++)
+	for (int i = 0; i < MLCC_PROFILE_COUNT; i++)
 		if (!strcmp(f->profiles[i].name, name))
 			return &f->profiles[i];
 	return NULL;
@@ -283,7 +294,7 @@ int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf
 	struct fake *f = m->priv;
 	int ret = 0;
 
-	for (int i = 0; i < FAKE_PROFILES && !ret; i++)
+	for (int i = 0; i < MLCC_PROFILE_COUNT && !ret; i++)
 		ret = each(&f->profiles[i], arg);
 	return ret;
 }
@@ -297,7 +308,7 @@ int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
 		return mlcc_fail(m->error, -ENOENT, "no profile '%s'", conf->name);
 	if (!conf->floor || conf->floor > 1U << 20 || conf->shape < 1 || conf->shape > 4)
 		return mlcc_fail(m->error, -ERANGE, "floor: above 0, to 16; shape: 1 to 4");
-	for (int i = 0; conf->is_default && i < FAKE_PROFILES; i++)
+	for (int i = 0; conf->is_default && i < MLCC_PROFILE_COUNT; i++)
 		f->profiles[i].is_default = false;
 	*p = *conf;
 	return 0;

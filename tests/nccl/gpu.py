@@ -20,11 +20,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from listener import Listener
 from sockets import sent_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+
+from fake_mlccd import Listener  # noqa: E402  (needs the path above)
+
 PLUGIN = ROOT / "build" / "userspace" / "nccl" / "libnccl-profiler-mlcc.so"
+JOB = {"id": 1, "name": "1"}
 ITERATIONS, WARM_UP, PAUSE_S, COUNT, ROUNDS = 40, 10, 0.05, 16 << 20, 3
 TOLERANCE = 0.02  # 4 bytes per message, and control
 SKIPPED, TIMEOUT_S = 4, 300
@@ -79,9 +83,7 @@ def train(base: Path | None) -> tuple[list[dict[str, float]], list[Listener]]:
     """Both ranks' figures; with @base, with the plugin, and a listener for each."""
     port = free_port()
     paths = [base / f"rank{n}" if base else None for n in range(2)]
-    listeners = [Listener(path) for path in paths if path]
-    for listener in listeners:
-        listener.start()
+    listeners = [Listener([JOB], path=path) for path in paths if path]
     ranks = [
         subprocess.Popen(
             [sys.executable, __file__, "--rank", str(n)],

@@ -21,9 +21,11 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from listener import Listener
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+
+from fake_mlccd import Listener  # noqa: E402  (needs the path above)
+
 HERE = Path(__file__).resolve().parent
 PLUGIN = ROOT / "build" / "userspace" / "nccl" / "libnccl-profiler-mlcc.so"
 SHIM = ROOT / "build" / "userspace" / "nccl-net" / "libnccl-net-mlcc.so"
@@ -67,8 +69,7 @@ def host(directory: Path) -> Path:
 
 def play(version: str, directory: Path) -> tuple[str, list[int]]:
     """What gdb said, and what was announced."""
-    listener = Listener(directory / version)
-    listener.start()
+    listener = Listener([{"id": 1, "name": "1"}], path=directory / version)
     env = {
         **os.environ,
         "NCCL_PROFILER_PLUGIN": str(PLUGIN),

@@ -91,7 +91,7 @@ class Told(unittest.TestCase):
     ) -> subprocess.CompletedProcess[str]:
         self.addCleanup(listener.close)
         stdin = json.dumps(document)
-        return program("apply", "--socket", listener.path, *words, "-", stdin=stdin)
+        return program("apply", "--socket", str(listener.path), *words, "-", stdin=stdin)
 
     def test_shifts(self) -> None:
         mlccd = Listener(["b", "other", "a", "a"])

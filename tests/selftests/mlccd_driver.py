@@ -25,9 +25,11 @@ from pathlib import Path
 from typing import Any
 
 REPO = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPO / "userspace" / "python"))
+sys.path[:0] = [str(REPO / "userspace" / "python"), str(REPO / "tests")]
 
 from mlcc_client import units  # noqa: E402  (needs the path above)
+
+from fake_carrier import Job  # noqa: E402
 
 ALICE, BOB, GROUP = 61001, 61002, 61003
 NOBODYS = 61009  # whom mlccd reads requests as
@@ -184,22 +186,6 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-class Info(ctypes.Structure):
-    """struct mlcc_job_info, which the fake carrier has an array of, at the end of its file."""
-
-    _fields_ = (
-        *(("id", ctypes.c_uint32), ("name", ctypes.c_char * 64), ("profile", ctypes.c_char * 64)),
-        *(("phase_bytes", ctypes.c_uint64), ("job_class", ctypes.c_char * 16)),
-        *((name, ctypes.c_uint32) for name in ("flows", "phases")),
-        *((name, ctypes.c_uint64) for name in ("d_sent", "d_phase", "d_learnt")),
-        *(("hits", ctypes.c_uint32), ("neutral", ctypes.c_bool)),
-        *((name, ctypes.c_uint32) for name in ("progress", "gain")),
-        *((name, ctypes.c_uint32) for name in ("iteration_us", "comm_us", "best_us")),
-        *((name, ctypes.c_uint64) for name in ("bytes", "retrans", "ce")),
-        ("hinted", ctypes.c_bool),
-    )
-
-
 class Daemon:
     """mlccd with a carrier in a file, and a configuration of its own."""
 
@@ -285,11 +271,11 @@ class Daemon:
 
     def measured(self, job: int, **values: int) -> None:
         """What the carrier says of it from now on."""
-        size = ctypes.sizeof(Info)
+        size = ctypes.sizeof(Job)
         with self.carrier.open("r+b", buffering=0) as kernel:
-            kernel.seek((job - 65536) * size, os.SEEK_END)
-            info = Info.from_buffer_copy(kernel.read(size))
-            assert info.id == job, info.id
+            kernel.seek(job * size)
+            info = Job.from_buffer_copy(kernel.read(size))
+            assert info.conf.id == job, info.conf.id
             for name, value in values.items():
                 setattr(info, name, value)
             kernel.seek(-size, os.SEEK_CUR)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import test_daemon
-from common import END, START, Listener, no_torch
+from common import no_torch
+from fake_mlccd import END, START, Listener
 
 WORKER = Path(__file__).with_name("worker.py")
 ITERATIONS = 8

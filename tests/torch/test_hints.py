@@ -8,8 +8,9 @@ import unittest
 from typing import Any
 from unittest import mock
 
-import common
-from common import END, START, Listener, until
+import fake_mlccd
+from common import until
+from fake_mlccd import END, START, Listener
 from mlcc_torch import library
 from mlcc_torch.hints import Hints
 
@@ -74,8 +75,8 @@ class HandOver(Case):
             self.listener.rings[0].take()
         self.assertEqual(self.listener.rings[0].number(64), 3 * SLOTS)
         self.assertEqual(self.listener.rings[0].dropped, 0)
-        last = common.RECORDS_AT + 64 * (SLOTS - 1)
-        fields = common.Record(*common.RECORD.unpack_from(self.listener.rings[0].map, last))
+        last = fake_mlccd.RECORDS_AT + 64 * (SLOTS - 1)
+        fields = fake_mlccd.Record(*fake_mlccd.RECORD.unpack_from(self.listener.rings[0].map, last))
         self.assertEqual(fields.seq, 3 * SLOTS - 1)
 
 

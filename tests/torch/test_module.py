@@ -9,7 +9,8 @@ from typing import Any
 from unittest import mock
 
 import test_step
-from common import END, START, no_torch
+from common import no_torch
+from fake_mlccd import END, START
 from mlcc_torch import module_phases
 from mlcc_torch.quiet import Quiet
 

@@ -15,7 +15,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from common import END, START, Listener, no_torch
+from common import no_torch
+from fake_mlccd import END, START, Listener
 
 FOLDER = Path(__file__).parent
 TIMEOUT_S = 240.0

@@ -7,7 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from common import END, START, Listener, no_torch
+from common import no_torch
+from fake_mlccd import END, START, Listener
 from test_passes import Rank
 
 WORKER = Path(__file__).with_name("same_worker.py")

@@ -11,7 +11,8 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from common import PACKAGE, Listener
+from common import PACKAGE
+from fake_mlccd import Listener
 from mlcc_torch import hints, step
 from mlcc_torch.hints import Hints
 

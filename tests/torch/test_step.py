@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from common import END, START, Listener, no_torch, until
+from common import no_torch, until
+from fake_mlccd import END, START, Listener
 from mlcc_torch import step
 from mlcc_torch.hints import Hints
 from mlcc_torch.sockets import Meter

@@ -10,7 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from common import ROOT, START, Listener
+from common import ROOT
+from fake_mlccd import START, Listener
 
 BUILDS = ("pip", "setuptools", "wheel")
 PROGRAM = """

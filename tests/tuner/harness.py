@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import vendors
-from fake_carrier import Carrier
 from fake_sys import Mounted
 from vendors import Vendor
+
+from fake_carrier import Carrier
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("MLCC_DCQCN", ROOT / "build/userspace/mlcc-dcqcn/mlcc-dcqcn-fake"))

@@ -5,7 +5,6 @@ import errno
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -16,6 +15,8 @@ from typing import Any
 from fake_sys import Knob
 from harness import PROGRAM, Machine, vendors, wait_for
 from vendors import PCI, Vendor
+
+from fake_mlccd import Listener
 
 CC = f"/kernel/debug/mlx5/{PCI}/cc_params"
 
@@ -366,29 +367,6 @@ class Follow(Mlx5):
         self.assertEqual(self.state_files(), [])
 
 
-class Mlccd(threading.Thread):
-    """Plays it: one job, whose processes count."""
-
-    def __init__(self, path: Path, job: int) -> None:
-        super().__init__(daemon=True)
-        self.counts: dict[str, Any] = {"id": job, "name": "bert"}
-        self.asked: list[dict[str, Any]] = []
-        self.reply: bytes | None = None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(str(path))
-        self.listener.listen()
-        self.start()
-
-    def run(self) -> None:
-        while True:
-            peer, _ = self.listener.accept()
-            while request := peer.recv(4096):
-                self.asked.append(json.loads(request))
-                told = json.dumps({"ok": True, "jobs": [self.counts]}).encode()
-                peer.send(told if self.reply is None else self.reply)
-
-
 class Ranks(Mlx5):
     """Progress from what the job's processes have counted."""
 
@@ -396,10 +374,13 @@ class Ranks(Mlx5):
 
     def setUp(self) -> None:
         super().setUp()
-        self.mlccd = Mlccd(self.root / "run/mlcc/mlccd.sock", self.JOB)
+        (self.root / "run/mlcc").mkdir()
+        self.counts: dict[str, Any] = {"id": self.JOB, "name": "bert"}
+        self.mlccd = Listener([self.counts], path=self.root / "run/mlcc/mlccd.sock")
+        self.addCleanup(self.mlccd.close)
 
     def count(self, sent: int, phase: int, d_phase: int = 1000) -> None:
-        self.mlccd.counts |= {
+        self.counts |= {
             "ranks": 2,
             "ranks_sent_bytes": sent,
             "ranks_phase_bytes": phase,
@@ -415,7 +396,7 @@ class Ranks(Mlx5):
             wait_for(lambda value=value: self.value() == value, f"{value} Mb/s")
         self.count(20_000, 500, 0)
         wait_for(lambda: self.value() == 100, "no gain without D_phase")
-        self.assertEqual(self.mlccd.asked[0], {"op": "show", "job": self.JOB})
+        self.assertEqual(self.mlccd.requests[0], {"op": "show", "job": self.JOB})
         self.assertEqual(following.end(), 0)
         self.assertEqual(self.value(), 5)
 

@@ -1,43 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Jobs for the carrier that is only memory: the file that tests/fake/fake.c maps."""
+"""Jobs for the carrier that is only memory: what tests/fake/fake.c maps begins with them."""
 
 import ctypes
 import mmap
 from pathlib import Path
 
-NAME = 64
-JOBS, PROFILES, TAGS = 65536, 3, 16384
-
-
-class Profile(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char * NAME),
-        ("floor", ctypes.c_uint32),
-        ("slope", ctypes.c_uint32),
-        ("hold", ctypes.c_uint32),
-        ("shape", ctypes.c_uint32),
-        ("base", ctypes.c_char * 16),
-        ("restart", ctypes.c_char * 16),
-        ("is_default", ctypes.c_bool),
-    ]
-
-
-class TagConf(ctypes.Structure):
-    _fields_ = [
-        ("job", ctypes.c_uint32),
-        ("priority_classes", ctypes.c_uint32),
-        ("dscp", ctypes.c_uint8 * 8),
-        ("skip", ctypes.c_char * 256),
-    ]
-
-
-class Tag(ctypes.Structure):
-    _fields_ = [
-        ("conf", TagConf),
-        ("cgroup_id", ctypes.c_uint64),
-        ("tagged", ctypes.c_uint64),
-        ("refused", ctypes.c_uint64),
-    ]
+NAME, JOBS = 64, 65536
 
 
 class JobConf(ctypes.Structure):
@@ -69,15 +37,7 @@ class Job(ctypes.Structure):
         ("retrans", ctypes.c_uint64),
         ("ce", ctypes.c_uint64),
         ("hinted", ctypes.c_bool),
-    ]
-
-
-class Kernel(ctypes.Structure):
-    _fields_ = [
-        ("made", ctypes.c_uint32),
-        ("profiles", Profile * PROFILES),
-        ("tags", Tag * TAGS),
-        ("jobs", Job * JOBS),
+        ("timeouts", ctypes.c_uint32),
     ]
 
 
@@ -89,12 +49,12 @@ class Carrier:
     def __init__(self, path: Path) -> None:
         self.path = path
         with path.open("w+b") as file:
-            file.truncate(ctypes.sizeof(Kernel))
+            file.truncate(ctypes.sizeof(Job) * JOBS)
             self.map = mmap.mmap(file.fileno(), 0)
-        self.kernel = Kernel.from_buffer(self.map)
+        self.jobs = (Job * JOBS).from_buffer(self.map)
 
     def add(self, number: int, name: str = "") -> None:
-        job = self.kernel.jobs[number]
+        job = self.jobs[number]
         job.conf.name = name.encode()
         job.conf.job_class = b"training"
         job.d_phase = self.D_PHASE
@@ -102,14 +62,14 @@ class Carrier:
         job.conf.id = number
 
     def remove(self, number: int) -> None:
-        self.kernel.jobs[number].conf.id = 0
+        self.jobs[number].conf.id = 0
 
     def send(self, number: int, progress: float, nudge: int = 0) -> None:
         """The job has sent that much of its phase; nudge makes two calls differ."""
-        job = self.kernel.jobs[number]
+        job = self.jobs[number]
         job.neutral = False
         job.progress = int(65536 * progress)
         job.d_sent = int(self.D_PHASE * progress) + nudge
 
     def neutral(self, number: int) -> None:
-        self.kernel.jobs[number].neutral = True
+        self.jobs[number].neutral = True
