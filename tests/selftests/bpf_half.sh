@@ -9,7 +9,7 @@
 # shellcheck source=tests/selftests/pins_common.sh
 . "$(dirname "$0")/pins_common.sh"
 
-: "${kills:=${MLCC_KILLS:-${KSFT_MACHINE_SLOW:+3}}}" "${kills:=20}"
+: "${kills:=${MLCC_KILLS:-${KSFT_MACHINE_SLOW:+3}}}" "${kills:=10}"
 
 # What one of many says that load and unload as they like.
 loads_and_unloads()

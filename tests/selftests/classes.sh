@@ -12,13 +12,13 @@
 
 JOB=31
 
-# share_of_job: bytes of the job's flow over all, of the next two seconds of the link
+# share_of_job SECONDS: bytes of the job's flow over all, of the link's next ones
 share_of_job()
 {
 	local mine theirs
 
 	mine=$(received mine) theirs=$(received theirs)
-	slowwait 120 both_received $((mine + theirs + 50000000)) || return
+	slowwait 120 both_received $((mine + theirs + $1 * 25000000)) || return
 	mine=$(($(received mine) - mine)) theirs=$(($(received theirs) - theirs))
 	"$python" -c "print(round($mine / ($mine + $theirs), 3))"
 }
@@ -27,14 +27,14 @@ share_is()
 {
 	local share
 
-	share=$(share_of_job) || return
+	share=$(share_of_job 1) || return
 	is_true "$2 <= $share <= $3" || { echo "$1: $share of the link, wanted $2 to $3"; return 1; }
 }
 
 # As share_is, after two seconds in which the window grows, or the queue is given back.
 share_comes_to()
 {
-	share_of_job >/dev/null && share_is "$@"
+	share_of_job 2 >/dev/null && share_is "$@"
 }
 
 # The flow is one and the same all the time: alone, beside cubic, and while its job changes.
