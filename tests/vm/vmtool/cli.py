@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from . import bpf, build, cache, checkpatch, debug, doctor, fetch, guest
+from . import bpf, build, cache, checkpatch, debug, fetch, guest
 from .util import EXIT_USAGE, VmError, say
 
 _EPILOG = """\
@@ -75,10 +75,6 @@ def _run(args: argparse.Namespace) -> int:
         args.dmesg,
     )
     return guest.run(cache.find(args.kernel), options, args.command)
-
-
-def _doctor(_args: argparse.Namespace) -> int:
-    return doctor.doctor()
 
 
 def _add_stale(parser: argparse.ArgumentParser) -> None:
@@ -149,8 +145,6 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--dmesg", type=Path, metavar="FILE", help="keep the kernel's log")
     verb.set_defaults(handler=_run)
 
-    verb = verbs.add_parser("doctor", help="what is missing on this machine")
-    verb.set_defaults(handler=_doctor)
     return parser
 
 
