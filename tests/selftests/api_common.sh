@@ -20,7 +20,8 @@ require_driver()
 	[ -e "$libmlcc" ] || ktap_skip_all "userspace/libmlcc/libmlcc.a is not built: make"
 	if [ ! "$driver" -nt "$here/api.c" ] || [ ! "$driver" -nt "$libmlcc" ]; then
 		mkdir -p "${driver%/*}"
-		cc -O1 -o "$driver" "$here/api.c" "$libmlcc" -lbpf -lmnl ||
+		# in one step: guests may want it at the same time
+		cc -O1 -o "$driver.$$" "$here/api.c" "$libmlcc" -lbpf -lmnl && mv "$driver.$$" "$driver" ||
 			{ echo "Bail out! the driver of libmlcc does not build"; exit 1; }
 	fi
 }
