@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests share: the package of this tree, and how to wait."""
+"""What the tests share: the package of this tree, a process of a job, and how to wait."""
 
 import importlib.util
+import json
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "userspace" / "python"
 sys.path.insert(0, str(PACKAGE))
 
-WAIT_S = 60.0
+WAIT_S, TIMEOUT_S = 60.0, 240.0
 
 
 def no_torch() -> str:
@@ -31,3 +34,33 @@ def until(condition: Callable[[], Any], what: str) -> Any:
         assert time.monotonic() < end, f"never came: {what}"
         time.sleep(0.01)
     return value
+
+
+class Rank:
+    """One process of a job, and what it says: an object of JSON a line, and its warnings."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        self.early: list[str] = []
+        self.process = subprocess.Popen(
+            command,
+            env=os.environ | environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finish(self) -> None:
+        """Let it go on to its end, and take what it said; some Gloos say more."""
+        out, self.errors = self.process.communicate("\n", timeout=TIMEOUT_S)
+        assert self.process.returncode == 0, self.errors
+        lines = [*self.early, *out.splitlines()]
+        self.said = [json.loads(line) for line in lines if line.startswith("{")]
+
+    @property
+    def losses(self) -> list[str]:
+        return [line["loss"] for line in self.said if "loss" in line]
+
+    def warnings(self) -> list[str]:
+        """What the package said; torch says more."""
+        return [line for line in self.errors.splitlines() if "phases" in line or "mlccd" in line]

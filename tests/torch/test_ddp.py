@@ -15,13 +15,13 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+import common
 import test_daemon
-from common import no_torch
+from common import TIMEOUT_S, no_torch
 from fake_mlccd import END, START, Listener
 
 WORKER = Path(__file__).with_name("worker.py")
 ITERATIONS = 8
-TIMEOUT_S = 240.0
 
 
 def missing() -> str:
@@ -32,8 +32,8 @@ def missing() -> str:
     return "" if shutil.which("ss") and shutil.which("ip") else "needs ip and ss"
 
 
-class Rank:
-    """One process of a job."""
+class Stopped(common.Rank):
+    """A process in a network namespace, and a cgroup, that stands still before an iteration."""
 
     def __init__(
         self, namespace: str, words: list[str], environment: dict[str, str], cgroup: Path | None
@@ -42,38 +42,22 @@ class Rank:
         if cgroup:
             enter = 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"'
             command = ["sh", "-c", enter, "sh", str(cgroup), *command]
-        self.process = subprocess.Popen(
-            command,
-            env=os.environ | environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        super().__init__(command, environment)
 
     def reach(self) -> None:
         """Wait until it stands still."""
         assert self.process.stdout
-        self.early = []
         while '"at"' not in (line := self.process.stdout.readline()):
             assert line, self.process.communicate(timeout=TIMEOUT_S)[1]
             self.early.append(line)
 
-    def finish(self) -> None:
-        """Let it go on to its end, and take what it said."""
-        out, self.errors = self.process.communicate("\n", timeout=TIMEOUT_S)
-        assert self.process.returncode == 0, self.errors
-        records = [json.loads(line) for line in [*self.early, *out.splitlines()]]
-        self.gradients = next(r["gradients"] for r in records if "gradients" in r)
-        self.steps = [r for r in records if "iteration" in r]
+    @property
+    def gradients(self) -> int:
+        return next(line["gradients"] for line in self.said if "gradients" in line)
 
     @property
-    def losses(self) -> list[str]:
-        return [step["loss"] for step in self.steps]
-
-    def warnings(self) -> list[str]:
-        """What the package said; torch says more."""
-        return [line for line in self.errors.splitlines() if "phases" in line or "mlccd" in line]
+    def steps(self) -> list[dict[str, Any]]:
+        return [line for line in self.said if "iteration" in line]
 
 
 class Namespace(unittest.TestCase):
@@ -88,22 +72,22 @@ class Namespace(unittest.TestCase):
 
     def start(
         self, how: str, ranks: int = 2, socket: Any = "/nonexistent", cgroup: Path | None = None
-    ) -> list[Rank]:
+    ) -> list[Stopped]:
         """All ranks, before iteration 4, each in a cgroup of its own below @cgroup."""
-        common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "lo"}
-        common |= {"MLCC_SOCKET": str(socket), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+        shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "lo"}
+        shared |= {"MLCC_SOCKET": str(socket), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
         started = []
         for rank in range(ranks):
             own = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MLCC_JOB": f"rank{rank}"}
             words = [str(ITERATIONS), how, "4"]
             below = cgroup / f"rank{rank}" if cgroup else None
-            started.append(Rank(self.namespace, words, common | own, below))
+            started.append(Stopped(self.namespace, words, shared | own, below))
             self.addCleanup(started[-1].process.kill)
         for rank in started:
             rank.reach()
         return started
 
-    def finish(self, ranks: list[Rank]) -> list[Rank]:
+    def finish(self, ranks: list[Stopped]) -> list[Stopped]:
         for rank in ranks:
             rank.process.stdin.write("\n")
             rank.process.stdin.flush()
@@ -164,16 +148,15 @@ class Ddp(Namespace):
         for listener in listeners:
             self.addCleanup(listener.close)
         hosts = [self.namespace, self.another_host()]
-        common = {"MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "e0"}
-        common |= {"WORLD_SIZE": "4", "MLCC_JOB": "host"}
+        shared = {"MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "e0"}
+        shared |= {"WORLD_SIZE": "4", "MLCC_JOB": "host"}
         ranks = []
         for number in range(4):
             own = {"RANK": str(number), "MLCC_SOCKET": str(listeners[number // 2].path)}
             words = [str(ITERATIONS), "ours", "-1"]
-            ranks.append(Rank(hosts[number // 2], words, common | own, None))
+            ranks.append(Stopped(hosts[number // 2], words, shared | own, None))
             self.addCleanup(ranks[-1].process.kill)
         for rank in ranks:
-            rank.early = []
             rank.finish()
         for listener in listeners:
             # of four ranks, each sends its gradients one and a half times

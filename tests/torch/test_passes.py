@@ -4,10 +4,7 @@
 Both ranks play a host, as in test_ddp.py.
 """
 
-import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -15,11 +12,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from common import no_torch
+from common import Rank, no_torch
 from fake_mlccd import END, START, Listener
 
 FOLDER = Path(__file__).parent
-TIMEOUT_S = 240.0
 
 
 def missing(least: str = "1.13") -> str:
@@ -35,36 +31,17 @@ def missing(least: str = "1.13") -> str:
     return f"needs torch {least}" if number(torch.__version__) < number(least) else ""
 
 
-class Rank:
-    """One process; afterwards the passes that it has noted."""
+class Passing(Rank):
+    """One process, which notes its passes."""
 
     def __init__(self, words: list[str], environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-B", *words],
-            env=os.environ | {"GLOO_SOCKET_IFNAME": "lo"} | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def finish(self) -> None:
-        out, self.errors = self.process.communicate(timeout=TIMEOUT_S)
-        assert self.process.returncode == 0, self.errors
-        # some Gloos say there whom they are connected with
-        self.passes = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-
-    @property
-    def losses(self) -> list[str]:
-        return [line["loss"] for line in self.passes if "loss" in line]
-
-    def warnings(self) -> list[str]:
-        """What the package said; torch says more."""
-        return [line for line in self.errors.splitlines() if "phases" in line or "mlccd" in line]
+        command = [sys.executable, "-B", *words]
+        super().__init__(command, {"GLOO_SOCKET_IFNAME": "lo"} | environment)
 
     def announced(self) -> list[dict[str, Any]]:
         """The passes that ought to be, "bytes" being what the same pass sent before."""
         before, found = defaultdict(list), []
-        for line in self.passes:
+        for line in self.said:
             same = before[line["pass"]]
             if len(same) >= 2 and same[-1]:
                 found.append(line | {"bytes": same[-1]})
@@ -78,13 +55,13 @@ class Pair(unittest.TestCase):
     worker: str
     kinds: set[str]
 
-    def run_ranks(self, model: str, how: str, socket: Any = "/nonexistent") -> list[Rank]:
+    def run_ranks(self, model: str, how: str, socket: Any = "/nonexistent") -> list[Passing]:
         with tempfile.TemporaryDirectory(prefix="mlcc-torch-") as folder:
             ranks = []
             for rank in range(2):
                 words = [str(FOLDER / self.worker), model, how, f"{folder}/meet", str(rank)]
                 own = {"MLCC_SOCKET": str(socket), "MLCC_JOB": f"rank{rank}"}
-                ranks.append(Rank(words, own))
+                ranks.append(Passing(words, own))
                 self.addCleanup(ranks[-1].process.kill)
             for rank in ranks:
                 rank.finish()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from common import no_torch
 from fake_mlccd import END, START, Listener
-from test_passes import Rank
+from test_passes import Passing
 
 WORKER = Path(__file__).with_name("same_worker.py")
 LOAD = """import sys, torch
@@ -25,11 +25,11 @@ class Same(unittest.TestCase):
             ranks = []
             for rank in range(2):
                 own = {"MLCC_SOCKET": str(socket), "MLCC_JOB": f"rank{rank}"}
-                ranks.append(Rank([str(WORKER), how, f"{folder}/meet", str(rank)], own))
+                ranks.append(Passing([str(WORKER), how, f"{folder}/meet", str(rank)], own))
                 self.addCleanup(ranks[-1].process.kill)
             for rank in ranks:
                 rank.finish()
-        return [rank.passes for rank in ranks]
+        return [rank.said for rank in ranks]
 
     def test_the_same_weights(self) -> None:
         listener = Listener([{"id": 5 + n, "name": f"rank{n}", "cgroup": "x"} for n in range(2)])
