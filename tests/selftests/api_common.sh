@@ -21,8 +21,11 @@ require_driver()
 	if [ ! "$driver" -nt "$here/api.c" ] || [ ! "$driver" -nt "$libmlcc" ]; then
 		mkdir -p "${driver%/*}"
 		# in one step: guests may want it at the same time
-		cc -O1 -o "$driver.$$" "$here/api.c" "$libmlcc" -lbpf -lmnl && mv "$driver.$$" "$driver" ||
-			{ echo "Bail out! the driver of libmlcc does not build"; exit 1; }
+		if ! cc -O1 -o "$driver.$$" "$here/api.c" "$libmlcc" -lbpf -lmnl ||
+			! mv "$driver.$$" "$driver"; then
+			echo "Bail out! the driver of libmlcc does not build"
+			exit 1
+		fi
 	fi
 }
 
@@ -104,9 +107,10 @@ prints_jobs()
 	return 1
 }
 
-# A pair, hinting, has flows of job 7.
+# In the namespace $host
 announcements_stand_until_the_hint_is_changed()
 {
+	pair hinting "$cgroups" "$host" --cc mlcc --mark 7 || return
 	api job set 7 standing "" 300000 && ask hinting send 1000 || return
 	api phase start 7 900000 && ask hinting send 900000 && api phase end 7 || return
 	api job set 7 renamed mltcp 300000 && api phase start 7 0 && ask hinting send 900000 &&

@@ -103,12 +103,6 @@ an_announcement_holds_from_the_first_phase_on()
 		job_is 7 'r["phases"] == 3 and r["d_phase"] == 1000000 and r["d_sent"] <= 1000'
 }
 
-announcements_stand()
-{
-	pair hinting "$cgroups" "$host" --cc mlcc --mark 7 &&
-		announcements_stand_until_the_hint_is_changed
-}
-
 flows_that_come_later_know()
 {
 	api job set 8 early "" 0 && api phase start 8 700000 || return
@@ -204,7 +198,8 @@ main()
 	ktap_check "profiles change, and one is the default" profiles_change_and_one_is_the_default
 	ktap_check "an announcement holds from the first phase on" \
 		an_announcement_holds_from_the_first_phase_on
-	ktap_check "announcements stand until the hint is changed" announcements_stand
+	ktap_check "announcements stand until the hint is changed" \
+		announcements_stand_until_the_hint_is_changed
 	ktap_check "flows that come later know of it" flows_that_come_later_know
 	ktap_check "every network namespace is told" every_namespace_is_told
 	told "delete makes a running flow neutral at once" delete_makes_a_running_flow_neutral

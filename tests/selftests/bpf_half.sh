@@ -37,11 +37,6 @@ many_take_turns()
 	[ ! -s "$out/turns" ] && nothing_left
 }
 
-has_links()
-{
-	[[ $all == *link_mlcc* ]]
-}
-
 # Every pin alone, and each kind of them.
 half_states()
 {

@@ -12,11 +12,6 @@
 # of the steps of an upgrade, how many are left out between two that are killed
 : "${stride:=${KSFT_MACHINE_SLOW:+6}}" "${stride:=1}"
 
-has_links()
-{
-	[[ $all == *link_mlcc* ]]
-}
-
 # map NAME: what is in it, in the same order in whichever map
 map()
 {

@@ -26,7 +26,7 @@ clean_up()
 	return 0
 }
 
-setup_cgroup()
+setup_job()
 {
 	require_cgroup2
 	name=mlccd-bpf-$$
@@ -340,7 +340,7 @@ main()
 	[ ! -e "$pins/tagger" ] || ktap_skip_all "a tagger is loaded, and not by this test"
 	setup_out
 	daemon=
-	setup_cgroup
+	setup_job
 	defer clean_up
 	defer unload_quietly
 	usual=$(cat /proc/sys/net/ipv4/tcp_congestion_control)

@@ -52,12 +52,6 @@ an_announcement_holds_for_a_flow_that_comes_later()
 	api phase end 7 , job del 7
 }
 
-announcements_stand()
-{
-	pair hinting "$cgroups" "$host" --cc mlcc --mark 7 &&
-		announcements_stand_until_the_hint_is_changed
-}
-
 without_the_module_nothing_is_done()
 {
 	slowwait - rmmod tcp_mlcc && api_refuses 'not loaded' job list
@@ -76,7 +70,8 @@ main()
 	ktap_check "profiles change, and one is the default" profiles_change_and_one_is_the_default
 	ktap_check "an announcement holds for a flow that comes later" \
 		an_announcement_holds_for_a_flow_that_comes_later
-	ktap_check "announcements stand until the hint is changed" announcements_stand
+	ktap_check "announcements stand until the hint is changed" \
+		announcements_stand_until_the_hint_is_changed
 	ktap_check "without the module nothing is done" without_the_module_nothing_is_done
 	ktap_finish
 }

@@ -54,6 +54,12 @@ is_whole()
 	cc_available && "$mlcc_bpf" show >/dev/null && [ "$(pins_there)" = "$all" ]
 }
 
+# From 6.4 on.
+has_links()
+{
+	[[ $all == *link_mlcc* ]]
+}
+
 # refused STATUS PATTERN COMMAND...: in one line that has the pattern
 refused()
 {
