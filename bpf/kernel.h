@@ -143,6 +143,7 @@ struct tcp_sock {
 	u32 mss_cache;
 	u32 rcv_nxt;
 	u32 snd_nxt;
+	u32 write_seq;
 	u32 snd_una;
 	u64 bytes_acked;
 	u64 tcp_mstamp;

@@ -75,6 +75,7 @@ void TcpMlcc::read(const TcpSocketState &tcb)
 	m_sk.rx_opt.rcv_tsval = tcb.m_rcvTimestampValue;
 	m_sk.srtt_us = tcb.m_srtt.Get().GetMicroSeconds() * 8;
 	m_sk.limited = tcb.m_isCwndLimited;
+	m_sk.write_seq = m_sk.snd_nxt + m_sk.limited;
 	/* as the kernel's sample of the rate: a window in a round trip */
 	m_sk.rate_delivered = m_sk.snd_cwnd;
 	m_sk.rate_interval_us = m_sk.srtt_us / 8;

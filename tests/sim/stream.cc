@@ -51,6 +51,7 @@ void Stream::read()
 	m_sk.rx_opt.rcv_tsval = m_stamp;
 	m_sk.snd_una = m_una * m_sk.mss_cache;
 	m_sk.snd_nxt = m_next * m_sk.mss_cache;
+	m_sk.write_seq = m_due_to * m_sk.mss_cache;
 	m_sk.packets_out = m_next - m_una;
 	m_sk.bytes_acked = (uint64_t)m_una * m_sk.mss_cache;
 	m_sk.srtt_us = us(m_srtt) * 8;

@@ -21,7 +21,7 @@ struct mlcc_job;
 /* A socket, with the kernel's names and units; windows are segments, times us. */
 struct tcp_sock {
 	uint32_t snd_cwnd, snd_ssthresh, prior_cwnd, snd_cwnd_clamp;
-	uint32_t snd_una, snd_nxt, rcv_nxt;
+	uint32_t snd_una, snd_nxt, write_seq, rcv_nxt;
 	uint32_t delivered, delivered_ce, total_retrans, packets_out, mss_cache;
 	uint32_t srtt_us;			/* times 8 */
 	uint32_t rate_delivered, rate_interval_us;

@@ -67,6 +67,23 @@ static void next_phase(struct sock *sk)
 	CHECK(tcp_path(sk)->state == MLCC_WINDOW_WAITS, "state %u", tcp_path(sk)->state);
 }
 
+/* It has sent all: the first burst of the next phase, which the kernel does not announce, is small. */
+static void at_rest_the_window_is_that_of_a_start(void)
+{
+	struct mlcc_slot s;
+	struct sock sk;
+	u32 most = 0;
+
+	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
+	tcp_send(&sk, 400 * MSS, GAP_US);
+	do {
+		round_trip(&sk);
+		most = sk.tp.snd_cwnd > most ? sk.tp.snd_cwnd : most;
+	} while (sk.tp.packets_out);
+	CHECK(most > MLCC_START_BYTES / MSS, "it never had more than %u", most);
+	CHECK(sk.tp.snd_cwnd == MLCC_START_BYTES / MSS, "cwnd %u", sk.tp.snd_cwnd);
+}
+
 /* A job that has to give up waiting takes back its window, but not in the middle of a recovery. */
 static void patience_ends_in_a_recovery(void)
 {
@@ -331,6 +348,7 @@ static void any_order_of_events(void)
 int main(void)
 {
 	static const struct tap_test tests[] = {
+		TAP_TEST(at_rest_the_window_is_that_of_a_start),
 		TAP_TEST(patience_ends_in_a_recovery),
 		TAP_TEST(patience_ends_with_a_slow_start),
 		TAP_TEST(after_a_loss_an_empty_queue_ends_at_ssthresh),

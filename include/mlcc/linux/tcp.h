@@ -205,17 +205,18 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, str
 		mlcc_cubic_restart(&ca->cubic);
 }
 
-/* Everything of the flow has been acknowledged. */
+/* Everything that the flow has sent is acknowledged; it rests if there is no more to send. */
 static __always_inline void mlcc_rest(struct sock *sk, struct mlcc_path *path)
 {
 	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_win w;
 
 	mlcc_flow_drained(f, path);
-	if (!path)
+	if (!path || tp->write_seq != tp->snd_nxt)
 		return;
 	mlcc_win_read(sk, &w);
-	mlcc_flow_rest(f, path, tcp_sk(sk)->mss_cache, &w);
+	mlcc_flow_rest(f, path, tp->mss_cache, &w);
 	mlcc_win_write(sk, &w);
 }
 
