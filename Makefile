@@ -210,10 +210,11 @@ install-userspace:
 	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(DESTDIR)/etc/mlcc"
 	install -m 755 $(DAEMON) "$(SBIN)"
 	install -m 644 userspace/mlccd/mlccd.8 "$(MAN8)"
-	install -m 644 userspace/mlccd/mlccd.socket "$(UNITS)"
+	install -m 644 userspace/mlccd/*.socket "$(UNITS)"
 	install -D -m 644 userspace/mlccd/mlcc.sysusers "$(SYSUSERS)/mlcc.conf"
 	$(if $(DESTDIR),,$(if $(call has,systemd-sysusers),-systemd-sysusers "$(SYSUSERS)/mlcc.conf"))
 	$(call unit,userspace/mlccd/mlccd.service,"$(UNITS)/mlccd.service")
+	$(call unit,userspace/mlccd/mlccd-keeper.service,"$(UNITS)/mlccd-keeper.service")
 	[ -e "$(DESTDIR)/etc/mlcc/mlccd.conf" ] || \
 		install -m 644 userspace/mlccd/mlccd.conf "$(DESTDIR)/etc/mlcc"
 
@@ -257,7 +258,7 @@ uninstall:
 	rm -f "$(SBIN)/mlcc-bpf" "$(MAN8)/mlcc-bpf.8" "$(COMPLETION)/mlcc-bpf" "$(MODULES)/tcp_mlcc.ko"
 	rm -f "$(SBIN)/mlccd" "$(BIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
 	rm -f "$(SYSUSERS)/mlcc.conf"
-	rm -f "$(UNITS)/mlccd.service" "$(UNITS)/mlccd.socket" "$(UNITS)/mlcc-carrier.service" "$(COMPLETION)/mlcc-ctl"
+	rm -f "$(UNITS)"/mlccd*.service "$(UNITS)"/mlccd*.socket "$(UNITS)/mlcc-carrier.service" "$(COMPLETION)/mlcc-ctl"
 	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/libmlcc.a"
 	rm -f "$(LIB)/$(notdir $(HINT)).so" "$(LIB)/$(notdir $(HINT)).so.0" "$(LIB)/$(notdir $(HINT)).a"
 	rm -rf "$(HEADERS)"

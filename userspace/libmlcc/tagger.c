@@ -302,11 +302,11 @@ static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
  */
 static int storage_probe(struct mlcc_tagger *t)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err = 0;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err = 0;
 	struct mlcc_tagged none = { };
 
 	if (fd < 0)
-		return mlcc_fail(t->error, -errno, "no TCP socket: %s", strerror(errno));
+		return mlcc_fail(t->error, -errno, "no socket: %s", strerror(errno));
 	if (bpf_map_update_elem(t->sockets, &fd, &none, BPF_NOEXIST))
 		err = mlcc_fail(t->error, -EOPNOTSUPP,
 				"the kernel cannot keep socket storage on this processor: %s",

@@ -36,8 +36,8 @@ static const int allowed[] = {
 	SYS_timerfd_create, SYS_timerfd_settime, SYS_signalfd4, SYS_pidfd_open, SYS_setitimer,
 	SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
 	SYS_restart_syscall,
-	/* sockets, but for socket(2) */
-	SYS_accept4, SYS_accept, SYS_connect, SYS_getpeername, SYS_getsockname, SYS_getsockopt,
+	/* sockets, but for socket(2); not connect(2): there is one way to a keeper */
+	SYS_accept4, SYS_accept, SYS_getpeername, SYS_getsockname, SYS_getsockopt,
 	SYS_recvfrom, SYS_recvmsg, SYS_sendmsg, SYS_sendto, SYS_setsockopt, SYS_shutdown,
 	SYS_socketpair,
 	/* files */

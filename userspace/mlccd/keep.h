@@ -28,15 +28,17 @@
  * taken over mlccd may set, tag and announce jobs as mlccd may, and read what is above, and
  * nothing else. It receives no descriptors, and gives only such as may be read.
  *
- * The keeper is the parent, and forks before either has a thread, with the sockets open and the
- * folder of the jobs' files handed over. It passes SIGHUP, SIGTERM and SIGINT on as bytes, as it
- * may lack the right to signal another user. If mlccd ends, the keeper finishes the walks and ends
- * with the same status; if the keeper ends, so does mlccd, as it can do nothing without. Whoever
- * starts them starts both anew, which loses nothing: jobs are in files, carrier and tagger in the
- * kernel.
+ * Under systemd each is a unit's: mlccd connects to a socket that only root and its group may
+ * connect to, and that starts a keeper, which serves the first to come, and ends with him. Nobody
+ * connects a second time: connect(2) is filtered.
  *
- * READY=1 and the watchdog are mlccd's, though the keeper is the service's main process:
- * NotifyAccess= is all.
+ * Elsewhere the keeper is the parent, and forks before either has a thread, with the sockets open
+ * and the folder of the jobs' files handed over. It passes SIGHUP, SIGTERM and SIGINT on as bytes,
+ * as it may lack the right to signal another user.
+ *
+ * If mlccd ends, the keeper finishes the walks and ends, as a parent with the same status; if the
+ * keeper ends, so does mlccd, as it can do nothing without. Whoever starts them starts both anew,
+ * which loses nothing: jobs are in files, carrier and tagger in the kernel.
  */
 #ifndef MLCCD_KEEP_H
 #define MLCCD_KEEP_H

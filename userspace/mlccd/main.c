@@ -16,6 +16,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "../common/client.h"
 #include "../common/clock.h"
 #include "../rdma/rdma.h"
 #include "http.h"
@@ -38,6 +39,8 @@ static const char usage[] =
 	"usage: mlccd [--config FILE] [--run-dir DIR] [--sysroot DIR] [--user USER]\n"
 	"       mlccd --check [--config FILE]\n"
 	"       mlccd --unload [--run-dir DIR]\n"
+	"       mlccd --keeper PATH [--config FILE] [--run-dir DIR] [--sysroot DIR]\n"
+	"       mlccd --keep [--config FILE] [--sysroot DIR]\n"
 	"\n"
 	"Owns the training jobs of this host: mlccd(8), mlcc-ctl(8).\n"
 	"\n"
@@ -49,14 +52,17 @@ static const char usage[] =
 	"  --check         only says whether the configuration is valid\n"
 	"  --unload        stops the daemon that runs, deletes all of its jobs, takes the tagger out of\n"
 	"                  the kernel, and ends\n"
+	"  --keep          only the part that has the carrier, for one connection to the socket that\n"
+	"                  systemd hands over\n"
+	"  --keeper PATH   only the part that reads requests; the other one listens there\n"
 	"  --version\n"
 	"\n"
 	"SIGHUP reads the configuration again; SIGTERM ends the daemon, not the jobs.\n"
 	"Exit status: 0 fine, 1 usage, 2 failed.\n";
 
 struct options {
-	const char *config, *run_dir, *sysroot, *user;
-	bool check, unload;
+	const char *config, *run_dir, *sysroot, *user, *keeper;
+	bool check, unload, keep;
 };
 
 /* What lives as long as the daemon, and is nobody else's. */
@@ -105,21 +111,35 @@ static void keep_until_restart(struct config *c, const struct config *old)
 	strcpy(c->metrics_address, old->metrics_address);
 }
 
+/* A file that only the keeper may read. */
+static int open_by_keeper(enum keep op, const char *path)
+{
+	static struct keep_ask a;
+	const struct keep_told *t;
+	int fd;
+
+	a.op = op;
+	snprintf(a.path, sizeof(a.path), "%s", path);
+	t = keep_ask(&a, &fd);
+	return t->err ? t->err : fd;
+}
+
+static int open_file(const char *path)
+{
+	return open_by_keeper(KEEP_FILE, path);
+}
+
 /* All of the new file, or nothing of it. */
 static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void *arg)
 {
 	struct running *r = arg;
 	struct mlccd *d = &r->d;
 	char error[CONFIG_ERROR_LEN];
-	const struct keep_ask a = { .op = KEEP_CONFIG };
-	const struct keep_told *t;
 	struct config c;
-	int fd;
 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
 	/* an editor that replaces it takes it away for a moment: that means no defaults */
-	t = keep_ask(&a, &fd);
-	if (config_load(&c, r->o.config, t->err ? t->err : fd, error)) {
+	if (config_load(&c, r->o.config, open_by_keeper(KEEP_CONFIG, ""), error)) {
 		note(3, "keeps the old configuration: %s", error);
 		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
 		return 0;
@@ -231,7 +251,7 @@ static int prepare(struct running *r, const struct split *user, struct err *e)
 		return r->jobs;
 	if (cgroups_init(&r->d.cgroups))
 		note(4, "no cgroup2 file system is mounted: jobs have to be told by their marks");
-	err = keeper_pair(&r->pair);
+	err = o->keeper ? 0 : keeper_pair(&r->pair);
 	if (err)
 		return fail(e, err, "socketpair: %s", strerror(-err));
 	return geteuid() ? 0 : state_give(r->jobs, user->uid, user->gid, e);
@@ -266,6 +286,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "user", required_argument, NULL, 'U' },
 		{ "check", no_argument, NULL, 'k' },
 		{ "unload", no_argument, NULL, 'u' },
+		{ "keep", no_argument, NULL, 'K' },
+		{ "keeper", required_argument, NULL, 'P' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ },
@@ -285,6 +307,10 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->check = true;
 		} else if (c == 'u') {
 			o->unload = true;
+		} else if (c == 'K') {
+			o->keep = true;
+		} else if (c == 'P') {
+			o->keeper = optarg;
 		} else if (c == 'v') {
 			puts("mlccd " MLCCD_VERSION);
 			exit(EXIT_FINE);
@@ -311,18 +337,6 @@ static int unload(struct mlccd *d)
 	return err ? EXIT_FAILED : EXIT_FINE;
 }
 
-/* A file that only the keeper may read. */
-static int open_by_keeper(const char *path)
-{
-	static struct keep_ask a = { .op = KEEP_FILE };
-	const struct keep_told *t;
-	int fd;
-
-	snprintf(a.path, sizeof(a.path), "%s", path);
-	t = keep_ask(&a, &fd);
-	return t->err ? t->err : fd;
-}
-
 static int become(struct running *r, const struct split *user, pid_t keeper, struct err *e)
 {
 	int err = split_drop(user, keeper, e);
@@ -330,7 +344,7 @@ static int become(struct running *r, const struct split *user, pid_t keeper, str
 	close(r->pair.ask[0]);
 	close(r->pair.signals[0]);
 	keep_by(r->pair.ask[1], NULL);
-	sysroot_else(open_by_keeper);
+	sysroot_else(open_file);
 	if (!err && filter_set(e))
 		note(4, "%s", e->text);
 	return err;
@@ -404,8 +418,8 @@ static void close_handed_over(struct running *r)
 
 static int run(struct running *r)
 {
+	pid_t keeper = r->o.keeper ? getppid() : getpid(), child;
 	int handed = sd_listen_fds(0);
-	pid_t keeper = getpid(), child;
 	struct split user;
 	struct err e;
 
@@ -414,7 +428,7 @@ static int run(struct running *r)
 		note(3, "%s", e.text);
 		return EXIT_FAILED;
 	}
-	child = fork();
+	child = r->o.keeper ? 0 : fork();
 	if (!child)
 		return run_parser(r, &user, keeper, handed);
 	close_handed_over(r);
@@ -424,6 +438,46 @@ static int run(struct running *r)
 	}
 	kept_init(&r->kept, &r->d.cgroups, r->o.config, r->d.config.mark_mask);
 	return keeper_run(&r->kept, &r->pair, child);
+}
+
+/* The keeper of one mlccd that comes to it: the next one starts the next. */
+static int keep(struct running *r)
+{
+	int fd = sd_listen_fds(1) == 1 ? accept4(SD_LISTEN_FDS_START, NULL, NULL, SOCK_CLOEXEC) : -1;
+	struct err e = { "--keep: systemd hands over no socket" };
+
+	if (fd < 0 || open_sysroot(&r->o, &e)) {
+		note(3, "%s", e.text);
+		return EXIT_FAILED;
+	}
+	cgroups_init(&r->d.cgroups);
+	kept_init(&r->kept, &r->d.cgroups, r->o.config, r->d.config.mark_mask);
+	keeper_serve(&r->kept, fd);
+	return EXIT_FINE;
+}
+
+/* Its signals are mlccd's own: only its end comes by that socket. */
+static int connect_keeper(struct running *r, char error[CONFIG_ERROR_LEN])
+{
+	int fd = client_connect(r->o.keeper, 0);
+
+	if (fd < 0) {
+		snprintf(error, CONFIG_ERROR_LEN, "--keeper %.150s: %s", r->o.keeper, strerror(-fd));
+		return fd;
+	}
+	r->pair = (struct keeper_pair){ { -1, fd }, { -1, fd } };
+	keep_by(fd, NULL);
+	fd = open_by_keeper(KEEP_CONFIG, "");
+	if (fd != -ENOENT)
+		return config_load(&r->d.config, r->o.config, fd, error);
+	config_default(&r->d.config);
+	return 0;
+}
+
+static int configure(struct running *r, char error[CONFIG_ERROR_LEN])
+{
+	return r->o.keeper ? connect_keeper(r, error) :
+			     config_read(&r->d.config, r->o.config, !r->o.check, error);
 }
 
 int main(int argc, char **argv)
@@ -438,9 +492,11 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
-	if (config_read(&r.d.config, r.o.config, !r.o.check, error)) {
+	if (configure(&r, error)) {
 		fprintf(stderr, "%s\n", error);
 		return EXIT_FAILED;
 	}
-	return r.o.check ? EXIT_FINE : run(&r);
+	if (r.o.check)
+		return EXIT_FINE;
+	return r.o.keep ? keep(&r) : run(&r);
 }
