@@ -7,6 +7,8 @@ import errno
 import fcntl
 import json
 import os
+import select
+import shutil
 import signal
 import socket
 import struct
@@ -354,16 +356,16 @@ class Cases:
 
     def a_porter_that_dies_is_replaced(self) -> None:
         for _ in range(3):
-            before = self.porter()
+            before = self.process("mlccd-porter")
             os.kill(before, signal.SIGKILL)
-            until(lambda gone=before: self.porter() not in (0, gone), "the next porter")
+            until(lambda gone=before: self.process("mlccd-porter") not in (0, gone), "the next porter")
             kept.append((peer := self.d.peer(ALICE), ring := Ring()))
             assert peer.raw(OPEN_RING, ring.fds)["ok"]
 
-    def porter(self) -> int:
+    def process(self, name: str) -> int:
         for child in children(self.d.parser()):
             with suppress(OSError):
-                if Path(f"/proc/{child}/comm").read_text() == "mlccd-porter\n":
+                if Path(f"/proc/{child}/comm").read_text() == f"{name}\n":
                     return child
         return 0
 
@@ -676,25 +678,36 @@ class Cases:
     # what honest ones need
 
     def a_container_finds_the_next_mlccd(self) -> None:
-        mounted = self.d.base / "mounted"
+        """Also one that has mounted the socket itself, where no service manager keeps it."""
+        mounted, alone = self.d.base / "mounted", self.d.base / "alone.sock"
         mounted.mkdir()
+        alone.touch()
 
         def container(say: Callable[..., None], wait: Callable[[], None]) -> None:
             check(LIBC.unshare(CLONE_NEWNS), "unshare")
             check(LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount")
-            folder = str(self.d.run / "socket").encode()
-            check(LIBC.mount(folder, str(mounted).encode(), None, MS_BIND, None), "mount")
+            for what, where in ((self.d.run / "socket", mounted), (self.d.socket, alone)):
+                names = (str(what).encode(), str(where).encode())
+                check(LIBC.mount(*names, None, MS_BIND, None), "mount")
             say(ok=Peer(mounted / "mlccd.sock").ask("status")["ok"], there=os.listdir(mounted))
             wait()
-            say(ok=Peer(mounted / "mlccd.sock").ask("status")["ok"])
+            say(ok=[Peer(path).ask("status")["ok"] for path in (mounted / "mlccd.sock", alone)])
 
         with child(container) as it:
             assert it.hear() == {"ok": True, "there": ["mlccd.sock"]}
             for how in (signal.SIGTERM, signal.SIGKILL):
                 self.d.kill(how)
+                waits = self.d.peer()
+                waits.socket.send(b'{"op": "status"}')
                 self.d.start()
+                assert json.loads(waits.socket.recv(70000))["ok"], "who came in meanwhile"
             it.go()
-            assert it.hear() == {"ok": True}
+            assert it.hear() == {"ok": [True, True]}
+        # and who takes all of it away takes that away, too
+        with os.fdopen(os.pidfd_open(self.process("mlccd-holder"))) as holder:
+            self.d.kill()
+            shutil.rmtree(self.d.run)
+            until(lambda: select.select([holder], [], [], 0)[0], "the end of who has the socket")
 
 
 NAMES = (

@@ -16,12 +16,14 @@
 #include "../common/json.h"
 #include "away.h"
 #include "listen.h"
+#include "pass.h"
 
 #define BACKLOG	128
 #define TRIES	100	/* while what another one had is closed, */
 #define TRY_US	20000	/* and after so long each */
 #define FOLDER	"socket"
 #define CONTROL	"mlccd.sock"
+#define DOOR	"hold.sock"
 #define RUN_DIR	"/run/mlcc"	/* the units' */
 #define STOP_US	10000000
 
@@ -64,32 +66,69 @@ static int is_free(const struct sockaddr_un *a, int type, struct err *e)
 	return fail(e, -EADDRINUSE, "another mlccd answers at %s", a->sun_path);
 }
 
-static int unix_listen(const char *dir, const char *name, int type, mode_t mode, struct err *e)
+static int unix_bind(const struct sockaddr_un *a, int type, mode_t mode, struct err *e)
 {
-	struct sockaddr_un a;
 	int fd, err;
 
-	err = path_of(&a, dir, name, e);
-	err = err ? err : is_free(&a, type, e);
-	if (err)
-		return err;
-	unlink(a.sun_path);
+	unlink(a->sun_path);
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* the mode first: nobody comes in before listen() */
-	if (fd >= 0 && !bind(fd, (struct sockaddr *)&a, sizeof(a)) && !chmod(a.sun_path, mode) &&
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)a, sizeof(*a)) && !chmod(a->sun_path, mode) &&
 	    !listen(fd, BACKLOG))
 		return fd;
-	err = fail(e, -errno, "%s: %s", a.sun_path, strerror(errno));
+	err = fail(e, -errno, "%s: %s", a->sun_path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return err;
 }
 
+static int unix_listen(const char *dir, const char *name, int type, mode_t mode, struct err *e)
+{
+	struct sockaddr_un a;
+	int err;
+
+	err = path_of(&a, dir, name, e);
+	err = err ? err : is_free(&a, type, e);
+	return err ? err : unix_bind(&a, type, mode, e);
+}
+
+/*
+ * The socket of a daemon that has ended, from the process that it has left.  -EBUSY: it has not
+ * ended; else a negative error number: nobody has one.  Only root may have made the door.
+ */
+static int take_over(const char *dir)
+{
+	struct sockaddr_un door, control;
+	int fds[PASS_FDS], flags = 0, fd;
+	unsigned int count;
+	struct err none;
+	char byte;
+	ssize_t n;
+
+	if (path_of(&door, dir, DOOR, &none) || path_of(&control, dir, FOLDER "/" CONTROL, &none))
+		return -ENAMETOOLONG;
+	fd = client_connect(door.sun_path, TRIES * TRY_US);
+	if (fd < 0)
+		return fd;
+	n = pass_receive(fd, &byte, sizeof(byte), fds, &count, &flags);
+	close(fd);
+	if (n <= 0 || !count)
+		return n > 0 ? -EBUSY : -ENOTCONN;
+	/* again: who asks whom he is connected to is told of us */
+	if (sd_is_socket_unix(*fds, SOCK_SEQPACKET, 1, control.sun_path, 0) > 0 &&
+	    !access(control.sun_path, F_OK) && !listen(*fds, BACKLOG))
+		return *fds;
+	close(*fds);
+	return -ESTALE;
+}
+
+static int held = -1;	/* by us, already */
+
 /*
  * In a folder of its own, which containers mount: a socket that is mounted itself is the old one
  * for as long as they live.  On the host a link has the name.
  */
-static int control_listen(const char *dir, struct err *e)
+static int control_make(const char *dir, struct err *e)
 {
 	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct sockaddr_un link, new;
@@ -113,6 +152,27 @@ static int control_listen(const char *dir, struct err *e)
 	err = fail(e, -errno, "%s: %s", link.sun_path, strerror(errno));
 	close(fd);
 	return err;
+}
+
+/* Whoever has mounted the last one's has this one's, and who came in meanwhile waits in it. */
+static int control_listen(struct listening *l, const char *dir, struct err *e)
+{
+	struct sockaddr_un door;
+
+	l->control = held >= 0 ? held : take_over(dir);
+	for (int tries = 1; l->control == -EBUSY && tries < TRIES; tries++) {
+		usleep(TRY_US);
+		l->control = take_over(dir);
+	}
+	if (l->control == -EBUSY)
+		return fail(e, -EADDRINUSE, "another mlccd answers at %s/" CONTROL, dir);
+	if (l->control < 0)
+		l->control = control_make(dir, e);
+	if (l->control < 0)
+		return l->control;
+	if (!path_of(&door, dir, DOOR, e))
+		l->door = unix_bind(&door, SOCK_SEQPACKET, 0600, e);
+	return l->door < 0 ? l->door : 0;
 }
 
 static int bind_soon(int fd, const struct addrinfo *a)
@@ -194,6 +254,9 @@ int listen_stop_other(const char *dir, struct err *e)
 
 	if (!strcmp(dir, RUN_DIR))
 		stop_units();
+	held = take_over(dir);
+	if (held >= 0)
+		return 0;
 	err = path_of(&a, dir, CONTROL, e);
 	fd = err ? err : client_connect(a.sun_path, STOP_US);
 	if (err || fd < 0)
@@ -216,19 +279,21 @@ int listen_stop_other(const char *dir, struct err *e)
 int listen_all(struct listening *l, const char *dir, const char *address, uint32_t port,
 	       struct err *e)
 {
-	*l = (struct listening){ -1, -1, -1 };
+	int err = 0;
+
+	*l = (struct listening){ -1, -1, -1, -1 };
 	from_systemd(l);
 	if (l->control < 0)
-		l->control = control_listen(dir, e);
-	if (l->control >= 0 && l->metrics < 0)
+		err = control_listen(l, dir, e);
+	if (err)
+		return err;
+	if (l->metrics < 0)
 		l->metrics = unix_listen(dir, "metrics.sock", SOCK_STREAM, 0660, e);
 	/* who asks for metrics is closed in the main thread, by a library */
 	if (l->metrics >= 0)
 		away_refuse(l->metrics);
 	if (l->metrics >= 0 && port)
 		l->port = tcp_listen(address, port, e);
-	if (l->control < 0)
-		return l->control;
 	if (l->metrics < 0)
 		return l->metrics;
 	return port && l->port < 0 ? l->port : 0;

@@ -391,7 +391,7 @@ static int run_parser(struct running *r, const struct split *user, pid_t keeper,
 	/* before there are threads, which it would not have */
 	if (!r->o.unload) {
 		d->peers.porter = porter_start();
-		last_start(handed);
+		last_start(handed, &r->listening);
 	}
 	err = sd_event_default(&events);
 	if (err < 0) {
@@ -413,6 +413,7 @@ static void close_handed_over(struct running *r)
 	close(r->listening.metrics);
 	if (r->listening.port >= 0)
 		close(r->listening.port);
+	close(r->listening.door);
 	close(r->jobs);
 }
 
