@@ -46,6 +46,7 @@ from mlccd_driver import (
 LINGER_S = 60
 SOON_S = 10.0 if os.environ.get("KSFT_MACHINE_SLOW") else 1.0
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
+CLONE_NEWCGROUP = 0x02000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 CAP_NET_ADMIN = 12
@@ -511,6 +512,45 @@ class Cases:
             handled = self.d.status()["requests"] - before
         assert 0 < handled - 200 < 60, f"{handled - 200} replies are queued"
 
+    def a_user_has_few_replies_kept(self) -> None:
+        self.d.config.write_text(FAST)
+        self.d.kill()
+        self.d.start()
+        deaf = [self.d.peer(ALICE).socket for _ in range(12)]
+
+        def closed() -> int:
+            count = 0
+            for peer in deaf:
+                try:
+                    peer.send(STATUS, socket.MSG_DONTWAIT)
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    count += 1
+            return count
+
+        until(lambda: closed() == len(deaf) - 4, "the end of all but four of them")
+
+    def mounts_on_mounts_keep_nobody_waiting(self) -> None:
+        """Of each the kernel looks at all below it, to say where it is."""
+        path, folders = self.c.make("mounts", ALICE), (self.d.base / "own", self.d.base / "stack")
+        for folder in folders:
+            folder.mkdir()
+
+        def container(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            userns(CLONE_NEWNS | CLONE_NEWCGROUP)
+            own, what = (str(folder).encode() for folder in folders)
+            check(LIBC.mount(b"own", own, b"cgroup2", 0, None), "mount")
+            asked = [Peer(self.d.socket).ask("set-job", cgroup=own.decode(), dry_run=True)]
+            for _ in range(8000):
+                check(LIBC.mount(what, what, None, MS_BIND, None), "mount")
+            for _ in range(2):
+                asked.append(Peer(self.d.socket).ask("set-job", cgroup=own.decode(), dry_run=True))
+            say(asked=[one.get("code", "fine") for one in asked])
+
+        with child(container, uid=ALICE, cgroup=self.c.mount / path) as it:
+            assert it.hear() == {"asked": ["fine", "E2BIG", "EAGAIN"]}
+
     def a_pod_does_not_use_up_what_another_has(self) -> None:
         """Root of containers, without capabilities, in jobs that root has set for them."""
         root, paths = self.d.peer(), [self.c.make("pod1"), self.c.make("pod2")]
@@ -724,6 +764,8 @@ NAMES = (
     "a_ring_is_its_owners_memory",
     "who_is_refused_is_so_for_a_moment",
     "replies_that_nobody_takes_are_few",
+    "a_user_has_few_replies_kept",
+    "mounts_on_mounts_keep_nobody_waiting",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",
     "jobs_that_do_nothing_wake_nobody",

@@ -58,6 +58,8 @@ struct account {
 	uid_t uid;			/* account_uid() */
 	uint64_t cgroup;		/* jobs_foreign(), or ACCOUNT_ADMIN */
 	unsigned int connections, rings;
+	unsigned int kept;	/* replies that nobody has taken yet */
+	uint64_t mounts_us;	/* until then its processes' mounts are not looked through */
 	unsigned int fetches;	/* of descriptors, whose process has not ended (porter.h) */
 	struct bucket requests, hints;
 };

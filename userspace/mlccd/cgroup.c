@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -17,6 +18,7 @@
 
 #define NO_UID	((uid_t)-1)
 #define SHARERS	1024	/* processes of a cgroup that are looked at */
+#define MOUNTS_US	10000	/* of the processor, for the mounts of a process */
 
 int cgroups_init(struct cgroups *c)
 {
@@ -206,17 +208,20 @@ static bool is_cgroup2_mount(char *line, char **folder, char **where)
 
 /*
  * The folder of the innermost mount that @path is in, or of all there are; how much of @path is
- * where it is. False: there is none, or there are several.
+ * where it is. -ENOENT: there is none, or there are several. A user may mount thousands on each
+ * other, each of which takes the kernel as many steps: -E2BIG.
  */
-static bool find_mount(FILE *f, const char *path, char found[PATH_MAX], size_t *used)
+static int find_mount(FILE *f, const char *path, char found[PATH_MAX], size_t *used)
 {
 	char *line = NULL, *folder, *where;
-	bool several = false;
+	clock_t until = clock() + MOUNTS_US;
+	bool several = false, late = false;
 	size_t size = 0;
 
+	_Static_assert(CLOCKS_PER_SEC == 1000000, "clock() is in microseconds");
 	found[0] = '\0';
 	*used = 0;
-	while (getline(&line, &size, f) > 0) {
+	while (!(late = clock() > until) && getline(&line, &size, f) > 0) {
 		if (!is_cgroup2_mount(line, &folder, &where) || strlen(folder) >= PATH_MAX)
 			continue;
 		several |= *found && strcmp(found, folder);
@@ -226,7 +231,9 @@ static bool find_mount(FILE *f, const char *path, char found[PATH_MAX], size_t *
 		*used = cgroup_within(path, where) ? strlen(where) : 0;
 	}
 	free(line);
-	return *found && (*used || !several);
+	if (late)
+		return -E2BIG;
+	return *found && (*used || !several) ? 0 : -ENOENT;
 }
 
 int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e)
@@ -235,9 +242,8 @@ int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e)
 	char folder[PATH_MAX], whole[2 * PATH_MAX];
 	const struct keep_told *t;
 	size_t used = 0;
-	bool found;
+	int fd, err;
 	FILE *f;
-	int fd;
 
 	t = keep_ask(&a, &fd);
 	if (t->err)
@@ -246,9 +252,12 @@ int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e)
 	if (fd < 0)
 		return 0;
 	f = fdopen(fd, "r");
-	found = f && find_mount(f, path, folder, &used);
+	err = f ? find_mount(f, path, folder, &used) : -ENOMEM;
 	f ? fclose(f) : close(fd);
-	if (!found || cgroup_within(folder, "/.."))
+	if (err == -E2BIG)
+		return fail(e, err, "cgroup: process %d has too many mounts to look through: use self, or ask from the host",
+			    pid);
+	if (err || cgroup_within(folder, "/.."))
 		return fail(e, -EINVAL, "cgroup: process %d has a cgroup namespace of its own, and which of it that means is not seen from here: say it below a mount, use self, or ask from the host",
 			    pid);
 	if (snprintf(whole, sizeof(whole), "%s/%s", folder, path + used) >= PATH_MAX)

@@ -33,6 +33,7 @@
 #define ELSEWHERE_US	1000000	/* for what is received elsewhere */
 #define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
 #define FETCHES		48	/* of all but root */
+#define KEPT_OF_ONE	4	/* replies that do not fit into the socket, of a user */
 
 struct peer {
 	struct mlccd *d;
@@ -44,6 +45,7 @@ struct peer {
 	struct account *account;
 	struct ring *ring;
 	struct json_object *reply;	/* that the peer has not taken */
+	bool kept;			/* which counts for the account */
 	char *text;			/* of a request whose descriptors are received elsewhere */
 	size_t len;
 	uint32_t id;			/* by which the porter knows it */
@@ -112,6 +114,8 @@ static void reply_done(struct peer *p)
 {
 	json_object_put(p->reply);
 	p->reply = NULL;
+	p->account->kept -= p->kept;
+	p->kept = false;
 }
 
 /* Its connection counts for as long as it is there. */
@@ -196,15 +200,26 @@ static void peer_waits(struct peer *p, bool for_room)
 	sd_event_source_set_enabled(p->late, for_room ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
+/* False: its user has enough of them, each as much memory as the longest reply has parts. */
+static bool keep_reply(struct peer *p)
+{
+	if (!p->who.admin && p->account->kept >= KEPT_OF_ONE)
+		return false;
+	p->kept = true;
+	p->account->kept++;
+	peer_waits(p, true);
+	return true;
+}
+
 /* Sends, or keeps; closes the peer if that is gone.  @again: it has been kept before. */
 static void flush_reply(struct peer *p, bool again)
 {
 	int err = send_reply(p);
 
 	if (err == -EAGAIN || err == -ENOBUFS) {
-		if (!again)
-			peer_waits(p, true);
-		return;
+		if (again || keep_reply(p))
+			return;
+		p->d->peers.dropped++;
 	}
 	if (err) {
 		peer_close(p);

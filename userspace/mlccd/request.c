@@ -25,6 +25,7 @@
 #define SHOW_MAX	48		/* jobs in one reply, */
 #define REASONS		64		/* why there is no job, as was logged last, */
 #define REASONS_BURST	20		/* at one time; then one in a second */
+#define MOUNTS_AGAIN_US	1000000
 #define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
 
 struct op {
@@ -153,7 +154,11 @@ static int wanted_cgroup(struct request *r, struct json_object *in, struct job_w
 		err = fail(e, -EINVAL, "cgroup: a path is wanted");
 	if (err || !who_lives(r->who))
 		return err;
+	if (now_us() < r->account->mounts_us)
+		return fail(e, -EAGAIN, "cgroup: too many mounts were looked through: wait");
 	err = cgroup_seen_by(r->who->pid, w->path, e);
+	if (err == -E2BIG)
+		r->account->mounts_us = now_us() + MOUNTS_AGAIN_US;
 	return err || who_lives(r->who) ? err : has_ended(r->who->pid, e);
 }
 
