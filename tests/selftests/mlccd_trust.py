@@ -531,6 +531,30 @@ class Cases:
 
         until(lambda: closed() == len(deaf) - 4, "the end of all but four of them")
 
+    def groups_of_a_process_keep_nobody_waiting(self) -> None:
+        """As many as there may be make /proc/PID/status as long, which nothing has to read."""
+        path = self.c.make("groups", ALICE)
+
+        def container(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            check(LIBC.unshare(CLONE_NEWUSER), "unshare")
+            say(pid=os.getpid())
+            wait()
+            os.setgroups(range(65536))
+            peer, before = Peer(self.d.socket), self.cpu_s()
+            asked = [peer.ask("set-job", pid=os.getpid(), dry_run=True)["ok"] for _ in range(20)]
+            took = self.cpu_s() - before
+            before = time.process_time()
+            for _ in range(20):
+                Path("/proc/self/status").read_bytes()
+            say(asked=all(asked), cheap=took < (time.process_time() - before) / 2)
+
+        with child(container, uid=ALICE, cgroup=self.c.mount / path) as it:
+            pid = it.hear()["pid"]
+            Path(f"/proc/{pid}/uid_map").write_text(f"0 {ALICE} 1")
+            Path(f"/proc/{pid}/gid_map").write_text("0 100000 65536")
+            it.go()
+            assert it.hear() == {"asked": True, "cheap": True}
+
     def mounts_on_mounts_keep_nobody_waiting(self) -> None:
         """Of each the kernel looks at all below it, to say where it is."""
         path, folders = self.c.make("mounts", ALICE), (self.d.base / "own", self.d.base / "stack")
@@ -765,6 +789,7 @@ NAMES = (
     "who_is_refused_is_so_for_a_moment",
     "replies_that_nobody_takes_are_few",
     "a_user_has_few_replies_kept",
+    "groups_of_a_process_keep_nobody_waiting",
     "mounts_on_mounts_keep_nobody_waiting",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",

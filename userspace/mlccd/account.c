@@ -57,6 +57,7 @@ int home_find(struct home *h)
 
 	*h = (struct home){ };
 	ns_of("/proc/self/ns/cgroup", &h->cgroups);
+	ns_of("/proc/self/ns/pid", &h->pids);
 	owner = net < 0 ? -1 : ioctl(net, NS_GET_USERNS);
 	if (owner < 0 || fstat(owner, &st) || !ns_of("/proc/self/ns/net", &h->net))
 		err = -errno;
@@ -69,21 +70,13 @@ int home_find(struct home *h)
 	return err;
 }
 
+/* Not by /proc: what a process may make long there, such as its groups, takes as long. */
 static bool has_net_admin(pid_t pid)
 {
-	unsigned long long caps = 0;
-	char name[64], line[256];
-	FILE *f;
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, pid };
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
 
-	snprintf(name, sizeof(name), "/proc/%d/status", pid);
-	f = fopen(name, "re");
-	if (!f)
-		return false;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	fclose(f);
-	return caps >> CAP_NET_ADMIN & 1;
+	return !syscall(SYS_capget, &head, has) && has[0].effective >> CAP_NET_ADMIN & 1;
 }
 
 /* A pidfd is readable once its process has ended. */
@@ -94,25 +87,11 @@ bool who_lives(const struct who *who)
 	return who->pidfd >= 0 && !poll(&p, 1, 0);
 }
 
-/*
- * "NSpid:" has a number for each namespace from ours down to that of the process.  One that has
- * ended, or is hidden, is taken to have ours.
- */
 bool who_has_our_pids(const struct who *who)
 {
-	char name[64], line[256];
-	bool ours = who->pid > 0;
-	int first, more;
-	FILE *f;
+	const struct keep_ask a = { .op = KEEP_PIDS, .id = who->pid };
 
-	snprintf(name, sizeof(name), "/proc/%d/status", who->pid);
-	f = ours ? fopen(name, "re") : NULL;
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "NSpid:", 6))
-			ours = sscanf(line, "NSpid: %d %d", &first, &more) < 2;
-	if (f)
-		fclose(f);
-	return ours;
+	return who->pid > 0 && !keep_ask(&a, NULL)->err;
 }
 
 /* Before Linux 6.5 the number may be another's by now, if who has connected has ended. */
@@ -134,6 +113,13 @@ bool home_has_admin(const struct home *h, pid_t pid)
 bool home_has_cgroups(const struct home *h, pid_t pid)
 {
 	return ns_is(pid, "cgroup", &h->cgroups);
+}
+
+/* One that has ended is taken to have ours. */
+bool home_has_pids(const struct home *h, pid_t pid)
+{
+	errno = 0;
+	return ns_is(pid, "pid", &h->pids) || errno == ENOENT;
 }
 
 /* Namespaces of others' processes are not for everybody to see. */

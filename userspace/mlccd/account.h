@@ -29,7 +29,7 @@ struct ns {
 
 /* The network that the daemon is about, and whose CAP_NET_ADMIN is one over it. */
 struct home {
-	struct ns net, owner, cgroups;
+	struct ns net, owner, cgroups, pids;
 };
 
 /*
@@ -89,6 +89,9 @@ bool home_has_admin(const struct home *h, pid_t pid);
 
 /* Whether paths of cgroups mean the same to the process and to us. */
 bool home_has_cgroups(const struct home *h, pid_t pid);
+
+/* Whether numbers of processes do. */
+bool home_has_pids(const struct home *h, pid_t pid);
 
 /* The process that connected; 0: it cannot be told. */
 pid_t who_pid(int fd);

@@ -72,29 +72,25 @@ int carrier_job_del(struct carrier *c, uint32_t id)
 	return ask_plain(c, KEEP_JOB_DEL, id, 0, &none);
 }
 
-int carrier_job_get(struct carrier *c, uint32_t id, struct mlcc_job_info *info)
+int carrier_job_look(struct carrier *c, uint32_t id, struct mlcc_job_info *info, int *orphans)
 {
 	static struct keep_ask a = { .op = KEEP_JOB_GET };
 	const struct keep_told *t;
 
-	/* one that is not there need not be asked for each job */
-	if (!carrier_is_there(c))
-		return -ENODEV;
 	a.id = id;
+	a.number = !!orphans;
 	t = ask(c, &a);
 	if (!t->err)
 		*info = t->jobs[0];
+	if (orphans)
+		*orphans = t->orphans;
 	return t->err;
 }
 
-int carrier_orphans(struct carrier *c, uint32_t id, uint32_t *flows)
+/* One that is not there need not be asked for each job. */
+int carrier_job_get(struct carrier *c, uint32_t id, struct mlcc_job_info *info)
 {
-	const struct keep_ask a = { .op = KEEP_ORPHANS, .id = id };
-	const struct keep_told *t = ask(c, &a);
-
-	if (!t->err)
-		*flows = t->flows;
-	return t->err;
+	return carrier_is_there(c) ? carrier_job_look(c, id, info, NULL) : -ENODEV;
 }
 
 bool carrier_mark_taken(struct carrier *c, uint32_t id)

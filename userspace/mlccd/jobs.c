@@ -493,6 +493,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	}
 	if (w->classes || !cgroup)
 		job->plan.dscp = 0;
+	w->looked = !job->conf.id;
 	if (w->dry_run)
 		*set = job;
 	else

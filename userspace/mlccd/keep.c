@@ -39,8 +39,6 @@ size_t keep_told_size(uint32_t op, const struct keep_told *t)
 		return size + t->count * sizeof(*t->profiles);
 	case KEEP_CGROUP:
 		return size + sizeof(t->cgroup);
-	case KEEP_ORPHANS:
-		return size + sizeof(t->flows);
 	}
 	return size;
 }

@@ -16,8 +16,8 @@
  *	CGROUP				id and owners of a cgroup in a folder that only its owner may enter
  *	FILE, RULE			soft-RoCE's tables and what mlcc-dcqcn follow tells; a rule of a job
  *	CONFIG				the configuration file, to read it again
- *	ORPHANS				a job's flows whose carrier was unloaded
  *	MOUNTS				what a process of another cgroup namespace has mounted
+ *	PIDS				whether a process has our numbers of processes
  *	MARK				whether a policy rule is about a job's mark
  *	PROCESS				what says in which cgroup a process is, where /proc hides it
  *
@@ -61,7 +61,7 @@ enum keep {
 	KEEP_JOB_NEW,		/* job: fails if there is one */
 	KEEP_JOB_SET,		/* job */
 	KEEP_JOB_DEL,		/* id */
-	KEEP_JOB_GET,		/* id */
+	KEEP_JOB_GET,		/* id, number: 1: with its orphans, also without a carrier */
 	KEEP_JOBS,		/* number: how many are known already; 0 looks anew */
 	KEEP_PHASE_START,	/* id, number: bytes */
 	KEEP_PHASE_END,		/* id */
@@ -77,9 +77,9 @@ enum keep {
 	KEEP_RULE,		/* name: of the device, number: the cgroup, id: the job, or 0 */
 	KEEP_CONFIG,
 	KEEP_PROCESS,		/* id: of the process */
-	KEEP_ORPHANS,		/* id */
 	KEEP_MOUNTS,		/* id: of the process; no descriptor: its namespace is ours */
 	KEEP_MARK,		/* id: -EADDRINUSE if a policy rule is about its mark */
+	KEEP_PIDS,		/* id: of the process; -EINVAL: its namespace of numbers is not ours */
 	KEEP_OPS
 };
 
@@ -105,11 +105,11 @@ struct keep_told {
 	uint32_t carrier;		/* enum mlcc_carrier that is open now; 0: none */
 	uint32_t tagger;		/* it is open */
 	uint32_t count;			/* of a list, in this answer; 1: of what there is one of */
+	int32_t orphans;		/* a job's flows whose carrier was unloaded; -1: not to be seen */
 	char why[ERR_LEN];
 	union {
 		struct mlcc_job_info jobs[KEEP_LIST];
 		struct mlcc_profile_conf profiles[KEEP_PROFILES];
-		uint32_t flows;
 		struct cgroup_look {
 			uint64_t id;
 			uint32_t uid, procs_uid;	/* of the folder, and of its cgroup.procs */

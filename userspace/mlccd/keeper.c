@@ -94,6 +94,10 @@ OP(op_job_del)
 
 OP(op_job_get)
 {
+	if (a->number)
+		t->orphans = kept_orphans(k, a->id);
+	if (!k->m)
+		return -ENODEV;
 	t->count = 1;
 	return mlcc_job_get(k->m, a->id, &t->jobs[0]);
 }
@@ -172,11 +176,6 @@ OP(op_profile_set)
 	return mlcc_profile_set(k->m, p);
 }
 
-OP(op_orphans)
-{
-	return kept_orphans(k, a->id, &t->flows, e);
-}
-
 OP(op_mark)
 {
 	uint64_t mark = (uint64_t)a->id << __builtin_ctz(k->mark_mask);
@@ -251,6 +250,13 @@ OP(op_process)
 		return no_process(e);
 	*fd = cgroup_open_pid(a->id);
 	return *fd < 0 ? fail(e, *fd, "no process %u", a->id) : 0;
+}
+
+OP(op_pids)
+{
+	if (!a->id || a->id > INT32_MAX)
+		return no_process(e);
+	return home_has_pids(&k->home, a->id) ? 0 : fail(e, -EINVAL, "other numbers of processes");
 }
 
 OP(op_mounts)
@@ -335,7 +341,7 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_JOB_NEW] = { .run = op_job_new, .carrier = true, .drops = true },
 	[KEEP_JOB_SET] = { .run = op_job_set, .carrier = true, .drops = true },
 	[KEEP_JOB_DEL] = { .run = op_job_del, .carrier = true, .drops = true },
-	[KEEP_JOB_GET] = { .run = op_job_get, .carrier = true },
+	[KEEP_JOB_GET] = { .run = op_job_get },
 	[KEEP_JOBS] = { .run = op_jobs, .carrier = true },
 	[KEEP_PHASE_START] = { .run = op_phase_start, .carrier = true, .drops = true },
 	[KEEP_PHASE_END] = { .run = op_phase_end, .carrier = true, .drops = true },
@@ -351,9 +357,9 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_RULE] = { .run = op_rule },
 	[KEEP_CONFIG] = { .run = op_config },
 	[KEEP_PROCESS] = { .run = op_process },
-	[KEEP_ORPHANS] = { .run = op_orphans },
 	[KEEP_MARK] = { .run = op_mark },
 	[KEEP_MOUNTS] = { .run = op_mounts },
+	[KEEP_PIDS] = { .run = op_pids },
 };
 
 static int run(struct kept *k, const struct op *op, const struct keep_ask *a, struct keep_told *t,
@@ -381,6 +387,7 @@ void keeper_answer(struct kept *k, const struct keep_ask *a, size_t size, struct
 
 	*fd = -1;
 	t->count = 0;
+	t->orphans = -1;
 	if (size < offsetof(struct keep_ask, nothing) || size != keep_ask_size(a->op))
 		t->err = fail(&e, -EBADMSG, "no operation, or not of that size");
 	else

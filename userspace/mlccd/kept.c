@@ -66,18 +66,14 @@ int kept_need(struct kept *k, struct err *e)
 }
 
 /* All programs of the host are looked at, so not for each job. */
-int kept_orphans(struct kept *k, uint32_t id, uint32_t *flows, struct err *e)
+int kept_orphans(struct kept *k, uint32_t id)
 {
-	*flows = 0;
 	if (!k->orphans_us || now_us() >= k->orphans_us + TRY_US) {
 		mlcc_orphans_close(k->orphans);
 		mlcc_orphans_open(&k->orphans);
 		k->orphans_us = now_us();
 	}
-	if (!k->orphans)
-		return fail(e, -EPERM, "carriers that were unloaded cannot be looked for");
-	*flows = mlcc_orphans_of(k->orphans, id);
-	return 0;
+	return k->orphans ? (int)mlcc_orphans_of(k->orphans, id) : -1;
 }
 
 /*** Sockets that follow ***/

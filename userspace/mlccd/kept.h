@@ -64,8 +64,8 @@ int kept_tagger(struct kept *k, struct err *e);
 void kept_refresh(struct kept *k);
 void kept_close(struct kept *k);
 
-/* How many flows of a job have a carrier that was unloaded. */
-int kept_orphans(struct kept *k, uint32_t id, uint32_t *flows, struct err *e);
+/* How many flows of a job have a carrier that was unloaded; -1: that is not to be seen. */
+int kept_orphans(struct kept *k, uint32_t id);
 
 /*
  * Tags the cgroup at @path below the mount, if it is @cgroup_id, or takes a tag away if it is

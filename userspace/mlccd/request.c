@@ -260,12 +260,12 @@ static unsigned int services_in(const struct mlccd *d, const char *cgroup)
 	return count;
 }
 
-static void warn_of(struct mlccd *d, const struct job *job, struct json_object *out)
+static void warn_of(struct mlccd *d, const struct job *job, bool looked, struct json_object *out)
 {
 	unsigned int count = services_in(d, job->cgroup);
 	char text[128];
 
-	if (carrier_mark_taken(&d->carrier, job->conf.id))
+	if (!looked && carrier_mark_taken(&d->carrier, job->conf.id))
 		put_string(out, "warning", "a policy rule is about its mark: it may take the job's connections elsewhere");
 	if (count < 2)
 		return;
@@ -308,7 +308,7 @@ static int set_job(struct request *r, struct json_object *in, struct json_object
 	if (err)
 		return err;
 	json_object_object_add(out, "job", job_json(set));
-	warn_of(r->d, set, out);
+	warn_of(r->d, set, w.looked, out);
 	free(set);
 	return 0;
 }
@@ -420,17 +420,17 @@ static size_t show_one(struct request *r, struct job *job, struct json_object *l
 {
 	struct json_object *o = job_json(job);
 	struct mlcc_job_info info;
-	uint32_t orphans;
-	bool known;
 	size_t len;
+	int orphans;
+	bool known;
 
-	known = !carrier_job_get(&r->d->carrier, job->conf.id, &info);
+	known = !carrier_job_look(&r->d->carrier, job->conf.id, &info, &orphans);
 	if (known) {
 		jobs_look(&r->d->jobs, job, &info);
 		info_json(o, &info);
 		history_json(o, job, &info);
 	}
-	if (!carrier_orphans(&r->d->carrier, job->conf.id, &orphans))
+	if (orphans >= 0)
 		put_u64(o, "orphans", orphans);
 	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.kind,
 		       known ? &info : NULL);
