@@ -532,8 +532,10 @@ class Cases:
         until(lambda: closed() == len(deaf) - 4, "the end of all but four of them")
 
     def groups_of_a_process_keep_nobody_waiting(self) -> None:
-        """As many as there may be make /proc/PID/status as long, which nothing has to read."""
-        path = self.c.make("groups", ALICE)
+        """As many as there may be: in /proc/PID/status, which nothing has to read, and of the peer."""
+        root, path = self.d.peer(), self.c.make("groups", ALICE)
+        for i in range(20):
+            root.ok("set-job", cgroup=self.c.make(f"of-a-group{i}"), owner_gid=7)
 
         def container(say: Callable[..., None], wait: Callable[[], None]) -> None:
             check(LIBC.unshare(CLONE_NEWUSER), "unshare")
@@ -542,6 +544,7 @@ class Cases:
             os.setgroups(range(65536))
             peer, before = Peer(self.d.socket), self.cpu_s()
             asked = [peer.ask("set-job", pid=os.getpid(), dry_run=True)["ok"] for _ in range(20)]
+            asked += [peer.ask("show")["ok"] for _ in range(20)]
             took = self.cpu_s() - before
             before = time.process_time()
             for _ in range(20):
@@ -554,6 +557,22 @@ class Cases:
             Path(f"/proc/{pid}/gid_map").write_text("0 100000 65536")
             it.go()
             assert it.hear() == {"asked": True, "cheap": True}
+
+    def cgroups_in_a_job_keep_nobody_waiting(self) -> None:
+        root, path = self.d.peer(), self.c.make("crowded")
+        folder = self.c.mount / path
+        for i in range(8000):
+            (folder / str(i)).mkdir()
+        before = self.cpu_s()
+        for _ in range(60):
+            root.ok("set-job", cgroup=path)
+        took, before = self.cpu_s() - before, time.process_time()
+        for _ in range(60):
+            os.listdir(folder)
+        own = time.process_time() - before
+        for i in range(8000):
+            (folder / str(i)).rmdir()
+        assert took < own, f"{took} s for what is listed in {own} s"
 
     def mounts_on_mounts_keep_nobody_waiting(self) -> None:
         """Of each the kernel looks at all below it, to say where it is."""
@@ -790,6 +809,7 @@ NAMES = (
     "replies_that_nobody_takes_are_few",
     "a_user_has_few_replies_kept",
     "groups_of_a_process_keep_nobody_waiting",
+    "cgroups_in_a_job_keep_nobody_waiting",
     "mounts_on_mounts_keep_nobody_waiting",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",

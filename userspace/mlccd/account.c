@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <linux/nsfs.h>
 #include <poll.h>
@@ -27,6 +26,7 @@
 #endif
 
 #define TOKEN		1000000ULL
+#define GROUPS		1024
 #define SUBUID_US	5000000		/* how long what is read is believed */
 #define SUBUID_MAX	65536
 
@@ -158,8 +158,16 @@ int who_of(int fd, struct who *who)
 	return 0;
 }
 
+/* What was asked last: each record of a ring asks it again. */
+static struct {
+	int fd;
+	gid_t gid;
+	bool is_in;
+} asked = { .fd = -1 };
+
 void who_free(struct who *who)
 {
+	asked.fd = -1;
 	if (who->pidfd >= 0)
 		close(who->pidfd);
 	if (who->cgroup >= 0)
@@ -168,9 +176,10 @@ void who_free(struct who *who)
 	who->cgroup = -1;
 }
 
-bool who_is_in(const struct who *who, gid_t gid)
+/* Who is in more groups, of which each takes a while, is in none of them. */
+static bool is_in(const struct who *who, gid_t gid)
 {
-	static gid_t groups[NGROUPS_MAX];
+	gid_t groups[GROUPS];
 	socklen_t len = sizeof(struct ucred);
 	struct ucred cred;
 
@@ -183,6 +192,16 @@ bool who_is_in(const struct who *who, gid_t gid)
 		if (groups[i] == gid)
 			return true;
 	return false;
+}
+
+bool who_is_in(const struct who *who, gid_t gid)
+{
+	if (asked.fd != who->fd || asked.gid != gid) {
+		asked.is_in = is_in(who, gid);
+		asked.fd = who->fd;
+		asked.gid = gid;
+	}
+	return asked.is_in;
 }
 
 /*** Subordinate ids ***/

@@ -26,6 +26,7 @@
 #define REASONS		64		/* why there is no job, as was logged last, */
 #define REASONS_BURST	20		/* at one time; then one in a second */
 #define MOUNTS_AGAIN_US	1000000
+#define ENTRIES		1024		/* of a cgroup's folder that are looked at */
 #define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
 
 struct op {
@@ -251,7 +252,8 @@ static unsigned int services_in(const struct mlccd *d, const char *cgroup)
 
 	snprintf(path, sizeof(path), "%s/%s", d->cgroups.mount, cgroup);
 	dir = *cgroup ? opendir(path) : NULL;
-	while (dir && (entry = readdir(dir))) {
+	/* a user may make many more below what is his */
+	for (int left = ENTRIES; left && dir && (entry = readdir(dir)); left--) {
 		dot = strrchr(entry->d_name, '.');
 		count += dot && !strcmp(dot, ".service");
 	}
