@@ -59,7 +59,7 @@ struct account {
 	uint64_t cgroup;		/* jobs_foreign(), or ACCOUNT_ADMIN */
 	unsigned int connections, rings;
 	unsigned int kept;	/* replies that nobody has taken yet */
-	uint64_t mounts_us;	/* until then its processes' mounts are not looked through */
+	uint64_t looks_us;	/* until then what it names is not looked for */
 	unsigned int fetches;	/* of descriptors, whose process has not ended (porter.h) */
 	struct bucket requests, hints;
 };

@@ -17,7 +17,7 @@
 #include "cgroup.h"
 
 #define NO_UID	((uid_t)-1)
-#define SHARERS	1024	/* processes of a cgroup that are looked at */
+#define SHARERS	256	/* processes of a cgroup that are looked at */
 #define MOUNTS_US	10000	/* of the processor, for the mounts of a process */
 
 int cgroups_init(struct cgroups *c)

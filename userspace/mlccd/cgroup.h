@@ -28,7 +28,7 @@ int cgroup_find(const struct cgroups *c, const char *path, char rel[PATH_MAX],
 
 /*
  * What @path says in the cgroup namespace of a process, where that is not ours: below what it has
- * mounted there, or relative to that.  -E2BIG: that took too long to be tried again soon.
+ * mounted there, or relative to that.  -E2BIG: that takes too long.
  */
 int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e);
 

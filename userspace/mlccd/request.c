@@ -25,7 +25,8 @@
 #define SHOW_MAX	48		/* jobs in one reply, */
 #define REASONS		64		/* why there is no job, as was logged last, */
 #define REASONS_BURST	20		/* at one time; then one in a second */
-#define MOUNTS_AGAIN_US	1000000
+#define LOOK_US		5000		/* of the processor; after more, */
+#define LOOK_PART	20		/* one part of so many */
 #define ENTRIES		1024		/* of a cgroup's folder that are looked at */
 #define SHOW_BYTES	32768		/* or as many as go beyond this; one path has 24 KiB at most */
 
@@ -155,11 +156,7 @@ static int wanted_cgroup(struct request *r, struct json_object *in, struct job_w
 		err = fail(e, -EINVAL, "cgroup: a path is wanted");
 	if (err || !who_lives(r->who))
 		return err;
-	if (now_us() < r->account->mounts_us)
-		return fail(e, -EAGAIN, "cgroup: too many mounts were looked through: wait");
 	err = cgroup_seen_by(r->who->pid, w->path, e);
-	if (err == -E2BIG)
-		r->account->mounts_us = now_us() + MOUNTS_AGAIN_US;
 	return err || who_lives(r->who) ? err : has_ended(r->who->pid, e);
 }
 
@@ -183,7 +180,7 @@ static int path_of_process(struct request *r, pid_t pid, struct job_wanted *w, s
 }
 
 /* One of "cgroup", "pid" and "self" becomes a path. */
-static int wanted_path(struct request *r, struct json_object *in, struct job_wanted *w,
+static int path_from(struct request *r, struct json_object *in, struct job_wanted *w,
 		       struct err *e)
 {
 	uint32_t pid = r->who->pid;
@@ -202,6 +199,22 @@ static int wanted_path(struct request *r, struct json_object *in, struct job_wan
 	err = err ? err : path_of_process(r, pid, w, e);
 	/* the one that has connected, not who has its number now */
 	return err || !self || who_lives(r->who) ? err : has_ended(pid, e);
+}
+
+/* A user may have many mounts, and many processes: what takes long he has for so much of the time. */
+static int wanted_path(struct request *r, struct json_object *in, struct job_wanted *w,
+		       struct err *e)
+{
+	clock_t began = clock(), took;
+	int err;
+
+	if (now_us() < r->account->looks_us && !r->who->admin)
+		return fail(e, -EAGAIN, "mounts and processes of this user take long to look through: wait");
+	err = path_from(r, in, w, e);
+	took = clock() - began;
+	if (took > LOOK_US)
+		r->account->looks_us = now_us() + LOOK_PART * took;
+	return err;
 }
 
 static int wanted_skip(struct request *r, struct json_object *in, struct job_wanted *w,
