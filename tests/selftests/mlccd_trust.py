@@ -359,7 +359,9 @@ class Cases:
         for _ in range(3):
             before = self.process("mlccd-porter")
             os.kill(before, signal.SIGKILL)
-            until(lambda gone=before: self.process("mlccd-porter") not in (0, gone), "the next porter")
+            until(
+                lambda gone=before: self.process("mlccd-porter") not in (0, gone), "the next porter"
+            )
             kept.append((peer := self.d.peer(ALICE), ring := Ring()))
             assert peer.raw(OPEN_RING, ring.fds)["ok"]
 
@@ -532,7 +534,7 @@ class Cases:
         until(lambda: closed() == len(deaf) - 4, "the end of all but four of them")
 
     def groups_of_a_process_keep_nobody_waiting(self) -> None:
-        """As many as there may be: in /proc/PID/status, which nothing has to read, and of the peer."""
+        """What may be long: /proc/PID/status, which nothing has to read, and what the peer has."""
         root, path = self.d.peer(), self.c.make("groups", ALICE)
         for i in range(20):
             root.ok("set-job", cgroup=self.c.make(f"of-a-group{i}"), owner_gid=7)

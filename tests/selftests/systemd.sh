@@ -153,6 +153,20 @@ sockets_that_are_there_are_tagged()
 	[ "$said" = "mlcc True" ] || { echo "said: $said"; return 1; }
 }
 
+metrics='
+import socket
+s = socket.socket(socket.AF_UNIX)
+s.connect("/run/mlcc/metrics.sock")
+s.send(b"GET /metrics HTTP/1.0\r\n\r\n")
+assert b"mlcc_build_info" in s.makefile("rb").read()
+'
+
+metrics_are_roots()
+{
+	inside "$python" -c "$metrics" && ! inside setpriv --reuid 65534 --regid 65534 --clear-groups \
+		"$python" -c "$metrics" 2>/dev/null
+}
+
 limit()
 {
 	ctl -j status | json 'd["limits"]["jobs_per_user"]'
@@ -224,7 +238,7 @@ stop_takes_its_sockets_away()
 main()
 {
 	ktap_start
-	require_guest make unshare nsenter systemctl journalctl
+	require_guest make unshare nsenter setpriv systemctl journalctl
 	[ -x "$systemd" ] || ktap_skip_all "systemd is not installed"
 	require_cgroup2
 	setup_out
@@ -237,6 +251,7 @@ main()
 	ktap_check "who reads requests has no rights" who_reads_requests_has_no_rights
 	ktap_check "sockets of a job are tagged" sockets_of_a_job_are_tagged
 	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
+	ktap_check "metrics are root's" metrics_are_roots
 	ktap_check "reload reads the configuration" reload_reads_the_configuration
 	ktap_check "jobs survive kill -9, and it comes back" jobs_survive_kill_9 mlccd.service
 	ktap_check "and that of its keeper" jobs_survive_kill_9 mlccd-keeper.service

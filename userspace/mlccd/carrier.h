@@ -39,7 +39,7 @@ int carrier_job_del(struct carrier *c, uint32_t id);
 int carrier_job_get(struct carrier *c, uint32_t id, struct mlcc_job_info *info);
 int carrier_job_each(struct carrier *c, int (*each)(const struct mlcc_job_info *info, void *arg),
 		     void *arg);
-/* And how many of its flows have a carrier that was unloaded, which -ENODEV does not hide; -1: not to be seen. */
+/* And how many flows have a carrier that was unloaded, also with -ENODEV; -1: not to be seen. */
 int carrier_job_look(struct carrier *c, uint32_t id, struct mlcc_job_info *info, int *orphans);
 /* Whether somebody else's policy rule is about the mark of a job of that id. */
 bool carrier_mark_taken(struct carrier *c, uint32_t id);

@@ -47,7 +47,7 @@ struct job_wanted {
 	char skip[MLCC_SKIP_LEN];
 	bool create, dry_run;
 	bool own_name;			/* it was asked for, and is no default */
-	bool looked;			/* its id was chosen among those that no policy rule is about */
+	bool looked;			/* its id was chosen: no policy rule is about its mark */
 };
 
 /* Takes over the directory (state_open()), reads the files, and completes carrier and tagger. */

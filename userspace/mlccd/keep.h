@@ -61,7 +61,7 @@ enum keep {
 	KEEP_JOB_NEW,		/* job: fails if there is one */
 	KEEP_JOB_SET,		/* job */
 	KEEP_JOB_DEL,		/* id */
-	KEEP_JOB_GET,		/* id, number: 1: with its orphans, also without a carrier */
+	KEEP_JOB_GET,		/* id, number: 1: its orphans, too */
 	KEEP_JOBS,		/* number: how many are known already; 0 looks anew */
 	KEEP_PHASE_START,	/* id, number: bytes */
 	KEEP_PHASE_END,		/* id */
@@ -79,7 +79,7 @@ enum keep {
 	KEEP_PROCESS,		/* id: of the process */
 	KEEP_MOUNTS,		/* id: of the process; no descriptor: its namespace is ours */
 	KEEP_MARK,		/* id: -EADDRINUSE if a policy rule is about its mark */
-	KEEP_PIDS,		/* id: of the process; -EINVAL: its namespace of numbers is not ours */
+	KEEP_PIDS,		/* id: of the process; -EINVAL: its numbers are not ours */
 	KEEP_OPS
 };
 
@@ -105,7 +105,7 @@ struct keep_told {
 	uint32_t carrier;		/* enum mlcc_carrier that is open now; 0: none */
 	uint32_t tagger;		/* it is open */
 	uint32_t count;			/* of a list, in this answer; 1: of what there is one of */
-	int32_t orphans;		/* a job's flows whose carrier was unloaded; -1: not to be seen */
+	int32_t orphans;		/* JOB_GET, also where that fails; -1: not to be seen */
 	char why[ERR_LEN];
 	union {
 		struct mlcc_job_info jobs[KEEP_LIST];

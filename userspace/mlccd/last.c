@@ -43,7 +43,8 @@ static int option(int fd, int which)
 static bool may_hold(int fd)
 {
 	if (fd <= STDERR_FILENO || (fd >= start.kept_first && fd <= start.kept_last) ||
-	    fd == start.held || option(fd, SO_DOMAIN) != AF_UNIX || option(fd, SO_TYPE) != SOCK_SEQPACKET)
+	    fd == start.held || option(fd, SO_DOMAIN) != AF_UNIX ||
+	    option(fd, SO_TYPE) != SOCK_SEQPACKET)
 		return false;
 	shutdown(fd, SHUT_RDWR);
 	return true;

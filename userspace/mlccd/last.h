@@ -11,7 +11,8 @@
  *
  * The other has the socket that mlccd listens on, if no service manager has, and hands it to the
  * next mlccd: a container that has mounted the socket itself would have the old one for ever.  Who
- * comes in meanwhile waits in it.  Nobody has asked for half a minute, or its folder is gone: it ends.
+ * comes in meanwhile waits in it.  It ends if nobody has asked for half a minute, or the folder is
+ * gone.
  */
 #ifndef MLCCD_LAST_H
 #define MLCCD_LAST_H

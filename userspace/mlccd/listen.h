@@ -12,7 +12,7 @@ struct listening {
 	int control;
 	int metrics;
 	int port;		/* of metrics, too */
-	int door;		/* where the next daemon asks for @control, if that is not systemd's (last.h) */
+	int door;		/* where the next daemon asks for @control (last.h) */
 };
 
 /* Those in @dir, and one at @address, a number, if @port is not 0. */

@@ -444,9 +444,11 @@ static int run(struct running *r)
 /* The keeper of one mlccd that comes to it: the next one starts the next. */
 static int keep(struct running *r)
 {
-	int fd = sd_listen_fds(1) == 1 ? accept4(SD_LISTEN_FDS_START, NULL, NULL, SOCK_CLOEXEC) : -1;
 	struct err e = { "--keep: systemd hands over no socket" };
+	int fd = -1;
 
+	if (sd_listen_fds(1) == 1)
+		fd = accept4(SD_LISTEN_FDS_START, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0 || open_sysroot(&r->o, &e)) {
 		note(3, "%s", e.text);
 		return EXIT_FAILED;
@@ -463,7 +465,8 @@ static int connect_keeper(struct running *r, char error[CONFIG_ERROR_LEN])
 	int fd = client_connect(r->o.keeper, 0);
 
 	if (fd < 0) {
-		snprintf(error, CONFIG_ERROR_LEN, "--keeper %.150s: %s", r->o.keeper, strerror(-fd));
+		snprintf(error, CONFIG_ERROR_LEN, "--keeper %.150s: %s", r->o.keeper,
+			 strerror(-fd));
 		return fd;
 	}
 	r->pair = (struct keeper_pair){ { -1, fd }, { -1, fd } };

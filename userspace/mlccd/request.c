@@ -201,7 +201,7 @@ static int path_from(struct request *r, struct json_object *in, struct job_wante
 	return err || !self || who_lives(r->who) ? err : has_ended(pid, e);
 }
 
-/* A user may have many mounts, and many processes: what takes long he has for so much of the time. */
+/* A user may have many mounts, and processes: what takes long is done for a part of the time. */
 static int wanted_path(struct request *r, struct json_object *in, struct job_wanted *w,
 		       struct err *e)
 {
