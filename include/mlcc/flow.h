@@ -237,13 +237,11 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlc
 static __always_inline void mlcc_flow_rest(const struct mlcc_flow *f, const struct mlcc_path *path,
 					   u32 mss, struct mlcc_win *w)
 {
-	u32 flows = MLCC_READ(path->flows_most), start;
+	u32 start;
 
 	if (!f->coupled || !w->open)
 		return;
-	start = MLCC_START_BYTES / mss / (flows ? flows : 1);
-	if (start < MLCC_CWND_MIN)
-		start = MLCC_CWND_MIN;
+	start = mlcc_window_part(MLCC_START_BYTES, MLCC_READ(path->flows_most), mss);
 	if (w->cwnd > start)
 		w->cwnd = start;
 }

@@ -345,12 +345,18 @@ static __always_inline void mlcc_window_leave(struct mlcc_path *p)
 		MLCC_FETCH_ADD32(&p->flows, 1);
 }
 
+/* What each of @flows has of @bytes, segments. */
+static __always_inline u32 mlcc_window_part(u32 bytes, u32 flows, u32 mss)
+{
+	u32 part = MLCC_DIV64((u64)bytes, (u64)(flows ? flows : 1) * mss);
+
+	return part > MLCC_LEFT_MIN ? part : MLCC_LEFT_MIN;
+}
+
 /* What a flow has of the window, segments. */
 static __always_inline u32 mlcc_window_share(const struct mlcc_path *p, u32 mss)
 {
-	u32 share = MLCC_DIV64((u64)MLCC_READ(p->window), (u64)mlcc_window_flows(p) * mss);
-
-	return share > MLCC_LEFT_MIN ? share : MLCC_LEFT_MIN;
+	return mlcc_window_part(MLCC_READ(p->window), mlcc_window_flows(p), mss);
 }
 
 /*
