@@ -95,6 +95,7 @@ static ssize_t family(char *buf)
 	put_head(buf, GENL_ID_CTRL);
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct genlmsghdr));
 	mnl_attr_put_u16(nlh, CTRL_ATTR_FAMILY_ID, FAMILY);
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, MLCC_GENL_NAME);
 	return nlh->nlmsg_len + acknowledge(buf + nlh->nlmsg_len);
 }
 

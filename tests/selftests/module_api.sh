@@ -57,6 +57,22 @@ without_the_module_nothing_is_done()
 	slowwait - rmmod tcp_mlcc && api_refuses 'not loaded' job list
 }
 
+# mlccd asks at each request, and what the kernel runs may take seconds.
+nothing_is_run_to_look_for_the_module()
+{
+	local before
+
+	before=$(</proc/sys/kernel/modprobe)
+	printf '#!/bin/sh\necho "$@" >>%s\n' "$out/was_run" >"$out/modprobe"
+	chmod +x "$out/modprobe"
+	echo "$out/modprobe" >/proc/sys/kernel/modprobe
+	api_refuses 'not loaded' job list
+	# what is run for a protocol that there is none of: the file works
+	ip -n "$host" link add type no-such-kind 2>/dev/null
+	echo "$before" >/proc/sys/kernel/modprobe
+	grep -q no-such-kind "$out/was_run" && ! grep mlcc "$out/was_run"
+}
+
 main()
 {
 	ktap_start
@@ -73,6 +89,7 @@ main()
 	ktap_check "announcements stand until the hint is changed" \
 		announcements_stand_until_the_hint_is_changed
 	ktap_check "without the module nothing is done" without_the_module_nothing_is_done
+	ktap_check "nothing is run to look for the module" nothing_is_run_to_look_for_the_module
 	ktap_finish
 }
 

@@ -292,28 +292,40 @@ static int get_one(struct mlcc *m, struct nlmsghdr *nlh, struct list *l, void *o
 
 /* Opening */
 
+/* One family of all: the module's, or another's. */
 static int family_reply(const struct nlmsghdr *nlh, void *arg)
 {
+	uint16_t *family = arg, id = 0;
 	const struct nlattr *a;
-	uint16_t *family = arg;
+	bool ours = false;
 
-	mnl_attr_for_each(a, nlh, sizeof(struct genlmsghdr))
+	mnl_attr_for_each(a, nlh, sizeof(struct genlmsghdr)) {
 		if (mnl_attr_get_type(a) == CTRL_ATTR_FAMILY_ID &&
 		    mnl_attr_validate(a, MNL_TYPE_U16) >= 0)
-			*family = mnl_attr_get_u16(a);
+			id = mnl_attr_get_u16(a);
+		else if (mnl_attr_get_type(a) == CTRL_ATTR_FAMILY_NAME &&
+			 mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0)
+			ours = !strcmp(mnl_attr_get_str(a), MLCC_GENL_NAME);
+	}
+	if (ours)
+		*family = id;
 	return 0;
 }
 
+/* Who asks for a family by its name that is not there waits for modprobe(8), which the kernel runs. */
 static int find_family(struct mlcc *m)
 {
 	struct netlink *n = m->priv;
-	struct nlmsghdr *nlh;
-	int err;
+	int err = 0;
 
-	nlh = request(m, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, 1);
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, MLCC_GENL_NAME);
-	err = talk(m, nlh, family_reply, &n->family);
-	if (err == -ENODEV || err == -ENOENT || (!err && !n->family))
+	for (int i = 0; i < DUMP_TRIES && !err && !n->family; i++) {
+		n->changed = false;
+		err = talk(m, request(m, GENL_ID_CTRL, NLM_F_DUMP, CTRL_CMD_GETFAMILY, 1),
+			   family_reply, &n->family);
+		if (!n->changed)
+			break;
+	}
+	if (!err && !n->family)
 		return mlcc_fail(m->error, -ENODEV, "the module is not loaded");
 	return err;
 }
