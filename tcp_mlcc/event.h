@@ -5,8 +5,8 @@
 
 #include <net/net_namespace.h>
 
-#include "job.h"
 #include "settings.h"
+#include "slot.h"
 
 /* A job's phase before something that may end it. */
 struct mlcc_phase_was {

@@ -8,8 +8,6 @@
 #include "netlink_gen.h"
 #include "settings.h"
 
-#define MLCC_READ_ONLY { .type = NLA_REJECT, .reject_message = "only the kernel says this" }
-
 extern struct genl_family mlcc_family;
 
 int mlcc_netlink_init(void);

@@ -2,7 +2,11 @@
 /* Do not edit directly, auto-generated from: */
 /*	Documentation/netlink/mlcc.yaml */
 #include "compat.h"
-#include "netlink.h"
+#include "mlcc.h"
+#include "netlink_gen.h"
+
+#define MLCC_READ_ONLY \
+	{ .type = NLA_REJECT, .reject_message = "only the kernel says this" }
 
 /* not const: older kernels' policies do not say that they leave them alone */
 static struct netlink_range_validation mlcc_job_id_range = {

@@ -13,7 +13,7 @@
 #include <linux/tracepoint.h>
 #include <net/inet_sock.h>
 
-#include "job.h"
+#include "slot.h"
 
 TRACE_EVENT(phase_start,
 	    TP_PROTO(const struct mlcc_slot *s),

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "keep.h"
+#include "keeper.h"
 #include "kept.h"
 #include "mlccd.h"
 #include "state.h"
@@ -73,7 +73,7 @@ static struct mlccd *fuzz_start(void)
 	if (fd < 0)
 		abort();
 	kept_init(&fuzz_kept, &d->cgroups, "/dev/null", d->config.mark_mask);
-	keep_by(-1, &fuzz_kept);
+	keep_by(-1, keeper_answer, &fuzz_kept);
 	jobs_init(&d->jobs, fd);
 	return d;
 }

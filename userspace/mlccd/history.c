@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-#include "job.h"
+#include "../libmlcc/libmlcc.h"
+#include "history.h"
 
 #define MEAN_SHIFT	3	/* an iteration alone moves the mean by an eighth */
 #define SAME_SHIFT	3	/* phases whose bytes differ by up to an eighth are alike */
@@ -74,14 +75,12 @@ uint32_t history_mean_us(const struct history *h)
 	return count ? sum / count : 0;
 }
 
-uint32_t history_alone_us(const struct job *job, const struct mlcc_job_info *info,
-			  const char **from)
+uint32_t history_alone_us(const struct history *h, const struct mlcc_job_info *info,
+			  uint32_t announced_us, const char **from)
 {
-	const struct history *h = &job->history;
-
 	*from = "announced";
-	if (job->period_us)
-		return job->period_us;
+	if (announced_us)
+		return announced_us;
 	*from = "measured";
 	return alike(h->alone_d_phase, info->d_phase) ? h->alone_us : 0;
 }

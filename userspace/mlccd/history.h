@@ -14,7 +14,6 @@
 #define HISTORY_LAST	20
 #define HISTORY_BOUNDS	12
 
-struct job;
 struct mlcc_job_info;
 
 /* How many took up to each bound, and longer than the last one. */
@@ -46,7 +45,7 @@ uint32_t history_mean_us(const struct history *h);
  * How long an iteration takes alone, and @from where that is known: "announced", or "measured"
  * while no other job of this host had connections and nothing was lost or marked.  0: unknown.
  */
-uint32_t history_alone_us(const struct job *job, const struct mlcc_job_info *info,
-			  const char **from);
+uint32_t history_alone_us(const struct history *h, const struct mlcc_job_info *info,
+			  uint32_t announced_us, const char **from);
 
 #endif /* MLCCD_HISTORY_H */

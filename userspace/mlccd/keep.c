@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "keep.h"
-#include "keeper.h"
 #include "pass.h"
 
 static int keeper = -1;
+static keep_answer *answer;
 static struct kept *in_here;
 
 #define SIZE(member)	sizeof(((struct keep_ask *)0)->member)
@@ -43,9 +43,10 @@ size_t keep_told_size(uint32_t op, const struct keep_told *t)
 	return size;
 }
 
-void keep_by(int fd, struct kept *here)
+void keep_by(int fd, keep_answer *a, struct kept *here)
 {
 	keeper = fd;
+	answer = a;
 	in_here = here;
 }
 
@@ -69,8 +70,8 @@ const struct keep_told *keep_ask(const struct keep_ask *a, int *fd)
 	unsigned int count = 0;
 	ssize_t n;
 
-	if (in_here) {
-		keeper_answer(in_here, a, keep_ask_size(a->op), &told, &got);
+	if (answer) {
+		answer(in_here, a, keep_ask_size(a->op), &told, &got);
 	} else {
 		n = TEMP_FAILURE_RETRY(send(keeper, a, keep_ask_size(a->op), MSG_NOSIGNAL));
 		do {

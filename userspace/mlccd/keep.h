@@ -126,8 +126,12 @@ size_t keep_told_size(uint32_t op, const struct keep_told *t);
 
 struct kept;
 
-/* From whom answers come: a keeper at the other end of @fd, or @here, in this process. */
-void keep_by(int fd, struct kept *here);
+/* keeper_answer() */
+typedef void keep_answer(struct kept *k, const struct keep_ask *a, size_t size,
+			 struct keep_told *t, int *fd);
+
+/* Who answers: a keeper at the other end of @fd, or @answer of @here, in this process. */
+void keep_by(int fd, keep_answer *answer, struct kept *here);
 
 /*
  * Asks.  The answer is there until the next question; @fd, NULL: none is wanted, gets a descriptor

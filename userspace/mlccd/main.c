@@ -25,6 +25,7 @@
 #include "listen.h"
 #include "metrics.h"
 #include "mlccd.h"
+#include "peer.h"
 #include "split.h"
 #include "state.h"
 
@@ -343,7 +344,7 @@ static int become(struct running *r, const struct split *user, pid_t keeper, str
 
 	close(r->pair.ask[0]);
 	close(r->pair.signals[0]);
-	keep_by(r->pair.ask[1], NULL);
+	keep_by(r->pair.ask[1], NULL, NULL);
 	sysroot_else(open_file);
 	if (!err && filter_set(e))
 		note(4, "%s", e->text);
@@ -390,7 +391,7 @@ static int run_parser(struct running *r, const struct split *user, pid_t keeper,
 		setenv("WATCHDOG_PID", pid, 1);
 	/* before there are threads, which it would not have */
 	if (!r->o.unload) {
-		d->peers.porter = porter_start();
+		d->peers.porter = porter_start(away_work);
 		last_start(handed, &r->listening);
 	}
 	err = sd_event_default(&events);
@@ -470,7 +471,7 @@ static int connect_keeper(struct running *r, char error[CONFIG_ERROR_LEN])
 		return fd;
 	}
 	r->pair = (struct keeper_pair){ { -1, fd }, { -1, fd } };
-	keep_by(fd, NULL);
+	keep_by(fd, NULL, NULL);
 	fd = open_by_keeper(KEEP_CONFIG, "");
 	if (fd != -ENOENT)
 		return config_load(&r->d.config, r->o.config, fd, error);

@@ -60,7 +60,8 @@ VALUE(communication, r->info.comm_us / 1e6)
 static double alone(const struct row *r)
 {
 	const char *from;
-	uint32_t us = r->job ? history_alone_us(r->job, &r->info, &from) : 0;
+	const struct job *j = r->job;
+	uint32_t us = j ? history_alone_us(&j->history, &r->info, j->period_us, &from) : 0;
 
 	return us ? us / 1e6 : NAN;
 }

@@ -17,7 +17,7 @@
 #include "cgroup.h"
 #include "config.h"
 #include "jobs.h"
-#include "peer.h"
+#include "peers.h"
 #include "ring.h"
 #include "transport.h"
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
+#include "peer.h"
 #include "request.h"
 
 #define LIMITED_MAX	64	/* refusals for the rate beyond what is answered, then it is closed */

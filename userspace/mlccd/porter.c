@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
-#include "away.h"
 #include "pass.h"
 #include "porter.h"
 
@@ -28,6 +27,7 @@ struct porter {
 	pid_t pid;
 	int fd;
 	struct porter_calls calls;
+	porter_work *work;
 	sd_event *events;
 	sd_event_source *io, *death, *again;
 	uint64_t since_us;		/* it is there, or the last one was */
@@ -130,7 +130,8 @@ static void die_with(pid_t porter)
 		_exit(0);
 }
 
-static bool child_start(int control, int fd, uint32_t id, struct child *all)
+static bool child_start(porter_work *work, int control, int fd, uint32_t id,
+			struct child *all)
 {
 	pid_t porter = getpid(), pid = -1;
 	struct child *c = child_of(all, 0);
@@ -144,7 +145,7 @@ static bool child_start(int control, int fd, uint32_t id, struct child *all)
 		/* it may stay for long: nothing else of the porter's does */
 		dup2(fd, control);
 		close_range(control + 1, ~0U, 0);
-		away_work(control);
+		work(control);
 	}
 	if (pid < 0)
 		return false;
@@ -153,7 +154,7 @@ static bool child_start(int control, int fd, uint32_t id, struct child *all)
 }
 
 /* False: mlccd has gone. */
-static bool take_order(int control, struct child *all)
+static bool take_order(porter_work *work, int control, struct child *all)
 {
 	int fds[RING_FDS], flags = 0;
 	bool started = false;
@@ -163,7 +164,7 @@ static bool take_order(int control, struct child *all)
 	if (pass_receive(control, &id, sizeof(id), fds, &count, &flags) != sizeof(id))
 		return false;
 	if (count == 1)
-		started = child_start(control, fds[0], id, all);
+		started = child_start(work, control, fds[0], id, all);
 	/* not the last close: mlccd waits for what is said next */
 	for (unsigned int i = 0; i < count; i++)
 		close(fds[i]);
@@ -204,7 +205,8 @@ static int porter_prepare(int control, pid_t parent)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void __attribute__((noreturn)) porter_run(int control, pid_t parent)
+static void __attribute__((noreturn)) porter_run(porter_work *work, int control,
+							pid_t parent)
 {
 	struct child all[CHILDREN] = { };
 	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
@@ -218,7 +220,7 @@ static void __attribute__((noreturn)) porter_run(int control, pid_t parent)
 
 		if (p[1].revents & POLLIN && read(p[1].fd, &info, sizeof(info)) > 0)
 			children_reap(p[0].fd, all);
-		if (n > 0 && p[0].revents && !take_order(p[0].fd, all))
+		if (n > 0 && p[0].revents && !take_order(work, p[0].fd, all))
 			break;
 		some = children_kill(all, now_us());
 	}
@@ -241,7 +243,7 @@ static int porter_fork(struct porter *p)
 		return -errno;
 	p->pid = fork();
 	if (!p->pid)
-		porter_run(pair[1], parent);
+		porter_run(p->work, pair[1], parent);
 	err = p->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	if (err)
@@ -250,11 +252,14 @@ static int porter_fork(struct porter *p)
 	return err;
 }
 
-struct porter *porter_start(void)
+struct porter *porter_start(porter_work *work)
 {
 	struct porter *p = calloc(1, sizeof(*p));
 
-	if (p && !porter_fork(p))
+	if (!p)
+		return NULL;
+	p->work = work;
+	if (!porter_fork(p))
 		return p;
 	free(p);
 	return NULL;

@@ -39,8 +39,11 @@ struct porter_calls {
 	void *arg;
 };
 
+/* Does what comes on the descriptor, and does not return (away.h). */
+typedef void porter_work(int fd);
+
 /* Before there is a thread.  NULL: it cannot be had. */
-struct porter *porter_start(void);
+struct porter *porter_start(porter_work *work);
 int porter_watch(struct porter *p, sd_event *events, const struct porter_calls *calls);
 void porter_end(struct porter *p);
 
@@ -50,7 +53,7 @@ int porter_fetch(struct porter *p, int fd, uint32_t id);
 /* Of the calling process, which needs no right to anything. */
 void porter_drop_rights(void);
 
-/* A process that does what comes on @fd (away.h), the other end of which mlccd has. */
+/* A process that works on @fd, the other end of which mlccd has. */
 int porter_worker(struct porter *p, int fd);
 
 #endif /* MLCCD_PORTER_H */

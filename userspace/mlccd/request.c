@@ -406,7 +406,7 @@ static void history_json(struct json_object *o, const struct job *job,
 	uint32_t mean = history_mean_us(&job->history), alone;
 	const char *from;
 
-	alone = history_alone_us(job, info, &from);
+	alone = history_alone_us(&job->history, info, job->period_us, &from);
 	if (mean)
 		put_u64(o, "iteration_mean_us", mean);
 	if (!alone)

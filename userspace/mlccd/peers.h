@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Who is connected to the control socket. */
+#ifndef MLCCD_PEERS_H
+#define MLCCD_PEERS_H
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "account.h"
+#include "away.h"
+#include "porter.h"
+
+struct peer;
+struct fetch;
+
+#define REFUSALS	64
+
+/* Of the process that was refused last, of those whose numbers have the same place. */
+struct refusal {
+	pid_t pid;
+	const char *why;
+	uint64_t until_us;
+};
+
+struct peers {
+	struct peer *first;
+	unsigned int count;		/* connections that are open, */
+	unsigned int users;		/* and of them not of administrators */
+	sd_event_source *listener, *pause;
+	struct bucket accepts;
+	struct refusal refusals[REFUSALS];
+	struct away *away;
+	struct porter *porter;		/* NULL: there are no rings */
+	struct fetch *fetching;
+	unsigned int fetches;
+	uint32_t last_id;
+	/* shown by "status" and as metrics */
+	uint64_t limited, dropped;
+};
+
+#endif /* MLCCD_PEERS_H */
