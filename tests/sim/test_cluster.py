@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Clusters whose jobs are drawn, and runs that are kept."""
+"""Clusters whose jobs are drawn."""
 
-import tempfile
 import unittest
-from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 from unittest import mock
 
@@ -161,58 +158,6 @@ def made_up(*iterations_s: list[float]) -> Table:
     return {"jobs": jobs, "simulated_s": 1.0, "cpu_s": 1.0, "network": {"sent": 1}}
 
 
-class Kept(unittest.TestCase):
-    """Runs that are not run again."""
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.keep = Path(folder.name)
-        self.scenario = cluster.snapshot(small(), 1).scenario
-        program = self.keep / "program"
-        program.write_text("one")
-        for patch in (
-            mock.patch.object(engine, "simulate_settings", side_effect=self.simulated),
-            mock.patch.object(engine, "PROGRAM", program),
-        ):
-            patch.start()
-            self.addCleanup(patch.stop)
-        engine._program.cache_clear()
-        self.addCleanup(engine._program.cache_clear)
-        self.runs = 0
-
-    def simulated(self, _lines: str) -> Table:
-        self.runs += 1
-        return {"run": self.runs}
-
-    def run_it(self, run: Run, **different: float) -> Table:
-        return engine.simulate(replace(self.scenario, **different), run, self.keep)
-
-    def test_a_finished_run_is_read(self) -> None:
-        first = self.run_it(Run("dcqcn", 1))
-        self.assertEqual(self.run_it(Run("dcqcn", 1)), first)
-        self.assertEqual(self.runs, 1)
-
-    def test_another_run_is_run(self) -> None:
-        for run in (Run("dcqcn", 1), Run("dcqcn", 2), Run("tmdml", 1), Run("dcqcn", 1, 0)):
-            self.run_it(run)
-        self.run_it(Run("dcqcn", 1), stop_s=3.0)
-        self.assertEqual(self.runs, 5)
-
-    def test_so_is_one_of_another_program(self) -> None:
-        self.run_it(Run("dcqcn", 1))
-        (self.keep / "program").write_text("another")
-        engine._program.cache_clear()
-        self.run_it(Run("dcqcn", 1))
-        self.assertEqual(self.runs, 2)
-
-    def test_one_that_failed_leaves_nothing(self) -> None:
-        with mock.patch.object(engine, "simulate_settings", side_effect=UsageError("no")):
-            self.assertRaises(UsageError, self.run_it, Run("dcqcn", 1))
-        self.run_it(Run("dcqcn", 1))
-        self.assertEqual(self.runs, 1)
-
-
 class Simulated(unittest.TestCase):
     """With mlcc-sim."""
 
@@ -236,23 +181,10 @@ class Simulated(unittest.TestCase):
                 self.assertAlmostEqual(took / ideal_s, 1, delta=0.015)
 
     def test_jobs_over_racks_take_longer_beside_others(self) -> None:
-        """As the command line has it; asked again, it runs nothing."""
+        """As the command line has it."""
         found = small(topology={"leaves": 8, "hosts": 4})
-        with tempfile.TemporaryDirectory() as keep:
-            options = cli.parser().parse_args(["-", "--seeds", "1-1", "--keep", keep])
-            report = cli.measure_cluster(found, options)
-            with mock.patch.object(engine, "simulate_settings", side_effect=instant):
-                self.assertEqual(cli.measure_cluster(found, options), report)
+        report = cli.measure_cluster(found, cli.parser().parse_args(["-", "--seeds", "1-1"]))
         plain, ours = report["results"]
         self.assertEqual([plain["cc"], ours["cc"]], ["dcqcn", "interleave"])
         self.assertGreater(plain["over_alone"]["mean"], 1.05)
         self.assertRegex(cluster.lines(report)[1], r"^dcqcn +[12]\.\d{3} +\d\.\d{3}")
-
-
-def instant(lines: str) -> None:
-    """Only whether the settings are right may be asked."""
-    assert f"stop_s {engine.INSTANT_S}" in lines
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -61,7 +61,7 @@ class Compared(unittest.TestCase):
 
     def test_a_job_alone_is_not_slowed_down(self) -> None:
         one, two = (
-            lab.slowdowns(lab.simulated(found(n)).with_iterations(8), ["cubic"], [1, 2], None)
+            lab.slowdowns(lab.simulated(found(n)).with_iterations(8), ["cubic"], [1, 2])
             for n in (1, 2)
         )
         for slowdown in one["cubic"]:
@@ -102,7 +102,7 @@ class SoftRoce(unittest.TestCase):
         """Also those of which each takes the link for two thirds of its time."""
         for name, most in (("verbs-two", 1.1), ("verbs-three", 1.15), ("verbs-incompatible", 1.5)):
             scenario = lab.simulated(lab.lab.load(lab.lab.find(name)))
-            found = lab.slowdowns(scenario, ["dcqcn", "interleave"], range(1, 5), None)
+            found = lab.slowdowns(scenario, ["dcqcn", "interleave"], range(1, 5))
             plain, ours = fmean(found["dcqcn"]), fmean(found["interleave"])
             with self.subTest(name):
                 self.assertLess(ours, most)

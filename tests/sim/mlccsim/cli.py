@@ -16,7 +16,6 @@ from .scenario import CCS, Scenario, racks
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 EVERY_CC = sorted({cc for ccs in CCS.values() for cc in ccs})
-PARALLEL = 2
 
 EPILOG = """\
 examples:
@@ -29,8 +28,6 @@ examples:
   tests/sim/run tcp-cross --load 0,0.2,0.4,0.6,0.8 --json sweep.json
       a table for each load of the cross traffic; tests/sim/fit makes a curve of that
   tests/sim/run ./mine.toml --iterations 60
-  tests/sim/run gpus-1024 --cc dcqcn,interleave --keep build/gpus-1024
-      hours of runs, of which those that are done are in the folder: again, and it goes on
 
 A scenario is a TOML file: copy one of tests/sim/scenarios, which say what each line means. What is
 left out has a default; what is wrong is refused with what would be right.
@@ -94,12 +91,6 @@ def parser() -> argparse.ArgumentParser:
     )
     words.add_argument("--iterations", type=whole(4, 100000), metavar="N")
     words.add_argument(
-        "--parallel", type=whole(1, 256), default=PARALLEL, metavar="N", help="runs at a time (2)"
-    )
-    words.add_argument(
-        "--keep", type=Path, metavar="FOLDER", help="of finished runs, which are not run again"
-    )
-    words.add_argument(
         "-j", "--json", type=Path, metavar="FILE", help="results, too; -: instead of the table"
     )
     return words
@@ -144,13 +135,13 @@ def measure(scenario: Scenario, options: argparse.Namespace) -> report.Json:
     if options.load is not None and not scenario.has_background:
         raise UsageError(f"{scenario.name} has no background flows for --load")
     if options.load is None:
-        results = engine.simulate_all(scenario, runs + alone, options.parallel, options.keep)
+        results = engine.simulate_all(scenario, runs + alone)
         return report.build(scenario, base, names, options.seeds, results)
-    known = engine.simulate_all(scenario, alone, options.parallel, options.keep)
+    known = engine.simulate_all(scenario, alone)
     sweep = []
     for part in options.load:
         loaded = scenario.with_load(part)
-        results = known | engine.simulate_all(loaded, runs, options.parallel, options.keep)
+        results = known | engine.simulate_all(loaded, runs)
         sweep.append({"load": part} | report.build(loaded, base, names, options.seeds, results))
     return {"scenario": scenario.name, "line_gbps": scenario.line_bps / 1e9, "sweep": sweep}
 
@@ -179,16 +170,8 @@ def measure_cluster(found: Cluster, options: argparse.Namespace) -> report.Json:
         runs = [engine.Run(cc, seed) for cc in names]
         alone = [engine.Run(base, seed, job) for job in range(len(shot.scenario.jobs))]
         for scenario, due in ((shot.scenario, runs), (shot.alone, alone)):
-            results |= engine.simulate_all(scenario, due, options.parallel, options.keep)
+            results |= engine.simulate_all(scenario, due)
     return cluster.build(found, base, names, shots, results)
-
-
-def make_folder(folder: Path) -> None:
-    """What --keep wants."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--keep: {folder}: {error.strerror}") from None
 
 
 def _command(arguments: Sequence[str]) -> int:
@@ -197,8 +180,6 @@ def _command(arguments: Sequence[str]) -> int:
         show()
         return 0
     scenario = find(options.scenario)
-    if options.keep:
-        make_folder(options.keep)
     if isinstance(scenario, Cluster):
         found, shown = measure_cluster(scenario, options), cluster.lines
     else:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs mlcc-sim, several processes at a time."""
+"""Runs mlcc-sim, as many processes at a time as there are CPUs."""
 
-import functools
-import hashlib
 import json
 import os
 import subprocess
@@ -37,24 +35,9 @@ class Run:
         return f"{self.cc}, seed {self.seed}" + (", a job alone" if self.only >= 0 else "")
 
 
-def simulate(scenario: Scenario, run: Run, keep: Path | None = None) -> dict[str, Any]:
-    """What mlcc-sim says of a run; keep: the folder where it may have said so before."""
-    lines = settings(scenario, run.cc, run.seed, run.only)
-    if not keep:
-        return simulate_settings(lines)
-    file = keep / (hashlib.sha256(lines.encode() + _program()).hexdigest()[:32] + ".json")
-    if not file.exists():
-        part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(simulate_settings(lines)), encoding="utf-8")
-        part.rename(file)
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
-
-
-@functools.cache
-def _program() -> bytes:
-    """What other than the settings makes the result."""
-    return hashlib.sha256(PROGRAM.read_bytes()).digest()
+def simulate(scenario: Scenario, run: Run) -> dict[str, Any]:
+    """What mlcc-sim says of a run."""
+    return simulate_settings(settings(scenario, run.cc, run.seed, run.only))
 
 
 def simulate_settings(lines: str) -> dict[str, Any]:
@@ -68,9 +51,9 @@ def simulate_settings(lines: str) -> dict[str, Any]:
     return found
 
 
-def _simulate(scenario: Scenario, run: Run, keep: Path | None) -> dict[str, Any]:
+def _simulate(scenario: Scenario, run: Run) -> dict[str, Any]:
     """The same, and of its background flows, which may be very many, what counts."""
-    found = simulate(scenario, run, keep)
+    found = simulate(scenario, run)
     for job in found["jobs"]:
         if "flows" in job:
             job["fct"] = fct.summary(job.pop("flows"), found["simulated_s"])
@@ -83,28 +66,19 @@ def check_built() -> None:
         raise SkipError("mlcc-sim is not built: make sim")
 
 
-def simulate_all(
-    scenario: Scenario,
-    runs: Sequence[Run],
-    at_a_time: int,
-    keep: Path | None = None,
-) -> dict[Run, dict[str, Any]]:
+def simulate_all(scenario: Scenario, runs: Sequence[Run]) -> dict[Run, dict[str, Any]]:
     """All of them, with a progress bar; what mlcc-sim would refuse it refuses before that."""
     check_built()
     simulate(replace(scenario, stop_s=INSTANT_S), runs[0])
     with closing(Progress(len(runs), name="mlcc-sim")) as progress:
-        return dict(_results(scenario, runs, at_a_time, keep, progress))
+        return dict(_results(scenario, runs, progress))
 
 
 def _results(
-    scenario: Scenario,
-    runs: Sequence[Run],
-    at_a_time: int,
-    keep: Path | None,
-    progress: Progress,
+    scenario: Scenario, runs: Sequence[Run], progress: Progress
 ) -> Iterator[tuple[Run, dict[str, Any]]]:
-    with ThreadPoolExecutor(at_a_time) as pool:
-        due = {pool.submit(_simulate, scenario, run, keep): run for run in runs}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        due = {pool.submit(_simulate, scenario, run): run for run in runs}
         progress.stage(runs[0].label, 1)
         try:
             for future in as_completed(due):

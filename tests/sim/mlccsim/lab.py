@@ -15,7 +15,6 @@ from mlcclab.errors import UsageError
 from mlcclab.interval import Estimate, estimate
 from mlcclab.stats import settled
 
-from .cli import make_folder
 from .engine import Run, simulate_all
 from .papers import Json, table
 from .scenario import Scenario, parse
@@ -84,14 +83,14 @@ def _shapes(scenario: Scenario) -> list[int]:
 
 
 def slowdowns(
-    scenario: Scenario, ccs: Sequence[str], seeds: Sequence[int], keep: Path | None
+    scenario: Scenario, ccs: Sequence[str], seeds: Sequence[int]
 ) -> dict[str, list[float]]:
     """By congestion control and seed, as the lab counts: over a job like it, alone, once."""
     shapes = _shapes(scenario)
     alone = [Run(scenario.ccs[0], seeds[0], only) for only in sorted(set(shapes))]
     runs = [Run(cc, seed) for seed, cc in product(seeds, ccs)]
-    short = simulate_all(scenario.with_iterations(ALONE), alone, 1, keep)
-    results = simulate_all(scenario, runs, 1, keep)
+    short = simulate_all(scenario.with_iterations(ALONE), alone)
+    results = simulate_all(scenario, runs)
     isolated = {run.only: _mean(short[run]["jobs"][0]) for run in alone}
 
     def slowdown(run: Run) -> float:
@@ -141,14 +140,12 @@ def _cell(found: Estimate) -> str:
     return f"{found.mean:.3f} ± {found.half or 0:.3f}"
 
 
-def _rows(
-    known: dict[str, Measured], seeds: Sequence[int], keep: Path | None
-) -> Iterable[Sequence[str]]:
+def _rows(known: dict[str, Measured], seeds: Sequence[int]) -> Iterable[Sequence[str]]:
     for name, run in known.items():
         figures = run.figures
         scenario = simulated(lab.load(lab.find(name)).scaled(run.scale))
         ccs = [CCS.get(cc, cc) for cc in figures]
-        found = slowdowns(scenario, ccs, seeds, keep)
+        found = slowdowns(scenario, ccs, seeds)
         for theirs, cc in zip(figures, ccs, strict=True):
             ours = estimate(found[cc])
             yield (
@@ -168,7 +165,5 @@ def compare(options: argparse.Namespace) -> None:
         if options.only not in known:
             raise UsageError(f"--only: {options.only} is none of {', '.join(known)}")
         known = {options.only: known[options.only]}
-    if options.keep:
-        make_folder(options.keep)
     head = ["scenario", "congestion control", "lab", "simulated", "differs by", "within 5 %"]
-    table(head, _rows(known, options.seeds, options.keep))
+    table(head, _rows(known, options.seeds))
