@@ -9,6 +9,7 @@
 namespace sim {
 
 constexpr uint32_t CONTROL_BYTES = 64;	/* an ACK, NAK or CNP on the wire */
+constexpr uint32_t ACK_EVERY = 16;	/* packets */
 
 /*** Paths of a job ***/
 
@@ -238,7 +239,7 @@ void Flow::accept(const Packet *p)
 {
 	m_expected += p->payload;
 	m_unacked++;
-	if (p->ack || m_unacked >= m_net.param.ack_every) {
+	if (p->ack || m_unacked >= ACK_EVERY) {
 		m_unacked = 0;
 		answer(Kind::ACK, p->tries);
 	}
@@ -287,7 +288,5 @@ void Flow::received(Packet *p)
 	}
 	m_net.free(p);
 }
-
-/*** A connection of several ***/
 
 } /* namespace sim */

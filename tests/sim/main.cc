@@ -90,17 +90,13 @@ static RdmaParam rdma_of(const Settings &s)
 	c.payload = s.whole("payload", 64, 65536);
 	c.header = s.whole("header", 0, 1024);
 	c.window = s.whole("window", 0, 1u << 31);
-	c.ack_every = s.whole("ack_every", 1, 65536);
 	c.rto = s.number("rto_s", 1e-6, 10) * PS_PER_S;
 	c.delay = s.number("delay_s", 0, 1) * PS_PER_S;
 	c.buffer = s.number("buffer", 1e3, 1e12);
 	c.kmin = s.number("kmin", 0, 1e12);
 	c.kmax = s.number("kmax", 1, 1e12);
 	c.pmax = s.number("pmax", 0, 1);
-	c.alpha = s.number("alpha", 1e-3, 64);
 	c.pfc = s.whole("pfc", 0, 1);
-	c.xoff = s.number("xoff", 0, 1e12);
-	c.xon = s.number("xon", 0, 1);
 	c.tmdml = s.whole("tmdml", 0, 1);
 	c.detail = s.whole("detail", 0, 1);
 	c.ports = s.whole("ports", 1, PORTS_MAX);
@@ -287,8 +283,7 @@ static void print(const Run &run, const Fabric &fabric, double cpu)
 	}
 	std::cout << "], \"network\": {";
 	fabric.report(std::cout);
-	std::cout << "}, \"events\": " << ns3::Simulator::GetEventCount()
-		  << ", \"simulated_s\": " << Clock::now() / PS_PER_S << ", \"cpu_s\": " << cpu
+	std::cout << "}, \"simulated_s\": " << Clock::now() / PS_PER_S << ", \"cpu_s\": " << cpu
 		  << ", \"over\": " << (run.working ? "false" : "true") << "}\n";
 }
 

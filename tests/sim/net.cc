@@ -57,7 +57,6 @@ void Port::kick()
 	if (!p)
 		return;
 	m_free = now + std::llround(p->bytes * ps_per_byte);
-	m_sent += p->bytes;
 	m_flight.push(p);
 	m_arrive.at(m_free + m_delay);
 	if (node.more(*this) && !m_waking) {
@@ -95,12 +94,8 @@ void Port::hear()
 	if (on == paused)
 		return;
 	paused = on;
-	if (on) {
-		m_paused_at = Clock::now();
-		return;
-	}
-	paused_for += Clock::now() - m_paused_at;
-	kick();
+	if (!on)
+		kick();
 }
 
 uint64_t Port::packets(Kind kind) const
@@ -147,17 +142,17 @@ Port &Switch::route(unsigned to, uint32_t hash) const
 	return *ways[mix(hash ^ ((uint64_t)id << 32)) % ways.size()];
 }
 
-/* Bytes that one port may have of what is free. */
-double Switch::threshold() const
+/* Bytes, as many as one port may have. */
+uint64_t Switch::room() const
 {
-	return m_net.param.alpha * (m_used < m_shared ? m_shared - m_used : 0);
+	return m_used < m_shared ? m_shared - m_used : 0;
 }
 
 bool Switch::fits(const Packet *p, const Port &out) const
 {
 	if (m_used + p->bytes > m_net.param.buffer)
 		return false;
-	return m_net.param.pfc || out.queued + p->bytes <= threshold();
+	return m_net.param.pfc || out.queued + p->bytes <= room();
 }
 
 bool Switch::admit(Packet *p, Port &in, Port &out)
@@ -167,8 +162,7 @@ bool Switch::admit(Packet *p, Port &in, Port &out)
 	p->in = &in;
 	in.arrived += p->bytes;
 	m_used += p->bytes;
-	if (m_net.param.pfc && !in.pauses &&
-	    in.arrived > (m_net.param.xoff ? m_net.param.xoff : threshold())) {
+	if (m_net.param.pfc && !in.pauses && in.arrived > room()) {
 		pauses++;
 		in.pause(true);
 	}
@@ -177,12 +171,11 @@ bool Switch::admit(Packet *p, Port &in, Port &out)
 
 void Switch::release(Packet *p)
 {
-	const RdmaParam &c = m_net.param;
 	Port &in = *p->in;
 
 	m_used -= p->bytes;
 	in.arrived -= p->bytes;
-	if (in.pauses && in.arrived <= c.xon * (c.xoff ? c.xoff : threshold()))
+	if (in.pauses && in.arrived <= room() / 2)
 		in.pause(false);
 }
 
@@ -412,11 +405,8 @@ void RdmaNet::free(Packet *p)
 
 static void look(const Port &port, RdmaCount &c)
 {
-	Ps now = Clock::now();
-
 	c.inside += port.packets(Kind::DATA);
 	c.deepest = std::max(c.deepest, port.deepest);
-	c.paused = std::max(c.paused, port.paused_for / (double)now);
 }
 
 RdmaCount RdmaNet::count() const
@@ -486,7 +476,7 @@ void RdmaNet::report(std::ostream &out) const
 	    << ", \"dropped\": " << c.dropped << ", \"inside\": " << c.inside
 	    << ", \"again\": " << c.again << ", \"marked\": " << c.marked
 	    << ", \"cnps\": " << c.cnps << ", \"pauses\": " << c.pauses
-	    << ", \"paused\": " << c.paused << ", \"deepest_bytes\": " << c.deepest
+	    << ", \"deepest_bytes\": " << c.deepest
 	    << ", \"hops\": " << c.hops;
 	if (param.detail)
 		report_detail(out);

@@ -22,15 +22,14 @@
  *		its queue: never below Kmin, with Pmax at Kmax, always from there on (Zhu et al.,
  *		SIGCOMM '15).  Which of several shortest paths a flow takes is a hash of it, of its
  *		source port and of the switch.
- *	PFC	on: what came in by a port and is still here may be alpha times what is free of the
- *		shared buffer (or xoff bytes, if that is set); beyond that the port's peer pauses,
- *		until it is down to "xon" of it.  A headroom for what is under way is set aside for
+ *	PFC	on: what came in by a port and is still here may be as much as is free of the
+ *		shared buffer; beyond that the port's peer pauses, until it is down to half of it.  A headroom for what is under way is set aside for
  *		each port, so nothing is lost.
- *		off: an output queue may hold alpha times what is free (dynamic thresholds,
- *		Choudhury and Hahne, 1998); what comes on top is dropped.
+ *		off: an output queue may hold as much as is free (dynamic thresholds with an alpha of
+ *		1, Choudhury and Hahne, 1998); what comes on top is dropped.
  * Nic		a packet of each flow in turn, among those that their rates let send.
  * Flow		packets of "payload" bytes at the RP's rate, "window" bytes in flight at most.  The
- *		receiver acknowledges each "ack_every"-th packet, the last one of a message and of a
+ *		receiver acknowledges each 16th packet, the last one of a message and of a
  *		window, and asks once for what is missing; the sender goes back to it (go-back-N),
  *		as it does when nothing was sent or acknowledged for "rto".
  * Paths	where it has several source ports, a job's flow is sent from one whose path meets
@@ -126,11 +125,9 @@ public:
 	uint64_t arrived = 0;		/* bytes that came in by this port and are in the switch */
 	bool pauses = false;		/* its peer is paused, or will be when it hears of it */
 	bool paused = false;		/* by its peer */
-	Ps paused_for = 0;
 	const double ps_per_byte;
 
 	uint64_t packets(Kind kind) const;
-	double utilisation(Ps span) const { return (double)m_sent * ps_per_byte / span; }
 
 private:
 	void wake();
@@ -140,8 +137,6 @@ private:
 	Port *m_peer = nullptr;
 	const Ps m_delay;
 	Ps m_free = 0;			/* when the last packet has left */
-	Ps m_paused_at = 0;
-	uint64_t m_sent = 0;		/* bytes */
 	bool m_waking = false;
 	Queue m_flight;			/* on the wire */
 	std::deque<bool> m_heard;	/* PFC frames on their way to this port */
@@ -180,7 +175,7 @@ private:
 	bool admit(Packet *p, Port &in, Port &out);
 	bool fits(const Packet *p, const Port &out) const;
 	bool mark(const Port &out);
-	double threshold() const;
+	uint64_t room() const;
 	void release(Packet *p);
 
 	RdmaNet &m_net;
@@ -289,10 +284,10 @@ private:
 
 struct RdmaParam {
 	struct nic_setup setup;
-	uint32_t payload, header, window, ack_every;
+	uint32_t payload, header, window;
 	Ps rto, delay;
-	uint64_t buffer, kmin, kmax, xoff;	/* bytes; of the marks for a port of bps */
-	double bps, pmax, alpha, xon;
+	uint64_t buffer, kmin, kmax;	/* bytes; of the marks for a port of bps */
+	double bps, pmax;
 	bool pfc, tmdml;
 	bool detail;			/* report of each switch and flow, too */
 	unsigned ports;			/* that a flow may be sent from */
@@ -304,7 +299,6 @@ struct RdmaParam {
 struct RdmaCount {
 	uint64_t sent, delivered, dropped, inside, again, marked, cnps, pauses, hops;
 	uint64_t deepest;		/* bytes in one output queue */
-	double paused;			/* part of the time, of the port that was paused most */
 };
 
 class RdmaNet : public Fabric {

@@ -142,7 +142,6 @@ class Report(unittest.TestCase):
         self.assertAlmostEqual(found["slowdown"]["mean"], (4 * 3 + 1) / 5)
         self.assertAlmostEqual(found["over_alone"]["mean"], (4 * 2 + 1) / 5)
         self.assertAlmostEqual(found["slowdown"]["p99"], 3)
-        self.assertAlmostEqual(found["running"]["mean"], (3 + 1) / 2)
 
     def test_a_job_without_an_iteration_has_taken_all_the_time(self) -> None:
         jobs = (cluster.Placed(cluster.Drawn({"name": "k"}, 8, 10, 1.0), 2, (0,)),)

@@ -40,13 +40,12 @@ or cubic, and interleave.
 slowdown is a job's mean iteration time over that of the same job alone in the network under dcqcn,
 or cubic; the first quarter of the iterations is left out. Runs with the same seed have the same
 noise, places and paths: so what a cc is worth against the first one is also told seed by seed.
-converged: the first iteration from which ten in a row take no longer than alone, within 5 % (the
-median over the seeds). phases: that a host has seen in an iteration, which should be one.
+phases: that a host has seen in an iteration, which should be one.
 
 A scenario with [cluster] draws its jobs with the seed. There slowdown is over an ideal without any
 shared link, as published for such clusters, and over alone what slowdown is elsewhere, each job
-counted once when it is done; running is slowdown with all jobs alike that are there at a time. 99th
-percentiles are over all jobs of all seeds, intervals over the means of the seeds.
+counted once when it is done. 99th percentiles are over all jobs of all seeds, intervals over the
+means of the seeds.
 
 Background flows run plain DCQCN, or CUBIC, whatever the jobs run. Of those that come between 25 and
 90 % of the time there is p50 and p99, by size, of what they took over what they would take alone

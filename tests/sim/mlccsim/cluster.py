@@ -36,12 +36,7 @@ from .scenario import JOB, RATE, SCENARIO, Job, Scenario, Step, Table
 
 # Nobody is done before the time is up.
 FOR_EVER = 100000
-# Of a job, and by what it counts.
-FIGURES = {
-    "slowdown": ("slowdown", "weight"),
-    "over_alone": ("over_alone", "weight"),
-    "running": ("slowdown", None),
-}
+FIGURES = ("slowdown", "over_alone")  # of a job
 
 # Iterations of a job alone: its own flows that meet need some until they have slid apart.
 ALONE = 24
@@ -313,7 +308,7 @@ def build(
     A job's slowdown is its mean iteration over the ideal one, which shares no link with anybody,
     not even with the job's other flows; over_alone: over that of the job alone in the network, on
     the same paths. What takes long is more often there: so jobs count by one over their duration,
-    as they would where each is counted once, when it is done; running: all that are there alike.
+    as they would where each is counted once, when it is done.
     """
     found = [_of_cc(cluster, base, cc, shots, results) for cc in ccs]
     for result in found[1:]:
@@ -333,8 +328,8 @@ def _of_cc(
     ]
     runs = [results[Run(cc, seed)] for seed in shots]
     found: Json = {"cc": cc}
-    for what, (key, weight) in FIGURES.items():
-        rows = [(job["seed"], job[key], job[weight] if weight else 1.0) for job in jobs]
+    for what in FIGURES:
+        rows = [(job["seed"], job[what], job["weight"]) for job in jobs]
         by_seed = [_mean([row[1:] for row in rows if row[0] == seed]) for seed in shots]
         interval = estimate(by_seed)
         p99 = percentile([row[1:] for row in rows], 99)
@@ -392,7 +387,7 @@ def percentile(values: Sequence[tuple[float, float]], percent: float) -> float:
 
 def lines(report: Json) -> list[str]:
     """The table for eyes."""
-    rows = [["cc", "slowdown", "p99", "over alone", "p99", "running", "p99", "CPU s"]]
+    rows = [["cc", "slowdown", "p99", "over alone", "p99", "CPU s"]]
     for result in report["results"]:
         row = [result["cc"]]
         for what in FIGURES:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlcclab import fct
 from mlcclab.interval import Estimate
-from mlcclab.stats import converged_at, merge_converged, settled, slowdown
+from mlcclab.stats import settled, slowdown
 from mlcclab.table import align
 
 from .engine import Run
@@ -88,7 +88,6 @@ def _of_cc(
         "slowdowns": by_seed,
         "simulated_s": fmean(run["simulated_s"] for run in runs),
         "cpu_s": fmean(run["cpu_s"] for run in runs),
-        "events": fmean(run["events"] for run in runs),
         "over": all(run["over"] for run in runs),
         "network": {key: fmean(run["network"][key] for run in runs) for key in runs[0]["network"]},
     }
@@ -103,9 +102,6 @@ def _of_job(
         slowdown(took, apart) if apart and min(len(took), len(apart)) >= ENOUGH else None
         for took, apart in pairs
     ]
-    converged = [
-        converged_at(took, apart) for took, apart in pairs if apart and len(took) == len(apart)
-    ]
     known = [apart for apart in alone if apart and len(apart) >= ENOUGH]
     flows = [run["jobs"][number].get("fct") for run in runs]
     return ({"fct": fct.by_size(flows)} if all(flows) else {}) | {
@@ -114,7 +110,6 @@ def _of_job(
         "mean_ms": _mean([1e3 * fmean(settled(t)) for t in times if len(t) >= ENOUGH]),
         "slowdown": fct.interval(slowdowns),
         "slowdowns": slowdowns,
-        "converged_at": merge_converged(converged) if converged else None,
         "phases": fmean(run["jobs"][number]["phases"] for run in runs),
         "delivered_gbps": fmean(
             8e-9 * run["jobs"][number]["delivered"] / run["simulated_s"] for run in runs
@@ -141,7 +136,7 @@ def with_half(found: Json | None) -> str:
 
 def lines(report: Json) -> list[str]:
     """The table for eyes."""
-    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "converged", "phases", "Gb/s"]]
+    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "phases", "Gb/s"]]
     for result in report["results"]:
         for job in result["jobs"]:
             rows.append(
@@ -151,7 +146,6 @@ def lines(report: Json) -> list[str]:
                     _fixed(job["isolated_ms"], 2),
                     _fixed(job["mean_ms"], 2),
                     with_half(job["slowdown"]),
-                    _fixed(job["converged_at"], 0),
                     _fixed(job["phases"], 2) if job["phases"] else "-",
                     _fixed(job["delivered_gbps"], 2),
                 ]

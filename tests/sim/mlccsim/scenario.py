@@ -75,13 +75,10 @@ TOPOLOGIES = {
 
 SWITCH = {
     "buffer": Field(size(10000, 64 * GB), 32 * 2**20),
-    "alpha": Field(number(0.001, 64), 1.0),
     "kmin": Field(size(0, GB), None),
     "kmax": Field(size(1, GB), None),
     "pmax": Field(number(0, 1), 0.2),
     "pfc": Field(flag, True),
-    "xoff": Field(size(0, GB), 0),
-    "xon": Field(number(0, 1), 0.5),
 }
 
 RDMA = {
@@ -90,7 +87,6 @@ RDMA = {
     "payload": Field(integer(64, 65536), 4096),
     "header": Field(integer(0, 1024), 82),
     "window": Field(size(0, GB), 0),
-    "ack_every": Field(integer(1, 65536), 16),
     "rto": Field(duration(10), 0.004),
     "qps": Field(integer(1, 128), 1),
     "ports": Field(integer(1, 16384), 1),
