@@ -3,7 +3,7 @@
  * Networks drawn at random, simulated packet by packet: jobs under rdma/dcqcn/ with a profile,
  * against the same jobs under plain DCQCN.  Documentation/decisions.md has the protocol.
  *
- *	suite [-d DRAW] [-c CELLS] [-s SEEDS] [-n ITERATIONS] [-p PROFILE] [-o FIRST-LAST]
+ *	suite [-d DRAW] [-s SEEDS]
  *
  * A draw is a list of cells; a cell has a link (rate, T, parameters, where PFC begins), and jobs
  * (how many, from how many hosts, with how many flows of each, periods, noise).  All hosts send
@@ -37,9 +37,12 @@ struct cell {
 	bool fits;			/* the jobs' phases can be apart */
 };
 
+#define CELLS		48
+#define ITERATIONS	30
+
 static struct {
-	u32 draw, cells, seeds, iterations, profile, first, last;
-} opt = { .draw = 1, .cells = 48, .seeds = 5, .iterations = 30, .last = ~0U };
+	u32 draw, seeds;
+} opt = { .draw = 1, .seeds = 5 };
 
 static struct cell draw(u64 *s)
 {
@@ -96,7 +99,7 @@ static void add_job(struct sim *s, const struct cell *c, u32 job,
 
 		f->interval = mlcc_np_interval(c->variant, &param);
 		sim_job(f, profile, send * period * s->link.rate / flows, (1 - send) * period,
-			c->noise, opt.iterations);
+			c->noise, ITERATIONS);
 		host = &s->flow[first + i / c->flows * c->flows];
 		f->job = &host->own;
 		f->port = c->flows > 1 ? &host->port_own : NULL;
@@ -109,7 +112,7 @@ static void add_job(struct sim *s, const struct cell *c, u32 job,
 static double run(const struct cell *c, const struct mlcc_profile *profile, u32 seed)
 {
 	static struct sim s;
-	u32 flows = c->hosts * c->flows, first = opt.iterations / 3;
+	u32 flows = c->hosts * c->flows, first = ITERATIONS / 3;
 	double sum = 0;
 
 	link_up(&s, c, seed);
@@ -118,9 +121,9 @@ static double run(const struct cell *c, const struct mlcc_profile *profile, u32 
 	sim_run(&s, INFINITY);
 	for (u32 i = 0; i < s.flows; i++) {
 		struct sim_flow *f = &s.flow[i];
-		double alone = c->period[i / flows] * PERIOD * (opt.iterations - first);
+		double alone = c->period[i / flows] * PERIOD * (ITERATIONS - first);
 
-		for (u32 n = first; n < opt.iterations; n++)
+		for (u32 n = first; n < ITERATIONS; n++)
 			sum += f->iterations[n] / alone / s.flows;
 		free(f->iterations);
 	}
@@ -176,16 +179,8 @@ static bool parse(int option)
 	switch (option) {
 	case 'd':
 		return sscanf(optarg, "%u", &opt.draw) == 1;
-	case 'c':
-		return sscanf(optarg, "%u", &opt.cells) == 1 && opt.cells;
 	case 's':
 		return sscanf(optarg, "%u", &opt.seeds) == 1 && opt.seeds > 1;
-	case 'n':
-		return sscanf(optarg, "%u", &opt.iterations) == 1 && opt.iterations >= 4;
-	case 'p':
-		return sscanf(optarg, "%u", &opt.profile) == 1 && opt.profile < MLCC_PROFILE_COUNT;
-	case 'o':
-		return sscanf(optarg, "%u-%u", &opt.first, &opt.last) == 2;
 	}
 	return false;
 }
@@ -197,19 +192,17 @@ int main(int argc, char **argv)
 	int option;
 	u64 seed;
 
-	while ((option = getopt(argc, argv, "d:c:s:n:p:o:")) != -1) {
+	while ((option = getopt(argc, argv, "d:s:")) != -1) {
 		if (!parse(option)) {
-			fprintf(stderr,
-				"usage: suite [-d DRAW] [-c CELLS] [-s SEEDS] [-n ITERATIONS] [-p PROFILE] [-o FIRST-LAST]\n");
+			fprintf(stderr, "usage: suite [-d DRAW] [-s SEEDS]\n");
 			return 2;
 		}
 	}
 	seed = opt.draw;
-	for (u32 i = 0; i < opt.cells; i++) {
+	for (u32 i = 0; i < CELLS; i++) {
 		struct cell c = draw(&seed);
 
-		if (i >= opt.first && i <= opt.last)
-			row(i, &c, &profiles[opt.profile], &v);
+		row(i, &c, &profiles[MLCC_PROFILE_INTERLEAVE], &v);
 	}
 	printf("%u cells: %u worse than plain, %u cannot tell; of %u that fit %u are at least 1.15 times as fast, geometric mean %.3f, least %.3f\n",
 	       v.cells, v.worse, v.cannot_tell, v.fits, v.above,
