@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Requests, a line each, as root (first byte even) or as an ordinary user.  Whatever comes, the
- * reply is an object with "ok", an error has a line and a code, and the table holds together.
+ * Requests, a line each, first as an ordinary user, then as root.  Whatever comes, the reply is an
+ * object with "ok", an error has a line and a code, and the table holds together.
  */
 #include "../../userspace/common/clock.h"
 #include "daemon.h"
@@ -55,24 +55,29 @@ static void one(struct mlccd *d, const struct who *who, const char *text, size_t
 	check_table(d);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void all(struct mlccd *d, const struct who *who, const uint8_t *data, size_t size)
 {
-	struct who who = { .uid = 1000, .pid = getpid(), .pidfd = -1 };
-	struct mlccd *d = fuzz_start();
-
-	if (size && !(*data & 1))
-		who = (struct who){ .admin = true, .pid = getpid(), .pidfd = -1 };
-	for (size_t at = 1; at < size;) {
+	for (size_t at = 0; at < size;) {
 		const uint8_t *end = memchr(data + at, '\n', size - at);
 		size_t n = end ? (size_t)(end - data) - at : size - at;
 		/* a copy, so that not one byte behind it is read */
 		char *copy = malloc(n);
 
 		memcpy(copy, data + at, n);
-		one(d, &who, copy, n);
+		one(d, who, copy, n);
 		free(copy);
 		at += n + 1;
 	}
 	jobs_clear(&d->jobs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct who user = { .uid = 1000, .pid = getpid(), .pidfd = -1 };
+	struct who root = { .admin = true, .pid = getpid(), .pidfd = -1 };
+	struct mlccd *d = fuzz_start();
+
+	all(d, &user, data, size);
+	all(d, &root, data, size);
 	return 0;
 }
