@@ -403,35 +403,6 @@ void RdmaNet::free(Packet *p)
 	m_spare = p;
 }
 
-static void look(const Port &port, RdmaCount &c)
-{
-	c.inside += port.packets(Kind::DATA);
-	c.deepest = std::max(c.deepest, port.deepest);
-}
-
-RdmaCount RdmaNet::count() const
-{
-	RdmaCount c = {};
-
-	c.sent = sent;
-	c.delivered = delivered;
-	c.hops = hops;
-	for (const auto &nic : nics)
-		look(nic->port, c);
-	for (const auto &s : m_switches) {
-		c.dropped += s->dropped;
-		c.marked += s->marked;
-		c.pauses += s->pauses;
-		for (const auto &port : s->ports)
-			look(*port, c);
-	}
-	for (const auto &flow : m_flows) {
-		c.again += flow->again;
-		c.cnps += flow->cnps;
-	}
-	return c;
-}
-
 /* Its path: the nodes that it goes through, which are switches. */
 void RdmaNet::report_flow(std::ostream &out, const Flow &flow) const
 {
@@ -468,16 +439,30 @@ void RdmaNet::report_detail(std::ostream &out) const
 	out << "]";
 }
 
+/* Packets of data; "deepest": bytes in one output queue. */
 void RdmaNet::report(std::ostream &out) const
 {
-	RdmaCount c = count();
+	uint64_t dropped = 0, marked = 0, pauses = 0, again = 0, cnps = 0, inside = 0, deepest = 0;
 
-	out << "\"sent\": " << c.sent << ", \"delivered\": " << c.delivered
-	    << ", \"dropped\": " << c.dropped << ", \"inside\": " << c.inside
-	    << ", \"again\": " << c.again << ", \"marked\": " << c.marked
-	    << ", \"cnps\": " << c.cnps << ", \"pauses\": " << c.pauses
-	    << ", \"deepest_bytes\": " << c.deepest
-	    << ", \"hops\": " << c.hops;
+	for (const auto &nic : nics)
+		inside += nic->port.packets(Kind::DATA);
+	for (const auto &s : m_switches) {
+		dropped += s->dropped;
+		marked += s->marked;
+		pauses += s->pauses;
+		for (const auto &port : s->ports) {
+			inside += port->packets(Kind::DATA);
+			deepest = std::max(deepest, port->deepest);
+		}
+	}
+	for (const auto &flow : m_flows) {
+		again += flow->again;
+		cnps += flow->cnps;
+	}
+	out << "\"sent\": " << sent << ", \"delivered\": " << delivered << ", \"dropped\": " << dropped
+	    << ", \"inside\": " << inside << ", \"again\": " << again << ", \"marked\": " << marked
+	    << ", \"cnps\": " << cnps << ", \"pauses\": " << pauses
+	    << ", \"deepest_bytes\": " << deepest << ", \"hops\": " << hops;
 	if (param.detail)
 		report_detail(out);
 }

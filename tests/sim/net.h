@@ -295,12 +295,6 @@ struct RdmaParam {
 	uint32_t seed;			/* of the hashes */
 };
 
-/* What is counted over the whole network; packets of data. */
-struct RdmaCount {
-	uint64_t sent, delivered, dropped, inside, again, marked, cnps, pauses, hops;
-	uint64_t deepest;		/* bytes in one output queue */
-};
-
 class RdmaNet : public Fabric {
 public:
 	RdmaNet(const Graph &g, const RdmaParam &param);
@@ -308,8 +302,6 @@ public:
 	Host *host(const Job *job) override;
 	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
-
-	RdmaCount count() const;
 
 	Packet *alloc();
 	void free(Packet *p);
