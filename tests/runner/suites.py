@@ -165,7 +165,7 @@ def host_suites(everything: bool) -> Iterator[Suite]:
     yield from nccl_suites(everything)
     others = ["bench", "netlink", "vm", "../userspace/launchers/kubernetes", "runner"]
     yield Suite("python/others", ["tests/python", *others], repeat=_python)
-    yield Suite("pcc", ["tests/pcc/run"])
+    yield Suite("pcc", ["tests/python", "pcc"], repeat=_python)
     yield Suite("lint", ["tests/lint"])
     yield Suite("hosts", ["tests/hosts.sh"])
     yield Suite("plan", ["tests/plan/run"], repeat=_python)
