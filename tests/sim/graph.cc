@@ -14,12 +14,6 @@ static void link(Graph &g, unsigned a, unsigned b, double bps)
 	g.edges.push_back({ a, b, bps });
 }
 
-static void add_host(Graph &g, unsigned host, unsigned rack, double bps)
-{
-	link(g, host, rack, bps);
-	g.rack.push_back(rack);
-}
-
 Graph dumbbell(unsigned pairs, double host_bps, double bps)
 {
 	Graph g;
@@ -29,7 +23,7 @@ Graph dumbbell(unsigned pairs, double host_bps, double bps)
 	g.nodes = g.hosts + 2;
 	/* a pair's hosts stand next to each other, so that jobs may take several pairs */
 	for (unsigned h = 0; h < g.hosts; h++)
-		add_host(g, h, h % 2 ? right : left, host_bps);
+		link(g, h, h % 2 ? right : left, host_bps);
 	link(g, left, right, bps);
 	return g;
 }
@@ -44,7 +38,7 @@ Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
 	g.hosts = leaves * hosts;
 	g.nodes = g.hosts + leaves + spines;
 	for (unsigned h = 0; h < g.hosts; h++)
-		add_host(g, h, g.hosts + h / hosts, bps);
+		link(g, h, g.hosts + h / hosts, bps);
 	for (unsigned leaf = 0; leaf < leaves; leaf++)
 		for (unsigned spine = 0; spine < spines; spine++)
 			link(g, g.hosts + leaf, g.hosts + leaves + spine, up);
@@ -63,7 +57,7 @@ Graph fat_tree(unsigned k, double bps)
 	core = aggregation + per_layer;
 	g.nodes = core + half * half;
 	for (unsigned h = 0; h < g.hosts; h++)
-		add_host(g, h, edge + h / half, bps);
+		link(g, h, edge + h / half, bps);
 	for (unsigned i = 0; i < per_layer; i++) {
 		for (unsigned j = 0; j < half; j++) {
 			link(g, edge + i, aggregation + i / half * half + j, bps);
@@ -95,7 +89,7 @@ Graph clos(const std::vector<std::vector<unsigned>> &pods, unsigned aggregation,
 	for (const auto &pod : pods) {
 		for (unsigned hosts : pod) {
 			while (hosts--)
-				add_host(g, host++, rack, bps);
+				link(g, host++, rack, bps);
 			for (unsigned i = 0; i < aggregation; i++)
 				link(g, rack, above + i, up);
 			rack++;
@@ -115,7 +109,7 @@ Graph bcube(unsigned n, double bps)
 	g.hosts = n * n;
 	g.nodes = level + 2 * n;
 	for (unsigned h = 0; h < g.hosts; h++) {
-		add_host(g, h, forward + h, 2 * bps);
+		link(g, h, forward + h, 2 * bps);
 		link(g, forward + h, level + h / n, bps);
 		link(g, forward + h, level + n + h % n, bps);
 	}

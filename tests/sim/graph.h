@@ -36,7 +36,6 @@ struct Graph {
 	unsigned hosts = 0;			/* are nodes 0 .. hosts - 1 */
 	unsigned nodes = 0;
 	std::vector<Edge> edges;
-	std::vector<unsigned> rack;		/* of each host: the switch that it hangs on */
 };
 
 Graph dumbbell(unsigned pairs, double host_bps, double bps);
