@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* NCCL's network plugin interface as mlcc-burst uses it: the newest version that the plugin has. */
+/* NCCL's network plugin interface as mlcc-burst uses it: version 9. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -13,10 +13,9 @@
 
 #define POLL_NS		1000000
 #define HOST_MEMORY	1
+#define TABLE		"ncclNetPlugin_v9"
 
 static const struct net *net;
-static int version;
-static void *ctx;
 static LIST_HEAD(, net_poll) polls = LIST_HEAD_INITIALIZER(polls);
 
 __attribute__((format(printf, 5, 6)))
@@ -67,22 +66,9 @@ static void start_ticking(void)
 	loop_add(&timer, EPOLLIN);
 }
 
-static void init(void)
-{
-	static int config = -1;
-
-	if (version < 10)
-		check(net->init.v8(logger), "init");
-	else if (version == 10)
-		check(net->init.v10(logger, NULL), "init");
-	else
-		check(net->init.v11(&ctx, 1, &config, logger, NULL), "init");
-}
-
 void net_open(void)
 {
 	const char *path = getenv("NCCL_NET_PLUGIN");
-	char name[32];
 	void *lib;
 
 	if (net)
@@ -92,15 +78,10 @@ void net_open(void)
 	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
 		die(EXIT_SYSTEM, "%s", dlerror());
-	for (version = NET_LAST; version >= NET_FIRST && !net; version--) {
-		snprintf(name, sizeof(name), "ncclNetPlugin_v%d", version);
-		net = dlsym(lib, name);
-	}
-	version++;
+	net = dlsym(lib, TABLE);
 	if (!net)
-		die(EXIT_SYSTEM, "%s: no network interface of version %d to %d", path, NET_FIRST,
-		    NET_LAST);
-	init();
+		die(EXIT_SYSTEM, "%s: has no " TABLE, path);
+	check(net->init.v8(logger), "init");
 	start_ticking();
 }
 
@@ -111,24 +92,14 @@ void net_poll_add(struct net_poll *poll)
 
 void net_listen(void *handle, void **comm)
 {
-	if (version < 11)
-		check(((int (*)(int, void *, void **))net->listen)(0, handle, comm), "listen");
-	else
-		check(((int (*)(void *, int, void *, void **))net->listen)(ctx, 0, handle, comm),
-		      "listen");
+	check(((int (*)(int, void *, void **))net->listen)(0, handle, comm), "listen");
 }
 
 void net_connect(void *handle, void **comm)
 {
-	static int config = -1;
 	void *offload = NULL;
 
-	if (version < 10)
-		check(net->connect.v8(0, handle, comm, &offload), "connect");
-	else if (version == 10)
-		check(net->connect.v10(0, &config, handle, comm, &offload), "connect");
-	else
-		check(net->connect.v11(ctx, 0, handle, comm, &offload), "connect");
+	check(net->connect.v8(0, handle, comm, &offload), "connect");
 }
 
 void net_accept(void *listening, void **comm)
@@ -150,34 +121,19 @@ void *net_register(void *comm, void *data, size_t size)
 void *net_send(void *comm, void *data, size_t size, void *mhandle)
 {
 	void *request = NULL;
-	int err;
 
-	if (version == 8)
-		err = net->isend.v8(comm, data, (int)size, 0, mhandle, &request);
-	else if (version == 9)
-		err = net->isend.v9(comm, data, size, 0, mhandle, &request);
-	else
-		err = net->isend.v10(comm, data, size, 0, mhandle, NULL, &request);
-	check(err, "isend");
+	check(net->isend.v9(comm, data, size, 0, mhandle, &request), "isend");
 	return request;
 }
 
 void *net_receive(void *comm, void *data, size_t size, void *mhandle)
 {
-	int tag = 0, small = (int)size;
+	int (*irecv)(void *comm, int n, void **data, size_t *sizes, int *tags, void **mhandles,
+		     void **request) = (void *)net->irecv;
 	void *request = NULL;
-	int err;
+	int tag = 0;
 
-	if (version == 8)
-		err = ((int (*)(void *, int, void **, int *, int *, void **, void **))net->irecv)
-			(comm, 1, &data, &small, &tag, &mhandle, &request);
-	else if (version == 9)
-		err = ((int (*)(void *, int, void **, size_t *, int *, void **, void **))net->irecv)
-			(comm, 1, &data, &size, &tag, &mhandle, &request);
-	else
-		err = ((int (*)(void *, int, void **, size_t *, int *, void **, void **, void **))
-		       net->irecv)(comm, 1, &data, &size, &tag, &mhandle, NULL, &request);
-	check(err, "irecv");
+	check(irecv(comm, 1, &data, &size, &tag, &mhandle, &request), "irecv");
 	return request;
 }
 
