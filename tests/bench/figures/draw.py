@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mlcclab import program, scenario
 from mlcclab.errors import EXIT_OK, LabError
@@ -54,30 +55,19 @@ def _jobs(rng: Rng, factors: Sequence[float], load: tuple[float, float]) -> tupl
     )
 
 
-def _equal(rng: Rng) -> Cell:
-    link = {**DROPTAIL, "limit": rng.choice(BUFFERS)}
-    return Cell("", "jobs of equal periods", link, _jobs(rng, [1.0], (0.6, 0.99)))
+Kind = Callable[[Rng], Cell]
 
 
-def _harmonic(rng: Rng) -> Cell:
-    link = {**DROPTAIL, "limit": rng.choice(BUFFERS)}
-    return Cell("", "periods 1 : 2", link, _jobs(rng, [1.0, 2.0], (0.6, 0.95)))
+def _droptail(
+    about: str, buffers: Sequence[Any], factors: Sequence[float], load: tuple[float, float]
+) -> Kind:
+    """Jobs behind a queue that drops, and nothing else."""
 
+    def kind(rng: Rng) -> Cell:
+        link = {**DROPTAIL, "limit": rng.choice(buffers)}
+        return Cell("", about, link, _jobs(rng, factors, load))
 
-def _free(rng: Rng) -> Cell:
-    link = {**DROPTAIL, "limit": rng.choice(BUFFERS)}
-    jobs = _jobs(rng, [1.0, 1.05, 1.12, 1.2], (0.6, 0.95))
-    return Cell("", "periods near each other", link, jobs)
-
-
-def _crowded(rng: Rng) -> Cell:
-    link = {**DROPTAIL, "limit": rng.choice(BUFFERS)}
-    return Cell("", "more than the link has", link, _jobs(rng, [1.0], (1.05, 1.4)))
-
-
-def _small(rng: Rng) -> Cell:
-    link = {**DROPTAIL, "limit": rng.choice(SMALL_BUFFERS)}
-    return Cell("", "a small buffer", link, _jobs(rng, [1.0], (0.6, 0.95)))
+    return kind
 
 
 def _marks(rng: Rng) -> Cell:
@@ -103,15 +93,15 @@ def _beside(rng: Rng) -> Cell:
     return Cell("", "beside ordinary traffic", link, jobs, tuple(flows))
 
 
-KINDS: dict[str, Callable[[Rng], Cell]] = {
-    "equal": _equal,
-    "free": _free,
+KINDS: dict[str, Kind] = {
+    "equal": _droptail("jobs of equal periods", BUFFERS, [1.0], (0.6, 0.99)),
+    "free": _droptail("periods near each other", BUFFERS, [1.0, 1.05, 1.12, 1.2], (0.6, 0.95)),
     "beside": _beside,
     "ring": _ring,
-    "small": _small,
+    "small": _droptail("a small buffer", SMALL_BUFFERS, [1.0], (0.6, 0.95)),
     "marks": _marks,
-    "crowded": _crowded,
-    "harmonic": _harmonic,
+    "crowded": _droptail("more than the link has", BUFFERS, [1.0], (1.05, 1.4)),
+    "harmonic": _droptail("periods 1 : 2", BUFFERS, [1.0, 2.0], (0.6, 0.95)),
 }
 
 
