@@ -44,11 +44,14 @@ class Instead(unittest.TestCase):
 
     def test_same_in_a_virtual_machine(self) -> None:
         words = ["--rate", "none", "--mtu", "9000", "--offloads", "off", "--flows", "4"]
+        words += ["--seed", "3", "--repeat", "2"]
         parsed = cli.parser().parse_args(["run", "two-equal", *words])
+        commands._settle_seeds(parsed)
         inside = commands._same_command("run", ["two-equal"], parsed)
         again = cli.parser().parse_args(inside[1:])
         self.assertEqual(options.overrides(again), options.overrides(parsed))
         self.assertEqual(Path(again.scenario), SHIPPED / "two-equal.toml")
+        self.assertEqual(again.seeds, range(3, 5))
 
 
 class Refused(unittest.TestCase):

@@ -144,6 +144,7 @@ class Usage(unittest.TestCase):
     def test_seeds(self) -> None:
         for words in ("5-3", "5", "1-1001", "-1-3", "a-b"):
             self.refused("run", "two-equal", f"--seeds={words}")
+        self.refused("run", "two-equal", "--seeds=1-2", "--repeat=2")
 
     def test_compare(self) -> None:
         builds = f"--builds={REPOSITORY},{REPOSITORY}"

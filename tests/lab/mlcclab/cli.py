@@ -8,6 +8,8 @@ from pathlib import Path
 from . import commands, program
 from .link import MTUS
 from .options import (
+    MAX_REPEAT,
+    MAX_SEED,
     Parser,
     builds,
     cc_list,
@@ -81,10 +83,11 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     add(
         "--seeds",
         type=seeds,
-        default=range(1, 2),
         metavar="A-B",
         help="of the compute noise: a run of each cc for every one, taking turns (default 1-1)",
     )
+    add("--seed", type=whole(0, MAX_SEED), metavar="N", help="the first of them (default 1), and")
+    add("--repeat", type=whole(1, MAX_REPEAT), metavar="N", help="how many (default 1)")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     add(
         "--carrier",
