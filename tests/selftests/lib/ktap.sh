@@ -5,17 +5,15 @@
 #
 #   . lib/ktap.sh
 #   ktap_start
-#   ktap_plan 3                       (or none: ktap_finish prints it at the end)
 #   ktap_ok   "a flow reaches 90 % of the link"
 #   ktap_fail "no retransmissions"    "17 retransmitted"
 #   ktap_skip "module refuses a bad profile" "no tcp_mlcc for this kernel"
-#   ktap_finish                       (exits)
+#   ktap_finish                       (prints the plan, and exits)
 #
 # Exit statuses are kselftest's: 0 passed, 1 failed, 4 all skipped.
 
 readonly KSFT_PASS=0 KSFT_FAIL=1 KSFT_SKIP=4
 
-ktap_planned=
 ktap_run=0
 ktap_passed=0
 ktap_failed=0
@@ -34,12 +32,6 @@ ktap_note()
 	while IFS= read -r line; do
 		echo "# $line"
 	done <<<"$*"
-}
-
-ktap_plan()
-{
-	ktap_planned=$1
-	echo "1..$1"
 }
 
 ktap_ok()
@@ -82,7 +74,7 @@ ktap_check()
 # A reason that stops the test; what has passed or failed before still counts, and so does the rest.
 ktap_skip_all()
 {
-	if [ "$ktap_run" -gt 0 ] || [ -n "$ktap_planned" ]; then
+	if [ "$ktap_run" -gt 0 ]; then
 		ktap_skip "the rest" "$*"
 		ktap_finish
 	fi
@@ -101,8 +93,6 @@ ktap_status()
 {
 	if [ "$ktap_failed" -gt 0 ]; then
 		return "$KSFT_FAIL"
-	elif [ "${ktap_planned:-$ktap_run}" -ne "$ktap_run" ]; then
-		return "$KSFT_FAIL"
 	elif [ "$ktap_passed" -eq 0 ]; then
 		return "$KSFT_SKIP"
 	fi
@@ -111,14 +101,8 @@ ktap_status()
 
 ktap_finish()
 {
-	local status
-
-	[ -n "$ktap_planned" ] || echo "1..$ktap_run"
-	if [ "${ktap_planned:-$ktap_run}" -ne "$ktap_run" ]; then
-		ktap_note "planned $ktap_planned results, got $ktap_run"
-	fi
+	echo "1..$ktap_run"
 	ktap_note "Totals: pass:$ktap_passed fail:$ktap_failed skip:$ktap_skipped"
 	ktap_status
-	status=$?
-	exit "$status"
+	exit "$?"
 }

@@ -181,28 +181,6 @@ require_module()
 	done
 }
 
-require_sysctl()
-{
-	local name
-
-	for name in "$@"; do
-		[ -e "/proc/sys/${name//.//}" ] || ktap_skip_all "needs the sysctl $name"
-	done
-}
-
-# Loading the module of that name on the way, as the kernel itself does for root.
-require_cc()
-{
-	local cc available
-
-	for cc in "$@"; do
-		modprobe -q "tcp_$cc" 2>/dev/null
-		available=$(</proc/sys/net/ipv4/tcp_available_congestion_control)
-		[[ " $available " == *" $cc "* ]] ||
-			ktap_skip_all "needs the congestion control $cc"
-	done
-}
-
 # require_kernel 6.4: that version, or a later one.
 require_kernel()
 {
