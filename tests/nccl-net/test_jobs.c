@@ -206,45 +206,34 @@ static void apart(unsigned int n, uint64_t bytes, uint64_t compute_ns)
 	CHECK(m.paced < 1.05, "paced: %.3f", m.paced);
 }
 
-static void two_jobs_slide_apart(void)
+TEST(two_jobs_slide_apart)
 {
 	apart(2, 500000000, 50000000);
 }
 
-static void three_jobs_slide_apart(void)
+TEST(three_jobs_slide_apart)
 {
 	apart(3, 500000000, 90000000);
 }
 
-static void short_phases_slide_apart(void)
+TEST(short_phases_slide_apart)
 {
 	apart(2, 100000000, 12000000);
 }
 
 /* 57 % each: together they need 1.14 times as long. */
-static void jobs_that_do_not_fit_lose_nothing(void)
+TEST(jobs_that_do_not_fit_lose_nothing)
 {
 	struct means m = both(2, 500000000, 30000000);
 
 	CHECK(m.paced < m.fair, "paced %.3f, fair %.3f", m.paced, m.fair);
 }
 
-static void one_alone_loses_nothing(void)
+TEST(one_alone_loses_nothing)
 {
 	struct means m = both(1, 500000000, 50000000);
 
 	CHECK(m.paced < m.fair * 1.001, "paced %.3f, not %.3f", m.paced, m.fair);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(two_jobs_slide_apart),
-		TAP_TEST(three_jobs_slide_apart),
-		TAP_TEST(short_phases_slide_apart),
-		TAP_TEST(jobs_that_do_not_fit_lose_nothing),
-		TAP_TEST(one_alone_loses_nothing),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../unit/tap.h"
 #include "player.h"
@@ -109,7 +107,20 @@ static void learn(struct play *y)
 	CHECK(!y->held, "held alone");
 }
 
-static void who_is_alone_never_waits(void)
+/* Each in a process of its own, as a process is one job. */
+#define ALONE(f)				\
+	static void f##_body(void);		\
+	TEST(f)					\
+	{					\
+		pid_t child;			\
+						\
+		if (tap_child(&child))		\
+			tap_exit(f##_body());	\
+		tap_join(child, "in its process");		\
+	}					\
+	static void f##_body(void)
+
+ALONE(who_is_alone_never_waits)
 {
 	struct play y = begin();
 
@@ -118,7 +129,7 @@ static void who_is_alone_never_waits(void)
 	CHECK(!y.held, "%u times", y.held);
 }
 
-static void who_meets_others_defers(void)
+ALONE(who_meets_others_defers)
 {
 	struct play y = begin();
 	uint64_t alone_ns, most_ns;
@@ -140,7 +151,7 @@ static void who_meets_others_defers(void)
 	CHECK(!y.held, "held alone");
 }
 
-static void who_has_had_the_link_keeps_it(void)
+ALONE(who_has_had_the_link_keeps_it)
 {
 	struct play y = begin();
 
@@ -151,7 +162,7 @@ static void who_has_had_the_link_keeps_it(void)
 	CHECK(!y.held, "%u times", y.held);
 }
 
-static void small_messages_never_wait(void)
+ALONE(small_messages_never_wait)
 {
 	struct play y = begin();
 
@@ -164,7 +175,7 @@ static void small_messages_never_wait(void)
 }
 
 /* One message at a time: it is the host that is slow. */
-static void who_waits_for_the_host_does_not_defer(void)
+ALONE(who_waits_for_the_host_does_not_defer)
 {
 	struct play y = begin();
 
@@ -176,7 +187,7 @@ static void who_waits_for_the_host_does_not_defer(void)
 	CHECK(!y.held, "%u times", y.held);
 }
 
-static void phases_that_are_not_alike_never_wait(void)
+ALONE(phases_that_are_not_alike_never_wait)
 {
 	struct play y = begin();
 
@@ -188,7 +199,7 @@ static void phases_that_are_not_alike_never_wait(void)
 }
 
 /* A connection that goes with sends under way takes its part of the clock with it. */
-static void closing_in_the_middle_is_harmless(void)
+ALONE(closing_in_the_middle_is_harmless)
 {
 	struct play y = begin();
 	void *offload = NULL, *comm = NULL, *request;
@@ -211,51 +222,4 @@ static void closing_in_the_middle_is_harmless(void)
 	CHECK(y.held, "not held");
 }
 
-/* Each in a process of its own, as a process is one job. */
-static void run_alone(void (*body)(void))
-{
-	int status = -1;
-	pid_t child;
-
-	fflush(stdout);
-	child = fork();
-	if (!child) {
-		alarm(60);
-		tap_failed_checks = 0;
-		body();
-		fflush(stdout);
-		_exit(!!tap_failed_checks);
-	}
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
-}
-
-#define ALONE(f)				\
-	static void f##_alone(void)		\
-	{					\
-		run_alone(f);			\
-	}
-#define ALONE_TEST(f)	{ #f, f##_alone }
-
-ALONE(who_is_alone_never_waits)
-ALONE(who_meets_others_defers)
-ALONE(who_has_had_the_link_keeps_it)
-ALONE(small_messages_never_wait)
-ALONE(who_waits_for_the_host_does_not_defer)
-ALONE(phases_that_are_not_alike_never_wait)
-ALONE(closing_in_the_middle_is_harmless)
-
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		ALONE_TEST(who_is_alone_never_waits),
-		ALONE_TEST(who_meets_others_defers),
-		ALONE_TEST(who_has_had_the_link_keeps_it),
-		ALONE_TEST(small_messages_never_wait),
-		ALONE_TEST(who_waits_for_the_host_does_not_defer),
-		ALONE_TEST(phases_that_are_not_alike_never_wait),
-		ALONE_TEST(closing_in_the_middle_is_harmless),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

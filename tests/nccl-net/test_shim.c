@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../unit/tap.h"
 #include "player.h"
@@ -14,22 +12,14 @@ static struct chained *chained;
 /* In a process of its own, as the library stays in memory. */
 static void in_child(void (*body)(int version), const char *chain, int version)
 {
-	int status = -1;
 	pid_t child;
 
-	fflush(stdout);
-	child = fork();
-	if (!child) {
-		alarm(60);
-		tap_failed_checks = 0;
+	if (tap_child(&child)) {
 		if (chain)
 			setenv("MLCC_NET_CHAIN", chain, 1);
-		body(version);
-		fflush(stdout);
-		_exit(!!tap_failed_checks);
+		tap_exit(body(version));
 	}
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "version %d: status %#x", version, status);
+	tap_join(child, "version %d", version);
 }
 
 static void for_all(void (*body)(int version))
@@ -83,7 +73,7 @@ static void a_send(int version)
 	CHECK(!p.net->close_send(comm) && chained->closed == 1, "not closed");
 }
 
-static void a_send_is_passed_on(void)
+TEST(a_send_is_passed_on)
 {
 	for_all(a_send);
 }
@@ -112,7 +102,7 @@ static void many_sends(int version)
 	CHECK(!p.net->test(requests[0], &done, NULL) && done, "not done");
 }
 
-static void sends_under_way_are_told_apart(void)
+TEST(sends_under_way_are_told_apart)
 {
 	for_all(many_sends);
 }
@@ -140,13 +130,13 @@ static void memory(int version)
 	CHECK(!p.net->close_send(comm) && chained->last[0] == theirs, "another connection");
 }
 
-static void memory_is_registered_with_the_plugin(void)
+TEST(memory_is_registered_with_the_plugin)
 {
 	for_all(memory);
 }
 
 /* One that finds out in its init what it stands for. */
-static void calls_that_come_with_init_are_passed_on(void)
+TEST(calls_that_come_with_init_are_passed_on)
 {
 	in_child(a_send, getenv("CHAINED_LATE"), 8);
 	in_child(memory, getenv("CHAINED_LATE"), 8);
@@ -165,7 +155,7 @@ static void offloaded(int version)
 	      "changed");
 }
 
-static void what_a_device_sends_is_left_alone(void)
+TEST(what_a_device_sends_is_left_alone)
 {
 	for_all(offloaded);
 }
@@ -183,7 +173,7 @@ static void off(int version)
 	CHECK(strstr(player_remark, "played"), "%s", player_remark);
 }
 
-static void a_setting_turns_it_off(void)
+TEST(a_setting_turns_it_off)
 {
 	for_all(off);
 }
@@ -202,7 +192,7 @@ static void crowd(int version)
 	CHECK(!p.net->close_send(comm) && chained->closed == 1, "not closed");
 }
 
-static void connections_beyond_all_places_work(void)
+TEST(connections_beyond_all_places_work)
 {
 	in_child(crowd, getenv("CHAINED_ALL"), NET_LAST);
 }
@@ -222,7 +212,7 @@ static void turnover(int version)
 	CHECK(!p.net->reg_mr(comm, data, 1, 1, &mhandle) && chained->last[0] != comm, "no place");
 }
 
-static void places_are_used_again(void)
+TEST(places_are_used_again)
 {
 	in_child(turnover, getenv("CHAINED_ALL"), NET_LAST);
 }
@@ -240,7 +230,7 @@ static void group(int version)
 	CHECK(chained->sends == 4, "%d sends", chained->sends);
 }
 
-static void a_group_of_sends_has_one_request(void)
+TEST(a_group_of_sends_has_one_request)
 {
 	in_child(group, getenv("CHAINED_ALL"), 11);
 	in_child(group, getenv("CHAINED_ALL"), 12);
@@ -262,7 +252,7 @@ static void only_two(int version)
 	CHECK(!found("ncclTunerPlugin_v5") && !found("ncclCollNetPlugin_v9"), "found");
 }
 
-static void versions_that_it_lacks_are_not_found(void)
+TEST(versions_that_it_lacks_are_not_found)
 {
 	in_child(only_two, getenv("CHAINED_9_11"), 11);
 }
@@ -275,7 +265,7 @@ static void optional(int version)
 	CHECK(!p.net->irecv_consumed, "it is there");
 }
 
-static void calls_that_it_lacks_are_lacking(void)
+TEST(calls_that_it_lacks_are_lacking)
 {
 	in_child(optional, getenv("CHAINED_9_11"), 9);
 	in_child(optional, getenv("CHAINED_9_11"), 11);
@@ -313,7 +303,7 @@ static void unnamed(int version)
 	fails_with("MLCC_NET_CHAIN names one");
 }
 
-static void who_cannot_chain_says_why(void)
+TEST(who_cannot_chain_says_why)
 {
 	in_child(missing, "/nowhere/libnccl-net.so", 0);
 	in_child(itself, getenv("SHIM"), 0);
@@ -321,22 +311,4 @@ static void who_cannot_chain_says_why(void)
 	in_child(unnamed, NULL, 0);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(a_send_is_passed_on),
-		TAP_TEST(sends_under_way_are_told_apart),
-		TAP_TEST(memory_is_registered_with_the_plugin),
-		TAP_TEST(calls_that_come_with_init_are_passed_on),
-		TAP_TEST(what_a_device_sends_is_left_alone),
-		TAP_TEST(a_setting_turns_it_off),
-		TAP_TEST(connections_beyond_all_places_work),
-		TAP_TEST(places_are_used_again),
-		TAP_TEST(a_group_of_sends_has_one_request),
-		TAP_TEST(versions_that_it_lacks_are_not_found),
-		TAP_TEST(calls_that_it_lacks_are_lacking),
-		TAP_TEST(who_cannot_chain_says_why),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

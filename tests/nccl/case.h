@@ -8,57 +8,34 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../unit/tap.h"
 #include "fake.h"
 #include "nccl.h"
 
-#define CASE_TIMEOUT_S	120
-
 static inline void case_child(void (*body)(void), int version)
 {
-	alarm(CASE_TIMEOUT_S);
 	unsetenv("MLCC_CHAIN_PLUGIN");
 	unsetenv("MLCC_SHIFT");
 	setenv("MLCC_JOB", "bert", 1);
-	tap_failed_checks = 0;
 	nccl_load(version);
 	body();
-	fflush(stdout);
-	/* no destructors: threads may still run */
-	_exit(tap_failed_checks ? 1 : 0);
-}
-
-/* What a child of a case has checked: it ends with 1 if something failed. */
-static inline void case_end(pid_t child, const char *what)
-{
-	int status = -1;
-
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "%s: status %#x", what, status);
 }
 
 static inline void case_run(void (*body)(void), int first, int last)
 {
 	for (int version = first; version <= last; version++) {
-		int status = -1;
 		pid_t child;
 
-		fflush(stdout);
-		child = fork();
-		if (!child)
-			case_child(body, version);
-		waitpid(child, &status, 0);
-		CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "version %d: status %#x", version,
-		      status);
+		if (tap_child(&child))
+			tap_exit(case_child(body, version));
+		tap_join(child, "version %d", version);
 	}
 }
 
 #define CASE(name, first, last)				\
 	static void name##_body(void);			\
-	static void name(void)				\
+	TEST(name)					\
 	{						\
 		case_run(name##_body, first, last);	\
 	}						\

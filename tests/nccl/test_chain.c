@@ -221,32 +221,30 @@ CASE(aborts_leave_events_open, 3, 7)
 	CHECK(!counts->wrong, "%d calls were wrong", counts->wrong);
 }
 
+static void cannot_be_had(const char *name)
+{
+	struct comm c;
+
+	setenv("MLCC_CHAIN_PLUGIN", name, 1);
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	c = nccl_init(77, 2, 2);
+	CHECK(nccl_warnings == 1, "%d warnings", nccl_warnings);
+	CHECK(nccl_mask == MASK, "mask %d", nccl_mask);
+	play_coll(&c, &allreduce, 1001);
+	EXPECT_START(0);
+}
+
 CASE(one_that_cannot_be_had_is_a_warning, 4, 7)
 {
 	const char *names[] = { "/nonexistent.so", "no-such-plugin", getenv("MLCC_PLUGIN"), "libc.so.6" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct comm c;
 		pid_t child;
-		int status;
 
-		fflush(stdout);
-		child = fork();
-		if (child) {
-			waitpid(child, &status, 0);
-			CHECK(!status, "%s: status %#x", names[i], status);
-			continue;
-		}
-		setenv("MLCC_CHAIN_PLUGIN", names[i], 1);
-		fake_start(NULL, false);
-		c = nccl_init(77, 2, 2);
-		c = nccl_init(77, 2, 2);
-		CHECK(nccl_warnings == 1, "%s: %d warnings", names[i], nccl_warnings);
-		CHECK(nccl_mask == MASK, "%s: mask %d", names[i], nccl_mask);
-		play_coll(&c, &allreduce, 1001);
-		EXPECT_START(0);
-		fflush(stdout);
-		_exit(!!tap_failed_checks);
+		if (tap_child(&child))
+			tap_exit(cannot_be_had(names[i]));
+		tap_join(child, "%s", names[i]);
 	}
 }
 
@@ -264,21 +262,4 @@ CASE(one_whose_init_fails_is_left_out, 4, 7)
 	CHECK(!counts->starts[1] && !counts->finalizes, "it is called all the same");
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(both_get_what_they_ask_for),
-		TAP_TEST(an_older_one_is_called_by_its_version),
-		TAP_TEST(what_it_did_not_ask_for_it_does_not_get),
-		TAP_TEST(it_works_without_mlccd),
-		TAP_TEST(operations_of_another_process_are_ours_only),
-		TAP_TEST(many_events_are_no_harm),
-		TAP_TEST(steps_that_are_never_stopped),
-		TAP_TEST(bursts_of_operations),
-		TAP_TEST(aborts_leave_events_open),
-		TAP_TEST(one_that_cannot_be_had_is_a_warning),
-		TAP_TEST(one_whose_init_fails_is_left_out),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

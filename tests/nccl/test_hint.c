@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* libmlcc-hint by its public header, as a training program uses it that is not NCCL. */
-#include <sys/wait.h>
-
 #include "../../userspace/libmlcc-hint/mlcc_hint.h"
 #include "case.h"
 
@@ -74,29 +72,15 @@ CASE(a_child_is_silent_and_does_not_wait, 7, 7)
 	pid_t child;
 
 	fake_plan(SECOND, 300 * MS);
-	fflush(stdout);
-	child = fork();
-	if (!child) {
+	if (tap_child(&child)) {
 		iterate(h, 5000);
-		CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
-		fflush(stdout);
-		_exit(!!tap_failed_checks);
+		tap_exit(CHECK(!clock_sleeps, "%d sleeps", clock_sleeps));
 	}
-	case_end(child, "the child");
+	tap_join(child, "the child");
 	CHECK(!fake_take(&r), "it speaks");
 	iterate(h, 5000);
 	CHECK(fake_take(&r) && r.bytes == 5000, "its parent does not");
 	mlcc_hint_free(h);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(it_waits_for_its_slot),
-		TAP_TEST(it_waits_only_for_a_plan),
-		TAP_TEST(no_handle_says_and_waits_for_nothing),
-		TAP_TEST(a_child_is_silent_and_does_not_wait),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -66,14 +66,9 @@ static void must_be_refused(const struct fake_answers *a, bool asked)
 {
 	pid_t child;
 
-	fflush(stdout);
-	child = fork();
-	if (!child) {
-		refused(a, asked);
-		fflush(stdout);
-		_exit(!!tap_failed_checks);
-	}
-	case_end(child, "refused");
+	if (tap_child(&child))
+		tap_exit(refused(a, asked));
+	tap_join(child, "refused");
 }
 
 CASE(a_refusal_is_one_warning, 3, 7)
@@ -144,18 +139,14 @@ static void job_is_asked_for_by(const char *what)
 {
 	pid_t child;
 
-	fflush(stdout);
-	child = fork();
-	if (!child) {
+	if (tap_child(&child)) {
 		fake_start(NULL, false);
 		nccl_init(77, 2, 2);
 		CHECK(nccl_mask, "refused");
-		CHECK(strstr(fake_question(), "\"show\"") && strstr(fake_question(), what), "%s",
-		      fake_question());
-		fflush(stdout);
-		_exit(!!tap_failed_checks);
+		tap_exit(CHECK(strstr(fake_question(), "\"show\"") && strstr(fake_question(), what),
+			       "%s", fake_question()));
 	}
-	case_end(child, what);
+	tap_join(child, "%s", what);
 }
 
 CASE(the_job_is_named_or_that_of_the_cgroup, 4, 4)
@@ -371,26 +362,4 @@ CASE(each_process_speaks_for_itself, 4, 5)
 	waitpid(child, &status, 0);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(an_mlccd_that_comes_later_is_found),
-		TAP_TEST(a_refusal_is_one_warning),
-		TAP_TEST(nonsense_of_mlccd_is_a_refusal),
-		TAP_TEST(a_long_reply_is_cut_off),
-		TAP_TEST(names_that_cannot_be_are_not_sent),
-		TAP_TEST(the_job_is_named_or_that_of_the_cgroup),
-		TAP_TEST(a_cgroup_without_a_job_is_a_refusal),
-		TAP_TEST(one_that_hangs_is_left_alone),
-		TAP_TEST(one_that_hangs_when_it_is_given_the_ring_is_left_alone),
-		TAP_TEST(a_backlog_that_is_full_is_left_alone),
-		TAP_TEST(training_goes_on_when_mlccd_dies),
-		TAP_TEST(an_init_without_mlccd_keeps_what_was),
-		TAP_TEST(a_next_one_that_refuses_or_hangs_is_tried_again),
-		TAP_TEST(a_full_ring_drops_and_counts),
-		TAP_TEST(what_mlccd_writes_into_the_ring_is_not_believed),
-		TAP_TEST(each_process_speaks_for_itself),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -338,68 +338,42 @@ static void in_strict_mode(struct comm *c, struct op *op)
 	syscall(SYS_exit, tap_failed_checks ? 1 : 0);
 }
 
-CASE(in_seccomp, 3, 7)
+static void in_seccomp(void)
 {
 	struct comm c = begin();
 	struct op op = nccl_op(&c, NULL, 0, true);
-	int status = -1;
 	pid_t child;
 
 	nccl_send(&c, &op, 1000);
 	play_coll(&c, &allreduce, 1000);
-	fflush(stdout);
 	/* a fork of one that has a daemon in a thread: it has no more of that */
-	child = fork();
-	if (!child)
+	if (tap_child(&child))
 		in_strict_mode(&c, &op);
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
+	tap_join(child, "in strict mode");
 }
 
-static void events_within_a_phase_make_no_system_call(void)
+TEST(events_within_a_phase_make_no_system_call)
 {
 	if (getenv("MLCC_SANITIZED"))
 		TAP_SKIP("the sanitizer makes some of its own");
 	else
-		in_seccomp();
+		case_run(in_seccomp, 3, 7);
 }
 
 CASE(a_forked_child_is_silent, 3, 7)
 {
 	struct comm c = begin();
-	int status;
 	pid_t child;
 
 	play_coll(&c, &allreduce, 1000);
 	EXPECT_START(0);
-	child = fork();
-	if (!child) {
+	if (tap_child(&child)) {
 		nccl_init(78, 2, 2);
-		_exit(nccl_mask);
+		tap_exit(CHECK(!nccl_mask, "its mask is %#x", nccl_mask));
 	}
-	waitpid(child, &status, 0);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "its mask is %#x", status);
+	tap_join(child, "the child");
 	EXPECT_NOTHING();
 	still_works(&c);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(odd_handles_and_states_do_nothing),
-		TAP_TEST(stops_come_twice_or_late),
-		TAP_TEST(a_handle_of_long_ago_is_nobodys),
-		TAP_TEST(nonsense_counts_for_nothing),
-		TAP_TEST(odd_contexts_have_no_events),
-		TAP_TEST(finalize_comes_with_events_open),
-		TAP_TEST(more_operations_than_places),
-		TAP_TEST(operations_that_are_never_stopped),
-		TAP_TEST(many_communicators),
-		TAP_TEST(threads_share_the_phase),
-		TAP_TEST(two_threads_stop_the_same_operation),
-		TAP_TEST(events_within_a_phase_make_no_system_call),
-		TAP_TEST(a_forked_child_is_silent),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

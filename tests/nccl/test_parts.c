@@ -31,7 +31,7 @@ static void new_history(void)
 	h = calloc(1, sizeof(*h));
 }
 
-static void nothing_is_known_at_first(void)
+TEST(nothing_is_known_at_first)
 {
 	new_history();
 	CHECK(!history_find(h, 'a'), "a phase out of nowhere");
@@ -41,7 +41,7 @@ static void nothing_is_known_at_first(void)
 	CHECK(!bytes_of('b'), "%llu", (unsigned long long)bytes_of('b'));
 }
 
-static void the_last_one_that_began_so_is_taken(void)
+TEST(the_last_one_that_began_so_is_taken)
 {
 	new_history();
 	add('a', 'A', 1);
@@ -53,7 +53,7 @@ static void the_last_one_that_began_so_is_taken(void)
 	      (unsigned long long)bytes_of('a'), (unsigned long long)bytes_of('b'));
 }
 
-static void an_iteration_is_what_repeats(void)
+TEST(an_iteration_is_what_repeats)
 {
 	static const char names[] = "ABC";
 
@@ -70,7 +70,7 @@ static void an_iteration_is_what_repeats(void)
 }
 
 /* All layers begin alike; where the run of the one ends, only the iteration says. */
-static void runs_of_equal_phases_do_not_hide_their_end(void)
+TEST(runs_of_equal_phases_do_not_hide_their_end)
 {
 	new_history();
 	for (int iteration = 0; iteration < 5; iteration++) {
@@ -85,7 +85,7 @@ static void runs_of_equal_phases_do_not_hide_their_end(void)
 	}
 }
 
-static void a_change_is_followed(void)
+TEST(a_change_is_followed)
 {
 	new_history();
 	for (int i = 0; i < 20; i++)
@@ -97,7 +97,7 @@ static void a_change_is_followed(void)
 	CHECK(bytes_of('x') == 'C', "%c", (char)bytes_of('x'));
 }
 
-static void what_never_repeats_is_no_iteration(void)
+TEST(what_never_repeats_is_no_iteration)
 {
 	new_history();
 	for (int i = 0; i < 2000; i++) {
@@ -110,7 +110,7 @@ static void what_never_repeats_is_no_iteration(void)
 	CHECK(!history_find(h, 2), "one that never was");
 }
 
-static void replies_are_read(void)
+TEST(replies_are_read)
 {
 	char why[16];
 
@@ -127,7 +127,7 @@ static void replies_are_read(void)
 }
 
 /* Every reply, cut off anywhere, or with any byte changed, ends within its memory. */
-static void replies_may_be_anything(void)
+TEST(replies_may_be_anything)
 {
 	static const char good[] = "{\"ok\":true,\"error\":\"a\\\"b\",\"jobs\":[{\"id\":12,\"n\":\"\\\\\"}]}";
 	char why[8];
@@ -149,20 +149,4 @@ static void replies_may_be_anything(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(nothing_is_known_at_first),
-		TAP_TEST(the_last_one_that_began_so_is_taken),
-		TAP_TEST(an_iteration_is_what_repeats),
-		TAP_TEST(runs_of_equal_phases_do_not_hide_their_end),
-		TAP_TEST(a_change_is_followed),
-		TAP_TEST(what_never_repeats_is_no_iteration),
-		TAP_TEST(replies_are_read),
-		TAP_TEST(replies_may_be_anything),
-	};
-	int status = TAP_RUN(tests);
-
-	free(h);
-	return status;
-}
+TAP_MAIN

@@ -255,22 +255,4 @@ CASE(operations_are_told_apart, 3, 7)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(operations_and_their_transfers_are_asked_for),
-		TAP_TEST(a_phase_is_announced_with_the_bytes_of_the_last),
-		TAP_TEST(appended_is_not_begun),
-		TAP_TEST(silences_shorter_than_the_gap_end_nothing),
-		TAP_TEST(a_stall_within_an_operation_ends_nothing),
-		TAP_TEST(a_phase_that_goes_on_after_its_end_is_one),
-		TAP_TEST(phases_are_known_by_their_place_in_the_iteration),
-		TAP_TEST(only_what_leaves_the_node_counts),
-		TAP_TEST(communicators_share_one_phase),
-		TAP_TEST(bytes_are_those_of_the_process),
-		TAP_TEST(operations_of_another_process_are_sent_from_here),
-		TAP_TEST(operations_are_told_apart),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

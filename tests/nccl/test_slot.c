@@ -353,24 +353,4 @@ CASE(threads_train_through_a_wait, 7, 7)
 	CHECK(fake_ring()->shift_said.waits <= 1, "%u waits", fake_ring()->shift_said.waits);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(a_phase_waits_for_its_slot),
-		TAP_TEST(without_a_plan_nothing_waits),
-		TAP_TEST(a_plan_that_is_taken_away_is_none),
-		TAP_TEST(a_setting_turns_it_off),
-		TAP_TEST(a_job_of_another_period_goes_at_once),
-		TAP_TEST(a_plan_that_is_being_written_is_not_taken),
-		TAP_TEST(two_plans_are_never_mixed),
-		TAP_TEST(nonsense_in_the_ring_does_not_wait),
-		TAP_TEST(no_ring_makes_a_job_wait_all_the_time),
-		TAP_TEST(a_clock_of_day_that_is_nonsense_does_no_harm),
-		TAP_TEST(mlccd_may_die_meanwhile),
-		TAP_TEST(nobody_waits_for_who_sleeps),
-		TAP_TEST(the_communicators_may_end_meanwhile),
-		TAP_TEST(threads_train_through_a_wait),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

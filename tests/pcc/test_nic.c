@@ -34,7 +34,7 @@ static struct mlcc_pcc_flow *record(const struct nic_qp *qp)
 	return NULL;
 }
 
-static void events_without_a_number_are_those_of_the_last_burst(void)
+TEST(events_without_a_number_are_those_of_the_last_burst)
 {
 	u32 rate;
 
@@ -48,7 +48,7 @@ static void events_without_a_number_are_those_of_the_last_burst(void)
 	CHECK(nic_tx(&two, 5 * US, BURST).rate < LINE, "the queue pair's own rate is lost");
 }
 
-static void functions_may_have_the_same_numbers(void)
+TEST(functions_may_have_the_same_numbers)
 {
 	begin();
 	nic_tx(&one, US, BURST);
@@ -58,7 +58,7 @@ static void functions_may_have_the_same_numbers(void)
 	CHECK(nic_tx(&one, 3 * US, BURST).rate == LINE, "another function's CNP counted");
 }
 
-static void a_burst_is_of_its_queue_pairs_job(void)
+TEST(a_burst_is_of_its_queue_pairs_job)
 {
 	begin();
 	CHECK(nic_job(1, 100 * BURST) == MLCC_PCC_DONE, "no job");
@@ -78,7 +78,7 @@ static void a_burst_is_of_its_queue_pairs_job(void)
 	CHECK(record(&one)->p == MLCC_NEUTRAL, "progress without a job");
 }
 
-static void a_job_without_queue_pairs_begins_anew(void)
+TEST(a_job_without_queue_pairs_begins_anew)
 {
 	begin();
 	nic_job(1, 100 * BURST);
@@ -92,7 +92,7 @@ static void a_job_without_queue_pairs_begins_anew(void)
 }
 
 /* 2 MB is where the counter ends; the packets go on. */
-static void long_bursts_are_estimated(void)
+TEST(long_bursts_are_estimated)
 {
 	u32 burst = 8 << 20;
 	u64 sent;
@@ -111,7 +111,7 @@ static void long_bursts_are_estimated(void)
 	      (unsigned long)sent, burst);
 }
 
-static void probes_may_tell_of_congestion(void)
+TEST(probes_may_tell_of_congestion)
 {
 	begin();
 	CHECK(nic_set(0, 0, MLCC_PCC_RTT_OVER, 20 * US), "refused");
@@ -127,7 +127,7 @@ static void probes_may_tell_of_congestion(void)
 	CHECK(nic_cnp(&apart, 260 * US).rate < LINE, "a CNP does not count");
 }
 
-static void probes_are_asked_for_now_and_then(void)
+TEST(probes_are_asked_for_now_and_then)
 {
 	u32 asked = 0;
 
@@ -137,7 +137,7 @@ static void probes_are_asked_for_now_and_then(void)
 	CHECK(asked == 100, "%u in 10 ms, one each 100 us", asked);
 }
 
-static void parameters_are_taken_whole_or_not(void)
+TEST(parameters_are_taken_whole_or_not)
 {
 	u32 bad[] = { MLCC_RP_NS_MAX + 1, 0 };
 	u32 *params = nic_params[1][2];
@@ -163,7 +163,7 @@ static u32 full(void)
 	return used;
 }
 
-static void a_full_table_is_plain_dcqcn(void)
+TEST(a_full_table_is_plain_dcqcn)
 {
 	doca_pcc_dev_algo_ctxt_t context = { { 0 } };
 	struct nic_qp late = { 9, 1, &context };
@@ -183,7 +183,7 @@ static void a_full_table_is_plain_dcqcn(void)
 	CHECK(!nic.job[1].job.acked, "counted in a job");
 }
 
-static void idle_records_are_taken_but_not_those_of_jobs(void)
+TEST(idle_records_are_taken_but_not_those_of_jobs)
 {
 	u32 now = 0, kept = 0;
 
@@ -205,7 +205,7 @@ static void idle_records_are_taken_but_not_those_of_jobs(void)
 	CHECK(record(&one) && record(&one)->job == 1, "a job's has been taken");
 }
 
-static void what_is_wrong_is_refused(void)
+TEST(what_is_wrong_is_refused)
 {
 	static const struct mlcc_pcc_command wrong[] = {
 		{ .op = 0 },
@@ -227,7 +227,7 @@ static void what_is_wrong_is_refused(void)
 	CHECK(nic.job[1].job.d_hint == 12345 && !nic.job[1].flows && !full(), "it had an effect");
 }
 
-static void messages_are_not_trusted(void)
+TEST(messages_are_not_trusted)
 {
 	static struct mlcc_pcc_request request = {
 		.version = MLCC_PCC_VERSION, .count = MLCC_PCC_COMMANDS + 1,
@@ -248,7 +248,7 @@ static void messages_are_not_trusted(void)
 					       &response, &bytes), "another version");
 }
 
-static void ports_and_slots_that_are_none_have_the_first_ones_parameters(void)
+TEST(ports_and_slots_that_are_none_have_the_first_ones_parameters)
 {
 	doca_pcc_dev_event_t event = {
 		.type = DOCA_PCC_DEV_EVNT_ROCE_CNP, .port = 200, .stamp = 2 * US,
@@ -260,23 +260,4 @@ static void ports_and_slots_that_are_none_have_the_first_ones_parameters(void)
 	CHECK(nic_event(&one, &event).rate == LINE, "other parameters than port 0's");
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(events_without_a_number_are_those_of_the_last_burst),
-		TAP_TEST(functions_may_have_the_same_numbers),
-		TAP_TEST(a_burst_is_of_its_queue_pairs_job),
-		TAP_TEST(a_job_without_queue_pairs_begins_anew),
-		TAP_TEST(long_bursts_are_estimated),
-		TAP_TEST(probes_may_tell_of_congestion),
-		TAP_TEST(probes_are_asked_for_now_and_then),
-		TAP_TEST(parameters_are_taken_whole_or_not),
-		TAP_TEST(a_full_table_is_plain_dcqcn),
-		TAP_TEST(idle_records_are_taken_but_not_those_of_jobs),
-		TAP_TEST(what_is_wrong_is_refused),
-		TAP_TEST(messages_are_not_trusted),
-		TAP_TEST(ports_and_slots_that_are_none_have_the_first_ones_parameters),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -68,7 +68,7 @@ static u32 queue_of(const struct sock *sk, const struct link *l)
 	return rtt_of(sk, l) - l->base;
 }
 
-static void alone_it_fills_the_link(void)
+TEST(alone_it_fills_the_link)
 {
 	struct link l = { .base = BASE_US };
 	struct mlcc_slot s;
@@ -108,14 +108,14 @@ static void comes_back(u32 base_us)
 	}
 }
 
-static void it_makes_way_and_comes_back(void)
+TEST(it_makes_way_and_comes_back)
 {
 	comes_back(BASE_US);
 	comes_back(10 * BASE_US);
 }
 
 /* A delayed ACK for one segment of a window of one, and a path that is next to none. */
-static void it_does_not_stall(void)
+TEST(it_does_not_stall)
 {
 	struct link l = { .base = 3 };
 	struct mlcc_slot s;
@@ -183,24 +183,24 @@ static void mark(struct sock *sk)
 	tcp_mark(sk, 10);
 }
 
-static void a_loss_is_the_bases(void)
+TEST(a_loss_is_the_bases)
 {
 	losses_and_marks_are_the_bases(false, tcp_lose);
 	losses_and_marks_are_the_bases(true, tcp_lose);
 }
 
-static void a_mark_is_the_bases(void)
+TEST(a_mark_is_the_bases)
 {
 	losses_and_marks_are_the_bases(true, mark);
 }
 
-static void a_time_out_is_the_bases(void)
+TEST(a_time_out_is_the_bases)
 {
 	losses_and_marks_are_the_bases(false, tcp_expire);
 }
 
 /* Alone for half an hour, with what TCP keeps of the path gone: its own queue is not the path. */
-static void its_own_queue_is_not_the_path(void)
+TEST(its_own_queue_is_not_the_path)
 {
 	struct mlcc_slot s;
 	struct sock sk;
@@ -222,7 +222,7 @@ static void its_own_queue_is_not_the_path(void)
 	}
 }
 
-static void a_longer_path_is_believed(void)
+TEST(a_longer_path_is_believed)
 {
 	struct link l = { .base = 2000 };
 	struct mlcc_slot s;
@@ -238,7 +238,7 @@ static void a_longer_path_is_believed(void)
 }
 
 /* Whatever its job does, or has been told of. */
-static void latency_is_its_base(void)
+TEST(latency_is_its_base)
 {
 	struct link l = { .base = BASE_US };
 	struct sock sk, base;
@@ -265,7 +265,7 @@ static void latency_is_its_base(void)
 }
 
 /* One ACK after its job's class has changed. */
-static void it_follows_its_jobs_class(void)
+TEST(it_follows_its_jobs_class)
 {
 	struct link l = { .base = BASE_US, .others = 5000 };
 	struct mlcc_slot s;
@@ -300,7 +300,7 @@ static void it_follows_its_jobs_class(void)
 }
 
 /* The others have all of the window from there on. */
-static void after_training_it_has_no_share(void)
+TEST(after_training_it_has_no_share)
 {
 	struct link l = { .base = BASE_US };
 	struct mlcc_slot s;
@@ -316,21 +316,4 @@ static void after_training_it_has_no_share(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(alone_it_fills_the_link),
-		TAP_TEST(it_makes_way_and_comes_back),
-		TAP_TEST(it_does_not_stall),
-		TAP_TEST(a_loss_is_the_bases),
-		TAP_TEST(a_mark_is_the_bases),
-		TAP_TEST(a_time_out_is_the_bases),
-		TAP_TEST(its_own_queue_is_not_the_path),
-		TAP_TEST(a_longer_path_is_believed),
-		TAP_TEST(latency_is_its_base),
-		TAP_TEST(it_follows_its_jobs_class),
-		TAP_TEST(after_training_it_has_no_share),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

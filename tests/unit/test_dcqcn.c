@@ -114,7 +114,7 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 	return EVENTS;
 }
 
-static void any_parameters_follow_the_model(void)
+TEST(any_parameters_follow_the_model)
 {
 	u64 seed = 1;
 	u32 events = 0;
@@ -133,7 +133,7 @@ static void any_parameters_follow_the_model(void)
 	CHECK(events > RUNS * EVENTS / 2, "only %u events were compared", events);
 }
 
-static void each_variant_follows_the_model(void)
+TEST(each_variant_follows_the_model)
 {
 	struct mlcc_rp_param c;
 	u32 events;
@@ -154,7 +154,7 @@ static void each_variant_follows_the_model(void)
 }
 
 /* The rule alone decides on the gain, and neutral is plain DCQCN. */
-static void gain_is_the_rule(void)
+TEST(gain_is_the_rule)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *paper = &profiles[MLCC_PROFILE_HOTNETS22];
@@ -170,7 +170,7 @@ static void gain_is_the_rule(void)
 }
 
 /* Who is further decreases less, and past 5/8 of a phase goes back to more. */
-static void who_is_further_holds_on(void)
+TEST(who_is_further_holds_on)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
@@ -203,7 +203,7 @@ static void who_is_further_holds_on(void)
 }
 
 /* However often it is decreased, a job's flow sends often enough to notice a free link. */
-static void jobs_stay_awake(void)
+TEST(jobs_stay_awake)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
@@ -223,7 +223,7 @@ static void jobs_stay_awake(void)
 }
 
 /* A phase begins once, small, and as wary as a new flow; of a profile that has it so. */
-static void phases_begin_small(void)
+TEST(phases_begin_small)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
@@ -256,7 +256,7 @@ static void phases_begin_small(void)
 }
 
 /* Flows of a job restart at a part of what the job gets, and stay above a part of that. */
-static void parts_are_a_jobs(void)
+TEST(parts_are_a_jobs)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
@@ -283,7 +283,7 @@ static void parts_are_a_jobs(void)
 }
 
 /* Who has sent all within some T is left alone. */
-static void short_phases_are_plain(void)
+TEST(short_phases_are_plain)
 {
 	struct mlcc_rp_param c;
 
@@ -350,7 +350,7 @@ static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now
 	}
 }
 
-static void rates_stay_in_their_bounds(void)
+TEST(rates_stay_in_their_bounds)
 {
 	u64 seed = 2;
 
@@ -373,7 +373,7 @@ static void rates_stay_in_their_bounds(void)
 }
 
 /* Whoever turns a knob does so while flows run. */
-static void parameters_may_change(void)
+TEST(parameters_may_change)
 {
 	u64 seed = 6;
 
@@ -396,7 +396,7 @@ static void parameters_may_change(void)
 }
 
 /* A flow does the same wherever the stamp wraps. */
-static void stamps_wrap(void)
+TEST(stamps_wrap)
 {
 	u64 seed = 3;
 
@@ -419,7 +419,7 @@ static void stamps_wrap(void)
 }
 
 /* What several CPUs bring out of order is taken for simultaneous. */
-static void stamps_step_back(void)
+TEST(stamps_step_back)
 {
 	struct mlcc_rp_param c;
 	struct mlcc_rp rp, before;
@@ -439,7 +439,7 @@ static void stamps_step_back(void)
  * What is made good at once after a silence is what is made good step by step during it, give or
  * take a step.
  */
-static void silences_are_made_good(void)
+TEST(silences_are_made_good)
 {
 	u64 seed = 4;
 
@@ -473,7 +473,7 @@ static void silences_are_made_good(void)
 }
 
 /* With all else the same, a larger R_AI is never slower. */
-static void growth_is_monotone(void)
+TEST(growth_is_monotone)
 {
 	u64 seed = 5;
 
@@ -503,7 +503,7 @@ static void growth_is_monotone(void)
 }
 
 /* Every parameter has its limits, and is refused beyond them. */
-static void parameters_have_limits(void)
+TEST(parameters_have_limits)
 {
 	static const struct { size_t at; u32 bad; } wrong[] = {
 		{ offsetof(struct mlcc_rp_param, line), MLCC_RP_LINE_MAX + 1 },
@@ -537,25 +537,4 @@ static void parameters_have_limits(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(each_variant_follows_the_model),
-		TAP_TEST(any_parameters_follow_the_model),
-		TAP_TEST(gain_is_the_rule),
-		TAP_TEST(who_is_further_holds_on),
-		TAP_TEST(jobs_stay_awake),
-		TAP_TEST(phases_begin_small),
-		TAP_TEST(parts_are_a_jobs),
-		TAP_TEST(short_phases_are_plain),
-		TAP_TEST(rates_stay_in_their_bounds),
-		TAP_TEST(parameters_may_change),
-		TAP_TEST(stamps_wrap),
-		TAP_TEST(stamps_step_back),
-		TAP_TEST(silences_are_made_good),
-		TAP_TEST(growth_is_monotone),
-		TAP_TEST(parameters_have_limits),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

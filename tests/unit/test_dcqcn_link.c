@@ -96,7 +96,7 @@ static double simulated_ratio(const struct mlcc_rp_param *a, const struct mlcc_r
  * The rule's two handles.  R_AI does about what the fluid model says, T more: a T that is halved
  * brings back what a decrease has taken in half the time, too, of which the model knows little.
  */
-static void shares_follow_the_fluid_model(void)
+TEST(shares_follow_the_fluid_model)
 {
 	static const struct {
 		const char *name;
@@ -136,7 +136,7 @@ static double jain(const struct sim *s)
 }
 
 /* Plain DCQCN shares a link among equal flows, and fills it, and keeps the queue short. */
-static void equal_flows_share(void)
+TEST(equal_flows_share)
 {
 	struct mlcc_rp_param c;
 
@@ -179,7 +179,7 @@ static double two_jobs(const struct mlcc_profile *profile)
 	return sum;
 }
 
-static void jobs_that_fit_take_turns(void)
+TEST(jobs_that_fit_take_turns)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	double plain = two_jobs(NULL), ours = two_jobs(&profiles[MLCC_PROFILE_INTERLEAVE]);
@@ -189,13 +189,4 @@ static void jobs_that_fit_take_turns(void)
 	CHECK(plain > 1.2 * ours, "plain DCQCN %.3f, with the rule %.3f", plain, ours);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(shares_follow_the_fluid_model),
-		TAP_TEST(equal_flows_share),
-		TAP_TEST(jobs_that_fit_take_turns),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -17,7 +17,7 @@ static const struct mlcc_tmdml_param param = {
 	.interval = INTERVAL, .every = MLCC_TMDML_EVERY, .spare = MLCC_TMDML_SPARE,
 };
 
-static void the_first_mark_is_answered(void)
+TEST(the_first_mark_is_answered)
 {
 	for (u64 now = 0; now < 1ULL << 32; now += 99999999) {
 		struct mlcc_np np = { 0 };
@@ -27,7 +27,7 @@ static void the_first_mark_is_answered(void)
 }
 
 /* However dense the marks and wherever the stamp wraps: one CNP in an interval. */
-static void cnps_are_paced(void)
+TEST(cnps_are_paced)
 {
 	u32 start = -500 * US, cnps = 0;
 	struct mlcc_np np = { 0 };
@@ -37,7 +37,7 @@ static void cnps_are_paced(void)
 	CHECK(cnps == 1000 * US / INTERVAL, "%u CNPs in 1 ms", cnps);
 }
 
-static void without_an_interval_each_mark_is_answered(void)
+TEST(without_an_interval_each_mark_is_answered)
 {
 	struct mlcc_np np = { 0 };
 
@@ -46,7 +46,7 @@ static void without_an_interval_each_mark_is_answered(void)
 }
 
 /* Marks that two CPUs bring out of order are not two. */
-static void a_mark_from_before_is_not_answered(void)
+TEST(a_mark_from_before_is_not_answered)
 {
 	struct mlcc_np np = { 0 };
 
@@ -70,7 +70,7 @@ static void two_flows(struct mlcc_tmdml_group *g, struct mlcc_tmdml_flow f[2],
 	}
 }
 
-static void a_flow_behind_is_spared(void)
+TEST(a_flow_behind_is_spared)
 {
 	struct mlcc_tmdml_flow f[2] = { 0 };
 	struct mlcc_tmdml_group g = { 0 };
@@ -92,7 +92,7 @@ static void a_flow_behind_is_spared(void)
 	      plain[1]);
 }
 
-static void equal_flows_are_answered_alike(void)
+TEST(equal_flows_are_answered_alike)
 {
 	struct mlcc_tmdml_flow f[2] = { 0 };
 	struct mlcc_tmdml_group g = { 0 };
@@ -106,7 +106,7 @@ static void equal_flows_are_answered_alike(void)
 }
 
 /* What a flow had in the last phase does not count in the next one. */
-static void phases_begin_anew(void)
+TEST(phases_begin_anew)
 {
 	struct mlcc_tmdml_flow f[2] = { 0 };
 	struct mlcc_tmdml_group g = { 0 };
@@ -126,7 +126,7 @@ static void phases_begin_anew(void)
 	}
 }
 
-static void parameters_have_limits(void)
+TEST(parameters_have_limits)
 {
 	struct mlcc_tmdml_param c = param;
 
@@ -143,18 +143,4 @@ static void parameters_have_limits(void)
 	CHECK(!mlcc_tmdml_param_valid(&c), "an interval above a second");
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(the_first_mark_is_answered),
-		TAP_TEST(cnps_are_paced),
-		TAP_TEST(without_an_interval_each_mark_is_answered),
-		TAP_TEST(a_mark_from_before_is_not_answered),
-		TAP_TEST(a_flow_behind_is_spared),
-		TAP_TEST(equal_flows_are_answered_alike),
-		TAP_TEST(phases_begin_anew),
-		TAP_TEST(parameters_have_limits),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -29,7 +29,7 @@ static struct drive any_drive(void)
 }
 
 /* R_AI' = g R_AI and T' = T / g, to the nearest whole number, within cap and range */
-static void values_are_those_of_the_formula(void)
+TEST(values_are_those_of_the_formula)
 {
 	for (int i = 0; i < 200000; i++) {
 		struct drive d = any_drive();
@@ -45,7 +45,7 @@ static void values_are_those_of_the_formula(void)
 }
 
 /* The paper's rule on NVIDIA's defaults: 5 to 10 Mb/s in six steps, 300 down to 150 us */
-static void defaults_of_a_connectx(void)
+TEST(defaults_of_a_connectx)
 {
 	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_HOTNETS22];
 	struct drive ai = { .base = 5, .cap = 2 * MLCC_ONE, .min = 1, .max = 100000 };
@@ -69,7 +69,7 @@ static void defaults_of_a_connectx(void)
 }
 
 /* Whatever the progress, the value is between the ends that are saved for restore */
-static void range_covers_all(void)
+TEST(range_covers_all)
 {
 	for (int i = 0; i < 20000; i++) {
 		const struct mlcc_profile *pr = &profiles[rnd() % MLCC_PROFILE_COUNT];
@@ -91,7 +91,7 @@ static bool moves(const struct drive *d, uint32_t is, double written, double gai
 	return drive_moves(d, is, written * MLCC_ONE, gain * MLCC_ONE, ends);
 }
 
-static void small_steps_are_not_written(void)
+TEST(small_steps_are_not_written)
 {
 	struct drive d = {
 		.base = 100, .cap = 2 * MLCC_ONE, .hysteresis = MLCC_ONE / 8, .min = 1, .max = 1000,
@@ -112,7 +112,7 @@ static void small_steps_are_not_written(void)
 }
 
 /* At a steady pace the next step is due when it is; a gain that stands still has none */
-static void steps_are_foreseen(void)
+TEST(steps_are_foreseen)
 {
 	struct drive d = { .base = 100, .cap = 2 * MLCC_ONE, .hysteresis = MLCC_ONE / 10 };
 	const uint32_t one = MLCC_ONE, percent = MLCC_ONE / 100;
@@ -130,7 +130,7 @@ static void steps_are_foreseen(void)
 }
 
 /* Never more than its rate and the reserve of a tenth of a second, whenever it is asked */
-static void budget_is_kept(void)
+TEST(budget_is_kept)
 {
 	for (int i = 0; i < 200; i++) {
 		uint64_t now = rnd() % (1ULL << 40), begun = now, taken = 0;
@@ -150,7 +150,7 @@ static void budget_is_kept(void)
 }
 
 /* After a night without a write there is no more than the reserve */
-static void budget_does_not_pile_up(void)
+TEST(budget_does_not_pile_up)
 {
 	unsigned int taken = 0;
 	struct budget b;
@@ -164,17 +164,4 @@ static void budget_does_not_pile_up(void)
 	CHECK(taken == 10, "%u after ten hours", taken);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(values_are_those_of_the_formula),
-		TAP_TEST(defaults_of_a_connectx),
-		TAP_TEST(range_covers_all),
-		TAP_TEST(small_steps_are_not_written),
-		TAP_TEST(steps_are_foreseen),
-		TAP_TEST(budget_is_kept),
-		TAP_TEST(budget_does_not_pile_up),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

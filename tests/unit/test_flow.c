@@ -8,7 +8,7 @@
 
 #define CASES	1000000
 
-static void increase_never_exceeds_what_was_acked(void)
+TEST(increase_never_exceeds_what_was_acked)
 {
 	u64 seed = 1;
 
@@ -26,14 +26,14 @@ static void increase_never_exceeds_what_was_acked(void)
 }
 
 /* Credit earned under a large window and taken under a small one: slow start is the limit. */
-static void increase_is_capped_when_the_window_shrinks(void)
+TEST(increase_is_capped_when_the_window_shrinks)
 {
 	struct mlcc_flow f = { .credit = 100000ULL << MLCC_SHIFT };
 
 	CHECK(mlcc_increase(&f, 2, 3, MLCC_ONE) == 3, "more than was acked");
 }
 
-static void long_run_growth_is_grow_times_acked_over_cwnd(void)
+TEST(long_run_growth_is_grow_times_acked_over_cwnd)
 {
 	u64 seed = 2;
 
@@ -56,7 +56,7 @@ static void long_run_growth_is_grow_times_acked_over_cwnd(void)
 	}
 }
 
-static void decrease_keeps_its_bounds(void)
+TEST(decrease_keeps_its_bounds)
 {
 	u64 seed = 3;
 
@@ -80,7 +80,7 @@ static void decrease_keeps_its_bounds(void)
 	}
 }
 
-static void decrease_by_hand(void)
+TEST(decrease_by_hand)
 {
 	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE) == 50, "Reno halves");
 	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE / 4) == 88, "an eighth of 100 is 12");
@@ -91,7 +91,7 @@ static void decrease_by_hand(void)
 	CHECK(mlcc_decrease(~0U, MLCC_ONE / 2, MLCC_ONE) == 1U << 31, "all 32 bits");
 }
 
-static void less_yield_keeps_more(void)
+TEST(less_yield_keeps_more)
 {
 	u64 seed = 4;
 
@@ -107,7 +107,7 @@ static void less_yield_keeps_more(void)
 }
 
 /* The overshoot of slow start is not what the rule softens. */
-static void a_decrease_that_ends_slow_start_is_the_bases(void)
+TEST(a_decrease_that_ends_slow_start_is_the_bases)
 {
 	const struct mlcc_profile pr = { .hold = MLCC_ONE * 7 / 8, .shape = 2 };
 	struct mlcc_win w = { .cwnd = 100, .ssthresh = 300 };
@@ -121,7 +121,7 @@ static void a_decrease_that_ends_slow_start_is_the_bases(void)
 }
 
 /* Whatever the policy wants: in CWR, Recovery and Loss nothing goes up, and nothing to 0 or 1. */
-static void a_reduction_is_not_undone(void)
+TEST(a_reduction_is_not_undone)
 {
 	u64 seed = 8;
 
@@ -181,7 +181,7 @@ static u32 longest_empty(u32 gbps, u32 min_rtt)
 }
 
 /* 100 us are 1.25 MB at 100 Gb/s: more than many switches have. */
-static void an_empty_queue_goes_by_the_link(void)
+TEST(an_empty_queue_goes_by_the_link)
 {
 	static const struct { u32 gbps, min_rtt; } cases[] = {
 		{ 100, 20 }, { 1, 50 }, { 10, 500 }, { 10, 999 }, { 400, 3 },
@@ -208,7 +208,7 @@ static bool finds_it_empty(u32 rtt, u32 wait)
 	return path.state == MLCC_WINDOW_FREE;
 }
 
-static void the_queue_that_counts_is_that_of_the_data(void)
+TEST(the_queue_that_counts_is_that_of_the_data)
 {
 	CHECK(finds_it_empty(100, 0), "a short round trip");
 	CHECK(!finds_it_empty(3000, 0), "3 ms before the data");
@@ -231,7 +231,7 @@ static struct mlcc_job job_at_work(struct mlcc_flow *a, struct mlcc_flow *b)
 }
 
 /* The answers that a receiver sends are bytes of the job, but no flow that its window is for. */
-static void a_few_bytes_make_no_flow(void)
+TEST(a_few_bytes_make_no_flow)
 {
 	struct mlcc_flow data, answers;
 	struct mlcc_job j = job_at_work(&data, &answers);
@@ -257,7 +257,7 @@ static u32 progress_after(u32 n, const u32 *from, const u32 *to)
 	return data.p;
 }
 
-static void who_sends_to_many_is_neutral(void)
+TEST(who_sends_to_many_is_neutral)
 {
 	static const u32 one[] = { 1, 1, 1, 1, 1, 1 }, cards[] = { 1, 2, 3, 4, 5, 6 };
 	static const u32 two[] = { 7, 8, 7, 8, 7, 8 }, many[] = { 7, 8, 7, 8, 9, 7 };
@@ -271,7 +271,7 @@ static void who_sends_to_many_is_neutral(void)
 }
 
 /* Only what comes next: a job that has gone over to a ring is a ring. */
-static void who_no_longer_does_is_not(void)
+TEST(who_no_longer_does_is_not)
 {
 	struct mlcc_flow data, answers;
 	struct mlcc_job j = job_at_work(&data, &answers);
@@ -288,7 +288,7 @@ static void who_no_longer_does_is_not(void)
 }
 
 /* R_AI (1 + D_sent / D_phase) with the job's bytes, for a flow that sends much and one that does not. */
-static void several_flows_go_by_the_papers_rule(void)
+TEST(several_flows_go_by_the_papers_rule)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_HOTNETS22];
@@ -307,7 +307,7 @@ static void several_flows_go_by_the_papers_rule(void)
 }
 
 /* A flow whose profile shares windows, and that has one of its own, is its base. */
-static void who_might_share_a_window_has_the_bases_growth(void)
+TEST(who_might_share_a_window_has_the_bases_growth)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 
@@ -332,7 +332,7 @@ static bool couples(u32 p, u32 min_rtt, u8 restart)
 	return mlcc_flow_couples(&f, &path, &pr);
 }
 
-static void who_shares_a_window(void)
+TEST(who_shares_a_window)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
 	const struct mlcc_flow f = { .p = 0 };
@@ -345,7 +345,7 @@ static void who_shares_a_window(void)
 	CHECK(!mlcc_flow_couples(&f, NULL, &pr), "without a place");
 }
 
-static void it_looks_eight_times_a_round_trip(void)
+TEST(it_looks_eight_times_a_round_trip)
 {
 	struct mlcc_flow f = { .rtt = 800 };
 	u32 looks = 0;
@@ -356,7 +356,7 @@ static void it_looks_eight_times_a_round_trip(void)
 }
 
 /* The ACK of a last segment: nothing was in a queue for so long. */
-static void a_delayed_ack_does_not_keep_it_from_looking(void)
+TEST(a_delayed_ack_does_not_keep_it_from_looking)
 {
 	struct mlcc_flow f = { .rtt = 40000 };
 
@@ -366,7 +366,7 @@ static void a_delayed_ack_does_not_keep_it_from_looking(void)
 }
 
 /* It tells once a round trip of its path, and at the end: the sums are right whenever it has. */
-static void nothing_acknowledged_between_tells_is_lost(void)
+TEST(nothing_acknowledged_between_tells_is_lost)
 {
 	struct mlcc_path path = { .round = 7 };
 	struct mlcc_flow f, other;
@@ -400,7 +400,7 @@ static u32 rests(u32 flows, u32 mss, bool coupled, bool open)
 }
 
 /* The kernel's first burst, before it tells of the start, is what a phase starts with. */
-static void at_rest_it_has_what_a_phase_starts_with(void)
+TEST(at_rest_it_has_what_a_phase_starts_with)
 {
 	CHECK(rests(1, 1448, true, true) == 10, "alone: %u", rests(1, 1448, true, true));
 	CHECK(rests(3, 1448, true, true) == 3, "one of three");
@@ -412,7 +412,7 @@ static void at_rest_it_has_what_a_phase_starts_with(void)
 }
 
 /* ... and in the middle of one it has its share again at once. */
-static void within_a_phase_it_has_its_share_back(void)
+TEST(within_a_phase_it_has_its_share_back)
 {
 	const struct mlcc_profile pr = { .restart = MLCC_RESTART_QUEUE };
 	struct mlcc_path path = { .state = MLCC_WINDOW_FREE, .window = 80 * 1448, .flows_most = 2,
@@ -431,7 +431,7 @@ static void within_a_phase_it_has_its_share_back(void)
 	CHECK(w.cwnd == 40, "sends again: %u", w.cwnd);
 }
 
-static void dctcp_forgets_without_marks(void)
+TEST(dctcp_forgets_without_marks)
 {
 	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
 	u32 windows = 0;
@@ -448,7 +448,7 @@ static void dctcp_forgets_without_marks(void)
 	      d.alpha);
 }
 
-static void dctcp_follows_the_marks(void)
+TEST(dctcp_follows_the_marks)
 {
 	static const u32 marked[] = { 1, 10, 25, 50, 75, 100 };
 
@@ -464,7 +464,7 @@ static void dctcp_follows_the_marks(void)
 	}
 }
 
-static void dctcp_stays_within_one(void)
+TEST(dctcp_stays_within_one)
 {
 	struct mlcc_dctcp d = { .alpha = MLCC_ONE };
 	u64 seed = 7;
@@ -475,34 +475,4 @@ static void dctcp_stays_within_one(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(increase_never_exceeds_what_was_acked),
-		TAP_TEST(increase_is_capped_when_the_window_shrinks),
-		TAP_TEST(long_run_growth_is_grow_times_acked_over_cwnd),
-		TAP_TEST(decrease_keeps_its_bounds),
-		TAP_TEST(decrease_by_hand),
-		TAP_TEST(less_yield_keeps_more),
-		TAP_TEST(a_decrease_that_ends_slow_start_is_the_bases),
-		TAP_TEST(a_reduction_is_not_undone),
-		TAP_TEST(an_empty_queue_goes_by_the_link),
-		TAP_TEST(the_queue_that_counts_is_that_of_the_data),
-		TAP_TEST(a_few_bytes_make_no_flow),
-		TAP_TEST(who_sends_to_many_is_neutral),
-		TAP_TEST(who_no_longer_does_is_not),
-		TAP_TEST(several_flows_go_by_the_papers_rule),
-		TAP_TEST(who_might_share_a_window_has_the_bases_growth),
-		TAP_TEST(who_shares_a_window),
-		TAP_TEST(it_looks_eight_times_a_round_trip),
-		TAP_TEST(a_delayed_ack_does_not_keep_it_from_looking),
-		TAP_TEST(nothing_acknowledged_between_tells_is_lost),
-		TAP_TEST(at_rest_it_has_what_a_phase_starts_with),
-		TAP_TEST(within_a_phase_it_has_its_share_back),
-		TAP_TEST(dctcp_forgets_without_marks),
-		TAP_TEST(dctcp_follows_the_marks),
-		TAP_TEST(dctcp_stays_within_one),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

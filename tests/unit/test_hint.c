@@ -23,7 +23,7 @@ static void announced(struct sim *s, u64 told, u64 bytes, u32 lead)
 	mlcc_job_hint_end(&s->job);
 }
 
-static void the_first_phase_counts(void)
+TEST(the_first_phase_counts)
 {
 	struct sim s;
 
@@ -36,7 +36,7 @@ static void the_first_phase_counts(void)
 }
 
 /* Another batch size each time: nothing there to learn. */
-static void no_two_phases_need_be_alike(void)
+TEST(no_two_phases_need_be_alike)
 {
 	struct sim s;
 
@@ -51,7 +51,7 @@ static void no_two_phases_need_be_alike(void)
 }
 
 /* An announcement may take longer than the first bytes do. */
-static void a_late_announcement_belongs_to_its_phase(void)
+TEST(a_late_announcement_belongs_to_its_phase)
 {
 	struct sim s;
 	u64 bytes;
@@ -99,14 +99,14 @@ static void who_announces_twice_has_one_phase(bool ends)
 	}
 }
 
-static void an_announcement_replaces_one_that_was_not_used(void)
+TEST(an_announcement_replaces_one_that_was_not_used)
 {
 	who_announces_twice_has_one_phase(false);
 	who_announces_twice_has_one_phase(true);
 }
 
 /* A silence that would end any phase, in the middle of one that is announced. */
-static void silences_inside_do_not_end_it(void)
+TEST(silences_inside_do_not_end_it)
 {
 	struct sim s;
 
@@ -125,7 +125,7 @@ static void silences_inside_do_not_end_it(void)
 }
 
 /* The launcher was killed: what goes on is learnt. */
-static void who_falls_silent_is_not_waited_for(void)
+TEST(who_falls_silent_is_not_waited_for)
 {
 	struct sim s;
 
@@ -157,13 +157,13 @@ static void a_false_claim_is_believed_once(u64 claim)
 	CHECK(sim_full_progress(&s), "true again: " SIM_FMT, SIM_ARGS(&s));
 }
 
-static void false_claims_are_believed_once(void)
+TEST(false_claims_are_believed_once)
 {
 	a_false_claim_is_believed_once(10 * PHASE);
 	a_false_claim_is_believed_once(PHASE / 10);
 }
 
-static void nonsense_is_harmless(void)
+TEST(nonsense_is_harmless)
 {
 	struct sim s;
 
@@ -193,7 +193,7 @@ static void nonsense_is_harmless(void)
 	}
 }
 
-static void a_phase_that_is_being_turned_is_left_alone(void)
+TEST(a_phase_that_is_being_turned_is_left_alone)
 {
 	struct mlcc_job j = { .busy = 1 };
 
@@ -204,7 +204,7 @@ static void a_phase_that_is_being_turned_is_left_alone(void)
 }
 
 /* Nothing of the old job counts, in the phase that runs neither; then it is learnt as any other. */
-static void another_job_starts_from_nothing(void)
+TEST(another_job_starts_from_nothing)
 {
 	struct sim s;
 
@@ -253,7 +253,7 @@ static void next_has(struct sim *s, u64 bytes, const char *when)
 	      (unsigned long long)s->job.d_phase, SIM_ARGS(s));
 }
 
-static void announcements_stand_until_another_hint_is_set(void)
+TEST(announcements_stand_until_another_hint_is_set)
 {
 	struct rule r = { };
 	struct sim s;
@@ -277,7 +277,7 @@ static void announcements_stand_until_another_hint_is_set(void)
 	next_has(&s, 3 * PHASE, "set to others and back");
 }
 
-static void a_set_that_changes_no_hint_forgives_no_claim(void)
+TEST(a_set_that_changes_no_hint_forgives_no_claim)
 {
 	struct rule r = { };
 	struct sim s;
@@ -296,7 +296,7 @@ static void a_set_that_changes_no_hint_forgives_no_claim(void)
 	CHECK(!s.job.hint_wrong, "not forgiven");
 }
 
-static void no_hint_has_the_number_of_none(void)
+TEST(no_hint_has_the_number_of_none)
 {
 	struct rule r = { .last = ~0U - 1 };
 	u32 before;
@@ -308,23 +308,4 @@ static void no_hint_has_the_number_of_none(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(the_first_phase_counts),
-		TAP_TEST(no_two_phases_need_be_alike),
-		TAP_TEST(a_late_announcement_belongs_to_its_phase),
-		TAP_TEST(an_announcement_replaces_one_that_was_not_used),
-		TAP_TEST(silences_inside_do_not_end_it),
-		TAP_TEST(who_falls_silent_is_not_waited_for),
-		TAP_TEST(false_claims_are_believed_once),
-		TAP_TEST(nonsense_is_harmless),
-		TAP_TEST(a_phase_that_is_being_turned_is_left_alone),
-		TAP_TEST(another_job_starts_from_nothing),
-		TAP_TEST(announcements_stand_until_another_hint_is_set),
-		TAP_TEST(a_set_that_changes_no_hint_forgives_no_claim),
-		TAP_TEST(no_hint_has_the_number_of_none),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

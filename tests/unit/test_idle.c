@@ -43,7 +43,7 @@ static struct seen watch(u64 period_us, u64 sends_us, u64 jitter_us, u64 until_u
 	return s;
 }
 
-static void a_regular_job_is_met_in_time(void)
+TEST(a_regular_job_is_met_in_time)
 {
 	for (uintmax_t period = 100 * MS; period < 20000 * MS; period += period / 7) {
 		struct seen s = watch(period, period / 3, 0, 40 * period);
@@ -54,7 +54,7 @@ static void a_regular_job_is_met_in_time(void)
 }
 
 /* The least of the last periods is awaited, so that a job with some noise is met as well. */
-static void an_irregular_job_is_met_soon(void)
+TEST(an_irregular_job_is_met_soon)
 {
 	for (uintmax_t period = 100 * MS; period < 20000 * MS; period += period / 7) {
 		struct seen s = watch(period, period / 3, period / 10, 200 * period);
@@ -64,7 +64,7 @@ static void an_irregular_job_is_met_soon(void)
 	}
 }
 
-static void nothing_is_known_of_a_new_job(void)
+TEST(nothing_is_known_of_a_new_job)
 {
 	struct idle r = { 0 };
 
@@ -82,7 +82,7 @@ static void nothing_is_known_of_a_new_job(void)
 	CHECK(!idle_us(&r, 9000 * MS), "it is overdue");
 }
 
-static void idle_is_no_longer_than_it_may_be(void)
+TEST(idle_is_no_longer_than_it_may_be)
 {
 	struct idle r = { 0 };
 	u64 now = 0;
@@ -95,7 +95,7 @@ static void idle_is_no_longer_than_it_may_be(void)
 }
 
 /* A job that stopped for an hour may come back as another one. */
-static void a_long_silence_is_forgotten(void)
+TEST(a_long_silence_is_forgotten)
 {
 	struct idle r = { 0 };
 
@@ -109,15 +109,4 @@ static void a_long_silence_is_forgotten(void)
 	CHECK(!idle_us(&r, 3600100 * MS), "new");
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(a_regular_job_is_met_in_time),
-		TAP_TEST(an_irregular_job_is_met_soon),
-		TAP_TEST(nothing_is_known_of_a_new_job),
-		TAP_TEST(idle_is_no_longer_than_it_may_be),
-		TAP_TEST(a_long_silence_is_forgotten),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

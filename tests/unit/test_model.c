@@ -18,7 +18,7 @@ static uint64_t phase(const char *name, unsigned int bytes, uint64_t workers,
 }
 
 /* Salamy, "Network Requirements for Distributed ML Training in the Cloud": rings of 4, in MB */
-static void rings_are_as_measured(void)
+TEST(rings_are_as_measured)
 {
 	static const struct {
 		const char *name;
@@ -37,7 +37,7 @@ static void rings_are_as_measured(void)
 }
 
 /* TMDML, and Jain et al.: gradients in MiB; a worker pushes them once to servers elsewhere */
-static void sizes_are_as_published(void)
+TEST(sizes_are_as_published)
 {
 	double resnet = phase("resnet50", 4, 2, MODEL_PS) / 1048576.0;
 	double vgg = phase("vgg16", 4, 2, MODEL_PS) / 1048576.0;
@@ -46,7 +46,7 @@ static void sizes_are_as_published(void)
 	CHECK(vgg > 527.7 && vgg < 527.9, "%g", vgg);
 }
 
-static void algorithms_differ_as_they_should(void)
+TEST(algorithms_differ_as_they_should)
 {
 	uint64_t n;
 
@@ -64,7 +64,7 @@ static void algorithms_differ_as_they_should(void)
 	      (unsigned long long)n);
 }
 
-static void halves_are_rounded_up(void)
+TEST(halves_are_rounded_up)
 {
 	uint64_t n;
 
@@ -74,7 +74,7 @@ static void halves_are_rounded_up(void)
 	      (unsigned long long)n);
 }
 
-static void what_makes_no_sense_is_refused(void)
+TEST(what_makes_no_sense_is_refused)
 {
 	uint64_t n = 5;
 
@@ -89,7 +89,7 @@ static void what_makes_no_sense_is_refused(void)
 	CHECK(!model_phase_bytes((1ULL << 46) - 1, 4, 2, MODEL_PS, &n), "just below");
 }
 
-static void words_are_known(void)
+TEST(words_are_known)
 {
 	CHECK(model_algorithm("ring") == MODEL_RING && model_algorithm("ps") == MODEL_PS, "ring, ps");
 	CHECK(model_algorithm("") < 0 && model_algorithm("rings") < 0, "others");
@@ -102,16 +102,4 @@ static void words_are_known(void)
 	CHECK(!model_find(""), "no name");
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(rings_are_as_measured),
-		TAP_TEST(sizes_are_as_published),
-		TAP_TEST(algorithms_differ_as_they_should),
-		TAP_TEST(halves_are_rounded_up),
-		TAP_TEST(what_makes_no_sense_is_refused),
-		TAP_TEST(words_are_known),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -78,7 +78,7 @@ static bool not_permitted(int err)
 	return err == -EPERM || err == -EACCES || err == -ENOSYS;
 }
 
-static void bpf_and_native_agree(void)
+TEST(bpf_and_native_agree)
 {
 	struct bpf_program *prog;
 	struct bpf_object *obj;
@@ -108,10 +108,6 @@ static void bpf_and_native_agree(void)
 
 int main(int argc, char **argv)
 {
-	static const struct tap_test tests[] = {
-		TAP_TEST(bpf_and_native_agree),
-	};
-
 	bpf_path = argc > 1 ? argv[1] : NULL;
-	return TAP_RUN(tests);
+	return tap_run();
 }

@@ -41,7 +41,7 @@ static struct mlcc_path known(u32 *seq)
 }
 
 /* The socket knows only the queue that it was opened behind; the job has been there before. */
-static void who_is_born_in_a_queue_knows_the_path(void)
+TEST(who_is_born_in_a_queue_knows_the_path)
 {
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
@@ -50,7 +50,7 @@ static void who_is_born_in_a_queue_knows_the_path(void)
 }
 
 /* The kernel's own least RTT is forgotten after five minutes: thousands of phases. */
-static void beside_a_long_transfer_the_path_stays_short(void)
+TEST(beside_a_long_transfer_the_path_stays_short)
 {
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
@@ -61,7 +61,7 @@ static void beside_a_long_transfer_the_path_stays_short(void)
 	}
 }
 
-static void a_path_that_has_become_longer_is_believed(void)
+TEST(a_path_that_has_become_longer_is_believed)
 {
 	u32 seq = 0, phases = 0;
 	struct mlcc_path p = known(&seq);
@@ -74,7 +74,7 @@ static void a_path_that_has_become_longer_is_believed(void)
 	CHECK(p.min_rtt >= 20 * RTT_US && p.min_rtt < 22 * RTT_US, "%u us", p.min_rtt);
 }
 
-static void a_shorter_path_is_believed_at_once(void)
+TEST(a_shorter_path_is_believed_at_once)
 {
 	u32 seq = 0;
 	struct mlcc_path p = known(&seq);
@@ -99,7 +99,7 @@ static u32 least_after(u32 few)
 	return p.min_rtt;
 }
 
-static void who_overtakes_is_no_shorter_path(void)
+TEST(who_overtakes_is_no_shorter_path)
 {
 	CHECK(least_after(1) > 9000, "one packet: %u us", least_after(1));
 	CHECK(least_after(40) < 5100, "all of them: %u us", least_after(40));
@@ -126,7 +126,7 @@ static u32 sends_to(struct mlcc_path *table, u32 host, u32 seq)
 	return place;
 }
 
-static void every_address_is_a_peer(void)
+TEST(every_address_is_a_peer)
 {
 	u64 seed = 5;
 
@@ -137,7 +137,7 @@ static void every_address_is_a_peer(void)
 	}
 }
 
-static void neighbours_have_places_of_their_own(void)
+TEST(neighbours_have_places_of_their_own)
 {
 	struct mlcc_path table[MLCC_PATHS] = { };
 	u32 places[MLCC_PATHS], taken = 0;
@@ -159,7 +159,7 @@ static void neighbours_have_places_of_their_own(void)
 }
 
 /* Of MLCC_PATHS peers host 1 is silent from phase 1 on. */
-static void a_place_is_free_when_nobody_has_used_it(void)
+TEST(a_place_is_free_when_nobody_has_used_it)
 {
 	struct mlcc_path table[MLCC_PATHS] = { };
 	u32 late = MLCC_PATHS + 1, place = 0, seq = 1;
@@ -182,7 +182,7 @@ static void a_place_is_free_when_nobody_has_used_it(void)
 }
 
 /* More flows look for a place than there is room, each in its own phase. */
-static void no_peer_has_two_places(void)
+TEST(no_peer_has_two_places)
 {
 	struct mlcc_path table[MLCC_PATHS] = { };
 	u64 seed = 6;
@@ -201,7 +201,7 @@ static void no_peer_has_two_places(void)
 }
 
 /* Nothing is ever below the least round trip that there was, nor above the longest. */
-static void nonsense_keeps_the_bounds(void)
+TEST(nonsense_keeps_the_bounds)
 {
 	struct mlcc_path p = { };
 	u64 seed = 3;
@@ -218,20 +218,4 @@ static void nonsense_keeps_the_bounds(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(who_is_born_in_a_queue_knows_the_path),
-		TAP_TEST(beside_a_long_transfer_the_path_stays_short),
-		TAP_TEST(a_path_that_has_become_longer_is_believed),
-		TAP_TEST(a_shorter_path_is_believed_at_once),
-		TAP_TEST(who_overtakes_is_no_shorter_path),
-		TAP_TEST(every_address_is_a_peer),
-		TAP_TEST(neighbours_have_places_of_their_own),
-		TAP_TEST(a_place_is_free_when_nobody_has_used_it),
-		TAP_TEST(no_peer_has_two_places),
-		TAP_TEST(nonsense_keeps_the_bounds),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

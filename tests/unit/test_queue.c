@@ -49,7 +49,7 @@ static struct link known(void)
 	return l;
 }
 
-static void alone_it_never_holds_back(void)
+TEST(alone_it_never_holds_back)
 {
 	struct link l = { .now = 1000000 };
 
@@ -60,7 +60,7 @@ static void alone_it_never_holds_back(void)
 }
 
 /* Phases that lie on top of each other from the first to the last byte look like a slow link. */
-static void who_does_not_know_the_link_does_not_hold_back(void)
+TEST(who_does_not_know_the_link_does_not_hold_back)
 {
 	struct link l = { .now = 1000000 };
 
@@ -70,7 +70,7 @@ static void who_does_not_know_the_link_does_not_hold_back(void)
 	}
 }
 
-static void who_was_there_first_goes_on(void)
+TEST(who_was_there_first_goes_on)
 {
 	struct link l = known();
 
@@ -81,7 +81,7 @@ static void who_was_there_first_goes_on(void)
 	}
 }
 
-static void served_in_turn_it_holds_back(void)
+TEST(served_in_turn_it_holds_back)
 {
 	struct link l = known();
 
@@ -102,7 +102,7 @@ static void served_in_turn_it_holds_back(void)
 }
 
 /* The link is half as fast from now on: that others are there is not believed for ever. */
-static void a_slower_link_is_believed_in_the_end(void)
+TEST(a_slower_link_is_believed_in_the_end)
 {
 	struct link l = known();
 	u32 phases = 0;
@@ -116,7 +116,7 @@ static void a_slower_link_is_believed_in_the_end(void)
 }
 
 /* A recovery ends: what arrived meanwhile is acknowledged at once. */
-static void bytes_acknowledged_at_once_are_no_rate(void)
+TEST(bytes_acknowledged_at_once_are_no_rate)
 {
 	struct link l = { .now = 1000000 };
 
@@ -134,7 +134,7 @@ static void bytes_acknowledged_at_once_are_no_rate(void)
 }
 
 /* All holds of a phase together are less than the phase takes. */
-static void nonsense_keeps_the_bounds(void)
+TEST(nonsense_keeps_the_bounds)
 {
 	struct mlcc_queue q = { };
 	u64 seed = 12;
@@ -155,17 +155,4 @@ static void nonsense_keeps_the_bounds(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(alone_it_never_holds_back),
-		TAP_TEST(who_does_not_know_the_link_does_not_hold_back),
-		TAP_TEST(who_was_there_first_goes_on),
-		TAP_TEST(served_in_turn_it_holds_back),
-		TAP_TEST(a_slower_link_is_believed_in_the_end),
-		TAP_TEST(bytes_acknowledged_at_once_are_no_rate),
-		TAP_TEST(nonsense_keeps_the_bounds),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

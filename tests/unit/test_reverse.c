@@ -43,7 +43,7 @@ static u32 acks(struct mlcc_reverse *r, const struct peer *p, u64 at, u32 ms, u3
 	return got;
 }
 
-static void the_wait_of_acks_is_told_from_that_of_data(void)
+TEST(the_wait_of_acks_is_told_from_that_of_data)
 {
 	struct mlcc_reverse r = { };
 	u32 got;
@@ -58,7 +58,7 @@ static void the_wait_of_acks_is_told_from_that_of_data(void)
 	CHECK(got <= 2000 + 130 && got >= 2000 - 130, "both: %u", got);
 }
 
-static void microseconds_are_exact_at_once(void)
+TEST(microseconds_are_exact_at_once)
 {
 	const struct peer p = { 1, 1, 99 };
 	struct mlcc_reverse r = { };
@@ -74,7 +74,7 @@ static void microseconds_are_exact_at_once(void)
 	}
 }
 
-static void never_more_than_the_round_trip_allows(void)
+TEST(never_more_than_the_round_trip_allows)
 {
 	struct mlcc_reverse r = { };
 	u64 seed = 5;
@@ -98,7 +98,7 @@ static void never_more_than_the_round_trip_allows(void)
 	}
 }
 
-static void a_peer_without_timestamps_says_nothing(void)
+TEST(a_peer_without_timestamps_says_nothing)
 {
 	const struct peer p = { 1000, 0, 5 };
 	struct mlcc_reverse r = { };
@@ -107,7 +107,7 @@ static void a_peer_without_timestamps_says_nothing(void)
 }
 
 /* A clock in another unit than Linux has: no wait is made up from it for long. */
-static void a_clock_at_another_rate_is_not_believed(void)
+TEST(a_clock_at_another_rate_is_not_believed)
 {
 	static const u32 ticks[] = { 1, 100, 500, 2000, 4000, 10000 };
 
@@ -123,7 +123,7 @@ static void a_clock_at_another_rate_is_not_believed(void)
 }
 
 /* Clocks drift apart by 100 ppm; every second the queues are empty for a moment. */
-static void drift_is_followed(void)
+TEST(drift_is_followed)
 {
 	for (int ppm = -100; ppm <= 100; ppm += 200) {
 		struct mlcc_reverse r = { };
@@ -141,7 +141,7 @@ static void drift_is_followed(void)
 	}
 }
 
-static void a_silence_ends_what_was(void)
+TEST(a_silence_ends_what_was)
 {
 	struct mlcc_reverse r = { };
 	u32 got;
@@ -153,17 +153,4 @@ static void a_silence_ends_what_was(void)
 	CHECK(got <= 130, "%u", got);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(the_wait_of_acks_is_told_from_that_of_data),
-		TAP_TEST(microseconds_are_exact_at_once),
-		TAP_TEST(never_more_than_the_round_trip_allows),
-		TAP_TEST(a_peer_without_timestamps_says_nothing),
-		TAP_TEST(a_clock_at_another_rate_is_not_believed),
-		TAP_TEST(drift_is_followed),
-		TAP_TEST(a_silence_ends_what_was),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

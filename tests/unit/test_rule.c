@@ -44,7 +44,7 @@ static u32 progress(u64 d_sent, u64 d_phase)
 	return mlcc_progress(d_sent, d_phase, mlcc_recip(d_phase));
 }
 
-static void hotnets22_is_one_plus_p(void)
+TEST(hotnets22_is_one_plus_p)
 {
 	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_HOTNETS22];
 
@@ -54,7 +54,7 @@ static void hotnets22_is_one_plus_p(void)
 	}
 }
 
-static void mltcp_at_nought_half_and_one(void)
+TEST(mltcp_at_nought_half_and_one)
 {
 	const struct mlcc_profile *pr = &profiles[MLCC_PROFILE_MLTCP];
 
@@ -65,7 +65,7 @@ static void mltcp_at_nought_half_and_one(void)
 }
 
 /* 0.5 + 4 p^shape, 1 - 0.75 p^shape: at a half p^2 = 1/4, p^3 = 1/8, p^4 = 1/16 */
-static void every_shape_at_a_half(void)
+TEST(every_shape_at_a_half)
 {
 	static const u32 grow[] = { 163840, 98304, 65536, 49152 };
 	static const u32 yield[] = { 40960, 53248, 59392, 62464 };
@@ -90,7 +90,7 @@ static void every_shape_at_a_half(void)
 }
 
 /* The shipped constants change with the measurements; what they have to keep to does not. */
-static void shipped_profiles_follow_the_formula(void)
+TEST(shipped_profiles_follow_the_formula)
 {
 	for (u32 i = 0; i < MLCC_PROFILE_COUNT; i++) {
 		const struct mlcc_profile *pr = &profiles[i];
@@ -107,7 +107,7 @@ static void shipped_profiles_follow_the_formula(void)
 	}
 }
 
-static void shipped_profiles_keep_the_limits(void)
+TEST(shipped_profiles_keep_the_limits)
 {
 	for (u32 i = 0; i < MLCC_PROFILE_COUNT; i++) {
 		const struct mlcc_profile *pr = &profiles[i];
@@ -121,7 +121,7 @@ static void shipped_profiles_keep_the_limits(void)
 	}
 }
 
-static void bounds_and_accuracy(void)
+TEST(bounds_and_accuracy)
 {
 	u64 seed = 1;
 
@@ -144,7 +144,7 @@ static void bounds_and_accuracy(void)
 	}
 }
 
-static void monotone_in_p(void)
+TEST(monotone_in_p)
 {
 	u64 seed = 2;
 
@@ -158,7 +158,7 @@ static void monotone_in_p(void)
 	}
 }
 
-static void progress_is_within_2_to_the_minus_15(void)
+TEST(progress_is_within_2_to_the_minus_15)
 {
 	u64 seed = 3, d_sent, d_phase;
 
@@ -181,7 +181,7 @@ static void progress_is_within_2_to_the_minus_15(void)
 	}
 }
 
-static void progress_is_monotone_in_d_sent(void)
+TEST(progress_is_monotone_in_d_sent)
 {
 	u64 seed = 4, d_sent, d_phase;
 
@@ -198,7 +198,7 @@ static void progress_is_monotone_in_d_sent(void)
 	}
 }
 
-static void progress_at_the_edges(void)
+TEST(progress_at_the_edges)
 {
 	static const u64 phases[] = {
 		1, 2, 3, 65535, 65536, 10000000, (1ULL << 32) - 1, 1ULL << 32, (1ULL << 32) + 1,
@@ -215,7 +215,7 @@ static void progress_at_the_edges(void)
 	}
 }
 
-static void what_is_no_phase_has_no_progress(void)
+TEST(what_is_no_phase_has_no_progress)
 {
 	static const u64 none[] = { 0, MLCC_PHASE_BYTES_MAX + 1, 1ULL << 63, ~0ULL };
 	u64 seed = 5;
@@ -228,21 +228,4 @@ static void what_is_no_phase_has_no_progress(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(hotnets22_is_one_plus_p),
-		TAP_TEST(mltcp_at_nought_half_and_one),
-		TAP_TEST(every_shape_at_a_half),
-		TAP_TEST(shipped_profiles_follow_the_formula),
-		TAP_TEST(shipped_profiles_keep_the_limits),
-		TAP_TEST(bounds_and_accuracy),
-		TAP_TEST(monotone_in_p),
-		TAP_TEST(progress_is_within_2_to_the_minus_15),
-		TAP_TEST(progress_is_monotone_in_d_sent),
-		TAP_TEST(progress_at_the_edges),
-		TAP_TEST(what_is_no_phase_has_no_progress),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

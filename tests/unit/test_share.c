@@ -119,7 +119,7 @@ static void in_phase(struct world *w)
 
 /*** Shares ***/
 
-static void together_they_have_the_window(void)
+TEST(together_they_have_the_window)
 {
 	struct world w;
 	u32 sum = 0;
@@ -133,7 +133,7 @@ static void together_they_have_the_window(void)
 	      path_of(&w)->window / MSS);
 }
 
-static void the_last_one_has_all(void)
+TEST(the_last_one_has_all)
 {
 	struct world w;
 
@@ -148,7 +148,7 @@ static void the_last_one_has_all(void)
 	      w.sk[0].tp.snd_cwnd, path_of(&w)->window / MSS);
 }
 
-static void who_recovers_still_has_a_share(void)
+TEST(who_recovers_still_has_a_share)
 {
 	struct world w;
 
@@ -161,7 +161,7 @@ static void who_recovers_still_has_a_share(void)
 }
 
 /* One burst of the job's has met a full queue. */
-static void what_all_lose_at_once_is_one_loss(void)
+TEST(what_all_lose_at_once_is_one_loss)
 {
 	struct world w;
 	u32 window;
@@ -179,7 +179,7 @@ static void what_all_lose_at_once_is_one_loss(void)
 }
 
 /* A job is set, or its class, in the middle of a long transmission. */
-static void who_comes_in_the_middle_has_a_share(void)
+TEST(who_comes_in_the_middle_has_a_share)
 {
 	struct world w;
 
@@ -199,7 +199,7 @@ static void who_comes_in_the_middle_has_a_share(void)
 }
 
 /* A flow is stuck for long, its place is another peer's, and then its own again. */
-static void who_left_with_its_place_does_not_leave_twice(void)
+TEST(who_left_with_its_place_does_not_leave_twice)
 {
 	struct world w;
 	struct mlcc_path *path;
@@ -215,7 +215,7 @@ static void who_left_with_its_place_does_not_leave_twice(void)
 
 /*** What ACKs write ***/
 
-static void flows_write_once_a_round_trip(void)
+TEST(flows_write_once_a_round_trip)
 {
 	unsigned long adds, locks;
 	struct world w;
@@ -356,30 +356,15 @@ static void any_order_of_events(u32 peers)
 		      w.s[i & 1].paths[i >> 1].flows);
 }
 
-static void any_order_of_events_keeps_the_bounds(void)
+TEST(any_order_of_events_keeps_the_bounds)
 {
 	any_order_of_events(1);
 	any_order_of_events(MLCC_PATHS);
 }
 
-static void so_it_does_with_more_peers_than_places(void)
+TEST(so_it_does_with_more_peers_than_places)
 {
 	any_order_of_events(2 * MLCC_PATHS);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(together_they_have_the_window),
-		TAP_TEST(the_last_one_has_all),
-		TAP_TEST(who_recovers_still_has_a_share),
-		TAP_TEST(what_all_lose_at_once_is_one_loss),
-		TAP_TEST(who_comes_in_the_middle_has_a_share),
-		TAP_TEST(who_left_with_its_place_does_not_leave_twice),
-		TAP_TEST(flows_write_once_a_round_trip),
-		TAP_TEST(any_order_of_events_keeps_the_bounds),
-		TAP_TEST(so_it_does_with_more_peers_than_places),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -46,7 +46,7 @@ static u64 iterate(struct run *r)
 	return wait;
 }
 
-static void a_slot_is_reached_with_one_wait(void)
+TEST(a_slot_is_reached_with_one_wait)
 {
 	u64 seed = 1;
 
@@ -67,7 +67,7 @@ static void a_slot_is_reached_with_one_wait(void)
 }
 
 /* To a tenth of the period: each may be a twentieth away. */
-static void jobs_on_other_hosts_meet_the_same_slot(void)
+TEST(jobs_on_other_hosts_meet_the_same_slot)
 {
 	u64 seed = 5, boot, apart;
 	struct run a, b;
@@ -87,7 +87,7 @@ static void jobs_on_other_hosts_meet_the_same_slot(void)
 }
 
 /* 20 us in each iteration of 100 ms: 5 % in 25 s. */
-static void drift_is_corrected_twice_a_minute_at_most(void)
+TEST(drift_is_corrected_twice_a_minute_at_most)
 {
 	u64 last = 0, off = 0;
 	struct run r;
@@ -112,7 +112,7 @@ static void drift_is_corrected_twice_a_minute_at_most(void)
 }
 
 /* A job that falls behind has to wait for nearly a period: that has to be worth it. */
-static void corrections_cost_a_percent_at_most(void)
+TEST(corrections_cost_a_percent_at_most)
 {
 	u64 periods[] = { 20 * MS, 280 * MS, 3 * SECOND, 20 * SECOND };
 
@@ -134,7 +134,7 @@ static void corrections_cost_a_percent_at_most(void)
 }
 
 /* Never more than 9.5 ms from the slot, of the 10 that there are. */
-static void small_errors_are_let_be(void)
+TEST(small_errors_are_let_be)
 {
 	u64 seed = 2, slot;
 	struct run r;
@@ -151,7 +151,7 @@ static void small_errors_are_let_be(void)
 	}
 }
 
-static void another_period_is_not_shifted(void)
+TEST(another_period_is_not_shifted)
 {
 	for (int faster = 0; faster < 2; faster++) {
 		struct run r;
@@ -174,7 +174,7 @@ static void another_period_is_not_shifted(void)
 }
 
 /* Phases that others make twice as long say nothing of the job's own period. */
-static void contention_is_no_other_period(void)
+TEST(contention_is_no_other_period)
 {
 	struct run r;
 
@@ -191,7 +191,7 @@ static void contention_is_no_other_period(void)
 	      r.s.waits);
 }
 
-static void a_new_plan_moves_a_job_but_not_at_once_again(void)
+TEST(a_new_plan_moves_a_job_but_not_at_once_again)
 {
 	struct run r;
 	u64 moved;
@@ -214,7 +214,7 @@ static void a_new_plan_moves_a_job_but_not_at_once_again(void)
 	CHECK(r.s.waits > 5, "%u waits", r.s.waits);
 }
 
-static void a_plan_that_is_none_is_ignored(void)
+TEST(a_plan_that_is_none_is_ignored)
 {
 	static const struct mlcc_shift bad[] = {
 		{ 0, 0 }, { 1, 0 }, { MLCC_SHIFT_PERIOD_MIN - 1, 0 },
@@ -235,7 +235,7 @@ static void a_plan_that_is_none_is_ignored(void)
 }
 
 /* Steps of the clock of day are drift like any other. */
-static void the_clock_of_day_may_jump(void)
+TEST(the_clock_of_day_may_jump)
 {
 	u64 seed = 3, last = 0;
 	struct run r;
@@ -256,7 +256,7 @@ static void the_clock_of_day_may_jump(void)
 }
 
 /* Any numbers at all, in any order; undefined behaviour would end the program. */
-static void nonsense_is_harmless(void)
+TEST(nonsense_is_harmless)
 {
 	struct mlcc_shifter s;
 	struct mlcc_shift plan;
@@ -284,21 +284,4 @@ static void nonsense_is_harmless(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(a_slot_is_reached_with_one_wait),
-		TAP_TEST(jobs_on_other_hosts_meet_the_same_slot),
-		TAP_TEST(drift_is_corrected_twice_a_minute_at_most),
-		TAP_TEST(corrections_cost_a_percent_at_most),
-		TAP_TEST(small_errors_are_let_be),
-		TAP_TEST(another_period_is_not_shifted),
-		TAP_TEST(contention_is_no_other_period),
-		TAP_TEST(a_new_plan_moves_a_job_but_not_at_once_again),
-		TAP_TEST(a_plan_that_is_none_is_ignored),
-		TAP_TEST(the_clock_of_day_may_jump),
-		TAP_TEST(nonsense_is_harmless),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -35,7 +35,7 @@ static int told(enum symptom wanted, unsigned int seconds, bool sends, bool coun
 	return n;
 }
 
-static void a_silent_job_is_told_once(void)
+TEST(a_silent_job_is_told_once)
 {
 	begin();
 	CHECK(!told(SYMPTOM_NO_PROGRESS, 60, false, true, false), "too early");
@@ -45,7 +45,7 @@ static void a_silent_job_is_told_once(void)
 	CHECK(told(SYMPTOM_NO_PROGRESS, 61, false, true, false) == 1, "not once more");
 }
 
-static void a_port_without_cnps_is_told_once(void)
+TEST(a_port_without_cnps_is_told_once)
 {
 	begin();
 	CHECK(!told(SYMPTOM_NO_CNP, 60, true, true, false), "too early");
@@ -54,21 +54,21 @@ static void a_port_without_cnps_is_told_once(void)
 	CHECK(told(SYMPTOM_NO_CNP, 61, true, true, false) == 1, "not once more");
 }
 
-static void what_works_is_not_told(void)
+TEST(what_works_is_not_told)
 {
 	begin();
 	CHECK(!told(SYMPTOM_NONE + 100, 1000, true, true, true), "something is");
 }
 
 /* A port that counts none says nothing. */
-static void without_a_counter_nothing_is_told(void)
+TEST(without_a_counter_nothing_is_told)
 {
 	begin();
 	CHECK(!told(SYMPTOM_NO_CNP, 1000, true, false, false), "something is");
 }
 
 /* Long iterations: only the seconds count in which it sends. */
-static void a_job_that_rests_needs_no_cnps(void)
+TEST(a_job_that_rests_needs_no_cnps)
 {
 	begin();
 	for (int i = 0; i < 50; i++) {
@@ -77,15 +77,4 @@ static void a_job_that_rests_needs_no_cnps(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(a_silent_job_is_told_once),
-		TAP_TEST(a_port_without_cnps_is_told_once),
-		TAP_TEST(what_works_is_not_told),
-		TAP_TEST(without_a_counter_nothing_is_told),
-		TAP_TEST(a_job_that_rests_needs_no_cnps),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

@@ -68,7 +68,7 @@ static void next_phase(struct sock *sk)
 }
 
 /* It has sent all: the first burst of the next phase, which the kernel does not announce, is small. */
-static void at_rest_the_window_is_that_of_a_start(void)
+TEST(at_rest_the_window_is_that_of_a_start)
 {
 	struct mlcc_slot s;
 	struct sock sk;
@@ -85,7 +85,7 @@ static void at_rest_the_window_is_that_of_a_start(void)
 }
 
 /* A job that has to give up waiting takes back its window, but not in the middle of a recovery. */
-static void patience_ends_in_a_recovery(void)
+TEST(patience_ends_in_a_recovery)
 {
 	struct mlcc_slot s;
 	struct sock sk;
@@ -104,7 +104,7 @@ static void patience_ends_in_a_recovery(void)
 }
 
 /* The last window, doubled up to: no burst. */
-static void patience_ends_with_a_slow_start(void)
+TEST(patience_ends_with_a_slow_start)
 {
 	u32 last, cwnd, most = 0;
 	struct mlcc_slot s;
@@ -126,7 +126,7 @@ static void patience_ends_with_a_slow_start(void)
 	CHECK(most > MLCC_START_BYTES / MSS && most <= last, "cwnd %u, the last window %u", most, last);
 }
 
-static void after_a_loss_an_empty_queue_ends_at_ssthresh(void)
+TEST(after_a_loss_an_empty_queue_ends_at_ssthresh)
 {
 	struct mlcc_slot s;
 	struct sock sk;
@@ -147,7 +147,7 @@ static void after_a_loss_an_empty_queue_ends_at_ssthresh(void)
 }
 
 /* From a millisecond on the flow is its base: what it had, halved for nothing, and doubled for nothing. */
-static void over_a_long_path_it_is_its_base(void)
+TEST(over_a_long_path_it_is_its_base)
 {
 	struct mlcc_slot s;
 	struct sock sk;
@@ -169,7 +169,7 @@ static void over_a_long_path_it_is_its_base(void)
 }
 
 /* Packets overtook each other: the loss was none, and the job has its window again. */
-static void a_loss_that_was_none_is_forgotten(void)
+TEST(a_loss_that_was_none_is_forgotten)
 {
 	u32 before, window;
 	struct mlcc_slot s;
@@ -210,18 +210,18 @@ static void a_decrease_is_the_bases(void (*decrease)(struct sock *sk))
 	}
 }
 
-static void a_loss_is_the_bases(void)
+TEST(a_loss_is_the_bases)
 {
 	a_decrease_is_the_bases(tcp_lose);
 }
 
-static void a_time_out_is_the_bases(void)
+TEST(a_time_out_is_the_bases)
 {
 	a_decrease_is_the_bases(tcp_expire);
 }
 
 /* The retransmissions of a time-out: slow start to ssthresh, then a segment a window. */
-static void what_follows_a_time_out_is_the_bases(void)
+TEST(what_follows_a_time_out_is_the_bases)
 {
 	struct mlcc_slot s;
 	struct sock sk;
@@ -240,7 +240,7 @@ static void what_follows_a_time_out_is_the_bases(void)
 	CHECK(sk.tp.snd_cwnd <= 14, "four windows: %u", sk.tp.snd_cwnd);
 }
 
-static void a_window_of_one_has_an_ssthresh_of_two(void)
+TEST(a_window_of_one_has_an_ssthresh_of_two)
 {
 	struct mlcc_slot s;
 	struct sock sk;
@@ -257,7 +257,7 @@ static void a_window_of_one_has_an_ssthresh_of_two(void)
 }
 
 /* A loss right after a mark decreases no less. */
-static void a_loss_decreases_no_less_than_a_mark(void)
+TEST(a_loss_decreases_no_less_than_a_mark)
 {
 	for (u32 part = 5; part < 100; part += 10) {
 		struct mlcc_slot s;
@@ -281,7 +281,7 @@ static void a_loss_decreases_no_less_than_a_mark(void)
 }
 
 /* Without a job every call is the base's: Reno by hand. */
-static void without_a_job_it_is_reno(void)
+TEST(without_a_job_it_is_reno)
 {
 	struct sock sk;
 
@@ -300,7 +300,7 @@ static void without_a_job_it_is_reno(void)
 }
 
 /* Whatever comes, in whatever order: the checks of the model hold. */
-static void any_order_of_events(void)
+TEST(any_order_of_events)
 {
 	u64 seed = 1;
 
@@ -345,23 +345,4 @@ static void any_order_of_events(void)
 	}
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(at_rest_the_window_is_that_of_a_start),
-		TAP_TEST(patience_ends_in_a_recovery),
-		TAP_TEST(patience_ends_with_a_slow_start),
-		TAP_TEST(after_a_loss_an_empty_queue_ends_at_ssthresh),
-		TAP_TEST(over_a_long_path_it_is_its_base),
-		TAP_TEST(a_loss_that_was_none_is_forgotten),
-		TAP_TEST(a_loss_is_the_bases),
-		TAP_TEST(a_time_out_is_the_bases),
-		TAP_TEST(what_follows_a_time_out_is_the_bases),
-		TAP_TEST(a_window_of_one_has_an_ssthresh_of_two),
-		TAP_TEST(a_loss_decreases_no_less_than_a_mark),
-		TAP_TEST(without_a_job_it_is_reno),
-		TAP_TEST(any_order_of_events),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

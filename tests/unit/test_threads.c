@@ -69,7 +69,7 @@ static u64 run_workers(struct worker *w, struct mlcc_job *job, u32 starters)
 	return bytes;
 }
 
-static void acks_on_all_cpus_lose_no_byte(void)
+TEST(acks_on_all_cpus_lose_no_byte)
 {
 	struct mlcc_job job = { };
 	struct worker w[THREADS];
@@ -79,7 +79,7 @@ static void acks_on_all_cpus_lose_no_byte(void)
 	      (unsigned long long)bytes);
 }
 
-static void phases_that_begin_meanwhile_lose_no_byte(void)
+TEST(phases_that_begin_meanwhile_lose_no_byte)
 {
 	struct mlcc_job job = { };
 	struct worker w[THREADS];
@@ -92,7 +92,7 @@ static void phases_that_begin_meanwhile_lose_no_byte(void)
 	CHECK(job.seq > 1, "no phase has begun");
 }
 
-static void one_flow_wins_the_start_of_a_phase(void)
+TEST(one_flow_wins_the_start_of_a_phase)
 {
 	struct mlcc_job job = { };
 	struct worker w[THREADS];
@@ -109,13 +109,4 @@ static void one_flow_wins_the_start_of_a_phase(void)
 	      (unsigned long long)bytes);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(acks_on_all_cpus_lose_no_byte),
-		TAP_TEST(phases_that_begin_meanwhile_lose_no_byte),
-		TAP_TEST(one_flow_wins_the_start_of_a_phase),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

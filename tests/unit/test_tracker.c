@@ -18,7 +18,7 @@ static bool near(u64 value, u64 want, u32 percent)
 	return mlcc_absdiff(value, want) <= want * percent / 100;
 }
 
-static void is_neutral_until_phases_agree(void)
+TEST(is_neutral_until_phases_agree)
 {
 	struct sim s;
 
@@ -35,7 +35,7 @@ static void is_neutral_until_phases_agree(void)
 	}
 }
 
-static void learns_through_compute_noise(void)
+TEST(learns_through_compute_noise)
 {
 	for (u32 seed = 1; seed <= SEEDS; seed++) {
 		u64 neutral = 0, bytes = 0;
@@ -53,7 +53,7 @@ static void learns_through_compute_noise(void)
 	}
 }
 
-static void set_up_traffic_is_not_a_phase(void)
+TEST(set_up_traffic_is_not_a_phase)
 {
 	struct sim s;
 
@@ -77,7 +77,7 @@ static void sim_bursts(struct sim *s, u32 bursts, u64 pause)
 	}
 }
 
-static void bursts_of_one_iteration_are_one_phase(void)
+TEST(bursts_of_one_iteration_are_one_phase)
 {
 	for (u32 bursts = 2; bursts <= 16; bursts *= 2) {
 		struct sim s;
@@ -99,7 +99,7 @@ static void bursts_of_one_iteration_are_one_phase(void)
 }
 
 /* A program is silent for long before it starts to train. */
-static void a_long_start_is_no_yardstick(void)
+TEST(a_long_start_is_no_yardstick)
 {
 	for (u32 bursts = 1; bursts <= 4; bursts *= 2) {
 		struct sim s;
@@ -119,7 +119,7 @@ static void a_long_start_is_no_yardstick(void)
 }
 
 /* What looks like a long start may be the compute time of a job that sends in pieces. */
-static void a_doubted_yardstick_comes_again(void)
+TEST(a_doubted_yardstick_comes_again)
 {
 	struct sim s;
 	u32 seq;
@@ -136,7 +136,7 @@ static void a_doubted_yardstick_comes_again(void)
 }
 
 /* A ring that collides somewhere waits before each step, for up to 2/3 of the compute time. */
-static void steps_that_wait_are_one_phase(void)
+TEST(steps_that_wait_are_one_phase)
 {
 	for (u32 seed = 1; seed <= SEEDS; seed++) {
 		struct sim s;
@@ -159,7 +159,7 @@ static void steps_that_wait_are_one_phase(void)
 }
 
 /* ZeRO-3: layers gather a few parameters each while they compute, then come the gradients. */
-static void small_gathers_are_no_phases(void)
+TEST(small_gathers_are_no_phases)
 {
 	struct sim s;
 
@@ -178,7 +178,7 @@ static void small_gathers_are_no_phases(void)
 }
 
 /* Real jobs, on shared hosts: the mean is what counts, and one odd silence says little. */
-static void a_very_uneven_compute_time_is_one(void)
+TEST(a_very_uneven_compute_time_is_one)
 {
 	u64 neutral = 0, bytes = 0;
 
@@ -216,20 +216,20 @@ static void batch_size_change(u64 from, u64 to)
 	CHECK(near(s.job.d_phase, to, 2), "D_phase %llu", (unsigned long long)s.job.d_phase);
 }
 
-static void a_larger_batch_is_learnt_anew(void)
+TEST(a_larger_batch_is_learnt_anew)
 {
 	batch_size_change(PHASE, 2 * PHASE);
 	batch_size_change(PHASE, 5 * PHASE);
 }
 
-static void a_smaller_batch_is_learnt_anew(void)
+TEST(a_smaller_batch_is_learnt_anew)
 {
 	batch_size_change(PHASE, PHASE / 2);
 	batch_size_change(PHASE, PHASE / 4);
 }
 
 /* A shorter compute time (more workers): the yardstick of silences has to follow. */
-static void a_shorter_compute_time_is_learnt_anew(void)
+TEST(a_shorter_compute_time_is_learnt_anew)
 {
 	struct sim s;
 
@@ -241,7 +241,7 @@ static void a_shorter_compute_time_is_learnt_anew(void)
 }
 
 /* A ring's host that has sent its part waits for those who have not: that is no other job. */
-static void a_wait_for_the_ring_is_no_doubt(void)
+TEST(a_wait_for_the_ring_is_no_doubt)
 {
 	struct sim s;
 
@@ -264,7 +264,7 @@ static u64 exponential(struct sim *s, u64 mean)
 }
 
 /* Requests of one size at random times have sizes that agree and no phases. */
-static void poisson_messages_stay_neutral(void)
+TEST(poisson_messages_stay_neutral)
 {
 	static const u64 sizes[] = { 200000, MB, PHASE };
 
@@ -287,7 +287,7 @@ static void poisson_messages_stay_neutral(void)
 }
 
 /* A file transfer, a video: sends all the time, or sizes and times at random. */
-static void bulk_stays_neutral(void)
+TEST(bulk_stays_neutral)
 {
 	struct sim s;
 
@@ -296,7 +296,7 @@ static void bulk_stays_neutral(void)
 	CHECK(sim_all_neutral(&s), SIM_FMT, SIM_ARGS(&s));
 }
 
-static void random_messages_stay_neutral(void)
+TEST(random_messages_stay_neutral)
 {
 	u64 neutral = 0, bytes = 0;
 
@@ -314,7 +314,7 @@ static void random_messages_stay_neutral(void)
 	CHECK(neutral > bytes / 100 * 95, "%.1f %% neutral", 100.0 * neutral / bytes);
 }
 
-static void far_beyond_d_phase_is_neutral(void)
+TEST(far_beyond_d_phase_is_neutral)
 {
 	struct sim s;
 	u64 limit;
@@ -339,7 +339,7 @@ static void far_beyond_d_phase_is_neutral(void)
 	}
 }
 
-static void heartbeats_between_phases_are_ignored(void)
+TEST(heartbeats_between_phases_are_ignored)
 {
 	for (u32 seed = 1; seed <= SEEDS; seed++) {
 		struct sim s;
@@ -363,7 +363,7 @@ static void heartbeats_between_phases_are_ignored(void)
 }
 
 /* Seldom, and in a shorter compute time than usual: both parts of the silence are below its half. */
-static void a_heartbeat_does_not_join_two_phases(void)
+TEST(a_heartbeat_does_not_join_two_phases)
 {
 	struct sim s;
 
@@ -380,7 +380,7 @@ static void a_heartbeat_does_not_join_two_phases(void)
 }
 
 /* A host that has sent its part answers the others' last bytes, long after and long before. */
-static void an_answer_says_nothing_of_the_others(void)
+TEST(an_answer_says_nothing_of_the_others)
 {
 	const u32 comm = PHASE / SIM_RATE * SIM_TICK_US, answer = COMPUTE * 6 / 10;
 	struct sim s;
@@ -409,7 +409,7 @@ static void an_answer_says_nothing_of_the_others(void)
 	}
 }
 
-static void a_hint_counts_at_once(void)
+TEST(a_hint_counts_at_once)
 {
 	struct sim s;
 
@@ -446,13 +446,13 @@ static void wrong_hint(u64 hint)
 	}
 }
 
-static void a_wrong_hint_is_distrusted_after_one_phase(void)
+TEST(a_wrong_hint_is_distrusted_after_one_phase)
 {
 	wrong_hint(10 * PHASE);
 	wrong_hint(PHASE / 10);
 }
 
-static void a_hint_can_be_corrected_and_taken_back(void)
+TEST(a_hint_can_be_corrected_and_taken_back)
 {
 	struct sim s;
 
@@ -468,7 +468,7 @@ static void a_hint_can_be_corrected_and_taken_back(void)
 	CHECK(s.job.d_hint == 0, "a hint is left");
 }
 
-static void a_hint_that_no_phase_can_have_is_none(void)
+TEST(a_hint_that_no_phase_can_have_is_none)
 {
 	struct sim s;
 
@@ -479,7 +479,7 @@ static void a_hint_that_no_phase_can_have_is_none(void)
 }
 
 /* Clocks of two CPUs, stamps taken in another order than used. */
-static void a_clock_that_is_a_little_behind_begins_no_phase(void)
+TEST(a_clock_that_is_a_little_behind_begins_no_phase)
 {
 	struct sim s;
 	u32 seq;
@@ -494,7 +494,7 @@ static void a_clock_that_is_a_little_behind_begins_no_phase(void)
 	CHECK(s.job.seq == seq, "%u phases", s.job.seq - seq);
 }
 
-static void recovers_when_time_goes_backwards(void)
+TEST(recovers_when_time_goes_backwards)
 {
 	struct sim s;
 
@@ -507,7 +507,7 @@ static void recovers_when_time_goes_backwards(void)
 	CHECK(near(s.job.d_phase, PHASE, 2), "D_phase %llu", (unsigned long long)s.job.d_phase);
 }
 
-static void recovers_after_a_very_long_pause(void)
+TEST(recovers_after_a_very_long_pause)
 {
 	static const u64 pauses[] = { 3600000000ULL, 1ULL << 32, 1ULL << 45 };
 	u32 seq;
@@ -527,7 +527,7 @@ static void recovers_after_a_very_long_pause(void)
 }
 
 /* Counters that wrap do so after 2^64 bytes; the phase in which it happens is like any other. */
-static void bytes_wrap_around(void)
+TEST(bytes_wrap_around)
 {
 	struct sim s;
 
@@ -544,7 +544,7 @@ static void bytes_wrap_around(void)
 }
 
 /* Anything at any time: the progress stays one, and the try-lock is never left behind. */
-static void nonsense_keeps_the_invariants(void)
+TEST(nonsense_keeps_the_invariants)
 {
 	struct mlcc_job j = { };
 	u64 seed = 14, now = 0;
@@ -574,7 +574,7 @@ static void nonsense_keeps_the_invariants(void)
 }
 
 /* An evaluation, a checkpoint: one long silence must not become what all others are held against. */
-static void a_pause_inside_a_phase_is_forgotten(void)
+TEST(a_pause_inside_a_phase_is_forgotten)
 {
 	struct sim s;
 
@@ -586,7 +586,7 @@ static void a_pause_inside_a_phase_is_forgotten(void)
 	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
 }
 
-static void learns_again_after_nonsense(void)
+TEST(learns_again_after_nonsense)
 {
 	struct sim s;
 
@@ -599,41 +599,4 @@ static void learns_again_after_nonsense(void)
 	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(is_neutral_until_phases_agree),
-		TAP_TEST(learns_through_compute_noise),
-		TAP_TEST(set_up_traffic_is_not_a_phase),
-		TAP_TEST(bursts_of_one_iteration_are_one_phase),
-		TAP_TEST(a_long_start_is_no_yardstick),
-		TAP_TEST(a_doubted_yardstick_comes_again),
-		TAP_TEST(steps_that_wait_are_one_phase),
-		TAP_TEST(small_gathers_are_no_phases),
-		TAP_TEST(a_very_uneven_compute_time_is_one),
-		TAP_TEST(a_larger_batch_is_learnt_anew),
-		TAP_TEST(a_smaller_batch_is_learnt_anew),
-		TAP_TEST(a_shorter_compute_time_is_learnt_anew),
-		TAP_TEST(a_wait_for_the_ring_is_no_doubt),
-		TAP_TEST(poisson_messages_stay_neutral),
-		TAP_TEST(bulk_stays_neutral),
-		TAP_TEST(random_messages_stay_neutral),
-		TAP_TEST(far_beyond_d_phase_is_neutral),
-		TAP_TEST(heartbeats_between_phases_are_ignored),
-		TAP_TEST(a_heartbeat_does_not_join_two_phases),
-		TAP_TEST(an_answer_says_nothing_of_the_others),
-		TAP_TEST(a_hint_counts_at_once),
-		TAP_TEST(a_wrong_hint_is_distrusted_after_one_phase),
-		TAP_TEST(a_hint_can_be_corrected_and_taken_back),
-		TAP_TEST(a_hint_that_no_phase_can_have_is_none),
-		TAP_TEST(a_clock_that_is_a_little_behind_begins_no_phase),
-		TAP_TEST(recovers_when_time_goes_backwards),
-		TAP_TEST(recovers_after_a_very_long_pause),
-		TAP_TEST(bytes_wrap_around),
-		TAP_TEST(nonsense_keeps_the_invariants),
-		TAP_TEST(a_pause_inside_a_phase_is_forgotten),
-		TAP_TEST(learns_again_after_nonsense),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN

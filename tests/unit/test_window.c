@@ -73,7 +73,7 @@ static void wait_in_vain(struct world *w)
 
 /*** The start of a phase ***/
 
-static void a_phase_starts_with_ten_segments_for_the_job(void)
+TEST(a_phase_starts_with_ten_segments_for_the_job)
 {
 	for (u32 flows = 1; flows <= 64; flows++) {
 		u32 want = MLCC_START_BYTES / MSS / flows, share;
@@ -89,7 +89,7 @@ static void a_phase_starts_with_ten_segments_for_the_job(void)
 	}
 }
 
-static void one_short_round_trip_takes_the_link(void)
+TEST(one_short_round_trip_takes_the_link)
 {
 	for (u32 flows = 1; flows <= 64; flows *= 2) {
 		struct world w = in_phase(LINK);
@@ -108,7 +108,7 @@ static void one_short_round_trip_takes_the_link(void)
 	}
 }
 
-static void without_a_known_rate_it_doubles(void)
+TEST(without_a_known_rate_it_doubles)
 {
 	struct world w = in_phase(0);
 	u32 before;
@@ -128,7 +128,7 @@ static void without_a_known_rate_it_doubles(void)
 }
 
 /* What has been too much once ends what is taken at once, and the doubling. */
-static void never_above_ssthresh_at_once(void)
+TEST(never_above_ssthresh_at_once)
 {
 	for (u32 rate = 0; rate <= LINK; rate += LINK) {
 		u32 limit = MLCC_START_BYTES + 3 * MSS;
@@ -145,7 +145,7 @@ static void never_above_ssthresh_at_once(void)
 
 /*** Waiting ***/
 
-static void a_queue_of_others_keeps_it_waiting(void)
+TEST(a_queue_of_others_keeps_it_waiting)
 {
 	struct world w = in_phase(LINK);
 	u64 start = w.now;
@@ -167,7 +167,7 @@ static void a_queue_of_others_keeps_it_waiting(void)
 }
 
 /* What ten segments get of a queue is not the link's rate, by which a queue is told from none. */
-static void behind_others_no_rate_is_learnt(void)
+TEST(behind_others_no_rate_is_learnt)
 {
 	struct world w = in_phase(0);
 
@@ -177,7 +177,7 @@ static void behind_others_no_rate_is_learnt(void)
 	CHECK(w.p.state == MLCC_WINDOW_WAITS, "state %u", w.p.state);
 }
 
-static void it_waits_for_twice_its_iteration(void)
+TEST(it_waits_for_twice_its_iteration)
 {
 	struct world w = in_phase(LINK);
 
@@ -191,7 +191,7 @@ static void it_waits_for_twice_its_iteration(void)
 }
 
 /* What the base has: no burst, but slow start to what it had, however much the path holds. */
-static void after_a_vain_wait_it_takes_its_last_window(void)
+TEST(after_a_vain_wait_it_takes_its_last_window)
 {
 	u32 last = 20 * RTT_US * LINK, before;
 	struct world w = in_phase(LINK);
@@ -209,7 +209,7 @@ static void after_a_vain_wait_it_takes_its_last_window(void)
 }
 
 /* Nothing is known of how long its iterations take: it would wait for ever. */
-static void who_does_not_know_its_iterations_does_not_wait(void)
+TEST(who_does_not_know_its_iterations_does_not_wait)
 {
 	struct world w = world(LINK);
 
@@ -220,7 +220,7 @@ static void who_does_not_know_its_iterations_does_not_wait(void)
 	CHECK(w.p.state == MLCC_WINDOW_TIMED_OUT, "state %u", w.p.state);
 }
 
-static void each_vain_wait_quarters_the_patience(void)
+TEST(each_vain_wait_quarters_the_patience)
 {
 	struct world w = world(LINK);
 	u32 last = ~0U;
@@ -234,7 +234,7 @@ static void each_vain_wait_quarters_the_patience(void)
 }
 
 /* An ordinary long flow, that goes away in the end. */
-static void after_some_vain_waits_the_window_is_kept(void)
+TEST(after_some_vain_waits_the_window_is_kept)
 {
 	struct world w = world(LINK);
 	u32 before;
@@ -256,7 +256,7 @@ static void after_some_vain_waits_the_window_is_kept(void)
 	      "state %u, window %u", w.p.state, w.p.window);
 }
 
-static void a_queue_that_came_down_to_an_eighth_has_gone(void)
+TEST(a_queue_that_came_down_to_an_eighth_has_gone)
 {
 	u32 least = QUEUE_US >> MLCC_LEAVE_SHIFT;
 	struct world w = in_phase(LINK);
@@ -273,7 +273,7 @@ static void a_queue_that_came_down_to_an_eighth_has_gone(void)
 
 /* Once free, a queue is its own. */
 /* Flows that have two segments in flight each, as the least, make a queue without anybody else. */
-static void what_waiting_flows_send_is_no_queue_of_others(void)
+TEST(what_waiting_flows_send_is_no_queue_of_others)
 {
 	for (u32 flows = 1; flows <= 64; flows *= 2) {
 		struct world w = in_phase(LINK);
@@ -288,7 +288,7 @@ static void what_waiting_flows_send_is_no_queue_of_others(void)
 	}
 }
 
-static void who_has_the_link_waits_no_more(void)
+TEST(who_has_the_link_waits_no_more)
 {
 	struct world w = in_phase(LINK);
 	u32 before;
@@ -302,7 +302,7 @@ static void who_has_the_link_waits_no_more(void)
 
 /*** Growth and decrease ***/
 
-static void all_flows_together_grow_little(void)
+TEST(all_flows_together_grow_little)
 {
 	for (u32 flows = 1; flows <= 256; flows *= 4) {
 		struct world w = in_phase(LINK);
@@ -324,7 +324,7 @@ static void all_flows_together_grow_little(void)
 }
 
 /* A hundred flows see the loss, or the mark, that one burst of the job's has met. */
-static void a_loss_counts_once_a_round_trip(void)
+TEST(a_loss_counts_once_a_round_trip)
 {
 	struct world w = in_phase(LINK);
 	u32 before;
@@ -349,7 +349,7 @@ static void a_loss_counts_once_a_round_trip(void)
 }
 
 /* A mark takes little, a loss half: with ECN the kernel asks for both when a recovery begins. */
-static void the_most_of_a_round_trip_counts(void)
+TEST(the_most_of_a_round_trip_counts)
 {
 	struct world w = in_phase(LINK);
 	u32 before;
@@ -369,7 +369,7 @@ static void the_most_of_a_round_trip_counts(void)
 	CHECK(w.p.window == before - before / 4, "others have seen it, too: %u", w.p.window);
 }
 
-static void what_was_no_loss_is_given_back(void)
+TEST(what_was_no_loss_is_given_back)
 {
 	struct world w = in_phase(LINK);
 	u32 before;
@@ -388,7 +388,7 @@ static void what_was_no_loss_is_given_back(void)
 }
 
 /* Packets overtook each other: it doubles as before, unless something else was lost. */
-static void what_was_no_loss_ends_no_slow_start(void)
+TEST(what_was_no_loss_ends_no_slow_start)
 {
 	struct world w = in_phase(0);
 	u32 before;
@@ -412,7 +412,7 @@ static void what_was_no_loss_ends_no_slow_start(void)
 }
 
 /* A flow of the phase before may find that out late. */
-static void what_was_no_loss_of_the_last_phase_gives_nothing(void)
+TEST(what_was_no_loss_of_the_last_phase_gives_nothing)
 {
 	struct world w = in_phase(LINK);
 
@@ -424,7 +424,7 @@ static void what_was_no_loss_of_the_last_phase_gives_nothing(void)
 }
 
 /* The window of a phase that finds the link free, after losses that nobody has seen since. */
-static void what_losses_took_comes_back(void)
+TEST(what_losses_took_comes_back)
 {
 	struct world w = in_phase(LINK);
 	u32 whole, phases = 0;
@@ -473,7 +473,7 @@ static bool alone(struct world *w, u32 noise, bool steady)
 	return waits && w->p.state == MLCC_WINDOW_TIMED_OUT;
 }
 
-static void who_is_alone_never_waits_for_its_hosts_again(void)
+TEST(who_is_alone_never_waits_for_its_hosts_again)
 {
 	for (u32 noise = 30; noise <= MLCC_NOISE_MAX_US * 3 / 4; noise += 40) {
 		struct world w = world(0);
@@ -494,7 +494,7 @@ static void who_is_alone_never_waits_for_its_hosts_again(void)
 }
 
 /* Hosts that are slow only when there is much to do: the window did not fill the link. */
-static void a_window_that_did_not_fill_the_link_teaches(void)
+TEST(a_window_that_did_not_fill_the_link_teaches)
 {
 	struct world w = world(LINK);
 	u32 noise = 3 * RTT_US;
@@ -507,7 +507,7 @@ static void a_window_that_did_not_fill_the_link_teaches(void)
 	      noise);
 }
 
-static void noise_is_capped_and_forgotten_slowly(void)
+TEST(noise_is_capped_and_forgotten_slowly)
 {
 	struct world w = world(LINK);
 	u32 phases = 0;
@@ -525,7 +525,7 @@ static void noise_is_capped_and_forgotten_slowly(void)
 }
 
 /* Who shares the link with another learns nothing of its hosts. */
-static void behind_a_long_flow_no_noise_is_learnt(void)
+TEST(behind_a_long_flow_no_noise_is_learnt)
 {
 	struct world w = world(LINK);
 
@@ -549,7 +549,7 @@ static void measure(struct world *w, u32 us, u32 rate)
 	mlcc_window_sample(&w->p, w->now);
 }
 
-static void a_rate_counts_that_was_there_twice_in_a_row(void)
+TEST(a_rate_counts_that_was_there_twice_in_a_row)
 {
 	u32 good = mlcc_rate_cost(1000, 1000 * LINK);
 	struct world w = in_phase(0);
@@ -565,7 +565,7 @@ static void a_rate_counts_that_was_there_twice_in_a_row(void)
 	CHECK(w.p.cost == good, "now and then: %u, not %u", w.p.cost, good);
 }
 
-static void fast_links_are_forgotten_too(void)
+TEST(fast_links_are_forgotten_too)
 {
 	static const u32 gbps[] = { 1, 10, 100, 262, 400, 800, 3000 };
 
@@ -579,7 +579,7 @@ static void fast_links_are_forgotten_too(void)
 	}
 }
 
-static void a_rate_that_is_not_known_stays_so(void)
+TEST(a_rate_that_is_not_known_stays_so)
 {
 	struct world w = world(0);
 
@@ -588,7 +588,7 @@ static void a_rate_that_is_not_known_stays_so(void)
 	CHECK(!w.p.cost, "%u", w.p.cost);
 }
 
-static void who_has_no_phases_has_no_window(void)
+TEST(who_has_no_phases_has_no_window)
 {
 	struct world w = in_phase(LINK);
 
@@ -601,39 +601,4 @@ static void who_has_no_phases_has_no_window(void)
 	CHECK(w.p.state == MLCC_WINDOW_WAITS && w.p.window == MLCC_START_BYTES, "state %u", w.p.state);
 }
 
-int main(void)
-{
-	static const struct tap_test tests[] = {
-		TAP_TEST(a_phase_starts_with_ten_segments_for_the_job),
-		TAP_TEST(one_short_round_trip_takes_the_link),
-		TAP_TEST(without_a_known_rate_it_doubles),
-		TAP_TEST(never_above_ssthresh_at_once),
-		TAP_TEST(a_queue_of_others_keeps_it_waiting),
-		TAP_TEST(behind_others_no_rate_is_learnt),
-		TAP_TEST(it_waits_for_twice_its_iteration),
-		TAP_TEST(after_a_vain_wait_it_takes_its_last_window),
-		TAP_TEST(who_does_not_know_its_iterations_does_not_wait),
-		TAP_TEST(each_vain_wait_quarters_the_patience),
-		TAP_TEST(after_some_vain_waits_the_window_is_kept),
-		TAP_TEST(a_queue_that_came_down_to_an_eighth_has_gone),
-		TAP_TEST(what_waiting_flows_send_is_no_queue_of_others),
-		TAP_TEST(who_has_the_link_waits_no_more),
-		TAP_TEST(all_flows_together_grow_little),
-		TAP_TEST(a_loss_counts_once_a_round_trip),
-		TAP_TEST(the_most_of_a_round_trip_counts),
-		TAP_TEST(what_was_no_loss_is_given_back),
-		TAP_TEST(what_was_no_loss_ends_no_slow_start),
-		TAP_TEST(what_was_no_loss_of_the_last_phase_gives_nothing),
-		TAP_TEST(what_losses_took_comes_back),
-		TAP_TEST(who_is_alone_never_waits_for_its_hosts_again),
-		TAP_TEST(a_window_that_did_not_fill_the_link_teaches),
-		TAP_TEST(noise_is_capped_and_forgotten_slowly),
-		TAP_TEST(behind_a_long_flow_no_noise_is_learnt),
-		TAP_TEST(a_rate_counts_that_was_there_twice_in_a_row),
-		TAP_TEST(fast_links_are_forgotten_too),
-		TAP_TEST(a_rate_that_is_not_known_stays_so),
-		TAP_TEST(who_has_no_phases_has_no_window),
-	};
-
-	return TAP_RUN(tests);
-}
+TAP_MAIN
