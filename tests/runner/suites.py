@@ -147,8 +147,8 @@ def kernel_suites() -> Iterator[Suite]:
 def bare_suites(everything: bool) -> Iterator[Suite]:
     """What a newcomer has."""
     if not everything:
-        yield Suite("bare/bookworm", ["tests/bare", "bookworm", "--short"], Lane.KERNEL)
-        yield Suite("packages/bookworm", ["tests/bare", "bookworm", "--packages"], Lane.KERNEL)
+        words: list[str | Path] = ["tests/bare", "bookworm", "--packages", "--demo", "--short"]
+        yield Suite("bare/bookworm", words, Lane.KERNEL, 20 * MINUTE)
         return
     for name in ("bookworm", "trixie"):
         command: list[str | Path] = ["tests/bare", name, "--packages", "--image"]
