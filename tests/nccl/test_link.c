@@ -81,6 +81,9 @@ CASE(a_refusal_is_one_warning, 3, 7)
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
 		must_be_refused(&refusals[i], true);
+	/* nor has the cgroup a job */
+	unsetenv("MLCC_JOB");
+	must_be_refused(&refusals[0], true);
 }
 
 CASE(nonsense_of_mlccd_is_a_refusal, 4, 4)
@@ -161,17 +164,6 @@ CASE(the_job_is_named_or_that_of_the_cgroup, 4, 4)
 	job_is_asked_for_by("\"slurm-12\"");
 	unsetenv("MLCC_JOB_ID");
 	job_is_asked_for_by("\"self\":true");
-}
-
-CASE(a_cgroup_without_a_job_is_a_refusal, 3, 4)
-{
-	static const struct fake_answers none = {
-		.job = "{\"ok\":false,\"error\":\"process 9 is in no job's cgroup\"}"
-	};
-
-	unsetenv("MLCC_JOB");
-	unsetenv("MLCC_JOB_ID");
-	must_be_refused(&none, true);
 }
 
 /* It does not wait for ever; how long exactly is no matter of this test, alarm() ends it. */
