@@ -122,21 +122,21 @@ class Machine(unittest.TestCase):
         self.vendor.make_tools(self.root)
         self.carrier = Carrier(self.root / "carrier")
         self.env = {"MLCC_FAKE": str(self.root / "carrier"), "PATH": os.environ["PATH"]}
-        self.device = f"{self.vendor.backend}:{self.vendor.name}"
+        self.device = self.vendor.device
 
     # the device
 
     def value(self) -> int:
         if self.vendor.folder:
             return self.sys.read(self.vendor.path)
-        return int((self.root / "nicctl-state" / self.vendor.file).read_text())
+        return int((self.root / "nicctl-state" / self.vendor.knob).read_text())
 
     def set_value(self, value: int) -> None:
         """Somebody else does."""
         if self.vendor.folder:
             self.sys.do("set", path=self.vendor.path, value=value)
         else:
-            (self.root / "nicctl-state" / self.vendor.file).write_text(f"{value}\n")
+            (self.root / "nicctl-state" / self.vendor.knob).write_text(f"{value}\n")
 
     def take_away(self) -> None:
         if self.vendor.folder:
@@ -149,7 +149,7 @@ class Machine(unittest.TestCase):
             self.sys.do("return", prefix=self.vendor.folder, reset=reset)
         else:
             if reset:
-                self.set_value(self.vendor.default)
+                self.set_value(self.vendor.values.default)
             (self.root / "nicctl-state" / "gone").unlink()
 
     def make_stuck(self) -> None:
@@ -233,14 +233,14 @@ class Machine(unittest.TestCase):
         """Until the knob has what a finished phase leads to."""
         sending = self.send(1.0)
         following = self.follow(*words)
-        wait_for(lambda: self.value() == self.vendor.most, "the top")
+        wait_for(lambda: self.value() == self.vendor.values.most, "the top")
         return following, sending
 
     def kill_at_the_top(self) -> None:
         following, _ = self.follow_to_the_top()
         following.process.send_signal(signal.SIGSTOP)
         following.end(signal.SIGKILL)
-        self.set_value(self.vendor.most)
+        self.set_value(self.vendor.values.most)
 
 
 __all__ = ["Machine", "PROGRAM", "Following", "Sending", "vendors", "wait_for"]

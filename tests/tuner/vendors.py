@@ -6,8 +6,9 @@ made up.
 """
 
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from fake_sys import Knob, Tree
 
@@ -42,30 +43,42 @@ OFED_PLAIN = {
 }
 
 
+class Values(NamedTuple):
+    """Of the knob that is set and followed; bad is out of its range."""
+
+    default: int
+    good: int
+    bad: int
+    most: int = 0
+
+
 @dataclass
 class Vendor:
     """A device, and what the tests of every back end do with it."""
 
-    backend: str
-    name: str  # of the device
+    device: str  # its back end and its name
     folder: str  # its files are below; "" for a tool
-    knob: str  # what is set and followed
-    file: str  # its file
-    default: int
-    good: int
-    bad: int  # out of the range
-    most: int
-    tree: Tree = field(default_factory=dict)
+    knob: str
+    values: Values
+    tree: Tree
     drive: str | None = None  # None: nothing to follow
     scope: str = "device"
     aliases: tuple[str, ...] = ()
+    file: str = ""  # the knob's, if it has another name
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/{self.file}"
+        return f"{self.folder}/{self.file or self.knob}"
 
     def make_tools(self, root: Path) -> None:
         """Programs below the root; most vendors have none."""
+
+
+def pairs(text: str) -> dict[str, int]:
+    """Of name=value."""
+    return {
+        name: int(value, 0) for name, _, value in (word.partition("=") for word in text.split())
+    }
 
 
 def classes(tree: Tree, ibdev: str, netdev: str) -> Tree:
@@ -89,21 +102,9 @@ def mlx5_files(folder: str) -> Tree:
 
 def mlx5() -> Vendor:
     folder = f"/kernel/debug/mlx5/{PCI}/cc_params"
-    return Vendor(
-        backend="mlx5",
-        name=PCI,
-        folder=folder,
-        knob="rp_ai_rate",
-        file="rp_ai_rate",
-        default=5,
-        good=20,
-        bad=0,
-        most=10,
-        drive="ai",
-        scope="port",
-        tree=classes(mlx5_files(folder), "mlx5_0", "eth0"),
-        aliases=("mlx5_0", "eth0"),
-    )
+    values, names = Values(5, good=20, bad=0, most=10), ("mlx5_0", "eth0")
+    tree = classes(mlx5_files(folder), *names)
+    return Vendor(f"mlx5:{PCI}", folder, "rp_ai_rate", values, tree, "ai", "port", names)
 
 
 RXE = {
@@ -138,19 +139,8 @@ def rxe() -> Vendor:
     tree: Tree = {f"{folder}/{name}": Knob("mlx5", *range_) for name, range_ in RXE.items()}
     tree["/class/infiniband/rxe0/ports/1/counters/port_xmit_data"] = "0\n"
     tree["/kernel/debug/rxe/rxe0/qps"] = "no folder of knobs\n"
-    return Vendor(
-        backend="rxe",
-        name="rxe0",
-        folder=folder,
-        knob="rp_time_reset",
-        file="rp_time_reset",
-        default=2000,
-        good=5000,
-        bad=1_000_001,
-        most=1000,
-        drive="time",
-        tree=tree,
-    )
+    values = Values(2000, good=5000, bad=1_000_001, most=1000)
+    return Vendor("rxe:rxe0", folder, "rp_time_reset", values, tree, "time")
 
 
 def ofed() -> Vendor:
@@ -166,21 +156,10 @@ def ofed() -> Vendor:
     for priority in range(8):
         tree[f"{folder}/roce_rp/enable/{priority}"] = Knob("ofed", 1, 0, 1)
         tree[f"{folder}/roce_np/enable/{priority}"] = Knob("ofed", 1, 0, 1)
-    return Vendor(
-        backend="ofed",
-        name="eth0",
-        folder=folder,
-        knob="rpg_ai_rate",
-        file="roce_rp/rpg_ai_rate",
-        default=5,
-        good=40,
-        bad=1_600_001,
-        most=10,
-        drive="ai",
-        scope="port",
-        tree=classes(tree, "mlx5_0", "eth0"),
-        aliases=("mlx5_0", PCI),
-    )
+    values, tree = Values(5, good=40, bad=1_600_001, most=10), classes(tree, "mlx5_0", "eth0")
+    vendor = Vendor("ofed:eth0", folder, "rpg_ai_rate", values, tree, "ai", "port")
+    vendor.aliases, vendor.file = ("mlx5_0", PCI), "roce_rp/rpg_ai_rate"
+    return vendor
 
 
 def ofed_params() -> Vendor:
@@ -196,104 +175,40 @@ def ofed_params() -> Vendor:
 
 def hns() -> Vendor:
     folder = f"/kernel/debug/hns_roce/{PCI}/dcqcn_cc_param"
-    most = {
-        "ai": 65535,
-        "f": 255,
-        "tkp": 10,
-        "tmp": 15,
-        "alp": 65535,
-        "max_speed": 2**32 - 1,
-        "g": 15,
-        "al": 255,
-        "cnp_time": 255,
-        "ashift": 15,
-    }
+    most = pairs("f=255 tkp=10 tmp=15 alp=65535 g=15 al=255 cnp_time=255 ashift=15")
+    most["max_speed"] = 2**32 - 1
     tree: Tree = {f"{folder}/{name}": Knob("hns", 8, 0, high) for name, high in most.items()}
-    tree[f"{folder}/ai"].value = 100
-    return Vendor(
-        backend="hns",
-        name=PCI,
-        folder=folder,
-        knob="ai",
-        file="ai",
-        default=100,
-        good=150,
-        bad=65536,
-        most=200,
-        drive="ai",
-        tree=classes(tree, "hns_0", "eth0"),
-        aliases=("hns_0",),
-    )
+    tree[f"{folder}/ai"] = Knob("hns", 100, 0, 65535)
+    values, tree = Values(100, good=150, bad=65536, most=200), classes(tree, "hns_0", "eth0")
+    return Vendor(f"hns:{PCI}", folder, "ai", values, tree, "ai", aliases=("hns_0",))
 
 
 def bnxt() -> Vendor:
     folder = f"/kernel/debug/bnxt_re/{PCI}/cc_config"
-    most = {
-        "enable_cc": 1,
-        "run_avg_weight_g": 7,
-        "num_phase_per_state": 15,
-        "init_cr": 65535,
-        "init_tr": 65535,
-        "tos_ecn": 3,
-        "tos_dscp": 63,
-        "alt_vlan_pcp": 7,
-        "alt_vlan_dscp": 63,
-        "rtt": 65535,
-        "cc_mode": 1,
-        "tcp_cp": 65535,
-        "inactivity_cp": 65535,
-    }
+    most = pairs(
+        "enable_cc=1 run_avg_weight_g=7 num_phase_per_state=15 init_tr=65535 tos_ecn=3 tos_dscp=63"
+        " alt_vlan_pcp=7 alt_vlan_dscp=63 rtt=65535 cc_mode=1 tcp_cp=65535 inactivity_cp=65535"
+    )
     tree: Tree = {
         f"{folder}/{name}": Knob("bnxt", 1, 0, high, mode=0o400) for name, high in most.items()
     }
-    tree[f"{folder}/init_cr"].value = 200
-    return Vendor(
-        backend="bnxt",
-        name=PCI,
-        folder=folder,
-        knob="init_cr",
-        file="init_cr",
-        default=200,
-        good=300,
-        bad=65536,
-        most=0,
-        tree=classes(tree, "bnxt_re0", "eth0"),
-        aliases=("bnxt_re0",),
-    )
+    tree[f"{folder}/init_cr"] = Knob("bnxt", 200, 0, 65535, mode=0o400)
+    values, tree = Values(200, good=300, bad=65536), classes(tree, "bnxt_re0", "eth0")
+    return Vendor(f"bnxt:{PCI}", folder, "init_cr", values, tree, aliases=("bnxt_re0",))
 
 
 def bnxt_configfs(kind: str = "configfs") -> Vendor:
     """configfs is not in /sys/class, but it is in /sys: /sys/kernel/config."""
-    folder = "/kernel/config/bnxt_re/bnxt_re0/ports/1/cc"
-    most = {
-        "ecn_enable": 1,
-        "cc_mode": 1,
-        "g": 7,
-        "init_cr": 65535,
-        "init_tr": 65535,
-        "inact_th": 65535,
-        "min_time_bet_cnp": 65535,
-        "cnp_dscp": 63,
-        "cnp_prio": 7,
-    }
-    tree: Tree = {f"{folder}/{name}": Knob(kind, 1, 0, high) for name, high in most.items()}
-    tree[f"{folder}/ai_rate_incr"] = Knob(kind, 10, 0, 255)
-    tree[f"{folder}/apply"] = "0\n"
-    return Vendor(
-        backend="bnxt-configfs",
-        name="bnxt_re0",
-        folder=folder,
-        knob="ai_rate_incr",
-        file="ai_rate_incr",
-        default=10,
-        good=16,
-        bad=256,
-        most=20,
-        drive="ai_rate_incr",
-        scope="port",
-        tree=classes(tree, "bnxt_re0", "eth0"),
-        aliases=(PCI,),
+    folder, knob = "/kernel/config/bnxt_re/bnxt_re0/ports/1/cc", "ai_rate_incr"
+    most = pairs(
+        "ecn_enable=1 cc_mode=1 g=7 init_cr=65535 init_tr=65535 inact_th=65535"
+        " min_time_bet_cnp=65535 cnp_dscp=63 cnp_prio=7"
     )
+    tree: Tree = {f"{folder}/{name}": Knob(kind, 1, 0, high) for name, high in most.items()}
+    tree[f"{folder}/{knob}"] = Knob(kind, 10, 0, 255)
+    tree[f"{folder}/apply"] = "0\n"
+    values, tree = Values(10, good=16, bad=256, most=20), classes(tree, "bnxt_re0", "eth0")
+    return Vendor("bnxt-configfs:bnxt_re0", folder, knob, values, tree, knob, "port", (PCI,))
 
 
 def bnxt_configfs_old() -> Vendor:
@@ -302,31 +217,15 @@ def bnxt_configfs_old() -> Vendor:
 
 def irdma() -> Vendor:
     folder = "/module/irdma/parameters"
-    values = {
-        "dcqcn_cc_cfg_valid": 1,
-        "dcqcn_rai_factor": 1,
-        "dcqcn_hai_factor": 5,
-        "dcqcn_T": 0x37,
-        "dcqcn_B": 0x249F0,
-        "dcqcn_F": 5,
-        "dcqcn_min_dec_factor": 1,
-        "dcqcn_min_rate": 0,
-        "dcqcn_rreduce_mperiod": 50,
-    }
-    tree: Tree = {f"{folder}/{n}": Knob("parameter", v, mode=0o444) for n, v in values.items()}
-    return Vendor(
-        backend="irdma",
-        name="irdma",
-        folder=folder,
-        knob="dcqcn_T",
-        file="dcqcn_T",
-        default=55,
-        good=60,
-        bad=65536,
-        most=0,
-        scope="driver",
-        tree=tree,
+    shown = pairs(
+        "cc_cfg_valid=1 rai_factor=1 hai_factor=5 T=0x37 B=0x249F0 F=5 min_dec_factor=1 min_rate=0"
+        " rreduce_mperiod=50"
     )
+    tree: Tree = {
+        f"{folder}/dcqcn_{name}": Knob("parameter", value, mode=0o444)
+        for name, value in shown.items()
+    }
+    return Vendor("irdma:irdma", folder, "dcqcn_T", Values(55, 60, 65536), tree, scope="driver")
 
 
 NICCTL = """#!/bin/sh
@@ -378,40 +277,19 @@ class Ionic(Vendor):
     def make_tools(self, root: Path) -> None:
         state = root / "nicctl-state"
         state.mkdir()
-        values = {
-            "ai-rate": 160,
-            "hai-rate": 300,
-            "rate-increase-interval": 1,
-            "rate-increase-byte-count": 431068,
-            "rate-increase-threshold": 1,
-            "rate-reduce-monitor-period": 1,
-            "alpha-update-interval": 1,
-            "alpha-update-g": 512,
-            "initial-alpha-value": 64,
-            "token-bucket-size": 800000,
-            "cnp-dscp": 46,
-        }
+        values = pairs(
+            "ai-rate=160 hai-rate=300 rate-increase-interval=1 rate-increase-byte-count=431068"
+            " rate-increase-threshold=1 rate-reduce-monitor-period=1 alpha-update-interval=1"
+            " alpha-update-g=512 initial-alpha-value=64 token-bucket-size=800000 cnp-dscp=46"
+        )
         for name, value in values.items():
             (state / name).write_text(f"{value}\n")
         install(root, "nicctl", NICCTL.format(state=state, pci=PCI))
 
 
 def ionic() -> Vendor:
-    return Ionic(
-        backend="ionic",
-        name="ionic_0/1",
-        folder="",
-        knob="ai-rate",
-        file="ai-rate",
-        default=160,
-        good=200,
-        bad=65536,
-        most=320,
-        drive="ai",
-        scope="profile",
-        tree=classes({}, "ionic_0", "eth0"),
-        aliases=(PCI, "eth0"),
-    )
+    values, tree = Values(160, good=200, bad=65536, most=320), classes({}, "ionic_0", "eth0")
+    return Ionic("ionic:ionic_0/1", "", "ai-rate", values, tree, "ai", "profile", (PCI, "eth0"))
 
 
 MLXCONFIG = """#!/bin/sh
@@ -441,19 +319,9 @@ class MlxConfig(Vendor):
 
 
 def mlxconfig() -> Vendor:
-    return MlxConfig(
-        backend="mlxconfig",
-        name=f"{PCI}/P1",
-        folder="",
-        knob="RPG_AI_RATE",
-        file="",
-        default=7,
-        good=20,
-        bad=0,
-        most=0,
-        scope="port",
-        tree=classes({f"/bus/pci/devices/{PCI}/vendor": "0x15b3\n"}, "mlx5_0", "eth0"),
-    )
+    tree = classes({f"/bus/pci/devices/{PCI}/vendor": "0x15b3\n"}, "mlx5_0", "eth0")
+    values = Values(7, good=20, bad=0)
+    return MlxConfig(f"mlxconfig:{PCI}/P1", "", "RPG_AI_RATE", values, tree, scope="port")
 
 
 def install(root: Path, name: str, text: str) -> None:
