@@ -71,13 +71,6 @@ class Generate(unittest.TestCase):
             self.assertEqual(generate("--root", self.root).returncode, 0)
             self.assertEqual(path.read_text(encoding="utf-8"), good)
 
-    def test_a_change_of_the_specification_is_found(self) -> None:
-        self.change("        name: hits", "        name: agreed")
-        done = generate("--check", "--root", self.root)
-        self.assertEqual(done.returncode, 1)
-        for name in ("include/mlcc/uapi/mlcc_netlink.h", "tests/netlink/family.py"):
-            self.assertIn(name, done.stdout)
-
     def test_what_makes_no_sense_is_refused(self) -> None:
         for what, to, why in (
             ("max: job-id-max", "max: job-id-most", "job-id-most: no such definition"),
