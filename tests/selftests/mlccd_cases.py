@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cases of mlccd.sh: mlccd_cases.py BUILD DIRECTORY. Prints KTAP."""
+
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from mlccd_ctl import Ctl
+from mlccd_driver import Cgroups, Daemon, RunCase, run_all, run_case
+from mlccd_life import Life
+from mlccd_metrics import Metrics
+from mlccd_requests import Requests
+from mlccd_rings import Rings
+
+# Metrics last: what was told of RDMA devices shows for a moment after they have gone
+SUBJECTS = (Requests, Life, Rings, Ctl, Metrics)
+
+
+class Everything(*SUBJECTS):  # type: ignore[misc]  # a constant
+    """One daemon for all of them."""
+
+
+def main(build: str, directory: str) -> int:
+    def prepare(stack: ExitStack, cgroups: Cgroups) -> RunCase:
+        daemon = Daemon(Path(build), Path(directory))
+        stack.callback(lambda: daemon.process and daemon.kill(signal.SIGTERM))
+        daemon.start()
+        cases = Everything(daemon, cgroups)
+        return lambda number, name: run_case(number, name, cases)
+
+    names = [name for subject in SUBJECTS for name in vars(subject) if not name.startswith("_")]
+    return run_all(names, prepare)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,553 @@
+# SPDX-License-Identifier: GPL-2.0
+"""mlcc-ctl: its verbs, run, explain and doctor."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from mlcc_client import units
+from mlccd_driver import (
+    ALICE,
+    JSON,
+    LIMIT,
+    REPO,
+    WAIT_S,
+    Cases,
+    Skip,
+    ignore_children,
+    status_of,
+    until,
+)
+
+from fake_mlccd import Listener
+
+# Runs its arguments under a filter of system calls that refuses bpf(2).
+WITHOUT_BPF = """
+import ctypes, os, struct, sys
+bpf = {"x86_64": 321}.get(os.uname().machine, 280)
+code = ((0x20, 0, 0, 0), (0x15, 0, 1, bpf), (6, 0, 0, 0x50001), (6, 0, 0, 0x7FFF0000))
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+program = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text))
+libc = ctypes.CDLL(None)
+assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, program)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+class Ctl(Cases):
+    def ctl_sets_shows_and_deletes(self) -> None:
+        path = self.c.make("a")
+        done = self.d.run_ctl(
+            "set-job", "--cgroup", path, "--name", "b", "--model", "resnet50", "--workers", "4"
+        )
+        assert done.returncode == 0, done
+        shown = json.loads(self.d.run_ctl("-j", "show", "b").stdout)
+        assert shown[0]["phase_bytes"] == 153342192, shown
+        assert "b" in self.d.run_ctl("show").stdout
+        assert json.loads(self.d.run_ctl("status", "-j").stdout)["jobs"] == 1
+        assert self.d.run_ctl("hint", "b", "start", "1.5M").returncode == 0
+        assert self.d.jobs()[0]["d_phase_bytes"] == 1500000
+        assert self.d.run_ctl("--dry-run", "del-job", "b").returncode == 0
+        assert len(self.d.jobs()) == 1
+        assert self.d.run_ctl("del-job", "b").returncode == 0
+        assert self.d.jobs() == []
+
+    def ctl_shows_many(self) -> None:
+        root = self.d.peer()
+        wanted = [i * 3 // 2 for i in range(1, 131)]
+        for i in wanted:
+            root.ok("set-job", id=i, name=f"n{i:062d}")
+        for words in (["show"], ["watch", "--count", "1"]):
+            shown = json.loads(self.d.run_ctl("-j", *words).stdout)
+            assert [j["id"] for j in shown] == wanted, words
+            head, *lines = self.d.run_ctl(*words).stdout.splitlines()
+            assert "NAME" in head and [int(x.split()[0]) for x in lines] == wanted, words
+        again = self.d.run_ctl("-j", "watch", "--interval", "1ms", "--count", "2").stdout
+        assert [len(json.loads(line)) for line in again.splitlines()] == [130, 130]
+
+    def ctl_watch_fits_100_columns(self) -> None:
+        """With the longest of everything; what is not known is called so."""
+        most = 4294967295
+        root = self.d.peer()
+        for number, name, more in (
+            (1, "n" * 63, {"period_us": most}),
+            (2, "new", {}),
+            (3, "bert", {"period_us": 200000, "phase_bytes": 5000000}),
+        ):
+            root.ok("set-job", id=number, name=name, **more)
+        us = dict.fromkeys(("iteration_us", "comm_us", "flows", "phases"), most)
+        self.d.measured(1, d_phase=1 << 47, **us)
+        wrong = {"d_phase": 50000000, "d_learnt": 9000000, "neutral": True}
+        self.iterates(3, 1, 250, **wrong, bytes=1000000)
+        words = [self.d.ctl, "--socket", self.d.socket, "watch", "--interval", "300ms"]
+        with subprocess.Popen([*words, "--count", "2"], stdout=subprocess.PIPE, text=True) as watch:
+            assert watch.stdout
+            first = [watch.stdout.readline() for _ in range(4)]
+            self.d.measured(3, bytes=901000000, retrans=1800)
+            self.d.measured(1, bytes=1 << 60, retrans=1 << 62)
+            second = [watch.stdout.readline() for _ in range(4)]
+        for line in first + second:
+            assert len(line.rstrip("\n")) <= 100 and line.isascii(), (len(line), line)
+        new, bert = (line.split() for line in first[2:])
+        assert new == ["2", "new", "no", "flows", *["unknown"] * 6, "none"], new
+        assert bert[2:8] == ["neutral", "250.0", "250.0", "200.0", "announced", "50.0"], bert
+        assert bert[8:] == ["unknown", "unknown", "false"], bert
+        bert = second[3].split()
+        assert float(bert[8].replace("k", "e3")) > 9 and bert[9] == "2.0", bert
+        assert second[1].split()[1] == "n" * 15 + "~"
+
+    def ctl_shows_the_longest_paths(self) -> None:
+        """The cgroups of users must not make a page of root's list too long."""
+        alice, deep = self.d.peer(ALICE), "deep"
+        self.c.make(deep, ALICE)
+        while len(str(self.c.base)) + len(deep) < 3800:
+            deep += "/" + "d" * 200
+            self.c.make(deep, ALICE)
+        for i in range(16):
+            alice.ok("set-job", cgroup=self.c.make(f"{deep}/{i}", ALICE))
+        assert len(json.loads(self.d.run_ctl("-j", "show").stdout)) == 16
+
+    def ctl_explains(self) -> None:
+        def explained(status: int) -> dict[str, tuple[str, str]]:
+            done = self.d.run_ctl("-j", "explain", "bert")
+            assert done.returncode == status, done
+            assert self.d.run_ctl("explain", "bert").returncode == status
+            return {x["check"]: (x["state"], x["text"]) for x in json.loads(done.stdout)}
+
+        root, path = self.d.peer(), self.c.make("a")
+        inner = self.c.make("a/inner")
+        root.ok("set-job", name="bert", cgroup=path)
+        found = explained(2)
+        assert found["active"] == ("FAIL", "no process is in its cgroup"), found
+        assert found["hints"][0] == found["d_phase"][0] == "note", found
+        with self.sleeper(inner):
+            root.ok("hint", job="bert", phase="start", bytes=5000000)
+            found = explained(0)
+            assert found["active"][0] == "note", found
+            assert found["hints"] == ("ok", "its phases are announced"), found
+            assert found["d_phase"][0] == "ok" and "5M bytes" in found["d_phase"][1], found
+
+    def a_cgroup_of_services_is_warned_of(self) -> None:
+        path = self.c.make("services")
+        for name in ("a.service", "b.service"):
+            assert "warning" not in self.d.peer().ok("set-job", cgroup=path), name
+            self.c.make(f"services/{name}")
+        assert "2 services" in self.d.peer().ok("set-job", cgroup=path)["warning"]
+        done = self.d.run_ctl("set-job", "--cgroup", path)
+        assert done.returncode == 0 and "2 services" in done.stderr, done
+
+    def ctl_explain_does_not_know(self) -> None:
+        """What a job takes alone, if it has met others; whether so many bytes are sent."""
+        job: JSON = {
+            **{"id": 1, "name": "bert", "class": "training", "flows": 2, "phases": 40},
+            **{"d_phase_bytes": 50000000, "iteration_us": 210000, "comm_us": 110000},
+            **{"best_us": 105000, "bytes": 200000000, "retrans": 0, "ce": 0},
+        }
+        other: JSON = {"id": 2, "name": "vgg", "flows": 2}
+        false, hinted = {"phase_bytes": 50000000, "hits": 0}, {"hinted": True}
+        announced = {"alone_us": 135000, "alone_from": "announced"}
+        measured = {"alone_us": 209000, "alone_from": "measured"}
+        for more, time_, hints in (
+            (measured, "ok .* alone 209.0 .measured.: 1.00", "note none arrive"),
+            ({}, "note an iteration took 210.0 ms.* alone unknown", "note none"),
+            (announced, "note .* alone 135.0 .announced.: 1.56", "note none"),
+            (false, "note", "note .* sent is unknown"),
+            ({**false, "d_learnt_bytes": 5000000}, "note", "FAIL --phase-bytes .* 50M .* 5M"),
+            # as the carrier has it once it no longer believes the announcement
+            (
+                {**false, "d_learnt_bytes": 5000000, "d_phase_bytes": 0},
+                *("note", "FAIL --phase-bytes .* 50M .* 5M"),
+            ),
+            ({**false, **hinted}, "note", "FAIL --phase-bytes .* 50M .* 5M"),
+            (hinted, "note", "FAIL 50M bytes are announced, 5M"),
+            (
+                {**false, **hinted, "d_phase_bytes": 5000000},
+                *("note", "FAIL --phase-bytes .* 50M .* 5M"),
+            ),
+            (
+                {**false, **hinted, "d_phase_bytes": 9000000, "phases": 2},
+                *("note", "FAIL --phase-bytes .* 50M bytes, its processes 9M"),
+            ),
+            ({**hinted, "bytes": 2000000000}, "note", "ok its phases are announced"),
+        ):
+            found = self._explained_of([{**job, **more}, other])
+            assert re.match(time_, found["time"]), (more, found)
+            assert re.match(hints, found["hints"]), (more, found)
+
+        for timeouts, said in ((0, None), (1, "waits less long"), (3, "keeps its window")):
+            wait = self._explained_of([{**job, "timeouts": timeouts}]).get("wait")
+            assert wait is None if said is None else said in (wait or ""), (timeouts, wait)
+
+    def _explained_of(self, jobs: list[JSON]) -> dict[str, str]:
+        """explain, told this by one that plays mlccd."""
+        mlccd = Listener(jobs)
+        done = self.d.run_ctl("--socket", str(mlccd.path), "-j", "explain", "bert")
+        mlccd.close()
+        return {x["check"]: f"{x['state']} {x['text']}" for x in json.loads(done.stdout)}
+
+    def ctl_exit_statuses(self) -> None:
+        for words, status in (
+            ([], 1),
+            (["nonsense"], 1),
+            (["--help"], 0),
+            (["set-job", "--nonsense"], 1),
+            (["set-job", "--phase-bytes", "0", "--self"], 1),
+            (["set-job", "--phase-bytes", "-1", "--self"], 1),
+            (["set-job", "--phase-bytes", "1e99", "--self"], 1),
+            (["set-job", "--model", "nonsense", "--workers", "2", "--self"], 1),
+            (["set-job", "--model", "vgg16", "--self"], 1),
+            (["set-job", "--model", "vgg16", "--workers", "1", "--self"], 1),
+            (["set-job", "--model", "list"], 0),
+            (["set-job", "--owner", "no such", "--self"], 1),
+            (["set-job", "--owner", ":", "--self"], 1),
+            (["set-job", "--owner", "root", "--self"], 1),
+            (["set-job", "--cgroup", "no/such"], 2),
+            (["del-job", "nobody"], 2),
+            (["explain", "nobody"], 2),
+            (["explain"], 1),
+            (["hint", "nobody", "middle"], 1),
+            (["profile", "set", "mltcp"], 1),
+            (["run"], 1),
+            # a mistake is one with and without mlccd, and nothing has run then
+            (["run", "--name", "a b", "--", "true"], 1),
+            (["run", "--name", "12", "--", "true"], 1),
+            (["run", "--name", "x" * 64, "--", "true"], 1),
+            (["run", "--profile", "nonsense", "--", "true"], 1),
+            (["run", "--class", "nonsense", "--", "true"], 1),
+            (["run", "--class", "latency", "--phase-bytes", "5", "--", "true"], 1),
+            (["run", "--skip", "nonsense", "--", "true"], 1),
+            (["run", "--priority", "1", "--", "true"], 1),
+            (["run", "--priority", "2", "--dscp", "8", "--", "true"], 1),
+            (["--socket", "/nonexistent", "run", "--profile", "nonsense", "--", "true"], 1),
+            (["--socket", "/nonexistent", "status"], 3),
+        ):
+            done = self.d.run_ctl(*words)
+            assert done.returncode == status, (words, done)
+            assert status == 0 or done.stderr, words
+
+    def _waiting(self) -> int:
+        """Ends of mlccd's control socket, those that it has not accepted too."""
+        return Path("/proc/net/unix").read_text().count(f"{self.d.socket.resolve()}\n")
+
+    def ctl_finds_a_container(self) -> None:
+        """By what its runtime says, if that is true here."""
+        number, folder = "0123456789abcdef" * 4, self.d.base / "runtimes"
+        folder.mkdir()
+        path = self.c.make(f"docker-{number}.scope")
+
+        def asked(says: str) -> subprocess.CompletedProcess[str]:
+            (folder / "docker").write_text(f"#!/bin/sh\n{says}\n")
+            (folder / "docker").chmod(0o755)
+            environment = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
+            words = ("set-job", "--container", "train")
+            return self.d.run_ctl(*words, env=environment, preexec_fn=ignore_children)
+
+        with self.sleeper(path) as sleeper:
+            done = asked(f'[ "$5" = train ] && echo {sleeper} {number}')
+            assert done.returncode == 0, done
+            assert [job["cgroup"] for job in self.d.jobs()] == [path]
+            self.d.reset()
+            for says, why in (
+                (f"echo {os.getpid()} {number}", "no cgroup of its own"),
+                (f"echo 0 {number}", "does not run"),
+                ("exit 1", "apptainer"),
+                ("echo nonsense", "apptainer"),
+            ):
+                done = asked(says)
+                assert done.returncode == 2 and why in done.stderr, (says, done)
+            # no longer the container's once mlccd looks
+            parser = self.d.parser()
+            with ThreadPoolExecutor(1) as pool:
+                os.kill(parser, signal.SIGSTOP)
+                try:
+                    until(lambda: status_of(parser)["State"][0] == "T", "the stop")
+                    before = self._waiting()
+                    late = pool.submit(asked, f"echo {sleeper} {number}")
+                    until(lambda: self._waiting() > before, "the request")
+                    elsewhere = self.c.mount / self.c.make("other") / "cgroup.procs"
+                    elsewhere.write_text(str(sleeper))
+                finally:
+                    os.kill(parser, signal.SIGCONT)
+                done = late.result()
+            assert done.returncode == 2 and "has ended" in done.stderr, done
+            assert self.d.jobs() == []
+
+    def ctl_takes_units(self) -> None:
+        """Python's tools have the same numbers, and words for what is none."""
+
+        said: list[str] = []
+
+        def told(option: str, text: str, *more: str) -> str:
+            words = ("--dry-run", "run", option, text, *more, "--", "true")
+            done = self.d.run_ctl(*words)
+            if done.returncode == 1:
+                assert " is wanted" in done.stderr and not done.stdout, done
+                said.append(done.stderr.strip().partition(f"{option} ")[2])
+                return ""
+            return done.stdout
+
+        for text, wanted in (
+            *(("1000", 1000), ("1e6", 10**6), ("250k", 250000), ("250K", 250000)),
+            ("1.5G", 15 * 10**8),
+            *(("250M", 25 * 10**7), ("250MB", 25 * 10**7), ("250 MB", 25 * 10**7), ("1T", 10**12)),
+            *(("64Mi", 64 << 20), ("250MiB", 250 << 20), ("1KiB", 1024), (str(LIMIT), LIMIT)),
+        ):
+            assert f'"phase_bytes":{wanted},' in told("--phase-bytes", text), text
+            assert units.nbytes(text) == wanted, text
+        wrong = ["", "0", "0.4", "-1", "k", "0x10", "250Mb", "250MBB", "1Bi", "1.2.3", "inf", "nan"]
+        for text in [*wrong, "1,5", str(LIMIT + 1), "1e99", " 1", "1 "]:
+            assert not told("--phase-bytes", text), text
+            with suppress(ValueError):
+                raise AssertionError(f"{text!r} is {units.nbytes(text)}")
+        parsers: tuple[tuple[str, str, Callable[[str], float]], ...] = (
+            ("--phase-bytes", "250Mb", units.nbytes),
+            ("--period", "250m", lambda text: units.time_us(text, 1, 4294967295)),
+            ("--priority", "9", lambda text: units.whole(text, 0, 8)),
+        )
+        for option, text, parse in parsers:
+            told(option, text)
+            try:
+                parsed = f"it is {parse(text)}"
+            except ValueError as error:
+                parsed = str(error)
+            assert parsed == said[-1], (parsed, said[-1])
+        for text in ("7b", "7B", "7G", "7000M", "7000000000"):
+            answer = told("--parameters", text, "--workers", "4")
+            assert '"phase_bytes":42000000000,' in answer, text
+        for text in ("250ms", "0.25s", "250000us"):
+            assert '"period_us":250000,' in told("--period", text), text
+        assert not told("--period", "250") and not told("--period", "250m")
+        for text in ("100", "40", "-1", "x", "nan"):
+            done = self.d.run_ctl("profile", "set", "mltcp", f"--slope={text}")
+            assert done.returncode == 1 and "from 0 to 32 is wanted" in done.stderr, done
+        self.d.peer().refused("ERANGE", "profile-set", name="mltcp", slope=40)
+
+    def ctl_runs_a_command_as_a_job(self) -> None:
+        def run(*words: str) -> subprocess.CompletedProcess[str]:
+            return self.d.run_ctl("run", "--strict", "--name", "train", "--", *words)
+
+        inside = run("sh", "-c", f"tail -1 /proc/self/cgroup; {self.d.ctl} --socket "
+                     f"{self.d.socket} -j show train; exit 7")  # fmt: skip
+        assert inside.returncode == 7, inside
+        where, shown = inside.stdout.splitlines()
+        assert where == "0::/" + json.loads(shown)[0]["cgroup"], inside
+        until(lambda: not (self.c.mount / where[4:]).exists(), "the end of its cgroup")
+        assert self.d.jobs() == []
+        assert run("/nonexistent").returncode == 127
+        assert run("/dev/null").returncode == 126
+        assert run("sh", "-c", "kill -KILL $$").returncode == -signal.SIGKILL
+        left = run("sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
+        pid = int(left.stdout)
+        until(lambda: not Path(f"/proc/{pid}").exists(), "the end of what was left")
+
+    def ctl_run_gives_rdma_its_class(self) -> None:
+        names = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
+        print_both = "; ".join(f"echo ${{{name}-none}}" for name in names)
+
+        def classes(*words: str, **chosen: str) -> subprocess.CompletedProcess[str]:
+            environment = {k: v for k, v in os.environ.items() if k not in names} | chosen
+            command = ["run", *words, "--", "sh", "-c", print_both]
+            return self.d.run_ctl(*command, env=environment)
+
+        assert classes().stdout == classes("-v").stdout == "none\nnone\n"
+        assert classes("--dscp", "0").stdout == "0\n0\n"
+        done = classes("--strict", "--name", "bert", "--dscp", "32", "--verbose")
+        assert done.stdout == "128\n128\n", done
+        assert done.stderr.count("=128\n") == 2, done
+        done = classes("--strict", "-v", "--dscp", "63", NCCL_IB_TC="96")
+        assert done.stdout == "96\n252\n" and "NCCL_IB_TC=96, as it was" in done.stderr, done
+        # while it runs mlccd has it, too
+        shown = self.d.run_ctl("run", "--name", "gpt", "--dscp", "8", "--", "sh", "-c",
+                               f"{self.d.ctl} --socket {self.d.socket} -j show gpt")  # fmt: skip
+        assert json.loads(shown.stdout)[0]["dscp"] == 8, shown
+        for word in ("64", "-1", "x", ""):
+            assert classes("--dscp", word).returncode == 1, word
+        assert classes("--dry-run", "--dscp", "32").stdout.count("traffic class 128") == 1
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
+
+    def ctl_run_passes_signals_on(self) -> None:
+        words = [self.d.ctl, "--socket", self.d.socket, "run", "--", "sh", "-c"]
+        script = "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done"
+        process = subprocess.Popen([*words, script], stdout=subprocess.PIPE)
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        process.terminate()
+        assert process.wait(WAIT_S) == 42
+        until(lambda: self.d.jobs() == [], "the end of the job")
+
+    def ctl_run_becomes_the_command(self) -> None:
+        """Whoever ends what they have started has ended the training, and what that started."""
+        words = [self.d.ctl, "--socket", self.d.socket, "run", "--name", "train", "--"]
+        process = subprocess.Popen(
+            [*words, "sh", "-c", "sleep 1000 >/dev/null & echo $$ $!; wait"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout
+        itself, child = map(int, process.stdout.readline().split())
+        assert itself == process.pid
+        taken = self.d.run_ctl("run", "--name", "train", "--", "echo", "ran")
+        assert (taken.returncode, taken.stdout) == (1, ""), taken
+        environment = {**os.environ, "MLCC_JOB_ID": "train"}
+        taken = self.d.run_ctl("run", "--name", "train", "--any-name", "--", "sh", "-c",
+                               f"{self.d.ctl} --socket {self.d.socket} show --self; "
+                               "echo $MLCC_JOB_ID", env=environment)  # fmt: skip
+        assert taken.stdout.split()[-1] != "train" and "no name" in taken.stderr, taken
+        assert re.search(rf"^id +{taken.stdout.split()[-1]}$", taken.stdout, re.MULTILINE), taken
+        process.kill()
+        process.wait(WAIT_S)
+        until(lambda: not Path(f"/proc/{child}").exists(), "the end of what it has started")
+        # the name is free for the next one, however soon that comes
+        for _ in range(5):
+            done = self.d.run_ctl("run", "--strict", "--name", "train", "--", "true")
+            assert done.returncode == 0, done
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
+        until(lambda: not (self._own_cgroup() / f"mlcc-run-{itself}").exists(), "its cgroup's end")
+
+    def _own_cgroup(self) -> Path:
+        (own,) = re.findall(r"^0::/(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
+        return self.c.mount / own
+
+    def ctl_run_takes_any_state(self) -> None:
+        """What a launcher may have chosen reaches the command, and keeps nobody from it."""
+        command = [str(self.d.ctl), "--socket", str(self.d.socket), "run", "--", "sh", "-c"]
+        for before in (
+            "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+            "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+            "os.umask(0o777)",
+            "os.closerange(0, 3)",
+            "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))",
+            "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))",
+            "os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')",
+        ):
+            words = [sys.executable, "-c", f"import os; {before}; os.execv({command[0]!r}, "
+                     f"[*{command!r}, 'exit 7'])"]  # fmt: skip
+            done = subprocess.run(words, cwd=self.d.base, timeout=WAIT_S * 2, check=False)
+            assert done.returncode == 7, (before, done)
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
+
+    def ctl_run_survives_each_failure(self) -> None:
+        words = [REPO / "tests/each_call.py", self.d.ctl, "--socket", self.d.socket]
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        if done.stderr.startswith("no filter"):
+            raise Skip(done.stderr.strip())
+        assert done.returncode == 0, done
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
+
+    def a_covered_hierarchy_is_none(self) -> None:
+        """The mount table has it still."""
+        cover = (
+            'while read -r _ where kind _; do [ "$kind" != cgroup2 ] || mount -t tmpfs x "$where"; '
+            'done </proc/self/mounts; exec "$@"'
+        )
+        words = ["unshare", "-m", "sh", "-c", cover, "sh"]
+        ctl = [*words, self.d.ctl, "--socket", "/nonexistent", "-j", "doctor"]
+        done = subprocess.run(ctl, capture_output=True, text=True, timeout=60)
+        (found,) = [line for line in json.loads(done.stdout) if line["check"] == "cgroup"]
+        assert found["state"] == "FAIL", found
+        with self.started(*words):
+            assert self.d.status()["cgroup_mount"] == ""
+
+    def ctl_doctor_needs_no_daemon(self) -> None:
+        done = self.d.run_ctl("--socket", "/nonexistent", "-j", "doctor")
+        checks = {c["check"]: c for c in json.loads(done.stdout)}
+        assert done.returncode == 2 and checks["mlccd"]["state"] == "FAIL"
+        assert {"kernel", "module", "btf", "bpf", "cgroup", "carrier"} <= checks.keys()
+        assert all(c["text"] for c in checks.values())
+
+    def _doctor(self, check: str, before: Sequence[str] = (), **env: str) -> list[str]:
+        """The states that it gives to what is called @check."""
+        done = subprocess.run(
+            [*before, self.d.ctl, "--socket", self.d.socket, "-j", "doctor"],
+            env={**os.environ, **env},
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+        return [line["state"] for line in json.loads(done.stdout) if line["check"] == check]
+
+    def ctl_doctor_misses_what_is_taken_away(self) -> None:
+        bpf_fs = "mount -t bpf bpf /sys/fs/bpf"
+        places = (
+            ("kernel", "", 'exec setarch --uname-2.6 "$@"', "note"),
+            ("btf", "", "mount -t tmpfs x /sys/kernel/btf", "FAIL"),
+            ("bpffs", bpf_fs, f"{bpf_fs}; mount -o remount,ro,bind /sys/fs/bpf", "FAIL"),
+            ("bpffs", bpf_fs, "while umount /sys/fs/bpf; do :; done 2>/dev/null", "FAIL"),
+            ("permission", "", f'exec setpriv --reuid {ALICE} --clear-groups "$@"', "note"),
+        )
+        for check, there, away, state in places:
+            for shell, wanted in ((there, "ok"), (away, state)):
+                words = ["unshare", "-m", "sh", "-c", shell + '\nexec "$@"', "sh"]
+                assert self._doctor(check, words) == [wanted], (check, shell)
+        for check in ("btf", "bpf"):
+            assert self._doctor(check, [sys.executable, "-c", WITHOUT_BPF]) == ["FAIL"], check
+        place = "/sys/kernel/security"
+        hide, locked = f"mount -t tmpfs x {place}", f"; echo '[confidentiality]' >{place}/lockdown"
+        for tell, state in (("", "note"), (locked, "FAIL")):
+            words = ["unshare", "-m", "sh", "-c", f'{hide}{tell}\nexec "$@"', "sh"]
+            assert self._doctor("lockdown", words) == [state], (tell, state)
+
+    def ctl_doctor_misses_what_mlccd_has_lost(self) -> None:
+        self.d.peer().ok("set-job", cgroup=self.c.make("a"))
+        procs = self.c.base / "a/cgroup.procs"
+        assert self._doctor("hints") == ["note"] and self._doctor("tagger") == ["ok"]
+        inside = ["sh", "-c", f'echo 0 >{procs}; exec "$@"', "sh"]
+        assert self._doctor("hints", inside) == ["ok"]
+        # a carrier that is only memory marks nothing
+        assert self._doctor("connection") == ["FAIL"]
+        with self.started(MLCC_FAKE_NOTAGGER="1"):
+            assert self._doctor("tagger") == ["FAIL"]
+            assert self._doctor("orphans") == ["note"], "nothing can be told of the carrier's jobs"
+
+    def flows_of_an_unloaded_carrier_are_shown(self) -> None:
+        with self.started(MLCC_FAKE_ORPHANS="3"):
+            self.d.peer().ok("set-job", id=8)
+            assert self._doctor("orphans") == ["ok"]
+            assert "unloaded" not in self.d.run_ctl("show").stdout
+            self.d.peer().ok("set-job", id=7)
+            assert [job["orphans"] for job in self.d.jobs()] == [3, 0]
+            shown = self.d.run_ctl("show").stdout
+            assert shown.count("3 connections more, of an unloaded carrier") == 1
+            assert self._doctor("orphans") == ["FAIL"]
+            assert "FAIL  orphans" in self.d.run_ctl("explain", "7").stdout
+
+    def ctl_doctor_names_others_marks(self) -> None:
+        """Policy rules of a network namespace, and packet filters as nft tells them."""
+        mark, other = {"meta": {"key": "mark"}}, {"meta": {"key": "iifname"}}
+        match, mangle = {"op": "==", "left": mark, "right": 5}, {"key": mark, "value": 5}
+        masked = {"&": [mark, 0x4000]}
+        cases: tuple[tuple[str, JSON | None, list[str]], ...] = (
+            ("", {"counter": None}, ["ok"]),
+            ("ip rule add fwmark 5 lookup main", {"counter": None}, ["FAIL"]),
+            ("ip -6 rule add fwmark 0x5/0xf lookup main", {"counter": None}, ["FAIL"]),
+            ("ip rule add fwmark 0x4005 lookup main", {"counter": None}, ["ok"]),
+            ("ip rule add fwmark 0/0xff lookup main", {"counter": None}, ["ok"]),
+            ("", {"match": match}, ["FAIL"]),
+            ("", {"match": {**match, "right": {"range": [1, 9]}}}, ["FAIL"]),
+            ("", {"match": {**match, "right": 0x4005}}, ["ok"]),
+            ("", {"match": {**match, "left": masked, "right": 0x4000}}, ["ok"]),
+            ("", {"match": {**match, "left": other, "right": "lo"}}, ["ok"]),
+            ("", {"vmap": {"key": mark, "data": {"set": [[5, {"drop": None}]]}}}, ["FAIL"]),
+            ("", {"mangle": mangle}, ["note"]),
+            ("", {"mangle": {**mangle, "value": {"|": [mark, 0x4000]}}}, ["ok"]),
+            ("", {"mangle": {**mangle, "value": {"^": [{"&": [mark, 0xFF]}, 0x4000]}}}, ["ok"]),
+            ("", {"mangle": {**mangle, "value": {"|": [mark, 5]}}}, ["note"]),
+            ("", {"xt": {"type": "match", "name": "mark"}}, ["note"]),
+            ("", None, ["note"]),
+        )
+        nft = self.d.base / "bin/nft"
+        nft.parent.mkdir()
+        for rule, statement, states in cases:
+            place = {"family": "inet", "table": "t", "chain": "c", "handle": 4}
+            told = {"nftables": [{"metainfo": {}}, {"rule": {**place, "expr": [statement]}}]}
+            nft.write_text(f"#!/bin/sh\necho '{json.dumps(told)}'; exit {int(statement is None)}\n")
+            nft.chmod(0o755)
+            words = ["unshare", "-n", "sh", "-c", rule + '\nexec "$@"', "sh"]
+            said = self._doctor("marks", words, PATH=f"{nft.parent}:{os.environ['PATH']}")
+            assert said == states, (rule, statement, said)
