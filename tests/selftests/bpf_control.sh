@@ -190,22 +190,13 @@ main()
 	setup_out
 	require_api
 	setup_ns host pod && setup_link 30kb && load || exit 1
-	ktap_check "jobs are set, read and deleted" jobs_are_set_read_and_deleted
-	ktap_check "wrong words are refused and change nothing" \
-		wrong_words_are_refused_and_change_nothing
-	ktap_check "wrong profiles are refused and change nothing" \
-		wrong_profiles_are_refused_and_change_nothing
-	ktap_check "profiles change, and one is the default" profiles_change_and_one_is_the_default
-	ktap_check "an announcement holds from the first phase on" \
-		an_announcement_holds_from_the_first_phase_on
-	ktap_check "announcements stand until the hint is changed" \
-		announcements_stand_until_the_hint_is_changed
-	ktap_check "flows that come later know of it" flows_that_come_later_know
-	ktap_check "every network namespace is told" every_namespace_is_told
-	told "delete makes a running flow neutral at once" delete_makes_a_running_flow_neutral
-	told "retransmits are counted" retransmits_are_counted
-	ktap_check "another layout of the maps is refused" another_layout_is_refused
-	ktap_check "without a carrier nothing is done" no_carrier_is_no_crash
+	each ktap_check jobs_are_set_read_and_deleted wrong_words_are_refused_and_change_nothing \
+		wrong_profiles_are_refused_and_change_nothing profiles_change_and_one_is_the_default \
+		an_announcement_holds_from_the_first_phase_on \
+		announcements_stand_until_the_hint_is_changed flows_that_come_later_know \
+		every_namespace_is_told
+	each told delete_makes_a_running_flow_neutral retransmits_are_counted
+	each ktap_check another_layout_is_refused no_carrier_is_no_crash
 	ktap_finish
 }
 

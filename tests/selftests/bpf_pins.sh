@@ -189,18 +189,12 @@ main()
 	ktap_start
 	begin
 	tagger=$(api tagger load 2>&1 && api tagger unload 2>&1)
-	check "what loads mounts the bpf file system" what_loads_mounts_it
-	check "the tagger mounts it, too" the_tagger_mounts_it
-	check "so does mlccd" mlccd_mounts_it
-	check "what only looks mounts nothing" what_looks_mounts_nothing
-	check "of many at once one mounts and one loads" many_mount_one
+	each check what_loads_mounts_it the_tagger_mounts_it mlccd_mounts_it what_looks_mounts_nothing \
+		many_mount_one
 	check "as well in another network namespace" many_mount_one unshare --net
-	check "where mounting is forbidden it says what to do" where_mounting_is_forbidden_it_says_so
-	check "MLCC_PIN_DIR names another directory" another_directory_will_do
-	check "a wrong MLCC_PIN_DIR is refused" wrong_directories_are_refused
-	check "odd directories are refused and left alone" odd_directories_are_left_alone
-	check "others cannot take a lock" others_cannot_take_a_lock
-	check "one loads at a time" one_loads_at_a_time
+	each check where_mounting_is_forbidden_it_says_so another_directory_will_do \
+		wrong_directories_are_refused odd_directories_are_left_alone \
+		others_cannot_take_a_lock one_loads_at_a_time
 	ktap_finish
 }
 

@@ -193,14 +193,11 @@ main()
 	setup_ns host pod && load --mark-mask 0xffff && setup_cgroup job "mlcc-test-$$" || exit 1
 	require_tagger
 	defer forget_namespace "$host-again"
-	ktap_check "a later flow finds the slot of its job" a_later_flow_finds_the_slot_of_the_job
-	ktap_check "a job comes back to its slot" a_job_comes_back_to_its_slot
-	ktap_check "flows at the same time find one slot" flows_at_the_same_time_find_one_slot
-	ktap_check "no namespace has all slots" no_namespace_has_all_slots
+	each ktap_check a_later_flow_finds_the_slot_of_the_job a_job_comes_back_to_its_slot \
+		flows_at_the_same_time_find_one_slot no_namespace_has_all_slots
 	jobs_are_their_owners
-	ktap_check "users leave pods their slots" users_leave_pods_their_slots
-	ktap_check "a new namespace has no slots of an old one" a_new_namespace_has_no_old_slots
-	ktap_check "a flow whose init() was skipped finds its job" a_flow_without_init_finds_its_job
+	each ktap_check users_leave_pods_their_slots a_new_namespace_has_no_old_slots \
+		a_flow_without_init_finds_its_job
 	ktap_finish
 }
 

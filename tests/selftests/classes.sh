@@ -93,10 +93,8 @@ main()
 	setup_out
 	load_carrier
 	setup_link 400kb || exit 1
-	told "a background flow takes what is left" a_background_flow_takes_what_is_left
-	told "a running flow follows its job's class" a_running_flow_follows_its_job
-	told "unknown classes are refused" unknown_classes_are_refused
-	told "a background flow does not stall over loopback" it_does_not_stall_over_loopback
+	each told a_background_flow_takes_what_is_left a_running_flow_follows_its_job \
+		unknown_classes_are_refused it_does_not_stall_over_loopback
 	ktap_finish
 }
 

@@ -63,9 +63,8 @@ main()
 	# the lab takes its own turn
 	exec {carrier_lock}>&-
 	setup_out
-	told "announced phases count from the first" announced_phases_count_from_the_first
-	told "planned phases wait for their slots" planned_phases_wait_for_their_slots
-	told "nothing is left behind" nothing_is_left
+	each told announced_phases_count_from_the_first planned_phases_wait_for_their_slots \
+		nothing_is_left
 	ktap_finish
 }
 

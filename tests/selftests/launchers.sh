@@ -811,33 +811,18 @@ main()
 	cgroup=
 	setup_cgroup
 
-	ktap_check "mlcc-run: passes its options" run_passes_its_options
-	ktap_check "mlcc-run: names are made safe" run_makes_names_safe
-	ktap_check "mlcc-run: words stay words" run_keeps_words_apart
-	ktap_check "mlcc-run: the exit status is the training's" run_passes_the_status_on
-	ktap_check "mlcc-run: signals reach the training" run_passes_signals_on
-	ktap_check "mlcc-run: trains whatever mlcc does" run_trains_whatever_mlcc_does
-	ktap_check "mlcc-run: does not train where strict" run_refuses_where_strict
-	ktap_check "mlcc-run: a job is set once" run_does_not_set_a_job_twice
-	ktap_check "mlcc-torchrun: takes the run's id as name" torchrun_takes_the_run_id
-	ktap_check "mlcc-torchrun: names are made safe" torchrun_makes_names_safe
-	ktap_check "mlcc-torchrun: four ranks are one job" torchrun_is_one_job
-	ktap_check "mlcc-torchrun: trains whatever mlcc does" torchrun_trains_whatever_mlcc_does
+	each ktap_check run_passes_its_options run_makes_names_safe run_keeps_words_apart \
+		run_passes_the_status_on run_passes_signals_on run_trains_whatever_mlcc_does \
+		run_refuses_where_strict run_does_not_set_a_job_twice torchrun_takes_the_run_id \
+		torchrun_makes_names_safe torchrun_is_one_job torchrun_trains_whatever_mlcc_does
 	for kind in mpirun.openmpi mpirun.mpich; do
 		mpi_cases "$kind"
 	done
-	ktap_check "mlcc-mpi: takes nobody's directory" mpi_takes_nobodys_directory
-	ktap_check "slurm: the prolog sets the job" prolog_sets_the_job
-	ktap_check "slurm: the prolog takes the name that Slurm will" prolog_takes_slurms_name
-	ktap_check "slurm: other jobs are left alone" prolog_leaves_other_jobs_alone
-	ktap_check "slurm: wrong comments are refused, and drain no node" prolog_refuses_wrong_comments
-	ktap_check "slurm: a job's id is a number" slurm_scripts_take_only_numbers
-	ktap_check "slurm: the prolog never drains the node" prolog_never_drains_the_node
-	ktap_check "slurm: unless it is strict" prolog_fails_where_strict
-	ktap_check "slurm: finds slurmstepd's scope" prolog_finds_the_scope
-	ktap_check "slurm: tasks are told their job" task_prolog_exports
-	ktap_check "slurm: the epilog deletes the job" epilog_deletes_the_job
-	ktap_check "slurm: the epilog never fails" epilog_never_fails
+	each ktap_check mpi_takes_nobodys_directory prolog_sets_the_job prolog_takes_slurms_name \
+		prolog_leaves_other_jobs_alone prolog_refuses_wrong_comments \
+		slurm_scripts_take_only_numbers prolog_never_drains_the_node \
+		prolog_fails_where_strict prolog_finds_the_scope task_prolog_exports \
+		epilog_deletes_the_job epilog_never_fails
 	ktap_finish
 }
 

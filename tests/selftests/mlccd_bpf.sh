@@ -350,20 +350,11 @@ main()
 	"$mlcc_bpf" load || ktap_fail_all "the BPF carrier loads"
 	keep_loopback
 	start_daemon || ktap_fail_all "mlccd starts"
-	ktap_check "it has the carrier and the tagger" is_ready
-	ktap_check "run makes a job of a command" run_makes_a_job
-	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
-	told "class and DSCP agree" class_and_dscp_agree
-	told "doctor tries what it says" doctor_tries_what_it_says
-	told "a tagger that is detached is attached again" a_detached_tagger_is_attached_again
-	told "hints arrive in the carrier" hints_arrive
-	told "job and flow survive $kills times kill -9" survives_kill_9
-	told "the carrier is mapped once" the_carrier_is_mapped_once
-	told "an upgrade of the carrier leaves job and flow" an_upgrade_leaves_job_and_flow
-	told "a carrier that is loaded anew gets the jobs" a_new_carrier_gets_the_jobs
-	told "a job ends with its cgroup" ends_with_its_cgroup
-	told "unload takes everything away" unload_takes_everything_away
-	told "undo takes everything back, under a job" undo_takes_everything_back
+	each ktap_check is_ready run_makes_a_job sockets_that_are_there_are_tagged
+	each told class_and_dscp_agree doctor_tries_what_it_says a_detached_tagger_is_attached_again \
+		hints_arrive survives_kill_9 the_carrier_is_mapped_once \
+		an_upgrade_leaves_job_and_flow a_new_carrier_gets_the_jobs ends_with_its_cgroup \
+		unload_takes_everything_away undo_takes_everything_back
 	ktap_finish
 }
 

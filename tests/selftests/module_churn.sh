@@ -333,13 +333,9 @@ main()
 	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 	jobs_are_the_hosts || ktap_fail_all "jobs are set"
 	setup_pairs || exit 1
-	told "200 flows of 20 jobs in four namespaces" all_flows_come_up
-	told "they keep it from being unloaded, and go on" unload_is_refused
-	told "jobs are set and deleted while their flows send" jobs_change_while_their_flows_send
-	told "namespaces go while their flows send" namespaces_go_while_their_flows_send
-	told "it goes with the last flow" it_goes_with_the_last_flow
-	told "it comes and goes while sockets ask for it" it_comes_and_goes
-	told "nothing is left" nothing_is_left
+	each told all_flows_come_up unload_is_refused jobs_change_while_their_flows_send \
+		namespaces_go_while_their_flows_send it_goes_with_the_last_flow it_comes_and_goes \
+		nothing_is_left
 	ktap_finish
 }
 

@@ -103,9 +103,7 @@ main()
 	load_carrier
 	set_jobs 21 22 || ktap_fail_all "jobs are set"
 	setup_link 400kb || exit 1
-	told "unmarked flows share like cubic" unmarked_is_like_cubic
-	told "a periodic job is learnt" a_periodic_job_is_learnt
-	told "messages at random times stay neutral" aperiodic_traffic_stays_neutral
+	each told unmarked_is_like_cubic a_periodic_job_is_learnt aperiodic_traffic_stays_neutral
 	ktap_finish
 }
 

@@ -60,11 +60,8 @@ main()
 	setup_out
 	load_rxe "$rxe_ko" || ktap_fail_all "rdma_rxe with the patches is loaded"
 	setup_local || exit 1
-	ktap_check "parameters are checked" parameters_are_checked
-	ktap_check "rules are checked" rules_are_checked
-	told "a connection is paced" is_as_fast_as_it_may_be
-	told "a job's connection has its progress" job_has_progress
-	told "it is not paced when DCQCN is off" is_faster_when_off
+	each ktap_check parameters_are_checked rules_are_checked
+	each told is_as_fast_as_it_may_be job_has_progress is_faster_when_off
 	ktap_finish
 }
 

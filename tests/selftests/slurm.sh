@@ -229,12 +229,9 @@ main()
 		echo "Bail out! Slurm does not start"
 		exit 1
 	fi
-	ktap_check "a job that asks for it is a job of mlcc while it runs" a_job_that_asks_is_one_of_mlcc
-	ktap_check "other jobs are left alone" other_jobs_are_left_alone
-	ktap_check "a batch job is set as its comment says" a_batch_job_is_set_as_its_comment_says
-	ktap_check "the ranks of an ordinary user announce its phases" an_ordinary_users_ranks_announce
-	ktap_check "a wrong comment drains no node" a_wrong_comment_drains_no_node
-	ktap_check "without mlccd jobs run" without_mlccd_jobs_run
+	each ktap_check a_job_that_asks_is_one_of_mlcc other_jobs_are_left_alone \
+		a_batch_job_is_set_as_its_comment_says an_ordinary_users_ranks_announce \
+		a_wrong_comment_drains_no_node without_mlccd_jobs_run
 	ktap_finish
 }
 

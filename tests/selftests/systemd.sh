@@ -245,19 +245,12 @@ main()
 	require_free_carrier
 	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || exit 1
 	install_mlccd && start_systemd || exit 1
-	ktap_check "the first request starts it, and it says that it is ready" \
-		the_first_request_starts_it
-	ktap_check "it has the module and its tagger" it_has_carrier_and_tagger
-	ktap_check "who reads requests has no rights" who_reads_requests_has_no_rights
-	ktap_check "sockets of a job are tagged" sockets_of_a_job_are_tagged
-	ktap_check "sockets that are there already are tagged" sockets_that_are_there_are_tagged
-	ktap_check "metrics are root's" metrics_are_roots
-	ktap_check "reload reads the configuration" reload_reads_the_configuration
+	each ktap_check the_first_request_starts_it it_has_carrier_and_tagger \
+		who_reads_requests_has_no_rights sockets_of_a_job_are_tagged \
+		sockets_that_are_there_are_tagged metrics_are_roots reload_reads_the_configuration
 	ktap_check "jobs survive kill -9, and it comes back" jobs_survive_kill_9 mlccd.service
 	ktap_check "and that of its keeper" jobs_survive_kill_9 mlccd-keeper.service
-	ktap_check "a job ends with its cgroup" jobs_end_with_their_cgroups
-	ktap_check "it has complained of nothing" it_has_complained_of_nothing
-	ktap_check "stop takes its sockets and its keeper away" stop_takes_its_sockets_away
+	each ktap_check jobs_end_with_their_cgroups it_has_complained_of_nothing stop_takes_its_sockets_away
 	ktap_finish
 }
 

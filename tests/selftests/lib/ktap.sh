@@ -71,6 +71,18 @@ ktap_check()
 	esac
 }
 
+# each CHECK FUNCTION...: whose names say what they show
+each()
+{
+	# not names that a test may have for itself: what is local here is seen there
+	local ktap_how=$1 ktap_case
+	shift
+
+	for ktap_case in "$@"; do
+		"$ktap_how" "${ktap_case//_/ }" "$ktap_case"
+	done
+}
+
 # A reason that stops the test; what has passed or failed before still counts, and so does the rest.
 ktap_skip_all()
 {

@@ -101,7 +101,10 @@ kernel_versions_are_compared()
 
 namespaces_are_made_and_removed()
 {
-	[ "$(id -u)" -eq 0 ] && type -P ip >/dev/null || { echo "needs root and ip"; return "$KSFT_SKIP"; }
+	if [ "$(id -u)" -ne 0 ] || ! type -P ip >/dev/null; then
+		echo "needs root and ip"
+		return "$KSFT_SKIP"
+	fi
 	in_script 0 'linked' <<-'EOF' || return
 		setup_ns sender receiver || exit
 		setup_veth "$sender" a0 "$receiver" b0 || exit
@@ -114,14 +117,10 @@ namespaces_are_made_and_removed()
 
 main()
 {
-	local name
-
 	ktap_start
-	for name in undo_is_whole_in_reverse_and_keeps_the_status undo_runs_on_a_signal \
+	each ktap_check undo_is_whole_in_reverse_and_keeps_the_status undo_runs_on_a_signal \
 		skip_returns_4_and_undoes statuses_are_results waiting_ends \
-		kernel_versions_are_compared namespaces_are_made_and_removed; do
-		ktap_check "${name//_/ }" "$name"
-	done
+		kernel_versions_are_compared namespaces_are_made_and_removed
 	ktap_finish
 }
 
