@@ -24,19 +24,6 @@ outlives_the_loader()
 	! pgrep -f "^$mlcc_bpf" && cc_available && [ -e "$pins/slots" ]
 }
 
-# refused STATUS PATTERN COMMAND...: it fails so, and says why.
-refused()
-{
-	local want=$1 pattern=$2 said status
-	shift 2
-
-	said=$("$@" 2>&1)
-	status=$?
-	[ "$status" -eq "$want" ] && [[ $said == mlcc-bpf:*$pattern* ]] && return
-	echo "$*: status $status, wanted $want; said: $said"
-	return 1
-}
-
 second_load_is_refused()
 {
 	refused 1 'loaded already' "$mlcc_bpf" load && cc_available && "$mlcc_bpf" show
@@ -141,17 +128,9 @@ main()
 	require_command bpftool ip tc ethtool ss
 	setup_out
 	defer unload_quietly
-	ktap_check "load registers the congestion control" loads
-	ktap_check "bpftool lists it" is_listed
-	ktap_check "it outlives the loader" outlives_the_loader
-	ktap_check "a second load is refused" second_load_is_refused
-	ktap_check "wrong jobs are refused and change nothing" \
-		wrong_jobs_are_refused_and_change_nothing
-	ktap_check "a job is deleted" a_job_is_deleted
-	ktap_check "unload takes it away" unloads
-	ktap_check "a second unload is refused" second_unload_is_refused
-	ktap_check "wrong settings load nothing" wrong_settings_load_nothing
-	ktap_check "doctor --fix loads it, a dry run does not" doctor_loads_what_is_missing
+	each ktap_check loads is_listed outlives_the_loader second_load_is_refused \
+		wrong_jobs_are_refused_and_change_nothing a_job_is_deleted unloads \
+		second_unload_is_refused wrong_settings_load_nothing doctor_loads_what_is_missing
 	told "unload and load under a flow" reloads_under_a_flow
 	ktap_finish
 }

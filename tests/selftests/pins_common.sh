@@ -60,19 +60,6 @@ has_links()
 	[[ $all == *link_mlcc* ]]
 }
 
-# refused STATUS PATTERN COMMAND...: in one line that has the pattern
-refused()
-{
-	local want=$1 pattern=$2 said status
-	shift 2
-
-	said=$("$@" 2>&1)
-	status=$?
-	[ "$status" -eq "$want" ] && [[ $said == *$pattern* && $said != *$'\n'* ]] && return
-	echo "$*: status $status, wanted $want; said: $said"
-	return 1
-}
-
 # elsewhere COMMAND...: with pins in another directory
 elsewhere()
 {
