@@ -8,11 +8,11 @@ which leaves a guest one processor; all others want two, for their locks.
 
 KERNELS = ("6.1", "6.12", "7.2")
 
-EVERYWHERE = ("module_api", "module_tagger", "bpf_load")
+EVERYWHERE = ("module_api", "bpf_load")
 
 # Only the oldest kernel has no links of struct_ops to pin: all others are as the running one.
 PLAIN = {
-    "6.1": ("module", *EVERYWHERE, "bpf_half"),
+    "6.1": ("module", *EVERYWHERE, "module_tagger", "bpf_half"),
     "6.12": (*EVERYWHERE, "module_netlink", "systemd"),
     "7.2": ("module", *EVERYWHERE),
 }
@@ -27,6 +27,7 @@ COUNTED = {
 ALL_PLAIN = (
     "module",
     *EVERYWHERE,
+    "module_tagger",
     "bpf_pins",
     "bpf_half",
     "bpf_upgrade",

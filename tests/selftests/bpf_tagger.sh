@@ -17,6 +17,8 @@ tagged7="mlcc 0x7 0x2 mlcc 0x7 0x2"
 # Connections from before the tag have no ECN.
 late7="mlcc_plain 0x7 0x0 mlcc_plain 0x7 0x0"
 
+without_ecn=mlcc_plain
+
 job_api()
 {
 	api "$@"
@@ -73,18 +75,6 @@ other_bits_of_the_mark_stay()
 		is marked "reno 0xab0003 0x0 reno 0xab0003 0x0"
 }
 
-sockets_from_before_are_tagged_and_restored()
-{
-	pair old "$inner" "$host" --cc cubic --mark 0x10001 --tos 0x28 &&
-		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" &&
-		api tag set "$outer" 7 &&
-		is old "mlcc_plain 0x10007 0x28 mlcc_plain 0x10007 0x28" &&
-		ask old send 100000 &&
-		api tag del "$outer" &&
-		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" &&
-		ask old send 100000
-}
-
 another_job_takes_over()
 {
 	api tag set "$outer" 7 && pair changed "$outer" "$host" && is changed "$tagged7" &&
@@ -98,23 +88,8 @@ flows_of()
 	api_json "next((r['flows'] for r in rows if r['id'] == $1), 0)" job list
 }
 
-flows_are()
-{
-	local id=$1 wanted=$2
-
-	[ "$(flows_of "$id")" = "$wanted" ] || { echo "job $id has $(flows_of "$id") flows, not $wanted"; return 1; }
-}
-
-another_jobs_flow_is_that_again()
-{
-	api job set 8 before "" 0 && pair marked "$outer" "$host" --cc mlcc --mark 8 &&
-		flows_are 8 2 && api tag set "$outer" 7 && flows_are 7 2 && flows_are 8 0 &&
-		api tag del "$outer" && is marked "mlcc 0x8 0x2 mlcc 0x8 0x2" && flows_are 7 0 &&
-		flows_are 8 2 && api job del 8
-}
-
 # Further down than is looked at from the socket's cgroup upwards; the directories are ours to remove.
-no_depth_leads_out()
+no_depth_of_cgroups_leads_out_of_a_job()
 {
 	local deep=$inner/d status=0
 
@@ -242,6 +217,68 @@ unloads()
 	[ "$(flows_of 7) $(flows_of 8)" = "0 0" ] || { api job list; return 1; }
 }
 
+# One class is the job's, whatever its progress; it may become another, or one by progress.
+a_job_has_one_dscp()
+{
+	job_api job set 7 fixed "" 1000000 || return
+	pair old "$outer" "$host" --tos 0x28 || return
+	api tag set "$outer" 7 1 46 && pair new "$inner" "$host" --tos 0x28 || return
+	dscp_is new 46 && ecn_is new 2 && dscp_is old 46 || return
+	job_api phase start 7 1000000 && ask new send 500000 && dscp_is new 46 || return
+	api tag set "$outer" 7 1 0 && dscp_is new 0 && dscp_is old 0 || return
+	api tag set "$outer" 7 4 10 20 30 40 && pair later "$inner" "$host" || return
+	ask later send 1000 && slowwait - dscp_is later 10 || return
+	api tag set "$outer" 7 1 46 && ask later send 1000 && dscp_is later 46 || return
+	api tag set "$outer" 7 && dscp_is new 10 && dscp_is old 10 && dscp_is later 0 || return
+	api tag set "$outer" 7 1 46 && dscp_is new 46 || return
+	api tag del "$outer" && is old "reno 0x0 0x28 reno 0x0 0x28" &&
+		is new "reno 0x0 0x28 reno 0x0 0x28" && job_api job del 7
+}
+
+# skips LIST NAME...: with that list these pairs are left alone
+skips()
+{
+	local list=$1 name
+	shift
+
+	api tag skip "$outer" 7 "$list" || return
+	for name in "$@"; do
+		is "$name" "reno 0x0 0x0 reno 0x0 0x0" || { echo "with $list"; return 1; }
+	done
+}
+
+# takes LIST NAME...: with that list these are the job's
+takes()
+{
+	local list=$1 name
+	shift
+
+	api tag skip "$outer" 7 "$list" || return
+	for name in "$@"; do
+		is "$name" "mlcc 0x7 0x0 mlcc 0x7 0x0" || is "$name" "mlcc_plain 0x7 0x0 mlcc_plain 0x7 0x0" ||
+			{ echo "with $list"; return 1; }
+	done
+}
+
+# Sockets that are there follow the list, and new ones are looked at by it.
+skipped_connections_are_left_alone()
+{
+	local word
+
+	api tag skip "$outer" 7 lo && pair four "$inner" "$host" &&
+		pair six "$inner" "$host" --address ::1 && skips lo four six || return
+	takes none four six && takes "1-1023, 10.0.0.0/8, fd00::/8" four six || return
+	skips 1024-65535 four six && skips 127.0.0.0/8,::/0 four six || return
+	skips 126.0.0.0/7,::1 four six && takes 127.0.0.2,fe80::/10 four six || return
+	skips 2049,127.0.0.1,::1 four six && pair late "$inner" "$host" && skips 2049,127.0.0.1 late || return
+	takes 2049,127.0.0.2 four six late || return
+	for word in 0 65536 9-8 a 127.0.0.1/33 ::1/129 1.2.3 "lo," 2049- -1 "$(seq -s , 9)"; do
+		api_refuses skip tag skip "$outer" 7 "$word" || return
+		takes 2049,127.0.0.2 four || return
+	done
+	api tag del "$outer" && is four "reno 0x0 0x0 reno 0x0 0x0"
+}
+
 # What a case that failed has left would make others fail.
 check()
 {
@@ -273,29 +310,13 @@ main()
 	defer unload_tagger
 	out_bpf=${pins%/*}/mlcc-test-$$
 	defer rm -rf "$out_bpf"
-	check "the tagger loads, once" loads
-	check "wrong tags are refused and change nothing" \
-		wrong_tags_are_refused_and_change_nothing
-	check "new sockets of the cgroup and below are tagged, others not" \
-		new_sockets_are_tagged
-	check "other bits of the mark stay" other_bits_of_the_mark_stay
-	check "sockets from before are tagged and restored" \
-		sockets_from_before_are_tagged_and_restored
-	check "another job takes the sockets over" another_job_takes_over
-	check "a flow of another job is that again" another_jobs_flow_is_that_again
-	check "the nearest job counts" the_nearest_job_counts
-	check "no depth of cgroups leads out of a job" no_depth_leads_out
-	check "every network namespace counts" every_network_namespace_counts
-	check "a cgroup that is gone is deleted by its id" \
-		a_cgroup_that_is_gone_is_deleted_by_its_id
-	check "sockops programs of others go on to run" programs_of_others_go_on
-	check "chosen by another program a flow is plain" chosen_by_another_program_a_flow_is_plain
-	check "without mlcc a socket stays as it is" without_mlcc_a_socket_stays_as_it_is
-	check "progress picks the DSCP" progress_picks_the_dscp
-	check "a job has one DSCP" a_job_has_one_dscp
-	check "connections that a tag skips are left alone" skipped_connections_are_left_alone
-	check "kill -9 leaves nothing half done" survives_kill
-	check "unload restores all" unloads
+	each check loads wrong_tags_are_refused_and_change_nothing new_sockets_are_tagged \
+		other_bits_of_the_mark_stay sockets_are_tagged_and_restored another_job_takes_over \
+		another_jobs_flow_is_that_again the_nearest_job_counts no_depth_of_cgroups_leads_out_of_a_job \
+		every_network_namespace_counts a_cgroup_that_is_gone_is_deleted_by_its_id \
+		programs_of_others_go_on chosen_by_another_program_a_flow_is_plain \
+		without_mlcc_a_socket_stays_as_it_is progress_picks_the_dscp a_job_has_one_dscp \
+		skipped_connections_are_left_alone survives_kill unloads
 	ktap_finish
 }
 

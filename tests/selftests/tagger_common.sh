@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC2317  # what is set here or there is used there or here; tests call cases
 #
 # What the tests of the tagger share, whichever carrier has the flows. Who includes this has included
-# api_common.sh, and has job_api: the driver, where the flows' jobs are. For jobs_are_their_owners
+# api_common.sh, and has job_api: the driver, where the flows' jobs are, the cgroups $outer and $inner, and
+# $without_ecn: the congestion control of flows without it. For jobs_are_their_owners
 # it has the cgroup $job, the namespace $host, and
 #
 #   of_user NAME ID     flows of the job that are his in whose namespaces NAME's are, whether what is said of the
@@ -44,6 +45,39 @@ ecn_is()
 	[ $((said & 3)) -eq "$2" ] || { echo "ECN of $1: $((said & 3)), wanted $2"; return 1; }
 }
 
+# jobs_have FLOWS: the flows of each job, as a list of pairs
+jobs_have()
+{
+	local is
+
+	is=$(job_api job list | json 'sorted((r["id"], r["flows"]) for r in rows)')
+	[ "$is" = "$1" ] || { echo "flows: $is, not $1"; return 1; }
+}
+
+# Connections from before the tag have no ECN, for which the carrier has $without_ecn.
+sockets_are_tagged_and_restored()
+{
+	local late="$without_ecn 0x10007 0x28"
+
+	job_api job set 7 tagged "" 0 &&
+		pair old "$outer" "$host" --cc cubic --mark 0x10001 --tos 0x28 &&
+		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" &&
+		api tag set "$outer" 7 && pair new "$inner" "$host" || return
+	is old "$late $late" && is new "mlcc 0x7 0x2 mlcc 0x7 0x2" && jobs_have "[(7, 4)]" || return
+	ask old send 100000 && api tag del "$outer" &&
+		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" && is new "reno 0x0 0x0 reno 0x0 0x0" &&
+		ask old send 100000 && job_api job del 7
+}
+
+another_jobs_flow_is_that_again()
+{
+	job_api job set 7 tagged "" 0 , job set 8 before "" 0 &&
+		pair marked "$outer" "$host" --cc mlcc --mark 8 && jobs_have "[(7, 0), (8, 2)]" &&
+		api tag set "$outer" 7 && jobs_have "[(7, 2), (8, 0)]" && api tag del "$outer" &&
+		is marked "mlcc 0x8 0x2 mlcc 0x8 0x2" && jobs_have "[(7, 0), (8, 2)]" &&
+		job_api job del 7 , job del 8
+}
+
 # A phase of a megabyte, in four classes.  A round trip is reported before the job knows of what was
 # acknowledged with it, so the class is one ACK late; over loopback an ACK may be for all.
 phase_goes_through_the_classes()
@@ -73,68 +107,6 @@ progress_picks_the_dscp()
 	api tag set "$outer" 7 && dscp_is new 10 && ecn_is new 2 && dscp_is old 10 || return
 	api tag del "$outer" && is old "reno 0x0 0x28 reno 0x0 0x28" &&
 		is new "reno 0x0 0x28 reno 0x0 0x28" && job_api job del 7
-}
-
-# One class is the job's, whatever its progress; it may become another, or one by progress.
-a_job_has_one_dscp()
-{
-	job_api job set 7 fixed "" 1000000 || return
-	pair old "$outer" "$host" --tos 0x28 || return
-	api tag set "$outer" 7 1 46 && pair new "$inner" "$host" --tos 0x28 || return
-	dscp_is new 46 && ecn_is new 2 && dscp_is old 46 || return
-	job_api phase start 7 1000000 && ask new send 500000 && dscp_is new 46 || return
-	api tag set "$outer" 7 1 0 && dscp_is new 0 && dscp_is old 0 || return
-	api tag set "$outer" 7 4 10 20 30 40 && pair later "$inner" "$host" || return
-	ask later send 1000 && slowwait - dscp_is later 10 || return
-	api tag set "$outer" 7 1 46 && ask later send 1000 && dscp_is later 46 || return
-	api tag set "$outer" 7 && dscp_is new 10 && dscp_is old 10 && dscp_is later 0 || return
-	api tag set "$outer" 7 1 46 && dscp_is new 46 || return
-	api tag del "$outer" && is old "reno 0x0 0x28 reno 0x0 0x28" &&
-		is new "reno 0x0 0x28 reno 0x0 0x28" && job_api job del 7
-}
-
-# skips LIST NAME...: with that list these pairs are left alone
-skips()
-{
-	local list=$1 name
-	shift
-
-	api tag skip "$outer" 7 "$list" || return
-	for name in "$@"; do
-		is "$name" "reno 0x0 0x0 reno 0x0 0x0" || { echo "with $list"; return 1; }
-	done
-}
-
-# takes LIST NAME...: with that list these are the job's
-takes()
-{
-	local list=$1 name
-	shift
-
-	api tag skip "$outer" 7 "$list" || return
-	for name in "$@"; do
-		is "$name" "mlcc 0x7 0x0 mlcc 0x7 0x0" || is "$name" "mlcc_plain 0x7 0x0 mlcc_plain 0x7 0x0" ||
-			{ echo "with $list"; return 1; }
-	done
-}
-
-# Sockets that are there follow the list, and new ones are looked at by it.
-skipped_connections_are_left_alone()
-{
-	local word
-
-	api tag skip "$outer" 7 lo && pair four "$inner" "$host" &&
-		pair six "$inner" "$host" --address ::1 && skips lo four six || return
-	takes none four six && takes "1-1023, 10.0.0.0/8, fd00::/8" four six || return
-	skips 1024-65535 four six && skips 127.0.0.0/8,::/0 four six || return
-	skips 126.0.0.0/7,::1 four six && takes 127.0.0.2,fe80::/10 four six || return
-	skips 2049,127.0.0.1,::1 four six && pair late "$inner" "$host" && skips 2049,127.0.0.1 late || return
-	takes 2049,127.0.0.2 four six late || return
-	for word in 0 65536 9-8 a 127.0.0.1/33 ::1/129 1.2.3 "lo," 2049- -1 "$(seq -s , 9)"; do
-		api_refuses skip tag skip "$outer" 7 "$word" || return
-		takes 2049,127.0.0.2 four || return
-	done
-	api tag del "$outer" && is four "reno 0x0 0x0 reno 0x0 0x0"
 }
 
 # jobs_are ROWS ID,...: those of the host that are set, with the flows that are theirs
@@ -171,7 +143,7 @@ namespaces_of_users_have_no_jobs_of_the_host()
 }
 
 # Both ends have the tag; of one the user changes the mark, and another asks for mlcc again.
-what_is_tagged_there_is_the_jobs()
+what_is_tagged_in_a_users_namespace_is_the_jobs()
 {
 	require_user_namespaces || return
 	api job set 21 "" "" 0 , job set 22 "" "" 0 && api tag set "$job" 21 &&
@@ -195,10 +167,8 @@ a_mark_that_is_given_back_is_the_users()
 
 jobs_are_their_owners()
 {
-	ktap_check "namespaces of users have no jobs of the host" \
-		namespaces_of_users_have_no_jobs_of_the_host
-	ktap_check "what is tagged in a users namespace is the jobs" what_is_tagged_there_is_the_jobs
-	ktap_check "a mark that is given back is the users" a_mark_that_is_given_back_is_the_users
+	each ktap_check namespaces_of_users_have_no_jobs_of_the_host \
+		what_is_tagged_in_a_users_namespace_is_the_jobs a_mark_that_is_given_back_is_the_users
 }
 
 require_kernel_before()
