@@ -8,13 +8,11 @@ which leaves a guest one processor; all others want two, for their locks.
 
 KERNELS = ("6.1", "6.12", "7.2")
 
-EVERYWHERE = ("module_api", "bpf_load")
-
 # Only the oldest kernel has no links of struct_ops to pin: all others are as the running one.
 PLAIN = {
-    "6.1": ("module", *EVERYWHERE, "module_tagger", "bpf_half"),
-    "6.12": (*EVERYWHERE, "module_netlink", "systemd"),
-    "7.2": ("module", *EVERYWHERE),
+    "6.1": ("module", "module_tagger", "bpf_load", "bpf_half"),
+    "6.12": ("bpf_load", "module_netlink", "systemd"),
+    "7.2": ("module", "bpf_load"),
 }
 # soft-RoCE: 6.1 is too old for the patches, and only the newest driver knows of namespaces, which
 # two hosts in one guest need.
@@ -26,8 +24,8 @@ COUNTED = {
 
 ALL_PLAIN = (
     "module",
-    *EVERYWHERE,
     "module_tagger",
+    "bpf_load",
     "bpf_pins",
     "bpf_half",
     "bpf_upgrade",

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel module: its life and its parameters. Runs in a virtual machine, through
-# `tests/selftests/run vm KERNEL module.sh`, or where modules may be loaded.
+# The kernel module: its life, its parameters, and jobs through libmlcc (what is wrong the library
+# refuses before it asks a carrier: bpf_control.sh; the module for itself: module_netlink.sh). Runs in
+# a virtual machine, through `tests/selftests/run vm KERNEL module.sh`, or where modules may be loaded.
 
 # shellcheck disable=SC2317  # main calls the cases by name
 
@@ -143,20 +144,32 @@ ss_shows_progress()
 	busywait - progress_shows || { ip netns exec "$sender" ss -tin; return 1; }
 }
 
+without_the_module_nothing_is_done()
+{
+	slowwait - rmmod tcp_mlcc && api_refuses 'not loaded' job list
+}
+
+# mlccd asks at each request, and what the kernel runs may take seconds.
+nothing_is_run_to_look_for_the_module()
+{
+	local before
+
+	before=$(</proc/sys/kernel/modprobe)
+	printf '#!/bin/sh\necho "$@" >>%s\n' "$out/was_run" >"$out/modprobe"
+	chmod +x "$out/modprobe"
+	echo "$out/modprobe" >/proc/sys/kernel/modprobe
+	api_refuses 'not loaded' job list
+	# what is run for a protocol that there is none of: the file works
+	ip -n "$host" link add type no-such-kind 2>/dev/null
+	echo "$before" >/proc/sys/kernel/modprobe
+	grep -q no-such-kind "$out/was_run" && ! grep mlcc "$out/was_run"
+}
+
 goes_after_the_flow()
 {
 	stop_named flow
 	stop_named bulk
 	slowwait - rmmod tcp_mlcc && cc_gone && modprobe tcp_mlcc && cc_available
-}
-
-flow_cases()
-{
-	setup_link 400kb || exit 1
-	told "rmmod is refused while a flow runs, which goes on" stays_while_a_flow_runs
-	told "ss shows the progress" ss_shows_progress
-	told "it goes when the flow is gone, and comes back" goes_after_the_flow
-	unload_quietly
 }
 
 main()
@@ -165,16 +178,15 @@ main()
 	require_carrier
 	setup_out
 	defer unload_quietly
-	ktap_check "loads" loads
-	ktap_check "is not the default, and needs permission" is_not_the_default
-	ktap_check "wrong parameters are refused and change nothing" wrong_parameters_change_nothing
-	ktap_check "what netlink says no parameter says" nothing_else_is_a_parameter
-	ktap_check "unloads" unloads
-	ktap_check "loads and unloads again and again" loads_and_unloads_again_and_again
-	ktap_check "a wrong parameter refuses the load" wrong_parameters_refuse_the_load
-	ktap_check "parameters hold at load" parameters_hold_at_load
-	modprobe tcp_mlcc
-	flow_cases
+	each ktap_check loads is_not_the_default wrong_parameters_change_nothing \
+		nothing_else_is_a_parameter unloads loads_and_unloads_again_and_again \
+		wrong_parameters_refuse_the_load parameters_hold_at_load
+	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
+	require_api
+	setup_ns host && setup_link 400kb || exit 1
+	each ktap_check jobs_are_set_read_and_deleted announcements_stand_until_the_hint_is_changed
+	each told stays_while_a_flow_runs ss_shows_progress goes_after_the_flow
+	each ktap_check without_the_module_nothing_is_done nothing_is_run_to_look_for_the_module
 	ktap_finish
 }
 
