@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Cases of module_netlink.sh that are about messages, and what other tests ask and say.
 
-module_netlink.py CASE             a case of this file
+module_netlink.py cases            those that need only the module: "ok NAME" or "not ok NAME"
+module_netlink.py mask | unprivileged | own_namespace    others, for which the caller prepares
 module_netlink.py ask COMMAND [NAME=VALUE...]
 module_netlink.py listen           a line of JSON for each event, until killed
 module_netlink.py most             as many jobs as this namespace may have; says how many
@@ -61,7 +62,7 @@ def refused(errno: int, call: Callable[[], object], text: bool = True) -> None:
         raise AssertionError("was not refused")
 
 
-def case_set_get_delete() -> None:
+def case_jobs_are_set_got_listed_and_deleted() -> None:
     with Genl() as nl:
         assert all_jobs(nl) == []
         said = {"ID": 5, "NAME": "bert/7:a@b+c-d._", "PROFILE": "mltcp", "PHASE_BYTES": 1 << 40}
@@ -80,7 +81,7 @@ def case_set_get_delete() -> None:
         assert all_jobs(nl) == []
 
 
-def case_classes() -> None:
+def case_classes_are_set_got_and_refused() -> None:
     with Genl() as nl:
         for name in ("latency", "background"):
             job_call(nl, "JOB_SET", ID=5, CLASS=name)
@@ -93,7 +94,7 @@ def case_classes() -> None:
         job_call(nl, "JOB_DEL", ID=5)
 
 
-def case_profiles() -> None:
+def case_profiles_are_got_and_set() -> None:
     with Genl() as nl:
         before = profiles(nl)
         assert list(before) == ["interleave", "hotnets22", "mltcp"]
@@ -271,7 +272,7 @@ def send_wrong_messages(nl: Genl, after_each: Callable[[str], None]) -> list[str
     return failures
 
 
-def case_refusals() -> None:
+def case_what_is_wrong_is_refused_explained_and_changes_nothing() -> None:
     with Genl() as nl:
         job_call(nl, "JOB_SET", ID=77, NAME="before", PROFILE="mltcp", PHASE_BYTES=7)
         before = all_jobs(nl), profiles(nl)
@@ -288,7 +289,7 @@ def case_refusals() -> None:
         assert not failures, "\n".join(failures)
 
 
-def case_commands() -> None:
+def case_unknown_commands_and_flags_are_refused() -> None:
     """Unknown commands and heads; these the core refuses, some without a text."""
     with Genl() as nl:
         for name, number in (*CMD.items(), ("nonsense", 99), ("nonsense", 255)):
@@ -305,7 +306,7 @@ def case_commands() -> None:
         assert all_jobs(nl) == []
 
 
-def case_mask() -> None:
+def mask() -> None:
     """Ids that the mask of the mark has no room for; the caller has set it to 0xff0."""
     with Genl() as nl:
         job_call(nl, "JOB_SET", ID=255)
@@ -313,7 +314,7 @@ def case_mask() -> None:
         job_call(nl, "JOB_DEL", ID=255)
 
 
-def case_unprivileged() -> None:
+def unprivileged() -> None:
     """Without CAP_NET_ADMIN; the caller has set job 3."""
     with Genl() as nl:
         refused(E.EPERM, lambda: all_jobs(nl), text=False)
@@ -332,7 +333,7 @@ def case_unprivileged() -> None:
         assert profiles(nl) == before
 
 
-def case_own_namespace() -> None:
+def own_namespace() -> None:
     """An ordinary user's own namespaces: free to do as it likes there, and no further."""
     with Genl() as nl:
         assert all_jobs(nl) == [], "sees the jobs of others"
@@ -350,7 +351,7 @@ def call_all(nl: Genl, command: str, jobs: Iterable[dict[str, int | str]]) -> No
     nl.call_all(CMD[command], [job_nest(**job) for job in jobs])
 
 
-def case_many() -> None:
+def case_all_16384_jobs_are_set_listed_and_deleted() -> None:
     with Genl() as nl:
         said = [{"ID": n * 6, "NAME": f"job-{n}"} for n in range(10000, 0, -1)]
         call_all(nl, "JOB_NEW", said)
@@ -373,7 +374,7 @@ def leave_namespace() -> None:
     assert libc.unshare(CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
 
 
-def case_others() -> None:
+def case_other_namespaces_leave_the_initial_one_room() -> None:
     """Namespaces other than the initial one together leave it room."""
     with Genl() as initial, contextlib.ExitStack() as stack:
         others = []
@@ -394,7 +395,7 @@ def case_others() -> None:
         call_all(initial, "JOB_DEL", ({"ID": job["ID"]} for job in all_jobs(initial)))
 
 
-def case_namespaces() -> None:
+def case_namespaces_take_their_jobs_along() -> None:
     """They take their jobs along: more in all than a host may have, if they did not."""
     end = time.monotonic() + GONE_S
     for _ in range(RULES_MAX // NETNS_MAX + 1):
@@ -415,7 +416,7 @@ def has_room(nl: Genl, number: int) -> bool:
     return True
 
 
-def case_dump_while_it_changes() -> None:
+def case_a_dump_is_whole_while_jobs_change() -> None:
     """Jobs that are there all the time are shown once, whatever others do meanwhile."""
     with Genl() as nl, Genl() as other:
         call_all(nl, "JOB_SET", ({"ID": n, "NAME": "x" * 63} for n in range(2, 2001, 2)))
@@ -435,7 +436,7 @@ def case_dump_while_it_changes() -> None:
         call_all(nl, "JOB_DEL", ({"ID": job["ID"]} for job in all_jobs(nl)))
 
 
-def case_events() -> None:
+def case_sets_and_deletions_are_told() -> None:
     with Genl() as nl, Genl() as ear:
         ear.join("events")
         job_call(nl, "JOB_SET", ID=9, NAME="told", PHASE_BYTES=3)
@@ -495,19 +496,39 @@ def ask(command: str, *words: str) -> None:
             print(json.dumps(job))
 
 
-def main(words: list[str]) -> int:
-    known = {"announce": announce, "ask": ask, "listen": listen, "most": most}
-    cases = {n.removeprefix("case_"): f for n, f in globals().items() if n.startswith("case_")}
+def failure(call: Callable[..., None], *words: str) -> str:
+    """What is wrong, or nothing."""
     try:
-        (known | cases)[words[0]](*words[1:])
+        call(*words)
     except Refused as why:
-        print(f"refused: {why}")
-        return 1
+        return f"refused: {why}"
     except AssertionError as why:
         line = why.__traceback__.tb_next.tb_lineno if why.__traceback__.tb_next else 0
-        print(f"{words[0]}, line {line}: {why}")
-        return 1
-    return 0
+        return f"{call.__name__}, line {line}: {why}"
+    return ""
+
+
+def cases() -> None:
+    """Each in a process of its own, as some leave their namespace."""
+    for name, case in list(globals().items()):
+        if not name.startswith("case_"):
+            continue
+        child = os.fork()
+        if not child:
+            if said := failure(case):
+                print(said, flush=True)
+            os._exit(bool(said))
+        _, status = os.waitpid(child, 0)
+        title = name.removeprefix("case_").replace("_", " ")
+        print(f"{'not ok' if status else 'ok'} {title}", flush=True)
+
+
+def main(words: list[str]) -> int:
+    known = (announce, ask, cases, listen, mask, most, own_namespace, unprivileged)
+    said = failure({call.__name__: call for call in known}[words[0]], *words[1:])
+    if said:
+        print(said)
+    return 1 if said else 0
 
 
 if __name__ == "__main__":
