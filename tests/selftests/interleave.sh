@@ -6,9 +6,8 @@
 #   interleave.sh module|bpf
 #
 # The measure is the time that sharing costs: slowdown - 1. Under mlcc it has to be at most 6/10 of
-# what it is under CUBIC in the same run; by measurement it is far less. That is checked where the
-# clock counts instructions (vm run --counted): on a machine that does other things too, times are
-# no test of ours, and only what was learnt is checked.
+# what it is under CUBIC in the same run; by measurement it is far less. The clock has to count
+# instructions (vm run --counted): on a machine that does other things too, times are no test of ours.
 
 # shellcheck disable=SC2154,SC2317  # the cases are called by name; what is included sets variables
 
@@ -79,26 +78,16 @@ all_jobs_were_learnt()
 	EOF
 }
 
-lab_runs()
-{
-	run_lab "$ITERATIONS" || return
-	echo "slowdown: mlcc $(slowdown mlcc), cubic $(slowdown cubic)"
-}
-
 main()
 {
-	: "${ITERATIONS:=${KSFT_MACHINE_SLOW:+24}}" "${ITERATIONS:=40}"
+	: "${ITERATIONS:=24}"
 	ktap_start
+	[ -n "${MLCC_COUNTED-}" ] || ktap_skip_all "wants a clock that counts: vm run --counted"
 	require_carrier
 	# the lab takes its own turn
 	exec {carrier_lock}>&-
 	setup_out
-	if [ -n "${MLCC_COUNTED-}" ]; then
-		told "sharing costs clearly less than under cubic" costs_less_than_cubic
-	else
-		told "the lab runs cubic and mlcc" lab_runs
-	fi
-	told "D_phase of all jobs was learnt" all_jobs_were_learnt
+	each told costs_less_than_cubic all_jobs_were_learnt
 	ktap_finish
 }
 
