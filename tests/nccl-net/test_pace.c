@@ -139,9 +139,9 @@ ALONE(who_meets_others_defers)
 	y.slow_from = 0;
 	phase(&y, MESSAGES);
 	CHECK(y.held, "not held");
-	/* half the rate, and a sixteenth, an eighth, a quarter, each half as long again at most */
-	most_ns = 2 * alone_ns + alone_ns * 7 / 16 * 3 / 2 + alone_ns / 32;
-	CHECK(y.phase_ns > 2 * alone_ns + alone_ns * 7 / 64, "for %llu ns",
+	/* half the rate, and a sixteenth and an eighth, each half as long again at most */
+	most_ns = 2 * alone_ns + alone_ns * 3 / 16 * 3 / 2 + alone_ns / 32;
+	CHECK(y.phase_ns > 2 * alone_ns + alone_ns * 3 / 32, "for %llu ns",
 	      (unsigned long long)y.phase_ns);
 	CHECK(y.phase_ns < most_ns, "for %llu ns", (unsigned long long)y.phase_ns);
 	/* who defers is not silent */
