@@ -266,3 +266,4 @@ EXPORT const struct net ncclNetPlugin_v12 = {
 
 /* A plugin of several kinds. */
 EXPORT const char ncclTunerPlugin_v4[] = "a tuner";
+EXPORT const char ncclRmaPlugin_v13[] = "one-sided", ncclRmaPlugin_v16[] = "later";

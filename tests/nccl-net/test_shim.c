@@ -249,7 +249,9 @@ static void only_two(int version)
 	CHECK(!found("ncclNetPlugin_v8") && !found("ncclNetPlugin_v10"), "found");
 	CHECK(!found("ncclNetPlugin_v12"), "a version that it lacks is found");
 	CHECK(found("ncclTunerPlugin_v4"), "it is a tuner, too");
-	CHECK(!found("ncclTunerPlugin_v5") && !found("ncclCollNetPlugin_v9"), "found");
+	CHECK(found("ncclRmaPlugin_v13") && found("ncclRmaPlugin_v16"), "it is one-sided, too");
+	CHECK(!found("ncclTunerPlugin_v5") && !found("ncclCollNetPlugin_v9") &&
+	      !found("ncclRmaPlugin_v14"), "found");
 }
 
 TEST(versions_that_it_lacks_are_not_found)
