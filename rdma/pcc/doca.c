@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
+ * dpacc has never compiled this.
+ *
  * Between DOCA PCC and pcc.h: takes an event apart with the SDK's functions, returns the rate, and
  * passes on what the host says.
  *

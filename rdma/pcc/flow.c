@@ -3,19 +3,28 @@
  * The table of queue pairs, and the host's commands, which say of which job one is.
  *
  * A queue pair has one of MLCC_PCC_WAYS records that lie beside each other.  Several cores may look
- * for one at a time: a record is taken by a compare-and-swap of its key.  Who takes an idle one and
- * who makes it a job's look at what the other one writes after they have written their own, so that
- * one of the two steps back at least.
+ * for one at a time: a record is taken under a lock, as BlueField-3's processor has no
+ * compare-and-swap.  Who takes an idle one and who makes it a job's look at what the other one writes
+ * after they have written their own, so that one of the two steps back at least.
  */
 #include "../../include/mlcc/profiles.h"
 #include "pcc.h"
 
 #define HASH	0x9e3779b97f4a7c15ULL	/* 2^64 by the golden ratio: Knuth, TAOCP 6.4 */
 
-static bool take(struct mlcc_pcc_flow *flow, u64 from, u64 key)
+static bool take(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow, u64 from, u64 key)
 {
-	return __atomic_compare_exchange_n(&flow->key, &from, key, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_RELAXED);
+	bool taken;
+
+	if (MLCC_READ(flow->key) != from)
+		return false;
+	while (__atomic_exchange_n(&nic->taking, 1, __ATOMIC_SEQ_CST))
+		;
+	taken = flow->key == from;
+	if (taken)
+		__atomic_store_n(&flow->key, key, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&nic->taking, 0, __ATOMIC_SEQ_CST);
+	return taken;
 }
 
 /* The record may hold what another queue pair has left. */
@@ -27,16 +36,17 @@ static struct mlcc_pcc_flow *taken(struct mlcc_pcc_flow *flow, u32 now)
 }
 
 /* A record that nobody has used for long, and that is no job's. */
-static bool take_idle(struct mlcc_pcc_flow *flow, u64 key, u32 now)
+static bool take_idle(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow, u64 key,
+		      u32 now)
 {
 	u64 was = MLCC_READ(flow->key);
 
 	if (MLCC_READ(flow->job) || now - MLCC_READ(flow->seen) <= MLCC_PCC_IDLE_MS ||
-	    !take(flow, was, key))
+	    !take(nic, flow, was, key))
 		return false;
 	if (!__atomic_load_n(&flow->job, __ATOMIC_SEQ_CST))
 		return true;
-	take(flow, key, was);
+	take(nic, flow, key, was);
 	return false;
 }
 
@@ -49,10 +59,10 @@ struct mlcc_pcc_flow *mlcc_pcc_find(struct mlcc_pcc_nic *nic, u64 key, u32 now)
 		if (MLCC_READ(flow[i].key) == key)
 			return &flow[i];
 	for (u32 i = 0; i < MLCC_PCC_WAYS; i++)
-		if (take(&flow[i], 0, key))
+		if (take(nic, &flow[i], 0, key))
 			return taken(&flow[i], now);
 	for (u32 i = 0; i < MLCC_PCC_WAYS; i++)
-		if (take_idle(&flow[i], key, now))
+		if (take_idle(nic, &flow[i], key, now))
 			return taken(&flow[i], now);
 	return NULL;
 }

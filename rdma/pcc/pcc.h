@@ -150,6 +150,7 @@ struct mlcc_pcc_job {
 
 struct mlcc_pcc_nic {
 	u64 clock;		/* ns, of the latest TX event, put together from stamps */
+	u32 taking;		/* lock of a record's change of hands */
 	struct mlcc_pcc_slot slot[MLCC_PCC_PORTS][MLCC_PCC_SLOTS];
 	struct mlcc_pcc_job job[MLCC_PCC_JOBS];		/* [0]: no job */
 	struct mlcc_pcc_flow flow[MLCC_PCC_FLOWS + 1];	/* the last one: all that have no other */

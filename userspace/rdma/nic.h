@@ -25,7 +25,7 @@
 #define DEVICES_MAX	256
 #define RXE_DIR		"/sys/kernel/debug/rxe"	/* soft-RoCE with this project's patches */
 
-/* Whose traffic a knob changes.  None of these NICs has knobs of a flow. */
+/* Whose traffic a knob changes.  No driver has knobs of a flow; some show its rate limit. */
 enum scope {
 	SCOPE_PORT,
 	SCOPE_DEVICE,
