@@ -94,7 +94,7 @@ static void explain_d_phase(struct json_object *job)
 		result(NOTE, "d_phase", "two that agree are enough",
 		       "is not learnt yet, of %s phases", get_string(job, "phases"));
 	else
-		result(BAD, "d_phase", "announce them: NCCL's plugin, mlcc_torch, or --phase-bytes",
+		result(BAD, "d_phase", "announce them: NCCL's plugin (it sees no GIN, GDAKI or zero-SM collectives), mlcc_torch, or --phase-bytes",
 		       "of %s phases no two in a row have the same bytes and silences",
 		       get_string(job, "phases"));
 	if (d && get_bool(job, "neutral"))
