@@ -55,8 +55,6 @@ struct mlcc_path {
 	u32 undo;		/* it may be undone */
 	u32 lost;		/* how often this phase has lost something, or seen a mark */
 	u32 cost;		/* us that a byte takes the link at best, Q28; 0: not known */
-	u32 last_cost;		/* of the measurement just before, 0: none */
-	u32 sample_us;		/* when the measurement of a rate began */
 	u32 noise;		/* us that the job's hosts add to a round trip at full rate */
 	u32 noise_now;		/* seen in this phase */
 	u32 behind;		/* us, the longest queue of this phase that was others' */
@@ -69,8 +67,6 @@ struct mlcc_path {
 	u32 last_us;		/* when the last of them were acknowledged */
 	u64 start_acked;	/* when the phase began */
 	u64 has_acked;		/* since "has_us" */
-	u64 sample_acked;	/* when the measurement of a rate began */
-	u64 d;			/* bytes of the last phase */
 };
 
 /*

@@ -52,13 +52,12 @@
 #include "types.h"
 
 #define MLCC_START_BYTES	14480U	/* ten segments of 1,448 (RFC 6928) */
-#define MLCC_NOISE_MAX_US	200U	/* what hosts may add before it is a queue */
+#define MLCC_NOISE_MAX_US	500U	/* what hosts may add before it is a queue */
 #define MLCC_JITTER_SHIFT	1	/* ... and half of the least round trip, whatever they do */
 #define MLCC_TIMEOUTS_MAX	3U	/* vain waits in a row before the window is kept */
-#define MLCC_SAMPLE_SHIFT	3	/* rates are of 1/8 of what the path carries in a phase */
 #define MLCC_GROW_SHIFT		5	/* the rule adds up to 1/32 of the window a round trip */
 #define MLCC_FULL_SHIFT		3	/* to 1/8 rates are known: a window above 7/8 is full */
-#define MLCC_ALONE_SHIFT	2	/* alone: no slower than the best rate and 1/4 */
+#define MLCC_ALONE_SHIFT	1	/* alone: no slower than the best rate and 1/2; two are twice */
 #define MLCC_LEAVE_SHIFT	3	/* a queue that came down to 1/8 was theirs */
 #define MLCC_WINDOW_COST_SHIFT	28
 #define MLCC_WINDOW_MAX		0x80000000U
@@ -94,26 +93,6 @@ static __always_inline u32 mlcc_window_bytes(const struct mlcc_path *p, u32 us)
 	return bytes < MLCC_WINDOW_MAX ? bytes : MLCC_WINDOW_MAX;
 }
 
-/*
- * The best rate counts that was there in two measurements in a row: when a recovery ends, all that
- * had arrived meanwhile is acknowledged at once.
- */
-static __always_inline void mlcc_window_sample(struct mlcc_path *p, u64 now)
-{
-	u64 bytes = MLCC_READ(p->acked) - p->sample_acked;
-	u32 us = (u32)now - p->sample_us, cost, both;
-
-	if (bytes < p->d >> MLCC_SAMPLE_SHIFT || us < 2 * p->min_rtt)
-		return;
-	cost = mlcc_rate_cost(us, bytes);
-	both = cost > p->last_cost ? cost : p->last_cost;
-	if (p->last_cost && (!p->cost || both < p->cost))
-		MLCC_WRITE(p->cost, both);
-	p->last_cost = cost;
-	p->sample_acked += bytes;
-	p->sample_us = now;
-}
-
 /*** Is somebody there? ***/
 
 /* What a round trip may be longer than the least one without anybody else, us. */
@@ -137,9 +116,6 @@ static __always_inline void mlcc_window_has(struct mlcc_path *p, u64 now)
 {
 	p->has_us = now;
 	p->has_acked = MLCC_READ(p->acked);
-	p->sample_us = p->has_us;
-	p->sample_acked = p->has_acked;
-	p->last_cost = 0;
 }
 
 /* Nobody is there: takes what fills the link, unless that has been too much before. */
@@ -273,9 +249,6 @@ static __always_inline void mlcc_window_grow(struct mlcc_path *p, u32 mss, u32 g
 /* A round trip is over. */
 static __always_inline void mlcc_window_round(struct mlcc_path *p, u64 now, u32 mss, u32 grow)
 {
-	/* ten segments behind others say nothing of the link */
-	if (p->state != MLCC_WINDOW_WAITS)
-		mlcc_window_sample(p, now);
 	if (p->state != MLCC_WINDOW_NONE)
 		mlcc_window_grow(p, mss, grow);
 	MLCC_WRITE(p->round_us, now);
@@ -404,11 +377,22 @@ static __always_inline void mlcc_window_undo(struct mlcc_path *p)
 
 /*** Phases ***/
 
-/* Whether the job had its best rate since it stopped waiting. */
-static __always_inline bool mlcc_window_alone(const struct mlcc_path *p)
+/*
+ * What the link took for a byte, since the job has had it, is its rate, if it is the best one yet: of a
+ * good part of a phase, for hosts hand on in bursts what has come meanwhile.  Returns whether the job
+ * was alone.
+ */
+static __always_inline bool mlcc_window_alone(struct mlcc_path *p)
 {
-	return p->cost && mlcc_rate_cost(p->last_us - p->has_us, p->acked - p->has_acked) <=
-	       p->cost + (p->cost >> MLCC_ALONE_SHIFT);
+	u64 bytes = p->acked - p->has_acked;
+	u32 cost;
+
+	if (p->state == MLCC_WINDOW_WAITS || bytes <= (p->acked - p->start_acked) >> 2)
+		return false;
+	cost = mlcc_rate_cost(p->last_us - p->has_us, bytes);
+	if (!p->cost || cost < p->cost)
+		MLCC_WRITE(p->cost, cost);
+	return cost <= p->cost + (p->cost >> MLCC_ALONE_SHIFT);
 }
 
 /* @us of what looked like others' queue was of the job's hosts. */
@@ -422,29 +406,30 @@ static __always_inline void mlcc_window_learn(struct mlcc_path *p, u32 us)
 		p->noise -= (p->noise - us + 7) >> 3;
 }
 
-/*
- * A phase has ended in which the job had the link, or waited for somebody who did not leave.  Who
- * then keeps its window, and has the best rate, has waited for its own hosts.
- */
+/* Whether the phase has waited until its patience was over: what it then had was no proof. */
+static __always_inline bool mlcc_window_vain(const struct mlcc_path *p)
+{
+	return p->state != MLCC_WINDOW_FREE || p->has_us - p->began_us >= p->patience_us;
+}
+
+/* A phase has ended.  Who keeps its window, and is alone, had waited for its own hosts. */
 static __always_inline void mlcc_window_ended(struct mlcc_path *p)
 {
-	bool alone = mlcc_window_alone(p);
+	bool alone = mlcc_window_alone(p), kept = p->timeouts >= MLCC_TIMEOUTS_MAX;
+	u32 alarm = p->alarm + (p->alarm >> 2);
 
-	if (p->state == MLCC_WINDOW_FREE) {
+	if (p->state >= MLCC_WINDOW_TIMED_OUT && alone)
+		mlcc_window_learn(p, kept && p->noise_now < alarm ? alarm : p->noise_now);
+	if (!mlcc_window_vain(p)) {
 		p->timeouts = 0;
-		if (alone)
-			mlcc_window_learn(p, p->noise_now);
-	} else if (p->state != MLCC_WINDOW_NONE && p->timeouts < MLCC_TIMEOUTS_MAX) {
+	} else if (p->state != MLCC_WINDOW_NONE && !kept) {
 		p->timeouts++;
 		p->alarm = p->behind;
-	} else if (p->state != MLCC_WINDOW_NONE && alone && p->noise < p->alarm) {
-		mlcc_window_learn(p, p->alarm + (p->alarm >> 2));
 	}
 	if (!p->ssthresh || (!p->lost && p->ssthresh > MLCC_WINDOW_MAX / 2))
 		p->ssthresh = MLCC_WINDOW_MAX;
 	else if (!p->lost)	/* nothing says that it was too large */
 		p->ssthresh += p->ssthresh >> 3;
-	p->d = p->acked - p->start_acked;
 	p->cost += (p->cost >> 5) + !!p->cost;	/* what was known of the link is forgotten */
 }
 
