@@ -327,6 +327,7 @@ class Cases:
     def __init__(self, daemon: Daemon, cgroups: Cgroups) -> None:
         self.d = daemon
         self.c = cgroups
+        self.answer_s = 0.0
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -350,14 +351,17 @@ class Cases:
         return len(os.listdir(f"/proc/{self.d.parser()}/fd"))
 
     def http(self, text: bytes) -> tuple[str, str]:
-        # an answer serves all who ask for a while
-        time.sleep(0.1)
+        # an answer serves all who ask for ten times as long as it took
+        time.sleep(0.1 + 10 * self.answer_s)
+        begun = time.monotonic()
         peer = socket.socket(socket.AF_UNIX)
         peer.settimeout(WAIT_S)
         peer.connect(str(self.d.run / "metrics.sock"))
         peer.sendall(text)
         reply = b""
         while data := peer.recv(65536):
+            if not reply and data.startswith(b"HTTP/1.1 200"):
+                self.answer_s = time.monotonic() - begun
             reply += data
         head, _, body = reply.decode().partition("\r\n\r\n")
         if m := re.search(r"Content-Length: (\d+)", head):
