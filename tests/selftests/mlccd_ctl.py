@@ -417,7 +417,14 @@ class Ctl(Cases):
     def ctl_run_takes_any_state(self) -> None:
         """What a launcher may have chosen reaches the command, and keeps nobody from it."""
         command = [str(self.d.ctl), "--socket", str(self.d.socket), "run", "--", "sh", "-c"]
+        # a launcher ends when it has no more children, and may be the first process of a container
+        alone = "try:\n  while True: os.wait()\nexcept ChildProcessError: os._exit(7)"
+        waits = f"exec {sys.executable} -SEc 'import os\n{alone}'"
+        first = "libc.unshare(0x20000000); "  # CLONE_NEWPID
+        first += "os.fork() and os._exit(os.waitstatus_to_exitcode(os.wait()[1]))"
         for before in (
+            "libc.prctl(36, 1)",  # PR_SET_CHILD_SUBREAPER
+            first,
             "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
             "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
             "os.umask(0o777)",
@@ -426,10 +433,13 @@ class Ctl(Cases):
             "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))",
             "os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')",
         ):
-            words = [sys.executable, "-c", f"import os; {before}; os.execv({command[0]!r}, "
-                     f"[*{command!r}, 'exit 7'])"]  # fmt: skip
+            code = f"import ctypes, os; libc = ctypes.CDLL(None); {before}; "
+            code += f"os.execv({command[0]!r}, [*{command!r}, {waits!r}])"
+            words = [sys.executable, "-c", code]
             done = subprocess.run(words, cwd=self.d.base, timeout=WAIT_S * 2, check=False)
             assert done.returncode == 7, (before, done)
+        # whoever has made a namespace removes the cgroups that are of it
+        (self.own_cgroup() / "mlcc-run-1").rmdir()
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     def ctl_run_survives_each_failure(self) -> None:

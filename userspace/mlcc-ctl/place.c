@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -206,6 +207,25 @@ static int fork_keeper(struct place *p, int pidfd)
 	return status ? -EAGAIN : 0;
 }
 
+/*
+ * Nor is it ours because orphans are: the command may wait for all of its children.  The first
+ * process of a PID namespace cannot refuse them, but all that it leaves ends with it, a keeper too.
+ */
+static int fork_unadopted(struct place *p, int pidfd)
+{
+	int adopts = 0, err;
+
+	if (getpid() == 1)
+		return 0;
+	prctl(PR_GET_CHILD_SUBREAPER, &adopts);
+	if (adopts)
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
+	err = fork_keeper(p, pidfd);
+	if (adopts)
+		prctl(PR_SET_CHILD_SUBREAPER, adopts);
+	return err;
+}
+
 static int start_keeper(struct place *p)
 {
 	int pidfd, err;
@@ -218,7 +238,7 @@ static int start_keeper(struct place *p)
 	if (pidfd < 0)
 		return -errno;
 	/* the standard ones are replaced */
-	err = pidfd > STDERR_FILENO ? fork_keeper(p, pidfd) : -EBADF;
+	err = pidfd > STDERR_FILENO ? fork_unadopted(p, pidfd) : -EBADF;
 	close(pidfd);
 	return err;
 }
