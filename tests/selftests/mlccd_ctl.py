@@ -28,17 +28,18 @@ from mlccd_driver import (
 
 from fake_mlccd import Listener
 
-# Runs its arguments under a filter of system calls that refuses bpf(2).
-WITHOUT_BPF = """
+# Runs its arguments under a filter of system calls that refuses one.
+WITHOUT = """
 import ctypes, os, struct, sys
-bpf = {"x86_64": 321}.get(os.uname().machine, 280)
-code = ((0x20, 0, 0, 0), (0x15, 0, 1, bpf), (6, 0, 0, 0x50001), (6, 0, 0, 0x7FFF0000))
+call = {"x86_64": %d}.get(os.uname().machine, %d)
+code = ((0x20, 0, 0, 0), (0x15, 0, 1, call), (6, 0, 0, 0x50001), (6, 0, 0, 0x7FFF0000))
 text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
 program = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text))
 libc = ctypes.CDLL(None)
 assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, program)
 os.execv(sys.argv[1], sys.argv[1:])
 """
+WITHOUT_BPF, WITHOUT_POLL = WITHOUT % (321, 280), WITHOUT % (7, 73)
 
 
 class Ctl(Cases):
@@ -420,7 +421,8 @@ class Ctl(Cases):
         # a launcher ends when it has no more children, and may be the first process of a container
         alone = "try:\n  while True: os.wait()\nexcept ChildProcessError: os._exit(7)"
         waits = f"exec {sys.executable} -SEc 'import os\n{alone}'"
-        first = "libc.unshare(0x20000000); "  # CLONE_NEWPID
+        box = self.c.mount / self.c.make("box")
+        first = f"open('{box}/cgroup.procs', 'w').write('0'); libc.unshare(0x20000000); "
         first += "os.fork() and os._exit(os.waitstatus_to_exitcode(os.wait()[1]))"
         for before in (
             "libc.prctl(36, 1)",  # PR_SET_CHILD_SUBREAPER
@@ -438,8 +440,12 @@ class Ctl(Cases):
             words = [sys.executable, "-c", code]
             done = subprocess.run(words, cwd=self.d.base, timeout=WAIT_S * 2, check=False)
             assert done.returncode == 7, (before, done)
-        # whoever has made a namespace removes the cgroups that are of it
-        (self.own_cgroup() / "mlcc-run-1").rmdir()
+        process = subprocess.Popen([sys.executable, "-c", WITHOUT_POLL, *command, "exit 7"])
+        assert process.wait(WAIT_S) == 7
+        place = self._own_cgroup() / f"mlcc-run-{process.pid}"
+        until(lambda: not place.exists(), "its cgroup's end")
+        # of a namespace: whoever has made that removes it
+        (box / "mlcc-run-1").rmdir()
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     def ctl_run_survives_each_failure(self) -> None:

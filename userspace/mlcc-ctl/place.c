@@ -167,12 +167,19 @@ static void leave(int pidfd)
 		;
 }
 
-static void __attribute__((__noreturn__)) keep(struct place *p, int pidfd)
+/* Also where a filter refuses poll(). */
+static bool has_ended(int pidfd)
 {
 	struct pollfd command = { .fd = pidfd, .events = POLLIN };
 
+	return poll(&command, 1, -1) > 0 ||
+	       (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) && errno == ESRCH);
+}
+
+static void __attribute__((__noreturn__)) keep(struct place *p, int pidfd)
+{
 	leave(pidfd);
-	while (poll(&command, 1, -1) < 1)
+	while (!has_ended(pidfd))
 		usleep(TRY_MS * 1000);
 	for (int i = 0; i < REMOVE_MS / TRY_MS; i++) {
 		write_file(p, "cgroup.kill", "1");
