@@ -109,6 +109,21 @@ kernels_compiler_is_found()
 		[ "$(compiler 'CONFIG_CC_VERSION_TEXT="gcc-1 (GCC) 1.0"')" = CC=gcc ]
 }
 
+# After the one before: by make, and by DKMS.
+kernels_compiler_is_told()
+{
+	compiler CONFIG_CC_IS_CLANG=y >/dev/null
+	mkdir -p "$out/mlcc/0.1" && ln -s "$repo" "$out/mlcc/0.1/build" || return
+	# shellcheck disable=SC2016  # make's
+	printf 'modules:\n\t@echo "LLVM=$(LLVM) CC=$(CC)"\n' >"$out/config/Makefile"
+	{
+		make -s -C "$repo" module KDIR="$out/config"
+		# shellcheck disable=SC2034,SC1091  # for dkms.conf
+		(kernel_source_dir="$out/config" dkms_tree=$out; . "$repo/dkms.conf"; eval "${MAKE[0]}")
+	} >"$out/said" 2>&1
+	[ "$(grep -c "^LLVM=1 CC=clang$" "$out/said")" = 2 ] || { cat "$out/said"; return 1; }
+}
+
 # dkms_takes RELEASE
 dkms_takes()
 {
@@ -135,5 +150,6 @@ ktap_check "a path with a blank, link-time optimization, a distribution's harden
 ktap_check "another compiler, without optimization" not_optimized
 ktap_check "installs under a strict umask, into a folder with a blank" installs_under_a_strict_umask
 ktap_check "the kernel's compiler is found" kernels_compiler_is_found
+ktap_check "make and DKMS are told it" kernels_compiler_is_told
 ktap_check "DKMS takes the kernels that it can build for" dkms_has_a_range
 ktap_finish
