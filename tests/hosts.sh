@@ -42,7 +42,10 @@ programs_are_in()
 		[ "$("$1/build/userspace/$name/$name" --version)" = "$name $version" ] ||
 			{ echo "$name is not built, or of another version"; return 1; }
 	done
-	[ "$("$1/userspace/plan/mlcc-plan" --version)" = "mlcc-plan $version" ]
+	for name in plan/mlcc-plan mlcc-pcc/mlcc-pcc-jobs; do
+		[ "$("$1/userspace/$name" --version)" = "${name#*/} $version" ] ||
+			{ echo "$name is of another version"; return 1; }
+	done
 }
 
 headers_are_no_obstacle()
