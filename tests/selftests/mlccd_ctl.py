@@ -490,7 +490,9 @@ class Ctl(Cases):
 
     def ctl_doctor_misses_what_is_taken_away(self) -> None:
         bpf_fs = "mount -t bpf bpf /sys/fs/bpf"
+        modules = "mount -t tmpfs x /sys/module"
         places = (
+            ("module", f"{modules}; mkdir /sys/module/tcp_mlcc", modules, "note"),
             ("kernel", "", 'exec setarch --uname-2.6 "$@"', "note"),
             ("btf", "", "mount -t tmpfs x /sys/kernel/btf", "FAIL"),
             ("bpffs", bpf_fs, f"{bpf_fs}; mount -o remount,ro,bind /sys/fs/bpf", "FAIL"),
