@@ -200,6 +200,15 @@ class Headers(Folder):
         self.assertEqual(found.payload.tolist(), [PAYLOAD + 200_000] * 3)
         self.assertEqual(found.frames[0], len(rows[0]))
 
+    def test_left_out(self) -> None:
+        """Such as what MACsec encrypts: what is left is no job's whole traffic."""
+        sealed = ethernet(0x88E5, bytes(len(INNER)))
+        found = self.read([FRAMED, sealed] * 3)
+        self.assertEqual(found.payload.tolist(), [PAYLOAD] * 3)
+        said = "50% of the bytes are in frames without IP, and left out"
+        self.assertEqual(found.notes, (said,))
+        self.assertEqual(self.read([FRAMED] * 3).notes, ())
+
     def test_refused_by_name(self) -> None:
         for link, name in ((127, "127 .IEEE802_11_RADIOTAP"), (150, "150 .of no name")):
             with self.assertRaisesRegex(PlanError, f"link type {name}.* is not one that is read"):

@@ -20,7 +20,7 @@ from .errors import PlanError
 from .traffic import SAMPLES_MAX, Floats, Flow, Progress, Traffic, ordered
 
 DEPTH_MAX = 16  # headers before the innermost IP header: more is no frame that anyone would send
-SHORT = 0.01  # of the bytes: in so many frames headers may be missing
+SHORT = 0.01  # of the bytes: so many may be in frames without headers, or without IP
 TWICE, TIMES_MAX = 1.5, 16  # bytes in segments, for each byte of the sequence: more is made up
 STEPS_MIN = 8  # of a sequence that is one
 AHEAD_MAX = 1 << 26  # bytes of the sequence: farther away is another connection
@@ -185,6 +185,10 @@ class _Columns:
             when, length = self._others
             columns = (when, length, length, np.zeros(len(when)))
             return ordered(self._path, columns, "pcap", "frames", notes=notes)
+        left = sum(self._others[1])
+        share = left / (left + sum(self._frames))
+        if share > SHORT:
+            notes.append(f"{share:.0%} of the bytes are in frames without IP, and left out")
         flows = [Flow(_address(a), _address(b), *ports) for a, b, *ports in self._flows]
         columns = (self._seconds, *self._once(notes), self._flow)
         return ordered(self._path, columns, "pcap", "payload", flows, notes)
