@@ -15,6 +15,9 @@
 #include "fake.h"
 
 #define PEERS	32
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS	83
+#endif
 
 static struct {
 	pthread_t thread;
@@ -103,6 +106,12 @@ static bool serve(int fd)
 	return true;
 }
 
+static void allow(int fd, int yes)
+{
+	if (f.answers.wary)
+		setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &yes, sizeof(yes));
+}
+
 static void *run(void *arg)
 {
 	struct pollfd p[PEERS + 2];
@@ -122,8 +131,10 @@ static void *run(void *arg)
 			close(f.peers[i]);
 			f.peers[i] = f.peers[--f.count];
 		}
-		if (p[1].revents && f.count < PEERS)
-			f.peers[f.count++] = accept(f.listener, NULL, NULL);
+		if (p[1].revents && f.count < PEERS) {
+			f.peers[f.count] = accept(f.listener, NULL, NULL);
+			allow(f.peers[f.count++], 1);
+		}
 	}
 }
 
@@ -157,6 +168,7 @@ void fake_listen(void)
 void fake_serve(const struct fake_answers *answers)
 {
 	f.answers = answers ? *answers : (struct fake_answers){ };
+	allow(f.listener, 0);
 	CHECK(!pipe(f.stop), "pipe");
 	CHECK(!pthread_create(&f.thread, NULL, run, NULL), "no thread");
 }

@@ -14,6 +14,7 @@
 struct fake_answers {
 	const char *job;
 	const char *ring;
+	bool wary;			/* takes no descriptors of whom it has not accepted: Linux 6.16 */
 };
 
 /* At a new path, which MLCC_SOCKET names from then on; @again: at the same one. */

@@ -277,6 +277,27 @@ CASE(a_next_one_that_refuses_or_hangs_is_tried_again, 3, 7)
 	CHECK(nccl_version == 3 || nccl_warnings == 1, "%d warnings", nccl_warnings);
 }
 
+CASE(a_next_one_that_is_wary_is_asked_first, 3, 7)
+{
+	static const struct fake_answers wary = { .wary = true };
+	struct comm c;
+
+	fake_start(NULL, false);
+	c = nccl_init(77, 2, 2);
+	fake_kill();
+	fake_start(&wary, true);
+	clock_forward_ms(3000);
+	for (int i = 0; i < 100 && fake_rings(0) < 2; i++) {
+		phases(&c, 1);
+		usleep(10000);
+	}
+	CHECK(fake_rings(2) == 2, "no second ring");
+	fake_kill();
+	fake_start(&wary, true);
+	nccl_init(78, 2, 2);
+	CHECK(fake_rings(3) == 3, "no third ring");
+}
+
 CASE(a_full_ring_drops_and_counts, 3, 7)
 {
 	struct mlcc_ring *ring;

@@ -50,6 +50,7 @@ CLONE_NEWCGROUP = 0x02000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 CAP_NET_ADMIN = 12
+SO_PASSRIGHTS = 83
 PUNCH_HOLE, OFF_T = 3, ctypes.c_int64
 MANY = 200000  # where a crowd of users begins
 FAST = "[limits]\nrequests-per-second = 100000\nrequests-burst = 100000\n"
@@ -277,6 +278,67 @@ class Cases:
                 held.append(peer)
         self.soon("connections that are refused")
         until(lambda: self.d.status()["peers"] <= 34, "the end of refused connections")
+
+    def what_is_never_closed_has_an_end(self) -> None:
+        """Of connections that are refused, which no account counts."""
+        with socket.socket(socket.AF_UNIX) as one:
+            try:
+                one.getsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS)
+            except OSError:
+                raise Skip("before Linux 6.16 descriptors cannot be refused") from None
+        self.configure("[limits]\nconnections-per-user = 1\n")
+        with self.nothing_is_closed():
+            self.d.kill()
+            self.d.start()
+            self.takes_rings("the next mlccd")
+        with self.nothing_is_closed() as files:
+            pass
+        until(lambda: self.files() < files + 20, "the end of them")
+        self.d.status()
+        self.takes_rings("when they have an end")
+
+    def takes_rings(self, when: str) -> None:
+        kept.append(ring := Ring())
+        assert self.d.peer(BOB).raw(OPEN_RING, ring.fds)["ok"], when
+
+    def files(self) -> int:
+        return len(os.listdir(f"/proc/{self.d.parser()}/fd"))
+
+    @contextmanager
+    def nothing_is_closed(self) -> Iterator[int]:
+        """And Alice sends as much as she can. How many files mlccd had before."""
+
+        def sends() -> bool:
+            with connect(self.d.socket) as peer:
+                try:
+                    send_with(peer, b"x", [0])
+                except PermissionError:
+                    return False
+                return True
+
+        def alice(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            held = Peer(self.d.socket)
+            say(ok=held.ok("status")["ok"])
+            while True:
+                wait()
+                say(sent=sum(sends() for _ in range(64)))
+
+        porter = self.process("mlccd-porter")
+        with child(alice, uid=ALICE) as it:
+            os.kill(porter, signal.SIGSTOP)
+            it.hear()
+            files, sent = self.files(), []
+            for _ in range(6):
+                with self.stopped():
+                    it.go()
+                    sent.append(it.hear()["sent"])
+                self.soon("connections that nobody closes")
+            assert sent[0] == 64 and not sent[-1], sent
+            assert self.files() < files + 300, "mlccd keeps them"
+            assert self.d.peer(BOB).ok("status")
+            yield files
+            with suppress(ProcessLookupError):
+                os.kill(porter, signal.SIGCONT)
 
     @contextmanager
     def fuse(self, body: Callable[..., None], never: int) -> Iterator[Child]:
@@ -798,6 +860,7 @@ class Cases:
 NAMES = (
     "what_lingers_keeps_nobody_waiting",
     "what_lingers_behind_a_refusal_keeps_nobody_waiting",
+    "what_is_never_closed_has_an_end",
     "what_is_never_flushed_keeps_nobody_waiting",
     "what_is_never_written_back_keeps_nobody_waiting",
     "a_porter_that_dies_is_replaced",

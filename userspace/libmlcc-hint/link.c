@@ -116,10 +116,14 @@ static int ask_ring(struct link *l)
 /* -EAGAIN: mlccd has not accepted those before us yet. */
 static int look_for_it(struct link *l)
 {
+	int err;
+
 	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0 || connect(l->fd, (struct sockaddr *)&l->addr, sizeof(l->addr)))
 		return -errno;
-	return l->job && !l->refused ? ask_ring(l) : ask_job(l);
+	err = l->job && !l->refused ? ask_ring(l) : -EPERM;
+	/* it may take no descriptors of whom it has not accepted */
+	return err == -EPERM ? ask_job(l) : err;
 }
 
 static int take_job(struct link *l)

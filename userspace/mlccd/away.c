@@ -344,11 +344,16 @@ static void add(struct away *a, enum kind kind, int fd, away_done *done, void *a
 	dispatch(a);
 }
 
-void away_refuse(int fd)
+void away_allow(int fd, bool yes)
 {
-	int no = 0;
+	int value = yes;
 
-	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
+	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof(value));
+}
+
+unsigned int away_waiting(const struct away *a)
+{
+	return a->waiting;
 }
 
 void away_close(struct away *a, int fd, away_done *done, void *arg)

@@ -13,6 +13,7 @@
 #ifndef MLCCD_AWAY_H
 #define MLCCD_AWAY_H
 
+#include <stdbool.h>
 #include <systemd/sd-event.h>
 
 struct away;
@@ -26,10 +27,13 @@ void away_free(struct away *a);
 typedef void away_done(void *arg);
 
 /*
- * Nobody can send descriptors to @fd any more, nor to what is accepted from it, where the kernel knows
+ * Whether descriptors can be sent to @fd, and to who connects to it from now on, where the kernel knows
  * that (6.16).  Some may have come before.
  */
-void away_refuse(int fd);
+void away_allow(int fd, bool yes);
+
+/* How many are not done, of which nobody has begun. */
+unsigned int away_waiting(const struct away *a);
 
 /* Closes @fd, a connection.  @done, NULL: nobody, is called when that is over, or who did it is. */
 void away_close(struct away *a, int fd, away_done *done, void *arg);

@@ -32,7 +32,7 @@
 #define MLCCD_RUN_DIR	"/run/mlcc"
 #define MLCCD_CONFIG	"/etc/mlcc/mlccd.conf"
 
-#define OWN_FILES	128	/* open beside those of connections */
+#define OWN_FILES	512	/* open beside those of connections: of which peer.c keeps some a while */
 
 enum { EXIT_FINE, EXIT_USAGE, EXIT_FAILED };
 

@@ -35,6 +35,7 @@
 #define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
 #define FETCHES		48	/* of all but root */
 #define KEPT_OF_ONE	4	/* replies that do not fit into the socket, of a user */
+#define WAITING		128	/* connections that wait to be closed */
 
 struct peer {
 	struct mlccd *d;
@@ -401,7 +402,7 @@ static void fetch_answers(struct peer *p, int err, const char *why, const int fd
 	p->text = NULL;
 	/* it has all that it may have */
 	if (p->ring)
-		away_refuse(p->fd);
+		away_allow(p->fd, false);
 	peer_goes_on(p);
 }
 
@@ -515,6 +516,7 @@ static int peer_new(struct mlccd *d, int fd, const struct who *who, struct accou
 	if (!p)
 		return -ENOMEM;
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	away_allow(fd, true);
 	p->d = d;
 	p->fd = fd;
 	p->who = *who;
@@ -616,6 +618,19 @@ static const char *admit(struct mlccd *d, int fd, pid_t pid)
 	return why;
 }
 
+/*
+ * No account counts who was refused and cannot be closed yet: where there are many, nobody can have
+ * anything closed whom we have not accepted.
+ */
+static void guard(struct mlccd *d, int listener)
+{
+	bool many = away_waiting(d->peers.away) >= WAITING;
+
+	if (many != d->peers.guarded)
+		away_allow(listener, !many);
+	d->peers.guarded = many;
+}
+
 /* False: there are no more, or they wait. */
 static bool accept_one(struct mlccd *d, int listener)
 {
@@ -636,6 +651,7 @@ static bool accept_one(struct mlccd *d, int listener)
 		say_refused(fd, why);
 		connection_close(d, fd, NULL, NULL);
 	}
+	guard(d, listener);
 	return !too_fast(d);
 }
 
@@ -657,6 +673,8 @@ int peers_listen(struct mlccd *d, int fd)
 	/* systemd's waits */
 	if (fcntl(fd, F_SETFL, O_NONBLOCK))
 		return -errno;
+	/* what the last mlccd had refused */
+	away_allow(fd, true);
 	err = sd_event_add_io(d->events, &d->peers.listener, fd, EPOLLIN, accepted, d);
 	if (err < 0)
 		return err;

@@ -3,6 +3,7 @@
 #ifndef MLCCD_PEERS_H
 #define MLCCD_PEERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
@@ -30,6 +31,7 @@ struct peers {
 	struct bucket accepts;
 	struct refusal refusals[REFUSALS];
 	struct away *away;
+	bool guarded;			/* who connects can send no descriptors before he is accepted */
 	struct porter *porter;		/* NULL: there are no rings */
 	struct fetch *fetching;
 	unsigned int fetches;
