@@ -236,7 +236,7 @@ static int find_mount(FILE *f, const char *path, char found[PATH_MAX], size_t *u
 	return *found && (*used || !several) ? 0 : -ENOENT;
 }
 
-int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e)
+int cgroup_seen_by(pid_t pid, bool look, char path[PATH_MAX], struct err *e)
 {
 	const struct keep_ask a = { .op = KEEP_MOUNTS, .id = pid };
 	char folder[PATH_MAX], whole[2 * PATH_MAX];
@@ -251,14 +251,14 @@ int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e)
 			    t->why);
 	if (fd < 0)
 		return 0;
-	f = fdopen(fd, "r");
-	err = f ? find_mount(f, path, folder, &used) : -ENOMEM;
+	f = look ? fdopen(fd, "r") : NULL;
+	err = f ? find_mount(f, path, folder, &used) : -EINVAL;
 	f ? fclose(f) : close(fd);
 	if (err == -E2BIG)
 		return fail(e, err, "cgroup: process %d has too many mounts to look through: use self, or ask from the host",
 			    pid);
 	if (err || cgroup_within(folder, "/.."))
-		return fail(e, -EINVAL, "cgroup: process %d has a cgroup namespace of its own, and which of it that means is not seen from here: say it below a mount, use self, or ask from the host",
+		return fail(e, -EINVAL, "cgroup: process %d has a cgroup namespace of its own, and which of it that means is not seen from here: use self, ask from the host, or as root of it below a mount",
 			    pid);
 	if (snprintf(whole, sizeof(whole), "%s/%s", folder, path + used) >= PATH_MAX)
 		return fail(e, -ENAMETOOLONG, "cgroup: the path is too long");

@@ -28,9 +28,10 @@ int cgroup_find(const struct cgroups *c, const char *path, char rel[PATH_MAX],
 
 /*
  * What @path says in the cgroup namespace of a process, where that is not ours: below what it has
- * mounted there, or relative to that.  -E2BIG: that takes too long.
+ * mounted there, or relative to that, if that is to be looked at (@look), or -EINVAL.  -E2BIG: that
+ * takes too long.
  */
-int cgroup_seen_by(pid_t pid, char path[PATH_MAX], struct err *e);
+int cgroup_seen_by(pid_t pid, bool look, char path[PATH_MAX], struct err *e);
 
 /*
  * By the path below the mount, through neither ".." nor symbolic links, with the rights of the
