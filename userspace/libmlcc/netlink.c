@@ -316,15 +316,9 @@ static int family_reply(const struct nlmsghdr *nlh, void *arg)
 static int find_family(struct mlcc *m)
 {
 	struct netlink *n = m->priv;
-	int err = 0;
+	int err = talk(m, request(m, GENL_ID_CTRL, NLM_F_DUMP, CTRL_CMD_GETFAMILY, 1),
+		       family_reply, &n->family);
 
-	for (int i = 0; i < DUMP_TRIES && !err && !n->family; i++) {
-		n->changed = false;
-		err = talk(m, request(m, GENL_ID_CTRL, NLM_F_DUMP, CTRL_CMD_GETFAMILY, 1),
-			   family_reply, &n->family);
-		if (!n->changed)
-			break;
-	}
 	if (!err && !n->family)
 		return mlcc_fail(m->error, -ENODEV, "the module is not loaded");
 	return err;
