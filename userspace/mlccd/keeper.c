@@ -33,6 +33,7 @@ struct op {
 	int (*run)(struct kept *k, const struct keep_ask *a, struct keep_told *t, int *fd,
 		   struct err *e);
 	bool carrier, tagger;		/* it needs one that is open */
+	bool process;			/* the id is a process's */
 	bool drops;			/* the carrier, if that says that it is gone */
 };
 
@@ -232,30 +233,19 @@ OP(op_unload)
 
 /*** What only root may look at ***/
 
-static int no_process(struct err *e)
-{
-	return fail(e, -EINVAL, "a process: from 1 to %d", INT32_MAX);
-}
-
 OP(op_admin)
 {
-	if (!a->id || a->id > INT32_MAX)
-		return no_process(e);
 	return home_has_admin(&k->home, a->id) ? 0 : fail(e, -EPERM, "no administrator");
 }
 
 OP(op_process)
 {
-	if (!a->id || a->id > INT32_MAX)
-		return no_process(e);
 	*fd = cgroup_open_pid(a->id);
 	return *fd < 0 ? fail(e, *fd, "no process %u", a->id) : 0;
 }
 
 OP(op_pids)
 {
-	if (!a->id || a->id > INT32_MAX)
-		return no_process(e);
 	return home_has_pids(&k->home, a->id) ? 0 : fail(e, -EINVAL, "other numbers of processes");
 }
 
@@ -263,8 +253,6 @@ OP(op_mounts)
 {
 	char path[64];
 
-	if (!a->id || a->id > INT32_MAX)
-		return no_process(e);
 	if (home_has_cgroups(&k->home, a->id))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%u/mountinfo", a->id);
@@ -351,15 +339,15 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_TAG] = { .run = op_tag },
 	[KEEP_UNTAG] = { .run = op_untag },
 	[KEEP_UNLOAD] = { .run = op_unload, .tagger = true },
-	[KEEP_ADMIN] = { .run = op_admin },
+	[KEEP_ADMIN] = { .run = op_admin, .process = true },
 	[KEEP_CGROUP] = { .run = op_cgroup },
 	[KEEP_FILE] = { .run = op_file },
 	[KEEP_RULE] = { .run = op_rule },
 	[KEEP_CONFIG] = { .run = op_config },
-	[KEEP_PROCESS] = { .run = op_process },
+	[KEEP_PROCESS] = { .run = op_process, .process = true },
 	[KEEP_MARK] = { .run = op_mark },
-	[KEEP_MOUNTS] = { .run = op_mounts },
-	[KEEP_PIDS] = { .run = op_pids },
+	[KEEP_MOUNTS] = { .run = op_mounts, .process = true },
+	[KEEP_PIDS] = { .run = op_pids, .process = true },
 };
 
 static int run(struct kept *k, const struct op *op, const struct keep_ask *a, struct keep_told *t,
@@ -371,6 +359,8 @@ static int run(struct kept *k, const struct op *op, const struct keep_ask *a, st
 		return fail(e, -ENODEV, "no carrier is loaded");
 	if (op->tagger && !k->t)
 		return fail(e, -ENODEV, "no tagger is loaded");
+	if (op->process && (!a->id || a->id > INT32_MAX))
+		return fail(e, -EINVAL, "a process: from 1 to %d", INT32_MAX);
 	err = op->run(k, a, t, fd, e);
 	/* what libmlcc has refused, it has said why */
 	if (err && op->carrier && !*e->text)
