@@ -279,7 +279,7 @@ void check_rdma(void)
 	all.err = devices_list(NULL, &all.devices);
 	rdma_read(&all.rdma, true);
 	sysroot_list(CLASS_DIR, check_ibdev, NULL);
-	result(FINE, "nccl", "", "what GPUs send by themselves (GIN, GDAKI, zero-SM) %s",
-	       "no plugin sees: only the NIC's counters");
+	result(FINE, "nccl", "",
+	       "what GPUs send by themselves (GIN, GDAKI, zero-SM) no plugin sees: only the NIC's counters");
 	rdma_free(&all.rdma);
 }
