@@ -76,8 +76,9 @@ marked_by()
 	shift
 
 	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
-	(exec "$@" "$python" "$here/marked.py") \
-		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
+	# by a descriptor: other users may not come through the checkout's folders
+	(exec "$@" "$python" /dev/fd/9) \
+		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- 9<"$here/marked.py" &
 	exec {to}>"$pipes/to" {from}<"$pipes/from"
 	printf -v "pair_to_$name" '%s' "$to"
 	printf -v "pair_from_$name" '%s' "$from"
