@@ -300,7 +300,7 @@ connection_has()
 {
 	local said
 
-	echo >&"${FLOW[1]}" && read -r -t 10 said <&"${FLOW[0]}" && [ "$said" = "$1" ]
+	echo >&"${FLOW[1]}" && read -r -t 60 said <&"${FLOW[0]}" && [ "$said" = "$1" ]
 }
 
 undo_takes_everything_back()
@@ -317,7 +317,7 @@ for line in sys.stdin:
     print(a.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b'\0').decode(),
           a.getsockopt(socket.SOL_SOCKET, 36) > 0, flush=True)
 " {carrier_lock}>&-; }
-	read -r -t 10 _ <&"${FLOW[0]}" && read -r -t 10 _ <&"${FLOW[0]}" || return
+	read -r -t 60 _ <&"${FLOW[0]}" && read -r -t 60 _ <&"${FLOW[0]}" || return
 	connection_has "mlcc True" || { echo "the connection is not the job's"; return 1; }
 	PATH=$repo/build/userspace/mlccd:$repo/build/userspace/mlcc-bpf:$PATH ctl undo || return
 	daemon=

@@ -98,7 +98,8 @@ main_pid()
 the_first_request_starts_it()
 {
 	systemctl start mlccd.socket && state_is "inactive dead" || return
-	ctl status || { inside journalctl -q --no-pager | tail -n 30; return 1; }
+	# on a busy host it takes longer than mlcc-ctl waits
+	slowwait - ctl status || { inside journalctl -q --no-pager | tail -n 30; return 1; }
 	# active only comes after READY=1
 	state_is "active running"
 }
