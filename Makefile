@@ -170,7 +170,8 @@ picture:
 	@tests/deps/install.sh demo
 	$(call building,carrier lab)
 	@$(PYTHON) tests/demo.py
-	cp build/demo.png Documentation/effect.png
+	$(PYTHON) -c 'from PIL import Image; Image.open("build/demo.png").convert("RGB").quantize( \
+		16, dither=0).save("Documentation/effect.png", optimize=True)'
 
 # $(call unit,FILE,TO): with where the program is, blanks as systemd wants them; for all to read,
 # whatever root's umask is
