@@ -20,12 +20,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from sockets import sent_bytes
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
 
 from fake_mlccd import Listener  # noqa: E402  (needs the path above)
+from sockets import sent_bytes  # noqa: E402
 
 PLUGIN = ROOT / "build" / "userspace" / "nccl" / "libnccl-profiler-mlcc.so"
 JOB = {"id": 1, "name": "1"}

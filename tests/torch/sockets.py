@@ -1,1 +1,0 @@
-../nccl/sockets.py
