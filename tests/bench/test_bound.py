@@ -80,7 +80,3 @@ class Scenarios(unittest.TestCase):
             with self.subTest(wrong), contextlib.redirect_stderr(said):
                 self.assertEqual(bound.main(wrong), EXIT_USAGE)
             self.assertEqual(said.getvalue().count("\n"), 1, said.getvalue())
-
-
-if __name__ == "__main__":
-    unittest.main()

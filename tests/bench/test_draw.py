@@ -55,7 +55,3 @@ class Draw(unittest.TestCase):
             with self.subTest(wrong), contextlib.redirect_stderr(said):
                 self.assertEqual(draw.main(wrong), EXIT_USAGE)
             self.assertEqual(said.getvalue().count("\n"), 1, said.getvalue())
-
-
-if __name__ == "__main__":
-    unittest.main()

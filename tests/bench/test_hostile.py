@@ -356,7 +356,3 @@ class CommandLine(unittest.TestCase):
 
     def test_the_page_has_the_marker(self) -> None:
         self.assertTrue(page.between(tables.ROOT / hostile.TABLE.file, hostile.TABLE.name))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -475,7 +475,3 @@ class Usage(unittest.TestCase):
             )
             self.assertEqual(done.returncode, EXIT_USAGE, words)
             self.assertEqual(done.stderr.count("\n"), 1, words)
-
-
-if __name__ == "__main__":
-    unittest.main()

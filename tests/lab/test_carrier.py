@@ -35,7 +35,3 @@ class Names(unittest.TestCase):
         self.assertFalse(is_announced("mlcc") or is_announced("mlcc:mltcp"))
         self.assertTrue(is_announced("mlcc+plan") and is_planned("mlcc:mltcp+plan"))
         self.assertFalse(is_planned("mlcc") or is_planned("mlcc+hints"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -106,7 +106,3 @@ class Option(unittest.TestCase):
             self.assertIn("--traffic-class", self.run_burst(value).stderr, value)
         for value in ("0", "4", "128", "252"):
             self.assertIn("--peer", self.run_burst(value).stderr, value)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -231,7 +231,3 @@ class VirtualMachine(unittest.TestCase):
         with mock.patch.object(vm, "VM", machine), self.assertRaises(SkipError) as caught:
             vm.compare("6.12", ["mlcc-lab"], builds)
         self.assertIn("no userspace/mlcc-bpf/Makefile", str(caught.exception))
-
-
-if __name__ == "__main__":
-    unittest.main()

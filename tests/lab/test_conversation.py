@@ -55,7 +55,3 @@ class Senders(unittest.TestCase):
             self.assertEqual(runner.is_job(cc, kv), known, cc)
         self.assertFalse(runner.is_job("cubic", kv))
         self.assertFalse(runner.is_job("mlcc", plain))
-
-
-if __name__ == "__main__":
-    unittest.main()

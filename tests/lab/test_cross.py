@@ -164,7 +164,3 @@ class Report(unittest.TestCase):
     def test_seeds_have_their_own(self) -> None:
         (first, *_) = self.document(3)["results"][1]["repeats"]
         self.assertEqual(first["flows"][0]["fct"][2]["flows"], 13)
-
-
-if __name__ == "__main__":
-    unittest.main()

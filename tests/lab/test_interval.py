@@ -41,7 +41,3 @@ class Interval(unittest.TestCase):
             low, high = estimate([rng.gauss(1.0, 0.02) for _ in range(5)]).bounds or (0.0, 0.0)
             inside += low <= 1.0 <= high
         self.assertAlmostEqual(inside / 2000, 0.95, delta=0.02)
-
-
-if __name__ == "__main__":
-    unittest.main()

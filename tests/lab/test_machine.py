@@ -48,7 +48,3 @@ class Masks(unittest.TestCase):
             ({0, 33, 64}, "1,00000002,00000001"),
         ):
             self.assertEqual(machine._mask(cpus), mask)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -29,7 +29,3 @@ class Measured(unittest.TestCase):
         for wrong in ("much", 0.7, True, None):
             with self.assertRaisesRegex(ValueError, 'from 0 to 0.5 is wanted, or "measured"$'):
                 noise.parse(wrong)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -109,7 +109,3 @@ class Frames(unittest.TestCase):
         self.assertEqual(bottleneck.burst(8e9), 500_000)
         self.assertEqual(bottleneck.burst(1e6), 5_000)
         self.assertEqual(bottleneck.burst(1e6, 9000), 27_000)
-
-
-if __name__ == "__main__":
-    unittest.main()

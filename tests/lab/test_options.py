@@ -84,7 +84,3 @@ class Refused(unittest.TestCase):
             with self.assertRaises(UsageError):
                 scenario.parse(raw, "test")
         self.assertNotIn("mtu", GOOD["link"])
-
-
-if __name__ == "__main__":
-    unittest.main()

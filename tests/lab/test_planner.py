@@ -68,7 +68,3 @@ class Asked(unittest.TestCase):
         if "No module named" in done.stderr:
             self.skipTest(done.stderr.strip().splitlines()[-1])
         self.assertIs(json.loads(done.stdout)["compatible"], True, done)
-
-
-if __name__ == "__main__":
-    unittest.main()

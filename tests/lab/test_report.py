@@ -213,7 +213,3 @@ class Repeats(unittest.TestCase):
         self.assertIn("1.150 ± 0.635", text)
         self.assertIn("of cubic's", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -380,7 +380,3 @@ class Meaning(unittest.TestCase):
         for path in paths:
             with self.subTest(path.stem):
                 self.assertEqual(scenario.load(path).name, path.stem)
-
-
-if __name__ == "__main__":
-    unittest.main()

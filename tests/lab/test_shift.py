@@ -136,7 +136,3 @@ class Slots(unittest.TestCase):
             if late_ms < LATE_MS:
                 return
         self.fail(f"none of {TRIES} jobs began in its slot; the last {late_ms} ms after it")
-
-
-if __name__ == "__main__":
-    unittest.main()

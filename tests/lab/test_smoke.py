@@ -377,7 +377,3 @@ class EndToEnd(unittest.TestCase):
             process.wait(timeout=20)
             self.assertEqual(process.returncode, 130)
         self.assertEqual(lab_namespaces(process.pid), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,7 +66,3 @@ class Figures(unittest.TestCase):
     def test_merge_converged(self) -> None:
         self.assertEqual(stats.merge_converged([4, 6, None]), 6)
         self.assertIsNone(stats.merge_converged([4, None, None]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -147,7 +147,3 @@ class Refused(unittest.TestCase):
     def test_too_many_steps(self) -> None:
         layer = {"forward": {"us": 1, "all_gather": 1}, "inputs": {"all_gather": 1}}
         self.refuse("1027 steps; 1024 at most", block=[{"times": 513, "layer": [layer]}])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -102,7 +102,3 @@ class Errors(unittest.TestCase):
             found = self.verdicts(noise, effect)
             self.assertGreater(found.count(WORSE) / CASES, 0.7, noise)
             self.assertEqual(found.count(BETTER), 0, noise)
-
-
-if __name__ == "__main__":
-    unittest.main()

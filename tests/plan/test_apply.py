@@ -229,7 +229,3 @@ class RealDaemon(unittest.TestCase):
         self.assertEqual(self.mlccd.ask({"op": "show"}), before)
         self.assertEqual(program(*words, "--clear", "-", stdin=stdin).returncode, 0)
         self.assertNotIn("shift_period_us", self.mlccd.job("a"))
-
-
-if __name__ == "__main__":
-    unittest.main()

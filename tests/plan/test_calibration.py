@@ -155,7 +155,3 @@ class Calibration(unittest.TestCase):
                 self.assertLessEqual(len(wrong), (1 - RIGHT) * len(sure), wrong)
                 if kind in (plain, layers, gradients):
                     self.assertGreaterEqual(len(sure), len(SEEDS) / 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

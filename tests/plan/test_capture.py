@@ -362,7 +362,3 @@ class Live(Folder):
             found = capture.read(str(path), quiet)
             sent = found.payload.sum() / 20_000_000  # TCP may send some again
             self.assertTrue(1 <= sent < 1.1, f"{path.name}: {sent}")
-
-
-if __name__ == "__main__":
-    unittest.main()

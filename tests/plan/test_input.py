@@ -174,7 +174,3 @@ class Input(unittest.TestCase):
         self.assertEqual(program("check", "-", stdin=json.dumps(pair)).returncode, 4)
         pair["jobs"][1]["shift_ms"] = 120
         self.assertEqual(program("check", "-", stdin=json.dumps(pair)).returncode, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

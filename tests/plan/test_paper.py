@@ -78,7 +78,3 @@ class Paper(unittest.TestCase):
         drifts = [one.get("drift") for one in answer(pair, strict=True)["jobs"]]
         self.assertEqual(drifts[0]["us_per_iteration"] // 1000, 18)
         self.assertFalse(drifts[0]["holds"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -326,7 +326,3 @@ class Repeatable(unittest.TestCase):
         jobs = [job(f"j{i}", 100, (0, 10 + i, 20), (50, 5 + i, 30)) for i in range(4)]
         first, second = (solved(on_one_link(*jobs), limit_s=30).shifts for _ in range(2))
         self.assertEqual(first, second)
-
-
-if __name__ == "__main__":
-    unittest.main()

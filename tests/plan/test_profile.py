@@ -504,7 +504,3 @@ class Refused(unittest.TestCase):
             done = program("profile", *wrong)
             self.assertEqual((done.returncode, done.stdout), (1, ""), wrong)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

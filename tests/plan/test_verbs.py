@@ -178,7 +178,3 @@ class Program(unittest.TestCase):
             for word in program(verb, "--help").stdout.split():
                 if word.startswith("--"):
                     self.assertIn(word.rstrip(","), page, verb)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -48,7 +48,3 @@ class Install(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr + log)
         self.assertIn("installing 50 %", done.stdout)
         self.assertIn("a package is configured", log)
-
-
-if __name__ == "__main__":
-    unittest.main()

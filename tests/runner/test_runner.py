@@ -129,7 +129,3 @@ class Lanes(unittest.TestCase):
         todo = [Suite("bad", ["false"], Lane.MACHINE), Suite("good", ["true"])]
         totals = schedule.run_all(todo, schedule.Runs())
         self.assertEqual((totals.passed, len(totals.failures)), (1, 1))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -189,7 +189,3 @@ class Sweep(unittest.TestCase):
         self.assertIn("no background flows", done.stderr)
         done = self.call(SCENARIO + "burst = '1ms'\n")
         self.assertIn("job[0].burst: a pair has none", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

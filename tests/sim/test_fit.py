@@ -88,7 +88,3 @@ class Curve(unittest.TestCase):
                 done = self.fit(sweep, *words)
                 self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
                 self.assertIn(expected, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -240,7 +240,3 @@ class Background(unittest.TestCase):
         beside = slowdown({"jobs": [run(dumbbell([*pairs(1, 0.048), flows]))["jobs"][0]]})
         self.assertGreater(beside, 1.02)
         self.assertLess(beside, 1.2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -157,7 +157,3 @@ class QueuePairs(unittest.TestCase):
         flows = {"name": "flow", "workload": "endless", "copies": 8}
         table = rings(1, 16, 8, qps=8) | {"job": [flows], "stop": "1ms"}
         self.assertEqual(len(run(table, 1)["network"]["flows"]), 8)
-
-
-if __name__ == "__main__":
-    unittest.main()

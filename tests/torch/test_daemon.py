@@ -163,7 +163,3 @@ class RealDaemon(DaemonCase):
         made.phase_start(8)
         until(lambda: self.daemon.job("bert")["d_phase_bytes"] == 8, "a hint after the restart")
         self.assertEqual(self.daemon.ask({"op": "status"})["ring_records_bad"], 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -219,7 +219,3 @@ class DaemonIsKilled(Namespace, test_daemon.DaemonCase):
         plain = self.finish(self.start("plain"))
         self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
         self.assertEqual([len(rank.warnings()) for rank in ours], [1, 1])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -234,7 +234,3 @@ class WithoutDaemon(Case):
         made.close()
         made.phase_start(5)
         self.assertEqual(self.kinds(), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -209,7 +209,3 @@ class Module(test_step.Case):
         for _ in range(3):
             self.model(self.data).sum().backward()
         self.check(FORWARD, FORWARD + BACKWARD)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -121,7 +121,3 @@ class Pipeline(Pair):
     @unittest.skipIf(missing("2.5"), missing("2.5"))
     def test_a_schedule(self) -> None:
         self.check_model("gpipe")
-
-
-if __name__ == "__main__":
-    unittest.main()

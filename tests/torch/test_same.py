@@ -59,7 +59,3 @@ class Same(unittest.TestCase):
             words = [sys.executable, "-I", "-c", LOAD, file.name]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

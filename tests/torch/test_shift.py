@@ -170,7 +170,3 @@ class Optimizer:
 
     def step(self, closure: Any = None) -> str:
         return "stepped"
-
-
-if __name__ == "__main__":
-    unittest.main()

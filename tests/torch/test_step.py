@@ -253,7 +253,3 @@ class Phases(Case):
                 self.assertEqual(self.said(), [(START, 300)])
                 self.assertEqual(optimizer.param_groups[0]["lr"], 0.125)
                 self.assertEqual(weight.tolist(), [1 - 1.75] * 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

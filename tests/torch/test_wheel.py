@@ -73,7 +73,3 @@ class Wheel(unittest.TestCase):
         self.assertEqual((said.stdout, said.stderr), ("True\n", ""))
         records = [(r.job, r.kind, r.bytes) for r in listener.rings[0].records()]
         self.assertEqual(records, [(7, START, 4242)])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -52,7 +52,3 @@ class Purge(unittest.TestCase):
         done = self.purge()
         self.assertEqual(done.stdout, "/run/mlcc/dcqcn/mlx5:mlx5_0\n")
         self.assertIn("stays in /run/mlcc/dcqcn: /run/mlcc/dcqcn/mlx5:mlx5_0", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -261,7 +261,3 @@ class Shown(Machine):
         self.assertIn("rdma rxe0: rxe:rxe0 rp_time_reset 2000 us", self.ctl("show").stdout)
         self.assertEqual(following.end(), 0)
         wait_for(lambda: self.uses().keys() == {"qps"}, "the end of follow")
-
-
-if __name__ == "__main__":
-    unittest.main()

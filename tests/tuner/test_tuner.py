@@ -759,7 +759,3 @@ class Unprivileged(Mlx5):
         status, reply, _ = self.tool("set", self.device, "rp_ai_rate=20")
         self.assertEqual(status, 2)
         self.assertIn("root", reply["error"])
-
-
-if __name__ == "__main__":
-    unittest.main()

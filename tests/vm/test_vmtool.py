@@ -179,7 +179,3 @@ class CommandLineTest(unittest.TestCase):
         with self.assertRaises(VmError) as caught:
             find("2.4")
         self.assertEqual(caught.exception.status, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -156,7 +156,3 @@ class RealRun(unittest.TestCase):
         # four ranks; starts and ends of the iterations but the first two and the last
         self.assertGreaterEqual(hinted["hints"]["ring_records"], 4 * 2 * 5)
         self.assertEqual(hinted["hints"]["ring_records_bad"], 0)
-
-
-if __name__ == "__main__":
-    unittest.main()
