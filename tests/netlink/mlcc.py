@@ -3,12 +3,15 @@
 
 import struct
 
-from family import ATTR, CMD, JOB, PROFILE, TEXT, WIDE
+from family import ATTR_NAMES, CMD_NAMES, JOB_NAMES, PROFILE_NAMES, TEXT, WIDE
 from genl import DUMP, Attr, Genl, decode, encode
 
-COMMANDS = {number: name for name, number in CMD.items()}
-ATTR_JOB = ATTR["JOB"]
-ATTR_PROFILE = ATTR["PROFILE"]
+COMMANDS = dict(enumerate(CMD_NAMES.split()))
+CMD, ATTR, JOB, PROFILE = (
+    {name: number for number, name in enumerate(names.split())}
+    for names in (CMD_NAMES, ATTR_NAMES, JOB_NAMES, PROFILE_NAMES)
+)
+ATTR_JOB, ATTR_PROFILE = ATTR["JOB"], ATTR["PROFILE"]
 
 Values = dict[str, "int | str | bool"]
 
@@ -18,10 +21,10 @@ def attributes(names: dict[str, int], values: Values) -> list[Attr]:
     for name, value in values.items():
         if value is True:
             made.append((names[name], b""))
-        elif name in WIDE:
+        elif name in WIDE.split():
             made.append((names[name], struct.pack("=Q", int(value))))
         else:
-            made.append((names[name], str(value) if name in TEXT else int(value)))
+            made.append((names[name], str(value) if name in TEXT.split() else int(value)))
     return made
 
 
@@ -40,7 +43,7 @@ def parse(names: dict[str, int], data: bytes) -> Values:
         name = by_number[number]
         if name in ("PAD", "UNSPEC"):
             continue
-        if name in TEXT:
+        if name in TEXT.split():
             found[name] = payload.rstrip(b"\0").decode()
         elif not payload:
             found[name] = True
