@@ -80,22 +80,6 @@ class Waiting(Case):
         self.made.wait_for_slot(iteration=True)
         self.check_slept((AHEAD - LEAD) // S)
 
-    def test_what_is_being_written_is_not_taken(self) -> None:
-        self.plan(seq=3)
-        self.made.wait_for_slot()
-        self.assertEqual(self.slept, [])
-        self.plan(seq=4)
-        self.made.wait_for_slot()
-        self.check_slept(AHEAD // S)
-
-    def test_who_is_asked_not_to_does_not(self) -> None:
-        with mock.patch.dict(os.environ, {"MLCC_SHIFT": "0"}):
-            made = Hints(str(self.listener.path), "bert")
-        self.addCleanup(made.close)
-        self.plan()
-        made.wait_for_slot()
-        self.assertEqual(self.slept, [])
-
     def test_of_the_processes_of_a_host_one_waits(self) -> None:
         """The one to whom mlccd shows the plan."""
         self.plan()
@@ -114,15 +98,6 @@ class Waiting(Case):
         out, _ = other.communicate("go\n", timeout=AHEAD // S)
         self.assertEqual(out, "True\n")
         self.assertEqual(self.said()[:2], (NONE, 0))
-
-    def test_mlccd_has_gone(self) -> None:
-        self.plan()
-        self.listener.go()
-        self.listener.path.unlink()
-        self.listener.listen()
-        with self.assertLogs("mlcc_torch", "WARNING"):
-            self.made.wait_for_slot()
-        self.assertEqual((self.slept, self.made.linked), ([], False))
 
     def test_others_say_nothing_while_one_sleeps(self) -> None:
         """The lock is not held over the sleep."""
