@@ -444,8 +444,15 @@ class Ctl(Cases):
         assert process.wait(WAIT_S) == 7
         place = self._own_cgroup() / f"mlcc-run-{process.pid}"
         until(lambda: not place.exists(), "its cgroup's end")
-        # of a namespace: whoever has made that removes it
-        (box / "mlcc-run-1").rmdir()
+        # of a namespace, whose processes end with its first one: the next run removes it
+        assert (box / "mlcc-run-1").exists()
+        enter = f'echo 0 >{box}/cgroup.procs; exec "$@"'
+        words = ["sh", "-c", enter, "sh", *command[:-4], "run", "--strict", "--", "true"]
+        for _ in range(20):
+            subprocess.run(["unshare", "-pf", *words], timeout=WAIT_S, check=True)
+            assert [path.name for path in box.glob("mlcc-run-*")] == ["mlcc-run-1"]
+        subprocess.run(words, timeout=WAIT_S, check=True)
+        until(lambda: not [*box.glob("mlcc-run-*")], "the end of its cgroups")
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     def ctl_run_survives_each_failure(self) -> None:

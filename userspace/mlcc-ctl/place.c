@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -78,19 +79,23 @@ static bool find_own(char *path, size_t size)
 	return found;
 }
 
-/* What keepers that were killed have left, with nobody in it. */
-static void sweep(const char *parent)
+/*
+ * What keepers that were killed have left: the kernel keeps those that somebody is in, and whoever
+ * is about to enter theirs has the lock.  Process numbers say nothing, each namespace has its own.
+ */
+static DIR *sweep(const char *parent)
 {
 	DIR *dir = opendir(parent);
 	struct dirent *e;
-	int pid;
 
-	while (dir && (e = readdir(dir)))
-		if (sscanf(e->d_name, NAME "%d", &pid) == 1 && pid > 0 && kill(pid, 0) &&
-		    errno == ESRCH)
-			unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
-	if (dir)
-		closedir(dir);
+	if (!dir)
+		return NULL;
+	if (!flock(dirfd(dir), LOCK_EX | LOCK_NB))
+		while ((e = readdir(dir)))
+			if (!strncmp(e->d_name, NAME, strlen(NAME)))
+				unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	flock(dirfd(dir), LOCK_SH | LOCK_NB);
+	return dir;
 }
 
 /* Others may see the same folder, but other process numbers. */
@@ -98,7 +103,6 @@ static int make_below(struct place *p, const char *parent)
 {
 	int err = -EEXIST;
 
-	sweep(parent);
 	for (int i = 0; err == -EEXIST && i < NAMES; i++) {
 		mode_t before = umask(022);
 
@@ -256,24 +260,39 @@ static int failed(char *error, size_t size, const char *what, const char *path, 
 	return err;
 }
 
+static int settle(struct place *p, char *error, size_t size)
+{
+	int err = start_keeper(p);
+
+	if (err) {
+		failed(error, size, "watch", p->path, err);
+	} else {
+		err = write_file(p, "cgroup.procs", "0");	/* 0 is whoever writes it */
+		if (err)
+			failed(error, size, "enter", p->path, err);
+	}
+	if (err)
+		rmdir(p->path);
+	return err;
+}
+
 int place_make(struct place *p, char *error, size_t size)
 {
 	char parent[PATH_MAX + PATH_MAX];
+	DIR *locked;
 	int err;
 
 	if (!find_own(parent, sizeof(parent))) {
 		snprintf(error, size, "no cgroup file system of version 2 here shows this process");
 		return -ENOENT;
 	}
+	locked = sweep(parent);
 	err = make_below(p, parent);
 	if (err)
-		return failed(error, size, "make", p->path, err);
-	err = start_keeper(p);
-	if (err)
-		failed(error, size, "watch", p->path, err);
-	else if ((err = write_file(p, "cgroup.procs", "0")))	/* 0 is whoever writes it */
-		failed(error, size, "enter", p->path, err);
-	if (err)
-		rmdir(p->path);
+		failed(error, size, "make", p->path, err);
+	else
+		err = settle(p, error, size);
+	if (locked)
+		closedir(locked);
 	return err;
 }
