@@ -148,6 +148,8 @@ class Hardware(Doctor):
         self.sys.do("remove", prefix="/class/infiniband")
         (line,) = self.lines()
         self.assertEqual((line["state"], line["text"]), ("ok", "no RDMA device"))
+        self.sys.do("remove", prefix="/class/net")
+        self.assertEqual(self.line("rdma", "unknown")["state"], "note")
 
     def test_text(self) -> None:
         words = [CTL, "--socket", "/nonexistent", "doctor", "--sysroot", self.root]
