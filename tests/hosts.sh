@@ -42,8 +42,8 @@ programs_are_in()
 		[ "$("$1/build/userspace/$name/$name" --version)" = "$name $version" ] ||
 			{ echo "$name is not built, or of another version"; return 1; }
 	done
-	for name in plan/mlcc-plan mlcc-pcc/mlcc-pcc-jobs; do
-		[ "$("$1/userspace/$name" --version)" = "${name#*/} $version" ] ||
+	for name in userspace/plan/mlcc-plan userspace/mlcc-pcc/mlcc-pcc-jobs tests/lab/mlcc-lab; do
+		[ "$("$1/$name" --version)" = "${name##*/} $version" ] ||
 			{ echo "$name is of another version"; return 1; }
 	done
 }

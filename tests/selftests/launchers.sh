@@ -198,6 +198,15 @@ run_passes_its_options()
 '--model' 'resnet50' '--workers' '4' '--algorithm' 'ring' '--' 'train'"
 }
 
+run_knows_its_own_options()
+{
+	fresh
+	mlcc-run --help | grep -q '^ *MLCC_STRICT=1 ' || { mlcc-run --help; return 1; }
+	status 2 mlcc-run --strict train 2>/dev/null && status 2 mlcc-run -- 2>/dev/null || return
+	same "$(cat "$out/log")$(trained)" 0 || return
+	mlcc-run -- train && same "$(trained)" 1
+}
+
 run_makes_names_safe()
 {
 	local name
@@ -811,7 +820,8 @@ main()
 	cgroup=
 	setup_cgroup
 
-	each ktap_check run_passes_its_options run_makes_names_safe run_keeps_words_apart \
+	each ktap_check run_passes_its_options run_knows_its_own_options \
+		run_makes_names_safe run_keeps_words_apart \
 		run_passes_the_status_on run_passes_signals_on run_trains_whatever_mlcc_does \
 		run_refuses_where_strict run_does_not_set_a_job_twice torchrun_takes_the_run_id \
 		torchrun_makes_names_safe torchrun_is_one_job torchrun_trains_whatever_mlcc_does
