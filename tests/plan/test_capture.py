@@ -215,9 +215,12 @@ class Headers(Folder):
                 self.read([INNER] * 3, link)
         with self.assertRaisesRegex(PlanError, "cut before the end of their headers"):
             self.read([TUNNELS["vxlan"]] * 3, 1, 64)
-        self.path.write_bytes(b"")
-        with self.assertRaisesRegex(PlanError, "empty"):
-            capture.read(str(self.path), quiet)
+        record = struct.pack("<IIII", 1, 1_000_000, len(INNER), len(INNER)) + INNER
+        damaged = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 16, 101) + record
+        for data, why in ((b"", "empty"), (damaged, "of the 1000000 parts")):
+            self.path.write_bytes(data)
+            with self.assertRaisesRegex(PlanError, why):
+                capture.read(str(self.path), quiet)
 
 
 class Files(Folder):

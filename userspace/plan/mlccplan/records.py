@@ -101,6 +101,8 @@ def _pcap(file: BinaryIO, order: str, parts: int, header: int) -> Iterator[Recor
         seconds, part, captured, length = struct.unpack_from(order + "IIII", head)
         if captured > BLOCK_MAX:
             raise Damaged(f"a record of {captured} bytes")
+        if part >= parts:
+            raise Damaged(f"{part} of the {parts} parts that a second has")
         yield Record(seconds + part / parts, link, length, _whole(file, captured))
 
 
