@@ -5,6 +5,7 @@ import copy
 import io
 import unittest
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
@@ -19,6 +20,13 @@ if not no_torch():
     from torch.utils.checkpoint import checkpoint
 
 FORWARD, BACKWARD = 1000, 5000
+
+
+@dataclass(slots=True)
+class More:
+    """What models return may be anything."""
+
+    parts: list[Any]
 
 
 def no_engine() -> str:
@@ -53,7 +61,7 @@ def model_that(send: Callable[[int], None]) -> Any:
             value = Sends.apply(self.inner(data))
             if self.fails:
                 raise KeyError
-            return {"out": value, "more": [value.sum(), None, "x"]}
+            return {"more": More([value.sum(), None, "x"]), "out": value}
 
     return Model()
 
@@ -71,7 +79,7 @@ class Module(test_step.Case):
     def train(self, times: int = 1) -> None:
         for _ in range(times):
             output = self.model(self.data)
-            (output["out"].sum() + output["more"][0]).backward()
+            (output["out"].sum() + output["more"].parts[0]).backward()
 
     def evaluate(self, times: int = 1) -> None:
         with torch.no_grad():

@@ -131,7 +131,7 @@ def _tensors(output: Any) -> Iterator["torch.Tensor"]:
         for part in output:
             yield from _tensors(part)
     elif dataclasses.is_dataclass(output):
-        yield from _tensors(list(vars(output).values()))
+        yield from _tensors([getattr(output, field.name) for field in dataclasses.fields(output)])
 
 
 def tell_nccl(model: "torch.nn.Module", group: Any) -> bool:
