@@ -455,6 +455,19 @@ class Ctl(Cases):
         until(lambda: not [*box.glob("mlcc-run-*")], "the end of its cgroups")
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
+    def what_is_closed_is_no_socket(self) -> None:
+        """Else mlccd is asked what was meant for a terminal, and logs to somebody."""
+        closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+        self.d.peer().ok("set-job", id=7, name="bert")
+        before = self.d.status()["requests_refused"]
+        for words in (("show",), ("-j", "status"), ("explain", "bert")):
+            subprocess.run([*closed, self.d.ctl, "--socket", self.d.socket, *words])
+        assert self.d.status()["requests_refused"] == before
+        with self.started(*closed):
+            for pid in (self.d.keeper(), self.d.parser()):
+                files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)]
+                assert files == ["/dev/null"] * 3, files
+
     def ctl_run_survives_each_failure(self) -> None:
         words = [REPO / "tests/each_call.py", self.d.ctl, "--socket", self.d.socket]
         done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)

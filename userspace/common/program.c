@@ -5,6 +5,7 @@
 
 #include "number.h"
 #include "program.h"
+#include "standard.h"
 
 struct common common;
 
@@ -86,6 +87,7 @@ int program_main(int argc, char **argv)
 	const struct verb *v;
 	int c;
 
+	fill_standard_files();
 	while ((c = getopt_long(argc, argv, "+" COMMON_SHORT, opts, NULL)) != -1) {
 		if (c == 'v') {
 			printf("%s %s\n", program.name, program.version);

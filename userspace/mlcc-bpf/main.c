@@ -13,6 +13,7 @@
 
 #include "../../bpf/mlcc_bpf.h"
 #include "../common/number.h"
+#include "../common/standard.h"
 #include "../libmlcc/control.h"
 #include "../libmlcc/libmlcc.h"
 #include "../libmlcc/loader.h"
@@ -391,6 +392,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	fill_standard_files();
 	for (int i = 1; i < argc && i < 3; i++)
 		if (!strcmp(argv[i], "--help")) {
 			fputs(usage, stdout);

@@ -12,7 +12,6 @@
  * program asks for it, as its traffic class, and its libraries take that from the environment.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <regex.h>
 #include <signal.h>
@@ -49,18 +48,11 @@ static const int ours[] = {
 static void set_aside(struct inherited *s)
 {
 	struct sigaction action = { };
-	int fd;
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
 		action.sa_handler = ours[i] == SIGCHLD ? SIG_DFL : SIG_IGN;
 		s->known[i] = !sigaction(ours[i], &action, &s->action[i]);
 	}
-	/* what is closed stays so for the command, but no file of ours may take its place */
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
 }
 
 static void give_back(const struct inherited *s)

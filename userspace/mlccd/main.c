@@ -18,6 +18,7 @@
 
 #include "../common/client.h"
 #include "../common/clock.h"
+#include "../common/standard.h"
 #include "../rdma/rdma.h"
 #include "http.h"
 #include "keeper.h"
@@ -491,6 +492,7 @@ int main(int argc, char **argv)
 					  .user = "mlcc" } };
 	char error[CONFIG_ERROR_LEN];
 
+	fill_standard_files();
 	/* ignored by who has started us, there is no status of a child */
 	signal(SIGCHLD, SIG_DFL);
 	if (parse_options(argc, argv, &r.o)) {
