@@ -463,6 +463,9 @@ class Ctl(Cases):
         for words in (("show",), ("-j", "status"), ("explain", "bert")):
             subprocess.run([*closed, self.d.ctl, "--socket", self.d.socket, *words])
         assert self.d.status()["requests_refused"] == before
+        full = ["sh", "-c", 'exec "$@" >/dev/full', "sh", self.d.ctl, "--socket", self.d.socket]
+        done = subprocess.run([*full, "show"], stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2 and "cannot write" in done.stderr, done
         with self.started(*closed):
             for pid in (self.d.keeper(), self.d.parser()):
                 files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)]

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,9 +108,12 @@ int program_main(int argc, char **argv)
 	}
 	optind = 0;	/* getopt begins anew */
 	v = verb_find(argv[0]);
-	if (v)
-		return v->run(argc, argv);
-	die(EXIT_USAGE, "no verb '%s': '%s --help' lists them", argv[0], program.name);
+	if (!v)
+		die(EXIT_USAGE, "no verb '%s': '%s --help' lists them", argv[0], program.name);
+	c = v->run(argc, argv);
+	if (fflush(stdout) || ferror(stdout))
+		die(EXIT_REFUSED, "cannot write what was asked for: %s", strerror(errno));
+	return c;
 }
 
 void answer(struct json_object *o)

@@ -14,6 +14,7 @@
 enum {
 	EXIT_FINE = 0,
 	EXIT_USAGE = 1,		/* the words make no sense, or a value is out of its range */
+	EXIT_REFUSED = 2,	/* by whoever was asked, or what was to be printed cannot be */
 };
 
 struct verb {

@@ -12,7 +12,6 @@
 
 /* Exit statuses; "run" has those of its command, and 125 to 127 for its own failures. */
 enum {
-	EXIT_REFUSED = 2,	/* mlccd or the kernel refused, or doctor found something */
 	EXIT_NO_DAEMON = 3,	/* mlccd does not answer */
 	EXIT_RUN_FAILED = 125,
 	EXIT_RUN_CANNOT = 126,

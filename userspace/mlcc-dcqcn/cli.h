@@ -8,7 +8,6 @@
 #include "../rdma/saved.h"
 
 enum {
-	EXIT_REFUSED = 2,	/* the driver, the device or a rule of this program refused */
 	EXIT_NO_DEVICE = 3,	/* there is no such device now */
 };
 
