@@ -638,6 +638,40 @@ class Cases:
             (folder / str(i)).rmdir()
         assert took < own, f"{took} s for what is listed in {own} s"
 
+    def a_process_deep_down_keeps_nobody_waiting(self) -> None:
+        """Ten thousand cgroups deep the kernel takes a second to write down where it is."""
+        top = self.c.make("deep", ALICE)
+        job = self.d.peer().ok("set-job", cgroup=top)["job"]["id"]
+        deep = self.c.mount / top
+        for _ in range(1200):
+            deep /= "d"
+            deep.mkdir()
+
+        def alice(say: Callable[..., None], wait: Callable[[], None]) -> None:
+            held = Peer(self.d.socket)
+
+            def asks() -> None:
+                Peer(self.d.socket).ask("status")
+                held.ask("hint", job=job, phase="start")
+                held.ask("set-job", **{"self": True}, dry_run=True)
+
+            before = self.cpu_s()
+            for _ in range(30):
+                asks()
+            took, before = self.cpu_s() - before, time.process_time()
+            for _ in range(60):
+                Path("/proc/self/cgroup").read_bytes()
+            own = time.process_time() - before
+            say(hint=held.ask("hint", job=job, phase="start")["ok"], cheap=took < own / 2)
+
+        try:
+            with child(alice, uid=ALICE, cgroup=deep) as it:
+                assert it.hear() == {"hint": True, "cheap": True}
+        finally:
+            while deep.name == "d":
+                deep.rmdir()
+                deep = deep.parent
+
     def mounts_on_mounts_keep_nobody_waiting(self) -> None:
         """Of each the kernel looks at all below it, to say where it is: so nobody asks it."""
         path, folders = self.c.make("mounts", ALICE), (self.d.base / "own", self.d.base / "stack")
@@ -876,6 +910,7 @@ NAMES = (
     "a_user_has_few_replies_kept",
     "groups_of_a_process_keep_nobody_waiting",
     "cgroups_in_a_job_keep_nobody_waiting",
+    "a_process_deep_down_keeps_nobody_waiting",
     "mounts_on_mounts_keep_nobody_waiting",
     "a_pod_does_not_use_up_what_another_has",
     "crowds_at_full_speed_keep_nobody_waiting",

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../common/clock.h"
@@ -27,6 +28,9 @@
 
 #define TOKEN		1000000ULL
 #define GROUPS		1024
+#define SLOW		64	/* users whose cgroups took longer */
+#define SLOW_US		1000	/* than this */
+#define SLOW_PART	20	/* are looked at for one part of so many */
 #define SUBUID_US	5000000		/* how long what is read is believed */
 #define SUBUID_MAX	65536
 
@@ -156,6 +160,35 @@ int who_of(int fd, struct who *who)
 	 */
 	who->admin = !cred.uid && cred.pid > 0 && is_admin(cred.pid) && who_lives(who);
 	return 0;
+}
+
+/*
+ * Of an account there is none yet, as it may be the cgroup's. Who is thousands deep, where the
+ * kernel does not tell the id, keeps others waiting for a part of the time.
+ */
+int who_cgroup(const struct who *who, char path[PATH_MAX])
+{
+	static struct {
+		uid_t uid;
+		uint64_t until_us;
+	} slow[SLOW], *s;
+	uid_t uid = account_uid(who->uid);
+	clock_t began, took;
+	int err;
+
+	s = &slow[uid % SLOW];
+	if (who->cgroup < 0)
+		return -ESRCH;
+	if (s->uid == uid && now_us() < s->until_us)
+		return -EAGAIN;
+	began = clock();
+	err = cgroup_watched(who->cgroup, who->pidfd, path);
+	took = clock() - began;
+	if (took > SLOW_US) {
+		s->uid = uid;
+		s->until_us = now_us() + SLOW_PART * took;
+	}
+	return err;
 }
 
 /* What was asked last: each record of a ring asks it again. */

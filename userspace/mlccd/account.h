@@ -14,6 +14,7 @@
 #ifndef MLCCD_ACCOUNT_H
 #define MLCCD_ACCOUNT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -39,7 +40,7 @@ struct home {
 struct who {
 	int fd;			/* the connection, which knows the groups */
 	int pidfd;		/* of the process, who_free(); -1: it has ended */
-	int cgroup;		/* cgroup_watch_pid() */
+	int cgroup;		/* cgroup_watch_pid(): who_cgroup() */
 	const struct cgroups *cgroups;	/* where that is; NULL: nowhere */
 	uid_t uid;
 	pid_t pid;
@@ -102,6 +103,9 @@ void who_free(struct who *who);
 
 /* Whether the process is still there; if not, its number may be another's. */
 bool who_lives(const struct who *who);
+
+/* Its cgroup now, as cgroup_watched(); -EAGAIN: its user's have taken too long. */
+int who_cgroup(const struct who *who, char path[PATH_MAX]);
 
 /* Whether numbers of processes mean the same to it and to us. */
 bool who_has_our_pids(const struct who *who);

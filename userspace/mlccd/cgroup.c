@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
 #include <locale.h>
 #include <mntent.h>
@@ -19,6 +20,9 @@
 #define NO_UID	((uid_t)-1)
 #define SHARERS	256	/* processes of a cgroup that are looked at */
 #define MOUNTS_US	10000	/* of the processor, for the mounts of a process */
+#define CGROUP_ID	4	/* what is wanted of PIDFD_TOLD */
+#define FILEID_KERNFS	0xfe
+#define KNOWN		64	/* cgroups whose paths are not asked for again */
 
 int cgroups_init(struct cgroups *c)
 {
@@ -103,6 +107,8 @@ static int normalise(const struct cgroups *c, const char *path, char rel[PATH_MA
 	rel[used] = '\0';
 	if (!used)
 		return fail(e, -EINVAL, "cgroup: the root cgroup cannot be a job's");
+	if (cgroup_levels(rel) > CGROUP_LEVELS)
+		return fail(e, -EINVAL, "cgroup: a job's is at most %d below the root", CGROUP_LEVELS);
 	return 0;
 }
 
@@ -144,6 +150,52 @@ int cgroup_look(const struct cgroups *c, const char *rel, struct cgroup_look *lo
 		look->procs_uid = procs.st_uid;
 	close(fd);
 	return err;
+}
+
+/* Where the cgroup of that id is, as seen from here. */
+static int place(const char *mount, uint64_t id, char whole[PATH_MAX])
+{
+	union {
+		struct file_handle head;
+		char space[sizeof(struct file_handle) + sizeof(id)];
+	} handle = { .head = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
+	int at = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, err;
+	char name[64];
+	ssize_t n = -1;
+
+	memcpy(handle.head.f_handle, &id, sizeof(id));
+	if (at >= 0)
+		fd = open_by_handle_at(at, &handle.head, O_PATH | O_CLOEXEC);
+	if (fd >= 0) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+		n = readlink(name, whole, PATH_MAX - 1);
+	}
+	err = n < 0 ? -errno : 0;
+	if (n >= 0)
+		whole[n] = '\0';
+	if (fd >= 0)
+		close(fd);
+	if (at >= 0)
+		close(at);
+	return err;
+}
+
+int cgroup_place(const struct cgroups *c, uint64_t id, char path[PATH_MAX], struct err *e)
+{
+	size_t above = strlen(c->mount);
+	char whole[PATH_MAX];
+	struct stat st;
+	int err = c->root < 0 ? -ENOENT : place(c->mount, id, whole);
+
+	if (err)
+		return fail(e, err, "cgroup %" PRIu64 ": %s", id, strerror(-err));
+	/* what has gone has words behind its path */
+	if (!cgroup_within(whole, c->mount) ||
+	    (whole[above] && (fstatat(c->root, whole + above + 1, &st, AT_SYMLINK_NOFOLLOW) ||
+			      st.st_ino != id)))
+		return fail(e, -ESTALE, "cgroup %" PRIu64 " is not seen from here", id);
+	strcpy(path, whole[above] ? whole + above : "/");
+	return 0;
 }
 
 /* With the keeper's rights: a user may keep others out of a cgroup that is his. */
@@ -299,7 +351,7 @@ static char *watched_text(int fd)
 	return text;
 }
 
-int cgroup_watched(int fd, char path[PATH_MAX])
+static int read_watched(int fd, char path[PATH_MAX])
 {
 	char *line, *next = watched_text(fd);
 
@@ -313,13 +365,52 @@ int cgroup_watched(int fd, char path[PATH_MAX])
 	return -ENOENT;
 }
 
-int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e)
+/* What the kernel knows the process's by; 0: it does not tell (before Linux 6.13). */
+static uint64_t told_id(int pidfd)
+{
+	struct pidfd_told told = { .mask = CGROUP_ID };
+
+	return ioctl(pidfd, PIDFD_TOLD, &told) || !(told.mask & CGROUP_ID) ? 0 : told.cgroup;
+}
+
+/* No id is another cgroup's later, and none is moved. */
+static int place_of(uint64_t id, char path[PATH_MAX])
+{
+	static struct {
+		uint64_t id;
+		char path[PATH_MAX];
+	} known[KNOWN], *at;
+	const struct keep_ask a = { .op = KEEP_PLACE, .number = id };
+	const struct keep_told *t;
+
+	at = &known[id % KNOWN];
+	if (at->id != id) {
+		t = keep_ask(&a, NULL);
+		if (t->err)
+			return t->err;
+		at->id = id;
+		snprintf(at->path, sizeof(at->path), "%s", t->path);
+	}
+	strcpy(path, at->path);
+	return 0;
+}
+
+int cgroup_watched(int fd, int pidfd, char path[PATH_MAX])
+{
+	uint64_t id = told_id(pidfd);
+	int err = id ? place_of(id, path) : -EPERM;
+
+	/* the keeper may not look */
+	return err == -EPERM ? read_watched(fd, path) : err;
+}
+
+int cgroup_of_pid(pid_t pid, int pidfd, char path[PATH_MAX], struct err *e)
 {
 	int fd = cgroup_watch_pid(pid), err;
 
 	if (fd < 0)
 		return fail(e, -ESRCH, "no process %d", pid);
-	err = cgroup_watched(fd, path);
+	err = cgroup_watched(fd, pidfd, path);
 	close(fd);
 	if (err)
 		return fail(e, err, "process %d has no cgroup of version 2", pid);
@@ -387,6 +478,15 @@ bool cgroup_there(const struct cgroups *c, const char *rel, uint64_t id)
 	err = errno == EACCES ? ask_for(rel, &look, &e) : -errno;
 	/* only a clear answer counts: what is in doubt stays */
 	return err ? err != -ENOENT && err != -ENOTDIR : look.id == id;
+}
+
+unsigned int cgroup_levels(const char *rel)
+{
+	unsigned int n = *rel != '\0';
+
+	while (*rel)
+		n += *rel++ == '/';
+	return n;
 }
 
 bool cgroup_within(const char *inner, const char *outer)

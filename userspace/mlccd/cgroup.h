@@ -6,10 +6,20 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 
 #include "../common/err.h"
 #include "keep.h"
+
+#define CGROUP_LEVELS	64	/* below the root, of a job's: the tagger looks at no more */
+
+/* PIDFD_GET_INFO, which is newer than the headers of distributions, and grows. */
+#define PIDFD_TOLD	_IOWR(0xff, 11, struct pidfd_told)
+
+struct pidfd_told {
+	uint64_t mask, cgroup, others[6];
+};
 
 struct cgroups {
 	int root;			/* of the version 2 hierarchy, or -1 */
@@ -41,7 +51,21 @@ int cgroup_open(const struct cgroups *c, const char *rel, struct err *e);
 int cgroup_look(const struct cgroups *c, const char *rel, struct cgroup_look *look, struct err *e);
 
 /* The cgroup of a process, as its path below the mount, with a '/' before it. */
-int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e);
+int cgroup_of_pid(pid_t pid, int pidfd, char path[PATH_MAX], struct err *e);
+
+/*
+ * To ask more than once: a descriptor, which stays that process's when its number is another's, or
+ * -1; and what cgroup_of_pid() says now.  -ESRCH: the process has gone.
+ *
+ * That is read from /proc only where the kernel does not tell its id: a process may be thousands of
+ * cgroups deep, of which the kernel goes through all above for each, a second for ten thousand.
+ */
+int cgroup_watch_pid(pid_t pid);
+int cgroup_watched(int fd, int pidfd, char path[PATH_MAX]);
+
+/* As the keeper sees it: likewise, or a negative error number; the path of the one of that id. */
+int cgroup_open_pid(pid_t pid);
+int cgroup_place(const struct cgroups *c, uint64_t id, char path[PATH_MAX], struct err *e);
 
 /*
  * Where version 1 is in use, too, containers may be told apart there only: all of them are in the
@@ -49,15 +73,8 @@ int cgroup_of_pid(pid_t pid, char path[PATH_MAX], struct err *e);
  */
 int cgroup_is_shared(const struct cgroups *c, pid_t pid, const char *path, struct err *e);
 
-/*
- * To ask more than once: a descriptor, which stays that process's when its number is another's, or
- * -1; and what cgroup_of_pid() says now.  -ESRCH: the process has gone.
- */
-int cgroup_watch_pid(pid_t pid);
-
-/* As the keeper sees it: likewise, or a negative error number. */
-int cgroup_open_pid(pid_t pid);
-int cgroup_watched(int fd, char path[PATH_MAX]);
+/* How many there are above it and itself. */
+unsigned int cgroup_levels(const char *rel);
 
 /* What the kernel knows it by; 0 on failure. */
 uint64_t cgroup_id(int fd);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../common/sysroot.h"
+#include "cgroup.h"
 #include "split.h"
 
 #if defined(__x86_64__)
@@ -80,6 +81,7 @@ int filter_set(struct err *e)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),
 		LOAD(nr),
 		EQUAL(SYS_clone, 4), LOAD(args[0]), ANY_OF(NAMESPACES, 1), REFUSE(EPERM), ALLOW,
+		EQUAL(SYS_ioctl, 4), LOAD(args[1]), EQUAL(PIDFD_TOLD, 1), ALLOW, REFUSE(ENOSYS),
 		EQUAL(SYS_socket, 4), LOAD(args[0]), EQUAL(AF_UNIX, 1), ALLOW, REFUSE(EPERM),
 	};
 	struct sock_filter code[COUNT(head) + 2 * COUNT(allowed) + 1];

@@ -86,28 +86,27 @@ bool jobs_may_hint(const struct who *who, const struct job *job)
 
 	if (jobs_may_list(who, job))
 		return true;
-	return job->cgroup_id && who->cgroups && who->cgroup >= 0 &&
-	       !cgroup_watched(who->cgroup, path) && cgroup_within(path + 1, job->cgroup) &&
+	return job->cgroup_id && who->cgroups && !who_cgroup(who, path) &&
+	       cgroup_within(path + 1, job->cgroup) &&
 	       cgroup_there(who->cgroups, job->cgroup, job->cgroup_id) && who_lives(who);
 }
 
-static uint32_t hash_of(const char *s, size_t len)
+/* Of what has @hash and then @s. */
+static uint32_t hash_on(uint32_t hash, const char *s, size_t len)
 {
-	uint32_t hash = 0;
-
 	while (len--)
 		hash = hash * 31 + (unsigned char)*s++;
-	return hash % JOB_BUCKETS;
+	return hash;
 }
 
 static struct job_list *named(struct jobs *all, const char *name)
 {
-	return &all->by_name[hash_of(name, strlen(name))];
+	return &all->by_name[hash_on(0, name, strlen(name)) % JOB_BUCKETS];
 }
 
-static struct job_list *placed(struct jobs *all, const char *path, size_t len)
+static struct job_list *placed(struct jobs *all, uint32_t hash)
 {
-	return &all->by_path[hash_of(path, len)];
+	return &all->by_path[hash % JOB_BUCKETS];
 }
 
 static struct job_list *holders(struct jobs *all, uint64_t cgroup_id)
@@ -120,7 +119,7 @@ static void table_add(struct jobs *all, struct job *job)
 	LIST_INSERT_HEAD(&all->list, job, all);
 	LIST_INSERT_HEAD(named(all, job->conf.name), job, named);
 	LIST_INSERT_HEAD(holders(all, job->cgroup_id), job, held);
-	LIST_INSERT_HEAD(placed(all, job->cgroup, strlen(job->cgroup)), job, placed);
+	LIST_INSERT_HEAD(placed(all, hash_on(0, job->cgroup, strlen(job->cgroup))), job, placed);
 	all->by_id[job->conf.id] = job;
 	all->count++;
 	all->senders += job->history.sends;
@@ -670,12 +669,12 @@ int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const 
 	return 0;
 }
 
-/* The job whose cgroup has the first @len bytes of @path. */
-static struct job *job_at(struct jobs *all, const char *path, size_t len)
+/* The job whose cgroup has the first @len bytes of @path, which have @hash. */
+static struct job *job_at(struct jobs *all, const char *path, size_t len, uint32_t hash)
 {
 	struct job *j;
 
-	LIST_FOREACH(j, placed(all, path, len), placed)
+	LIST_FOREACH(j, placed(all, hash), placed)
 		if (j->cgroup_id && strlen(j->cgroup) == len && !memcmp(j->cgroup, path, len) &&
 		    is_there(all, j))
 			return j;
@@ -685,11 +684,15 @@ static struct job *job_at(struct jobs *all, const char *path, size_t len)
 /* The innermost one of the cgroup at @path, without a '/' before it, and those above it. */
 static struct job *job_above(struct jobs *all, const char *path)
 {
-	struct job *j = NULL;
+	struct job *j = NULL, *inner;
+	uint32_t hash = 0;
 
-	for (size_t len = strlen(path); len && !j; len--)
-		if (!path[len] || path[len] == '/')
-			j = job_at(all, path, len);
+	for (size_t len = 0, part; path[len]; len += part) {
+		part = strcspn(path + len + 1, "/") + 1;
+		hash = hash_on(hash, path + len, part);
+		inner = job_at(all, path, len + part, hash);
+		j = inner ? inner : j;
+	}
 	return j;
 }
 
@@ -698,7 +701,7 @@ uint64_t jobs_foreign(struct jobs *all, const struct who *who)
 	char path[PATH_MAX];
 	const struct job *j;
 
-	if (who->cgroup < 0 || cgroup_watched(who->cgroup, path))
+	if (who_cgroup(who, path))
 		return 0;
 	j = job_above(all, path + 1);
 	/* root without the capability is whoever is in the container */
@@ -708,10 +711,10 @@ uint64_t jobs_foreign(struct jobs *all, const struct who *who)
 int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, struct err *e)
 {
 	char path[PATH_MAX];
-	int err = cgroup_of_pid(who->pid, path, e);
+	int err = who_cgroup(who, path);
 
 	if (err)
-		return err;
+		return fail(e, err, "process %d is in no cgroup that is known", who->pid);
 	*job = job_above(all, path + 1);
 	if (!*job)
 		return fail(e, -ENOENT, "process %d is in no job's cgroup", who->pid);

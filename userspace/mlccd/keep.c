@@ -39,6 +39,8 @@ size_t keep_told_size(uint32_t op, const struct keep_told *t)
 		return size + t->count * sizeof(*t->profiles);
 	case KEEP_CGROUP:
 		return size + sizeof(t->cgroup);
+	case KEEP_PLACE:
+		return size + sizeof(t->path);
 	}
 	return size;
 }

@@ -20,6 +20,7 @@
  *	PIDS				whether a process has our numbers of processes
  *	MARK				whether a policy rule is about a job's mark
  *	PROCESS				what says in which cgroup a process is, where /proc hides it
+ *	PLACE				where the cgroup of an id is
  *
  * They speak by a pair of SOCK_SEQPACKET sockets: a question has the size that its operation has,
  * then comes the answer, then the next question. Names and numbers only: nothing that a peer has
@@ -80,6 +81,7 @@ enum keep {
 	KEEP_MOUNTS,		/* id: of the process; no descriptor: its namespace is ours */
 	KEEP_MARK,		/* id: -EADDRINUSE if a policy rule is about its mark */
 	KEEP_PIDS,		/* id: of the process; -EINVAL: its numbers are not ours */
+	KEEP_PLACE,		/* number: the id of a cgroup */
 	KEEP_OPS
 };
 
@@ -114,6 +116,7 @@ struct keep_told {
 			uint64_t id;
 			uint32_t uid, procs_uid;	/* of the folder, and of its cgroup.procs */
 		} cgroup;
+		char path[PATH_MAX];
 	};
 };
 

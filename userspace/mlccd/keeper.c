@@ -260,6 +260,12 @@ OP(op_mounts)
 	return *fd < 0 ? fail(e, -errno, "process %u: %s", a->id, strerror(errno)) : 0;
 }
 
+OP(op_place)
+{
+	*t->path = '\0';
+	return cgroup_place(k->cgroups, a->number, t->path, e);
+}
+
 OP(op_cgroup)
 {
 	return ENDS(a->path) ? cgroup_look(k->cgroups, a->path, &t->cgroup, e) : no_string(e);
@@ -348,6 +354,7 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_MARK] = { .run = op_mark },
 	[KEEP_MOUNTS] = { .run = op_mounts, .process = true },
 	[KEEP_PIDS] = { .run = op_pids, .process = true },
+	[KEEP_PLACE] = { .run = op_place },
 };
 
 static int run(struct kept *k, const struct op *op, const struct keep_ask *a, struct keep_told *t,

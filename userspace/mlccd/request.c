@@ -131,12 +131,12 @@ static void default_name(pid_t pid, char name[MLCC_NAME_LEN])
 /* A number is another process's in another namespace. */
 static int may_name_pids(const struct who *who, struct err *e)
 {
-	char path[PATH_MAX] = "";
+	char path[PATH_MAX];
 
 	if (who_has_our_pids(who))
 		return 0;
-	if (who->cgroup >= 0)
-		cgroup_watched(who->cgroup, path);
+	if (who_cgroup(who, path))
+		*path = '\0';
 	return fail(e, -EINVAL, "pid: process %d, in cgroup '%.200s', has a namespace of its own, whose numbers mean other processes here: use self, or ask from the host",
 		    who->pid, path);
 }
@@ -165,8 +165,12 @@ static int wanted_cgroup(struct request *r, struct json_object *in, struct job_w
 static int path_of_process(struct request *r, pid_t pid, struct job_wanted *w, struct err *e)
 {
 	struct who who = { .pidfd = syscall(SYS_pidfd_open, pid, 0) };
-	int err = cgroup_of_pid(pid, w->path, e);
+	int err = cgroup_of_pid(pid, who.pidfd, w->path, e);
 
+	/* where a job cannot be, it takes long to look further */
+	if (!err && cgroup_levels(w->path + 1) > CGROUP_LEVELS)
+		err = fail(e, -EINVAL, "process %u is more than %d cgroups deep: name one above it",
+			   pid, CGROUP_LEVELS);
 	if (!err && !strcmp(w->path, "/"))
 		err = fail(e, -EINVAL, "process %u is in the root cgroup, which cannot be a job's",
 			   pid);
