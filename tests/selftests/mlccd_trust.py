@@ -340,6 +340,24 @@ class Cases:
             with suppress(ProcessLookupError):
                 os.kill(porter, signal.SIGCONT)
 
+    def rings_are_left_to_the_next_user(self) -> None:
+        """Where what others have sent is never closed."""
+        users = [[self.d.peer(MANY + i) for _ in range(5)] for i in range(30)]
+        porter = self.process("mlccd-porter")
+        os.kill(porter, signal.SIGSTOP)
+        with self.stopped():
+            for user in users:
+                for peer in user:
+                    send_with(peer.socket, OPEN_RING, [0])
+        # what is asked next is answered when all of these are
+        self.soon("descriptors that nobody closes")
+        os.kill(porter, signal.SIGCONT)
+        taken = []
+        for user in users:
+            replies = [json.loads(peer.socket.recv(70000))["error"] for peer in user]
+            taken.append(sum("not closed" not in reply for reply in replies))
+        assert max(taken) == 4 and min(taken) == 1, taken
+
     @contextmanager
     def fuse(self, body: Callable[..., None], never: int) -> Iterator[Child]:
         """A process of Alice's, with a file system of her own."""
@@ -896,6 +914,7 @@ NAMES = (
     "what_lingers_keeps_nobody_waiting",
     "what_lingers_behind_a_refusal_keeps_nobody_waiting",
     "what_is_never_closed_has_an_end",
+    "rings_are_left_to_the_next_user",
     "what_is_never_flushed_keeps_nobody_waiting",
     "what_is_never_written_back_keeps_nobody_waiting",
     "a_porter_that_dies_is_replaced",

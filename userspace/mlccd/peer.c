@@ -33,7 +33,8 @@
 #define SNDBUF		(REPLY_MAX / 2 + 64)	/* the kernel doubles it, and needs some */
 #define ELSEWHERE_US	1000000	/* for what is received elsewhere */
 #define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
-#define FETCHES		48	/* of all but root */
+#define FETCHES		90	/* of all but root, */
+#define FETCHES_LEFT	8	/* of which each leaves so many for each that he has */
 #define KEPT_OF_ONE	4	/* replies that do not fit into the socket, of a user */
 #define WAITING		128	/* connections that wait to be closed */
 
@@ -267,12 +268,13 @@ static void discard(struct peer *p)
 static const char *no_fetch(const struct peer *p)
 {
 	const struct peers *all = &p->d->peers;
+	const struct pool pool = { .size = FETCHES, .used = all->fetches };
 
 	if (!all->porter)
 		return "nobody can receive descriptors here";
 	if (p->account->fetches >= FETCHES_OF_ONE)
 		return "earlier descriptors of this user are not closed yet: wait";
-	if (!p->who.admin && all->fetches >= FETCHES)
+	if (!p->who.admin && !pool_has(&pool, p->account->fetches * FETCHES_LEFT, 1))
 		return "too many descriptors are not closed yet: wait";
 	return NULL;
 }
