@@ -52,6 +52,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 CAP_NET_ADMIN = 12
 SO_PASSRIGHTS = 83
 PUNCH_HOLE, OFF_T = 3, ctypes.c_int64
+PORT = 18793
 MANY = 200000  # where a crowd of users begins
 FAST = "[limits]\nrequests-per-second = 100000\nrequests-burst = 100000\n"
 STATUS, OPEN_RING = b'{"op":"status"}', b'{"op":"open-ring"}'
@@ -613,6 +614,28 @@ class Cases:
 
         until(lambda: closed() == len(deaf) - 4, "the end of all but four of them")
 
+    def metrics_that_nobody_takes_are_short(self) -> None:
+        self.configure(f"[daemon]\nmetrics-port = {PORT}\nmark-mask = 0xfff\n")
+        root, peers = self.d.peer(), []
+        for i in range(1, 601):
+            root.ok("set-job", id=i)
+        for _ in range(8):
+            peers.append(peer := socket.socket())
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            peer.connect(("127.0.0.1", PORT))
+            peer.send(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+
+        def queued() -> list[int]:
+            lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+            ours = [words[4] for words in lines if words[1].endswith(f":{PORT:04X}")]
+            return [bytes_ for words in ours if (bytes_ := int(words.partition(":")[0], 16))]
+
+        until(lambda: len(queued()) == len(peers), "answers")
+        time.sleep(0.5)
+        assert max(queued()) < 200000, queued()
+        for peer in peers:
+            peer.close()
+
     def groups_of_a_process_keep_nobody_waiting(self) -> None:
         """What may be long: /proc/PID/status, which nothing has to read, and what the peer has."""
         root, path = self.d.peer(), self.c.make("groups", ALICE)
@@ -927,6 +950,7 @@ NAMES = (
     "who_is_refused_is_so_for_a_moment",
     "replies_that_nobody_takes_are_few",
     "a_user_has_few_replies_kept",
+    "metrics_that_nobody_takes_are_short",
     "groups_of_a_process_keep_nobody_waiting",
     "cgroups_in_a_job_keep_nobody_waiting",
     "a_process_deep_down_keeps_nobody_waiting",

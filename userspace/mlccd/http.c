@@ -22,6 +22,7 @@
 #define SCRAPES		64U	/* at one time; more wait */
 #define SCRAPES_KEPT	32U	/* before the oldest one ends */
 #define REQUEST_BYTES	((size_t)8192)
+#define SNDBUF		65536	/* the kernel doubles it; left alone it grows to megabytes */
 #define TIMEOUT_S	5U
 #define SERVES		10	/* times what an answer took to write */
 #define TYPE		"application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -88,8 +89,11 @@ static void scrape_remove(struct http *h, struct scrape *s)
 static void scrape_begins(struct http *h, struct MHD_Connection *c, struct scrape *s)
 {
 	struct scrape *first;
+	int size = SNDBUF;
 
 	s->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	/* what is queued is ours, and to queue it takes as long */
+	setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	TAILQ_INSERT_TAIL(&h->scrapes, s, entry);
 	if (++h->count <= SCRAPES_KEPT)
 		return;
