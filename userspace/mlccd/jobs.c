@@ -192,16 +192,21 @@ static int carrier_apply(struct jobs *all, const struct job *job, bool create, s
 	return err;
 }
 
-/* Its id is kept until the carrier has it no more: who changes that may take a while. */
+/*
+ * Its id is kept until the carrier has it no more: who changes that may take a while, and so may
+ * memory and descriptors, when there are none.
+ */
 static void carrier_remove(struct jobs *all, uint32_t id)
 {
 	struct err e;
 	int err = carrier_need(all->carrier, &e);
+	bool later;
 
 	if (!err)
 		err = carrier_job_del(all->carrier, id);
-	all->undeleted_count += (err == -EAGAIN) - all->undeleted[id];
-	all->undeleted[id] = err == -EAGAIN;
+	later = err == -EAGAIN || err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+	all->undeleted_count += later - all->undeleted[id];
+	all->undeleted[id] = later;
 }
 
 static void carrier_remove_again(struct jobs *all)
