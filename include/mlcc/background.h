@@ -77,10 +77,10 @@ static __always_inline void mlcc_background_epoch(struct mlcc_flow *f, struct ml
 	if (MLCC_READ(path->seq) != epoch)	/* forgotten as from phase to phase */
 		MLCC_WRITE(q->byte_cost, q->byte_cost + (q->byte_cost >> 5));
 	mlcc_path_phase(path, epoch);
-	if (MLCC_READ(path->phases) <= 1 || w->cwnd <= MLCC_CWND_MIN)
+	if (MLCC_READ(path->phases) <= 1 || w->cwnd <= MLCC_LEFT_MIN)
 		return;
 	w->ssthresh = w->cwnd;
-	w->cwnd = MLCC_CWND_MIN;
+	w->cwnd = MLCC_LEFT_MIN;
 	f->looked = now;
 	f->least = ~0U;
 }
@@ -159,8 +159,8 @@ static __always_inline u32 mlcc_background_increase(struct mlcc_flow *f, const s
 {
 	u32 left = w->ssthresh > w->cwnd ? w->ssthresh - w->cwnd : 0;
 
-	if (w->cwnd < MLCC_CWND_MIN)
-		return MLCC_CWND_MIN - w->cwnd;
+	if (w->cwnd < MLCC_LEFT_MIN)
+		return MLCC_LEFT_MIN - w->cwnd;
 	if (f->seen == MLCC_SEEN_DEEP)
 		return 0;
 	f->counted = 1;

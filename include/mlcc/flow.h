@@ -24,7 +24,6 @@
 #include "reverse.h"
 #include "window.h"
 
-#define MLCC_CWND_MIN		MLCC_LEFT_MIN
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 #define MLCC_LOOK_SHIFT		3	/* it looks at its round trip 8 times in one */
 #define MLCC_HYSTART_MIN_US	4000U
@@ -71,8 +70,8 @@ static __always_inline void mlcc_win_bound(struct mlcc_win *w, const struct mlcc
 		w->cwnd = w->cwnd < was->cwnd ? w->cwnd : was->cwnd;
 		w->ssthresh = w->ssthresh < was->ssthresh ? w->ssthresh : was->ssthresh;
 	}
-	if (w->ssthresh < MLCC_CWND_MIN)
-		w->ssthresh = MLCC_CWND_MIN;
+	if (w->ssthresh < MLCC_LEFT_MIN)
+		w->ssthresh = MLCC_LEFT_MIN;
 }
 
 /* A socket becomes a flow: of a job, or not yet. @acked: tp->bytes_acked. */
@@ -312,7 +311,7 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 		mlcc_flow_take(f, path, mss, w);
 	/* another flow is just entering it: the first ACK brings a share of what comes of that */
 	if (couples && w->open && MLCC_READ(path->seq) != (u16)MLCC_READ(j->seq))
-		w->cwnd = MLCC_CWND_MIN;
+		w->cwnd = MLCC_LEFT_MIN;
 	return began;
 }
 

@@ -67,11 +67,11 @@ TEST(decrease_keeps_its_bounds)
 		u32 left = mlcc_decrease(cwnd, beta, yield);
 		double exact = cwnd * (1 - (double)beta / MLCC_ONE * yield / MLCC_ONE);
 
-		CHECK(left >= MLCC_CWND_MIN, "cwnd %u, beta %u, yield %u: %u", cwnd, beta, yield,
+		CHECK(left >= MLCC_LEFT_MIN, "cwnd %u, beta %u, yield %u: %u", cwnd, beta, yield,
 		      left);
-		CHECK(left <= cwnd || left == MLCC_CWND_MIN, "cwnd %u, beta %u, yield %u: %u",
+		CHECK(left <= cwnd || left == MLCC_LEFT_MIN, "cwnd %u, beta %u, yield %u: %u",
 		      cwnd, beta, yield, left);
-		if (left == MLCC_CWND_MIN)
+		if (left == MLCC_LEFT_MIN)
 			continue;
 		/* beta * yield is rounded down to Q16, and so is the decrease */
 		CHECK(left >= exact && left <= exact + (double)cwnd / MLCC_ONE + 1,
@@ -86,8 +86,8 @@ TEST(decrease_by_hand)
 	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE / 4) == 88, "an eighth of 100 is 12");
 	CHECK(mlcc_decrease(100, 0, MLCC_ONE) == 100, "no marks, no decrease");
 	CHECK(mlcc_decrease(3, MLCC_ONE / 2, MLCC_ONE) == 2, "a decrease is rounded down");
-	CHECK(mlcc_decrease(1, MLCC_ONE / 2, MLCC_ONE) == MLCC_CWND_MIN, "the floor");
-	CHECK(mlcc_decrease(0, MLCC_ONE / 2, MLCC_ONE) == MLCC_CWND_MIN, "the floor");
+	CHECK(mlcc_decrease(1, MLCC_ONE / 2, MLCC_ONE) == MLCC_LEFT_MIN, "the floor");
+	CHECK(mlcc_decrease(0, MLCC_ONE / 2, MLCC_ONE) == MLCC_LEFT_MIN, "the floor");
 	CHECK(mlcc_decrease(~0U, MLCC_ONE / 2, MLCC_ONE) == 1U << 31, "all 32 bits");
 }
 
@@ -134,9 +134,9 @@ TEST(a_reduction_is_not_undone)
 		struct mlcc_win asked = w;
 
 		mlcc_win_bound(&w, &was);
-		CHECK(w.ssthresh >= MLCC_CWND_MIN, "ssthresh %u", w.ssthresh);
+		CHECK(w.ssthresh >= MLCC_LEFT_MIN, "ssthresh %u", w.ssthresh);
 		CHECK(was.open || (w.cwnd <= was.cwnd && (w.ssthresh <= was.ssthresh ||
-							  w.ssthresh == MLCC_CWND_MIN)),
+							  w.ssthresh == MLCC_LEFT_MIN)),
 		      "from %u, %u to %u, %u", was.cwnd, was.ssthresh, w.cwnd, w.ssthresh);
 		CHECK(w.cwnd <= asked.cwnd, "cwnd %u, %u asked for", w.cwnd, asked.cwnd);
 		CHECK(!was.open || w.cwnd == asked.cwnd, "open: cwnd %u, not %u", w.cwnd,
@@ -405,8 +405,8 @@ TEST(at_rest_it_has_what_a_phase_starts_with)
 	CHECK(rests(1, 1448, true, true) == 10, "alone: %u", rests(1, 1448, true, true));
 	CHECK(rests(3, 1448, true, true) == 3, "one of three");
 	CHECK(rests(0, 1448, true, true) == 10, "nobody counted yet");
-	CHECK(rests(32, 1448, true, true) == MLCC_CWND_MIN, "one of 32");
-	CHECK(rests(1, 65000, true, true) == MLCC_CWND_MIN, "large segments");
+	CHECK(rests(32, 1448, true, true) == MLCC_LEFT_MIN, "one of 32");
+	CHECK(rests(1, 65000, true, true) == MLCC_LEFT_MIN, "large segments");
 	CHECK(rests(8, 1448, false, true) == 40, "a window of its own");
 	CHECK(rests(8, 1448, true, false) == 40, "in a recovery");
 }

@@ -129,7 +129,7 @@ TEST(together_they_have_the_window)
 	      path_of(&w)->state, path_of(&w)->flows);
 	for (u32 i = 0; i < FLOWS; i++)
 		sum += w.sk[i].tp.snd_cwnd;
-	CHECK(sum > FLOWS * MLCC_CWND_MIN && sum <= path_of(&w)->window / MSS, "%u segments of %u", sum,
+	CHECK(sum > FLOWS * MLCC_LEFT_MIN && sum <= path_of(&w)->window / MSS, "%u segments of %u", sum,
 	      path_of(&w)->window / MSS);
 }
 
@@ -283,7 +283,7 @@ static void acked(struct world *w, struct sock *sk)
 	bool due = (u32)w->now - sk->ca.flow.looked >= MLCC_LOOK_MAX_US;
 
 	tcp_ack(sk, 1 + random_below(&w->seed, 20), rtt);
-	CHECK(!open || !due || !sk->ca.flow.coupled || sk->tp.snd_cwnd >= MLCC_CWND_MIN, "cwnd %u",
+	CHECK(!open || !due || !sk->ca.flow.coupled || sk->tp.snd_cwnd >= MLCC_LEFT_MIN, "cwnd %u",
 	      sk->tp.snd_cwnd);
 }
 

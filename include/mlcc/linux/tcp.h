@@ -385,7 +385,7 @@ static __always_inline u32 mlcc_reduced_share(struct sock *sk, struct mlcc_path 
 	share = mlcc_window_share(path, tp->mss_cache);
 	if (share > tp->snd_cwnd)
 		share = tp->snd_cwnd;
-	return share > MLCC_CWND_MIN ? share : MLCC_CWND_MIN;
+	return share > MLCC_LEFT_MIN ? share : MLCC_LEFT_MIN;
 }
 
 /* What the window is to come down to, for a loss or a mark. */
