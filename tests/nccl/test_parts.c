@@ -120,9 +120,9 @@ TEST(replies_are_read)
 	CHECK(!reply_ok("{\"e\":\"\\\",\\\"ok\\\":true\"}"), "within a string");
 	CHECK(reply_id("{\"job\":{\"id\":65535}}") == 65535, "an id");
 	CHECK(!reply_id("{\"id\":65536}") && !reply_id("{\"id\":\"7\"}") && !reply_id("{\"id\""), "none");
-	reply_error("{\"ok\":false,\"error\":\"no job \\\"x\\\" is here\"}", why, sizeof(why));
+	reply_why("{\"ok\":false,\"error\":\"no job \\\"x\\\" is here\"}", why, sizeof(why));
 	CHECK(!strcmp(why, "no job \\\"x\\\" is"), "%s", why);
-	reply_error("{\"error\":5}", why, sizeof(why));
+	reply_why("{\"error\":5}", why, sizeof(why));
 	CHECK(!*why, "%s", why);
 }
 
@@ -142,7 +142,7 @@ TEST(replies_may_be_anything)
 				text[cut / 2] = byte;
 			reply_ok(text);
 			CHECK(reply_id(text) <= 65535, "an id out of range");
-			reply_error(text, why, sizeof(why));
+			reply_why(text, why, sizeof(why));
 			CHECK(strlen(why) < sizeof(why), "too long");
 			free(text);
 		}

@@ -18,7 +18,7 @@ static const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
-static void print_all(FILE *f)
+static void program_print_all(FILE *f)
 {
 	fputs(program.head, f);
 	for (size_t i = 0; i < program.count; i++)
@@ -33,7 +33,7 @@ static void print_usage(FILE *f, const char *verb)
 	const struct verb *v = verb ? verb_find(verb) : NULL;
 
 	if (!v) {
-		print_all(f);
+		program_print_all(f);
 		return;
 	}
 	fputs(v->usage, f);
@@ -99,7 +99,7 @@ int program_main(int argc, char **argv)
 	argc -= optind;
 	argv += optind;
 	if (!argc) {
-		print_all(stderr);
+		program_print_all(stderr);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[0], "help")) {
@@ -126,7 +126,7 @@ void answer(struct json_object *o)
 	json_object_put(o);
 }
 
-static void say(const char *fmt, va_list ap)
+static void program_say(const char *fmt, va_list ap)
 {
 	char line[1024];
 
@@ -144,7 +144,7 @@ void die(int status, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	program_say(fmt, ap);
 	va_end(ap);
 	exit(status);
 }
@@ -154,7 +154,7 @@ void warn(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	program_say(fmt, ap);
 	va_end(ap);
 }
 

@@ -28,7 +28,7 @@ static int make_dir(const char *path, mode_t mode)
 }
 
 /* Who else could write there could have us write to the NIC what they like. */
-static int check(int fd, const char *dir, struct err *e)
+static int rundir_check(int fd, const char *dir, struct err *e)
 {
 	struct stat st;
 
@@ -51,14 +51,14 @@ int rundir_open(const char *dir, bool make, struct err *e)
 		fd = sysroot_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (err || fd < 0)
 		return fail(e, err ? err : fd, "%s: %s", dir, strerror(err ? -err : -fd));
-	err = check(fd, dir, e);
+	err = rundir_check(fd, dir, e);
 	if (!err)
 		return fd;
 	close(fd);
 	return err;
 }
 
-static int write_all(int fd, const char *text)
+static int rundir_write_all(int fd, const char *text)
 {
 	size_t len = strlen(text);
 	ssize_t n;
@@ -80,7 +80,7 @@ static int write_new(int dir, const char *name, const char *text, bool sync)
 
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, text);
+	err = rundir_write_all(fd, text);
 	if (!err && sync && fsync(fd))
 		err = -errno;
 	close(fd);

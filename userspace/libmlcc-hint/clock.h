@@ -17,7 +17,7 @@ static inline uint64_t clock_ns(clockid_t clock)
 }
 
 /* CLOCK_MONOTONIC; no system call on machines whose clock is in the vDSO. */
-static inline uint64_t now_ns(void)
+static inline uint64_t clock_now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }

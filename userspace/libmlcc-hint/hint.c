@@ -36,10 +36,10 @@ struct mlcc_hint {
 	_Alignas(64) _Atomic uint64_t sent;
 };
 
-static void say(struct mlcc_hint *h, bool warning, const char *format, ...)
+static void hint_say(struct mlcc_hint *h, bool warning, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void say(struct mlcc_hint *h, bool warning, const char *format, ...)
+static void hint_say(struct mlcc_hint *h, bool warning, const char *format, ...)
 {
 	char line[LINE_LEN];
 	va_list args;
@@ -58,17 +58,17 @@ static void say(struct mlcc_hint *h, bool warning, const char *format, ...)
 static void warn_absent(struct mlcc_hint *h)
 {
 	h->warned = true;
-	say(h, true, "no phases are announced: mlccd at %s: %s", h->link.addr.sun_path,
-	    h->link.why);
+	hint_say(h, true, "no phases are announced: mlccd at %s: %s", h->link.addr.sun_path,
+		 h->link.why);
 }
 
 static void say_up(struct mlcc_hint *h)
 {
 	h->warned = false;
-	say(h, false, "announces the phases of job %u", h->link.job);
+	hint_say(h, false, "announces the phases of job %u", h->link.job);
 }
 
-static const char *variable(const char *name)
+static const char *hint_variable(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -80,12 +80,12 @@ static const char *first_of(const char *a, const char *b)
 	return a ? a : b;
 }
 
-static int init(struct mlcc_hint *h, const struct mlcc_hint_options *o)
+static int hint_init(struct mlcc_hint *h, const struct mlcc_hint_options *o)
 {
-	const char *shift = variable("MLCC_SHIFT");
-	const char *socket = first_of(first_of(o->socket, variable("MLCC_SOCKET")), SOCKET);
-	const char *job = first_of(first_of(o->job, variable("MLCC_JOB")),
-				   first_of(variable("MLCC_JOB_ID"), ""));
+	const char *shift = hint_variable("MLCC_SHIFT");
+	const char *socket = first_of(first_of(o->socket, hint_variable("MLCC_SOCKET")), SOCKET);
+	const char *job = first_of(first_of(o->job, hint_variable("MLCC_JOB")),
+				   first_of(hint_variable("MLCC_JOB_ID"), ""));
 	bool plans = !o->no_plan && (!shift || strcmp(shift, "0"));
 	int err;
 
@@ -104,12 +104,12 @@ struct mlcc_hint *mlcc_hint_new(const struct mlcc_hint_options *o)
 
 	if (!h)
 		return NULL;
-	err = init(h, o ? o : &defaults);
+	err = hint_init(h, o ? o : &defaults);
 	if (!err)
 		return h;
-	say(h, true, "no phases are announced: %s",
-	    err == -ENAMETOOLONG ? "MLCC_SOCKET is too long" :
-	    err == -EINVAL ? "MLCC_JOB: no such name can be" : strerror(-err));
+	hint_say(h, true, "no phases are announced: %s",
+		 err == -ENAMETOOLONG ? "MLCC_SOCKET is too long" :
+		 err == -EINVAL ? "MLCC_JOB: no such name can be" : strerror(-err));
 	free(h);
 	errno = -err;
 	return NULL;
@@ -136,10 +136,10 @@ int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms)
 	if (!usable(h))
 		return -EINVAL;
 	if (h->link.state == LINK_UP)
-		err = link_step(&h->link, now_ns());
+		err = link_step(&h->link, clock_now_ns());
 	if (h->link.state == LINK_UP)
 		return 0;
-	if (now_ns() < h->hung_ns)
+	if (clock_now_ns() < h->hung_ns)
 		return -ETIMEDOUT;
 	err = link_attach(&h->link, timeout_ms);
 	if (err)
@@ -147,7 +147,7 @@ int mlcc_hint_attach(struct mlcc_hint *h, unsigned int timeout_ms)
 	else
 		say_up(h);
 	if (err == -ETIMEDOUT)
-		h->hung_ns = now_ns() + 5 * LINK_AGAIN_NS;
+		h->hung_ns = clock_now_ns() + 5 * LINK_AGAIN_NS;
 	return err;
 }
 
@@ -157,7 +157,7 @@ bool mlcc_hint_linked(const struct mlcc_hint *h)
 }
 
 /* Is mlccd still there, or there again? */
-static void look(struct mlcc_hint *h, uint64_t now)
+static void hint_look(struct mlcc_hint *h, uint64_t now)
 {
 	enum link_state before = h->link.state;
 
@@ -173,7 +173,7 @@ static void put(struct mlcc_hint *h, uint16_t type, uint64_t bytes, uint64_t now
 	if (h->link.state < LINK_ASKED_RING || ring_put(&h->ring, type, h->link.job, bytes, now))
 		return;
 	if (!h->warned_full)
-		say(h, true, "mlccd takes no hints (the ring is full): they are dropped");
+		hint_say(h, true, "mlccd takes no hints (the ring is full): they are dropped");
 	h->warned_full = true;
 }
 
@@ -189,18 +189,18 @@ static void show_sent(struct mlcc_hint *h, bool start)
 
 void mlcc_hint_start(struct mlcc_hint *h, uint64_t bytes)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (!usable(h))
 		return;
-	look(h, now);
+	hint_look(h, now);
 	show_sent(h, true);
 	put(h, MLCC_RING_PHASE_START, bytes < 1ULL << 48 ? bytes : 0, now);
 }
 
 void mlcc_hint_end(struct mlcc_hint *h)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (!usable(h))
 		return;
@@ -228,11 +228,11 @@ uint64_t mlcc_hint_sent_bytes(const struct mlcc_hint *h)
 uint64_t mlcc_hint_slot(struct mlcc_hint *h, bool iteration)
 {
 	static const struct mlcc_shift none;
-	uint64_t now = now_ns(), wait;
+	uint64_t now = clock_now_ns(), wait;
 
 	if (!usable(h))
 		return 0;
-	look(h, now);
+	hint_look(h, now);
 	/* without a plan, too, phases are measured: a plan is held to the job's own period */
 	if (h->link.plans && h->link.state == LINK_UP)
 		wait = mlcc_shift_ring_start(&h->shifter, h->ring.map, iteration,

@@ -13,7 +13,7 @@
 
 #define REPLY_LEN	4096
 
-static bool name_ok(const char *name)
+static bool link_name_ok(const char *name)
 {
 	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-";
@@ -28,7 +28,7 @@ int link_init(struct link *l, const char *socket, const char *name, bool plans, 
 	};
 	if (strlen(socket) >= sizeof(l->addr.sun_path))
 		return -ENAMETOOLONG;
-	if (!name_ok(name))
+	if (!link_name_ok(name))
 		return -EINVAL;
 	strcpy(l->addr.sun_path, socket);
 	strcpy(l->name, name);
@@ -81,11 +81,11 @@ static int receive(struct link *l, char reply[REPLY_LEN])
 	reply[n] = '\0';
 	if (reply_ok(reply))
 		return 0;
-	reply_error(reply, l->why, sizeof(l->why));
+	reply_why(reply, l->why, sizeof(l->why));
 	return -EREMOTEIO;
 }
 
-static int ask_job(struct link *l)
+static int link_ask_job(struct link *l)
 {
 	char request[128] = "{\"op\":\"show\",\"self\":true}";
 
@@ -123,7 +123,7 @@ static int look_for_it(struct link *l)
 		return -errno;
 	err = l->job && !l->refused ? ask_ring(l) : -EPERM;
 	/* it may take no descriptors of whom it has not accepted */
-	return err == -EPERM ? ask_job(l) : err;
+	return err == -EPERM ? link_ask_job(l) : err;
 }
 
 static int take_job(struct link *l)
@@ -216,11 +216,11 @@ static void wait_a_little(const struct link *l, uint64_t now, uint64_t deadline)
 
 int link_attach(struct link *l, unsigned int timeout_ms)
 {
-	uint64_t now = now_ns(), deadline = now + timeout_ms * MS_NS;
+	uint64_t now = clock_now_ns(), deadline = now + timeout_ms * MS_NS;
 	int err;
 
 	link_drop(l, now);
-	for (; now < deadline; now = now_ns()) {
+	for (; now < deadline; now = clock_now_ns()) {
 		if (l->state == LINK_DOWN)
 			l->again_ns = 0;
 		err = link_step(l, now);

@@ -58,7 +58,7 @@ uint32_t reply_id(const char *text)
 	return id <= 65535 ? id : 0;
 }
 
-void reply_error(const char *text, char *out, unsigned int size)
+void reply_why(const char *text, char *out, unsigned int size)
 {
 	const char *value = member(text, "error");
 	size_t n = 0;

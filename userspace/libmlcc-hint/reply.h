@@ -13,6 +13,6 @@ bool reply_ok(const char *text);
 uint32_t reply_id(const char *text);
 
 /* The member "error", cut off at @size - 1 characters; escapes are left as they are. */
-void reply_error(const char *text, char *out, unsigned int size);
+void reply_why(const char *text, char *out, unsigned int size);
 
 #endif /* MLCC_HINT_REPLY_H */

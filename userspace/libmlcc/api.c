@@ -44,7 +44,7 @@ const char *mlcc_carrier_name(enum mlcc_carrier c)
 }
 
 /* The first of the carriers wanted that is loaded; -ENODEV: none.  Another error is final. */
-static int carrier_open(struct mlcc *m, enum mlcc_carrier wanted)
+static int api_carrier_open(struct mlcc *m, enum mlcc_carrier wanted)
 {
 	int err = mlcc_fail(m->error, -ENODEV, "the carrier %s is not in this build of libmlcc",
 			    mlcc_carrier_name(wanted));
@@ -69,7 +69,7 @@ int mlcc_open(struct mlcc **mp, enum mlcc_carrier wanted)
 	*mp = NULL;
 	if (m) {
 		strcpy(m->error, "no error");
-		err = carrier_open(m, wanted);
+		err = api_carrier_open(m, wanted);
 	}
 	if (!err) {
 		*mp = m;
@@ -94,7 +94,7 @@ void mlcc_close(struct mlcc *m)
 }
 
 /* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
-static bool name_ok(const char name[MLCC_NAME_LEN])
+static bool api_name_ok(const char name[MLCC_NAME_LEN])
 {
 	size_t len = strnlen(name, MLCC_NAME_LEN);
 
@@ -108,9 +108,9 @@ static int check_id(struct mlcc *m, uint32_t id)
 	return mlcc_fail(m->error, -EINVAL, "job id %u: from 1 to %u", id, MLCC_JOB_ID_MAX);
 }
 
-static int check_name(struct mlcc *m, const char *what, const char name[MLCC_NAME_LEN])
+static int api_check_name(struct mlcc *m, const char *what, const char name[MLCC_NAME_LEN])
 {
-	if (name_ok(name))
+	if (api_name_ok(name))
 		return 0;
 	return mlcc_fail(m->error, -EINVAL, "%s: at most %d letters, digits and ._:/@+-", what,
 			 MLCC_NAME_LEN - 1);
@@ -152,9 +152,9 @@ static int check_job(struct mlcc *m, const struct mlcc_job_conf *conf)
 	int err = check_id(m, conf->id);
 
 	if (!err)
-		err = check_name(m, "job name", conf->name);
+		err = api_check_name(m, "job name", conf->name);
 	if (!err)
-		err = check_name(m, "profile", conf->profile);
+		err = api_check_name(m, "profile", conf->profile);
 	if (!err)
 		err = check_bytes(m, conf->phase_bytes);
 	if (!err)
@@ -162,7 +162,7 @@ static int check_job(struct mlcc *m, const struct mlcc_job_conf *conf)
 	return err;
 }
 
-static int check_range(struct mlcc *m, const char *what, uint32_t v, uint32_t min, uint32_t max)
+static int api_check_range(struct mlcc *m, const char *what, uint32_t v, uint32_t min, uint32_t max)
 {
 	if (v >= min && v <= max)
 		return 0;
@@ -179,16 +179,16 @@ static int check_word(struct mlcc *m, const char *what, const char word[16], con
 
 static int check_profile(struct mlcc *m, const struct mlcc_profile_conf *c)
 {
-	int err = check_name(m, "profile", c->name);
+	int err = api_check_name(m, "profile", c->name);
 
 	if (!err)
-		err = check_range(m, "floor", c->floor, MLCC_GROW_MIN, MLCC_FLOOR_MAX);
+		err = api_check_range(m, "floor", c->floor, MLCC_GROW_MIN, MLCC_FLOOR_MAX);
 	if (!err)
-		err = check_range(m, "slope", c->slope, 0, MLCC_SLOPE_MAX);
+		err = api_check_range(m, "slope", c->slope, 0, MLCC_SLOPE_MAX);
 	if (!err)
-		err = check_range(m, "hold", c->hold, 0, MLCC_HOLD_MAX);
+		err = api_check_range(m, "hold", c->hold, 0, MLCC_HOLD_MAX);
 	if (!err)
-		err = check_range(m, "shape", c->shape, 1, MLCC_SHAPE_MAX);
+		err = api_check_range(m, "shape", c->shape, 1, MLCC_SHAPE_MAX);
 	if (!err)
 		err = check_word(m, "base", c->base, "reno", "cubic");
 	if (!err)

@@ -50,7 +50,7 @@ static const char *const base_names[] = { "reno", "cubic" };
 static const char *const restart_names[] = { "base", "queue" };
 
 /* Opens the directory of the pins.  -ENODEV: the carrier is not loaded. */
-static int dir_open(struct mlcc *m)
+static int bpf_dir_open(struct mlcc *m)
 {
 	int dir = mlcc_pins_open(m->error);
 
@@ -58,7 +58,7 @@ static int dir_open(struct mlcc *m)
 }
 
 /* Opens one pin.  -ENODEV: the carrier is not loaded. */
-static int pin_open(struct mlcc *m, int dir, const char *name, int *fd)
+static int bpf_pin_open(struct mlcc *m, int dir, const char *name, int *fd)
 {
 	*fd = mlcc_pins_get(dir, name);
 	if (*fd >= 0)
@@ -68,7 +68,7 @@ static int pin_open(struct mlcc *m, int dir, const char *name, int *fd)
 	return mlcc_fail(m->error, -errno, "the carrier's pin '%s': %s", name, strerror(errno));
 }
 
-static int config_read(struct mlcc *m, struct mlcc_config *cfg)
+static int bpf_config_read(struct mlcc *m, struct mlcc_config *cfg)
 {
 	struct bpf_carrier *c = m->priv;
 	unsigned int zero = 0;
@@ -80,7 +80,7 @@ static int config_read(struct mlcc *m, struct mlcc_config *cfg)
 }
 
 /* The size comes first: the kernel copies as much as the map's values have. */
-static int layout_of(struct mlcc *m, int settings, unsigned int *layout)
+static int bpf_layout_of(struct mlcc *m, int settings, unsigned int *layout)
 {
 	struct bpf_map_info info = { };
 	__u32 len = sizeof(info);
@@ -98,7 +98,7 @@ static int layout_check(struct mlcc *m)
 {
 	struct bpf_carrier *c = m->priv;
 	unsigned int layout;
-	int err = layout_of(m, c->settings, &layout);
+	int err = bpf_layout_of(m, c->settings, &layout);
 
 	if (err || layout == MLCC_LAYOUT)
 		return err;
@@ -112,7 +112,7 @@ static int slots_map(struct mlcc *m, int dir, struct version *v)
 	void *p;
 	int fd, err;
 
-	err = pin_open(m, dir, "slots", &fd);
+	err = bpf_pin_open(m, dir, "slots", &fd);
 	if (err)
 		return err;
 	p = mmap(NULL, sizeof(struct mlcc_slot) * MLCC_SLOTS, PROT_READ, MAP_SHARED, fd, 0);
@@ -155,13 +155,13 @@ static int old_read(struct mlcc *m, int dir, struct version *v)
 	unsigned int layout = 0;
 	int settings, err;
 
-	err = pin_open(m, dir, "settings", &settings);
+	err = bpf_pin_open(m, dir, "settings", &settings);
 	if (err)
 		return err;
-	err = layout_of(m, settings, &layout);
+	err = bpf_layout_of(m, settings, &layout);
 	close(settings);
 	if (!err)
-		err = pin_open(m, dir, "control", &v->control);
+		err = bpf_pin_open(m, dir, "control", &v->control);
 	return err || layout != MLCC_LAYOUT ? err : slots_map(m, dir, v);
 }
 
@@ -184,16 +184,16 @@ static int pins_read(struct mlcc *m)
 {
 	struct bpf_carrier *c = m->priv;
 	struct stat st;
-	int err = pin_open(m, c->dir, "settings", &c->settings);
+	int err = bpf_pin_open(m, c->dir, "settings", &c->settings);
 
 	if (!err)
 		err = layout_check(m);
 	if (!err)
-		err = pin_open(m, c->dir, "profiles", &c->profiles);
+		err = bpf_pin_open(m, c->dir, "profiles", &c->profiles);
 	if (!err)
-		err = pin_open(m, c->dir, "rules", &c->rules);
+		err = bpf_pin_open(m, c->dir, "rules", &c->rules);
 	if (!err)
-		err = pin_open(m, c->dir, "control", &c->versions[0].control);
+		err = bpf_pin_open(m, c->dir, "control", &c->versions[0].control);
 	if (!err && fstatat(c->dir, "control", &st, AT_SYMLINK_NOFOLLOW))
 		err = mlcc_fail(m->error, -ENODEV, NOT_LOADED);
 	if (!err)
@@ -206,7 +206,7 @@ static int pins_read(struct mlcc *m)
 	return 0;
 }
 
-static int pins_open(struct mlcc *m)
+static int bpf_pins_open(struct mlcc *m)
 {
 	struct bpf_carrier *c = m->priv;
 	int err = mlcc_control_hold(c->dir, m->error);
@@ -218,7 +218,7 @@ static int pins_open(struct mlcc *m)
 	return err;
 }
 
-static int carrier_open(struct mlcc *m)
+static int bpf_open(struct mlcc *m)
 {
 	struct bpf_carrier *c = calloc(1, sizeof(*c));
 	int err;
@@ -231,8 +231,8 @@ static int carrier_open(struct mlcc *m)
 	for (size_t i = 0; i <= MLCC_OLD_MAX; i++)
 		c->versions[i].control = -1;
 	m->priv = c;
-	c->dir = dir_open(m);
-	err = c->dir < 0 ? c->dir : pins_open(m);
+	c->dir = bpf_dir_open(m);
+	err = c->dir < 0 ? c->dir : bpf_pins_open(m);
 	if (err)
 		carrier_close(m);
 	return err;
@@ -259,7 +259,7 @@ static bool carrier_is_current(const struct mlcc *m)
 }
 
 /* Opens what has come in the place of what is open; not under who is looking at it. */
-static int renew(struct mlcc *m)
+static int bpf_renew(struct mlcc *m)
 {
 	struct bpf_carrier *c = m->priv;
 	struct mlcc old = { .priv = c };
@@ -267,7 +267,7 @@ static int renew(struct mlcc *m)
 
 	if (c->walks || is_present(c))
 		return 0;
-	err = carrier_open(m);
+	err = bpf_open(m);
 	if (err)
 		m->priv = c;
 	else
@@ -282,7 +282,7 @@ static int hold(struct mlcc *m)
 	int err;
 
 	for (int n = 0; n < RENEWALS; n++) {
-		err = renew(m);
+		err = bpf_renew(m);
 		if (err)
 			return err;
 		c = m->priv;
@@ -343,14 +343,14 @@ static int profile_index(struct mlcc *m, const char *name, uint32_t *i)
 			 MLCC_NAME_LEN, name);
 }
 
-static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
+static int bpf_carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 {
 	struct mlcc_ctl ctl = { .op = create ? MLCC_CTL_NEW : MLCC_CTL_SET, .id = conf->id };
 	struct mlcc_config cfg;
-	int err = renew(m);
+	int err = bpf_renew(m);
 
 	if (!err)
-		err = config_read(m, &cfg);
+		err = bpf_config_read(m, &cfg);
 	if (!err && conf->id > cfg.mark_mask >> cfg.mark_shift)
 		err = mlcc_fail(m->error, -ERANGE, "job id %u: at most %u under the mark mask %#x",
 				conf->id, cfg.mark_mask >> cfg.mark_shift, cfg.mark_mask);
@@ -363,21 +363,21 @@ static int carrier_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, boo
 	return err ? err : control(m, &ctl);
 }
 
-static int carrier_job_del(struct mlcc *m, uint32_t id)
+static int bpf_carrier_job_del(struct mlcc *m, uint32_t id)
 {
 	struct mlcc_ctl ctl = { .op = MLCC_CTL_DEL, .id = id };
 
 	return control(m, &ctl);
 }
 
-static int carrier_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
+static int bpf_carrier_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
 {
 	struct mlcc_ctl ctl = { .op = MLCC_CTL_START, .id = id, .bytes = bytes };
 
 	return control(m, &ctl);
 }
 
-static int carrier_phase_end(struct mlcc *m, uint32_t id)
+static int bpf_carrier_phase_end(struct mlcc *m, uint32_t id)
 {
 	struct mlcc_ctl ctl = { .op = MLCC_CTL_END, .id = id };
 
@@ -465,7 +465,7 @@ static const struct mlcc_slot *slot_last(const struct bpf_carrier *c, uint32_t i
 static int carrier_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_progress *progress)
 {
 	const struct mlcc_slot *s;
-	int err = renew(m);
+	int err = bpf_renew(m);
 
 	if (err)
 		return err;
@@ -532,10 +532,10 @@ static int rule_read(struct mlcc *m, uint32_t id, struct mlcc_setting *rule)
 	return bpf_map_lookup_elem(c->rules, &id, rule) ? -errno : 0;
 }
 
-static int carrier_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
+static int bpf_carrier_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 {
 	struct mlcc_setting rule;
-	int err = renew(m);
+	int err = bpf_renew(m);
 
 	if (err)
 		return err;
@@ -595,12 +595,12 @@ static int each_slot(struct mlcc *m, const struct mlcc_slot *slots, unsigned cha
 	return ret;
 }
 
-static int carrier_job_each(struct mlcc *m,
-			    int (*each)(const struct mlcc_job_info *info, void *arg), void *arg)
+static int bpf_carrier_job_each(struct mlcc *m,
+				int (*each)(const struct mlcc_job_info *info, void *arg), void *arg)
 {
 	unsigned char *seen = calloc(1, 65536 / 8);
 	struct bpf_carrier *c;
-	int ret = seen ? renew(m) : mlcc_fail(m->error, -ENOMEM, "no memory");
+	int ret = seen ? bpf_renew(m) : mlcc_fail(m->error, -ENOMEM, "no memory");
 
 	c = m->priv;
 	c->walks++;
@@ -634,29 +634,29 @@ static int profile_read(struct mlcc *m, unsigned int i, const struct mlcc_config
 	return 0;
 }
 
-static int carrier_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
+static int bpf_carrier_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
 {
 	struct mlcc_config cfg;
 	unsigned int i;
 	int err = profile_index(m, name, &i);
 
 	if (!err)
-		err = renew(m);
+		err = bpf_renew(m);
 	if (!err)
-		err = config_read(m, &cfg);
+		err = bpf_config_read(m, &cfg);
 	return err ? err : profile_read(m, i, &cfg, conf);
 }
 
-static int carrier_profile_each(struct mlcc *m,
-				int (*each)(const struct mlcc_profile_conf *conf, void *arg),
-				void *arg)
+static int bpf_carrier_profile_each(struct mlcc *m,
+				    int (*each)(const struct mlcc_profile_conf *conf, void *arg),
+				    void *arg)
 {
 	struct mlcc_profile_conf conf;
 	struct mlcc_config cfg;
-	int ret = renew(m);
+	int ret = bpf_renew(m);
 
 	if (!ret)
-		ret = config_read(m, &cfg);
+		ret = bpf_config_read(m, &cfg);
 	for (unsigned int i = 0; !ret && i < MLCC_PROFILE_COUNT; i++) {
 		ret = profile_read(m, i, &cfg, &conf);
 		if (!ret)
@@ -689,7 +689,7 @@ static int default_set(struct mlcc *m, unsigned int i)
 	return control(m, &ctl);
 }
 
-static int carrier_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
+static int bpf_carrier_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
 {
 	struct mlcc_profile pr = {
 		.floor = conf->floor, .slope = conf->slope, .hold = conf->hold,
@@ -708,17 +708,17 @@ static int carrier_profile_set(struct mlcc *m, const struct mlcc_profile_conf *c
 const struct mlcc_backend mlcc_backend_bpf = {
 	.carrier	= MLCC_CARRIER_BPF,
 	.name		= "bpf",
-	.open		= carrier_open,
+	.open		= bpf_open,
 	.close		= carrier_close,
 	.is_current	= carrier_is_current,
-	.job_set	= carrier_job_set,
-	.job_del	= carrier_job_del,
-	.job_get	= carrier_job_get,
+	.job_set	= bpf_carrier_job_set,
+	.job_del	= bpf_carrier_job_del,
+	.job_get	= bpf_carrier_job_get,
 	.job_progress	= carrier_job_progress,
-	.job_each	= carrier_job_each,
-	.phase_start	= carrier_phase_start,
-	.phase_end	= carrier_phase_end,
-	.profile_get	= carrier_profile_get,
-	.profile_each	= carrier_profile_each,
-	.profile_set	= carrier_profile_set,
+	.job_each	= bpf_carrier_job_each,
+	.phase_start	= bpf_carrier_phase_start,
+	.phase_end	= bpf_carrier_phase_end,
+	.profile_get	= bpf_carrier_profile_get,
+	.profile_each	= bpf_carrier_profile_each,
+	.profile_set	= bpf_carrier_profile_set,
 };

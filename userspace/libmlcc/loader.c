@@ -2,7 +2,7 @@
 /*
  * On kernels with struct_ops links (6.4) it is the pinned link that holds the registration; on older
  * ones the registration itself holds the program.  The operations are pinned before they are
- * registered and what others look for after that: so carrier_unload() knows what to undo wherever a
+ * registered and what others look for after that: so loader_unload() knows what to undo wherever a
  * load has been killed, and nobody finds a carrier that is not registered.
  *
  * The program comes twice, with the operations of older and of newer kernels: libbpf before 1.5 knows
@@ -46,7 +46,7 @@ const char *const carrier_pins[] = {
 
 enum { OTHER_PINS = sizeof(carrier_pins) / sizeof(*carrier_pins) - 1 - LINK_PINS };
 
-static int pin_put(int dir, const char *name, int fd)
+static int loader_pin_put(int dir, const char *name, int fd)
 {
 	char path[MLCC_PINS_PATH];
 
@@ -176,7 +176,7 @@ static bool ops_unregister_lost(void)
 }
 
 /* Takes away what there is, whole or not. */
-static int carrier_remove(int dir, char *error)
+static int loader_carrier_remove(int dir, char *error)
 {
 	int err;
 
@@ -221,7 +221,7 @@ static int ops_attach(int dir, struct bpf_map *ops)
 	if (wanted) {
 		fd = old ? bpf_link_create(bpf_map__fd(ops), 0, BPF_STRUCT_OPS_TYPE, NULL) :
 		     bpf_link__fd(link);
-		err = fd < 0 ? fd : pin_put(dir, name, fd);
+		err = fd < 0 ? fd : loader_pin_put(dir, name, fd);
 	}
 	/* else its end would be that of the registration */
 	if (!wanted || old)
@@ -289,7 +289,7 @@ struct bpf_object *object_load(int dir, bool link)
 
 int map_pin(int dir, const struct bpf_object *obj, const char *name)
 {
-	return pin_put(dir, name, bpf_object__find_map_fd_by_name(obj, name));
+	return loader_pin_put(dir, name, bpf_object__find_map_fd_by_name(obj, name));
 }
 
 static int ops_register(int dir, struct bpf_object *obj, char *error)
@@ -311,7 +311,7 @@ int maps_pin(int dir, struct bpf_object *obj, char *error)
 	if (map_pin(dir, obj, "settings") || map_pin(dir, obj, "profiles") ||
 	    map_pin(dir, obj, "rules") || map_pin(dir, obj, "slots") ||
 	    map_pin(dir, obj, SOCKETS_PIN) ||
-	    pin_put(dir, "control", bpf_program__fd(control)))
+	    loader_pin_put(dir, "control", bpf_program__fd(control)))
 		return mlcc_fail(error, -1, "cannot pin the carrier: %s", strerror(errno));
 	return 0;
 }
@@ -361,7 +361,7 @@ static int remains_remove(int dir, char *error)
 	carrier_parts_remove(dir);
 	if (!mlcc_pins_count(dir, carrier_pins))
 		return 0;
-	if (carrier_remove(dir, error))
+	if (loader_carrier_remove(dir, error))
 		return -1;
 	ops_unregister_lost();
 	is_gone_soon();
@@ -383,7 +383,7 @@ int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table
 	if (!err) {
 		err = carrier_make(dir, cfg, table, error);
 		if (err)
-			carrier_remove(dir, ignored);
+			loader_carrier_remove(dir, ignored);
 	}
 	mlcc_pins_drop();	/* does nothing if there is a carrier in it */
 	close(dir);
@@ -398,7 +398,7 @@ static int not_unloaded(char *error)
 }
 
 /* An empty directory is a half state, too.  It goes last, for with it the lock does. */
-int carrier_unload(char *error)
+int loader_unload(char *error)
 {
 	int dir = mlcc_pins_lock(false, error), err;
 	bool found;
@@ -408,7 +408,7 @@ int carrier_unload(char *error)
 	if (dir < 0)
 		return -1;
 	found = mlcc_pins_count(dir, carrier_pins);
-	err = carrier_remove(dir, error);
+	err = loader_carrier_remove(dir, error);
 	found |= ops_unregister_lost();
 	is_gone_soon();
 	found |= mlcc_pins_drop();

@@ -22,7 +22,7 @@ int carrier_upgrade(void (*change)(struct mlcc_config *cfg, struct mlcc_profile 
 		    void *arg, char *error);
 
 /* Takes away what there is, whole or not. */
-int carrier_unload(char *error);
+int loader_unload(char *error);
 
 /* Opens one of the carrier's pins. */
 int carrier_pin_open(const char *name, char *error);

@@ -373,7 +373,7 @@ static struct nlmsghdr *job_conf_request(struct mlcc *m, uint8_t cmd,
 	return nlh;
 }
 
-static int job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
+static int netlink_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 {
 	uint8_t cmd = create ? MLCC_CMD_JOB_NEW : MLCC_CMD_JOB_SET;
 
@@ -447,7 +447,7 @@ static int profile_each(struct mlcc *m,
 	return ret;
 }
 
-static int profile_set(struct mlcc *m, const struct mlcc_profile_conf *p)
+static int netlink_profile_set(struct mlcc *m, const struct mlcc_profile_conf *p)
 {
 	struct nlmsghdr *nlh = mlcc_request(m, MLCC_CMD_PROFILE_SET, 0);
 	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_PROFILE);
@@ -462,7 +462,7 @@ const struct mlcc_backend mlcc_backend_netlink = {
 	.name = "module",
 	.open = netlink_open,
 	.close = netlink_close,
-	.job_set = job_set,
+	.job_set = netlink_job_set,
 	.job_del = job_del,
 	.job_get = job_get,
 	.job_each = job_each,
@@ -470,5 +470,5 @@ const struct mlcc_backend mlcc_backend_netlink = {
 	.phase_end = phase_end,
 	.profile_get = profile_get,
 	.profile_each = profile_each,
-	.profile_set = profile_set,
+	.profile_set = netlink_profile_set,
 };

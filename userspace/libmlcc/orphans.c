@@ -26,7 +26,7 @@ struct mlcc_orphans {
 	const struct mlcc_slot *slots[CARRIERS];	/* NULL: it is pinned */
 };
 
-static int map_info(int fd, struct bpf_map_info *info)
+static int orphans_map_info(int fd, struct bpf_map_info *info)
 {
 	__u32 len = sizeof(*info);
 
@@ -49,7 +49,7 @@ static void add_pinned(struct mlcc_orphans *o, int dir)
 
 	if (fd < 0)
 		return;
-	if (!map_info(fd, &info) && !is_known(o, info.id))
+	if (!orphans_map_info(fd, &info) && !is_known(o, info.id))
 		o->ids[o->count++] = info.id;
 	close(fd);
 }
@@ -86,7 +86,7 @@ static void add_map(struct mlcc_orphans *o, __u32 id)
 	fd = bpf_map_get_fd_by_id(id);
 	if (fd < 0)
 		return;
-	if (!map_info(fd, &info) && !strcmp(info.name, "slots") &&
+	if (!orphans_map_info(fd, &info) && !strcmp(info.name, "slots") &&
 	    info.type == BPF_MAP_TYPE_ARRAY && info.max_entries == MLCC_SLOTS &&
 	    info.value_size == sizeof(struct mlcc_slot))
 		slots = mmap(NULL, SLOTS_SIZE, PROT_READ, MAP_SHARED, fd, 0);

@@ -104,7 +104,7 @@ static int dir_check(int fd, const char *path, char *error)
 }
 
 /* @path is what messages call it. */
-static int dir_open(int at, const char *name, const char *path, char *error)
+static int pins_dir_open(int at, const char *name, const char *path, char *error)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
 
@@ -121,12 +121,12 @@ static int dir_open(int at, const char *name, const char *path, char *error)
 
 static int place_open(const struct place *p, char *error)
 {
-	int fd = dir_open(AT_FDCWD, p->dir, p->dir, error);
+	int fd = pins_dir_open(AT_FDCWD, p->dir, p->dir, error);
 
 	return fd < 0 && fd != -EPERM && !is_bpf_fs(p->parent) ? fs_missing(p, error) : fd;
 }
 
-static int place_make(const struct place *p, char *error)
+static int pins_place_make(const struct place *p, char *error)
 {
 	int err = p->is_set || is_bpf_fs(p->parent) ? 0 : fs_mount(error), fd;
 
@@ -166,7 +166,7 @@ int mlcc_pins_lock(bool make, char *error)
 	int err = place_find(&p, error), fd;
 
 	while (!err) {
-		fd = make ? place_make(&p, error) : place_open(&p, error);
+		fd = make ? pins_place_make(&p, error) : place_open(&p, error);
 		if (fd == -ENOENT && make)
 			continue;
 		if (fd < 0)
@@ -194,7 +194,7 @@ int mlcc_pins_part(int dir, const char *name, bool make, char *error)
 	strncat(p.dir, name, PATH_MAX - strlen(p.dir) - 1);
 	if (make && mkdirat(dir, name, MODE) && errno != EEXIST)
 		return mlcc_fail(error, -errno, "%.99s: %s", p.dir, strerror(errno));
-	return dir_open(dir, name, p.dir, error);
+	return pins_dir_open(dir, name, p.dir, error);
 }
 
 const char *mlcc_pins_path(char path[MLCC_PINS_PATH], int dir, const char *name)

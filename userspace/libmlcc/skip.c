@@ -16,7 +16,7 @@
 #define MAPPED_BITS	96	/* before the address in ::ffff:a.b.c.d */
 
 /* A number from @least to @most that ends at one of @ends; -1: it is none. */
-static long number(const char *s, long least, long most, const char *ends, const char **end)
+static long skip_number(const char *s, long least, long most, const char *ends, const char **end)
 {
 	char *after;
 	long n;
@@ -31,10 +31,10 @@ static long number(const char *s, long least, long most, const char *ends, const
 static bool add_ports(struct mlcc_skip *s, const char *word)
 {
 	const char *end;
-	long first = number(word, 1, 65535, "-", &end), last = first;
+	long first = skip_number(word, 1, 65535, "-", &end), last = first;
 
 	if (first > 0 && *end == '-')
-		last = number(end + 1, first, 65535, "", &end);
+		last = skip_number(end + 1, first, 65535, "", &end);
 	if (first < 0 || last < 0)
 		return false;
 	s->first[s->ports] = first;
@@ -72,14 +72,14 @@ static bool add_address(struct mlcc_skip *s, char *word)
 		most = 128;
 	else
 		return false;
-	len = slash ? number(slash, 0, most, "", &end) : most;
+	len = slash ? skip_number(slash, 0, most, "", &end) : most;
 	if (len < 0)
 		return false;
 	set_prefix(s, address, most == 32 ? MAPPED_BITS + len : len);
 	return true;
 }
 
-static int add(struct mlcc_skip *s, char *word, char *error)
+static int skip_add(struct mlcc_skip *s, char *word, char *error)
 {
 	char said[64];
 
@@ -109,7 +109,7 @@ int mlcc_skip_parse(struct mlcc_skip *s, const char *text, char error[MLCC_ERROR
 		return 0;
 	strcpy(copy, text);
 	while (!err && (word = strsep(&at, ",")))
-		err = add(s, word + strspn(word, " "), error);
+		err = skip_add(s, word + strspn(word, " "), error);
 	return err;
 }
 

@@ -56,7 +56,7 @@ const char *mlcc_tagger_error(const struct mlcc_tagger *t)
 }
 
 /* Closes *@fd, unless it is closed. */
-static void fd_close(int *fd)
+static void tagger_fd_close(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -65,8 +65,8 @@ static void fd_close(int *fd)
 
 static void unlock(struct mlcc_tagger *t)
 {
-	fd_close(&t->dir);
-	fd_close(&t->lock);
+	tagger_fd_close(&t->dir);
+	tagger_fd_close(&t->lock);
 }
 
 /* @make: the directories, if they are missing; otherwise -ENODEV: the tagger is not loaded. */
@@ -164,7 +164,7 @@ static int change_end(struct mlcc_tagger *t)
 
 /*** Opening and loading ***/
 
-static int pin_open(struct mlcc_tagger *t, const char *name, int *fd)
+static int tagger_pin_open(struct mlcc_tagger *t, const char *name, int *fd)
 {
 	*fd = mlcc_pins_get(t->dir, name);
 	if (*fd >= 0)
@@ -172,7 +172,7 @@ static int pin_open(struct mlcc_tagger *t, const char *name, int *fd)
 	return mlcc_fail(t->error, -errno, "the tagger's pin '%s': %s", name, strerror(errno));
 }
 
-static int pin_put(struct mlcc_tagger *t, const char *name, int fd)
+static int tagger_pin_put(struct mlcc_tagger *t, const char *name, int fd)
 {
 	char path[MLCC_PINS_PATH];
 
@@ -183,7 +183,7 @@ static int pin_put(struct mlcc_tagger *t, const char *name, int fd)
 }
 
 /* The size comes first: the kernel copies as much as the map's values have. */
-static int config_read(struct mlcc_tagger *t)
+static int tagger_config_read(struct mlcc_tagger *t)
 {
 	struct bpf_map_info info = { };
 	__u32 len = sizeof(info);
@@ -202,20 +202,20 @@ static int config_read(struct mlcc_tagger *t)
 	return 0;
 }
 
-static int pins_open(struct mlcc_tagger *t)
+static int tagger_pins_open(struct mlcc_tagger *t)
 {
-	int err = pin_open(t, "settings", &t->settings);
+	int err = tagger_pin_open(t, "settings", &t->settings);
 
 	if (!err)
-		err = config_read(t);
+		err = tagger_config_read(t);
 	if (!err)
-		err = pin_open(t, "jobs", &t->jobs);
+		err = tagger_pin_open(t, "jobs", &t->jobs);
 	if (!err)
-		err = pin_open(t, "counts", &t->counts);
+		err = tagger_pin_open(t, "counts", &t->counts);
 	if (!err)
-		err = pin_open(t, "sockets", &t->sockets);
+		err = tagger_pin_open(t, "sockets", &t->sockets);
 	if (!err)
-		err = pin_open(t, "sync", &t->sync);
+		err = tagger_pin_open(t, "sync", &t->sync);
 	return err;
 }
 
@@ -272,7 +272,7 @@ static int root_attach(struct mlcc_tagger *t, int prog)
 		err = mlcc_fail(t->error, -errno, "cannot remove the pin 'link': %s",
 				strerror(errno));
 	else
-		err = pin_put(t, "link", link);
+		err = tagger_pin_put(t, "link", link);
 	if (link >= 0)
 		close(link);
 	close(root);
@@ -292,7 +292,7 @@ static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(objects) / sizeof(*objects); i++)
-		err = pin_put(t, objects[i].name, objects[i].fd);
+		err = tagger_pin_put(t, objects[i].name, objects[i].fd);
 	return err;
 }
 
@@ -326,7 +326,7 @@ static int skeleton_start(struct mlcc_tagger *t, struct tagger_bpf *skel)
 	if (!err)
 		err = skeleton_pin(t, skel);
 	if (!err)
-		err = pins_open(t);
+		err = tagger_pins_open(t);
 	if (!err)
 		err = storage_probe(t);
 	return err ? err : root_attach(t, bpf_program__fd(skel->progs.mlcc_sockops));
@@ -394,7 +394,7 @@ static int tagger_open(struct mlcc_tagger *t, uint32_t mask)
 		pins_remove(t);
 		return mlcc_fail(t->error, err, "%s", why);
 	}
-	err = pins_open(t);
+	err = tagger_pins_open(t);
 	if (!err && mask && mask != t->cfg.mark_mask)
 		err = mlcc_fail(t->error, -EEXIST, "the tagger is loaded with the mark mask %#x",
 				t->cfg.mark_mask);
@@ -408,7 +408,7 @@ static int tagger_lock(struct mlcc_tagger *t)
 
 	if (err)
 		return err;
-	err = config_read(t);
+	err = tagger_config_read(t);
 	if (err)
 		unlock(t);
 	return err;
@@ -457,11 +457,11 @@ void mlcc_tagger_close(struct mlcc_tagger *t)
 {
 	if (!t)
 		return;
-	fd_close(&t->settings);
-	fd_close(&t->jobs);
-	fd_close(&t->counts);
-	fd_close(&t->sockets);
-	fd_close(&t->sync);
+	tagger_fd_close(&t->settings);
+	tagger_fd_close(&t->jobs);
+	tagger_fd_close(&t->counts);
+	tagger_fd_close(&t->sockets);
+	tagger_fd_close(&t->sync);
 	free(t);
 }
 
@@ -513,7 +513,7 @@ static int is_attached(struct mlcc_tagger *t)
 	__u32 len = sizeof(info);
 	int fd, err;
 
-	err = pin_open(t, "link", &fd);
+	err = tagger_pin_open(t, "link", &fd);
 	if (err)
 		return err;
 	if (bpf_obj_get_info_by_fd(fd, &info, &len))
@@ -524,7 +524,7 @@ static int is_attached(struct mlcc_tagger *t)
 
 static int attach_again(struct mlcc_tagger *t)
 {
-	int prog, err = pin_open(t, "sockops", &prog);
+	int prog, err = tagger_pin_open(t, "sockops", &prog);
 
 	if (err)
 		return err;

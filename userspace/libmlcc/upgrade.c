@@ -49,7 +49,7 @@ static void step(void)
 		raise(SIGKILL);
 }
 
-static void fd_close(int fd)
+static void upgrade_fd_close(int fd)
 {
 	if (fd >= 0)
 		close(fd);
@@ -80,7 +80,7 @@ void carrier_parts_remove(int dir)
 }
 
 /* What the kernel says of the map @name; @info->id is 0 if there is none. */
-static void map_info(int dir, const char *name, struct bpf_map_info *info)
+static void upgrade_map_info(int dir, const char *name, struct bpf_map_info *info)
 {
 	__u32 len = sizeof(*info);
 	int fd = mlcc_pins_get(dir, name);
@@ -106,7 +106,7 @@ static bool ops_are_used(int dir, const char *name)
 
 	if (fd < 0)
 		return false;
-	map_info(dir, name, &info);
+	upgrade_map_info(dir, name, &info);
 	value = malloc(info.value_size + sizeof(users));
 	if (value && !bpf_map_lookup_elem(fd, &zero, value))
 		memcpy(&users, value, sizeof(users));
@@ -175,7 +175,7 @@ static __u32 map_id(int dir, const char *name)
 {
 	struct bpf_map_info info;
 
-	map_info(dir, name, &info);
+	upgrade_map_info(dir, name, &info);
 	return info.id;
 }
 
@@ -193,9 +193,9 @@ static int link_change(int dir, const char *name, int from, int to)
 	link = mlcc_pins_get(dir, link_name);
 	if (old >= 0 && new >= 0 && link >= 0)
 		err = bpf_link_update(link, new, &opts);
-	fd_close(old);
-	fd_close(new);
-	fd_close(link);
+	upgrade_fd_close(old);
+	upgrade_fd_close(new);
+	upgrade_fd_close(link);
 	return err;
 }
 
@@ -261,7 +261,7 @@ static int new_move(int dir, int new, const char *name, char *error)
 }
 
 /* From when the links have the new operations. */
-static int complete(int dir, int new, char *error)
+static int upgrade_complete(int dir, int new, char *error)
 {
 	char old[MLCC_OLD_NAME];
 
@@ -305,7 +305,7 @@ static int recover(int dir, char *error)
 	if (new < 0)
 		return -1;
 	id = map_id(new, "mlcc");
-	err = id && id == link_map_id(dir, "link_mlcc") ? complete(dir, new, error) :
+	err = id && id == link_map_id(dir, "link_mlcc") ? upgrade_complete(dir, new, error) :
 							  undo(dir, new, error);
 	close(new);
 	return err;
@@ -317,7 +317,7 @@ static bool values_are(int dir, const char *name, size_t size, unsigned int entr
 {
 	struct bpf_map_info info;
 
-	map_info(dir, name, &info);
+	upgrade_map_info(dir, name, &info);
 	return info.value_size == size && info.max_entries == entries;
 }
 
@@ -331,7 +331,7 @@ static int settings_read(int dir, struct mlcc_config *cfg, char *error)
 	if (values_are(dir, "settings", sizeof(*cfg), 1)) {
 		fd = mlcc_pins_get(dir, "settings");
 		err = fd < 0 || bpf_map_lookup_elem(fd, &zero, cfg);
-		fd_close(fd);
+		upgrade_fd_close(fd);
 		if (err)
 			return mlcc_fail(error, -1, "cannot read the settings: %s",
 					 strerror(errno));
@@ -352,7 +352,7 @@ static int profiles_read(int dir, struct mlcc_profile *table, char *error)
 		err = bpf_map_lookup_elem(fd, &i, &table[i]);
 	if (err)
 		mlcc_fail(error, -1, "cannot read the profiles: %s", strerror(errno));
-	fd_close(fd);
+	upgrade_fd_close(fd);
 	return err ? -1 : 0;
 }
 
@@ -420,7 +420,8 @@ static int is_possible(int dir, char *error)
 }
 
 /* The maps of @obj are as those of the present version, but for what is wished. */
-static int take_over(int dir, const struct bpf_object *obj, const struct wish *wish, char *error)
+static int upgrade_take_over(int dir, const struct bpf_object *obj, const struct wish *wish,
+			     char *error)
 {
 	struct mlcc_profile table[MLCC_PROFILES_MAX];
 	struct mlcc_config cfg;
@@ -443,7 +444,7 @@ static int take_over(int dir, const struct bpf_object *obj, const struct wish *w
 	return err ? mlcc_fail(error, -1, "cannot fill in the operations: %s", strerror(-err)) : 0;
 }
 
-static int replace(int dir, struct bpf_object *obj, char *error)
+static int upgrade_replace(int dir, struct bpf_object *obj, char *error)
 {
 	char name[MLCC_OLD_NAME], ignored[MLCC_ERROR_LEN];
 	int new, err;
@@ -463,7 +464,7 @@ static int replace(int dir, struct bpf_object *obj, char *error)
 	if (err)
 		undo(dir, new, ignored);
 	else
-		err = complete(dir, new, error);
+		err = upgrade_complete(dir, new, error);
 	close(new);
 	return err;
 }
@@ -485,9 +486,9 @@ static int upgrade_in(int dir, const struct wish *wish, char *error)
 	if (!err)
 		err = is_possible(dir, error);
 	if (!err)
-		err = take_over(dir, obj, wish, error);
+		err = upgrade_take_over(dir, obj, wish, error);
 	if (!err)
-		err = replace(dir, obj, error);
+		err = upgrade_replace(dir, obj, error);
 	bpf_object__close(obj);
 	return err;
 }

@@ -47,7 +47,7 @@ static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const class_names[] = MLCC_CLASS_NAMES;
 static const char *const whose_names[] = { "host", "job", "user" };
 
-static void stop(int code, const char *fmt, ...)
+static void main_stop(int code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -64,18 +64,18 @@ static unsigned int profile_by_name(const char *name)
 	for (unsigned int i = 0; i < MLCC_PROFILE_COUNT; i++)
 		if (!strcmp(name, profile_names[i]))
 			return i;
-	stop(EXIT_USAGE, "no profile '%s': interleave, hotnets22 or mltcp", name);
+	main_stop(EXIT_USAGE, "no profile '%s': interleave, hotnets22 or mltcp", name);
 	return 0;
 }
 
-static unsigned long long number(const char *what, const char *s, unsigned long long min,
-				 unsigned long long max)
+static unsigned long long main_number(const char *what, const char *s, unsigned long long min,
+				      unsigned long long max)
 {
 	struct err e;
 	uint64_t v;
 
 	if (number_whole(what, s, min, max, &v, &e))
-		stop(EXIT_USAGE, "%s", e.text);
+		main_stop(EXIT_USAGE, "%s", e.text);
 	return v;
 }
 
@@ -86,28 +86,28 @@ static unsigned int fraction(const char *what, const char *s, unsigned int min, 
 	double v;
 
 	if (number_fraction(what, s, (double)min / MLCC_ONE, (double)max / MLCC_ONE, &v, &e))
-		stop(EXIT_USAGE, "%s", e.text);
+		main_stop(EXIT_USAGE, "%s", e.text);
 	return v * MLCC_ONE + 0.5;
 }
 
 /* 0: learnt */
-static unsigned long long phase_bytes(const char *s)
+static unsigned long long main_phase_bytes(const char *s)
 {
 	struct err e;
 	uint64_t v = 0;
 
 	if (strcmp(s, "0") && number_bytes("--phase-bytes", s, MLCC_PHASE_BYTES_LIMIT, &v, &e))
-		stop(EXIT_USAGE, "%s", e.text);
+		main_stop(EXIT_USAGE, "%s", e.text);
 	return v;
 }
 
 /* One KEY=VALUE of --set into @p. */
-static void profile_set(struct mlcc_profile *p, char *arg)
+static void main_profile_set(struct mlcc_profile *p, char *arg)
 {
 	char *value = strchr(arg, '=');
 
 	if (!value)
-		stop(EXIT_USAGE, "--set '%s': KEY=VALUE is wanted", arg);
+		main_stop(EXIT_USAGE, "--set '%s': KEY=VALUE is wanted", arg);
 	*value++ = '\0';
 	if (!strcmp(arg, "floor"))
 		p->floor = fraction(arg, value, MLCC_GROW_MIN, MLCC_FLOOR_MAX);
@@ -116,13 +116,13 @@ static void profile_set(struct mlcc_profile *p, char *arg)
 	else if (!strcmp(arg, "hold"))
 		p->hold = fraction(arg, value, 0, MLCC_HOLD_MAX);
 	else if (!strcmp(arg, "shape"))
-		p->shape = number(arg, value, 1, MLCC_SHAPE_MAX);
+		p->shape = main_number(arg, value, 1, MLCC_SHAPE_MAX);
 	else if (!strcmp(arg, "restart"))
-		p->restart = number(arg, value, 0, MLCC_RESTART_QUEUE);
+		p->restart = main_number(arg, value, 0, MLCC_RESTART_QUEUE);
 	else if (!strcmp(arg, "base"))
-		p->base = number(arg, value, 0, MLCC_BASE_CUBIC);
+		p->base = main_number(arg, value, 0, MLCC_BASE_CUBIC);
 	else
-		stop(EXIT_USAGE, "--set: no key '%s': floor, slope, hold, shape", arg);
+		main_stop(EXIT_USAGE, "--set: no key '%s': floor, slope, hold, shape", arg);
 	value[-1] = '=';
 }
 
@@ -132,7 +132,7 @@ static int map_open(const char *name)
 	int fd = carrier_pin_open(name, error);
 
 	if (fd < 0)
-		stop(EXIT_FAILED, "%s", error);
+		main_stop(EXIT_FAILED, "%s", error);
 	return fd;
 }
 
@@ -158,9 +158,9 @@ static void settings_change(struct mlcc_config *cfg, struct mlcc_profile *table,
 		if (c == 'p')
 			cfg->profile = profile_by_name(optarg);
 		else if (c == 'm')
-			cfg->mark_mask = number("--mark-mask", optarg, 1, UINT_MAX);
+			cfg->mark_mask = main_number("--mark-mask", optarg, 1, UINT_MAX);
 		else if (c == 's')
-			profile_set(&table[cfg->profile % MLCC_PROFILES_MAX], optarg);
+			main_profile_set(&table[cfg->profile % MLCC_PROFILES_MAX], optarg);
 		else
 			exit(EXIT_USAGE);
 	}
@@ -176,7 +176,7 @@ static int cmd_load(int argc, char **argv)
 
 	settings_change(&cfg, table, &words);
 	if (carrier_load(&cfg, table, error))
-		stop(EXIT_FAILED, "%s", error);
+		main_stop(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
@@ -190,16 +190,16 @@ static int cmd_upgrade(int argc, char **argv)
 
 	settings_change(&cfg, table, &words);
 	if (carrier_upgrade(settings_change, &words, error))
-		stop(EXIT_FAILED, "%s", error);
+		main_stop(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
-static struct mlcc *carrier_open(void)
+static struct mlcc *main_carrier_open(void)
 {
 	struct mlcc *m;
 
 	if (mlcc_open(&m, MLCC_CARRIER_BPF))
-		stop(EXIT_FAILED, "%s", mlcc_error(m));
+		main_stop(EXIT_FAILED, "%s", mlcc_error(m));
 	return m;
 }
 
@@ -220,8 +220,8 @@ static int cmd_job_set(int argc, char **argv)
 	int c, err;
 
 	if (argc < 2)
-		stop(EXIT_USAGE, "job set: the job's id is missing");
-	id = number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
+		main_stop(EXIT_USAGE, "job set: the job's id is missing");
+	id = main_number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
 	while ((c = getopt_long(argc - 1, argv + 1, "", opts, NULL)) != -1) {
 		if (c == 'p')
 			profile = profile_names[profile_by_name(optarg)];
@@ -232,21 +232,21 @@ static int cmd_job_set(int argc, char **argv)
 		else
 			return EXIT_USAGE;
 	}
-	m = carrier_open();
+	m = main_carrier_open();
 	/* what cannot be read is not to be written over */
 	err = mlcc_job_get(m, id, &info);
 	if (err && err != -ENOENT)
-		stop(EXIT_FAILED, "%s", mlcc_error(m));
+		main_stop(EXIT_FAILED, "%s", mlcc_error(m));
 	conf->id = id;
 	if (profile)
 		strcpy(conf->profile, profile);
 	if (bytes)
-		conf->phase_bytes = phase_bytes(bytes);
+		conf->phase_bytes = main_phase_bytes(bytes);
 	if (class && (size_t)snprintf(conf->job_class, sizeof(conf->job_class), "%s", class) >=
 		     sizeof(conf->job_class))
-		stop(EXIT_USAGE, "--class: " MLCC_CLASS_ALLOWED);
+		main_stop(EXIT_USAGE, "--class: " MLCC_CLASS_ALLOWED);
 	if (mlcc_job_set(m, conf, false))
-		stop(EXIT_FAILED, "%s", mlcc_error(m));
+		main_stop(EXIT_FAILED, "%s", mlcc_error(m));
 	mlcc_close(m);
 	return EXIT_OK;
 }
@@ -257,11 +257,11 @@ static int cmd_job_del(int argc, char **argv)
 	uint32_t id;
 
 	if (argc != 2)
-		stop(EXIT_USAGE, "job del: the job's id is wanted");
-	id = number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
-	m = carrier_open();
+		main_stop(EXIT_USAGE, "job del: the job's id is wanted");
+	id = main_number("job id", argv[1], 1, MLCC_JOB_ID_MAX);
+	m = main_carrier_open();
 	if (mlcc_job_del(m, id))
-		stop(EXIT_FAILED, "%s", mlcc_error(m));
+		main_stop(EXIT_FAILED, "%s", mlcc_error(m));
 	mlcc_close(m);
 	return EXIT_OK;
 }
@@ -272,7 +272,7 @@ static int cmd_job(int argc, char **argv)
 		return cmd_job_set(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "del"))
 		return cmd_job_del(argc - 1, argv + 1);
-	stop(EXIT_USAGE, "job: 'set ID' or 'del ID'");
+	main_stop(EXIT_USAGE, "job: 'set ID' or 'del ID'");
 	return EXIT_USAGE;
 }
 
@@ -306,7 +306,7 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 }
 
 /* That of the maps beside the pin @settings; 0: there are none. */
-static unsigned int layout_of(const char *settings)
+static unsigned int main_layout_of(const char *settings)
 {
 	char ignored[MLCC_ERROR_LEN];
 	struct mlcc_config cfg = { };
@@ -345,7 +345,7 @@ static int old_slots(unsigned int n)
 	char name[MLCC_OLD_NAME + 16], ignored[MLCC_ERROR_LEN], old[MLCC_OLD_NAME];
 
 	snprintf(name, sizeof(name), "%s/settings", mlcc_old_name(old, n));
-	if (layout_of(name) != MLCC_LAYOUT)
+	if (main_layout_of(name) != MLCC_LAYOUT)
 		return -1;
 	snprintf(name, sizeof(name), "%s/slots", old);
 	return carrier_pin_open(name, ignored);
@@ -354,11 +354,12 @@ static int old_slots(unsigned int n)
 static int cmd_show(int argc, char **argv)
 {
 	int fd = map_open("slots");
-	unsigned int layout = layout_of("settings");
+	unsigned int layout = main_layout_of("settings");
 
 	if (layout != MLCC_LAYOUT)
-		stop(EXIT_FAILED, "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
-		     layout, MLCC_LAYOUT);
+		main_stop(EXIT_FAILED,
+			  "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
+			  layout, MLCC_LAYOUT);
 	printf("[");
 	slots_print(fd, false);
 	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++) {
@@ -374,8 +375,8 @@ static int cmd_unload(int argc, char **argv)
 {
 	char error[MLCC_ERROR_LEN];
 
-	if (carrier_unload(error))
-		stop(EXIT_FAILED, "%s", error);
+	if (loader_unload(error))
+		main_stop(EXIT_FAILED, "%s", error);
 	return EXIT_OK;
 }
 
@@ -405,6 +406,6 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	stop(EXIT_USAGE, "load, upgrade, unload, job or show is wanted; --help explains them");
+	main_stop(EXIT_USAGE, "load, upgrade, unload, job or show is wanted; --help explains them");
 	return EXIT_USAGE;
 }

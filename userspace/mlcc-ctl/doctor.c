@@ -287,7 +287,7 @@ static void check_bpf(void)
 		close(fd);
 }
 
-static void check_cgroup(void)
+static void doctor_check_cgroup(void)
 {
 	char where[512] = "";
 	bool v1 = false;
@@ -462,7 +462,7 @@ int verb_doctor(int argc, char **argv)
 	check_module();
 	check_boot();
 	check_bpf();
-	check_cgroup();
+	doctor_check_cgroup();
 	check_carrier();
 	check_daemon();
 	if (c)

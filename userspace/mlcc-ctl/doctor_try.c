@@ -83,7 +83,7 @@ int try_cc(const char *name)
 /*** A connection ***/
 
 /* Whether a byte arrives; @s: the two ends. */
-static bool connected(int s[2])
+static bool doctor_try_connected(int s[2])
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -108,7 +108,7 @@ int try_connection(void)
 	char cc[17] = "";
 	int s[2], mark = 0;
 
-	if (!connected(s)) {
+	if (!doctor_try_connected(s)) {
 		printf("0 -\n");
 		return EXIT_REFUSED;
 	}

@@ -45,7 +45,7 @@ static void put_owner(struct json_object *request, const char *who)
 
 /* What mlccd would refuse on any host is the caller's mistake, also where there is no mlccd. */
 
-static const char *check_name(const char *name)
+static const char *job_check_name(const char *name)
 {
 	if (!*name || strlen(name) >= MLCC_NAME_LEN || name[strspn(name, MLCC_NAME_CHARS)])
 		die(EXIT_USAGE, "--name '%s': 1 to %d letters, digits and any of ._:/@+- are wanted",
@@ -94,7 +94,7 @@ bool job_option(struct job_options *o, int c)
 {
 	switch (c) {
 	case 1000:
-		put_string(o->request, "name", check_name(optarg));
+		put_string(o->request, "name", job_check_name(optarg));
 		break;
 	case 1001:
 		put_string(o->request, "profile", one_of("--profile", optarg, profiles, MLCC_PROFILE_COUNT));

@@ -172,7 +172,7 @@ static void leave(int pidfd)
 }
 
 /* Also where a filter refuses poll(). */
-static bool has_ended(int pidfd)
+static bool place_has_ended(int pidfd)
 {
 	struct pollfd command = { .fd = pidfd, .events = POLLIN };
 
@@ -180,10 +180,10 @@ static bool has_ended(int pidfd)
 	       (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) && errno == ESRCH);
 }
 
-static void __attribute__((__noreturn__)) keep(struct place *p, int pidfd)
+static void __attribute__((__noreturn__)) place_keep(struct place *p, int pidfd)
 {
 	leave(pidfd);
-	while (!has_ended(pidfd))
+	while (!place_has_ended(pidfd))
 		usleep(TRY_MS * 1000);
 	for (int i = 0; i < REMOVE_MS / TRY_MS; i++) {
 		write_file(p, "cgroup.kill", "1");
@@ -210,7 +210,7 @@ static int fork_keeper(struct place *p, int pidfd)
 	if (!child) {
 		child = fork();
 		if (!child)
-			keep(p, pidfd);
+			place_keep(p, pidfd);
 		_exit(child < 0);
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -254,7 +254,7 @@ static int start_keeper(struct place *p)
 	return err;
 }
 
-static int failed(char *error, size_t size, const char *what, const char *path, int err)
+static int place_failed(char *error, size_t size, const char *what, const char *path, int err)
 {
 	snprintf(error, size, "cannot %s the cgroup %s: %s", what, path, strerror(-err));
 	return err;
@@ -265,11 +265,11 @@ static int settle(struct place *p, char *error, size_t size)
 	int err = start_keeper(p);
 
 	if (err) {
-		failed(error, size, "watch", p->path, err);
+		place_failed(error, size, "watch", p->path, err);
 	} else {
 		err = write_file(p, "cgroup.procs", "0");	/* 0 is whoever writes it */
 		if (err)
-			failed(error, size, "enter", p->path, err);
+			place_failed(error, size, "enter", p->path, err);
 	}
 	if (err)
 		rmdir(p->path);
@@ -289,7 +289,7 @@ int place_make(struct place *p, char *error, size_t size)
 	locked = sweep(parent);
 	err = make_below(p, parent);
 	if (err)
-		failed(error, size, "make", p->path, err);
+		place_failed(error, size, "make", p->path, err);
 	else
 		err = settle(p, error, size);
 	if (locked)

@@ -81,7 +81,7 @@ static void export_class(int dscp, bool verbose)
 	}
 }
 
-static int become(const struct run_options *o, const struct inherited *s)
+static int run_become(const struct run_options *o, const struct inherited *s)
 {
 	int err;
 
@@ -97,7 +97,7 @@ static int become(const struct run_options *o, const struct inherited *s)
  * The job for the cgroup that this process is in now: mlccd knows it by the process, whatever
  * namespaces that is in.  NULL with the reason.
  */
-static struct json_object *set_job(struct json_object *request, char *error, size_t size)
+static struct json_object *run_set_job(struct json_object *request, char *error, size_t size)
 {
 	struct json_object *reply = NULL;
 	int status;
@@ -118,7 +118,7 @@ static struct json_object *set_job(struct json_object *request, char *error, siz
 static struct json_object *set_named_job(struct json_object *request, const struct run_options *o,
 					 char *error, size_t size)
 {
-	struct json_object *reply = set_job(request, error, size), *job;
+	struct json_object *reply = run_set_job(request, error, size), *job;
 	bool taken = !reply && !strcmp(refused_code(), "EEXIST");
 
 	if (taken && !o->any_name)
@@ -126,7 +126,7 @@ static struct json_object *set_named_job(struct json_object *request, const stru
 	if (taken) {
 		warn("%s; this one has no name", error);
 		json_object_object_del(request, "name");
-		reply = set_job(request, error, size);
+		reply = run_set_job(request, error, size);
 	}
 	/* whoever announces its phases looks for it there */
 	if (taken && reply && json_object_object_get_ex(reply, "job", &job))
@@ -136,7 +136,7 @@ static struct json_object *set_named_job(struct json_object *request, const stru
 }
 
 /* A plan for this job alone.  0, or why not. */
-static int set_dscp(const char *id, int dscp, char *error, size_t size)
+static int run_set_dscp(const char *id, int dscp, char *error, size_t size)
 {
 	struct json_object *request = new_request("set-plan"), *jobs = json_object_new_array();
 	struct json_object *plan = json_object_new_object(), *reply;
@@ -180,7 +180,7 @@ static int plan_dscp(const char *id, const struct run_options *o)
 {
 	char error[600];
 
-	if (o->dscp >= 0 && set_dscp(id, o->dscp, error, sizeof(error))) {
+	if (o->dscp >= 0 && run_set_dscp(id, o->dscp, error, sizeof(error))) {
 		cannot(o->strict, error, "DSCP");
 		return -1;
 	}
@@ -204,7 +204,7 @@ static int make_place(struct place *p, char *error, size_t size)
 	return err;
 }
 
-static int run(struct json_object *request, const struct run_options *o)
+static int run_command(struct json_object *request, const struct run_options *o)
 {
 	struct json_object *reply = NULL, *job;
 	char error[2 * PATH_MAX + 512];
@@ -222,7 +222,7 @@ static int run(struct json_object *request, const struct run_options *o)
 	}
 	if (reply)
 		answer(reply);
-	return become(o, &inherited);
+	return run_become(o, &inherited);
 }
 
 /* Asks somebody else to start the work, who does that in another cgroup. */
@@ -280,7 +280,7 @@ int verb_run(int argc, char **argv)
 	r.argv = argv + optind;
 	warn_of_others(r.argv);
 	if (!common.dry_run)
-		return run(o.request, &r);
+		return run_command(o.request, &r);
 	put_bool(o.request, "dry_run", true);
 	printf("would make a cgroup, and set the job %s\n",
 	       json_object_to_json_string_ext(o.request, JSON_C_TO_STRING_PLAIN));

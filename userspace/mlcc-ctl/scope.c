@@ -33,7 +33,7 @@ static int connect_manager(sd_bus **bus)
 }
 
 /* What came of it is only looked at where it has failed. */
-static int answered(sd_bus_message *m, void *err, sd_bus_error *unused)
+static int scope_answered(sd_bus_message *m, void *err, sd_bus_error *unused)
 {
 	if (sd_bus_message_is_method_error(m, NULL))
 		*(int *)err = -EIO;
@@ -57,7 +57,7 @@ static int start_scope(sd_bus *bus, int *answer)
 				    "Delegate", "b", 1,
 				    "CollectMode", "s", "inactive-or-failed", 0);
 	if (err >= 0)
-		err = sd_bus_call_async(bus, NULL, call, answered, answer, CALL_US);
+		err = sd_bus_call_async(bus, NULL, call, scope_answered, answer, CALL_US);
 	sd_bus_message_unref(call);
 	return err;
 }

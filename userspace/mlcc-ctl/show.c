@@ -60,7 +60,7 @@ static void slowdown_text(struct json_object *job, char *s, size_t size)
 		snprintf(s, size, "-");
 }
 
-static bool given(struct json_object *o, const char *key)
+static bool show_given(struct json_object *o, const char *key)
 {
 	return json_object_object_get_ex(o, key, NULL);
 }
@@ -70,7 +70,7 @@ static void print_qps(struct json_object *use)
 	printf("%s QP%s, %s sent, %s CNPs", get_string(use, "qps"),
 	       get_u64(use, "qps") == 1 ? "" : "s", human(get_u64(use, "sent_bytes")),
 	       human(get_u64(use, "cnps")));
-	if (given(use, "rate_kbps"))
+	if (show_given(use, "rate_kbps"))
 		printf(", at %sb/s (slowest %sb/s)", human(1000 * get_u64(use, "rate_kbps")),
 		       human(1000 * get_u64(use, "slowest_kbps")));
 }
@@ -81,12 +81,12 @@ static void print_knob(struct json_object *use)
 
 	printf("%s:%s %s", get_string(use, "backend"), get_string(use, "follows"),
 	       get_string(use, "knob"));
-	if (given(use, "value"))
+	if (show_given(use, "value"))
 		printf(" %s%s%s, gain %.2f", get_string(use, "value"), *unit ? " " : "", unit,
 		       get_double(use, "gain"));
 	printf(", base %s%s%s (%s, for the whole %s)", get_string(use, "base"), *unit ? " " : "",
 	       unit, get_string(use, "state"), get_string(use, "scope"));
-	if (given(use, "sent_bytes"))
+	if (show_given(use, "sent_bytes"))
 		printf(", %s sent", human(get_u64(use, "sent_bytes")));
 }
 
@@ -101,13 +101,13 @@ static void print_rdma(struct json_object *job, const char *indent)
 		struct json_object *use = json_object_array_get_idx(list, i);
 
 		printf("%srdma %s: ", indent, get_string(use, "device"));
-		if (given(use, "knob"))
+		if (show_given(use, "knob"))
 			print_knob(use);
 		else
 			print_qps(use);
 		putchar('\n');
 	}
-	if (given(job, "rdma_more"))
+	if (show_given(job, "rdma_more"))
 		printf("%srdma: %s more\n", indent, get_string(job, "rdma_more"));
 }
 

@@ -18,7 +18,7 @@ static struct before {
 	uint64_t at_us, bytes, retrans;
 } before[JOB_IDS];
 
-static bool given(struct json_object *o, const char *key)
+static bool watch_given(struct json_object *o, const char *key)
 {
 	return json_object_object_get_ex(o, key, NULL);
 }
@@ -27,10 +27,10 @@ static const char *state(struct json_object *job)
 {
 	static char progress[CELL];
 
-	if (!given(job, "flows"))
+	if (!watch_given(job, "flows"))
 		return UNKNOWN;
 	if (!get_u64(job, "flows"))
-		return given(job, "rdma") ? "rdma" : "no flows";
+		return watch_given(job, "rdma") ? "rdma" : "no flows";
 	if (strcmp(get_string(job, "class"), "training"))
 		return "sends";
 	if (!get_u64(job, "d_phase_bytes"))
@@ -77,7 +77,7 @@ static void print_rates(struct json_object *job)
 {
 	uint64_t id = get_u64(job, "id");
 	struct before *b = &before[id % JOB_IDS];
-	struct before now = { given(job, "bytes"), now_us(), get_u64(job, "bytes"),
+	struct before now = { watch_given(job, "bytes"), now_us(), get_u64(job, "bytes"),
 			      get_u64(job, "retrans") };
 	bool known = b->known && now.known && now.at_us > b->at_us && now.bytes >= b->bytes &&
 		     now.retrans >= b->retrans;
@@ -103,7 +103,7 @@ static void print_job(struct json_object *job)
 	printf(" %s\n", hints(job));
 }
 
-static void print_all(struct json_object *list)
+static void watch_print_all(struct json_object *list)
 {
 	/* the terminal's own code for: upper left corner, empty the rest */
 	if (isatty(STDOUT_FILENO))
@@ -139,7 +139,7 @@ int verb_watch(int argc, char **argv)
 		struct json_object *list = all_jobs();
 
 		if (!common.json)
-			print_all(list);
+			watch_print_all(list);
 		fflush(stdout);
 		answer(list);
 		if (count)

@@ -38,7 +38,7 @@ enum restored {
 int restore_one(const struct device *d, const struct saved *saved, uint32_t value, bool force,
 		struct err *e);
 
-int verb_show(int argc, char **argv);
+int show_devices(int argc, char **argv);
 int verb_set(int argc, char **argv);
 int verb_follow(int argc, char **argv);
 int verb_restore(int argc, char **argv);

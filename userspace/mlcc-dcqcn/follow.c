@@ -107,7 +107,7 @@ static void set_base(const struct follow *f, struct rail *r, uint32_t base)
 	drive_range(&r->drive, &f->progress.profile, &r->ends[0], &r->ends[1]);
 }
 
-static int check_range(const struct rail *r, struct err *e)
+static int follow_check_range(const struct rail *r, struct err *e)
 {
 	uint32_t levels = r->ends[1] - r->ends[0] + 1;
 
@@ -136,7 +136,7 @@ static int prepare_rail(const struct follow *f, struct rail *r, uint64_t now_us,
 	r->rate = f->rate ? f->rate : r->d.be->budget;
 	set_base(f, r, r->is);
 	budget_init(&r->budget, r->rate, now_us);
-	return check_range(r, e);
+	return follow_check_range(r, e);
 }
 
 /* Knob, lock and state of a device. */
@@ -182,7 +182,7 @@ int follow_prepare(struct follow *f, uint64_t now_us, struct err *e)
 }
 
 /* The knob's value was not written by this run: it is what the next restore puts back. */
-static int save(struct rail *r, struct err *e)
+static int follow_save(struct rail *r, struct err *e)
 {
 	struct saved *saved = r->saved;
 
@@ -195,14 +195,14 @@ static int save(struct rail *r, struct err *e)
 }
 
 /* Puts what there is into the state file: after this the knob may be written. */
-static int begin(struct rail *r, struct err *e)
+static int follow_begin(struct rail *r, struct err *e)
 {
 	r->tried = r->is;
 	r->written_gain = MLCC_ONE;
 	r->saved = saved_add(&r->st, r->knob->name, r->is);
 	if (!r->saved)
 		return fail(e, -ENOSPC, "at most %d knobs of a device are kept", STATE_KNOBS);
-	return save(r, e);
+	return follow_save(r, e);
 }
 
 /* Somebody else, or a reset, has set the knob to @v. */
@@ -221,7 +221,7 @@ static int rebase(const struct follow *f, struct rail *r, uint32_t v, struct err
 	snprintf(r->saved->knob, sizeof(r->saved->knob), "%s", r->knob->name);
 	set_base(f, r, v);
 	event_text(f, r, "rebased", text);
-	return save(r, e);
+	return follow_save(r, e);
 }
 
 /* The device did not take a write or a read: is it gone, or does it refuse? */
@@ -248,7 +248,7 @@ static int take_value(const struct follow *f, struct rail *r, uint32_t is, struc
 	return 0;
 }
 
-static int check(const struct follow *f, struct rail *r, uint64_t now_us, struct err *e)
+static int follow_check(const struct follow *f, struct rail *r, uint64_t now_us, struct err *e)
 {
 	uint32_t is;
 	int err;
@@ -382,7 +382,7 @@ static int look_there(const struct follow *f, struct rail *r, uint64_t now_us, s
 	}
 	if (!moves && now_us < r->check_us)
 		return 0;
-	err = check(f, r, now_us, e);
+	err = follow_check(f, r, now_us, e);
 	/* what is not as it was is looked at anew: the base may be another one */
 	if (err || r->away || r->strikes != strikes || r->is != was)
 		return err;
@@ -392,7 +392,7 @@ static int look_there(const struct follow *f, struct rail *r, uint64_t now_us, s
 	return 0;
 }
 
-static int look_at(const struct follow *f, struct rail *r, uint64_t now_us, struct err *e)
+static int follow_look_at(const struct follow *f, struct rail *r, uint64_t now_us, struct err *e)
 {
 	int err;
 
@@ -405,7 +405,7 @@ static int look_at(const struct follow *f, struct rail *r, uint64_t now_us, stru
 }
 
 /* One look.  0, or what ends it. */
-static int look(struct follow *f, uint64_t now_us, struct err *e)
+static int follow_look(struct follow *f, uint64_t now_us, struct err *e)
 {
 	int err = 0;
 
@@ -417,7 +417,7 @@ static int look(struct follow *f, uint64_t now_us, struct err *e)
 		struct rail *r = &f->rails[i];
 
 		look_for_symptoms(f, r, now_us);
-		err = look_at(f, r, now_us, e);
+		err = follow_look_at(f, r, now_us, e);
 		publish(f, r, now_us);
 	}
 	return err;
@@ -449,7 +449,7 @@ static int unsave(struct rail *r, struct err *e)
 }
 
 /* Puts the knob back. */
-static int put_back(const struct follow *f, struct rail *r, struct err *e)
+static int follow_put_back(const struct follow *f, struct rail *r, struct err *e)
 {
 	struct err why;
 	uint32_t is;
@@ -484,7 +484,7 @@ static int loop(struct follow *f, const sigset_t *set, struct err *e)
 
 	do {
 		now = now_us();
-		err = look(f, now, e);
+		err = follow_look(f, now, e);
 		next += pause_us(f);
 		/* the machine was busy: what was missed is not made up for */
 		if (next < now)
@@ -501,7 +501,7 @@ static int end(struct follow *f, unsigned int begun, int err, struct err *e)
 
 	for (unsigned int i = 0; i < begun; i++) {
 		publish_end(&f->rails[i]);
-		back = put_back(f, &f->rails[i], &why);
+		back = follow_put_back(f, &f->rails[i], &why);
 		if (back && err)
 			warn("%s", why.text);
 		if (back && !err)
@@ -524,7 +524,7 @@ int follow_run(struct follow *f, struct err *e)
 	f->gain = MLCC_ONE;
 	while (!err && begun < f->count) {
 		warn_of_scope(&f->rails[begun].d);
-		err = begin(&f->rails[begun], e);
+		err = follow_begin(&f->rails[begun], e);
 		begun += !err;
 	}
 	if (err)

@@ -11,7 +11,7 @@
 #include "cli.h"
 
 static const struct verb verbs[] = {
-	{ "show", verb_show, "devices, and what their knobs have and may have",
+	{ "show", show_devices, "devices, and what their knobs have and may have",
 	  "usage: mlcc-dcqcn show [DEVICE [KNOB...]]\n"
 	  "       mlcc-dcqcn show BACK-END\n"
 	  "       mlcc-dcqcn show --backends\n"

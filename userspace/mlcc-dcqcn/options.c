@@ -107,7 +107,7 @@ static void check_options(struct follow *f, int words, char **word)
 		die(EXIT_USAGE, "--phase-bytes goes with --progress port; mlcc-ctl sets a job's");
 }
 
-static void parse(struct follow *f, int argc, char **argv)
+static void options_parse(struct follow *f, int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "drive", required_argument, NULL, 'd' },
@@ -144,7 +144,7 @@ int verb_follow(int argc, char **argv)
 	struct err e;
 	int err;
 
-	parse(&f, argc, argv);
+	options_parse(&f, argc, argv);
 	err = follow_prepare(&f, now_us(), &e);
 	if (!err && common.dry_run)
 		for (unsigned int i = 0; i < f.count; i++)

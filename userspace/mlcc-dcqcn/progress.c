@@ -64,7 +64,7 @@ static int open_carrier(struct progress *p, uint64_t now_us)
 }
 
 /* Which jobs there are. */
-static void look(struct progress *p, uint64_t now_us)
+static void progress_look(struct progress *p, uint64_t now_us)
 {
 	struct sender before[PROGRESS_JOBS];
 	unsigned int count = p->count;
@@ -106,7 +106,7 @@ static void look_now_and_then(struct progress *p, uint64_t now_us)
 	/* without a name only the operator's word counts */
 	if (!p->job || now_us < p->look_us)
 		return;
-	look(p, now_us);
+	progress_look(p, now_us);
 	p->look_us = now_us + LOOK_US;
 }
 

@@ -48,7 +48,7 @@ static void parse_one(struct settings *s, const char *word)
 }
 
 /* What there is now, of all; what cannot be written is refused. */
-static int look(struct settings *s, struct err *e)
+static int set_look(struct settings *s, struct err *e)
 {
 	for (unsigned int i = 0; i < s->count; i++) {
 		struct setting *set = &s->set[i];
@@ -79,7 +79,7 @@ static int save_one(struct state *st, const struct knob *k, uint32_t was, uint32
 }
 
 /* The touched one comes second: putting back the first would touch it again. */
-static int save(struct settings *s, struct state *st, struct err *e)
+static int set_save(struct settings *s, struct state *st, struct err *e)
 {
 	int err = 0;
 
@@ -94,7 +94,7 @@ static int save(struct settings *s, struct state *st, struct err *e)
 }
 
 /* What the device has refused has still its value, and is not written again. */
-static int put_back(const struct device *d, const struct knob *k, uint32_t was, struct err *e)
+static int set_put_back(const struct device *d, const struct knob *k, uint32_t was, struct err *e)
 {
 	uint32_t is;
 
@@ -113,14 +113,14 @@ static void roll_back(struct settings *s)
 
 		if (!set->written)
 			continue;
-		if (put_back(&s->d, set->knob, set->was, &e) ||
-		    (set->touched && put_back(&s->d, set->touched, set->touched_was, &e)))
+		if (set_put_back(&s->d, set->knob, set->was, &e) ||
+		    (set->touched && set_put_back(&s->d, set->touched, set->touched_was, &e)))
 			warn("putting back: %s; 'mlcc-dcqcn restore %s' tries again", e.text,
 			     s->d.name);
 	}
 }
 
-static int write_all(struct settings *s, struct err *e)
+static int set_write_all(struct settings *s, struct err *e)
 {
 	int err = 0;
 
@@ -151,15 +151,15 @@ static void forget_unchanged(const struct settings *s, struct state *st)
 		warn("%s", e.text);
 }
 
-static int apply(struct settings *s, struct state *st, struct err *e)
+static int set_apply(struct settings *s, struct state *st, struct err *e)
 {
 	int err;
 
-	err = save(s, st, e);
+	err = set_save(s, st, e);
 	if (err)
 		return err;
 	warn_of_scope(&s->d);
-	err = write_all(s, e);
+	err = set_write_all(s, e);
 	if (err)
 		roll_back(s);
 	forget_unchanged(s, st);
@@ -211,10 +211,10 @@ int verb_set(int argc, char **argv)
 		parse_one(&s, argv[i]);
 	if (!common.dry_run)
 		err = device_hold(&s.d, &e);
-	err = err ? err : look(&s, &e);
+	err = err ? err : set_look(&s, &e);
 	err = err ? err : saved_load(&s.d, &st, &e);
 	if (!err && !common.dry_run)
-		err = apply(&s, &st, &e);
+		err = set_apply(&s, &st, &e);
 	if (err)
 		die_of(err, &e);
 	print(&s);

@@ -49,7 +49,7 @@ static void knob_text(const struct device *d, const struct knob *k, uint32_t v,
 }
 
 /* Which of the knobs were asked for; all if none was. */
-static bool wanted(const struct knob *k, char **names, int count)
+static bool show_wanted(const struct knob *k, char **names, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (!strcmp(names[i], k->name))
@@ -74,7 +74,7 @@ static int show_knobs(const struct device *d, char **names, int count,
 		const struct knob *k = &d->be->knobs[i];
 		int err;
 
-		if (!wanted(k, names, count))
+		if (!show_wanted(k, names, count))
 			continue;
 		err = knob_read(d, k, &v, &e);
 		if (err && (err != -ENOENT || count) && !*first->text)
@@ -171,7 +171,7 @@ static int show_backends(void)
 }
 
 /* What is named: a back end, a device, or nothing at all. */
-static int find(struct devices *l, int argc, char **argv)
+static int show_find(struct devices *l, int argc, char **argv)
 {
 	struct err e;
 	int err;
@@ -189,7 +189,7 @@ static int find(struct devices *l, int argc, char **argv)
 	return 0;
 }
 
-int verb_show(int argc, char **argv)
+int show_devices(int argc, char **argv)
 {
 	struct json_object *all = json_object_new_array();
 	int shown = 0, err;
@@ -200,7 +200,7 @@ int verb_show(int argc, char **argv)
 	common_end();
 	argc -= optind;
 	argv += optind;
-	err = find(&l, argc, argv);
+	err = show_find(&l, argc, argv);
 	for (int i = 1; l.count == 1 && i < argc; i++)
 		parse_knob(&l.list[0], argv[i]);
 	for (unsigned int i = 0; i < l.count; i++) {

@@ -3,7 +3,7 @@
 
 #include "symptoms.h"
 
-static uint32_t add(uint32_t sum, uint64_t us)
+static uint32_t symptoms_add(uint32_t sum, uint64_t us)
 {
 	return us > SYMPTOMS_AFTER_US - sum ? SYMPTOMS_AFTER_US : sum + us;
 }
@@ -15,9 +15,9 @@ enum symptom symptoms_look(struct symptoms *s, const uint64_t *cnps, uint64_t no
 	if (s->sends) {
 		s->silent_us = 0;
 		s->told_silent = false;
-		s->sending_us = add(s->sending_us, us);
+		s->sending_us = symptoms_add(s->sending_us, us);
 	} else {
-		s->silent_us = add(s->silent_us, us);
+		s->silent_us = symptoms_add(s->silent_us, us);
 	}
 	if (cnps && *cnps != s->cnps) {
 		s->cnps = *cnps;

@@ -95,7 +95,7 @@ void event_end(const struct follow *f, const struct rail *r)
 	answer(o);
 }
 
-static const char *state_of(const struct follow *f, const struct rail *r)
+static const char *tell_state_of(const struct follow *f, const struct rail *r)
 {
 	static const char *const names[] = {
 		[PROGRESS_RUNS] = "runs", [PROGRESS_IDLE] = "idle", [PROGRESS_SHARED] = "shared",
@@ -119,7 +119,8 @@ static void put_knob(struct json_object *o, const struct rail *r, uint32_t gain)
 	put_q16(o, "gain", gain);
 }
 
-static struct json_object *to_json(const struct follow *f, const struct rail *r, uint64_t now_us)
+static struct json_object *tell_to_json(const struct follow *f, const struct rail *r,
+					uint64_t now_us)
 {
 	struct json_object *o = json_object_new_object();
 	const struct progress *p = &f->progress;
@@ -133,7 +134,7 @@ static struct json_object *to_json(const struct follow *f, const struct rail *r,
 	device_ibdev(&r->d, ibdev);
 	put_string(o, "rdma", ibdev);
 	put_string(o, "scope", scope_name(r->d.be->scope));
-	put_string(o, "state", state_of(f, r));
+	put_string(o, "state", tell_state_of(f, r));
 	if (p->ours)
 		put_u64(o, "job", p->ours->id);
 	/* the port is the job's, so what the port has sent is what the job has */
@@ -151,7 +152,7 @@ static int write_down(const struct follow *f, const struct rail *r, uint64_t now
 
 	if (dir < 0)
 		return dir;
-	o = to_json(f, r, now_us);
+	o = tell_to_json(f, r, now_us);
 	device_file(&r->d, "", name);
 	err = rundir_replace(dir, name,
 			     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), false);

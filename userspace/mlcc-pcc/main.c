@@ -83,7 +83,7 @@ static void usage(FILE *to)
 		"Exit status: 0 stopped, 1 usage, 2 refused, 3 no such device.\n");
 }
 
-static bool number(const char *text, u64 most, u64 *value)
+static bool pcc_number(const char *text, u64 most, u64 *value)
 {
 	struct err none;
 	uint64_t v;
@@ -95,7 +95,7 @@ static bool number(const char *text, u64 most, u64 *value)
 }
 
 /* "0": learnt */
-static const char *phase_bytes(const char *text, u64 *value)
+static const char *pcc_phase_bytes(const char *text, u64 *value)
 {
 	static struct err e;
 	uint64_t v = 0;
@@ -122,8 +122,9 @@ static bool parse_threads(char *list, struct threads *threads)
 
 		if (last)
 			*last++ = '\0';
-		if (!number(word, ~0U >> 1, &from) || !number(last ? last : word, ~0U >> 1, &to) ||
-		    to < from || to - from >= THREADS_MOST - threads->count)
+		if (!pcc_number(word, ~0U >> 1, &from) ||
+		    !pcc_number(last ? last : word, ~0U >> 1, &to) || to < from ||
+		    to - from >= THREADS_MOST - threads->count)
 			return false;
 		while (from <= to)
 			threads->number[threads->count++] = from++;
@@ -148,10 +149,10 @@ static const char *parse_job(char **word, struct mlcc_pcc_command *c)
 	u64 id;
 
 	c->op = MLCC_PCC_SET_JOB;
-	if (!number(word[1], MLCC_PCC_JOBS - 1, &id) || !id)
+	if (!pcc_number(word[1], MLCC_PCC_JOBS - 1, &id) || !id)
 		return "job: no ID from 1 to 63";
 	c->job = id;
-	wrong = word[2] ? phase_bytes(word[2], &c->d_phase) : NULL;
+	wrong = word[2] ? pcc_phase_bytes(word[2], &c->d_phase) : NULL;
 	if (wrong)
 		return wrong;
 	if (word[2] && word[3] && !profile(word[3], &c->profile))
@@ -166,11 +167,11 @@ static const char *parse_qp(char **word, struct mlcc_pcc_command *c)
 	c->op = MLCC_PCC_SET_QP;
 	if (!word[1] || !word[2] || !word[3] || word[4])
 		return "qp: takes VHCA, QPN, ID";
-	if (!number(word[1], 0xffff, &vhca))
+	if (!pcc_number(word[1], 0xffff, &vhca))
 		return "qp: VHCA is 0 to 65535";
-	if (!number(word[2], 0xffffff, &qpn) || !qpn)
+	if (!pcc_number(word[2], 0xffffff, &qpn) || !qpn)
 		return "qp: QPN is 1 to 16777215";
-	if (!number(word[3], MLCC_PCC_JOBS - 1, &id))
+	if (!pcc_number(word[3], MLCC_PCC_JOBS - 1, &id))
 		return "qp: ID is 0 to 63";
 	c->vhca = vhca;
 	c->qpn = qpn;
@@ -178,7 +179,7 @@ static const char *parse_qp(char **word, struct mlcc_pcc_command *c)
 	return NULL;
 }
 
-static const char *parse(char *line, struct mlcc_pcc_command *c)
+static const char *pcc_parse(char *line, struct mlcc_pcc_command *c)
 {
 	char *word[6] = { NULL }, *rest;
 	u32 count = 0;
@@ -194,14 +195,14 @@ static const char *parse(char *line, struct mlcc_pcc_command *c)
 	return "a command is job ID [BYTES [PROFILE]] or qp VHCA QPN ID";
 }
 
-static int failed(const char *what, doca_error_t error)
+static int pcc_failed(const char *what, doca_error_t error)
 {
 	fprintf(stderr, "mlcc-pcc: %s: %s\n", what, doca_error_get_descr(error));
 	return error == DOCA_ERROR_NOT_FOUND ? EXIT_NO_DEVICE : EXIT_REFUSED;
 }
 
 /* One line for a command; @wrong: NULL if it is done.  No text here needs quoting. */
-static void answer(const char *wrong)
+static void pcc_answer(const char *wrong)
 {
 	if (json && wrong)
 		printf("{\"ok\":false,\"error\":\"%s\"}\n", wrong);
@@ -252,10 +253,10 @@ static doca_error_t send_batch(struct nic *nic, struct batch *batch)
 		if (error != DOCA_SUCCESS)
 			return error;
 		for (u32 i = 0; i < response.done; i++)
-			answer(NULL);
+			pcc_answer(NULL);
 		sent += response.done;
 		if (sent < batch->count)
-			answer(texts[response.status]);
+			pcc_answer(texts[response.status]);
 	}
 	batch->count = 0;
 	return DOCA_SUCCESS;
@@ -302,7 +303,7 @@ static bool read_line(char *line)
 static doca_error_t take_line(struct nic *nic, struct batch *batch, char *line)
 {
 	struct mlcc_pcc_command command;
-	const char *wrong = parse(line, &command);
+	const char *wrong = pcc_parse(line, &command);
 	doca_error_t error = DOCA_SUCCESS;
 
 	if (!wrong)
@@ -310,13 +311,13 @@ static doca_error_t take_line(struct nic *nic, struct batch *batch, char *line)
 	if (wrong || batch->count == MLCC_PCC_COMMANDS || !more_is_there())
 		error = send_batch(nic, batch);
 	if (wrong && error == DOCA_SUCCESS)
-		answer(wrong);
+		pcc_answer(wrong);
 	fflush(stdout);
 	return error;
 }
 
 /* Until SIGTERM, however soon the commands end. */
-static int serve(struct nic *nic)
+static int pcc_serve(struct nic *nic)
 {
 	static struct batch batch;
 	doca_error_t error = DOCA_SUCCESS;
@@ -328,7 +329,7 @@ static int serve(struct nic *nic)
 		error = send_batch(nic, &batch);
 	fflush(stdout);
 	if (error != DOCA_SUCCESS)
-		return failed("the NIC does not answer", error);
+		return pcc_failed("the NIC does not answer", error);
 	wait_for(NULL, 0);
 	return 0;
 }
@@ -355,7 +356,7 @@ static doca_error_t open_device(const char *name, struct doca_dev **dev)
 	return error;
 }
 
-static doca_error_t configure(struct doca_pcc *pcc, const struct threads *threads)
+static doca_error_t pcc_configure(struct doca_pcc *pcc, const struct threads *threads)
 {
 	u32 least, most;
 	doca_error_t error = doca_pcc_get_min_num_threads(pcc, &least);
@@ -378,21 +379,21 @@ static doca_error_t configure(struct doca_pcc *pcc, const struct threads *thread
 	return error;
 }
 
-static int run(struct nic *nic, const struct threads *threads)
+static int pcc_run(struct nic *nic, const struct threads *threads)
 {
-	doca_error_t error = configure(nic->pcc, threads);
+	doca_error_t error = pcc_configure(nic->pcc, threads);
 	int rc;
 
 	if (error == DOCA_SUCCESS)
 		error = doca_pcc_start(nic->pcc);
 	if (error != DOCA_SUCCESS)
-		return failed("cannot start the firmware", error);
-	rc = serve(nic);
+		return pcc_failed("cannot start the firmware", error);
+	rc = pcc_serve(nic);
 	error = doca_pcc_stop(nic->pcc);
-	return error == DOCA_SUCCESS ? rc : failed("cannot stop the firmware", error);
+	return error == DOCA_SUCCESS ? rc : pcc_failed("cannot stop the firmware", error);
 }
 
-static void stop(int signal)
+static void pcc_stop(int signal)
 {
 	(void)signal;
 	stopped = 1;
@@ -400,7 +401,7 @@ static void stop(int signal)
 
 static void take_signals(void)
 {
-	struct sigaction action = { .sa_handler = stop };
+	struct sigaction action = { .sa_handler = pcc_stop };
 	sigset_t ours;
 
 	sigemptyset(&ours);
@@ -411,20 +412,20 @@ static void take_signals(void)
 	sigaction(SIGINT, &action, NULL);
 }
 
-static int start(const char *device, const struct threads *threads)
+static int pcc_start(const char *device, const struct threads *threads)
 {
 	struct nic nic = { .dev = NULL };
 	doca_error_t error = open_device(device, &nic.dev);
 	int rc;
 
 	if (error != DOCA_SUCCESS)
-		return failed(device, error);
+		return pcc_failed(device, error);
 	error = doca_pcc_create(nic.dev, &nic.pcc);
 	if (error == DOCA_SUCCESS) {
-		rc = run(&nic, threads);
+		rc = pcc_run(&nic, threads);
 		doca_pcc_destroy(nic.pcc);
 	} else {
-		rc = failed("cannot use PCC (USER_PROGRAMMABLE_CC=1?)", error);
+		rc = pcc_failed("cannot use PCC (USER_PROGRAMMABLE_CC=1?)", error);
 	}
 	doca_dev_close(nic.dev);
 	return rc;
@@ -478,5 +479,5 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	take_signals();
-	return start(argv[optind], &threads);
+	return pcc_start(argv[optind], &threads);
 }

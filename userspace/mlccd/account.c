@@ -210,7 +210,7 @@ void who_free(struct who *who)
 }
 
 /* Who is in more groups, of which each takes a while, is in none of them. */
-static bool is_in(const struct who *who, gid_t gid)
+static bool account_is_in(const struct who *who, gid_t gid)
 {
 	gid_t groups[GROUPS];
 	socklen_t len = sizeof(struct ucred);
@@ -230,7 +230,7 @@ static bool is_in(const struct who *who, gid_t gid)
 bool who_is_in(const struct who *who, gid_t gid)
 {
 	if (asked.fd != who->fd || asked.gid != gid) {
-		asked.is_in = is_in(who, gid);
+		asked.is_in = account_is_in(who, gid);
 		asked.fd = who->fd;
 		asked.gid = gid;
 	}

@@ -117,7 +117,7 @@ void away_work(int fd)
 
 /*** mlccd ***/
 
-static void dispatch(struct away *a);
+static void away_dispatch(struct away *a);
 
 static void task_done(struct task *t)
 {
@@ -144,7 +144,7 @@ static void worker_free(struct worker *w)
 	free(w);
 }
 
-static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
+static int away_answered(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
 	struct worker *w = arg;
 	struct away *a = w->all;
@@ -162,7 +162,7 @@ static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
 	}
 	if (t)
 		task_done(t);
-	dispatch(a);
+	away_dispatch(a);
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static bool worker_start(struct away *a)
 	err = porter_worker(a->porter, pair[1]);
 	close(pair[1]);
 	if (!err)
-		err = sd_event_add_io(a->events, &w->io, w->fd, EPOLLIN, answered, w);
+		err = sd_event_add_io(a->events, &w->io, w->fd, EPOLLIN, away_answered, w);
 	if (err < 0) {
 		close(w->fd);
 		free(w);
@@ -242,7 +242,7 @@ static void look_again(struct away *a)
 	sd_event_source_set_enabled(a->again, us ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-static void dispatch(struct away *a)
+static void away_dispatch(struct away *a)
 {
 	struct worker *w = NULL;
 	struct task *t;
@@ -277,7 +277,7 @@ static int again(sd_event_source *s, uint64_t at, void *arg)
 
 	if (!a->waiting)
 		end_idle(a);
-	dispatch(a);
+	away_dispatch(a);
 	return 0;
 }
 
@@ -328,7 +328,7 @@ static void do_here(enum kind kind, int fd)
 		recv(fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC);
 }
 
-static void add(struct away *a, enum kind kind, int fd, away_done *done, void *arg)
+static void away_add(struct away *a, enum kind kind, int fd, away_done *done, void *arg)
 {
 	struct task *t = a->porter ? malloc(sizeof(*t)) : NULL;
 
@@ -341,7 +341,7 @@ static void add(struct away *a, enum kind kind, int fd, away_done *done, void *a
 	*t = (struct task){ .kind = kind, .fd = fd, .done = done, .arg = arg };
 	TAILQ_INSERT_TAIL(&a->wanted, t, entry);
 	a->waiting++;
-	dispatch(a);
+	away_dispatch(a);
 }
 
 void away_allow(int fd, bool yes)
@@ -358,10 +358,10 @@ unsigned int away_waiting(const struct away *a)
 
 void away_close(struct away *a, int fd, away_done *done, void *arg)
 {
-	add(a, CLOSE, fd, done, arg);
+	away_add(a, CLOSE, fd, done, arg);
 }
 
 void away_discard(struct away *a, int fd, away_done *done, void *arg)
 {
-	add(a, DISCARD, fd, done, arg);
+	away_add(a, DISCARD, fd, done, arg);
 }

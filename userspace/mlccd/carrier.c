@@ -6,7 +6,7 @@
 #include "carrier.h"
 #include "keep.h"
 
-static const struct keep_told *ask(struct carrier *c, const struct keep_ask *a)
+static const struct keep_told *carrier_ask(struct carrier *c, const struct keep_ask *a)
 {
 	const struct keep_told *t = keep_ask(a, NULL);
 
@@ -27,7 +27,7 @@ static int ask_plain(struct carrier *c, enum keep op, uint32_t id, uint64_t numb
 	a.op = op;
 	a.id = id;
 	a.number = number;
-	return done(ask(c, &a), e);
+	return done(carrier_ask(c, &a), e);
 }
 
 int carrier_need(struct carrier *c, struct err *e)
@@ -62,7 +62,7 @@ int carrier_job_set(struct carrier *c, const struct mlcc_job_conf *conf, bool cr
 		.op = create ? KEEP_JOB_NEW : KEEP_JOB_SET, .job = *conf,
 	};
 
-	return done(ask(c, &a), e);
+	return done(carrier_ask(c, &a), e);
 }
 
 int carrier_job_del(struct carrier *c, uint32_t id)
@@ -79,7 +79,7 @@ int carrier_job_look(struct carrier *c, uint32_t id, struct mlcc_job_info *info,
 
 	a.id = id;
 	a.number = !!orphans;
-	t = ask(c, &a);
+	t = carrier_ask(c, &a);
 	if (!t->err)
 		*info = t->jobs[0];
 	if (orphans)
@@ -111,7 +111,7 @@ int carrier_job_each(struct carrier *c, int (*each)(const struct mlcc_job_info *
 	int ret;
 
 	do {
-		t = ask(c, &a);
+		t = carrier_ask(c, &a);
 		if (t->err)
 			return t->err;
 		count = t->count;
@@ -145,7 +145,7 @@ int carrier_profile_get(struct carrier *c, const char *name, struct mlcc_profile
 	const struct keep_told *t;
 
 	snprintf(a.name, sizeof(a.name), "%s", name);
-	t = ask(c, &a);
+	t = carrier_ask(c, &a);
 	if (!t->err)
 		*p = t->profiles[0];
 	return done(t, e);
@@ -155,7 +155,7 @@ int carrier_profile_set(struct carrier *c, const struct mlcc_profile_conf *p, st
 {
 	const struct keep_ask a = { .op = KEEP_PROFILE_SET, .profile = *p };
 
-	return done(ask(c, &a), e);
+	return done(carrier_ask(c, &a), e);
 }
 
 int carrier_profile_each(struct carrier *c,
@@ -163,7 +163,7 @@ int carrier_profile_each(struct carrier *c,
 			 struct err *e)
 {
 	const struct keep_ask a = { .op = KEEP_PROFILES_ALL };
-	const struct keep_told *t = ask(c, &a);
+	const struct keep_told *t = carrier_ask(c, &a);
 	int ret = 0;
 
 	for (uint32_t i = 0; !t->err && !ret && i < t->count; i++)
@@ -180,7 +180,7 @@ int carrier_tag(struct carrier *c, const char *path, uint64_t cgroup_id,
 
 	a = (struct keep_ask){ .op = KEEP_TAG, .number = cgroup_id, .tag = { .conf = *conf } };
 	snprintf(a.tag.path, sizeof(a.tag.path), "%s", path);
-	return done(ask(c, &a), e);
+	return done(carrier_ask(c, &a), e);
 }
 
 void carrier_untag(struct carrier *c, uint64_t cgroup_id, uint32_t job)

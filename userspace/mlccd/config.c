@@ -54,8 +54,8 @@ static int wrong(struct parse *p, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static int number(struct parse *p, const char *what, const char *s, uint32_t min, uint32_t max,
-		  uint32_t *to)
+static int config_number(struct parse *p, const char *what, const char *s, uint32_t min,
+			 uint32_t max, uint32_t *to)
 {
 	struct err e;
 	uint64_t v;
@@ -68,8 +68,8 @@ static int number(struct parse *p, const char *what, const char *s, uint32_t min
 
 static int set_number(struct parse *p, const struct key *k, char *value)
 {
-	return number(p, k->name, value, k->min, k->max,
-		      (uint32_t *)((char *)&p->c + k->offset));
+	return config_number(p, k->name, value, k->min, k->max,
+			     (uint32_t *)((char *)&p->c + k->offset));
 }
 
 /* The job's bits have to be in one piece. */
@@ -78,7 +78,7 @@ static int set_mask(struct parse *p, const struct key *k, char *value)
 	uint32_t v;
 	int err;
 
-	err = number(p, k->name, value, k->min, k->max, &v);
+	err = config_number(p, k->name, value, k->min, k->max, &v);
 	if (err)
 		return err;
 	if ((v >> __builtin_ctz(v)) & ((v >> __builtin_ctz(v)) + 1))
@@ -114,7 +114,7 @@ static char *next_word(char **rest)
 	return word ? trim(word, " \t") : NULL;
 }
 
-static bool name_ok(const char *s)
+static bool config_name_ok(const char *s)
 {
 	size_t n = strspn(s, MLCC_NAME_CHARS);
 
@@ -129,7 +129,7 @@ static int set_profiles(struct parse *p, const struct key *k, char *value)
 	if (!strcmp(value, "*"))
 		return 0;
 	while ((word = next_word(&value))) {
-		if (!name_ok(word))
+		if (!config_name_ok(word))
 			return wrong(p, "%s: '%.40s' is no profile's name", k->name, word);
 		if (p->c.profile_count == CONFIG_PROFILES)
 			return wrong(p, "%s: at most %d", k->name, CONFIG_PROFILES);
@@ -159,7 +159,7 @@ static int set_address(struct parse *p, const struct key *k, char *value)
 	return 0;
 }
 
-static int set_dscp(struct parse *p, const struct key *k, char *value)
+static int config_set_dscp(struct parse *p, const struct key *k, char *value)
 {
 	unsigned int count = 0;
 	uint32_t v;
@@ -169,7 +169,7 @@ static int set_dscp(struct parse *p, const struct key *k, char *value)
 	while ((word = next_word(&value))) {
 		if (count == CONFIG_CLASSES)
 			return wrong(p, "%s: %d numbers are wanted", k->name, CONFIG_CLASSES);
-		err = number(p, k->name, word, k->min, k->max, &v);
+		err = config_number(p, k->name, word, k->min, k->max, &v);
 		if (err)
 			return err;
 		p->c.dscp[count++] = v;
@@ -201,7 +201,7 @@ static const struct key keys[] = {
 	NUMBER("limits", "priority-classes", priority_classes, 0, CONFIG_CLASSES),
 	{ "limits", "latency-class", set_bool, offsetof(struct config, latency_class), 0, 0 },
 	{ "limits", "profiles", set_profiles, 0, 0, 0 },
-	{ "priority", "dscp", set_dscp, 0, 0, 63 },
+	{ "priority", "dscp", config_set_dscp, 0, 0, 63 },
 };
 
 #define KEYS	(sizeof(keys) / sizeof(*keys))

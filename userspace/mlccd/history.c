@@ -20,7 +20,7 @@ static void spread_add(struct spread *s, uint32_t us)
 	s->sum_us += us;
 }
 
-static bool alike(uint64_t a, uint64_t b)
+static bool history_alike(uint64_t a, uint64_t b)
 {
 	return a && (a > b ? a - b : b - a) <= a >> SAME_SHIFT;
 }
@@ -30,7 +30,7 @@ static void learn_alone(struct history *h, const struct mlcc_job_info *info)
 {
 	if (!info->d_phase)
 		return;
-	if (!h->alone_us || !alike(h->alone_d_phase, info->d_phase))
+	if (!h->alone_us || !history_alike(h->alone_d_phase, info->d_phase))
 		h->alone_us = info->iteration_us;
 	h->alone_us += ((int64_t)info->iteration_us - h->alone_us) / (1 << MEAN_SHIFT);
 	h->alone_d_phase = info->d_phase;
@@ -82,5 +82,5 @@ uint32_t history_alone_us(const struct history *h, const struct mlcc_job_info *i
 	if (announced_us)
 		return announced_us;
 	*from = "measured";
-	return alike(h->alone_d_phase, info->d_phase) ? h->alone_us : 0;
+	return history_alike(h->alone_d_phase, info->d_phase) ? h->alone_us : 0;
 }

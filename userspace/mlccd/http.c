@@ -70,7 +70,7 @@ static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, cons
 	return done;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned int status, const char *why)
+static enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned int status, const char *why)
 {
 	char *text = strdup(why);
 
@@ -119,7 +119,7 @@ static void notify(void *arg, struct MHD_Connection *c, void **context,
 	}
 }
 
-static void renew(struct http *h)
+static void http_renew(struct http *h)
 {
 	uint64_t begin = now_us();
 	size_t len;
@@ -132,25 +132,25 @@ static void renew(struct http *h)
 	h->last_until = now_us() + SERVES * (now_us() - begin);
 }
 
-static enum MHD_Result answer(void *arg, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *data,
-			      size_t *data_len, void **con)
+static enum MHD_Result http_answer(void *arg, struct MHD_Connection *c, const char *url,
+				   const char *method, const char *version, const char *data,
+				   size_t *data_len, void **con)
 {
 	struct http *h = arg;
 
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET or HEAD is wanted\n");
+		return http_refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET or HEAD is wanted\n");
 	if (strcmp(url, "/metrics") && strcmp(url, "/"))
-		return refuse(c, MHD_HTTP_NOT_FOUND, "/metrics is here\n");
+		return http_refuse(c, MHD_HTTP_NOT_FOUND, "/metrics is here\n");
 	if (now_us() >= h->last_until)
-		renew(h);
+		http_renew(h);
 	if (!h->last)
-		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory\n");
+		return http_refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory\n");
 	return MHD_queue_response(c, MHD_HTTP_OK, h->last);
 }
 
 /* Lets the library do what there is, and call again when it wants to. */
-static void run(struct http *h)
+static void http_run(struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
@@ -165,17 +165,17 @@ static void run(struct http *h)
 
 static int ready(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
-	run(arg);
+	http_run(arg);
 	return 0;
 }
 
 static int timed(sd_event_source *s, uint64_t at, void *arg)
 {
-	run(arg);
+	http_run(arg);
 	return 0;
 }
 
-static bool watch(struct http *h, sd_event *events)
+static bool http_watch(struct http *h, sd_event *events)
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 
@@ -192,13 +192,13 @@ struct http *http_listen(sd_event *events, int fd, http_text *text, void *arg)
 	h->text = text;
 	h->arg = arg;
 	TAILQ_INIT(&h->scrapes);
-	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, h,
+	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, http_answer, h,
 				     MHD_OPTION_LISTEN_SOCKET, fd,
 				     MHD_OPTION_CONNECTION_LIMIT, SCRAPES,
 				     MHD_OPTION_NOTIFY_CONNECTION, notify, h,
 				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
 				     MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_END);
-	if (h->daemon && watch(h, events))
+	if (h->daemon && http_watch(h, events))
 		return h;
 	http_close(h);
 	return NULL;

@@ -33,7 +33,7 @@ static struct job *job_copy(const struct job *job)
 }
 
 /* What is lost is written down at once, what was seen last when we end (state.h). */
-static void count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
+static void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 {
 	uint64_t values[JOB_COUNTERS] = { info->bytes, info->retrans, info->ce, info->phases };
 	bool lost = false;
@@ -58,7 +58,7 @@ static void count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 
 void jobs_look(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 {
-	count(all, job, info);
+	jobs_count(all, job, info);
 	history_look(&job->history, info, &all->senders);
 }
 
@@ -196,7 +196,7 @@ static int carrier_apply(struct jobs *all, const struct job *job, bool create, s
  * Its id is kept until the carrier has it no more: who changes that may take a while, and so may
  * memory and descriptors, when there are none.
  */
-static void carrier_remove(struct jobs *all, uint32_t id)
+static void jobs_carrier_remove(struct jobs *all, uint32_t id)
 {
 	struct err e;
 	int err = carrier_need(all->carrier, &e);
@@ -214,7 +214,7 @@ static void carrier_remove_again(struct jobs *all)
 	for (uint32_t id = 1; all->undeleted_count && id < JOB_IDS; id++) {
 		if (!all->undeleted[id])
 			continue;
-		carrier_remove(all, id);
+		jobs_carrier_remove(all, id);
 		if (all->undeleted[id])
 			break;
 	}
@@ -226,7 +226,7 @@ static void revert(struct jobs *all, const struct job *job, const struct job *ol
 	struct err e;
 
 	if (!old) {
-		carrier_remove(all, job->conf.id);
+		jobs_carrier_remove(all, job->conf.id);
 		state_remove(all->dir, job->conf.id);
 		return;
 	}
@@ -240,7 +240,7 @@ static void revert(struct jobs *all, const struct job *job, const struct job *ol
 }
 
 /* File, carrier, tagger; all or nothing. */
-static int apply(struct jobs *all, struct job *job, const struct job *old, struct err *e)
+static int jobs_apply(struct jobs *all, struct job *job, const struct job *old, struct err *e)
 {
 	int err;
 
@@ -314,8 +314,8 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 }
 
 /* Jobs of others in, above or below the cgroup keep it from being taken. */
-static int check_cgroup(struct jobs *all, const struct who *who, const char *rel,
-			const struct cgroup_look *look, struct err *e)
+static int jobs_check_cgroup(struct jobs *all, const struct who *who, const char *rel,
+			     const struct cgroup_look *look, struct err *e)
 {
 	const struct job *j;
 
@@ -369,7 +369,7 @@ static int check_ids(struct jobs *all, const struct who *who, const struct job_w
 	return 0;
 }
 
-static bool is_there(const struct jobs *all, const struct job *job)
+static bool jobs_is_there(const struct jobs *all, const struct job *job)
 {
 	return !job->cgroup_id || cgroup_there(all->cgroups, job->cgroup, job->cgroup_id);
 }
@@ -385,14 +385,14 @@ static struct job *namesake(struct jobs *all, uid_t uid, const struct job_wanted
 	LIST_FOREACH(j, named(all, w->conf.name), named)
 		if (j != old && !j->adopted && j->uid == uid && j->owner_uid == w->owner_uid &&
 		    j->owner_gid == w->owner_gid && !strcmp(j->conf.name, w->conf.name) &&
-		    is_there(all, j))
+		    jobs_is_there(all, j))
 			return j;
 	return NULL;
 }
 
 /* A default that is taken is left out. */
-static int check_name(struct jobs *all, uid_t uid, struct job_wanted *w, const struct job *old,
-		      struct err *e)
+static int jobs_check_name(struct jobs *all, uid_t uid, struct job_wanted *w, const struct job *old,
+			   struct err *e)
 {
 	struct job *other = namesake(all, uid, w, old);
 
@@ -429,7 +429,7 @@ static int apply_new(struct jobs *all, struct job *job, bool any_id, struct err 
 		if (!job->conf.id)
 			return fail(e, -ENOSPC, "all %u ids are taken, by jobs or by policy rules for their marks",
 				    id_max(all));
-		err = apply(all, job, NULL, e);
+		err = jobs_apply(all, job, NULL, e);
 		if (!any_id)
 			break;
 	}
@@ -444,7 +444,7 @@ static int commit(struct jobs *all, struct job *job, struct job *old, bool any_i
 
 	if (!copy)
 		return fail(e, -ENOMEM, "no memory");
-	err = old ? apply(all, job, old, e) : apply_new(all, job, any_id, e);
+	err = old ? jobs_apply(all, job, old, e) : apply_new(all, job, any_id, e);
 	if (err) {
 		free(copy);
 		return err;
@@ -472,7 +472,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	err = find_old(all, who, w, cgroup, &old, e);
 	err = err ? err : check_ids(all, who, w, old, e);
 	err = err ? err : check_limits(all, who, w, old, e);
-	err = err ? err : check_name(all, old ? old->uid : who->uid, w, old, e);
+	err = err ? err : jobs_check_name(all, old ? old->uid : who->uid, w, old, e);
 	if (err)
 		return err;
 	job = job_new(rel);
@@ -525,7 +525,7 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 		return set_checked(all, who, w, rel, 0, set, e);
 	}
 	err = cgroup_find(all->cgroups, w->path, rel, &look, e);
-	err = err ? err : check_cgroup(all, who, rel, &look, e);
+	err = err ? err : jobs_check_cgroup(all, who, rel, &look, e);
 	return err ? err : set_checked(all, who, w, rel, look.id, set, e);
 }
 
@@ -533,7 +533,7 @@ static void drop(struct jobs *all, struct job *job)
 {
 	tag_remove(all, job);
 	rxe_remove(job);
-	carrier_remove(all, job->conf.id);
+	jobs_carrier_remove(all, job->conf.id);
 	state_remove(all->dir, job->conf.id);
 	table_remove(all, job);
 	all->changed(all->changed_arg, job->conf.id);
@@ -681,7 +681,7 @@ static struct job *job_at(struct jobs *all, const char *path, size_t len, uint32
 
 	LIST_FOREACH(j, placed(all, hash), placed)
 		if (j->cgroup_id && strlen(j->cgroup) == len && !memcmp(j->cgroup, path, len) &&
-		    is_there(all, j))
+		    jobs_is_there(all, j))
 			return j;
 	return NULL;
 }
@@ -769,7 +769,7 @@ void jobs_complete(struct jobs *all)
 	}
 }
 
-static void keep(void *arg, struct job *job)
+static void jobs_keep(void *arg, struct job *job)
 {
 	struct jobs *all = arg;
 
@@ -793,7 +793,7 @@ static bool end_lost(struct jobs *all, uint32_t count)
 		round |= !all->polled_id;
 		j = all->by_id[all->polled_id];
 		count -= !!j;
-		if (!j || is_there(all, j))
+		if (!j || jobs_is_there(all, j))
 			continue;
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
 		drop(all, j);
@@ -890,7 +890,7 @@ void jobs_poll(struct jobs *all)
 void jobs_init(struct jobs *all, int dir)
 {
 	all->dir = dir;
-	state_each(all->dir, keep, all);
+	state_each(all->dir, jobs_keep, all);
 	end_lost(all, JOB_IDS);
 	jobs_complete(all);
 	rxe_set(&all->list);

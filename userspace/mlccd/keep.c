@@ -59,7 +59,7 @@ static void __attribute__((noreturn)) lost(void)
 	_exit(EXIT_FAILURE);
 }
 
-static bool is_whole(uint32_t op, const struct keep_told *t, ssize_t n)
+static bool keep_is_whole(uint32_t op, const struct keep_told *t, ssize_t n)
 {
 	return n >= (ssize_t)offsetof(struct keep_told, jobs) && t->count <= KEEP_LIST &&
 	       n == (ssize_t)keep_told_size(op, t) && memchr(t->why, '\0', sizeof(t->why));
@@ -79,7 +79,7 @@ const struct keep_told *keep_ask(const struct keep_ask *a, int *fd)
 		do {
 			n = n < 0 ? n : pass_receive(keeper, &told, sizeof(told), fds, &count, &flags);
 		} while (n == -EINTR);
-		if (n <= 0 || !is_whole(a->op, &told, n))
+		if (n <= 0 || !keep_is_whole(a->op, &told, n))
 			lost();
 		if (count)
 			got = fds[0];

@@ -71,7 +71,8 @@ OP(op_refresh)
 	return 0;
 }
 
-static int job_set(struct kept *k, const struct mlcc_job_conf *conf, bool create, struct err *e)
+static int keeper_job_set(struct kept *k, const struct mlcc_job_conf *conf, bool create,
+			  struct err *e)
 {
 	if (!ENDS(conf->name) || !ENDS(conf->profile) || !ENDS(conf->job_class))
 		return no_string(e);
@@ -80,12 +81,12 @@ static int job_set(struct kept *k, const struct mlcc_job_conf *conf, bool create
 
 OP(op_job_new)
 {
-	return job_set(k, &a->job, true, e);
+	return keeper_job_set(k, &a->job, true, e);
 }
 
 OP(op_job_set)
 {
-	return job_set(k, &a->job, false, e);
+	return keeper_job_set(k, &a->job, false, e);
 }
 
 OP(op_job_del)
@@ -272,7 +273,7 @@ OP(op_cgroup)
 }
 
 /* DIRECTORY, DIRECTORY/NAME, or DIRECTORY/NAME/ and one of the files. */
-static bool is_in(const char *path, const char *dir, bool files, const char *const below[2])
+static bool keeper_is_in(const char *path, const char *dir, bool files, const char *const below[2])
 {
 	char name[2 * NAME_LEN];
 	size_t n = strlen(dir), len;
@@ -299,7 +300,8 @@ OP(op_file)
 
 	if (!ENDS(a->path))
 		return no_string(e);
-	if (!is_in(a->path, RXE_DIR, false, tables) && !is_in(a->path, FOLLOWED_DIR, true, NULL))
+	if (!keeper_is_in(a->path, RXE_DIR, false, tables) &&
+	    !keeper_is_in(a->path, FOLLOWED_DIR, true, NULL))
 		return fail(e, -EACCES, "not one of the files that are told");
 	*fd = sysroot_open(a->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
 	return *fd < 0 ? fail(e, *fd, "%s", strerror(-*fd)) : 0;

@@ -78,7 +78,7 @@ int kept_orphans(struct kept *k, uint32_t id)
 
 /*** Sockets that follow ***/
 
-static void path_of(char path[64], int fd)
+static void kept_path_of(char path[64], int fd)
 {
 	snprintf(path, 64, "/proc/self/fd/%d", fd);
 }
@@ -90,7 +90,7 @@ static int walk(struct walk *w)
 
 	if (!w)
 		return mlcc_tagger_follow();
-	path_of(path, w->fd);
+	kept_path_of(path, w->fd);
 	err = mlcc_tag_follow(path, w->change);
 	close(w->fd);
 	free(w);
@@ -289,7 +289,7 @@ static int tag_fd(struct kept *k, int fd, const struct mlcc_tag_conf *conf, stru
 	char path[64];
 	int err;
 
-	path_of(path, fd);
+	kept_path_of(path, fd);
 	err = mlcc_tag_set_only(k->t, path, conf, &change);
 	if (err)
 		return fail(e, err, "%s", mlcc_tagger_error(k->t));

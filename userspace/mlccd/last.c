@@ -96,7 +96,7 @@ static bool give(int door, int control, bool ended)
 	return !err && ended;
 }
 
-static bool is_there(int door)
+static bool last_is_there(int door)
 {
 	struct sockaddr_un a = { };
 	socklen_t len = sizeof(a);
@@ -121,7 +121,7 @@ static void __attribute__((noreturn)) hold_run(const struct listening *l, pid_t 
 	p[1].fd = syscall(SYS_pidfd_open, mlccd, 0);
 	if (getppid() != mlccd)
 		until = now_us() + HOLD_US;
-	while (!until || (now_us() < until && is_there(1))) {
+	while (!until || (now_us() < until && last_is_there(1))) {
 		if (poll(p, 2, until ? LOOK_MS : -1) < 0)
 			break;
 		if (p[1].revents) {

@@ -27,7 +27,7 @@
 #define RUN_DIR	"/run/mlcc"	/* the units' */
 #define STOP_US	10000000
 
-static int path_of(struct sockaddr_un *a, const char *dir, const char *name, struct err *e)
+static int listen_path_of(struct sockaddr_un *a, const char *dir, const char *name, struct err *e)
 {
 	int n = snprintf(a->sun_path, sizeof(a->sun_path), "%s/%s", dir, name);
 
@@ -87,7 +87,7 @@ static int unix_listen(const char *dir, const char *name, int type, mode_t mode,
 	struct sockaddr_un a;
 	int err;
 
-	err = path_of(&a, dir, name, e);
+	err = listen_path_of(&a, dir, name, e);
 	err = err ? err : is_free(&a, type, e);
 	return err ? err : unix_bind(&a, type, mode, e);
 }
@@ -96,7 +96,7 @@ static int unix_listen(const char *dir, const char *name, int type, mode_t mode,
  * The socket of a daemon that has ended, from the process that it has left.  -EBUSY: it has not
  * ended; else a negative error number: nobody has one.  Only root may have made the door.
  */
-static int take_over(const char *dir)
+static int listen_take_over(const char *dir)
 {
 	struct sockaddr_un door, control;
 	int fds[PASS_FDS], flags = 0, fd;
@@ -105,7 +105,8 @@ static int take_over(const char *dir)
 	char byte;
 	ssize_t n;
 
-	if (path_of(&door, dir, DOOR, &none) || path_of(&control, dir, FOLDER "/" CONTROL, &none))
+	if (listen_path_of(&door, dir, DOOR, &none) ||
+	    listen_path_of(&control, dir, FOLDER "/" CONTROL, &none))
 		return -ENAMETOOLONG;
 	fd = client_connect(door.sun_path, TRIES * TRY_US);
 	if (fd < 0)
@@ -134,8 +135,8 @@ static int control_make(const char *dir, struct err *e)
 	struct sockaddr_un link, new;
 	int fd, err;
 
-	err = path_of(&link, dir, CONTROL, e);
-	err = err ? err : path_of(&new, dir, "." CONTROL ".new", e);
+	err = listen_path_of(&link, dir, CONTROL, e);
+	err = err ? err : listen_path_of(&new, dir, "." CONTROL ".new", e);
 	err = err ? err : is_free(&link, SOCK_SEQPACKET, e);
 	if (err)
 		return err;
@@ -159,10 +160,10 @@ static int control_listen(struct listening *l, const char *dir, struct err *e)
 {
 	struct sockaddr_un door;
 
-	l->control = held >= 0 ? held : take_over(dir);
+	l->control = held >= 0 ? held : listen_take_over(dir);
 	for (int tries = 1; l->control == -EBUSY && tries < TRIES; tries++) {
 		usleep(TRY_US);
-		l->control = take_over(dir);
+		l->control = listen_take_over(dir);
 	}
 	if (l->control == -EBUSY)
 		return fail(e, -EADDRINUSE, "another mlccd answers at %s/" CONTROL, dir);
@@ -170,7 +171,7 @@ static int control_listen(struct listening *l, const char *dir, struct err *e)
 		l->control = control_make(dir, e);
 	if (l->control < 0)
 		return l->control;
-	if (!path_of(&door, dir, DOOR, e))
+	if (!listen_path_of(&door, dir, DOOR, e))
 		l->door = unix_bind(&door, SOCK_SEQPACKET, 0600, e);
 	return l->door < 0 ? l->door : 0;
 }
@@ -254,10 +255,10 @@ int listen_stop_other(const char *dir, struct err *e)
 
 	if (!strcmp(dir, RUN_DIR))
 		stop_units();
-	held = take_over(dir);
+	held = listen_take_over(dir);
 	if (held >= 0)
 		return 0;
-	err = path_of(&a, dir, CONTROL, e);
+	err = listen_path_of(&a, dir, CONTROL, e);
 	fd = err ? err : client_connect(a.sun_path, STOP_US);
 	if (err || fd < 0)
 		return err;

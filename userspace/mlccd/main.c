@@ -181,7 +181,7 @@ static int signalled(sd_event_source *s, int fd, uint32_t events, void *arg)
 }
 
 /* SIGTERM and SIGINT end the loop. */
-static int watch(struct running *r)
+static int watch_signals(struct running *r)
 {
 	sd_event *events = r->d.events;
 	sigset_t set;
@@ -259,13 +259,13 @@ static int prepare(struct running *r, const struct split *user, struct err *e)
 	return geteuid() ? 0 : state_give(r->jobs, user->uid, user->gid, e);
 }
 
-static int start(struct running *r, struct err *e)
+static int mlccd_start(struct running *r, struct err *e)
 {
 	struct mlccd *d = &r->d;
 	int err;
 
 	fit_limit(&d->config);
-	err = watch(r);
+	err = watch_signals(r);
 	if (err < 0)
 		return fail(e, err, "signals, timers: %s", strerror(-err));
 	err = listen_start(r, e);
@@ -339,7 +339,7 @@ static int unload(struct mlccd *d)
 	return err ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int become(struct running *r, const struct split *user, pid_t keeper, struct err *e)
+static int mlccd_become(struct running *r, const struct split *user, pid_t keeper, struct err *e)
 {
 	int err = split_drop(user, keeper, e);
 
@@ -379,7 +379,7 @@ static int run_parser(struct running *r, const struct split *user, pid_t keeper,
 	struct mlccd *d = &r->d;
 	sd_event *events;
 	struct err e;
-	int err = become(r, user, keeper, &e);
+	int err = mlccd_become(r, user, keeper, &e);
 	char pid[16];
 
 	if (err) {
@@ -401,7 +401,7 @@ static int run_parser(struct running *r, const struct split *user, pid_t keeper,
 		return EXIT_FAILED;
 	}
 	mlccd_init(d, events);
-	if (start(r, &e)) {
+	if (mlccd_start(r, &e)) {
 		note(3, "%s", e.text);
 		return EXIT_FAILED;
 	}
@@ -419,7 +419,7 @@ static void close_handed_over(struct running *r)
 	close(r->jobs);
 }
 
-static int run(struct running *r)
+static int run_daemon(struct running *r)
 {
 	pid_t keeper = r->o.keeper ? getppid() : getpid(), child;
 	int handed = sd_listen_fds(0);
@@ -444,7 +444,7 @@ static int run(struct running *r)
 }
 
 /* The keeper of one mlccd that comes to it: the next one starts the next. */
-static int keep(struct running *r)
+static int mlccd_keep(struct running *r)
 {
 	struct err e = { "--keep: systemd hands over no socket" };
 	int fd = -1;
@@ -480,7 +480,7 @@ static int connect_keeper(struct running *r, char error[CONFIG_ERROR_LEN])
 	return 0;
 }
 
-static int configure(struct running *r, char error[CONFIG_ERROR_LEN])
+static int mlccd_configure(struct running *r, char error[CONFIG_ERROR_LEN])
 {
 	return r->o.keeper ? connect_keeper(r, error) :
 			     config_read(&r->d.config, r->o.config, !r->o.check, error);
@@ -499,11 +499,11 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
-	if (configure(&r, error)) {
+	if (mlccd_configure(&r, error)) {
 		fprintf(stderr, "%s\n", error);
 		return EXIT_FAILED;
 	}
 	if (r.o.check)
 		return EXIT_FINE;
-	return r.o.keep ? keep(&r) : run(&r);
+	return r.o.keep ? mlccd_keep(&r) : run_daemon(&r);
 }

@@ -19,7 +19,7 @@ struct rows {
 	size_t count, room;
 };
 
-static int collect(const struct mlcc_job_info *info, void *arg)
+static int metrics_collect(const struct mlcc_job_info *info, void *arg)
 {
 	struct rows *all = arg;
 	struct row *r;
@@ -103,7 +103,7 @@ static void labels(FILE *f, const struct row *r)
 		r->job ? r->job->uid : 0);
 }
 
-static void family(FILE *f, const struct family *m, const struct rows *all)
+static void metrics_family(FILE *f, const struct family *m, const struct rows *all)
 {
 	const char *suffix = m->type[0] == 'c' ? "_total" : "";
 
@@ -217,10 +217,10 @@ char *metrics_text(void *arg, size_t *len)
 		return NULL;
 	jobs_adopt(&d->jobs);
 	if (!carrier_need(&d->carrier, &e))
-		carrier_job_each(&d->carrier, collect, &all);
+		carrier_job_each(&d->carrier, metrics_collect, &all);
 	own(f, d);
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
-		family(f, &families[i], &all);
+		metrics_family(f, &families[i], &all);
 	about(f, &all);
 	histograms(f, "mlcc_job_iteration_duration_seconds", "Iterations that mlccd has seen.",
 		   &all, iterations);

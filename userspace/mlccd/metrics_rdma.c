@@ -54,7 +54,8 @@ static void sample(FILE *f, const struct mlccd *d, const struct family *m,
 	fprintf(f, "} %.15g\n", v);
 }
 
-static void family(FILE *f, const struct mlccd *d, const struct family *m, const struct rdma *r)
+static void metrics_rdma_family(FILE *f, const struct mlccd *d, const struct family *m,
+				const struct rdma *r)
 {
 	bool headed = false;
 	double v;
@@ -98,7 +99,7 @@ void metrics_rdma(const struct mlccd *d, FILE *f)
 
 	rdma_read(&r, true);
 	for (size_t i = 0; i < COUNT(families); i++)
-		family(f, d, &families[i], &r);
+		metrics_rdma_family(f, d, &families[i], &r);
 	for (unsigned int c = 0; c < RDMA_COUNTERS; c++)
 		counter(f, c, &r);
 	rdma_free(&r);

@@ -314,7 +314,7 @@ static void request_init(struct request *r, struct peer *p)
 }
 
 /* NULL: the descriptors are wanted first. */
-static struct json_object *answer(struct peer *p, const char *text, size_t len, int flags)
+static struct json_object *peer_answer(struct peer *p, const char *text, size_t len, int flags)
 {
 	struct mlccd *d = p->d;
 	const struct config *c = &d->config;
@@ -357,7 +357,7 @@ static void peer_read(struct peer *p)
 	}
 	if (!(m.msg_flags & MSG_CTRUNC))
 		recv(p->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC);
-	p->reply = answer(p, text, n, m.msg_flags);
+	p->reply = peer_answer(p, text, n, m.msg_flags);
 	if (!p->reply)
 		fetch(p, text, n);
 	else if (m.msg_flags & MSG_CTRUNC)
@@ -476,7 +476,7 @@ static int peer_late(sd_event_source *s, uint64_t at, void *arg)
 	return 0;
 }
 
-static const char *refuse(struct mlccd *d, const struct who *who, struct account *a)
+static const char *peer_refuse(struct mlccd *d, const struct who *who, struct account *a)
 {
 	const struct config *c = &d->config;
 	const struct pool pool = {
@@ -610,7 +610,7 @@ static const char *admit(struct mlccd *d, int fd, pid_t pid)
 
 	if (!who_of(fd, &who))
 		a = account_of(d, &who);
-	why = refuse(d, &who, a);
+	why = peer_refuse(d, &who, a);
 	if (!why && peer_new(d, fd, &who, a))
 		why = "no memory";
 	if (why) {

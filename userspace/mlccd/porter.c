@@ -77,7 +77,7 @@ static void __attribute__((noreturn)) receive_one(int control, int fd, uint32_t 
 
 /*** The porter ***/
 
-static void say(int control, enum what what, uint32_t id)
+static void porter_say(int control, enum what what, uint32_t id)
 {
 	struct answer a = { .what = what, .id = id };
 
@@ -102,7 +102,7 @@ static void children_reap(int control, struct child *all)
 		if (!c)
 			continue;
 		if (c->id != WORKER)
-			say(control, ENDED, c->id);
+			porter_say(control, ENDED, c->id);
 		c->pid = 0;
 	}
 }
@@ -170,9 +170,9 @@ static bool take_order(porter_work *work, int control, struct child *all)
 		close(fds[i]);
 	if (id == WORKER)
 		return true;
-	say(control, TAKEN, id);
+	porter_say(control, TAKEN, id);
 	if (!started)
-		say(control, ENDED, id);
+		porter_say(control, ENDED, id);
 	return true;
 }
 
@@ -265,7 +265,7 @@ struct porter *porter_start(porter_work *work)
 	return NULL;
 }
 
-static int answered(sd_event_source *s, int fd, uint32_t events, void *arg)
+static int porter_answered(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
 	struct porter *p = arg;
 	int fds[RING_FDS], flags = MSG_DONTWAIT;
@@ -310,7 +310,7 @@ static int watch(struct porter *p)
 	else if (pidfd >= 0)
 		close(pidfd);
 	if (err >= 0)
-		err = sd_event_add_io(p->events, &p->io, p->fd, EPOLLIN, answered, p);
+		err = sd_event_add_io(p->events, &p->io, p->fd, EPOLLIN, porter_answered, p);
 	return err < 0 ? err : 0;
 }
 

@@ -141,7 +141,7 @@ static int may_name_pids(const struct who *who, struct err *e)
 		    who->pid, path);
 }
 
-static int has_ended(pid_t pid, struct err *e)
+static int request_has_ended(pid_t pid, struct err *e)
 {
 	return fail(e, -ESRCH, "process %d has ended", pid);
 }
@@ -158,7 +158,7 @@ static int wanted_cgroup(struct request *r, struct json_object *in, struct job_w
 		return err;
 	/* whoever has thousands of mounts, and copies them meanwhile, has others wait for seconds */
 	err = cgroup_seen_by(r->who->pid, r->who->admin, w->path, e);
-	return err || who_lives(r->who) ? err : has_ended(r->who->pid, e);
+	return err || who_lives(r->who) ? err : request_has_ended(r->who->pid, e);
 }
 
 /* All of it is of one process, if that is there in the end: nobody else has had its number. */
@@ -178,7 +178,7 @@ static int path_of_process(struct request *r, pid_t pid, struct job_wanted *w, s
 	if (!err)
 		default_name(pid, w->conf.name);
 	if (!err && !who_lives(&who))
-		err = has_ended(pid, e);
+		err = request_has_ended(pid, e);
 	if (who.pidfd >= 0)
 		close(who.pidfd);
 	return err;
@@ -203,7 +203,7 @@ static int path_from(struct request *r, struct json_object *in, struct job_wante
 	err = self ? 0 : may_name_pids(r->who, e);
 	err = err ? err : path_of_process(r, pid, w, e);
 	/* the one that has connected, not who has its number now */
-	return err || !self || who_lives(r->who) ? err : has_ended(pid, e);
+	return err || !self || who_lives(r->who) ? err : request_has_ended(pid, e);
 }
 
 /* A user may have many processes: what takes long is done for a part of the time. */
@@ -294,8 +294,8 @@ static void warn_of(struct mlccd *d, const struct job *job, bool looked, struct 
 	put_string(out, "warning", text);
 }
 
-static int set_job(struct request *r, struct json_object *in, struct json_object *out,
-		   struct err *e)
+static int request_set_job(struct request *r, struct json_object *in, struct json_object *out,
+			   struct err *e)
 {
 	struct job_wanted w = { };
 	uint64_t period = 0;
@@ -356,7 +356,7 @@ static bool is_news(uid_t uid, const char *text)
 static int op_set_job(struct request *r, struct json_object *in, struct json_object *out,
 		      struct err *e)
 {
-	int err = set_job(r, in, out, e);
+	int err = request_set_job(r, in, out, e);
 	char line[ERR_LEN];
 
 	if (!err || err == -EAGAIN || !is_news(r->who->uid, e->text))
@@ -589,8 +589,8 @@ static int op_profile_show(struct request *r, struct json_object *in, struct jso
 	return err;
 }
 
-static int op_profile_set(struct request *r, struct json_object *in, struct json_object *out,
-			  struct err *e)
+static int request_profile_set(struct request *r, struct json_object *in,
+			       struct json_object *out, struct err *e)
 {
 	struct json_object *list = json_object_new_array();
 	struct mlcc_profile_conf p;
@@ -691,8 +691,8 @@ static int op_open_ring(struct request *r, struct json_object *in, struct json_o
 }
 
 /* Without its jobs or with them: mlccd --unload, which asks for this, deletes them. */
-static int op_stop(struct request *r, struct json_object *in, struct json_object *out,
-		   struct err *e)
+static int request_stop(struct request *r, struct json_object *in, struct json_object *out,
+			   struct err *e)
 {
 	note(5, "ends: process %d asks for it", r->who->pid);
 	sd_event_exit(r->d->events, 0);
@@ -707,12 +707,12 @@ static const struct op ops[] = {
 	{ "hint", op_hint, " op version job phase bytes ", false },
 	{ "profile-list", op_profile_list, " op version ", false },
 	{ "profile-show", op_profile_show, " op version name ", false },
-	{ "profile-set", op_profile_set, " op version name floor slope hold shape base restart "
-	  "default dry_run ", true },
+	{ "profile-set", request_profile_set, " op version name floor slope hold shape base "
+	  "restart default dry_run ", true },
 	{ "status", op_status, " op version ", false },
 	{ "open-ring", op_open_ring, " op version job ", false },
 	{ "set-plan", op_set_plan, " op version jobs dry_run ", false },
-	{ "stop", op_stop, " op version ", true },
+	{ "stop", request_stop, " op version ", true },
 };
 
 static const struct op *find_op(const char *name)
@@ -723,8 +723,8 @@ static const struct op *find_op(const char *name)
 	return NULL;
 }
 
-static int dispatch(struct request *r, struct json_object *in, struct json_object *out,
-		    struct err *e)
+static int request_dispatch(struct request *r, struct json_object *in, struct json_object *out,
+			    struct err *e)
 {
 	uint64_t version = PROTOCOL;
 	const struct op *op;
@@ -761,7 +761,7 @@ struct json_object *request_handle(struct request *r, const char *text, size_t l
 	out = json_object_new_object();
 	put_bool(out, "ok", true);
 	if (in)
-		err = dispatch(r, in, out, &e);
+		err = request_dispatch(r, in, out, &e);
 	json_object_put(in);
 	if (!err)
 		return out;

@@ -177,7 +177,7 @@ static void part_join(struct ring *r, struct job *job, uint64_t bytes)
  * part in, as two models may take turns; of a new one, by those of the job's last.  0: not known.  Whose own part was another, by more than a quarter, begins a phase of another kind: the
  * passes of a sharded model alternate.  Then all parts are taken to have changed as much.
  */
-static uint64_t phase_bytes(const struct ring *r, const struct job *job, uint64_t bytes)
+static uint64_t ring_phase_bytes(const struct ring *r, const struct job *job, uint64_t bytes)
 {
 	bool past = r->hinted == job->conf.id && r->last.phase == r->phase;
 	const struct job_parts *last = past ? &r->last : &job->parts;
@@ -205,7 +205,7 @@ static void keep_last(const struct rings *all, const struct job *job)
 static void part_start(struct ring *r, struct job *job, uint64_t bytes)
 {
 	bool begins = takes_part(r, job) || (!job->parts.active && !job->parts.ending);
-	uint64_t all = phase_bytes(r, job, bytes);
+	uint64_t all = ring_phase_bytes(r, job, bytes);
 	struct err none;
 
 	if (begins)
@@ -395,7 +395,7 @@ static void say_dropped(struct ring *r, const char *why)
 }
 
 /* One record, our own copy. */
-static void take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
+static void ring_take(struct ring *r, const struct mlcc_ring_record *rec, uint64_t seq)
 {
 	struct rings *all = r->all;
 	static const typeof(rec->zero) zero;
@@ -465,7 +465,7 @@ static bool drain(struct ring *r, uint64_t now)
 			break;
 		}
 		record_read(r, r->tail, &copy);
-		take(r, &copy, r->tail);
+		ring_take(r, &copy, r->tail);
 		r->tail++;
 	}
 	__atomic_store_n(&r->map->tail, r->tail, __ATOMIC_RELEASE);
@@ -478,7 +478,7 @@ static void resume_in(struct ring *r, uint64_t us)
 	sd_event_source_set_enabled(r->resume, SD_EVENT_ONESHOT);
 }
 
-static void serve(struct ring *r)
+static void ring_serve(struct ring *r)
 {
 	const struct config *c = r->all->config;
 	uint64_t now = now_us();
@@ -495,7 +495,7 @@ static void serve(struct ring *r)
 
 static int woken(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
-	serve(arg);
+	ring_serve(arg);
 	return 0;
 }
 
@@ -504,7 +504,7 @@ static int resumed(sd_event_source *s, uint64_t at, void *arg)
 	struct ring *r = arg;
 
 	sd_event_source_set_enabled(r->wake, SD_EVENT_ON);
-	serve(r);
+	ring_serve(r);
 	return 0;
 }
 
@@ -583,7 +583,7 @@ static int ring_watch(struct ring *r, int eventfd, struct err *e)
 	return err < 0 ? fail(e, err, "eventfd: %s", strerror(-err)) : 0;
 }
 
-static void ring_free(struct ring *r)
+static void ring_unmap(struct ring *r)
 {
 	sd_event_source_unref(r->wake);
 	sd_event_source_unref(r->resume);
@@ -615,7 +615,7 @@ int ring_open(struct rings *all, const struct who *who, struct account *account,
 	}
 	err = ring_watch(r, fds[1], e);
 	if (err) {
-		ring_free(r);
+		ring_unmap(r);
 		return err;
 	}
 	account->rings++;
@@ -644,5 +644,5 @@ void ring_close(struct ring *r)
 	if (r->active && job && takes_part(r, job))
 		look_for_end(r->all, job);
 	r->account->rings--;
-	ring_free(r);
+	ring_unmap(r);
 }

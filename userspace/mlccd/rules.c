@@ -29,7 +29,7 @@ static bool is_about(struct nlmsghdr *m, uint32_t mark)
 }
 
 /* One packet of the answer; false: it was the last. */
-static bool look_at(struct nlmsghdr *m, unsigned int len, uint32_t mark, bool *found)
+static bool rules_look_at(struct nlmsghdr *m, unsigned int len, uint32_t mark, bool *found)
 {
 	for (; NLMSG_OK(m, len); m = NLMSG_NEXT(m, len)) {
 		if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
@@ -56,7 +56,7 @@ bool rules_have(uint32_t mark)
 	if (fd >= 0 && send(fd, &all, sizeof(all), 0) == sizeof(all)) {
 		do {
 			n = recv(fd, text, sizeof(text), 0);
-		} while (n > 0 && look_at((struct nlmsghdr *)text, n, mark, &found));
+		} while (n > 0 && rules_look_at((struct nlmsghdr *)text, n, mark, &found));
 	}
 	if (fd >= 0)
 		close(fd);

@@ -16,7 +16,7 @@
 
 #define NOBODYS	65531U	/* of the numbers that distributions leave to nobody */
 
-static bool find(struct split *s, const char *name)
+static bool split_find(struct split *s, const char *name)
 {
 	const struct passwd *p;
 	unsigned long id;
@@ -34,7 +34,7 @@ static bool find(struct split *s, const char *name)
 	return p;
 }
 
-static bool become(const struct split *s)
+static bool split_become(const struct split *s)
 {
 	return !setgroups(0, NULL) && !setresgid(s->gid, s->gid, s->gid) &&
 	       !setresuid(s->uid, s->uid, s->uid);
@@ -52,7 +52,7 @@ static bool may_become(const struct split *s)
 		return false;
 	child = fork();
 	if (!child)
-		_exit(!become(s));
+		_exit(!split_become(s));
 	return child > 0 && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child && !status;
 }
 
@@ -63,7 +63,7 @@ void split_user(struct split *s, const char *name)
 	*s = (struct split){ geteuid(), getegid() };
 	if (s->uid)
 		return;
-	if (!find(&other, name)) {
+	if (!split_find(&other, name)) {
 		other = (struct split){ NOBODYS, NOBODYS };
 		note(6, "there is no user %s: requests are read as %u", name, NOBODYS);
 	}
@@ -76,7 +76,7 @@ void split_user(struct split *s, const char *name)
 
 int split_drop(const struct split *s, pid_t parent, struct err *e)
 {
-	if (s->uid != geteuid() && !become(s))
+	if (s->uid != geteuid() && !split_become(s))
 		return fail(e, -errno, "cannot become user %u: %s", s->uid, strerror(errno));
 	porter_drop_rights();
 	/* others of that user do not trace it, and no core has what others have sent */

@@ -93,7 +93,7 @@ static void counters_from_json(struct json_object *o, struct job *job)
 	}
 }
 
-static struct json_object *to_json(const struct job *job)
+static struct json_object *state_to_json(const struct job *job)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -121,7 +121,7 @@ static struct json_object *to_json(const struct job *job)
 
 int state_write(int dir, const struct job *job, struct err *e)
 {
-	struct json_object *o = to_json(job);
+	struct json_object *o = state_to_json(job);
 	char name[16];
 	int err;
 
@@ -148,7 +148,7 @@ static void class_from_json(struct json_object *o, char job_class[16])
 	snprintf(job_class, 16, "%s", *name ? name : "training");
 }
 
-static struct job *from_json(struct json_object *o, uint32_t id)
+static struct job *state_from_json(struct json_object *o, uint32_t id)
 {
 	struct job *job;
 
@@ -195,7 +195,7 @@ static struct job *state_read(int dir, const char *name, uint32_t id)
 		return NULL;
 	text[n] = '\0';
 	o = json_tokener_parse(text);
-	job = o ? from_json(o, id) : NULL;
+	job = o ? state_from_json(o, id) : NULL;
 	json_object_put(o);
 	return job;
 }

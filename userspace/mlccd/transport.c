@@ -15,7 +15,7 @@
 #define LOOK_US		500000
 #define SHOWN_MAX	12	/* devices of a job in a reply */
 
-static const struct rdma *look(struct transport *t)
+static const struct rdma *transport_look(struct transport *t)
 {
 	uint64_t now = now_us();
 
@@ -113,7 +113,7 @@ void transport_json(struct transport *t, struct json_object *o, uint32_t job,
 		    enum mlcc_carrier carrier, const struct mlcc_job_info *info)
 {
 	struct json_object *names = json_object_new_array(), *list = json_object_new_array();
-	const struct rdma *r = look(t);
+	const struct rdma *r = transport_look(t);
 	uint64_t qps = 0, count = 0;
 
 	for (size_t i = 0; r && i < r->uses; i++) {

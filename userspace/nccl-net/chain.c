@@ -33,7 +33,7 @@ const struct net *chain_net(int version)
 	return chain_symbol(name);
 }
 
-static void *open_it(const char *name)
+static void *net_open(const char *name)
 {
 	void *its = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	char file[256];
@@ -60,7 +60,7 @@ __attribute__((constructor)) static void load(void)
 
 	if (!named)
 		name = DEFAULT;
-	lib = open_it(name);
+	lib = net_open(name);
 	why = lib ? NULL : dlerror();
 	if (!lib)
 		snprintf(failed, sizeof(failed), named ? "MLCC_NET_CHAIN: %.200s" :

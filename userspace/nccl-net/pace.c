@@ -57,7 +57,7 @@ static void look_at_rate(struct pace_job *j, uint64_t bytes, uint64_t now_ns)
 }
 
 /* Returns the job's progress. */
-static uint32_t count(struct pace_job *j, uint64_t bytes, uint64_t now_us)
+static uint32_t pace_count(struct pace_job *j, uint64_t bytes, uint64_t now_us)
 {
 	const uint32_t most = 1U << 31;
 
@@ -77,7 +77,7 @@ void pace_done(struct pace_job *j, struct pace *c, uint64_t bytes, uint64_t took
 	backlog_tick(j, now_ns);
 	j->under_way -= bytes;
 	c->bytes -= bytes;
-	p = count(j, bytes, now_ns / 1000);
+	p = pace_count(j, bytes, now_ns / 1000);
 	if (j->backlog.connections) {
 		j->backlog.bytes += bytes;
 		if (p != MLCC_NEUTRAL)

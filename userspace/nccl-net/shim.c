@@ -49,7 +49,7 @@ static const struct net *net;		/* the chained plugin, as NCCL has begun to use i
 static struct net tables[EXPORTED];
 static bool off;
 
-static uint64_t now_ns(void)
+static uint64_t shim_now_ns(void)
 {
 	struct timespec t;
 
@@ -87,7 +87,7 @@ static void *conn_new(void *theirs)
 	return theirs;
 }
 
-static int connected(int err, void **comm, void **offload)
+static int shim_connected(int err, void **comm, void **offload)
 {
 	/* what a device sends by itself is not seen here */
 	if (!err && *comm && !off && !(offload && *offload))
@@ -101,7 +101,7 @@ static int close_send(void *comm)
 	int err = net->close_send(their_comm(comm));
 
 	if (is_place(comm)) {
-		pace_closed(&job, &c->pace, now_ns());
+		pace_closed(&job, &c->pace, shim_now_ns());
 		atomic_store(&c->taken, false);
 	}
 	return err;
@@ -112,14 +112,14 @@ static bool holds(void *comm, uint64_t bytes, void **request)
 	struct conn *c = comm;
 
 	if (!is_place(comm) || *request == GROUP || c->grouped || !pace_may_hold(&job, bytes) ||
-	    !pace_holds(&job, bytes, now_ns()))
+	    !pace_holds(&job, bytes, shim_now_ns()))
 		return false;
 	*request = NULL;
 	return true;
 }
 
 /* @group: there will be no request for it. */
-static int sent(int err, void *comm, uint64_t bytes, bool group, void **request)
+static int shim_sent(int err, void *comm, uint64_t bytes, bool group, void **request)
 {
 	struct conn *c = comm;
 	struct send *s = NULL;
@@ -137,7 +137,7 @@ static int sent(int err, void *comm, uint64_t bytes, bool group, void **request)
 			s = &c->sends[i];
 	if (!s)
 		return err;
-	*s = (struct send){ c, *request, bytes + c->grouped, now_ns() };
+	*s = (struct send){ c, *request, bytes + c->grouped, shim_now_ns() };
 	c->grouped = 0;
 	pace_sent(&job, &c->pace, s->bytes, s->at_ns);
 	*request = s;
@@ -154,7 +154,7 @@ static int test(void *request, int *done, int *sizes)
 		return net->test(request, done, sizes);
 	err = net->test(s->theirs, done, sizes);
 	if (!err && *done) {
-		now = now_ns();
+		now = shim_now_ns();
 		pace_done(&job, &s->conn->pace, s->bytes, now - s->at_ns, now);
 		s->theirs = NULL;
 	}
@@ -186,17 +186,17 @@ static int device_mr(void *comm, void *mhandle, void **device)
 
 static int connect_8(int dev, void *handle, void **comm, void **offload)
 {
-	return connected(net->connect.v8(dev, handle, comm, offload), comm, offload);
+	return shim_connected(net->connect.v8(dev, handle, comm, offload), comm, offload);
 }
 
 static int connect_10(int dev, void *config, void *handle, void **comm, void **offload)
 {
-	return connected(net->connect.v10(dev, config, handle, comm, offload), comm, offload);
+	return shim_connected(net->connect.v10(dev, config, handle, comm, offload), comm, offload);
 }
 
 static int connect_11(void *ctx, int dev, void *handle, void **comm, void **offload)
 {
-	return connected(net->connect.v11(ctx, dev, handle, comm, offload), comm, offload);
+	return shim_connected(net->connect.v11(ctx, dev, handle, comm, offload), comm, offload);
 }
 
 static int isend_8(void *comm, void *data, int size, int tag, void *mhandle, void **request)
@@ -205,16 +205,16 @@ static int isend_8(void *comm, void *data, int size, int tag, void *mhandle, voi
 
 	if (holds(comm, bytes, request))
 		return NCCL_SUCCESS;
-	return sent(net->isend.v8(their_comm(comm), data, size, tag, mhandle, request), comm, bytes,
-		    false, request);
+	return shim_sent(net->isend.v8(their_comm(comm), data, size, tag, mhandle, request), comm,
+			 bytes, false, request);
 }
 
 static int isend_9(void *comm, void *data, size_t size, int tag, void *mhandle, void **request)
 {
 	if (holds(comm, size, request))
 		return NCCL_SUCCESS;
-	return sent(net->isend.v9(their_comm(comm), data, size, tag, mhandle, request), comm, size,
-		    false, request);
+	return shim_sent(net->isend.v9(their_comm(comm), data, size, tag, mhandle, request), comm,
+			 size, false, request);
 }
 
 static int isend_10(void *comm, void *data, size_t size, int tag, void *mhandle, void *phandle,
@@ -224,8 +224,9 @@ static int isend_10(void *comm, void *data, size_t size, int tag, void *mhandle,
 
 	if (holds(comm, size, request))
 		return NCCL_SUCCESS;
-	return sent(net->isend.v10(their_comm(comm), data, size, tag, mhandle, phandle, request),
-		    comm, size, group, request);
+	return shim_sent(net->isend.v10(their_comm(comm), data, size, tag, mhandle, phandle,
+					request),
+			 comm, size, group, request);
 }
 
 /* The calls that differ, of each version. */

@@ -148,7 +148,7 @@ bool chain_on(void)
 	return chain.its;
 }
 
-static void *open_it(const char *name)
+static void *chain_open(const char *name)
 {
 	void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	char file[256];
@@ -184,7 +184,7 @@ void chain_load(const char *name, int version, const struct profiler *self)
 	if (!name || chain.tried)
 		return;
 	chain.tried = true;
-	lib = open_it(name);
+	lib = chain_open(name);
 	if (!lib) {
 		log_line(NCCL_LOG_WARN, "MLCC_CHAIN_PLUGIN: %s", dlerror());
 		return;
@@ -268,7 +268,7 @@ static uint64_t with_parents(uint64_t mask)
 	return mask;
 }
 
-static bool wanted(uint64_t type)
+static bool chain_wanted(uint64_t type)
 {
 	uint64_t mask = (unsigned int)__atomic_load_n(&chain.mask, __ATOMIC_RELAXED);
 
@@ -303,7 +303,7 @@ handle_t chain_start(int version, uint32_t comm, handle_t ours, const struct des
 	void *theirs = NULL;
 	handle_t pair;
 
-	if (comm != COMM_NONE && comms[comm].chained && wanted(type))
+	if (comm != COMM_NONE && comms[comm].chained && chain_wanted(type))
 		theirs = start_its(&comms[comm], type, d);
 	if (!theirs)
 		return ours;

@@ -14,7 +14,7 @@ static uint64_t kept(const struct history *h)
 	return h->count < HISTORY_PHASES ? h->count : HISTORY_PHASES;
 }
 
-static bool alike(const struct past_phase *a, const struct past_phase *b)
+static bool history_like(const struct past_phase *a, const struct past_phase *b)
 {
 	return a->sum == b->sum && a->ops == b->ops;
 }
@@ -22,7 +22,7 @@ static bool alike(const struct past_phase *a, const struct past_phase *b)
 static bool repeats(const struct history *h, uint32_t lag)
 {
 	for (uint32_t back = 1; back <= lag; back++)
-		if (!alike(past(h, back), past(h, back + lag)))
+		if (!history_like(past(h, back), past(h, back + lag)))
 			return false;
 	return true;
 }
@@ -39,7 +39,7 @@ void history_add(struct history *h, const struct past_phase *p)
 {
 	h->phases[h->count & (HISTORY_PHASES - 1)] = *p;
 	h->count++;
-	if (!h->lag || !alike(past(h, 1), past(h, 1 + h->lag)))
+	if (!h->lag || !history_like(past(h, 1), past(h, 1 + h->lag)))
 		h->lag = find_lag(h);
 }
 

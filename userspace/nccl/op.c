@@ -39,12 +39,12 @@ static uint64_t word_of(uint64_t gen, enum op_state state)
 	return (gen & GEN_MASK) << STATE_BITS | state;
 }
 
-static enum op_state state_of(uint64_t word)
+static enum op_state op_state_of(uint64_t word)
 {
 	return word & ((1 << STATE_BITS) - 1);
 }
 
-static void count(_Atomic uint64_t *counter)
+static void op_count(_Atomic uint64_t *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
@@ -66,7 +66,7 @@ static bool change(struct op *op, uint64_t from, uint64_t to)
 }
 
 /* The place, if the handle is of its present generation. */
-static struct op *find(handle_t h, uint64_t *word)
+static struct op *op_find(handle_t h, uint64_t *word)
 {
 	uint32_t index = handle_index(h);
 
@@ -80,7 +80,7 @@ static struct op *find(handle_t h, uint64_t *word)
 static bool stop_once(struct op *op, uint64_t word)
 {
 	uint64_t sig = get(&op->sig);
-	enum op_state state = state_of(word);
+	enum op_state state = op_state_of(word);
 
 	if (state != OP_APPENDED && state != OP_BEGUN)
 		return false;
@@ -97,21 +97,21 @@ static struct op *take_free(uint32_t from, uint64_t *word)
 		struct op *op = &ops[i & (OPS - 1)];
 
 		*word = atomic_load_explicit(&op->word, memory_order_relaxed);
-		if (state_of(*word) == OP_FREE && change(op, *word, *word | OP_TAKEN))
+		if (op_state_of(*word) == OP_FREE && change(op, *word, *word | OP_TAKEN))
 			return op;
 	}
 	return NULL;
 }
 
 /* Where none is free, the oldest one around has never been stopped. */
-static struct op *take(uint64_t *word)
+static struct op *op_take(uint64_t *word)
 {
 	uint32_t from = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
 	struct op *op = take_free(from, word), *oldest = &ops[from & (OPS - 1)];
 
 	if (op)
 		return op;
-	count(&lost);
+	op_count(&lost);
 	stop_once(oldest, atomic_load_explicit(&oldest->word, memory_order_acquire));
 	return take_free(from, word);
 }
@@ -119,7 +119,7 @@ static struct op *take(uint64_t *word)
 handle_t op_start(uint32_t comm, handle_t task, uint64_t shape)
 {
 	uint64_t word;
-	struct op *op = take(&word);
+	struct op *op = op_take(&word);
 
 	if (!op)
 		return 0;
@@ -132,7 +132,7 @@ handle_t op_start(uint32_t comm, handle_t task, uint64_t shape)
 }
 
 /* @op is @word, appended; whoever changes it does the rest. */
-static void begin(struct op *op, uint64_t word)
+static void op_begin(struct op *op, uint64_t word)
 {
 	if (change(op, word, word_of(word >> STATE_BITS, OP_BEGUN)))
 		phase_begin(get(&op->sig));
@@ -141,16 +141,16 @@ static void begin(struct op *op, uint64_t word)
 static struct op *find_begun(handle_t h)
 {
 	uint64_t word;
-	struct op *op = find(h, &word);
+	struct op *op = op_find(h, &word);
 
-	if (op && state_of(word) == OP_APPENDED) {
-		begin(op, word);
+	if (op && op_state_of(word) == OP_APPENDED) {
+		op_begin(op, word);
 		/* it may have waited for a slot, and its communicator have ended meanwhile */
-		op = find(h, &word);
+		op = op_find(h, &word);
 	}
-	if (op && state_of(word) == OP_BEGUN)
+	if (op && op_state_of(word) == OP_BEGUN)
 		return op;
-	count(&odd);
+	op_count(&odd);
 	return NULL;
 }
 
@@ -159,12 +159,12 @@ void op_sent(handle_t h, uint64_t bytes)
 	struct op *op;
 
 	if (bytes > BYTES_MAX) {
-		count(&odd);
+		op_count(&odd);
 		return;
 	}
 	op = find_begun(h);
 	if (op)
-		phase_bytes(get(&op->sig), bytes);
+		plugin_phase_bytes(get(&op->sig), bytes);
 }
 
 void op_sent_total(handle_t h, uint64_t bytes)
@@ -174,7 +174,7 @@ void op_sent_total(handle_t h, uint64_t bytes)
 
 	if (!bytes || bytes > BYTES_MAX) {
 		if (bytes)
-			count(&odd);
+			op_count(&odd);
 		return;
 	}
 	op = find_begun(h);
@@ -184,13 +184,13 @@ void op_sent_total(handle_t h, uint64_t bytes)
 	if (bytes <= seen)
 		return;
 	set(&op->bytes, bytes);
-	phase_bytes(get(&op->sig), bytes - seen);
+	plugin_phase_bytes(get(&op->sig), bytes - seen);
 }
 
-static bool stop(handle_t h)
+static bool op_try_stop(handle_t h)
 {
 	uint64_t word;
-	struct op *op = find(h, &word);
+	struct op *op = op_find(h, &word);
 
 	return op && stop_once(op, word);
 }
@@ -199,13 +199,13 @@ bool op_is_open(handle_t h)
 {
 	uint64_t word;
 
-	return find(h, &word) && state_of(word) != OP_FREE;
+	return op_find(h, &word) && op_state_of(word) != OP_FREE;
 }
 
 void op_stop(handle_t h)
 {
-	if (!stop(h) && !stop(h))
-		count(&odd);
+	if (!op_try_stop(h) && !op_try_stop(h))
+		op_count(&odd);
 }
 
 void op_stop_all(uint32_t comm)
@@ -215,7 +215,7 @@ void op_stop_all(uint32_t comm)
 		uint32_t its = atomic_load_explicit(&op->comm, memory_order_relaxed);
 
 		if ((comm == COMM_NONE || comm == its) && !stop_once(op, word))
-			stop(handle_make(word >> STATE_BITS, op - ops, TAG_OP));
+			op_try_stop(handle_make(word >> STATE_BITS, op - ops, TAG_OP));
 	}
 }
 

@@ -149,7 +149,7 @@ static void look_at_rest_again(void)
 /* @idle: nothing was active before.  Returns what open_phase() does. */
 static uint64_t look_at_start(uint64_t sig, bool idle)
 {
-	uint64_t now = now_ns(), since;
+	uint64_t now = clock_now_ns(), since;
 
 	since = p.state == PHASE_OVER ? p.over_ns :
 		atomic_load_explicit(&p.last_ns, memory_order_relaxed);
@@ -171,7 +171,7 @@ static void announce_waited(uint64_t phase)
 {
 	phase_lock();
 	if (p.phases == phase && p.state == PHASE_RUNNING)
-		announce(now_ns());
+		announce(clock_now_ns());
 	phase_unlock();
 }
 
@@ -223,7 +223,7 @@ static void look_at_rest(uint64_t now)
 
 void phase_done(uint64_t sig)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	/* all before "active": who finds it to be 0 sees them */
 	atomic_store_explicit(&p.last_ns, now, memory_order_relaxed);
@@ -239,7 +239,7 @@ void phase_done(uint64_t sig)
 
 void phase_stop(void)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (p.state != PHASE_RUNNING)
 		return;

@@ -74,7 +74,7 @@ void phase_done(uint64_t sig);
 void phase_retry(uint64_t sig);
 
 /* An operation with signature @sig hands @bytes to the network. */
-static inline void phase_bytes(uint64_t sig, uint64_t bytes)
+static inline void plugin_phase_bytes(uint64_t sig, uint64_t bytes)
 {
 	if (!atomic_load_explicit(&phase_hot.running, memory_order_relaxed))
 		phase_retry(sig);

@@ -209,7 +209,7 @@ static int attach(int version)
 	return mask;
 }
 
-static const char *variable(const char *name)
+static const char *plugin_variable(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -219,7 +219,7 @@ static const char *variable(const char *name)
 /* NCCL exports the lines of its nccl.conf, too. */
 static void set_log(nccl_logger log)
 {
-	const char *loud = variable("MLCC_LOG");
+	const char *loud = plugin_variable("MLCC_LOG");
 
 	log_set(log, loud && strcmp(loud, "0"));
 }
@@ -241,7 +241,7 @@ static int init_locked(const struct init *in)
 	atomic_store_explicit(&c->open, true, memory_order_release);
 	*in->ctx = c;
 	mask = attach(in->version);
-	chain_load(variable("MLCC_CHAIN_PLUGIN"), in->version, own_table(in->version));
+	chain_load(plugin_variable("MLCC_CHAIN_PLUGIN"), in->version, own_table(in->version));
 	return mask | chain_init(c, in->name, in->rank, in->log);
 }
 

@@ -52,7 +52,7 @@ static void from_json_optional(struct json_object *o, struct rdma_use *u)
 	u->follow.has_value = u->follow.gain >= 0 && u->follow.gain <= GAIN_MAX;
 }
 
-static bool from_json(struct json_object *o, struct rdma_use *u)
+static bool followed_from_json(struct json_object *o, struct rdma_use *u)
 {
 	struct rdma_follow *f = &u->follow;
 	uint64_t version;
@@ -87,7 +87,7 @@ static int entry(const char *name, void *arg)
 	if (sysroot_read(path, text, sizeof(text)) <= 0)
 		return 0;
 	o = json_tokener_parse(text);
-	to = from_json(o, &u) ? rdma_add(arg) : NULL;
+	to = followed_from_json(o, &u) ? rdma_add(arg) : NULL;
 	if (to)
 		*to = u;
 	json_object_put(o);

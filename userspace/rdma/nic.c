@@ -38,7 +38,7 @@ static int devices_each(const struct backend *be,
 	return err;
 }
 
-static int collect(const struct device *d, void *arg)
+static int nic_collect(const struct device *d, void *arg)
 {
 	struct devices *all = arg;
 
@@ -51,7 +51,7 @@ static int collect(const struct device *d, void *arg)
 int devices_list(const struct backend *be, struct devices *all)
 {
 	all->count = 0;
-	return devices_each(be, collect, all);
+	return devices_each(be, nic_collect, all);
 }
 
 const struct knob *knob_find(const struct backend *be, const char *name)

@@ -22,7 +22,7 @@ struct folders {
 };
 
 /* The file of a knob, in the place that it has in this release. */
-static void path_of(const struct device *d, const struct knob *k, char path[PATH_LEN])
+static void nic_files_path_of(const struct device *d, const struct knob *k, char path[PATH_LEN])
 {
 	const char *file = k->file ? k->file : k->name;
 	int len = strcspn(file, "/");
@@ -59,7 +59,7 @@ static int attr_read(const struct device *d, const struct knob *k, uint32_t *v, 
 	char path[PATH_LEN], text[32];
 	ssize_t n;
 
-	path_of(d, k, path);
+	nic_files_path_of(d, k, path);
 	n = sysroot_read(path, text, sizeof(text));
 	if (n < 0)
 		return file_fail(path, "reading", n, e);
@@ -74,7 +74,7 @@ static int attr_write(const struct device *d, const struct knob *k, uint32_t v, 
 	char path[PATH_LEN], text[16];
 	int err;
 
-	path_of(d, k, path);
+	nic_files_path_of(d, k, path);
 	snprintf(text, sizeof(text), "%u", v);
 	err = sysroot_write(path, text);
 	return err ? file_fail(path, "writing", err, e) : 0;
@@ -85,7 +85,7 @@ static int attr_may_write(const struct device *d, const struct knob *k, struct e
 	char path[PATH_LEN];
 	int fd;
 
-	path_of(d, k, path);
+	nic_files_path_of(d, k, path);
 	fd = sysroot_open(path, O_WRONLY);
 	if (fd < 0)
 		return file_fail(path, "opening", fd, e);
@@ -122,7 +122,7 @@ static int folder_found(struct device *d, const char *name, const struct walk *w
 	return w->found(d, w->arg);
 }
 
-static int port_entry(const char *port, void *arg)
+static int nic_files_port_entry(const char *port, void *arg)
 {
 	const struct walk *w = arg;
 	const struct folders *f = w->be->folders;
@@ -146,7 +146,7 @@ static int folder_entry(const char *name, void *arg)
 	if (f->ports) {
 		w.name = name;
 		snprintf(path, sizeof(path), "%s/%.*s/ports", f->base, NAME_LEN, name);
-		return sysroot_list(path, port_entry, &w);
+		return sysroot_list(path, nic_files_port_entry, &w);
 	}
 	snprintf(d.name, sizeof(d.name), "%s", name);
 	snprintf(d.dir, sizeof(d.dir), "%s/%.*s/%s", f->base, NAME_LEN, name, f->leaf);
@@ -401,7 +401,7 @@ static int configfs_write(const struct device *d, const struct knob *k, uint32_t
 	char path[PATH_LEN], text[16];
 	int err;
 
-	path_of(d, k, path);
+	nic_files_path_of(d, k, path);
 	snprintf(text, sizeof(text), "0x%x", v);
 	err = sysroot_write(path, text);
 	if (!err) {

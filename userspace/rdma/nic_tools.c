@@ -83,7 +83,7 @@ static long ms_left(const struct timespec *end)
 }
 
 /* Reads until the other end is closed; what does not fit is dropped. */
-static int collect(int fd, char *text, size_t size)
+static int nic_tools_collect(int fd, char *text, size_t size)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct timespec end;
@@ -164,7 +164,7 @@ static int exec_run(const char *const argv[], char *text, size_t size, struct er
 	close(tool);
 	close(pipes[1]);
 	if (!err)
-		err = collect(pipes[0], text, size);
+		err = nic_tools_collect(pipes[0], text, size);
 	close(pipes[0]);
 	return pid < 0 ? fail(e, err, "fork: %s", strerror(-err)) :
 			 exec_wait(pid, err, argv[0], text, e);
@@ -412,7 +412,7 @@ static int mlxconfig_each(const struct backend *be,
 	return sysroot_list("/sys/bus/pci/devices", pci_entry, &w);
 }
 
-static int ask(const char *pci, struct err *e)
+static int nic_tools_ask(const char *pci, struct err *e)
 {
 	const char *const argv[] = { "mlxconfig", "-d", pci, "query", NULL };
 	int err;
@@ -451,7 +451,7 @@ static int mlxconfig_read(const struct device *d, const struct knob *k, uint32_t
 			  struct err *e)
 {
 	char name[NAME_LEN];
-	int err = ask(d->pci, e);
+	int err = nic_tools_ask(d->pci, e);
 
 	if (err)
 		return err;

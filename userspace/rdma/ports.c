@@ -58,7 +58,7 @@ struct walk {
 	const char *device;
 };
 
-static int port_entry(const char *name, void *arg)
+static int ports_port_entry(const char *name, void *arg)
 {
 	const struct walk *w = arg;
 	struct rdma_port p = { .there = 0 }, *to;
@@ -82,7 +82,7 @@ static bool is_used(const struct rdma *r, const char *device)
 	return false;
 }
 
-static int device_entry(const char *name, void *arg)
+static int ports_device_entry(const char *name, void *arg)
 {
 	struct walk *w = arg;
 	char path[DIR_LEN];
@@ -93,7 +93,7 @@ static int device_entry(const char *name, void *arg)
 		return 0;
 	w->device = name;
 	snprintf(path, sizeof(path), CLASS_DIR "/%s/ports", name);
-	sysroot_list(path, port_entry, w);
+	sysroot_list(path, ports_port_entry, w);
 	return 0;
 }
 
@@ -101,7 +101,7 @@ void rdma_read_ports(struct rdma *r, bool all)
 {
 	struct walk w = { r, all, NULL };
 
-	sysroot_list(CLASS_DIR, device_entry, &w);
+	sysroot_list(CLASS_DIR, ports_device_entry, &w);
 }
 
 /* A back end's device of a port is called DEVICE/PORT, or else it is the first. */

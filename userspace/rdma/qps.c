@@ -86,7 +86,7 @@ static struct rdma_use *use_of(struct rdma *r, size_t from, const char *device, 
 	return u;
 }
 
-static void count(struct rdma_qps *q, const struct row *row)
+static void qps_count(struct rdma_qps *q, const struct row *row)
 {
 	uint64_t rate = row->value[COL_RATE];
 
@@ -116,11 +116,11 @@ static void read_file(struct rdma *r, FILE *f, const char *device)
 		if (table_row(&t, line, &row))
 			u = use_of(r, from, device, row.value[COL_JOB]);
 		if (u)
-			count(&u->qps, &row);
+			qps_count(&u->qps, &row);
 	}
 }
 
-static int device_entry(const char *name, void *arg)
+static int qps_device_entry(const char *name, void *arg)
 {
 	char path[2 * NAME_LEN];
 	FILE *f;
@@ -142,5 +142,5 @@ static int device_entry(const char *name, void *arg)
 
 void rdma_read_qps(struct rdma *r)
 {
-	sysroot_list(RXE_DIR, device_entry, r);
+	sysroot_list(RXE_DIR, qps_device_entry, r);
 }

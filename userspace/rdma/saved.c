@@ -109,7 +109,7 @@ int saved_load(const struct device *d, struct state *s, struct err *e)
 		    path);
 }
 
-static struct json_object *to_json(const struct device *d, const struct state *s)
+static struct json_object *saved_to_json(const struct device *d, const struct state *s)
 {
 	struct json_object *o = json_object_new_object(), *knobs = json_object_new_object();
 
@@ -130,7 +130,7 @@ static struct json_object *to_json(const struct device *d, const struct state *s
 	return o;
 }
 
-static int replace(int dir, const struct device *d, const struct state *s)
+static int saved_replace(int dir, const struct device *d, const struct state *s)
 {
 	char name[2 * NAME_LEN];
 	struct json_object *o;
@@ -142,7 +142,7 @@ static int replace(int dir, const struct device *d, const struct state *s)
 			return -errno;
 		return fsync(dir) ? -errno : 0;
 	}
-	o = to_json(d, s);
+	o = saved_to_json(d, s);
 	err = rundir_replace(dir, name,
 			     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), true);
 	json_object_put(o);
@@ -155,7 +155,7 @@ int saved_store(const struct device *d, const struct state *s, struct err *e)
 
 	if (dir < 0)
 		return dir;
-	err = replace(dir, d, s);
+	err = saved_replace(dir, d, s);
 	close(dir);
 	return err ? fail(e, err, "cannot write to " STATE_DIR ": %s", strerror(-err)) : 0;
 }
