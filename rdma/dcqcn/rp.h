@@ -74,12 +74,15 @@ static_assert(sizeof(struct mlcc_rp) <= 40, "no room in a NIC's flow context");
 struct mlcc_rp_gain {
 	u32 ai;			/* Q16, scales R_AI */
 	u32 decrease;		/* Q16 up to 8, scales alpha/2 */
-	u32 hyper;		/* hyper increase by the counter that is ahead */
-	u32 late;		/* a decrease takes R_T down by half only */
+	u32 step;		/* Q16, part of the line that hyper increase adds by the counter
+				 * that is ahead; 0: DCQCN's own
+				 */
 	u32 least;		/* Q16, part of the line that no decrease goes below */
+	u32 most;		/* Q16, part of the line that is the flow's line */
 };
 
-#define MLCC_RP_PLAIN ((struct mlcc_rp_gain) { .ai = MLCC_ONE, .decrease = MLCC_ONE })
+#define MLCC_RP_PLAIN							\
+	((struct mlcc_rp_gain) { .ai = MLCC_ONE, .decrease = MLCC_ONE, .most = MLCC_ONE })
 
 /*
  * What of it an increase takes.  It is passed by value, so that where nothing else is taken of the
@@ -87,12 +90,31 @@ struct mlcc_rp_gain {
  */
 struct mlcc_rp_raise {
 	u32 ai;
-	u32 hyper;
+	u32 step, line;		/* rates */
 };
 
-static __always_inline struct mlcc_rp_raise mlcc_rp_raise(const struct mlcc_rp_gain *gain)
+/* @part: Q16 */
+static __always_inline u32 mlcc_rp_of_line(const struct mlcc_rp_param *c, u32 part)
 {
-	return (struct mlcc_rp_raise) { gain->ai, gain->hyper };
+	return (u64)c->line * part >> MLCC_SHIFT;
+}
+
+/* The flow's line. */
+static __always_inline u32 mlcc_rp_line(const struct mlcc_rp_param *c,
+					const struct mlcc_rp_gain *gain)
+{
+	u32 most = mlcc_rp_of_line(c, gain->most);
+
+	return most > c->min_rate ? most : c->min_rate;
+}
+
+static __always_inline struct mlcc_rp_raise mlcc_rp_raise(const struct mlcc_rp_param *c,
+							  const struct mlcc_rp_gain *gain)
+{
+	return (struct mlcc_rp_raise) {
+		.ai = gain->ai, .step = mlcc_rp_of_line(c, gain->step),
+		.line = mlcc_rp_line(c, gain),
+	};
 }
 
 /* A flow starts: at line rate, and as wary as the parameters say.  @now: ns, wraps. */
@@ -110,9 +132,9 @@ static __always_inline u32 mlcc_rp_least(u32 a, u32 b)
 }
 
 /* Whether nothing holds the flow back. */
-static __always_inline bool mlcc_rp_free(const struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+static __always_inline bool mlcc_rp_free(const struct mlcc_rp *rp, u32 line)
 {
-	return rp->rc == c->line && rp->rt == c->line;
+	return rp->rc == line && rp->rt == line;
 }
 
 /* The counter that decides when fast recovery is over. */
@@ -137,8 +159,8 @@ static __always_inline u64 mlcc_rp_step(const struct mlcc_rp *rp, const struct m
 		hyper = ahead > c->threshold;
 	else if (least >= c->threshold)
 		hyper = least - c->threshold + (c->stages == MLCC_RP_STAGES_NS3);
-	if (raise.hyper && hyper < ahead - c->threshold)
-		hyper = ahead - c->threshold;
+	if (raise.step && ahead > c->threshold)
+		return raise.step;
 	if (hyper)
 		return (u64)c->hai * hyper;
 	return (u64)c->ai * raise.ai >> MLCC_SHIFT;
@@ -169,7 +191,7 @@ static __always_inline void mlcc_rp_shrink(struct mlcc_rp *rp, const struct mlcc
 static __always_inline void mlcc_rp_increase(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					     struct mlcc_rp_raise raise, u8 *stage)
 {
-	rp->rt = mlcc_rp_up(rp->rt, mlcc_rp_step(rp, c, raise), c->line);
+	rp->rt = mlcc_rp_up(rp->rt, mlcc_rp_step(rp, c, raise), raise.line);
 	rp->rc = rp->rt - ((rp->rt - rp->rc) >> 1);
 	*stage = mlcc_rp_stage(*stage, 1);
 }
@@ -206,9 +228,9 @@ static __always_inline void mlcc_rp_bulk(struct mlcc_rp *rp, const struct mlcc_r
 	last = mlcc_rp_step(rp, c, raise);
 	*stage = mlcc_rp_stage(*stage, 1);
 	target += (first + last) * n / 2;
-	if (target >= c->line) {
-		rp->rt = c->line;
-		rp->rc = c->line - (lacks >> halves);
+	if (target >= raise.line) {
+		rp->rt = raise.line;
+		rp->rc = raise.line - (lacks >> halves);
 		return;
 	}
 	if (lacks > last)
@@ -224,7 +246,7 @@ static MLCC_OUTLINE void
 mlcc_rp_increases(struct mlcc_rp *rp, const struct mlcc_rp_param *c, struct mlcc_rp_raise raise,
 		  u32 n, u8 *stage)
 {
-	if (mlcc_rp_free(rp, c)) {
+	if (mlcc_rp_free(rp, raise.line)) {
 		*stage = mlcc_rp_stage(*stage, n);
 		return;
 	}
@@ -288,24 +310,24 @@ static __always_inline void mlcc_rp_increase_time(struct mlcc_rp *rp,
 	u64 n = mlcc_rp_periods(&rp->time_run, ns, c->time_ns);
 
 	if (n)
-		mlcc_rp_increases(rp, c, mlcc_rp_raise(gain), n, &rp->time_stage);
+		mlcc_rp_increases(rp, c, mlcc_rp_raise(c, gain), n, &rp->time_stage);
 }
 
-/* The line has been lowered since the last event; R_C is never above R_T. */
-static __always_inline void mlcc_rp_lower(struct mlcc_rp *rp, const struct mlcc_rp_param *c)
+/* The flow's line has been lowered since the last event; R_C is never above R_T. */
+static __always_inline void mlcc_rp_lower(struct mlcc_rp *rp, u32 line)
 {
-	rp->rt = c->line;
-	rp->rc = mlcc_rp_least(rp->rc, c->line);
+	rp->rt = line;
+	rp->rc = mlcc_rp_least(rp->rc, line);
 }
 
 /* Makes good what has become due by @now (ns, wraps). */
 static __always_inline void mlcc_rp_advance(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					    const struct mlcc_rp_gain *gain, u32 now)
 {
-	u32 ns = now - rp->stamp;
+	u32 line = mlcc_rp_line(c, gain), ns = now - rp->stamp;
 
-	if (rp->rt > c->line)
-		mlcc_rp_lower(rp, c);
+	if (rp->rt > line)
+		mlcc_rp_lower(rp, line);
 	if (!ns || ns >= -MLCC_RP_BACK_NS)
 		return;
 	rp->stamp = now;
@@ -323,7 +345,7 @@ static __always_inline void mlcc_rp_sent(struct mlcc_rp *rp, const struct mlcc_r
 	mlcc_rp_advance(rp, c, gain, now);
 	n = c->bytes ? mlcc_rp_periods(&rp->bytes, bytes, c->bytes) : 0;
 	if (n)
-		mlcc_rp_increases(rp, c, mlcc_rp_raise(gain), n, &rp->byte_stage);
+		mlcc_rp_increases(rp, c, mlcc_rp_raise(c, gain), n, &rp->byte_stage);
 }
 
 /* A CNP counts in alpha. */
@@ -338,12 +360,6 @@ static __always_inline bool mlcc_rp_clamps(const struct mlcc_rp *rp, const struc
 {
 	return c->flags & MLCC_RP_CLAMP || rp->byte_stage ||
 	       (c->flags & MLCC_RP_CLAMP_TIME && rp->time_stage);
-}
-
-/* @part: Q16 */
-static __always_inline u32 mlcc_rp_of_line(const struct mlcc_rp_param *c, u32 part)
-{
-	return (u64)c->line * part >> MLCC_SHIFT;
 }
 
 /* The least rate that a decrease goes to. */
@@ -379,15 +395,19 @@ static __always_inline void mlcc_rp_anew(struct mlcc_rp *rp)
 static __always_inline void mlcc_rp_decrease(struct mlcc_rp *rp, const struct mlcc_rp_param *c,
 					     const struct mlcc_rp_gain *gain)
 {
-	bool was_free = mlcc_rp_free(rp, c);
+	u32 line = mlcc_rp_line(c, gain);
+	bool was_free = mlcc_rp_free(rp, line);
 
 	if (was_free && c->flags & MLCC_RP_ALPHA_ANEW)
 		rp->alpha = c->alpha_init << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT);
 	if (c->flags & MLCC_RP_ALPHA_FIRST)
 		mlcc_rp_alpha_cnp(rp, c);
 	if (mlcc_rp_clamps(rp, c))
-		rp->rt -= (rp->rt - rp->rc) >> gain->late;
-	rp->rc = was_free && c->first_rate ? c->first_rate : mlcc_rp_less(rp, c, gain);
+		rp->rt = rp->rc;
+	if (was_free && c->first_rate)
+		rp->rc = mlcc_rp_least(c->first_rate, line);
+	else
+		rp->rc = mlcc_rp_less(rp, c, gain);
 	if (rp->rt < rp->rc)	/* the least rate has been raised */
 		rp->rt = rp->rc;
 	if (!(c->flags & MLCC_RP_ALPHA_FIRST))

@@ -86,15 +86,6 @@ static MLCC_OUTLINE void silence_ends(struct mlcc_job *job, u64 now, u32 min_rtt
 	mlcc_job_tx_start(job, now, min_rtt == ~0U ? 0 : min_rtt >> MLCC_PCC_US_SHIFT);
 }
 
-/* Likewise. */
-static MLCC_OUTLINE void phase_begins(struct mlcc_job *job, const struct mlcc_profile *profile,
-				      struct mlcc_pcc_flow *flow, const struct mlcc_pcc_config *c,
-				      u32 stamp)
-{
-	mlcc_rp_phase(&flow->rp, &c->rp, profile, flow->p, own_of(job), MLCC_READ(job->seq), stamp);
-	mlcc_job_enter(job);
-}
-
 /*
  * The bytes of a burst.  Where their counter is at its end there are more: as many as its packets
  * would have in another long burst of the flow.
@@ -113,21 +104,16 @@ static u32 burst_bytes(struct mlcc_pcc_flow *flow, const struct mlcc_pcc_event *
 	return units << MLCC_PCC_UNIT_SHIFT;
 }
 
-/*
- * A burst of a job has been sent.  If the job has been silent until then, this may be a new phase:
- * the burst went at the rate that the flow had before, and the next one goes at the rate of the new
- * phase.
- */
-static void job_sent(struct mlcc_job *job, const struct mlcc_profile *profile,
-		     struct mlcc_pcc_flow *flow, const struct mlcc_pcc_config *c, u32 bytes,
-		     u64 now, u32 stamp)
+/* A burst of a job has been sent: if the job was silent until then, a new phase may begin. */
+static void job_sent(struct mlcc_job *job, struct mlcc_pcc_flow *flow,
+		     const struct mlcc_pcc_config *c, u32 bytes, u64 now)
 {
 	if (!MLCC_READ(job->seq) || now >= MLCC_READ(job->last_us) + MLCC_GAP_MIN_US)
 		silence_ends(job, now, flow->min_rtt);
 	flow->p = mlcc_rp_progress(&c->rp, mlcc_job_acked(job, bytes, now),
 				   MLCC_READ(job->best_us));
-	if (!mlcc_rp_is_in(&flow->rp, MLCC_READ(job->seq)))
-		phase_begins(job, profile, flow, c, stamp);
+	if (mlcc_rp_enter(&flow->rp, MLCC_READ(job->seq)))
+		mlcc_job_enter(job);
 }
 
 static void sent(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
@@ -142,9 +128,8 @@ static void sent(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 	flow->seen = mlcc_pcc_ms(clock);
 	flow->p = MLCC_NEUTRAL;
 	if (job != nic->job)
-		job_sent(&job->job, profile, flow, c, bytes, clock >> MLCC_PCC_US_SHIFT,
-			 event->stamp);
-	gain = mlcc_rp_gain(profile, flow->p, MLCC_RP_OWN_LINE);
+		job_sent(&job->job, flow, c, bytes, clock >> MLCC_PCC_US_SHIFT);
+	gain = mlcc_rp_gain(profile, flow->p, own_of(&job->job));
 	mlcc_rp_sent(&flow->rp, &c->rp, &gain, event->stamp, bytes);
 }
 
@@ -156,7 +141,7 @@ static void heard(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 	const struct mlcc_profile *profile = &profiles[MLCC_READ(job->profile)];
 	struct mlcc_rp_gain gain;
 
-	gain = mlcc_rp_gain(profile, flow->p, congested ? own_of(&job->job) : MLCC_RP_OWN_LINE);
+	gain = mlcc_rp_gain(profile, flow->p, own_of(&job->job));
 	if (congested)
 		mlcc_rp_cnp(&flow->rp, &c->rp, &gain, stamp);
 	else

@@ -106,12 +106,11 @@ static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow 
 		return MLCC_RP_PLAIN;
 	p = mlcc_rp_progress(&f->param, mlcc_job_acked(f->job, bytes, sim_us(s)),
 			     f->job->best_us);
-	if (f->rp.seq != (u16)f->job->seq)
+	if (mlcc_rp_enter(&f->rp, f->job->seq)) {
 		f->line_part = mlcc_rp_own(mlcc_job_flow_kbps(f->job), f->param.line,
 					   mlcc_job_flow_bytes(f->job));
-	if (mlcc_rp_phase(&f->rp, &f->param, f->profile, p, f->line_part, f->job->seq,
-			  sim_stamp(s->now)))
 		mlcc_job_enter(f->job);
+	}
 	return mlcc_rp_gain(f->profile, p, f->line_part);
 }
 

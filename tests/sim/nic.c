@@ -98,10 +98,9 @@ static struct mlcc_rp_gain gain_of(struct nic_flow *f, uint64_t now, uint32_t fr
 		return MLCC_RP_PLAIN;
 	p = mlcc_rp_progress(&f->param, mlcc_job_acked(job, fresh, tracker_us(now)),
 			     job->best_us);
-	if (!mlcc_rp_is_in(&f->rp, job->seq)) {
+	if (mlcc_rp_enter(&f->rp, job->seq)) {
 		f->own = mlcc_rp_own(mlcc_job_flow_kbps(job), f->param.line,
 				     mlcc_job_flow_bytes(job));
-		mlcc_rp_phase(&f->rp, &f->param, f->profile, p, f->own, job->seq, now);
 		mlcc_job_enter(job);
 	}
 	return mlcc_rp_gain(f->profile, p, f->own);

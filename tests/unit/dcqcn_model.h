@@ -17,7 +17,8 @@ struct model {
 	double next_time, next_alpha, next_byte;	/* ns, ns, bytes */
 	double now, sent, last_decrease;
 	double grow, yield;				/* what the rule scales */
-	bool hyper, late;
+	double step, least;				/* of R_T and R_C; 0: DCQCN's */
+	double line;					/* the flow's */
 	unsigned int by_time, by_bytes;
 };
 
@@ -27,7 +28,7 @@ static inline void model_init(struct model *m, const struct mlcc_rp_param *c, do
 		.c = c, .rc = c->line, .rt = c->line, .now = now, .last_decrease = -INFINITY,
 		.alpha = c->alpha_init / 65536.0, .next_time = now + c->time_ns,
 		.next_alpha = now + c->alpha_ns, .next_byte = c->bytes ? c->bytes : INFINITY,
-		.grow = 1, .yield = 1,
+		.grow = 1, .yield = 1, .line = c->line,
 	};
 }
 
@@ -46,8 +47,8 @@ static inline double model_target(const struct model *m)
 		steps = least - f;
 	else
 		steps = least - f + 1;
-	if (m->hyper)
-		steps = fmax(steps, most - f);
+	if (m->step && most > f)
+		return m->step;
 	if (steps <= 0)
 		return m->c->ai * m->grow;
 	return m->c->hai * steps;
@@ -61,12 +62,14 @@ static inline void model_increase(struct model *m, unsigned int *stage)
 	*stage = *stage < 255 ? *stage + 1 : 255;
 	if (m->c->flags & MLCC_RP_SHRINK && m->by_time + m->by_bytes == 1 && m->rt > 10 * m->rc)
 		m->rt /= 8;
-	m->rt = fmin(m->rt + add, m->c->line);
+	m->rt = fmin(m->rt + add, m->line);
 	m->rc = (m->rc + m->rt) / 2;
 }
 
 static inline void model_advance(struct model *m, double now)
 {
+	m->rt = fmin(m->rt, m->line);
+	m->rc = fmin(m->rc, m->line);
 	while (fmin(m->next_time, m->next_alpha) <= now) {
 		if (m->next_alpha <= m->next_time) {
 			m->alpha *= 1 - m->c->g / 65536.0;
@@ -99,7 +102,7 @@ static inline void model_count_cnp(struct model *m)
 /* Halves never get there: a NIC's registers do when the last bit is rounded. */
 static inline int model_free(const struct model *m)
 {
-	return m->rc > m->c->line - 1.0 && m->rt > m->c->line - 1.0;
+	return m->rc > m->line - 1.0 && m->rt > m->line - 1.0;
 }
 
 static inline void model_decrease(struct model *m)
@@ -111,12 +114,12 @@ static inline void model_decrease(struct model *m)
 	if (flags & MLCC_RP_ALPHA_FIRST)
 		model_count_cnp(m);
 	if (flags & MLCC_RP_CLAMP || m->by_bytes || (flags & MLCC_RP_CLAMP_TIME && m->by_time))
-		m->rt -= (m->rt - m->rc) * (m->late ? .5 : 1);
+		m->rt = m->rc;
 	if (was_free && m->c->first_rate)
-		m->rc = m->c->first_rate;
+		m->rc = fmin(m->c->first_rate, m->line);
 	else
 		m->rc *= 1 - fmin(m->alpha / 2 * m->yield, m->c->decrease_max / 65536.0);
-	m->rc = fmax(m->rc, fmax(m->c->min_rate, m->hyper ? m->c->line / 1024 : 0));
+	m->rc = fmax(m->rc, fmax(m->c->min_rate, m->least));
 	if (!(flags & MLCC_RP_ALPHA_FIRST))
 		model_count_cnp(m);
 	m->by_time = 0;

@@ -21,7 +21,7 @@
 
 static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
 static const struct mlcc_rp_gain plain = {
-	.ai = MLCC_ONE, .decrease = MLCC_ONE,
+	.ai = MLCC_ONE, .decrease = MLCC_ONE, .most = MLCC_ONE,
 };
 
 static u32 at_most(u64 *seed, u32 limit)
@@ -69,7 +69,7 @@ static bool step_both(struct mlcc_rp *rp, struct model *m, const struct mlcc_rp_
 
 		mlcc_rp_advance(rp, m->c, gain, *now);
 		model_advance(m, *now);
-		if (mlcc_rp_free(rp, m->c) != model_free(m))
+		if (mlcc_rp_free(rp, mlcc_rp_line(m->c, gain)) != model_free(m))
 			return false;
 		decreased = mlcc_rp_cnp(rp, m->c, gain, *now);
 		CHECK(decreased == model_cnp(m, *now), "one has decreased, the other not");
@@ -90,15 +90,18 @@ static u32 compare_runs(const struct mlcc_rp_param *c, u64 seed)
 
 	gain.ai = MLCC_ONE / 4 + at_most(&seed, 8 * MLCC_ONE);
 	gain.decrease = MLCC_ONE / 16 + at_most(&seed, MLCC_ONE * 127 / 16);
-	gain.hyper = at_most(&seed, 1);
-	gain.least = gain.hyper ? MLCC_ONE >> MLCC_RP_FLOOR_SHIFT : 0;
-	gain.late = at_most(&seed, 1);
+	if (at_most(&seed, 1)) {
+		gain.step = 1 + at_most(&seed, MLCC_ONE / 8);
+		gain.least = 1 + at_most(&seed, MLCC_ONE >> MLCC_RP_FLOOR_SHIFT);
+		gain.most = MLCC_ONE / 8 + at_most(&seed, MLCC_ONE * 7 / 8);
+	}
 	mlcc_rp_init(&rp, c, now);
 	model_init(&m, c, now);
 	m.grow = gain.ai / 65536.0;
 	m.yield = gain.decrease / 65536.0;
-	m.hyper = gain.hyper;
-	m.late = gain.late;
+	m.step = gain.step / 65536.0 * c->line;
+	m.least = gain.least / 65536.0 * c->line;
+	m.line = gain.most / 65536.0 * c->line;
 	for (u32 i = 0; i < EVENTS; i++) {
 		if (!step_both(&rp, &m, &gain, &now, &seed))
 			return i;
@@ -169,13 +172,13 @@ TEST(gain_is_the_rule)
 	}
 }
 
-/* Who is further decreases less, and past 5/8 of a phase goes back to more. */
+/* Who is further decreases less. */
 TEST(who_is_further_holds_on)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_rp_gain behind;
-	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_RP_LATE_P, MLCC_RP_OWN_LINE);
+	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_ONE * 5 / 8, MLCC_RP_OWN_LINE);
 	double least = mlcc_yield(ours, MLCC_ONE) / 2;
 	struct mlcc_rp_param c;
 	struct mlcc_rp a, b;
@@ -222,45 +225,58 @@ TEST(jobs_stay_awake)
 	      "R_C %u, plain %u", job.rc, other.rc);
 }
 
-/* A phase begins once, small, and as wary as a new flow; of a profile that has it so. */
-TEST(phases_begin_small)
+/* A phase begins once, and a flow goes into it at the rate that it has. */
+TEST(phases_are_entered_once)
 {
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_rp_param c;
 	struct mlcc_rp rp, before;
 
 	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
 	mlcc_rp_init(&rp, &c, 0);
+	mlcc_rp_cnp(&rp, &c, &plain, MS);
 	before = rp;
-	mlcc_rp_phase(&rp, &c, &profiles[MLCC_PROFILE_HOTNETS22], 0, MLCC_RP_OWN_LINE, 1, 0);
-	mlcc_rp_phase(&rp, &c, ours, MLCC_NEUTRAL, MLCC_RP_OWN_LINE, 2, 0);
-	before.seq = 2;
-	CHECK(!memcmp(&rp, &before, sizeof(rp)), "a phase has changed a flow that has none");
-
-	mlcc_rp_advance(&rp, &c, &plain, MS);
-	CHECK(mlcc_rp_alpha(&rp, &c) < MLCC_RP_ALPHA_ONE, "alpha has not decayed");
-	mlcc_rp_phase(&rp, &c, ours, 0, MLCC_RP_OWN_LINE, 3, MS);
-	CHECK(rp.rc == LINE / 16 && rp.rt == LINE && rp.alpha == MLCC_RP_ALPHA_ONE,
-	      "R_C %u R_T %u alpha %u", rp.rc, rp.rt, rp.alpha);
-	mlcc_rp_advance(&rp, &c, &plain, MS + 5 * c.time_ns);
-	CHECK(rp.rc > LINE / 100 * 95, "nobody is there, and R_C is %u", rp.rc);
-
-	before = rp;
-	mlcc_rp_phase(&rp, &c, ours, MLCC_ONE / 2, MLCC_RP_OWN_LINE, 3, 2 * MS);
-	CHECK(!memcmp(&rp, &before, sizeof(rp)), "the phase has begun twice");
-
-	c.min_rate = LINE / 2;
-	mlcc_rp_phase(&rp, &c, ours, 0, MLCC_RP_OWN_LINE, 4, 2 * MS);
-	CHECK(rp.rc == c.min_rate, "R_C %u is below the least", rp.rc);
+	before.seq = 3;
+	CHECK(mlcc_rp_enter(&rp, 0x10003), "no phase has begun");
+	CHECK(!mlcc_rp_enter(&rp, 0x10003), "the phase has begun twice");
+	CHECK(!memcmp(&rp, &before, sizeof(rp)), "a phase has changed a flow's rate");
 }
 
-/* Flows of a job restart at a part of what the job gets, and stay above a part of that. */
+/* Who has had no CNP for more than F periods takes an eighth of its part in each. */
+TEST(parts_become_free_in_steps)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
+	struct mlcc_rp_own own = mlcc_rp_own(LINE / 32, LINE, 100000000);
+	struct mlcc_rp_gain gain = mlcc_rp_gain(ours, 0, own);
+	struct mlcc_rp_param c;
+	struct mlcc_rp rp;
+	u32 rt;
+
+	mlcc_rp_param_init(&c, MLCC_RP_PAPER, LINE, MBPS);
+	mlcc_rp_init(&rp, &c, 0);
+	for (u32 i = 0; i < 100; i++)
+		mlcc_rp_cnp(&rp, &c, &gain, i * US);
+	for (u32 i = 0; i <= c.threshold; i++)
+		mlcc_rp_advance(&rp, &c, &gain, 99 * US + (i + 1) * c.time_ns);
+	rt = rp.rt;
+	CHECK(rt < LINE / 256, "R_T %u before the first step", rt);
+	for (u32 i = 1; i <= 8; i++) {
+		mlcc_rp_advance(&rp, &c, &gain, 99 * US + (c.threshold + 1 + i) * c.time_ns);
+		CHECK(rp.rt == rt + i * (LINE / 256), "step %u: R_T %u, not %u", i, rp.rt,
+		      rt + i * (LINE / 256));
+	}
+	mlcc_rp_advance(&rp, &c, &gain, 99 * US + 100 * c.time_ns);
+	CHECK(rp.rt == LINE / 4, "R_T %u is not a quarter of the line", rp.rt);
+	own = mlcc_rp_own(1, LINE, 0);
+	CHECK(mlcc_rp_gain(ours, 0, own).step, "the least part never comes back");
+}
+
+/* A flow's part is of what its job gets, and its rate stays above a part of that. */
 TEST(parts_are_a_jobs)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
-	struct mlcc_rp_own own = mlcc_rp_own(LINE / 4, LINE, 100000000), quarter = own;
+	struct mlcc_rp_own own = mlcc_rp_own(LINE / 4, LINE, 100000000);
 	struct mlcc_rp_gain gain = mlcc_rp_gain(ours, 0, own);
 	struct mlcc_rp_param c;
 	struct mlcc_rp rp;
@@ -275,8 +291,6 @@ TEST(parts_are_a_jobs)
 	CHECK(own.part == 1 && own.least == 1, "never nothing: %u, %u", own.part, own.least);
 	mlcc_rp_param_init(&c, MLCC_RP_MLX5, LINE, MBPS);
 	mlcc_rp_init(&rp, &c, 0);
-	CHECK(mlcc_rp_phase(&rp, &c, ours, 0, quarter, 1, 0), "no phase has begun");
-	CHECK(rp.rt == LINE / 4 && rp.rc == LINE / 64, "R_T %u R_C %u", rp.rt, rp.rc);
 	for (u32 i = 1; i < 100; i++)
 		mlcc_rp_cnp(&rp, &c, &gain, i * 10 * US);
 	CHECK(rp.rc == LINE / 4 >> MLCC_RP_FLOOR_SHIFT, "R_C %u", rp.rc);
@@ -319,17 +333,13 @@ static struct mlcc_rp_gain extreme_gain(u64 *seed)
 
 	return (struct mlcc_rp_gain) {
 		.ai = at_most(seed, most), .decrease = at_most(seed, 8 * MLCC_ONE),
-		.hyper = at_most(seed, 1), .late = at_most(seed, 1),
-		.least = 1 + at_most(seed, MLCC_ONE - 1),
+		.step = at_most(seed, MLCC_ONE), .least = at_most(seed, MLCC_ONE / 4),
+		.most = MLCC_ONE / 4 + at_most(seed, MLCC_ONE * 3 / 4),
 	};
 }
 
 static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now, u64 *seed)
 {
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	struct mlcc_rp_own own = {
-		.part = 1 + at_most(seed, MLCC_ONE - 1), .least = 1 + at_most(seed, MLCC_ONE - 1),
-	};
 	struct mlcc_rp_gain gain = extreme_gain(seed);
 
 	switch (at_most(seed, 9)) {
@@ -337,8 +347,7 @@ static void any_event(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now
 		mlcc_rp_cnp(rp, c, &gain, now);
 		break;
 	case 1:
-		mlcc_rp_phase(rp, c, &profiles[MLCC_PROFILE_INTERLEAVE], 0, own,
-			      at_most(seed, 3), now);
+		mlcc_rp_enter(rp, at_most(seed, 3));
 		break;
 	case 2:
 	case 3:
@@ -445,7 +454,8 @@ TEST(silences_are_made_good)
 
 	for (u32 run = 0; run < RUNS; run++) {
 		struct mlcc_rp_param c = any_param(&seed);
-		u32 hyper = at_most(&seed, 1), periods = 1 + at_most(&seed, hyper ? 200 : 3000);
+		u32 step = at_most(&seed, 1) ? 1 + at_most(&seed, MLCC_ONE / 8) : 0;
+		u32 periods = 1 + at_most(&seed, 3000);
 		struct mlcc_rp_gain gain = plain;
 		struct mlcc_rp once, often;
 
@@ -454,7 +464,7 @@ TEST(silences_are_made_good)
 		c.flags &= ~MLCC_RP_SHRINK;
 		c.ai = MBPS + at_most(&seed, 20 * MBPS);
 		c.hai = c.ai / 20;
-		gain.hyper = hyper;
+		gain.step = step;
 		mlcc_rp_init(&once, &c, 0);
 		for (u32 i = 0; i < 20; i++)
 			mlcc_rp_cnp(&once, &c, &gain, i * MS);
@@ -462,7 +472,7 @@ TEST(silences_are_made_good)
 		for (u32 i = 1; i <= periods; i++)
 			mlcc_rp_advance(&often, &c, &gain, 19 * MS + i * c.time_ns);
 		mlcc_rp_advance(&once, &c, &gain, 19 * MS + periods * c.time_ns);
-		CHECK(close_to(once.rc, often.rc, 0, hyper ? 200 * c.hai : c.ai),
+		CHECK(close_to(once.rc, often.rc, 0, step ? mlcc_rp_of_line(&c, step) : c.ai),
 		      "run %u, %u periods: R_C %u, not %u", run, periods, once.rc, often.rc);
 		CHECK(mlcc_rp_alpha(&once, &c) == mlcc_rp_alpha(&often, &c),
 		      "run %u, %u periods: alpha %u, not %u", run, periods,
