@@ -61,6 +61,8 @@ struct sim_flow {
 	double *iterations;		/* ns each */
 	u32 done, wanted;
 	struct sim_flow *peer;		/* the job's next flow, in a ring; NULL: it has this one */
+	u32 hosts;			/* that tell each other, 1: none does */
+	u64 told, others;		/* bytes: what this host has told, what it was told */
 	double over;			/* when this flow's part of the phase was, 0: not yet */
 };
 
@@ -73,6 +75,7 @@ struct sim {
 	u32 working;			/* flows that have iterations to do, or never end */
 	double now;
 	u64 seed;
+	double tell, tick;		/* ns: how often hosts tell each other, and when next */
 };
 
 static inline double sim_uniform(struct sim *s)
@@ -107,8 +110,8 @@ static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow 
 	p = mlcc_rp_progress(&f->param, mlcc_job_acked(f->job, bytes, sim_us(s)),
 			     f->job->best_us);
 	if (mlcc_rp_enter(&f->rp, f->job->seq)) {
-		f->line_part = mlcc_rp_own(mlcc_job_flow_kbps(f->job), f->param.line,
-					   mlcc_job_flow_bytes(f->job));
+		f->line_part = mlcc_rp_own(mlcc_job_flow_kbps(f->job) / f->hosts, f->param.line,
+					   mlcc_job_flow_bytes(f->job) / f->hosts);
 		mlcc_job_enter(f->job);
 	}
 	return mlcc_rp_gain(f->profile, p, f->line_part);
@@ -128,7 +131,7 @@ static inline struct sim_flow *sim_add(struct sim *s, const struct mlcc_rp_param
 
 	*f = (struct sim_flow) {
 		.sim = s, .param = *param, .interval = MLCC_NP_INTERVAL_NS, .next = start,
-		.left = SIM_NEVER,
+		.left = SIM_NEVER, .hosts = 1,
 	};
 	mlcc_rp_init(&f->rp, param, 0);
 	return f;
@@ -331,6 +334,33 @@ static inline void sim_step(struct sim *s, struct sim_flow *f)
 	sim_heap_move(s, f);
 }
 
+/* What the other hosts of the job had sent when they last told comes to this host's tracker. */
+static inline void sim_hear(struct sim *s, struct sim_flow *f)
+{
+	u64 others = 0;
+
+	for (struct sim_flow *o = f->peer; o != f; o = o->peer)
+		others += o->told;
+	if (others == f->others)
+		return;
+	mlcc_job_tx_start(f->job, sim_us(s), 0);
+	mlcc_job_acked(f->job, others - f->others, sim_us(s));
+	f->others = others;
+}
+
+/* A report is on its way until the next one is sent. */
+static inline void sim_tell(struct sim *s)
+{
+	s->now = s->tick;
+	s->tick += s->tell;
+	for (u32 i = 0; i < s->flows; i++)
+		if (s->flow[i].hosts > 1 && s->flow[i].job == &s->flow[i].own)
+			sim_hear(s, &s->flow[i]);
+	for (u32 i = 0; i < s->flows; i++)
+		if (s->flow[i].job == &s->flow[i].own)
+			s->flow[i].told = s->flow[i].own.acked - s->flow[i].others;
+}
+
 /* Until @until, or until all jobs have done their iterations. */
 static inline void sim_run(struct sim *s, double until)
 {
@@ -340,6 +370,10 @@ static inline void sim_run(struct sim *s, double until)
 
 		if (sim_due(f) >= until)
 			break;
+		if (s->tell && s->tick <= sim_due(f)) {
+			sim_tell(s);
+			continue;
+		}
 		s->now = sim_due(f);
 		sim_step(s, f);
 	}

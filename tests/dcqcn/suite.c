@@ -3,13 +3,15 @@
  * Networks drawn at random, simulated packet by packet: jobs under rdma/dcqcn/ with a profile,
  * against the same jobs under plain DCQCN.  Documentation/decisions.md has the protocol.
  *
- *	suite [-d DRAW] [-s SEEDS]
+ *	suite [-d DRAW] [-s SEEDS] [-t MS]
  *
  * A draw is a list of cells; a cell has a link (rate, T, parameters, where PFC begins), and jobs
  * (how many, from how many hosts, with how many flows of each, periods, noise).  All hosts send
  * through the link; a host's flows leave by one port, a packet of each in turn.  For each cell: the
  * mean slowdown of an iteration, plain and with the profile, after the first third; how many times
  * the latter is faster, with the 95 % interval over seeds that are the same for both.
+ *
+ * With -t the hosts of a job tell each other every MS milliseconds what they have sent.
  */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +43,7 @@ struct cell {
 #define ITERATIONS	30
 
 static struct {
-	u32 draw, seeds;
+	u32 draw, seeds, tell_ms;
 } opt = { .draw = 1, .seeds = 5 };
 
 static struct cell draw(u64 *s)
@@ -79,7 +81,7 @@ static void link_up(struct sim *s, const struct cell *c, u32 seed)
 			.kmin = 100e3 * c->gbit / 25, .kmax = 400e3 * c->gbit / 25,
 			.pause = c->pause_us * 1000 * c->gbit / 8,
 		},
-		.packet = PACKET, .seed = seed,
+		.packet = PACKET, .seed = seed, .tell = opt.tell_ms * MS,
 	};
 }
 
@@ -102,6 +104,7 @@ static void add_job(struct sim *s, const struct cell *c, u32 job,
 			c->noise, ITERATIONS);
 		host = &s->flow[first + i / c->flows * c->flows];
 		f->job = &host->own;
+		f->hosts = opt.tell_ms ? c->hosts : 1;
 		f->port = c->flows > 1 ? &host->port_own : NULL;
 		if (flows > 1)
 			f->peer = &s->flow[first + (i + 1) % flows];
@@ -130,21 +133,29 @@ static double run(const struct cell *c, const struct mlcc_profile *profile, u32 
 	return sum;
 }
 
+enum class {
+	ONE, FEW, MANY, HOSTS_8, HOSTS_64,
+	CLASSES
+};
+
+static enum class class_of(const struct cell *c)
+{
+	if (c->hosts > 1)
+		return c->hosts == 8 ? HOSTS_8 : HOSTS_64;
+	return c->flows == 1 ? ONE : c->flows < 32 ? FEW : MANY;
+}
+
 struct verdict {
-	u32 cells, worse, cannot_tell, fits, above;
-	double log_ratio, least;
+	u32 worse, cannot_tell, cells[CLASSES];
+	double log_ratio[CLASSES], least;
 };
 
 static void judge(struct verdict *v, const struct cell *c, double ratio, double pm)
 {
-	v->cells++;
 	v->worse += ratio + pm < 1 / WORSE;
 	v->cannot_tell += ratio + pm >= 1 / WORSE && ratio - pm < 1 / WORSE;
-	if (!c->fits)
-		return;
-	v->fits++;
-	v->above += ratio >= 1.15;
-	v->log_ratio += log(ratio);
+	v->cells[class_of(c)]++;
+	v->log_ratio[class_of(c)] += log(ratio);
 	v->least = fmin(v->least, ratio);
 }
 
@@ -179,6 +190,8 @@ static bool parse(int option)
 	switch (option) {
 	case 'd':
 		return sscanf(optarg, "%u", &opt.draw) == 1;
+	case 't':
+		return sscanf(optarg, "%u", &opt.tell_ms) == 1;
 	case 's':
 		return sscanf(optarg, "%u", &opt.seeds) == 1 && opt.seeds > 1;
 	}
@@ -188,13 +201,14 @@ static bool parse(int option)
 int main(int argc, char **argv)
 {
 	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	static const char *const names[] = { "1 flow", "4, 8", "32", "8 hosts", "64 hosts" };
 	struct verdict v = { .least = INFINITY };
 	int option;
 	u64 seed;
 
-	while ((option = getopt(argc, argv, "d:s:")) != -1) {
+	while ((option = getopt(argc, argv, "d:s:t:")) != -1) {
 		if (!parse(option)) {
-			fprintf(stderr, "usage: suite [-d DRAW] [-s SEEDS]\n");
+			fprintf(stderr, "usage: suite [-d DRAW] [-s SEEDS] [-t MS]\n");
 			return 2;
 		}
 	}
@@ -204,8 +218,11 @@ int main(int argc, char **argv)
 
 		row(i, &c, &profiles[MLCC_PROFILE_INTERLEAVE], &v);
 	}
-	printf("%u cells: %u worse than plain, %u cannot tell; of %u that fit %u are at least 1.15 times as fast, geometric mean %.3f, least %.3f\n",
-	       v.cells, v.worse, v.cannot_tell, v.fits, v.above,
-	       v.fits ? exp(v.log_ratio / v.fits) : 0, v.fits ? v.least : 0);
+	for (u32 i = 0; i < CLASSES; i++)
+		if (v.cells[i])
+			printf("%-8s %2u cells, geometric mean %.3f\n", names[i], v.cells[i],
+			       exp(v.log_ratio[i] / v.cells[i]));
+	printf("%u cells: %u worse than plain, %u cannot tell, least %.3f\n", CELLS, v.worse,
+	       v.cannot_tell, v.least);
 	return 0;
 }
