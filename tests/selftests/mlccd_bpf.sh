@@ -309,7 +309,7 @@ undo_takes_everything_back()
 
 	mkdir "$cgroup" && "$mlcc_bpf" load && start_daemon &&
 		ctl set-job --cgroup "$name" --name undone >/dev/null || return
-	coproc FLOW { exec "$python" -c "
+	coproc FLOW { exec "$python" -u -c "
 import sys
 open('$cgroup/cgroup.procs', 'w').write('0')
 $pair
