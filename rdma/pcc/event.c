@@ -116,11 +116,19 @@ static void job_sent(struct mlcc_job *job, struct mlcc_pcc_flow *flow,
 		mlcc_job_enter(job);
 }
 
+/* What the job's phase does to the flow; whoever has none need not know what its part would be. */
+static struct mlcc_rp_gain gain_of(const struct mlcc_pcc_job *job,
+				   const struct mlcc_pcc_flow *flow)
+{
+	if (flow->p == MLCC_NEUTRAL)
+		return MLCC_RP_PLAIN;
+	return mlcc_rp_gain(&profiles[MLCC_READ(job->profile)], flow->p, own_of(&job->job));
+}
+
 static void sent(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 		 const struct mlcc_pcc_config *c, const struct mlcc_pcc_event *event)
 {
 	struct mlcc_pcc_job *job = job_of(nic, flow);
-	const struct mlcc_profile *profile = &profiles[MLCC_READ(job->profile)];
 	u64 clock = clock_at(nic, event->stamp);
 	u32 bytes = burst_bytes(flow, event);
 	struct mlcc_rp_gain gain;
@@ -129,7 +137,7 @@ static void sent(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 	flow->p = MLCC_NEUTRAL;
 	if (job != nic->job)
 		job_sent(&job->job, flow, c, bytes, clock >> MLCC_PCC_US_SHIFT);
-	gain = mlcc_rp_gain(profile, flow->p, own_of(&job->job));
+	gain = gain_of(job, flow);
 	mlcc_rp_sent(&flow->rp, &c->rp, &gain, event->stamp, bytes);
 }
 
@@ -137,11 +145,8 @@ static void sent(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 static void heard(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 		  const struct mlcc_pcc_config *c, u32 stamp, bool congested)
 {
-	const struct mlcc_pcc_job *job = job_of(nic, flow);
-	const struct mlcc_profile *profile = &profiles[MLCC_READ(job->profile)];
-	struct mlcc_rp_gain gain;
+	struct mlcc_rp_gain gain = gain_of(job_of(nic, flow), flow);
 
-	gain = mlcc_rp_gain(profile, flow->p, own_of(&job->job));
 	if (congested)
 		mlcc_rp_cnp(&flow->rp, &c->rp, &gain, stamp);
 	else

@@ -31,7 +31,7 @@ QEMU = "qemu-riscv64"
 # 32 lengths; and of 99 in 100 of the common path, which is all but what follows a silence,
 # or is another queue pair's than the event before
 EVENT_MOST = 3000
-EVENT_COMMON_MOST = 430
+EVENT_COMMON_MOST = 410
 ENTRY = "doca_pcc_dev_user_algo"
 # what it calls, and what it calls now and then
 COMMON = ["mlcc_pcc_event", "mlcc_rp_increases", "heard"]
