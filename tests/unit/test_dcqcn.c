@@ -19,6 +19,8 @@
 #define US	1000U
 #define MS	1000000U
 
+static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+static const struct mlcc_profile *const ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 static const char *const variant_names[] = MLCC_RP_VARIANT_NAMES;
 static const struct mlcc_rp_gain plain = {
 	.ai = MLCC_ONE, .decrease = MLCC_ONE, .most = MLCC_ONE,
@@ -159,7 +161,6 @@ TEST(each_variant_follows_the_model)
 /* The rule alone decides on the gain, and neutral is plain DCQCN. */
 TEST(gain_is_the_rule)
 {
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
 	const struct mlcc_profile *paper = &profiles[MLCC_PROFILE_HOTNETS22];
 	struct mlcc_rp_gain gain = mlcc_rp_gain(NULL, MLCC_NEUTRAL, MLCC_RP_OWN_LINE);
 
@@ -175,8 +176,6 @@ TEST(gain_is_the_rule)
 /* Who is further decreases less. */
 TEST(who_is_further_holds_on)
 {
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_rp_gain behind;
 	struct mlcc_rp_gain ahead = mlcc_rp_gain(ours, MLCC_ONE * 5 / 8, MLCC_RP_OWN_LINE);
 	double least = mlcc_yield(ours, MLCC_ONE) / 2;
@@ -208,8 +207,6 @@ TEST(who_is_further_holds_on)
 /* However often it is decreased, a job's flow sends often enough to notice a free link. */
 TEST(jobs_stay_awake)
 {
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_rp_gain start = mlcc_rp_gain(ours, 0, MLCC_RP_OWN_LINE);
 	struct mlcc_rp_param c;
 	struct mlcc_rp job, other;
@@ -244,8 +241,6 @@ TEST(phases_are_entered_once)
 /* Who has had no CNP for more than F periods takes an eighth of its part in each. */
 TEST(parts_become_free_in_steps)
 {
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_rp_own own = mlcc_rp_own(LINE / 32, LINE, 100000000);
 	struct mlcc_rp_gain gain = mlcc_rp_gain(ours, 0, own);
 	struct mlcc_rp_param c;
@@ -274,8 +269,6 @@ TEST(parts_become_free_in_steps)
 /* A flow's part is of what its job gets, and its rate stays above a part of that. */
 TEST(parts_are_a_jobs)
 {
-	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
-	const struct mlcc_profile *ours = &profiles[MLCC_PROFILE_INTERLEAVE];
 	struct mlcc_rp_own own = mlcc_rp_own(LINE / 4, LINE, 100000000);
 	struct mlcc_rp_gain gain = mlcc_rp_gain(ours, 0, own);
 	struct mlcc_rp_param c;
