@@ -24,6 +24,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
@@ -538,7 +539,8 @@ int follow_run(struct follow *f, struct err *e)
 	for (unsigned int i = 0; i < f->count; i++)
 		event_end(f, &f->rails[i]);
 	/* whoever does not read its events does not end in an error */
-	if ((fflush(stdout) || ferror(stdout)) && !freopen("/dev/null", "w", stdout))
-		clearerr(stdout);
+	fflush(stdout);
+	__fpurge(stdout);
+	clearerr(stdout);
 	return err;
 }
