@@ -39,6 +39,8 @@ libc = ctypes.CDLL(None)
 assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, program)
 os.execv(sys.argv[1], sys.argv[1:])
 """
+# of the variables that EFI itself has
+EFI_GLOBAL = "8be4df61-93ca-11d2-aa0d-00e098032b8c"
 WITHOUT_BPF, WITHOUT_POLL = WITHOUT % (321, 280), WITHOUT % (7, 73)
 
 
@@ -529,9 +531,27 @@ class Ctl(Cases):
         for check in ("btf", "bpf"):
             assert self._doctor(check, [sys.executable, "-c", WITHOUT_BPF]) == ["FAIL"], check
         place = "/sys/kernel/security"
-        hide, locked = f"mount -t tmpfs x {place}", f"; echo '[confidentiality]' >{place}/lockdown"
-        for tell, state in (("", "note"), (locked, "FAIL")):
-            words = ["unshare", "-m", "sh", "-c", f'{hide}{tell}\nexec "$@"', "sh"]
+        none, locked = (
+            f"echo '[{mode}]' >{place}/lockdown" for mode in ("none", "confidentiality")
+        )
+        efi = "/sys/firmware/efi/efivars"
+        unread = f"{none}; mount -t tmpfs x /sys/firmware; mkdir -p {efi}"
+        signed = f"{unread}; printf '\\0\\0\\0\\0\\1' >{efi}/SecureBoot-{EFI_GLOBAL}"
+        for tell, state in (
+            (":", "note"),
+            (none, "ok"),
+            (unread, "note"),
+            (signed, "note"),
+            (locked, "FAIL"),
+        ):
+            words = [
+                "unshare",
+                "-m",
+                "sh",
+                "-c",
+                f'mount -t tmpfs x {place}; {tell}\nexec "$@"',
+                "sh",
+            ]
             assert self._doctor("lockdown", words) == [state], (tell, state)
 
     def ctl_doctor_misses_what_mlccd_has_lost(self) -> None:

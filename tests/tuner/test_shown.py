@@ -105,6 +105,8 @@ class Hardware(Doctor):
             "np_cnp_sent 12, rp_cnp_handled 3", self.line("roce", "mlx5_0 port 1")["text"]
         )
         self.assertNotIn("np_ecn_marked", self.line("roce", "mlx5_0")["text"])
+        self.sys.do("remove", prefix="/class/infiniband/mlx5_0/ports/1/hw_counters")
+        self.assertFalse([c for c in self.lines() if c["check"] == "roce"])
 
     def test_lockdown(self) -> None:
         self.sys.do("text", path="/kernel/security/lockdown", text="none [integrity]\n")
@@ -131,7 +133,13 @@ class Hardware(Doctor):
         following.process.send_signal(signal.SIGSTOP)
         self.writes()
         line = self.line("follow", f"mlx5:{PCI}: rp_ai_rate is")
+        self.assertEqual(line["state"], "ok")
         self.assertIn("base 5", line["text"])
+        self.set_value(1000)
+        line = self.line("follow", f"mlx5:{PCI}: rp_ai_rate is 1000")
+        self.assertEqual(line["state"], "note")
+        self.sys.do("fail", on="open", prefix=f"{self.vendor.folder}/", code=errno.EIO)
+        self.assertFalse([c for c in self.lines() if (c["check"], c["state"]) == ("follow", "ok")])
 
     def test_a_follow_was_killed(self) -> None:
         self.kill_at_the_top()

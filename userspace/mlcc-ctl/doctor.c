@@ -183,13 +183,13 @@ static void check_module(void)
 	}
 }
 
-/* A file system that is not mounted says nothing of what it would have. */
-static bool knows_boot(void)
+/* A file system that is not mounted says nothing of what it would have; @mode: of lockdown. */
+static bool knows_boot(const char *mode)
 {
 	struct statfs fs;
 
-	return !statfs("/sys/kernel/security", &fs) &&
-	       (unsigned long)fs.f_type == SECURITYFS_MAGIC &&
+	return (*mode || (!statfs("/sys/kernel/security", &fs) &&
+			  (unsigned long)fs.f_type == SECURITYFS_MAGIC)) &&
 	       (access("/sys/firmware/efi", F_OK) || !access(SECURE_BOOT, R_OK));
 }
 
@@ -206,8 +206,9 @@ static void check_boot(void)
 		       secure_boot() ? " (Secure Boot)" : "");
 	else if (secure_boot())
 		result(NOTE, "lockdown", "", "Secure Boot is on, the kernel is not locked down");
-	else if (!*mode && !knows_boot())
-		result(NOTE, "lockdown", "", "unknown: /sys/kernel/security does not tell");
+	else if (!knows_boot(mode))
+		result(NOTE, "lockdown", "",
+		       "unknown: /sys/kernel/security or /sys/firmware/efi does not tell");
 	else
 		result(FINE, "lockdown", "", "neither Secure Boot nor lockdown");
 }

@@ -112,6 +112,27 @@ static void check_unfollowed(const struct device *d)
 		       d->name);
 }
 
+/* What follow drives, as the device has it: follow's own word of it may be a second old. */
+static void check_driven(const struct device *d, const struct rdma_follow *f)
+{
+	const struct knob *k = knob_find(d->be, f->knob);
+	struct err e;
+	uint32_t v;
+	int err;
+
+	err = k ? knob_read(d, k, &v, &e) : fail(&e, -ENOENT, "it has no %s", f->knob);
+	if (err)
+		result(NOTE, "follow", "", "%s:%s: what it is driven to is unknown: %s", d->be->name,
+		       d->name, e.text);
+	else if (v < f->low || v > f->high)
+		result(NOTE, "follow", "somebody else sets it, or follow has been stopped",
+		       "%s:%s: %s is %u, which follow keeps from %u to %u", d->be->name, d->name,
+		       f->knob, v, f->low, f->high);
+	else
+		result(FINE, "follow", "", "%s:%s: %s is %u%s%s, base %u (%s)", d->be->name,
+		       d->name, f->knob, v, *f->unit ? " " : "", f->unit, f->base, f->state);
+}
+
 static void check_follow(const struct device *d)
 {
 	const struct rdma_follow *f = follow_of(d);
@@ -119,9 +140,7 @@ static void check_follow(const struct device *d)
 	if (!f)
 		check_unfollowed(d);
 	else if (f->has_value)
-		result(FINE, "follow", "", "%s:%s: %s is %u%s%s, base %u (%s)", d->be->name,
-		       d->name, f->knob, f->value, *f->unit ? " " : "", f->unit, f->base,
-		       f->state);
+		check_driven(d, f);
 	else
 		result(NOTE, "follow", "it goes on when the device is back",
 		       "%s:%s: the device is away", d->be->name, d->name);
