@@ -425,13 +425,14 @@ class Port(Mlx5):
         super().setUp()
         self.count, self.over, self.silent = 0, threading.Event(), False
         self.phase: int | None = None
+        self.step = 20_000
         self.sender = threading.Thread(target=self.count_up, daemon=True)
         self.sender.start()
         self.addCleanup(self.sender.join)
         self.addCleanup(self.over.set)
 
     def count_up(self) -> None:
-        """20 kB each time, as the counter has units of four octets; phases end if they have one."""
+        """The counter has units of four octets; phases end if they have one."""
         sent = 0
         while not self.over.wait(0.003):
             if self.silent:
@@ -439,8 +440,8 @@ class Port(Mlx5):
             if self.phase and sent >= self.phase:
                 sent = 0
                 self.over.wait(0.1)
-            sent += 20_000
-            self.count += 5000
+            sent += self.step
+            self.count += self.step // 4
             self.sys.do("text", path=self.COUNTER, text=f"{self.count}\n")
 
     def at_the_base(self) -> bool:
@@ -474,6 +475,8 @@ class Port(Mlx5):
         self.assertLessEqual(sent(), self.count * 4)
 
     def test_silence_has_no_gain(self) -> None:
+        """A step is a hundredth of the phase: it shows between two silences of a late sender, too."""
+        self.step = 200_000
         self.follow(*self.WORDS, "--phase-bytes", "20M")
         wait_for(lambda: self.value() > 100, "progress")
         self.silent = True
