@@ -56,6 +56,7 @@ PORT = 18793
 MANY = 200000  # where a crowd of users begins
 FAST = "[limits]\nrequests-per-second = 100000\nrequests-burst = 100000\n"
 STATUS, OPEN_RING = b'{"op":"status"}', b'{"op":"open-ring"}'
+END = b"# EOF\n"
 
 
 class Skip(Exception):
@@ -623,7 +624,7 @@ class Cases:
             peers.append(peer := socket.socket())
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             peer.connect(("127.0.0.1", PORT))
-            peer.send(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+            peer.send(b"GET /metrics HTTP/1.0\r\n\r\n")
 
         def queued() -> list[int]:
             lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
@@ -633,8 +634,25 @@ class Cases:
         until(lambda: len(queued()) == len(peers), "answers")
         time.sleep(0.5)
         assert max(queued()) < 200000, queued()
-        for peer in peers:
-            peer.close()
+        # each would keep an answer of its own, for as long as it likes
+        taken = {peer: b"" for peer in peers}
+
+        def are_over() -> bool:
+            with socket.create_connection(("127.0.0.1", PORT)) as quick:
+                quick.send(b"GET /metrics HTTP/1.0\r\n\r\n")
+                assert b"".join(iter(lambda: quick.recv(1 << 20), b"")).endswith(END)
+            for peer in list(peers):
+                part = b""
+                with suppress(ConnectionResetError):
+                    part = peer.recv(1500)
+                taken[peer] += part
+                if not part:
+                    peers.remove(peer)
+                    peer.close()
+            return not peers
+
+        until(are_over, "the end of who takes his slowly")
+        assert not [text for text in taken.values() if text.endswith(END)], "nobody was ended"
 
     def groups_of_a_process_keep_nobody_waiting(self) -> None:
         """What may be long: /proc/PID/status, which nothing has to read, and what the peer has."""

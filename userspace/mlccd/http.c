@@ -6,7 +6,7 @@
  * Whoever reaches the port can connect to it, unasked.  So that none keeps others out, by
  * connections that ask for nothing, or slowly, the oldest one ends when there are many.  So that
  * none keeps the daemon busy, an answer serves all who ask for ten times as long as it took to
- * write; they have one copy of it.
+ * write; they have one copy of it.  Who takes his slowly ends, lest each keeps another copy.
  */
 #include <microhttpd.h>
 #include <stdbool.h>
@@ -25,11 +25,15 @@
 #define SNDBUF		65536	/* the kernel doubles it; left alone it grows to megabytes */
 #define TIMEOUT_S	5U
 #define SERVES		10	/* times what an answer took to write */
+#define COPIES		3	/* after so many newer answers, */
+#define SLOW_US		1000000	/* and so long, who has not taken his ends */
 #define TYPE		"application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 struct scrape {
 	TAILQ_ENTRY(scrape) entry;
 	int fd;
+	uint64_t answered_us;	/* 0: it is not */
+	unsigned int copy;	/* by which of the answers */
 };
 
 struct http {
@@ -41,6 +45,7 @@ struct http {
 	void *arg;
 	struct MHD_Response *last;	/* what all are answered until then; NULL: none */
 	uint64_t last_until;
+	unsigned int copies;	/* that there were */
 };
 
 static struct MHD_Response *response(const char *type, char *text, size_t len)
@@ -86,20 +91,34 @@ static void scrape_remove(struct http *h, struct scrape *s)
 	s->fd = -1;
 }
 
+static void scrape_end(struct http *h, struct scrape *s)
+{
+	shutdown(s->fd, SHUT_RDWR);
+	scrape_remove(h, s);
+}
+
 static void scrape_begins(struct http *h, struct MHD_Connection *c, struct scrape *s)
 {
-	struct scrape *first;
 	int size = SNDBUF;
 
 	s->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	/* what is queued is ours, and to queue it takes as long */
 	setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	TAILQ_INSERT_TAIL(&h->scrapes, s, entry);
-	if (++h->count <= SCRAPES_KEPT)
-		return;
-	first = TAILQ_FIRST(&h->scrapes);
-	shutdown(first->fd, SHUT_RDWR);
-	scrape_remove(h, first);
+	if (++h->count > SCRAPES_KEPT)
+		scrape_end(h, TAILQ_FIRST(&h->scrapes));
+}
+
+static void http_end_slow(struct http *h)
+{
+	struct scrape *s, *next;
+
+	for (s = TAILQ_FIRST(&h->scrapes); s; s = next) {
+		next = TAILQ_NEXT(s, entry);
+		if (s->answered_us && h->copies - s->copy > COPIES &&
+		    now_us() > s->answered_us + SLOW_US)
+			scrape_end(h, s);
+	}
 }
 
 static void notify(void *arg, struct MHD_Connection *c, void **context,
@@ -130,13 +149,17 @@ static void http_renew(struct http *h)
 	text = h->text(h->arg, &len);
 	h->last = text ? response(TYPE, text, len) : NULL;
 	h->last_until = now_us() + SERVES * (now_us() - begin);
+	h->copies++;
+	http_end_slow(h);
 }
 
 static enum MHD_Result http_answer(void *arg, struct MHD_Connection *c, const char *url,
 				   const char *method, const char *version, const char *data,
 				   size_t *data_len, void **con)
 {
+	const union MHD_ConnectionInfo *of;
 	struct http *h = arg;
+	struct scrape *s;
 
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return http_refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET or HEAD is wanted\n");
@@ -146,6 +169,12 @@ static enum MHD_Result http_answer(void *arg, struct MHD_Connection *c, const ch
 		http_renew(h);
 	if (!h->last)
 		return http_refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory\n");
+	of = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	s = of ? of->socket_context : NULL;
+	if (s) {
+		s->answered_us = now_us();
+		s->copy = h->copies;
+	}
 	return MHD_queue_response(c, MHD_HTTP_OK, h->last);
 }
 
