@@ -146,6 +146,7 @@ class RealRun(unittest.TestCase):
                 command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
             )
             self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertTrue(file.exists(), done.stderr)
             document = json.loads(file.read_text(encoding="utf-8"))
         self.assertTrue(document["same_losses"])
         for curve in document["losses"].values():
