@@ -62,7 +62,8 @@ class Rank:
         self.early: list[str] = []
         self.process = subprocess.Popen(
             command,
-            env=os.environ | environment,
+            # Debian 13 builds PyTorch without it, and PyTorch asks for it all the same
+            env=os.environ | {"USE_LIBUV": "0"} | environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

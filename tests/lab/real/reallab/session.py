@@ -275,6 +275,8 @@ class Session:
             "MASTER_ADDR": hosts[0].addresses[0],
             "MASTER_PORT": str(PORT),
             "GLOO_SOCKET_IFNAME": "eth0",
+            # Debian 13 builds PyTorch without it, and PyTorch asks for it all the same
+            "USE_LIBUV": "0",
         }
         name = f"{job.name}-{rank}"
         words = [PYTHON, "-B", str(RANKS / "torch_rank.py"), "--name", name, "--model", job.model]
