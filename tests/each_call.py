@@ -23,13 +23,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-NUMBERS = {  # seccomp, pidfd_getfd, execve, exit_group, futex
-    "x86_64": (317, 438, 59, 231, 202),
-    "aarch64": (277, 438, 221, 94, 98),
+NUMBERS = {  # seccomp, pidfd_getfd, execve, exit_group, futex, brk
+    "x86_64": (317, 438, 59, 231, 202, 12),
+    "aarch64": (277, 438, 221, 94, 98, 214),
 }
-SECCOMP, PIDFD_GETFD, EXECVE, EXIT_GROUP, FUTEX = NUMBERS.get(platform.machine(), [0] * 5)
-# the command's own, what cannot fail, and what the C library ends a process for
-LEFT_OUT = (EXECVE, EXIT_GROUP, FUTEX)
+SECCOMP, PIDFD_GETFD, EXECVE, EXIT_GROUP, FUTEX, BRK = NUMBERS.get(platform.machine(), [0] * 6)
+# the command's own, what cannot fail (of brk all is an address), what the C library dies of
+LEFT_OUT = (EXECVE, EXIT_GROUP, FUTEX, BRK)
 SET_FILTER, NEW_LISTENER, NO_NEW_PRIVS = 1, 8, 38
 ASK_EACH = struct.pack("HBBI", 6, 0, 0, 0x7FC00000)
 RECEIVE, SEND, GOES_ON = 0xC0502100, 0xC0182101, 1

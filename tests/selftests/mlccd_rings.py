@@ -352,7 +352,7 @@ class Rings(Cases):
             *(
                 ("ERANGE", [good | {key: value}])
                 for key, values in (
-                    ("period_us", [0, 999, 60_000_001, 1 << 64, -255000, 255000.5]),
+                    ("period_us", [0, 999, 60_000_001, (1 << 64) - 1, -255000, 255000.5]),
                     ("offset_us", [255000, -1]),
                     ("lead_us", [255000, "5"]),
                     ("dscp", [64, -1]),
