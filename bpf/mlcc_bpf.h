@@ -15,7 +15,7 @@
 #include "../include/mlcc/path.h"
 #include "../include/mlcc/phase.h"
 
-#define MLCC_LAYOUT		12U	/* changes with everything below */
+#define MLCC_LAYOUT		13U	/* changes with everything below */
 #define MLCC_SLOTS		16384	/* jobs with open flows at one time, a power of two */
 #define MLCC_GROUP		64	/* slots of one id: as many as "done" below has bits */
 /*

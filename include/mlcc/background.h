@@ -17,7 +17,7 @@
  *					the first time, ssthresh becomes what is left
  *
  * So a job that begins a phase beside a background flow finds the link free, and has it a few round
- * trips later.  The target uses the best rate that the job has had (queue.h).  A loss, a mark
+ * trips later.  The target uses the best rate that the job has had.  A loss, a mark
  * and an RTO decrease the window, and set ssthresh, as under the base; nothing here raises it
  * faster than Reno would.  It never comes down below two segments.
  *
@@ -34,7 +34,7 @@
 #define MLCC_BURST_SEGMENTS	10U	/* that leave at once are no queue */
 #define MLCC_JITTER_US		100U	/* what a host's timers may add to half a short RTT */
 #define MLCC_EPOCH_SHIFT	24	/* an epoch has 2^24 us, 17 s */
-#define MLCC_RATE_SHIFT		6	/* rates are of 64 segments */
+#define MLCC_RATE_SEGMENTS	64U	/* that a rate is measured of, at least */
 
 /* What the last look at the queue before the data has shown. */
 enum mlcc_seen {
@@ -65,7 +65,7 @@ static __always_inline void mlcc_background_end(struct mlcc_flow *f)
 }
 
 /* An epoch is over: does the flow have to look below its own queue? */
-static __always_inline void mlcc_background_epoch(struct mlcc_flow *f, struct mlcc_queue *q,
+static __always_inline void mlcc_background_epoch(struct mlcc_flow *f, struct mlcc_job *j,
 						  struct mlcc_path *path, u64 now,
 						  struct mlcc_win *w)
 {
@@ -75,7 +75,7 @@ static __always_inline void mlcc_background_epoch(struct mlcc_flow *f, struct ml
 		return;
 	f->seq = epoch;
 	if (MLCC_READ(path->seq) != epoch)	/* forgotten as from phase to phase */
-		MLCC_WRITE(q->byte_cost, q->byte_cost + (q->byte_cost >> 5));
+		MLCC_WRITE(j->rate_best, j->rate_best + (j->rate_best >> 5));
 	mlcc_path_phase(path, epoch);
 	if (MLCC_READ(path->phases) <= 1 || w->cwnd <= MLCC_LEFT_MIN)
 		return;
@@ -111,28 +111,55 @@ static __always_inline u32 mlcc_background_jitter(u32 min_rtt)
 }
 
 /* us */
-static __always_inline u32 mlcc_background_target(const struct mlcc_queue *q,
+static __always_inline u32 mlcc_background_target(const struct mlcc_job *j,
 						  const struct mlcc_ack *a)
 {
-	u32 burst = mlcc_burst(MLCC_BURST_SEGMENTS * a->mss, MLCC_READ(q->byte_cost));
+	u32 burst = mlcc_rate_us(MLCC_BURST_SEGMENTS * a->mss, MLCC_READ(j->rate_best));
 
 	return ((mlcc_background_jitter(a->min_rtt) + burst) >> 1) + 1;
 }
 
 /*
- * A round trip has been measured; @a->min_rtt becomes the path's.  Of a change of the window only
- * what was sent after it can tell, for as long as a round trip.  @acked: bytes of the job.
+ * What the job has had of the link.  Only a rate that it had in two measurements in a row counts:
+ * when a recovery ends, all that had arrived meanwhile is acknowledged at once.
  */
-static __always_inline void mlcc_background_rtt(struct mlcc_flow *f, struct mlcc_queue *q,
+static __always_inline void mlcc_background_rate(struct mlcc_job *j, const struct mlcc_ack *a)
+{
+	u32 us, cost, last;
+	u64 bytes;
+
+	if (MLCC_CAS32(&j->busy, 0, 1))
+		return;
+	us = (u32)a->now - j->rate_us;
+	bytes = MLCC_READ(j->acked) - j->rate_acked;
+	if (bytes >= MLCC_RATE_SEGMENTS * a->mss && us >> 1 >= a->rtt) {
+		last = j->rate_last;
+		cost = mlcc_rate_cost(us, bytes);
+		j->rate_last = cost;
+		if (cost < last)
+			cost = last;
+		if (last && (!j->rate_best || cost < j->rate_best))
+			MLCC_WRITE(j->rate_best, cost);
+		j->rate_acked += bytes;
+		j->rate_us = a->now;
+	}
+	MLCC_CAS32(&j->busy, 1, 0);
+}
+
+/*
+ * A round trip has been measured; @a->min_rtt becomes the path's.  Of a change of the window only
+ * what was sent after it can tell, for as long as a round trip.
+ */
+static __always_inline void mlcc_background_rtt(struct mlcc_flow *f, struct mlcc_job *j,
 						struct mlcc_path *path, struct mlcc_ack *a,
-						u64 acked, struct mlcc_win *w)
+						struct mlcc_win *w)
 {
 	u32 since = (u32)a->now - f->looked, queue, target, wait;
 
 	a->min_rtt = mlcc_path_rtt(path, a);
 	wait = a->min_rtt + mlcc_reverse(&f->reverse, a);
 	queue = a->rtt > wait ? a->rtt - wait : 0;
-	target = mlcc_background_target(q, a);
+	target = mlcc_background_target(j, a);
 	f->seen = queue > target ? MLCC_SEEN_DEEP : MLCC_SEEN_SHORT;
 	if (queue <= target >> 1) {
 		f->seen = MLCC_SEEN_EMPTY;
@@ -147,10 +174,9 @@ static __always_inline void mlcc_background_rtt(struct mlcc_flow *f, struct mlcc
 			mlcc_background_decrease(f, target, w);
 		f->looked = a->now;
 		f->least = ~0U;
-		mlcc_queue_sample(q, a->now, acked,
-				  (u64)a->mss << (MLCC_RATE_SHIFT + MLCC_PART_SHIFT), a->rtt);
+		mlcc_background_rate(j, a);
 	}
-	mlcc_background_epoch(f, q, path, a->now, w);
+	mlcc_background_epoch(f, j, path, a->now, w);
 }
 
 /* Segments that @acked ones add to the window. */

@@ -53,7 +53,6 @@
 #define MLCC_PHASE_H
 
 #include "types.h"
-#include "queue.h"
 #include "rule.h"
 
 #define MLCC_GAP_MIN_US		1000U	/* a shorter silence is never a compute phase */
@@ -120,7 +119,11 @@ struct mlcc_job {
 	u32 low, high;		/* the first and the last that has parts of the same bytes */
 	struct mlcc_cut cuts[MLCC_CUTS];
 
-	struct mlcc_queue queue;
+	/* of a background job, background.h; rates are us a byte, Q28 */
+	u64 rate_acked;		/* "acked" when the measurement of a rate began */
+	u32 rate_us;		/* and when that was */
+	u32 rate_last;		/* the rate just before, 0: none */
+	u32 rate_best;		/* 0: not known */
 };
 
 static __always_inline u64 mlcc_absdiff(u64 a, u64 b)
@@ -340,7 +343,6 @@ static __always_inline void mlcc_phase_rollover(struct mlcc_job *j, u64 now)
 
 	if (!j->seq || mlcc_phase_ended(j, now, acked - j->start_acked))
 		mlcc_phase_flows(j);
-	mlcc_queue_rollover(&j->queue);
 	mlcc_phase_target(j);
 	MLCC_WRITE(j->start_us, now);
 	MLCC_WRITE(j->flows, 0);

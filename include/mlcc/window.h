@@ -79,10 +79,16 @@ static __always_inline u32 mlcc_rate_cost(u64 us, u64 bytes)
 	return cost < 1U << 31 ? cost : 1U << 31;
 }
 
+/* How long @bytes take at @cost, us. */
+static __always_inline u32 mlcc_rate_us(u32 bytes, u32 cost)
+{
+	return ((u64)bytes * cost) >> MLCC_WINDOW_COST_SHIFT;
+}
+
 /* How long the link needs for @bytes, us; 0 as long as its rate is not known. */
 static __always_inline u32 mlcc_window_us(const struct mlcc_path *p, u32 bytes)
 {
-	return ((u64)bytes * MLCC_READ(p->cost)) >> MLCC_WINDOW_COST_SHIFT;
+	return mlcc_rate_us(bytes, MLCC_READ(p->cost));
 }
 
 /* What the link carries in @us, bytes.  Its rate is known. */

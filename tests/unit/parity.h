@@ -23,7 +23,6 @@ enum parity_kind {
 	PARITY_TX_START,
 	PARITY_ACKED,
 	PARITY_HINT,
-	PARITY_SAMPLE,
 	PARITY_INCREASE,
 	PARITY_DECREASE,
 	PARITY_DCTCP,
@@ -89,7 +88,7 @@ static __always_inline u64 parity_background(struct parity_state *s, const struc
 	};
 
 	s->win.open = c->c & 7;
-	mlcc_background_rtt(&s->background, &s->job.queue, &s->path, &a, s->job.acked, &s->win);
+	mlcc_background_rtt(&s->background, &s->job, &s->path, &a, &s->win);
 	s->win.cwnd += mlcc_background_increase(&s->background, &s->win, c->c & 0xff);
 	s->win.cwnd &= 0xfffff;
 	return (u64)s->win.cwnd << 32 | s->background.least;
@@ -172,8 +171,6 @@ static __always_inline u64 parity_step(struct parity_state *s, const struct pari
 	case PARITY_HINT:
 		mlcc_job_hint(&s->job, c->a);
 		return 0;
-	case PARITY_SAMPLE:
-		return mlcc_queue_sample(&s->job.queue, c->a, c->b, c->c, (u32)c->c);
 	case PARITY_INCREASE:
 		return mlcc_increase(&s->flow, (u32)c->a | 1, (u32)c->b & 0xffff, (u32)c->c);
 	case PARITY_DECREASE:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When the rate of a job that sees no queue shows that it is not alone, and how long it defers then. */
-#include "../../include/mlcc/queue.h"
+#include "../../userspace/nccl-net/queue.h"
 #include "random.h"
 #include "tap.h"
 

@@ -11,7 +11,7 @@ static void backlog_tick(struct pace_job *j, uint64_t now_ns)
 /* What @bytes take of a job that defers. */
 static uint64_t slow_ns(const struct pace_job *j, uint64_t bytes)
 {
-	return mlcc_burst(bytes, j->job.queue.byte_cost) * 1000 << MLCC_PART_SHIFT;
+	return mlcc_burst(bytes, j->queue.byte_cost) * 1000 << MLCC_PART_SHIFT;
 }
 
 bool pace_holds(struct pace_job *j, uint64_t bytes, uint64_t now_ns)
@@ -19,7 +19,7 @@ bool pace_holds(struct pace_job *j, uint64_t bytes, uint64_t now_ns)
 	bool holds;
 
 	pthread_mutex_lock(&j->lock);
-	holds = mlcc_queue_defers(&j->job.queue, now_ns / 1000) && now_ns < j->next_ns;
+	holds = mlcc_queue_defers(&j->queue, now_ns / 1000) && now_ns < j->next_ns;
 	if (!holds)
 		j->next_ns = now_ns + slow_ns(j, bytes);
 	pthread_mutex_unlock(&j->lock);
@@ -31,8 +31,8 @@ void pace_sent(struct pace_job *j, struct pace *c, uint64_t bytes, uint64_t now_
 	pthread_mutex_lock(&j->lock);
 	j->under_way += bytes;
 	c->bytes += bytes;
-	if (!c->under_way)
-		mlcc_job_tx_start(&j->job, now_ns / 1000, j->least_us);
+	if (!c->under_way && mlcc_job_tx_start(&j->job, now_ns / 1000, j->least_us))
+		mlcc_queue_rollover(&j->queue);
 	if (++c->under_way == 2) {
 		backlog_tick(j, now_ns);
 		j->backlog.connections++;
@@ -43,7 +43,7 @@ void pace_sent(struct pace_job *j, struct pace *c, uint64_t bytes, uint64_t now_
 /* What is done of a phase that is known may show that others are on the link. */
 static void look_at_rate(struct pace_job *j, uint64_t bytes, uint64_t now_ns)
 {
-	struct mlcc_queue *q = &j->job.queue;
+	struct mlcc_queue *q = &j->queue;
 	uint64_t now_us = now_ns / 1000;
 
 	if (mlcc_queue_defers(q, now_us) ||

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "../../include/mlcc/phase.h"
+#include "queue.h"
 
 #define MLCC_PACE_SMALL	4096U
 
@@ -32,6 +33,7 @@
 struct pace_job {
 	pthread_mutex_t lock;
 	struct mlcc_job job;
+	struct mlcc_queue queue;
 	uint64_t next_ns;	/* when it may send again, as long as it defers */
 	uint64_t under_way;	/* bytes */
 	uint32_t least_us;	/* the shortest time that a message took */
@@ -56,7 +58,7 @@ struct pace {
 /* Whether the job may defer now, so that pace_holds() has to be asked.  Without the lock. */
 static inline bool pace_may_hold(const struct pace_job *j, uint64_t bytes)
 {
-	return bytes > MLCC_PACE_SMALL && MLCC_READ(j->job.queue.defer_until);
+	return bytes > MLCC_PACE_SMALL && MLCC_READ(j->queue.defer_until);
 }
 
 /* Whether a message of @bytes has to wait; if not, it is taken to be sent. */

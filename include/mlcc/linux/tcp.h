@@ -235,7 +235,7 @@ static MLCC_OUTLINE void mlcc_acked_other(struct sock *sk, struct mlcc_slot *s, 
 		return;
 	mlcc_win_read(sk, &w);
 	mlcc_ack_read(sk, rtt, &a);
-	mlcc_background_rtt(&ca->flow, &s->job.queue, path, &a, MLCC_READ(s->job.acked), &w);
+	mlcc_background_rtt(&ca->flow, &s->job, path, &a, &w);
 	mlcc_win_write(sk, &w);
 }
 

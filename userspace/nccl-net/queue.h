@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * When a job defers because its rate shows that it is not alone: for NCCL's network plugin
- * (userspace/nccl-net), which sees no queue.  Background flows use the best rate.
+ * When a job defers because its rate shows that it is not alone.
  *
  * A queue that serves its flows in turn (fq_codel, fq, a switch with fair queueing) looks empty to
  * each while others are there, and a small window gets a full share.  But the rate tells.  A job
@@ -17,10 +16,10 @@
  *
  * Times are microseconds.
  */
-#ifndef MLCC_QUEUE_H
-#define MLCC_QUEUE_H
+#ifndef MLCC_NET_QUEUE_H
+#define MLCC_NET_QUEUE_H
 
-#include "types.h"
+#include "../../include/mlcc/types.h"
 
 #define MLCC_PART_SHIFT		5	/* rates are of 1/32 of D_phase; deferring is as slow */
 #define MLCC_DEFERRALS		3U	/* in a phase: 1/16 of it, 1/8, 1/4 */
@@ -209,4 +208,4 @@ static __always_inline void mlcc_queue_defer(struct mlcc_queue *q, u64 now, u64 
 	MLCC_WRITE(q->defer_until, now + mlcc_queue_about(about, now ^ acked << 20));
 }
 
-#endif /* MLCC_QUEUE_H */
+#endif /* MLCC_NET_QUEUE_H */
