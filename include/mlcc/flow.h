@@ -214,7 +214,7 @@ static __always_inline bool mlcc_flow_couples(const struct mlcc_flow *f,
 					      const struct mlcc_profile *pr)
 {
 	return path && pr->restart == MLCC_RESTART_QUEUE && f->p != MLCC_NEUTRAL &&
-	       !mlcc_path_is_long(path);
+	       MLCC_READ(path->min_rtt) < MLCC_PATH_LONG_US;
 }
 
 /* Takes the flow's share of the window, unless something of it is being recovered. */

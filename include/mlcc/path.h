@@ -25,7 +25,7 @@
 #define MLCC_PATHS		8U	/* peers of a job on this host, a power of two */
 #define MLCC_PATH_PHASES	16U	/* phases without a short round trip and without a loss */
 #define MLCC_PATH_UNUSED	2U	/* phases after which a place may be taken */
-#define MLCC_PATH_LONG_US	1000U	/* from this round trip on a path is long */
+#define MLCC_PATH_LONG_US	1000U	/* from this round trip on window.h takes too long */
 
 struct mlcc_path {
 	u32 peer;		/* mlcc_path_peer(), 0: none yet */
@@ -119,12 +119,6 @@ static __always_inline void mlcc_path_find(struct mlcc_path *table, u32 peer, u3
 	for (u32 i = 0; i < MLCC_PATHS; i++)
 		if (MLCC_READ(*to) == MLCC_PATHS && mlcc_path_fits(&table[i], peer, seq, false))
 			MLCC_WRITE(*to, i);
-}
-
-/* Whether a path is a long one: what window.h does takes too many round trips there. */
-static __always_inline bool mlcc_path_is_long(const struct mlcc_path *p)
-{
-	return MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US;
 }
 
 /* The path is as short as it was, or says nothing: counting begins anew. */

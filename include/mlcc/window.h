@@ -9,9 +9,8 @@
  *	a mark	window -= window * alpha / 2 * yield, once a round trip			dctcp.h
  *	a loss	window -= window * beta of the base, once a round trip
  *
- * The start of a phase decides more than the rule does.  A buffer of many times the BDP makes a
- * job's share of the link its share of the windows.  A job that comes back with the window it left
- * with overruns the buffer or halves what the others get, just when they are about to finish.  So
+ * A job that comes back with the window it left with overruns the buffer or halves what the others
+ * get, just when they are about to finish.  So a phase starts with ten segments for the whole job:
  *
  *	          a round trip near the path's least: nobody else uses the link
  *	+-------+ ----------------------------------------------------------> +------+
@@ -19,8 +18,6 @@
  *	+-------+ -------> +-----------+ -----------------------------------> +------+
  *	  ten segments     | TIMED_OUT |   patience is over: the last window, as the base has it
  *
- *	- a phase starts with ten segments for the whole job, and p = 0: who is there finishes
- *	  first;
  *	- one short round trip is proof that the link is free, whatever noise there is: hosts, their
  *	  bursts and their interrupts only ever make round trips longer.  From there on the job has
  *	  the link, and takes at once what fills it: its best rate times the round trip that its own
@@ -31,11 +28,6 @@
  *	  leave the link free before that is over, an ordinary long flow never does.  Each phase
  *	  whose wait does not end by itself quarters the patience; after MLCC_TIMEOUTS_MAX in a row
  *	  the job keeps its window, as its base does, until a phase finds the link free.
- *
- *	window	                            ___-- p near 1: grows faster
- *	      queue behind others  ________/ <- free
- *	   ____________________---'
- *	  +----------------------------------------> bytes of the phase
  *
  * So jobs are served in the order in which they come, and queues are short.
  *
@@ -109,12 +101,23 @@ static __always_inline u32 mlcc_window_slack(const struct mlcc_path *p, u32 mss)
 	return (MLCC_READ(p->min_rtt) >> MLCC_JITTER_SHIFT) + 1 + mlcc_window_us(p, burst);
 }
 
-/* What fills the link while hosts make the round trip @rtt, and shows others a queue. */
-static __always_inline u32 mlcc_window_fills(const struct mlcc_path *p, u32 rtt, u32 mss)
+/* What fills the link while hosts add @noise us, and shows others a queue. */
+static __always_inline u32 mlcc_window_fills(const struct mlcc_path *p, u32 noise, u32 mss)
 {
-	u32 most = p->min_rtt + MLCC_NOISE_MAX_US;
+	return mlcc_window_bytes(p, p->min_rtt + noise + 2 * mlcc_window_slack(p, mss));
+}
 
-	return mlcc_window_bytes(p, (rtt < most ? rtt : most) + 2 * mlcc_window_slack(p, mss));
+/* What a round trip of @rtt is longer than the least one, us. */
+static __always_inline u32 mlcc_window_queue(const struct mlcc_path *p, u32 rtt)
+{
+	return rtt > p->min_rtt ? rtt - p->min_rtt : 0;
+}
+
+/* @us may be of the job's hosts: if it turns out to be alone, they are. */
+static __always_inline void mlcc_window_noise(struct mlcc_path *p, u32 us)
+{
+	if (p->noise_now < us)
+		p->noise_now = us;
 }
 
 /* From now on the job takes the link, and its rate says something. */
@@ -127,23 +130,23 @@ static __always_inline void mlcc_window_has(struct mlcc_path *p, u64 now)
 /* Nobody is there: takes what fills the link, unless that has been too much before. */
 static __always_inline void mlcc_window_free(struct mlcc_path *p, u64 now, u32 rtt, u32 mss)
 {
-	u32 slack = mlcc_window_slack(p, mss), to, queue = rtt > p->min_rtt ? rtt - p->min_rtt : 0;
+	u32 slack = mlcc_window_slack(p, mss), to, queue = mlcc_window_queue(p, rtt);
 
 	p->target = MLCC_WINDOW_MAX;
 	if (p->cost) {
-		p->target = mlcc_window_fills(p, p->min_rtt + p->noise, mss);
+		p->target = mlcc_window_fills(p, p->noise, mss);
 		to = p->target < p->ssthresh ? p->target : p->ssthresh;
 		if (to > p->window)
 			MLCC_WRITE(p->window, to);
 	}
 	/*
-	 * So little cannot be told from a queue: it is none, if the job turns out to be alone.
-	 * Half of the slack is left, or the next round trip that is a little longer was others'.
+	 * So little cannot be told from a queue.  Half of the slack is left, or the next round trip
+	 * that is a little longer was others'.
 	 */
-	if (p->behind <= 2 * (p->noise + slack) && p->noise_now < p->behind)
-		p->noise_now = p->behind;
-	else if (!p->behind && queue > slack >> 1 && p->noise_now < queue - (slack >> 1))
-		p->noise_now = queue - (slack >> 1);
+	if (p->behind <= 2 * (p->noise + slack))
+		mlcc_window_noise(p, p->behind);
+	if (!p->behind && queue > slack >> 1)
+		mlcc_window_noise(p, queue - (slack >> 1));
 	mlcc_window_has(p, now);
 	MLCC_WRITE(p->state, MLCC_WINDOW_FREE);
 }
@@ -173,7 +176,7 @@ static __always_inline u32 mlcc_window_own(const struct mlcc_path *p, u32 mss)
 /* Another queue than the job's own, @rtt without what ACKs have waited. */
 static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 mss)
 {
-	u32 queue = rtt > p->min_rtt ? rtt - p->min_rtt : 0;
+	u32 queue = mlcc_window_queue(p, rtt);
 
 	if (queue <= p->noise + mlcc_window_slack(p, mss) + mlcc_window_own(p, mss)) {
 		mlcc_path_anew(p);
@@ -196,30 +199,23 @@ static __always_inline u32 mlcc_window_flows(const struct mlcc_path *p)
 
 /*** Round trips ***/
 
-/* The mean of this round trip, as far as hosts may make it. */
-static __always_inline u32 mlcc_window_rtt(const struct mlcc_path *p)
-{
-	u32 most = p->min_rtt + MLCC_NOISE_MAX_US;
-	u32 rtt = (u32)(((u64)p->round_least + p->round_most) >> 1);
-
-	if (rtt > most)
-		return most;
-	return rtt > p->min_rtt ? rtt : p->min_rtt;
-}
-
 /*
- * The link is the job's, and the window does not fill it: so the round trip is not of the job's own
- * queue, but of its hosts.
+ * The link is the job's, and the window does not fill it: so the round trip, its mean, is not of the
+ * job's own queue, but of its hosts.
  */
 static __always_inline void mlcc_window_fill(struct mlcc_path *p, u32 mss)
 {
-	u32 rtt = mlcc_window_rtt(p), fills = p->cost ? mlcc_window_bytes(p, rtt) : 0, to;
+	u32 noise = mlcc_window_queue(p, ((u64)p->round_least + p->round_most) >> 1), fills, to;
 
-	if (p->state < MLCC_WINDOW_TIMED_OUT || p->window >= fills - (fills >> MLCC_FULL_SHIFT))
+	if (p->state < MLCC_WINDOW_TIMED_OUT || !p->cost)
 		return;
-	if (p->noise_now < rtt - p->min_rtt)
-		p->noise_now = rtt - p->min_rtt;
-	to = mlcc_window_fills(p, rtt, mss);
+	if (noise > MLCC_NOISE_MAX_US)
+		noise = MLCC_NOISE_MAX_US;
+	fills = mlcc_window_bytes(p, p->min_rtt + noise);
+	if (p->window >= fills - (fills >> MLCC_FULL_SHIFT))
+		return;
+	mlcc_window_noise(p, noise);
+	to = mlcc_window_fills(p, noise, mss);
 	/* who does not wait any more is on the way to the last window, beside others */
 	if (p->state == MLCC_WINDOW_FREE || to > p->target)
 		p->target = to;
@@ -468,8 +464,7 @@ static __always_inline void mlcc_window_begin(struct mlcc_path *p, const struct 
 
 	mlcc_window_ended(p);
 	mlcc_window_reset(p, now);
-	patience >>= 2 * p->timeouts;
-	p->patience_us = patience >> 31 ? 1U << 31 : (u32)patience;
+	p->patience_us = mlcc_us32(patience >> 2 * p->timeouts);
 	if (p->state != MLCC_WINDOW_WAITS)
 		p->last = p->window;
 	p->target = 0;
