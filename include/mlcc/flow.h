@@ -26,9 +26,8 @@
 
 #define MLCC_COUNTED_SHIFT	10	/* a flow counts from 1/1024 of D_phase on */
 #define MLCC_LOOK_SHIFT		3	/* it looks at its round trip 8 times in one */
-#define MLCC_HYSTART_MIN_US	4000U
-#define MLCC_HYSTART_MAX_US	16000U
 #define MLCC_LOOK_MAX_US	1000U	/* and no less often than that: an ACK may be delayed */
+#define MLCC_HYSTART_US		4000U	/* slow start ends at round trips longer by this and 1/8 */
 
 struct mlcc_flow {
 	u64 acked;		/* tp->bytes_acked that the job knows of */
@@ -246,19 +245,9 @@ static __always_inline void mlcc_flow_rest(const struct mlcc_flow *f, const stru
 }
 
 /*
- * How much longer round trips end slow start while phases are learnt, us: as CUBIC's HyStart
- * (RFC 9406, section 4.2), by TCP's average.
+ * A round trip has been measured, and @w may change; @a->min_rtt becomes the path's.  While phases
+ * are learnt, slow start ends as by HyStart (RFC 9406, section 4.2), by TCP's average.
  */
-static __always_inline u32 mlcc_flow_hystart(u32 min_rtt)
-{
-	u32 us = min_rtt >> 3;
-
-	if (us < MLCC_HYSTART_MIN_US)
-		return MLCC_HYSTART_MIN_US;
-	return us < MLCC_HYSTART_MAX_US ? us : MLCC_HYSTART_MAX_US;
-}
-
-/* A round trip has been measured, and @w may change; @a->min_rtt becomes the path's. */
 static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *j,
 					  struct mlcc_path *path, const struct mlcc_profile *pr,
 					  struct mlcc_ack *a, struct mlcc_win *w)
@@ -278,7 +267,8 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 		return;
 	}
 	f->coupled = 0;
-	if (w->cwnd < w->ssthresh && a->srtt > a->min_rtt + mlcc_flow_hystart(a->min_rtt))
+	if (w->cwnd < w->ssthresh &&
+	    a->srtt > a->min_rtt + (a->min_rtt >> 3) + MLCC_HYSTART_US)
 		w->ssthresh = w->cwnd;
 }
 
