@@ -71,16 +71,10 @@ static __always_inline u32 mlcc_rate_cost(u64 us, u64 bytes)
 	return cost < 1U << 31 ? cost : 1U << 31;
 }
 
-/* How long @bytes take at @cost, us. */
+/* How long @bytes take at @cost, us; 0 as long as that is not known. */
 static __always_inline u32 mlcc_rate_us(u32 bytes, u32 cost)
 {
 	return ((u64)bytes * cost) >> MLCC_WINDOW_COST_SHIFT;
-}
-
-/* How long the link needs for @bytes, us; 0 as long as its rate is not known. */
-static __always_inline u32 mlcc_window_us(const struct mlcc_path *p, u32 bytes)
-{
-	return mlcc_rate_us(bytes, MLCC_READ(p->cost));
 }
 
 /* What the link carries in @us, bytes.  Its rate is known. */
@@ -98,7 +92,8 @@ static __always_inline u32 mlcc_window_slack(const struct mlcc_path *p, u32 mss)
 {
 	u32 burst = 2 * mss > MLCC_START_BYTES ? 2 * mss : MLCC_START_BYTES;
 
-	return (MLCC_READ(p->min_rtt) >> MLCC_JITTER_SHIFT) + 1 + mlcc_window_us(p, burst);
+	return (MLCC_READ(p->min_rtt) >> MLCC_JITTER_SHIFT) + 1 +
+	       mlcc_rate_us(burst, MLCC_READ(p->cost));
 }
 
 /* What fills the link while hosts add @noise us, and shows others a queue. */
@@ -170,7 +165,8 @@ static __always_inline u32 mlcc_window_own(const struct mlcc_path *p, u32 mss)
 
 	if (bytes < window && MLCC_READ(p->round) - MLCC_READ(p->limited) <= 1)
 		bytes = window;
-	return bytes > MLCC_START_BYTES ? mlcc_window_us(p, bytes - MLCC_START_BYTES) : 0;
+	return bytes > MLCC_START_BYTES ?
+	       mlcc_rate_us(bytes - MLCC_START_BYTES, MLCC_READ(p->cost)) : 0;
 }
 
 /* Another queue than the job's own, @rtt without what ACKs have waited. */
