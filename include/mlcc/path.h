@@ -43,7 +43,6 @@ struct mlcc_path {
 	u32 last;		/* bytes, at the end of the last phase that did not wait */
 	u32 flows;		/* that have something in flight */
 	u32 flows_most;		/* at one time, in this phase */
-	u32 flows_last;		/* in the one before */
 	u32 limited;		/* the last round in which the window was a flow's limit */
 	u32 round;		/* number of this round trip */
 	u32 round_us;		/* when it began */

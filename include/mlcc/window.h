@@ -183,16 +183,6 @@ static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 m
 	return queue >= p->behind >> MLCC_LEAVE_SHIFT;
 }
 
-/* How many flows share the window; while it is small, all that are going to start. */
-static __always_inline u32 mlcc_window_flows(const struct mlcc_path *p)
-{
-	u32 flows = MLCC_READ(p->flows), last = MLCC_READ(p->flows_last);
-
-	if (MLCC_READ(p->state) == MLCC_WINDOW_WAITS && flows < last)
-		flows = last;
-	return flows ? flows : 1;
-}
-
 /*** Round trips ***/
 
 /*
@@ -220,7 +210,7 @@ static __always_inline void mlcc_window_fill(struct mlcc_path *p, u32 mss)
 /* What the rule adds in a round trip, bytes; more than the paper's 2 while it is a small part. */
 static __always_inline u32 mlcc_window_adds(const struct mlcc_path *p, u32 mss, u32 grow)
 {
-	u32 add = ((u64)mss * mlcc_window_flows(p) * grow) >> MLCC_SHIFT;
+	u32 add = ((u64)mss * MLCC_READ(p->flows) * grow) >> MLCC_SHIFT;
 	u32 most = p->window >> MLCC_GROW_SHIFT;
 
 	if (most < 2 * mss)
@@ -327,7 +317,7 @@ static __always_inline u32 mlcc_window_part(u32 bytes, u32 flows, u32 mss)
 /* What a flow has of the window, segments. */
 static __always_inline u32 mlcc_window_share(const struct mlcc_path *p, u32 mss)
 {
-	return mlcc_window_part(MLCC_READ(p->window), mlcc_window_flows(p), mss);
+	return mlcc_window_part(MLCC_READ(p->window), MLCC_READ(p->flows), mss);
 }
 
 /*
@@ -442,7 +432,6 @@ static __always_inline void mlcc_window_reset(struct mlcc_path *p, u64 now)
 	p->lost = 0;
 	p->cut = p->round - 2;
 	MLCC_WRITE(p->undo, 0);
-	MLCC_WRITE(p->flows_last, p->flows_most);
 	MLCC_WRITE(p->flows_most, 0);
 	MLCC_WRITE(p->round_us, now);
 	MLCC_WRITE(p->round_least, ~0U);

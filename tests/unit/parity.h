@@ -134,7 +134,7 @@ static __always_inline u64 parity_window_flows(struct parity_state *s, const str
 		mlcc_window_join(p);
 	else
 		mlcc_window_leave(p);
-	return (u64)mlcc_window_flows(p) << 32 | mlcc_window_share(p, 1448);
+	return (u64)p->flows << 32 | mlcc_window_share(p, 1448);
 }
 
 /* Peers come and go; the first place is kept, for it has the window. */
