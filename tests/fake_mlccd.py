@@ -42,18 +42,6 @@ class Taken:
     def number(self, at: int) -> int:
         return int(struct.unpack_from("=Q", self.map, at)[0])
 
-    @property
-    def head(self) -> tuple[int, ...]:
-        return struct.unpack_from("=IIII", self.map, 0)
-
-    @property
-    def dropped(self) -> int:
-        return self.number(72)
-
-    def take(self) -> None:
-        """Say that all records have been read."""
-        struct.pack_into("=Q", self.map, 128, self.number(64))
-
     def records(self) -> list[Record]:
         """All that were written, while there are fewer than slots."""
         at = [RECORDS_AT + RECORD.size * n for n in range(self.number(64))]

@@ -222,22 +222,29 @@ class Iterations(unittest.TestCase):
 @unittest.skipUnless(os.geteuid() == 0, "needs root: it makes network namespaces")
 @unittest.skipUnless(BURST.exists(), "mlcc-burst is not built: run make")
 class EndToEnd(unittest.TestCase):
-    """A small scenario under CUBIC, and the contract of its JSON."""
+    """A small scenario under CUBIC, the contract of its JSON, and its picture."""
 
     report: dict[str, Any]
     said: str
+    picture: bytes
+    left: list[str]
 
     @classmethod
     def setUpClass(cls) -> None:
         with tempfile.TemporaryDirectory() as folder:
             scenario, output = Path(folder) / "smoke.toml", Path(folder) / "out.json"
+            picture = output.with_suffix(".png")
             scenario.write_text(SCENARIO)
-            arguments = ["--cc", "cubic", "--seeds", "3-4", "--json", str(output)]
-            done = lab("run", str(scenario), *arguments)
-            if done.returncode:
-                raise AssertionError(done.stderr)
-            cls.report = json.loads(output.read_text())
-            cls.said = done.stdout
+            words = ["--cc", "cubic", "--seeds", "3-4", "--json", output, "--plot", picture]
+            command = [*LAB, "run", scenario, *words]
+            with subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            ) as process:
+                cls.said, errors = process.communicate()
+            if process.returncode:
+                raise AssertionError(errors)
+            cls.report, cls.picture = json.loads(output.read_text()), picture.read_bytes()
+            cls.left = lab_namespaces(process.pid)
 
     def test_head(self) -> None:
         report = self.report
@@ -282,6 +289,12 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual((flow["name"], flow["kind"], flow["cc"]), ("web", "short", "cubic"))
         self.assertGreater(flow["requests"], 5)
         self.assertGreater(flow["p99_ms"], flow["isolated_p50_ms"] * 0.5)
+
+    def test_picture(self) -> None:
+        self.assertTrue(self.picture.startswith(b"\x89PNG\r\n"))
+
+    def test_leaves_no_namespace(self) -> None:
+        self.assertEqual(self.left, [])
 
     def test_table(self) -> None:
         self.assertIn("isolated", self.said)

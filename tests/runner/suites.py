@@ -128,7 +128,6 @@ def counted_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
 
 def machine_suites() -> Iterator[Suite]:
     """Times: what else runs is in them."""
-    yield Suite("lab", ["tests/selftests/lab_smoke.sh"], Lane.MACHINE)
     measured = ["tests/selftests/run", "measured"]
     yield Suite("selftests/measured", measured, Lane.MACHINE, 10 * MINUTE, NATIVE, _selftest)
     lab = ["tests/python", "lab", "lab/real"]

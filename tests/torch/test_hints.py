@@ -11,7 +11,6 @@ from fake_mlccd import END, START, Listener
 from mlcc_torch import library
 from mlcc_torch.hints import Hints
 
-SLOTS = 256
 JOBS = [
     {"id": 7, "name": "bert"},
     {"id": 8, "name": "gpt"},
