@@ -103,7 +103,7 @@ def nccl_suites(everything: bool) -> Iterator[Suite]:
         variant, test = path.parent.name, path.name
         name = f"nccl-net/{variant}/{test.removeprefix('test_')}"
         yield Suite(name, ["tests/nccl-net/run", variant, test])
-    yield Suite("nccl/mlccd", ["tests/nccl/daemon.sh"])
+    yield Suite("nccl/mlccd", ["tests/python", "nccl"], repeat=_python)
 
 
 def _in_guest(kernel: str, tests: Sequence[str]) -> list[str | Path]:
