@@ -22,11 +22,18 @@ static void in_child(void (*body)(int version), const char *chain, int version)
 	tap_join(child, "version %d", version);
 }
 
-static void for_all(void (*body)(int version))
-{
-	for (int v = NET_FIRST; v <= NET_LAST; v++)
-		in_child(body, getenv("CHAINED_ALL"), v);
-}
+/* With what the variable @chain names, as each of these versions. */
+#define CASE_OF(name, chain, first, last)			\
+	static void name##_body(int version);			\
+	TEST(name)						\
+	{							\
+		for (int v = first; v <= last; v++)		\
+			in_child(name##_body, getenv(chain), v);\
+	}							\
+	static void name##_body(int version)
+#define CASE(...)	CASE_OF(__VA_ARGS__)
+#define EVERY	"CHAINED_ALL", NET_FIRST, NET_LAST
+#define NEWEST	"CHAINED_ALL", NET_LAST, NET_LAST
 
 static struct player begin(int version)
 {
@@ -52,7 +59,7 @@ static void *connected(struct player *p)
 	return comm;
 }
 
-static void a_send(int version)
+CASE(a_send_is_passed_on, EVERY)
 {
 	struct player p = begin(version);
 	void *comm = connected(&p), *request;
@@ -73,13 +80,8 @@ static void a_send(int version)
 	CHECK(!p.net->close_send(comm) && chained->closed == 1, "not closed");
 }
 
-TEST(a_send_is_passed_on)
-{
-	for_all(a_send);
-}
-
 /* As many as the interface allows, and done in another order. */
-static void many_sends(int version)
+CASE(sends_under_way_are_told_apart, EVERY)
 {
 	struct player p = begin(version);
 	void *comm = connected(&p), *requests[32];
@@ -102,12 +104,7 @@ static void many_sends(int version)
 	CHECK(!p.net->test(requests[0], &done, NULL) && done, "not done");
 }
 
-TEST(sends_under_way_are_told_apart)
-{
-	for_all(many_sends);
-}
-
-static void memory(int version)
+CASE(memory_is_registered_with_the_plugin, EVERY)
 {
 	struct player p = begin(version);
 	void *comm = connected(&p), *mhandle, *theirs = NULL;
@@ -130,19 +127,14 @@ static void memory(int version)
 	CHECK(!p.net->close_send(comm) && chained->last[0] == theirs, "another connection");
 }
 
-TEST(memory_is_registered_with_the_plugin)
-{
-	for_all(memory);
-}
-
 /* One that finds out in its init what it stands for. */
 TEST(calls_that_come_with_init_are_passed_on)
 {
-	in_child(a_send, getenv("CHAINED_LATE"), 8);
-	in_child(memory, getenv("CHAINED_LATE"), 8);
+	in_child(a_send_is_passed_on_body, getenv("CHAINED_LATE"), 8);
+	in_child(memory_is_registered_with_the_plugin_body, getenv("CHAINED_LATE"), 8);
 }
 
-static void offloaded(int version)
+CASE(what_a_device_sends_is_left_alone, EVERY)
 {
 	struct player p = begin(version);
 	void *comm = NULL, *offload = NULL, *mhandle;
@@ -155,12 +147,7 @@ static void offloaded(int version)
 	      "changed");
 }
 
-TEST(what_a_device_sends_is_left_alone)
-{
-	for_all(offloaded);
-}
-
-static void off(int version)
+CASE(a_setting_turns_it_off, EVERY)
 {
 	struct player p;
 	void *comm, *mhandle;
@@ -173,12 +160,7 @@ static void off(int version)
 	CHECK(strstr(player_remark, "played"), "%s", player_remark);
 }
 
-TEST(a_setting_turns_it_off)
-{
-	for_all(off);
-}
-
-static void crowd(int version)
+CASE(connections_beyond_all_places_work, NEWEST)
 {
 	struct player p = begin(version);
 	void *comm, *mhandle;
@@ -192,13 +174,8 @@ static void crowd(int version)
 	CHECK(!p.net->close_send(comm) && chained->closed == 1, "not closed");
 }
 
-TEST(connections_beyond_all_places_work)
-{
-	in_child(crowd, getenv("CHAINED_ALL"), NET_LAST);
-}
-
 /* Places of connections that were closed are used again. */
-static void turnover(int version)
+CASE(places_are_used_again, NEWEST)
 {
 	struct player p = begin(version);
 	void *comm, *mhandle;
@@ -212,12 +189,7 @@ static void turnover(int version)
 	CHECK(!p.net->reg_mr(comm, data, 1, 1, &mhandle) && chained->last[0] != comm, "no place");
 }
 
-TEST(places_are_used_again)
-{
-	in_child(turnover, getenv("CHAINED_ALL"), NET_LAST);
-}
-
-static void group(int version)
+CASE(a_group_of_sends_has_one_request, "CHAINED_ALL", 11, 12)
 {
 	struct player p = begin(version);
 	void *comm = connected(&p), *request;
@@ -230,12 +202,6 @@ static void group(int version)
 	CHECK(chained->sends == 4, "%d sends", chained->sends);
 }
 
-TEST(a_group_of_sends_has_one_request)
-{
-	in_child(group, getenv("CHAINED_ALL"), 11);
-	in_child(group, getenv("CHAINED_ALL"), 12);
-}
-
 static bool found(const char *symbol)
 {
 	void *lib = dlopen(getenv("SHIM"), RTLD_NOW | RTLD_LOCAL);
@@ -243,7 +209,7 @@ static bool found(const char *symbol)
 	return lib && dlsym(lib, symbol);
 }
 
-static void only_two(int version)
+CASE(versions_that_it_lacks_are_not_found, "CHAINED_9_11", 11, 11)
 {
 	CHECK(found("ncclNetPlugin_v9") && found("ncclNetPlugin_v11"), "not found");
 	CHECK(!found("ncclNetPlugin_v8") && !found("ncclNetPlugin_v10"), "found");
@@ -252,11 +218,6 @@ static void only_two(int version)
 	CHECK(found("ncclRmaPlugin_v13") && found("ncclRmaPlugin_v16"), "it is one-sided, too");
 	CHECK(!found("ncclTunerPlugin_v5") && !found("ncclCollNetPlugin_v9") &&
 	      !found("ncclRmaPlugin_v14"), "found");
-}
-
-TEST(versions_that_it_lacks_are_not_found)
-{
-	in_child(only_two, getenv("CHAINED_9_11"), 11);
 }
 
 static void optional(int version)

@@ -45,16 +45,6 @@ CASE(it_waits_for_its_slot, 7, 7)
 	mlcc_hint_free(h);
 }
 
-CASE(it_waits_only_for_a_plan, 7, 7)
-{
-	struct mlcc_hint *h = begin();
-
-	for (int i = 0; i < 5; i++)
-		iterate(h, 0);
-	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
-	mlcc_hint_free(h);
-}
-
 CASE(no_handle_says_and_waits_for_nothing, 7, 7)
 {
 	CHECK(mlcc_hint_attach(NULL, 1000) < 0, "attached");

@@ -180,58 +180,6 @@ CASE(two_plans_are_never_mixed, 7, 7)
 	pthread_join(writer, NULL);
 }
 
-CASE(nonsense_in_the_ring_does_not_wait, 3, 7)
-{
-	static const struct mlcc_shift cases[] = {
-		{ 1ULL << 63, 1 }, { UINT64_MAX, UINT64_MAX - 1 }, { 1, 0 }, { 999999, 5 },
-		{ MLCC_SHIFT_PERIOD_MAX + 1, 5 }, { SECOND, SECOND }, { SECOND, UINT64_MAX },
-		{ 0, 300 * MS }, { SECOND, 1ULL << 63 },
-	};
-	struct comm c = begin(100);
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		fake_plan(cases[i].period, cases[i].offset);
-		play_phases(&c, 1, 1000);
-		CHECK(!clock_sleeps, "case %zu: %d sleeps", i, clock_sleeps);
-	}
-	check_said(MLCC_SHIFT_NONE, 0);
-}
-
-/* Whatever the ring shows: less than a period at a time, and 30 s from the end of one to the next. */
-CASE(no_ring_makes_a_job_wait_all_the_time, 3, 7)
-{
-	struct comm c = begin(1);
-	uint64_t before = mono_now(), awake;
-
-	for (int i = 0; i < 1000; i++) {
-		int sleeps = clock_sleeps;
-		uint64_t slept = clock_slept_ns;
-
-		fake_plan(2 * SECOND, i * 700 % 2000 * MS);
-		play_phases(&c, 1, 2000);
-		CHECK(clock_sleeps <= sleeps + 1, "twice for a phase");
-		CHECK(clock_slept_ns - slept < 2 * SECOND, "for more than a period");
-	}
-	awake = mono_now() - before - clock_slept_ns;
-	CHECK(clock_sleeps > 10, "%d sleeps", clock_sleeps);
-	CHECK((uint64_t)clock_sleeps <= 1 + awake / MLCC_SHIFT_EVERY, "%d sleeps in %llu s",
-	      clock_sleeps, (unsigned long long)(awake / SECOND));
-}
-
-CASE(a_clock_of_day_that_is_nonsense_does_no_harm, 5, 5)
-{
-	static const uint64_t walls[] = { 1, UINT64_MAX / 2, UINT64_MAX - SECOND, 1ULL << 63 };
-	struct comm c = begin(1);
-
-	fake_plan(SECOND, 300 * MS);
-	for (size_t i = 0; i < sizeof(walls) / sizeof(*walls); i++) {
-		clock_set_wall_ns(walls[i]);
-		play_phases(&c, 1, 40000);
-	}
-	CHECK(clock_slept_ns < sizeof(walls) / sizeof(*walls) * SECOND, "%llu ns",
-	      (unsigned long long)clock_slept_ns);
-}
-
 static void mlccd_dies(void)
 {
 	fake_kill();
