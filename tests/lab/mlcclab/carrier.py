@@ -10,7 +10,6 @@ import os
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -116,7 +115,7 @@ class Carrier(ABC):
         """Take it out again."""
 
     @abstractmethod
-    def set_job(self, job: int, profile: str, phase_bytes: int | None, job_class: str = "") -> None:
+    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
         """Announce a job; its id is the mark of its sockets."""
 
 
@@ -127,29 +126,23 @@ class BpfCarrier(Carrier):
     # MLCC_BPF: one that was built for another kernel, in a virtual machine
     tool = Path(os.environ.get("MLCC_BPF", REPOSITORY / LOADER))
 
-    def __init__(
-        self, constants: Mapping[str, float] | None = None, tree: Path | None = None
-    ) -> None:
-        """constants: of the default profile, instead of its own; tree: another build's."""
+    def __init__(self, tree: Path | None = None) -> None:
+        """tree: another build's."""
         super().__init__()
         if tree:
             self.tool, self.mlccd = tree / LOADER, tree / MLCCD
-        settings = (constants or {}).items()
-        self.constants = [word for k, v in settings for word in ("--set", f"{k}={v:g}")]
 
     def load(self) -> None:
-        command = [str(self.tool), "load", "--mark-mask", self.mark_mask, *self.constants]
+        command = [str(self.tool), "load", "--mark-mask", self.mark_mask]
         shell.run(command + (["--profile", self.profile] if self.profile else []))
 
     def unload(self) -> None:
         shell.run([str(self.tool), "unload"])
 
-    def set_job(self, job: int, profile: str, phase_bytes: int | None, job_class: str = "") -> None:
+    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
         command = [str(self.tool), "job", "set", str(job)]
         if profile:
             command += ["--profile", profile]
-        if phase_bytes:
-            command += ["--phase-bytes", str(phase_bytes)]
         if job_class:
             command += ["--class", job_class]
         shell.run(command)
@@ -174,12 +167,10 @@ class ModuleCarrier(Carrier):
         """Whether there is a module to load."""
         return cls.object.exists() or shell.attempt(["modinfo", "tcp_mlcc"]).returncode == 0
 
-    def set_job(self, job: int, profile: str, phase_bytes: int | None, job_class: str = "") -> None:
+    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
         said: dict[str, int | str] = {"ID": job}
         if profile:
             said["PROFILE"] = profile
-        if phase_bytes:
-            said["PHASE_BYTES"] = phase_bytes
         if job_class:
             said["CLASS"] = job_class
         try:

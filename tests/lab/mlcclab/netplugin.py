@@ -40,7 +40,7 @@ class NetCarrier(carrier.Carrier):
     def unload(self) -> None:
         """Each process does so."""
 
-    def set_job(self, job: int, profile: str, phase_bytes: int | None) -> None:
+    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
         """A process is its own job."""
 
 

@@ -130,11 +130,11 @@ class Runner:
         for job in plan.jobs:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
-                    carrier.set_job(worker.mark, job.profile, None)
+                    carrier.set_job(worker.mark, job.profile)
         for flow in classed:
             mark = self.cluster.traffic[flow.name].mark
             if mark not in self.announced:
-                carrier.set_job(mark, "", None, flow.job_class)
+                carrier.set_job(mark, "", flow.job_class)
 
     def _assign_devices(self, plan: Plan) -> None:
         """QPs are flows of jobs under mlcc only; else they are plain DCQCN."""
