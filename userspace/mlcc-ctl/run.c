@@ -25,12 +25,17 @@
 
 #define DSCP_MAX	63
 #define DSCP_SHIFT	2		/* of a traffic class; the two bits below it are ECN's */
+#define PATHS_MAX	128		/* NCCL's */
+#define PATHS		"NCCL_IB_QPS_PER_CONNECTION"
+#define SPLIT		"NCCL_IB_SPLIT_DATA_ON_QPS"
+#define SPLIT_DATA	1		/* a part of each message by each of them */
 #define NAME_TRIES	40		/* the run before this one may still be clearing away */
 #define NAME_TRY_US	50000
 
 struct run_options {
 	char **argv;
 	int dscp;			/* < 0: not given */
+	int paths;			/* 0: not given */
 	bool strict, verbose, any_name;
 };
 
@@ -62,23 +67,40 @@ static void give_back(const struct inherited *s)
 			sigaction(ours[i], &s->action[i], NULL);
 }
 
-/* What NCCL and UCX read; a value that somebody has chosen stays. */
+/* For the command's libraries; a value that somebody has chosen stays. */
+static void export(const char *name, int number, bool tell)
+{
+	const char *there = getenv(name);
+	char value[12];
+
+	snprintf(value, sizeof(value), "%d", number);
+	if (!there)
+		setenv(name, value, 0);
+	if (tell)
+		warn("%s=%s%s", name, there ? there : value, there ? ", as it was" : "");
+}
+
 static void export_class(int dscp, bool verbose)
 {
-	static const char *const names[] = { "NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS" };
-	char value[8];
-
 	if (dscp < 0)
 		return;
-	snprintf(value, sizeof(value), "%d", dscp << DSCP_SHIFT);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *there = getenv(names[i]);
+	export("NCCL_IB_TC", dscp << DSCP_SHIFT, verbose);
+	export("UCX_IB_TRAFFIC_CLASS", dscp << DSCP_SHIFT, verbose);
+}
 
-		if (!there)
-			setenv(names[i], value, 0);
-		if (verbose)
-			warn("%s=%s%s", names[i], there ? there : value, there ? ", as it was" : "");
+/* Each is of use with the other only, so who has chosen one has chosen both. */
+static void export_paths(int paths, bool verbose)
+{
+	const char *own = getenv(PATHS) ? PATHS : getenv(SPLIT) ? SPLIT : NULL;
+
+	if (!paths)
+		return;
+	if (own) {
+		warn("%s=%s, as it was: --paths changes nothing", own, getenv(own));
+		return;
 	}
+	export(PATHS, paths, verbose);
+	export(SPLIT, SPLIT_DATA, verbose);
 }
 
 static int run_become(const struct run_options *o, const struct inherited *s)
@@ -212,6 +234,7 @@ static int run_command(struct json_object *request, const struct run_options *o)
 	struct place p = { };
 
 	set_aside(&inherited);
+	export_paths(o->paths, o->verbose);
 	if (!make_place(&p, error, sizeof(error)))
 		reply = set_named_job(request, o, error, sizeof(error));
 	if (!reply) {
@@ -250,6 +273,7 @@ int verb_run(int argc, char **argv)
 		{ "strict", no_argument, NULL, 1 },
 		{ "dscp", required_argument, NULL, 2 },
 		{ "any-name", no_argument, NULL, 3 },
+		{ "paths", required_argument, NULL, 4 },
 		{ "verbose", no_argument, NULL, 'v' },
 		JOB_OPTIONS,
 		COMMON_OPTIONS
@@ -267,6 +291,8 @@ int verb_run(int argc, char **argv)
 			r.dscp = parse_number("--dscp", optarg, 0, DSCP_MAX);
 		else if (c == 3)
 			r.any_name = true;
+		else if (c == 4)
+			r.paths = parse_number("--paths", optarg, 1, PATHS_MAX);
 		else if (c == 'v')
 			r.verbose = true;
 		else if (!job_option(&o, c))
@@ -287,6 +313,9 @@ int verb_run(int argc, char **argv)
 	if (r.dscp >= 0)
 		printf("would give it DSCP %d, and its RDMA traffic class %d\n", r.dscp,
 		       r.dscp << DSCP_SHIFT);
+	if (r.paths)
+		printf("would set " PATHS "=%d and " SPLIT "=%d, unless they are set\n", r.paths,
+		       SPLIT_DATA);
 	printf("would run %s\n", argv[optind]);
 	return EXIT_FINE;
 }
