@@ -528,8 +528,8 @@ class Ctl(Cases):
         assert {"kernel", "module", "btf", "bpf", "cgroup", "carrier"} <= checks.keys()
         assert all(c["text"] for c in checks.values())
 
-    def _doctor(self, check: str, before: Sequence[str] = (), **env: str) -> list[str]:
-        """The states that it gives to what is called @check."""
+    def _findings(self, check: str, before: Sequence[str] = (), **env: str) -> list[JSON]:
+        """What it finds of what is called @check."""
         done = subprocess.run(
             [*before, self.d.ctl, "--socket", self.d.socket, "-j", "doctor"],
             env={**os.environ, **env},
@@ -537,7 +537,11 @@ class Ctl(Cases):
             text=True,
             timeout=60,
         )
-        return [line["state"] for line in json.loads(done.stdout) if line["check"] == check]
+        return [line for line in json.loads(done.stdout) if line["check"] == check]
+
+    def _doctor(self, check: str, before: Sequence[str] = (), **env: str) -> list[str]:
+        """The states of that."""
+        return [line["state"] for line in self._findings(check, before, **env)]
 
     def ctl_doctor_misses_what_is_taken_away(self) -> None:
         bpf_fs = "mount -t bpf bpf /sys/fs/bpf"
@@ -638,3 +642,34 @@ class Ctl(Cases):
             words = ["unshare", "-n", "sh", "-c", rule + '\nexec "$@"', "sh"]
             said = self._doctor("marks", words, PATH=f"{nft.parent}:{os.environ['PATH']}")
             assert said == states, (rule, statement, said)
+
+    def ctl_doctor_sees_several_next_hops(self) -> None:
+        link = (
+            "set -e; ip link add mlcc0 type veth peer mlcc1; ip link set mlcc1 up; "
+            "ip link set mlcc0 up; ip addr add 192.0.2.1/24 dev mlcc0; "
+            "ip addr add fd00::1/64 dev mlcc0 nodad; echo 1 >%s/fib_multipath_hash_policy; "
+            "ip nexthop add id 2 via 192.0.2.2 dev mlcc0; "
+            "ip nexthop add id 3 via 192.0.2.3 dev mlcc0; ip nexthop add id 4 group 2/3; "
+        ) % (settings := "/proc/sys/net/ipv4")
+        several = "nexthop via 192.0.2.2 dev mlcc0 nexthop via 192.0.2.3 dev mlcc0"
+        of_group = "ip route add 198.51.100.0/24 nhid 4"
+        for route, found in (
+            ("ip route add 198.51.100.0/24 via 192.0.2.2", ""),
+            (f"ip route add 198.51.100.0/24 {several}", "198.51.100.0/24 has 2"),
+            (f"ip route add default table 7 {several}", "default has 2"),
+            (of_group, "198.51.100.0/24 has 2"),
+            (f"{of_group}; echo 0 >{settings}/nexthop_compat_mode", "198.51.100.0/24 has 2"),
+            (f"ip -6 route add 2001:db8::/32 {several.replace('192.0.2.', 'fd00::')}", "/32 has 2"),
+            (f"{of_group}; echo 0 >{settings}/fib_multipath_hash_policy", "by addresses alone"),
+        ):
+            words = ["unshare", "-n", "sh", "-c", f'{link}{route}\nexec "$@"', "sh"]
+            (said,) = self._findings("paths", words)
+            assert said["state"] == ("note" if found else "ok") and found in said["text"], said
+            assert ("--paths" in said["todo"]) == bool(found), said
+            assert ("alone" in said["text"]) == ("alone" in found), said
+        ip = self.d.base / "fails/ip"
+        ip.parent.mkdir()
+        ip.write_text("#!/bin/sh\nexit 1\n")
+        ip.chmod(0o755)
+        (said,) = self._findings("paths", PATH=f"{ip.parent}:{os.environ['PATH']}")
+        assert said["state"] == "note" and "unknown" in said["text"], said

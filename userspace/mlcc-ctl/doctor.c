@@ -466,6 +466,7 @@ int verb_doctor(int argc, char **argv)
 	doctor_check_cgroup();
 	check_carrier();
 	check_daemon();
+	check_paths();
 	if (c)
 		result(NOTE, "rdma", "", "RDMA devices are not looked at: %s", e.text);
 	else

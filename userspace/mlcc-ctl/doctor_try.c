@@ -342,3 +342,54 @@ void check_marks(uint64_t mask)
 	else if (fine)
 		result(FINE, "marks", "", "no policy rule and no packet filter is about jobs' marks");
 }
+
+/*** Next hops ***/
+
+/* A group's are not in the route where net.ipv4.nexthop_compat_mode is 0. */
+static size_t next_hops(struct json_object *route, struct json_object *groups)
+{
+	struct json_object *list, *group;
+
+	if (json_object_object_get_ex(route, "nexthops", &list))
+		return json_object_array_length(list);
+	for (size_t i = 0; (group = in_list(groups, i)); i++)
+		if (!strcmp(get_string(group, "id"), get_string(route, "nhid")) &&
+		    json_object_object_get_ex(group, "group", &list))
+			return json_object_array_length(list);
+	return 1;
+}
+
+/* Or may; IPv6 has a flow's label besides. */
+static bool ports_count(void)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/fib_multipath_hash_policy", "re");
+	int policy = f ? fgetc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	return policy != '0' && policy != '2';
+}
+
+void check_paths(void)
+{
+	struct json_object *routes = printed_by("ip -j route show table all 2>/dev/null"), *route;
+	struct json_object *groups = printed_by("ip -j nexthop 2>/dev/null");
+	const char *to = "";
+	size_t most = 1;
+
+	for (size_t i = 0; (route = in_list(routes, i)); i++)
+		if (next_hops(route, groups) > most) {
+			most = next_hops(route, groups);
+			to = get_string(route, "dst");
+		}
+	if (!routes)
+		result(NOTE, "paths", "", "whether routes have several next hops is unknown: 'ip -j route' fails");
+	else if (most == 1)
+		result(FINE, "paths", "", "no route has several next hops; those of switches are not seen from here");
+	else
+		result(NOTE, "paths", "'mlcc-ctl run --paths 8' spreads NCCL's connections",
+		       "the route to %s has %zu next hops%s", to, most, ports_count() ? "" :
+		       "; IPv4's are chosen by addresses alone (net.ipv4.fib_multipath_hash_policy)");
+	json_object_put(groups);
+	json_object_put(routes);
+}

@@ -38,5 +38,7 @@ int try_connection(void);
 void check_connection(bool carrier);
 /* Policy rules and packet filters for marks that jobs may have; @mask: 0, mlccd's default. */
 void check_marks(uint64_t mask);
+/* Routes with several next hops. */
+void check_paths(void);
 
 #endif /* MLCC_CTL_FINDINGS_H */
