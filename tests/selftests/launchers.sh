@@ -50,6 +50,7 @@ make_ctl()
 		[ "$verb" = run ] || exit 0
 		while [ "$1" != -- ]; do
 			[ "$1" != --dscp ] || export NCCL_IB_TC=$(($2 * 4)) UCX_IB_TRAFFIC_CLASS=$(($2 * 4))
+			[ "$1" != --paths ] || export NCCL_IB_QPS_PER_CONNECTION=$2 NCCL_IB_SPLIT_DATA_ON_QPS=1
 			shift
 		done
 		shift
@@ -73,6 +74,7 @@ make_ctl()
 			printf 'args %s\n' "${*@Q}"
 			printf 'name %s\n' "${MLCC_JOB_ID-}"
 			printf 'class %s\n' "${NCCL_IB_TC-none} ${UCX_IB_TRAFFIC_CLASS-none}"
+			printf 'pairs %s\n' "${NCCL_IB_QPS_PER_CONNECTION-none} ${NCCL_IB_SPLIT_DATA_ON_QPS-none}"
 			printf 'cgroup %s\n' "$(sed -n 's/^0:://p' /proc/self/cgroup)"
 		} >"$out/trained.$$"
 		[ -z "$TRAIN_S" ] || sleep "$TRAIN_S"
@@ -121,6 +123,7 @@ fresh()
 	unset FAKE_FAIL FAKE_HANG FAKE_CGROUP TRAIN_STATUS TRAIN_S
 	unset MLCC_JOB_ID MLCC_JOB_SET MLCC_STRICT MLCC_PROFILE MLCC_PHASE_BYTES MLCC_MODEL
 	unset MLCC_DSCP NCCL_IB_TC UCX_IB_TRAFFIC_CLASS
+	unset MLCC_PATHS NCCL_IB_QPS_PER_CONNECTION NCCL_IB_SPLIT_DATA_ON_QPS
 	unset MLCC_WORKERS MLCC_ALGORITHM TORCHELASTIC_RUN_ID SLURM_JOB_ID PMIX_NAMESPACE
 	export MLCC_TIMEOUT_S=2 TMPDIR=$out/tmp FAKE_LOG=$out/log
 }
@@ -193,9 +196,9 @@ run_passes_its_options()
 		"'run' '--name' 'bert' '--any-name' '--profile' 'interleave' '--phase-bytes' '5' '--' 'train'" || return
 	fresh
 	MLCC_JOB_ID=bert MLCC_MODEL=resnet50 MLCC_WORKERS=4 MLCC_ALGORITHM=ring MLCC_DSCP=32 \
-		MLCC_STRICT=1 mlcc-run train || return
+		MLCC_PATHS=8 MLCC_STRICT=1 mlcc-run train || return
 	same "$(tail -n 1 "$out/log")" "'run' '--name' 'bert' '--any-name' '--strict' '--dscp' '32' \
-'--model' 'resnet50' '--workers' '4' '--algorithm' 'ring' '--' 'train'"
+'--paths' '8' '--model' 'resnet50' '--workers' '4' '--algorithm' 'ring' '--' 'train'"
 }
 
 run_knows_its_own_options()
@@ -437,7 +440,7 @@ mpi_is_one_job()
 	TRAIN_S=0.3 MLCC_PHASE_BYTES=5 mpi "$1" -np 4 mlcc-mpi train "a  b" || return
 	same "$(trained)" 4 || return
 	same "$(field args)" "'a  b'" || return
-	same "$(field class)" "none none" || return
+	same "$(field class) $(field pairs)" "none none none none" || return
 	same "$(count "^'run' '--name' 'mpi-.*'--phase-bytes' '5'")" 1 || return
 	# all in one place, and that is the job's
 	[[ "$(field cgroup)" =~ ^[^[:space:]]*/run-[0-9]+$ ]] || { field cgroup; return 1; }
@@ -446,19 +449,20 @@ mpi_is_one_job()
 }
 
 # All ranks ask for it, and one that has chosen another keeps that.
-mpi_gives_rdma_its_class()
+mpi_gives_rdma_its_class_and_paths()
 {
 	may_run_mpi "$1" || return
 	fresh
 	export FAKE_CGROUP=$cgroup
-	TRAIN_S=0.3 MLCC_DSCP=32 mpi "$1" -np 4 mlcc-mpi train || return
+	TRAIN_S=0.3 MLCC_DSCP=32 MLCC_PATHS=8 mpi "$1" -np 4 mlcc-mpi train || return
 	same "$(trained)" 4 || return
-	same "$(field class)" "128 128" || return
+	same "$(field class) $(field pairs)" "128 128 8 1" || return
 	all_is_gone || return
 	fresh
 	export FAKE_CGROUP=$cgroup
-	MLCC_DSCP=32 mpi "$1" -np 2 env NCCL_IB_TC=96 mlcc-mpi train || return
-	[[ "$(field class)" == "96 128" ]] || { field class; return 1; }
+	MLCC_DSCP=32 MLCC_PATHS=8 mpi "$1" -np 2 \
+		env NCCL_IB_TC=96 NCCL_IB_SPLIT_DATA_ON_QPS=0 mlcc-mpi train || return
+	same "$(field class) $(field pairs)" "96 128 8 0" || return
 	all_is_gone
 }
 
@@ -587,7 +591,7 @@ mpi_cases()
 	local kind=$1
 
 	ktap_check "$kind: four ranks are one job, in one cgroup" mpi_is_one_job "$kind"
-	ktap_check "$kind: all ranks have RDMA's class" mpi_gives_rdma_its_class "$kind"
+	ktap_check "$kind: all ranks have RDMA's class and paths" mpi_gives_rdma_its_class_and_paths "$kind"
 	ktap_check "$kind: ranks may end before others begin" mpi_survives_short_ranks "$kind"
 	ktap_check "$kind: two jobs on a host do not mix" mpi_jobs_do_not_mix "$kind"
 	ktap_check "$kind: the exit status is the training's" mpi_passes_the_status_on "$kind"
@@ -698,6 +702,7 @@ prolog_refuses_wrong_comments()
 	fresh_slurm MLCC_STRICT=1
 	for comment in mlcc:phase-bytes={0,-1,1e9,99999999999999999,,01,"1 2",'$(touch "$out/pwned")'} \
 		mlcc:profile={greedy,,'*',"interleave x",--strict} mlcc:what=ever "mlcc:," \
+		mlcc:paths={0,-1,08,129,1000,,x,'8 9'} \
 		"${hostile[@]/#/mlcc:}" "${hostile[@]/#/mlcc:profile=}"; do
 		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" 2>/dev/null ||
 			{ echo "drains the node: $comment"; return 1; }
@@ -777,7 +782,14 @@ task_prolog_exports()
 	mkdir "$out/scope/job_12/step_0"
 	same "$(slurm task-prolog SLURM_JOB_ID=12)" \
 		$'export MLCC_JOB_ID=slurm-12\nexport MLCC_JOB_SET=1' || return
-	same "$(slurm task-prolog SLURM_JOB_ID=13)" ""
+	same "$(slurm task-prolog SLURM_JOB_ID=13)" "" || return
+	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc:paths=128 || return
+	mkdir "$out/scope/job_14/step_0"
+	same "$(slurm task-prolog SLURM_JOB_ID=14 | tail -n 2)" \
+		$'export NCCL_IB_QPS_PER_CONNECTION=128\nexport NCCL_IB_SPLIT_DATA_ON_QPS=1' || return
+	same "$(slurm task-prolog SLURM_JOB_ID=14 NCCL_IB_QPS_PER_CONNECTION=4 2>"$out/warned")" \
+		$'export MLCC_JOB_ID=slurm-14\nexport MLCC_JOB_SET=1' || return
+	grep -q 'no paths=128' "$out/warned"
 }
 
 epilog_deletes_the_job()

@@ -18,6 +18,6 @@ lib=$(dirname "$0")
 timeout --kill-after=1 "$MLCC_TIMEOUT_S" mlcc-ctl del-job "$name" </dev/null >/dev/null ||
 	say "mlcc-ctl del-job ended with $?: the job ends when its cgroup does"
 # slurmstepd has removed it, unless the job never had a step here
-rmdir "$(cat "$state")" 2>/dev/null
+rmdir "$(head -n 1 "$state")" 2>/dev/null
 rm -f "$state"
 exit 0

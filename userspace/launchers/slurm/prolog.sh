@@ -12,7 +12,7 @@
 # Install:  install -D -m 755 prolog.sh /usr/local/lib/mlcc/prolog.sh (and mlcc-slurm.sh, which says
 #           what a site may set)
 #
-# A user asks for it with "--comment=mlcc", or "--comment=mlcc:profile=interleave,phase-bytes=N".
+# A user asks for it with "--comment=mlcc", or "--comment=mlcc:profile=interleave,phase-bytes=N,paths=N".
 # What a comment says wrongly is the user's error, and no reason to drain a node, MLCC_STRICT or not.
 #
 # slurmstepd makes the job's cgroup after the prolog, and takes one that is there already.  So this
@@ -24,6 +24,7 @@ lib=$(dirname "$0")
 
 profile=
 phase_bytes=
+paths=
 
 # One "key=value" of the comment.
 take()
@@ -43,6 +44,12 @@ take()
 		esac
 		echo "$phase_bytes" |
 			grep -Eqx '[1-9][0-9]{0,14}(\.[0-9]+)? ?([kKmMgGtT]i?)?B?' && return 0
+		;;
+	paths=*)
+		paths=${1#*=}
+		case $paths in
+		[1-9] | [1-9][0-9] | 1[01][0-9] | 12[0-8]) return 0 ;;
+		esac
 		;;
 	esac
 	return 1
@@ -154,7 +161,7 @@ scope=$(find_scope) || fail "no slurmstepd.scope in a cgroup2 file system (cgrou
 cgroup=$(find_cgroup)
 [ -d "$cgroup" ] || mkdir "$cgroup" || fail "cannot make $cgroup"
 # written first, so that the epilog knows of whatever there may be
-{ mkdir -p "$MLCC_STATE" && echo "$cgroup" >"$state"; } || fail "cannot write $state"
+{ mkdir -p "$MLCC_STATE" && printf '%s\n' "$cgroup" "$paths" >"$state"; } || fail "cannot write $state"
 set_job "$cgroup" >/dev/null
 status=$?
 [ "$status" -eq 0 ] && exit 0

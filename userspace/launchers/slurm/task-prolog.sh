@@ -18,7 +18,7 @@ lib=$(dirname "$0")
 in_job()
 {
 	[ -e "$state" ] || return
-	cgroup=$(cat "$state")
+	{ read -r cgroup; read -r paths; } <"$state"
 	for step in "$cgroup"/step_*; do
 		[ ! -d "$step" ] || return 0
 	done
@@ -29,5 +29,12 @@ in_job()
 if in_job; then
 	echo "export MLCC_JOB_ID=$name"
 	echo "export MLCC_JOB_SET=1"
+	own=${NCCL_IB_QPS_PER_CONNECTION-}${NCCL_IB_SPLIT_DATA_ON_QPS-}
+	if [ -n "$paths" ] && [ -n "$own" ]; then
+		say "what its environment says of NCCL's queue pairs stays: no paths=$paths"
+	elif [ -n "$paths" ]; then
+		echo "export NCCL_IB_QPS_PER_CONNECTION=$paths"
+		echo "export NCCL_IB_SPLIT_DATA_ON_QPS=1"
+	fi
 fi
 exit 0
