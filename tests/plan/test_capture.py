@@ -47,7 +47,7 @@ def v6(protocol: int, inner: bytes, said: int | None = None) -> bytes:
 
 
 def udp(port: int, inner: bytes) -> bytes:
-    return struct.pack(">HHHH", 5000, port, 8 + len(inner), 0) + inner
+    return struct.pack(">HHHH", 50000, port, 8 + len(inner), 0) + inner
 
 
 def ethernet(kind: int, inner: bytes) -> bytes:

@@ -478,7 +478,8 @@ mpi_survives_short_ranks()
 	same "$(count "^'run' '--name'")" 1 || return
 	fresh
 	export FAKE_CGROUP=$cgroup
-	mpi "$1" -np 1 mlcc-mpi train : -np 1 sh -c 'sleep 1; exec mlcc-mpi train' || return
+	mpi "$1" -np 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || sleep 1
+exec mlcc-mpi train' || return
 	same "$(trained)" 2 || return
 	all_is_gone || return
 	same "$(count "^'run' '--name'")" 1
