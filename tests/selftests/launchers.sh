@@ -50,7 +50,8 @@ make_ctl()
 		[ "$verb" = run ] || exit 0
 		while [ "$1" != -- ]; do
 			[ "$1" != --dscp ] || export NCCL_IB_TC=$(($2 * 4)) UCX_IB_TRAFFIC_CLASS=$(($2 * 4))
-			[ "$1" != --paths ] || export NCCL_IB_QPS_PER_CONNECTION=$2 NCCL_IB_SPLIT_DATA_ON_QPS=1
+			[ "$1" != --paths ] || export NCCL_IB_QPS_PER_CONNECTION=$2 NCCL_IB_SPLIT_DATA_ON_QPS=1 \
+				NCCL_NSOCKS_PERTHREAD=$2 NCCL_SOCKET_NTHREADS=1
 			shift
 		done
 		shift
@@ -75,6 +76,7 @@ make_ctl()
 			printf 'name %s\n' "${MLCC_JOB_ID-}"
 			printf 'class %s\n' "${NCCL_IB_TC-none} ${UCX_IB_TRAFFIC_CLASS-none}"
 			printf 'pairs %s\n' "${NCCL_IB_QPS_PER_CONNECTION-none} ${NCCL_IB_SPLIT_DATA_ON_QPS-none}"
+			printf 'sockets %s\n' "${NCCL_NSOCKS_PERTHREAD-none} ${NCCL_SOCKET_NTHREADS-none}"
 			printf 'cgroup %s\n' "$(sed -n 's/^0:://p' /proc/self/cgroup)"
 		} >"$out/trained.$$"
 		[ -z "$TRAIN_S" ] || sleep "$TRAIN_S"
@@ -124,6 +126,7 @@ fresh()
 	unset MLCC_JOB_ID MLCC_JOB_SET MLCC_STRICT MLCC_PROFILE MLCC_PHASE_BYTES MLCC_MODEL
 	unset MLCC_DSCP NCCL_IB_TC UCX_IB_TRAFFIC_CLASS
 	unset MLCC_PATHS NCCL_IB_QPS_PER_CONNECTION NCCL_IB_SPLIT_DATA_ON_QPS
+	unset NCCL_NSOCKS_PERTHREAD NCCL_SOCKET_NTHREADS
 	unset MLCC_WORKERS MLCC_ALGORITHM TORCHELASTIC_RUN_ID SLURM_JOB_ID PMIX_NAMESPACE
 	export MLCC_TIMEOUT_S=2 TMPDIR=$out/tmp FAKE_LOG=$out/log
 }
@@ -456,7 +459,7 @@ mpi_gives_rdma_its_class_and_paths()
 	export FAKE_CGROUP=$cgroup
 	TRAIN_S=0.3 MLCC_DSCP=32 MLCC_PATHS=8 mpi "$1" -np 4 mlcc-mpi train || return
 	same "$(trained)" 4 || return
-	same "$(field class) $(field pairs)" "128 128 8 1" || return
+	same "$(field class) $(field pairs)" "128 128 8 1" && same "$(field sockets)" "8 1" || return
 	all_is_gone || return
 	fresh
 	export FAKE_CGROUP=$cgroup
@@ -786,8 +789,9 @@ task_prolog_exports()
 	same "$(slurm task-prolog SLURM_JOB_ID=13)" "" || return
 	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc:paths=128 || return
 	mkdir "$out/scope/job_14/step_0"
-	same "$(slurm task-prolog SLURM_JOB_ID=14 | tail -n 2)" \
-		$'export NCCL_IB_QPS_PER_CONNECTION=128\nexport NCCL_IB_SPLIT_DATA_ON_QPS=1' || return
+	same "$(slurm task-prolog SLURM_JOB_ID=14 | tail -n 4)" "$(printf 'export NCCL_%s\n' \
+		IB_QPS_PER_CONNECTION=128 IB_SPLIT_DATA_ON_QPS=1 NSOCKS_PERTHREAD=64 SOCKET_NTHREADS=1)" ||
+		return
 	same "$(slurm task-prolog SLURM_JOB_ID=14 NCCL_IB_QPS_PER_CONNECTION=4 2>"$out/warned")" \
 		$'export MLCC_JOB_ID=slurm-14\nexport MLCC_JOB_SET=1' || return
 	grep -q 'no paths=128' "$out/warned"

@@ -377,28 +377,34 @@ class Ctl(Cases):
 
     def ctl_run_gives_nccl_its_paths(self) -> None:
         """What its starter has chosen stays, and is told."""
-        names = ("NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS")
+        names = (
+            *("NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"),
+            *("NCCL_NSOCKS_PERTHREAD", "NCCL_SOCKET_NTHREADS"),
+        )
 
         def paths(*words: str, **chosen: str) -> subprocess.CompletedProcess[str]:
             environment = {k: v for k, v in os.environ.items() if k not in names} | chosen
             shown = "; ".join(f"echo ${{{name}-none}}" for name in names)
             return self.d.run_ctl("run", *words, "--", "sh", "-c", shown, env=environment)
 
-        assert paths().stdout == "none\nnone\n"
+        assert paths().stdout.split() == ["none"] * 4
         done = paths("--strict", "--paths", "128")
-        assert done.stdout == "128\n1\n" and not done.stderr, done
-        assert paths("--paths", "1", "-v").stderr.count("NCCL_IB_") == 2
-        for name, found in zip(names, ("4\nnone\n", "none\n4\n"), strict=True):
-            done = paths("--paths", "8", **{name: "4"})
-            assert done.stdout == found, done
-            assert done.stderr == f"mlcc-ctl: {name}=4, as it was: --paths changes nothing\n", done
+        assert done.stdout.split() == ["128", "1", "64", "1"] and not done.stderr, done
+        assert paths("--paths", "1", "-v").stderr.count("NCCL_") == 4
+        for i, name in enumerate(names):
+            done, found = paths("--paths", "8", **{name: "4"}), ["8", "1", "8", "1"]
+            found[i], found[i ^ 1] = "4", "none"
+            assert done.stdout.split() == found, done
+            assert done.stderr == (
+                f"mlcc-ctl: {name}=4, as it was, and --paths leaves {names[i ^ 1]}\n"
+            ), done
         # nobody has to be asked for them
         done = self.d.run_ctl("--socket", "/nonexistent", "run", "--paths", "8", "--", "sh", "-c",
                               f"echo ${names[0]}")  # fmt: skip
         assert done.stdout == "8\n" and "without a job" in done.stderr, done
         for word in ("0", "129", "-1", "x", ""):
             assert paths("--paths", word).returncode == 1, word
-        assert "CONNECTION=8" in paths("--dry-run", "--paths", "8").stdout
+        assert "make 8 queue pairs" in paths("--dry-run", "--paths", "8").stdout
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     def ctl_run_passes_signals_on(self) -> None:

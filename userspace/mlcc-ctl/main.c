@@ -100,8 +100,9 @@ static const struct verb verbs[] = {
 	  "  --any-name         if another job has the name, this one has none\n"
 	  "  --dscp N           0 to 63: of all TCP packets of the job, and, unless they are set,\n"
 	  "                     4 x N in NCCL_IB_TC and UCX_IB_TRAFFIC_CLASS, for RDMA's\n"
-	  "  --paths N          1 to 128 queue pairs for each connection of NCCL, so that they spread\n"
-	  "                     over the network's paths (NCCL_IB_QPS_PER_CONNECTION, unless it is set)\n"
+	  "  --paths N          1 to 128 queue pairs, or up to 64 sockets, for each connection of NCCL,\n"
+	  "                     so that they spread over the network's paths (by NCCL's variables,\n"
+	  "                     unless they are set)\n"
 	  "  -v, --verbose      says what is set in the command's environment\n"
 	  JOB_HELP
 	  "\n"

@@ -25,10 +25,8 @@
 
 #define DSCP_MAX	63
 #define DSCP_SHIFT	2		/* of a traffic class; the two bits below it are ECN's */
-#define PATHS_MAX	128		/* NCCL's */
-#define PATHS		"NCCL_IB_QPS_PER_CONNECTION"
-#define SPLIT		"NCCL_IB_SPLIT_DATA_ON_QPS"
-#define SPLIT_DATA	1		/* a part of each message by each of them */
+#define PATHS_MAX	128		/* NCCL's, of queue pairs */
+#define SOCKETS_MAX	64		/* and of sockets */
 #define NAME_TRIES	40		/* the run before this one may still be clearing away */
 #define NAME_TRY_US	50000
 
@@ -89,18 +87,27 @@ static void export_class(int dscp, bool verbose)
 }
 
 /* Each is of use with the other only, so who has chosen one has chosen both. */
-static void export_paths(int paths, bool verbose)
+static void export_both(const char *one, int a, const char *two, int b, bool verbose)
 {
-	const char *own = getenv(PATHS) ? PATHS : getenv(SPLIT) ? SPLIT : NULL;
+	const char *own = getenv(one) ? one : getenv(two) ? two : NULL;
 
-	if (!paths)
-		return;
 	if (own) {
-		warn("%s=%s, as it was: --paths changes nothing", own, getenv(own));
+		warn("%s=%s, as it was, and --paths leaves %s", own, getenv(own),
+		     own == one ? two : one);
 		return;
 	}
-	export(PATHS, paths, verbose);
-	export(SPLIT, SPLIT_DATA, verbose);
+	export(one, a, verbose);
+	export(two, b, verbose);
+}
+
+/* Of each message a part goes by each queue pair, as it does by each socket anyway. */
+static void export_paths(int paths, bool verbose)
+{
+	if (!paths)
+		return;
+	export_both("NCCL_IB_QPS_PER_CONNECTION", paths, "NCCL_IB_SPLIT_DATA_ON_QPS", 1, verbose);
+	export_both("NCCL_NSOCKS_PERTHREAD", paths < SOCKETS_MAX ? paths : SOCKETS_MAX,
+		    "NCCL_SOCKET_NTHREADS", 1, verbose);
 }
 
 static int run_become(const struct run_options *o, const struct inherited *s)
@@ -314,8 +321,7 @@ int verb_run(int argc, char **argv)
 		printf("would give it DSCP %d, and its RDMA traffic class %d\n", r.dscp,
 		       r.dscp << DSCP_SHIFT);
 	if (r.paths)
-		printf("would set " PATHS "=%d and " SPLIT "=%d, unless they are set\n", r.paths,
-		       SPLIT_DATA);
+		printf("would have NCCL make %d queue pairs or sockets of a connection\n", r.paths);
 	printf("would run %s\n", argv[optind]);
 	return EXIT_FINE;
 }

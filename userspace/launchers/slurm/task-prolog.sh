@@ -30,11 +30,13 @@ if in_job; then
 	echo "export MLCC_JOB_ID=$name"
 	echo "export MLCC_JOB_SET=1"
 	own=${NCCL_IB_QPS_PER_CONNECTION-}${NCCL_IB_SPLIT_DATA_ON_QPS-}
+	own=$own${NCCL_NSOCKS_PERTHREAD-}${NCCL_SOCKET_NTHREADS-}
 	if [ -n "$paths" ] && [ -n "$own" ]; then
-		say "what its environment says of NCCL's queue pairs stays: no paths=$paths"
+		say "what its environment says of NCCL's connections stays: no paths=$paths"
 	elif [ -n "$paths" ]; then
-		echo "export NCCL_IB_QPS_PER_CONNECTION=$paths"
-		echo "export NCCL_IB_SPLIT_DATA_ON_QPS=1"
+		# as mlcc-ctl run --paths has them; NCCL takes 64 sockets at most
+		printf 'export %s\n' "NCCL_IB_QPS_PER_CONNECTION=$paths" NCCL_IB_SPLIT_DATA_ON_QPS=1 \
+			"NCCL_NSOCKS_PERTHREAD=$((paths < 64 ? paths : 64))" NCCL_SOCKET_NTHREADS=1
 	fi
 fi
 exit 0
