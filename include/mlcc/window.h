@@ -234,22 +234,17 @@ static __always_inline void mlcc_window_grow(struct mlcc_path *p, u32 mss, u32 g
 	MLCC_WRITE(p->window, window < MLCC_WINDOW_MAX ? window : MLCC_WINDOW_MAX);
 }
 
-/* A round trip is over. */
+/* A round trip is over, and may be a wait. */
 static __always_inline void mlcc_window_round(struct mlcc_path *p, u64 now, u32 mss, u32 grow)
 {
+	if (p->state == MLCC_WINDOW_WAITS && (u32)now - p->began_us >= p->patience_us)
+		mlcc_window_give_up(p, now);
 	if (p->state != MLCC_WINDOW_NONE)
 		mlcc_window_grow(p, mss, grow);
 	MLCC_WRITE(p->round_us, now);
 	MLCC_WRITE(p->round_least, ~0U);
 	MLCC_WRITE(p->round_most, 0);
 	MLCC_WRITE(p->round, p->round + 1);
-}
-
-/* Whether the wait is over because it has been too long. */
-static __always_inline bool mlcc_window_expired(const struct mlcc_path *p, u64 now)
-{
-	return MLCC_READ(p->state) == MLCC_WINDOW_WAITS &&
-	       (u32)now - MLCC_READ(p->began_us) >= MLCC_READ(p->patience_us);
 }
 
 /*
@@ -262,20 +257,17 @@ static __always_inline void mlcc_window_look(struct mlcc_path *p, u64 now, u32 r
 	bool waits = MLCC_READ(p->state) == MLCC_WINDOW_WAITS ||
 		     MLCC_READ(p->state) == MLCC_WINDOW_TIMED_OUT;
 	bool is_free = waits && !mlcc_window_sees(p, rtt, mss);
-	bool expired = mlcc_window_expired(p, now);
 
 	if (rtt < MLCC_READ(p->round_least))
 		MLCC_WRITE(p->round_least, rtt);
 	if (rtt > MLCC_READ(p->round_most))
 		MLCC_WRITE(p->round_most, rtt);
-	if (!is_free && !expired && (u32)now - MLCC_READ(p->round_us) < rtt)
+	if (!is_free && (u32)now - MLCC_READ(p->round_us) < rtt)
 		return;
 	if (MLCC_CAS32(&p->busy, 0, 1))
 		return;
 	if (is_free && p->state != MLCC_WINDOW_FREE)
 		mlcc_window_free(p, now, rtt, mss);
-	else if (mlcc_window_expired(p, now))
-		mlcc_window_give_up(p, now);
 	if ((u32)now - p->round_us >= rtt)
 		mlcc_window_round(p, now, mss, grow);
 	MLCC_CAS32(&p->busy, 1, 0);

@@ -184,7 +184,7 @@ TEST(it_waits_for_twice_its_iteration)
 	w.now += w.p.patience_us - 1;
 	look(&w, QUEUE_US);
 	CHECK(w.p.state == MLCC_WINDOW_WAITS, "too early");
-	w.now++;
+	w.now += QUEUE_US;	/* its next round trip */
 	look(&w, QUEUE_US);
 	CHECK(w.p.state == MLCC_WINDOW_TIMED_OUT, "it still waits");
 }
