@@ -124,12 +124,11 @@ Stream *HostNet::stream(unsigned from, unsigned to, Host *sender)
 {
 	uint64_t hash = mix(param.seed) ^ m_streams.size();
 	auto there = path(from, to, hash), back = path(to, from, hash);
-	Ps round_trip = (there.size() + back.size()) * param.delay;
 
 	m_streams.push_back(std::make_unique<Stream>(
 		*this, sender ? param.cc : "cubic",
 		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to, there, back,
-		round_trip));
+		mix(mix(param.seed) ^ ~(uint64_t)from)));
 	return m_streams.back().get();
 }
 

@@ -12,6 +12,7 @@ namespace sim {
 
 constexpr Ps US = 1000 * NS, MS = 1000 * US;
 constexpr Ps RTO_LEAST = 200 * MS, PROBE_LEAST = 2 * MS, ACK_LATEST = 40 * MS;
+constexpr Ps TICK = 8 * MS;	/* of the timer wheel, HZ 1000: timers of 64 to 511 ms */
 constexpr uint32_t NO_SSTHRESH = 0x7fffffff;
 constexpr unsigned BACKOFF_MAX = 9;
 constexpr uint64_t SMALL_QUEUE = 1 << 20;	/* sysctl tcp_limit_output_bytes */
@@ -23,12 +24,13 @@ static uint32_t us(Ps t)
 }
 
 Stream::Stream(HostNet &net, const std::string &cc, struct tcp_job *job, uint32_t peer,
-	       std::vector<Link *> there, std::vector<Link *> back, Ps round_trip)
+	       std::vector<Link *> there, std::vector<Link *> back, uint64_t clock)
 	: paths{ std::move(there), std::move(back) }, m_net(net),
 	  m_reno(cc == "reno" || (cc == "dctcp" && !net.param.ecn)),
 	  m_core(tcp_core_new(job, net.param.ecn && (job || cc == "dctcp"), peer)),
-	  m_sk(*tcp_core_sock(m_core)), m_srtt(round_trip), m_min_rtt(round_trip), m_timer(this),
-	  m_wake(this), m_late(this)
+	  m_sk(*tcp_core_sock(m_core)), m_ticks(clock % TICK),
+	  m_srtt((paths[0].size() + paths[1].size()) * net.param.delay), m_min_rtt(m_srtt),
+	  m_timer(this), m_wake(this), m_late(this)
 {
 	m_sk.snd_cwnd = 10;
 	m_sk.snd_ssthresh = NO_SSTHRESH;
@@ -429,10 +431,16 @@ uint32_t Stream::reduced()
 
 /*** Timers ***/
 
+/* The host's first tick after @when. */
+Ps Stream::tick(Ps when) const
+{
+	return when + TICK - (when + m_ticks) % TICK;
+}
+
 /* A probe while nothing is known to be missing, otherwise a time-out. */
 void Stream::arm()
 {
-	Ps timeout = (m_srtt + RTO_LEAST) << m_backoff;
+	Ps now = Clock::now(), timeout = (m_srtt + RTO_LEAST) << m_backoff;
 	Ps probe = 2 * m_srtt + (m_next - m_una == 1 ? RTO_LEAST : PROBE_LEAST);
 
 	if (m_una == m_next) {
@@ -441,7 +449,7 @@ void Stream::arm()
 	}
 	m_is_probe = (m_state == TCP_CORE_OPEN || m_state == TCP_CORE_CWR) && !m_sacked &&
 		     !m_probe_end && probe < timeout;
-	m_timer.at(Clock::now() + (m_is_probe ? probe : timeout));
+	m_timer.at(m_is_probe ? now + probe : tick(now + timeout));
 }
 
 void Stream::due()

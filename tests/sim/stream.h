@@ -6,7 +6,8 @@
  *			the host's own queue, a megabyte at most), windows that grow only if they
  *			are the limit, samples of the rate
  *	recovery	SACK, RACK without a window for reordering (nothing overtakes here), PRR, a
- *			tail loss probe, a time-out of 200 ms and a round trip that doubles
+ *			tail loss probe, a time-out of 200 ms and a round trip that doubles, at the
+ *			host's next tick: otherwise it may come whenever others send, for ever
  *	receiver	an ACK for two segments, at a message's end, at once for what is out of
  *			order (and for 16 packets after it), marked or no longer marked; otherwise
  *			in 40 ms
@@ -70,9 +71,9 @@ private:
 
 class Stream : public Channel {
 public:
-	/* @job NULL: of none.  @there, @back: its paths */
+	/* @job NULL: of none.  @there, @back: its paths.  @clock: the host's, at random */
 	Stream(HostNet &net, const std::string &cc, struct tcp_job *job, uint32_t peer,
-	       std::vector<Link *> there, std::vector<Link *> back, Ps round_trip);
+	       std::vector<Link *> there, std::vector<Link *> back, uint64_t clock);
 	~Stream() override;
 
 	void send(uint64_t bytes) override;
@@ -132,6 +133,7 @@ private:
 	void raise(uint32_t acked);
 	uint32_t reduced();
 
+	Ps tick(Ps when) const;
 	void arm();
 	void due();
 	void probe();
@@ -157,6 +159,7 @@ private:
 	uint32_t m_high = 0;			/* where a recovery ends */
 	uint32_t m_prr_delivered = 0, m_prr_out = 0;
 	uint32_t m_reno_acked = 0;
+	const Ps m_ticks;
 	Ps m_srtt, m_min_rtt;
 	unsigned m_backoff = 0;
 	uint32_t m_probe_end = 0;		/* of a probe that is not answered; 0: none */
