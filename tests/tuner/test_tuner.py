@@ -475,7 +475,7 @@ class Port(Mlx5):
         self.assertLessEqual(sent(), self.count * 4)
 
     def test_silence_has_no_gain(self) -> None:
-        """A step is a hundredth of the phase: it shows between two silences of a late sender, too."""
+        """A step is a hundredth of the phase: it shows however late a sender comes."""
         self.step = 200_000
         self.follow(*self.WORDS, "--phase-bytes", "20M")
         wait_for(lambda: self.value() > 100, "progress")

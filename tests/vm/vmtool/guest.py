@@ -122,8 +122,8 @@ def _virtme_argv(kernel: Kernel, options: Options, where: Path, fds: tuple[int, 
     script = Path(__file__).resolve().parent.parent / "guest.sh"
     argv += ["--script-sh", f"exec bash {shlex.quote(str(script))} {shlex.quote(str(where))}"]
     # QEMU's cmpxchg16b leaves garbage in EFLAGS at times; with TF set there the guest traps. Copies
-    # by "rep movsb", which erms recommends, are made byte by byte there. With fsrm, which QEMU 10 has,
-    # and without erms memmove() of Linux 6.1 takes short moves for long ones.
+    # by "rep movsb", which erms recommends, are made byte by byte there. With fsrm, which QEMU 10
+    # has, and without erms memmove() of Linux 6.1 takes short moves for long ones.
     argv += ["--qemu-opts", "-cpu", "max,cx16=off,erms=off,fsrm=off"]
     argv += _COUNTED if options.counted else ["-accel", "tcg,thread=multi"]
     argv += ["-device", "virtio-serial-pci,id=mlcc"]
