@@ -383,9 +383,11 @@ void check_paths(void)
 			to = get_string(route, "dst");
 		}
 	if (!routes)
-		result(NOTE, "paths", "", "whether routes have several next hops is unknown: 'ip -j route' fails");
+		result(NOTE, "paths", "",
+		       "whether routes have several next hops is unknown: 'ip -j route' fails");
 	else if (most == 1)
-		result(FINE, "paths", "", "no route has several next hops; those of switches are not seen from here");
+		result(FINE, "paths", "",
+		       "no route has several next hops; those of switches are not seen from here");
 	else
 		result(NOTE, "paths", "'mlcc-ctl run --paths 8' spreads NCCL's connections",
 		       "the route to %s has %zu next hops%s", to, most, ports_count() ? "" :
