@@ -56,8 +56,7 @@ struct mlcc_path {
 	u32 cost;		/* us that a byte takes the link at best, Q28; 0: not known */
 	u32 noise;		/* us that the job's hosts add to a round trip at full rate */
 	u32 noise_now;		/* seen in this phase */
-	u32 behind;		/* us, the longest queue of this phase that was others' */
-	u32 alarm;		/* ... of the last phase in which they did not leave */
+	u32 behind;		/* us, others' longest queue in the last phase that waited */
 	u32 has_us;		/* since when the job has the link, or takes it */
 	u32 began_us;		/* when this phase began */
 	u32 patience_us;	/* how long it waits */

@@ -396,16 +396,14 @@ static __always_inline bool mlcc_window_vain(const struct mlcc_path *p)
 static __always_inline void mlcc_window_ended(struct mlcc_path *p)
 {
 	bool alone = mlcc_window_alone(p), kept = p->timeouts >= MLCC_TIMEOUTS_MAX;
-	u32 alarm = p->alarm + (p->alarm >> 2);
+	u32 alarm = p->behind + (p->behind >> 2);
 
 	if (p->state >= MLCC_WINDOW_TIMED_OUT && alone)
 		mlcc_window_learn(p, kept && p->noise_now < alarm ? alarm : p->noise_now);
-	if (!mlcc_window_vain(p)) {
+	if (!mlcc_window_vain(p))
 		p->timeouts = 0;
-	} else if (p->state != MLCC_WINDOW_NONE && !kept) {
+	else if (p->state != MLCC_WINDOW_NONE && !kept)
 		p->timeouts++;
-		p->alarm = p->behind;
-	}
 	if (!p->ssthresh || (!p->lost && p->ssthresh > MLCC_WINDOW_MAX / 2))
 		p->ssthresh = MLCC_WINDOW_MAX;
 	else if (!p->lost)	/* nothing says that it was too large */
@@ -420,7 +418,8 @@ static __always_inline void mlcc_window_reset(struct mlcc_path *p, u64 now)
 	mlcc_window_has(p, now);
 	p->start_acked = p->acked;
 	p->noise_now = 0;
-	p->behind = 0;
+	if (p->timeouts < MLCC_TIMEOUTS_MAX)
+		p->behind = 0;
 	p->lost = 0;
 	p->cut = p->round - 2;
 	MLCC_WRITE(p->undo, 0);
