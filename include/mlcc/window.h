@@ -186,7 +186,7 @@ static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 m
 /*** Round trips ***/
 
 /*
- * The link is the job's, and the window does not fill it: so the round trip, its mean, is not of the
+ * The link is the job's, and the window does not fill it: so the mean round trip is not of the
  * job's own queue, but of its hosts.
  */
 static __always_inline void mlcc_window_fill(struct mlcc_path *p, u32 mss)
