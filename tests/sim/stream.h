@@ -6,13 +6,14 @@
  *			the host's own queue, a megabyte at most), windows that grow only if they
  *			are the limit, samples of the rate
  *	recovery	SACK, RACK without a window for reordering (nothing overtakes here), PRR, a
- *			tail loss probe, a time-out of 200 ms and a round trip that doubles, at the
- *			host's next tick: otherwise it may come whenever others send, for ever
+ *			tail loss probe, a time-out of 200 ms and a round trip that doubles, at
+ *			the host's next tick: or it might come whenever others send, for ever
  *	receiver	an ACK for two segments, at a message's end, at once for what is out of
  *			order (and for 16 packets after it), marked or no longer marked; otherwise
  *			in 40 ms
  *
- * Not here: pacing, reductions that are taken back, a window that decays in a silence, buffers that grow.
+ * Not here: HyStart, pacing, reductions that are taken back, a window that decays in a silence,
+ * buffers that grow.
  */
 #ifndef MLCC_SIM_STREAM_H
 #define MLCC_SIM_STREAM_H
