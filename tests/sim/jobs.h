@@ -73,6 +73,7 @@ struct JobParam {
 	double noise, lognormal, start_s;
 	unsigned iterations, rails;
 	unsigned flows;			/* of a connection, under TCP */
+	uint32_t timer_ns;		/* T of its flows, under RDMA; 0: the network's */
 	bool announce;			/* each host its phases */
 	bool leaves;			/* when it has done its iterations */
 	int64_t stream;			/* of random numbers, and some after it */

@@ -200,6 +200,7 @@ static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsign
 	j.lognormal = s.number("lognormal", 0, 10);
 	/* 0: for ever, and nobody waits for it */
 	j.iterations = s.whole("iterations", 0, 1000000);
+	j.timer_ns = s.whole("job_timer_ns", 0, 1000000000);
 	j.announce = s.whole("announce", 0, 1);
 	j.leaves = s.whole("leaves", 0, 1);
 	return j;

@@ -9,6 +9,8 @@
 
 #include <ns3/object-factory.h>
 
+#include "jobs.h"
+
 namespace sim {
 
 constexpr uint32_t PFC_BYTES = 64;
@@ -324,8 +326,8 @@ void RdmaNet::route(const Graph &g)
 /* A job's state on a host, as the fabric hands it out. */
 class RdmaHost : public Host {
 public:
-	RdmaHost(struct mlcc_job *j, struct nic_group *g, Paths &p)
-		: Host(j), job(j), group(g), paths(p)
+	RdmaHost(struct mlcc_job *j, struct nic_group *g, Paths &p, const struct nic_setup &s)
+		: Host(j), job(j), group(g), paths(p), setup(s)
 	{
 	}
 
@@ -338,15 +340,19 @@ public:
 	struct mlcc_job *const job;
 	struct nic_group *const group;
 	Paths &paths;
+	const struct nic_setup setup;
 };
 
 Host *RdmaNet::host(const Job *job)
 {
-	bool plain = !*param.setup.profile;
+	struct nic_setup setup = param.setup;
+	bool plain = !*setup.profile;
 
+	if (job->param.timer_ns)
+		setup.time_ns = job->param.timer_ns;
 	m_hosts.push_back(std::make_unique<RdmaHost>(plain ? nullptr : tracker_new(),
 						     param.tmdml ? nic_group_new() : nullptr,
-						     m_paths[job]));
+						     m_paths[job], setup));
 	return m_hosts.back().get();
 }
 
@@ -355,7 +361,8 @@ Flow *RdmaNet::flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *rece
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
 
-	m_flows.push_back(std::make_unique<Flow>(*this, from, to, sender ? sender->job : nullptr,
+	m_flows.push_back(std::make_unique<Flow>(*this, sender ? sender->setup : param.setup,
+						 from, to, sender ? sender->job : nullptr,
 						 receiver ? receiver->group : nullptr,
 						 sender ? &sender->paths : nullptr,
 						 2 * m_far[to][from] * param.delay, hash));

@@ -221,8 +221,8 @@ private:
 class Flow : public Channel {
 public:
 	/* @job, @paths: of the sender, @group: of the receiver; any may be NULL. */
-	Flow(RdmaNet &net, unsigned from, unsigned to, struct mlcc_job *job,
-	     struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
+	Flow(RdmaNet &net, const struct nic_setup &setup, unsigned from, unsigned to,
+	     struct mlcc_job *job, struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
 	~Flow() override;
 
 	void send(uint64_t bytes) override;

@@ -5,7 +5,8 @@ import subprocess
 import unittest
 
 from common import dumbbell, pairs
-from mlccsim import jain, shifts, tmdml
+from mlccsim import jain, order, shifts, tmdml
+from mlccsim.cli import find
 from mlccsim.papers import simulate, sized
 from mlccsim.scenario import parse
 
@@ -46,6 +47,21 @@ class Detail(unittest.TestCase):
         last = next(flow["path"][-1] for flow in network["flows"] if flow["to"] == tmdml.SERVER)
         self.assertEqual(sum(flow["to"] == tmdml.SERVER for flow in network["flows"]), 7)
         self.assertGreater(marks[last], 0.7 * sum(marks.values()))
+
+
+class Order(unittest.TestCase):
+    """A static order of two jobs."""
+
+    def test_a_shorter_timer_parts_the_phases(self) -> None:
+        """The first job gets more at once; with equal ones each still meets half of the other."""
+        scenario = find(order.SCENARIO).with_iterations(6)
+        for seed in (1, 2):
+            static = simulate(scenario, "dcqcn", seed)["jobs"]
+            fair = simulate(scenario, "dcqcn", seed, job_timer_ns=0)["jobs"]
+            first, second = (job["communication_s"][0] for job in static)
+            self.assertLess(first, 0.9 * second)
+            self.assertLessEqual(order.apart(static), 5)
+            self.assertGreater(min(order.overlaps(*map(order.phases, fair))[:4]), 0.5)
 
 
 class Places(unittest.TestCase):

@@ -78,6 +78,7 @@ class FrontEnd(unittest.TestCase):
             ("copies = 2", "load = 0.1", "job[0].load: a pair has none"),
             ("copies = 2", "workload = 'background'", "job[0].bytes: a background has none"),
             ("copies = 2\n" + SIZE, "workload = 'background'", "job[0].load: missing"),
+            ("copies = 2", "workload = 'endless'\ntimer = '1us'", "timer: a endless has"),
             ("copies = 2", "sizes = 'none'", "websearch, hadoop, storage"),
         ):
             with self.subTest(new):
@@ -96,6 +97,7 @@ class FrontEnd(unittest.TestCase):
             with self.subTest(tcp):
                 text = "transport = 'tcp'\n" + GOOD.replace("[[job]]", f"[tcp]\n{tcp}\n[[job]]")
                 self.refused(text, expected)
+        self.refused(f"transport = 'tcp'\n{GOOD}timer = '1us'\n", "job.timer: of RDMA only")
         for flows, expected in ((0, "job[0].flows: 0"), (4, "job.flows: of RDMA they are queue")):
             self.refused(GOOD + f"flows = {flows}\n", expected)
 

@@ -145,6 +145,7 @@ JOB = {
     "stagger": Field(duration(1000), 0.0),
     "iterations": Field(integer(4, 100000), None),
     "flows": Field(integer(1, 128), 1),
+    "timer": Field(duration(1), 0.0),
     "announce": Field(flag, False),
     "leaves": Field(flag, False),
     "load": Field(number(0, 1), None),
@@ -230,6 +231,8 @@ def parse(name: str, table: Table) -> Scenario:
     jobs = [job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry, bps)]
     if top["transport"] == "rdma" and any(job.values["flows"] > 1 for job in jobs):
         raise UsageError("job.flows: of RDMA they are queue pairs, rdma.qps")
+    if top["transport"] == "tcp" and any(job.values["timer"] for job in jobs):
+        raise UsageError("job.timer: of RDMA only, the T of a job's DCQCN")
     scenario = replace(empty, jobs=tuple(jobs))
     _check_hosts(scenario)
     return scenario
@@ -317,7 +320,8 @@ def _check_keys(where: str, table: Any, workload: str) -> None:
     """What a workload has to have, and what others have."""
     needed = {"background": FLOWS, "trace": TRACE, "endless": ()}.get(workload, ("bytes",))
     others = {
-        "background": (*SIZE, "hosts", "copies", "flows", *TRACE, "pattern"),
+        "background": (*SIZE, "hosts", "copies", "flows", *TRACE, "pattern", "timer"),
+        "endless": (*FLOWS, "burst", *TRACE, "pattern", "timer"),
         "trace": (*SIZE, *FLOWS, "burst"),
     }.get(workload, (*FLOWS, "burst", *TRACE, "pattern"))
     for key in others:
@@ -526,6 +530,7 @@ def _job(job: Job, iterations: int) -> Table:
         "iterations": _iterations(job, iterations),
         "flows": job.values["flows"],
         "job_rails": job.values.get("rails", 1),
+        "job_timer_ns": round(job.values["timer"] * 1e9),
         "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
     }
