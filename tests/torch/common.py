@@ -55,6 +55,10 @@ def until(condition: Callable[[], Any], what: str) -> Any:
     return value
 
 
+# Debian 13 builds PyTorch without it, and PyTorch asks for it all the same
+WITHOUT_LIBUV = {"USE_LIBUV": "0"}
+
+
 class Rank:
     """One process of a job, and what it says: an object of JSON a line, and its warnings."""
 
@@ -62,8 +66,7 @@ class Rank:
         self.early: list[str] = []
         self.process = subprocess.Popen(
             command,
-            # Debian 13 builds PyTorch without it, and PyTorch asks for it all the same
-            env=os.environ | {"USE_LIBUV": "0"} | environment,
+            env=os.environ | WITHOUT_LIBUV | environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

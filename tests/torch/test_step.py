@@ -11,6 +11,7 @@ import types
 import unittest
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -18,15 +19,17 @@ from common import no_torch, until
 from fake_mlccd import END, START, Listener
 from mlcc_torch import step
 from mlcc_torch.hints import Hints
-from mlcc_torch.sockets import Meter
+from mlcc_torch.sockets import Meter, _is_own, _stays
 
 
 class Pair:
     """Two connected TCP sockets; what is sent is read at once."""
 
-    def __init__(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            self.near = socket.create_connection(server.getsockname())
+    def __init__(self, host: str = "127.0.0.1", to: str = "") -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        dual = host == "::"
+        with socket.create_server((host, 0), family=family, dualstack_ipv6=dual) as server:
+            self.near = socket.create_connection((to or host, server.getsockname()[1]))
             self.far, _ = server.accept()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -100,8 +103,7 @@ class Phases(Case):
         stays = mock.patch("mlcc_torch.sockets._stays", return_value=True)
         self.pair.send(1)
         with contextlib.closing(Pair()) as away, stays as answer:
-            far = away.near.getsockname()
-            answer.side_effect = lambda view: view.getsockname() != far
+            answer.side_effect = lambda fd: fd != away.near.fileno()
             meter = Meter()
             meter.since_last()
             self.pair.send(5000)
@@ -110,6 +112,16 @@ class Phases(Case):
             self.pair.send(5000)
             self.assertEqual(meter.since_last(), 300)
             self.assertEqual(meter.since_last(), 0)
+
+    def test_what_stays_on_the_host(self) -> None:
+        """Of IPv6, of IPv4 in IPv6, and of the name that Debian gives a host."""
+        if not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists():
+            self.skipTest("no IPv6 here")
+        for host, to in (("::1", ""), ("::", "127.0.0.1"), ("127.0.1.1", ""), ("::", "::1")):
+            with self.subTest(host=host, to=to), contextlib.closing(Pair(host, to)) as pair:
+                for end in (pair.near, pair.far):
+                    self.assertTrue(_stays(end.fileno()))
+        self.assertFalse(_is_own("192.0.2.1"))
 
     def test_the_meter_counts_what_still_waits(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:

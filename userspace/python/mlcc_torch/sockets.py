@@ -11,6 +11,7 @@ is connected within its host only has nothing else to tell.
 
 import contextlib
 import functools
+import ipaddress
 import os
 import socket
 import struct
@@ -23,17 +24,25 @@ FDS = "/proc/self/fd"
 
 @functools.lru_cache(maxsize=1024)
 def _is_own(address: str) -> bool:
-    """Whether it is one of this host: the kernel then answers from the same one.  Sends nothing."""
+    """Whether it is one of this host: the kernel then answers from the same one.  Sends nothing.
+
+    But of 127.0.1.1, as Debian calls a host, it answers from 127.0.0.1.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((address, 9))
-        return str(probe.getsockname()[0]) == address
+        own = str(probe.getsockname()[0])
+        return own == address or ipaddress.ip_address(own).is_loopback
     return False
 
 
-def _stays(view: socket.socket) -> bool:
+def _stays(fd: int) -> bool:
     """Whether what a connection carries stays on this host."""
-    own, peer = view.getsockname()[0], view.getpeername()[0]
+    view = socket.socket(fileno=fd)  # of the family that it is of, IPv6 too
+    try:
+        own, peer = view.getsockname()[0], view.getpeername()[0]
+    finally:
+        view.detach()
     return own == peer or _is_own(peer.removeprefix("::ffff:"))
 
 
@@ -44,7 +53,7 @@ def _sent(fd: int, known: dict[str, bool], inode: str) -> int | None:
     try:
         info = view.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
         if inode not in known:
-            known[inode] = _stays(view)
+            known[inode] = _stays(fd)
     finally:
         view.detach()
     if len(info) < size:
