@@ -122,6 +122,10 @@ class Phases(Case):
                 for end in (pair.near, pair.far):
                     self.assertTrue(_stays(end.fileno()))
         self.assertFalse(_is_own("192.0.2.1"))
+        asked = mock.patch("mlcc_torch.sockets._is_own")
+        with contextlib.closing(Pair("::", "127.0.1.1")) as pair, asked as is_own:
+            _stays(pair.far.fileno())
+        is_own.assert_called_once_with("127.0.0.1")
 
     def test_the_meter_counts_what_still_waits(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
