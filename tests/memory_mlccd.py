@@ -2,10 +2,13 @@
 """The real mlccd, whose carrier is only memory: for tests of what talks to it."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import unittest
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,15 @@ def cgroup_mount() -> Path | None:
         if kind == "cgroup2":
             return Path(where)
     return None
+
+
+def missing_for_a_job() -> str:
+    """Why none can have a job of a cgroup, or nothing."""
+    if why := missing():
+        return why
+    if os.geteuid():
+        return "needs root: it makes cgroups"
+    return "" if cgroup_mount() else "no cgroup2 file system is mounted"
 
 
 class MemoryMlccd:
@@ -69,3 +81,31 @@ class MemoryMlccd:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
         self.process = None
+
+
+class JobCase(unittest.TestCase):
+    """Runs one, with a job called bert, number 7, of a cgroup of its own."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="mlcc-memory-")
+        self.addCleanup(folder.cleanup)
+        self.mlccd = MemoryMlccd(Path(folder.name))
+        self.mlccd.start()
+        self.addCleanup(self.mlccd.kill)
+        mount = cgroup_mount()
+        assert mount
+        self.cgroup = mount / f"mlcc-memory-{os.getpid()}"
+        self.cgroup.mkdir()
+        self.addCleanup(self._remove_cgroup)
+        self.set_job("bert", self.cgroup, id=7)
+
+    def set_job(self, name: str, cgroup: Path, **fields: Any) -> None:
+        self.mlccd.ask({"op": "set-job", "name": name, "cgroup": cgroup.name, **fields})
+
+    def _remove_cgroup(self) -> None:
+        """Once the last of its processes has ended."""
+        end = time.monotonic() + WAIT_S
+        while self.cgroup.exists() and time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                self.cgroup.rmdir()
+            time.sleep(0.01)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """mlcc-burst and mlccd: a phase begins in its slot, by a clock that may be wrong."""
 
-import contextlib
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -15,8 +12,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
-import memory_mlccd  # noqa: E402  (needs the path above)
-from memory_mlccd import MemoryMlccd, cgroup_mount  # noqa: E402
+from memory_mlccd import JobCase, missing_for_a_job  # noqa: E402  (needs the path above)
 
 BURST = HERE / "mlcc-burst"
 WAIT_S = 60.0
@@ -42,38 +38,12 @@ def missing() -> str:
     """Why this cannot run here, or nothing."""
     if not BURST.exists():
         return f"{BURST.name} is not built: make -C tests/lab"
-    if why := memory_mlccd.missing():
-        return why
-    if not cgroup_mount():
-        return "no cgroup2 file system is mounted"
-    return "needs root: a network namespace" if os.geteuid() else ""
+    return missing_for_a_job()
 
 
 @unittest.skipIf(missing(), missing())
-class Slots(unittest.TestCase):
+class Slots(JobCase):
     """A job of its own namespace, and an mlccd whose carrier is only memory."""
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="mlcc-lab-")
-        self.addCleanup(folder.cleanup)
-        self.mlccd = MemoryMlccd(Path(folder.name))
-        self.mlccd.start()
-        self.addCleanup(self.mlccd.kill)
-        mount = cgroup_mount()
-        assert mount
-        self.cgroup = mount / f"mlcc-test-shift-{os.getpid()}"
-        self.cgroup.mkdir()
-        self.addCleanup(self.remove_cgroup)
-        request = {"op": "set-job", "id": 7, "name": "bert", "cgroup": str(self.cgroup)}
-        self.mlccd.ask(request)
-
-    def remove_cgroup(self) -> None:
-        """Once the last of its processes has ended."""
-        end = time.monotonic() + WAIT_S
-        while self.cgroup.exists() and time.monotonic() < end:
-            with contextlib.suppress(OSError):
-                self.cgroup.rmdir()
-            time.sleep(0.01)
 
     def job(self, clock_ms: int) -> list[dict[str, Any]]:
         words = ["--bytes", "100000", "--compute-ms", str(COMPUTE_MS), "--clock-ms", str(clock_ms)]

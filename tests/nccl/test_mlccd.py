@@ -5,18 +5,15 @@ What libmlcc-hint, by which it speaks, does beside it (cgroups, slots, an mlccd 
 tried in tests/torch/test_daemon.py.
 """
 
-import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
 
-import memory_mlccd  # noqa: E402  (needs the path above)
-from memory_mlccd import MemoryMlccd, cgroup_mount  # noqa: E402
+from memory_mlccd import JobCase, missing_for_a_job  # noqa: E402  (needs the path above)
 
 PLAY = ROOT / "build/nccl/gcc/play"
 PLUGIN = ROOT / "build/userspace/nccl/libnccl-profiler-mlcc.so"
@@ -26,27 +23,12 @@ def missing() -> str:
     """Why this cannot run here, or nothing."""
     if not (PLAY.exists() and PLUGIN.exists()):
         return "the plugin's tests are not built: make nccl"
-    if os.geteuid() or not cgroup_mount():
-        return "needs root, and a cgroup2 file system: it makes a cgroup"
-    return memory_mlccd.missing()
+    return missing_for_a_job()
 
 
 @unittest.skipIf(missing(), missing())
-class Daemon(unittest.TestCase):
+class Daemon(JobCase):
     """One, with a job called bert."""
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="mlcc-nccl-")
-        self.addCleanup(folder.cleanup)
-        self.mlccd = MemoryMlccd(Path(folder.name))
-        self.mlccd.start()
-        self.addCleanup(self.mlccd.kill)
-        mount = cgroup_mount()
-        assert mount
-        cgroup = mount / f"mlcc-nccl-{os.getpid()}"
-        cgroup.mkdir()
-        self.addCleanup(cgroup.rmdir)
-        self.mlccd.ask({"op": "set-job", "name": "bert", "cgroup": cgroup.name})
 
     def play(self, version: int, phases: int, job: str) -> None:
         """The plugin asks for the events all the same: a job may be set later."""

@@ -3,59 +3,28 @@
 
 import contextlib
 import os
-import tempfile
 import time
 import unittest
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import memory_mlccd
 from common import until
-from memory_mlccd import MemoryMlccd, cgroup_mount
+from memory_mlccd import JobCase, missing_for_a_job
 from mlcc_client import Client
 from mlcc_torch import hints
 from mlcc_torch.hints import Hints
 
 
-def missing() -> str:
-    if why := memory_mlccd.missing():
-        return why
-    if os.geteuid():
-        return "needs root: it makes cgroups"
-    return "" if cgroup_mount() else "no cgroup2 file system is mounted"
-
-
-class DaemonCase(unittest.TestCase):
-    """Runs one, with a job called bert."""
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="mlcc-torch-")
-        self.addCleanup(folder.cleanup)
-        self.daemon = MemoryMlccd(Path(folder.name))
-        self.daemon.start()
-        self.addCleanup(self.daemon.kill)
-        mount = cgroup_mount()
-        assert mount
-        self.cgroup = mount / f"mlcc-torch-{os.getpid()}"
-        self.cgroup.mkdir()
-        self.addCleanup(self.cgroup.rmdir)
-        self.set_job("bert", self.cgroup)
-
-    def set_job(self, name: str, cgroup: Path) -> None:
-        self.daemon.ask({"op": "set-job", "name": name, "cgroup": cgroup.name})
-
-
-@unittest.skipIf(missing(), missing())
-class RealDaemon(DaemonCase):
+@unittest.skipIf(missing_for_a_job(), missing_for_a_job())
+class RealDaemon(JobCase):
     def hints(self, job: str = "bert") -> Hints:
-        made = Hints(str(self.daemon.socket), job)
+        made = Hints(str(self.mlccd.socket), job)
         self.addCleanup(made.close)
         return made
 
     def phases(self, count: int) -> dict[str, Any]:
-        until(lambda: self.daemon.job("bert")["phases"] >= count, f"{count} phases")
-        return self.daemon.job("bert")
+        until(lambda: self.mlccd.job("bert")["phases"] >= count, f"{count} phases")
+        return self.mlccd.job("bert")
 
     def test_phases_arrive(self) -> None:
         made = self.hints()
@@ -65,8 +34,8 @@ class RealDaemon(DaemonCase):
             job = self.phases(number)
             self.assertEqual((job["d_phase_bytes"], job["hinted"]), (size, True))
             made.phase_end()
-            until(lambda: self.daemon.job("bert")["neutral"], "the end of the phase")
-        status = self.daemon.ask({"op": "status"})
+            until(lambda: self.mlccd.job("bert")["neutral"], "the end of the phase")
+        status = self.mlccd.ask({"op": "status"})
         self.assertEqual((status["ring_records"], status["ring_records_bad"]), (4, 0))
         self.assertEqual((status["ring_records_late"], status["ring_overruns"]), (0, 0))
 
@@ -83,7 +52,7 @@ class RealDaemon(DaemonCase):
             self.assertEqual((job["phases"], job["d_phase_bytes"]), (number + 1, wanted))
             for made in ranks:
                 made.phase_end()
-            until(lambda: self.daemon.job("bert")["neutral"], "the end of the phase")
+            until(lambda: self.mlccd.job("bert")["neutral"], "the end of the phase")
 
     def test_two_models_take_turns(self) -> None:
         """Each is announced by what it has sent itself, with all of its processes."""
@@ -97,7 +66,7 @@ class RealDaemon(DaemonCase):
                 self.assertEqual(job["d_phase_bytes"], 2 * (1000 - 200 * size))
             for made in models[size]:
                 made.phase_end()
-            until(lambda: self.daemon.job("bert")["neutral"], "the end of the phase")
+            until(lambda: self.mlccd.job("bert")["neutral"], "the end of the phase")
 
     def test_a_plan_arrives(self) -> None:
         made = self.hints()
@@ -107,12 +76,12 @@ class RealDaemon(DaemonCase):
             self.assertEqual(sleep.call_count, 0)
             # half a minute from now: neither in its slot nor nearly there
             shift["offset_us"] = (time.time_ns() // 1000 + 30_000_000) % 60_000_000
-            self.daemon.ask({"op": "set-plan", "jobs": [shift]})
-            self.assertEqual(self.daemon.job("bert")["shift_state"], "none")
+            self.mlccd.ask({"op": "set-plan", "jobs": [shift]})
+            self.assertEqual(self.mlccd.job("bert")["shift_state"], "none")
             made.wait_for_slot()
         (waited,) = sleep.call_args.args
         self.assertTrue(0 < waited <= 30, waited)
-        shown = self.daemon.job("bert")
+        shown = self.mlccd.job("bert")
         self.assertEqual((shown["shift_state"], shown["shift_waits"]), ("held", 1))
         self.assertLess(shown["shift_error_us"], 0)
 
@@ -123,15 +92,15 @@ class RealDaemon(DaemonCase):
             status = 1
             with contextlib.suppress(BaseException):
                 (inner / "cgroup.procs").write_text("0")
-                made = Hints(str(self.daemon.socket), "")
+                made = Hints(str(self.mlccd.socket), "")
                 made.phase_start(4242)
                 status = 0 if made.linked else 2
-                until(lambda: self.daemon.job("bert")["phases"], "the phase")
+                until(lambda: self.mlccd.job("bert")["phases"], "the phase")
             os._exit(status)
         _, status = os.waitpid(child, 0)
         inner.rmdir()
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)
-        self.assertEqual(self.daemon.job("bert")["d_phase_bytes"], 4242)
+        self.assertEqual(self.mlccd.job("bert")["d_phase_bytes"], 4242)
 
     def test_more_jobs_than_fit_a_page(self) -> None:
         cgroups = [self.cgroup.with_name(f"{self.cgroup.name}-{n}") for n in range(100)]
@@ -139,7 +108,7 @@ class RealDaemon(DaemonCase):
             cgroup.mkdir()
             self.addCleanup(cgroup.rmdir)
             self.set_job(f"n{number}", cgroup)
-        with Client(self.daemon.socket) as client:
+        with Client(self.mlccd.socket) as client:
             names = [job["name"] for job in client.jobs()]
         self.assertEqual(sorted(names), sorted(["bert", *(f"n{n}" for n in range(100))]))
 
@@ -147,13 +116,13 @@ class RealDaemon(DaemonCase):
         made = self.hints()
         made.phase_start(5)
         self.phases(1)
-        self.daemon.kill()
+        self.mlccd.kill()
         with self.assertLogs("mlcc_torch", "WARNING") as logs:
             for _ in range(1000):
                 made.phase_start(6)
                 made.phase_end()
         self.assertEqual(len(logs.output), 1, logs.output)
-        self.daemon.start()
+        self.mlccd.start()
 
         def linked() -> bool:
             made.phase_start(7)
@@ -161,5 +130,5 @@ class RealDaemon(DaemonCase):
 
         until(linked, "a new ring")
         made.phase_start(8)
-        until(lambda: self.daemon.job("bert")["d_phase_bytes"] == 8, "a hint after the restart")
-        self.assertEqual(self.daemon.ask({"op": "status"})["ring_records_bad"], 0)
+        until(lambda: self.mlccd.job("bert")["d_phase_bytes"] == 8, "a hint after the restart")
+        self.assertEqual(self.mlccd.ask({"op": "status"})["ring_records_bad"], 0)

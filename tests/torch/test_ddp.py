@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import common
-import test_daemon
 from common import TIMEOUT_S, no_torch
 from fake_mlccd import END, START, Listener
+from memory_mlccd import JobCase, missing_for_a_job
 
 WORKER = Path(__file__).with_name("worker.py")
 ITERATIONS = 8
@@ -204,19 +204,19 @@ class Ddp(Namespace):
 
 
 @unittest.skipIf(missing(), missing())
-@unittest.skipIf(test_daemon.missing(), test_daemon.missing())
-class DaemonIsKilled(Namespace, test_daemon.DaemonCase):
+@unittest.skipIf(missing_for_a_job(), missing_for_a_job())
+class DaemonIsKilled(Namespace, JobCase):
     def test_training_goes_on(self) -> None:
         for rank in range(2):
             cgroup = self.cgroup / f"rank{rank}"
             cgroup.mkdir()
             self.addCleanup(cgroup.rmdir)
             path = f"{self.cgroup.name}/{cgroup.name}"
-            self.daemon.ask({"op": "set-job", "name": f"rank{rank}", "cgroup": path})
-        ours = self.start("ours", socket=self.daemon.socket, cgroup=self.cgroup)
-        phases = [self.daemon.job(f"rank{rank}")["phases"] for rank in range(2)]
+            self.mlccd.ask({"op": "set-job", "name": f"rank{rank}", "cgroup": path})
+        ours = self.start("ours", socket=self.mlccd.socket, cgroup=self.cgroup)
+        phases = [self.mlccd.job(f"rank{rank}")["phases"] for rank in range(2)]
         self.assertEqual(phases, [2, 2])
-        self.daemon.kill()
+        self.mlccd.kill()
         self.finish(ours)
         plain = self.finish(self.start("plain"))
         self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
