@@ -377,11 +377,14 @@ void check_paths(void)
 	const char *to = "";
 	size_t most = 1;
 
-	for (size_t i = 0; (route = in_list(routes, i)); i++)
-		if (next_hops(route, groups) > most) {
-			most = next_hops(route, groups);
+	for (size_t i = 0; (route = in_list(routes, i)); i++) {
+		size_t hops = next_hops(route, groups);
+
+		if (hops > most) {
+			most = hops;
 			to = get_string(route, "dst");
 		}
+	}
 	if (!routes)
 		result(NOTE, "paths", "",
 		       "whether routes have several next hops is unknown: 'ip -j route' fails");
