@@ -44,6 +44,11 @@ EFI_GLOBAL = "8be4df61-93ca-11d2-aa0d-00e098032b8c"
 WITHOUT_BPF, WITHOUT_POLL = WITHOUT % (321, 280), WITHOUT % (7, 73)
 
 
+def unshared(what: str, shell: str) -> list[str]:
+    """Before a command: it runs in a namespace of its own, in which that was done."""
+    return ["unshare", what, "sh", "-c", f'{shell}\nexec "$@"', "sh"]
+
+
 class Ctl(Cases):
     def ctl_sets_shows_and_deletes(self) -> None:
         path = self.c.make("a")
@@ -562,7 +567,7 @@ class Ctl(Cases):
         )
         for check, there, away, state in places:
             for shell, wanted in ((there, "ok"), (away, state)):
-                words = ["unshare", "-m", "sh", "-c", shell + '\nexec "$@"', "sh"]
+                words = unshared("-m", shell)
                 assert self._doctor(check, words) == [wanted], (check, shell)
         for check in ("btf", "bpf"):
             assert self._doctor(check, [sys.executable, "-c", WITHOUT_BPF]) == ["FAIL"], check
@@ -580,14 +585,7 @@ class Ctl(Cases):
             (signed, "note"),
             (locked, "FAIL"),
         ):
-            words = [
-                "unshare",
-                "-m",
-                "sh",
-                "-c",
-                f'mount -t tmpfs x {place}; {tell}\nexec "$@"',
-                "sh",
-            ]
+            words = unshared("-m", f"mount -t tmpfs x {place}; {tell}")
             assert self._doctor("lockdown", words) == [state], (tell, state)
 
     def ctl_doctor_misses_what_mlccd_has_lost(self) -> None:
@@ -645,7 +643,7 @@ class Ctl(Cases):
             told = {"nftables": [{"metainfo": {}}, {"rule": {**place, "expr": [statement]}}]}
             nft.write_text(f"#!/bin/sh\necho '{json.dumps(told)}'; exit {int(statement is None)}\n")
             nft.chmod(0o755)
-            words = ["unshare", "-n", "sh", "-c", rule + '\nexec "$@"', "sh"]
+            words = unshared("-n", rule)
             said = self._doctor("marks", words, PATH=f"{nft.parent}:{os.environ['PATH']}")
             assert said == states, (rule, statement, said)
 
@@ -668,7 +666,7 @@ class Ctl(Cases):
             (f"ip -6 route add 2001:db8::/32 {several.replace('192.0.2.', 'fd00::')}", "/32 has 2"),
             (f"{of_group}; echo 0 >{settings}/fib_multipath_hash_policy", "by addresses alone"),
         ):
-            words = ["unshare", "-n", "sh", "-c", f'{link}{route}\nexec "$@"', "sh"]
+            words = unshared("-n", link + route)
             (said,) = self._findings("paths", words)
             assert said["state"] == ("note" if found else "ok") and found in said["text"], said
             assert ("--paths" in said["todo"]) == bool(found), said
