@@ -261,7 +261,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 	couples = mlcc_flow_couples(f, path, pr);
 	mlcc_window_enter(path, j, MLCC_READ(j->seq), a->now, couples);
 	mlcc_window_look(path, a->now, a->rtt - wait, a->mss,
-			 couples ? mlcc_grow(pr, f->p) : 0);
+			 couples ? mlcc_grow(pr, f->p) : 0, a->ecn);
 	if (couples && MLCC_READ(path->state) != MLCC_WINDOW_NONE) {
 		mlcc_flow_take(f, path, a->mss, w);
 		return;

@@ -6,6 +6,7 @@
  *
  *	share	window / flows with something in flight, two segments at least
  *	growth	window += MSS * flows * grow, 1/32 of it at most, each round trip	rule.h
+ *		(where the queue marks 1/8 of what fills the link)
  *	a mark	window -= window * alpha / 2 * yield, once a round trip			dctcp.h
  *	a loss	window -= window * beta of the base, once a round trip
  *
@@ -50,7 +51,6 @@
 #define MLCC_GROW_SHIFT		5	/* the rule adds up to 1/32 of the window a round trip */
 #define MLCC_FULL_SHIFT		3	/* to 1/8 rates are known: a window above 7/8 is full */
 #define MLCC_ALONE_SHIFT	1	/* alone: no slower than the best rate and 1/2; two are twice */
-#define MLCC_LEAVE_SHIFT	3	/* a queue that came down to 1/8 was theirs */
 #define MLCC_WINDOW_COST_SHIFT	28
 #define MLCC_WINDOW_MAX		0x80000000U
 
@@ -156,15 +156,14 @@ static __always_inline void mlcc_window_give_up(struct mlcc_path *p, u64 now)
 
 /*
  * The queue that the job's own flows make by themselves, us, beyond what a window starts with: each has
- * two segments in flight at least, of jumbo frames or many flows a lot; and the window grows, as long
- * as the job waits, and more so when it does not any more.
+ * two segments in flight at least, of jumbo frames or many flows a lot.  A window above that does not
+ * count: beside a flow that never ends the rate that is known is the job's share of the link, by which
+ * its window would explain the other's queue, too.
  */
 static __always_inline u32 mlcc_window_own(const struct mlcc_path *p, u32 mss)
 {
-	u32 bytes = MLCC_READ(p->flows) * MLCC_LEFT_MIN * mss, window = MLCC_READ(p->window);
+	u32 bytes = MLCC_READ(p->flows) * MLCC_LEFT_MIN * mss;
 
-	if (bytes < window && MLCC_READ(p->round) - MLCC_READ(p->limited) <= 1)
-		bytes = window;
 	return bytes > MLCC_START_BYTES ?
 	       mlcc_rate_us(bytes - MLCC_START_BYTES, MLCC_READ(p->cost)) : 0;
 }
@@ -180,7 +179,7 @@ static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 m
 	}
 	if (MLCC_READ(p->state) == MLCC_WINDOW_WAITS && MLCC_READ(p->behind) < queue)
 		MLCC_WRITE(p->behind, queue);
-	return queue >= p->behind >> MLCC_LEAVE_SHIFT;
+	return true;
 }
 
 /*** Round trips ***/
@@ -207,19 +206,25 @@ static __always_inline void mlcc_window_fill(struct mlcc_path *p, u32 mss)
 		p->target = to;
 }
 
-/* What the rule adds in a round trip, bytes; more than the paper's 2 while it is a small part. */
-static __always_inline u32 mlcc_window_adds(const struct mlcc_path *p, u32 mss, u32 grow)
+/*
+ * What the rule adds in a round trip, bytes; more than the paper's 2 while it is a small part.
+ * What is too much for a queue that marks (@ecn) is not lost: there a window that came down comes
+ * back sooner.
+ */
+static __always_inline u32 mlcc_window_adds(const struct mlcc_path *p, u32 mss, u32 grow, bool ecn)
 {
 	u32 add = ((u64)mss * MLCC_READ(p->flows) * grow) >> MLCC_SHIFT;
 	u32 most = p->window >> MLCC_GROW_SHIFT;
 
+	if (ecn && most < p->target >> MLCC_FULL_SHIFT)
+		most = p->target >> MLCC_FULL_SHIFT;
 	if (most < 2 * mss)
 		most = 2 * mss;
 	return add < most ? add : most;
 }
 
 /* The window of another round trip.  @grow: Q16, of the rule. */
-static __always_inline void mlcc_window_grow(struct mlcc_path *p, u32 mss, u32 grow)
+static __always_inline void mlcc_window_grow(struct mlcc_path *p, u32 mss, u32 grow, bool ecn)
 {
 	u32 window = p->window, most;
 
@@ -230,17 +235,18 @@ static __always_inline void mlcc_window_grow(struct mlcc_path *p, u32 mss, u32 g
 	if (window < most)
 		window = window < most >> 1 ? 2 * window : most;
 	else
-		window += mlcc_window_adds(p, mss, grow);
+		window += mlcc_window_adds(p, mss, grow, ecn);
 	MLCC_WRITE(p->window, window < MLCC_WINDOW_MAX ? window : MLCC_WINDOW_MAX);
 }
 
 /* A round trip is over, and may be a wait. */
-static __always_inline void mlcc_window_round(struct mlcc_path *p, u64 now, u32 mss, u32 grow)
+static __always_inline void mlcc_window_round(struct mlcc_path *p, u64 now, u32 mss, u32 grow,
+					      bool ecn)
 {
 	if (p->state == MLCC_WINDOW_WAITS && (u32)now - p->began_us >= p->patience_us)
 		mlcc_window_give_up(p, now);
 	if (p->state != MLCC_WINDOW_NONE)
-		mlcc_window_grow(p, mss, grow);
+		mlcc_window_grow(p, mss, grow, ecn);
 	MLCC_WRITE(p->round_us, now);
 	MLCC_WRITE(p->round_least, ~0U);
 	MLCC_WRITE(p->round_most, 0);
@@ -248,11 +254,11 @@ static __always_inline void mlcc_window_round(struct mlcc_path *p, u64 now, u32 
 }
 
 /*
- * A flow has measured a round trip of @rtt us, without what its ACK has waited; @grow: Q16.  Called
- * several times a round trip for each flow.
+ * A flow has measured a round trip of @rtt us, without what its ACK has waited; @grow: Q16; @ecn:
+ * the queue marks.  Called several times a round trip for each flow.
  */
 static __always_inline void mlcc_window_look(struct mlcc_path *p, u64 now, u32 rtt, u32 mss,
-					     u32 grow)
+					     u32 grow, bool ecn)
 {
 	bool waits = MLCC_READ(p->state) == MLCC_WINDOW_WAITS ||
 		     MLCC_READ(p->state) == MLCC_WINDOW_TIMED_OUT;
@@ -269,7 +275,7 @@ static __always_inline void mlcc_window_look(struct mlcc_path *p, u64 now, u32 r
 	if (is_free && p->state != MLCC_WINDOW_FREE)
 		mlcc_window_free(p, now, rtt, mss);
 	if ((u32)now - p->round_us >= rtt)
-		mlcc_window_round(p, now, mss, grow);
+		mlcc_window_round(p, now, mss, grow, ecn);
 	MLCC_CAS32(&p->busy, 1, 0);
 }
 

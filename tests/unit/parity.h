@@ -112,7 +112,8 @@ static __always_inline u64 parity_window_look(struct parity_state *s, const stru
 
 	mlcc_window_acked(p, c->a, (u32)c->b & 0xfffff, c->c & 7);
 	mlcc_window_look(p, c->a, p->min_rtt + ((c->b >> 20) & 0xfff), 1448,
-			 mlcc_grow(&s->profile, c->c % (MLCC_ONE + 1)));
+			 mlcc_grow(&s->profile, c->c % (MLCC_ONE + 1)),
+			 c->b & 1 << 19);
 	return (u64)p->target << 32 | p->window;
 }
 

@@ -178,6 +178,50 @@ TEST(what_all_lose_at_once_is_one_loss)
 	CHECK(path_of(&w)->window == window - window / 2, "%u -> %u", window, path_of(&w)->window);
 }
 
+/* What both ends have agreed on says nothing of the queue between them. */
+TEST(only_where_the_queue_has_marked_a_window_comes_back_sooner)
+{
+	u32 grown[2];
+
+	for (u32 marked = 0; marked < 2; marked++) {
+		struct world w;
+
+		in_phase(&w);
+		for (u32 i = 0; i < FLOWS; i++) {
+			w.sk[i].ca.ecn = 1;
+			w.sk[i].tp.delivered_ce = marked;
+		}
+		path_of(&w)->target = 1 << 20;
+		path_of(&w)->ssthresh = path_of(&w)->window = 100000;
+		for (u32 i = 0; i < 4; i++)
+			busy_round_trip(&w);
+		grown[marked] = path_of(&w)->window - 100000;
+	}
+	CHECK(grown[0] && grown[1] > 2 * grown[0], "%u, marked: %u", grown[0], grown[1]);
+}
+
+/* Where nothing is marked, a loss is what it is to the base; where marks are, more than a mark (RFC 8257). */
+TEST(a_loss_without_marks_takes_what_the_base_takes)
+{
+	for (u32 marked = 0; marked < 2; marked++) {
+		u32 beta = marked ? MLCC_ONE / 2 : MLCC_CUBIC_BETA, window;
+		struct world w;
+
+		in_phase(&w);
+		w.s[0].profile.base = MLCC_BASE_CUBIC;
+		round_trip(&w, RTT_US, 4);
+		window = path_of(&w)->window;
+		for (u32 i = 0; i < FLOWS; i++) {
+			w.sk[i].ca.ecn = 1;
+			w.sk[i].ca.dctcp.alpha = MLCC_ONE;
+			w.sk[i].tp.delivered_ce = marked;
+			tcp_lose(&w.sk[i]);
+		}
+		CHECK(path_of(&w)->window == window - (u32)(((u64)window * beta) >> MLCC_SHIFT),
+		      "marked %u: %u -> %u", marked, window, path_of(&w)->window);
+	}
+}
+
 /* A job is set, or its class, in the middle of a long transmission. */
 TEST(who_comes_in_the_middle_has_a_share)
 {

@@ -20,6 +20,7 @@ struct world {
 	struct mlcc_path p;
 	u64 now;
 	u32 grow;
+	bool ecn;
 };
 
 /* @rate: that the job knows, bytes a us, or 0. */
@@ -53,7 +54,7 @@ static struct world in_phase(u32 rate)
 
 static void look(struct world *w, u32 rtt)
 {
-	mlcc_window_look(&w->p, w->now, rtt, MSS, w->grow);
+	mlcc_window_look(&w->p, w->now, rtt, MSS, w->grow, w->ecn);
 }
 
 /* The window is acknowledged, after @rtt us. */
@@ -156,8 +157,8 @@ TEST(a_queue_of_others_keeps_it_waiting)
 		round_trip(&w, QUEUE_US);
 		CHECK(w.p.state == MLCC_WINDOW_WAITS, "after %llu us: state %u",
 		      (unsigned long long)(w.now - start), w.p.state);
-		CHECK(w.p.window - before == mlcc_window_adds(&w.p, MSS, GROW) || before == w.p.window,
-		      "%u -> %u", before, w.p.window);
+		CHECK(w.p.window - before == mlcc_window_adds(&w.p, MSS, GROW, false) ||
+		      before == w.p.window, "%u -> %u", before, w.p.window);
 	}
 	CHECK(w.p.window > MLCC_START_BYTES + MSS, "it does not grow: %u", w.p.window);
 	look(&w, RTT_US);
@@ -255,22 +256,28 @@ TEST(after_some_vain_waits_the_window_is_kept)
 	      "state %u, window %u", w.p.state, w.p.window);
 }
 
-TEST(a_queue_that_came_down_to_an_eighth_has_gone)
+/*
+ * Beside a flow that never ends a job knows its share of the link only.  What its window would take at
+ * that rate is more than the other's queue, which is there all the same.
+ */
+TEST(an_own_window_explains_no_queue_of_others)
 {
-	u32 least = QUEUE_US >> MLCC_LEAVE_SHIFT;
-	struct world w = in_phase(LINK);
+	struct world w = world(LINK / 2);
+	u32 queue;
 
-	look(&w, RTT_US + QUEUE_US / 2);
-	look(&w, RTT_US + QUEUE_US);
-	look(&w, RTT_US + QUEUE_US / 2);
-	look(&w, RTT_US + least);
-	CHECK(w.p.state == MLCC_WINDOW_WAITS, "it came down by less");
-	look(&w, RTT_US + least - 1);
-	CHECK(w.p.state == MLCC_WINDOW_FREE, "they have gone");
-	CHECK(w.p.noise_now < least, "noise %u: that was no noise", w.p.noise_now);
+	for (u32 i = 0; i < MLCC_TIMEOUTS_MAX; i++)
+		wait_in_vain(&w);
+	for (u32 i = 0; i < 20; i++) {
+		for (u32 k = 0; k < 50; k++)
+			round_trip(&w, QUEUE_US);
+		queue = w.p.window / LINK;
+		begin(&w);
+		CHECK(queue > 4 * RTT_US, "a queue of %u us is small", queue);
+		round_trip(&w, RTT_US + queue);
+		CHECK(w.p.state == MLCC_WINDOW_TIMED_OUT, "phase %u: state %u", i, w.p.state);
+	}
 }
 
-/* Once free, a queue is its own. */
 /* Flows that have two segments in flight each, as the least, make a queue without anybody else. */
 TEST(what_waiting_flows_send_is_no_queue_of_others)
 {
@@ -287,6 +294,7 @@ TEST(what_waiting_flows_send_is_no_queue_of_others)
 	}
 }
 
+/* Once free, a queue is its own. */
 TEST(who_has_the_link_waits_no_more)
 {
 	struct world w = in_phase(LINK);
@@ -320,6 +328,30 @@ TEST(all_flows_together_grow_little)
 		}
 		CHECK(w.p.window > 100 * MSS, "%u flows: %u", flows, w.p.window);
 	}
+}
+
+/* ... which a queue that drops needs, not one that marks. */
+TEST(marks_let_a_window_come_back)
+{
+	u32 grown[2];
+
+	for (u32 ecn = 0; ecn < 2; ecn++) {
+		struct world w = in_phase(LINK);
+
+		for (u32 i = 0; i < 64; i++)
+			mlcc_window_join(&w.p);
+		look(&w, RTT_US);
+		mlcc_window_cut(&w.p, MLCC_ONE / 2, MSS, false);
+		grown[ecn] = w.p.window;
+		w.grow = GROW;
+		w.ecn = ecn;
+		for (u32 i = 0; i < 4; i++)
+			round_trip(&w, 4 * RTT_US);
+		grown[ecn] = w.p.window - grown[ecn];
+		CHECK(grown[ecn] <= 3 * (w.p.target >> MLCC_FULL_SHIFT), "%u of %u", grown[ecn],
+		      w.p.target);
+	}
+	CHECK(grown[1] > 2 * grown[0], "%u, dropping: %u", grown[1], grown[0]);
 }
 
 /* A hundred flows see the loss, or the mark, that one burst of the job's has met. */

@@ -170,6 +170,12 @@ static __always_inline void mlcc_neutral(struct sock *sk, struct mlcc_slot *s)
 	mlcc_class_none(sk);
 }
 
+/* Whether the flow's queue marks: that both ends could read it says nothing of what is between them. */
+static __always_inline bool mlcc_marked(const struct sock *sk)
+{
+	return mlcc_sk(sk)->ecn && tcp_sk(sk)->delivered_ce;
+}
+
 /* What an ACK has measured, with a round trip of @rtt us. */
 static __always_inline void mlcc_ack_read(const struct sock *sk, u32 rtt, struct mlcc_ack *a)
 {
@@ -182,6 +188,7 @@ static __always_inline void mlcc_ack_read(const struct sock *sk, u32 rtt, struct
 	a->min_rtt = tcp_min_rtt(tp);
 	a->tsval = tp->rx_opt.rcv_tsval;
 	a->mss = tp->mss_cache;
+	a->ecn = mlcc_marked(sk);
 	a->tick = mlcc_tick(tp);
 }
 
@@ -357,11 +364,22 @@ static __always_inline u32 mlcc_yield_of(const struct sock *sk, const struct mlc
 	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
 }
 
+/* What a loss takes of a job's window, Q16: as its profile's base, where nothing is marked. */
+static __always_inline u32 mlcc_beta_loss(const struct mlcc_slot *s)
+{
+	struct mlcc_profile pr;
+
+	return s && mlcc_profile_of(s, &pr) && pr.base == MLCC_BASE_CUBIC ? MLCC_CUBIC_BETA :
+									     MLCC_ONE / 2;
+}
+
 /* What a loss or a mark takes of the window, Q16. */
 static __always_inline u32 mlcc_beta(const struct sock *sk, const struct mlcc_slot *s)
 {
 	const struct mlcc_sk *ca = mlcc_sk(sk);
 
+	if (ca->flow.coupled && !mlcc_marked(sk))
+		return mlcc_beta_loss(s);
 	if (ca->ecn)
 		return ((u64)(ca->dctcp.alpha >> 1) * mlcc_yield_of(sk, s)) >> MLCC_SHIFT;
 	return ca->cubic_base ? MLCC_CUBIC_BETA : MLCC_ONE / 2;
@@ -420,13 +438,15 @@ static __always_inline void mlcc_decrease_more(struct sock *sk, u32 beta)
 static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 {
 	struct mlcc_path *path = mlcc_coupled(sk, s);
-	u32 mss = tcp_sk(sk)->mss_cache;
+	u32 mss = tcp_sk(sk)->mss_cache, beta = MLCC_ONE / 2;
 
 	if (!mlcc_sk(sk)->ecn)
 		return;
+	if (path && !mlcc_marked(sk))
+		beta = mlcc_beta_loss(s);
 	if (path)
-		mlcc_window_cut(path, MLCC_ONE / 2, mss, true);
-	mlcc_decrease_more(sk, MLCC_ONE / 2);
+		mlcc_window_cut(path, beta, mss, true);
+	mlcc_decrease_more(sk, beta);
 }
 
 /* A time-out: the base's decrease, whatever the progress is. */
