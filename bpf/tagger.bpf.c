@@ -207,8 +207,8 @@ static __always_inline u64 mlcc_tag_above(struct cgroup *cg)
 	return c.found;
 }
 
-/* The tag of the nearest cgroup that has one, unless it skips the socket; @id: of that cgroup. */
-static __always_inline struct mlcc_tag *mlcc_tag_find(struct sock *sk, u64 *id)
+/* The tag of the nearest cgroup that has one; @id: of that cgroup. */
+static __always_inline struct mlcc_tag *mlcc_tag_nearest(struct sock *sk, u64 *id)
 {
 	struct cgroup *cg = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
 	struct mlcc_tag *tag;
@@ -218,14 +218,28 @@ static __always_inline struct mlcc_tag *mlcc_tag_find(struct sock *sk, u64 *id)
 		*id = BPF_CORE_READ(cg, kn, id);
 		tag = bpf_map_lookup_elem(&jobs, id);
 		if (tag)
-			return mlcc_skips(sk, &tag->skip) ? NULL : tag;
+			return tag;
 		cg = mlcc_cgroup_parent(cg);
 	}
 	if (!cg)
 		return NULL;
 	*id = mlcc_tag_above(cg);
-	tag = *id ? bpf_map_lookup_elem(&jobs, id) : NULL;
-	return tag && !mlcc_skips(sk, &tag->skip) ? tag : NULL;
+	return *id ? bpf_map_lookup_elem(&jobs, id) : NULL;
+}
+
+/* Unless that skips the socket, or it is one of those that have a tag of their own. */
+static __always_inline struct mlcc_tag *mlcc_tag_find(struct sock *sk, u64 *id)
+{
+	struct mlcc_tag *tag = mlcc_tag_nearest(sk, id), *other;
+	u64 key = MLCC_TAG_OTHER;
+
+	if (!tag || mlcc_skips(sk, &tag->skip))
+		return NULL;
+	other = bpf_map_lookup_elem(&jobs, &key);
+	if (!other || !mlcc_skips(sk, &other->skip))
+		return tag;
+	*id = key;
+	return other;
 }
 
 static __always_inline void mlcc_tag_count(u64 cgroup, bool refused)

@@ -6,7 +6,7 @@
 #include "../include/mlcc/uapi/mlcc_skip.h"
 #include "mlcc_bpf.h"
 
-#define MLCC_TAGGER_LAYOUT	6U	/* changes with everything below */
+#define MLCC_TAGGER_LAYOUT	7U	/* changes with everything below */
 #define MLCC_TAGS		16384
 #define MLCC_CLASSES_MIN	2
 #define MLCC_CLASSES_MAX	8
@@ -23,7 +23,7 @@ struct mlcc_tagger_config {
 	u32 writing;		/* one is being made, whose sockets follow with it */
 };
 
-/* jobs map: by the id of the cgroup */
+/* jobs map: by the id of the cgroup, or MLCC_TAG_OTHER */
 struct mlcc_tag {
 	u32 job;
 	u32 classes;		/* 0: DSCP is left alone; 1: it is dscp[0], whatever the progress */

@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -77,9 +76,15 @@ class MemoryMlccd:
         return dict(self.ask({"op": "show", "job": name})["jobs"][0])
 
     def kill(self) -> None:
-        if self.process:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
+        """Waits for a process, too, that closes its files when it has ended itself."""
+        if not self.process:
+            return
+        with contextlib.suppress(OSError), Client(self.socket, WAIT_S) as client:
+            client.ask({"op": "status"})
+            self.process.kill()
+            client.peer.recv(1)
+        self.process.kill()
+        self.process.wait()
         self.process = None
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
 /*
  * A carrier and a tagger that are nothing but memory: what the tests of mlccd run against where no
- * kernel is to be changed.  Linked instead of libmlcc, never installed.
+ * kernel is to be changed.  Linked instead of libmlcc's backends, never installed.
  *
  * MLCC_FAKE names a file that plays the kernel: what is in it outlives the process, as pinned maps
  * do.  Without it all is gone at exit.  With MLCC_FAKE_GONE naming a file that exists, no carrier
@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 #include "../../include/mlcc/profiles.h"
+#include "../../include/mlcc/uapi/mlcc_netlink.h"
+#include "../../include/mlcc/uapi/mlcc_skip.h"
 #include "../../userspace/libmlcc/internal.h"
 #include "../../userspace/libmlcc/patience.h"
 
-#define FAKE_JOBS	65536
+#define FAKE_JOBS	(MLCC_JOB_ID_MAX + 1)
 #define FAKE_TAGS	16384
 
 /* tests/fake_carrier.py writes jobs into it */
@@ -86,22 +88,18 @@ static bool fake_gone(void)
 	return path && !access(path, F_OK);
 }
 
-/* As the pins' lock: a descriptor to be closed, -1 without one, or -EAGAIN. */
+/* As the pins' lock, which nobody needs here for longer: 0, or -EAGAIN. */
 static int fake_lock(char error[MLCC_ERROR_LEN])
 {
 	const char *path = getenv("MLCC_FAKE_LOCK");
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1, err = 0;
 
-	if (fd < 0 || !mlcc_lock_wait(fd, LOCK_EX, MLCC_FOR_EVER))
-		return fd < 0 ? -1 : fd;
+	if (fd < 0)
+		return 0;
+	if (mlcc_lock_wait(fd, LOCK_EX, MLCC_FOR_EVER))
+		err = mlcc_fail(error, -EAGAIN, "somebody is changing the carrier: try again");
 	close(fd);
-	return mlcc_fail(error, -EAGAIN, "somebody is changing the carrier: try again");
-}
-
-static void fake_unlock(int fd)
-{
-	if (fd >= 0)
-		close(fd);
+	return err;
 }
 
 static int fake_walk(void)
@@ -119,8 +117,6 @@ static struct mlcc_job_info *fake_job(struct mlcc *m, uint32_t id, int *err)
 
 	if (fake_gone())
 		*err = mlcc_fail(m->error, -ENODEV, "the carrier is not loaded any more");
-	else if (!id || id >= FAKE_JOBS)
-		*err = mlcc_fail(m->error, -ERANGE, "job %u: 1 to %u", id, FAKE_JOBS - 1);
 	else if (!f->jobs[id].conf.id)
 		*err = mlcc_fail(m->error, -ENOENT, "no job %u", id);
 	else
@@ -128,92 +124,67 @@ static struct mlcc_job_info *fake_job(struct mlcc *m, uint32_t id, int *err)
 	return NULL;
 }
 
-static struct mlcc_profile_conf *fake_profile(struct fake *f, const char *name)
+static struct mlcc_profile_conf *fake_profile(struct mlcc *m, const char *name)
 {
+	struct fake *f = m->priv;
+
 	for (int i = 0; i < MLCC_PROFILE_COUNT; i++)
 		if (!strcmp(f->profiles[i].name, name))
 			return &f->profiles[i];
+	mlcc_fail(m->error, -ENOENT, "no profile '%s': interleave, hotnets22, mltcp", name);
 	return NULL;
 }
 
-int mlcc_open(struct mlcc **m, enum mlcc_carrier wanted)
+static int fake_open(struct mlcc *m)
 {
-	*m = calloc(1, sizeof(**m));
-	if (!*m)
-		return -ENOMEM;
-	(*m)->priv = fake_map();
-	if (fake_gone() || !(*m)->priv)
-		return mlcc_fail((*m)->error, -ENODEV, "no carrier is loaded");
+	m->priv = fake_map();
+	if (fake_gone() || !m->priv)
+		return mlcc_fail(m->error, -ENODEV, "no carrier is loaded");
 	return 0;
 }
 
-void mlcc_close(struct mlcc *m)
+static void fake_close(struct mlcc *m)
 {
-	free(m);
 }
 
-bool mlcc_is_current(const struct mlcc *m)
+static bool fake_is_current(const struct mlcc *m)
 {
 	return !fake_gone();
 }
 
-enum mlcc_carrier mlcc_carrier_of(const struct mlcc *m)
-{
-	return MLCC_CARRIER_BPF;
-}
-
-const char *mlcc_carrier_name(enum mlcc_carrier c)
-{
-	return "fake";
-}
-
-const char *mlcc_error(const struct mlcc *m)
-{
-	return m ? m->error : "no carrier is loaded";
-}
-
-int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
+static int fake_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
 {
 	struct fake *f = m->priv;
-	struct mlcc_job_info *job;
+	struct mlcc_job_info *job = &f->jobs[conf->id];
 	int err = fake_lock(m->error);
 
-	if (err == -EAGAIN)
-		return err;
-	fake_unlock(err);
-	err = 0;
-	job = fake_job(m, conf->id, &err);
+	if (!err && fake_job(m, conf->id, &err) && create)
+		return mlcc_fail(m->error, -EEXIST, "there is a job %u", conf->id);
 	if (err && err != -ENOENT)
 		return err;
-	if (job && create)
-		return mlcc_fail(m->error, -EEXIST, "there is a job %u", conf->id);
-	if (conf->profile[0] && !fake_profile(f, conf->profile))
-		return mlcc_fail(m->error, -EINVAL, "no profile '%s': interleave, hotnets22, mltcp",
-				 conf->profile);
-	f->jobs[conf->id].conf = *conf;
+	if (conf->profile[0] && !fake_profile(m, conf->profile))
+		return -EINVAL;
+	job->conf = *conf;
 	if (!conf->job_class[0])
-		strcpy(f->jobs[conf->id].conf.job_class, "training");
-	f->jobs[conf->id].neutral = !conf->phase_bytes;
-	f->jobs[conf->id].d_phase = conf->phase_bytes;
+		strcpy(job->conf.job_class, "training");
+	job->neutral = !conf->phase_bytes;
+	job->d_phase = conf->phase_bytes;
 	return 0;
 }
 
-int mlcc_job_del(struct mlcc *m, uint32_t id)
+static int fake_job_del(struct mlcc *m, uint32_t id)
 {
-	struct mlcc_job_info *job;
+	struct mlcc_job_info *job = NULL;
 	int err = fake_lock(m->error);
 
-	if (err == -EAGAIN)
-		return err;
-	fake_unlock(err);
-	err = 0;
-	job = fake_job(m, id, &err);
+	if (!err)
+		job = fake_job(m, id, &err);
 	if (job)
 		memset(job, 0, sizeof(*job));
 	return err;
 }
 
-int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
+static int fake_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 {
 	struct mlcc_job_info *job;
 	int err = 0;
@@ -224,21 +195,8 @@ int mlcc_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 	return err;
 }
 
-int mlcc_job_progress(struct mlcc *m, uint32_t id, struct mlcc_job_progress *progress)
-{
-	struct mlcc_job_info *job;
-	int err = 0;
-
-	job = fake_job(m, id, &err);
-	if (job)
-		*progress = (struct mlcc_job_progress){
-			job->neutral, job->phases, job->progress, job->d_sent
-		};
-	return err;
-}
-
-int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
-		  void *arg)
+static int fake_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, void *arg),
+			 void *arg)
 {
 	struct fake *f = m->priv;
 	int ret = 0;
@@ -251,7 +209,7 @@ int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, 
 	return ret;
 }
 
-int mlcc_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
+static int fake_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
 {
 	struct mlcc_job_info *job;
 	int err = 0;
@@ -266,7 +224,7 @@ int mlcc_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
 	return err;
 }
 
-int mlcc_phase_end(struct mlcc *m, uint32_t id)
+static int fake_phase_end(struct mlcc *m, uint32_t id)
 {
 	struct mlcc_job_info *job;
 	int err = 0;
@@ -277,19 +235,19 @@ int mlcc_phase_end(struct mlcc *m, uint32_t id)
 	return err;
 }
 
-int mlcc_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
+static int fake_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
 {
-	struct mlcc_profile_conf *p = fake_profile(m->priv, name);
+	struct mlcc_profile_conf *p = fake_profile(m, name);
 
 	if (!p)
-		return mlcc_fail(m->error, -ENOENT, "no profile '%s': interleave, hotnets22, mltcp",
-				 name);
+		return -ENOENT;
 	*conf = *p;
 	return 0;
 }
 
-int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf *conf, void *arg),
-		      void *arg)
+static int fake_profile_each(struct mlcc *m,
+			     int (*each)(const struct mlcc_profile_conf *conf, void *arg),
+			     void *arg)
 {
 	struct fake *f = m->priv;
 	int ret = 0;
@@ -299,20 +257,29 @@ int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf
 	return ret;
 }
 
-int mlcc_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
+static int fake_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf)
 {
 	struct fake *f = m->priv;
-	struct mlcc_profile_conf *p = fake_profile(f, conf->name);
+	struct mlcc_profile_conf *p = fake_profile(m, conf->name);
 
 	if (!p)
-		return mlcc_fail(m->error, -ENOENT, "no profile '%s'", conf->name);
-	if (!conf->floor || conf->floor > 1U << 20 || conf->shape < 1 || conf->shape > 4)
-		return mlcc_fail(m->error, -ERANGE, "floor: above 0, to 16; shape: 1 to 4");
+		return -ENOENT;
 	for (int i = 0; conf->is_default && i < MLCC_PROFILE_COUNT; i++)
 		f->profiles[i].is_default = false;
 	*p = *conf;
 	return 0;
 }
+
+/* In the place of libmlcc's own, whose api.c has checked what it is given. */
+const struct mlcc_backend mlcc_backend_bpf = {
+	.carrier = MLCC_CARRIER_BPF, .name = "fake",
+	.open = fake_open, .close = fake_close, .is_current = fake_is_current,
+	.job_set = fake_job_set, .job_del = fake_job_del,
+	.job_get = fake_job_get, .job_each = fake_job_each,
+	.phase_start = fake_phase_start, .phase_end = fake_phase_end,
+	.profile_get = fake_profile_get, .profile_each = fake_profile_each,
+	.profile_set = fake_profile_set,
+};
 
 /* Carriers that were unloaded */
 
@@ -375,17 +342,16 @@ static struct mlcc_tag_info *fake_tag(struct fake *f, uint64_t cgroup_id)
 int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
 		      uint32_t *change)
 {
-	int locked = fake_lock(t->error);
+	struct stat st = { .st_ino = MLCC_TAG_OTHER };
 	struct mlcc_tag_info *tag;
-	struct stat st;
+	int err = fake_lock(t->error);
 
 	*change = 1;
-	if (locked == -EAGAIN)
-		return locked;
-	fake_unlock(locked);
+	if (err)
+		return err;
 	if (getenv("MLCC_FAKE_NOTAG"))
 		return tag_fail(t, -EPERM, "the kernel refused the tagger");
-	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+	if (path && (stat(path, &st) || !S_ISDIR(st.st_mode)))
 		return tag_fail(t, -ENOENT, "no such cgroup");
 	tag = fake_tag(t->f, st.st_ino);
 	if (!tag)
@@ -400,11 +366,10 @@ int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc
 int mlcc_tag_forget(struct mlcc_tagger *t, uint64_t cgroup_id, uint32_t job)
 {
 	struct mlcc_tag_info *tag = fake_tag(t->f, cgroup_id);
-	int locked = fake_lock(t->error);
+	int err = fake_lock(t->error);
 
-	if (locked == -EAGAIN)
-		return locked;
-	fake_unlock(locked);
+	if (err)
+		return err;
 	if (!tag || !cgroup_id || (job && tag->conf.job != job))
 		return tag_fail(t, -ENOENT, "that cgroup has no tag");
 	memset(tag, 0, sizeof(*tag));

@@ -67,7 +67,6 @@ static int tagger_load(char **arg)
 
 static int tagger_unload(char **arg)
 {
-	(void)arg;
 	return tagger_open(0, false) ? : tag_checked(mlcc_tagger_unload(tagger));
 }
 
@@ -98,7 +97,6 @@ static int tag_del(char **arg)
 
 static int tag_print(const struct mlcc_tag_info *i, void *arg)
 {
-	(void)arg;
 	printf("{\"cgroup\":%" PRIu64 ",\"job\":%u,\"classes\":%u,\"tagged\":%" PRIu64
 	       ",\"refused\":%" PRIu64 "}\n", i->cgroup_id, i->conf.job, i->conf.priority_classes,
 	       i->tagged, i->refused);
@@ -107,7 +105,6 @@ static int tag_print(const struct mlcc_tag_info *i, void *arg)
 
 static int tag_list(char **arg)
 {
-	(void)arg;
 	return tagger_open(0, false) ? : tag_checked(mlcc_tag_each(tagger, tag_print, NULL));
 }
 
@@ -148,7 +145,6 @@ static int job_del(char **arg)
 
 static int job_print(const struct mlcc_job_info *i, void *arg)
 {
-	(void)arg;
 	printf("{\"id\":%u,\"name\":\"%s\",\"profile\":\"%s\",\"class\":\"%s\","
 	       "\"phase_bytes\":%" PRIu64 ",\"flows\":%u,\"phases\":%u,\"d_sent\":%" PRIu64
 	       ",\"d_phase\":%" PRIu64 ",\"hits\":%u,\"neutral\":%d,\"progress\":%u,\"gain\":%u,\"bytes\":%"
@@ -182,7 +178,6 @@ static int job_get(char **arg)
 
 static int job_list(char **arg)
 {
-	(void)arg;
 	return carrier_open() ? : checked(mlcc_job_each(mlcc, job_print, NULL));
 }
 
@@ -198,7 +193,6 @@ static int phase_end(char **arg)
 
 static int profile_print(const struct mlcc_profile_conf *p, void *arg)
 {
-	(void)arg;
 	printf("%s %u %u %u %u %s %s%s\n", p->name, p->floor, p->slope, p->hold, p->shape, p->base,
 	       p->restart, p->is_default ? " default" : "");
 	return 0;
@@ -206,7 +200,6 @@ static int profile_print(const struct mlcc_profile_conf *p, void *arg)
 
 static int profile_list(char **arg)
 {
-	(void)arg;
 	return carrier_open() ? : checked(mlcc_profile_each(mlcc, profile_print, NULL));
 }
 

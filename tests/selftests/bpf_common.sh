@@ -80,15 +80,3 @@ slots_are()
 	echo "$2 is $is, not $1"
 	return 1
 }
-
-# slot EXPRESSION: of the first job that has flows, as s; nothing without one.
-slot()
-{
-	"$mlcc_bpf" show | json "(lambda s: ($1) if s else None)(next(iter([j for j in d if j['flows']]), None))"
-}
-
-# slot_is EXPRESSION
-slot_is()
-{
-	[ "$(slot "bool($1)")" = True ]
-}

@@ -106,18 +106,18 @@ reloads_under_a_flow()
 	slowwait - has_grown old 0 || { cat "$out"/*.err; return 1; }
 	# the receiver has no ECN, so the flow has gone over to the operations without it
 	cc_in_use 5001 "${cc}_plain" || { echo "the flow does not use ${cc}_plain"; return 1; }
-	slot_is 's["id"] == 7 and s["flows"] == 1' || { "$mlcc_bpf" show; return 1; }
+	slots_are "[(7, 1)]" "[(j['id'], j['flows']) for j in d]" || return
 
 	"$mlcc_bpf" unload || { echo "does not unload"; return 1; }
 	slowwait - cc_gone || { echo "is still there"; return 1; }
 	slowwait - "$mlcc_bpf" load || { echo "does not load again"; return 1; }
 	before=$(received old)
 	slowwait - has_grown old "$before" || { echo "the flow stands"; return 1; }
-	[ "$("$mlcc_bpf" show)" = "[]" ] || { "$mlcc_bpf" show; return 1; }
+	slots_are "[]" d || return
 
 	start second "$sender" bulk --peer 10.1.2.2:5002 --cc "$cc" --mark 8
 	slowwait - has_grown new 0 || { cat "$out"/*.err; return 1; }
-	slot_is 's["id"] == 8' || { "$mlcc_bpf" show; return 1; }
+	slots_are "[8]" "[j['id'] for j in d]" || return
 	"$mlcc_bpf" unload
 }
 

@@ -224,9 +224,9 @@ told()
 	"$2" >"$out/said" 2>&1
 	status=$?
 	ktap_note "$(<"$out/said")"
-	if [ "$status" -eq 0 ]; then
-		ktap_ok "$1"
-	else
-		ktap_fail "$1"
-	fi
+	case $status in
+	"$KSFT_PASS") ktap_ok "$1" ;;
+	"$KSFT_SKIP") ktap_skip "$1" "$(tail -n 1 "$out/said")" ;;
+	*) ktap_fail "$1" ;;
+	esac
 }

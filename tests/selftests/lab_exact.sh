@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The whole chain: the lab's jobs run in cgroups that mlccd knows, their sockets are tagged, and
-# their phases announced, so that the first one counts; or planned, so that they wait for slots.
+# their phases announced, so that the first one counts.
 
 # shellcheck disable=SC2154,SC2317  # main calls the cases by name; common.sh sets variables
 
@@ -35,18 +35,6 @@ announced_phases_count_from_the_first()
 	grep -qx 2000000 "$out/phases"
 }
 
-# The jobs start together, so all but one have to wait for their slots: once, for less than a period.
-planned_phases_wait_for_their_slots()
-{
-	mlcc_lab run "$here/three-jobs.toml" --cc mlcc+plan --iterations 6 --quick --carrier bpf \
-		--timeout-s 120 --json "$out/plan.json" || return
-	json '"\n".join(str(j.get("delays_ms")) for j in d["results"][0]["jobs"])' <"$out/plan.json"
-	[ "$(json '(lambda jobs: sum(any(j.get("delays_ms", [])) for j in jobs) >= 2 and all(
-		sum(x > 0 for x in j.get("delays_ms", [])) <= 1 and
-		max(j.get("delays_ms", [0])) < 1.1 * j["isolated_ms"]
-		for j in jobs))(d["results"][0]["jobs"])' <"$out/plan.json")" = True ]
-}
-
 nothing_is_left()
 {
 	[ ! -e "$pins" ] || { ls -R "$pins"; return 1; }
@@ -63,8 +51,7 @@ main()
 	# the lab takes its own turn
 	exec {carrier_lock}>&-
 	setup_out
-	each told announced_phases_count_from_the_first planned_phases_wait_for_their_slots \
-		nothing_is_left
+	each told announced_phases_count_from_the_first nothing_is_left
 	ktap_finish
 }
 

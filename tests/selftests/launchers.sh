@@ -123,7 +123,7 @@ fresh()
 	mkdir "$out/tmp"
 	: >"$out/log"
 	unset FAKE_FAIL FAKE_HANG FAKE_CGROUP TRAIN_STATUS TRAIN_S
-	unset MLCC_JOB_ID MLCC_JOB_SET MLCC_STRICT MLCC_PROFILE MLCC_PHASE_BYTES MLCC_MODEL
+	unset MLCC_JOB_ID MLCC_JOB_SET MLCC_STRICT MLCC_CLASS MLCC_PROFILE MLCC_PHASE_BYTES MLCC_MODEL
 	unset MLCC_DSCP NCCL_IB_TC UCX_IB_TRAFFIC_CLASS
 	unset MLCC_PATHS NCCL_IB_QPS_PER_CONNECTION NCCL_IB_SPLIT_DATA_ON_QPS
 	unset NCCL_NSOCKS_PERTHREAD NCCL_SOCKET_NTHREADS
@@ -194,9 +194,10 @@ nothing_was_run()
 run_passes_its_options()
 {
 	fresh
-	MLCC_JOB_ID=bert MLCC_PROFILE=interleave MLCC_PHASE_BYTES=5 mlcc-run train || return
-	same "$(tail -n 1 "$out/log")" \
-		"'run' '--name' 'bert' '--any-name' '--profile' 'interleave' '--phase-bytes' '5' '--' 'train'" || return
+	MLCC_JOB_ID=bert MLCC_CLASS=training MLCC_PROFILE=interleave MLCC_PHASE_BYTES=5 \
+		mlcc-run train || return
+	same "$(tail -n 1 "$out/log")" "'run' '--name' 'bert' '--any-name' '--class' 'training' \
+'--profile' 'interleave' '--phase-bytes' '5' '--' 'train'" || return
 	fresh
 	MLCC_JOB_ID=bert MLCC_MODEL=resnet50 MLCC_WORKERS=4 MLCC_ALGORITHM=ring MLCC_DSCP=32 \
 		MLCC_PATHS=8 MLCC_STRICT=1 mlcc-run train || return
@@ -633,13 +634,17 @@ prolog_sets_the_job()
 {
 	fresh_slurm
 	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
-	same "$(<"$out/log")" "'set-job' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
+	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
 	[ -d "$out/scope/job_12" ] || { echo "no cgroup"; return 1; }
 	: >"$out/log"
 	slurm prolog SLURM_JOB_ID=13 \
 		SLURM_JOB_COMMENT=mlcc:phase-bytes=250000000,profile=interleave || return
-	same "$(<"$out/log")" "'set-job' '--name' 'slurm-13' '--cgroup' '$out/scope/job_13' \
-'--profile' 'interleave' '--phase-bytes' '250000000'"
+	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-13' '--cgroup' '$out/scope/job_13' \
+'--profile' 'interleave' '--phase-bytes' '250000000'" || return
+	: >"$out/log"
+	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc:class=background || return
+	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-14' '--cgroup' '$out/scope/job_14' \
+'--class' 'background'"
 }
 
 # sluid WANTED [NAME=VALUE...]: where the job of SLUID sEKNKTV3WPV500 is set
@@ -650,7 +655,7 @@ sluid()
 
 	: >"$out/log"
 	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500 "$@"
-	same "$(<"$out/log")" "'set-job' '--name' 'slurm-12' '--cgroup' '$out/scope/$want'" || return
+	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$out/scope/$want'" || return
 	slurm epilog SLURM_JOB_ID=12 && same "$(ls "$out/scope")" ""
 }
 
@@ -676,12 +681,12 @@ prolog_takes_slurms_name()
 	# one that is no name
 	: >"$out/log"
 	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=../job_13
-	same "$(<"$out/log")" "'set-job' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
+	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
 	# it is there already
 	mkdir "$out/scope/job_14"
 	: >"$out/log"
 	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500
-	same "$(<"$out/log")" "'set-job' '--name' 'slurm-14' '--cgroup' '$out/scope/job_14'"
+	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-14' '--cgroup' '$out/scope/job_14'"
 }
 
 prolog_leaves_other_jobs_alone()
@@ -705,16 +710,23 @@ prolog_refuses_wrong_comments()
 
 	fresh_slurm MLCC_STRICT=1
 	for comment in mlcc:phase-bytes={0,-1,1e9,99999999999999999,,01,"1 2",'$(touch "$out/pwned")'} \
-		mlcc:profile={greedy,,'*',"interleave x",--strict} mlcc:what=ever "mlcc:," \
+		mlcc:{class,profile}={,'*',"interleave x",--strict,Latency} mlcc:what=ever "mlcc:," \
 		mlcc:paths={0,-1,08,129,1000,,x,'8 9'} \
-		"${hostile[@]/#/mlcc:}" "${hostile[@]/#/mlcc:profile=}"; do
+		"${hostile[@]/#/mlcc:}"; do
 		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" 2>/dev/null ||
 			{ echo "drains the node: $comment"; return 1; }
 		same "$(<"$out/log")" "" || return
 	done
+	# what there is, and what users may have, others say
 	fresh_slurm MLCC_STRICT=1 "export FAKE_FAIL=set-job"
-	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc:phase-bytes=999T 2>/dev/null ||
-		{ echo "drains the node: too many bytes"; return 1; }
+	for comment in mlcc:{phase-bytes=999T,class=latency,profile=greedy} \
+		"${hostile[@]/#/mlcc:class=}"; do
+		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" 2>"$out/warned" ||
+			{ echo "drains the node: $comment"; return 1; }
+		same "$(wc -l <"$out/warned")" 1 && grep -q 'without mlcc' "$out/warned" || return
+		[ ! -s "$out/log" ] || grep -q '(mlcc-ctl: refused)' "$out/warned" || return
+		: >"$out/log"
+	done
 	nothing_was_run && same "$(ls "$out/scope")" ""
 }
 
@@ -769,7 +781,7 @@ prolog_finds_the_scope()
 	mkdir "$slice/slurmstepd.scope" || return
 	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc
 	same "$(<"$out/log")" \
-		"'set-job' '--name' 'slurm-12' '--cgroup' '$slice/slurmstepd.scope/job_12'"
+		"'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$slice/slurmstepd.scope/job_12'"
 	set -- $?
 	slurm epilog SLURM_JOB_ID=12
 	# fails if the epilog has left the job's

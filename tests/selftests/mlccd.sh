@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # mlccd and mlcc-ctl against a carrier that is only memory: requests good and bad, users, limits,
-# restarts, rings, metrics. Nothing of the machine's own jobs is touched.
+# restarts, rings, metrics; or what "$1" names. Nothing of the machine's own jobs is touched.
 
 # shellcheck source=tests/selftests/common.sh
 . "$(dirname "$0")/common.sh"
@@ -15,4 +15,4 @@ require_root
 setup_out
 # users other than root connect, too
 chmod 755 "$out"
-PYTHONPATH=$repo/userspace/python:$repo/tests "$python" -B "$here/mlccd_cases.py" "$built" "$out"
+PYTHONPATH=$repo/userspace/python:$repo/tests "$python" -B "$here/mlccd_${1:-cases}.py" "$built" "$out"

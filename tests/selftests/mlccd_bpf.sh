@@ -11,6 +11,7 @@
 . "$(dirname "$0")/mlccd_common.sh"
 
 kills=${MLCC_KILLS:-20}
+launchers=$repo/userspace/launchers
 
 stop_daemon()
 {
@@ -128,6 +129,145 @@ class_and_dscp_agree()
 		dscp_is 34 --class latency --priority 2 &&
 		dscp_is 1 --class background --priority 8 &&
 		dscp_is 0 --priority 4 && ctl del-job classes
+}
+
+# reconfigure LINE...: beside keep_loopback's
+reconfigure()
+{
+	local before
+
+	before=$(grep -c 'has read' "$out/log")
+	keep_loopback
+	printf '%s\n' "$@" >>"$config"
+	kill -HUP "$daemon" && slowwait - has_read "$before"
+}
+
+has_read()
+{
+	[ "$(grep -c 'has read' "$out/log")" -gt "$1" ]
+}
+
+# What a process finds: its job's name and class, and the DSCP of a connection.
+seen="$pair
+import json, subprocess
+shown = subprocess.run(['mlcc-ctl', '-j', 'show', '--self'], capture_output=True, check=True).stdout
+job = json.loads(shown)[0]
+print('seen', job['name'], job['class'], a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
+"
+
+# sees WANTED COMMAND...
+sees()
+{
+	local wanted=$1 is
+	shift
+
+	is=$("$@" "$python" -c "$seen" | sed -n 's/^seen //p')
+	[ "$is" = "$wanted" ] || { echo "is '$is', wanted '$wanted'"; return 1; }
+}
+
+# slurm SCRIPT CLASS: as slurmd would, for a job that asks for the class
+slurm()
+{
+	env -i SLURM_JOB_ID=12 SLURM_JOB_UID=65534 SLURM_JOB_COMMENT="mlcc:class=$2" \
+		"$out/slurm/$1.sh"
+}
+
+# A pod whose cgroup is below the test's.
+pod_says()
+{
+	"$python" -B -c "
+import sys
+from pathlib import Path
+sys.path.insert(0, '$launchers/kubernetes')
+import mlcc_agent as agent
+node = agent.Node(agent.Ctl('mlcc-ctl'), [Path('$cgroup')])
+notes = {'mlcc.dev/job': 'pod', 'mlcc.dev/class': '$2'}
+node.pods = {'$1': {'metadata': {'uid': '$1', 'annotations': notes}}}
+sys.exit(not node.reconcile())
+"
+}
+
+# By the environment, Slurm's comment and a pod's annotation, to "show" and to the packets.
+launchers_say_the_class()
+{
+	local uid=0123abcd-0000-4000-8000-0123456789ab said PATH=$out/bin:$PATH
+	# shellcheck disable=SC2016  # sh expands it
+	local enter=(sh -c 'echo 0 >"$0/cgroup.procs" && exec "$@"')
+
+	mkdir "$out/bin" && cp -r "$launchers/slurm" "$out/slurm" || return
+	printf '#!/bin/sh\nexec %s --socket %s "$@"\n' "$repo/build/userspace/mlcc-ctl/mlcc-ctl" \
+		"$out/run/mlccd.sock" >"$out/bin/mlcc-ctl"
+	chmod +x "$out/bin/mlcc-ctl"
+	echo "PATH=$PATH MLCC_STATE=$out/state MLCC_SCOPE=$cgroup" >"$out/slurm/mlcc-slurm.conf"
+	reconfigure '[limits]' 'priority-classes = 8' || return
+	MLCC_JOB_ID=b MLCC_CLASS=background sees "b background 1" "$launchers/mlcc-run" &&
+		MLCC_JOB_ID=l MLCC_CLASS=latency sees "l latency 34" "$launchers/mlcc-run" &&
+		MLCC_JOB_ID=t sees "t training 0" "$launchers/mlcc-run" || return
+	slurm prolog background &&
+		sees "slurm-12 background 1" "${enter[@]}" "$cgroup/job_12" &&
+		slurm epilog background || return
+	# root has it from a user, who may not have it
+	said=$(slurm prolog latency 2>&1) || return
+	[[ $(wc -l <<<"$said") = 1 && $said == *"latency-class = no"*"runs without mlcc" &&
+		! -d $cgroup/job_12 ]] || { echo "said: $said"; return 1; }
+	mkdir -p "$cgroup/kubepods/pod$uid" && pod_says "$uid" background &&
+		sees "k8s/pod/0123abcd00004000 background 1" "${enter[@]}" "$cgroup/kubepods/pod$uid" &&
+		ctl del-job k8s/pod/0123abcd00004000 || return
+	! said=$(pod_says "$uid" latency 2>&1) || return
+	[[ $(wc -l <<<"$said") = 1 && $said == *"latency-class = no"*"runs without mlcc" ]] ||
+		{ echo "said: $said"; return 1; }
+	rmdir "$cgroup/kubepods/pod$uid" "$cgroup/kubepods" && reconfigure && slowwait - no_run_is_left
+}
+
+# A part of a job is another one where it has a cgroup of its own.
+a_part_of_a_job_has_its_own_class()
+{
+	local said run=("$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" run)
+
+	# shellcheck disable=SC2016  # sh expands it
+	said=$(PATH=$out/bin:$PATH "${run[@]}" --strict --name outer --priority 8 -- sh -c '
+		python=$0 seen=$1 && shift &&
+			"$@" --strict --name inner --class background --priority 8 -- "$python" -c "$seen" &&
+			"$python" -c "$seen"' "$python" "$seen" "${run[@]}" |
+		sed -n 's/^seen //p' | paste -sd ' ')
+	[ "$said" = "inner background 1 outer training 0" ] || { echo "said: $said"; return 1; }
+	slowwait - no_run_is_left
+}
+
+# Connections of a job by their port, those that there are and new ones, are another job's.
+storage_is_background()
+{
+	local said bert other
+
+	ctl set-job --cgroup "$name" --name bert >/dev/null || return
+	said=$("$python" -c "
+import os, signal, time
+open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
+$pair
+def mark(s):
+    return s.getsockopt(socket.SOL_SOCKET, 36)
+storage = socket.create_server(('127.0.0.1', 0))
+port = storage.getsockname()[1]
+old = socket.create_connection(storage.getsockname())
+before = mark(old), mark(a)
+open('$config', 'a').write(f'background = {port}\n[limits]\npriority-classes = 8\n')
+os.kill($daemon, signal.SIGHUP)
+end = time.monotonic() + 60
+while mark(old) == before[0] and time.monotonic() < end:
+    time.sleep(0.05)
+new = socket.create_connection(storage.getsockname())
+tos = [s.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2 for s in (new, a)]
+print('seen', *before, mark(a), mark(old), mark(new), *tos)
+" | sed -n 's/^seen //p')
+	bert=$(id_of bert) && other=$(id_of conf/background) || return
+	[ "$said" = "$bert $bert $bert $other $other 1 0" ] || { echo "said: $said"; ctl show; return 1; }
+	ctl -j show conf/background | json 'd[0]["class"]' | grep -qx background || return
+	reconfigure && ! ctl show conf/background 2>/dev/null && ctl del-job bert
+}
+
+id_of()
+{
+	ctl -j show "$1" | json 'd[0]["id"]'
 }
 
 job_is()
@@ -271,28 +411,36 @@ no_jobs()
 	[ "$(ctl -j show)" = "[]" ]
 }
 
-# It stops the daemon that runs.
+# It stops the daemon that runs, also after its configuration was changed.
 unload_takes_everything_away()
 {
-	unload_mlccd && wait "$daemon" || return
+	printf '[daemon]\nmark-mask = 0xff00\n' >"$out/other.conf"
+	"$mlccd" --config "$out/other.conf" --run-dir "$out/run" --unload && wait "$daemon" ||
+		return
 	daemon=
 	[ ! -e "$pins/tagger" ] && [ -z "$(ls "$out/run/jobs")" ] && "$mlcc_bpf" unload
 }
 
 # What of the host somebody could find changed.
+# A bpffs stays mounted, and has files of the kernel's own.
 host_state()
 {
 	bpftool cgroup show "$cgroups"
-	ls /sys/fs/bpf
+	ls --ignore='*.debug' /sys/fs/bpf
 	cat /proc/sys/net/ipv4/tcp_{available_congestion_control,congestion_control}
 	[ ! -d "$out/run/jobs" ] || ls "$out/run/jobs"
 }
 
-# The kernel frees programs, and with them maps, a moment later.
+our_programs()
+{
+	bpftool prog list | grep ' name mlcc_'
+}
+
+# The kernel frees programs, and with them maps, a moment later: earlier ones' as well.
 is_as_before()
 {
 	host_state >"$out/after" && cmp -s "$out/before" "$out/after" &&
-		! grep -q ' name mlcc_' <(bpftool prog list)
+		! our_programs | grep -vxFf "$out/programs" >"$out/left"
 }
 
 # A connection of a job says what it has, whenever it is asked.
@@ -327,7 +475,7 @@ for line in sys.stdin:
 	wait "$FLOW_PID" 2>/dev/null
 	slowwait - rmdir "$cgroup" || return
 	slowwait - is_as_before ||
-		{ diff "$out/before" "$out/after"; bpftool prog list; return 1; }
+		{ diff "$out/before" "$out/after"; cat "$out/left"; return 1; }
 	return "$status"
 }
 
@@ -346,12 +494,14 @@ main()
 	usual=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
 	rmdir "$cgroup"
 	host_state >"$out/before"
+	our_programs >"$out/programs"
 	mkdir "$cgroup"
 	"$mlcc_bpf" load || ktap_fail_all "the BPF carrier loads"
 	keep_loopback
 	start_daemon || ktap_fail_all "mlccd starts"
 	each ktap_check is_ready run_makes_a_job sockets_that_are_there_are_tagged
-	each told class_and_dscp_agree doctor_tries_what_it_says a_detached_tagger_is_attached_again \
+	each told class_and_dscp_agree launchers_say_the_class a_part_of_a_job_has_its_own_class \
+		storage_is_background doctor_tries_what_it_says a_detached_tagger_is_attached_again \
 		hints_arrive survives_kill_9 the_carrier_is_mapped_once \
 		an_upgrade_leaves_job_and_flow a_new_carrier_gets_the_jobs ends_with_its_cgroup \
 		unload_takes_everything_away undo_takes_everything_back

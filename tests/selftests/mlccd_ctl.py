@@ -355,6 +355,31 @@ class Ctl(Cases):
         pid = int(left.stdout)
         until(lambda: not Path(f"/proc/{pid}").exists(), "the end of what was left")
 
+    def ctl_run_says_the_class(self) -> None:
+        """Of one that a user may not have a line; a part of a job may have another than the job."""
+        place = self.c.mount / self.c.make("alice", ALICE)
+        enter = f'echo 0 >{place}/cgroup.procs && exec setpriv --reuid {ALICE} --clear-groups "$@"'
+        ctl = [str(self.d.ctl), "--socket", str(self.d.socket)]
+
+        def run(*words: str) -> subprocess.CompletedProcess[str]:
+            command = ["sh", "-c", enter, "sh", *ctl, "run", "--class", *words]
+            return subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
+
+        shows = " ".join([*ctl, "-j", "show", "--self"])
+        inside = " ".join([*ctl, "run", "--strict", "--class", "background", "--"])
+        done = run("training", "--strict", "--", "sh", "-c", f"{inside} {shows}; {shows}")
+        shown = [json.loads(line)[0]["class"] for line in done.stdout.splitlines()]
+        assert shown == ["background", "training"], done
+        done = run("latency", "--", "echo", "ran")
+        assert (done.returncode, done.stdout) == (0, "ran\n"), done
+        assert done.stderr.count("\n") == 1 and "latency-class = no" in done.stderr, done
+        done = run("latency", "--strict", "--", "echo", "ran")
+        assert (done.returncode, done.stdout) == (125, ""), done
+        done = run("bulk", "--", "echo", "ran")
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert done.stderr.endswith("training, latency or background is wanted\n"), done
+        until(lambda: self.d.jobs() == [], "the end of the jobs")
+
     def ctl_run_gives_rdma_its_class(self) -> None:
         names = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
         print_both = "; ".join(f"echo ${{{name}-none}}" for name in names)
@@ -606,7 +631,8 @@ class Ctl(Cases):
             assert self._doctor("orphans") == ["ok"]
             assert "unloaded" not in self.d.run_ctl("show").stdout
             self.d.peer().ok("set-job", id=7)
-            assert [job["orphans"] for job in self.d.jobs()] == [3, 0]
+            jobs = [(job["id"], job["orphans"]) for job in self.d.jobs()]
+            assert jobs == [(7, 3), (8, 0)], jobs
             shown = self.d.run_ctl("show").stdout
             assert shown.count("3 connections more, of an unloaded carrier") == 1
             assert self._doctor("orphans") == ["FAIL"]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the cases of mlccd.sh share: mlccd with a carrier that is only memory, peers and rings."""
 
-import array
 import ctypes
 import fcntl
 import json
@@ -25,8 +24,9 @@ from typing import Any
 REPO = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPO / "userspace" / "python"), str(REPO / "tests")]
 
-
-from fake_carrier import Job  # noqa: E402
+from fake_carrier import Job  # noqa: E402  (needs the path above)
+from fake_mlccd import RECORD, RECORDS_AT  # noqa: E402
+from memory_mlccd import cgroup_mount  # noqa: E402
 
 ALICE, BOB, GROUP = 61001, 61002, 61003
 NOBODYS = 61009  # whom mlccd reads requests as
@@ -34,11 +34,11 @@ WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
 LIMIT = (1 << 48) - 1
 VERSION = "0.1"
 CLONE_NEWCGROUP, CLONE_NEWUSER = 0x02000000, 0x10000000
+LIBC = ctypes.CDLL(None, use_errno=True)
 JSON = dict[str, Any]
 
-RECORD = struct.Struct("<HHIQQQ32s")
 HEAD = struct.Struct("<IIII")
-MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT, RECORDS_AT = 0x6D6C6363, 64, 72, 128, 192
+MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT = 0x6D6C6363, 64, 72, 128
 SENT_AT, START_AT = 104, 112
 SAID, SAID_AT = struct.Struct("<IIqQ"), 80
 F_SEAL_FUTURE_WRITE = 0x10
@@ -62,14 +62,15 @@ class Peer:
     """A connection to mlccd, as any user."""
 
     def __init__(self, path: Path, uid: int = 0, groups: Sequence[int] = ()) -> None:
-        self.socket = connect(path) if uid == 0 else connect_as(path, uid, groups)
+        if uid == 0:
+            self.socket = connect(path)
+        else:
+            with connected_child(path, lambda: become(uid, groups)) as self.socket:
+                pass
         self.socket.settimeout(WAIT_S)
 
-    def raw(self, data: bytes, fds: list[int] | None = None) -> JSON:
-        ancillary = []
-        if fds:
-            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
-        self.socket.sendmsg([data], ancillary)
+    def raw(self, data: bytes, fds: Sequence[int] = ()) -> JSON:
+        socket.send_fds(self.socket, [data], fds)
         return self.reply()
 
     def reply(self) -> JSON:
@@ -106,36 +107,21 @@ def connect(path: Path) -> socket.socket:
     return peer
 
 
-def connect_as(path: Path, uid: int, groups: Sequence[int] = ()) -> socket.socket:
-    """The credentials are those of the process that connects, so a child does it."""
-    ours, theirs = socket.socketpair()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups(groups)
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
-            peer = connect(path)
-            socket.send_fds(theirs, [b"x"], [peer.fileno()])
-        finally:
-            os._exit(0)
-    theirs.close()
-    _, fds, _, _ = socket.recv_fds(ours, 1, 1)
-    os.waitpid(child, 0)
-    assert fds, f"user {uid} cannot connect"
-    return socket.socket(fileno=fds[0])
+def become(uid: int, groups: Sequence[int] = ()) -> None:
+    os.setgroups(groups)
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
 
 
 @contextmanager
-def root_peer(path: Path, userns: bool) -> Iterator[Peer]:
-    """Of a child that lives as long: root, in a user namespace of its own if that is wanted."""
+def connected_child(path: Path, prepare: Callable[[], None]) -> Iterator[socket.socket]:
+    """The credentials are those of the process that connects: of one that lives as long as this."""
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child == 0:
         try:
-            if userns and ctypes.CDLL(None).unshare(CLONE_NEWUSER):
-                os._exit(1)
             ours.close()
+            prepare()
             peer = connect(path)
             socket.send_fds(theirs, [b"x"], [peer.fileno()])
             theirs.recv(1)
@@ -144,14 +130,26 @@ def root_peer(path: Path, userns: bool) -> Iterator[Peer]:
     theirs.close()
     try:
         _, fds, _, _ = socket.recv_fds(ours, 1, 1)
-        assert fds, "there is no user namespace, or no connection"
-        peer = Peer.__new__(Peer)
-        peer.socket = socket.socket(fileno=fds[0])
-        peer.socket.settimeout(WAIT_S)
-        yield peer
+        assert fds, "it cannot connect, or become who is wanted"
+        yield socket.socket(fileno=fds[0])
     finally:
         ours.close()
         os.waitpid(child, 0)
+
+
+@contextmanager
+def root_peer(path: Path, userns: bool) -> Iterator[Peer]:
+    """Root, in a user namespace of its own if that is wanted."""
+
+    def prepare() -> None:
+        if userns and LIBC.unshare(CLONE_NEWUSER):
+            os._exit(1)
+
+    with connected_child(path, prepare) as made:
+        peer = Peer.__new__(Peer)
+        peer.socket = made
+        peer.socket.settimeout(WAIT_S)
+        yield peer
 
 
 def children(pid: int) -> list[int]:
@@ -288,14 +286,6 @@ class Daemon:
             check=False,
             **options,
         )
-
-
-def cgroup_mount() -> Path | None:
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, where, kind, *_ = line.split()
-        if kind == "cgroup2":
-            return Path(where)
-    return None
 
 
 class Cgroups:
@@ -441,6 +431,10 @@ class Ring:
     def set_number(self, at: int, value: int) -> None:
         ctypes.c_uint64.from_buffer(self.memory, at).value = value
 
+    def shift(self) -> tuple[int, ...]:
+        """What mlccd says of the plan, first how often it did."""
+        return tuple(SHIFT.unpack(self.memory[SHIFT_AT : SHIFT_AT + SHIFT.size]))
+
     def wait_until_read(self) -> None:
         until(lambda: self.number(TAIL_AT) == self.sent, "the ring's tail")
 
@@ -497,27 +491,23 @@ RunCase = Callable[[int, str], str]
 Prepare = Callable[[ExitStack, Cgroups], RunCase]
 
 
-def run_case(number: int, name: str, cases: Cases) -> str:
-    """One result; the next case finds a daemon that runs, without jobs, with the defaults."""
-    d = cases.d
+def names_of(*subjects: type) -> list[str]:
+    """The cases of these classes, in their order."""
+    return [name for subject in subjects for name in vars(subject) if not name.startswith("_")]
+
+
+def outcome(case: Callable[[], None]) -> tuple[str, str]:
+    """What was wrong, and why it was skipped."""
     try:
-        getattr(cases, name)()
-        error = skip = ""
+        case()
     except Skip as why:
-        error, skip = "", f" # SKIP {why}"
+        return "", f" # SKIP {why}"
     except Exception:
-        error, skip = traceback.format_exc(), ""
-    if d.process is None or d.process.poll() is not None:
-        error = error or f"mlccd has ended:\n{d.log.read_text()[-2000:]}"
-        d.gone.unlink(missing_ok=True)
-        d.start()
-    d.write_config("")
-    cases.reload()
-    d.reset()
-    return say_result(number, name, error, skip)
+        return traceback.format_exc(), ""
+    return "", ""
 
 
-def say_result(number: int, name: str, error: str, skip: str = "") -> str:
+def say_result(number: int, name: str, error: str, skip: str) -> str:
     """Also in one word, as the totals have it."""
     for line in error.splitlines():
         print(f"# {line}")

@@ -182,6 +182,28 @@ class Life(Cases):
         assert root.ok("set-job", cgroup=path)["job"]["skip"] == skip
         assert root.ok("set-job", cgroup=path, skip="lo")["job"]["skip"] == "lo"
 
+    def connections_are_background_as_the_site_says(self) -> None:
+        """Of all jobs that there are: those are one job more, which goes with the line."""
+
+        def classes() -> dict[str, str]:
+            return {job["name"]: job["class"] for job in self.d.jobs()}
+
+        self.d.write_config("[jobs]\nbackground = 2049, 10.9.0.0/16")
+        self.reload()
+        assert classes() == {}, "nobody needs it yet"
+        alice = self.d.peer(ALICE)
+        alice.ok("set-job", name="bert", cgroup=self.c.make("alice", ALICE))
+        want = {"bert": "training", "conf/background": "background"}
+        assert classes() == want and len(alice.ok("show")["jobs"]) == 1
+        self.d.kill()
+        self.d.start()
+        before = self.d.jobs()
+        self.reload()
+        assert self.d.jobs() == before and classes() == want
+        self.d.write_config("")
+        self.reload()
+        assert classes() == {"bert": "training"}
+
     def a_wrong_configuration_is_refused_whole(self) -> None:
         self.d.write_config("jobs-per-user = 3")
         self.reload()
@@ -196,6 +218,7 @@ class Life(Cases):
             "users = maybe",
             "\0",
             "[jobs]\nskip = x",
+            "[jobs]\nbackground = lo,",
             "[daemon]\nmetrics-address = localhost",
             "[daemon]\nmetrics-address = 1.2.3.4.5",
         ):

@@ -432,11 +432,11 @@ class Metrics(Cases):
             assert "rdma: 90 more" in self.d.run_ctl("show").stdout
 
     def rdma_metrics_parse(self) -> None:
-        before = openmetrics(self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1])
+        before = self.metrics()
         assert not [name for name in before if "rdma" in name], before
         self.d.peer().ok("set-job", id=7, name="bert")
         with self._rdma():
-            samples = openmetrics(self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1])
+            samples = self.metrics()
         bert = 'job="7",name="bert",uid="0",device='
         knob = f'{bert}"mlx5_0",backend="mlx5",follows="0000:03:00.0",knob="rp_ai_rate"'
         for name, value in (

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Requests, and who may ask for what."""
 
-import ctypes
 import json
 import os
 import re
@@ -18,11 +17,13 @@ from mlccd_driver import (
     CLONE_NEWCGROUP,
     GROUP,
     JSON,
+    LIBC,
     WAIT_S,
     Cases,
     Peer,
     Ring,
     assert_refused,
+    become,
     root_peer,
     until,
 )
@@ -89,7 +90,7 @@ class Requests(Cases):
             ("EINVAL", "skip", ["lo,", "none,lo", "ä"]),
             ("E2BIG", "skip", ["1,2,3,4,5,6,7,8,9"]),
             ("ENAMETOOLONG", "skip", ["1," * 128]),
-            ("EINVAL", "create", [1]),
+            *(("EINVAL", key, [1]) for key in ("create", "limited")),
             ("ERANGE", "id", [0, 65536]),
             ("EINVAL", "pid", [1]),
             ("EINVAL", "cgroup", ["", 5, "/", ".", f"{fresh}/../a", "../../etc"]),
@@ -204,11 +205,34 @@ class Requests(Cases):
         latency: JSON = {"cgroup": path, "class": "latency"}
         with self.unchanged():
             alice.refused("EPERM", "set-job", **latency)
+            # a launcher of root's has them from a user
+            root = self.d.peer()
+            root.refused("EPERM", "set-job", limited=True, owner_uid=ALICE, **latency)
+            root.refused("EPERM", "set-job", limited=True, cgroup=path, profile="hotnets22")
+            root.refused("EPERM", "set-job", limited=True, cgroup=path, priority_classes=2)
+            root.ok("set-job", dry_run=True, owner_uid=ALICE, **latency)
         job = alice.ok("set-job", cgroup=path, **{"class": "background"})["job"]["id"]
         self.d.write_config("latency-class = yes")
         self.reload()
         assert alice.ok("set-job", **latency)["job"]["class"] == "latency"
         alice.ok("del-job", job=job)
+        root.ok("set-job", limited=True, owner_uid=ALICE, **latency)
+
+    def a_class_has_its_dscp_where_there_are_some(self) -> None:
+        """That is no progress, so a plan's may take its place."""
+        root, path = self.d.peer(), self.c.make("a")
+        background: JSON = {"cgroup": path, "class": "background"}
+        assert root.ok("set-job", **background)["job"]["priority_classes"] == 0
+        self.d.write_config("priority-classes = 4")
+        self.reload()
+        job = root.ok("set-job", limited=True, **background)["job"]
+        assert job["priority_classes"] == 4
+        root.ok("set-plan", jobs=[{"job": job["id"], "dscp": 8}])
+        root.ok("set-job", **background)
+        assert root.ok("show", job=job["id"])["jobs"][0]["dscp"] == 8
+        assert root.ok("set-job", priority_classes=0, **background)["job"]["priority_classes"] == 0
+        assert root.ok("set-job", cgroup=path)["job"]["priority_classes"] == 0
+        assert root.ok("set-job", id=9, **{"class": "latency"})["job"]["priority_classes"] == 0
 
     def a_user_may_use_nothing_else(self) -> None:
         alice = self.d.peer(ALICE)
@@ -327,10 +351,8 @@ class Requests(Cases):
         def enter() -> None:
             (self.c.mount / cgroup / "cgroup.procs").write_text("0")
             # as in a container, where its path is another one
-            assert not ctypes.CDLL(None).unshare(CLONE_NEWCGROUP)
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
+            assert not LIBC.unshare(CLONE_NEWCGROUP)
+            become(uid)
 
         return self.d.run_ctl(*words, preexec_fn=enter)
 

@@ -388,10 +388,10 @@ class Rings(Cases):
                 {"job": 1, "period_us": 5000, "offset_us": 2},
                 {"job": 2, "dscp": 8},
             ]
-            seen = self._shift(ring)
+            seen = ring.shift()
             with self.unchanged():
                 root.refused("EPERM", "set-plan", jobs=jobs)
-            assert self._shift(ring) == seen
+            assert ring.shift() == seen
 
     def users_plan_their_own_jobs(self) -> None:
         self.d.write_config("priority-classes = 2")
@@ -413,19 +413,16 @@ class Rings(Cases):
             alice.refused("EPERM", "set-plan", jobs=[{"job": "hers"}])
         root.ok("set-plan", jobs=[{"job": "hers", "dscp": 10}, {"job": "his"} | shift])
 
-    def _shift(self, ring: "Ring") -> tuple[int, ...]:
-        return tuple(SHIFT.unpack(ring.memory[SHIFT_AT : SHIFT_AT + SHIFT.size]))
-
     def a_ring_shows_the_shift_of_its_job(self) -> None:
         alice, root = self.d.peer(ALICE), self.d.peer()
         alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
         number, ring, other = self.id_of("hers"), Ring(), Ring()
         alice.give(ring, job="hers")
         self.d.peer(ALICE).give(other)
-        assert self._shift(ring)[1:] == (0, 0, 0)
+        assert ring.shift()[1:] == (0, 0, 0)
         plan = {"job": number, "period_us": 255000, "offset_us": 141000, "lead_us": 3}
         root.ok("set-plan", jobs=[plan])
-        seq, *shown = self._shift(ring)
+        seq, *shown = ring.shift()
         assert shown == [255_000_000, 141_000_000, 3_000] and seq % 2 == 0, shown
         # what a process writes there disturbs neither mlccd nor anybody else
         ring.memory[SAID_AT : SAID_AT + SAID.size] = SAID.pack(1, 3, -4_000, 254_000_000)
@@ -436,7 +433,7 @@ class Rings(Cases):
         assert self._plan_of(number)["shift_state"] == "nonsense"
         ring.memory[SHIFT_AT : SHIFT_AT + SHIFT.size] = b"\xff" * SHIFT.size
         root.ok("set-plan", jobs=[plan | {"offset_us": 5}])
-        seq, *shown = self._shift(ring)
+        seq, *shown = ring.shift()
         assert shown == [255_000_000, 5_000, 3_000] and seq % 2 == 0, shown
         # the next mlccd goes on where this one was
         self.d.kill()
@@ -444,13 +441,13 @@ class Rings(Cases):
         alice, root = self.d.peer(ALICE), self.d.peer()
         ring.renew()
         alice.give(ring, job="hers")
-        after, *shown = self._shift(ring)
+        after, *shown = ring.shift()
         assert shown == [255_000_000, 5_000, 3_000] and (after - seq) % (1 << 64) == 2, shown
         # another job, by the same number
         root.ok("del-job", job=number)
-        assert self._shift(ring)[1:] == (0, 0, 0), "a shift without a job"
+        assert ring.shift()[1:] == (0, 0, 0), "a shift without a job"
         root.ok("set-job", id=number, cgroup=self.c.make("roots"))
         root.ok("set-plan", jobs=[plan])
-        assert self._shift(ring)[1:] == (0, 0, 0), "another user's shift"
+        assert ring.shift()[1:] == (0, 0, 0), "another user's shift"
         assert self._plan_of(number)["shift_state"] == "nobody-asks"
-        assert self._shift(other) == (0, 0, 0, 0), "a shift that was not asked for"
+        assert other.shift() == (0, 0, 0, 0), "a shift that was not asked for"

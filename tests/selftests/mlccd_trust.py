@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The cases of mlccd_trust.sh: mlccd_trust.py BUILD DIRECTORY. Prints KTAP."""
 
-import array
 import ctypes
 import errno
 import fcntl
@@ -15,7 +14,6 @@ import struct
 import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -24,19 +22,25 @@ from typing import Any
 from mlccd_driver import (
     ALICE,
     BOB,
+    CLONE_NEWCGROUP,
+    CLONE_NEWUSER,
     HEAD_AT,
     JSON,
-    SHIFT,
-    SHIFT_AT,
+    LIBC,
     TAIL_AT,
     WAIT_S,
+    Cases,
     Cgroups,
     Daemon,
     Peer,
     Ring,
     RunCase,
+    Skip,
+    become,
     children,
     connect,
+    names_of,
+    outcome,
     run_all,
     say_result,
     status_of,
@@ -45,9 +49,7 @@ from mlccd_driver import (
 
 LINGER_S = 60
 SOON_S = 10.0 if os.environ.get("KSFT_MACHINE_SLOW") else 1.0
-CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
-CLONE_NEWCGROUP = 0x02000000
-LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 CAP_NET_ADMIN = 12
 SO_PASSRIGHTS = 83
@@ -59,20 +61,9 @@ STATUS, OPEN_RING = b'{"op":"status"}', b'{"op":"open-ring"}'
 END = b"# EOF\n"
 
 
-class Skip(Exception):
-    """This machine cannot."""
-
-
 def check(result: int, what: str) -> None:
     if result:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
-
-
-def become(uid: int) -> None:
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-    LIBC.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: its files in /proc are its own
 
 
 def drop_capabilities(kept_ones: int) -> None:
@@ -112,6 +103,7 @@ class Child:
                 (cgroup / "cgroup.procs").write_text("0")
             if uid is not None:
                 become(uid)
+                LIBC.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: its files in /proc are its own
             body(say, lambda: os.read(waits, 1))
         except BaseException as e:
             say(error=repr(e))
@@ -163,10 +155,6 @@ def lingering() -> socket.socket:
 
 
 kept: list[Any] = []
-
-
-def send_with(peer: socket.socket, text: bytes, fds: list[int]) -> None:
-    peer.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
 
 
 FUSE_IN = struct.Struct("<IIQQIIIHH")
@@ -225,27 +213,27 @@ def fuse_mount(dev_path: Path, where: Path, never: int, said: Callable[[], None]
     os.close(dev)
 
 
-class Cases:
+def has_a_plan(ring: Ring) -> bool:
+    return ring.shift()[1] > 0
+
+
+class Trust(Cases):
     """Each has a daemon of its own, with the limits that there are without a configuration."""
 
-    def __init__(self, daemon: Daemon, cgroups: Cgroups) -> None:
-        self.d = daemon
-        self.c = cgroups
-
-    def configure(self, text: str) -> None:
+    def _configure(self, text: str) -> None:
         """Another daemon, with this file."""
         self.d.kill()
         self.d.config.write_text(text)
         self.d.start()
 
-    def soon(self, what: str) -> None:
+    def _soon(self, what: str) -> None:
         begin = time.monotonic()
         self.d.status()
         took = time.monotonic() - begin
         assert took < SOON_S, f"{what}: root's status took {took:.2f} s"
 
     @contextmanager
-    def stopped(self) -> Iterator[None]:
+    def _stopped(self) -> Iterator[None]:
         """mlccd finds all that has come meanwhile."""
         parser = self.d.parser()
         os.kill(parser, signal.SIGSTOP)
@@ -259,26 +247,26 @@ class Cases:
     def what_lingers_keeps_nobody_waiting(self) -> None:
         for text in (STATUS, OPEN_RING, b"", b"nonsense"):
             peers = [self.d.peer(ALICE) for _ in range(12)]
-            with self.stopped():
+            with self._stopped():
                 for peer in peers:
                     one = lingering()
-                    send_with(peer.socket, text, [one.fileno()])
+                    socket.send_fds(peer.socket, [text], [one.fileno()])
                     one.close()
-            self.soon(f"descriptors with {text!r}")
+            self._soon(f"descriptors with {text!r}")
             until(lambda: self.d.status()["peers"] <= 14, "the end of those before")
         for peer in peers:
             peer.socket.close()
-        self.soon("the ends of the connections")
+        self._soon("the ends of the connections")
 
     def what_lingers_behind_a_refusal_keeps_nobody_waiting(self) -> None:
         held = [self.d.peer(ALICE) for _ in range(32)]
-        with self.stopped():
+        with self._stopped():
             for _ in range(12):
                 peer, one = self.d.peer(ALICE), lingering()
-                send_with(peer.socket, STATUS, [one.fileno()])
+                socket.send_fds(peer.socket, [STATUS], [one.fileno()])
                 one.close()
                 held.append(peer)
-        self.soon("connections that are refused")
+        self._soon("connections that are refused")
         until(lambda: self.d.status()["peers"] <= 34, "the end of refused connections")
 
     def what_is_never_closed_has_an_end(self) -> None:
@@ -288,32 +276,29 @@ class Cases:
                 one.getsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS)
             except OSError:
                 raise Skip("before Linux 6.16 descriptors cannot be refused") from None
-        self.configure("[limits]\nconnections-per-user = 1\n")
-        with self.nothing_is_closed():
+        self._configure("[limits]\nconnections-per-user = 1\n")
+        with self._nothing_is_closed():
             self.d.kill()
             self.d.start()
-            self.takes_rings("the next mlccd")
-        with self.nothing_is_closed() as files:
+            self._takes_rings("the next mlccd")
+        with self._nothing_is_closed() as files:
             pass
-        until(lambda: self.files() < files + 20, "the end of them")
+        until(lambda: self.open_files() < files + 20, "the end of them")
         self.d.status()
-        self.takes_rings("when they have an end")
+        self._takes_rings("when they have an end")
 
-    def takes_rings(self, when: str) -> None:
+    def _takes_rings(self, when: str) -> None:
         kept.append(ring := Ring())
         assert self.d.peer(BOB).raw(OPEN_RING, ring.fds)["ok"], when
 
-    def files(self) -> int:
-        return len(os.listdir(f"/proc/{self.d.parser()}/fd"))
-
     @contextmanager
-    def nothing_is_closed(self) -> Iterator[int]:
+    def _nothing_is_closed(self) -> Iterator[int]:
         """And Alice sends as much as she can. How many files mlccd had before."""
 
         def sends() -> bool:
             with connect(self.d.socket) as peer:
                 try:
-                    send_with(peer, b"x", [0])
+                    socket.send_fds(peer, [b"x"], [0])
                 except PermissionError:
                     return False
                 return True
@@ -325,18 +310,18 @@ class Cases:
                 wait()
                 say(sent=sum(sends() for _ in range(64)))
 
-        porter = self.process("mlccd-porter")
+        porter = self._process("mlccd-porter")
         with child(alice, uid=ALICE) as it:
             os.kill(porter, signal.SIGSTOP)
             it.hear()
-            files, sent = self.files(), []
+            files, sent = self.open_files(), []
             for _ in range(6):
-                with self.stopped():
+                with self._stopped():
                     it.go()
                     sent.append(it.hear()["sent"])
-                self.soon("connections that nobody closes")
+                self._soon("connections that nobody closes")
             assert sent[0] == 64 and not sent[-1], sent
-            assert self.files() < files + 300, "mlccd keeps them"
+            assert self.open_files() < files + 300, "mlccd keeps them"
             assert self.d.peer(BOB).ok("status")
             yield files
             with suppress(ProcessLookupError):
@@ -345,14 +330,14 @@ class Cases:
     def rings_are_left_to_the_next_user(self) -> None:
         """Where what others have sent is never closed."""
         users = [[self.d.peer(MANY + i) for _ in range(5)] for i in range(30)]
-        porter = self.process("mlccd-porter")
+        porter = self._process("mlccd-porter")
         os.kill(porter, signal.SIGSTOP)
-        with self.stopped():
+        with self._stopped():
             for user in users:
                 for peer in user:
-                    send_with(peer.socket, OPEN_RING, [0])
+                    socket.send_fds(peer.socket, [OPEN_RING], [0])
         # what is asked next is answered when all of these are
-        self.soon("descriptors that nobody closes")
+        self._soon("descriptors that nobody closes")
         os.kill(porter, signal.SIGCONT)
         taken = []
         for user in users:
@@ -361,7 +346,7 @@ class Cases:
         assert max(taken) == 4 and min(taken) == 1, taken
 
     @contextmanager
-    def fuse(self, body: Callable[..., None], never: int) -> Iterator[Child]:
+    def _fuse(self, body: Callable[..., None], never: int) -> Iterator[Child]:
         """A process of Alice's, with a file system of her own."""
         device, where = self.d.base / f"fuse-{never}", self.d.base / f"mount-{never}"
         where.mkdir()
@@ -386,18 +371,17 @@ class Cases:
         def alice(path: Path, say: Callable[..., None], wait: Callable[[], None]) -> None:
             one = os.open(path, os.O_RDWR)
             for text in (STATUS, OPEN_RING):
-                peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                peer.connect(str(self.d.socket))
-                send_with(peer, text, [one, one])
+                peer = connect(self.d.socket)
+                socket.send_fds(peer, [text], [one, one])
                 say(reply=json.loads(peer.recv(70000)))
             wait()
 
-        with self.fuse(alice, 1 << FUSE_FLUSH) as it:
+        with self._fuse(alice, 1 << FUSE_FLUSH) as it:
             said = [it.hear() for _ in range(3)]
             # the porter's process is at it
             assert {"asked": True} in said, said
             assert not any(word["reply"]["ok"] for word in said if "reply" in word), said
-            self.soon("a file that is never flushed")
+            self._soon("a file that is never flushed")
             self.d.kill()
             self.d.start()
 
@@ -405,49 +389,48 @@ class Cases:
         """The last close of a file writes back what others have written into it."""
 
         def alice(path: Path, say: Callable[..., None], wait: Callable[[], None]) -> None:
-            peers = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(20)]
-            for peer in peers:
-                peer.connect(str(self.d.socket))
+            peers = [connect(self.d.socket) for _ in range(20)]
             writer = os.open(path, os.O_RDWR)
             say(ready=True)
             wait()
             for peer, text in zip(peers, [STATUS, b"", b"nonsense", OPEN_RING] * 5, strict=True):
                 one = os.open(path, os.O_RDWR)
-                send_with(peer, text, [one])
+                socket.send_fds(peer, [text], [one])
                 os.close(one)
             os.write(writer, bytes(4096))
             say(sent=True)
             time.sleep(1000)
 
         never = 1 << FUSE_WRITE | 1 << FUSE_SETATTR
-        with self.fuse(alice, never) as it:
+        with self._fuse(alice, never) as it:
             it.hear()
-            with self.stopped():
+            with self._stopped():
                 it.go()
                 said = [it.hear()]
             # a worker is at it, and would be for ever
             while {"asked": True} not in said:
                 said.append(it.hear())
-            self.soon("a file that is never written back")
+            self._soon("a file that is never written back")
             for _ in range(3):
-                self.soon("and then")
+                self._soon("and then")
                 kept.append((peer := self.d.peer(BOB), ring := Ring()))
                 assert peer.raw(OPEN_RING, ring.fds)["ok"]
             self.d.kill()
             self.d.start()
-            self.soon("the next mlccd")
+            self._soon("the next mlccd")
 
     def a_porter_that_dies_is_replaced(self) -> None:
         for _ in range(3):
-            before = self.process("mlccd-porter")
+            before = self._process("mlccd-porter")
             os.kill(before, signal.SIGKILL)
             until(
-                lambda gone=before: self.process("mlccd-porter") not in (0, gone), "the next porter"
+                lambda gone=before: self._process("mlccd-porter") not in (0, gone),
+                "the next porter",
             )
             kept.append((peer := self.d.peer(ALICE), ring := Ring()))
             assert peer.raw(OPEN_RING, ring.fds)["ok"]
 
-    def process(self, name: str) -> int:
+    def _process(self, name: str) -> int:
         for child in children(self.d.parser()):
             with suppress(OSError):
                 if Path(f"/proc/{child}/comm").read_text() == f"{name}\n":
@@ -472,7 +455,7 @@ class Cases:
             for _ in range(20):
                 root.refused("EAGAIN", "set-job", cgroup=self.c.make("b"))
             assert time.monotonic() - begin < SOON_S, "mlccd waits for the lock"
-            self.soon("a lock that is held")
+            self._soon("a lock that is held")
             root.refused("EAGAIN", "set-job", id=job)
             # which tries again, for some seconds
             ctl = subprocess.Popen(
@@ -497,13 +480,13 @@ class Cases:
         for i in range(4):
             alice.ok("set-job", cgroup=self.c.make(f"walk{i}", ALICE))
         alice.ok("del-job", job=1)
-        self.soon("a long walk")
+        self._soon("a long walk")
         assert time.monotonic() - begin < 2 * SOON_S, "set-job waits for the walk"
 
     # pools
 
     def a_part_of_the_ids_is_roots(self) -> None:
-        self.configure(FAST)
+        self._configure(FAST)
         had = []
         for uid in range(MANY, MANY + 24):
             paths = [self.c.make(f"u{uid}-{i}", uid) for i in range(16)]
@@ -519,22 +502,20 @@ class Cases:
 
     def connections_are_left_to_the_next_user(self) -> None:
         def hold(say: Callable[..., None], wait: Callable[[], None]) -> None:
-            peers = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(32)]
-            for peer in peers:
-                peer.connect(str(self.d.socket))
-            say(done=True)
+            held = [connect(self.d.socket) for _ in range(32)]
+            say(done=len(held))
             wait()
 
         with ExitStack() as all_of_them:
             for uid in range(MANY, MANY + 31):
                 all_of_them.enter_context(child(hold, uid=uid)).hear()
             self.d.peer(ALICE).ok("status")
-            self.soon("many connections")
+            self._soon("many connections")
 
     def subordinate_ids_are_their_users(self) -> None:
         (self.d.sysroot / "etc").mkdir()
         (self.d.sysroot / "etc" / "subuid").write_text(f"alice:{MANY}:65536\n")
-        self.configure(FAST + "connections-per-user = 8\njobs-per-user = 4\n")
+        self._configure(FAST + "connections-per-user = 8\njobs-per-user = 4\n")
         for i in range(4):
             self.d.peer(MANY + i).ok("set-job", cgroup=self.c.make(f"sub{i}", MANY + i))
         path = self.c.make("sub5", MANY + 5)
@@ -561,7 +542,7 @@ class Cases:
 
     def who_is_refused_is_so_for_a_moment(self) -> None:
         """Without being looked at; another process of the user is not concerned."""
-        self.configure("[limits]\nrequests-per-second = 1000\nrequests-burst = 2\n")
+        self._configure("[limits]\nrequests-per-second = 1000\nrequests-burst = 2\n")
 
         def served() -> bool:
             with suppress(OSError), connect(self.d.socket) as peer:
@@ -616,7 +597,7 @@ class Cases:
         until(lambda: closed() == len(deaf) - 4, "the end of all but four of them")
 
     def metrics_that_nobody_takes_are_short(self) -> None:
-        self.configure(f"[daemon]\nmetrics-port = {PORT}\nmark-mask = 0xfff\n")
+        self._configure(f"[daemon]\nmetrics-port = {PORT}\nmark-mask = 0xfff\n")
         root, peers = self.d.peer(), []
         for i in range(1, 601):
             root.ok("set-job", id=i)
@@ -665,10 +646,10 @@ class Cases:
             say(pid=os.getpid())
             wait()
             os.setgroups(range(65536))
-            peer, before = Peer(self.d.socket), self.cpu_s()
+            peer, before = Peer(self.d.socket), self._cpu_s()
             asked = [peer.ask("set-job", pid=os.getpid(), dry_run=True)["ok"] for _ in range(20)]
             asked += [peer.ask("show")["ok"] for _ in range(20)]
-            took = self.cpu_s() - before
+            took = self._cpu_s() - before
             before = time.process_time()
             for _ in range(20):
                 Path("/proc/self/status").read_bytes()
@@ -686,10 +667,10 @@ class Cases:
         folder = self.c.mount / path
         for i in range(8000):
             (folder / str(i)).mkdir()
-        before = self.cpu_s()
+        before = self._cpu_s()
         for _ in range(60):
             root.ok("set-job", cgroup=path)
-        took, before = self.cpu_s() - before, time.process_time()
+        took, before = self._cpu_s() - before, time.process_time()
         for _ in range(60):
             os.listdir(folder)
         own = time.process_time() - before
@@ -714,10 +695,10 @@ class Cases:
                 held.ask("hint", job=job, phase="start")
                 held.ask("set-job", **{"self": True}, dry_run=True)
 
-            before = self.cpu_s()
+            before = self._cpu_s()
             for _ in range(30):
                 asks()
-            took, before = self.cpu_s() - before, time.process_time()
+            took, before = self._cpu_s() - before, time.process_time()
             for _ in range(60):
                 Path("/proc/self/cgroup").read_bytes()
             own = time.process_time() - before
@@ -798,28 +779,28 @@ class Cases:
             for i in range(9):
                 it = child(crowd(*kinds[i % 3]), uid=MANY + i)
                 all_of_them.enter_context(it).hear()
-            begin, busy = time.monotonic(), self.cpu_s()
+            begin, busy = time.monotonic(), self._cpu_s()
             for _ in range(10):
                 time.sleep(0.1)
-                self.soon("a crowd")
-            busy = (self.cpu_s() - busy) / (time.monotonic() - begin)
+                self._soon("a crowd")
+            busy = (self._cpu_s() - busy) / (time.monotonic() - begin)
             assert busy < 0.4, f"mlccd takes {busy:.2f} of a processor"
 
     def jobs_that_do_nothing_wake_nobody(self) -> None:
         """However many there are: once a second some are looked at."""
-        self.configure("[daemon]\nmark-mask = 0xffff\n")
+        self._configure("[daemon]\nmark-mask = 0xffff\n")
         root = self.d.peer()
         for i in range(600):
             root.ok("set-job", cgroup=self.c.make(f"idle{i}"))
-        before = self.wakes()
+        before = self._wakes()
         time.sleep(3)
-        assert self.wakes() - before < 45, "more than 15 wake-ups a second"
+        assert self._wakes() - before < 45, "more than 15 wake-ups a second"
 
-    def wakes(self) -> int:
+    def _wakes(self) -> int:
         pids = (self.d.keeper(), self.d.parser())
         return sum(int(status_of(pid)["voluntary_ctxt_switches"][0]) for pid in pids)
 
-    def cpu_s(self) -> float:
+    def _cpu_s(self) -> float:
         ticks = 0
         for pid in (self.d.keeper(), self.d.parser()):
             fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -829,7 +810,7 @@ class Cases:
     # who is the administrator
 
     def root_of_another_network_is_no_administrator(self) -> None:
-        self.configure("[limits]\nusers = no\n")
+        self._configure("[limits]\nusers = no\n")
         job = self.d.peer().ok("set-job", cgroup=self.c.make("other"))["job"]["id"]
 
         def container(say: Callable[..., None], wait: Callable[[], None]) -> None:
@@ -849,9 +830,6 @@ class Cases:
 
     # a plan's leader
 
-    def shows_a_plan(self, ring: Ring) -> bool:
-        return bool(SHIFT.unpack(ring.memory[SHIFT_AT : SHIFT_AT + SHIFT.size])[1])
-
     def mlccd_says_which_process_waits(self) -> None:
         """What another user binds or opens changes nothing, and who hangs is replaced."""
         root, rings = self.d.peer(), [Ring() for _ in range(3)]
@@ -862,15 +840,15 @@ class Cases:
         peers = [self.d.peer(BOB) for _ in rings]
         for peer, ring in zip(peers, rings, strict=True):
             assert peer.raw(text, ring.fds)["ok"]
-        assert [self.shows_a_plan(ring) for ring in rings] == [True, False, False]
+        assert [has_a_plan(ring) for ring in rings] == [True, False, False]
         for _ in range(3):
             rings[1].put(job=job, bytes=5)
-        until(lambda: self.shows_a_plan(rings[1]), "the plan of who begins phases")
-        assert [self.shows_a_plan(ring) for ring in rings] == [False, True, False]
+        until(lambda: has_a_plan(rings[1]), "the plan of who begins phases")
+        assert [has_a_plan(ring) for ring in rings] == [False, True, False]
         peers[1].socket.close()
-        until(lambda: self.shows_a_plan(rings[0]), "the plan of the next one")
+        until(lambda: has_a_plan(rings[0]), "the plan of the next one")
         root.ok("del-job", job=job)
-        assert not any(self.shows_a_plan(ring) for ring in (rings[0], rings[2]))
+        assert not any(has_a_plan(ring) for ring in (rings[0], rings[2]))
 
     # names and paths
 
@@ -895,7 +873,7 @@ class Cases:
 
     def a_cgroup_made_anew_has_no_rights(self) -> None:
         """Before mlccd has looked whether the old one is there still."""
-        self.configure("[daemon]\ncgroup-poll-ms = 60000\n")
+        self._configure("[daemon]\ncgroup-poll-ms = 60000\n")
         root, path = self.d.peer(), self.c.make("a")
         job = root.ok("set-job", cgroup=path)["job"]["id"]
 
@@ -945,71 +923,34 @@ class Cases:
             it.go()
             assert it.hear() == {"ok": [True, True]}
         # and who takes all of it away takes that away, too
-        with os.fdopen(os.pidfd_open(self.process("mlccd-holder"))) as holder:
+        with os.fdopen(os.pidfd_open(self._process("mlccd-holder"))) as holder:
             self.d.kill()
             shutil.rmtree(self.d.run)
             until(lambda: select.select([holder], [], [], 0)[0], "the end of who has the socket")
 
 
-NAMES = (
-    "what_lingers_keeps_nobody_waiting",
-    "what_lingers_behind_a_refusal_keeps_nobody_waiting",
-    "what_is_never_closed_has_an_end",
-    "rings_are_left_to_the_next_user",
-    "what_is_never_flushed_keeps_nobody_waiting",
-    "what_is_never_written_back_keeps_nobody_waiting",
-    "a_porter_that_dies_is_replaced",
-    "who_holds_the_pins_keeps_nobody_waiting",
-    "a_long_walk_keeps_nobody_waiting",
-    "a_part_of_the_ids_is_roots",
-    "connections_are_left_to_the_next_user",
-    "subordinate_ids_are_their_users",
-    "a_ring_is_its_owners_memory",
-    "who_is_refused_is_so_for_a_moment",
-    "replies_that_nobody_takes_are_few",
-    "a_user_has_few_replies_kept",
-    "metrics_that_nobody_takes_are_short",
-    "groups_of_a_process_keep_nobody_waiting",
-    "cgroups_in_a_job_keep_nobody_waiting",
-    "a_process_deep_down_keeps_nobody_waiting",
-    "mounts_on_mounts_keep_nobody_waiting",
-    "a_pod_does_not_use_up_what_another_has",
-    "crowds_at_full_speed_keep_nobody_waiting",
-    "jobs_that_do_nothing_wake_nobody",
-    "root_of_another_network_is_no_administrator",
-    "mlccd_says_which_process_waits",
-    "a_users_name_is_not_in_roots_way",
-    "a_path_that_a_terminal_does_not_show_is_refused",
-    "a_cgroup_made_anew_has_no_rights",
-    "a_container_finds_the_next_mlccd",
-)
-
-
-def run_case(number: int, name: str, build: Path, base: Path, cgroups: Cgroups) -> str:
-    base.mkdir(mode=0o755)
-    base.chmod(0o755)
-    d = Daemon(build, base)
-    d.config.write_text("[daemon]\ncgroup-poll-ms = 20\n")
-    error = skip = ""
-    try:
-        d.start()
-        getattr(Cases(d, cgroups), name)()
-    except Skip as e:
-        skip = f" # SKIP {e}"
-    except Exception:
-        error = traceback.format_exc() + d.log.read_text()[-1000:]
-    kept.clear()
-    if d.process:
-        d.kill()
-    return say_result(number, name, error, skip)
-
-
 def main(build: str, directory: str) -> int:
-    def prepare(_: ExitStack, cgroups: Cgroups) -> RunCase:
-        base = Path(directory)
-        return lambda number, name: run_case(number, name, Path(build), base / name, cgroups)
+    def run_case(number: int, name: str, cgroups: Cgroups) -> str:
+        base = Path(directory) / name
+        base.mkdir()
+        base.chmod(0o755)
+        d = Daemon(Path(build), base)
+        d.config.write_text("[daemon]\ncgroup-poll-ms = 20\n")
 
-    return run_all(NAMES, prepare)
+        def case() -> None:
+            d.start()
+            getattr(Trust(d, cgroups), name)()
+
+        error, skip = outcome(case)
+        kept.clear()
+        if d.process:
+            d.kill()
+        return say_result(number, name, error and error + d.log.read_text()[-1000:], skip)
+
+    def prepare(_: ExitStack, cgroups: Cgroups) -> RunCase:
+        return lambda number, name: run_case(number, name, cgroups)
+
+    return run_all(names_of(Trust), prepare)
 
 
 if __name__ == "__main__":

@@ -32,20 +32,24 @@ in_cgroup()
 	echo "$BASHPID" >"$path/cgroup.procs" && exec nsenter "--net=/run/netns/$namespace" "$@"
 }
 
-# pair NAME CGROUP NAMESPACE [OPTIONS...]: a connection that lives as long as this (sub)shell.
-pair()
+# talk_to NAME COMMAND...: as long as this (sub)shell
+talk_to()
 {
-	local name=$1 cgroup=$2 namespace=$3 pipes to from
-	shift 3
+	local name=$1 pipes to from
+	shift
 
 	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
-	(in_cgroup "$cgroup" "$namespace" "$python" "$here/pair.py" "$@") \
-		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
+	("$@") <"$pipes/to" >"$pipes/from" {carrier_lock}>&- &
 	exec {to}>"$pipes/to" {from}<"$pipes/from"
 	printf -v "pair_to_$name" '%s' "$to"
 	printf -v "pair_from_$name" '%s' "$from"
 	printf -v "pair_pid_$name" '%s' "$!"
-	ask "$name" show >/dev/null
+}
+
+# pair NAME CGROUP NAMESPACE [OPTIONS...]: a connection of pair.py
+pair()
+{
+	talk_to "$1" in_cgroup "$2" "$3" "$python" "$here/pair.py" "${@:4}" && ask "$1" show >/dev/null
 }
 
 # ask NAME WORDS...: what the pair answers
@@ -69,20 +73,11 @@ is()
 	return 1
 }
 
-# marked_by NAME COMMAND...: connections of marked.py, by way of a command, as long as this (sub)shell
+# marked_by NAME COMMAND...: connections of marked.py, by way of a command
 marked_by()
 {
-	local name=$1 pipes to from
-	shift
-
-	pipes=$(mktemp -d -p "$out") && mkfifo "$pipes/to" "$pipes/from" || return
 	# by a descriptor: other users may not come through the checkout's folders
-	(exec "$@" "$python" /dev/fd/9) \
-		<"$pipes/to" >"$pipes/from" {carrier_lock}>&- 9<"$here/marked.py" &
-	exec {to}>"$pipes/to" {from}<"$pipes/from"
-	printf -v "pair_to_$name" '%s' "$to"
-	printf -v "pair_from_$name" '%s' "$from"
-	printf -v "pair_pid_$name" '%s' "$!"
+	talk_to "$1" exec "${@:2}" "$python" /dev/fd/9 9<"$here/marked.py"
 }
 
 # marked NAME [NAMESPACE]

@@ -63,6 +63,12 @@ marks_decrease_and_time_raises_the_rate()
 		END { exit !(down && up) }' "$out/rates"
 }
 
+# need COMMAND...: else the case is skipped
+need()
+{
+	"$@" >/dev/null 2>&1 || { echo "this fails here: $*"; return "$KSFT_SKIP"; }
+}
+
 # read_bw NAME NAMESPACE DEVICE PORT [ADDRESS]: who has no ADDRESS is read from, for longer than needed
 read_bw()
 {
@@ -107,6 +113,7 @@ returned_data_are_paced_and_marked()
 {
 	local handled marked rate slow
 
+	need command -v ib_read_bw || return
 	knob rp_max_rate 10 && knob rp_enable 1 && reads 7200 100000 || return
 	slow=$(sent_rate)
 	knob rp_max_rate 100 || return
@@ -128,6 +135,7 @@ answering_does_not_hold_it()
 {
 	local since took
 
+	need command -v ib_read_bw || return
 	knob rp_max_rate 2 && knob rp_enable 1 && reads 7201 20000 || return
 	stop_named reader
 	since=$SECONDS
@@ -138,16 +146,16 @@ answering_does_not_hold_it()
 	[ "$took" -lt 4 ]
 }
 
-connections_share()
+two_connections_share()
 {
 	local index
 
-	traffic "$1"
-	slowwait - have_sent "$1" 500000 || { cat "$out"/{in,out}*; return 1; }
+	traffic 2
+	slowwait - have_sent 2 500000 || { cat "$out"/{in,out}*; return 1; }
 	column sent >"$out/before"
 	sleep 3
 	column sent | paste - "$out/before" | awk '{ print $1 - $2 }' >"$out/bytes"
-	end_traffic "$1"
+	end_traffic 2
 	index=$(jain <"$out/bytes")
 	echo "bytes $(tr '\n' ' ' <"$out/bytes")in 3 s, Jain's index $index"
 	is_true "$index > 0.8"
@@ -213,7 +221,7 @@ mlccd_shows_it()
 {
 	local status
 
-	start_daemon || return
+	need "$mlccd" --version && start_daemon || return
 	ctl set-job --id 5 --name bert && echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	traffic 1
 	slowwait - shows_bytes
@@ -244,7 +252,7 @@ mlccd_says_whose_they_are()
 	local cgroup=/sys/fs/cgroup/mlcc-rxe mlccd=$mlccd_fake status
 	local -x MLCC_FAKE=$out/carrier
 
-	start_daemon && mkdir "$cgroup" && defer rmdir "$cgroup" || return
+	need "$mlccd" --version && start_daemon && mkdir "$cgroup" && defer rmdir "$cgroup" || return
 	ctl set-job --id 6 --cgroup mlcc-rxe || return
 	rules_are "cgroup $(stat -c %i "$cgroup") 6" || { cat "$out/log"; return 1; }
 	echo $$ >"$cgroup/cgroup.procs"
@@ -265,6 +273,7 @@ follow_drives_the_device()
 {
 	local i follow least=2000
 
+	need "$tuner" --help || return
 	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=12000000 || return
 	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	"$tuner" follow rxe_alpha 5 >"$out/follow" 2>&1 {carrier_lock}>&- &
@@ -284,8 +293,9 @@ follow_drives_the_device()
 }
 
 # The peer ignores marks and drops CNPs; nothing else may differ.
-peer_without_patches()
+a_peer_without_the_patches()
 {
+	need test -e "$stock_ko" || return
 	load_rxe "$stock_ko" && setup_host sigma 10.2.0.3 &&
 		add_device rxe_sigma "$sigma" rxe_stock || return
 	pair 8 "$alpha" "$sigma" 10.2.0.3:7100
@@ -305,46 +315,13 @@ main()
 	setup_out
 	load_rxe "$rxe_ko" || ktap_fail_all "rdma_rxe with the patches is loaded"
 	setup_fabric && add_device rxe_alpha "$alpha" && add_device rxe_omega "$omega" || exit 1
-	ktap_check "parameters are checked" parameters_are_checked
-	ktap_check "rules are checked" rules_are_checked
-	told "nothing changes while it is off" nothing_changes_while_it_is_off
-	told "marks decrease the rate, time raises it again" marks_decrease_and_time_raises_the_rate
-	told "two connections share" two_share
-	if command -v ib_read_bw >/dev/null; then
-		told "what is returned to READs is paced and marked" returned_data_are_paced_and_marked
-		told "a QP that answers READs can be destroyed" answering_does_not_hold_it
-	else
-		ktap_skip "what is returned to READs is paced and marked" "no ib_read_bw: perftest"
-		ktap_skip "a QP that answers READs can be destroyed" "no ib_read_bw: perftest"
-	fi
-	told "a connection behind its job's other is spared CNPs" late_flow_is_spared
-	told "a job's connection has its progress" job_has_progress
-	if "$tuner" --help >/dev/null 2>&1; then
-		told "mlcc-dcqcn drives T by a job's progress" follow_drives_the_device
-	else
-		ktap_skip "mlcc-dcqcn drives T by a job's progress" "it is not built, or does not run here"
-	fi
-	if "$mlccd" --version >/dev/null 2>&1; then
-		told_awake "mlccd shows a job's queue pairs, doctor the devices" mlccd_shows_it
-	else
-		ktap_skip "mlccd shows a job's queue pairs" "mlccd is not built, or does not run here"
-	fi
-	if "$mlccd_fake" --version >/dev/null 2>&1; then
-		told_awake "mlccd says which queue pairs are a job's" mlccd_says_whose_they_are
-	else
-		ktap_skip "mlccd says which queue pairs are a job's" "mlccd-fake is not built, or does not run here"
-	fi
-	if [ -e "$stock_ko" ]; then
-		told "a peer without the patches" peer_without_patches
-	else
-		ktap_skip "a peer without the patches" "needs tests/vm/rxe --stock $running"
-	fi
+	each ktap_check parameters_are_checked rules_are_checked
+	each told nothing_changes_while_it_is_off marks_decrease_and_time_raises_the_rate \
+		two_connections_share returned_data_are_paced_and_marked answering_does_not_hold_it \
+		late_flow_is_spared job_has_progress follow_drives_the_device
+	each told_awake mlccd_shows_it mlccd_says_whose_they_are
+	each told a_peer_without_the_patches
 	ktap_finish
-}
-
-two_share()
-{
-	connections_share 2
 }
 
 main

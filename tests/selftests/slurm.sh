@@ -144,20 +144,26 @@ other_jobs_are_left_alone()
 
 job_fields()
 {
-	ctl -j show | json "(lambda j: (j['name'], j['phase_bytes'], j['profile']))(d[0])"
+	ctl -j show | json "(lambda j: (j['name'], j['phase_bytes'], j['profile'], j['class']))(d[0])"
+}
+
+# batch_job COMMENT FIELDS
+batch_job()
+{
+	local id
+
+	id=$(sbatch --parsable "--comment=$1" --output=/dev/null --wrap "sleep 600") || return
+	slowwait - job_fields >/dev/null 2>&1
+	[ "$(job_fields)" = "('slurm-$id', $2)" ] ||
+		{ ctl -j show; tail -n 20 "$out/slurmd.log"; return 1; }
+	scancel "$id" || return
+	slowwait - has_no_jobs || { ctl show; return 1; }
 }
 
 a_batch_job_is_set_as_its_comment_says()
 {
-	local id
-
-	id=$(sbatch --parsable --comment=mlcc:phase-bytes=250MB,profile=interleave \
-		--output=/dev/null --wrap "sleep 600") || return
-	slowwait - job_fields >/dev/null 2>&1
-	[ "$(job_fields)" = "('slurm-$id', 250000000, 'interleave')" ] ||
-		{ ctl -j show; tail -n 20 "$out/slurmd.log"; return 1; }
-	scancel "$id" || return
-	slowwait - has_no_jobs || { ctl show; return 1; }
+	batch_job mlcc:phase-bytes=250MB,profile=interleave "250000000, 'interleave', 'training'" &&
+		batch_job mlcc:class=background "0, 'interleave', 'background'"
 }
 
 # A rank: announces its part of a phase, and stays until that has been seen.

@@ -178,7 +178,8 @@ int mlcc_tagger_mend(struct mlcc_tagger *t);
 int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf);
 /*
  * The same, but the sockets there are follow with mlcc_tag_follow(@path, @change), from any thread,
- * or when somebody opens the tagger.  @change 0: there are none.
+ * or when somebody opens the tagger.  @change 0: there are none.  @path NULL: MLCC_TAG_OTHER, and
+ * @conf's skip names its connections; these follow with mlcc_tagger_follow().
  */
 int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
 		      uint32_t *change);

@@ -612,7 +612,8 @@ static int tag_put(struct mlcc_tagger *t, const char *path, uint64_t id,
 	err = errno == E2BIG ? -ENOSPC : -errno;
 	if (!had)
 		bpf_map_delete_elem(t->counts, &id);
-	return mlcc_fail(t->error, err, "cannot tag %.200s: %s", path, strerror(-err));
+	return mlcc_fail(t->error, err, "cannot tag %.200s: %s", path ? path : "others",
+			 strerror(-err));
 }
 
 /*
@@ -650,14 +651,14 @@ static int tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_ta
 {
 	struct mlcc_tag tag = { .job = conf->job, .classes = conf->priority_classes };
 	int err = tagger_lock(t);
-	uint64_t id = 0;
+	uint64_t id = MLCC_TAG_OTHER;
 
 	if (err)
 		return err;
 	err = conf_check(t, conf);
 	if (!err)
 		err = mlcc_skip_parse(&tag.skip, conf->skip, t->error);
-	if (!err)
+	if (!err && path)
 		err = cgroup_id_of(t, path, &id);
 	memcpy(tag.dscp, conf->dscp, sizeof(tag.dscp));
 	if (!err)

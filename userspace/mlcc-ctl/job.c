@@ -253,6 +253,7 @@ int verb_set_job(int argc, char **argv)
 		{ "self", no_argument, NULL, 4 },
 		{ "new", no_argument, NULL, 5 },
 		{ "container", required_argument, NULL, 6 },
+		{ "limited", no_argument, NULL, 7 },
 		JOB_OPTIONS,
 		COMMON_OPTIONS
 	};
@@ -275,6 +276,8 @@ int verb_set_job(int argc, char **argv)
 			put_bool(o.request, "create", true);
 		else if (c == 6)
 			put_u64(o.request, "pid", container_pid(optarg, container));
+		else if (c == 7)
+			put_bool(o.request, "limited", true);
 		else if (!job_option(&o, c))
 			common_option(c, "set-job");
 	}

@@ -39,6 +39,7 @@ static const struct verb verbs[] = {
 	  "  --self             the cgroup that this command is in\n"
 	  "  --id N             the job's number (root); alone: sockets with this mark are the job's\n"
 	  "  --new              refuse if the job exists\n"
+	  "  --limited          (root) only what mlccd.conf lets users have\n"
 	  JOB_HELP
 	  "\n"
 	  "  mlcc-ctl set-job --self --name bert --model bert-large --workers 4\n"

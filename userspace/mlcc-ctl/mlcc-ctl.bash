@@ -46,7 +46,7 @@ _mlcc_ctl()
 	*)
 		case $verb in
 		"") words="$verbs $common --version" ;;
-		set-job) words="--cgroup --pid --container --self --id --new $job $common" ;;
+		set-job) words="--cgroup --pid --container --self --id --new --limited $job $common" ;;
 		run) words="--strict --any-name --dscp --paths --verbose $job $common --" ;;
 		del-job) words="$(_mlcc_ctl_names id show) $common" ;;
 		show | explain) words="$(_mlcc_ctl_names id show) --self $common" ;;

@@ -143,8 +143,8 @@ static int set_skip(struct parse *p, const struct key *k, char *value)
 	char why[MLCC_ERROR_LEN];
 
 	if (mlcc_skip_check(value, why))
-		return wrong(p, "%s", why);
-	strcpy(p->c.skip, value);
+		return wrong(p, "%s%s", k->name, strchr(why, ':'));
+	strcpy((char *)&p->c + k->offset, *value ? value : "none");
 	return 0;
 }
 
@@ -189,7 +189,8 @@ static const struct key keys[] = {
 	NUMBER("daemon", "connections", connections, 4, 10000),
 	NUMBER("daemon", "metrics-port", metrics_port, 0, 65535),
 	{ "daemon", "metrics-address", set_address, 0, 0, 0 },
-	{ "jobs", "skip", set_skip, 0, 0, 0 },
+	{ "jobs", "skip", set_skip, offsetof(struct config, skip), 0, 0 },
+	{ "jobs", "background", set_skip, offsetof(struct config, background), 0, 0 },
 	{ "limits", "users", set_bool, offsetof(struct config, users), 0, 0 },
 	NUMBER("limits", "jobs-per-user", jobs_per_user, 0, 65535),
 	NUMBER("limits", "rings-per-user", rings_per_user, 0, 1024),
@@ -210,7 +211,7 @@ void config_default(struct config *c)
 {
 	*c = (struct config){
 		.mark_mask = MLCC_MARK_MASK, .poll_ms = 1000, .peer_timeout_ms = 10000,
-		.metrics_address = "127.0.0.1", .skip = "lo",
+		.metrics_address = "127.0.0.1", .skip = "lo", .background = "none",
 		.connections = 1024, .users = true, .jobs_per_user = 16, .rings_per_user = 128,
 		.connections_per_user = 32, .requests_per_second = 50, .requests_burst = 200,
 		.hints_per_second = 2000, .hints_burst = 4000,

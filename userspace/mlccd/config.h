@@ -23,6 +23,7 @@ struct config {
 	char metrics_address[INET6_ADDRSTRLEN];	/* where it is */
 	/* [jobs] */
 	char skip[MLCC_SKIP_LEN];	/* of those that name nothing */
+	char background[MLCC_SKIP_LEN];	/* connections of any: of that class; "none" */
 	/* [limits]: for those without CAP_NET_ADMIN */
 	bool users;			/* may they set jobs at all? */
 	uint32_t jobs_per_user;

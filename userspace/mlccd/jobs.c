@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "jobs.h"
+#include "../../include/mlcc/uapi/mlcc_skip.h"
 #include "rxe.h"
 #include "state.h"
 
 #define DSCP_LE		1	/* lower effort, RFC 8622 */
+#define OTHER		"conf/background"
 #define POLL_JOBS	512	/* cgroups of as many are looked at in one go, the others in the next ones */
 #define POLL_LOOKS	4	/* ... and what the carrier says of as many: each wakes the keeper */
 
@@ -146,12 +148,29 @@ static uint32_t id_max(const struct jobs *all)
 
 /* Carrier and tagger */
 
+/* One DSCP and many exclude each other; what has no phases has one anyway. */
+static bool by_progress(const struct job *job)
+{
+	return job->classes && !strcmp(job->conf.job_class, "training");
+}
+
+static bool is_roots(const struct job *job)
+{
+	return !job->uid && !job->adopted;
+}
+
+/* Of those connections of all other jobs that mlccd.conf's background names. */
+static bool is_other(const struct job *job)
+{
+	return !job->cgroup_id && is_roots(job) && !strcmp(job->conf.name, OTHER);
+}
+
 /* Where a job has priorities, one without phases has one: the highest, or below all others. */
 static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_tag_conf *conf)
 {
 	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
 	memcpy(conf->dscp, all->config->dscp, sizeof(conf->dscp));
-	strcpy(conf->skip, job->skip);
+	strcpy(conf->skip, is_other(job) ? all->config->background : job->skip);
 	if (job->plan.dscp)
 		conf->dscp[0] = job->plan.dscp - 1;
 	else if (job->classes && !strcmp(job->conf.job_class, "latency"))
@@ -163,18 +182,26 @@ static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_
 	conf->priority_classes = MLCC_CLASS_FIXED;
 }
 
+/* What its tag is of; 0: it has none. */
+static uint64_t tag_key(const struct job *job)
+{
+	return is_other(job) ? MLCC_TAG_OTHER : job->cgroup_id;
+}
+
 static int tag_apply(struct jobs *all, const struct job *job, struct err *e)
 {
 	struct mlcc_tag_conf conf;
 
+	if (!tag_key(job))
+		return 0;
 	tag_conf(all, job, &conf);
-	return carrier_tag(all->carrier, job->cgroup, job->cgroup_id, &conf, e);
+	return carrier_tag(all->carrier, job->cgroup, tag_key(job), &conf, e);
 }
 
 static void tag_remove(struct jobs *all, const struct job *job)
 {
-	if (job->cgroup_id)
-		carrier_untag(all->carrier, job->cgroup_id, job->conf.id);
+	if (tag_key(job))
+		carrier_untag(all->carrier, tag_key(job), job->conf.id);
 }
 
 static int carrier_apply(struct jobs *all, const struct job *job, bool create, struct err *e)
@@ -253,13 +280,13 @@ static int jobs_apply(struct jobs *all, struct job *job, const struct job *old, 
 		state_remove(all->dir, job->conf.id);
 		return err;
 	}
-	if (!err && job->cgroup_id)
+	if (!err)
 		err = tag_apply(all, job, e);
 	if (err) {
 		revert(all, job, old);
 		return err;
 	}
-	if (old && old->cgroup_id && old->cgroup_id != job->cgroup_id)
+	if (old && tag_key(old) != tag_key(job))
 		tag_remove(all, old);
 	return 0;
 }
@@ -288,28 +315,37 @@ static int check_share(struct jobs *all, const struct who *who, struct err *e)
 	return 0;
 }
 
-static int check_limits(struct jobs *all, const struct who *who, const struct job_wanted *w,
-			const struct job *old, struct err *e)
+/* What users may have, themselves or by a launcher that is root's. */
+static int check_words(const struct config *c, const struct job_wanted *w, struct err *e)
 {
-	const struct config *c = all->config;
-
-	if (who->admin)
-		return 0;
-	if (!who->uid)
-		return fail(e, -EPERM, "root without CAP_NET_ADMIN may not set jobs");
-	if (!c->users)
-		return fail(e, -EPERM, "only root may set jobs here (users = no)");
 	if (!config_profile_allowed(c, w->conf.profile))
 		return fail(e, -EPERM, "profile '%s' is not among those that users may choose",
 			    w->conf.profile);
 	if (!strcmp(w->conf.job_class, "latency") && !c->latency_class)
 		return fail(e, -EPERM, "class latency is for root here (latency-class = no)");
-	/* a job that has the name of one of theirs would be in their way */
-	if (w->owner_uid || w->owner_gid)
-		return fail(e, -EPERM, "owner: only root may name another one");
 	if (w->classes > c->priority_classes)
 		return fail(e, -EPERM, "priority_classes: users may have at most %u",
 			    c->priority_classes);
+	return 0;
+}
+
+static int check_limits(struct jobs *all, const struct who *who, const struct job_wanted *w,
+			const struct job *old, struct err *e)
+{
+	int err;
+
+	if (who->admin)
+		return w->limited ? check_words(all->config, w, e) : 0;
+	if (!who->uid)
+		return fail(e, -EPERM, "root without CAP_NET_ADMIN may not set jobs");
+	if (!all->config->users)
+		return fail(e, -EPERM, "only root may set jobs here (users = no)");
+	err = check_words(all->config, w, e);
+	if (err)
+		return err;
+	/* a job that has the name of one of theirs would be in their way */
+	if (w->owner_uid || w->owner_gid)
+		return fail(e, -EPERM, "owner: only root may name another one");
 	return old ? 0 : check_share(all, who, e);
 }
 
@@ -463,6 +499,17 @@ static int commit(struct jobs *all, struct job *job, struct job *old, bool any_i
 	return 0;
 }
 
+static void drop(struct jobs *all, struct job *job)
+{
+	tag_remove(all, job);
+	rxe_remove(job);
+	jobs_carrier_remove(all, job->conf.id);
+	state_remove(all->dir, job->conf.id);
+	table_remove(all, job);
+	all->changed(all->changed_arg, job->conf.id);
+	free(job);
+}
+
 static int set_checked(struct jobs *all, const struct who *who, struct job_wanted *w,
 		       const char *rel, uint64_t cgroup, struct job **set, struct err *e)
 {
@@ -487,7 +534,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	job->classes = w->classes;
 	job->period_us = w->period_us;
 	strcpy(job->skip, w->skip);
-	/* set-job says nothing of a plan; but one DSCP and many exclude each other */
+	/* set-job says nothing of a plan */
 	if (old) {
 		job->plan = old->plan;
 		job->parts = old->parts;
@@ -495,7 +542,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 		memcpy(job->counters, old->counters, sizeof(job->counters));
 		job->history = old->history;
 	}
-	if (w->classes || !cgroup)
+	if (by_progress(job) || !cgroup)
 		job->plan.dscp = 0;
 	w->looked = !job->conf.id;
 	if (w->dry_run)
@@ -505,6 +552,44 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	if (err)
 		free(job);
 	return err;
+}
+
+static struct job *find_other(struct jobs *all)
+{
+	struct job *j;
+
+	LIST_FOREACH(j, named(all, OTHER), named)
+		if (is_other(j))
+			return j;
+	return NULL;
+}
+
+/* Its job is there with the first one that it may have connections of. */
+static void jobs_other(struct jobs *all)
+{
+	uint32_t classes = all->config->priority_classes;
+	struct job_wanted w = {
+		.conf = { .name = OTHER, .job_class = "background" },
+		.classes = classes > 1 ? classes : 0,
+	};
+	const struct who root = { .admin = true };
+	struct job *job = find_other(all), *set = NULL;
+	struct err e;
+	int err;
+
+	if (!strcmp(all->config->background, "none")) {
+		if (job)
+			drop(all, job);
+		return;
+	}
+	if (!job && LIST_EMPTY(&all->list))
+		return;
+	w.conf.id = job ? job->conf.id : 0;
+	err = job && job->classes == w.classes ? tag_apply(all, job, &e) :
+	      set_checked(all, &root, &w, "", 0, &set, &e);
+	free(set);
+	if (err)
+		note(4, "no connections are background's: %s", e.text);
 }
 
 int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, struct job **set,
@@ -526,18 +611,10 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 	}
 	err = cgroup_find(all->cgroups, w->path, rel, &look, e);
 	err = err ? err : jobs_check_cgroup(all, who, rel, &look, e);
-	return err ? err : set_checked(all, who, w, rel, look.id, set, e);
-}
-
-static void drop(struct jobs *all, struct job *job)
-{
-	tag_remove(all, job);
-	rxe_remove(job);
-	jobs_carrier_remove(all, job->conf.id);
-	state_remove(all->dir, job->conf.id);
-	table_remove(all, job);
-	all->changed(all->changed_arg, job->conf.id);
-	free(job);
+	err = err ? err : set_checked(all, who, w, rel, look.id, set, e);
+	if (!err && !w->dry_run && !find_other(all))
+		jobs_other(all);
+	return err;
 }
 
 int jobs_del(struct jobs *all, const struct who *who, struct job *job, bool dry_run, struct err *e)
@@ -566,7 +643,7 @@ int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_ch
 		return 0;
 	if (!job->cgroup_id)
 		return fail(e, -EINVAL, "job %u has no cgroup, which dscp needs", job->conf.id);
-	if (job->classes)
+	if (by_progress(job))
 		return fail(e, -EBUSY, "job %u has its progress in the DSCP (priority_classes)",
 			    job->conf.id);
 	for (uint32_t i = 0; i < all->config->priority_classes && !among; i++)
@@ -625,11 +702,6 @@ void jobs_clear(struct jobs *all)
 		if (!j->adopted)
 			drop(all, j);
 	}
-}
-
-static bool is_roots(const struct job *job)
-{
-	return !job->uid && !job->adopted;
 }
 
 /* Names are each user's own.  Where root has a job of that name, it is that one. */
@@ -749,9 +821,7 @@ static int complete(struct jobs *all, struct job *job, struct err *e)
 	err = carrier_job_get(all->carrier, job->conf.id, &info);
 	if (err || !conf_same(&info.conf, &job->conf))
 		err = carrier_apply(all, job, false, e);
-	if (err || !job->cgroup_id)
-		return err;
-	return tag_apply(all, job, e);
+	return err ? err : tag_apply(all, job, e);
 }
 
 void jobs_complete(struct jobs *all)
@@ -767,6 +837,7 @@ void jobs_complete(struct jobs *all)
 		if (err)
 			note(4, "job %u is not complete: %s", j->conf.id, e.text);
 	}
+	jobs_other(all);
 }
 
 static void jobs_keep(void *arg, struct job *job)

@@ -46,6 +46,7 @@ struct job_wanted {
 	char path[PATH_MAX];
 	char skip[MLCC_SKIP_LEN];
 	bool create, dry_run;
+	bool limited;			/* root asks for what a user has said */
 	bool own_name;			/* it was asked for, and is no default */
 	bool looked;			/* its id was chosen: no policy rule is about its mark */
 };

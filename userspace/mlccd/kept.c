@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../include/mlcc/uapi/mlcc_skip.h"
 #include "../common/clock.h"
 #include "cgroup.h"
 #include "kept.h"
@@ -218,7 +219,7 @@ int kept_tagger(struct kept *k, struct err *e)
 		return tagger_mend(k, e);
 	if (k->tried_us && now_us() < k->tried_us + TRY_US)
 		return fail(e, k->no_tagger, "%s", k->why.text);
-	err = mlcc_tagger_open_only(&k->t, k->mark_mask, true);
+	err = mlcc_tagger_open_only(&k->t, k->unloads ? 0 : k->mark_mask, !k->unloads);
 	k->tried_us = now_us();
 	if (!err) {
 		/* what an earlier daemon has left undone */
@@ -282,6 +283,7 @@ void kept_refresh(struct kept *k)
 	untag_again(k);
 }
 
+/* @fd < 0: MLCC_TAG_OTHER, whose sockets may be anywhere. */
 static int tag_fd(struct kept *k, int fd, const struct mlcc_tag_conf *conf, struct err *e)
 {
 	struct walk *w = NULL;
@@ -290,12 +292,12 @@ static int tag_fd(struct kept *k, int fd, const struct mlcc_tag_conf *conf, stru
 	int err;
 
 	kept_path_of(path, fd);
-	err = mlcc_tag_set_only(k->t, path, conf, &change);
+	err = mlcc_tag_set_only(k->t, fd < 0 ? NULL : path, conf, &change);
 	if (err)
 		return fail(e, err, "%s", mlcc_tagger_error(k->t));
 	if (!change)
 		return 0;
-	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	w = fd < 0 ? NULL : malloc(sizeof(*w));
 	if (w)
 		*w = (struct walk){ .fd = fd, .change = change };
@@ -316,6 +318,8 @@ int kept_tag(struct kept *k, const char *path, uint64_t id, const struct mlcc_ta
 		err = fail(e, -EAGAIN, "somebody is changing the carrier or the tagger: try again");
 	if (err)
 		return err;
+	if (id == MLCC_TAG_OTHER)
+		return tag_fd(k, -1, conf, e);
 	fd = cgroup_open(k->cgroups, path, e);
 	if (fd < 0)
 		return fd;

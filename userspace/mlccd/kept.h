@@ -33,6 +33,7 @@ struct kept {
 	struct err why;
 	uint64_t tried_us;		/* as it was then */
 	uint32_t mark_mask;
+	bool unloads;			/* the tagger, whatever its mask is: none is loaded for it */
 	struct mlcc_orphans *orphans;	/* NULL: not to be seen, */
 	uint64_t orphans_us;		/* as it was then */
 	struct mlcc_job_info *listed;	/* all jobs, while they are told one part after the other */
@@ -68,8 +69,8 @@ void kept_close(struct kept *k);
 int kept_orphans(struct kept *k, uint32_t id);
 
 /*
- * Tags the cgroup at @path below the mount, if it is @cgroup_id, or takes a tag away if it is
- * @job's. What connects from now on goes by that; sockets that there are follow in a thread,
+ * Tags the cgroup at @path below the mount, if it is @cgroup_id, or is MLCC_TAG_OTHER; takes a tag
+ * away if it is @job's. What connects from now on goes by that; sockets that there are follow in a thread,
  * before kept_close() returns: that walks the namespaces of the cgroup's processes, or of all,
  * which takes milliseconds each.
  */

@@ -333,7 +333,11 @@ static int unload(struct mlccd *d)
 	int err;
 
 	jobs_clear(&d->jobs);
-	err = carrier_unload(&d->carrier, &e);
+	err = tagger_need(&d->carrier, &e);
+	if (!err)
+		err = carrier_unload(&d->carrier, &e);
+	else if (err == -ENOENT || err == -ENODEV)
+		err = 0;
 	if (err)
 		note(3, "%s", e.text);
 	return err ? EXIT_FAILED : EXIT_FINE;
@@ -440,6 +444,7 @@ static int run_daemon(struct running *r)
 		return EXIT_FAILED;
 	}
 	kept_init(&r->kept, &r->d.cgroups, r->o.config, r->d.config.mark_mask);
+	r->kept.unloads = r->o.unload;
 	return keeper_run(&r->kept, &r->pair, child);
 }
 

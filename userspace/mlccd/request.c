@@ -259,6 +259,14 @@ static int wanted_class(struct json_object *in, struct job_wanted *w, struct err
 	return 0;
 }
 
+/* What has no phases has a DSCP wherever users may: that it says its class is enough. */
+static uint32_t default_classes(const struct config *c, const struct job_wanted *w)
+{
+	bool has = *w->path && strcmp(w->conf.job_class, "training");
+
+	return has && c->priority_classes > 1 ? c->priority_classes : 0;
+}
+
 /* Who names a slice of services gets all of them, which is seldom what was meant. */
 static unsigned int services_in(const struct mlccd *d, const char *cgroup)
 {
@@ -315,6 +323,7 @@ static int request_set_job(struct request *r, struct json_object *in, struct jso
 	err = err ? err : wanted_skip(r, in, &w, e);
 	err = err ? err : field_bool(in, "create", &w.create, e);
 	err = err ? err : field_bool(in, "dry_run", &w.dry_run, e);
+	err = err ? err : field_bool(in, "limited", &w.limited, e);
 	if (!err && w.classes == 1)
 		err = fail(e, -ERANGE, "priority_classes: 0, or from 2 to %d", CONFIG_CLASSES);
 	w.own_name = w.conf.name[0];
@@ -323,6 +332,8 @@ static int request_set_job(struct request *r, struct json_object *in, struct jso
 	err = err ? err : wanted_path(r, in, &w, e);
 	if (err)
 		return err;
+	if (!field_given(in, "priority_classes"))
+		w.classes = default_classes(&r->d->config, &w);
 	w.period_us = period;
 	err = jobs_set(&r->d->jobs, r->who, &w, &set, e);
 	if (err)
@@ -701,7 +712,7 @@ static int request_stop(struct request *r, struct json_object *in, struct json_o
 
 static const struct op ops[] = {
 	{ "set-job", op_set_job, " op version id name class profile phase_bytes period_us "
-	  "priority_classes skip owner_uid owner_gid create dry_run cgroup pid self ", false },
+	  "priority_classes skip owner_uid owner_gid create dry_run limited cgroup pid self ", false },
 	{ "del-job", op_del_job, " op version job dry_run ", false },
 	{ "show", op_show, " op version job self after ", false },
 	{ "hint", op_hint, " op version job phase bytes ", false },

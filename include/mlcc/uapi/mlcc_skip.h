@@ -20,4 +20,10 @@ struct mlcc_skip {
 	__u8 zero;
 };
 
+/*
+ * No cgroup has this id.  Its tag is that of the connections which its rules name, of any job but
+ * for what that skips: so they are another job's, which need not have a cgroup.
+ */
+#define MLCC_TAG_OTHER	(~0ULL)
+
 #endif /* MLCC_UAPI_SKIP_H */
