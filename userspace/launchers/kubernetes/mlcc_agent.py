@@ -7,11 +7,13 @@ Run by:   the kubelet, as root with CAP_NET_ADMIN (by which mlccd knows who may 
 Install:  part of the image, by the package mlcc-agent; nothing but Python's standard library.
 
     mlcc.dev/job: bert-large           the job's name; asks for it
-    mlcc.dev/profile: interleave       one of --profiles
+    mlcc.dev/class: background         training (default), latency or background
+    mlcc.dev/profile: interleave       constants of the rule
     mlcc.dev/phase-bytes: 250MB       what this host sends in a phase
 
-Whoever may create pods writes annotations: they are hostile until checked. What is wrong is refused
-whole, with one line in the log; the pod runs without mlcc.
+Whoever may create pods writes annotations: they are hostile until checked. What is wrong, or more
+than mlccd.conf lets users have, is refused whole, with one line in the log; the pod runs without
+mlcc.
 
 The agent keeps nothing. It names a job after its pod, so that after a restart it finds in mlccd
 what it has set, and a job whose pod is gone is deleted. A job has the pod's cgroup; when that goes
@@ -40,7 +42,8 @@ PREFIX = "k8s/"
 JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,41}", re.ASCII)
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 HASH = re.compile(r"[0-9a-f]{32}", re.ASCII)
-# what mlcc-ctl may be asked about: it says what is a number of bytes
+# what mlcc-ctl may be asked about: it says what is a class, a profile, a number of bytes
+WORD = re.compile(r"[a-z0-9]{1,31}", re.ASCII)
 NUMBER = re.compile(r"[0-9][0-9A-Za-z. ]{0,23}", re.ASCII)
 REPLY_MAX = 64 << 20
 EVENT_MAX = 8 << 20
@@ -62,8 +65,7 @@ class Job:
 
     name: str
     uid: str
-    profile: str | None
-    phase_bytes: str | None
+    words: tuple[str, ...] = ()  # options of mlcc-ctl
     static: str | None = None  # the hash of a static pod
 
     @property
@@ -71,38 +73,40 @@ class Job:
         """What the kubelet names its cgroup by."""
         return self.static or self.uid
 
-    def options(self) -> list[str]:
-        words = []
-        if self.profile:
-            words += ["--profile", self.profile]
-        if self.phase_bytes:
-            words += ["--phase-bytes", self.phase_bytes]
-        return words
-
 
 def log(text: str) -> None:
     """One line, whatever is in it."""
     print("mlcc-agent: " + text.encode("unicode_escape").decode(), file=sys.stderr, flush=True)
 
 
-def wanted(pod: dict[str, Any], profiles: Sequence[str]) -> Job | None:
+def words_of(notes: dict[str, Any]) -> Iterator[str]:
+    """What annotations say of a job, as mlcc-ctl takes it."""
+    for name, allowed, what in (
+        ("class", WORD, "training, latency or background"),
+        ("profile", WORD, "a name of 'mlcc-ctl profile'"),
+        ("phase-bytes", NUMBER, "bytes, such as 250M or 64MiB"),
+    ):
+        value = notes.get(f"mlcc.dev/{name}")
+        if value is None:
+            continue
+        if not isinstance(value, str) or not allowed.fullmatch(value):
+            raise RefusedError(f"mlcc.dev/{name}: {what}")
+        yield from (f"--{name}", value)
+
+
+def wanted(pod: dict[str, Any]) -> Job | None:
     """The job that a pod asks for, or None."""
     meta = pod.get("metadata") or {}
     notes = meta.get("annotations") or {}
     if "mlcc.dev/job" not in notes or pod.get("status", {}).get("phase") in ENDED:
         return None
-    job, profile = notes["mlcc.dev/job"], notes.get("mlcc.dev/profile")
-    size, uid = notes.get("mlcc.dev/phase-bytes"), meta.get("uid")
+    job, uid = notes["mlcc.dev/job"], meta.get("uid")
     if not isinstance(uid, str) or not UID.fullmatch(uid):
         raise RefusedError("its uid is none")
     if not isinstance(job, str) or not JOB.fullmatch(job):
         raise RefusedError("mlcc.dev/job: 1 to 42 letters, digits, '.', '_' and '-'")
-    if profile is not None and profile not in profiles:
-        raise RefusedError(f"mlcc.dev/profile: one of {', '.join(profiles)}")
-    if size is not None and not (isinstance(size, str) and NUMBER.fullmatch(size)):
-        raise RefusedError("mlcc.dev/phase-bytes: bytes are wanted, such as 250M or 64MiB")
     name = f"{PREFIX}{job}/{uid.replace('-', '')[:16]}"
-    return Job(name, uid, profile, size, notes[CONFIG] if is_mirror(pod) else None)
+    return Job(name, uid, tuple(words_of(notes)), notes[CONFIG] if is_mirror(pod) else None)
 
 
 def is_mirror(pod: dict[str, Any]) -> bool:
@@ -180,8 +184,8 @@ class Ctl:
 class Node:
     """The pods of this node, and what mlccd was told of them."""
 
-    def __init__(self, ctl: Ctl, roots: Sequence[Path], profiles: Sequence[str]) -> None:
-        self.ctl, self.roots, self.profiles = ctl, roots, profiles
+    def __init__(self, ctl: Ctl, roots: Sequence[Path]) -> None:
+        self.ctl, self.roots = ctl, roots
         self.pods: dict[str, dict[str, Any]] = {}
         self.done: dict[str, tuple[Job, Path]] = {}
         self.stale: set[str] | None = None
@@ -204,7 +208,7 @@ class Node:
         self.reasons = {uid: text for uid, text in self.reasons.items() if uid in self.pods}
         for uid, pod in self.pods.items():
             try:
-                job = wanted(pod, self.profiles)
+                job = wanted(pod)
                 if job and hashes[job.cgroup] > 1:
                     raise RefusedError(f"{CONFIG}: another pod has the same")
             except RefusedError as error:
@@ -242,8 +246,8 @@ class Node:
                 continue
             if self.done.get(name) == (job, path):
                 continue
-            words = ["--name", name, "--cgroup", str(path), *job.options()]
-            if self.ctl("set-job", *words) is not None:
+            words = ["--name", name, "--cgroup", str(path), *job.words]
+            if self.ctl("set-job", "--limited", *words) is not None:
                 self.done[name] = (job, path)
                 self.reasons.pop(job.uid, None)
             else:
@@ -334,7 +338,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--cgroup-root", type=Path, action="append", help="the kubelet's (/sys/fs/cgroup)"
     )
-    parser.add_argument("--profiles", default="interleave", help="that pods may ask for: a,b")
     parser.add_argument("--ctl", default="mlcc-ctl")
     options = parser.parse_args(arguments)
     if not options.node:
@@ -346,7 +349,7 @@ def main(arguments: Sequence[str]) -> int:
     """Goes on for ever, whatever the API server does."""
     options = parse(arguments)
     roots = options.cgroup_root or [Path("/sys/fs/cgroup")]
-    node = Node(Ctl(options.ctl), roots, options.profiles.split(","))
+    node = Node(Ctl(options.ctl), roots)
     api = Api(options.server, options.node, options.account)
     while True:
         try:

@@ -23,6 +23,7 @@ UID = "0123abcd-0000-4000-8000-0123456789ab"
 OTHER = "fedcba98-0000-4000-8000-0123456789ab"
 HASH = "0123456789abcdef0123456789abcdef"
 NAME = "k8s/bert/0123abcd00004000"
+SET = ("set-job", "--limited", "--name")
 WAIT_S = 60
 
 # writes its words down; fails where a file called as the verb is there
@@ -79,24 +80,25 @@ class WantedTest(unittest.TestCase):
     """What annotations may say."""
 
     def wanted(self, **notes: Any) -> agent.Job | None:
-        return agent.wanted(pod(**notes), ["interleave", "hotnets22"])
+        return agent.wanted(pod(**notes))
 
     def test_a_job(self) -> None:
-        self.assertEqual(self.wanted(job="bert"), agent.Job(NAME, UID, None, None))
+        self.assertEqual(self.wanted(job="bert"), agent.Job(NAME, UID))
 
     def test_all_options(self) -> None:
         job = self.wanted(job="bert", profile="hotnets22", phase_bytes="250000000")
         assert job
-        self.assertEqual(job.options(), ["--profile", "hotnets22", "--phase-bytes", "250000000"])
+        words = ("--profile", "hotnets22", "--phase-bytes", "250000000")
+        self.assertEqual(job.words, words)
 
     def test_no_annotation_no_job(self) -> None:
         self.assertIsNone(self.wanted())
         self.assertIsNone(self.wanted(profile="interleave"))
-        self.assertIsNone(agent.wanted({"metadata": {"uid": UID}}, ["interleave"]))
+        self.assertIsNone(agent.wanted({"metadata": {"uid": UID}}))
 
     def test_ended_pods_have_none(self) -> None:
         for phase in ("Succeeded", "Failed"):
-            self.assertIsNone(agent.wanted(pod(phase=phase, job="bert"), ["interleave"]))
+            self.assertIsNone(agent.wanted(pod(phase=phase, job="bert")))
 
     def test_names_fit_mlccd(self) -> None:
         job = self.wanted(job="a" * 42)
@@ -113,10 +115,10 @@ class WantedTest(unittest.TestCase):
         for name in ("ä", "a\0", "a\n", "١", 7, None, ["a"]):
             self.refused(job=name)
 
-    def test_hostile_profiles(self) -> None:
-        for profile in ("", "greedy", "interleave ", "interleave\n", "--strict", "*"):
-            self.refused(job="a", profile=profile)
-        self.refused(job="a", profile=["interleave"])
+    def test_hostile_words(self) -> None:
+        for key in ("class", "profile"):
+            for word in ("", "a b", "latency ", "latency\n", "--strict", "*", "a" * 32, ["a"]):
+                self.refused(job="a", **{key: word})
 
     def test_hostile_sizes(self) -> None:
         for size in ("", "-1", "+1", " 1", "1\n", "1_000", "٣", "M", "1;a", "9" * 400, 5, True):
@@ -125,7 +127,7 @@ class WantedTest(unittest.TestCase):
     def test_sizes_are_for_mlcc_ctl(self) -> None:
         for size in (str(2**48 - 1), "250M", "250MB", "250 MB", "64MiB", "1.5G", "250Mb"):
             job = self.wanted(job="a", phase_bytes=size)
-            self.assertEqual(job.options(), ["--phase-bytes", size])
+            self.assertEqual(job.words, ("--phase-bytes", size))
 
     def test_hostile_uids(self) -> None:
         for uid in ("", "../../etc", UID + "/..", UID.upper(), UID + "\n", 7, None):
@@ -158,7 +160,7 @@ class NodeTest(Place):
 
     def setUp(self) -> None:
         super().setUp()
-        self.node = agent.Node(agent.Ctl(str(self.ctl)), [self.root], ["interleave"])
+        self.node = agent.Node(agent.Ctl(str(self.ctl)), [self.root])
 
     def told(self, *pods: dict[str, Any]) -> list[list[str]]:
         """By one more reconciliation with these pods."""
@@ -169,7 +171,7 @@ class NodeTest(Place):
 
     def test_sets_once(self) -> None:
         path = self.cgroup()
-        want = [["set-job", "--name", NAME, "--cgroup", path, "--phase-bytes", "5"]]
+        want = [[*SET, NAME, "--cgroup", path, "--phase-bytes", "5"]]
         self.assertEqual(self.told(pod(job="bert", phase_bytes="5")), want)
         self.assertEqual(self.told(pod(job="bert", phase_bytes="5")), [])
         self.assertTrue(self.complete)
@@ -178,9 +180,18 @@ class NodeTest(Place):
         self.assertEqual(self.told(pod(job="bert")), [])
         self.assertFalse(self.complete)
         path = self.cgroup()
-        self.assertEqual(
-            self.told(pod(job="bert")), [["set-job", "--name", NAME, "--cgroup", path]]
-        )
+        self.assertEqual(self.told(pod(job="bert")), [[*SET, NAME, "--cgroup", path]])
+
+    def test_a_class(self) -> None:
+        """Who may have it, and what there is, mlccd and mlcc-ctl say."""
+        want = [*SET, NAME, "--cgroup", self.cgroup(), "--class", "background"]
+        self.assertEqual(self.told(pod(job="bert", **{"class": "background"})), [want])
+        (self.path / "set-job").touch()
+        with mock.patch.object(agent, "log") as log:
+            for _ in range(3):
+                self.told(pod(job="bert", **{"class": "latency"}))
+        log.assert_called_once()
+        self.assertIn("it runs without mlcc", log.call_args.args[0])
 
     def test_changes_are_told(self) -> None:
         self.cgroup()
@@ -188,7 +199,7 @@ class NodeTest(Place):
         self.assertEqual(self.told(pod(job="bert", phase_bytes="6"))[0][-1], "6")
         told = self.told(pod(job="gpt"))
         self.assertEqual(told[0], ["del-job", NAME])
-        self.assertEqual(told[1][:3], ["set-job", "--name", NAME.replace("bert", "gpt")])
+        self.assertEqual(told[1][:4], [*SET, NAME.replace("bert", "gpt")])
 
     def test_deletes_what_is_no_longer_wanted(self) -> None:
         for after in ([], [pod()], [pod(job="bert", phase="Succeeded")], [pod(job="$(a)")]):
@@ -206,7 +217,7 @@ class NodeTest(Place):
 
     def test_a_static_pod(self) -> None:
         path = self.cgroup(HASH)
-        want = [["set-job", "--name", NAME, "--cgroup", path]]
+        want = [[*SET, NAME, "--cgroup", path]]
         self.assertEqual(self.told(self.static()), want)
 
     def test_nobody_is_taken_for_a_static_pod(self) -> None:
@@ -245,9 +256,7 @@ class NodeTest(Place):
     def test_one_bad_pod_is_no_others_trouble(self) -> None:
         path = self.cgroup()
         bad = pod(uid=OTHER, job="a; reboot")
-        self.assertEqual(
-            self.told(bad, pod(job="bert")), [["set-job", "--name", NAME, "--cgroup", path]]
-        )
+        self.assertEqual(self.told(bad, pod(job="bert")), [[*SET, NAME, "--cgroup", path]])
 
     def test_failures_are_tried_again(self) -> None:
         self.cgroup()
@@ -371,8 +380,8 @@ class AgentTest(Place):
         self.assertEqual(
             self.log(),
             [
-                ["set-job", "--name", NAME, "--cgroup", path],
-                ["set-job", "--name", name, "--cgroup", other],
+                [*SET, NAME, "--cgroup", path],
+                [*SET, name, "--cgroup", other],
                 ["del-job", name],
                 ["del-job", NAME],
             ],

@@ -8,7 +8,6 @@
 #
 # A site's own values stand in mlcc-slurm.conf beside it, a shell script that belongs to root:
 #   MLCC_ALL=1              every job is an mlcc job, not only those that ask for it
-#   MLCC_PROFILES="a b"     the profiles that users may ask for (interleave)
 #   MLCC_STRICT=1           a failure of mlcc fails the prolog: Slurm drains the node, requeues the job
 #   MLCC_TIMEOUT_S          how long mlcc-ctl may take (10); well below PrologEpilogTimeout
 #   MLCC_SCOPE=PATH         the cgroup that holds the jobs', where it is not found by itself
@@ -18,7 +17,6 @@
 set -u
 
 MLCC_ALL=0
-MLCC_PROFILES=interleave
 MLCC_STRICT=0
 MLCC_TIMEOUT_S=10
 MLCC_SCOPE=

@@ -12,7 +12,8 @@
 # Install:  install -D -m 755 prolog.sh /usr/local/lib/mlcc/prolog.sh (and mlcc-slurm.sh, which says
 #           what a site may set)
 #
-# A user asks for it with "--comment=mlcc", or "--comment=mlcc:profile=interleave,phase-bytes=N,paths=N".
+# A user asks for it with "--comment=mlcc", or "--comment=mlcc:class=background,paths=N"; the others are
+# profile=NAME and phase-bytes=N.  What users may have mlccd.conf says.
 # What a comment says wrongly is the user's error, and no reason to drain a node, MLCC_STRICT or not.
 #
 # slurmstepd makes the job's cgroup after the prolog, and takes one that is there already.  So this
@@ -22,19 +23,29 @@ lib=$(dirname "$0")
 # shellcheck source=userspace/launchers/slurm/mlcc-slurm.sh
 . "$lib/mlcc-slurm.sh"
 
+class=
 profile=
 phase_bytes=
 paths=
+
+is_word()
+{
+	case $1 in
+	'' | *[!a-z0-9]*) return 1 ;;
+	esac
+}
 
 # One "key=value" of the comment.
 take()
 {
 	case $1 in
+	class=*)
+		class=${1#*=}
+		is_word "$class" && return 0
+		;;
 	profile=*)
 		profile=${1#*=}
-		for allowed in $MLCC_PROFILES; do
-			[ "$profile" != "$allowed" ] || return 0
-		done
+		is_word "$profile" && return 0
 		;;
 	phase-bytes=*)
 		phase_bytes=${1#*=}
@@ -124,12 +135,13 @@ find_cgroup()
 
 set_job()
 {
-	set -- --name "$name" --cgroup "$1"
+	set -- --limited --name "$name" --cgroup "$1"
 	# its ranks may announce its phases
 	case ${SLURM_JOB_UID:-0} in
 	0 | *[!0-9]*) ;;
 	*) set -- "$@" --owner "$SLURM_JOB_UID" ;;
 	esac
+	[ -z "$class" ] || set -- "$@" --class "$class"
 	[ -z "$profile" ] || set -- "$@" --profile "$profile"
 	[ -z "$phase_bytes" ] || set -- "$@" --phase-bytes "$phase_bytes"
 	timeout --kill-after=1 "$MLCC_TIMEOUT_S" mlcc-ctl set-job "$@" </dev/null
@@ -162,11 +174,12 @@ cgroup=$(find_cgroup)
 [ -d "$cgroup" ] || mkdir "$cgroup" || fail "cannot make $cgroup"
 # written first, so that the epilog knows of whatever there may be
 { mkdir -p "$MLCC_STATE" && printf '%s\n' "$cgroup" "$paths" >"$state"; } || fail "cannot write $state"
-set_job "$cgroup" >/dev/null
+said=$(set_job "$cgroup" 2>&1 >/dev/null)
 status=$?
-[ "$status" -eq 0 ] && exit 0
-if [ "$status" -eq 2 ] && [ -n "$phase_bytes" ]; then
-	MLCC_STRICT=0
-	fail "its comment asks for what mlcc-ctl does not take"
+if [ "$status" -eq 0 ]; then
+	[ -z "$said" ] || say "$said"
+	exit 0
 fi
-fail "mlcc-ctl set-job ended with $status"
+# not a word that is wrong, and not one that users may not have
+[ "$status" -gt 2 ] || [ -z "$class$profile$phase_bytes" ] || MLCC_STRICT=0
+fail "mlcc-ctl set-job ended with $status${said:+ ($said)}"
