@@ -424,14 +424,6 @@ class Delimited(unittest.TestCase):
         self.assertEqual(told["predicted"]["ratio"], 1)
         self.assertIn("75,000,000", profile.text(result))
 
-    def test_lab(self) -> None:
-        jobs = [{"name": "a", "isolated_ms": 100, "comm_ms": [45, 30.5, 31]}]
-        (found,) = delimited.from_lab({"results": [{"jobs": jobs}]})["jobs"]
-        self.assertEqual(found["arcs"], [{"start_ms": 69.5, "length_ms": 30.5}])
-        jobs[0]["silent_ms"] = 20
-        (found,) = delimited.from_lab({"results": [{"jobs": jobs}]})["jobs"]
-        self.assertEqual(found["arcs"], [{"start_ms": 20, "length_ms": 80}])
-
     def test_nobody_answers(self) -> None:
         done = program("profile", "--mlccd", "--socket", "/no/such/socket")
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (3, 1))
@@ -444,8 +436,6 @@ class Refused(unittest.TestCase):
         for bad in ([1], [{"iteration_us": -1}], [{"best_us": "x"}]):
             with self.assertRaises(PlanError):
                 delimited.from_mlccd(bad)
-        with self.assertRaises(PlanError):
-            delimited.from_lab({"results": 7})
 
     def test_files(self) -> None:
         bad = ("1,2\n3\n", "1,2\nnan,1\n2,2\n", "1,2\n2,-1\n3,1\n", "", "a\nb\n", '"' * 200_000)

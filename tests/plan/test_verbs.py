@@ -115,24 +115,23 @@ class Draw(unittest.TestCase):
         with TemporaryDirectory() as folder:
             written = []
             for name in ("1.svg", "2.svg", "3.png"):
-                draw.draw(solution, Path(folder) / name, [])
+                draw.draw(solution, Path(folder) / name)
                 written.append((Path(folder) / name).read_bytes())
             self.assertEqual(written[0], written[1])
             self.assertIn(b"<svg", written[0])
             self.assertTrue(written[2].startswith(b"\x89PNG"))
 
     def test_refused(self) -> None:
-        solution = solve.solve(
-            Layout(problem.from_json(on_one_link(job("a", 40, (0, 1)))), Options())
-        )
-        for path, links, word in (
-            ("x.gif", [], "svg"),
-            ("x.svg", ["m"], "no link m"),
-            ("x.svg", [], "nothing to draw"),
-            ("/no/such/folder/x.svg", ["l"], "No such file"),
+        alone = on_one_link(job("a", 40, (0, 1)))
+        shared = on_one_link(job("a", 40, (0, 1)), job("b", 40, (0, 1)))
+        for document, path, word in (
+            (shared, "x.gif", "svg"),
+            (alone, "x.svg", "nothing to draw"),
+            (shared, "/no/such/folder/x.svg", "No such file"),
         ):
+            solution = solve.solve(Layout(problem.from_json(document), Options()))
             with self.assertRaisesRegex(PlanError, word):
-                draw.draw(solution, Path(path), links)
+                draw.draw(solution, Path(path))
 
 
 class Program(unittest.TestCase):

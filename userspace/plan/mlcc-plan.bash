@@ -19,25 +19,24 @@ _mlcc_plan()
 
 	case $previous in
 	--precision) words="exact 1 2 5 10" ;;
-	--tolerance | --limit | --seed | --count | --bin | --name | --link | --guard | --dscp) return ;;
+	--tolerance | --limit | --seed | --count | --name | --guard | --dscp) return ;;
 	--seconds | --hosts | --model-bytes | --workers) return ;;
 	--algorithm) words="ring tree parameter-server all-to-all" ;;
 	--interface)
 		words=$(find /sys/class/net /sys/class/infiniband -mindepth 1 -printf '%f ' 2>/dev/null)
 		;;
 	--classes) words="2 3 4 8" ;;
-	--trace | --pcap | --show | --lab | --socket) ;;
+	--trace | --pcap | --socket) ;;
 	*)
 		case $verb in
 		"") words="$verbs --json --help --version" ;;
 		check) words="$model --json --help" ;;
-		solve | place) words="$model $search --json --help" ;;
-		draw) words="--link --as-is $model $search --json --help" ;;
+		solve | place | draw) words="$model $search --json --help" ;;
 		classes) words="--count --json --help" ;;
 		apply) words="--dry-run --guard --here --best --as-is --no-shifts --classes --dscp
 			--clear --socket $model $search --json --help" ;;
-		profile) words="--interface --seconds --pcap --hosts --trace --mlccd --show --lab --name --bin
-			--socket --model-bytes --workers --algorithm --json --help" ;;
+		profile) words="--interface --seconds --pcap --hosts --trace --mlccd --name --socket
+			--model-bytes --workers --algorithm --json --help" ;;
 		esac
 		;;
 	esac

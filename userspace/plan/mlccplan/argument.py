@@ -42,11 +42,6 @@ def seconds(text: str) -> float:
     return number(text, 0, 86400)
 
 
-def milliseconds(text: str) -> float:
-    """As seconds."""
-    return number(text, 0.001, 1000) / 1000
-
-
 def guard(text: str) -> int:
     """Milliseconds as microseconds."""
     return round(number(text, 0, 10000) * 1000)

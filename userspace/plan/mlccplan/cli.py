@@ -184,14 +184,6 @@ def _add_draw(verbs: Any) -> None:
     verb = _verb(verbs, "draw", "draw the circles of links", _draw)
     verb.add_argument("problem", help="a file; - for standard input")
     verb.add_argument("picture", type=Path, help="the file to write, .svg or .png")
-    verb.add_argument(
-        "--link",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="this one; may be given again (default: the most crowded)",
-    )
-    verb.add_argument("--as-is", action="store_true", help="with the shifts that the jobs have")
     _model_options(verb)
     _search_options(verb)
 
@@ -305,8 +297,7 @@ def _draw(arguments: argparse.Namespace) -> int:
         from . import draw  # only here: the rest works without matplotlib
     except ImportError as error:
         raise PlanError(f"draw: {error}; the package is python3-matplotlib") from None
-    solution = solve.check(_laid_out(arguments)) if arguments.as_is else _solved(arguments)
-    draw.draw(solution, arguments.picture, arguments.link)
+    draw.draw(_solved(arguments), arguments.picture)
     _print(arguments, {"picture": str(arguments.picture)}, lambda result: result["picture"])
     return EXIT_OK
 

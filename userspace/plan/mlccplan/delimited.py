@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Profiles of jobs whose phases somebody else has delimited: mlccd, and mlcc-lab."""
+"""Profiles of jobs whose phases mlccd has delimited."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def from_mlccd(jobs: Sequence[Any], step: Step | None = None) -> Json:
         name = reader.name("jobs", job.get("name") or f"{job.get('id')}")
         arcs = [(period_us - phase_us, phase_us, gbps)]
         tables.append(profile.table(name, period_us / 1000, arcs))
-        profiles.append(_told(tables[-1], "mlccd", nbytes))
+        profiles.append(_told(tables[-1], nbytes))
         if step:
             profiles[-1]["predicted"] = profile.compared(step, nbytes, "one host, sent")
     return {"jobs": tables, "profiles": profiles}
@@ -45,38 +45,11 @@ def _count(job: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def from_lab(report: Any) -> Json:
-    """Jobs of a report of mlcc-lab: isolated times, and the shortest phase of any run.
-
-    Where computing hides what is sent, the phase is all that follows the first byte.
-    """
-    try:
-        results = report["results"]
-        jobs = [job for result in results for job in result["jobs"]]
-        isolated = {job["name"]: float(job["isolated_ms"]) for job in jobs}
-        shortest: dict[str, float] = {}
-        for job in jobs:
-            least = min(map(float, job["comm_ms"]))
-            if "silent_ms" in job:
-                least = isolated[job["name"]] - float(job["silent_ms"])
-            shortest[job["name"]] = min(least, shortest.get(job["name"], least))
-    except (KeyError, TypeError, ValueError):
-        raise PlanError("this is not a report of mlcc-lab") from None
-    tables = [
-        profile.table(
-            name, period, [(1000 * (period - shortest[name]), 1000 * shortest[name], None)]
-        )
-        for name, period in isolated.items()
-        if 0 < shortest[name] < period
-    ]
-    return {"jobs": tables, "profiles": [_told(table, "lab", None) for table in tables]}
-
-
-def _told(table: Json, source: str, nbytes: int | None) -> Json:
+def _told(table: Json, nbytes: int) -> Json:
     """What the other profiles say, as far as it is known; the confidence is not estimated."""
     return {
         "name": table["name"],
-        "source": source,
+        "source": "mlccd",
         "periodic": True,
         "confidence": None,
         "period_ms": table["period_ms"],

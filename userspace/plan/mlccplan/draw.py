@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Draws the circles of a link: a ring for each job, time counter-clockwise from the right."""
 
-from collections.abc import Sequence
 from math import ceil, pi
 from pathlib import Path
 
@@ -26,18 +25,18 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 FORMATS = {".svg", ".png"}
 
 
-def draw(solution: Solution, path: Path, wanted: Sequence[str]) -> None:
-    """Write the picture of these links; of none, of the most crowded that jobs share."""
+def draw(solution: Solution, path: Path) -> None:
+    """Write the picture of the most crowded links that jobs share."""
     if path.suffix not in FORMATS:
         raise PlanError(f"{path}: the name has to end in .svg or .png")
     drawn = [
         (link, circle)
-        for link in _links(solution, wanted)
+        for link in _links(solution)
         for circle in link.circles
-        if len(circle.demands) > 1 or wanted
+        if len(circle.demands) > 1
     ]
     if not drawn:
-        raise PlanError("there is nothing to draw: no link is shared; --link draws any")
+        raise PlanError("there is nothing to draw: no link is shared")
     drawn = drawn[:LINKS_MAX]
     columns = min(COLUMNS, len(drawn))
     rows = ceil(len(drawn) / columns)
@@ -60,14 +59,8 @@ def draw(solution: Solution, path: Path, wanted: Sequence[str]) -> None:
     plt.close(figure)
 
 
-def _links(solution: Solution, wanted: Sequence[str]) -> list[Resource]:
-    links = solution.layout.links
-    for name in wanted:
-        if name not in links:
-            raise PlanError(f"there is no link {name}")
-    if wanted:
-        return [links[name] for name in wanted]
-    shared = [link for link in links.values() if len(link.jobs) > 1]
+def _links(solution: Solution) -> list[Resource]:
+    shared = [link for link in solution.layout.links.values() if len(link.jobs) > 1]
     return sorted(shared, key=lambda link: (-link.excess(solution.shifts), link.name))
 
 

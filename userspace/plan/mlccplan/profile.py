@@ -47,14 +47,17 @@ def of_job(name: str, traffic: Traffic, bin_s: float, step: Step | None = None) 
     return {"jobs": [job], "profiles": [profile]}
 
 
-def table(name: str, period_ms: float, arcs: Sequence[tuple[float, float, float | None]]) -> Json:
+def table(name: str, period_ms: float, arcs: Sequence[tuple[float, float, float]]) -> Json:
     """A job as mlcc-plan reads it; arcs in microseconds and Gb/s."""
     return {
         "name": name,
         "period_ms": round(period_ms, 3),
         "arcs": [
-            {"start_ms": round(start / 1000, 3), "length_ms": round(length / 1000, 3)}
-            | ({} if gbps is None else {"gbps": round(gbps, 6)})
+            {
+                "start_ms": round(start / 1000, 3),
+                "length_ms": round(length / 1000, 3),
+                "gbps": round(gbps, 6),
+            }
             for start, length, gbps in arcs
         ],
     }

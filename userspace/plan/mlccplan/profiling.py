@@ -13,7 +13,7 @@ from .profile import Json
 from .progress import Progress
 from .traffic import Traffic, read_trace
 
-BIN_S = 0.001
+BIN_S = 0.001  # resolution: twice the usual time between samples at least
 SECONDS = 10
 
 EPILOG = """\
@@ -49,10 +49,8 @@ def add_options(verb: argparse.ArgumentParser) -> None:
     source = verb.add_mutually_exclusive_group(required=True)
     source.add_argument("--interface", metavar="DEV", help="watch its byte counters now")
     source.add_argument("--pcap", metavar="FILE", help="a capture, pcap or pcapng")
-    source.add_argument("--trace", metavar="CSV", help='lines "seconds,bytes" of one job alone')
     source.add_argument("--mlccd", action="store_true", help="ask mlccd for its jobs")
-    source.add_argument("--show", metavar="JSON", help="what mlcc-ctl -j show has printed")
-    source.add_argument("--lab", metavar="JSON", help="what mlcc-lab run --json has written")
+    source.add_argument("--trace", metavar="CSV", help='lines "seconds,bytes" of one job alone')
     add = verb.add_argument
     add("--seconds", type=argument.whole(1, 3600), metavar="N", help="to watch (default 10)")
     add(
@@ -64,13 +62,6 @@ def add_options(verb: argparse.ArgumentParser) -> None:
         help="of a job in the capture; may be given again (default: those that send to each other)",
     )
     add("--name", default="job", help="of the job; several are NAME-1, NAME-2...")
-    add(
-        "--bin",
-        type=argument.milliseconds,
-        default=BIN_S,
-        metavar="MS",
-        help="resolution (default 1; never below two usual samples)",
-    )
     add("--socket", default=mlcc_client.SOCKET, metavar="PATH", help="mlccd's")
     add("--model-bytes", type=argument.nbytes, metavar="M", help="of the gradients: predict bytes")
     add("--workers", type=argument.whole(2, 10**6), metavar="N", help="that train the model")
@@ -114,16 +105,9 @@ def _found(arguments: argparse.Namespace, step: Step | None) -> Json:
     if arguments.mlccd:
         with daemon.connected(arguments.socket) as mlccd:
             return delimited.from_mlccd(list(mlccd.jobs()), step)
-    if arguments.show:
-        shown = reader.load(arguments.show)
-        if not isinstance(shown, list):
-            raise PlanError(f"{arguments.show}: this is not what mlcc-ctl -j show prints")
-        return delimited.from_mlccd(shown, step)
-    if arguments.lab:
-        return delimited.from_lab(reader.load(arguments.lab))
     whole: Json = {"jobs": [], "profiles": []}
     for name, traffic in _named(arguments):
-        for key, jobs in profile.of_job(name, traffic, arguments.bin, step).items():
+        for key, jobs in profile.of_job(name, traffic, BIN_S, step).items():
             whole[key] += jobs
     return whole
 
@@ -137,9 +121,7 @@ def _named(arguments: argparse.Namespace) -> list[tuple[str, Traffic]]:
             read = counters.reader(arguments.interface)
             seconds = arguments.seconds or SECONDS
             device = arguments.interface
-            return [
-                (arguments.name, counters.watch(device, read, seconds, arguments.bin, progress))
-            ]
+            return [(arguments.name, counters.watch(device, read, seconds, BIN_S, progress))]
         traffic = capture.read(arguments.pcap, progress)
     if not traffic.flows:
         return [(arguments.name, traffic)]
