@@ -17,7 +17,6 @@
 #define BURST_MAX_FLOWS		256	/* per peer */
 #define BURST_MAX_STEPS		1024	/* of an iteration */
 #define BURST_MAX_REQUESTS	1024
-#define BURST_MAX_SIZES		64
 #define BURST_ENDLESS		UINT64_MAX	/* message length of a bulk flow */
 
 enum burst_exit {
@@ -39,17 +38,6 @@ struct step {
 struct request {
 	double gap_ms;		/* since the one before was due */
 	uint64_t bytes;
-};
-
-/* A line of a distribution; between two of them it goes straight. */
-struct size {
-	double percent;		/* of the requests are no larger */
-	uint64_t bytes;
-};
-
-struct batch_change {
-	uint32_t at;		/* first iteration that is this one step; 0: none */
-	struct step step;
 };
 
 struct options {
@@ -76,12 +64,9 @@ struct options {
 	double noise;		/* standard deviation of a normal distribution, or */
 	double lognormal;	/* of a lognormal one */
 	uint64_t seed;
-	struct batch_change change;
 	double every_ms;
 	struct request requests[BURST_MAX_REQUESTS];	/* again and again; none: every_ms */
 	uint32_t n_requests;
-	struct size sizes[BURST_MAX_SIZES];	/* of requests that come at random */
-	uint32_t n_sizes;
 	double seconds;		/* 0: until SIGTERM */
 	int64_t at_ns;		/* CLOCK_MONOTONIC; 0: now */
 	double timeout_s;
@@ -92,8 +77,6 @@ struct options {
 		double claim;		/* announced bytes / true ones */
 		double restart_ms;	/* how often a phase is announced anew; 0: once */
 	} hint;
-	double clock_ms;	/* how far the clock of day is off */
-	uint8_t traffic_class;	/* of the queue pairs that send, over verbs */
 };
 
 /* Options (burst_options.c). */
@@ -181,11 +164,6 @@ void flow_stuck(const struct flow *flow, const struct options *opt);
 
 /* Announcing phases to mlccd (burst_hint.c); nothing happens without --hint. */
 void hint_open(const struct options *opt);
-/*
- * Until when the phase that is about to begin has to wait for its slot, as now_ns(); 0: it need
- * not.
- */
-int64_t hint_slot_ns(void);
 void hint_start(uint64_t bytes);
 void hint_end(void);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Announces the job's phases to mlccd and waits for the slots of its plan, as a launcher or a
- * plugin does that knows its phases: by libmlcc-hint.  The other hosts' clocks need not agree with
- * ours: --clock-ms.
+ * Announces the job's phases to mlccd, as a launcher or a plugin does that knows its phases: by
+ * libmlcc-hint.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,9 +59,7 @@ static void restart_every(double ms)
 
 void hint_open(const struct options *opt)
 {
-	struct mlcc_hint_options options = {
-		.socket = opt->hint.socket, .clock_ns = ms_to_ns(opt->clock_ms), .log = say,
-	};
+	struct mlcc_hint_options options = { .socket = opt->hint.socket, .log = say };
 	char job[16];
 
 	if (!opt->hint.socket)
@@ -75,11 +72,6 @@ void hint_open(const struct options *opt)
 	hint.claim = opt->hint.claim;
 	if (opt->hint.restart_ms > 0.0)
 		restart_every(opt->hint.restart_ms);
-}
-
-int64_t hint_slot_ns(void)
-{
-	return (int64_t)mlcc_hint_slot(hint.h, false);
 }
 
 void hint_start(uint64_t bytes)

@@ -30,7 +30,6 @@ struct phase {
 	int64_t start_ns;	/* of the iteration */
 	int64_t now_ns;		/* up to when what it did is accounted for */
 	int64_t compute_ns;
-	int64_t delay_ns;	/* waited for a slot, between computing and sending */
 	int64_t end_ns;
 	uint64_t bytes;
 	bool begun;		/* something has been sent */
@@ -45,13 +44,6 @@ static double random_gauss(uint64_t *state)
 	return radius * cos(2.0 * M_PI * random_unit(state));
 }
 
-static bool changed(const struct job *job)
-{
-	const struct batch_change *change = &job->opt->change;
-
-	return change->at && job->iteration >= change->at;
-}
-
 /*
  * One for all steps: what makes a mini-batch slow makes all of it slow.  Where the deviation is
  * large, only a lognormal distribution still has the mean 1.
@@ -64,12 +56,6 @@ static double compute_scale(struct job *job)
 	if (variance > 0.0)
 		return exp(sqrt(variance) * gauss - variance / 2.0);
 	return fmax(0.0, 1.0 + job->opt->noise * gauss);
-}
-
-static uint32_t steps(const struct job *job, const struct step **first)
-{
-	*first = changed(job) ? &job->opt->change.step : job->opt->steps;
-	return changed(job) ? 1 : job->opt->n_steps;
 }
 
 /* The first flows carry one byte more where the bytes do not divide. */
@@ -203,11 +189,11 @@ static void report_phase(const struct job *job, const struct phase *phase)
 	int64_t iteration_ns = phase->end_ns - phase->start_ns;
 
 	printf("{\"job\":\"%s\",\"iteration\":%u,\"start_ns\":%lld,"
-	       "\"compute_ms\":%.3f,\"delay_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
+	       "\"compute_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
 	       "\"spread_ms\":%.3f,\"bytes\":%llu}\n",
 	       job->opt->job, job->iteration, (long long)phase->start_ns,
-	       (double)phase->compute_ns / 1e6, (double)phase->delay_ns / 1e6,
-	       (double)(iteration_ns - phase->compute_ns - phase->delay_ns) / 1e6,
+	       (double)phase->compute_ns / 1e6,
+	       (double)(iteration_ns - phase->compute_ns) / 1e6,
 	       (double)iteration_ns / 1e6, phase->spread_ms, (unsigned long long)phase->bytes);
 }
 
@@ -245,15 +231,7 @@ static void compute(struct job *job, struct phase *phase, double ms)
  */
 static void begin_phase(struct phase *phase)
 {
-	int64_t slot_ns = hint_slot_ns();
-
-	if (slot_ns) {
-		phase->delay_ns = slot_ns - now_ns();
-		loop_until(slot_ns);
-		phase->now_ns = now_ns();
-	}
-	if (!loop_stopped())
-		hint_start(phase->bytes);
+	hint_start(phase->bytes);
 	phase->begun = true;
 }
 
@@ -276,8 +254,8 @@ static bool iterate(struct job *job, int64_t start)
 {
 	struct phase phase = { .start_ns = start, .now_ns = start };
 	const double scale = compute_scale(job);
-	const struct step *step;
-	uint32_t i, n = steps(job, &step);
+	const struct step *step = job->opt->steps;
+	uint32_t i, n = job->opt->n_steps;
 
 	for (i = 0; i < n; i++)
 		phase.bytes += step[i].bytes;

@@ -16,9 +16,6 @@ static const char usage_text[] =
 "       mlcc-burst bulk  --peer ADDR:PORT... [--flows N] [--seconds S] [COMMON]\n"
 "       mlcc-burst short --peer ADDR:PORT --bytes N --every-ms MS [--seconds S] [COMMON]\n"
 "       mlcc-burst short --peer ADDR:PORT --request MS:BYTES... [--seconds S] [COMMON]\n"
-"       mlcc-burst short --peer ADDR:PORT --size PERCENT:BYTES... --every-ms MS [--seed N]\n"
-"                  [--seconds S] [COMMON]   requests at random, that do not wait for others;\n"
-"                  so many per cent are no larger, from 0 to 100\n"
 "\n"
 "JOB     --iterations N (0: until SIGTERM)   --flows N (per peer)\n"
 "        --step MS:BYTES  in the place of --bytes and --compute-ms, repeatable: compute,\n"
@@ -26,16 +23,12 @@ static const char usage_text[] =
 "        --overlap MS:BYTES   the same, and the next steps compute meanwhile\n"
 "        --noise STD (of the compute time, relative)   --seed N\n"
 "        --lognormal STD  the same with a lognormal distribution\n"
-"        --switch ITERATION:BYTES:COMPUTE_MS   the batch size changes there\n"
 "        --listen ADDR:PORT --inbound N   also wait for N flows of other workers\n"
 "        --lead BYTES   a ring's: send no more ahead of what has been received\n"
-"        --hint SOCKET --hint-job ID   announce the phases to mlccd, and wait for\n"
-"                         the slots that a plan gives the job\n"
+"        --hint SOCKET --hint-job ID   announce the phases to mlccd\n"
 "        --claim FACTOR   announce so many times the true bytes\n"
 "        --restart-ms MS  in a phase, announce its end and another's start that often\n"
 "        --connect-ms MS  open the connections that long after --at\n"
-"        --clock-ms MS    the clock of day is so far off, for slots\n"
-"        --traffic-class N   over verbs, of what is sent: 4 times the DSCP\n"
 "COMMON  --job NAME   --cc NAME   --mark N   --source ADDR (repeatable)\n"
 "        --at NS (CLOCK_MONOTONIC)   --start-ms MS   --timeout-s S\n"
 "        --sample-ms MS   report the received bytes that often\n"
@@ -163,24 +156,17 @@ static void parse_source(struct options *opt, const char *name,
 	opt->sources[opt->n_sources++] = address(name, value);
 }
 
-/* A number of 0 to @most, and at least @least bytes; @form: how they are written. */
-static uint64_t and_bytes(const char *name, const char *value, const char *form, double most,
-			  uint64_t least, double *first)
+static uint64_t ms_and_bytes(const char *name, const char *value, uint64_t least, double *ms)
 {
 	char copy[80], *bytes;
 
 	snprintf(copy, sizeof(copy), "%s", value);
 	bytes = strchr(copy, ':');
 	if (!bytes)
-		die(EXIT_USAGE, "%s: '%s' is not %s", name, value, form);
+		die(EXIT_USAGE, "%s: '%s' is not MS:BYTES", name, value);
 	*bytes++ = '\0';
-	*first = real(name, copy, 0, most);
+	*ms = real(name, copy, 0, 3.6e6);
 	return number(name, bytes, least, 1ull << 40);
-}
-
-static uint64_t ms_and_bytes(const char *name, const char *value, uint64_t least, double *ms)
-{
-	return and_bytes(name, value, "MS:BYTES", 3.6e6, least, ms);
 }
 
 static void add_step(struct options *opt, const char *name, const char *value,
@@ -217,48 +203,11 @@ static void parse_request(struct options *opt, const char *name,
 	opt->n_requests++;
 }
 
-static void parse_size(struct options *opt, const char *name, const char *value)
-{
-	struct size *size = &opt->sizes[opt->n_sizes];
-
-	if (opt->n_sizes == BURST_MAX_SIZES)
-		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_SIZES);
-	size->bytes = and_bytes(name, value, "PERCENT:BYTES", 100.0, 0, &size->percent);
-	opt->n_sizes++;
-}
-
-static void parse_switch(struct options *opt, const char *name,
-			 const char *value)
-{
-	char copy[80], *bytes, *compute;
-
-	snprintf(copy, sizeof(copy), "%s", value);
-	bytes = strchr(copy, ':');
-	compute = bytes ? strchr(bytes + 1, ':') : NULL;
-	if (!compute)
-		die(EXIT_USAGE, "%s: '%s' is not ITERATION:BYTES:COMPUTE_MS",
-		    name, value);
-	*bytes++ = '\0';
-	*compute++ = '\0';
-	opt->change.at = (uint32_t)number(name, copy, 1, 1000000000);
-	opt->change.step.bytes = number(name, bytes, 1, 1ull << 50);
-	opt->change.step.compute_ms = real(name, compute, 0, 3.6e6);
-}
-
 static void parse_hint(struct options *opt, const char *name, const char *value)
 {
 	if (!*value)
 		die(EXIT_USAGE, "%s: '' is not the path of a socket", name);
 	opt->hint.socket = value;
-}
-
-/* Its last two bits are ECN's, and so the network's. */
-static void parse_traffic_class(struct options *opt, const char *name,
-				const char *value)
-{
-	opt->traffic_class = (uint8_t)number(name, value, 0, 252);
-	if (opt->traffic_class & 3)
-		die(EXIT_USAGE, "%s: '%s' is not 4 times a DSCP", name, value);
 }
 
 static const struct option_spec specs[] = {
@@ -279,18 +228,14 @@ static const struct option_spec specs[] = {
 	OTHER("--overlap", IN_JOB, parse_overlap),
 	REAL("--noise", IN_JOB, noise, 0, 1),
 	REAL("--lognormal", IN_JOB, lognormal, 0, 10),
-	WHOLE("--seed", IN_JOB | IN_SHORT, seed, 0, UINT64_MAX),
-	OTHER("--switch", IN_JOB, parse_switch),
+	WHOLE("--seed", IN_JOB, seed, 0, UINT64_MAX),
 	OTHER("--hint", IN_JOB, parse_hint),
 	WHOLE("--hint-job", IN_JOB, hint.job, 1, 65535),
 	REAL("--claim", IN_JOB, hint.claim, 1e-6, 1e6),
 	REAL("--restart-ms", IN_JOB, hint.restart_ms, 1, 3.6e6),
 	REAL("--connect-ms", IN_JOB, connect_ms, 0, 3.6e6),
-	REAL("--clock-ms", IN_JOB, clock_ms, -3.6e6, 3.6e6),
-	OTHER("--traffic-class", IN_JOB, parse_traffic_class),
 	REAL("--every-ms", IN_SHORT, every_ms, 0.001, 3.6e6),
 	OTHER("--request", IN_SHORT, parse_request),
-	OTHER("--size", IN_SHORT, parse_size),
 	REAL("--seconds", IN_BULK | IN_SHORT, seconds, 0, 1e6),
 	WHOLE("--at", SENDS, at_ns, 0, INT64_MAX / 2),
 	REAL("--timeout-s", ALL, timeout_s, 0.1, 86400),
@@ -357,8 +302,8 @@ static void check_steps(const struct options *opt)
 
 	if (opt->bytes || opt->compute_ms > 0.0)
 		die(EXIT_USAGE, "--step: not together with --bytes or --compute-ms");
-	if (opt->inbound || opt->change.at)
-		die(EXIT_USAGE, "--step: not together with --inbound or --switch");
+	if (opt->inbound)
+		die(EXIT_USAGE, "--step: not together with --inbound");
 	for (i = 0; i < opt->n_steps; i++) {
 		if (!opt->steps[i].bytes)
 			continue;
@@ -373,8 +318,6 @@ static void check_job(const struct options *opt)
 {
 	if (opt->inbound && !opt->listening)
 		die(EXIT_USAGE, "--inbound: needs --listen");
-	if (opt->clock_ms && !opt->hint.socket)
-		die(EXIT_USAGE, "--clock-ms: needs --hint");
 	if (opt->hint.restart_ms > 0.0 && !opt->hint.socket)
 		die(EXIT_USAGE, "--restart-ms: needs --hint");
 	if (opt->hint.socket && !opt->hint.job)
@@ -387,9 +330,6 @@ static void check_job(const struct options *opt)
 		check_steps(opt);
 	else
 		check_message("--bytes", opt->bytes, opt->n_peers * opt->flows);
-	if (opt->change.at)
-		check_message("--switch", opt->change.step.bytes,
-			      opt->n_peers * opt->flows);
 }
 
 /* A job without steps has one. */
@@ -401,31 +341,14 @@ static void settle_steps(struct options *opt)
 		};
 }
 
-static void check_sizes(const struct options *opt)
-{
-	const struct size *size = opt->sizes, *last = size + opt->n_sizes - 1;
-
-	if (opt->n_requests || opt->bytes || opt->every_ms <= 0.0)
-		die(EXIT_USAGE, "--size: needs --every-ms, and neither --request nor --bytes");
-	if (size->percent > 0.0 || last->percent < 100.0)
-		die(EXIT_USAGE, "--size: from 0 to 100 %%");
-	for (; size < last; size++)
-		if (size[1].percent <= size->percent || size[1].bytes < size->bytes)
-			die(EXIT_USAGE, "--size: each has to be more than the one before");
-}
-
 static void check_short(const struct options *opt)
 {
 	bool pauses = false;
 	uint32_t i;
 
-	if (opt->n_sizes) {
-		check_sizes(opt);
-		return;
-	}
 	if (!opt->n_requests) {
 		if (opt->every_ms <= 0.0)
-			die(EXIT_USAGE, "short: needs --every-ms, --request or --size");
+			die(EXIT_USAGE, "short: needs --every-ms or --request");
 		check_message("--bytes", opt->bytes, 1);
 		return;
 	}

@@ -2,7 +2,7 @@
 /* Random numbers of mlcc-burst, which depend on the seed alone. */
 #include "burst.h"
 
-/* splitmix64 (Steele, Lea, Flood 2014): small, and good enough for noise and arrivals. */
+/* splitmix64 (Steele, Lea, Flood 2014): small, and good enough for noise. */
 static uint64_t random_u64(uint64_t *state)
 {
 	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Ordinary traffic beside the jobs: a long transfer, requests, or flows that come at random. */
-#include <math.h>
+/* Ordinary traffic beside the jobs: a long transfer, or requests. */
 #include <stdlib.h>
 
 #include "burst.h"
@@ -110,102 +109,6 @@ static void listed_run(const struct options *opt)
 	short_totals(opt, number, bytes, retransmits);
 }
 
-/* One of the requests that come whatever those before take. */
-struct arrival {
-	struct flow flow;
-	TAILQ_ENTRY(arrival) link;
-	int64_t due;
-};
-
-TAILQ_HEAD(arrivals, arrival);
-
-/* Poisson. */
-static int64_t drawn_gap_ns(const struct options *opt, uint64_t *rng)
-{
-	return ms_to_ns(-log(random_unit(rng)) * opt->every_ms);
-}
-
-static uint64_t drawn_bytes(const struct options *opt, uint64_t *rng)
-{
-	double percent = 100.0 * random_unit(rng), part, bytes;
-	const struct size *at = opt->sizes;
-
-	while (at[1].percent < percent)
-		at++;
-	part = (percent - at->percent) / (at[1].percent - at->percent);
-	bytes = (double)at->bytes + part * (double)(at[1].bytes - at->bytes);
-	return (uint64_t)fmax(bytes, sizeof(struct header) + 1);
-}
-
-static void arrive(const struct options *opt, struct arrivals *open, uint32_t number, int64_t due,
-		   uint64_t bytes)
-{
-	struct arrival *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		die(EXIT_SYSTEM, "out of memory");
-	flow_open(&a->flow, opt, number);
-	flow_send(&a->flow, bytes, UINT64_MAX);
-	a->due = due;
-	TAILQ_INSERT_TAIL(open, a, link);
-}
-
-/* What is still open has taken so long when all ends, at least.  Returns its retransmits. */
-static uint32_t depart(const struct options *opt, struct arrivals *open, struct arrival *a)
-{
-	uint32_t retransmits = socket_retransmits(a->flow.watch.fd);
-
-	request_done(opt, a->flow.index, a->due, a->flow.length,
-		     a->flow.done_ns ? a->flow.done_ns : now_ns());
-	flow_close(&a->flow);
-	TAILQ_REMOVE(open, a, link);
-	free(a);
-	return retransmits;
-}
-
-static uint32_t depart_done(const struct options *opt, struct arrivals *open)
-{
-	int64_t late = now_ns() - ms_to_ns(opt->timeout_s * 1e3);
-	struct arrival *a, *next;
-	uint32_t retransmits = 0;
-
-	for (a = TAILQ_FIRST(open); a; a = next) {
-		next = TAILQ_NEXT(a, link);
-		if (a->flow.refused)
-			die(EXIT_SYSTEM, "request %u: connection refused", a->flow.index);
-		if (a->flow.done_ns)
-			retransmits += depart(opt, open, a);
-		else if (a->due < late)
-			flow_stuck(&a->flow, opt);
-	}
-	return retransmits;
-}
-
-static void random_run(const struct options *opt)
-{
-	struct arrivals open = TAILQ_HEAD_INITIALIZER(open);
-	int64_t due = traffic_start(opt), end = traffic_end(opt, due);
-	uint64_t retransmits = 0, bytes = 0, size, rng = opt->seed;
-	uint32_t number = 0;
-	bool wait;
-
-	while (!loop_stopped()) {
-		due += drawn_gap_ns(opt, &rng);
-		size = drawn_bytes(opt, &rng);
-		do {
-			wait = loop_step(due < end ? due : end);
-			retransmits += depart_done(opt, &open);
-		} while (wait);
-		if (loop_stopped() || due >= end)
-			break;
-		arrive(opt, &open, number++, due, size);
-		bytes += size;
-	}
-	while (!TAILQ_EMPTY(&open))
-		retransmits += depart(opt, &open, TAILQ_FIRST(&open));
-	short_totals(opt, number, bytes, retransmits);
-}
-
 void short_run(const struct options *opt)
 {
 	int64_t period = ms_to_ns(opt->every_ms);
@@ -214,10 +117,6 @@ void short_run(const struct options *opt)
 	uint64_t retransmits = 0;
 	uint32_t number = 0;
 
-	if (opt->n_sizes) {
-		random_run(opt);
-		return;
-	}
 	if (opt->n_requests) {
 		listed_run(opt);
 		return;

@@ -153,10 +153,7 @@ void verbs_connect(struct verbs *v, const struct verbs_address *peer)
 		.dest_qp_num = ntohl(peer->qpn), .max_dest_rd_atomic = 1,
 		.ah_attr = {
 			.is_global = 1, .port_num = PORT,
-			.grh = {
-				.sgid_index = (uint8_t)v->gid_index, .hop_limit = HOP_LIMIT,
-				.traffic_class = v->traffic_class,
-			},
+			.grh = { .sgid_index = (uint8_t)v->gid_index, .hop_limit = HOP_LIMIT },
 		},
 		.timeout = ACK_TIMEOUT, .retry_cnt = RETRIES, .rnr_retry = RETRIES,
 		.max_rd_atomic = 1,

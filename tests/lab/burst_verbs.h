@@ -31,7 +31,6 @@ struct verbs {
 	struct ibv_qp *qp;
 	int gid_index;
 	union ibv_gid gid;
-	uint8_t traffic_class;	/* of what we send; may be set before verbs_connect() */
 	void (*done)(struct verbs *v, const struct ibv_wc *wc);
 };
 

@@ -17,7 +17,6 @@ struct sender {
 	struct flow *flow;
 	uint64_t acknowledged;	/* bytes of the message */
 	uint32_t posted;	/* SENDs under way */
-	uint8_t traffic_class;
 	bool opened;
 };
 
@@ -55,7 +54,6 @@ static void greet(struct flow *flow)
 	struct verbs_address mine;
 
 	verbs_open(&s->verbs, flow->watch.fd, send_done);
-	s->verbs.traffic_class = s->traffic_class;
 	s->opened = true;
 	verbs_address(&s->verbs, &mine);
 	if (send(flow->watch.fd, &mine, sizeof(mine), MSG_NOSIGNAL) != sizeof(mine))
@@ -99,7 +97,6 @@ void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
 		die(EXIT_SYSTEM, "out of memory");
 	memset(flow, 0, sizeof(*flow));
 	s->flow = flow;
-	s->traffic_class = opt->traffic_class;
 	flow->index = index;
 	flow->transport = s;
 	flow->watch.ready = flow_ready;

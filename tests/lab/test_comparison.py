@@ -133,7 +133,6 @@ class Checks(unittest.TestCase):
         self.assertFalse(comparison.needs_mlccd("mlcc", [plain]))
         self.assertTrue(comparison.needs_mlccd("mlcc", [plain, exact]))
         self.assertTrue(comparison.needs_mlccd("mlcc+hints", [plain]))
-        self.assertTrue(comparison.needs_mlccd("mlcc:mltcp+plan", [plain]))
         self.assertFalse(comparison.needs_mlccd("mlcc:neutral", [exact]))
 
     def test_scenarios(self) -> None:

@@ -36,7 +36,7 @@ class Senders(unittest.TestCase):
         flow = next(flow for flow in loaded.flows if flow.name == name)
         host: Any = SimpleNamespace(namespace="h", addresses=["10.0.0.1"])
         one: Any = SimpleNamespace(traffic={name: cluster.Worker(host, 7, 5007, host)})
-        return cluster.Cluster.flow_sender(one, flow, 1, [], is_job)
+        return cluster.Cluster.flow_sender(one, flow, [], is_job)
 
     def test_requests(self) -> None:
         command = self.sender("kv", True)

@@ -70,8 +70,8 @@ class Refused(unittest.TestCase):
             self.assertNotIn("\n", str(caught.exception))
 
     def test_scenarios(self) -> None:
-        with self.assertRaisesRegex(UsageError, r"job\[0\].paths: 4 paths need at least"):
-            told("--flows", "2", name="straggler")
+        with self.assertRaisesRegex(UsageError, r"job\[0\].flows: 2 is no multiple"):
+            told("--flows", "2", name="eight-paths")
         with self.assertRaisesRegex(UsageError, f'link.delay: needs a rate, not "{link.NO_RATE}"'):
             told("--rate", "none", name="rtt-2ms")
         with self.assertRaisesRegex(UsageError, "link.mtu: 1500 only"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlcclab import report, scenario, table
-from mlcclab.experiment import FlowReference, Measurement, Reference
+from mlcclab.experiment import FlowReference, Measurement
 from mlcclab.runner import FlowTrace, JobTrace, RunResult
 from mlcclab.schedule import Request
 
@@ -26,7 +26,7 @@ def job_trace(late_ms: float, retransmits: int) -> JobTrace:
     """Four iterations, of which three are settled, the last late; 2 MB."""
     times = [500.0, ISOLATED_MS, ISOLATED_MS, ISOLATED_MS + late_ms]
     calm = [0.0] * 4
-    return JobTrace(times, [90.0] * 4, [10.0] * 4, calm, calm, retransmits, 2_000_000, [])
+    return JobTrace(times, [90.0] * 4, [10.0] * 4, calm, retransmits, 2_000_000, [])
 
 
 def flow_trace(mbps: float, completion_ms: list[float]) -> FlowTrace:
@@ -45,7 +45,7 @@ def measured(runs: dict[str, list[RunResult]], name: str = "hand-made") -> Measu
     """Some runs; alone the bulk transfer has 100 Mb/s, a request 10 ms."""
     repeat = len(next(iter(runs.values())))
     request = Request(scenario.parse(RAW, name), 4, 7, repeat, False, 30.0)
-    measurement = Measurement(request, "bpf", {"a": Reference(ISOLATED_MS)}, runs=runs)
+    measurement = Measurement(request, "bpf", {"a": ISOLATED_MS}, runs=runs)
     measurement.isolated_flows = {
         "bulk": FlowReference([], 100.0),
         "web": FlowReference([10.0] * 5, 1.0),

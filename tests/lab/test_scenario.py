@@ -92,11 +92,8 @@ class Refused(unittest.TestCase):
         ):
             self.refuse("link", {"rate": "none", **more}, f"link.{key}", "needs a rate")
         trace = {"name": "t", "trace": "gpt-13b-dp", "period_ms": 200.0, "duty": 0.5}
-        cross = {"name": "f", "kind": "cross", "load": 0.5, "sizes": "storage"}
         for key, value, where in (
-            ("plan", {}, "plan"),
             ("transport", "net-verbs", "transport"),
-            ("flow", [cross], "flow[0].load"),
             ("flow", [{"name": "f", "kind": "bulk"}], "flow[0].kind"),
             ("job", [trace], "job[0].duty"),
         ):
@@ -111,20 +108,19 @@ class Refused(unittest.TestCase):
         self.refuse("link", eight | {"rate": "none"}, "link.paths: needs a rate")
         late = {"change": [{"at_ms": 1, "delay": "1ms"}]}
         self.refuse("link", eight | late, "link.paths: one only, together with change")
-        # of jobs of one flow each
-        self.refuse("link", eight, "job[0].paths: 8 paths need at least as many flows")
         document = changed("link", eight)
         for words, job in (
-            ("8 for 12 flows; they are the link's 8", {"flows": 12}),
-            ("2 for 8 flows; they are the link's 8", {"flows": 8, "paths": [{}, {}]}),
+            ("flows: 1 is no multiple of the link's 8", {}),
+            ("flows: 12 is no multiple of the link's 8", {"flows": 12}),
+            ("pattern: only pair on a link of several paths", {"flows": 8, "pattern": "ring"}),
         ):
             document["job"] = [GOOD["job"][0] | job]
-            with self.assertRaisesRegex(UsageError, rf"job\[0\].paths: {words}"):
+            with self.assertRaisesRegex(UsageError, rf"job\[0\].{words}"):
                 scenario.parse(document, "test")
-        document |= {
-            "job": [GOOD["job"][0] | {"flows": 8}],
-            "flow": [{"name": "f", "kind": "bulk"}],
-        }
+        document["job"] = [GOOD["job"][0] | {"flows": 8}]
+        with self.assertRaisesRegex(UsageError, "link.paths: one only with transport = net"):
+            scenario.parse(document | {"transport": "net"}, "test")
+        document["flow"] = [{"name": "f", "kind": "bulk"}]
         with self.assertRaisesRegex(UsageError, r"flow\[0\]: not on a link of several paths"):
             scenario.parse(document, "test")
 
@@ -157,18 +153,11 @@ class Refused(unittest.TestCase):
         self.refuse("job.0.restart_ms", 0.5, "job[0].restart_ms", "from 1 to 600000")
         self.refuse("job.0.connect_late", 1, "job[0].connect_late", "true nor false")
         self.refuse("job.0.workers", 3, "job[0].workers", "ring")
-        self.refuse("job.0.paths", [{}, {}], "job[0].paths", "flows")
-        self.refuse("job.0.switch", {"at": 5}, "job[0].switch.phase_bytes: missing")
         self.refuse("flow", [{"name": "f", "kind": "short"}], "flow[0].bytes: missing")
         self.refuse(
             "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: not", "bulk"
         )
         self.refuse("flow", [{"name": "f", "kind": "conversation"}], "flow[0].bytes: missing")
-        cross = {"name": "f", "kind": "cross", "load": 0.5, "sizes": "storage"}
-        self.refuse("flow", [cross | {"every_ms": 9.0}], "flow[0].every_ms: not with kind = cross")
-        self.refuse("flow", [cross | {"sizes": "mail"}], "flow[0].sizes", "websearch, hadoop")
-        self.refuse("flow", [cross | {"load": 1}], "flow[0].load", "from 0.01 to 0.95")
-        self.refuse("flow", [{"name": "f", "kind": "cross", "load": 0.5}], "sizes: missing")
         self.refuse(
             "flow", [{"name": "f", "kind": "bulk", "class": "training"}], "flow[0].class", "latency"
         )
@@ -183,7 +172,6 @@ class Refused(unittest.TestCase):
         self.refuse_trace("job[0].compute_ms: not with a trace", compute_ms=0.0)
         self.refuse_trace("job[0].duty: 1.0: a number from 0.01 to 0.99", duty=1.0)
         self.refuse_trace("job[0].trace: only with pattern = pair", pattern="ring")
-        self.refuse_trace("and without switch", switch={"at": 5})
         # the smallest gather of ZeRO-3 is a hundred-thousandth of its bytes
         self.refuse_trace("once send 15 bytes; 17 at least", trace="llama-7b-zero3", duty=0.01)
         self.refuse("job.0.duty", 0.5, "job[0].duty: only with a trace")
@@ -194,15 +182,6 @@ class Refused(unittest.TestCase):
         self.refuse("job.0.noise", "some", "job[0].noise", "from 0 to 0.5", '"measured"')
         ring = {"pattern": "ring", "noise": "measured"}
         self.refuse("job", [GOOD["job"][0] | ring], "job[0].noise", "only with pattern = pair")
-
-    def test_plan(self) -> None:
-        self.refuse("plan", {"shift": True}, "plan.shift: unknown key", "shifts")
-        self.refuse("plan", True, "plan: must be a table")
-        self.refuse("plan", {"shifts": 1}, "plan.shifts", "true nor false")
-        self.refuse("plan", {"shifts": False}, "plan: neither shifts nor classes")
-        self.refuse("plan", {"classes": 5}, "plan.classes", "from 0 to 4")
-        self.refuse("plan", {"guard_ms": -1}, "plan.guard_ms", "from 0 to 10000")
-        self.refuse("job.0.clock_ms", 10_001, "job[0].clock_ms", "from -10000 to 10000")
 
     def test_missing(self) -> None:
         for key in ("link", "job"):
@@ -240,10 +219,6 @@ class Meaning(unittest.TestCase):
         parsed = scenario.parse(changed("link.mtu", 9000), "test")
         self.assertAlmostEqual(parsed.link.goodput_bps, 1e9 * 8948 / 9014)
         self.assertAlmostEqual(parsed.load, 2 * 80.590 / 180.590, places=4)
-        routed = changed("link.mtu", 9000)
-        routed["job"][0]["paths"] = [{"rate": "100mbit"}]
-        job = scenario.parse(routed, "test").jobs[0]
-        self.assertAlmostEqual(job.comm_ms(1e9, 9000), 805.90, places=2)
 
     def test_unshaped(self) -> None:
         """No link, no time on it; a limit is of no queue."""
@@ -258,16 +233,14 @@ class Meaning(unittest.TestCase):
         document = changed("link", {"rate": "2gbit", "paths": 8})
         document["job"] = [GOOD["job"][0] | {"flows": 16}]
         parsed = scenario.parse(document, "test")
-        self.assertEqual(parsed.jobs[0].paths, (scenario.Route(),) * 8)
         self.assertEqual(parsed.link.one_path.rate, 250e6)
-        self.assertAlmostEqual(parsed.jobs[0].comm_ms(parsed.link.rate), 41.823, places=3)
+        self.assertAlmostEqual(parsed.jobs[0].wire_ms(parsed.link.rate), 41.823, places=3)
 
     def test_needs(self) -> None:
         self.assertEqual(scenario.parse(changed("link.delay", "50us"), "").needs, ())
         self.assertEqual(scenario.parse(changed("link.delay", "51us"), "").needs, ("netem",))
         self.assertEqual(scenario.parse(changed("link.loss", 0.001), "").needs, ("loss",))
         self.assertEqual(scenario.parse(changed("link.queue", "red-ecn"), "").needs, ("red",))
-        self.assertEqual(scenario.parse(changed("job.1.delay", "2ms"), "").needs, ("netem",))
 
     def test_needs_of_hostile_links(self) -> None:
         slow = {"rate": "1gbit", "delay": "1ms"}
@@ -367,12 +340,6 @@ class Meaning(unittest.TestCase):
         document["job"][0]["pattern"] = "all-to-all"
         job = scenario.parse(document, "").jobs[0]
         self.assertAlmostEqual(job.crossing_bytes(), 10_000_000 * 4 / 3)
-
-    def test_plan(self) -> None:
-        self.assertIsNone(scenario.parse(GOOD, "").planning)
-        self.assertEqual(scenario.parse(changed("plan", {}), "").planning, scenario.Planning())
-        document = changed("plan", {"shifts": False, "classes": 3, "guard_ms": 0.5})
-        self.assertEqual(scenario.parse(document, "").planning, scenario.Planning(False, 3, 0.5))
 
     def test_shipped(self) -> None:
         paths = list(SHIPPED.glob("*.toml"))

@@ -172,8 +172,8 @@ class Usage(unittest.TestCase):
             (["--step", "5:0"], b"--step: none of them sends"),
             (["--step", "5:500", "--bytes", "500"], b"not together with --bytes"),
             (
-                ["--step", "5:500", "--switch", "5:500:5"],
-                b"not together with --inbound or --switch",
+                ["--step", "5:500", "--listen", "127.0.0.1:1", "--inbound", "1"],
+                b"not together with --inbound",
             ),
             (["--bytes", "500", "--noise", "0.1", "--lognormal", "0.1"], b"--lognormal: not"),
         ):

@@ -54,9 +54,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(stats.converged_at([130.0] * 7 + [105.0] * 23, alone), 7)
         self.assertIsNone(stats.converged_at([106.0] * 30, alone))
         # Nine in a row are not ten.
-        self.assertIsNone(stats.converged_at([100.0] * 9 + [120.0] + [100.0] * 9, alone))
+        self.assertIsNone(stats.converged_at([100.0] * 9 + [120.0] + [100.0] * 9, alone[:19]))
         self.assertEqual(stats.converged_at([100.0] * 12 + [120.0] * 18, alone), 0)
-        self.assertEqual(stats.converged_at([100.0] * 30, alone, start=12), 12)
 
     def test_jain(self) -> None:
         self.assertAlmostEqual(stats.jain([1.3, 1.3, 1.3]), 1.0)

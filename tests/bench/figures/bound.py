@@ -133,7 +133,7 @@ def jobs_of(item: scenario.Scenario, seed: int) -> list[Job]:
     return [
         Job(
             job.compute_ms,
-            job.comm_ms(link.rate, link.mtu),
+            job.wire_ms(link.rate, link.mtu),
             law(job.noise, f"{seed} {i}"),
             job.steps,
         )

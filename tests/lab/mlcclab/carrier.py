@@ -28,30 +28,24 @@ MARK_MASK = "0xffff"
 NEUTRAL = "neutral"
 NEUTRAL_MASK = "0xffff0000"
 HINTS = "+hints"
-PLAN = "+plan"
 # The module stays busy until the last of the run's sockets is freed.
 UNLOAD_TRIES = 50
 UNLOAD_PAUSE_S = 0.1
 
 
 def is_mlcc(cc: str) -> bool:
-    """True for "mlcc" and "mlcc:PROFILE", with and without "+hints" or "+plan"."""
+    """True for "mlcc" and "mlcc:PROFILE", with and without "+hints"."""
     return re.split("[:+]", cc)[0] == "mlcc"
 
 
 def profile_of(cc: str) -> str:
     """PROFILE out of "mlcc:PROFILE", else the empty string."""
-    return cc.removesuffix(HINTS).removesuffix(PLAN).partition(":")[2]
+    return cc.removesuffix(HINTS).partition(":")[2]
 
 
 def is_announced(cc: str) -> bool:
     """Whether all jobs announce their phases, whatever the scenario says."""
-    return cc.endswith((HINTS, PLAN))
-
-
-def is_planned(cc: str) -> bool:
-    """Whether all jobs get time-shifts, whatever the scenario says."""
-    return cc.endswith(PLAN)
+    return cc.endswith(HINTS)
 
 
 class Carrier(ABC):

@@ -78,8 +78,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         type=cc_list,
         help="congestion controls, comma-separated: any of the kernel's, mlcc, mlcc:PROFILE, "
         "mlcc:neutral for flows of no job; with +hints behind one of mlcc, every job announces "
-        "its phases; with +plan, each also gets the time-shift that mlcc-plan finds (default "
-        "cubic,mlcc)",
+        "its phases (default cubic,mlcc)",
     )
     add(
         "--seeds",

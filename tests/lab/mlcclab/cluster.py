@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from . import conversation, noise, sizes, traces
+from . import conversation, noise, traces
 from .scenario import Flow, Job, Scenario
 from .topology import Host, Topology
 
@@ -50,9 +50,9 @@ class Cluster:
 
     def _place(self, job: Job, topology: Topology) -> list[Worker]:
         if job.pattern == "pair":
-            return [self._worker(topology.add_host("left", job.paths), topology.receiver())]
+            return [self._worker(topology.add_host("left"), topology.receiver())]
         sides = ["left" if i % 2 == 0 else "right" for i in range(job.workers)]
-        return [self._worker(topology.add_host(side, job.paths), None) for side in sides]
+        return [self._worker(topology.add_host(side), None) for side in sides]
 
     def _worker(self, host: Host, receiver: Host | None) -> Worker:
         self._count += 1
@@ -92,7 +92,7 @@ class Cluster:
         arguments = ["recv", "--listen", _endpoint(host, worker), "--job", flow.name, *common]
         return Command(f"{flow.name}-recv", host.namespace, arguments)
 
-    def flow_sender(self, flow: Flow, seed: int, common: list[str], is_job: bool) -> Command:
+    def flow_sender(self, flow: Flow, common: list[str], is_job: bool) -> Command:
         """The near end of ordinary traffic; is_job: it is yet to get its mark."""
         worker = self.traffic[flow.name]
         peer = _endpoint(worker.receiver or worker.host, worker)
@@ -104,11 +104,6 @@ class Cluster:
         elif flow.kind == "conversation":
             for gap_ms, nbytes in conversation.requests(flow.bytes, flow.every_ms):
                 arguments += ["--request", f"{gap_ms:.3f}:{nbytes}"]
-        elif flow.kind == "cross":
-            arguments += ["--every-ms", f"{flow.every_ms:.6f}"]
-            arguments += ["--seed", str(seed * 1000 + worker.mark)]
-            for nbytes, percent in sizes.scaled(sizes.SIZES[flow.sizes], flow.bytes):
-                arguments += ["--size", f"{percent}:{nbytes:.0f}"]
         mark = worker.mark if is_job else 0
         return Command(f"{flow.name}-send", worker.host.namespace, arguments, mark)
 
@@ -123,9 +118,6 @@ def _shape(job: Job) -> list[str]:
     arguments += ["--start-ms", str(job.start_ms), "--iterations", "0"]
     if job.connect_late:
         arguments += ["--connect-ms", str(job.start_ms)]
-    if job.switch:
-        change = job.switch
-        arguments += ["--switch", f"{change.at}:{change.phase_bytes}:{change.compute_ms}"]
     return arguments
 
 

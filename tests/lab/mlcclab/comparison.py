@@ -22,7 +22,7 @@ ALL = "all"
 
 def needs_mlccd(cc: str, scenarios: Sequence[Scenario]) -> bool:
     """Whether jobs announce their phases."""
-    return any(runner.announced(cc, item.jobs, item.planning is not None) for item in scenarios)
+    return any(runner.announced(cc, item.jobs) for item in scenarios)
 
 
 def check_builds(builds: Sequence[Path], loader: bool, mlccd: bool) -> None:

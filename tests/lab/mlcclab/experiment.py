@@ -6,32 +6,22 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from . import carrier as carriers
 from . import features, netplugin, rdma, runner
 from .cluster import Cluster
-from .errors import LabError, UsageError
-from .link import NO_RATE
-from .planner import Planned
+from .errors import LabError
 from .progress import Progress
 from .runner import Runner, RunResult
-from .scenario import Flow, Job, Planning, Scenario
+from .scenario import Flow, Job, Scenario
 from .schedule import REFERENCE_CC, Contender, Request, Schedule, Stage, shape
 from .topology import Topology
 
 ISOLATED_WARMUP = 2
 # A suspended lab, or virtual machine, would report the pause as a slowdown.
 TRIES = 4
-
-
-@dataclass
-class Reference:
-    """A job alone: its period before and after a change of its batch size."""
-
-    before_ms: float
-    after_ms: float | None = None
 
 
 @dataclass
@@ -44,12 +34,12 @@ class FlowReference:
 
 @dataclass
 class Measurement:
-    """Everything that the report is made of; by the names of contenders."""
+    """Everything that the report is made of; by the names of contenders. A job alone: ms."""
 
     request: Request
     carrier: str | None
-    isolated: dict[str, Reference] = field(default_factory=dict)
-    isolated_cc: dict[tuple[str, str], Reference] = field(default_factory=dict)
+    isolated: dict[str, float] = field(default_factory=dict)
+    isolated_cc: dict[tuple[str, str], float] = field(default_factory=dict)
     isolated_flows: dict[str, FlowReference] = field(default_factory=dict)
     runs: dict[str, list[RunResult]] = field(default_factory=dict)
 
@@ -71,9 +61,6 @@ def take_turns(requests: Sequence[Request], contenders: Sequence[Contender]) -> 
 def check_kernel(scenario: Scenario, ccs: Sequence[str]) -> None:
     """Everything that can be checked before the first packet."""
     features.check_scenario(scenario)
-    if not scenario.link.shaped:
-        for cc in filter(carriers.is_planned, ccs):
-            raise UsageError(f'--cc {cc}: needs a rate of the link, not "{NO_RATE}"')
     plain = {cc for cc in ccs if not carriers.is_mlcc(cc)}
     if scenario.transport == "verbs":
         features.check_verbs(plain)
@@ -134,16 +121,15 @@ class _Experiment:
         """References, then the contenders."""
         schedule = self.schedule
         for job in self.scenario.jobs:
-            self.result.isolated[job.name] = self._reference(schedule.reference, job)
+            self.result.isolated[job.name] = self._isolated_ms(schedule.reference, job)
         for flow in self.scenario.flows:
             self.result.isolated_flows[flow.name] = self._flow_reference(flow)
         if schedule.request.isolated_cc:
             for contender, job in itertools.product(schedule.contenders, self.scenario.jobs):
-                own = self._reference(contender, job)
+                own = self._isolated_ms(contender, job)
                 self.result.isolated_cc[contender.name, job.name] = own
         for stage in schedule.together():
-            planned = self._planned(stage.contender.cc)
-            run = self._measure(replace(stage, plan=replace(stage.plan, planned=planned)))
+            run = self._measure(stage)
             self.result.runs.setdefault(stage.contender.name, []).append(run)
 
     def _measure(self, stage: Stage) -> RunResult:
@@ -155,19 +141,6 @@ class _Experiment:
                 return run
             self.progress.note(f"stood still for {run.frozen_s:.0f} s: once more: {stage.label}")
         raise LabError(f"{stage.label}: stood still in each of {TRIES} tries")
-
-    def _planned(self, cc: str) -> Planned | None:
-        """The jobs as they have been measured alone."""
-        planning = self.scenario.planning or (Planning() if carriers.is_planned(cc) else None)
-        if planning is None or not carriers.is_mlcc(cc):
-            return None
-        alone_ms = {name: reference.before_ms for name, reference in self.result.isolated.items()}
-        return Planned(self.scenario, planning, alone_ms)
-
-    def _reference(self, contender: Contender, job: Job) -> Reference:
-        after = job.after_switch()
-        before_ms = self._isolated_ms(contender, replace(job, switch=None))
-        return Reference(before_ms, self._isolated_ms(contender, after) if after else None)
 
     def _isolated_ms(self, contender: Contender, job: Job) -> float:
         key = (contender.name, shape(job))

@@ -4,14 +4,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import fct, stats
+from . import stats
 from .experiment import FlowReference, Measurement
 from .figures import estimates, means, rounded, spread
-from .link import FREE_DELAY_S
 from .runner import RunResult, mean_mbps
 from .scenario import Flow
 from .schedule import REFERENCE_CC
-from .units import wire_ms
 
 Json = dict[str, Any]
 
@@ -30,7 +28,7 @@ def beside(measurement: Measurement, flow: Flow, cc: str, turn: int) -> Json:
     cubic = measurement.runs.get(REFERENCE_CC, []) if cc != REFERENCE_CC else []
     report["beside_cubic"] = _ratio(flow, measurement.runs[cc][turn], cubic[turn : turn + 1])
     report.update(dict.fromkeys(_intervals(report).values()))
-    return report | _by_size(measurement, flow, cc, [turn])
+    return report
 
 
 def _achieved(flow: Flow, run: RunResult, alone: FlowReference) -> Json:
@@ -72,39 +70,9 @@ def _ratio(flow: Flow, run: RunResult, cubic: Sequence[RunResult]) -> float | No
     return round(ours / theirs, 4) if ours is not None and theirs else None
 
 
-def _by_size(measurement: Measurement, flow: Flow, cc: str, turns: Sequence[int]) -> Json:
-    """Completion times of cross traffic by its size, in the time that all contenders had."""
-    if flow.kind != "cross":
-        return {}
-    runs, link = measurement.runs, measurement.request.scenario.link
-    round_trip_s = 2 * max(link.delay, FREE_DELAY_S)
-
-    def summary(contender: str, turn: int) -> list[Json]:
-        run = runs[contender][turn]
-        return fct.summary(
-            [
-                [
-                    (due_ns - run.start_ns) / 1e9,
-                    took_ms / 1e3,
-                    wire_ms(nbytes, link.rate, link.mtu) / 1e3 + round_trip_s,
-                    nbytes,
-                ]
-                for due_ns, took_ms, nbytes in run.flows[flow.name].requests
-            ],
-            min(each[turn].seconds for each in runs.values()),
-        )
-
-    first = next(iter(runs))
-    found = fct.by_size([summary(cc, turn) for turn in turns])
-    if cc != first:
-        fct.compare(found, fct.by_size([summary(first, turn) for turn in turns]))
-    return {"fct": found}
-
-
-def merge(measurement: Measurement, flow: Flow, cc: str, flows: Sequence[Json]) -> Json:
+def merge(flows: Sequence[Json]) -> Json:
     """Means over the repeats."""
     intervals = _intervals(flows[0])
-    words = {"name", "kind", "cc", "class", "fct", *intervals, *intervals.values()}
+    words = {"name", "kind", "cc", "class", *intervals, *intervals.values()}
     numbers = means(flows, [key for key in flows[0] if key not in words], 3)
-    by_size = _by_size(measurement, flow, cc, range(len(flows)))
-    return {**flows[0], **numbers, **estimates(flows, intervals), **by_size}
+    return {**flows[0], **numbers, **estimates(flows, intervals)}

@@ -105,10 +105,7 @@ def _iterations(axes: Any, result: Json, limits: tuple[float, float]) -> None:
 
 
 def _isolated(job: Json) -> list[float]:
-    count = len(job["iterations_ms"])
-    before = min(job.get("switch_at", count), count)
-    after = job.get("isolated_after_ms", 0.0)
-    return [job["isolated_ms"]] * before + [after] * (count - before)
+    return [job["isolated_ms"]] * len(job["iterations_ms"])
 
 
 def _shares(axes: Any, document: Json, result: Json) -> None:

@@ -32,11 +32,6 @@ class Progress:
         self.label, self.stage_s = label, expected_s
         self.tick(0.0)
 
-    def again(self) -> None:
-        """The current part is made once more."""
-        self.expected += self.stage_s
-        self.stage(self.label, self.stage_s)
-
     def tick(self, fraction: float) -> None:
         """The current part is that far."""
         now = time.monotonic()

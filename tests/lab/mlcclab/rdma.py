@@ -32,14 +32,14 @@ class Device:
         """Set a parameter of the congestion control."""
         self._write(DEBUGFS / self.name / "cc_params" / name, str(value))
 
-    def belongs_to(self, job: int, traffic_class: int = 0) -> None:
-        """All its QPs, which have this class, are flows of this job; 0: of none."""
+    def belongs_to(self, job: int) -> None:
+        """All its QPs are flows of this job; 0: of none."""
         jobs = DEBUGFS / self.name / "jobs"
         for rule in jobs.read_text().splitlines():
             kind, key, _ = rule.split()
             self._write(jobs, f"{kind} {key} 0")
         if job:
-            self._write(jobs, f"tclass {traffic_class} {job}")
+            self._write(jobs, f"tclass 0 {job}")
 
     def _write(self, path: Path, text: str) -> None:
         try:

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from . import neighbours, noise, stats, traces
-from .experiment import Measurement, Reference
+from .experiment import Measurement
 from .figures import estimates, means, rounded, spread, tail
 from .link import Link
 from .runner import JobTrace, RunResult, utilisation
@@ -152,17 +152,9 @@ def _references(
 
     Measured noise may be so large that only thousands of iterations had the mean compute time.
     """
-    isolated = _isolated(job, measurement.isolated[job.name], len(trace.iteration_ms))
+    isolated = [measurement.isolated[job.name]] * len(trace.iteration_ms)
     drawn = _drawn(job, trace, isolated, measurement.request.scenario.link)
     return drawn if job.noise == noise.MEASURED else isolated, drawn
-
-
-def _isolated(job: Job, reference: Reference, count: int) -> list[float]:
-    """That of the mean compute time."""
-    if not job.switch or reference.after_ms is None:
-        return [reference.before_ms] * count
-    before = min(job.switch.at, count)
-    return [reference.before_ms] * before + [reference.after_ms] * (count - before)
 
 
 def _drawn(job: Job, trace: JobTrace, references: Sequence[float], link: Link) -> list[float]:
@@ -173,19 +165,16 @@ def _drawn(job: Job, trace: JobTrace, references: Sequence[float], link: Link) -
     """
     if job.pattern != "pair":
         return list(references)
-    after = job.after_switch()
     drawn = []
-    for index, (reference, compute) in enumerate(zip(references, trace.compute_ms, strict=True)):
-        now = after if after and job.switch and index >= job.switch.at else job
-        own = replace(now, compute_ms=compute)
-        more_ms = own.period_ms(link.rate, link.mtu) - now.period_ms(link.rate, link.mtu)
+    for reference, compute in zip(references, trace.compute_ms, strict=True):
+        own = replace(job, compute_ms=compute)
+        more_ms = own.period_ms(link.rate, link.mtu) - job.period_ms(link.rate, link.mtu)
         drawn.append(reference + more_ms)
     return drawn
 
 
 def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     times = trace.iteration_ms
-    reference = measurement.isolated[job.name]
     references, drawn = _references(measurement, job, trace)
     own = measurement.isolated_cc.get((cc, job.name))
     link = measurement.request.scenario.link
@@ -193,8 +182,8 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
         "name": job.name,
         "connections": job.connections,
         "ideal_ms": round(job.period_ms(link.rate, link.mtu), 3) if link.shaped else None,
-        "isolated_ms": round(reference.before_ms, 3),
-        "isolated_cc_ms": round(own.before_ms, 3) if own else None,
+        "isolated_ms": round(measurement.isolated[job.name], 3),
+        "isolated_cc_ms": round(own, 3) if own else None,
         **spread(stats.settled(times)),
         "slowdown": round(stats.slowdown(times, references), 4),
         **tail(stats.ratios(times, references)),
@@ -210,13 +199,6 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     }
     if job.steps != traces.PLAIN:
         report["silent_ms"] = round(job.silent_ms, 3)
-    if any(trace.delay_ms):
-        report["delays_ms"] = trace.delay_ms
-    if job.switch:
-        at = job.switch.at
-        report["isolated_after_ms"] = round(reference.after_ms or 0.0, 3)
-        report["switch_at"] = at
-        report["reconverged_at"] = stats.converged_at(times, drawn, at)
     return report
 
 
@@ -228,8 +210,8 @@ def _merge(measurement: Measurement, cc: str, repeats: Sequence[Json]) -> Json:
         merged = _merge_job([repeat["jobs"][index] for repeat in repeats])
         jobs.append(merged | tail(_ratios(measurement, job, runs)))
     flows = [
-        neighbours.merge(measurement, flow, cc, [repeat["flows"][index] for repeat in repeats])
-        for index, flow in enumerate(scenario.flows)
+        neighbours.merge([repeat["flows"][index] for repeat in repeats])
+        for index in range(len(scenario.flows))
     ]
     return {
         "cc": cc,
@@ -251,9 +233,7 @@ def _merge_job(jobs: Sequence[Json]) -> Json:
     comm = [value for job in jobs for value in stats.settled(job["comm_ms"])]
     merged["comm_p50_ms"] = round(stats.percentile(comm, 50), 3)
     merged.update(means(jobs, ["flow_spread_ms", "retransmits", "sent_mb", "comm_mean_ms"], 3))
-    for key in ("converged_at", "reconverged_at"):
-        if key in merged:
-            merged[key] = stats.merge_converged([job[key] for job in jobs])
+    merged["converged_at"] = stats.merge_converged([job["converged_at"] for job in jobs])
     for key in ("iterations_ms", "comm_ms"):
         steps = zip(*(job[key] for job in jobs), strict=True)
         merged[key] = [round(fmean(step), 3) for step in steps]

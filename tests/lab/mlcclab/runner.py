@@ -3,7 +3,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,6 @@ from .cluster import Cluster, Command
 from .daemon import Daemon
 from .errors import LabError
 from .link import Change, Link
-from .planner import Planned
 from .scenario import Flow, Job
 from .topology import LinkCounters, Topology
 
@@ -42,7 +41,6 @@ class Plan:
     iterations: int
     seed: int
     seconds: float = 0.0  # without jobs: how long the flows run
-    planned: Planned | None = None  # what mlcc-plan is to do for the jobs
     changes: Sequence[Change] = ()  # of the link, while it runs
 
 
@@ -54,7 +52,6 @@ class JobTrace:
     compute_ms: list[float]
     comm_ms: list[float]
     spread_ms: list[float]
-    delay_ms: list[float]  # waited for a slot
     retransmits: int
     sent_bytes: int
     samples: Samples
@@ -67,7 +64,6 @@ class FlowTrace:
     completion_ms: list[float]
     samples: Samples
     retransmits: int
-    requests: list[tuple[int, float, int]] = field(default_factory=list)  # due (ns), ms, bytes
 
 
 @dataclass
@@ -118,15 +114,13 @@ class Runner:
         if self.carrier is None:
             raise LabError(f"{plan.cc}: no carrier")
         carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
-        exact = announced(plan.cc, plan.jobs, plan.planned is not None)
+        exact = announced(plan.cc, plan.jobs)
         classed = [flow for flow in plan.flows if is_job(plan.cc, flow)]
         prioritised = classed if self.topology.link.queue == "prio" else []
         if exact or prioritised:
             daemon = stack.enter_context(Daemon(carrier.mlccd))
             self._announce(daemon, exact)
             self._prioritise(daemon, prioritised)
-            if plan.planned:
-                self._give_classes(plan, plan.planned.apply(daemon.socket))
         for job in plan.jobs:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
@@ -143,19 +137,6 @@ class Runner:
                 if worker.host.device:
                     worker.host.device.belongs_to(worker.mark if is_mlcc(plan.cc) else 0)
 
-    def _give_classes(self, plan: Plan, classes: Mapping[str, int]) -> None:
-        """RDMA does not pass the tagger: QPs ask for their class, and their device is told."""
-        for job in plan.jobs if self.verbs else ():
-            if job.name not in classes:
-                continue
-            traffic_class = classes[job.name]
-            for worker in self.cluster.workers[job.name]:
-                cgroup, options = self.announced[worker.mark]
-                options = [*options, "--traffic-class", str(traffic_class)]
-                self.announced[worker.mark] = (cgroup, options)
-                if worker.host.device:
-                    worker.host.device.belongs_to(worker.mark, traffic_class)
-
     def _prioritise(self, daemon: Daemon, flows: Sequence[Flow]) -> None:
         """Where the switch has priorities, the tagger gives a class its DSCP."""
         for flow in flows:
@@ -168,18 +149,17 @@ class Runner:
             for worker in self.cluster.workers[job.name]:
                 cgroup = daemon.set_job(worker.mark, job.name, job.profile)
                 options = ["--hint", str(daemon.socket), "--hint-job", str(worker.mark)]
-                options += ["--claim", f"{job.claim:g}", "--clock-ms", f"{job.clock_ms:g}"]
+                options += ["--claim", f"{job.claim:g}"]
                 if job.restart_ms:
                     options += ["--restart-ms", f"{job.restart_ms:g}"]
                 self.announced[worker.mark] = (cgroup, options)
 
 
-def announced(cc: str, jobs: Sequence[Job], planned: bool) -> list[Job]:
+def announced(cc: str, jobs: Sequence[Job]) -> list[Job]:
     """The jobs that an mlccd is told of, with their phases."""
     if not is_mlcc(cc) or profile_of(cc) == NEUTRAL:
         return []
-    everyone = planned or is_announced(cc)
-    return [job for job in jobs if job.hint == "exact" or everyone]
+    return [job for job in jobs if job.hint == "exact" or is_announced(cc)]
 
 
 def is_job(cc: str, flow: Flow) -> bool:
@@ -289,7 +269,7 @@ class _Session:
             self.senders[job.name] = [self._start(command) for command in commands]
         for flow in plan.flows:
             options = [*self._options(flow.cc), *at]
-            command = self.cluster.flow_sender(flow, plan.seed, options, is_job(plan.cc, flow))
+            command = self.cluster.flow_sender(flow, options, is_job(plan.cc, flow))
             self.senders[flow.name] = [self._start(command)]
 
     def _everything(self) -> list[Burst]:
@@ -349,11 +329,10 @@ class _Session:
         workers = [burst.of_kind("iteration")[:n] for burst in bursts]
         sampled = [self.receivers[job.name]] if job.name in self.receivers else bursts
         return JobTrace(
-            iteration_ms=_step_times(workers),
-            compute_ms=_slowest(workers, "compute_ms"),
-            comm_ms=_slowest(workers, "comm_ms"),
-            spread_ms=_slowest(workers, "spread_ms"),
-            delay_ms=_slowest(workers, "delay_ms"),
+            iteration_ms=step_times(workers),
+            compute_ms=slowest(workers, "compute_ms"),
+            comm_ms=slowest(workers, "comm_ms"),
+            spread_ms=slowest(workers, "spread_ms"),
             retransmits=sum(burst.totals.get("retransmits", 0) for burst in bursts),
             sent_bytes=sum(burst.totals.get("bytes", 0) for burst in bursts),
             samples=_samples(sampled),
@@ -361,23 +340,19 @@ class _Session:
 
     def _flow_trace(self, flow: Flow) -> FlowTrace:
         sender = self.senders[flow.name][0]
-        requests = [
-            (record["start_ns"], record["completion_ms"], record["bytes"])
-            for record in sender.of_kind("request")
-        ]
         return FlowTrace(
-            completion_ms=[took_ms for _, took_ms, _ in requests],
-            requests=requests,
+            completion_ms=[record["completion_ms"] for record in sender.of_kind("request")],
             samples=_samples([self.receivers[flow.name]]),
             retransmits=sender.totals.get("retransmits", 0),
         )
 
 
-def _slowest(workers: list[list[Record]], key: str) -> list[float]:
+def slowest(workers: list[list[Record]], key: str) -> list[float]:
+    """Of each step, the last worker's."""
     return [max(record[key] for record in step) for step in zip(*workers, strict=True)]
 
 
-def _step_times(workers: list[list[Record]]) -> list[float]:
+def step_times(workers: list[list[Record]]) -> list[float]:
     """From the end of the last worker's step to the end of the last one's next."""
     steps = []
     begun = min(records[0]["start_ns"] for records in workers)

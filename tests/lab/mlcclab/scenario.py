@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import link, noise, schema, sizes, traces, units
+from . import link, noise, schema, traces, units
 from .errors import UsageError
-from .link import FREE_DELAY_S, Link
+from .link import Link
 from .schema import Field, load_toml
 
 SHIPPED = Path(__file__).resolve().parents[1] / "scenarios"
@@ -24,27 +24,9 @@ FLOW_SIZES = {
     "bulk": (),
     "short": ("bytes", "every_ms"),
     "conversation": ("bytes", "every_ms"),
-    "cross": ("load", "sizes"),
 }
 RDMA = ("verbs", "net-verbs")
 TRANSPORTS = ("tcp", "net", *RDMA)
-
-
-@dataclass(frozen=True)
-class Route:
-    """One of several ways from a sender to the bottleneck."""
-
-    delay: float = 0.0
-    rate: float = 0.0
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A change of the batch size in the middle of the run."""
-
-    at: int
-    phase_bytes: int
-    compute_ms: float
 
 
 @dataclass(frozen=True)
@@ -62,9 +44,6 @@ class Job:
     profile: str
     pattern: str
     workers: int
-    switch: Switch | None
-    paths: tuple[Route, ...]
-    clock_ms: float
     connect_late: bool = False
     restart_ms: float = 0.0
     steps: traces.Steps = traces.PLAIN
@@ -86,26 +65,9 @@ class Job:
         """What a worker of a ring all-reduce begins with: one of its 2 (N - 1) chunks."""
         return max(1, self.phase_bytes // (2 * (self.workers - 1)))
 
-    def after_switch(self) -> "Job | None":
-        """The same job as it is after its batch size has changed."""
-        if not self.switch:
-            return None
-        changed = self.switch
-        return replace(
-            self, phase_bytes=changed.phase_bytes, compute_ms=changed.compute_ms, switch=None
-        )
-
     def scaled(self, factor: float) -> "Job":
         """The same with every rate and size times a factor."""
-        switch = self.switch
-        if switch:
-            switch = replace(switch, phase_bytes=round(switch.phase_bytes * factor))
-        return replace(
-            self,
-            phase_bytes=round(self.phase_bytes * factor),
-            switch=switch,
-            paths=tuple(replace(route, rate=route.rate * factor) for route in self.paths),
-        )
+        return replace(self, phase_bytes=round(self.phase_bytes * factor))
 
     def crossing_bytes(self) -> float:
         """Bytes per iteration that cross the bottleneck in its busier direction.
@@ -123,16 +85,6 @@ class Job:
         """Time that a phase occupies the link."""
         return units.wire_ms(self.crossing_bytes(), rate, mtu)
 
-    def comm_ms(self, rate: float, mtu: int = units.MTU) -> float:
-        """Time of a phase that has the link for itself: the slowest route counts."""
-        times = [self.wire_ms(rate, mtu)]
-        for index, route in enumerate(self.paths):
-            if route.rate:
-                flows = len(range(index, self.flows, len(self.paths)))
-                nbytes = self.phase_bytes * flows / self.flows
-                times.append(units.wire_ms(nbytes, route.rate, mtu))
-        return max(times)
-
     @property
     def silent_ms(self) -> float:
         """How long an iteration computes before its first byte."""
@@ -140,16 +92,7 @@ class Job:
 
     def period_ms(self, rate: float, mtu: int = units.MTU) -> float:
         """Iteration time of the job alone, as the figures say it."""
-        return traces.alone(self.steps, self.compute_ms, self.comm_ms(rate, mtu))
-
-
-@dataclass(frozen=True)
-class Planning:
-    """What mlcc-plan is to do for the jobs before they start."""
-
-    shifts: bool = True
-    classes: int = 0  # of priority; 0: none
-    guard_ms: float = 0.0  # how wrong clocks may be
+        return traces.alone(self.steps, self.compute_ms, self.wire_ms(rate, mtu))
 
 
 @dataclass(frozen=True)
@@ -163,7 +106,6 @@ class Flow:
     every_ms: float
     start_ms: float
     job_class: str = ""
-    sizes: str = ""  # of cross traffic; bytes is their mean then
 
 
 @dataclass(frozen=True)
@@ -178,7 +120,6 @@ class Scenario:
     link: Link
     jobs: tuple[Job, ...]
     flows: tuple[Flow, ...]
-    planning: Planning | None
 
     @property
     def load(self) -> float | None:
@@ -205,9 +146,7 @@ class Scenario:
     @property
     def needs(self) -> tuple[str, ...]:
         """What the kernel must have beyond the basics."""
-        delays = [path.delay for job in self.jobs for path in job.paths]
-        slow = {"netem"} if max(delays) > FREE_DELAY_S else set()
-        return tuple(sorted(self.link.needs | slow))
+        return tuple(sorted(self.link.needs))
 
 
 JOB_FIELDS = {
@@ -225,11 +164,6 @@ JOB_FIELDS = {
     "profile": Field(schema.word, ""),
     "pattern": Field(schema.choice(*PATTERNS), "pair"),
     "workers": Field(schema.integer(2, 16), None),
-    "switch": Field(lambda value: value, None),
-    "delay": Field(schema.duration(10.0), 0.0),
-    "flow_delays": Field(lambda value: value, None),
-    "paths": Field(lambda value: value, None),
-    "clock_ms": Field(schema.number(-10_000.0, 10_000.0), 0.0),
     "connect_late": Field(schema.flag, False),
     "restart_ms": Field(schema.number(1.0, MAX_MS), None),
 }
@@ -237,31 +171,12 @@ JOB_FIELDS = {
 # What says how large an iteration is, and whether of a trace.
 SIZES = {"phase_bytes": False, "compute_ms": False, "period_ms": True, "duty": True}
 
-PLANNING_FIELDS = {
-    "shifts": Field(schema.flag, True),
-    "classes": Field(schema.integer(0, 4), 0),
-    "guard_ms": Field(schema.number(0.0, 10_000.0), 0.0),
-}
-
-SWITCH_FIELDS = {
-    "at": Field(schema.integer(1, 1_000_000)),
-    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES)),
-    "compute_ms": Field(schema.number(0.0, MAX_MS)),
-}
-
-PATH_FIELDS = {
-    "delay": Field(schema.duration(10.0), 0.0),
-    "rate": Field(schema.rate(1e6, 40e9), 0.0),
-}
-
 FLOW_FIELDS = {
     "name": Field(schema.word),
     "kind": Field(schema.choice(*FLOW_SIZES)),
     "cc": Field(schema.word, "cubic"),
     "bytes": Field(schema.integer(100, MAX_BYTES), None),
     "every_ms": Field(schema.number(1.0, MAX_MS), None),
-    "load": Field(schema.number(0.01, 0.95), None),
-    "sizes": Field(schema.choice(*sizes.SIZES), None),
     "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
     "class": Field(schema.choice("latency", "background"), ""),
 }
@@ -275,7 +190,6 @@ TOP_FIELDS = {
     "link": Field(lambda value: value),
     "job": Field(lambda value: value),
     "flow": Field(lambda value: value, []),
-    "plan": Field(lambda value: value, None),
 }
 
 
@@ -316,7 +230,7 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
     tables = schema.array("job", _one_by_one(top["job"]), 1, 128)
     jobs = tuple(_job(where, table, wire) for where, table in tables)
     tables = schema.array("flow", top["flow"], 0, 16)
-    flows = tuple(_flow(where, table, wire.rate) for where, table in tables)
+    flows = tuple(_flow(where, table) for where, table in tables)
     if flows and wire.paths > 1:
         raise UsageError("flow[0]: not on a link of several paths")
     names = Counter([job.name for job in jobs] + [flow.name for flow in flows])
@@ -327,7 +241,6 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
         _check_unshaped(top, flows)
     if top["transport"] != "tcp":
         _check_transport(top["transport"], wire, jobs, flows)
-    planning = _planning(top["plan"])
     return Scenario(
         name=top["name"] or default_name,
         about=top["about"],
@@ -337,7 +250,6 @@ def parse(raw: dict[str, Any], default_name: str) -> Scenario:
         link=wire,
         jobs=jobs,
         flows=flows,
-        planning=planning,
     )
 
 
@@ -353,21 +265,10 @@ def _one_by_one(tables: Any) -> Any:
     return found
 
 
-def _planning(table: Any) -> Planning | None:
-    if table is None:
-        return None
-    planning = Planning(**schema.read_table("plan", table, PLANNING_FIELDS))
-    if not planning.shifts and not planning.classes:
-        raise UsageError("plan: neither shifts nor classes: leave [plan] out")
-    return planning
-
-
 def _check_unshaped(top: dict[str, Any], flows: tuple[Flow, ...]) -> None:
     """What is a part of a link's time, or of its rate."""
-    needy = [f"flow[{index}].load" for index, flow in enumerate(flows) if flow.kind == "cross"]
     # a sender that never has to wait never hears that it is to stop
-    needy += [f"flow[{index}].kind" for index, flow in enumerate(flows) if flow.kind == "bulk"]
-    needy += ["plan"] if top["plan"] is not None else []
+    needy = [f"flow[{index}].kind" for index, flow in enumerate(flows) if flow.kind == "bulk"]
     needy += ["transport"] if top["transport"] in RDMA else []
     for where in needy:
         raise UsageError(f'{where}: needs a rate of the link, not "{link.NO_RATE}"')
@@ -379,22 +280,20 @@ def _check_transport(
     """What only TCP has here."""
     if wire.mtu != units.MTU and transport in RDMA:
         raise UsageError(f"link.mtu: {units.MTU} only with transport = {transport}")
+    if wire.paths > 1:
+        raise UsageError(f"link.paths: one only with transport = {transport}")
     if flows:
         raise UsageError(f"flow[0]: not with transport = {transport}")
     for index, job in enumerate(jobs):
-        if len(job.paths) > 1:
-            raise UsageError(f"job[{index}].paths: one path only with transport = {transport}")
         if transport != "verbs" and job.hint == "exact":
             raise UsageError(f"job[{index}].hint: not with transport = {transport}")
 
 
 def _job(where: str, table: Any, wire: Link) -> Job:
     raw = schema.read_table(where, table, JOB_FIELDS)
-    paths = _paths(where, raw, wire.paths)
-    _check_pattern(where, raw, paths)
-    if len(paths) % wire.paths or (wire.paths > 1 and raw["flows"] % len(paths)):
-        wanted = f"the link's {wire.paths}, or a multiple, and flows are a multiple of them"
-        raise UsageError(f"{where}.paths: {len(paths)} for {raw['flows']} flows; they are {wanted}")
+    _check_pattern(where, raw, wire.paths)
+    if raw["flows"] % wire.paths:
+        raise UsageError(f"{where}.flows: {raw['flows']} is no multiple of the link's {wire.paths}")
     _check_size(where, raw)
     if raw["trace"] is not None:
         _settle_trace(where, raw, wire)
@@ -402,12 +301,9 @@ def _job(where: str, table: Any, wire: Link) -> Job:
         raise UsageError(f'{where}.claim: only with hint = "exact", it scales what is announced')
     if raw["restart_ms"] is not None and raw["hint"] != "exact":
         raise UsageError(f'{where}.restart_ms: only with hint = "exact", it is announced')
-    switch = raw["switch"]
-    if switch is not None:
-        switch = Switch(**schema.read_table(f"{where}.switch", switch, SWITCH_FIELDS))
-    raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2, switch=switch, paths=paths)
+    raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2)
     raw.update(restart_ms=raw["restart_ms"] or 0.0)
-    said = {"delay", "flow_delays", "trace", "period_ms", "duty"}
+    said = {"trace", "period_ms", "duty"}
     return Job(**{key: value for key, value in raw.items() if key not in said})
 
 
@@ -425,8 +321,8 @@ def _settle_trace(where: str, raw: dict[str, Any], wire: Link) -> None:
     """The bytes and the compute time with which it is so, on that link."""
     if not wire.shaped:
         raise UsageError(f'{where}.duty: needs a rate of the link, not "{link.NO_RATE}"')
-    if raw["pattern"] != "pair" or raw["switch"] is not None:
-        raise UsageError(f"{where}.trace: only with pattern = pair, and without switch")
+    if raw["pattern"] != "pair":
+        raise UsageError(f"{where}.trace: only with pattern = pair")
     steps, nbytes, compute_ms = traces.fitted(
         traces.load(raw["trace"]), raw["period_ms"], raw["duty"], wire.goodput_bps
     )
@@ -437,44 +333,22 @@ def _settle_trace(where: str, raw: dict[str, Any], wire: Link) -> None:
     raw.update(steps=steps, phase_bytes=nbytes, compute_ms=compute_ms)
 
 
-def _paths(where: str, raw: dict[str, Any], bottlenecks: int) -> tuple[Route, ...]:
-    """The three ways to say it: delay (of one for each bottleneck), flow_delays, paths."""
-    said = [key for key in ("delay", "flow_delays", "paths") if raw[key]]
-    if len(said) > 1:
-        raise UsageError(f"{where}.{said[1]}: not together with {said[0]}")
-    if raw["flow_delays"] is not None:
-        read = schema.duration(10.0)
-        field = {"flow_delays": Field(lambda values: [read(value) for value in values])}
-        delays = schema.read_table(where, {"flow_delays": raw["flow_delays"]}, field)
-        return tuple(Route(delay=delay) for delay in delays["flow_delays"])
-    if raw["paths"] is not None:
-        tables = schema.array(f"{where}.paths", raw["paths"], 1, 16)
-        return tuple(Route(**schema.read_table(at, table, PATH_FIELDS)) for at, table in tables)
-    return (Route(delay=raw["delay"]),) * bottlenecks
-
-
-def _check_pattern(where: str, raw: dict[str, Any], paths: tuple[Route, ...]) -> None:
+def _check_pattern(where: str, raw: dict[str, Any], paths: int) -> None:
     if raw["pattern"] == "pair":
         if raw["workers"] is not None:
             raise UsageError(f"{where}.workers: only with pattern = ring or all-to-all")
-    elif len(paths) > 1:
-        raise UsageError(f"{where}.paths: only with pattern = pair")
+    elif paths > 1:
+        raise UsageError(f"{where}.pattern: only pair on a link of several paths")
     elif raw["noise"] == noise.MEASURED:
         raise UsageError(f'{where}.noise: "{noise.MEASURED}" only with pattern = pair')
-    if not 1 <= len(paths) <= raw["flows"]:
-        raise UsageError(f"{where}.paths: {len(paths)} paths need at least as many flows")
 
 
-def _flow(where: str, table: Any, rate: float) -> Flow:
+def _flow(where: str, table: Any) -> Flow:
     raw = schema.read_table(where, table, FLOW_FIELDS)
-    for key in ("bytes", "every_ms", "load", "sizes"):
+    for key in ("bytes", "every_ms"):
         if (raw[key] is None) == (key in FLOW_SIZES[raw["kind"]]):
             verb = "missing" if raw[key] is None else "not"
             raise UsageError(f"{where}.{key}: {verb} with kind = {raw['kind']}")
-    load = raw.pop("load")
-    if load is not None:
-        mean = sizes.mean_bytes(sizes.SIZES[raw["sizes"]])
-        raw.update(bytes=round(mean), every_ms=mean * 8e3 / (load * rate))
-    raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0, sizes=raw["sizes"] or "")
+    raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0)
     raw["job_class"] = raw.pop("class")
     return Flow(**raw)

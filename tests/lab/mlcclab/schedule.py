@@ -72,17 +72,15 @@ class Schedule:
         own = self.contenders if self.request.isolated_cc else []
         shapes: dict[tuple[str, Job], Stage] = {}
         for contender, job in itertools.product([self.reference, *own], scenario.jobs):
-            for variant in (job, job.after_switch()):
-                if variant:
-                    key = (contender.name, shape(variant))
-                    shapes.setdefault(key, self.isolated(contender, variant))
+            key = (contender.name, shape(job))
+            shapes.setdefault(key, self.isolated(contender, job))
         stages = [*shapes.values(), *map(self.flow_alone, scenario.flows), *self.together()]
         return sum(stage.seconds(scenario) for stage in stages)
 
     def isolated(self, contender: Contender, job: Job) -> Stage:
         """A job alone; where computing hides what is sent, noise would change how much."""
         noise = job.noise if job.pattern != "pair" else 0.0
-        alone = replace(job, noise=noise, start_ms=0.0, connect_late=False, switch=None)
+        alone = replace(job, noise=noise, start_ms=0.0, connect_late=False)
         plan = Plan(contender.cc, [alone], [], ISOLATED_ITERATIONS, self.request.seed)
         return Stage(f"{job.name} alone under {contender.name}", plan, contender)
 
@@ -111,6 +109,5 @@ class Schedule:
 
 
 def shape(job: Job) -> Job:
-    """Jobs that differ in name, start and clock only are the same when alone."""
-    same = {"name": "", "start_ms": 0.0, "connect_late": False, "clock_ms": 0.0}
-    return replace(job, **same, switch=None)
+    """Jobs that differ in name and start only are the same when alone."""
+    return replace(job, name="", start_ms=0.0, connect_late=False)

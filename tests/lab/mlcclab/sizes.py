@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How large flows of cross traffic are, as published; the simulator has the same."""
+"""How large flows of cross traffic are, as published: the simulator's."""
 
 import tomllib
 from itertools import pairwise
@@ -18,9 +18,3 @@ def mean_bytes(table: Table) -> float:
         (size + before) / 2 * (part - less) / 100
         for (before, less), (size, part) in pairwise(table)
     )
-
-
-def scaled(table: Table, mean: float) -> Table:
-    """The same with another mean size."""
-    factor = mean / mean_bytes(table)
-    return [[size * factor, part] for size, part in table]

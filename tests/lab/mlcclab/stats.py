@@ -33,13 +33,11 @@ def ratios(iterations: Sequence[float], isolated: Sequence[float]) -> list[float
     return [iteration / alone for iteration, alone in pairs]
 
 
-def converged_at(
-    iterations: Sequence[float], isolated: Sequence[float], start: int = 0
-) -> int | None:
+def converged_at(iterations: Sequence[float], isolated: Sequence[float]) -> int | None:
     """First iteration from which ten in a row stay within 5 % of isolated."""
     run = 0
-    for index in range(start, len(iterations)):
-        run = run + 1 if iterations[index] <= isolated[index] * CONVERGED_WITHIN else 0
+    for index, (took, alone) in enumerate(zip(iterations, isolated, strict=True)):
+        run = run + 1 if took <= alone * CONVERGED_WITHIN else 0
         if run == CONVERGED_RUN:
             return index - CONVERGED_RUN + 1
     return None

@@ -4,8 +4,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import fct
-
 Json = dict[str, Any]
 
 # A job alone under CUBIC takes 0 to 1 % longer than the link's rate says.
@@ -64,18 +62,7 @@ def text(report: Json) -> str:
         lines.append(f"{result['cc']}: {_sums(result)}")
         lines.append(f"{result['cc']}: {_communication(result)}")
         lines += [f"{result['cc']}: {flow_line(flow)}" for flow in result["flows"]]
-    return "\n".join(lines + _sizes(report) + warnings(report))
-
-
-def _sizes(report: Json) -> list[str]:
-    """Of cross traffic a line per size."""
-    rows = [
-        row
-        for result in report["results"]
-        for flow in result["flows"]
-        for row in fct.rows(result["cc"], flow["name"], flow.get("fct", []))
-    ]
-    return ["", *align([fct.HEAD, *rows], 3)] if rows else []
+    return "\n".join(lines + warnings(report))
 
 
 def _sums(result: Json) -> str:

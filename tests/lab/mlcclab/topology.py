@@ -25,16 +25,14 @@ Two things make the emulation honest, both verified by measurement:
 from dataclasses import dataclass
 
 from . import features, machine, offloads, rdma, shell, wire
-from .bottleneck import Bottleneck, LinkCounters, tc, token_bucket
+from .bottleneck import Bottleneck, LinkCounters, tc
 from .link import FREE_DELAY_S, Link
-from .scenario import Route
 
 PREFIX = "mlcc-lab-"
 # netem must never be the queue that drops: 100000 frames are 1.2 s at 1 Gb/s.
 NETEM_LIMIT = 100_000
 # 10.16.0.0 is the first path of the hosts on the left, 10.17.0.0 the second, ...
 LEFT_SUBNET = 16
-MAX_PATHS = 16
 FIRST_TABLE = 200
 # What one connection may have between its socket and the router, in frames. A veth
 # link is infinitely fast: without a bound a whole window arrives at once, and the
@@ -104,19 +102,18 @@ class Topology:
         while self.namespaces:
             shell.attempt(["ip", "netns", "del", self.namespaces.pop()])
 
-    def add_host(self, side: str, paths: tuple[Route, ...] = (Route(),)) -> Host:
+    def add_host(self, side: str) -> Host:
         """Attach a host to the left or to the right router."""
         index, self.hosts = self.hosts, self.hosts + 1
         namespace = self._namespace(f"h{index}")
         router = self.left if side == "left" else self.right
         base = LEFT_SUBNET if side == "left" else 128
         addresses = []
-        for number, path in enumerate(paths):
+        for number in range(self.link.paths):
             subnet = f"10.{base + number}.{index}"
             device = f"h{index}p{number}"
             self._veth(router, device, f"{subnet}.1", namespace, f"eth{number}", f"{subnet}.2")
             self._source_route(namespace, number, subnet)
-            self._shape_path(namespace, f"eth{number}", router, device, path)
             addresses.append(f"{subnet}.2")
         self._tune(namespace)
         device = self.driver.add(namespace, "eth0") if self.driver else None
@@ -207,20 +204,14 @@ class Topology:
             self._moderate()
 
     def _build_beside(self, number: int) -> None:
-        """One more bottleneck, for all hosts' paths of that number, as their addresses say.
-
-        Where hosts have more paths than there are bottlenecks, they take them in turn.
-        """
+        """One more bottleneck, for all hosts' paths of that number, as their addresses say."""
         device, left, right = f"core{number}", f"10.1.{number}.1", f"10.1.{number}.2"
         self._veth(self.left, device, left, self.right, device, right)
-        there = [f"route add default via {right} dev {device} table {FIRST_TABLE + number}"]
-        back = []
-        for path in range(number, MAX_PATHS, self.link.paths):
-            subnet = f"10.{LEFT_SUBNET + path}.0.0/16"
-            there.append(f"rule add from {subnet} lookup {FIRST_TABLE + number}")
-            back.append(f"route add {subnet} via {left} dev {device}")
-        for router, lines in ((self.left, there), (self.right, back)):
-            shell.run(["ip", "-n", router, "-batch", "-"], "\n".join(lines) + "\n")
+        subnet, table = f"10.{LEFT_SUBNET + number}.0.0/16", FIRST_TABLE + number
+        there = f"route add default via {right} dev {device} table {table}\n"
+        there += f"rule add from {subnet} lookup {table}\n"
+        shell.run(["ip", "-n", self.left, "-batch", "-"], there)
+        shell.run(["ip", "-n", self.right, "route", "add", subnet, "via", left, "dev", device])
 
     def _build_wire(self) -> None:
         self.wire = middle = self._namespace("wire")
@@ -263,16 +254,6 @@ class Topology:
             table = 100 + number
             script = f"{default} table {table}\nrule add from {subnet}.2 lookup {table}\n"
         shell.run(["ip", "-n", namespace, "-batch", "-"], script)
-
-    def _shape_path(self, host: str, device: str, router: str, port: str, path: Route) -> None:
-        """Delay the way back (it adds to the round trip), limit the way there.
-
-        netem on the host's own device would defeat TCP small queues.
-        """
-        if path.delay > FREE_DELAY_S:
-            tc(router, port, "root", _netem(path.delay))
-        if path.rate:
-            tc(host, device, "root", token_bucket(self.link, path.rate, self.link.limit))
 
     def _tune(self, namespace: str) -> None:
         """Sysctls, offloads and steering of one namespace, in one process."""

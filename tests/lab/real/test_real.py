@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,12 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from reallab import report  # noqa: E402
-from reallab.experiment import Measurement, Request, quietest  # noqa: E402
+from reallab.experiment import Measurement, Request  # noqa: E402
 from reallab.jobs import SETS  # noqa: E402
 from reallab.session import CTL, Mode, RunResult, Trace  # noqa: E402
 
 from mlcclab import features  # noqa: E402
 
-RATE = 2e8
 # half a minute, and what another lab may have the machine for
 TIMEOUT_S = 480.0
 ZEROS = [0.0, 0.0, 0.0]
@@ -42,8 +40,8 @@ def trace(times: list[float], losses: list[float], start_ns: int = 0) -> Trace:
 def measured(together: list[list[float]], alone: list[float], times: float = 20.0) -> Measurement:
     """A measurement of two jobs: losses of each run together, and of the run alone."""
     modes = [Mode("cubic")]
-    request = Request(SETS["ddp-2"], modes, RATE, "droptail", 8, 8, len(together), None, None)
-    result = Measurement(request, request.jobs.jobs(RATE))
+    request = Request(SETS["ddp-2"], modes, 8, 8, len(together))
+    result = Measurement(request, request.jobs.jobs())
 
     def run(losses: list[float], took: float) -> RunResult:
         made = RunResult(Mode("cubic"), stolen=took / 1000)
@@ -88,34 +86,17 @@ class Figures(unittest.TestCase):
         result = measured([[1.0] * 8, [1.0] * 8], [1.0] * 8)
         table = report.table(report.document(result))
         self.assertIn("alone 1.0% 1.0%, cubic 2.0% 2.0%", table)
-        self.assertNotIn("again", table)
-        result.runs["cubic"][1].again = 2
-        self.assertIn("made again: 2", report.table(report.document(result)))
-
-    def test_disturbed_runs_are_made_again(self) -> None:
-        def tried(stolen: list[float], limit: float | None) -> tuple[float, int]:
-            left = iter(stolen)
-            made = partial(RunResult, Mode("cubic"))
-            run = quietest(lambda: made(stolen=next(left)), limit, lambda: None)
-            return run.stolen, run.again
-
-        self.assertEqual(tried([0.5], None), (0.5, 0))
-        self.assertEqual(tried([0.01], 0.05), (0.01, 0))
-        self.assertEqual(tried([0.5, 0.3, 0.01], 0.05), (0.01, 2))
-        self.assertEqual(tried([0.5, 0.3, 0.4, 0.6], 0.05), (0.3, 3))
 
     def test_the_sets_communicate_as_much_as_they_say(self) -> None:
         for item in SETS.values():
-            shares = [
-                job.comm_ms(RATE) / (job.compute_ms + job.comm_ms(RATE)) for job in item.jobs(RATE)
-            ]
+            shares = [job.comm_ms / (job.compute_ms + job.comm_ms) for job in item.jobs()]
             for share in shares:
                 self.assertAlmostEqual(share, item.share, delta=0.02, msg=item.name)
                 self.assertTrue(0.3 - 0.02 <= share <= 0.5, item.name)
             self.assertLess(sum(shares), 1, "the phases fit beside each other")
 
     def test_wrong_use_is_refused(self) -> None:
-        wrong = (("--modes", "x"), ("--rate", "1kbit"), ("--share", "2"))
+        wrong = (("--modes", "x"), ("--iterations", "1"), ("--repeat", "0"))
         for words in (["nonsense"], *(["ddp-2", *option] for option in wrong)):
             done = subprocess.run([HERE / "mlcc-train", *words], capture_output=True, check=False)
             self.assertEqual(done.returncode, 2, words)

@@ -4,12 +4,11 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from mlcclab import features, machine, program, topology, units
+from mlcclab import features, machine, program, topology
 from mlcclab.errors import EXIT_FAILED, EXIT_OK, UsageError
-from mlcclab.options import number, whole
+from mlcclab.options import whole
 
 from . import experiment, report
 from .jobs import SETS
@@ -22,10 +21,6 @@ examples:
       two DDP jobs, alone, then together under cubic, mlcc, and mlcc with announced phases
   mlcc-train ddp-3 --repeat 3 --json out.json --plot out.png
   mlcc-train mpi-2 --modes cubic,mlcc+hints
-  mlcc-train ddp-2 --repeat 3 --stolen 5
-      on a virtual machine whose host is busy at times: such runs do not count
-  mlcc-train ddp-2 --share 0.45
-      with less time to compute: 90 % of the link, more than Gloo gets out of it, is asked for
 
 exit status: 0 done, 1 failed (or losses differ), 2 wrong usage, 4 this machine cannot run it
 """
@@ -47,16 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     add, count = parser.add_argument, whole(8, 10_000)
     add("set", choices=sorted(SETS), help="; ".join(f"{s.name}: {s.about}" for s in SETS.values()))
     add("--modes", type=_modes, default=_modes("cubic,dctcp,mlcc,mlcc+hints"), metavar="LIST")
-    add("--rate", type=_rate, default=2e8, help="of the link (default 200mbit)")
-    text = "of an iteration that the link needs for a job's gradients (default: of the set)"
-    add("--share", type=number(0.1, 0.9), metavar="PART", help=text)
-    add("--queue", choices=("droptail", "red-ecn"), default="droptail")
     add("--iterations", type=count, default=100, metavar="N", help="of each job (default 100)")
     add("--isolated", type=count, default=40, metavar="N", help="of a job alone (default 40)")
     add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
-    text = "make a run again, three times at most, if more of a processor's time was stolen"
-    add("--stolen", type=_percent, metavar="PERCENT", help=text)
-    add("--carrier", choices=("module", "bpf"))
     add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     return parser
@@ -72,38 +60,17 @@ def _modes(text: str) -> list[Mode]:
     return [Mode(name) for name in names]
 
 
-def _rate(text: str) -> float:
-    try:
-        rate = units.rate_bps(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if not 1e7 <= rate <= 1e10:
-        raise argparse.ArgumentTypeError(f"{text!r}: from 10mbit to 10gbit")
-    return rate
-
-
-def _percent(text: str) -> float:
-    return number(0.1, 100)(text) / 100
-
-
 def _run(options: argparse.Namespace) -> int:
     features.check_machine()
     for path in (options.json, options.plot):
         if path and not path.resolve().parent.is_dir():
             raise UsageError(f"{path}: no such folder")
-    jobs = SETS[options.set]
-    if options.share:
-        jobs = replace(jobs, share=options.share)
     request = experiment.Request(
-        jobs=jobs,
+        jobs=SETS[options.set],
         modes=options.modes,
-        rate=options.rate,
-        queue=options.queue,
         iterations=options.iterations,
         isolated=options.isolated,
         repeat=options.repeat,
-        carrier=options.carrier,
-        stolen=options.stolen,
     )
     with machine.reserved():
         topology.remove_stale()

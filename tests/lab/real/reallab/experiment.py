@@ -6,19 +6,19 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlcclab import carrier as carriers
-from mlcclab import features, wire
+from mlcclab import features
 from mlcclab.errors import SkipError
 from mlcclab.link import ECN_THRESHOLD, Link
 from mlcclab.progress import Progress
 from mlcclab.topology import Topology
 
-from .jobs import Job, JobSet
+from .jobs import RATE, Job, JobSet
 from .session import CTL, Cluster, Mode, RunResult, Session
 
 REFERENCE = Mode("cubic")
@@ -26,22 +26,17 @@ REFERENCE = Mode("cubic")
 CONNECTIONS_OF_A_JOB = 4
 START_S = 12.0
 LIMIT_S = 150.0
-AGAIN_MAX = 3
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the operator asked for; rates in bit/s."""
+    """What the operator asked for."""
 
     jobs: JobSet
     modes: Sequence[Mode]
-    rate: float
-    queue: str
     iterations: int
     isolated: int
     repeat: int
-    carrier: str | None
-    stolen: float | None  # a run with more of it is made again; a part of one processor's time
 
 
 @dataclass
@@ -74,7 +69,7 @@ def _usable(request: Request, result: Measurement) -> tuple[list[Mode], carriers
                 if not CTL.exists():
                     raise SkipError("mlcc-ctl is not built: make userspace")
                 carriers.refuse_if_loaded()
-                carrier = carriers.choose(request.carrier)
+                carrier = carriers.choose(None)
         except SkipError as error:
             result.skipped[mode.name] = str(error)
         else:
@@ -82,34 +77,16 @@ def _usable(request: Request, result: Measurement) -> tuple[list[Mode], carriers
     return modes, carrier
 
 
-def quietest(
-    run: Callable[[], RunResult], limit: float | None, tell: Callable[[], None]
-) -> RunResult:
-    """Run it, and again where too much time was stolen, whatever came out; the quietest counts."""
-    best = run()
-    again = 0
-    while limit is not None and best.stolen > limit and again < AGAIN_MAX:
-        again += 1
-        tell()
-        best = min(best, run(), key=lambda one: one.stolen)
-    best.again = again
-    return best
-
-
-def link_of(request: Request) -> Link:
-    """The lab's usual queue, scaled to the rate: 8 ms, and marks from a quarter of one."""
-    scale = request.rate / 1e9
-    limit = max(30_000, round((1 << 20) * scale))
-    mark = max(3_000, round(ECN_THRESHOLD * scale))
-    if request.queue == "red-ecn" and not (features.has_qdisc("red") or wire.buildable()):
-        raise SkipError("--queue red-ecn: this kernel has no RED, and there is no clang for BPF")
-    return Link(request.rate, request.queue, limit, 0.0, 0.0, mark, offloads=False)
+def link() -> Link:
+    """The lab's usual queue, scaled to the rate: 8 ms."""
+    limit = round((1 << 20) * RATE / 1e9)
+    return Link(RATE, "droptail", limit, 0.0, 0.0, ECN_THRESHOLD, offloads=False)
 
 
 def measure(request: Request) -> Measurement:
     """Build the cluster, run every stage, take the cluster down."""
     _needs(request.jobs)
-    jobs = request.jobs.jobs(request.rate)
+    jobs = request.jobs.jobs()
     result = Measurement(request, jobs)
     modes, carrier = _usable(request, result)
     if not modes:
@@ -117,8 +94,7 @@ def measure(request: Request) -> Measurement:
     result.carrier = carrier.name if carrier else None
     tag = f"{os.getpid():x}{secrets.token_hex(2)}"
     with ExitStack() as stack:
-        link = link_of(request)
-        topology = stack.enter_context(Topology(link, tag, CONNECTIONS_OF_A_JOB * len(jobs)))
+        topology = stack.enter_context(Topology(link(), tag, CONNECTIONS_OF_A_JOB * len(jobs)))
         stages = _Stages(request, result, Cluster(topology, jobs), carrier)
         stack.callback(stages.progress.close)
         stages.run(modes)
@@ -158,14 +134,10 @@ class _Stages:
 
     def _seconds(self, iterations: int) -> float:
         job = self.result.jobs[0]
-        return START_S + iterations * (job.compute_ms + job.comm_ms(self.request.rate)) / 1e3
+        return START_S + iterations * (job.compute_ms + job.comm_ms) / 1e3
 
     def _stage(self, label: str, jobs: Sequence[Job], mode: Mode, iterations: int) -> RunResult:
         self.progress.stage(label, self._seconds(iterations))
-
-        def once() -> RunResult:
-            with tempfile.TemporaryDirectory(prefix="mlcc-train-") as name:
-                session = Session(self.cluster, jobs, mode, Path(name))
-                return session.run(self.carrier, iterations, LIMIT_S, self.progress.tick)
-
-        return quietest(once, self.request.stolen, self.progress.again)
+        with tempfile.TemporaryDirectory(prefix="mlcc-train-") as name:
+            session = Session(self.cluster, jobs, mode, Path(name))
+            return session.run(self.carrier, iterations, LIMIT_S, self.progress.tick)

@@ -7,6 +7,7 @@ from mlcclab import units
 
 # What the ranks refuse to differ from: bytes of gradients, in 32-bit floats.
 GRADIENT_BYTES = {"resnet": 2_377_256, "transformer": 2_417_192, "allreduce": 2_400_000}
+RATE = 2e8  # of the link, bit/s
 TORCH_MODELS = ("resnet", "transformer")
 
 
@@ -24,9 +25,10 @@ class Job:
         """What each of two ranks sends in an all-reduce, and gets at the same time."""
         return GRADIENT_BYTES[self.model]
 
-    def comm_ms(self, rate: float) -> float:
-        """How long that occupies a link of this rate (bit/s), in each direction."""
-        return units.wire_ms(self.bytes, rate)
+    @property
+    def comm_ms(self) -> float:
+        """How long that occupies the link, in each direction."""
+        return units.wire_ms(self.bytes, RATE)
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,9 @@ class JobSet:
     share: float
     about: str
 
-    def jobs(self, rate: float) -> list[Job]:
+    def jobs(self) -> list[Job]:
         """All have one period, set by the largest of them."""
-        comm = [units.wire_ms(GRADIENT_BYTES[model], rate) for model in self.models]
+        comm = [units.wire_ms(GRADIENT_BYTES[model], RATE) for model in self.models]
         period = max(comm) / self.share
         return [
             Job(f"{model}{number}", model, round(period - comm_ms, 3), number)

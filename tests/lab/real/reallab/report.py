@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from mlcclab import stats
+from mlcclab import runner, stats
 from mlcclab.table import align
 
 from .experiment import Measurement
-from .jobs import Job
+from .jobs import RATE, Job
 from .session import RunResult, Trace
 
 Json = dict[str, Any]
@@ -18,18 +18,11 @@ Json = dict[str, Any]
 
 def iteration_ms(ranks: Sequence[Trace]) -> list[float]:
     """From the end of the last rank's iteration to the end of the last one's next."""
-    times = []
-    before = min(trace.records[0]["start_ns"] for trace in ranks)
-    for step in zip(*(trace.records for trace in ranks), strict=True):
-        ended = max(record["start_ns"] + record["iteration_ms"] * 1e6 for record in step)
-        times.append(round((ended - before) / 1e6, 3))
-        before = ended
-    return times
+    return runner.step_times([trace.records for trace in ranks])
 
 
 def _slowest(ranks: Sequence[Trace], key: str) -> list[float]:
-    columns = [trace.column(key) for trace in ranks]
-    return [max(values) for values in zip(*columns, strict=True)]
+    return runner.slowest([trace.records for trace in ranks], key)
 
 
 def losses(ranks: Sequence[Trace]) -> list[list[str]]:
@@ -85,11 +78,10 @@ def _repeat(measurement: Measurement, run: RunResult, alone: dict[str, list[floa
         "ecn_marks": run.counters.marks,
         "softnet_drops": run.softnet_drops,
         "stolen": round(run.stolen, 4),
-        "again": run.again,
     }
 
 
-def _isolated(job: Job, run: RunResult, rate: float) -> Json:
+def _isolated(job: Job, run: RunResult) -> Json:
     ranks = run.jobs[job.name]
     every = iteration_ms(ranks)
     times = stats.settled(every)
@@ -99,14 +91,13 @@ def _isolated(job: Job, run: RunResult, rate: float) -> Json:
         "model": job.model,
         "bytes": job.bytes,
         "compute_ms": job.compute_ms,
-        "ideal_comm_ms": round(job.comm_ms(rate), 3),
+        "ideal_comm_ms": round(job.comm_ms, 3),
         "mean_ms": round(fmean(times), 3),
         "p99_ms": round(stats.percentile(times, 99), 3),
         "comm_mean_ms": round(comm, 3),
         "comm_share": round(comm / fmean(times), 3),
         "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
         "stolen": round(run.stolen, 4),
-        "again": run.again,
         "iterations_ms": every,
     }
 
@@ -115,13 +106,11 @@ def document(measurement: Measurement) -> Json:
     """The whole report."""
     request = measurement.request
     alone = {name: iteration_ms(run.jobs[name]) for name, run in measurement.isolated.items()}
-    rate = request.rate
     return {
         "schema": 1,
         "set": request.jobs.name,
         "about": request.jobs.about,
-        "rate_mbps": rate / 1e6,
-        "queue": request.queue,
+        "rate_mbps": RATE / 1e6,
         "kernel": os.uname().release,
         "carrier": measurement.carrier,
         "iterations": request.iterations,
@@ -132,9 +121,7 @@ def document(measurement: Measurement) -> Json:
             job.name: [float.fromhex(x) for x in losses(_first(measurement).jobs[job.name])[0]]
             for job in measurement.jobs
         },
-        "isolated": [
-            _isolated(job, measurement.isolated[job.name], rate) for job in measurement.jobs
-        ],
+        "isolated": [_isolated(job, measurement.isolated[job.name]) for job in measurement.jobs],
         "results": [
             {"mode": mode, "repeats": [_repeat(measurement, run, alone) for run in runs]}
             for mode, runs in measurement.runs.items()
@@ -168,9 +155,7 @@ def _stolen(report: Json) -> str:
     parts = []
     for name, each in runs.items():
         parts.append(" ".join([name, *(f"{run['stolen']:.1%}" for run in each)]))
-    again = sum(run["again"] for each in runs.values() for run in each)
-    text = f"time stolen from this machine, of a processor's: {', '.join(parts)}"
-    return f"{text}; runs made again: {again}" if again else text
+    return f"time stolen from this machine, of a processor's: {', '.join(parts)}"
 
 
 def table(report: Json) -> str:

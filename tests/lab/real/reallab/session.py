@@ -89,7 +89,6 @@ class RunResult:
     counters: LinkCounters = field(default_factory=lambda: LinkCounters(0, 0, 0))
     softnet_drops: int = 0
     stolen: float = 0.0  # part of one processor's time
-    again: int = 0  # how often it was made again for that
     known: list[Record] = field(default_factory=list)
     hints: dict[str, int] = field(default_factory=dict)
     in_use: dict[str, int] = field(default_factory=dict)
