@@ -39,19 +39,6 @@ public:
 
 	unsigned phases() const { return m_tracker ? tracker_phases(m_tracker) : 0; }
 
-	/* Announce a phase, and its end. */
-	void begin(uint64_t bytes)
-	{
-		if (m_tracker)
-			tracker_begin(m_tracker, bytes, Clock::now_ns() / 1000);
-	}
-
-	void end()
-	{
-		if (m_tracker)
-			tracker_end(m_tracker);
-	}
-
 private:
 	struct mlcc_job *m_tracker;
 };

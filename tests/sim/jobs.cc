@@ -126,7 +126,6 @@ private:
 		std::vector<Host *> hosts;		/* one on each rail */
 		std::unique_ptr<Worker> worker;
 		std::vector<Lane *> out, in;
-		double bytes = 0;		/* that each of them sends in an iteration */
 		uint64_t computed = 0;			/* steps, ever */
 		uint64_t begun = 0, finished = 0;	/* iterations */
 	};
@@ -148,8 +147,6 @@ private:
 			}
 			where.emplace_back(lane, lane->messages.size());
 			lane->messages.push_back({ t.bytes, t.step, {} });
-			if (!rail)
-				m_members[t.from]->bytes += t.bytes;
 		}
 		/* a transfer may come after one that stands behind it */
 		for (unsigned i = 0; i < where.size(); i++)
@@ -225,26 +222,11 @@ private:
 
 				if (m.begun == m.finished) {
 					m.begun++;
-					begin(m);
+					m_sends = Clock::now();
 				}
 				lane->channel->send(bytes);
 			}
 		}
-	}
-
-	void begin(const Member &m)
-	{
-		m_sends = Clock::now();
-		if (param.announce)
-			for (Host *host : m.hosts)
-				host->begin(m.bytes);
-	}
-
-	void announce_end(const Member &m) const
-	{
-		if (param.announce)
-			for (Host *host : m.hosts)
-				host->end();
 	}
 
 	/* Whether all is there that so many steps, ever, send and receive. */
@@ -274,7 +256,6 @@ private:
 		if (!done(m, (m.finished + 1) * param.steps.size()))
 			return;
 		m.finished++;
-		announce_end(m);
 		if (m.worker && !(param.leaves && m.finished >= param.iterations))
 			m.worker->compute(0, Clock::now());
 		if (std::all_of(m_members.begin(), m_members.end(), [&](const auto &other) {
@@ -307,10 +288,7 @@ public:
 	{
 		m_random = ns3::CreateObject<ns3::UniformRandomVariable>();
 		m_random->SetStream(param.stream);
-		m_ends_s = param.start_s + param.arrivals[0].seconds;
-		/* a load of 0 is none */
-		if (std::any_of(param.arrivals.begin(), param.arrivals.end(),
-				[](const Arrivals &a) { return a.per_s > 0; }))
+		if (param.per_s > 0)
 			wait(param.start_s);
 	}
 
@@ -319,20 +297,9 @@ public:
 private:
 	double phases_seen() const override { return 0; }
 
-	const Arrivals &arrivals() const { return param.arrivals[m_turn % param.arrivals.size()]; }
-
-	/* As many flows are due as the rate has added up to since then. */
 	void wait(double from_s)
 	{
-		double due = -std::log(m_random->GetValue());
-
-		while (due > (m_ends_s - from_s) * arrivals().per_s) {
-			due -= (m_ends_s - from_s) * arrivals().per_s;
-			from_s = m_ends_s;
-			m_turn++;
-			m_ends_s += arrivals().seconds;
-		}
-		m_next.at(ps(from_s + due / arrivals().per_s));
+		m_next.at(ps(from_s - std::log(m_random->GetValue()) / param.per_s));
 	}
 
 	/* By the straight line between two lines of the table. */
@@ -345,7 +312,7 @@ private:
 		while (i + 2 < s.size() && s[i + 1] < part)
 			i += 2;
 		part = (part - s[i - 1]) / (s[i + 1] - s[i - 1]);
-		return arrivals().scale * (s[i - 2] + std::max(0., part) * (s[i] - s[i - 2]));
+		return s[i - 2] + std::max(0., part) * (s[i] - s[i - 2]);
 	}
 
 	double alone_s(unsigned from, unsigned to, uint64_t bytes)
@@ -383,20 +350,22 @@ private:
 	Router m_router;
 	std::map<unsigned, Routes> m_routes;	/* by host */
 	ns3::Ptr<ns3::UniformRandomVariable> m_random;
-	double m_ends_s;			/* when the next of the arrivals take over */
-	size_t m_turn = 0;
 	uint64_t m_delivered = 0;
 	Event<Background, &Background::begin> m_next;
 };
 
 static Plan plan_of(const JobParam &param, Planner of_kind)
 {
-	Plan plan;
+	Plan plan = of_kind(param.hosts.size() / param.rails, param.steps[0].bytes / param.rails);
 
+	if (param.steps.size() == 1)
+		return plan;
+	if (param.kind != "pair")
+		throw std::runtime_error("steps: several, of what is no pair");
+	plan.transfers.clear();
 	for (unsigned i = 0; i < param.steps.size(); i++)
 		if (param.steps[i].bytes)
-			append(plan, of_kind(param.hosts.size() / param.rails,
-					     param.steps[i].bytes / param.rails), i);
+			plan.transfers.push_back({ 0, 1, param.steps[i].bytes, {}, i });
 	if (plan.transfers.empty())
 		throw std::runtime_error("steps: nothing is sent");
 	return plan;

@@ -15,16 +15,16 @@
  *			much back to each when it has them all
  *	endless		the first host sends to the second for ever, as a flow of no job
  *	background	no job at all: flows between two hosts at random, each with a connection
- *			of its own, that have sizes of a distribution and come as a Poisson process,
- *			whose rate may take turns (bursts).  It has no iterations, but the times
- *			that its flows took, beside what each would have taken alone.
+ *			of its own, that have sizes of a distribution and come as a Poisson process.
+ *			It has no iterations, but the times that its flows took, beside what each
+ *			would have taken alone.
  *
  * Where hosts are the NICs of nodes ("rails" of each), n is the number of nodes, and the plan is
  * done on all rails at once, with bytes / rails on each: within a node nothing takes time.
  *
- * All of this may come in steps, as a model's layers do it: a host computes a part of the
- * iteration and sends a part of the bytes, as one of the above does, behind those of the step
- * before.  Then it waits until they are there; or, where the step overlaps, it computes on.
+ * A pair's iteration may come in steps, as a model's layers do it: it computes a part and sends a
+ * part of the bytes, behind those of the step before.  Then it waits until they are there; or,
+ * where the step overlaps, it computes on.
  *
  * A host has finished when all has come that it receives, and all that it has sent; it computes at
  * once.  The job's iteration ends with its last host.
@@ -54,11 +54,6 @@ struct JobStep {
 	bool overlaps;			/* the next step computes meanwhile */
 };
 
-/* Some of the time of background traffic. */
-struct Arrivals {
-	double seconds, per_s, scale;	/* flows a second, and what their sizes are times */
-};
-
 /* One of its flows; what is not over yet has taken the time until now. */
 struct FlowTime {
 	Ps began, took;			/* took < 0: not over */
@@ -74,12 +69,11 @@ struct JobParam {
 	unsigned iterations, rails;
 	unsigned flows;			/* of a connection, under TCP */
 	uint32_t timer_ns;		/* T of its flows, under RDMA; 0: the network's */
-	bool announce;			/* each host its phases */
 	bool leaves;			/* when it has done its iterations */
 	int64_t stream;			/* of random numbers, and some after it */
 
 	/* of background */
-	std::vector<Arrivals> arrivals;	/* in turn, again and again */
+	double per_s;			/* flows that come, 0: none */
 	unsigned senders;		/* of the hosts, to the others; all: to each other */
 	const Graph *graph;		/* outlives the job */
 	double delay_s;			/* of a link */

@@ -159,21 +159,6 @@ static std::vector<JobStep> steps_of(const Settings &s)
 	return steps;
 }
 
-/* Of each: seconds, flows a second, what sizes are times. */
-static std::vector<Arrivals> arrivals_of(const Settings &s)
-{
-	std::vector<double> rows = s.rows("arrivals", 3);
-	std::vector<Arrivals> arrivals;
-
-	for (size_t i = 0; i < rows.size(); i += 3) {
-		arrivals.push_back({ rows[i], rows[i + 1], rows[i + 2] });
-		if (!(rows[i] >= 1e-6 && rows[i] <= 1e4 && rows[i + 1] >= 0 && rows[i + 1] <= 1e9 &&
-		      rows[i + 2] >= 0 && rows[i + 2] <= 1))
-			throw std::runtime_error("arrivals: out of range");
-	}
-	return arrivals;
-}
-
 static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsigned index)
 {
 	JobParam j = {};
@@ -184,7 +169,7 @@ static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsign
 	j.start_s = s.number("start_s", 0, 1e4);
 	j.stream = (1 + index) * STREAMS;
 	if (j.kind == "background") {
-		j.arrivals = arrivals_of(s);
+		j.per_s = s.number("per_s", 0, 1e9);
 		j.senders = s.whole("senders", 1, j.hosts.size());
 		j.sizes = s.table("sizes");
 		j.graph = &g;
@@ -201,7 +186,6 @@ static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsign
 	/* 0: for ever, and nobody waits for it */
 	j.iterations = s.whole("iterations", 0, 1000000);
 	j.timer_ns = s.whole("job_timer_ns", 0, 1000000000);
-	j.announce = s.whole("announce", 0, 1);
 	j.leaves = s.whole("leaves", 0, 1);
 	return j;
 }

@@ -2,7 +2,6 @@
 /* The plans of jobs. */
 #include "plans.h"
 
-#include <cmath>
 #include <map>
 
 namespace sim {
@@ -72,26 +71,6 @@ static Plan parameter_server(unsigned n, double bytes)
 	for (unsigned i = 1; i < n; i++)
 		plan.transfers.push_back({ 0, i, bytes, all });
 	return plan;
-}
-
-/* What comes from one host comes in order: the last of it is there when all is. */
-void append(Plan &plan, const Plan &next, unsigned step)
-{
-	std::map<unsigned, std::map<unsigned, unsigned>> last;	/* by who receives, who sends */
-	unsigned base = plan.transfers.size();
-
-	for (unsigned i = base; i-- && plan.transfers[i].step == plan.transfers.back().step;)
-		last[plan.transfers[i].to].emplace(plan.transfers[i].from, i);
-	for (Transfer t : next.transfers) {
-		for (unsigned &earlier : t.after)
-			earlier += base;
-		if (t.after.empty())
-			for (const auto &[from, earlier] : last[t.from])
-				t.after.push_back(earlier);
-		t.step = step;
-		plan.transfers.push_back(t);
-	}
-	plan.idle = next.idle;
 }
 
 Planner planner(const std::string &kind)

@@ -21,12 +21,6 @@ struct Plan {
 	unsigned idle = 0;		/* a host that computes nothing; n: all compute */
 };
 
-/*
- * Another plan of the same hosts behind this one, as the collectives of a communicator go: who is
- * to receive something waits for it before it begins the next.
- */
-void append(Plan &plan, const Plan &next, unsigned step);
-
 /* @n hosts.  NULL: there is no such kind. */
 using Planner = Plan (*)(unsigned n, double bytes);
 Planner planner(const std::string &kind);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Cross traffic: bursts, what it loads, how long flows take, sweeps of loads."""
+"""Cross traffic: what it loads, how long flows take, sweeps of loads."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import tomllib
 import unittest
 from statistics import median
 
-from common import HERE, LINE_BPS, Table, dumbbell, pairs, run, tcp_pairs
+from common import HERE, Table, dumbbell, pairs, run, tcp_pairs
 from mlcclab import fct
 
 
@@ -30,30 +30,10 @@ def tcp(load: float, sizes: str = "storage", **more: object) -> Table:
 
 
 class Arrivals(unittest.TestCase):
-    """When flows come, and of what size."""
-
-    def bursts(self, load: float, sizes: str) -> tuple[list[list[float]], list[list[float]]]:
-        """In half a second: those in bursts, and the others."""
-        found = flows(dumbbell([cross(load, sizes, burst="1ms")]), "dcqcn", "500ms")
-        bursts = [flow for flow in found if flow[0] % 10e-3 < 1e-3]
-        return bursts, [flow for flow in found if flow not in bursts]
-
-    def test_a_tenth_of_the_time_has_three_tenths_of_the_bytes(self) -> None:
-        bursts, others = self.bursts(0.5, "storage")
-        bits = [8 * sum(nbytes for *_, nbytes in part) for part in (bursts, others)]
-        self.assertAlmostEqual(sum(bits) / (0.5 * 0.5 * LINE_BPS), 1, delta=0.1)
-        self.assertAlmostEqual(bits[0] / sum(bits), 0.3, delta=0.05)
-
-    def test_a_burst_has_two_flows_where_one_would_be_more_than_it(self) -> None:
-        """Of 1.6 MB each, at 10 % of 10 Gb/s."""
-        bursts, others = self.bursts(0.1, "websearch")
-        self.assertAlmostEqual(len(bursts) / 50, 2, delta=0.6)
-        self.assertAlmostEqual(len(others) / 50, 8, delta=1.2)
-        bits = 8 * sum(nbytes for *_, nbytes in bursts + others)
-        self.assertAlmostEqual(bits / (0.1 * 0.5 * LINE_BPS), 1, delta=0.25)
+    """How many flows come, and from where."""
 
     def test_a_load_of_nothing_is_no_flow(self) -> None:
-        self.assertEqual(flows(dumbbell([cross(0, burst="1ms")]), "dcqcn", "50ms"), [])
+        self.assertEqual(flows(dumbbell([cross(0)]), "dcqcn", "50ms"), [])
 
     def test_a_dumbbell_has_the_load_from_the_left_to_the_right(self) -> None:
         """Of eight hosts: none stays on its side, where links are faster."""
@@ -91,7 +71,7 @@ class Flows(unittest.TestCase):
             for other in others:
                 self.assertEqual(first, other)
 
-    def test_tcp_closes_none_too_early(self) -> None:
+    def test_tcp_delivers_no_more_than_was_sent(self) -> None:
         job = run(tcp(0.5), "cubic", stop="2s")["jobs"][0]
         self.assertGreater(len(job["flows"]), 500)
         self.assertLess(job["open"], 20)
@@ -171,7 +151,7 @@ class Sweep(unittest.TestCase):
         self.assertIn("mean", bins[0]["p99_against_first"])
 
     def test_the_table_has_sizes(self) -> None:
-        shown = self.call(SCENARIO + FLOWS.replace("storage", "hadoop") + "burst = '1ms'\n").stdout
+        shown = self.call(SCENARIO + FLOWS.replace("storage", "hadoop")).stdout
         self.assertIn("p99 against first", shown)
         self.assertRegex(shown, r"interleave +cross +<= 10 kB +\d+ ")
 
@@ -187,5 +167,3 @@ class Sweep(unittest.TestCase):
         done = self.call(SCENARIO, "--load", "0.5")
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
         self.assertIn("no background flows", done.stderr)
-        done = self.call(SCENARIO + "burst = '1ms'\n")
-        self.assertIn("job[0].burst: a pair has none", done.stderr)

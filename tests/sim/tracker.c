@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tracker.h"
-#include "../../include/mlcc/hint.h"
+#include "../../include/mlcc/phase.h"
 
 struct mlcc_job *tracker_new(void)
 {
@@ -13,14 +13,4 @@ struct mlcc_job *tracker_new(void)
 uint32_t tracker_phases(const struct mlcc_job *j)
 {
 	return j->seq;
-}
-
-void tracker_begin(struct mlcc_job *j, uint64_t bytes, uint64_t now)
-{
-	mlcc_job_hint_start(j, bytes, now + TRACKER_FIRST_US);
-}
-
-void tracker_end(struct mlcc_job *j)
-{
-	mlcc_job_hint_end(j);
 }

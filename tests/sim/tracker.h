@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A job on one host, whichever carrier keeps it: how many phases its tracker has seen, and phases
- * that are announced to it, as userspace does (include/mlcc/hint.h).  Times are us of the
- * simulation.
+ * A job on one host, whichever carrier keeps it: how many phases its tracker has seen.
  */
 #ifndef MLCC_SIM_TRACKER_H
 #define MLCC_SIM_TRACKER_H
@@ -21,8 +19,6 @@ struct mlcc_job;
 struct mlcc_job *tracker_new(void);
 
 uint32_t tracker_phases(const struct mlcc_job *j);
-void tracker_begin(struct mlcc_job *j, uint64_t bytes, uint64_t now);
-void tracker_end(struct mlcc_job *j);
 
 #ifdef __cplusplus
 }

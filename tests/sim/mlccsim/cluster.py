@@ -18,7 +18,6 @@ from mlcclab.schema import (
     Field,
     array,
     duration,
-    flag,
     integer,
     load_toml,
     number,
@@ -66,7 +65,6 @@ KIND = {
     "rings": Field(integer(1, 64), 1),
     "bytes": Field(size(1, 2**50)),
     "compute": Field(duration(1000)),
-    "announce": Field(flag, False),
 }
 
 
@@ -285,11 +283,7 @@ def _ring(cluster: Cluster, drawn: Drawn, n: int, suffix: str, start_s: float) -
     # mlcc-sim's ring has each of its n members send 2 (n - 1) / n of these
     nbytes = kind["bytes"] * (m - 1) / m * n / (n - 1)
     there = scenarios.goodput_bps(cluster.frame) / cluster.values["rate"] / scale
-    values = read_table(
-        "job",
-        {"name": kind["name"], "workload": "ring", "hosts": n, "announce": kind["announce"]},
-        JOB,
-    )
+    values = read_table("job", {"name": kind["name"], "workload": "ring", "hosts": n}, JOB)
     steps = (Step(kind["compute"] / scale, nbytes * there * kind["rings"]),)
     return Job(
         f"{kind['name']}-{suffix}", values | {"rails": kind["rings"]}, steps, start_s / scale

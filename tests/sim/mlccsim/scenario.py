@@ -4,10 +4,9 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from mlcclab import noise, traces
+from mlcclab import traces
 from mlcclab.errors import UsageError
 from mlcclab.scenario import JOB_FIELDS
 from mlcclab.schema import (
@@ -140,18 +139,15 @@ JOB = {
     "hosts": Field(integer(2, HOSTS_MAX), 2),
     "bytes": Field(size(1, 2**50), 1),
     "compute": Field(duration(1000), 0.0),
-    "noise": Field(partial(noise.parse, high=1.0), 0.0),
+    "noise": Field(number(0, 1), 0.0),
     "start": Field(duration(1000), 0.0),
     "stagger": Field(duration(1000), 0.0),
     "iterations": Field(integer(4, 100000), None),
     "flows": Field(integer(1, 128), 1),
     "timer": Field(duration(1), 0.0),
-    "announce": Field(flag, False),
     "leaves": Field(flag, False),
     "load": Field(number(0, 1), None),
-    "burst": Field(duration(1), 0.0),
     "sizes": Field(choice(*SIZES), None),
-    "pattern": Field(choice("pair", "ring"), "pair"),
     **{key: JOB_FIELDS[key] for key in TRACE},
 }
 
@@ -320,10 +316,10 @@ def _check_keys(where: str, table: Any, workload: str) -> None:
     """What a workload has to have, and what others have."""
     needed = {"background": FLOWS, "trace": TRACE, "endless": ()}.get(workload, ("bytes",))
     others = {
-        "background": (*SIZE, "hosts", "copies", "flows", *TRACE, "pattern", "timer"),
-        "endless": (*FLOWS, "burst", *TRACE, "pattern", "timer"),
-        "trace": (*SIZE, *FLOWS, "burst"),
-    }.get(workload, (*FLOWS, "burst", *TRACE, "pattern"))
+        "background": (*SIZE, "hosts", "copies", "flows", *TRACE, "timer"),
+        "endless": (*FLOWS, *TRACE, "timer"),
+        "trace": (*SIZE, *FLOWS),
+    }.get(workload, (*FLOWS, *TRACE))
     for key in others:
         if key in table:
             raise UsageError(f"{where}.{key}: a {workload} has none")
@@ -333,20 +329,15 @@ def _check_keys(where: str, table: Any, workload: str) -> None:
 
 
 def _traced(where: str, values: Table, bps: float) -> tuple[Step, ...]:
-    """The trace's steps; of a ring each host sends them in equal messages to the next one."""
+    """The trace's steps."""
     steps, nbytes, compute_ms = traces.fitted(
         traces.load(values["trace"]), values["period_ms"], values["duty"], bps
     )
     shares = traces.shared(steps, nbytes)
-    n = values["hosts"]
-    messages = 2 * (n - 1) if values["pattern"] == "ring" else 1
-    sent = [share for step, share in zip(steps, shares, strict=True) if step.send]
-    if min(sent) < messages:
+    if min(share for step, share in zip(steps, shares, strict=True) if step.send) < 1:
         raise UsageError(f"{where}.duty: a message would have less than a byte")
-    # a ring of B bytes has each host send so many messages of B / n
-    scale = n / messages if messages > 1 else 1
     return tuple(
-        Step(step.compute * compute_ms / 1e3, share * scale, step.overlaps)
+        Step(step.compute * compute_ms / 1e3, share, step.overlaps)
         for step, share in zip(steps, shares, strict=True)
     )
 
@@ -356,8 +347,8 @@ def _jobs(where: str, table: Any, bps: float) -> list[Job]:
     _check_keys(where, table, values["workload"])
     steps: tuple[Step, ...] = (Step(values["compute"], values["bytes"]),)
     if values["workload"] == "trace":
-        # mlcc-sim knows no traces, but pairs and rings of several steps
-        values["workload"] = values["pattern"]
+        # mlcc-sim knows no traces, but pairs of several steps
+        values["workload"] = "pair"
         steps = _traced(where, values, bps)
     if values["workload"] in PAIRS and values["hosts"] != 2:
         raise UsageError(f"{where}.hosts: a {values['workload']} has 2")
@@ -447,13 +438,12 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
     values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
     lines = _lines(values)
     jobs = zip(scenario.jobs, places(scenario, seed), strict=True)
-    for index, (job, hosts) in enumerate(jobs):
+    for job, hosts in jobs:
         lines += _lines(_head(job, hosts))
         if job.values["workload"] == "background":
             lines += _lines(_background(job, len(hosts), scenario))
         else:
             lines += _lines(_job(job, scenario.iterations))
-            lines += _lines(_noise(job, f"{seed} {index}"))
     return "\n".join(lines) + "\n"
 
 
@@ -484,14 +474,6 @@ def _head(job: Job, hosts: Sequence[int]) -> Table:
     }
 
 
-# Bursts as in Salamy's Algorithm 2: three times the load in a tenth of the time. Each burst has two
-# flows or more, the rest of the period eight or more, with sizes as small as it takes for that.
-BURST_PART = 0.1
-BURST_BYTES = 0.3
-BURST_FLOWS = 2
-OTHER_FLOWS = 8
-
-
 def _background(job: Job, hosts: int, scenario: Scenario) -> Table:
     """So many flows that each host sends "load" of its link's rate, or all those of a dumbbell."""
     sizes = SIZES[job.values["sizes"]]
@@ -500,26 +482,10 @@ def _background(job: Job, hosts: int, scenario: Scenario) -> Table:
         job.values["load"] * scenario.line_bps / 8 / mean_bytes(sizes) * (1 if dumbbell else hosts)
     )
     return {
-        "arrivals": " ".join(_arrivals(per_s, job.values["burst"])),
+        "per_s": per_s,
         "senders": hosts // 2 if dumbbell else hosts,
         "sizes": " ".join(f"{size} {part / 100}" for size, part in sizes),
     }
-
-
-def _arrivals(per_s: float, burst_s: float) -> list[str]:
-    """Poisson, and with bursts in turn with what is between them."""
-    if not burst_s:
-        return [f"1000 {per_s} 1"]
-    period_s = burst_s / BURST_PART
-    found = []
-    for part, share, least in (
-        (BURST_PART, BURST_BYTES, BURST_FLOWS),
-        (1 - BURST_PART, 1 - BURST_BYTES, OTHER_FLOWS),
-    ):
-        flows = per_s * period_s * share
-        many = max(flows, least if flows else 0)
-        found.append(f"{part * period_s} {many / (part * period_s)} {flows / (many or 1)}")
-    return found
 
 
 def _job(job: Job, iterations: int) -> Table:
@@ -531,17 +497,9 @@ def _job(job: Job, iterations: int) -> Table:
         "flows": job.values["flows"],
         "job_rails": job.values.get("rails", 1),
         "job_timer_ns": round(job.values["timer"] * 1e9),
-        "announce": int(job.values["announce"]),
         "leaves": int(job.values["leaves"]),
-    }
-
-
-def _noise(job: Job, seed: str) -> Table:
-    """Of one law or the other."""
-    measured = job.values["noise"] == noise.MEASURED
-    return {
-        "noise": 0 if measured else job.values["noise"],
-        "lognormal": noise.drawn(seed) if measured else 0,
+        "noise": job.values["noise"],
+        "lognormal": 0,  # of tests/sim/papers
     }
 
 
