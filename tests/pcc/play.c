@@ -9,12 +9,8 @@
 #include "bare.h"
 #include "vectors.h"
 
-#ifndef EVENTS
 #define EVENTS	200000
-#endif
-#ifndef EVERY
 #define EVERY	1000
-#endif
 
 static u32 put_word(char *line, u32 at, const char *word)
 {

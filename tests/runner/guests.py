@@ -18,7 +18,7 @@ PLAIN = {
 # two hosts in one guest need.
 COUNTED = {
     "6.1": ("module_interleave",),
-    "6.12": ("module_neutral", "module_classes", "rxe_local"),
+    "6.12": ("module_neutral", "rxe_local"),
     "7.2": ("bpf_interleave", "rxe"),
 }
 
@@ -35,12 +35,7 @@ ALL_PLAIN = (
     "ranks",
     "slurm",
 )
-ALL_COUNTED = (
-    "module_interleave",
-    "bpf_interleave",
-    "module_neutral",
-    "module_classes",
-)
+ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral")
 
 # Kernels with debugging (tests/vm/debug), for `make check-debug`: what goes wrong there they say.
 DEBUG = ("6.12-kasan", "6.12-kcsan")

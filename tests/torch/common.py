@@ -11,25 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fake_mlccd import END, RECORD, RECORDS_AT, START, Listener, Record, Taken
-
-__all__ = [
-    "END",
-    "PACKAGE",
-    "RECORD",
-    "RECORDS_AT",
-    "ROOT",
-    "START",
-    "TIMEOUT_S",
-    "WAIT_S",
-    "Listener",
-    "Rank",
-    "Record",
-    "Taken",
-    "no_torch",
-    "until",
-]
-
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "userspace" / "python"
 sys.path.insert(0, str(PACKAGE))

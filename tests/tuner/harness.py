@@ -11,7 +11,8 @@ import tempfile
 import threading
 import time
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from fake_carrier import Carrier
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("MLCC_DCQCN", ROOT / "build/userspace/mlcc-dcqcn/mlcc-dcqcn-fake"))
 PATIENCE_S = 30.0
+# rt_sigtimedwait, in which follow waits for its next look, as /proc/PID/syscall has it
+WAITS = "128" if os.uname().machine == "x86_64" else "137"
 
 
 def wait_for(condition: Callable[[], bool], what: str = "condition") -> None:
@@ -84,6 +87,28 @@ class Following:
     def errors(self) -> str:
         assert self.process.stderr is not None
         return self.process.stderr.read() if self.process.poll() is not None else ""
+
+    @contextmanager
+    def between_looks(self) -> Iterator[None]:
+        """Stopped, but not between its reading a value and its writing another."""
+        proc = Path(f"/proc/{self.process.pid}")
+
+        def stopped() -> bool:
+            return "\nState:\tT" in (proc / "status").read_text()
+
+        def stopped_waiting() -> bool:
+            self.process.send_signal(signal.SIGSTOP)
+            wait_for(stopped, "to be stopped")
+            if (proc / "syscall").read_text().split()[0] == WAITS:
+                return True
+            self.process.send_signal(signal.SIGCONT)
+            return False
+
+        wait_for(stopped_waiting, "a moment between two looks")
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def end(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:

@@ -288,7 +288,8 @@ class Follow(Mlx5):
     def test_somebody_else_sets_it(self) -> None:
         """That is the base from then on, and what is given back."""
         following, sending = self.follow_to_the_top()
-        self.set_value(50)
+        with following.between_looks():
+            self.set_value(50)
         sending.progress = 0.0
         following.wait_event("rebased")
         wait_for(lambda: self.value() == 50, "the new base")
@@ -299,10 +300,9 @@ class Follow(Mlx5):
 
     def test_somebody_else_sets_it_just_before_the_end(self) -> None:
         following, _ = self.follow_to_the_top()
-        following.process.send_signal(signal.SIGSTOP)
-        self.set_value(50)
-        following.process.send_signal(signal.SIGTERM)
-        following.process.send_signal(signal.SIGCONT)
+        with following.between_looks():
+            self.set_value(50)
+            following.process.send_signal(signal.SIGTERM)
         self.assertEqual(following.end(), 0)
         self.assertEqual(self.value(), 50)
         self.assertEqual(self.state_files(), [])

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .btf import elf_section
 from .cache import Kernel
 from .util import CannotRun, VmError, locked, need_root, need_tool, output, run, say
 
@@ -76,10 +75,6 @@ def module_dir(kernel: Kernel, tree: Path) -> Path:
     layer = kernel.layer(build_key(tree))
     if (layer / ".modinfo").exists():
         return layer
-    newest = kernel.modules.resolve().parent
-    if (newest / ".modinfo").exists():
-        say(f"{kernel.name}: {tree} is not built, taking {newest / 'updates'}")
-        return newest
     return kernel.root / "lib/modules" / kernel.release
 
 
@@ -110,15 +105,6 @@ def _prepare(kernel: Kernel, tree: Path, kind: str) -> Path:
     return copy
 
 
-def _digest_of_modinfo(modules: Sequence[Path]) -> str:
-    """What depmod makes of our modules depends on their names and this section only."""
-    digest = hashlib.sha256()
-    for module in modules:
-        digest.update(module.name.encode() + b"\0")
-        digest.update(elf_section(module.read_bytes(), b".modinfo"))
-    return digest.hexdigest()
-
-
 def _lay_base(kernel: Kernel, layer: Path) -> None:
     """The kernel's own modules, by reference; depmod follows links, and so does modprobe."""
     base = kernel.root / "lib/modules" / kernel.release
@@ -144,20 +130,12 @@ def _install(kernel: Kernel, tree: Path, copy: Path) -> list[Path]:
         part = target.with_suffix(".part")
         shutil.copy2(module, part)
         part.rename(target)
-    # depmod reads thousands of compressed modules: 8 s on 7.2, most builds need none of it.
-    stamp, digest = layer / ".modinfo", _digest_of_modinfo(installed)
-    if not stamp.exists() or stamp.read_text() != digest:
+    # depmod reads thousands of compressed modules: 8 s on 7.2. Of ours it knows no more than this.
+    stamp, about = layer / ".modinfo", output([need_tool("modinfo", "kmod"), *installed])
+    if not stamp.exists() or stamp.read_text() != about:
         run([need_tool("depmod", "kmod"), "-b", layer.parents[2], kernel.release], "depmod")
-        stamp.write_text(digest)
-    _point_to(kernel.modules, layer / "updates")
+        stamp.write_text(about)
     return installed
-
-
-def _point_to(link: Path, target: Path) -> None:
-    part = link.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    part.symlink_to(os.path.relpath(target, link.parent))
-    part.rename(link)
 
 
 def make(kernel: Kernel, copy: Path, make_args: Sequence[str]) -> None:

@@ -3,11 +3,9 @@
 
 $MLCC_CACHE/
     6.12/root/        Debian root file system: image, modules, headers, compiler
-    6.12/vmlinux.btf  the kernel's BTF, for building BPF objects on the host
     6.12/VERSION      what was fetched, exactly; its presence says "complete"
     6.12/build/       per source tree: TREE-build/ (sources and objects), TREE-sparse/, and
                       TREE-modules/ (the kernel's modules and the tree's, for modprobe)
-    6.12/modules/     the newest modules that `vm build` made, of whatever tree
     6.12-kasan/, 6.12-kcsan/  likewise, of kernels that are built here (debug.py): root/ has but
                       image and modules, objects/ what make made, build.log what it said
     linux-6.12/       the source that they are built of
@@ -24,11 +22,9 @@ from .util import EXIT_USAGE, CannotRun, VmError
 
 # Debian's suites, oldest first: one kernel each, with the compiler that built it.
 SUITES = {"6.1": "bookworm", "6.12": "trixie", "7.2": "sid"}
-# A release candidate, to see what is coming. It changes from week to week: "all" leaves it out.
-CANDIDATES = {"7.3": "experimental"}
 # Built here from the source of Debian's kernel, with debugging: debug.py.
 DEBUG = {"6.12-kasan": "trixie", "6.12-kcsan": "trixie"}
-KERNELS = SUITES | CANDIDATES | DEBUG
+KERNELS = SUITES | DEBUG
 
 
 def cache_dir() -> Path:
@@ -65,16 +61,8 @@ class Kernel:
         return self.dir / "root"
 
     @property
-    def btf(self) -> Path:
-        return self.dir / "vmlinux.btf"
-
-    @property
     def version_file(self) -> Path:
         return self.dir / "VERSION"
-
-    @property
-    def modules(self) -> Path:
-        return self.dir / "modules"
 
     def layer(self, key: str) -> Path:
         """What a guest has as /lib/modules/VERSION for one source tree."""
@@ -101,15 +89,6 @@ class Kernel:
     def objects(self) -> Path:
         """Of a kernel that was built here: what its modules are built against."""
         return self.dir / "objects"
-
-    @property
-    def headers_common(self) -> Path:
-        """The headers that all flavours share; Debian keeps them apart from the generated ones."""
-        source = self.root / "usr/src"
-        found = sorted(source.glob("linux-headers-*-common"))
-        if not found:
-            raise VmError(f"no kernel headers below {source}: fetch again with --force")
-        return found[-1]
 
     def fetched(self) -> bool:
         return self.version_file.exists()

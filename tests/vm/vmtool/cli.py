@@ -3,7 +3,6 @@
 
 import argparse
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,8 +19,6 @@ exit status of `vm run`: that of COMMAND; 4 the machine cannot do it (the reason
 $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Verbs that take a list of words.
-_WITH_WORDS = ("build", "sparse", "checkpatch")
 
 
 def _kernels(name: str) -> list[cache.Kernel]:
@@ -37,16 +34,17 @@ def _fetch(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> int:
     for kernel in _kernels(args.kernel):
-        build.build(kernel, args.tree, args.words)
+        build.build(kernel, cache.repository(), args.words)
     return 0
 
 
 def _sparse(args: argparse.Namespace) -> int:
-    return max(build.sparse(kernel, args.tree, args.words) for kernel in _kernels(args.kernel))
+    tree = cache.repository()
+    return max(build.sparse(kernel, tree, args.words) for kernel in _kernels(args.kernel))
 
 
 def _checkpatch(args: argparse.Namespace) -> int:
-    return checkpatch.checkpatch(args.tree, args.words, args.allow_stale)
+    return checkpatch.checkpatch(cache.repository(), args.words, args.allow_stale)
 
 
 def _bpf(args: argparse.Namespace) -> int:
@@ -58,22 +56,12 @@ def _bpf(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     if not args.command:
         raise VmError("no command: vm run KERNEL [options] -- COMMAND...", EXIT_USAGE)
-    if not re.fullmatch(r"[0-9]+[MG]", args.memory):
-        raise VmError(f"--memory {args.memory}: say for example 512M or 3G", EXIT_USAGE)
     if args.cpus is None:
         args.cpus = 1 if args.counted else 2
     if args.counted and args.cpus != 1:
         raise VmError(f"--cpus {args.cpus}: a counted clock goes with one CPU", EXIT_USAGE)
     writable = [path.absolute() for path in args.rw]
-    options = guest.Options(
-        args.memory,
-        args.cpus,
-        args.counted,
-        args.timeout,
-        args.tree.absolute(),
-        writable,
-        args.dmesg,
-    )
+    options = guest.Options(args.cpus, args.counted, args.timeout, writable)
     return guest.run(cache.find(args.kernel), options, args.command)
 
 
@@ -85,10 +73,6 @@ def _add_stale(parser: argparse.ArgumentParser) -> None:
         help="take a mirror whose index is past its date (a frozen one); signatures stay checked\n"
         "(also: MLCC_ALLOW_STALE=1 in the environment)",
     )
-
-
-def _add_tree(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tree", type=Path, default=cache.repository(), help="default: this one")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -110,27 +94,23 @@ def _parser() -> argparse.ArgumentParser:
         ("sparse", _sparse, "check the module with sparse"),
     ):
         verb = verbs.add_parser(name, help=text)
-        _add_tree(verb)
         verb.add_argument("kernel", help=which)
         verb.add_argument("words", nargs="*", metavar="VAR=VALUE", help="for make")
         verb.set_defaults(handler=handler)
 
     verb = verbs.add_parser("bpf", help="build the BPF carrier for a kernel")
-    _add_tree(verb)
+    verb.add_argument("--tree", type=Path, default=cache.repository(), help="default: this one")
     verb.add_argument("kernel", help=which)
     verb.set_defaults(handler=_bpf)
 
     verb = verbs.add_parser("checkpatch", help="checkpatch.pl --strict over the kernel code")
-    _add_tree(verb)
     _add_stale(verb)
     verb.add_argument("words", nargs="*", metavar="FILE", help="default: all of it")
     verb.set_defaults(handler=_checkpatch)
 
     usage = "vm run [options] KERNEL -- COMMAND..."
     verb = verbs.add_parser("run", help="run a command under a kernel", usage=usage)
-    _add_tree(verb)
     verb.add_argument("kernel", help=names)
-    verb.add_argument("--memory", default="3G", metavar="SIZE", help="default: 3G")
     verb.add_argument("--cpus", type=int, metavar="N", help="default: 2")
     verb.add_argument(
         "--counted",
@@ -142,7 +122,6 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--rw", type=Path, action="append", default=[], metavar="DIR", help="writable, too"
     )
-    verb.add_argument("--dmesg", type=Path, metavar="FILE", help="keep the kernel's log")
     verb.set_defaults(handler=_run)
 
     return parser
@@ -166,11 +145,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     words = list(argv)
     split = words.index("--") if "--" in words else len(words)
     parser = _parser()
-    args, rest = parser.parse_known_args(words[:split])
-    # Words after an option: argparse takes a list of words in one piece only.
-    if rest and (args.verb not in _WITH_WORDS or any(word.startswith("-") for word in rest)):
-        parser.error(f"unknown arguments: {' '.join(rest)}")
-    args.words = [*getattr(args, "words", []), *rest]
+    args = parser.parse_args(words[:split])
     args.command = words[split + 1 :]
     if args.command and args.verb != "run":
         parser.error(f"vm {args.verb} takes no command")

@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import btf, virtme
+from . import virtme
 from .cache import Kernel, cache_dir
 from .util import (
     CannotRun,
@@ -22,9 +22,9 @@ from .util import (
     say,
 )
 
-KERNEL_PACKAGES = ("linux-image-amd64", "linux-headers-amd64")
 PACKAGES = (
-    "bpftool",
+    "linux-image-amd64",
+    "linux-headers-amd64",
     "dwarves",
     "gcc",
     "kmod",
@@ -52,23 +52,13 @@ def mirror() -> str:
     raise CannotRun("apt knows no Debian archive: run apt-get update, or set MLCC_MIRROR")
 
 
-def archive(kernel: Kernel, root: Path) -> list[str | Path]:
-    """The last words for mmdebstrap: from where to where."""
-    uri = mirror()
-    if kernel.suite != "experimental":
-        return [kernel.suite, root, uri]
-    # which has only what is not yet in sid, and of it apt takes only what is asked for
-    return ["sid", root, uri, f"deb {uri} {kernel.suite} main"]
-
-
 def _debootstrap(kernel: Kernel, target: Path, allow_stale: bool) -> None:
     argv: list[str | Path] = [need_tool("mmdebstrap", "mmdebstrap"), "--variant=minbase"]
-    wanted = [f"{name}/{kernel.suite}" for name in KERNEL_PACKAGES]
-    argv.append("--include=" + ",".join([*wanted, *PACKAGES]))
+    argv.append("--include=" + ",".join(PACKAGES))
     argv += [f"--dpkgopt=path-exclude={pattern}" for pattern in _UNREAD]
     if allow_stale:
         argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
-    argv += archive(kernel, target / "root")
+    argv += [kernel.suite, target / "root", mirror()]
     # QEMU gets a small initramfs of its own; Debian's would cost a minute and 30 MB.
     os.environ["INITRD"] = "No"
     log = target / "fetch.log"
@@ -90,23 +80,14 @@ def _release_of(root: Path) -> str:
     return releases[0]
 
 
-def _write_version(kernel: Kernel, target: Path, release: str) -> None:
+def _write_version(kernel: Kernel, target: Path) -> None:
+    """Last: it says that all is there."""
     root = target / "root"
     query = ["dpkg-query", f"--root={root}", "--show", "--showformat", "${Package}=${Version}\n"]
-    wanted = ("linux-image-", "linux-headers-", "gcc-", "dwarves", "sparse", "bpftool", "make")
+    wanted = ("linux-image-", "linux-headers-", "gcc-", "dwarves", "sparse", "make")
     packages = [line for line in output(query).splitlines() if line.startswith(wanted)]
-    lines = [f"suite={kernel.suite}", f"release={release}", *sorted(packages)]
+    lines = [f"suite={kernel.suite}", f"release={_release_of(root)}", *sorted(packages)]
     (target / "VERSION").write_text("\n".join(lines) + "\n")
-
-
-def _complete(kernel: Kernel, target: Path) -> None:
-    """Everything besides the packages: BTF, and VERSION, which comes last."""
-    root = target / "root"
-    release = _release_of(root)
-    vmlinux = root / "usr/src" / f"linux-headers-{release}" / "vmlinux"
-    image = root / "boot" / f"vmlinuz-{release}"
-    btf.extract_btf(image, vmlinux if vmlinux.exists() else None, target / "vmlinux.btf")
-    _write_version(kernel, target, release)
 
 
 def _replace(old: Path, new: Path) -> None:
@@ -136,7 +117,7 @@ def fetch(kernel: Kernel, force: bool = False, allow_stale: bool = False) -> Non
         try:
             target.chmod(0o755)
             _debootstrap(kernel, target, allow_stale)
-            _complete(kernel, target)
+            _write_version(kernel, target)
             _replace(kernel.dir, target)
         finally:
             if target.exists():

@@ -52,6 +52,7 @@ _DEBUG_OPTIONS = ("log_buf_len=32M",)
 # The guest's clock goes on by 1 ns with each instruction, and to the next timer when it idles: it
 # does not matter what else this machine does, or how fast it is.
 _COUNTED = ("-icount", "shift=0,sleep=off")
+_MEMORY = "3G"
 
 # Of a guest that dies before its command starts, of a stray int3 (splat.py) above all.
 _BOOTS = 3
@@ -62,13 +63,10 @@ _GRACE = 5.0
 
 @dataclass(frozen=True)
 class Options:
-    memory: str
     cpus: int
     counted: bool
     timeout: float
-    tree: Path
     writable: Sequence[Path]
-    dmesg: Path | None
 
 
 def _check_machine(kernel: Kernel) -> None:
@@ -85,7 +83,7 @@ def _write_request(kernel: Kernel, options: Options, where: Path, command: Seque
         for name, value in os.environ.items()
         if name in _ENV_NAMES or name.startswith(_ENV_PREFIXES)
     }
-    loader = bpf.loader(kernel, options.tree)
+    loader = bpf.loader(kernel, repository())
     if loader is not None:
         env.setdefault("MLCC_BPF", str(loader))
     if options.counted:
@@ -111,11 +109,11 @@ def _virtme_argv(kernel: Kernel, options: Options, where: Path, fds: tuple[int, 
     argv = ["nice", "-n", "19"] if options.counted else []
     argv += [str(virtme.binary()), "--kimg", str(kernel.image), "--mods=auto", "--root=/"]
     argv += ["--disable-kvm", "--force-9p", "--show-boot-console"]
-    argv += ["--memory", options.memory, "--cpus", str(options.cpus)]
+    argv += ["--memory", _MEMORY, "--cpus", str(options.cpus)]
     for path in _OVERLAYS:
         if os.path.isdir(path) and not os.path.islink(path):
             argv += ["--overlay-rwdir", path]
-    for writable in sorted({repository(), options.tree, cache_dir(), *options.writable}):
+    for writable in sorted({repository(), cache_dir(), *options.writable}):
         argv += ["--rwdir", str(writable)]
     for option in (*_KERNEL_OPTIONS, *(_DEBUG_OPTIONS if kernel.debug else ())):
         argv += ["--kopt", option]
@@ -234,8 +232,6 @@ def _log(kernel: Kernel, where: Path) -> str:
 
 def _judge(kernel: Kernel, options: Options, where: Path, finished: bool) -> int:
     log = _log(kernel, where)
-    if options.dmesg is not None:
-        options.dmesg.write_text(log)
     status = _read(where / "status").strip()
     found = splat.find(log)
     if found:
@@ -261,7 +257,7 @@ def run(kernel: Kernel, options: Options, command: Sequence[str]) -> int:
     where = Path(tempfile.mkdtemp(prefix=f"{kernel.name}.", dir=runs))
     try:
         _write_request(kernel, options, where, command)
-        (where / "modules").write_text(f"{build.module_dir(kernel, options.tree)}\n")
+        (where / "modules").write_text(f"{build.module_dir(kernel, repository())}\n")
         finished = _boot_until_started(kernel, options, where)
         return _judge(kernel, options, where, finished)
     finally:

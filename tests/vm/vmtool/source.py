@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .cache import Kernel, cache_dir
-from .fetch import archive
+from .fetch import mirror
 from .util import (
     CannotRun,
     contained,
@@ -68,12 +68,14 @@ def _package(kernel: Kernel, purpose: str, allow_stale: bool) -> Iterator[tuple[
     need_root(f"fetching {package}")
     need_space(cache_dir(), 1.5)
     say(f"fetching {package} from {kernel.suite} for {purpose}, once; about a minute")
-    argv = [need_tool("mmdebstrap", "mmdebstrap"), "--variant=extract", f"--include={package}"]
+    argv: list[str | Path] = [need_tool("mmdebstrap", "mmdebstrap")]
+    argv += ["--variant=extract", f"--include={package}"]
     if allow_stale:
         argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
     with tempfile.TemporaryDirectory(prefix=".source.", dir=cache_dir()) as scratch:
         root = Path(scratch) / "root"
-        run(contained([*argv, *archive(kernel, root)]), "mmdebstrap", Path(scratch) / "log")
+        argv += [kernel.suite, root, mirror()]
+        run(contained(argv), "mmdebstrap", Path(scratch) / "log")
         yield root, root / "usr/src" / f"{package}.tar.xz"
 
 
