@@ -45,7 +45,8 @@ class SplatTest(unittest.TestCase):
             "INFO: trying to register non-static key.",
         ):
             with self.subTest(text):
-                self.assertTrue(splat.find(f"{splat.MARK}\n[2] before\n[3] {text}\n[4] after"))
+                found = splat.find(f"{splat.MARK}\n[2] before\n[3] {text}\n[4] after")
+                self.assertEqual(splat.first(found), f"[3] {text}")
 
     def test_int3_that_is_not_in_memory(self) -> None:
         oops = f"{splat.MARK}\n[2] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI\n[3] RIP: 0010:f+0x9\n"

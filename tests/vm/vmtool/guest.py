@@ -52,6 +52,8 @@ _DEBUG_OPTIONS = ("log_buf_len=32M",)
 # The guest's clock goes on by 1 ns with each instruction, and to the next timer when it idles: it
 # does not matter what else this machine does, or how fast it is.
 _COUNTED = ("-icount", "shift=0,sleep=off")
+# It idles while this machine reads a file for it, too: 8 s of that were 70 minutes to it.
+_COUNTED_OPTIONS = ("sysctl.kernel.hung_task_timeout_secs=0",)
 _MEMORY = "3G"
 
 # Of a guest that dies before its command starts, of a stray int3 (splat.py) above all.
@@ -115,7 +117,10 @@ def _virtme_argv(kernel: Kernel, options: Options, where: Path, fds: tuple[int, 
             argv += ["--overlay-rwdir", path]
     for writable in sorted({repository(), cache_dir(), *options.writable}):
         argv += ["--rwdir", str(writable)]
-    for option in (*_KERNEL_OPTIONS, *(_DEBUG_OPTIONS if kernel.debug else ())):
+    kernel_options = [*_KERNEL_OPTIONS]
+    kernel_options += _DEBUG_OPTIONS if kernel.debug else ()
+    kernel_options += _COUNTED_OPTIONS if options.counted else ()
+    for option in kernel_options:
         argv += ["--kopt", option]
     script = Path(__file__).resolve().parent.parent / "guest.sh"
     argv += ["--script-sh", f"exec bash {shlex.quote(str(script))} {shlex.quote(str(where))}"]
@@ -240,7 +245,7 @@ def _judge(kernel: Kernel, options: Options, where: Path, finished: bool) -> int
         if finished and splat.stray_int3(found):
             say(f"{kernel.name}: QEMU ran an int3 that is not in memory, see above; {ended}")
             return EXIT_EMULATOR
-        say(f"{kernel.name}: the kernel complained, see above; {ended}")
+        say(f"{kernel.name}: the kernel complained, see above: {splat.first(found)}; {ended}")
         return EXIT_SPLAT if finished else EXIT_TIMEOUT
     if not status:
         return _died(kernel, where, finished, options.timeout)

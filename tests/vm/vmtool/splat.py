@@ -96,6 +96,11 @@ def find(log: str) -> list[str]:
     return []
 
 
+def first(found: list[str]) -> str:
+    """The line of what find() returns that is the complaint."""
+    return next((line for line in found if _SPLAT.search(line)), "")
+
+
 def stray_int3(found: list[str]) -> bool:
     """Whether the complaint is of an int3 where memory has none.
 
