@@ -364,13 +364,17 @@ static __always_inline u32 mlcc_yield_of(const struct sock *sk, const struct mlc
 	return mlcc_flow_yield(&mlcc_sk(sk)->flow, &pr, &w);
 }
 
-/* What a loss takes of a job's window, Q16: as its profile's base, where nothing is marked. */
-static __always_inline u32 mlcc_beta_loss(const struct mlcc_slot *s)
+/*
+ * What a loss takes of a job's window, Q16: as its profile's base.  Where the queue marks a loss is
+ * more than a mark, so half, whatever alpha says (RFC 8257, section 3.5).
+ */
+static __always_inline u32 mlcc_beta_loss(const struct sock *sk, const struct mlcc_slot *s)
 {
 	struct mlcc_profile pr;
 
-	return s && mlcc_profile_of(s, &pr) && pr.base == MLCC_BASE_CUBIC ? MLCC_CUBIC_BETA :
-									     MLCC_ONE / 2;
+	if (!s || mlcc_marked(sk) || !mlcc_profile_of(s, &pr) || pr.base != MLCC_BASE_CUBIC)
+		return MLCC_ONE / 2;
+	return MLCC_CUBIC_BETA;
 }
 
 /* What a loss or a mark takes of the window, Q16. */
@@ -379,7 +383,7 @@ static __always_inline u32 mlcc_beta(const struct sock *sk, const struct mlcc_sl
 	const struct mlcc_sk *ca = mlcc_sk(sk);
 
 	if (ca->flow.coupled && !mlcc_marked(sk))
-		return mlcc_beta_loss(s);
+		return mlcc_beta_loss(sk, s);
 	if (ca->ecn)
 		return ((u64)(ca->dctcp.alpha >> 1) * mlcc_yield_of(sk, s)) >> MLCC_SHIFT;
 	return ca->cubic_base ? MLCC_CUBIC_BETA : MLCC_ONE / 2;
@@ -431,21 +435,16 @@ static __always_inline void mlcc_decrease_more(struct sock *sk, u32 beta)
 		tp->snd_ssthresh = left;
 }
 
-/*
- * A recovery begins.  With ECN a loss is more than a mark, so half, whatever alpha says (RFC 8257,
- * section 3.5), and not less than for a mark.
- */
+/* A recovery begins.  With ECN ssthresh is what a mark takes, which may be less than a loss does. */
 static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 {
 	struct mlcc_path *path = mlcc_coupled(sk, s);
-	u32 mss = tcp_sk(sk)->mss_cache, beta = MLCC_ONE / 2;
+	u32 beta = path ? mlcc_beta_loss(sk, s) : MLCC_ONE / 2;
 
 	if (!mlcc_sk(sk)->ecn)
 		return;
-	if (path && !mlcc_marked(sk))
-		beta = mlcc_beta_loss(s);
 	if (path)
-		mlcc_window_cut(path, beta, mss, true);
+		mlcc_window_cut(path, beta, tcp_sk(sk)->mss_cache, true);
 	mlcc_decrease_more(sk, beta);
 }
 
