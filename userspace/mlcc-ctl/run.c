@@ -180,8 +180,8 @@ static int run_set_dscp(const char *id, int dscp, char *error, size_t size)
 	return reply ? 0 : status;
 }
 
-/* Whoever has planned it. */
-static int planned_dscp(const char *id)
+/* By a plan, whoever has made it, or by its class. */
+static int shown_dscp(const char *id)
 {
 	struct json_object *request = new_request("show"), *reply, *jobs, *value;
 	char error[600];
@@ -204,7 +204,7 @@ static void cannot(bool strict, const char *error, const char *what)
 	warn("%s; running the command without a %s", error, what);
 }
 
-/* The DSCP that the job is planned to have; < 0: none. */
+/* The DSCP that all of the job's packets have; < 0: none. */
 static int plan_dscp(const char *id, const struct run_options *o)
 {
 	char error[600];
@@ -213,7 +213,7 @@ static int plan_dscp(const char *id, const struct run_options *o)
 		cannot(o->strict, error, "DSCP");
 		return -1;
 	}
-	return planned_dscp(id);
+	return shown_dscp(id);
 }
 
 static int make_place(struct place *p, char *error, size_t size)

@@ -165,27 +165,31 @@ static bool is_other(const struct job *job)
 	return !job->cgroup_id && is_roots(job) && !strcmp(job->conf.name, OTHER);
 }
 
+/* What its tag is of; 0: it has none. */
+static uint64_t tag_key(const struct job *job)
+{
+	return is_other(job) ? MLCC_TAG_OTHER : job->cgroup_id;
+}
+
 /* Where a job has priorities, one without phases has one: the highest, or below all others. */
+int jobs_dscp(const struct jobs *all, const struct job *job)
+{
+	if (job->plan.dscp || !tag_key(job))
+		return job->plan.dscp - 1;
+	if (job->classes && !strcmp(job->conf.job_class, "latency"))
+		return all->config->dscp[CONFIG_CLASSES - 1];
+	return job->classes && !strcmp(job->conf.job_class, "background") ? DSCP_LE : -1;
+}
+
 static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_tag_conf *conf)
 {
 	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
 	memcpy(conf->dscp, all->config->dscp, sizeof(conf->dscp));
 	strcpy(conf->skip, is_other(job) ? all->config->background : job->skip);
-	if (job->plan.dscp)
-		conf->dscp[0] = job->plan.dscp - 1;
-	else if (job->classes && !strcmp(job->conf.job_class, "latency"))
-		conf->dscp[0] = all->config->dscp[CONFIG_CLASSES - 1];
-	else if (job->classes && !strcmp(job->conf.job_class, "background"))
-		conf->dscp[0] = DSCP_LE;
-	else
+	if (jobs_dscp(all, job) < 0)
 		return;
+	conf->dscp[0] = jobs_dscp(all, job);
 	conf->priority_classes = MLCC_CLASS_FIXED;
-}
-
-/* What its tag is of; 0: it has none. */
-static uint64_t tag_key(const struct job *job)
-{
-	return is_other(job) ? MLCC_TAG_OTHER : job->cgroup_id;
 }
 
 static int tag_apply(struct jobs *all, const struct job *job, struct err *e)

@@ -66,6 +66,8 @@ struct job_change {
 	struct job_plan plan;
 };
 
+/* That all of the job's packets have, by its plan or its class; < 0: none. */
+int jobs_dscp(const struct jobs *all, const struct job *job);
 /* Who may change a job may plan it, but for a DSCP that is not among the user's classes. */
 int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_change *c,
 		    struct err *e);

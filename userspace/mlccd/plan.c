@@ -128,8 +128,8 @@ void plan_json(const struct mlccd *d, const struct job *job, struct json_object 
 	const struct job_plan *p = &job->plan;
 	struct mlcc_ring_said said;
 
-	if (p->dscp)
-		put_u64(o, "dscp", p->dscp - 1);
+	if (jobs_dscp(&d->jobs, job) >= 0)
+		put_u64(o, "dscp", jobs_dscp(&d->jobs, job));
 	if (!p->period_us)
 		return;
 	put_u64(o, "shift_period_us", p->period_us);

@@ -18,7 +18,7 @@ lib=$(dirname "$0")
 in_job()
 {
 	[ -e "$state" ] || return
-	{ read -r cgroup; read -r paths; } <"$state"
+	{ read -r cgroup; read -r paths; read -r dscp; } <"$state"
 	for step in "$cgroup"/step_*; do
 		[ ! -d "$step" ] || return 0
 	done
@@ -29,6 +29,10 @@ in_job()
 if in_job; then
 	echo "export MLCC_JOB_ID=$name"
 	echo "export MLCC_JOB_SET=1"
+	# four times that: below it are the two bits of ECN
+	for tc in NCCL_IB_TC UCX_IB_TRAFFIC_CLASS; do
+		[ -z "$dscp" ] || eval "[ -n \"\${$tc-}\" ]" || echo "export $tc=$((dscp * 4))"
+	done
 	own=${NCCL_IB_QPS_PER_CONNECTION-}${NCCL_IB_SPLIT_DATA_ON_QPS-}
 	own=$own${NCCL_NSOCKS_PERTHREAD-}${NCCL_SOCKET_NTHREADS-}
 	if [ -n "$paths" ] && [ -n "$own" ]; then
