@@ -92,23 +92,27 @@ print(said(a), said(b))
 	[[ $said == *" 0 "*" 0 mlcc"*" True mlcc"*" True" ]] || { echo "said: $said"; return 1; }
 }
 
-# What a process of the cgroup has of a new connection: the DSCP of its SYN, then of the rest.
-dscp_of_a_connection()
+# dscps CODE: what a process of the cgroup has for each connect() in it: of the SYN, then of the rest
+dscps()
 {
-	"$python" -c "
-import os, socket
+	MLCC_SOCKET=$out/run/mlccd.sock PYTHONPATH=$repo/userspace/python "$python" -B -c "
+import mlcc_torch, os, socket
+from concurrent.futures import ThreadPoolExecutor
 open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
 wire.bind(('lo', 0x0800))
 wire.settimeout(10)
-$pair
-while True:
-    packet = wire.recv(2048)
-    tcp = packet[4 * (packet[0] & 15):]
-    if packet[9] == 6 and tcp[13] & 18 == 2 and tcp[2:4] == l.getsockname()[1].to_bytes(2, 'big'):
-        break
-print('dscp', packet[1] >> 2, a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
-" | sed -n 's/^dscp //p'
+def connect():
+    l = socket.create_server(('127.0.0.1', 0))
+    a = socket.create_connection(l.getsockname())
+    while True:
+        packet = wire.recv(2048)
+        tcp = packet[4 * (packet[0] & 15):]
+        if packet[9] == 6 and tcp[13] & 18 == 2 and tcp[2:4] == l.getsockname()[1].to_bytes(2, 'big'):
+            break
+    print(packet[1] >> 2, a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
+$1
+" | paste -sd ' '
 }
 
 # dscp_is DSCP OPTIONS...: of all packets
@@ -118,7 +122,7 @@ dscp_is()
 	shift
 
 	ctl set-job --cgroup "$name" --name classes "$@" >/dev/null || return
-	is=$(dscp_of_a_connection)
+	is=$(dscps "connect()")
 	[ "$is" = "$wanted $wanted" ] || { echo "$*: DSCP $is, wanted $wanted"; return 1; }
 }
 
@@ -232,6 +236,26 @@ a_part_of_a_job_has_its_own_class()
 		sed -n 's/^seen //p' | paste -sd ' ')
 	[ "$said" = "inner background 1 outer training 0" ] || { echo "said: $said"; return 1; }
 	slowwait - no_run_is_left
+}
+
+# The SYNs of a checkpoint, and of the training before, beside and after it.
+a_checkpoint_is_background()
+{
+	local said
+
+	ctl set-job --cgroup "$name" --name bert >/dev/null &&
+		reconfigure '[limits]' 'priority-classes = 8' || return
+	said=$(dscps "
+trains = ThreadPoolExecutor(1)
+trains.submit(connect).result()
+with mlcc_torch.checkpoint():
+    connect()
+    trains.submit(connect).result()
+    connect()
+connect()
+")
+	[ "$said" = "0 0 1 1 0 0 1 1 0 0" ] || { echo "said: $said"; return 1; }
+	rmdir "$cgroup/mlcc-background" && reconfigure && ctl del-job bert && slowwait - no_jobs
 }
 
 # Connections of a job by their port, those that there are and new ones, are another job's.
@@ -501,7 +525,7 @@ main()
 	start_daemon || ktap_fail_all "mlccd starts"
 	each ktap_check is_ready run_makes_a_job sockets_that_are_there_are_tagged
 	each told class_and_dscp_agree launchers_say_the_class a_part_of_a_job_has_its_own_class \
-		storage_is_background doctor_tries_what_it_says a_detached_tagger_is_attached_again \
+		a_checkpoint_is_background storage_is_background doctor_tries_what_it_says a_detached_tagger_is_attached_again \
 		hints_arrive survives_kill_9 the_carrier_is_mapped_once \
 		an_upgrade_leaves_job_and_flow a_new_carrier_gets_the_jobs ends_with_its_cgroup \
 		unload_takes_everything_away undo_takes_everything_back

@@ -7,6 +7,8 @@
     with phase(bytes):     a phase by hand; with name=, of one kind among several
     shift_hook(optimizer)  for NCCL, whose plugin announces: only waits, where the job is planned
     Hints                  what they all write to
+    job(class_=...)        what the job's traffic is for: training, latency or background
+    with checkpoint():     what the thread connects to inside is background
 
 Where an operator has planned the job (mlcc-plan apply), a phase waits for its slot, at most twice
 a minute and for less than a period; MLCC_SHIFT=0 keeps a process out of that.
@@ -22,5 +24,6 @@ from .ddp import ddp
 from .hints import Hints
 from .module import module_phases
 from .step import phase, shift_hook, step_hook
+from .traffic import checkpoint, job
 
-__all__ = ["Hints", "ddp", "module_phases", "phase", "shift_hook", "step_hook"]
+__all__ = ["Hints", "checkpoint", "ddp", "job", "module_phases", "phase", "shift_hook", "step_hook"]
