@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,42 @@ os.execv(sys.argv[1], sys.argv[1:])
 # of the variables that EFI itself has
 EFI_GLOBAL = "8be4df61-93ca-11d2-aa0d-00e098032b8c"
 WITHOUT_BPF, WITHOUT_POLL = WITHOUT % (321, 280), WITHOUT % (7, 73)
+
+
+# What is not exactly a question gets no answer: the first one is the last one's.
+PROBES = """
+import socket
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+peer.connect(("192.0.2.2", 4793))
+rest = b"\\1\\x22" + bytes(6)
+for wrong in b"", rest[1:], rest + b"x", b"\\2" + rest[1:], b"\\1\\x40" + rest[2:]:
+    peer.send(b"mlccdscpother   " + wrong)
+peer.send(b"Mlccdscpother   " + rest)
+peer.send(b"mlccdscpours    " + rest)
+answer = peer.recv(2048)
+print(len(answer), answer[16], answer[8:16])
+"""
+# Runs its arguments in a namespace whose only link is to another one.
+BESIDE = """
+unshare -n sleep 600 & kids=$!; net=/proc/$!/ns/net
+trap 'kill $kids 2>/dev/null' EXIT
+until [ "$(readlink $net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+ip link add v1 type veth peer v2 netns $kids; ip link set v1 up
+ip addr add 192.0.2.1/24 dev v1; ip addr add fd00::1/64 dev v1 nodad
+nsenter --net=$net sh -c 'ip link set v2 up; ip addr add 192.0.2.2/24 dev v2
+ip addr add fd00::2/64 dev v2 nodad'
+nsenter --net=$net sh -c "$THERE" & kids="$kids $!"
+[ -z "$THERE" ] || until nsenter --net=$net ss -Hlun | grep -q :4793; do sleep 0.01; done
+eval "$HERE"
+"$@"
+"""
+
+
+def beside_another(here: str, there: str, *command: str | Path) -> str:
+    """What a command says after @here, beside a namespace in which @there runs."""
+    environment = os.environ | {"HERE": here, "THERE": there}
+    words = ["unshare", "-nm", "sh", "-c", BESIDE, "sh", *command]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60).stdout
 
 
 def unshared(what: str, shell: str) -> list[str]:
@@ -400,6 +437,11 @@ class Ctl(Cases):
         shown = self.d.run_ctl("run", "--name", "gpt", "--dscp", "8", "--", "sh", "-c",
                                f"{self.d.ctl} --socket {self.d.socket} -j show gpt")  # fmt: skip
         assert json.loads(shown.stdout)[0]["dscp"] == 8, shown
+        assert classes("--class", "background").stdout == "none\nnone\n"
+        self.d.write_config("priority-classes = 8")
+        self.reload()
+        assert classes("--class", "background", UCX_IB_TRAFFIC_CLASS="8").stdout == "4\n8\n"
+        assert classes("--class", "latency").stdout == "136\n136\n"
         for word in ("64", "-1", "x", ""):
             assert classes("--dscp", word).returncode == 1, word
         assert classes("--dry-run", "--dscp", "32").stdout.count("traffic class 128") == 1
@@ -672,6 +714,34 @@ class Ctl(Cases):
             words = unshared("-n", rule)
             said = self._doctor("marks", words, PATH=f"{nft.parent}:{os.environ['PATH']}")
             assert said == states, (rule, statement, said)
+
+    def ctl_doctor_asks_a_peer(self) -> None:
+        """Between two namespaces, of which one may change DSCPs."""
+        if not shutil.which("nft"):
+            raise Skip("no nft here: make deps")
+        change = (
+            "nft 'add table inet t; add chain inet t c { type filter hook output priority 0; }'; "
+            "for i in ip ip6; do nft add rule inet t c $i dscp %s $i dscp set %s; done; "
+        )
+        nic = "nic=/sys/class/infiniband/mlx5_0/tc/1; mount -t tmpfs x /sys/class; mkdir -p $nic; "
+        listens = f"exec {self.d.ctl} doctor --peer-listen 2>/dev/null"
+        fine = "dscp ok (to|from) %s 64 of 64 DSCPs arrive as they were sent;"
+        for here, there, *wanted in (
+            ("", listens, fine, fine),
+            (change % (34, 8), listens, "dscp FAIL to %s .*: 34 as 8;.*filter", fine),
+            ("", change % ("!= 0", 0) + listens, fine, "dscp FAIL from %s .*: 1-63 as 0;.*guess"),
+            (nic + "echo Global tclass=96 >$nic/traffic_class", listens, fine, fine,
+             "class note /sys.*: Global tclass=96;.*overrides"),
+            ("", "", "peer FAIL %s does not answer.*--peer-listen"),
+        ):  # fmt: skip
+            for host in ("192.0.2.2", "fd00::2"):
+                words = self.d.ctl, "--socket", "/nonexistent", "-j", "doctor", "--peer", host
+                lines = json.loads(beside_another(here, there, *words))
+                said = ["{check} {state} {text}; {todo}".format(**line) for line in lines]
+                assert len(said) == len(wanted), said
+                for line, pattern in zip(said, wanted, strict=True):
+                    assert re.match(pattern.replace("%s", host), line), (line, pattern)
+        assert beside_another("", listens, sys.executable, "-c", PROBES) == "24 2 b'ours    '\n"
 
     def ctl_doctor_sees_several_next_hops(self) -> None:
         link = (

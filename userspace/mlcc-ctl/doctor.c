@@ -437,6 +437,8 @@ int verb_doctor(int argc, char **argv)
 		{ "sysroot", required_argument, NULL, 'R' },
 		{ "fix", no_argument, NULL, 'F' },
 		{ "connection", no_argument, NULL, 'C' },
+		{ "peer", required_argument, NULL, 'P' },
+		{ "peer-listen", no_argument, NULL, 'L' },
 		COMMON_OPTIONS
 	};
 	const char *sysroot = "/";
@@ -450,6 +452,10 @@ int verb_doctor(int argc, char **argv)
 			fix = true;
 		else if (c == 'C')
 			return try_connection();
+		else if (c == 'L')
+			return peer_listen();
+		else if (c == 'P')
+			return peer_ask(optarg);
 		else
 			common_option(c, "doctor");
 	}

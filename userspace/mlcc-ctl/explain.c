@@ -254,7 +254,7 @@ static void explain_losses(struct json_object *job)
 }
 
 /* Where a driver gives all of a NIC's packets one class, whatever a program asks for. */
-static void explain_forced(void)
+void check_forced(const char *todo)
 {
 	char line[128];
 	glob_t nics;
@@ -265,7 +265,7 @@ static void explain_forced(void)
 	for (size_t i = 0; i < nics.gl_pathc; i++) {
 		f = fopen(nics.gl_pathv[i], "re");
 		if (f && fgets(line, sizeof(line), f) && strstr(line, "lobal"))
-			result(NOTE, "class", "it overrides NCCL_IB_TC", "%s: %.*s",
+			result(NOTE, "class", todo, "%s: %.*s",
 			       nics.gl_pathv[i], (int)strcspn(line, "\n"), line);
 		if (f)
 			fclose(f);
@@ -276,11 +276,8 @@ static void explain_forced(void)
 static void explain_class(struct json_object *job)
 {
 	if (json_object_object_get_ex(job, "dscp", NULL))
-		result(FINE, "class", "", "its packets have DSCP %s, by a plan",
-		       get_string(job, "dscp"));
-	else if (get_u64(job, "priority_classes") && !is_training(job))
-		result(FINE, "class", "", "its packets have the DSCP of the class %s",
-		       get_string(job, "class"));
+		result(FINE, "class", "", "its packets have DSCP %s, by %s",
+		       get_string(job, "dscp"), is_training(job) ? "a plan" : "its class or a plan");
 	else if (get_u64(job, "priority_classes"))
 		result(FINE, "class", "", "its progress is in the DSCP, in %s classes",
 		       get_string(job, "priority_classes"));
@@ -312,7 +309,7 @@ int verb_explain(int argc, char **argv)
 	explain_others(job, all);
 	explain_losses(job);
 	explain_class(job);
-	explain_forced();
+	check_forced("it overrides NCCL_IB_TC");
 	json_object_put(all);
 	json_object_put(status);
 	json_object_put(shown);

@@ -24,6 +24,11 @@ int findings_end(void);
 /* explain.c: a line of connections whose carrier was unloaded; whether the job has any. */
 bool check_orphans(struct json_object *job);
 
+/* explain.c: a line for each NIC whose packets all have one class. */
+void check_forced(const char *todo);
+/* doctor_peer.c: the status to end with.  peer_listen() does not. */
+int peer_ask(const char *host), peer_listen(void);
+
 /* doctor_try.c: 0, or a negative error number. */
 int try_cc(const char *name);
 /* A program of two instructions, as the tagger's: a descriptor. */

@@ -76,14 +76,17 @@ static const struct verb verbs[] = {
 	{ "status", verb_status, "what mlccd has and what it has counted",
 	  "usage: mlcc-ctl status\n" },
 	{ "doctor", verb_doctor, "what works, what does not, and what to do about it",
-	  "usage: mlcc-ctl doctor [--fix] [--sysroot DIR]\n\n"
+	  "usage: mlcc-ctl doctor [--fix] [--sysroot DIR]\n"
+	  "       mlcc-ctl doctor --peer HOST | --peer-listen\n\n"
 	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n"
 	  "Of each RDMA device: its driver, what mlcc-dcqcn can do with it, and who follows.\n"
 	  "\n"
 	  "  --fix              mounts the bpf file system, loads a carrier and starts mlccd.socket, if\n"
 	  "                     they are missing (root); enable units for the next boot\n"
 	  "  --sysroot DIR      where /sys and /run of RDMA devices are, such as the host's root\n"
-	  "                     inside of a container\n" },
+	  "                     inside of a container\n"
+	  "  --peer HOST        only: which DSCPs the network changes, to HOST and back, where\n"
+	  "                     'mlcc-ctl doctor --peer-listen' answers on UDP port 4793\n" },
 	{ "undo", verb_undo, "takes back all that mlcc has changed on this host",
 	  "usage: mlcc-ctl undo\n\n"
 	  "For root, also while jobs run: their connections get back what they had.  Stops and disables\n"

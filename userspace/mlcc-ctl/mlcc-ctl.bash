@@ -37,6 +37,7 @@ _mlcc_ctl()
 	--precision) words="fp32 tf32 fp16 bf16 fp8 int8" ;;
 	--model) words="$(mlcc-ctl set-job --model list 2>/dev/null | cut -d ' ' -f 1) list" ;;
 	--base) words="reno cubic" ;;
+	--peer) words=$(compgen -A hostname) ;;
 	--owner) words="$(compgen -u) $(compgen -g -P :)" ;;
 	--restart) words="base queue" ;;
 	--cgroup | --socket | --sysroot)
@@ -58,7 +59,7 @@ _mlcc_ctl()
 				--shape --base --restart --default $common"
 			;;
 		watch) words="--interval --count $common" ;;
-		doctor) words="--fix --sysroot $common" ;;
+		doctor) words="--fix --sysroot --peer --peer-listen $common" ;;
 		help) words=$verbs ;;
 		*) words=$common ;;
 		esac
