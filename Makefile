@@ -84,6 +84,10 @@ hint:
 plugins:
 	+$(call part,NCCL's profiler plugin,userspace/nccl)
 	+$(call part,the shim before NCCL's network,userspace/nccl-net)
+	$(if $(wildcard /usr/include/slurm/spank.h),$(call try,Slurm's plugin,spank,mkdir -p build/userspace/slurm && \
+		$(CC) -std=gnu11 -Wall -Wextra $(WERROR) -Wno-unused-parameter $(HARDEN) $(CFLAGS) $(LDFLAGS) -fPIC \
+		-shared userspace/launchers/slurm/spank.c -o build/userspace/slurm/mlcc_spank.so),@echo \
+		"Slurm's plugin is not built: no slurm/spank.h: libslurm-dev")
 
 module:
 	+$(call try,the module,module,$(MAKE) -C $(KDIR) $(KERNEL_MAKE) M=$(CURDIR) modules)

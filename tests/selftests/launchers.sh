@@ -42,6 +42,7 @@ make_ctl()
 	mkdir "$out/bin"
 	cat >"$out/bin/mlcc-ctl" <<-'END'
 		#!/bin/bash
+		[ "$1" != -j ] || { echo "$FAKE_SHOW"; exit; }
 		printf '%s\n' "${*@Q}" >>"$FAKE_LOG"
 		verb=$1
 		[ "$2" != --dry-run ] || verb=dry-run
@@ -642,9 +643,11 @@ prolog_sets_the_job()
 	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-13' '--cgroup' '$out/scope/job_13' \
 '--profile' 'interleave' '--phase-bytes' '250000000'" || return
 	: >"$out/log"
-	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc:class=background || return
+	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc:class=latency SPANK_MLCC_PATHS=4 \
+		SPANK_MLCC_CLASS=background || return
 	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-14' '--cgroup' '$out/scope/job_14' \
-'--class' 'background'"
+'--class' 'background'" || return
+	same "$(sed -n 2p "$out/state/14")" 4
 }
 
 # sluid WANTED [NAME=VALUE...]: where the job of SLUID sEKNKTV3WPV500 is set
@@ -715,6 +718,7 @@ prolog_refuses_wrong_comments()
 		"${hostile[@]/#/mlcc:}"; do
 		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" 2>/dev/null ||
 			{ echo "drains the node: $comment"; return 1; }
+		slurm prolog SLURM_JOB_ID=12 SPANK_MLCC_CLASS="$comment" 2>/dev/null || return
 		same "$(<"$out/log")" "" || return
 	done
 	# what there is, and what users may have, others say
@@ -806,7 +810,14 @@ task_prolog_exports()
 		return
 	same "$(slurm task-prolog SLURM_JOB_ID=14 NCCL_IB_QPS_PER_CONNECTION=4 2>"$out/warned")" \
 		$'export MLCC_JOB_ID=slurm-14\nexport MLCC_JOB_SET=1' || return
-	grep -q 'no paths=128' "$out/warned"
+	grep -q 'no paths=128' "$out/warned" || return
+	fresh_slurm "export FAKE_SHOW='[{\"id\":1,\"dscp\":34,\"flows\":0}]'"
+	slurm prolog SLURM_JOB_ID=15 SPANK_MLCC_CLASS=latency || return
+	mkdir "$out/scope/job_15/step_0"
+	same "$(slurm task-prolog SLURM_JOB_ID=15 | tail -n 2)" \
+		$'export NCCL_IB_TC=136\nexport UCX_IB_TRAFFIC_CLASS=136' || return
+	same "$(slurm task-prolog SLURM_JOB_ID=15 NCCL_IB_TC=8 | tail -n +3)" \
+		'export UCX_IB_TRAFFIC_CLASS=136'
 }
 
 epilog_deletes_the_job()

@@ -12,6 +12,8 @@
 # shellcheck source=tests/selftests/mlccd_common.sh
 . "$(dirname "$0")/mlccd_common.sh"
 
+plugin=$repo/build/userspace/slurm/mlcc_spank.so
+
 has_no_jobs()
 {
 	[ "$(ctl -j show)" = "[]" ]
@@ -31,7 +33,8 @@ unload_quietly()
 # The recipe as Documentation/launchers.md has it, with an mlcc-ctl that finds this mlccd.
 install_recipe()
 {
-	mkdir "$out/recipe" "$out/bin" && cp "$repo"/userspace/launchers/slurm/*.sh "$out/recipe" ||
+	printf '#!/bin/sh\nexec sleep 600\n' >"$out/sleeps" && chmod +x "$out/sleeps" &&
+		mkdir "$out/recipe" "$out/bin" && cp "$repo"/userspace/launchers/slurm/*.sh "$out/recipe" ||
 		return
 	printf '#!/bin/sh\nexec %s --socket %s "$@"\n' \
 		"$repo/build/userspace/mlcc-ctl/mlcc-ctl" "$out/run/mlccd.sock" >"$out/bin/mlcc-ctl"
@@ -60,8 +63,11 @@ write_slurm_conf()
 		ProctrackType=proctrack/cgroup
 		TaskPlugin=task/none
 		SelectType=select/cons_tres
+		SelectTypeParameters=CR_Core
 		MpiDefault=none
-		NodeName=node1 NodeAddr=192.0.2.1 CPUs=1 State=UNKNOWN
+		PlugStackConfig=$out/plugstack.conf
+		SlurmdParameters=config_overrides
+		NodeName=node1 NodeAddr=192.0.2.1 CPUs=2 State=UNKNOWN
 		PartitionName=test Nodes=node1 Default=YES State=UP
 		Prolog=$out/recipe/prolog.sh
 		Epilog=$out/recipe/epilog.sh
@@ -71,6 +77,7 @@ write_slurm_conf()
 		MessageTimeout=60
 		PrologEpilogTimeout=120
 	END
+	[ ! -e "$plugin" ] || echo "required $plugin" >"$out/plugstack.conf"
 	printf 'CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n' >"$out/cgroup.conf"
 }
 
@@ -142,28 +149,58 @@ other_jobs_are_left_alone()
 	[[ $said == "none $id "*" False" && $said != *mlcc* ]] || { echo "said: $said"; return 1; }
 }
 
-job_fields()
+jobs_are()
 {
-	ctl -j show | json "(lambda j: (j['name'], j['phase_bytes'], j['profile'], j['class']))(d[0])"
+	[ "$(ctl -j show | json "sorted((j['phase_bytes'], j['profile'], j['class']) for j in d)")" = \
+		"[$1]" ]
 }
 
-# batch_job COMMENT FIELDS
-batch_job()
+# batch JOBS SBATCH'S ARGUMENTS...: what is left of one that fails would be in the way of others
+batch()
 {
-	local id
+	local id status wanted=$1
+	shift
 
-	id=$(sbatch --parsable "--comment=$1" --output=/dev/null --wrap "sleep 600") || return
-	slowwait - job_fields >/dev/null 2>&1
-	[ "$(job_fields)" = "('slurm-$id', $2)" ] ||
-		{ ctl -j show; tail -n 20 "$out/slurmd.log"; return 1; }
-	scancel "$id" || return
-	slowwait - has_no_jobs || { ctl show; return 1; }
+	id=$(sbatch --parsable --output=/dev/null "$@" "$out/sleeps") || return
+	slowwait - jobs_are "$wanted"
+	status=$?
+	[ "$status" -eq 0 ] || { ctl -j show; tail -n 20 "$out/slurmd.log"; }
+	scancel "$id"
+	slowwait - has_no_jobs && return "$status"
 }
 
+# The module names no profile that nobody has chosen.
 a_batch_job_is_set_as_its_comment_says()
 {
-	batch_job mlcc:phase-bytes=250MB,profile=interleave "250000000, 'interleave', 'training'" &&
-		batch_job mlcc:class=background "0, 'interleave', 'background'"
+	batch "(250000000, 'interleave', 'training')" \
+		--comment=mlcc:phase-bytes=250MB,profile=interleave &&
+		batch "(0, '', 'background')" --comment=mlcc:class=background
+}
+
+# As slurmctld keeps it: the parts would need a node each.
+parts_have_their_own()
+{
+	[ "$(grep -aoE 'MLCC_(CLASS=[lt][a-z]*|PATHS=2)' "$out/ctld/job_state" | sort | paste -sd ' ')" = \
+		"MLCC_CLASS=latency MLCC_CLASS=training MLCC_PATHS=2" ]
+}
+
+# Of tasks of their own, of an array, and of a heterogeneous job's parts.
+options_say_class_and_paths()
+{
+	local said id
+
+	[ -e "$plugin" ] || { echo "the plugin is not built: no libslurm-dev"; return "$KSFT_SKIP"; }
+	# shellcheck disable=SC2016  # the job expands it
+	said=$(timeout 300 srun --mlcc-class=background --mlcc-paths=8 --comment=mlcc:class=training sh -c \
+		'echo $MLCC_CLASS $MLCC_PATHS $NCCL_IB_QPS_PER_CONNECTION' 2>"$out/srun.log")
+	[ "$said" = "background 8 8" ] || { echo "said: $said"; cat "$out/srun.log"; return 1; }
+	slowwait - has_no_jobs && batch "(0, '', 'background')" --mlcc-class=background &&
+		batch "(0, '', 'background'), (0, '', 'background')" --array=1-2 --mlcc-class=background &&
+		id=$(sbatch --parsable --hold --mlcc-class=latency : --hold --mlcc-class=training \
+			--mlcc-paths=2 "$out/sleeps") &&
+		slowwait - parts_have_their_own && scancel "$id" || return
+	! srun --mlcc-class=greedy true 2>"$out/srun.log" && grep -q "training, latency or" "$out/srun.log" &&
+		! srun --mlcc-paths=129 true 2>"$out/srun.log" && grep -q "from 1 to 128" "$out/srun.log"
 }
 
 # A rank: announces its part of a phase, and stays until that has been seen.
@@ -236,8 +273,8 @@ main()
 		exit 1
 	fi
 	each ktap_check a_job_that_asks_is_one_of_mlcc other_jobs_are_left_alone \
-		a_batch_job_is_set_as_its_comment_says an_ordinary_users_ranks_announce \
-		a_wrong_comment_drains_no_node without_mlccd_jobs_run
+		a_batch_job_is_set_as_its_comment_says options_say_class_and_paths \
+		an_ordinary_users_ranks_announce a_wrong_comment_drains_no_node without_mlccd_jobs_run
 	ktap_finish
 }
 

@@ -13,7 +13,7 @@
 #           what a site may set)
 #
 # A user asks for it with "--comment=mlcc", or "--comment=mlcc:class=background,paths=N"; the others are
-# profile=NAME and phase-bytes=N.  What users may have mlccd.conf says.
+# profile=NAME and phase-bytes=N.  Options of the plugin (spank.c) go first.  mlccd.conf has the limits.
 # What a comment says wrongly is the user's error, and no reason to drain a node, MLCC_STRICT or not.
 #
 # slurmstepd makes the job's cgroup after the prolog, and takes one that is there already.  So this
@@ -70,12 +70,13 @@ take()
 read_comment()
 {
 	comment=${SLURM_JOB_COMMENT:-}
+	# what is taken last counts
+	options=${SPANK_MLCC_CLASS:+class=$SPANK_MLCC_CLASS,}${SPANK_MLCC_PATHS:+paths=$SPANK_MLCC_PATHS,}
 	case $comment in
-	mlcc | mlcc:) return ;;
-	mlcc:*) ;;
-	*) [ "$MLCC_ALL" = 1 ]; return ;;
+	mlcc | mlcc:) rest=$options ;;
+	mlcc:*) rest=${comment#mlcc:},$options ;;
+	*) [ -n "$options" ] || [ "$MLCC_ALL" = 1 ] || return; rest=$options ;;
 	esac
-	rest=${comment#mlcc:},
 	while [ -n "$rest" ]; do
 		take "${rest%%,*}" || return 2
 		rest=${rest#*,}
@@ -178,6 +179,9 @@ said=$(set_job "$cgroup" 2>&1 >/dev/null)
 status=$?
 if [ "$status" -eq 0 ]; then
 	[ -z "$said" ] || say "$said"
+	# for its tasks: of RDMA's packets the program says it
+	[ -z "$class" ] || timeout "$MLCC_TIMEOUT_S" mlcc-ctl -j show "$name" </dev/null 2>/dev/null |
+		sed -n 's/.*"dscp": *\([0-9]\{1,2\}\)[^0-9].*/\1/p' >>"$state"
 	exit 0
 fi
 # not a word that is wrong, and not one that users may not have
