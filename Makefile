@@ -27,6 +27,7 @@ TUNER	:= build/userspace/mlcc-dcqcn/mlcc-dcqcn
 PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
 PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
 SHIM	:= build/userspace/nccl-net/libnccl-net-mlcc.so
+VERBS	:= build/userspace/ibverbs/libmlcc-ibverbs.so
 HINT	:= build/userspace/libmlcc-hint/libmlcc-hint
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
@@ -44,6 +45,8 @@ WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
 # ns-3 comes as a wheel: libraries and headers, in the cache
 NS3		:= $(wildcard $(shell tests/deps/install.sh --sim)/include)
 WHY_SIM		:= $(or $(if $(call has,$(CXX)),,no $(CXX)),$(if $(NS3),,no ns-3: make sim))
+
+WHY_VERBS	:= $(if $(wildcard /usr/include/infiniband/verbs.h),,no headers of libibverbs)
 
 # $(call unless,REASON,TARGET)
 unless = $(if $(strip $(1)),skip-$(2),$(2))
@@ -81,13 +84,16 @@ hint:
 	+$(call part,libmlcc-hint,userspace/libmlcc-hint)
 
 # need neither NCCL nor a GPU
-plugins:
+plugins: $(call unless,$(WHY_VERBS),ibverbs)
 	+$(call part,NCCL's profiler plugin,userspace/nccl)
 	+$(call part,the shim before NCCL's network,userspace/nccl-net)
 	$(if $(wildcard /usr/include/slurm/spank.h),$(call try,Slurm's plugin,spank,mkdir -p build/userspace/slurm && \
 		$(CC) -std=gnu11 -Wall -Wextra $(WERROR) -Wno-unused-parameter $(HARDEN) $(CFLAGS) $(LDFLAGS) -fPIC \
 		-shared userspace/launchers/slurm/spank.c -o build/userspace/slurm/mlcc_spank.so),@echo \
 		"Slurm's plugin is not built: no slurm/spank.h: libslurm-dev")
+
+ibverbs:
+	+$(call part,the library before libibverbs,userspace/ibverbs)
 
 module:
 	+$(call try,the module,module,$(MAKE) -C $(KDIR) $(KERNEL_MAKE) M=$(CURDIR) modules)
@@ -122,6 +128,9 @@ sim:
 
 skip-module:
 	@echo "the module is not built: $(WHY_MODULE)"
+
+skip-ibverbs:
+	@echo "libmlcc-ibverbs is not built: $(WHY_VERBS)"
 
 skip-sim:
 	@echo "the simulator of clusters is not built: $(WHY_SIM)"
@@ -197,6 +206,7 @@ install: install-plan
 	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
 	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t "$(LIB)" $(PLUGIN))
 	$(if $(wildcard $(SHIM)),install -D -m 755 -t "$(LIB)" $(SHIM))
+	$(if $(wildcard $(VERBS)),install -D -m 755 -t "$(LIB)" $(VERBS))
 	$(if $(wildcard $(HINT).so.0),$(MAKE) --no-print-directory install-hint)
 	$(if $(wildcard $(LOADER)),$(MAKE) --no-print-directory install-bpf)
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d "$(MODULES)")
@@ -264,7 +274,8 @@ uninstall:
 	rm -f "$(SBIN)/mlccd" "$(BIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
 	rm -f "$(SYSUSERS)/mlcc.conf"
 	rm -f "$(UNITS)"/mlccd*.service "$(UNITS)"/mlccd*.socket "$(UNITS)/mlcc-carrier.service" "$(COMPLETION)/mlcc-ctl"
-	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/libmlcc.a"
+	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/$(notdir $(VERBS))" \
+		"$(LIB)/libmlcc.a"
 	rm -f "$(LIB)/$(notdir $(HINT)).so" "$(LIB)/$(notdir $(HINT)).so.0" "$(LIB)/$(notdir $(HINT)).a"
 	rm -rf "$(HEADERS)"
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
@@ -311,7 +322,7 @@ help:
 	@echo
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
-.PHONY: all lab unit bpf userspace programs plugins fake fuzz hint nccl rdma sim module skip-module skip-sim \
+.PHONY: all lab unit bpf userspace programs plugins fake fuzz hint nccl rdma sim module skip-module skip-sim ibverbs skip-ibverbs \
 	install-userspace install-ctl install-bpf install-hint install-tuner install-plan deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help

@@ -60,9 +60,11 @@ mlcc-ctl run --strict --name first -- sh -c 'mlcc-ctl show --self' | grep -q "na
 	fail "a command was no job"
 
 apt-get -qq install --no-install-recommends ./mlcc-plan_*.deb ./python3-mlcc_*.deb \
-	./libnccl-profiler-mlcc_*.deb ./libnccl-net-mlcc_*.deb \
+	./libnccl-profiler-mlcc_*.deb ./libnccl-net-mlcc_*.deb ./libmlcc-ibverbs_*.deb \
 	./libmlcc-hint0_*.deb ./libmlcc-dev_*.deb >/dev/null
 mlcc-plan --help >/dev/null
+[ "$(mlcc-ctl run --paths 8 -- sh -c 'echo "$NCCL_IBVERBS_LIB"')" = libmlcc-ibverbs.so ] ||
+	fail "libmlcc-ibverbs is not found"
 dpkg -L mlcc | grep -q "/mlccd-grafana.json$" || fail "the dashboard is not in the package"
 mlcc-ctl set-job --id 9 --name lasting --phase-bytes 1M >/dev/null
 MLCC_JOB=9 python3 -c 'import mlcc_torch; assert mlcc_torch.Hints().linked is True'
@@ -92,7 +94,7 @@ until_it test -s /tmp/sent
 # the same programs under the next version, as dpkg sees an upgrade; and back, as after a bad one
 next=$(mktemp -d)
 for package in mlcc mlcc-plan python3-mlcc libnccl-profiler-mlcc libnccl-net-mlcc libmlcc-hint0 \
-	libmlcc-dev; do
+	libmlcc-ibverbs libmlcc-dev; do
 	dpkg-deb --raw-extract ./"$package"_*.deb "$next/$package"
 	sed -i 's/^Version: .*/&+next/; s/(= \([^)]*\))/(= \1+next)/' "$next/$package/DEBIAN/control"
 	dpkg-deb --build "$next/$package" "$next/$package.deb" >/dev/null

@@ -793,6 +793,17 @@ prolog_finds_the_scope()
 	return "$1"
 }
 
+# By the loader, of whose own libraries the one that cannot be loaded is empty.
+verbs_are_named_where_they_load()
+{
+	local line="export NCCL_IBVERBS_LIB=libmlcc-ibverbs.so" built=$repo/build/userspace/ibverbs
+
+	: >"$out/tmp/libmlcc-ibverbs.so"
+	same "$(slurm task-prolog SLURM_JOB_ID=14 LD_LIBRARY_PATH="$out/tmp" | grep VERBS)" "" || return
+	[ ! -e "$built" ] ||
+		same "$(slurm task-prolog SLURM_JOB_ID=14 LD_LIBRARY_PATH="$built" | grep VERBS)" "$line"
+}
+
 task_prolog_exports()
 {
 	fresh_slurm
@@ -805,9 +816,10 @@ task_prolog_exports()
 	same "$(slurm task-prolog SLURM_JOB_ID=13)" "" || return
 	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc:paths=128 || return
 	mkdir "$out/scope/job_14/step_0"
-	same "$(slurm task-prolog SLURM_JOB_ID=14 | tail -n 4)" "$(printf 'export NCCL_%s\n' \
-		IB_QPS_PER_CONNECTION=128 IB_SPLIT_DATA_ON_QPS=1 NSOCKS_PERTHREAD=64 SOCKET_NTHREADS=1)" ||
-		return
+	same "$(slurm task-prolog SLURM_JOB_ID=14 NCCL_IBVERBS_LIB=own | tail -n +3)" \
+		"$(printf 'export NCCL_%s\n' IB_QPS_PER_CONNECTION=128 IB_SPLIT_DATA_ON_QPS=1 \
+		NSOCKS_PERTHREAD=64 SOCKET_NTHREADS=1)" || return
+	verbs_are_named_where_they_load || return
 	same "$(slurm task-prolog SLURM_JOB_ID=14 NCCL_IB_QPS_PER_CONNECTION=4 2>"$out/warned")" \
 		$'export MLCC_JOB_ID=slurm-14\nexport MLCC_JOB_SET=1' || return
 	grep -q 'no paths=128' "$out/warned" || return

@@ -447,22 +447,37 @@ class Ctl(Cases):
         assert classes("--dry-run", "--dscp", "32").stdout.count("traffic class 128") == 1
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
+    def _verbs(self, **chosen: str) -> str:
+        """Where NCCL is told to find them."""
+        words = ("run", "--paths", "8", "--", "sh", "-c", "echo ${NCCL_IBVERBS_LIB-none}")
+        return self.d.run_ctl(*words, env=os.environ | chosen).stdout.strip()
+
     def ctl_run_gives_nccl_its_paths(self) -> None:
         """What its starter has chosen stays, and is told."""
         names = (
             *("NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"),
             *("NCCL_NSOCKS_PERTHREAD", "NCCL_SOCKET_NTHREADS"),
         )
+        cannot = self.d.base / "cannot"
+        cannot.mkdir()
+        (cannot / "libmlcc-ibverbs.so").touch()
 
         def paths(*words: str, **chosen: str) -> subprocess.CompletedProcess[str]:
-            environment = {k: v for k, v in os.environ.items() if k not in names} | chosen
+            environment = {k: v for k, v in os.environ.items() if k not in names}
+            environment |= {"LD_LIBRARY_PATH": str(cannot)} | chosen
             shown = "; ".join(f"echo ${{{name}-none}}" for name in names)
             return self.d.run_ctl("run", *words, "--", "sh", "-c", shown, env=environment)
 
         assert paths().stdout.split() == ["none"] * 4
         done = paths("--strict", "--paths", "128")
         assert done.stdout.split() == ["128", "1", "64", "1"] and not done.stderr, done
-        assert paths("--paths", "1", "-v").stderr.count("NCCL_") == 4
+        said = paths("--paths", "1", "-v").stderr
+        assert said.count("NCCL_") == 5 and "NCCL_IBVERBS_LIB is not set: libmlcc-" in said, said
+        assert self._verbs(LD_LIBRARY_PATH=str(cannot)) == "none"
+        assert self._verbs(NCCL_IBVERBS_LIB="own") == "own"
+        built = Path(__file__).parents[2] / "build/userspace/ibverbs"
+        if built.exists():
+            assert self._verbs(LD_LIBRARY_PATH=str(built)) == "libmlcc-ibverbs.so"
         for i, name in enumerate(names):
             done, found = paths("--paths", "8", **{name: "4"}), ["8", "1", "8", "1"]
             found[i], found[i ^ 1] = "4", "none"

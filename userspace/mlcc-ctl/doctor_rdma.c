@@ -262,6 +262,20 @@ static bool is_of(const struct device *d, const char *ibdev, const char *driver)
 	return !strcmp(name, ibdev);
 }
 
+/*
+ * Whether the kernel's driver makes RoCEv2's UDP source port of the flow label, and so
+ * libmlcc-ibverbs parts the queue pairs of a connection.  irdma's devices are those of ice.
+ */
+static void check_label(const char *ibdev, const char *driver, bool rxe)
+{
+	bool known = rxe || !strcmp(driver, "mlx5_core") || !strcmp(driver, "ice");
+
+	result(known ? FINE : NOTE, "label", "", known ?
+	       "%s (%s): 'mlcc-ctl run --paths' gives queue pairs UDP ports of their own" :
+	       "%s (%s): whether queue pairs get UDP ports of their own by 'mlcc-ctl run --paths' is unknown",
+	       ibdev, rxe ? "soft-RoCE" : driver);
+}
+
 static int check_ibdev(const char *ibdev, void *arg)
 {
 	char driver[NAME_LEN];
@@ -281,6 +295,7 @@ static int check_ibdev(const char *ibdev, void *arg)
 		seen++;
 		check_device(&all.devices.list[i], ibdev, driver);
 	}
+	check_label(ibdev, driver, rxe || (!seen && is_rxe(ibdev)));
 	if (rxe || (!seen && is_rxe(ibdev)))
 		check_rxe(rxe, ibdev);
 	else if (!seen)

@@ -11,6 +11,7 @@
  * A DSCP is the tagger's business for TCP.  Nothing from outside gives one to RDMA: there the
  * program asks for it, as its traffic class, and its libraries take that from the environment.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <regex.h>
@@ -27,6 +28,7 @@
 #define DSCP_SHIFT	2		/* of a traffic class; the two bits below it are ECN's */
 #define PATHS_MAX	128		/* NCCL's, of queue pairs */
 #define SOCKETS_MAX	64		/* and of sockets */
+#define VERBS		"libmlcc-ibverbs.so"
 #define NAME_TRIES	40		/* the run before this one may still be clearing away */
 #define NAME_TRY_US	50000
 
@@ -66,16 +68,22 @@ static void give_back(const struct inherited *s)
 }
 
 /* For the command's libraries; a value that somebody has chosen stays. */
-static void export(const char *name, int number, bool tell)
+static void export_text(const char *name, const char *value, bool tell)
 {
 	const char *there = getenv(name);
-	char value[12];
 
-	snprintf(value, sizeof(value), "%d", number);
 	if (!there)
 		setenv(name, value, 0);
 	if (tell)
 		warn("%s=%s%s", name, there ? there : value, there ? ", as it was" : "");
+}
+
+static void export(const char *name, int number, bool tell)
+{
+	char value[12];
+
+	snprintf(value, sizeof(value), "%d", number);
+	export_text(name, value, tell);
 }
 
 static void export_class(int dscp, bool verbose)
@@ -100,11 +108,26 @@ static void export_both(const char *one, int a, const char *two, int b, bool ver
 	export(two, b, verbose);
 }
 
+/* Where the library is missing, or cannot be loaded, NCCL takes its verbs from where it always does. */
+static void export_verbs(bool verbose)
+{
+	bool chosen = getenv("NCCL_IBVERBS_LIB");
+	void *lib = chosen ? NULL : dlopen(VERBS, RTLD_LAZY);
+
+	if (chosen || lib)
+		export_text("NCCL_IBVERBS_LIB", VERBS, verbose);
+	else if (verbose)
+		warn("NCCL_IBVERBS_LIB is not set: %s", dlerror());
+	if (lib)
+		dlclose(lib);
+}
+
 /* Of each message a part goes by each queue pair, as it does by each socket anyway. */
 static void export_paths(int paths, bool verbose)
 {
 	if (!paths)
 		return;
+	export_verbs(verbose);
 	export_both("NCCL_IB_QPS_PER_CONNECTION", paths, "NCCL_IB_SPLIT_DATA_ON_QPS", 1, verbose);
 	export_both("NCCL_NSOCKS_PERTHREAD", paths < SOCKETS_MAX ? paths : SOCKETS_MAX,
 		    "NCCL_SOCKET_NTHREADS", 1, verbose);

@@ -38,6 +38,9 @@ if in_job; then
 	if [ -n "$paths" ] && [ -n "$own" ]; then
 		say "what its environment says of NCCL's connections stays: no paths=$paths"
 	elif [ -n "$paths" ]; then
+		# what the loader can load it says nothing about
+		[ -n "${NCCL_IBVERBS_LIB-}" ] || [ -n "$(LD_PRELOAD=libmlcc-ibverbs.so env true 2>&1)" ] ||
+			echo "export NCCL_IBVERBS_LIB=libmlcc-ibverbs.so"
 		# as mlcc-ctl run --paths has them; NCCL takes 64 sockets at most
 		printf 'export %s\n' "NCCL_IB_QPS_PER_CONNECTION=$paths" NCCL_IB_SPLIT_DATA_ON_QPS=1 \
 			"NCCL_NSOCKS_PERTHREAD=$((paths < 64 ? paths : 64))" NCCL_SOCKET_NTHREADS=1
