@@ -472,7 +472,7 @@ class Ctl(Cases):
         done = paths("--strict", "--paths", "128")
         assert done.stdout.split() == ["128", "1", "64", "1"] and not done.stderr, done
         said = paths("--paths", "1", "-v").stderr
-        assert said.count("NCCL_") == 5 and "NCCL_IBVERBS_LIB is not set: libmlcc-" in said, said
+        assert said.count("NCCL_") == 5 and "NCCL_IBVERBS_LIB is not set: " in said, said
         assert self._verbs(LD_LIBRARY_PATH=str(cannot)) == "none"
         assert self._verbs(NCCL_IBVERBS_LIB="own") == "own"
         built = Path(__file__).parents[2] / "build/userspace/ibverbs"

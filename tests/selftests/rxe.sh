@@ -23,6 +23,28 @@ nothing_changes_while_it_is_off()
 	[ "$(counter rxe_omega np_ecn_marked_roce_packets)" = 0 ]
 }
 
+# udp_ports: from which two queue pairs of one process send to one peer, in a line
+udp_ports()
+{
+	start in8 "$omega" recv --listen "$peer:7300" --job in8
+	start out8 "$alpha" bulk --peer "$peer:7300" --flows 2 --job out8 --timeout-s 900
+	slowwait - have_sent 2 100000 >&2 || { cat "$out"/{in,out}8* >&2; return 1; }
+	ip netns exec "$omega" timeout 300 tcpdump -nn -i eth0 -c 400 src 10.2.0.1 and udp dst port 4791 \
+		2>/dev/null | awk '{ split($3, a, "."); print a[5] }' | sort -nu | xargs
+	end_pair 8 >&2
+}
+
+# As the first two labels have them: 0x4000, and 14877 more.
+each_queue_pair_has_a_port()
+{
+	local verbs=$repo/build/userspace/ibverbs/libmlcc-ibverbs.so without with
+
+	need command -v tcpdump && need test -e "$verbs" || return
+	without=$(udp_ports) && with=$(LD_PRELOAD=$verbs udp_ports) || return
+	echo "ports $without, with libmlcc-ibverbs $with"
+	[ "$with" = "49153 64028" ]
+}
+
 # Rates of the QP, one look a line; without a process, which would take the CPU from the traffic.
 watch_rate()
 {
@@ -316,7 +338,7 @@ main()
 	load_rxe "$rxe_ko" || ktap_fail_all "rdma_rxe with the patches is loaded"
 	setup_fabric && add_device rxe_alpha "$alpha" && add_device rxe_omega "$omega" || exit 1
 	each ktap_check parameters_are_checked rules_are_checked
-	each told nothing_changes_while_it_is_off marks_decrease_and_time_raises_the_rate \
+	each told nothing_changes_while_it_is_off each_queue_pair_has_a_port marks_decrease_and_time_raises_the_rate \
 		two_connections_share returned_data_are_paced_and_marked answering_does_not_hold_it \
 		late_flow_is_spared job_has_progress follow_drives_the_device
 	each told_awake mlccd_shows_it mlccd_says_whose_they_are

@@ -74,19 +74,19 @@ def irdma() -> Vendor:
 class Doctor(Machine):
     vendor_of = staticmethod(mlx5)
 
-    def lines(self) -> list[Line]:
+    def lines(self, *about: str) -> list[Line]:
         """Those about RDMA; nothing of them may be taken for a failure."""
         words = [CTL, "-j", "--socket", "/nonexistent", "doctor", "--sysroot", self.root]
         done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=60)
         self.assertIn(done.returncode, (0, 2), done.stderr)
         checks = json.loads(done.stdout)
-        rdma = [c for c in checks if c["check"] in ("rdma", "follow", "roce")]
+        rdma = [c for c in checks if c["check"] in (about or ("rdma", "follow", "roce"))]
         self.assertFalse([c for c in rdma if c["state"] == "FAIL"], rdma)
         self.assertEqual(self.writes(), [])
         return rdma
 
     def line(self, check: str, text: str) -> Line:
-        lines = self.lines()
+        lines = self.lines(check)
         found = [c for c in lines if c["check"] == check and text in c["text"]]
         self.assertEqual(len(found), 1, lines)
         return found[0]
@@ -97,6 +97,7 @@ class Hardware(Doctor):
         return list((self.root / "run/mlcc/follow").glob("mlx5:*"))
 
     def test_driver_back_end_counters(self) -> None:
+        self.assertEqual(self.line("label", "mlx5_0 (mlx5_core)")["state"], "ok")
         line = self.line("rdma", "mlx5_0 (mlx5_core)")
         self.assertEqual(line["state"], "ok")
         self.assertIn(f"can set mlx5:{PCI}", line["text"])
@@ -202,6 +203,7 @@ class SoftRoceWithoutPatches(Doctor):
     vendor_of = staticmethod(rxe_stock)
 
     def test_says_so(self) -> None:
+        self.assertEqual(self.line("label", "rxe0 (soft-RoCE)")["state"], "ok")
         line = self.line("rdma", "rxe0 (soft-RoCE as the kernel has it)")
         self.assertIn("rdma/rxe", line["todo"])
         self.assertIn("Documentation/rdma.md", line["todo"])
@@ -212,6 +214,7 @@ class NoBackEnd(Doctor):
     vendor_of = staticmethod(unknown)
 
     def test_says_so(self) -> None:
+        self.assertEqual(self.line("label", "unknown")["state"], "note")
         line = self.line("rdma", "mlx4_0 (mlx4_core)")
         self.assertIn("finds no parameters", line["text"])
         self.assertIn("finds no parameters", self.line("rdma", "siw0")["text"])

@@ -264,12 +264,15 @@ static bool is_of(const struct device *d, const char *ibdev, const char *driver)
 
 /*
  * Whether the kernel's driver makes RoCEv2's UDP source port of the flow label, and so
- * libmlcc-ibverbs parts the queue pairs of a connection.  irdma's devices are those of ice.
+ * libmlcc-ibverbs parts the queue pairs of a connection.  irdma's devices are ice's.
  */
 static void check_label(const char *ibdev, const char *driver, bool rxe)
 {
-	bool known = rxe || !strcmp(driver, "mlx5_core") || !strcmp(driver, "ice");
+	static const char *const those[] = { "mlx5_core", "ice", "mana", "ionic" };
+	bool known = rxe;
 
+	for (size_t i = 0; i < sizeof(those) / sizeof(*those); i++)
+		known |= !strcmp(driver, those[i]);
 	result(known ? FINE : NOTE, "label", "", known ?
 	       "%s (%s): 'mlcc-ctl run --paths' gives queue pairs UDP ports of their own" :
 	       "%s (%s): whether queue pairs get UDP ports of their own by 'mlcc-ctl run --paths' is unknown",
