@@ -63,7 +63,7 @@ apt-get -qq install --no-install-recommends ./mlcc-plan_*.deb ./python3-mlcc_*.d
 	./libnccl-profiler-mlcc_*.deb ./libnccl-net-mlcc_*.deb ./libmlcc-ibverbs_*.deb \
 	./libmlcc-hint0_*.deb ./libmlcc-dev_*.deb >/dev/null
 mlcc-plan --help >/dev/null
-[ "$(mlcc-ctl run --paths 8 -- sh -c 'echo "$NCCL_IBVERBS_LIB"')" = libmlcc-ibverbs.so ] ||
+[ "$(mlcc-ctl run --paths 8 -- printenv NCCL_IBVERBS_LIB)" = libmlcc-ibverbs.so ] ||
 	fail "libmlcc-ibverbs is not found"
 dpkg -L mlcc | grep -q "/mlccd-grafana.json$" || fail "the dashboard is not in the package"
 mlcc-ctl set-job --id 9 --name lasting --phase-bytes 1M >/dev/null
