@@ -214,7 +214,7 @@ class NoBackEnd(Doctor):
     vendor_of = staticmethod(unknown)
 
     def test_says_so(self) -> None:
-        self.assertEqual(self.line("label", "unknown")["state"], "note")
+        self.assertEqual(self.line("label", "mlx4_0 (mlx4_core): whether")["state"], "note")
         line = self.line("rdma", "mlx4_0 (mlx4_core)")
         self.assertIn("finds no parameters", line["text"])
         self.assertIn("finds no parameters", self.line("rdma", "siw0")["text"])
