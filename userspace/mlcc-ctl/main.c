@@ -56,6 +56,26 @@ static const struct verb verbs[] = {
 	{ "watch", verb_watch, "shows the jobs again and again",
 	  "usage: mlcc-ctl watch [--interval T] [--count N]\n\n"
 	  "SLOWDOWN is the last iteration over the job's --period.  Default: every 1s, until Ctrl-C.\n" },
+	{ "observe", verb_observe, "whether jobs wait for the network, and for what else",
+	  "usage: mlcc-ctl observe [OPTION...]\n"
+	  "\n"
+	  "Changes nothing, and needs neither root, nor mlccd, nor a carrier.  Reads what the kernel\n"
+	  "counts of the TCP sockets of this network namespace, and shows what the time of each cgroup\n"
+	  "goes to, and which of them send at once: every 5s and at the end, by --for or Ctrl-C.\n"
+	  "\n"
+	  "  --for T            how long\n"
+	  "  --cgroup PATH      only this one, as one job\n"
+	  "  --all              also those that have sent less than 1 MB\n"
+	  "  --skip LIST        what is storage: ports and peers, as for set-job; lo: peers on this\n"
+	  "                     host are left out (default: lo,443,988,2049,3260,4420)\n"
+	  "  --interval T       between two looks, 10ms; more if that took over 0.5 % of a CPU\n"
+	  "  --metrics FILE     OpenMetrics, with each table, for node_exporter\n"
+	  "\n"
+	  "ITER, COMM, BEST: last iteration, its communication, the shortest one.  The causes:\n"
+	  "COMP computes; NET full windows behind a queue, or marks; LOSS time-outs, retransmissions;\n"
+	  "RECV the receiver does not read; SEND own program or send buffer; PEER others were late;\n"
+	  "POLI a token bucket drops; PATH only slower paths still send; STOR storage; ? no evidence.\n"
+	  "A job's time counts from when its phases are learnt, four iterations or so.\n" },
 	{ "explain", verb_explain, "why a job is as fast, or as slow, as it is",
 	  "usage: mlcc-ctl explain JOB | --self\n\n"
 	  "A line for each question: does it send, are its phases known and announced, what would it\n"

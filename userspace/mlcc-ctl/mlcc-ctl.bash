@@ -14,7 +14,7 @@ _mlcc_ctl_names()
 
 _mlcc_ctl()
 {
-	local verbs="set-job del-job show watch explain hint profile status doctor undo run help"
+	local verbs="set-job del-job show watch observe explain hint profile status doctor undo run help"
 	local common="--json --dry-run --socket --help"
 	local job="--name --profile --phase-bytes --model --parameters --workers --algorithm
 		--precision --period --priority --owner --skip --class"
@@ -40,7 +40,7 @@ _mlcc_ctl()
 	--peer) words=$(compgen -A hostname) ;;
 	--owner) words="$(compgen -u) $(compgen -g -P :)" ;;
 	--restart) words="base queue" ;;
-	--cgroup | --socket | --sysroot)
+	--cgroup | --socket | --sysroot | --metrics)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
@@ -59,6 +59,7 @@ _mlcc_ctl()
 				--shape --base --restart --default $common"
 			;;
 		watch) words="--interval --count $common" ;;
+		observe) words="--for --cgroup --all --skip --interval --metrics $common" ;;
 		doctor) words="--fix --sysroot --peer --peer-listen $common" ;;
 		help) words=$verbs ;;
 		*) words=$common ;;

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../common/cgroup2.h"
+#include "../common/clock.h"
+#include "ctl.h"
+#include "observe.h"
+
+#define DEPTH		32		/* of cgroups that are looked for */
+#define IDLE_US		1000000		/* silent for so long: looked at less often */
+#define IDLE_LOOKS	10
+
+static const char *mount;		/* of the cgroup v2 hierarchy, "": none */
+static struct {
+	uint64_t id;
+	struct observe_group *group;	/* NULL: it is left out */
+} known[4 * OBSERVE_JOBS];
+static unsigned int known_count;
+static void *by_cookie;			/* of tsearch() */
+
+/*** Which cgroup ***/
+
+void observe_cgroups(struct observe *o)
+{
+	struct stat s;
+	char *path;
+
+	mount = is_cgroup2("/sys/fs/cgroup") ? "/sys/fs/cgroup" :
+		is_cgroup2("/sys/fs/cgroup/unified") ? "/sys/fs/cgroup/unified" : "";
+	if (!o->cgroup)
+		return;
+	if (!strncmp(o->cgroup, mount, strlen(mount)))
+		o->cgroup += strlen(mount);
+	o->cgroup += *o->cgroup == '/';
+	if (asprintf(&path, "%s/%s", mount, o->cgroup) < 0 || !*mount || !*o->cgroup ||
+	    stat(path, &s) || !S_ISDIR(s.st_mode))
+		die(EXIT_USAGE, "--cgroup: '%s' is no cgroup of version 2 below %s", o->cgroup,
+		    *mount ? mount : "/, where there are none");
+	free(path);
+}
+
+/* A directory's number is the cgroup's.  @path grows to where it is. */
+static bool find_cgroup(uint64_t id, char *path, size_t size, int depth)
+{
+	size_t len = strlen(path);
+	DIR *dir = depth < DEPTH ? opendir(path) : NULL;
+	struct dirent *e;
+	bool found = false;
+
+	while (dir && !found && (e = readdir(dir))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
+		    snprintf(path + len, size - len, "/%s", e->d_name) >= (int)(size - len))
+			continue;
+		found = e->d_ino == id || find_cgroup(id, path, size, depth + 1);
+	}
+	if (dir)
+		closedir(dir);
+	if (!found)
+		path[len] = '\0';
+	return found;
+}
+
+/* A Slurm step's tasks and a pod's containers are one job. */
+static void cut_path(char *path)
+{
+	for (char *at = path, *end; at && (end = strchr(at + 1, '/')); at = end) {
+		const char *pod = strstr(at, "pod");
+
+		while (pod && pod < end && (!strchr("-/", pod[-1]) || pod[3] == 's'))
+			pod = strstr(pod + 1, "pod");
+		if (!strncmp(at, "/step_", 6) || (pod && pod < end)) {
+			*end = '\0';
+			return;
+		}
+	}
+}
+
+static struct observe_group *group_of(struct observe *o, const char *path)
+{
+	const char *s = path + strlen(path);
+	struct observe_group *g;
+	char *to;
+
+	for (unsigned int i = 0; i < o->count; i++)
+		if (!strncmp(o->groups[i]->path, path, sizeof(g->path) - 1))
+			return o->groups[i];
+	g = o->count < OBSERVE_JOBS ? calloc(1, sizeof(*g)) : NULL;
+	if (!g)
+		return NULL;
+	snprintf(g->path, sizeof(g->path), "%s", path);
+	for (int slashes = 0; s > path && (slashes += s[-1] == '/') < 2;)
+		s--;
+	for (to = g->name; *s && to < g->name + sizeof(g->name) - 1; s++)
+		*to++ = *s > ' ' && *s < 0x7f && *s != '"' && *s != '\\' ? *s : '?';
+	o->groups[o->count++] = g;
+	if (o->count == OBSERVE_JOBS)
+		warn("%d cgroups have connections: more are not looked at", OBSERVE_JOBS);
+	return g;
+}
+
+/* Without a cgroup, those of an account are one job. */
+static struct observe_group *resolve(struct observe *o, uint64_t id, uint32_t uid)
+{
+	size_t len = strlen(mount), given = o->cgroup ? strlen(o->cgroup) : 0;
+	char path[1024], *name = path;
+
+	snprintf(path, sizeof(path), "%s", mount);
+	if (!id) {
+		snprintf(path, sizeof(path), "uid-%u", uid);
+	} else if (*mount && find_cgroup(id, path, sizeof(path), 0)) {
+		name += len + 1;
+		if (given && !strncmp(name, o->cgroup, given) && strchr("/", name[given]))
+			return group_of(o, o->cgroup);
+		cut_path(path + len);
+	} else {
+		snprintf(path, sizeof(path), id == 1 ? "root" : "cgroup-%llu", (unsigned long long)id);
+	}
+	return given ? NULL : group_of(o, name);
+}
+
+static struct observe_group *group_by_id(struct observe *o, uint64_t id, uint32_t uid)
+{
+	uint64_t key = id ? id : ~(uint64_t)uid;
+
+	for (unsigned int i = 0; i < known_count; i++)
+		if (known[i].id == key)
+			return known[i].group;
+	if (known_count == sizeof(known) / sizeof(*known))
+		known_count = 0;	/* of most the cgroups are gone */
+	known[known_count].id = key;
+	known[known_count].group = resolve(o, id, uid);
+	return known[known_count++].group;
+}
+
+/*** Which sockets ***/
+
+static struct in6_addr to_mapped(uint8_t family, const __be32 *address)
+{
+	struct in6_addr a = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
+
+	memcpy(family == AF_INET6 ? a.s6_addr : a.s6_addr + 12, address, family == AF_INET6 ? 16 : 4);
+	return a;
+}
+
+/* As the tagger has it: 127.0.0.0/8, ::1, our own address. */
+static bool is_own(const struct in6_addr *peer, const struct in6_addr *own)
+{
+	return !memcmp(peer, own, 16) || IN6_IS_ADDR_LOOPBACK(peer) ||
+	       (IN6_IS_ADDR_V4MAPPED(peer) && peer->s6_addr[12] == 127);
+}
+
+static bool is_named(const struct mlcc_skip *s, const struct inet_diag_sockid *id,
+		     const struct in6_addr *peer)
+{
+	uint16_t own = ntohs(id->idiag_sport), other = ntohs(id->idiag_dport);
+	bool named = false;
+
+	for (unsigned int i = 0; i < s->ports; i++)
+		named |= (own >= s->first[i] && own <= s->last[i]) ||
+			 (other >= s->first[i] && other <= s->last[i]);
+	for (unsigned int i = 0; i < s->addresses; i++) {
+		uint32_t differs = 0;
+
+		for (int k = 0; k < 4; k++)
+			differs |= (peer->s6_addr32[k] & s->mask[i][k]) ^ s->address[i][k];
+		named |= !differs;
+	}
+	return named;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct observe_socket *x = a, *y = b;
+
+	return memcmp(x->id.idiag_cookie, y->id.idiag_cookie, sizeof(x->id.idiag_cookie));
+}
+
+void observe_found(struct observe *o, const struct inet_diag_msg *m, uint64_t cgroup)
+{
+	struct observe_socket key = { .id = m->id }, *s, **at = tfind(&key, &by_cookie, compare);
+	struct in6_addr peer = to_mapped(m->idiag_family, m->id.idiag_dst);
+	struct in6_addr own = to_mapped(m->idiag_family, m->id.idiag_src);
+	struct observe_group *g;
+
+	if (at)
+		(*at)->search = o->search;
+	if (at || (o->skip.own && is_own(&peer, &own)))
+		return;
+	g = group_by_id(o, cgroup, m->idiag_uid);
+	s = g ? calloc(1, sizeof(*s)) : NULL;
+	if (!s)
+		return;
+	s->id = m->id;
+	s->family = m->idiag_family;
+	s->search = o->search;
+	s->device = observe_device(s->family, &s->id);
+	s->flow.storage = is_named(&o->skip, &s->id, &peer);
+	s->flow.next = g->job.flows;
+	g->job.flows = &s->flow;
+	if (!tsearch(s, &by_cookie, compare))
+		die(EXIT_REFUSED, "no memory");
+}
+
+void observe_refresh(struct observe *o)
+{
+	o->search++;
+	observe_search(o);
+	for (unsigned int i = 0; i < o->count; i++) {
+		struct observe_flow **at = &o->groups[i]->job.flows;
+
+		while (*at) {
+			struct observe_socket *s = (struct observe_socket *)*at;
+
+			if (s->search == o->search && !s->gone) {
+				at = &s->flow.next;
+				continue;
+			}
+			*at = s->flow.next;
+			tdelete(s, &by_cookie, compare);
+			free(s);
+		}
+	}
+}
+
+/*** Looks ***/
+
+/* Many in one call, whichever jobs they are of; NULL: those that are left. */
+static void ask_soon(struct observe_socket *s)
+{
+	static struct observe_socket *batch[OBSERVE_BATCH];
+	static unsigned int n;
+
+	if (s)
+		batch[n++] = s;
+	if (n == OBSERVE_BATCH || (n && !s)) {
+		observe_ask(batch, n);
+		n = 0;
+	}
+}
+
+static uint64_t devices_of(const struct observe_job *j)
+{
+	uint64_t devices = 0;
+
+	for (const struct observe_flow *f = j->flows; f; f = f->next)
+		if (!f->storage && (f->now.tcpi_unacked ||
+				    f->now.tcpi_bytes_acked != f->last.tcpi_bytes_acked))
+			devices |= ((const struct observe_socket *)f)->device;
+	return devices;
+}
+
+/* Both have sent since the last look, through the same device. */
+static void look_overlap(struct observe *o, unsigned int a, unsigned int b)
+{
+	struct observe_job *x = &o->groups[a]->job, *y = &o->groups[b]->job;
+	uint64_t from = x->from_us > y->from_us ? x->from_us : y->from_us;
+	uint64_t to = x->to_us < y->to_us ? x->to_us : y->to_us;
+	uint64_t devices = o->groups[a]->devices & o->groups[b]->devices;
+
+	if (to <= from || !devices)
+		return;
+	o->overlap[a][b].us += to - from;
+	o->overlap[a][b].devices = devices;
+	x->phase.shared_us += to - from;
+	y->phase.shared_us += to - from;
+}
+
+void observe_all(struct observe *o)
+{
+	unsigned int due[OBSERVE_JOBS], n = 0, active = 0;
+	uint64_t now = now_us();
+
+	for (unsigned int i = 0; i < o->count; i++) {
+		struct observe_group *g = o->groups[i];
+
+		if (!g->job.flows || (now - g->active_us > IDLE_US && (o->looks + i) % IDLE_LOOKS))
+			continue;
+		for (struct observe_flow *f = g->job.flows; f; f = f->next)
+			ask_soon((struct observe_socket *)f);
+		due[n++] = i;
+	}
+	ask_soon(NULL);
+	now = now_us();
+	for (unsigned int k = 0; k < n; k++) {
+		struct observe_group *g = o->groups[due[k]];
+
+		g->devices = devices_of(&g->job);
+		observe_look(&g->job, now);
+		if (!g->job.to_us)
+			continue;
+		g->active_us = now;
+		due[active++] = due[k];
+	}
+	for (unsigned int a = 0; a < active; a++)
+		for (unsigned int b = a + 1; b < active; b++)
+			look_overlap(o, due[a], due[b]);
+	o->looks++;
+}
