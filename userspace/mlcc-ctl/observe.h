@@ -31,8 +31,8 @@ struct observe_socket {
 /* Sockets of a cgroup and of those below it that count as one with it. */
 struct observe_group {
 	struct observe_job job;
-	char path[256];			/* its cgroup, from the root; hostile */
-	char name[64];			/* the end of it, of letters that no format has to escape */
+	char path[256];			/* its cgroup, from the root, of letters that no format escapes */
+	const char *name;		/* the end of that */
 	uint64_t active_us;		/* when it has last sent */
 	uint64_t devices;		/* bits of those that it has sent through, in the last look */
 };

@@ -81,26 +81,58 @@ static void cut_path(char *path)
 	}
 }
 
-static struct observe_group *group_of(struct observe *o, const char *path)
+/* One whose connections are gone, longest silent, with all that was known of it. */
+static struct observe_group *reuse_group(struct observe *o)
 {
-	const char *s = path + strlen(path);
-	struct observe_group *g;
-	char *to;
+	unsigned int old = o->count;
 
 	for (unsigned int i = 0; i < o->count; i++)
-		if (!strncmp(o->groups[i]->path, path, sizeof(g->path) - 1))
+		if (!o->groups[i]->job.flows &&
+		    (old == o->count || o->groups[i]->active_us < o->groups[old]->active_us))
+			old = i;
+	if (old == o->count)
+		return NULL;
+	for (unsigned int i = 0; i < OBSERVE_JOBS; i++) {
+		o->overlap[i][old].us = 0;
+		o->overlap[old][i].us = 0;
+	}
+	known_count = 0;	/* which may name it */
+	memset(o->groups[old], 0, sizeof(*o->groups[old]));
+	return o->groups[old];
+}
+
+static struct observe_group *new_group(struct observe *o)
+{
+	static bool warned;
+	struct observe_group *g = o->count < OBSERVE_JOBS ? calloc(1, sizeof(*g)) : reuse_group(o);
+
+	if (g && o->count < OBSERVE_JOBS)
+		o->groups[o->count++] = g;
+	if (!g && !warned)
+		warn("%d cgroups have connections: more are not looked at", OBSERVE_JOBS);
+	warned |= !g;
+	return g;
+}
+
+static struct observe_group *group_of(struct observe *o, const char *path)
+{
+	char clean[sizeof(o->groups[0]->path)];
+	struct observe_group *g;
+	size_t len = 0;
+
+	for (; path[len] && len < sizeof(clean) - 1; len++)
+		clean[len] = path[len] > ' ' && path[len] < 0x7f && !strchr("\"\\", path[len]) ? path[len] : '?';
+	clean[len] = '\0';
+	for (unsigned int i = 0; i < o->count; i++)
+		if (!strcmp(o->groups[i]->path, clean))
 			return o->groups[i];
-	g = o->count < OBSERVE_JOBS ? calloc(1, sizeof(*g)) : NULL;
+	g = new_group(o);
 	if (!g)
 		return NULL;
-	snprintf(g->path, sizeof(g->path), "%s", path);
-	for (int slashes = 0; s > path && (slashes += s[-1] == '/') < 2;)
-		s--;
-	for (to = g->name; *s && to < g->name + sizeof(g->name) - 1; s++)
-		*to++ = *s > ' ' && *s < 0x7f && *s != '"' && *s != '\\' ? *s : '?';
-	o->groups[o->count++] = g;
-	if (o->count == OBSERVE_JOBS)
-		warn("%d cgroups have connections: more are not looked at", OBSERVE_JOBS);
+	strcpy(g->path, clean);
+	g->name = g->path + len;
+	for (int slashes = 0; g->name > g->path && (slashes += g->name[-1] == '/') < 2;)
+		g->name--;
 	return g;
 }
 
@@ -127,15 +159,17 @@ static struct observe_group *resolve(struct observe *o, uint64_t id, uint32_t ui
 static struct observe_group *group_by_id(struct observe *o, uint64_t id, uint32_t uid)
 {
 	uint64_t key = id ? id : ~(uint64_t)uid;
+	struct observe_group *g;
 
 	for (unsigned int i = 0; i < known_count; i++)
 		if (known[i].id == key)
 			return known[i].group;
+	g = resolve(o, id, uid);
 	if (known_count == sizeof(known) / sizeof(*known))
 		known_count = 0;	/* of most the cgroups are gone */
 	known[known_count].id = key;
-	known[known_count].group = resolve(o, id, uid);
-	return known[known_count++].group;
+	known[known_count++].group = g;
+	return g;
 }
 
 /*** Which sockets ***/

@@ -111,6 +111,7 @@ static struct json_object *told_json(const struct observe_group *g)
 	uint64_t all;
 
 	put_string(o, "name", g->name);
+	put_string(o, "cgroup", g->path);
 	put_u64(o, "bytes", t->acked);
 	put_bool(o, "learnt", mlcc_confident(t));
 	put_u64(o, "d_learnt_bytes", t->d_learnt);
@@ -163,7 +164,7 @@ static void write_metrics(const struct observe *o)
 	for (unsigned int a = 0; a < o->count; a++)
 		for (int i = 0; is_told(o, a) && i < OBSERVE_CAUSES; i++)
 			fprintf(f, "mlcc_observe_seconds_total{job=\"%s\",cause=\"%s\"} %.6f\n",
-				o->groups[a]->name, causes[i].key,
+				o->groups[a]->path, causes[i].key,
 				o->groups[a]->job.total_us[i] / 1e6);
 	fputs("# EOF\n", f);
 	if (fclose(f) || rename(name, o->metrics))

@@ -265,7 +265,7 @@ static bool is_tail(const struct observe_job *j)
 	return busy && done;
 }
 
-static void take(struct observe_job *j)
+static void observe_take(struct observe_job *j)
 {
 	for (struct observe_flow *f = j->flows; f; f = f->next) {
 		u64 bytes = f->known ? above(f->now.tcpi_bytes_acked, f->last.tcpi_bytes_acked) : 0;
@@ -358,7 +358,7 @@ void observe_look(struct observe_job *j, u64 now)
 	/* not where one ends and the other begins */
 	if (j->seen_us && l.storage && (!active || (j->busy && l.flying)))
 		*(active ? &j->storage_busy_us : &j->storage_silent_us) += now - j->seen_us;
-	take(j);
+	observe_take(j);
 	j->busy = l.flying;
 	j->came = l.received;
 	j->seen_us = now;
