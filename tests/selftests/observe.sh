@@ -213,11 +213,23 @@ it_changes_nothing()
 	looks 1s &
 	sleep 0.7
 	# others may load programs meanwhile
-	! grep -HE '^(prog|map|link)_id' /proc/"$(pgrep -n -x mlcc-ctl)"/fdinfo/* || return
+	! grep -HE '^(prog|map|link)_id' /proc/"$(pgrep -n -x -u 65534 mlcc-ctl)"/fdinfo/* || return
 	wait "$!"
 	state >"$out/after"
 	ends
 	grep -q '^cubic' "$out/before" && grep -q '"compute"' "$out/seen" && diff "$out/before" "$out/after"
+}
+
+# A machine that does other things, too, is something to wait for: a case may be seen three times.
+thrice()
+{
+	"$1" || { [ $? -eq "$KSFT_SKIP" ] && return "$KSFT_SKIP"; } || "$1" || "$1"
+}
+
+told_thrice()
+{
+	seen() { thrice "$ktap_case"; }
+	told "$1" seen
 }
 
 remove_groups()
@@ -252,7 +264,8 @@ main()
 	start three "$receiver" recv --listen 10.1.3.2:5000
 	defer ends
 	ktap_start
-	each told it_changes_nothing alone_it_waits_for_nothing another_job_is_the_network \
+	each told it_changes_nothing
+	each told_thrice alone_it_waits_for_nothing another_job_is_the_network \
 		so_it_is_with_bbr a_bulk_transfer_is_the_network who_does_not_read_is_the_receiver \
 		pauses_within_a_phase_are_the_sender a_late_peer_is_the_peer \
 		reading_data_first_is_storage a_token_bucket_is_a_policer \
