@@ -2,6 +2,7 @@
 """What does not depend on the back end, tried with one or two of them."""
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -556,6 +557,15 @@ class TwoDrivers(Machine):
         reply = self.refused(2, "set", "ofed:eth0", "rpg_ai_rate=20")
         self.assertEqual(reply["code"], "EBUSY")
         self.assertIn("process", reply["error"])
+
+    def test_what_the_dead_were_starting_has_their_lock_for_a_moment(self) -> None:
+        self.kill_at_the_top()
+        (lock,) = (self.root / "run/mlcc/dcqcn").glob("*.lock")
+        with lock.open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.assertEqual(self.refused(2, "restore")["code"], "EBUSY")
+            threading.Timer(0.2, fcntl.flock, (held, fcntl.LOCK_UN)).start()
+            self.good("restore")
 
     def test_show_lists_both(self) -> None:
         self.assertEqual({one["backend"] for one in self.good("show")}, {"mlx5", "ofed"})

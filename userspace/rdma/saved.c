@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 
 #define STATE_VERSION	1
 #define STATE_MAX	32768
+#define LOCK_LEFT_MS	1000	/* within which a program that was started runs */
 
 struct saved *saved_find(struct state *s, const char *knob)
 {
@@ -197,16 +200,38 @@ static void lock_name(const struct device *d, char name[2 * NAME_LEN])
 	snprintf(name, 2 * NAME_LEN, "%s.lock", d->pci);
 }
 
+/* A line of its own, "": nobody says. */
+static void lock_holder(int fd, char who[80])
+{
+	ssize_t n = pread(fd, who, 79, 0);
+
+	who[n > 0 ? n : 0] = '\0';
+	who[strcspn(who, "\n")] = '\0';
+}
+
 static int lock_busy(int fd, const struct device *d, struct err *e)
 {
 	char who[80];
-	ssize_t n;
 
-	n = pread(fd, who, sizeof(who) - 1, 0);
-	who[n > 0 ? n : 0] = '\0';
-	who[strcspn(who, "\n")] = '\0';
+	lock_holder(fd, who);
 	return fail(e, -EBUSY, "%s:%s is another tuner's: %s", d->be->name, d->name,
 		    *who ? who : "it does not say which");
+}
+
+/* A program that a tuner was about to start when it was killed has its lock until that runs. */
+static int lock_take(int fd)
+{
+	char who[80];
+	int pid;
+
+	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB); ms += 10) {
+		lock_holder(fd, who);
+		if (ms >= LOCK_LEFT_MS || sscanf(who, "process %d ", &pid) != 1 || !kill(pid, 0) ||
+		    errno != ESRCH)
+			return -EBUSY;
+		usleep(10000);
+	}
+	return 0;
 }
 
 /*
@@ -226,7 +251,7 @@ int device_lock(const struct device *d, struct err *e)
 	close(dir);
 	if (fd < 0)
 		return fail(e, err, STATE_DIR "/%s: %s", name, strerror(-err));
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
+	if (lock_take(fd)) {
 		err = lock_busy(fd, d, e);
 		close(fd);
 		return err;
