@@ -59,7 +59,7 @@ looks()
 {
 	sleep 0.3
 	nsenter --net="/run/netns/$sender" setpriv --reuid=65534 --regid=65534 --clear-groups \
-		--bounding-set=-all --inh-caps=-all "$out/mlcc-ctl" -j observe --for "$1" |
+		--bounding-set=-all --inh-caps=-all "$out/mlcc-ctl" -j observe --metrics "$out/nobodys/metrics" --for "$1" |
 		tail -n 1 >"$out/seen"
 }
 
@@ -86,6 +86,9 @@ overlaps_with()
 	json "sum(o['seconds'] for o in d['overlaps'] if o['device'] == 'eth0' and
 		'$1' in o['job'] + o['with'])" <"$out/seen" >"$out/shared"
 	echo "seconds beside $1: $(<"$out/shared")"
+	grep -E "^mlcc_observe_overlap_.*$1\"(,with=.*)?,device=\"eth0\"} [0-9]" "$out/nobodys/metrics" &&
+		grep -E '^mlcc_observe_seconds_total.job=".*bert",cause="network"} [0-9]' "$out/nobodys/metrics" &&
+		[ "$(tail -n 1 "$out/nobodys/metrics")" = "# EOF" ] || return
 	is_true "$(<"$out/shared") > 0.5"
 }
 
@@ -256,6 +259,7 @@ main()
 	defer remove_groups
 	setup_out
 	install -m 755 "$ctl" "$out/mlcc-ctl" && chmod 755 "$out"
+	install -d -o 65534 "$out/nobodys"
 	if ! setup_link 300kb || ! setup_right2; then
 		ktap_skip_all "no namespaces, or no tbf"
 	fi

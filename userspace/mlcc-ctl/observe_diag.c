@@ -172,7 +172,13 @@ const char *observe_device_name(uint64_t bits)
 {
 	static char name[IF_NAMESIZE];
 
-	return bits && if_indextoname(devices[__builtin_ctzll(bits)], name) ? name : "?";
+	if (!bits || !if_indextoname(devices[__builtin_ctzll(bits)], name))
+		return "?";
+	/* whoever has made it may have named it for those who read metrics */
+	for (char *s = name; *s; s++)
+		if (*s <= ' ' || *s >= 0x7f || *s == '"' || *s == '\\')
+			*s = '?';
+	return name;
 }
 
 static int take_route(const struct nlmsghdr *nlh, void *arg)

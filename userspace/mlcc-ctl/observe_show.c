@@ -151,6 +151,18 @@ static struct json_object *all_json(const struct observe *o)
 	return all;
 }
 
+static void print_overlaps(const struct observe *o, FILE *f)
+{
+	unsigned int a = 0, b = 0;
+
+	fputs("# TYPE mlcc_observe_overlap_seconds counter\n# UNIT mlcc_observe_overlap_seconds seconds\n"
+	      "# HELP mlcc_observe_overlap_seconds Two cgroups have sent at once through a device.\n", f);
+	while (next_pair(o, &a, &b))
+		fprintf(f, "mlcc_observe_overlap_seconds_total{job=\"%s\",with=\"%s\",device=\"%s\"} %.6f\n",
+			o->groups[a]->path, o->groups[b]->path,
+			observe_device_name(o->overlap[a][b].devices), o->overlap[a][b].us / 1e6);
+}
+
 /* As a whole, by another name first. */
 static void write_metrics(const struct observe *o)
 {
@@ -166,6 +178,7 @@ static void write_metrics(const struct observe *o)
 			fprintf(f, "mlcc_observe_seconds_total{job=\"%s\",cause=\"%s\"} %.6f\n",
 				o->groups[a]->path, causes[i].key,
 				o->groups[a]->job.total_us[i] / 1e6);
+	print_overlaps(o, f);
 	fputs("# EOF\n", f);
 	if (fclose(f) || rename(name, o->metrics))
 		die(EXIT_REFUSED, "--metrics: %s: %s", o->metrics, strerror(errno));
