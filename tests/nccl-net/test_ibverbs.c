@@ -67,20 +67,9 @@ static uint32_t label(struct ibv_qp_attr attr, int mask)
 	return seen.attr.ah_attr.grh.flow_label;
 }
 
-/* In a process of its own, as libraries stay in memory. */
-#define CASE(name)					\
-	static void name##_body(void);			\
-	TEST(name)					\
-	{						\
-		pid_t child;				\
-							\
-		if (tap_child(&child))			\
-			tap_exit(name##_body());	\
-		tap_join(child, "see above");		\
-	}						\
-	static void name##_body(void)
+/* Each in a process of its own, as libraries stay in memory. */
 
-CASE(one_function_is_ours_and_the_others_are_found)
+TEST_ALONE(one_function_is_ours_and_the_others_are_found)
 {
 	static const char *const versions[][2] = {
 		{ "ibv_modify_qp", "IBVERBS_1.1" }, { "ibv_get_device_list", "IBVERBS_1.1" },
@@ -117,7 +106,7 @@ static void *take_half(void *unused)
 	return NULL;
 }
 
-CASE(two_threads_take_each_port_once)
+TEST_ALONE(two_threads_take_each_port_once)
 {
 	pthread_t other;
 	int wrong = 0;
@@ -131,7 +120,7 @@ CASE(two_threads_take_each_port_once)
 	CHECK(!wrong, "%d ports are not taken once", wrong);
 }
 
-CASE(nothing_else_is_changed)
+TEST_ALONE(nothing_else_is_changed)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	char *end = (char *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -150,7 +139,7 @@ CASE(nothing_else_is_changed)
 	CHECK(!memcmp(&seen.attr, &was, NCCL_SIZE), "libibverbs's is changed");
 }
 
-CASE(what_is_no_way_to_a_peer_or_has_a_label_stays)
+TEST_ALONE(what_is_no_way_to_a_peer_or_has_a_label_stays)
 {
 	struct ibv_qp_attr chosen = to_peer(), local = chosen, ready = chosen;
 	uint32_t first;
@@ -167,7 +156,7 @@ CASE(what_is_no_way_to_a_peer_or_has_a_label_stays)
 	CHECK((label(to_peer(), NCCL_MASK) - first) % PORTS == 14877, "a label is left out");
 }
 
-CASE(without_the_function_it_is_not_supported)
+TEST_ALONE(without_the_function_it_is_not_supported)
 {
 	open_before("BEHIND_NONE");
 	CHECK(ours(NULL, NULL, 0) == EOPNOTSUPP, "another answer");

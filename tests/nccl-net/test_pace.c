@@ -108,19 +108,8 @@ static void learn(struct play *y)
 }
 
 /* Each in a process of its own, as a process is one job. */
-#define ALONE(f)				\
-	static void f##_body(void);		\
-	TEST(f)					\
-	{					\
-		pid_t child;			\
-						\
-		if (tap_child(&child))		\
-			tap_exit(f##_body());	\
-		tap_join(child, "in its process");		\
-	}					\
-	static void f##_body(void)
 
-ALONE(who_is_alone_never_waits)
+TEST_ALONE(who_is_alone_never_waits)
 {
 	struct play y = begin();
 
@@ -129,7 +118,7 @@ ALONE(who_is_alone_never_waits)
 	CHECK(!y.held, "%u times", y.held);
 }
 
-ALONE(who_meets_others_defers)
+TEST_ALONE(who_meets_others_defers)
 {
 	struct play y = begin();
 	uint64_t alone_ns, most_ns;
@@ -151,7 +140,7 @@ ALONE(who_meets_others_defers)
 	CHECK(!y.held, "held alone");
 }
 
-ALONE(who_has_had_the_link_keeps_it)
+TEST_ALONE(who_has_had_the_link_keeps_it)
 {
 	struct play y = begin();
 
@@ -162,7 +151,7 @@ ALONE(who_has_had_the_link_keeps_it)
 	CHECK(!y.held, "%u times", y.held);
 }
 
-ALONE(small_messages_never_wait)
+TEST_ALONE(small_messages_never_wait)
 {
 	struct play y = begin();
 
@@ -175,7 +164,7 @@ ALONE(small_messages_never_wait)
 }
 
 /* One message at a time: it is the host that is slow. */
-ALONE(who_waits_for_the_host_does_not_defer)
+TEST_ALONE(who_waits_for_the_host_does_not_defer)
 {
 	struct play y = begin();
 
@@ -187,7 +176,7 @@ ALONE(who_waits_for_the_host_does_not_defer)
 	CHECK(!y.held, "%u times", y.held);
 }
 
-ALONE(phases_that_are_not_alike_never_wait)
+TEST_ALONE(phases_that_are_not_alike_never_wait)
 {
 	struct play y = begin();
 
@@ -199,7 +188,7 @@ ALONE(phases_that_are_not_alike_never_wait)
 }
 
 /* A connection that goes with sends under way takes its part of the clock with it. */
-ALONE(closing_in_the_middle_is_harmless)
+TEST_ALONE(closing_in_the_middle_is_harmless)
 {
 	struct play y = begin();
 	void *offload = NULL, *comm = NULL, *request;

@@ -103,6 +103,19 @@ static inline bool tap_ended_well(pid_t child)
 
 #define tap_join(child, ...)	CHECK(tap_ended_well(child), __VA_ARGS__)
 
+/* A test that runs in a child. */
+#define TEST_ALONE(name)				\
+	static void name##_body(void);			\
+	TEST(name)					\
+	{						\
+		pid_t child;				\
+							\
+		if (tap_child(&child))			\
+			tap_exit(name##_body());	\
+		tap_join(child, "in its process");	\
+	}						\
+	static void name##_body(void)
+
 static inline void tap_name(const char *name)
 {
 	for (; *name; name++)
