@@ -183,12 +183,14 @@ int jobs_dscp(const struct jobs *all, const struct job *job)
 
 static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_tag_conf *conf)
 {
+	int dscp = jobs_dscp(all, job);
+
 	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
 	memcpy(conf->dscp, all->config->dscp, sizeof(conf->dscp));
 	strcpy(conf->skip, is_other(job) ? all->config->background : job->skip);
-	if (jobs_dscp(all, job) < 0)
+	if (dscp < 0)
 		return;
-	conf->dscp[0] = jobs_dscp(all, job);
+	conf->dscp[0] = dscp;
 	conf->priority_classes = MLCC_CLASS_FIXED;
 }
 

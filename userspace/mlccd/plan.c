@@ -126,10 +126,11 @@ static void add_said(struct json_object *o, const struct mlcc_ring_said *said)
 void plan_json(const struct mlccd *d, const struct job *job, struct json_object *o)
 {
 	const struct job_plan *p = &job->plan;
+	int dscp = jobs_dscp(&d->jobs, job);
 	struct mlcc_ring_said said;
 
-	if (jobs_dscp(&d->jobs, job) >= 0)
-		put_u64(o, "dscp", jobs_dscp(&d->jobs, job));
+	if (dscp >= 0)
+		put_u64(o, "dscp", dscp);
 	if (!p->period_us)
 		return;
 	put_u64(o, "shift_period_us", p->period_us);
