@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs suites beside each other, one in each lane; one that measures has the machine for itself."""
+"""Runs suites beside each other, one in each lane; one that measures has the machine for itself.
+
+What fails there may fail by what runs beside it. As the netdev maintainers' own machines do, it is
+run once more, alone; what passes then is said to be unsteady. What is broken fails both times.
+"""
 
 import os
+import shlex
 import signal
 import subprocess
 import threading
@@ -9,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from .suites import BUILD, ROOT, Lane, Suite
@@ -17,6 +23,7 @@ from .tap import Reader, Totals
 LOGS = BUILD / "check"
 TIMED_OUT = (124, 137)
 STOP_S = 10
+TRIED_AGAIN = 3  # commands; where more fail, it is not the machine
 
 _printing = threading.Lock()
 
@@ -137,3 +144,20 @@ def run_all(suites: Sequence[Suite], runs: Runs) -> Totals:
             runs.stop()
             raise
     return totals
+
+
+def try_again(totals: Totals, ran: Sequence[Suite], runs: Runs) -> None:
+    """Run what has failed once more, each command alone, and say which failures are unsteady."""
+    names = {suite.name: suite for suite in ran}
+    commands = list(dict.fromkeys(again for _, again in totals.failures))
+    if len(commands) > TRIED_AGAIN:
+        return
+    for command in commands:
+        failed = [what for what, again in totals.failures if again == command]
+        suite = names[failed[0].split(": ")[0]]
+        alone = replace(suite, name=f"{suite.name}/again", command=shlex.split(command))
+        result = runs.run(alone)
+        if result.passed and not result.failures:
+            totals.failures = [one for one in totals.failures if one[1] != command]
+            totals.passed += len(failed)
+            totals.unsteady += failed

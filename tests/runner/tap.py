@@ -20,11 +20,15 @@ BAIL = re.compile(r"^Bail out! *(?P<reason>.*)$")
 
 @dataclass
 class Totals:
-    """What came of one suite, or of all. A failure is a case and what is to be said of it."""
+    """What came of one suite, or of all. A failure is a case and what is to be said of it.
+
+    unsteady: what failed beside other suites, and passed alone.
+    """
 
     passed: int = 0
     failures: list[tuple[str, str]] = field(default_factory=list)
     skips: list[str] = field(default_factory=list)
+    unsteady: list[str] = field(default_factory=list)
 
     def add(self, other: "Totals") -> None:
         self.passed += other.passed

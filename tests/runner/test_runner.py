@@ -129,3 +129,25 @@ class Lanes(unittest.TestCase):
         todo = [Suite("bad", ["false"], Lane.MACHINE), Suite("good", ["true"])]
         totals = schedule.run_all(todo, schedule.Runs())
         self.assertEqual((totals.passed, len(totals.failures)), (1, 1))
+
+
+class SecondTry(unittest.TestCase):
+    def run_twice(self, *suites: Suite) -> tap.Totals:
+        runs = schedule.Runs()
+        totals = schedule.run_all(suites, runs)
+        schedule.try_again(totals, suites, runs)
+        return totals
+
+    def test_what_is_broken_fails_both_times(self) -> None:
+        totals = self.run_twice(Suite("bad", ["false"]), Suite("good", ["true"]))
+        self.assertEqual(counts(totals), (1, 1, 0))
+        self.assertEqual(totals.unsteady, [])
+
+    def test_what_passes_alone_is_unsteady(self) -> None:
+        totals = self.run_twice(Suite("busy", ["false"], repeat=lambda *_: "true"))
+        self.assertEqual(counts(totals), (1, 0, 0))
+        self.assertEqual(len(totals.unsteady), 1)
+
+    def test_many_failures_are_left(self) -> None:
+        many = [Suite(f"bad{n}", ["false"], repeat=lambda s, _: f"true {s.name}") for n in range(4)]
+        self.assertEqual(counts(self.run_twice(*many)), (0, 4, 0))

@@ -423,19 +423,21 @@ class Trust(Cases):
         for _ in range(3):
             before = self._process("mlccd-porter")
             os.kill(before, signal.SIGKILL)
-            until(
-                lambda gone=before: self._process("mlccd-porter") not in (0, gone),
-                "the next porter",
-            )
+            self._process("mlccd-porter", other=before)
             kept.append((peer := self.d.peer(ALICE), ring := Ring()))
             assert peer.raw(OPEN_RING, ring.fds)["ok"]
 
-    def _process(self, name: str) -> int:
-        for child in children(self.d.parser()):
-            with suppress(OSError):
-                if Path(f"/proc/{child}/comm").read_text() == f"{name}\n":
-                    return child
-        return 0
+    def _process(self, name: str, other: int = 0) -> int:
+        """Its child of that name, and not that other: a child has its name soon after its start."""
+
+        def find() -> int:
+            for child in children(self.d.parser()):
+                with suppress(OSError):
+                    if child != other and Path(f"/proc/{child}/comm").read_text() == f"{name}\n":
+                        return child
+            return 0
+
+        return until(find, f"a process {name}")
 
     # locks and walks
 
