@@ -66,6 +66,9 @@ struct net {
 	} ns;
 	struct user_namespace *user_ns;
 	struct ucounts *ucounts;
+	struct {
+		u8 sysctl_tcp_min_tso_segs;
+	} ipv4;
 };
 
 struct in6_addr {
@@ -107,6 +110,9 @@ struct sock {
 	struct sock_common __sk_common;
 	u32 sk_priority;
 	u32 sk_mark;
+	u32 sk_pacing_status;
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 	struct {
 		struct cgroup *cgroup;
 	} sk_cgrp_data;

@@ -34,6 +34,8 @@ char _license[] SEC("license") = "GPL";
 #define MLCC_USER_LEVELS	32	/* of user namespaces in each other; the kernel has no more */
 #define MLCC_TRIES		8	/* to take a slot, while others of its group are taken */
 #define TCP_TS_HZ		1000
+#define SK_PACING_NONE		0
+#define SK_PACING_NEEDED	1
 #define USEC_PER_SEC		1000000
 #define ENOENT			2
 #define EAGAIN			11
@@ -618,6 +620,7 @@ void BPF_PROG(mlcc_release, struct sock *sk)
 {
 	struct mlcc_slot *s = mlcc_slot_of(sk);
 
+	mlcc_pace_end(sk);
 	if (!s)
 		return;
 	mlcc_count(sk, s);
@@ -653,6 +656,15 @@ void BPF_PROG(mlcc_cong_avoid_plain, struct sock *sk, u32 ack, u32 acked)
 	if (s)
 		mlcc_acked(sk, s, tcp_sk(sk)->rack.rtt_us);
 	mlcc_raise(sk, s, acked);
+}
+
+SEC("struct_ops/mlcc_min_tso_segs")
+u32 BPF_PROG(mlcc_min_tso_segs, struct sock *sk)
+{
+	const struct net *net = sk->__sk_common.skc_net.net;
+
+	mlcc_pace(sk);
+	return net->ipv4.sysctl_tcp_min_tso_segs;
 }
 
 SEC("struct_ops/mlcc_ssthresh")
@@ -725,6 +737,7 @@ struct tcp_congestion_ops {
 #endif
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*min_tso_segs)(struct sock *sk);
 	u32 flags;
 	char name[16];
 };
@@ -883,6 +896,7 @@ int mlcc_control(struct mlcc_ctl *ctl)
 	.set_state	= (void *)mlcc_set_state,		\
 	.cwnd_event	= (void *)mlcc_cwnd_event,		\
 	MLCC_TX_START						\
+	.min_tso_segs	= (void *)mlcc_min_tso_segs,		\
 	.undo_cwnd	= (void *)mlcc_undo_cwnd
 
 SEC(".struct_ops")

@@ -53,7 +53,7 @@
  * What it does not do
  *
  *	- become the default, or let unprivileged users choose it;
- *	- pace, or probe for bandwidth;
+ *	- pace, but a share of less than two segments, or probe for bandwidth;
  *	- anything but its base on paths of a millisecond and more;
  *	- go by the delay, but background flows, but for one question, whether the queue is empty; a
  *	  loss or a mark ends the growth, a longer round trip only slows it;
@@ -161,6 +161,7 @@ static void mlcc_release(struct sock *sk)
 	struct mlcc_slot *s = mlcc_slot_of(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
+	mlcc_pace_end(sk);
 	if (s) {
 		mlcc_count(sk, s);
 		mlcc_leave(sk, s);
@@ -212,6 +213,12 @@ static u32 mlcc_undo_cwnd(struct sock *sk)
 	return mlcc_undo(sk, mlcc_slot_of(sk));
 }
 
+static u32 mlcc_min_tso_segs(struct sock *sk)
+{
+	mlcc_pace(sk);
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_min_tso_segs);
+}
+
 static void mlcc_tx_start(struct sock *sk)
 {
 	struct mlcc_slot *s;
@@ -259,6 +266,7 @@ static void mlcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 	MLCC_TX_START_OP			\
 	.pkts_acked	= mlcc_pkts_acked,	\
 	.undo_cwnd	= mlcc_undo_cwnd,	\
+	.min_tso_segs	= mlcc_min_tso_segs,	\
 	.get_info	= mlcc_get_info,	\
 	.owner		= THIS_MODULE,		\
 	.name		= "mlcc"

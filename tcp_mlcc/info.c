@@ -6,7 +6,7 @@
  *				bw	delivery rate as measured, mrtt: smallest round trip
  *				G	"grow" of the rule, not shared yet; 1 while neutral
  *				P	progress of the phase, 0..1; absent: 0 or neutral
- *				Nothing is paced, and BBR is not at work.
+ *				That factor paces nothing, and BBR is not at work.
  *	no job, with ECN	dctcp:(ce_state:…,alpha:…,ab_ecn:…,ab_tot:…), as DCTCP
  *	no job, no ECN		nothing, as Reno and CUBIC
  *

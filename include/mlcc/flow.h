@@ -3,7 +3,8 @@
  * One flow of a job.
  *
  *	profile's restart	its window in a phase
- *	queue			a share of the job's over its path: window.h
+ *	queue			a share of the job's over its path: window.h; paced, if that is less
+ *				than the two segments that a flow has in flight
  *	base			its own: grows by the rule's factor, per flow, as the paper has it
  *
  *	neither a known phase nor a job, or a path of a millisecond and more: as the base
@@ -42,8 +43,10 @@ struct mlcc_flow {
 	struct mlcc_reverse reverse;
 	u16 seq;		/* its phase, low bits of the job's number; background: epoch */
 	u16 round;		/* of its path, the last one in which it told the job, low bits */
+	u32 pace;		/* bytes/s of a share below two segments; 0: not paced */
 	u8 path;		/* its place in the job's table, MLCC_PATHS: none */
 	u8 coupled:1,		/* its window is a share of the job's */
+	   paced:1,		/* the socket's pacing is ours */
 	   sends:1,		/* among the flows of its path: something is in flight */
 	   limited:1,		/* by its window, since it last told the job */
 	   seen:2,		/* background: enum mlcc_seen */
@@ -216,11 +219,19 @@ static __always_inline bool mlcc_flow_couples(const struct mlcc_flow *f,
 	       MLCC_READ(path->min_rtt) < MLCC_PATH_LONG_US;
 }
 
+/* The flow has a window of its own, or none in this phase yet. */
+static __always_inline void mlcc_flow_uncouple(struct mlcc_flow *f)
+{
+	f->coupled = 0;
+	f->pace = 0;
+}
+
 /* Takes the flow's share of the window, unless something of it is being recovered. */
 static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlcc_path *path,
 					   u32 mss, struct mlcc_win *w)
 {
 	f->coupled = 1;
+	f->pace = mlcc_window_pace(path, mss, f->rtt);
 	if (!w->open)
 		return;
 	w->cwnd = mlcc_window_share(path, mss);
@@ -232,11 +243,12 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlc
  * segmentation offload, before it tells of the start: so the window comes down to what a phase starts
  * with now.  Within a phase mlcc_flow_tx_start() gives the share back.
  */
-static __always_inline void mlcc_flow_rest(const struct mlcc_flow *f, const struct mlcc_path *path,
+static __always_inline void mlcc_flow_rest(struct mlcc_flow *f, const struct mlcc_path *path,
 					   u32 mss, struct mlcc_win *w)
 {
 	u32 start;
 
+	f->pace = 0;
 	if (!f->coupled || !w->open)
 		return;
 	start = mlcc_window_part(MLCC_START_BYTES, MLCC_READ(path->flows_most), mss);
@@ -266,7 +278,7 @@ static __always_inline void mlcc_flow_rtt(struct mlcc_flow *f, struct mlcc_job *
 		mlcc_flow_take(f, path, a->mss, w);
 		return;
 	}
-	f->coupled = 0;
+	mlcc_flow_uncouple(f);
 	if (w->cwnd < w->ssthresh &&
 	    a->srtt > a->min_rtt + (a->min_rtt >> 3) + MLCC_HYSTART_US)
 		w->ssthresh = w->cwnd;
@@ -293,7 +305,7 @@ static __always_inline bool mlcc_flow_tx_start(struct mlcc_flow *f, struct mlcc_
 	MLCC_WRITE(f->p, MLCC_READ(j->d_phase) ? 0 : MLCC_NEUTRAL);
 	mlcc_reverse_silence(&f->reverse);
 	f->rtt = 0;
-	f->coupled = 0;
+	mlcc_flow_uncouple(f);
 	couples = mlcc_flow_couples(f, path, pr);
 	if (path)
 		mlcc_window_enter(path, j, MLCC_READ(j->seq), now, couples);

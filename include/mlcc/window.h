@@ -4,7 +4,7 @@
  * congestion control, RFC 3124, RFC 6356).  A flow's window is a share of it, so 64 flows behave as
  * one; one that is done leaves its share to the others, and the last one has all.
  *
- *	share	window / flows with something in flight, two segments at least
+ *	share	window / flows with something in flight, or paced: with less than two segments
  *	growth	window += MSS * flows * grow, 1/32 of it at most, each round trip	rule.h
  *		(where the queue marks 1/8 of what fills the link)
  *	a mark	window -= window * alpha / 2 * yield, once a round trip			dctcp.h
@@ -52,6 +52,8 @@
 #define MLCC_FULL_SHIFT		3	/* to 1/8 rates are known: a window above 7/8 is full */
 #define MLCC_ALONE_SHIFT	1	/* alone: no slower than the best rate and 1/2; two are twice */
 #define MLCC_LEAVE_SHIFT	3	/* a queue that came down to 1/8 was theirs */
+#define MLCC_MARKED_ROUNDS	2U	/* whole round trips without a mark are a free link */
+#define MLCC_PACE_SHIFT		1	/* a flow has half a segment a round trip at least */
 #define MLCC_WINDOW_COST_SHIFT	28
 #define MLCC_WINDOW_MAX		0x80000000U
 
@@ -155,26 +157,16 @@ static __always_inline void mlcc_window_give_up(struct mlcc_path *p, u64 now)
 	MLCC_WRITE(p->state, MLCC_WINDOW_TIMED_OUT);
 }
 
-/*
- * The queue that the job's own flows make by themselves, us, beyond what a window starts with: each has
- * two segments in flight at least, of jumbo frames or many flows a lot.  A window above that does not
- * count: beside a flow that never ends the rate that is known is the job's share of the link, by which
- * its window would explain the other's queue, too.
- */
-static __always_inline u32 mlcc_window_own(const struct mlcc_path *p, u32 mss)
-{
-	u32 bytes = MLCC_READ(p->flows) * MLCC_LEFT_MIN * mss;
-
-	return bytes > MLCC_START_BYTES ?
-	       mlcc_rate_us(bytes - MLCC_START_BYTES, MLCC_READ(p->cost)) : 0;
-}
-
-/* Another queue than the job's own, @rtt without what ACKs have waited. */
-static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 mss)
+/* Another queue than the job's own, @rtt without what ACKs have waited; @ecn: it marks. */
+static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 mss, bool ecn)
 {
 	u32 queue = mlcc_window_queue(p, rtt);
 
-	if (queue <= p->noise + mlcc_window_slack(p, mss) + mlcc_window_own(p, mss)) {
+	/* what a job starts with is marked in a queue of others only, which may be a short one */
+	if (ecn && MLCC_READ(p->state) == MLCC_WINDOW_WAITS &&
+	    MLCC_READ(p->round) - MLCC_READ(p->cut) <= MLCC_MARKED_ROUNDS)
+		return true;
+	if (queue <= p->noise + mlcc_window_slack(p, mss)) {
 		mlcc_path_anew(p);
 		return false;
 	}
@@ -263,7 +255,7 @@ static __always_inline void mlcc_window_look(struct mlcc_path *p, u64 now, u32 r
 {
 	bool waits = MLCC_READ(p->state) == MLCC_WINDOW_WAITS ||
 		     MLCC_READ(p->state) == MLCC_WINDOW_TIMED_OUT;
-	bool is_free = waits && !mlcc_window_sees(p, rtt, mss);
+	bool is_free = waits && !mlcc_window_sees(p, rtt, mss, ecn);
 
 	if (rtt < MLCC_READ(p->round_least))
 		MLCC_WRITE(p->round_least, rtt);
@@ -317,6 +309,24 @@ static __always_inline u32 mlcc_window_part(u32 bytes, u32 flows, u32 mss)
 static __always_inline u32 mlcc_window_share(const struct mlcc_path *p, u32 mss)
 {
 	return mlcc_window_part(MLCC_READ(p->window), MLCC_READ(p->flows), mss);
+}
+
+/*
+ * The rate of a flow whose share is less than two segments, bytes/s; 0: it is not, or @rtt (us) is
+ * not known.  Two segments at a time, for the ACK of one is delayed, and at least each fourth round
+ * trip, or it is late to see that the link is free.
+ */
+static __always_inline u32 mlcc_window_pace(const struct mlcc_path *p, u32 mss, u32 rtt)
+{
+	u32 flows = MLCC_READ(p->flows);
+	u64 share = MLCC_DIV64((u64)MLCC_READ(p->window), (u64)(flows ? flows : 1)), rate;
+
+	if (!rtt || share >= MLCC_LEFT_MIN * mss)
+		return 0;
+	if (share < mss >> MLCC_PACE_SHIFT)
+		share = mss >> MLCC_PACE_SHIFT;
+	rate = MLCC_DIV64(share * 1000000, (u64)rtt);
+	return rate < ~0U ? rate : ~0U;
 }
 
 /*
@@ -428,7 +438,7 @@ static __always_inline void mlcc_window_reset(struct mlcc_path *p, u64 now)
 	if (p->timeouts < MLCC_TIMEOUTS_MAX)
 		p->behind = 0;
 	p->lost = 0;
-	p->cut = p->round - 2;
+	p->cut = p->round - MLCC_MARKED_ROUNDS;
 	MLCC_WRITE(p->undo, 0);
 	MLCC_WRITE(p->flows_most, 0);
 	MLCC_WRITE(p->round_us, now);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What does not train: what is no job gains nothing, what has no phases has no progress, and other
-# classes take what theirs may.
+# What is to take little: what is no job gains nothing, what has no phases has no progress, a job that
+# waits is paced, and other classes take what theirs may.
 #
 #   neutral.sh module|bpf
 
@@ -103,6 +103,31 @@ aperiodic_traffic_stays_neutral()
 	[ "$phases" -ge 10 ] && [ $((known * 2)) -le "$looks" ]
 }
 
+# paced PORT: some flow has less than 1.8 segments a round trip; TCP's own least rate is for 2.4
+paced()
+{
+	ip netns exec "$sender" ss -Htin "dport = :$1" | tr ' ' '\n' | awk -F '[:/]' '
+		$1 == "rtt" { ms = $2 } $1 == "mss" { mss = $2 } previous == "pacing_rate" {
+			some = some || ($1 + 0) * ms / 8000 < 1.8 * mss
+		} { previous = $1 } END { exit !some }'
+}
+
+# Its ten segments are a share of 1.25, where TCP has two in flight at least.
+a_job_of_eight_flows_that_waits_is_paced()
+{
+	local name
+
+	receive mine 5015 --cc reno && receive theirs 5016 --cc cubic || return
+	start job "$sender" job --peer 10.1.2.2:5015 --flows 8 --bytes 500000 --compute-ms 100 \
+		--iterations 0 --noise 0.02 --seed 1 --cc "$cc" --mark 23
+	slowwait 60 has_iterated job 8 || { api job list; cat "$out"/*.err; return 1; }
+	start other "$sender" bulk --peer 10.1.2.2:5016 --cc cubic
+	slowwait 60 paced 5015 || { ip netns exec "$sender" ss -Htin "dport = :5015"; return 1; }
+	for name in job other mine theirs; do
+		stop_named "$name"
+	done
+}
+
 # The flow is one and the same all the time: alone, beside cubic, and while its job changes.
 a_background_flow_takes_what_is_left()
 {
@@ -158,10 +183,10 @@ main()
 	require_api
 	setup_out
 	load_carrier
-	set_jobs 21 22 || ktap_fail_all "jobs are set"
+	set_jobs 21 22 23 || ktap_fail_all "jobs are set"
 	setup_link 400kb || exit 1
 	each told unmarked_is_like_cubic a_periodic_job_is_learnt aperiodic_traffic_stays_neutral \
-		a_background_flow_takes_what_is_left a_running_flow_follows_its_job \
+		a_job_of_eight_flows_that_waits_is_paced a_background_flow_takes_what_is_left a_running_flow_follows_its_job \
 		unknown_classes_are_refused it_does_not_stall_over_loopback
 	ktap_finish
 }

@@ -102,10 +102,15 @@ static uint32_t bytes(uint32_t segments, uint32_t mss)
 /* What the core has changed of it. */
 void TcpMlcc::write(TcpSocketState &tcb)
 {
+	uint64_t pace = tcp_core_pace(m_core.get());
+
 	if (m_sk.snd_cwnd != m_cwnd)
 		tcb.m_cWnd = bytes(m_sk.snd_cwnd, tcb.m_segmentSize);
 	if (m_sk.snd_ssthresh != m_ssthresh)
 		tcb.m_ssThresh = bytes(m_sk.snd_ssthresh, tcb.m_segmentSize);
+	tcb.m_pacing = pace > 0;
+	if (pace)	/* ns-3's own is more, and bounded by this */
+		tcb.m_maxPacingRate = tcb.m_pacingRate = ns3::DataRate(8 * pace);
 }
 
 void TcpMlcc::PktsAcked(Ptr<TcpSocketState> tcb, uint32_t acked, const ns3::Time &)

@@ -16,6 +16,7 @@ enum {
 };
 
 enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
+enum { SK_PACING_NONE, SK_PACING_NEEDED };
 
 struct inet_connection_sock {
 	u8 icsk_ca_state;
@@ -45,6 +46,8 @@ struct sock {
 	struct mlcc_sk ca;
 	struct mlcc_slot *slot;
 	u32 peer;
+	u32 sk_pacing_status;
+	unsigned long sk_pacing_rate, sk_max_pacing_rate;
 };
 
 struct tcp_core {
@@ -115,6 +118,7 @@ struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer)
 	c->sk.peer = peer;
 	c->sk.tp.snd_cwnd_clamp = ~0U;
 	c->sk.tp.min_rtt = ~0U;
+	c->sk.sk_max_pacing_rate = ~0UL;
 	return c;
 }
 
@@ -161,6 +165,13 @@ void tcp_core_start(struct tcp_core *c)
 {
 	if (mlcc_starts(&c->sk) && c->sk.slot)
 		mlcc_start_job(&c->sk, c->sk.slot);
+}
+
+uint64_t tcp_core_pace(struct tcp_core *c)
+{
+	c->sk.sk_pacing_rate = ~0UL;
+	mlcc_pace(&c->sk);
+	return c->sk.sk_pacing_status == SK_PACING_NEEDED ? c->sk.sk_pacing_rate : 0;
 }
 
 void tcp_core_timeout(struct tcp_core *c)

@@ -58,6 +58,7 @@ void tcp_core_raise(struct tcp_core *c, uint32_t acked);	/* cong_avoid */
 uint32_t tcp_core_reduced(struct tcp_core *c);			/* ssthresh */
 void tcp_core_state(struct tcp_core *c, uint8_t state);		/* set_state */
 void tcp_core_start(struct tcp_core *c);			/* CA_EVENT_TX_START */
+uint64_t tcp_core_pace(struct tcp_core *c);			/* min_tso_segs; bytes/s, 0: not */
 void tcp_core_timeout(struct tcp_core *c);			/* CA_EVENT_LOSS */
 void tcp_core_ce(struct tcp_core *c, bool ce);			/* CA_EVENT_ECN_IS_CE, _NO_CE */
 

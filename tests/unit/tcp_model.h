@@ -29,6 +29,7 @@
 
 enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
+enum { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
 
 struct inet_connection_sock {
 	u8 icsk_ca_state;
@@ -67,6 +68,8 @@ struct sock {
 	struct inet_connection_sock icsk;
 	struct mlcc_sk ca;
 	struct mlcc_slot *slot;
+	u32 sk_pacing_status;
+	unsigned long sk_pacing_rate, sk_max_pacing_rate;
 	u32 min_rtt;
 	u32 peer;
 	bool limited;		/* by the window: the application has more to send */
@@ -118,6 +121,8 @@ static void tcp_open(struct sock *sk, struct mlcc_slot *s, bool ecn)
 				     .snd_cwnd_clamp = ~0U, .mss_cache = MSS,
 				     .tcp_mstamp = 1000000 };
 	sk->slot = s;
+	sk->sk_pacing_rate = ~0UL;
+	sk->sk_max_pacing_rate = ~0UL;
 	sk->min_rtt = ~0U;
 	sk->peer = 1;
 	sk->ca.ecn = ecn;

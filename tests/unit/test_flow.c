@@ -391,7 +391,7 @@ TEST(nothing_acknowledged_between_tells_is_lost)
 static u32 rests(u32 flows, u32 mss, bool coupled, bool open)
 {
 	const struct mlcc_path path = { .flows_most = flows };
-	const struct mlcc_flow f = { .coupled = coupled };
+	struct mlcc_flow f = { .coupled = coupled };
 	struct mlcc_win w = { .cwnd = 40, .ssthresh = 40, .open = open };
 
 	mlcc_flow_rest(&f, &path, mss, &w);

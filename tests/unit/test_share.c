@@ -119,6 +119,31 @@ static void in_phase(struct world *w)
 
 /*** Shares ***/
 
+/* The flow is paced, or not: all that it had in flight is acknowledged. */
+static u32 flows_after(u32 pace, u32 more)
+{
+	struct world w;
+	struct sock *sk = &w.sk[0];
+
+	in_phase(&w);
+	tcp_fill(sk);
+	sk->ca.flow.pace = pace;
+	sk->tp.snd_nxt -= sk->tp.packets_out * MSS;
+	sk->tp.packets_out = 0;
+	sk->tp.write_seq = sk->tp.snd_nxt + more;
+	mlcc_rest(sk, path_of(&w));
+	CHECK(more || !sk->ca.flow.pace, "at rest, paced");
+	return path_of(&w)->flows;
+}
+
+/* It has more to send, and nothing in flight most of the time. */
+TEST(who_is_paced_keeps_its_share)
+{
+	CHECK(flows_after(1000, D) == FLOWS, "of %u flows %u are left", FLOWS, flows_after(1000, D));
+	CHECK(flows_after(1000, 0) == FLOWS - 1, "it has sent all: %u", flows_after(1000, 0));
+	CHECK(flows_after(0, D) == FLOWS - 1, "not paced: %u", flows_after(0, D));
+}
+
 TEST(together_they_have_the_window)
 {
 	struct world w;

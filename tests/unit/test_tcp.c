@@ -280,6 +280,47 @@ TEST(a_loss_decreases_no_less_than_a_mark)
 	}
 }
 
+/* A socket whose share is less than two segments, in state @state; @app: the application's limit. */
+static u32 paced(struct sock *sk, u32 status, u8 state, unsigned long app)
+{
+	tcp_open(sk, NULL, false);
+	sk->sk_pacing_status = status;
+	sk->sk_max_pacing_rate = app;
+	sk->sk_pacing_rate = 1000000;
+	sk->ca.flow.pace = 1000;
+	sk->icsk.icsk_ca_state = state;
+	mlcc_pace(sk);
+	return sk->sk_pacing_status;
+}
+
+TEST(pacing_ends_with_its_reason)
+{
+	struct sock sk;
+
+	CHECK(paced(&sk, SK_PACING_NONE, TCP_CA_CWR, ~0UL) == SK_PACING_NEEDED, "not paced");
+	CHECK(sk.sk_pacing_rate == 1000, "%lu bytes/s", sk.sk_pacing_rate);
+	sk.sk_pacing_rate = 500;
+	mlcc_pace(&sk);
+	CHECK(sk.sk_pacing_rate == 500, "the kernel's was less: %lu", sk.sk_pacing_rate);
+	mlcc_flow_uncouple(&sk.ca.flow);
+	mlcc_pace(&sk);
+	CHECK(sk.sk_pacing_status == SK_PACING_NONE, "status %u", sk.sk_pacing_status);
+	CHECK(paced(&sk, SK_PACING_NONE, TCP_CA_Recovery, ~0UL) == SK_PACING_NONE, "in a recovery");
+}
+
+TEST(pacing_of_others_goes_on)
+{
+	struct sock sk;
+
+	paced(&sk, SK_PACING_NEEDED, TCP_CA_Open, 5000);
+	mlcc_pace_end(&sk);
+	CHECK(sk.sk_pacing_status == SK_PACING_NEEDED, "the application's: %u", sk.sk_pacing_status);
+	paced(&sk, SK_PACING_FQ, TCP_CA_Open, ~0UL);
+	CHECK(sk.sk_pacing_rate == 1000, "by fq: %lu bytes/s", sk.sk_pacing_rate);
+	mlcc_pace_end(&sk);
+	CHECK(sk.sk_pacing_status == SK_PACING_FQ, "fq's: %u", sk.sk_pacing_status);
+}
+
 /* Without a job every call is the base's: Reno by hand. */
 TEST(without_a_job_it_is_reno)
 {

@@ -108,6 +108,32 @@ TEST(one_short_round_trip_takes_the_link)
 	}
 }
 
+/* So 64 flows send as little as one does, or nearly. */
+TEST(a_share_below_two_segments_is_paced)
+{
+	for (u32 flows = 1; flows <= 64; flows++) {
+		u32 share = MLCC_START_BYTES / flows, rate;
+		struct world w = in_phase(LINK);
+
+		for (u32 i = 0; i < flows; i++)
+			mlcc_window_join(&w.p);
+		rate = mlcc_window_pace(&w.p, MSS, QUEUE_US);
+		share = share > MSS / 2 ? share : MSS / 2;
+		CHECK(!rate == (share >= 2 * MSS), "%u flows: %u bytes/s", flows, rate);
+		CHECK(!rate || rate / 200 == share || rate / 200 + 1 == share,
+		      "%u flows: %u bytes in 5 ms, share %u", flows, rate / 200, share);
+		CHECK(!mlcc_window_pace(&w.p, MSS, 0), "%u flows: of no round trip", flows);
+	}
+}
+
+TEST(a_rate_has_32_bits)
+{
+	struct world w = in_phase(LINK);
+
+	w.p.window = 0xffff;
+	CHECK(mlcc_window_pace(&w.p, 0xffff, 1) == ~0U, "%u", mlcc_window_pace(&w.p, 0xffff, 1));
+}
+
 TEST(without_a_known_rate_it_doubles)
 {
 	struct world w = in_phase(0);
@@ -163,6 +189,27 @@ TEST(a_queue_of_others_keeps_it_waiting)
 	CHECK(w.p.window > MLCC_START_BYTES + MSS, "it does not grow: %u", w.p.window);
 	look(&w, RTT_US);
 	CHECK(w.p.state == MLCC_WINDOW_FREE, "they have gone");
+}
+
+/* Also in a queue that is short, as those that mark are. */
+TEST(marks_keep_it_waiting)
+{
+	for (u32 ecn = 0; ecn < 2; ecn++) {
+		struct world w = in_phase(LINK);
+
+		w.ecn = ecn;
+		for (u32 i = 0; ecn && i < 20; i++) {
+			mlcc_window_cut(&w.p, MLCC_ONE / 2, MSS, false);
+			round_trip(&w, RTT_US + 5);
+			CHECK(w.p.state == MLCC_WINDOW_WAITS, "round trip %u: state %u", i, w.p.state);
+		}
+		for (u32 i = 0; ecn && i < MLCC_MARKED_ROUNDS; i++) {
+			round_trip(&w, RTT_US + 5);
+			CHECK(w.p.state == MLCC_WINDOW_WAITS, "%u without: %u", i, w.p.state);
+		}
+		look(&w, RTT_US + 5);
+		CHECK(w.p.state == MLCC_WINDOW_FREE, "ecn %u: state %u", ecn, w.p.state);
+	}
 }
 
 /* What ten segments get of a queue is not the link's rate, by which a queue is told from none. */
@@ -291,22 +338,6 @@ TEST(an_own_window_explains_no_queue_of_others)
 		CHECK(queue > 4 * RTT_US, "a queue of %u us is small", queue);
 		round_trip(&w, RTT_US + queue);
 		CHECK(w.p.state == MLCC_WINDOW_TIMED_OUT, "phase %u: state %u", i, w.p.state);
-	}
-}
-
-/* Flows that have two segments in flight each, as the least, make a queue without anybody else. */
-TEST(what_waiting_flows_send_is_no_queue_of_others)
-{
-	for (u32 flows = 1; flows <= 64; flows *= 2) {
-		struct world w = in_phase(LINK);
-		u32 own = 2 * MSS * flows / LINK;
-
-		for (u32 i = 0; i < flows; i++)
-			mlcc_window_join(&w.p);
-		look(&w, RTT_US + own + 100);
-		CHECK(w.p.state == MLCC_WINDOW_WAITS, "%u flows: others are there", flows);
-		look(&w, own + RTT_US);
-		CHECK(w.p.state == MLCC_WINDOW_FREE, "%u flows: nobody else is there", flows);
 	}
 }
 

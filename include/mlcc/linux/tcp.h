@@ -12,6 +12,8 @@
  *	            LOSS		mlcc_timeout()
  *	            ECN_IS_CE, _NO_CE	mlcc_ce_state()
  *	undo_cwnd			mlcc_undo()
+ *	min_tso_segs			mlcc_pace()
+ *	release				mlcc_pace_end()
  *
  * Before it includes this file a carrier declares the kernel's types, and
  *
@@ -121,7 +123,7 @@ static __always_inline void mlcc_phaseless(struct sock *sk)
 
 	MLCC_WRITE(ca->flow.p, MLCC_NEUTRAL);
 	ca->flow.seq = 0;
-	ca->flow.coupled = 0;
+	mlcc_flow_uncouple(&ca->flow);
 }
 
 /* The job's class is another one than the flow goes by. */
@@ -212,13 +214,18 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, str
 		mlcc_cubic_restart(&ca->cubic);
 }
 
-/* Everything that the flow has sent is acknowledged; it rests if there is no more to send. */
+/*
+ * Everything that the flow has sent is acknowledged; it rests if there is no more to send.  Who is paced
+ * has nothing in flight most of the time, and keeps its share.
+ */
 static __always_inline void mlcc_rest(struct sock *sk, struct mlcc_path *path)
 {
 	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_win w;
 
+	if (f->pace && tp->write_seq != tp->snd_nxt)
+		return;
 	mlcc_flow_drained(f, path);
 	if (!path || tp->write_seq != tp->snd_nxt)
 		return;
@@ -331,7 +338,7 @@ static __always_inline void mlcc_raise(struct sock *sk, const struct mlcc_slot *
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
 
-	if (!tcp_is_cwnd_limited(sk)) {
+	if (!tcp_is_cwnd_limited(sk) && !ca->flow.pace) {
 		if (ca->cubic_base)
 			mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
 		return;
@@ -525,6 +532,38 @@ static __always_inline bool mlcc_starts(struct sock *sk)
 	if (ca->cubic_base)
 		mlcc_cubic_pause(&ca->cubic, tp->tcp_mstamp);
 	return !tp->packets_out;
+}
+
+/*** Pacing ***/
+
+/* The socket is paced no more, unless the application or its queueing discipline wants it to be. */
+static __always_inline void mlcc_pace_end(struct sock *sk)
+{
+	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
+
+	if (f->paced && MLCC_READ(sk->sk_pacing_status) == SK_PACING_NEEDED &&
+	    MLCC_READ(sk->sk_max_pacing_rate) == ~0UL)
+		MLCC_WRITE(sk->sk_pacing_status, SK_PACING_NONE);
+	f->paced = 0;
+}
+
+/*
+ * The last that the kernel asks before it sends, and after it has set a rate of its own.  A loss is
+ * repaired at that one.
+ */
+static __always_inline void mlcc_pace(struct sock *sk)
+{
+	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
+
+	if (!f->pace || inet_csk(sk)->icsk_ca_state > TCP_CA_CWR) {
+		mlcc_pace_end(sk);
+		return;
+	}
+	if (MLCC_READ(sk->sk_pacing_status) == SK_PACING_NONE)
+		MLCC_WRITE(sk->sk_pacing_status, SK_PACING_NEEDED);
+	if (MLCC_READ(sk->sk_pacing_rate) > f->pace)
+		MLCC_WRITE(sk->sk_pacing_rate, f->pace);
+	f->paced = 1;
 }
 
 /*** The receiver ***/
