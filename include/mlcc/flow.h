@@ -47,7 +47,7 @@ struct mlcc_flow {
 	u8 path;		/* its place in the job's table, MLCC_PATHS: none */
 	u8 coupled:1,		/* its window is a share of the job's */
 	   paced:1,		/* the socket's pacing is ours */
-	   sends:1,		/* among the flows of its path: something is in flight */
+	   sends:1,		/* among the flows of its path: something is in flight, or paced */
 	   limited:1,		/* by its window, since it last told the job */
 	   seen:2,		/* background: enum mlcc_seen */
 	   counted:1;		/* among the flows of this phase; background: has grown again */

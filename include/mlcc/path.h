@@ -41,7 +41,7 @@ struct mlcc_path {
 	u32 ssthresh;		/* bytes; 0: never set */
 	u32 target;		/* bytes that the window doubles up to, if ssthresh allows */
 	u32 last;		/* bytes, at the end of the last phase that did not wait */
-	u32 flows;		/* that have something in flight */
+	u32 flows;		/* that have something in flight, or are paced */
 	u32 flows_most;		/* at one time, in this phase */
 	u32 limited;		/* the last round in which the window was a flow's limit */
 	u32 round;		/* number of this round trip */

@@ -318,11 +318,14 @@ static __always_inline u32 mlcc_window_share(const struct mlcc_path *p, u32 mss)
  */
 static __always_inline u32 mlcc_window_pace(const struct mlcc_path *p, u32 mss, u32 rtt)
 {
-	u32 flows = MLCC_READ(p->flows);
-	u64 share = MLCC_DIV64((u64)MLCC_READ(p->window), (u64)(flows ? flows : 1)), rate;
+	u32 window = MLCC_READ(p->window), flows = MLCC_READ(p->flows);
+	u64 share, rate;
 
-	if (!rtt || share >= MLCC_LEFT_MIN * mss)
+	if (!flows)
+		flows = 1;
+	if (!rtt || window >= (u64)flows * MLCC_LEFT_MIN * mss)
 		return 0;
+	share = MLCC_DIV64((u64)window, (u64)flows);
 	if (share < mss >> MLCC_PACE_SHIFT)
 		share = mss >> MLCC_PACE_SHIFT;
 	rate = MLCC_DIV64(share * 1000000, (u64)rtt);

@@ -222,12 +222,13 @@ static __always_inline void mlcc_rest(struct sock *sk, struct mlcc_path *path)
 {
 	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
 	const struct tcp_sock *tp = tcp_sk(sk);
+	bool more = tp->write_seq != tp->snd_nxt;
 	struct mlcc_win w;
 
-	if (f->pace && tp->write_seq != tp->snd_nxt)
+	if (f->pace && more)
 		return;
 	mlcc_flow_drained(f, path);
-	if (!path || tp->write_seq != tp->snd_nxt)
+	if (!path || more)
 		return;
 	mlcc_win_read(sk, &w);
 	mlcc_flow_rest(f, path, tp->mss_cache, &w);
