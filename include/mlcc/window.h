@@ -51,7 +51,6 @@
 #define MLCC_GROW_SHIFT		5	/* the rule adds up to 1/32 of the window a round trip */
 #define MLCC_FULL_SHIFT		3	/* to 1/8 rates are known: a window above 7/8 is full */
 #define MLCC_ALONE_SHIFT	1	/* alone: no slower than the best rate and 1/2; two are twice */
-#define MLCC_LEAVE_SHIFT	3	/* a queue that came down to 1/8 was theirs */
 #define MLCC_MARKED_ROUNDS	2U	/* whole round trips without a mark are a free link */
 #define MLCC_PACE_SHIFT		1	/* a flow has half a segment a round trip at least */
 #define MLCC_WINDOW_COST_SHIFT	28
@@ -172,7 +171,7 @@ static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 m
 	}
 	if (MLCC_READ(p->state) == MLCC_WINDOW_WAITS && MLCC_READ(p->behind) < queue)
 		MLCC_WRITE(p->behind, queue);
-	return queue >= p->behind >> MLCC_LEAVE_SHIFT;
+	return true;
 }
 
 /*** Round trips ***/

@@ -303,21 +303,6 @@ TEST(after_some_vain_waits_the_window_is_kept)
 	      "state %u, window %u", w.p.state, w.p.window);
 }
 
-TEST(a_queue_that_came_down_to_an_eighth_has_gone)
-{
-	u32 least = QUEUE_US >> MLCC_LEAVE_SHIFT;
-	struct world w = in_phase(LINK);
-
-	look(&w, RTT_US + QUEUE_US / 2);
-	look(&w, RTT_US + QUEUE_US);
-	look(&w, RTT_US + QUEUE_US / 2);
-	look(&w, RTT_US + least);
-	CHECK(w.p.state == MLCC_WINDOW_WAITS, "it came down by less");
-	look(&w, RTT_US + least - 1);
-	CHECK(w.p.state == MLCC_WINDOW_FREE, "they have gone");
-	CHECK(w.p.noise_now < least, "noise %u: that was no noise", w.p.noise_now);
-}
-
 /*
  * Beside a flow that never ends a job knows its share of the link only.  What its window would take at
  * that rate is more than the other's queue, which is there all the same.
