@@ -23,7 +23,7 @@
  * take it down.
  *
  * A job whose phase takes less than eight T where it has the link is left alone: DCQCN gives no
- * rate back that soon.
+ * rate back that soon.  So is a flow of less than 1 MiB in a phase: it cannot make way.
  *
  * A flow's part of the line is what it gets where its job has the link: the job's best rate on this
  * host, which is less than the line where many hosts send to one, by the flows that it has here.
@@ -48,6 +48,7 @@
 #define MLCC_RP_FLOOR_BYTES	16	/* or what sends 2^16 in a phase */
 #define MLCC_RP_MOST		(MLCC_ONE / 4)	/* and below twice it, or this of the line */
 #define MLCC_RP_SHORT_SHIFT	3	/* a phase of less than 8 T is a short one */
+#define MLCC_RP_ROOM_SHIFT	4	/* a floor above 1/16 of a flow's part leaves no room */
 
 /* What a flow gets of the line where its job has the link.  Q16, 1 .. MLCC_ONE */
 struct mlcc_rp_own {
@@ -121,6 +122,8 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 		gain.decrease = mlcc_yield(pr, p);
 		return gain;
 	}
+	if (own.least > own.part >> MLCC_RP_ROOM_SHIFT)
+		return gain;
 	gain.step = own.part >> MLCC_RP_STEP_SHIFT;
 	gain.step += !gain.step;
 	gain.least = own.least;

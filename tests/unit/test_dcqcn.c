@@ -262,8 +262,24 @@ TEST(parts_become_free_in_steps)
 	}
 	mlcc_rp_advance(&rp, &c, &gain, 99 * US + 100 * c.time_ns);
 	CHECK(rp.rt == LINE / 4, "R_T %u is not a quarter of the line", rp.rt);
-	own = mlcc_rp_own(1, LINE, 0);
+	own = mlcc_rp_own(LINE >> 11, LINE, 100000000);
 	CHECK(mlcc_rp_gain(ours, 0, own).step, "the least part never comes back");
+}
+
+/* A flow of so few packets has no rate to come down to. */
+TEST(flows_of_less_than_a_mebibyte_are_plain)
+{
+	struct mlcc_rp_gain gain;
+
+	for (u32 share = 1; share <= 1024; share <<= 1) {
+		gain = mlcc_rp_gain(ours, 0, mlcc_rp_own(LINE / share, LINE, (1 << 20) - 1));
+		CHECK(!memcmp(&gain, &plain, sizeof(gain)), "1 / %u, a byte less", share);
+		gain = mlcc_rp_gain(ours, 0, mlcc_rp_own(LINE / share, LINE, 1 << 20));
+		CHECK(gain.decrease > MLCC_ONE && gain.step, "1 / %u, 1 MiB", share);
+	}
+	gain = mlcc_rp_gain(&profiles[MLCC_PROFILE_HOTNETS22], MLCC_ONE,
+			    mlcc_rp_own(LINE, LINE, 0));
+	CHECK(gain.ai == 2 * MLCC_ONE, "the paper's rule asks for nothing");
 }
 
 /* A flow's part is of what its job gets, and its rate stays above a part of that. */
