@@ -405,15 +405,20 @@ static __always_inline u64 mlcc_job_count(struct mlcc_job *j, u32 bytes, u64 now
 	return acked;
 }
 
-/* The same; returns the job's progress, Q16 in 0 .. MLCC_ONE, or MLCC_NEUTRAL. */
-static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now)
+/* What @sent bytes of the phase are of it, Q16 in 0 .. MLCC_ONE, or MLCC_NEUTRAL. */
+static __always_inline u32 mlcc_phase_progress(const struct mlcc_job *j, u64 sent)
 {
-	u64 sent = mlcc_job_count(j, bytes, now) - MLCC_READ(j->start_acked);
 	u64 d = MLCC_READ(j->d_phase);
 
 	if (!d || sent > MLCC_READ(j->d_limit))
 		return MLCC_NEUTRAL;
 	return mlcc_progress(sent, d, MLCC_READ(j->recip));
+}
+
+/* As mlcc_job_count(); returns the job's progress. */
+static __always_inline u32 mlcc_job_acked(struct mlcc_job *j, u32 bytes, u64 now)
+{
+	return mlcc_phase_progress(j, mlcc_job_count(j, bytes, now) - MLCC_READ(j->start_acked));
 }
 
 /* One more flow has sent in this phase. */

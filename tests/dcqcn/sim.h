@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../../include/mlcc/lead.h"
 #include "../../include/mlcc/profiles.h"
 #include "../../rdma/dcqcn/job.h"
 #include "../../rdma/dcqcn/np.h"
@@ -61,8 +62,12 @@ struct sim_flow {
 	double *iterations;		/* ns each */
 	u32 done, wanted;
 	struct sim_flow *peer;		/* the job's next flow, in a ring; NULL: it has this one */
-	u32 hosts;			/* that tell each other, 1: none does */
-	u64 told, others;		/* bytes: what this host has told, what it was told */
+	bool led;			/* of several hosts with a flow each: neutral until told */
+	struct mlcc_job *leader;	/* the tracker of all; NULL: nobody tells */
+	struct mlcc_led host;
+	u64 counted;			/* by the leader, */
+	double reported;		/* and when that was */
+	struct mlcc_lead_answer told;	/* on its way */
 	double over;			/* when this flow's part of the phase was, 0: not yet */
 };
 
@@ -75,7 +80,8 @@ struct sim {
 	u32 working;			/* flows that have iterations to do, or never end */
 	double now;
 	u64 seed;
-	double tell, tick;		/* ns: how often hosts tell each other, and when next */
+	double tell, tick;		/* ns: how often hosts and leaders tell, 0: never; when next */
+	double deaf;			/* part of what is told that is lost */
 };
 
 static inline double sim_uniform(struct sim *s)
@@ -100,6 +106,28 @@ static inline u32 sim_stamp(double ns)
 	return (u64)ns;
 }
 
+/* The progress of a flow that has sent @bytes more, and its part of the line. */
+static inline u32 sim_progress(const struct sim *s, struct sim_flow *f, u32 bytes)
+{
+	u64 kbps = mlcc_job_flow_kbps(f->job), all = mlcc_job_flow_bytes(f->job);
+	u32 now = sim_us(s), best_us = f->job->best_us, p;
+
+	if (f->led && bytes)
+		mlcc_led_sends(&f->host, f->job->acked, now);
+	p = mlcc_job_acked(f->job, bytes, sim_us(s));
+	if (f->led) {
+		p = mlcc_led_progress(&f->host, now);
+		best_us = f->host.heard.best_us;
+		kbps = mlcc_led_flow_kbps(&f->host, f->job);
+		all = mlcc_led_flow_bytes(&f->host, f->job);
+	}
+	if (mlcc_rp_enter(&f->rp, f->job->seq)) {
+		f->line_part = mlcc_rp_own(kbps, f->param.line, all);
+		mlcc_job_enter(f->job);
+	}
+	return mlcc_rp_progress(&f->param, p, best_us);
+}
+
 /* The gain of a flow that has sent @bytes more. */
 static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow *f, u32 bytes)
 {
@@ -107,13 +135,7 @@ static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow 
 
 	if (!f->profile)
 		return MLCC_RP_PLAIN;
-	p = mlcc_rp_progress(&f->param, mlcc_job_acked(f->job, bytes, sim_us(s)),
-			     f->job->best_us);
-	if (mlcc_rp_enter(&f->rp, f->job->seq)) {
-		f->line_part = mlcc_rp_own(mlcc_job_flow_kbps(f->job) / f->hosts, f->param.line,
-					   mlcc_job_flow_bytes(f->job) / f->hosts);
-		mlcc_job_enter(f->job);
-	}
+	p = sim_progress(s, f, bytes);
 	return mlcc_rp_gain(f->profile, p, f->line_part);
 }
 
@@ -131,7 +153,7 @@ static inline struct sim_flow *sim_add(struct sim *s, const struct mlcc_rp_param
 
 	*f = (struct sim_flow) {
 		.sim = s, .param = *param, .interval = MLCC_NP_INTERVAL_NS, .next = start,
-		.left = SIM_NEVER, .hosts = 1,
+		.left = SIM_NEVER,
 	};
 	mlcc_rp_init(&f->rp, param, 0);
 	return f;
@@ -334,31 +356,39 @@ static inline void sim_step(struct sim *s, struct sim_flow *f)
 	sim_heap_move(s, f);
 }
 
-/* What the other hosts of the job had sent when they last told comes to this host's tracker. */
-static inline void sim_hear(struct sim *s, struct sim_flow *f)
+static inline bool sim_lost(struct sim *s)
 {
-	u64 others = 0;
-
-	for (struct sim_flow *o = f->peer; o != f; o = o->peer)
-		others += o->told;
-	if (others == f->others)
-		return;
-	mlcc_job_tx_start(f->job, sim_us(s), 0);
-	mlcc_job_acked(f->job, others - f->others, sim_us(s));
-	f->others = others;
+	return s->deaf && sim_uniform(s) < s->deaf;
 }
 
-/* A report is on its way until the next one is sent. */
+/* A host tells its leader what it has sent.  The answer is on its way until the next tick. */
+static inline void sim_report(struct sim *s, struct sim_flow *f)
+{
+	if (!f->leader || sim_lost(s))
+		return;
+	mlcc_lead_report(f->leader, &f->counted, f->own.acked, sim_us(s),
+			 (s->now - f->reported) / 1000);
+	f->reported = s->now;
+}
+
+static inline void sim_answer(struct sim *s, struct sim_flow *f)
+{
+	if (!f->leader)
+		return;
+	f->told.age_us += s->tell / 1000;
+	if (f->told.best_us && !sim_lost(s))
+		mlcc_led_hear(&f->host, &f->told, f->own.acked, sim_us(s));
+	f->told = mlcc_lead_answer(f->leader, sim_us(s));
+}
+
 static inline void sim_tell(struct sim *s)
 {
 	s->now = s->tick;
 	s->tick += s->tell;
 	for (u32 i = 0; i < s->flows; i++)
-		if (s->flow[i].hosts > 1 && s->flow[i].job == &s->flow[i].own)
-			sim_hear(s, &s->flow[i]);
+		sim_report(s, &s->flow[i]);
 	for (u32 i = 0; i < s->flows; i++)
-		if (s->flow[i].job == &s->flow[i].own)
-			s->flow[i].told = s->flow[i].own.acked - s->flow[i].others;
+		sim_answer(s, &s->flow[i]);
 }
 
 /* Until @until, or until all jobs have done their iterations. */
