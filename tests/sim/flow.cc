@@ -32,9 +32,9 @@ unsigned Paths::meets(const Path &path) const
 }
 
 Flow::Flow(RdmaNet &net, const struct nic_setup &setup, unsigned from, unsigned to,
-	   struct mlcc_job *job, struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash)
+	   struct nic_host *host, struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash)
 	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_hash(paths ? choose(*paths, hash) : hash),
-	  m_rp(nic_flow_new(&setup, job, Clock::now_ns())), m_rate(nic_rate(m_rp)),
+	  m_rp(nic_flow_new(&setup, host, Clock::now_ns())), m_rate(nic_rate(m_rp)),
 	  m_np(nic_np_new(&net.param.setup, group)), m_pace(this), m_expire(this)
 {
 }

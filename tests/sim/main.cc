@@ -98,6 +98,7 @@ static RdmaParam rdma_of(const Settings &s)
 	c.pmax = s.number("pmax", 0, 1);
 	c.pfc = s.whole("pfc", 0, 1);
 	c.tmdml = s.whole("tmdml", 0, 1);
+	c.led = s.whole("led", 0, 1);
 	c.detail = s.whole("detail", 0, 1);
 	c.ports = s.whole("ports", 1, PORTS_MAX);
 	c.qps = s.whole("qps", 1, 128);

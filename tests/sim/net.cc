@@ -14,6 +14,7 @@
 namespace sim {
 
 constexpr uint32_t PFC_BYTES = 64;
+constexpr Ps TELL = 1000000 * NS;	/* MLCC_LEAD_US */
 constexpr int64_t FIRST_STREAM = 1;	/* of random numbers; jobs have those from 2^16 on */
 
 void Clock::start(const char *scheduler)
@@ -276,10 +277,16 @@ void Nic::answer(Packet *p)
 	port.kick();
 }
 
-RdmaNet::RdmaNet(const Graph &g, const RdmaParam &p) : param(p)
+RdmaNet::RdmaNet(const Graph &g, const RdmaParam &p) : param(p), m_tell(this)
 {
 	wire(g);
 	route(g);
+}
+
+RdmaNet::~RdmaNet()
+{
+	for (auto &l : m_leaders)
+		std::free(l.second);
 }
 
 void RdmaNet::wire(const Graph &g)
@@ -326,31 +333,54 @@ void RdmaNet::route(const Graph &g)
 /* A job's state on a host, as the fabric hands it out. */
 class RdmaHost : public Host {
 public:
-	RdmaHost(struct mlcc_job *j, struct nic_group *g, Paths &p, const struct nic_setup &s)
-		: Host(j), job(j), group(g), paths(p), setup(s)
+	RdmaHost(struct nic_host *h, struct nic_group *g, Paths &p, const struct nic_setup &s)
+		: Host(h ? nic_host_tracker(h) : nullptr), host(h), group(g), paths(p), setup(s)
 	{
 	}
 
 	~RdmaHost() override
 	{
-		std::free(job);
+		std::free(host);
 		std::free(group);
 	}
 
-	struct mlcc_job *const job;
+	struct nic_host *const host;
 	struct nic_group *const group;
 	Paths &paths;
 	const struct nic_setup setup;
 };
 
+struct nic_host *RdmaNet::state(const Job *job)
+{
+	if (!*param.setup.profile)
+		return nullptr;
+	if (!param.led)
+		return nic_host_new(nullptr);
+	if (m_led.empty())
+		m_tell.at(Clock::now() + TELL);
+	if (!m_leaders[job])
+		m_leaders[job] = tracker_new();
+	m_led.push_back(nic_host_new(m_leaders[job]));
+	return m_led.back();
+}
+
+/* Hosts tell their jobs' leaders what they have sent, and hear what these said the last time. */
+void RdmaNet::tell()
+{
+	for (struct nic_host *h : m_led)
+		nic_host_report(h, Clock::now_ns());
+	for (struct nic_host *h : m_led)
+		nic_host_answer(h, Clock::now_ns());
+	m_tell.at(Clock::now() + TELL);
+}
+
 Host *RdmaNet::host(const Job *job)
 {
 	struct nic_setup setup = param.setup;
-	bool plain = !*setup.profile;
 
 	if (job->param.timer_ns)
 		setup.time_ns = job->param.timer_ns;
-	m_hosts.push_back(std::make_unique<RdmaHost>(plain ? nullptr : tracker_new(),
+	m_hosts.push_back(std::make_unique<RdmaHost>(state(job),
 						     param.tmdml ? nic_group_new() : nullptr,
 						     m_paths[job], setup));
 	return m_hosts.back().get();
@@ -362,7 +392,7 @@ Flow *RdmaNet::flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *rece
 	uint32_t hash = mix(which ^ mix(param.seed));
 
 	m_flows.push_back(std::make_unique<Flow>(*this, sender ? sender->setup : param.setup,
-						 from, to, sender ? sender->job : nullptr,
+						 from, to, sender ? sender->host : nullptr,
 						 receiver ? receiver->group : nullptr,
 						 sender ? &sender->paths : nullptr,
 						 2 * m_far[to][from] * param.delay, hash));

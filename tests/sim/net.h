@@ -220,9 +220,9 @@ private:
 
 class Flow : public Channel {
 public:
-	/* @job, @paths: of the sender, @group: of the receiver; any may be NULL. */
+	/* @host, @paths: of the sender, @group: of the receiver; any may be NULL. */
 	Flow(RdmaNet &net, const struct nic_setup &setup, unsigned from, unsigned to,
-	     struct mlcc_job *job, struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
+	     struct nic_host *host, struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
 	~Flow() override;
 
 	void send(uint64_t bytes) override;
@@ -289,6 +289,7 @@ struct RdmaParam {
 	uint64_t buffer, kmin, kmax;	/* bytes; of the marks for a port of bps */
 	double bps, pmax;
 	bool pfc, tmdml;
+	bool led;			/* a job's hosts go by the progress of all */
 	bool detail;			/* report of each switch and flow, too */
 	unsigned ports;			/* that a flow may be sent from */
 	unsigned qps;			/* queue pairs of a job's connection */
@@ -298,6 +299,7 @@ struct RdmaParam {
 class RdmaNet : public Fabric {
 public:
 	RdmaNet(const Graph &g, const RdmaParam &param);
+	~RdmaNet() override;
 
 	Host *host(const Job *job) override;
 	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
@@ -314,6 +316,8 @@ public:
 	std::vector<std::unique_ptr<Nic>> nics;
 
 private:
+	struct nic_host *state(const Job *job);
+	void tell();
 	Flow *flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver);
 	void wire(const Graph &g);
 	void route(const Graph &g);
@@ -323,6 +327,9 @@ private:
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;
 	std::map<const Job *, Paths> m_paths;
+	std::map<const Job *, struct mlcc_job *> m_leaders;
+	std::vector<struct nic_host *> m_led;
+	Event<RdmaNet, &RdmaNet::tell> m_tell;
 	std::vector<std::vector<Port *>> m_ends;	/* of each edge: at a, at b */
 	std::vector<std::vector<unsigned>> m_far;	/* links between hosts */
 	Packet *m_spare = nullptr;

@@ -6,6 +6,7 @@
 #include "nic.h"
 #include "profile.h"
 #include "tracker.h"
+#include "../../include/mlcc/lead.h"
 #include "../../rdma/dcqcn/job.h"
 #include "../../rdma/dcqcn/tmdml.h"
 #include "../dcqcn/variants.h"
@@ -13,11 +14,18 @@
 #define MBPS	1000U		/* in kb/s */
 #define US	1000U		/* in ns */
 
+struct nic_host {
+	struct mlcc_job job, *leader;
+	struct mlcc_led led;
+	struct mlcc_lead_answer answer;	/* on its way */
+	u64 counted, reported;		/* by the leader: bytes, ns */
+};
+
 struct nic_flow {
 	struct mlcc_rp_param param;
 	struct mlcc_rp rp;
 	struct mlcc_rp_own own;		/* in this phase */
-	struct mlcc_job *job;
+	struct nic_host *host;
 	const struct mlcc_profile *profile;	/* NULL: plain */
 };
 
@@ -63,47 +71,94 @@ static struct mlcc_rp_param param_of(const struct nic_setup *s)
 	return c;
 }
 
-struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct mlcc_job *job, uint64_t now)
+static u64 tracker_us(uint64_t now)
+{
+	return now / US + TRACKER_FIRST_US;
+}
+
+struct nic_host *nic_host_new(struct mlcc_job *leader)
+{
+	struct nic_host *h = calloc(1, sizeof(*h));
+
+	h->leader = leader;
+	return h;
+}
+
+struct mlcc_job *nic_host_tracker(struct nic_host *host)
+{
+	return &host->job;
+}
+
+void nic_host_report(struct nic_host *h, uint64_t now)
+{
+	if (h->answer.best_us) {
+		h->answer.age_us += (now - h->reported) / US;
+		mlcc_led_hear(&h->led, &h->answer, h->job.acked, tracker_us(now));
+	}
+	mlcc_lead_report(h->leader, &h->counted, h->job.acked, tracker_us(now),
+			 (now - h->reported) / US);
+	h->reported = now;
+}
+
+void nic_host_answer(struct nic_host *h, uint64_t now)
+{
+	h->answer = mlcc_lead_answer(h->leader, tracker_us(now));
+}
+
+struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_host *host, uint64_t now)
 {
 	struct nic_flow *f = calloc(1, sizeof(*f));
 	const struct mlcc_profile *profile = profile_named(setup->profile);
 
 	f->param = param_of(setup);
 	f->own = MLCC_RP_OWN_LINE;
-	if (job && profile) {
-		f->job = job;
+	if (host && profile) {
+		f->host = host;
 		f->profile = profile;
 	}
 	mlcc_rp_init(&f->rp, &f->param, now);
 	return f;
 }
 
-static u64 tracker_us(uint64_t now)
-{
-	return now / US + TRACKER_FIRST_US;
-}
-
 void nic_start(struct nic_flow *f, uint64_t now, uint64_t rtt)
 {
-	if (f->job)
-		mlcc_job_tx_start(f->job, tracker_us(now), rtt / US);
+	if (f->host)
+		mlcc_job_tx_start(&f->host->job, tracker_us(now), rtt / US);
+}
+
+static void enter(struct nic_flow *f)
+{
+	const struct nic_host *h = f->host;
+	const struct mlcc_job *job = &h->job;
+
+	if (h->leader)
+		f->own = mlcc_rp_own(mlcc_led_flow_kbps(&h->led, job), f->param.line,
+				     mlcc_led_flow_bytes(&h->led, job));
+	else
+		f->own = mlcc_rp_own(mlcc_job_flow_kbps(job), f->param.line,
+				     mlcc_job_flow_bytes(job));
 }
 
 static struct mlcc_rp_gain gain_of(struct nic_flow *f, uint64_t now, uint32_t fresh)
 {
-	struct mlcc_job *job = f->job;
-	u32 p;
+	struct nic_host *h = f->host;
+	u32 p, best_us;
 
-	if (!job)
+	if (!h)
 		return MLCC_RP_PLAIN;
-	p = mlcc_rp_progress(&f->param, mlcc_job_acked(job, fresh, tracker_us(now)),
-			     job->best_us);
-	if (mlcc_rp_enter(&f->rp, job->seq)) {
-		f->own = mlcc_rp_own(mlcc_job_flow_kbps(job), f->param.line,
-				     mlcc_job_flow_bytes(job));
-		mlcc_job_enter(job);
+	if (h->leader && fresh)
+		mlcc_led_sends(&h->led, h->job.acked, tracker_us(now));
+	p = mlcc_job_acked(&h->job, fresh, tracker_us(now));
+	best_us = h->job.best_us;
+	if (h->leader) {
+		p = mlcc_led_progress(&h->led, tracker_us(now));
+		best_us = h->led.heard.best_us;
 	}
-	return mlcc_rp_gain(f->profile, p, f->own);
+	if (mlcc_rp_enter(&f->rp, h->job.seq)) {
+		enter(f);
+		mlcc_job_enter(&h->job);
+	}
+	return mlcc_rp_gain(f->profile, mlcc_rp_progress(&f->param, p, best_us), f->own);
 }
 
 uint32_t nic_sent(struct nic_flow *f, uint64_t now, uint32_t wire, uint32_t fresh)

@@ -3,7 +3,8 @@
  * rdma/dcqcn/ and the phase tracker behind a few calls, for C++, which their headers are not
  * written in.  Nothing is decided here: each call makes those that rdma/dcqcn/job.h lists.
  *
- *	mlcc_job	a job on one host: the progress that its flows there share (tracker.h)
+ *	nic_host	a job on one host: the progress that its flows there share
+ *	mlcc_job	its tracker, or the leader's (tracker.h)
  *	nic_flow	a flow's reaction point, at the sender
  *	nic_np		a flow's notification point, at the receiver
  *	nic_group	a job on one host, as TMDML's notification points have it
@@ -21,6 +22,7 @@ extern "C" {
 #endif
 
 struct mlcc_job;
+struct nic_host;
 struct nic_flow;
 struct nic_np;
 struct nic_group;
@@ -36,8 +38,17 @@ struct nic_setup {
 bool nic_variant(const char *name);
 bool nic_profile(const char *name);
 
-/* @job NULL: a flow of no job.  The setup has to be valid. */
-struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct mlcc_job *job, uint64_t now);
+/* @leader NULL: the host goes by its own progress; else by what it is told (lead.h). */
+struct nic_host *nic_host_new(struct mlcc_job *leader);
+struct mlcc_job *nic_host_tracker(struct nic_host *host);
+
+/* Each tick: what the leader has answered in the last one arrives, and what the host has sent. */
+void nic_host_report(struct nic_host *host, uint64_t now);
+/* After all have reported. */
+void nic_host_answer(struct nic_host *host, uint64_t now);
+
+/* @host NULL: a flow of no job.  The setup has to be valid. */
+struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_host *host, uint64_t now);
 
 /* The flow begins to send with nothing in flight.  @rtt: ns, of an empty network */
 void nic_start(struct nic_flow *f, uint64_t now, uint64_t rtt);

@@ -34,8 +34,9 @@ left out has a default; what is wrong is refused with what would be right.
 
 cc is plain dcqcn for RDMA, and cubic, reno or dctcp for TCP; or a profile of mlcc over those:
 interleave (its default), hotnets22, which is R_AI (1 + p), mltcp. tmdml is dcqcn with receivers
-that spare flows behind the others of their job; interleave+tmdml has them, too. Without --cc: dcqcn
-or cubic, and interleave.
+that spare flows behind the others of their job; interleave+tmdml has them, too. Under
+interleave+led a job's hosts go by the progress of all, which they tell a leader each millisecond.
+Without --cc: dcqcn or cubic, and interleave.
 
 slowdown is a job's mean iteration time over that of the same job alone in the network under dcqcn,
 or cubic; the first quarter of the iterations is left out. Runs with the same seed have the same

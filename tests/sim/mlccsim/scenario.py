@@ -109,7 +109,15 @@ TCP = {
 }
 
 CCS = {
-    "rdma": ("dcqcn", "tmdml", "interleave+tmdml", "hotnets22", "mltcp", "interleave"),
+    "rdma": (
+        "dcqcn",
+        "tmdml",
+        "interleave+tmdml",
+        "hotnets22",
+        "mltcp",
+        "interleave",
+        "interleave+led",
+    ),
     "tcp": ("cubic", "reno", "dctcp", "hotnets22", "mltcp", "interleave"),
 }
 
@@ -426,7 +434,8 @@ def places(scenario: Scenario, seed: int) -> list[list[int]]:
 
 def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
     """What mlcc-sim reads. only: the number of the job that is to run alone."""
-    base, tmdml = cc.removesuffix("tmdml").removesuffix("+"), cc.endswith("tmdml")
+    base, led = cc.removesuffix("+led"), cc.endswith("+led")
+    base, tmdml = base.removesuffix("tmdml").removesuffix("+"), base.endswith("tmdml")
     values: Table = {
         "cc": base or scenario.ccs[0],
         "seed": seed,
@@ -434,7 +443,7 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         "stop_s": scenario.stop_s,
     }
     if scenario.transport == "rdma":
-        values |= {"tmdml": int(tmdml), "detail": 0}
+        values |= {"tmdml": int(tmdml), "led": int(led), "detail": 0}
     values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
     lines = _lines(values)
     jobs = zip(scenario.jobs, places(scenario, seed), strict=True)
