@@ -66,8 +66,6 @@ static __always_inline void mlcc_lead_report(struct mlcc_job *j, u64 *counted, u
 		return;
 	*counted = sent;
 	mlcc_job_tx_start(j, now - us, 0);
-	for (; more >> 31; more -= 1U << 31)
-		mlcc_job_count(j, 1U << 31, now);
 	mlcc_job_count(j, more, now);
 }
 
@@ -88,6 +86,8 @@ static __always_inline struct mlcc_lead_answer mlcc_lead_answer(const struct mlc
 static __always_inline void mlcc_led_hear(struct mlcc_led *l, const struct mlcc_lead_answer *a,
 					  u64 acked, u32 now)
 {
+	if (!l->told)
+		MLCC_WRITE(l->ended_us, now - a->age_us - 1);
 	if (!l->heard.gap_us)	/* until now phases were not told apart */
 		MLCC_WRITE(l->start_acked, acked);
 	MLCC_WRITE(l->heard.progress, a->progress <= MLCC_ONE ? a->progress : MLCC_NEUTRAL);

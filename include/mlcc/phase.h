@@ -396,7 +396,7 @@ static __always_inline bool mlcc_job_tx_start(struct mlcc_job *j, u64 now, u32 m
 }
 
 /* @bytes of the job have been acknowledged at @now (us).  Returns how many there are by now. */
-static __always_inline u64 mlcc_job_count(struct mlcc_job *j, u32 bytes, u64 now)
+static __always_inline u64 mlcc_job_count(struct mlcc_job *j, u64 bytes, u64 now)
 {
 	u64 acked = MLCC_FETCH_ADD64(&j->acked, bytes) + bytes;
 

@@ -77,15 +77,20 @@ static void compute(struct world *w, u32 us)
 	}
 }
 
-static struct world known(u32 us, u32 lost)
+static struct world known_at(u64 now, u32 us, u32 lost)
 {
-	struct world w = { .now = 1000000, .lost = lost };
+	struct world w = { .now = now, .lost = lost };
 
 	for (u32 n = 0; n < PHASES; n++) {
 		phase(&w, us);
 		compute(&w, us);
 	}
 	return w;
+}
+
+static struct world known(u32 us, u32 lost)
+{
+	return known_at(1000000, us, lost);
 }
 
 TEST(a_leader_finds_the_phases_of_all)
@@ -159,6 +164,24 @@ TEST(who_makes_way_stays_in_its_phase)
 	mlcc_led_sends(&w.led[1], w.sent[1], w.now);
 	p = mlcc_led_progress(&w.led[1], w.now);
 	CHECK(near(p, MLCC_ONE * 3 / 4), "%u after a wait", p);
+}
+
+/* Times are compared by their low bits, whatever these are when a host comes. */
+TEST(a_host_that_comes_later_hears_of_the_phase)
+{
+	for (u32 i = 1; i < 16; i++) {
+		struct world w = known_at((u64)i << 28, 1000, 0);
+		struct mlcc_led late = { };
+		struct mlcc_lead_answer a;
+
+		for (u32 t = 0; t < COMM_US / 2; t += 1000)
+			step(&w, 1000, t, COMM_US);
+		a = mlcc_lead_answer(&w.job, w.now);
+		mlcc_led_sends(&late, 0, w.now);
+		mlcc_led_hear(&late, &a, 0, w.now);
+		CHECK(near(mlcc_led_progress(&late, w.now), MLCC_ONE * 3 / 4), "from %x on: %u",
+		      i << 28, mlcc_led_progress(&late, w.now));
+	}
 }
 
 TEST(nobody_tells)
