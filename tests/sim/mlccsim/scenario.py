@@ -115,8 +115,8 @@ CCS = {
         "interleave+tmdml",
         "hotnets22",
         "mltcp",
-        "interleave",
         "interleave+led",
+        "interleave",
     ),
     "tcp": ("cubic", "reno", "dctcp", "hotnets22", "mltcp", "interleave"),
 }
