@@ -15,11 +15,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../include/mlcc/lead.h"
 #include "../../include/mlcc/profiles.h"
-#include "../../rdma/dcqcn/job.h"
 #include "../../rdma/dcqcn/np.h"
 #include "../unit/random.h"
+#include "host.h"
 #include "variants.h"
 
 #ifndef SIM_FLOWS
@@ -106,36 +105,19 @@ static inline u32 sim_stamp(double ns)
 	return (u64)ns;
 }
 
-/* The progress of a flow that has sent @bytes more, and its part of the line. */
-static inline u32 sim_progress(const struct sim *s, struct sim_flow *f, u32 bytes)
-{
-	u64 kbps = mlcc_job_flow_kbps(f->job), all = mlcc_job_flow_bytes(f->job);
-	u32 now = sim_us(s), best_us = f->job->best_us, p;
-
-	if (f->led && bytes)
-		mlcc_led_sends(&f->host, f->job->acked, now);
-	p = mlcc_job_acked(f->job, bytes, sim_us(s));
-	if (f->led) {
-		p = mlcc_led_progress(&f->host, now);
-		best_us = f->host.heard.best_us;
-		kbps = mlcc_led_flow_kbps(&f->host, f->job);
-		all = mlcc_led_flow_bytes(&f->host, f->job);
-	}
-	if (mlcc_rp_enter(&f->rp, f->job->seq)) {
-		f->line_part = mlcc_rp_own(kbps, f->param.line, all);
-		mlcc_job_enter(f->job);
-	}
-	return mlcc_rp_progress(&f->param, p, best_us);
-}
-
 /* The gain of a flow that has sent @bytes more. */
 static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow *f, u32 bytes)
 {
+	struct mlcc_led *led = f->led ? &f->host : NULL;
 	u32 p;
 
 	if (!f->profile)
 		return MLCC_RP_PLAIN;
-	p = sim_progress(s, f, bytes);
+	p = host_sent(f->job, led, &f->param, bytes, sim_us(s));
+	if (mlcc_rp_enter(&f->rp, f->job->seq)) {
+		f->line_part = host_own(f->job, led, f->param.line);
+		mlcc_job_enter(f->job);
+	}
 	return mlcc_rp_gain(f->profile, p, f->line_part);
 }
 

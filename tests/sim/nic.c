@@ -6,9 +6,8 @@
 #include "nic.h"
 #include "profile.h"
 #include "tracker.h"
-#include "../../include/mlcc/lead.h"
-#include "../../rdma/dcqcn/job.h"
 #include "../../rdma/dcqcn/tmdml.h"
+#include "../dcqcn/host.h"
 #include "../dcqcn/variants.h"
 
 #define MBPS	1000U		/* in kb/s */
@@ -126,39 +125,21 @@ void nic_start(struct nic_flow *f, uint64_t now, uint64_t rtt)
 		mlcc_job_tx_start(&f->host->job, tracker_us(now), rtt / US);
 }
 
-static void enter(struct nic_flow *f)
-{
-	const struct nic_host *h = f->host;
-	const struct mlcc_job *job = &h->job;
-
-	if (h->leader)
-		f->own = mlcc_rp_own(mlcc_led_flow_kbps(&h->led, job), f->param.line,
-				     mlcc_led_flow_bytes(&h->led, job));
-	else
-		f->own = mlcc_rp_own(mlcc_job_flow_kbps(job), f->param.line,
-				     mlcc_job_flow_bytes(job));
-}
-
 static struct mlcc_rp_gain gain_of(struct nic_flow *f, uint64_t now, uint32_t fresh)
 {
 	struct nic_host *h = f->host;
-	u32 p, best_us;
+	struct mlcc_led *led;
+	u32 p;
 
 	if (!h)
 		return MLCC_RP_PLAIN;
-	if (h->leader && fresh)
-		mlcc_led_sends(&h->led, h->job.acked, tracker_us(now));
-	p = mlcc_job_acked(&h->job, fresh, tracker_us(now));
-	best_us = h->job.best_us;
-	if (h->leader) {
-		p = mlcc_led_progress(&h->led, tracker_us(now));
-		best_us = h->led.heard.best_us;
-	}
+	led = h->leader ? &h->led : NULL;
+	p = host_sent(&h->job, led, &f->param, fresh, tracker_us(now));
 	if (mlcc_rp_enter(&f->rp, h->job.seq)) {
-		enter(f);
+		f->own = host_own(&h->job, led, f->param.line);
 		mlcc_job_enter(&h->job);
 	}
-	return mlcc_rp_gain(f->profile, mlcc_rp_progress(&f->param, p, best_us), f->own);
+	return mlcc_rp_gain(f->profile, p, f->own);
 }
 
 uint32_t nic_sent(struct nic_flow *f, uint64_t now, uint32_t wire, uint32_t fresh)
