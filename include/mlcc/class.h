@@ -3,7 +3,8 @@
  * What a job sends for.
  *
  *	training	computes, sends, computes: phases and the rule, all of flow.h; the default
- *	latency		somebody waits for it (KV transfers of serving): its base, so it does not wait
+ *	latency		somebody waits for it (KV transfers of serving): its base, so it does not
+ *			wait
  *	background	nobody does (checkpoints, loading of data): it takes what the others leave,
  *			background.h
  *

@@ -240,8 +240,8 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlc
 
 /*
  * Nothing of the flow is in flight.  The kernel sends the first burst of a phase, 64 KB with
- * segmentation offload, before it tells of the start: so the window comes down to what a phase starts
- * with now.  Within a phase mlcc_flow_tx_start() gives the share back.
+ * segmentation offload, before it tells of the start: so the window comes down to what a phase
+ * starts with now.  Within a phase mlcc_flow_tx_start() gives the share back.
  */
 static __always_inline void mlcc_flow_rest(struct mlcc_flow *f, const struct mlcc_path *path,
 					   u32 mss, struct mlcc_win *w)

@@ -2,20 +2,21 @@
 /*
  * One progress for a job of several hosts.
  *
- * Hosts that each go by their own progress work against their job: whoever is ahead yields less, and
- * the job waits for its slowest.  Nor does a host find phases by itself: one that is done early is
- * silent for as long as the slowest takes, and one that makes way has silences within its phase.  So
- * one host, the leader, has the tracker (phase.h) of all that the job sends, and says how far it is:
+ * Hosts that each go by their own progress work against their job: whoever is ahead yields less,
+ * and the job waits for its slowest.  Nor does a host find phases by itself: one that is done early
+ * is silent for as long as the slowest takes, and one that makes way has silences within its phase.
+ * So one host, the leader, has the tracker (phase.h) of all that the job sends, and says how far it
+ * is:
  *
- *	host	bytes it has sent, ever  ->  leader	each MLCC_LEAD_US while it sends, and as long as
- *	host	<-  mlcc_lead_answer	     leader	the leader has not heard all of them
+ *	host	bytes it has sent, ever  ->  leader	each MLCC_LEAD_US while it sends, and as
+ *	host	<-  mlcc_lead_answer	     leader	long as the leader has not heard all of them
  *
  * What is lost the next report makes good.  A host that has heard nothing for MLCC_LEAD_OLD_US is
  * neutral, and so is the job without a leader.
  *
- * When a phase begins a host cannot wait for an answer: its progress is 0 after a silence of half of
- * the job's compute time, until it hears of a phase that has begun since.  Clocks need not agree, for
- * an answer says how long ago that was.
+ * When a phase begins a host cannot wait for an answer: its progress is 0 after a silence of half
+ * of the job's compute time, until it hears of a phase that has begun since.  Clocks need not
+ * agree, for an answer says how long ago that was.
  *
  * Times are microseconds, low 32 bits where differences count.
  */
@@ -69,8 +70,7 @@ static __always_inline void mlcc_lead_report(struct mlcc_job *j, u64 *counted, u
 	mlcc_job_count(j, more, now);
 }
 
-static __always_inline struct mlcc_lead_answer mlcc_lead_answer(const struct mlcc_job *j,
-								 u64 now)
+static __always_inline struct mlcc_lead_answer mlcc_lead_answer(const struct mlcc_job *j, u64 now)
 {
 	return (struct mlcc_lead_answer) {
 		.progress = mlcc_phase_progress(j, mlcc_phase_sent(j)),

@@ -41,7 +41,7 @@ struct mlcc_ack {
 	u32 tick;		/* us, a unit of tsval; 0: there are no timestamps */
 	u32 mss;		/* bytes */
 	u32 peer;		/* mlcc_path_peer() */
-	bool ecn;		/* the flow's queue has marked; that ends have agreed on it says nothing */
+	bool ecn;		/* its queue has marked; that ends have agreed on it says nothing */
 };
 
 struct mlcc_reverse {

@@ -50,7 +50,7 @@
 #define MLCC_TIMEOUTS_MAX	3U	/* vain waits in a row before the window is kept */
 #define MLCC_GROW_SHIFT		5	/* the rule adds up to 1/32 of the window a round trip */
 #define MLCC_FULL_SHIFT		3	/* to 1/8 rates are known: a window above 7/8 is full */
-#define MLCC_ALONE_SHIFT	1	/* alone: no slower than the best rate and 1/2; two are twice */
+#define MLCC_ALONE_SHIFT	1	/* alone: no slower than best rate and 1/2; two are twice */
 #define MLCC_MARKED_ROUNDS	2U	/* whole round trips without a mark are a free link */
 #define MLCC_PACE_SHIFT		1	/* a flow has half a segment a round trip at least */
 #define MLCC_WINDOW_COST_SHIFT	28
@@ -377,9 +377,9 @@ static __always_inline void mlcc_window_undo(struct mlcc_path *p)
 /*** Phases ***/
 
 /*
- * What the link took for a byte, since the job has had it, is its rate, if it is the best one yet: of a
- * good part of a phase, for hosts hand on in bursts what has come meanwhile.  Returns whether the job
- * was alone.
+ * What the link took for a byte, since the job has had it, is its rate, if it is the best one yet:
+ * of a good part of a phase, for hosts hand on in bursts what has come meanwhile.  Returns whether
+ * the job was alone.
  */
 static __always_inline bool mlcc_window_alone(struct mlcc_path *p)
 {

@@ -7,9 +7,9 @@
  * paces (decrease_ns), as with NICs whose NP keeps no state.
  *
  * An interval in which another packet was marked the paper ends with a CNP, as do its fluid model
- * and its first author's simulator.  That takes a timer.  Here, as NICs' parameter has it (mlx5: the
- * least time between CNPs), the next mark after the interval is answered.  Where x packets to an
- * interval are marked, at random, that makes (x + e^-x) / (x + 1) of the paper's CNPs: all where
+ * and its first author's simulator.  That takes a timer.  Here, as NICs' parameter has it (mlx5:
+ * the least time between CNPs), the next mark after the interval is answered.  Where x packets to
+ * an interval are marked, at random, that makes (x + e^-x) / (x + 1) of the paper's CNPs: all where
  * marks are rare or dense, 0.68 at x = 1.15 (Documentation/decisions.md, HTSIM).
  *
  * Stamps are nanoseconds and wrap every 4.3 s: a mark that comes later than that may wait for one

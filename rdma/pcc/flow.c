@@ -4,8 +4,8 @@
  *
  * A queue pair has one of MLCC_PCC_WAYS records that lie beside each other.  Several cores may look
  * for one at a time: a record is taken under a lock, as BlueField-3's processor has no
- * compare-and-swap.  Who takes an idle one and who makes it a job's look at what the other one writes
- * after they have written their own, so that one of the two steps back at least.
+ * compare-and-swap.  Who takes an idle one and who makes it a job's look at what the other one
+ * writes after they have written their own, so that one of the two steps back at least.
  */
 #include "../../include/mlcc/profiles.h"
 #include "pcc.h"

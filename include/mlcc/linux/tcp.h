@@ -172,7 +172,7 @@ static __always_inline void mlcc_neutral(struct sock *sk, struct mlcc_slot *s)
 	mlcc_class_none(sk);
 }
 
-/* Whether the flow's queue marks: that both ends could read it says nothing of what is between them. */
+/* Whether the flow's queue marks: that both ends could read it says nothing of what is between. */
 static __always_inline bool mlcc_marked(const struct sock *sk)
 {
 	return mlcc_sk(sk)->ecn && tcp_sk(sk)->delivered_ce;
@@ -215,8 +215,8 @@ static __always_inline void mlcc_round(struct sock *sk, struct mlcc_slot *s, str
 }
 
 /*
- * Everything that the flow has sent is acknowledged; it rests if there is no more to send.  Who is paced
- * has nothing in flight most of the time, and keeps its share.
+ * Everything that the flow has sent is acknowledged; it rests if there is no more to send.  Who is
+ * paced has nothing in flight most of the time, and keeps its share.
  */
 static __always_inline void mlcc_rest(struct sock *sk, struct mlcc_path *path)
 {
@@ -443,7 +443,7 @@ static __always_inline void mlcc_decrease_more(struct sock *sk, u32 beta)
 		tp->snd_ssthresh = left;
 }
 
-/* A recovery begins.  With ECN ssthresh is what a mark takes, which may be less than a loss does. */
+/* A recovery begins.  With ECN ssthresh is what a mark takes, maybe less than a loss does. */
 static __always_inline void mlcc_loss(struct sock *sk, struct mlcc_slot *s)
 {
 	struct mlcc_path *path = mlcc_coupled(sk, s);
