@@ -78,6 +78,7 @@ static bool mlcc_slot_revive(struct net *net, struct mlcc_slot *s, u64 unused)
 		return true;
 	if (!mlcc_job_hint_reset(&s->job))
 		return false;
+	WRITE_ONCE(s->led.told, 0);
 	WRITE_ONCE(s->deleted, 0);
 	return true;
 }
@@ -160,4 +161,18 @@ int mlcc_control_end(struct net *net, u32 id)
 	int err = mlcc_setting_pending(net, id, 0);
 
 	return err ?: min(mlcc_slots_do(mlcc_slot_end, net, id, 0), 0);
+}
+
+int mlcc_control_hear(struct net *net, u32 id, const struct mlcc_lead_answer *answer)
+{
+	struct mlcc_slot *s = NULL;
+	int err = 0;
+
+	mutex_lock(&mlcc_settings_lock);
+	if (!mlcc_setting_find(net->net_cookie, id))
+		err = -ENOENT;
+	while (!err && (s = mlcc_slot_next(s, net->net_cookie, id)))
+		mlcc_led_hear(&s->led, answer, READ_ONCE(s->job.acked), tcp_clock_us());
+	mutex_unlock(&mlcc_settings_lock);
+	return err;
 }

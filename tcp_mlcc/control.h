@@ -5,6 +5,7 @@
 
 #include <net/net_namespace.h>
 
+#include "mlcc.h"
 #include "settings.h"
 
 /*
@@ -19,5 +20,11 @@ int mlcc_control_delete(struct net *net, u32 id);
 /* Hints.  -ENOENT: there is no such job, -EBUSY: a flow has kept its phase to itself throughout. */
 int mlcc_control_start(struct net *net, u32 id, u64 bytes);
 int mlcc_control_end(struct net *net, u32 id);
+
+/*
+ * What the job's leader has answered, for its flows over RDMA (lead.h).  It is forgotten with the
+ * job's last flow.  -ENOENT.
+ */
+int mlcc_control_hear(struct net *net, u32 id, const struct mlcc_lead_answer *answer);
 
 #endif /* MLCC_CONTROL_H */

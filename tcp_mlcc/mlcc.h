@@ -10,6 +10,7 @@
 #include "../include/mlcc/class.h"
 #include "../include/mlcc/rule.h"
 #include "../include/mlcc/phase.h"
+#include "../include/mlcc/lead.h"
 #include "../include/mlcc/flow.h"
 #include "../include/mlcc/dctcp.h"
 #include "../include/mlcc/cubic.h"

@@ -40,7 +40,7 @@ int mlcc_nl_nest(const struct genl_info *info, int type, struct nlattr **tb, int
 	int err;
 
 	if (!attr) {
-		NL_SET_ERR_MSG(info->extack, "the nest with the job or the profile is missing");
+		NL_SET_ERR_MSG(info->extack, "the nest with what the command is about is missing");
 		return -EINVAL;
 	}
 	err = mlcc_nl_once(genlmsg_data(info->genlhdr), genlmsg_len(info->genlhdr), info->extack);

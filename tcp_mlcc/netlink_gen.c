@@ -33,6 +33,10 @@ static struct netlink_range_validation mlcc_profile_attr_shape_range = {
 	.min = 1, .max = MLCC_SHAPE_MAX
 };
 
+static struct netlink_range_validation mlcc_answer_id_range = {
+	.min = 1, .max = MLCC_JOB_ID_MAX
+};
+
 static const struct nla_policy mlcc_job_new_nest[MLCC_JOB_MAX + 1] = {
 	[MLCC_JOB_ID] = NLA_POLICY_FULL_RANGE(NLA_U32, &mlcc_job_id_range),
 	[MLCC_JOB_NAME] = { .type = NLA_NUL_STRING, .len = MLCC_JOB_NAME_MAX },
@@ -88,7 +92,19 @@ static const struct nla_policy mlcc_profile_set_policy[MLCC_ATTR_PROFILE + 1] = 
 	[MLCC_ATTR_PROFILE] = NLA_POLICY_NESTED(mlcc_profile_set_nest),
 };
 
-const struct genl_ops mlcc_commands[8] = {
+static const struct nla_policy mlcc_job_hear_nest[MLCC_ANSWER_MAX + 1] = {
+	[MLCC_ANSWER_ID] = NLA_POLICY_FULL_RANGE(NLA_U32, &mlcc_answer_id_range),
+	[MLCC_ANSWER_PROGRESS] = { .type = NLA_U32 },
+	[MLCC_ANSWER_BEST_US] = { .type = NLA_U32 },
+	[MLCC_ANSWER_GAP_US] = { .type = NLA_U32 },
+	[MLCC_ANSWER_AGE_US] = { .type = NLA_U32 },
+};
+
+static const struct nla_policy mlcc_job_hear_policy[MLCC_ATTR_ANSWER + 1] = {
+	[MLCC_ATTR_ANSWER] = NLA_POLICY_NESTED(mlcc_job_hear_nest),
+};
+
+const struct genl_ops mlcc_commands[9] = {
 	{
 		.cmd		= MLCC_CMD_JOB_NEW,
 		.flags		= GENL_UNS_ADMIN_PERM,
@@ -147,6 +163,13 @@ const struct genl_ops mlcc_commands[8] = {
 		.doit		= mlcc_nl_profile_set_doit,
 		.policy		= mlcc_profile_set_policy,
 		.maxattr	= MLCC_ATTR_PROFILE,
+	},
+	{
+		.cmd		= MLCC_CMD_JOB_HEAR,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.doit		= mlcc_nl_job_hear_doit,
+		.policy		= mlcc_job_hear_policy,
+		.maxattr	= MLCC_ATTR_ANSWER,
 	},
 };
 

@@ -19,12 +19,13 @@ int mlcc_nl_phase_end_doit(struct sk_buff *skb, struct genl_info *info);
 int mlcc_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info);
 int mlcc_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int mlcc_nl_profile_set_doit(struct sk_buff *skb, struct genl_info *info);
+int mlcc_nl_job_hear_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	MLCC_GROUP_EVENTS,
 };
 
-extern const struct genl_ops mlcc_commands[8];
+extern const struct genl_ops mlcc_commands[9];
 extern const struct genl_multicast_group mlcc_groups[1];
 
 #endif /* MLCC_NETLINK_GEN_H */

@@ -9,27 +9,30 @@
 #include "job.h"
 #include "netlink.h"
 
-/* The job's nest of a request, with an id that the mark has room for. */
-static int mlcc_nl_job(const struct genl_info *info, struct nlattr **tb, u32 *id)
+/* The id in @attr of a request's nest @type, which the mark has to have room for. */
+static int mlcc_nl_id(const struct genl_info *info, int type, const struct nlattr *attr, u32 *id)
 {
 	u32 mask = mlcc_mark_mask();
-	int err;
 
-	err = mlcc_nl_nest(info, MLCC_ATTR_JOB, tb, MLCC_JOB_MAX);
-	if (err)
-		return err;
-	if (!tb[MLCC_JOB_ID]) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[MLCC_ATTR_JOB],
-				    "the job's id is missing");
+	if (!attr) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[type], "the job's id is missing");
 		return -EINVAL;
 	}
-	*id = nla_get_u32(tb[MLCC_JOB_ID]);
+	*id = nla_get_u32(attr);
 	if (*id > mask >> __ffs(mask)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, tb[MLCC_JOB_ID],
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
 				    "the id is more than the mask of the mark has room for");
 		return -ERANGE;
 	}
 	return 0;
+}
+
+static int mlcc_nl_job(const struct genl_info *info, struct nlattr **tb, u32 *id)
+{
+	int err;
+
+	err = mlcc_nl_nest(info, MLCC_ATTR_JOB, tb, MLCC_JOB_MAX);
+	return err ?: mlcc_nl_id(info, MLCC_ATTR_JOB, tb[MLCC_JOB_ID], id);
 }
 
 static bool mlcc_name_char(char c)
@@ -186,6 +189,33 @@ int mlcc_nl_phase_start_doit(struct sk_buff *skb, struct genl_info *info)
 int mlcc_nl_phase_end_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	return mlcc_nl_job_by_id(info, mlcc_control_end);
+}
+
+static u32 mlcc_nl_u32(const struct nlattr *attr)
+{
+	return attr ? nla_get_u32(attr) : 0;
+}
+
+int mlcc_nl_job_hear_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *tb[MLCC_ANSWER_MAX + 1];
+	struct mlcc_lead_answer answer;
+	int err;
+	u32 id;
+
+	err = mlcc_nl_nest(info, MLCC_ATTR_ANSWER, tb, MLCC_ANSWER_MAX);
+	err = err ?: mlcc_nl_id(info, MLCC_ATTR_ANSWER, tb[MLCC_ANSWER_ID], &id);
+	if (err)
+		return err;
+	answer = (struct mlcc_lead_answer) {
+		.progress = mlcc_nl_u32(tb[MLCC_ANSWER_PROGRESS]),
+		.best_us = mlcc_nl_u32(tb[MLCC_ANSWER_BEST_US]),
+		.gap_us = mlcc_nl_u32(tb[MLCC_ANSWER_GAP_US]),
+		.age_us = mlcc_nl_u32(tb[MLCC_ANSWER_AGE_US]),
+	};
+	err = mlcc_control_hear(genl_info_net(info), id, &answer);
+	mlcc_nl_explain(err, info->extack);
+	return err;
 }
 
 static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_setting *set)

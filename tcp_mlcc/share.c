@@ -29,18 +29,46 @@ static void mlcc_share_start(struct mlcc_slot *s, struct net *net, u32 min_rtt)
 		mlcc_phase_begun(net, s, &was);
 }
 
-static void mlcc_share_sent(struct mlcc_slot *s, u32 bytes, struct mlcc_job_view *to)
+static void mlcc_share_own(const struct mlcc_slot *s, u32 p, struct mlcc_job_view *to)
 {
-	mlcc_profile_read(READ_ONCE(s->profile), &to->profile);
-	to->p = MLCC_NEUTRAL;
-	if (unlikely(READ_ONCE(s->class) != MLCC_CLASS_TRAINING))
-		mlcc_job_count(&s->job, bytes, tcp_clock_us());
-	else if (likely(!READ_ONCE(s->deleted)))
-		to->p = mlcc_job_acked(&s->job, bytes, tcp_clock_us());
-	to->seq = READ_ONCE(s->job.seq);
+	to->p = p;
 	to->best_us = READ_ONCE(s->job.best_us);
 	to->bytes = mlcc_job_flow_bytes(&s->job);
 	to->kbps = mlcc_job_flow_kbps(&s->job);
+}
+
+/* A host of a job of several: its own progress is worse than none (lead.h). */
+static void mlcc_share_led(const struct mlcc_slot *s, u32 now, struct mlcc_job_view *to)
+{
+	to->p = mlcc_led_progress(&s->led, now);
+	to->best_us = READ_ONCE(s->led.heard.best_us);
+	to->bytes = mlcc_led_flow_bytes(&s->led, &s->job);
+	to->kbps = mlcc_led_flow_kbps(&s->led, &s->job);
+}
+
+/* Returns the host's own progress. */
+static u32 mlcc_share_count(struct mlcc_slot *s, u32 bytes, u64 now)
+{
+	if (bytes)
+		mlcc_led_sends(&s->led, READ_ONCE(s->job.acked), now);
+	if (likely(READ_ONCE(s->class) == MLCC_CLASS_TRAINING))
+		return READ_ONCE(s->deleted) ? MLCC_NEUTRAL : mlcc_job_acked(&s->job, bytes, now);
+	mlcc_job_count(&s->job, bytes, now);
+	return MLCC_NEUTRAL;
+}
+
+static void mlcc_share_sent(struct mlcc_slot *s, u32 bytes, struct mlcc_job_view *to)
+{
+	u64 now = tcp_clock_us();
+	u32 p = mlcc_share_count(s, bytes, now);
+
+	mlcc_profile_read(READ_ONCE(s->profile), &to->profile);
+	if (READ_ONCE(s->led.told) && READ_ONCE(s->class) == MLCC_CLASS_TRAINING &&
+	    !READ_ONCE(s->deleted))
+		mlcc_share_led(s, now, to);
+	else
+		mlcc_share_own(s, p, to);
+	to->seq = READ_ONCE(s->job.seq);
 }
 
 static void mlcc_share_enter(struct mlcc_slot *s)

@@ -12,6 +12,7 @@
 struct mlcc_slot {
 	struct mlcc_job job;	/* first: "acked" and "last_us" are written on every ACK */
 	struct mlcc_path paths[MLCC_PATHS];
+	struct mlcc_led led;	/* one of several hosts, as far as it has been told (share.c) */
 	u32 profile;		/* enum mlcc_profile_id; as the next one, read on every ACK */
 	u32 deleted;		/* flows are neutral until it is set; under mlcc_settings_lock */
 	u32 class;		/* enum mlcc_class */

@@ -41,6 +41,16 @@ class Job(ctypes.Structure):
     ]
 
 
+class Heard(ctypes.Structure):
+    _fields_ = [
+        ("id", ctypes.c_uint32),
+        ("progress", ctypes.c_uint32),
+        ("best_us", ctypes.c_uint32),
+        ("gap_us", ctypes.c_uint32),
+        ("age_us", ctypes.c_uint32),
+    ]
+
+
 class Carrier:
     """The memory, and what a test does in it."""
 
@@ -49,9 +59,10 @@ class Carrier:
     def __init__(self, path: Path) -> None:
         self.path = path
         with path.open("w+b") as file:
-            file.truncate(ctypes.sizeof(Job) * JOBS)
+            file.truncate((ctypes.sizeof(Job) + ctypes.sizeof(Heard)) * JOBS)
             self.map = mmap.mmap(file.fileno(), 0)
         self.jobs = (Job * JOBS).from_buffer(self.map)
+        self.heard = (Heard * JOBS).from_buffer(self.map, ctypes.sizeof(Job) * JOBS)
 
     def add(self, number: int, name: str = "") -> None:
         job = self.jobs[number]

@@ -30,6 +30,7 @@
 /* tests/fake_carrier.py writes jobs into it */
 struct fake {
 	struct mlcc_job_info jobs[FAKE_JOBS];		/* conf.id 0: free */
+	struct mlcc_answer_conf heard[FAKE_JOBS];	/* the last one of each */
 	uint32_t made;
 	struct mlcc_profile_conf profiles[MLCC_PROFILE_COUNT];
 	struct mlcc_tag_info tags[FAKE_TAGS];		/* conf.job 0: free */
@@ -235,6 +236,16 @@ static int fake_phase_end(struct mlcc *m, uint32_t id)
 	return err;
 }
 
+static int fake_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer)
+{
+	struct fake *f = m->priv;
+	int err = 0;
+
+	if (fake_job(m, answer->id, &err))
+		f->heard[answer->id] = *answer;
+	return err;
+}
+
 static int fake_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
 {
 	struct mlcc_profile_conf *p = fake_profile(m, name);
@@ -277,6 +288,7 @@ const struct mlcc_backend mlcc_backend_bpf = {
 	.job_set = fake_job_set, .job_del = fake_job_del,
 	.job_get = fake_job_get, .job_each = fake_job_each,
 	.phase_start = fake_phase_start, .phase_end = fake_phase_end,
+	.job_hear = fake_job_hear,
 	.profile_get = fake_profile_get, .profile_each = fake_profile_each,
 	.profile_set = fake_profile_set,
 };

@@ -3,15 +3,15 @@
 
 import struct
 
-from family import ATTR_NAMES, CMD_NAMES, JOB_NAMES, PROFILE_NAMES, TEXT, WIDE
+from family import ANSWER_NAMES, ATTR_NAMES, CMD_NAMES, JOB_NAMES, PROFILE_NAMES, TEXT, WIDE
 from genl import DUMP, Attr, Genl, decode, encode
 
 COMMANDS = dict(enumerate(CMD_NAMES.split()))
-CMD, ATTR, JOB, PROFILE = (
+CMD, ATTR, JOB, PROFILE, ANSWER = (
     {name: number for number, name in enumerate(names.split())}
-    for names in (CMD_NAMES, ATTR_NAMES, JOB_NAMES, PROFILE_NAMES)
+    for names in (CMD_NAMES, ATTR_NAMES, JOB_NAMES, PROFILE_NAMES, ANSWER_NAMES)
 )
-ATTR_JOB, ATTR_PROFILE = ATTR["JOB"], ATTR["PROFILE"]
+ATTR_JOB, ATTR_PROFILE, ATTR_ANSWER = ATTR["JOB"], ATTR["PROFILE"], ATTR["ANSWER"]
 
 Values = dict[str, "int | str | bool"]
 
@@ -34,6 +34,10 @@ def job_nest(**values: int | str) -> bytes:
 
 def profile_nest(**values: int | str | bool) -> bytes:
     return encode([(ATTR_PROFILE, attributes(PROFILE, values))])
+
+
+def answer_nest(**values: int) -> bytes:
+    return encode([(ATTR_ANSWER, attributes(ANSWER, values))])
 
 
 def parse(names: dict[str, int], data: bytes) -> Values:

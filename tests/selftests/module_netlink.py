@@ -8,6 +8,7 @@ module_netlink.py ask COMMAND [NAME=VALUE...]
 module_netlink.py listen           a line of JSON for each event, until killed
 module_netlink.py most             as many jobs as this namespace may have; says how many
 module_netlink.py announce ID BYTES PHASES
+module_netlink.py hear ID PROGRESS SECONDS
 """
 
 import contextlib
@@ -27,6 +28,8 @@ import errno as E  # noqa: E402
 
 from genl import DUMP, Genl, Refused, raw_attribute  # noqa: E402
 from mlcc import (  # noqa: E402
+    ANSWER,
+    ATTR_ANSWER,
     ATTR_JOB,
     ATTR_PROFILE,
     CMD,
@@ -34,6 +37,7 @@ from mlcc import (  # noqa: E402
     JOB,
     PROFILE,
     all_jobs,
+    answer_nest,
     get_job,
     job_call,
     job_nest,
@@ -151,7 +155,7 @@ def wrong_jobs(command: str) -> Iterator[Wrong]:
     yield "nest that is none", command, raw_attribute(ATTR_JOB, good), E.EINVAL
     yield "other nest", command, profile_nest(NAME="mltcp"), E.EINVAL
     yield "both nests", command, nest(ATTR_JOB, good) + profile_nest(NAME="mltcp"), E.EINVAL
-    yield "unknown nest", command, nest(ATTR_JOB, good) + nest(3), E.EINVAL
+    yield "unknown nest", command, nest(ATTR_JOB, good) + nest(9), E.EINVAL
     yield "bytes after the end", command, nest(ATTR_JOB, good) + b"\1\0\0\0"[:3], E.EINVAL
     first = JOB["FLOWS"]
     for name, number in JOB.items():
@@ -251,6 +255,22 @@ def wrong_profiles() -> Iterator[Wrong]:
     yield "DEFAULT with a value", "PROFILE_SET", body, E.ERANGE
 
 
+def wrong_answers() -> Iterator[Wrong]:
+    good = u32(ANSWER["ID"], 77)
+    for what, body, error in (
+        ("id missing", u32(ANSWER["PROGRESS"], 1), E.EINVAL),
+        ("id twice", good + good, E.EINVAL),
+        ("id 0", u32(ANSWER["ID"], 0), E.ERANGE),
+        ("id 65536", u32(ANSWER["ID"], 65536), E.ERANGE),
+        ("progress of 8 bytes", good + raw_attribute(ANSWER["PROGRESS"], b"\1" * 8), E.EINVAL),
+        ("gap twice", good + u32(ANSWER["GAP_US"], 1) * 2, E.EINVAL),
+        ("unknown attribute", good + u32(max(ANSWER.values()) + 1, 1), E.EINVAL),
+    ):
+        yield what, "JOB_HEAR", nest(ATTR_ANSWER, body), error
+    yield "nest missing", "JOB_HEAR", b"", E.EINVAL
+    yield "other nest", "JOB_HEAR", job_nest(ID=77), E.EINVAL
+
+
 def wrong_messages() -> Iterator[Wrong]:
     for command in (*TOUCHING, "JOB_GET"):
         yield from wrong_jobs(command)
@@ -259,6 +279,7 @@ def wrong_messages() -> Iterator[Wrong]:
         yield from wrong_bytes(command)
     yield from wrong_bytes("PHASE_START")
     yield from wrong_profiles()
+    yield from wrong_answers()
 
 
 def case_what_is_wrong_is_refused_explained_and_changes_nothing() -> None:
@@ -274,6 +295,19 @@ def case_what_is_wrong_is_refused_explained_and_changes_nothing() -> None:
         assert (all_jobs(nl), profiles(nl)) == before, "something has changed"
         job_call(nl, "JOB_DEL", ID=77)
     assert not failures, "\n".join(failures)
+
+
+def case_what_a_leader_answers_is_for_a_job_that_is_set() -> None:
+    """Whatever it says: what makes no sense is no progress (rxe_common.sh has flows that hear)."""
+    with Genl() as nl:
+        refused(E.ENOENT, lambda: nl.call(CMD["JOB_HEAR"], answer_nest(ID=5)))
+        job_call(nl, "JOB_SET", ID=5)
+        for value in (0, 1, 65536, 65537, 0xFFFFFFFF):
+            said = {"PROGRESS": value, "BEST_US": value, "GAP_US": value, "AGE_US": value}
+            nl.call(CMD["JOB_HEAR"], answer_nest(ID=5, **said))
+        nl.call(CMD["JOB_HEAR"], answer_nest(ID=5))
+        assert get_job(nl, 5) == {"ID": 5, "PHASE_BYTES": 0, "FLOWS": 0}, get_job(nl, 5)
+        job_call(nl, "JOB_DEL", ID=5)
 
 
 def case_unknown_commands_and_flags_are_refused() -> None:
@@ -312,6 +346,7 @@ def unprivileged() -> None:
         before = profiles(nl)
         for command in TOUCHING:
             refused(E.EPERM, lambda c=command: job_call(nl, c, ID=3), text=False)
+        refused(E.EPERM, lambda: nl.call(CMD["JOB_HEAR"], answer_nest(ID=3)), text=False)
         refused(
             E.EPERM,
             lambda: nl.call(CMD["PROFILE_SET"], profile_nest(NAME="mltcp", SHAPE=2)),
@@ -475,6 +510,16 @@ def listen() -> None:
             print(json.dumps(event), flush=True)
 
 
+def hear(number: str, progress: str, seconds: str) -> None:
+    """Answers as a job's leader does."""
+    end = time.monotonic() + float(seconds)
+    with Genl() as nl:
+        while time.monotonic() < end:
+            answer = answer_nest(ID=int(number), PROGRESS=int(progress), BEST_US=1000000)
+            nl.call(CMD["JOB_HEAR"], answer)
+            time.sleep(0.002)
+
+
 def ask(command: str, *words: str) -> None:
     pairs = (word.split("=", 1) for word in words)
     values = {name: value if name in ("NAME", "PROFILE") else int(value) for name, value in pairs}
@@ -511,7 +556,7 @@ def cases() -> None:
 
 
 def main(words: list[str]) -> int:
-    known = (announce, ask, cases, listen, mask, most, own_namespace, unprivileged)
+    known = (announce, ask, cases, hear, listen, mask, most, own_namespace, unprivileged)
     said = failure({call.__name__: call for call in known}[words[0]], *words[1:])
     if said:
         print(said)

@@ -205,21 +205,54 @@ rules_are_checked()
 		echo "tclass 8 0" >"$jobs" && echo "cgroup 7 0" >"$jobs" && [ -z "$(<"$jobs")" ]
 }
 
+load_jobs()
+{
+	[ -d /sys/module/tcp_mlcc ] || { modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc; }
+}
+
+# progress_is REGEX: of a QP of job 5
+progress_is()
+{
+	awk -v wanted="^$1\$" 'NR > 1 && $8 == 5 && $9 ~ wanted { found = 1 } END { exit !found }' \
+		/sys/kernel/debug/rxe/rxe_alpha/qps
+}
+
 # tcp_mlcc has the jobs; phases are announced, so that one is enough.
 job_has_progress()
 {
 	local status
 
-	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || return
+	load_jobs || return
 	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=10000000 || return
 	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	traffic 1
 	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
 	cat /sys/kernel/debug/rxe/rxe_alpha/qps
-	awk 'NR > 1 && $8 == 5 && $9 ~ /^[0-9]+$/ && $9 > 0 { found = 1 } END { exit !found }' \
-		/sys/kernel/debug/rxe/rxe_alpha/qps
+	progress_is '[1-9][0-9]*'
 	status=$?
 	! rmmod tcp_mlcc 2>/dev/null || { echo "tcp_mlcc went though a QP uses it"; status=1; }
+	end_traffic 1
+	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	return "$status"
+}
+
+# What is announced gives the job a progress of its own, until it has heard of its leader.
+goes_by_its_leader()
+{
+	local status=0 hear
+
+	load_jobs || return
+	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=100000000 || return
+	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	traffic 1
+	slowwait - progress_is '[0-9]+' || { cat "$out"/{in,out}*; return 1; }
+	"$python" "$here/module_netlink.py" hear 5 32768 20 &
+	hear=$!
+	defer stop "$hear"
+	slowwait 20 progress_is 500 || { echo "not as its leader says"; status=1; }
+	stop "$hear"
+	slowwait - progress_is - || { echo "not neutral without its leader"; status=1; }
+	cat /sys/kernel/debug/rxe/rxe_alpha/qps
 	end_traffic 1
 	echo "tclass 0 0" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	return "$status"

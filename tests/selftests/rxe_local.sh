@@ -61,7 +61,7 @@ main()
 	load_rxe "$rxe_ko" || ktap_fail_all "rdma_rxe with the patches is loaded"
 	setup_local || exit 1
 	each ktap_check parameters_are_checked rules_are_checked
-	each told is_as_fast_as_it_may_be job_has_progress is_faster_when_off
+	each told is_as_fast_as_it_may_be job_has_progress goes_by_its_leader is_faster_when_off
 	ktap_finish
 }
 

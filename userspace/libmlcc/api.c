@@ -255,6 +255,17 @@ int mlcc_phase_end(struct mlcc *m, uint32_t id)
 	return err ? err : m->be->phase_end(m, id);
 }
 
+int mlcc_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer)
+{
+	int err = check_id(m, answer->id);
+
+	if (!err && !m->be->job_hear)
+		err = mlcc_fail(m->error, -EOPNOTSUPP,
+				"the %s carrier has no flows over RDMA, which alone have a leader",
+				m->be->name);
+	return err ? err : m->be->job_hear(m, answer);
+}
+
 int mlcc_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
 {
 	return m->be->profile_get(m, name, conf);

@@ -25,6 +25,8 @@ struct mlcc_backend {
 			void *arg);
 	int (*phase_start)(struct mlcc *m, uint32_t id, uint64_t bytes);
 	int (*phase_end)(struct mlcc *m, uint32_t id);
+	/* or NULL */
+	int (*job_hear)(struct mlcc *m, const struct mlcc_answer_conf *answer);
 	int (*profile_get)(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf);
 	int (*profile_each)(struct mlcc *m,
 			    int (*each)(const struct mlcc_profile_conf *conf, void *arg),

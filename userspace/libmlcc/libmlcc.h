@@ -71,6 +71,13 @@ struct mlcc_job_progress {
 	uint64_t d_sent;
 };
 
+/* What the leader of a job of several hosts answers (include/mlcc/lead.h). */
+struct mlcc_answer_conf {
+	uint32_t id;
+	uint32_t progress;			/* Q16; more than 65536: neutral */
+	uint32_t best_us, gap_us, age_us;
+};
+
 struct mlcc_profile_conf {
 	char name[MLCC_NAME_LEN];
 	uint32_t floor, slope, hold;		/* Q16 */
@@ -108,6 +115,12 @@ int mlcc_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info *info, 
 /* A phase of @bytes begins now (0: as many as the last one); it is over. */
 int mlcc_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes);
 int mlcc_phase_end(struct mlcc *m, uint32_t id);
+
+/*
+ * What the job's leader has answered: its flows over RDMA go by that alone from now on.  -ENOENT;
+ * -EOPNOTSUPP: the carrier has no such flows.
+ */
+int mlcc_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer);
 
 int mlcc_profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf);
 int mlcc_profile_each(struct mlcc *m, int (*each)(const struct mlcc_profile_conf *conf, void *arg),

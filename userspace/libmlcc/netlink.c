@@ -422,6 +422,16 @@ static int phase_end(struct mlcc *m, uint32_t id)
 	return talk(m, job_request(m, MLCC_CMD_PHASE_END, id, 0), NULL, NULL);
 }
 
+static int netlink_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer)
+{
+	struct nlmsghdr *nlh = mlcc_request(m, MLCC_CMD_JOB_HEAR, 0);
+	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_ANSWER);
+
+	put_fields(nlh, mlcc_answer_conf_fields, answer, true);
+	mnl_attr_nest_end(nlh, nest);
+	return talk(m, nlh, NULL, NULL);
+}
+
 /* Profiles */
 
 static int profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
@@ -468,6 +478,7 @@ const struct mlcc_backend mlcc_backend_netlink = {
 	.job_each = job_each,
 	.phase_start = phase_start,
 	.phase_end = phase_end,
+	.job_hear = netlink_job_hear,
 	.profile_get = profile_get,
 	.profile_each = profile_each,
 	.profile_set = netlink_profile_set,

@@ -16,6 +16,7 @@ struct mlcc_field {
 
 extern const struct mlcc_field mlcc_job_conf_fields[];		/* struct mlcc_job_conf */
 extern const struct mlcc_field mlcc_job_info_fields[];		/* mlcc_job_info, but for its conf */
+extern const struct mlcc_field mlcc_answer_conf_fields[];	/* mlcc_answer_conf */
 extern const struct mlcc_field mlcc_profile_conf_fields[];	/* mlcc_profile_conf */
 
 #endif /* LIBMLCC_NETLINK_FIELDS_H */

@@ -43,3 +43,12 @@ const struct mlcc_field mlcc_profile_conf_fields[] = {
 	MLCC_FIELD(MLCC_PROFILE_ATTR_DEFAULT, FLAG, mlcc_profile_conf, is_default),
 	{}
 };
+
+const struct mlcc_field mlcc_answer_conf_fields[] = {
+	MLCC_FIELD(MLCC_ANSWER_ID, U32, mlcc_answer_conf, id),
+	MLCC_FIELD(MLCC_ANSWER_PROGRESS, U32, mlcc_answer_conf, progress),
+	MLCC_FIELD(MLCC_ANSWER_BEST_US, U32, mlcc_answer_conf, best_us),
+	MLCC_FIELD(MLCC_ANSWER_GAP_US, U32, mlcc_answer_conf, gap_us),
+	MLCC_FIELD(MLCC_ANSWER_AGE_US, U32, mlcc_answer_conf, age_us),
+	{}
+};

@@ -56,7 +56,8 @@
  * @MLCC_CMD_JOB_SET: Sets the job as a whole; what is not given gets its default.
  * @MLCC_CMD_JOB_DEL: Deletes the job. Its flows are neutral from their next ACK on.
  * @MLCC_CMD_JOB_GET: The job with an id, or all of the namespace in the order of their ids.
- * @MLCC_CMD_PHASE_START: Announces a phase of phase-bytes; 0 or absent for as many as the last one.
+ * @MLCC_CMD_PHASE_START: Announces a phase of phase-bytes; 0 or absent for as many as the last
+ *	one.
  * @MLCC_CMD_PHASE_END: Says that the phase is over.
  * @MLCC_CMD_PROFILE_GET: The profile with a name, or all.
  * @MLCC_CMD_PROFILE_SET: Changes a profile, in the initial namespace; what is not given stays.
@@ -65,6 +66,9 @@
  * @MLCC_CMD_PHASE_START_NTF: A phase has begun; id, phases, d-phase, d-learnt, hits.
  * @MLCC_CMD_PHASE_END_NTF: A phase is over, because the next one begins; id, phases, d-sent,
  *	d-learnt, comm-us, iteration-us.
+ * @MLCC_CMD_JOB_HEAR: Says what the job's leader has answered; what is left out is 0. From the
+ *	first time on the job's flows over RDMA go by that alone, and are neutral 50 ms after the
+ *	last one.
  */
 enum mlcc_genl_cmd {
 	MLCC_CMD_UNSPEC,
@@ -80,6 +84,7 @@ enum mlcc_genl_cmd {
 	MLCC_CMD_JOB_DEL_NTF,
 	MLCC_CMD_PHASE_START_NTF,
 	MLCC_CMD_PHASE_END_NTF,
+	MLCC_CMD_JOB_HEAR,
 
 	/* private: */
 	__MLCC_CMD_MAX,
@@ -90,11 +95,13 @@ enum mlcc_genl_cmd {
  * enum mlcc_genl_attr - The top level of every message.
  * @MLCC_ATTR_JOB: nest of enum mlcc_job_attr.
  * @MLCC_ATTR_PROFILE: nest of enum mlcc_profile_attr.
+ * @MLCC_ATTR_ANSWER: nest of enum mlcc_answer_attr.
  */
 enum mlcc_genl_attr {
 	MLCC_ATTR_UNSPEC,
 	MLCC_ATTR_JOB,
 	MLCC_ATTR_PROFILE,
+	MLCC_ATTR_ANSWER,
 
 	/* private: */
 	__MLCC_ATTR_MAX,
@@ -105,12 +112,12 @@ enum mlcc_genl_attr {
  * enum mlcc_job_attr - What people say of a job, and what the kernel knows of it.
  * @MLCC_JOB_PAD: pad.
  * @MLCC_JOB_ID: u32, min 1, max MLCC_JOB_ID_MAX. What the socket's mark says under the mask.
- * @MLCC_JOB_NAME: string, max-len MLCC_JOB_NAME_MAX. Letters, digits and any of ._:/@+-; absent if
- *	the job has none.
- * @MLCC_JOB_PROFILE: string, max-len MLCC_WORD_MAX. Absent for the default profile, whichever it
- *	is.
- * @MLCC_JOB_PHASE_BYTES: u64, max MLCC_PHASE_BYTES_MAX. Bytes that this host sends in a phase; 0 or
- *	absent to learn them.
+ * @MLCC_JOB_NAME: string, max-len MLCC_JOB_NAME_MAX. Letters, digits and any of ._:/@+-;
+ *	absent if the job has none.
+ * @MLCC_JOB_PROFILE: string, max-len MLCC_WORD_MAX. Absent for the default profile, whichever
+ *	it is.
+ * @MLCC_JOB_PHASE_BYTES: u64, max MLCC_PHASE_BYTES_MAX. Bytes that this host sends in a phase;
+ *	0 or absent to learn them.
  * @MLCC_JOB_FLOWS: u32. Open flows. What follows is there only while there are some.
  * @MLCC_JOB_PHASES: u32. Phases since the first flow came; in events, which one.
  * @MLCC_JOB_D_SENT: u64. Bytes acknowledged in this phase.
@@ -126,8 +133,8 @@ enum mlcc_genl_attr {
  * @MLCC_JOB_RETRANS: u64. Segments sent again, as of each flow's last burst or loss.
  * @MLCC_JOB_CE: u64. Segments with an ECN mark, as of each flow's last burst.
  * @MLCC_JOB_HINTED: flag. Phases are announced.
- * @MLCC_JOB_CLASS: string, max-len MLCC_WORD_MAX. What the job sends for, training (if absent),
- *	latency or background.
+ * @MLCC_JOB_CLASS: string, max-len MLCC_WORD_MAX. What the job sends for, training (if
+ *	absent), latency or background.
  */
 enum mlcc_job_attr {
 	MLCC_JOB_UNSPEC,
@@ -161,16 +168,16 @@ enum mlcc_job_attr {
 /**
  * enum mlcc_profile_attr - The constants of the rule.
  * @MLCC_PROFILE_ATTR_NAME: string, max-len MLCC_WORD_MAX.
- * @MLCC_PROFILE_ATTR_FLOOR: u32, min MLCC_GROW_MIN, max MLCC_FLOOR_MAX. Factor of the increase at
- *	the start of a phase, in 1/65536.
+ * @MLCC_PROFILE_ATTR_FLOOR: u32, min MLCC_GROW_MIN, max MLCC_FLOOR_MAX. Factor of the increase
+ *	at the start of a phase, in 1/65536.
  * @MLCC_PROFILE_ATTR_SLOPE: u32, max MLCC_SLOPE_MAX. What the end of the phase adds to it, in
  *	1/65536.
- * @MLCC_PROFILE_ATTR_HOLD: u32, max MLCC_HOLD_MAX. Part of the decrease that the end of the phase
- *	takes away, in 1/65536.
+ * @MLCC_PROFILE_ATTR_HOLD: u32, max MLCC_HOLD_MAX. Part of the decrease that the end of the
+ *	phase takes away, in 1/65536.
  * @MLCC_PROFILE_ATTR_SHAPE: u32, min 1, max MLCC_SHAPE_MAX. Exponent of the progress.
  * @MLCC_PROFILE_ATTR_BASE: string, max-len MLCC_WORD_MAX. Of flows without ECN, reno or cubic.
- * @MLCC_PROFILE_ATTR_RESTART: string, max-len MLCC_WORD_MAX. Window at the start of a phase, base
- *	or queue.
+ * @MLCC_PROFILE_ATTR_RESTART: string, max-len MLCC_WORD_MAX. Window at the start of a phase,
+ *	base or queue.
  * @MLCC_PROFILE_ATTR_DEFAULT: flag. The profile of jobs that name none.
  */
 enum mlcc_profile_attr {
@@ -187,6 +194,28 @@ enum mlcc_profile_attr {
 	/* private: */
 	__MLCC_PROFILE_ATTR_MAX,
 	MLCC_PROFILE_ATTR_MAX = __MLCC_PROFILE_ATTR_MAX - 1
+};
+
+/**
+ * enum mlcc_answer_attr - What the leader of a job of several hosts answers (include/mlcc/lead.h).
+ * @MLCC_ANSWER_ID: u32, min 1, max MLCC_JOB_ID_MAX. The job's.
+ * @MLCC_ANSWER_PROGRESS: u32. Of all that the job sends, in 1/65536; more than 65536 if the
+ *	job is neutral.
+ * @MLCC_ANSWER_BEST_US: u32. Its shortest phase, in microseconds; 0: not known.
+ * @MLCC_ANSWER_GAP_US: u32. What it computes between two phases, in microseconds.
+ * @MLCC_ANSWER_AGE_US: u32. How long ago its phase began, in microseconds.
+ */
+enum mlcc_answer_attr {
+	MLCC_ANSWER_UNSPEC,
+	MLCC_ANSWER_ID,
+	MLCC_ANSWER_PROGRESS,
+	MLCC_ANSWER_BEST_US,
+	MLCC_ANSWER_GAP_US,
+	MLCC_ANSWER_AGE_US,
+
+	/* private: */
+	__MLCC_ANSWER_MAX,
+	MLCC_ANSWER_MAX = __MLCC_ANSWER_MAX - 1
 };
 
 #endif /* MLCC_UAPI_NETLINK_H */
