@@ -41,6 +41,7 @@ int restore_one(const struct device *d, const struct saved *saved, uint32_t valu
 int show_devices(int argc, char **argv);
 int verb_set(int argc, char **argv);
 int verb_follow(int argc, char **argv);
+int verb_lead(int argc, char **argv);
 int verb_restore(int argc, char **argv);
 
 #endif /* MLCC_DCQCN_CLI_H */

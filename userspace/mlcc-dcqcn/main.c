@@ -51,6 +51,19 @@ static const struct verb verbs[] = {
 	  "\n"
 	  "  mlcc-dcqcn follow mlx5_0,mlx5_1 bert\n"
 	  "  mlcc-dcqcn follow mlx5_0 --progress port --alone --phase-bytes 250M\n" },
+	{ "lead", verb_lead, "one progress for a job of several hosts, until SIGTERM or its end",
+	  "usage: mlcc-dcqcn lead JOB LEADER HOST... [--here HOST] [--port N]\n"
+	  "\n"
+	  "For soft-RoCE.  On each host of the job, with the same words: the names or addresses of all\n"
+	  "of them, 2 to 256.  Each millisecond they report what the job has sent, and the first one\n"
+	  "says how far it is; without its word the job is plain DCQCN until its queue pairs are gone.\n"
+	  "They speak UDP, from and to one port of root's, and hear nobody else.\n"
+	  "\n"
+	  "  --here HOST        which of them this is (default: the one with an address of this\n"
+	  "                     host); speaks from that address\n"
+	  "  --port N           1 to 1023 (default 793), another one for each job\n"
+	  "\n"
+	  "  mlcc-dcqcn lead bert node1 node2 node3 node4\n" },
 	{ "restore", verb_restore, "puts back what was there before set and follow",
 	  "usage: mlcc-dcqcn restore [--force] [DEVICE...]\n"
 	  "\n"

@@ -11,9 +11,14 @@ _mlcc_dcqcn_show()
 	mlcc-dcqcn -j show "$@" 2>/dev/null | grep -o "\"$key\":\"[^\"]*" | sed "s/\"$key\":\"//"
 }
 
+_mlcc_dcqcn_jobs()
+{
+	mlcc-ctl -j show 2>/dev/null | grep -o '"name":"[^"]*' | sed 's/"name":"//'
+}
+
 _mlcc_dcqcn()
 {
-	local verbs="show set follow restore help"
+	local verbs="show set follow lead restore help"
 	local common="--json --dry-run --sysroot --help"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb="" device="" at=1 words=""
@@ -22,7 +27,7 @@ _mlcc_dcqcn()
 	while [ "$at" -lt "$COMP_CWORD" ]; do
 		case ${COMP_WORDS[at]} in
 		--sysroot | --drive | --base | --cap | --profile | --cadence | --hysteresis | \
-			--budget | --weight | --progress | --phase-bytes) at=$((at + 1)) ;;
+			--budget | --weight | --progress | --phase-bytes | --here | --port) at=$((at + 1)) ;;
 		-*) ;;
 		*)
 			if [ -z "$verb" ]; then
@@ -51,14 +56,15 @@ _mlcc_dcqcn()
 		set:) words=$(_mlcc_dcqcn_show rdma) ;;
 		restore:) words="$(_mlcc_dcqcn_show rdma) --force" ;;
 		follow:) words=$(_mlcc_dcqcn_show rdma) ;;
+		lead:) words=$(_mlcc_dcqcn_jobs) ;;
+		lead:*) words="$(compgen -A hostname) --here --port" ;;
 		show:*) words=$(_mlcc_dcqcn_show name "$device") ;;
 		set:*)
 			words=$(_mlcc_dcqcn_show name "$device" | sed 's/$/=/')
 			compopt -o nospace 2>/dev/null
 			;;
 		follow:*)
-			words="$(mlcc-ctl -j show 2>/dev/null | grep -o '"name":"[^"]*' |
-				sed 's/"name":"//') --drive --base --cap --profile --cadence
+			words="$(_mlcc_dcqcn_jobs) --drive --base --cap --profile --cadence
 				--hysteresis --budget --alone --weight --wait --progress --phase-bytes"
 			;;
 		help:*) words=$verbs ;;

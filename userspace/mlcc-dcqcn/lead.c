@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * lead: one progress for a job of several hosts (include/mlcc/lead.h has why, and the rule).
+ *
+ *	each host, each millisecond while the job sends, else each 5 ms:
+ *		bytes that the carrier has counted  ->  the first host, which tracks them
+ *		the carrier's mlcc_job_hear()       <-  its answer
+ *
+ * With more than 16 hosts they report less often, so that no leader hears more than 16 in a
+ * millisecond: of 64 each 4 ms.  It ends with the job.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#include "../common/clock.h"
+#include "../libmlcc/libmlcc.h"
+#include "cli.h"
+#include "lead_net.h"
+
+#define PORT		793		/* without --port */
+#define PORT_MAX	1023		/* root's */
+#define REPORTS		16		/* that a leader takes in a millisecond */
+#define IDLE_US		5000		/* between two reports while nothing is sent */
+#define SILENT_US	1000000		/* after which a host is said to be silent */
+
+/* What is known of a host: of all of them, or by one that is led of the first. */
+struct peer {
+	uint64_t counted, reported_us;
+	bool known, silent;
+};
+
+struct lead {
+	struct mlcc *m;
+	uint32_t id;			/* the job's, on this host */
+	struct lead_net net;
+	struct mlcc_job tracker;	/* the leader's, of all that the job sends */
+	struct peer peers[LEAD_HOSTS];
+	uint64_t begun_us;
+	uint64_t sent, answered;	/* bytes, ever, and of these known to the leader */
+	uint32_t interval_us;		/* while the job sends */
+};
+
+static volatile sig_atomic_t over;
+
+static void take_signal(int number)
+{
+	over = 1;
+}
+
+static bool leads(const struct lead *l)
+{
+	return !l->net.here;
+}
+
+static void lead_event(const struct lead *l, const char *event, const char *host)
+{
+	struct json_object *o;
+
+	if (!common.json) {
+		warn("%s: %s: %s", l->net.job, event, host);
+		return;
+	}
+	o = json_object_new_object();
+	put_string(o, "event", event);
+	put_string(o, "job", l->net.job);
+	put_string(o, "host", host);
+	answer(o);
+}
+
+/*** The carrier ***/
+
+static int find_job(const struct mlcc_job_info *info, void *arg)
+{
+	struct lead *l = arg;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", info->conf.id);
+	if (strcmp(id, l->net.job) && strcmp(info->conf.name, l->net.job))
+		return 0;
+	l->id = info->conf.id;
+	return 1;
+}
+
+/* Neutral, until there is an answer. */
+static int lead_hear_answer(struct lead *l, const struct mlcc_lead_answer *a)
+{
+	struct mlcc_answer_conf conf = { .id = l->id, .progress = MLCC_NEUTRAL };
+
+	if (a)
+		conf = (struct mlcc_answer_conf){
+			l->id, a->progress, a->best_us, a->gap_us, a->age_us
+		};
+	return mlcc_job_hear(l->m, &conf);
+}
+
+static void lead_open_job(struct lead *l)
+{
+	int found;
+
+	if (mlcc_open(&l->m, MLCC_CARRIER_ANY))
+		die(EXIT_REFUSED, "%s", mlcc_error(l->m));
+	found = mlcc_job_each(l->m, find_job, l);
+	if (found < 0 || (found && !common.dry_run && lead_hear_answer(l, NULL)))
+		die(EXIT_REFUSED, "%s", mlcc_error(l->m));
+	if (!found)
+		die(EXIT_REFUSED, "no job '%s': 'mlcc-ctl show' lists them", l->net.job);
+}
+
+/*** What hosts say ***/
+
+static void peer_heard(struct lead *l, unsigned int host, uint64_t now)
+{
+	struct peer *p = &l->peers[host];
+
+	if (p->silent)
+		lead_event(l, "heard", l->net.names[host]);
+	p->silent = false;
+	p->reported_us = now;
+}
+
+/* Of those that this one should hear. */
+static void tell_silent(struct lead *l, uint64_t now)
+{
+	for (unsigned int i = leads(l); i < (leads(l) ? l->net.count : 1); i++) {
+		struct peer *p = &l->peers[i];
+		uint64_t since = p->reported_us ? p->reported_us : l->begun_us;
+
+		if (p->silent || now - since < SILENT_US)
+			continue;
+		p->silent = true;
+		lead_event(l, "silent", l->net.names[i]);
+	}
+}
+
+/* A host that is heard for the first time may have sent long before. */
+static struct mlcc_lead_answer take_report(struct lead *l, unsigned int host, uint64_t sent,
+					   uint64_t now)
+{
+	struct peer *p = &l->peers[host];
+
+	if (p->known)
+		mlcc_lead_report(&l->tracker, &p->counted, sent, now,
+				 mlcc_us32(now - p->reported_us));
+	else
+		p->counted = sent;
+	p->known = true;
+	peer_heard(l, host, now);
+	return mlcc_lead_answer(&l->tracker, now);
+}
+
+static int take_message(struct lead *l, unsigned int host, struct lead_message *m, uint64_t now)
+{
+	if (leads(l) && host && m->kind == LEAD_REPORTS) {
+		m->answer = take_report(l, host, m->sent, now);
+		m->kind = LEAD_ANSWERS;
+		lead_say(&l->net, host, m);
+	} else if (!leads(l) && !host && m->kind == LEAD_ANSWERS) {
+		peer_heard(l, host, now);
+		l->answered = m->sent;
+		return lead_hear_answer(l, &m->answer);
+	}
+	return 0;
+}
+
+/* No more than may be there by rights: whoever sends more does not keep us here. */
+static int take_messages(struct lead *l)
+{
+	struct lead_message m;
+	int host, err = 0;
+
+	for (unsigned int i = 0; i < 2 * LEAD_HOSTS && !err; i++) {
+		host = lead_hear(&l->net, &m);
+		if (host == -EAGAIN)
+			break;
+		if (host >= 0)
+			err = take_message(l, host, &m, now_us());
+	}
+	return err;
+}
+
+/* Reports what the job has sent; returns the microseconds until the next time, or an error. */
+static int lead_report(struct lead *l)
+{
+	struct lead_message m = { .kind = LEAD_REPORTS };
+	struct mlcc_job_info info;
+	uint64_t now = now_us();
+	bool sends;
+	int err = mlcc_job_get(l->m, l->id, &info);
+
+	if (err)
+		return err;
+	sends = info.bytes != l->sent || info.bytes != l->answered;
+	l->sent = info.bytes;
+	m.sent = info.bytes;
+	tell_silent(l, now);
+	if (leads(l)) {
+		m.answer = take_report(l, 0, m.sent, now);
+		l->answered = m.sent;
+		err = lead_hear_answer(l, &m.answer);
+	} else {
+		lead_say(&l->net, 0, &m);
+	}
+	return err ? err : sends || l->interval_us > IDLE_US ? (int)l->interval_us : IDLE_US;
+}
+
+static int lead_loop(struct lead *l)
+{
+	struct pollfd ready = { .fd = l->net.fd, .events = POLLIN };
+	uint64_t next = now_us(), now;
+	sigset_t none;
+	int ret = 0;
+
+	sigemptyset(&none);
+	while (!over && ret >= 0) {
+		now = now_us();
+		if (now >= next) {
+			ret = lead_report(l);
+			next = now + (ret > 0 ? ret : 0);
+			continue;
+		}
+		struct timespec t = { (next - now) / 1000000, (next - now) % 1000000 * 1000 };
+
+		if (ppoll(&ready, 1, &t, &none) > 0)
+			ret = take_messages(l);
+	}
+	return ret < 0 ? ret : 0;
+}
+
+static void lead_run(struct lead *l)
+{
+	struct sigaction action = { .sa_handler = take_signal };
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	l->begun_us = now_us();
+	lead_event(l, leads(l) ? "leads" : "led", l->net.names[0]);
+	sd_notify(0, "READY=1");
+	err = lead_loop(l);
+	if (err && err != -ENOENT)
+		die(EXIT_REFUSED, "%s", mlcc_error(l->m));
+	lead_event(l, "end", l->net.names[l->net.here]);
+}
+
+int verb_lead(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "here", required_argument, NULL, 'H' },
+		{ "port", required_argument, NULL, 'p' },
+		COMMON_OPTIONS
+	};
+	static struct lead l;
+	const char *here = NULL;
+	uint16_t port = PORT;
+	unsigned int hosts;
+	int c;
+
+	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
+		if (c == 'H')
+			here = optarg;
+		else if (c == 'p')
+			port = parse_number("--port", optarg, 1, PORT_MAX);
+		else
+			common_option(c, "lead");
+	}
+	hosts = argc - optind - 1;
+	if (argc - optind < 3 || hosts > LEAD_HOSTS)
+		die(EXIT_USAGE, "lead: give JOB and 2 to %d HOSTs, the leader first", LEAD_HOSTS);
+	if (strlen(argv[optind]) >= LEAD_JOB_LEN)
+		die(EXIT_USAGE, "JOB: at most %d characters", LEAD_JOB_LEN - 1);
+	strcpy(l.net.job, argv[optind]);
+	lead_find(&l.net, argv + optind + 1, hosts, here, port);
+	l.interval_us = MLCC_LEAD_US * ((hosts + REPORTS - 1) / REPORTS);
+	lead_open_job(&l);
+	if (!common.dry_run) {
+		lead_open(&l.net, here);
+		lead_run(&l);
+	}
+	mlcc_close(l.m);
+	return EXIT_FINE;
+}
