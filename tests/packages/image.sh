@@ -28,9 +28,9 @@ refused()
 }
 
 mkdir "$out/empty" "$out/oci"
-refused 1 "$1"
-refused 1 --nonsense "$1" "$out/none"
-refused 2 "$out/empty" "$out/none" "$2"
+refused 2 "$1"
+refused 2 --nonsense "$1" "$out/none"
+refused 1 "$out/empty" "$out/none" "$2"
 "$build" --help | grep -q "^usage: build" || fail "build does not explain itself"
 
 "$build" "$1" "$out/mlcc.tar" "$2" "$3" 2>&1

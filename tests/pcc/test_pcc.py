@@ -249,11 +249,11 @@ class Program(unittest.TestCase):
     def test_a_nic_has_to_be_programmable(self) -> None:
         for options, status, text in (
             (["mlx5_7"], 3, "mlx5_7: not found"),
-            (["mlx5_1"], 2, "mlx5_1: not supported"),
-            (["-t", "5", "mlx5_0"], 2, "1; the NIC takes 2 to 128"),
-            (["-t", "7-5", "mlx5_0"], 1, "--threads takes"),
-            ([], 1, "give one DEVICE"),
-            (["--fast", "mlx5_0"], 1, "unrecognized option"),
+            (["mlx5_1"], 1, "mlx5_1: not supported"),
+            (["-t", "5", "mlx5_0"], 1, "1; the NIC takes 2 to 128"),
+            (["-t", "7-5", "mlx5_0"], 2, "--threads takes"),
+            ([], 2, "give one DEVICE"),
+            (["--fast", "mlx5_0"], 2, "unrecognized option"),
         ):
             told = host_program("", *options)
             self.assertEqual(told.status, status, f"{options}: {told}")

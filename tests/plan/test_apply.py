@@ -132,18 +132,18 @@ class Told(unittest.TestCase):
     def test_jobs_that_mlccd_lacks(self) -> None:
         mlccd = Listener(["a"])
         done = self.run_apply(mlccd)
-        self.assertEqual((done.returncode, mlccd.asked), (2, []))
+        self.assertEqual((done.returncode, mlccd.asked), (1, []))
         self.assertIn("no job b", done.stderr)
         mlccd = Listener(["a"])
         self.assertEqual(self.run_apply(mlccd, "--here").returncode, 0)
         self.assertEqual([one["job"] for one in mlccd.asked[0]["jobs"]], [1])
         mlccd = Listener(["c"])
-        self.assertEqual(self.run_apply(mlccd, "--here").returncode, 2)
+        self.assertEqual(self.run_apply(mlccd, "--here").returncode, 1)
 
     def test_a_refusal_is_passed_on(self) -> None:
         line = "period_us: a whole number from 1000 to 60000000 is wanted \x1b[2J"
         done = self.run_apply(Listener(["a", "b"], line))
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 1)
         self.assertIn("from 1000 to 60000000 is wanted", done.stderr)
         self.assertTrue(done.stderr.strip().isprintable(), done.stderr)
 
@@ -185,7 +185,7 @@ class Told(unittest.TestCase):
         ):
             mlccd = Listener(["a", "b"])
             done = self.run_apply(mlccd, *words)
-            self.assertEqual((done.returncode, mlccd.asked), (1, []), (words, done))
+            self.assertEqual((done.returncode, mlccd.asked), (2, []), (words, done))
             self.assertEqual(len(done.stderr.splitlines()), 1, done)
 
     def test_several_arcs_are_noted(self) -> None:
@@ -224,7 +224,7 @@ class RealDaemon(unittest.TestCase):
         # a job without a cgroup can have no DSCP: then nobody gets another shift, either
         before = self.mlccd.ask({"op": "show"})
         done = program(*words, "--classes", "2", "--seed", "5", "--guard", "3", "-", stdin=stdin)
-        self.assertEqual(done.returncode, 2, done)
+        self.assertEqual(done.returncode, 1, done)
         self.assertIn("no cgroup", done.stderr)
         self.assertEqual(self.mlccd.ask({"op": "show"}), before)
         self.assertEqual(program(*words, "--clear", "-", stdin=stdin).returncode, 0)

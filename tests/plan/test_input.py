@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Bad input: one line, exit status 2, nothing on stdout."""
+"""Bad input: one line, exit status 1, nothing on stdout."""
 
 import copy
 import json
@@ -144,7 +144,7 @@ class Input(unittest.TestCase):
         for verb in (["check"], ["solve"], ["place"], ["classes"], ["draw"]):
             more = ["x.svg"] if verb == ["draw"] else []
             done = program(*verb, "-", *more, stdin=bad)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), verb)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), verb)
             self.assertEqual(len(done.stderr.splitlines()), 1)
             self.assertTrue(done.stderr.startswith("mlcc-plan: "))
 
@@ -162,12 +162,12 @@ class Input(unittest.TestCase):
         )
         for arguments in wrong:
             done = program(*arguments, stdin=json.dumps(GOOD))
-            self.assertEqual((done.returncode, done.stdout), (1, ""), arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertEqual(len(done.stderr.splitlines()), 1, arguments)
 
     def test_no_file(self) -> None:
         done = program("solve", "/no/such/file")
-        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
 
     def test_check_says_whether_they_fit(self) -> None:
         pair = on_one_link(job("a", 255, (141, 114)), job("b", 255, (141, 114)))

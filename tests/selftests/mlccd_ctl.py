@@ -169,7 +169,7 @@ class Ctl(Cases):
         root, path = self.d.peer(), self.c.make("a")
         inner = self.c.make("a/inner")
         root.ok("set-job", name="bert", cgroup=path)
-        found = explained(2)
+        found = explained(1)
         assert found["active"] == ("FAIL", "no process is in its cgroup"), found
         assert found["hints"][0] == found["d_phase"][0] == "note", found
         with self.sleeper(inner):
@@ -239,38 +239,38 @@ class Ctl(Cases):
 
     def ctl_exit_statuses(self) -> None:
         for words, status in (
-            ([], 1),
-            (["nonsense"], 1),
+            ([], 2),
+            (["nonsense"], 2),
             (["--help"], 0),
-            (["set-job", "--nonsense"], 1),
-            (["set-job", "--phase-bytes", "0", "--self"], 1),
-            (["set-job", "--phase-bytes", "-1", "--self"], 1),
-            (["set-job", "--phase-bytes", "1e99", "--self"], 1),
-            (["set-job", "--model", "nonsense", "--workers", "2", "--self"], 1),
-            (["set-job", "--model", "vgg16", "--self"], 1),
-            (["set-job", "--model", "vgg16", "--workers", "1", "--self"], 1),
+            (["set-job", "--nonsense"], 2),
+            (["set-job", "--phase-bytes", "0", "--self"], 2),
+            (["set-job", "--phase-bytes", "-1", "--self"], 2),
+            (["set-job", "--phase-bytes", "1e99", "--self"], 2),
+            (["set-job", "--model", "nonsense", "--workers", "2", "--self"], 2),
+            (["set-job", "--model", "vgg16", "--self"], 2),
+            (["set-job", "--model", "vgg16", "--workers", "1", "--self"], 2),
             (["set-job", "--model", "list"], 0),
-            (["set-job", "--owner", "no such", "--self"], 1),
-            (["set-job", "--owner", ":", "--self"], 1),
-            (["set-job", "--owner", "root", "--self"], 1),
-            (["set-job", "--cgroup", "no/such"], 2),
-            (["del-job", "nobody"], 2),
-            (["explain", "nobody"], 2),
-            (["explain"], 1),
-            (["hint", "nobody", "middle"], 1),
-            (["profile", "set", "mltcp"], 1),
-            (["run"], 1),
+            (["set-job", "--owner", "no such", "--self"], 2),
+            (["set-job", "--owner", ":", "--self"], 2),
+            (["set-job", "--owner", "root", "--self"], 2),
+            (["set-job", "--cgroup", "no/such"], 1),
+            (["del-job", "nobody"], 1),
+            (["explain", "nobody"], 1),
+            (["explain"], 2),
+            (["hint", "nobody", "middle"], 2),
+            (["profile", "set", "mltcp"], 2),
+            (["run"], 2),
             # a mistake is one with and without mlccd, and nothing has run then
-            (["run", "--name", "a b", "--", "true"], 1),
-            (["run", "--name", "12", "--", "true"], 1),
-            (["run", "--name", "x" * 64, "--", "true"], 1),
-            (["run", "--profile", "nonsense", "--", "true"], 1),
-            (["run", "--class", "nonsense", "--", "true"], 1),
-            (["run", "--class", "latency", "--phase-bytes", "5", "--", "true"], 1),
-            (["run", "--skip", "nonsense", "--", "true"], 1),
-            (["run", "--priority", "1", "--", "true"], 1),
-            (["run", "--priority", "2", "--dscp", "8", "--", "true"], 1),
-            (["--socket", "/nonexistent", "run", "--profile", "nonsense", "--", "true"], 1),
+            (["run", "--name", "a b", "--", "true"], 2),
+            (["run", "--name", "12", "--", "true"], 2),
+            (["run", "--name", "x" * 64, "--", "true"], 2),
+            (["run", "--profile", "nonsense", "--", "true"], 2),
+            (["run", "--class", "nonsense", "--", "true"], 2),
+            (["run", "--class", "latency", "--phase-bytes", "5", "--", "true"], 2),
+            (["run", "--skip", "nonsense", "--", "true"], 2),
+            (["run", "--priority", "1", "--", "true"], 2),
+            (["run", "--priority", "2", "--dscp", "8", "--", "true"], 2),
+            (["--socket", "/nonexistent", "run", "--profile", "nonsense", "--", "true"], 2),
             (["--socket", "/nonexistent", "status"], 3),
         ):
             done = self.d.run_ctl(*words)
@@ -306,7 +306,7 @@ class Ctl(Cases):
                 ("echo nonsense", "apptainer"),
             ):
                 done = asked(says)
-                assert done.returncode == 2 and why in done.stderr, (says, done)
+                assert done.returncode == 1 and why in done.stderr, (says, done)
             # no longer the container's once mlccd looks
             parser = self.d.parser()
             with ThreadPoolExecutor(1) as pool:
@@ -321,7 +321,7 @@ class Ctl(Cases):
                 finally:
                     os.kill(parser, signal.SIGCONT)
                 done = late.result()
-            assert done.returncode == 2 and "has ended" in done.stderr, done
+            assert done.returncode == 1 and "has ended" in done.stderr, done
             assert self.d.jobs() == []
 
     def ctl_takes_units(self) -> None:
@@ -332,7 +332,7 @@ class Ctl(Cases):
         def told(option: str, text: str, *more: str) -> str:
             words = ("--dry-run", "run", option, text, *more, "--", "true")
             done = self.d.run_ctl(*words)
-            if done.returncode == 1:
+            if done.returncode == 2:
                 assert " is wanted" in done.stderr and not done.stdout, done
                 said.append(done.stderr.strip().partition(f"{option} ")[2])
                 return ""
@@ -371,7 +371,7 @@ class Ctl(Cases):
         assert not told("--period", "250") and not told("--period", "250m")
         for text in ("100", "40", "-1", "x", "nan"):
             done = self.d.run_ctl("profile", "set", "mltcp", f"--slope={text}")
-            assert done.returncode == 1 and "from 0 to 32 is wanted" in done.stderr, done
+            assert done.returncode == 2 and "from 0 to 32 is wanted" in done.stderr, done
         self.d.peer().refused("ERANGE", "profile-set", name="mltcp", slope=40)
 
     def ctl_runs_a_command_as_a_job(self) -> None:
@@ -413,7 +413,7 @@ class Ctl(Cases):
         done = run("latency", "--strict", "--", "echo", "ran")
         assert (done.returncode, done.stdout) == (125, ""), done
         done = run("bulk", "--", "echo", "ran")
-        assert (done.returncode, done.stdout) == (1, ""), done
+        assert (done.returncode, done.stdout) == (2, ""), done
         assert done.stderr.endswith("training, latency or background is wanted\n"), done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
@@ -443,7 +443,7 @@ class Ctl(Cases):
         assert classes("--class", "background", UCX_IB_TRAFFIC_CLASS="8").stdout == "4\n8\n"
         assert classes("--class", "latency").stdout == "136\n136\n"
         for word in ("64", "-1", "x", ""):
-            assert classes("--dscp", word).returncode == 1, word
+            assert classes("--dscp", word).returncode == 2, word
         assert classes("--dry-run", "--dscp", "32").stdout.count("traffic class 128") == 1
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
@@ -490,7 +490,7 @@ class Ctl(Cases):
                               f"echo ${names[0]}")  # fmt: skip
         assert done.stdout == "8\n" and "without a job" in done.stderr, done
         for word in ("0", "129", "-1", "x", ""):
-            assert paths("--paths", word).returncode == 1, word
+            assert paths("--paths", word).returncode == 2, word
         assert "make 8 queue pairs" in paths("--dry-run", "--paths", "8").stdout
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
@@ -515,7 +515,7 @@ class Ctl(Cases):
         itself, child = map(int, process.stdout.readline().split())
         assert itself == process.pid
         taken = self.d.run_ctl("run", "--name", "train", "--", "echo", "ran")
-        assert (taken.returncode, taken.stdout) == (1, ""), taken
+        assert (taken.returncode, taken.stdout) == (2, ""), taken
         environment = {**os.environ, "MLCC_JOB_ID": "train"}
         taken = self.d.run_ctl("run", "--name", "train", "--any-name", "--", "sh", "-c",
                                f"{self.d.ctl} --socket {self.d.socket} show --self; "
@@ -586,7 +586,7 @@ class Ctl(Cases):
         assert self.d.status()["requests_refused"] == before
         full = ["sh", "-c", 'exec "$@" >/dev/full', "sh", self.d.ctl, "--socket", self.d.socket]
         done = subprocess.run([*full, "show"], stderr=subprocess.PIPE, text=True)
-        assert done.returncode == 2 and "cannot write" in done.stderr, done
+        assert done.returncode == 1 and "cannot write" in done.stderr, done
         with self.started(*closed):
             for pid in (self.d.keeper(), self.d.parser()):
                 files = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)]
@@ -617,7 +617,7 @@ class Ctl(Cases):
     def ctl_doctor_needs_no_daemon(self) -> None:
         done = self.d.run_ctl("--socket", "/nonexistent", "-j", "doctor")
         checks = {c["check"]: c for c in json.loads(done.stdout)}
-        assert done.returncode == 2 and checks["mlccd"]["state"] == "FAIL"
+        assert done.returncode == 1 and checks["mlccd"]["state"] == "FAIL"
         assert {"kernel", "module", "btf", "bpf", "cgroup", "carrier"} <= checks.keys()
         assert all(c["text"] for c in checks.values())
 

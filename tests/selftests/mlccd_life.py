@@ -228,14 +228,14 @@ class Life(Cases):
             assert f"mlccd.conf:{line}: " in self.d.log.read_text().splitlines()[-1]
             assert self.d.status()["limits"] == before
             check = subprocess.run([*self.d.command(), "--check"], capture_output=True)
-            assert check.returncode == 2 and f":{line}: ".encode() in check.stderr, check
+            assert check.returncode == 1 and f":{line}: ".encode() in check.stderr, check
         self.d.config.write_text(good)
         assert subprocess.run([*self.d.command(), "--check"]).returncode == 0
 
     def a_second_daemon_is_refused(self) -> None:
         with self.unchanged():
             second = subprocess.run(self.d.command(), capture_output=True, timeout=WAIT_S)
-            assert second.returncode == 2 and b"another mlccd" in second.stderr, second
+            assert second.returncode == 1 and b"another mlccd" in second.stderr, second
 
     def systemd_may_bring_the_sockets(self) -> None:
         self.d.kill(signal.SIGTERM)

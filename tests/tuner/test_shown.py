@@ -78,7 +78,7 @@ class Doctor(Machine):
         """Those about RDMA; nothing of them may be taken for a failure."""
         words = [CTL, "-j", "--socket", "/nonexistent", "doctor", "--sysroot", self.root]
         done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=60)
-        self.assertIn(done.returncode, (0, 2), done.stderr)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
         checks = json.loads(done.stdout)
         rdma = [c for c in checks if c["check"] in (about or ("rdma", "follow", "roce"))]
         self.assertFalse([c for c in rdma if c["state"] == "FAIL"], rdma)

@@ -35,16 +35,16 @@ class Mlx5(Machine):
 class Set(Mlx5):
     def test_all_or_none(self) -> None:
         self.sys.do("fail", on="write", prefix=f"{CC}/rp_hai_rate", code=errno.EINVAL)
-        reply = self.refused(2, "set", self.device, "rp_ai_rate=20", "rp_hai_rate=200")
+        reply = self.refused(1, "set", self.device, "rp_ai_rate=20", "rp_hai_rate=200")
         self.assertIn("rp_hai_rate", reply["error"])
         self.assertEqual(self.value(), 5)
         self.assertEqual(self.writes()[0], (f"{CC}/rp_ai_rate", "20"))
         self.assertEqual(self.state_files(), [])
 
     def test_all_are_checked_before_the_first_is_written(self) -> None:
-        self.refused(1, "set", self.device, "rp_ai_rate=20", "rp_threshold=32")
+        self.refused(2, "set", self.device, "rp_ai_rate=20", "rp_threshold=32")
         self.sys.do("fail", on="read", prefix=f"{CC}/rp_threshold", code=errno.EIO)
-        self.refused(2, "set", self.device, "rp_ai_rate=20", "rp_threshold=3")
+        self.refused(1, "set", self.device, "rp_ai_rate=20", "rp_threshold=3")
         self.assertEqual(self.writes(), [])
 
     def test_words_that_make_no_sense(self) -> None:
@@ -59,9 +59,9 @@ class Set(Mlx5):
             "no_such=5",
         ):
             with self.subTest(word):
-                self.refused(1, "set", self.device, word)
-        self.refused(1, "set", self.device, "rp_gd=10", "rp_gd=11")
-        self.refused(1, "set", self.device)
+                self.refused(2, "set", self.device, word)
+        self.refused(2, "set", self.device, "rp_gd=10", "rp_gd=11")
+        self.refused(2, "set", self.device)
         self.assertEqual(self.writes(), [])
 
     def test_a_knob_that_changes_another(self) -> None:
@@ -75,13 +75,13 @@ class Set(Mlx5):
     def test_rounding_is_told(self) -> None:
         self.set_value(8)
         self.sys.do("round", path=self.vendor.path, step=8)
-        reply = self.refused(2, "set", self.device, "rp_ai_rate=20")
+        reply = self.refused(1, "set", self.device, "rp_ai_rate=20")
         self.assertIn("wrote 20, and it reads 16", reply["error"])
         self.assertEqual(self.value(), 8)
 
     def test_lockdown(self) -> None:
         self.lock_down()
-        reply = self.refused(2, "set", self.device, "rp_ai_rate=20")
+        reply = self.refused(1, "set", self.device, "rp_ai_rate=20")
         self.assertEqual(reply["code"], "EPERM")
         self.assertIn("lockdown", reply["error"])
         self.assertIn("lockdown", self.tool("show", self.device)[1][0]["error"])
@@ -95,13 +95,13 @@ class Set(Mlx5):
 
     def test_no_place_for_the_state_no_write(self) -> None:
         (self.root / "run/mlcc").write_text("a file, not a folder")
-        self.assertEqual(self.tool("set", self.device, "rp_ai_rate=20")[0], 2)
+        self.assertEqual(self.tool("set", self.device, "rp_ai_rate=20")[0], 1)
         self.assertEqual(self.writes(), [])
 
     def test_a_state_that_others_may_write_is_not_believed(self) -> None:
         self.good("set", self.device, "rp_ai_rate=20")
         (self.root / "run/mlcc/dcqcn").chmod(0o777)
-        self.assertEqual(self.tool("set", self.device, "rp_ai_rate=30")[0], 2)
+        self.assertEqual(self.tool("set", self.device, "rp_ai_rate=30")[0], 1)
         self.assertEqual(self.value(), 20)
 
     def test_broken_state(self) -> None:
@@ -121,7 +121,7 @@ class Set(Mlx5):
                 state.write_text(text)
                 for words in (("restore",), ("set", self.device, "rp_ai_rate=30")):
                     status, reply, _ = self.tool(*words)
-                    self.assertEqual((status, reply["code"]), (2, "EBADMSG"))
+                    self.assertEqual((status, reply["code"]), (1, "EBADMSG"))
         self.assertEqual(self.value(), 20)
         state.write_text(json.dumps(good))
         self.good("restore")
@@ -175,10 +175,10 @@ class Follow(Mlx5):
             ("--hysteresis", "2"),
         ):
             with self.subTest(words):
-                self.refused(1, "follow", self.device, "bert", *words)
-        self.refused(1, "follow", self.device)
-        self.refused(1, "follow", self.device, "--progress", "port")
-        self.refused(2, "follow", self.device, "bert", "--drive", "rp_hai_rate")
+                self.refused(2, "follow", self.device, "bert", *words)
+        self.refused(2, "follow", self.device)
+        self.refused(2, "follow", self.device, "--progress", "port")
+        self.refused(1, "follow", self.device, "bert", "--drive", "rp_hai_rate")
         self.assertEqual(self.writes(), [])
 
     def test_base_is_set_and_the_old_value_given_back(self) -> None:
@@ -223,7 +223,7 @@ class Follow(Mlx5):
     def test_refuses_a_shared_port(self) -> None:
         self.carrier.add(self.JOB, "bert")
         self.carrier.add(8, "vgg")
-        reply = self.refused(2, "follow", self.device, "bert")
+        reply = self.refused(1, "follow", self.device, "bert")
         self.assertEqual(reply["code"], "EBUSY")
         self.assertIn("whole port", reply["error"])
         self.good("--dry-run", "follow", self.device, "bert", "--alone")
@@ -270,7 +270,7 @@ class Follow(Mlx5):
         wait_for(lambda: self.value() == 10, "the top again")
 
     def test_no_such_job(self) -> None:
-        self.assertEqual(self.refused(2, "follow", self.device, "bert")["code"], "ENOENT")
+        self.assertEqual(self.refused(1, "follow", self.device, "bert")["code"], "ENOENT")
         self.carrier.add(self.JOB, "bert")
         self.good("--dry-run", "follow", self.device, str(self.JOB))
 
@@ -284,7 +284,7 @@ class Follow(Mlx5):
 
     def test_no_carrier(self) -> None:
         self.env["MLCC_FAKE_GONE"] = "/"
-        self.assertIn("carrier", self.refused(2, "follow", self.device, "bert")["error"])
+        self.assertIn("carrier", self.refused(1, "follow", self.device, "bert")["error"])
 
     def test_somebody_else_sets_it(self) -> None:
         """That is the base from then on, and what is given back."""
@@ -313,7 +313,7 @@ class Follow(Mlx5):
         following, sending = self.follow_to_the_top()
         self.lock_down()
         sending.progress = 0.0
-        self.assertEqual(following.process.wait(30), 2)
+        self.assertEqual(following.process.wait(30), 1)
         self.assertNotEqual(self.state_files(), [])
         self.lock_down(False)
         self.good("restore")
@@ -324,7 +324,7 @@ class Follow(Mlx5):
         following, sending = self.follow_to_the_top()
         self.sys.do("fail", on="write", prefix=CC, code=errno.EINVAL)
         sending.progress = 0.0
-        self.assertEqual(following.process.wait(30), 2)
+        self.assertEqual(following.process.wait(30), 1)
         self.assertFalse(following.seen("away"))
         self.sys.do("fail", on="write", prefix=CC, code=0)
         self.good("restore")
@@ -548,13 +548,13 @@ class TwoDrivers(Machine):
         return vendor
 
     def test_a_name_that_is_not_enough(self) -> None:
-        reply = self.refused(1, "set", "mlx5_0", "rp_ai_rate=20")
+        reply = self.refused(2, "set", "mlx5_0", "rp_ai_rate=20")
         self.assertIn("mlx5:", reply["error"])
         self.assertIn("ofed:eth0", reply["error"])
 
     def test_one_lock_for_the_hardware(self) -> None:
         self.follow_to_the_top()
-        reply = self.refused(2, "set", "ofed:eth0", "rpg_ai_rate=20")
+        reply = self.refused(1, "set", "ofed:eth0", "rpg_ai_rate=20")
         self.assertEqual(reply["code"], "EBUSY")
         self.assertIn("process", reply["error"])
 
@@ -563,7 +563,7 @@ class TwoDrivers(Machine):
         (lock,) = (self.root / "run/mlcc/dcqcn").glob("*.lock")
         with lock.open() as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            self.assertEqual(self.refused(2, "restore")["code"], "EBUSY")
+            self.assertEqual(self.refused(1, "restore")["code"], "EBUSY")
             threading.Timer(0.2, fcntl.flock, (held, fcntl.LOCK_UN)).start()
             self.good("restore")
 
@@ -618,7 +618,7 @@ class Rails(Machine):
         for devices in ("mlx5_0,none", "mlx5_0,", "mlx5_0,mlx5_0"):
             with self.subTest(devices):
                 self.assertNotEqual(self.tool("follow", devices, "bert")[0], 0)
-        self.refused(1, "follow", self.device, "--progress", "port", "--alone")
+        self.refused(2, "follow", self.device, "--progress", "port", "--alone")
         self.assertEqual(self.writes(), [])
         self.assertEqual(self.state_files(), [])
 
@@ -649,7 +649,7 @@ class Tools(Machine):
 
     def test_time_of_one_leaves_nothing_to_drive(self) -> None:
         self.carrier.add(self.JOB, "bert")
-        reply = self.refused(1, "follow", self.device, "bert", "--drive", "time")
+        reply = self.refused(2, "follow", self.device, "bert", "--drive", "time")
         self.assertEqual(reply["code"], "ERANGE")
 
     def test_a_program_that_others_may_write_is_not_run(self) -> None:
@@ -676,7 +676,7 @@ class Tools(Machine):
 class Sysroot(Mlx5):
     def test_others_may_not_write_it(self) -> None:
         self.root.chmod(0o777)
-        self.assertIn("nobody else", self.refused(2, "show")["error"])
+        self.assertIn("nobody else", self.refused(1, "show")["error"])
         self.root.chmod(0o700)
         self.good("show")
 
@@ -693,13 +693,13 @@ class Sysroot(Mlx5):
 
     def test_missing(self) -> None:
         words = [str(PROGRAM), "--sysroot", "/no/such", "show"]
-        self.assertEqual(subprocess.run(words, capture_output=True).returncode, 2)
+        self.assertEqual(subprocess.run(words, capture_output=True).returncode, 1)
 
     def test_behind_the_verb(self) -> None:
         for verb in (["show"], ["set", "a", "b=1"], ["follow", "a", "b"], ["restore"]):
             words = [str(PROGRAM), verb[0], "--sysroot", "/no/such", *verb[1:]]
             done = subprocess.run(words, capture_output=True, text=True)
-            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.returncode, 1)
             self.assertIn("/no/such", done.stderr, words)
 
 
@@ -770,5 +770,5 @@ class Unprivileged(Mlx5):
         self.root.chmod(0o755)
         self.sys.do("fail", on="open", prefix="/kernel/debug", code=errno.EACCES)
         status, reply, _ = self.tool("set", self.device, "rp_ai_rate=20")
-        self.assertEqual(status, 2)
+        self.assertEqual(status, 1)
         self.assertIn("root", reply["error"])

@@ -112,7 +112,7 @@ int program_main(int argc, char **argv)
 		die(EXIT_USAGE, "no verb '%s': '%s --help' lists them", argv[0], program.name);
 	c = v->run(argc, argv);
 	if (fflush(stdout) || ferror(stdout))
-		die(EXIT_REFUSED, "cannot write what was asked for: %s", strerror(errno));
+		die(EXIT_FAILED, "cannot write what was asked for: %s", strerror(errno));
 	return c;
 }
 

@@ -10,12 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Exit statuses of all; each program has more of its own. */
-enum {
-	EXIT_FINE = 0,
-	EXIT_USAGE = 1,		/* the words make no sense, or a value is out of its range */
-	EXIT_REFUSED = 2,	/* by whoever was asked, or what was to be printed cannot be */
-};
+#include "exit.h"
 
 struct verb {
 	const char *name;

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 
 #include "../../bpf/mlcc_bpf.h"
+#include "../common/exit.h"
 #include "../common/number.h"
 #include "../common/standard.h"
 #include "../libmlcc/control.h"
@@ -20,8 +21,6 @@
 #include "../libmlcc/pins.h"
 #include "../../include/mlcc/profiles.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
-
-enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 static const char usage[] =
 	"usage: mlcc-bpf COMMAND\n"
@@ -41,7 +40,7 @@ static const char usage[] =
 	"  --set KEY=VALUE       changes the profile: floor, slope, hold, shape, restart or base\n"
 	"\n"
 	"Pins are in /sys/fs/bpf/mlcc, or where MLCC_PIN_DIR says.\n"
-	"Exit status: 0 done, 1 failed, 2 usage.\n";
+	"Exit status: 0 done, 1 failed or refused, 2 usage.\n";
 
 static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const class_names[] = MLCC_CLASS_NAMES;
@@ -177,7 +176,7 @@ static int cmd_load(int argc, char **argv)
 	settings_change(&cfg, table, &words);
 	if (carrier_load(&cfg, table, error))
 		main_stop(EXIT_FAILED, "%s", error);
-	return EXIT_OK;
+	return EXIT_FINE;
 }
 
 /* The options are read twice: what is wrong with them is said before anything is done. */
@@ -191,7 +190,7 @@ static int cmd_upgrade(int argc, char **argv)
 	settings_change(&cfg, table, &words);
 	if (carrier_upgrade(settings_change, &words, error))
 		main_stop(EXIT_FAILED, "%s", error);
-	return EXIT_OK;
+	return EXIT_FINE;
 }
 
 static struct mlcc *main_carrier_open(void)
@@ -248,7 +247,7 @@ static int cmd_job_set(int argc, char **argv)
 	if (mlcc_job_set(m, conf, false))
 		main_stop(EXIT_FAILED, "%s", mlcc_error(m));
 	mlcc_close(m);
-	return EXIT_OK;
+	return EXIT_FINE;
 }
 
 static int cmd_job_del(int argc, char **argv)
@@ -263,7 +262,7 @@ static int cmd_job_del(int argc, char **argv)
 	if (mlcc_job_del(m, id))
 		main_stop(EXIT_FAILED, "%s", mlcc_error(m));
 	mlcc_close(m);
-	return EXIT_OK;
+	return EXIT_FINE;
 }
 
 static int cmd_job(int argc, char **argv)
@@ -368,7 +367,7 @@ static int cmd_show(int argc, char **argv)
 			slots_print(fd, true);
 	}
 	printf("]\n");
-	return EXIT_OK;
+	return EXIT_FINE;
 }
 
 static int cmd_unload(int argc, char **argv)
@@ -377,7 +376,7 @@ static int cmd_unload(int argc, char **argv)
 
 	if (loader_unload(error))
 		main_stop(EXIT_FAILED, "%s", error);
-	return EXIT_OK;
+	return EXIT_FINE;
 }
 
 static const struct {
@@ -397,11 +396,11 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc && i < 3; i++)
 		if (!strcmp(argv[i], "--help")) {
 			fputs(usage, stdout);
-			return EXIT_OK;
+			return EXIT_FINE;
 		}
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		puts("mlcc-bpf 0.1");
-		return EXIT_OK;
+		return EXIT_FINE;
 	}
 	for (unsigned int i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))

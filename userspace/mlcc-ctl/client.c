@@ -64,7 +64,7 @@ struct json_object *try_ask(struct json_object *request, int *status, char *erro
 
 	*code = '\0';
 	reply = ask_again(path, request, &err);
-	*status = EXIT_REFUSED;
+	*status = EXIT_FAILED;
 	if (err == -EBADMSG) {
 		snprintf(error, size, "mlccd's reply is no JSON object");
 	} else if (err) {

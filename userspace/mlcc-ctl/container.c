@@ -91,13 +91,13 @@ int container_pid(const char *name, char id[CONTAINER_ID_LEN])
 		if (pid < 0)
 			continue;
 		if (!pid)
-			die(EXIT_REFUSED, "--container '%s': %s says that it does not run", name,
+			die(EXIT_FAILED, "--container '%s': %s says that it does not run", name,
 			    asked[i][0]);
 		if (!is_here(pid, id))
-			die(EXIT_REFUSED, "--container '%s': no cgroup of its own on this host holds process %d, which %s names",
+			die(EXIT_FAILED, "--container '%s': no cgroup of its own on this host holds process %d, which %s names",
 			    name, pid, asked[i][0]);
 		return pid;
 	}
-	die(EXIT_REFUSED, "--container '%s': docker, podman, nerdctl and crictl know none; those of enroot, pyxis and apptainer have no cgroup of their own: 'mlcc-ctl run -- apptainer ...' starts one as a job",
+	die(EXIT_FAILED, "--container '%s': docker, podman, nerdctl and crictl know none; those of enroot, pyxis and apptainer have no cgroup of their own: 'mlcc-ctl run -- apptainer ...' starts one as a job",
 	    name);
 }

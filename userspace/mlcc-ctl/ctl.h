@@ -10,9 +10,8 @@
 #include "../common/program.h"
 #include "../common/json.h"
 
-/* Exit statuses; "run" has those of its command, and 125 to 127 for its own failures. */
+/* Exit statuses of "run" beside its command's, as env(1) has them; wrong words are EXIT_USAGE. */
 enum {
-	EXIT_NO_DAEMON = 3,	/* mlccd does not answer */
 	EXIT_RUN_FAILED = 125,
 	EXIT_RUN_CANNOT = 126,
 	EXIT_RUN_NOT_FOUND = 127,

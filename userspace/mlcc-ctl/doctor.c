@@ -463,7 +463,7 @@ int verb_doctor(int argc, char **argv)
 		die(EXIT_USAGE, "doctor: '%s' is no option", argv[optind]);
 	c = sysroot_set(sysroot, &e);
 	if (c && strcmp(sysroot, "/"))
-		die(EXIT_USAGE, "%s", e.text);
+		die(EXIT_FAILED, "%s", e.text);
 	findings_begin();
 	check_kernel();
 	check_module();

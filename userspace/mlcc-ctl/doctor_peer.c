@@ -54,7 +54,7 @@ static int open_socket(const char *host)
 	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on));
 	if ((host ? connect : bind)(fd, a->ai_addr, a->ai_addrlen))
-		die(EXIT_REFUSED, "%s, UDP port " PORT ": %s", host ? host : "--peer-listen",
+		die(EXIT_FAILED, "%s, UDP port " PORT ": %s", host ? host : "--peer-listen",
 		    strerror(errno));
 	freeaddrinfo(a);
 	return fd;
@@ -113,7 +113,7 @@ static void ask_all(int fd)
 	int dscp;
 
 	if (getrandom(&p.nonce, sizeof(p.nonce), 0) != sizeof(p.nonce))
-		die(EXIT_REFUSED, "--peer: no random number");
+		die(EXIT_FAILED, "--peer: no random number");
 	for (int round = 0; round < ROUNDS && ~answered; round++) {
 		for (p.dscp = 0; p.dscp < DSCPS; p.dscp++) {
 			mark(fd, p.dscp);

@@ -110,7 +110,7 @@ int try_connection(void)
 
 	if (!doctor_try_connected(s)) {
 		printf("0 -\n");
-		return EXIT_REFUSED;
+		return EXIT_FAILED;
 	}
 	getsockopt(s[0], IPPROTO_TCP, TCP_CONGESTION, cc, &len);
 	getsockopt(s[0], SOL_SOCKET, SO_MARK, &mark, &mark_len);

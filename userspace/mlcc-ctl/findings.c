@@ -84,5 +84,5 @@ bool ran(const char *what, char *const words[])
 int findings_end(void)
 {
 	answer(results);
-	return found_bad ? EXIT_REFUSED : EXIT_FINE;
+	return found_bad ? EXIT_FAILED : EXIT_FINE;
 }

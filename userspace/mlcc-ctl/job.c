@@ -209,7 +209,7 @@ static void print_set(struct json_object *reply)
 	uint64_t bytes;
 
 	if (!json_object_object_get_ex(reply, "job", &job))
-		die(EXIT_REFUSED, "mlccd's reply has no job");
+		die(EXIT_FAILED, "mlccd's reply has no job");
 	bytes = get_u64(job, "phase_bytes");
 	if (common.dry_run)
 		printf("would set job %s", get_u64(job, "id") ? get_string(job, "id") : "(new)");
@@ -241,7 +241,7 @@ static void check_container(struct json_object *reply, const char *id)
 		put_string(request, "job", get_string(job, "id"));
 		json_object_put(ask(request));
 	}
-	die_answering(EXIT_REFUSED, "--container: its process has ended");
+	die_answering(EXIT_FAILED, "--container: its process has ended");
 }
 
 int verb_set_job(int argc, char **argv)

@@ -79,7 +79,7 @@ static const struct verb verbs[] = {
 	{ "explain", verb_explain, "why a job is as fast, or as slow, as it is",
 	  "usage: mlcc-ctl explain JOB | --self\n\n"
 	  "A line for each question: does it send, are its phases known and announced, what would it\n"
-	  "take alone, who else sends from this host, what is lost.  Exit status 2 if something is\n"
+	  "take alone, who else sends from this host, what is lost.  Exit status 1 if something is\n"
 	  "wrong.\n" },
 	{ "hint", verb_hint, "says that a phase begins or ends",
 	  "usage: mlcc-ctl hint JOB start [BYTES]\n"
@@ -98,7 +98,7 @@ static const struct verb verbs[] = {
 	{ "doctor", verb_doctor, "what works, what does not, and what to do about it",
 	  "usage: mlcc-ctl doctor [--fix] [--sysroot DIR]\n"
 	  "       mlcc-ctl doctor --peer HOST | --peer-listen\n\n"
-	  "Needs neither mlccd nor root.  Exit status 2 if something fails.\n"
+	  "Needs neither mlccd nor root.  Exit status 1 if something fails.\n"
 	  "Of each RDMA device: its driver, what mlcc-dcqcn can do with it, and who follows.\n"
 	  "\n"
 	  "  --fix              mounts the bpf file system, loads a carrier and starts mlccd.socket, if\n"
@@ -111,7 +111,7 @@ static const struct verb verbs[] = {
 	  "usage: mlcc-ctl undo\n\n"
 	  "For root, also while jobs run: their connections get back what they had.  Stops and disables\n"
 	  "mlccd, deletes its jobs, unloads tagger and carrier, and has mlcc-dcqcn restore the NICs.\n"
-	  "Exit status 2 if something is left.  Programs stay installed.\n" },
+	  "Exit status 1 if something is left.  Programs stay installed.\n" },
 	{ "run", verb_run, "runs a command as a job of its own",
 	  "usage: mlcc-ctl run [OPTION...] -- COMMAND [ARGUMENT...]\n"
 	  "\n"
@@ -132,7 +132,7 @@ static const struct verb verbs[] = {
 	  "\n"
 	  "  mlcc-ctl run --name bert --model bert-large --workers 4 -- torchrun train.py\n"
 	  "\n"
-	  "Exit status: the command's; 1 usage, 125 no job with --strict, 126 the command cannot be\n"
+	  "Exit status: the command's; 2 usage, 125 no job with --strict, 126 the command cannot be\n"
 	  "run, 127 there is none.\n" },
 };
 
@@ -145,7 +145,8 @@ const struct program program = {
 		"\n"
 		"'mlcc-ctl VERB --help' explains one.  The shortest way to a job:\n\n"
 		"  mlcc-ctl run -- COMMAND\n\n"
-		"Exit status: 0 done, 1 usage, 2 refused, 3 mlccd does not answer; run: its command's.\n",
+		"Exit status: 0 done, 1 failed or refused, 2 usage, 3 mlccd does not answer;\n"
+		"run: its command's.\n",
 	.common =
 		"\n"
 		"  -j, --json         for programs\n"

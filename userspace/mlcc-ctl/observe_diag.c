@@ -29,7 +29,7 @@ static struct mnl_socket *open_netlink(int bus)
 	struct mnl_socket *s = mnl_socket_open2(bus, SOCK_CLOEXEC);
 
 	if (!s || mnl_socket_bind(s, 0, MNL_SOCKET_AUTOPID) < 0)
-		die(EXIT_REFUSED, "netlink: %s", strerror(errno));
+		die(EXIT_FAILED, "netlink: %s", strerror(errno));
 	return s;
 }
 
@@ -78,7 +78,7 @@ void observe_search(struct observe *o)
 	req = mnl_nlmsg_put_extra_header(nlh, sizeof(*req));
 	req->idiag_states = STATES;
 	if (mnl_socket_sendto(diag, nlh, nlh->nlmsg_len) < 0)
-		die(EXIT_REFUSED, "sock_diag: %s", strerror(errno));
+		die(EXIT_FAILED, "sock_diag: %s", strerror(errno));
 	while (ret > MNL_CB_STOP) {
 		ret = mnl_socket_recvfrom(diag, buf, sizeof(buf));
 		if (ret > 0)
@@ -87,7 +87,7 @@ void observe_search(struct observe *o)
 	}
 	/* EINTR: the table has changed meanwhile; it is searched again soon */
 	if (ret < 0 && errno != EINTR)
-		die(EXIT_REFUSED, "sock_diag: %s", strerror(errno));
+		die(EXIT_FAILED, "sock_diag: %s", strerror(errno));
 }
 
 /* The number of a request is that of its socket. */
@@ -145,7 +145,7 @@ void observe_ask(struct observe_socket **sockets, unsigned int n)
 		len += put_question(buf + len, i, sockets[i]);
 	}
 	if (mnl_socket_sendto(diag, buf, len) < 0)
-		die(EXIT_REFUSED, "sock_diag: %s", strerror(errno));
+		die(EXIT_FAILED, "sock_diag: %s", strerror(errno));
 	/* the kernel has answered before it returns */
 	got = recvmmsg(mnl_socket_get_fd(diag), msgs, n, MSG_DONTWAIT, NULL);
 	for (int i = 0; i < got; i++)

@@ -238,7 +238,7 @@ void observe_found(struct observe *o, const struct inet_diag_msg *m, uint64_t cg
 	s->flow.next = g->job.flows;
 	g->job.flows = &s->flow;
 	if (!tsearch(s, &by_cookie, compare))
-		die(EXIT_REFUSED, "no memory");
+		die(EXIT_FAILED, "no memory");
 }
 
 void observe_refresh(struct observe *o)

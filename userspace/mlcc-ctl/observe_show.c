@@ -170,7 +170,7 @@ static void write_metrics(const struct observe *o)
 	FILE *f;
 
 	if (asprintf(&name, "%s.new", o->metrics) < 0 || !(f = fopen(name, "we")))
-		die(EXIT_REFUSED, "--metrics: %s: %s", o->metrics, strerror(errno));
+		die(EXIT_FAILED, "--metrics: %s: %s", o->metrics, strerror(errno));
 	fputs("# TYPE mlcc_observe_seconds counter\n# UNIT mlcc_observe_seconds seconds\n"
 	      "# HELP mlcc_observe_seconds What the time of a cgroup goes to.\n", f);
 	for (unsigned int a = 0; a < o->count; a++)
@@ -181,7 +181,7 @@ static void write_metrics(const struct observe *o)
 	print_overlaps(o, f);
 	fputs("# EOF\n", f);
 	if (fclose(f) || rename(name, o->metrics))
-		die(EXIT_REFUSED, "--metrics: %s: %s", o->metrics, strerror(errno));
+		die(EXIT_FAILED, "--metrics: %s: %s", o->metrics, strerror(errno));
 	free(name);
 }
 

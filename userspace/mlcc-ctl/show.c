@@ -161,7 +161,7 @@ struct json_object *ask_job(const char *name)
 	list = json_object_get(get_list(reply, "jobs"));
 	json_object_put(reply);
 	if (!json_object_array_length(list))
-		die(EXIT_REFUSED, "mlccd's reply has no job");
+		die(EXIT_FAILED, "mlccd's reply has no job");
 	return list;
 }
 

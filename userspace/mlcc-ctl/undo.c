@@ -115,7 +115,7 @@ int verb_undo(int argc, char **argv)
 	if (optind != argc)
 		die(EXIT_USAGE, "undo: '%s' is no option", argv[optind]);
 	if (geteuid() && !common.dry_run)
-		die(EXIT_REFUSED, "undo: only root may take everything back");
+		die(EXIT_FAILED, "undo: only root may take everything back");
 	findings_begin();
 	undo_nics();
 	undo_default();

@@ -10,7 +10,7 @@ struct json_object *get_list(struct json_object *o, const char *key)
 
 	if (json_object_object_get_ex(o, key, &v) && json_object_is_type(v, json_type_array))
 		return v;
-	die(EXIT_REFUSED, "mlccd's reply has no list '%s'", key);
+	die(EXIT_FAILED, "mlccd's reply has no list '%s'", key);
 }
 
 const char *human(uint64_t v)

@@ -5,7 +5,7 @@ static int status_of(int err)
 {
 	if (err == -ENODEV)
 		return EXIT_NO_DEVICE;
-	return err == -ENOTUNIQ || err == -ERANGE ? EXIT_USAGE : EXIT_REFUSED;
+	return err == -ENOTUNIQ || err == -ERANGE ? EXIT_USAGE : EXIT_FAILED;
 }
 
 void die_of(int err, const struct err *e)

@@ -7,10 +7,6 @@
 #include "../common/json.h"
 #include "../rdma/saved.h"
 
-enum {
-	EXIT_NO_DEVICE = 3,	/* there is no such device now */
-};
-
 #define COMMON_OPTIONS	COMMON_OPTIONS_OF("sysroot")
 
 /* Opens the root directory; after the options. */

@@ -102,12 +102,12 @@ static void lead_open_job(struct lead *l)
 	int found;
 
 	if (mlcc_open(&l->m, MLCC_CARRIER_ANY))
-		die(EXIT_REFUSED, "%s", mlcc_error(l->m));
+		die(EXIT_FAILED, "%s", mlcc_error(l->m));
 	found = mlcc_job_each(l->m, find_job, l);
 	if (found < 0 || (found && !common.dry_run && lead_hear_answer(l, NULL)))
-		die(EXIT_REFUSED, "%s", mlcc_error(l->m));
+		die(EXIT_FAILED, "%s", mlcc_error(l->m));
 	if (!found)
-		die(EXIT_REFUSED, "no job '%s': 'mlcc-ctl show' lists them", l->net.job);
+		die(EXIT_FAILED, "no job '%s': 'mlcc-ctl show' lists them", l->net.job);
 }
 
 /*** What hosts say ***/
@@ -247,7 +247,7 @@ static void lead_run(struct lead *l)
 	sd_notify(0, "READY=1");
 	err = lead_loop(l);
 	if (err && err != -ENOENT)
-		die(EXIT_REFUSED, "%s", mlcc_error(l->m));
+		die(EXIT_FAILED, "%s", mlcc_error(l->m));
 	lead_event(l, "end", l->net.names[l->net.here]);
 }
 

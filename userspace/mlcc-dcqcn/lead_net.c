@@ -98,7 +98,7 @@ void lead_open(struct lead_net *n, bool at_address)
 		own.sin6_addr = in6addr_any;
 	n->fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (n->fd < 0 || bind(n->fd, (struct sockaddr *)&own, sizeof(own)))
-		die(EXIT_REFUSED, "UDP port %u: %s%s", ntohs(own.sin6_port), strerror(errno),
+		die(EXIT_FAILED, "UDP port %u: %s%s", ntohs(own.sin6_port), strerror(errno),
 		    errno == EADDRINUSE ? "; --port takes another one, the same on all hosts" : "");
 }
 

@@ -81,7 +81,7 @@ const struct program program = {
 	.tail =
 		"\n"
 		"'mlcc-dcqcn VERB --help' explains one.\n\n"
-		"Exit status: 0 done, 1 usage, 2 refused, 3 no such device.\n",
+		"Exit status: 0 done, 1 failed or refused, 2 usage, 3 no such device.\n",
 	.common =
 		"\n"
 		"  -j, --json         for programs\n"

@@ -22,6 +22,7 @@
 
 #include "../../include/mlcc/profiles.h"
 #include "../../rdma/pcc/mailbox.h"
+#include "../common/exit.h"
 #include "../common/number.h"
 
 #define LINE_MOST	128
@@ -31,13 +32,6 @@
 #define THREADS_DEFAULT	"176-187,192-203,208-219,224-235,240"
 
 extern struct doca_pcc_app *mlcc_pcc_app;	/* the firmware, as dpacc has packed it */
-
-/* As the other tools have it: 1 is usage. */
-enum {
-	EXIT_USAGE = 1,
-	EXIT_REFUSED,		/* the SDK or the NIC refused */
-	EXIT_NO_DEVICE,
-};
 
 static volatile sig_atomic_t stopped;
 static bool json;		/* answers are for programs */
@@ -80,7 +74,7 @@ static void usage(FILE *to)
 		"  mlxconfig -d mlx5_0 set USER_PROGRAMMABLE_CC=1      # once, and a power cycle\n"
 		"  printf 'job 1\\nqp 0 0x11b 1\\n' | mlcc-pcc mlx5_0\n"
 		"\n"
-		"Exit status: 0 stopped, 1 usage, 2 refused, 3 no such device.\n");
+		"Exit status: 0 stopped, 1 failed or refused, 2 usage, 3 no such device.\n");
 }
 
 static bool pcc_number(const char *text, u64 most, u64 *value)
@@ -198,7 +192,7 @@ static const char *pcc_parse(char *line, struct mlcc_pcc_command *c)
 static int pcc_failed(const char *what, doca_error_t error)
 {
 	fprintf(stderr, "mlcc-pcc: %s: %s\n", what, doca_error_get_descr(error));
-	return error == DOCA_ERROR_NOT_FOUND ? EXIT_NO_DEVICE : EXIT_REFUSED;
+	return error == DOCA_ERROR_NOT_FOUND ? EXIT_NO_DEVICE : EXIT_FAILED;
 }
 
 /* One line for a command; @wrong: NULL if it is done.  No text here needs quoting. */
@@ -331,7 +325,7 @@ static int pcc_serve(struct nic *nic)
 	if (error != DOCA_SUCCESS)
 		return pcc_failed("the NIC does not answer", error);
 	wait_for(NULL, 0);
-	return 0;
+	return EXIT_FINE;
 }
 
 static doca_error_t open_device(const char *name, struct doca_dev **dev)
@@ -453,10 +447,10 @@ static void take_options(int argc, char **argv, char **list)
 			break;
 		case 'h':
 			usage(stdout);
-			exit(0);
+			exit(EXIT_FINE);
 		case 'v':
 			puts("mlcc-pcc 0.1");
-			exit(0);
+			exit(EXIT_FINE);
 		default:
 			exit(EXIT_USAGE);
 		}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../common/exit.h"
 #include "keep.h"
 #include "pass.h"
 
@@ -56,7 +56,7 @@ void keep_by(int fd, keep_answer *a, struct kept *here)
 static void __attribute__((noreturn)) lost(void)
 {
 	note(3, "the process that holds the carrier has ended");
-	_exit(EXIT_FAILURE);
+	_exit(EXIT_FAILED);
 }
 
 static bool keep_is_whole(uint32_t op, const struct keep_told *t, ssize_t n)

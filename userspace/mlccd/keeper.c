@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/exit.h"
 #include "../rdma/followed.h"
 #include "../rdma/rdma.h"
 #include "cgroup.h"
@@ -504,5 +505,5 @@ int keeper_run(struct kept *k, struct keeper_pair *p, pid_t child)
 	kept_close(k);
 	if (child)
 		TEMP_FAILURE_RETRY(waitpid(child, &status, 0));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }

@@ -18,6 +18,7 @@
 
 #include "../common/client.h"
 #include "../common/clock.h"
+#include "../common/exit.h"
 #include "../common/standard.h"
 #include "../rdma/rdma.h"
 #include "http.h"
@@ -34,8 +35,6 @@
 #define MLCCD_CONFIG	"/etc/mlcc/mlccd.conf"
 
 #define OWN_FILES	512	/* open beside those of connections: of which peer.c keeps some a while */
-
-enum { EXIT_FINE, EXIT_USAGE, EXIT_FAILED };
 
 static const char usage[] =
 	"usage: mlccd [--config FILE] [--run-dir DIR] [--sysroot DIR] [--user USER]\n"
@@ -60,7 +59,7 @@ static const char usage[] =
 	"  --version\n"
 	"\n"
 	"SIGHUP reads the configuration again; SIGTERM ends the daemon, not the jobs.\n"
-	"Exit status: 0 fine, 1 usage, 2 failed.\n";
+	"Exit status: 0 done, 1 failed, 2 usage.\n";
 
 struct options {
 	const char *config, *run_dir, *sysroot, *user, *keeper;

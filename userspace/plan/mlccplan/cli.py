@@ -57,13 +57,13 @@ examples:
   mlcc-plan profile --pcap job.pcap --name bert
   mlcc-plan profile --help               more of what it can tell of traffic
 
-exit status: 0 done, 1 wrong usage, 2 the problem or a file is refused, 3 mlccd does not answer,
+exit status: 0 done, 1 the problem or a file is refused, 2 usage, 3 mlccd does not answer,
 4 check, apply: the jobs do not fit
 """
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is status 1, as with mlcc-ctl, and one line."""
+    """Wrong usage is one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")

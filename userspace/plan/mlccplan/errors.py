@@ -2,8 +2,8 @@
 """Errors that end the program with one line and a fixed exit status, those of mlcc-ctl."""
 
 EXIT_OK = 0
-EXIT_USAGE = 1
-EXIT_REFUSED = 2
+EXIT_FAILED = 1
+EXIT_USAGE = 2
 EXIT_NO_DAEMON = 3
 EXIT_MISFIT = 4
 
@@ -11,7 +11,7 @@ EXIT_MISFIT = 4
 class PlanError(Exception):
     """The problem, a file or the machine is not as it has to be."""
 
-    status = EXIT_REFUSED
+    status = EXIT_FAILED
 
 
 class UsageError(PlanError):
