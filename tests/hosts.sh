@@ -33,18 +33,37 @@ without_btf()
 	fi
 }
 
-# programs_are_in FOLDER: and say their version
+# refuses_nonsense PROGRAM: with the status that usage has in all of them
+refuses_nonsense()
+{
+	local said status
+
+	said=$("$1" --nonsense 2>&1 >/dev/null)
+	status=$?
+	if [ "$status" -ne 2 ] || [ -z "$said" ]; then
+		echo "${1##*/} --nonsense: status $status: $said"
+		return 1
+	fi
+}
+
+# programs_are_in FOLDER: say their version, and know what is usage
 programs_are_in()
 {
 	local name
 
 	for name in mlcc-bpf mlccd mlcc-ctl mlcc-dcqcn; do
-		[ "$("$1/build/userspace/$name/$name" --version)" = "$name $version" ] ||
-			{ echo "$name is not built, or of another version"; return 1; }
+		name=build/userspace/$name/$name
+		[ "$("$1/$name" --version)" = "${name##*/} $version" ] ||
+			{ echo "${name##*/} is not built, or of another version"; return 1; }
+		refuses_nonsense "$1/$name" || return
 	done
 	for name in userspace/plan/mlcc-plan userspace/mlcc-pcc/mlcc-pcc-jobs tests/lab/mlcc-lab; do
 		[ "$("$1/$name" --version)" = "${name##*/} $version" ] ||
 			{ echo "$name is of another version"; return 1; }
+		refuses_nonsense "$1/$name" || return
+	done
+	for name in mlcc-run mlcc-mpi kubernetes/mlcc_agent.py kubernetes/image/build; do
+		refuses_nonsense "$1/userspace/launchers/$name" || return
 	done
 }
 

@@ -47,7 +47,7 @@ make_ctl()
 		verb=$1
 		[ "$2" != --dry-run ] || verb=dry-run
 		[[ " $FAKE_HANG " != *" $verb "* ]] || { echo $$ >>"$out/hung"; exec sleep 3000; }
-		[[ " $FAKE_FAIL " != *" $verb "* ]] || { echo "mlcc-ctl: refused" >&2; exit 2; }
+		[[ " $FAKE_FAIL " != *" $verb "* ]] || { echo "mlcc-ctl: refused" >&2; exit 1; }
 		[ "$verb" = run ] || exit 0
 		while [ "$1" != -- ]; do
 			[ "$1" != --dscp ] || export NCCL_IB_TC=$(($2 * 4)) UCX_IB_TRAFFIC_CLASS=$(($2 * 4))
@@ -210,9 +210,11 @@ run_knows_its_own_options()
 {
 	fresh
 	mlcc-run --help | grep -q '^ *MLCC_STRICT=1 ' || { mlcc-run --help; return 1; }
-	status 2 mlcc-run --strict train 2>/dev/null && status 2 mlcc-run -- 2>/dev/null || return
+	status 2 mlcc-run --strict train 2>/dev/null && status 2 mlcc-run -- 2>/dev/null &&
+		status 2 mlcc-mpi --strict train 2>/dev/null && status 2 mlcc-mpi -- 2>/dev/null || return
 	same "$(cat "$out/log")$(trained)" 0 || return
-	mlcc-run -- train && same "$(trained)" 1
+	mlcc-run -- train && same "$(trained)" 1 || return
+	MLCC_JOB_SET=1 mlcc-mpi -- train && same "$(trained)" 2
 }
 
 run_makes_names_safe()
