@@ -268,6 +268,14 @@ class Daemon:
             kernel.seek(-size, os.SEEK_CUR)
             kernel.write(info)
 
+    def conf(self, job: int) -> tuple[str, int]:
+        """Class and bytes of a phase, as the carrier has them."""
+        size = ctypes.sizeof(Job)
+        with self.carrier.open("rb") as kernel:
+            kernel.seek(job * size)
+            conf = Job.from_buffer_copy(kernel.read(size)).conf
+        return conf.job_class.decode(), conf.phase_bytes
+
     def status(self) -> JSON:
         return self.peer().ok("status")
 

@@ -52,6 +52,45 @@ class Requests(Cases):
         assert root.ok("del-job", job="bert")["id"] == job["id"]
         assert self.d.jobs() == []
 
+    def a_job_is_neutral_while_somebody_measures_it(self) -> None:
+        root, other = self.d.peer(), self.d.peer()
+        job = root.ok("set-job", name="bert", cgroup=self.c.make("a"), phase_bytes=7)["job"]["id"]
+        root.ok("set-job", id=job + 1, name="other")
+        for neutral in (True, True, False, False, True):
+            root.ok("neutral", job="bert", neutral=neutral)
+            assert self.d.conf(job) == (("latency", 0) if neutral else ("training", 7))
+            shown = root.ok("show", job="bert")["jobs"][0]
+            assert (shown["class"], shown["phase_bytes"]) == ("training", 7), shown
+            assert shown.get("measured", False) == neutral, shown
+        other.refused("EBUSY", "neutral", job="bert")
+        other.refused("EBUSY", "neutral", job="bert", neutral=False)
+        root.refused("EBUSY", "neutral", job="other")
+        other.ok("neutral", job="other")
+        self.d.peer(BOB).refused("ENOENT", "neutral", job="bert")
+        self.d.peer(BOB).refused("EPERM", "neutral", job=job)
+        root.socket.close()
+        until(lambda: self.d.conf(job) == ("training", 7), "the job is as it was set")
+        assert self.d.conf(job + 1)[0] == "latency"
+        other.ok("set-job", id=job + 1, name="other", phase_bytes=5)
+        assert self.d.conf(job + 1) == ("training", 5)
+        other.ok("neutral", job="other")
+        other.ok("neutral", job="other", neutral=False)
+        self.d.peer(BOB).refused("EPERM", "neutral")
+        other.ok("neutral")
+        assert [self.d.conf(n) for n in (job, job + 1)] == [("latency", 0)] * 2
+        self.d.peer().refused("EBUSY", "neutral")
+        self.d.peer().refused("EBUSY", "neutral", job="bert")
+        late = other.ok("set-job", name="late", cgroup=self.c.make("b"), phase_bytes=9)["job"]["id"]
+        assert self.d.conf(late) == ("latency", 0)
+        other.socket.close()
+        until(lambda: self.d.conf(job) == ("training", 7), "all are as they were set")
+        assert (self.d.conf(job + 1), self.d.conf(late)) == (("training", 5), ("training", 9))
+        other = self.d.peer()
+        other.ok("del-job", job="other")
+        other.ok("set-job", id=job + 1, **{"class": "background"})
+        other.refused("EINVAL", "neutral", job=job + 1)
+        other.refused("ENOENT", "neutral", job=99)
+
     def a_job_is_set_as_a_whole(self) -> None:
         root, path = self.d.peer(), self.c.make("a")
         first = root.ok("set-job", name="x", cgroup=path, phase_bytes=5)["job"]

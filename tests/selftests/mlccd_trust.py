@@ -474,6 +474,25 @@ class Trust(Cases):
         self.d.start()
         assert job not in [one["id"] for one in self.d.jobs()] and len(self.d.jobs()) == 1
 
+    def who_measured_leaves_no_job_neutral_for_good(self) -> None:
+        """Whoever changes the carrier just then."""
+        lock = self.d.base / "lock"
+        lock.touch()
+        self.d.kill()
+        self.d.start(MLCC_FAKE_LOCK=str(lock))
+        root = self.d.peer()
+        for number in range(1, 41):
+            root.ok("set-job", id=number)
+        root.ok("neutral")
+        assert self.d.conf(7)[0] == self.d.conf(40)[0] == "latency"
+        with lock.open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            root.socket.close()
+            time.sleep(0.2)
+            self._soon("a lock that is held")
+            assert self.d.conf(7)[0] == "latency"
+        until(lambda: {self.d.conf(n)[0] for n in range(1, 41)} == {"training"}, "all as they were")
+
     def a_long_walk_keeps_nobody_waiting(self) -> None:
         """As over the sockets of a user's many network namespaces."""
         self.d.kill()

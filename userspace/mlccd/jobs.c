@@ -136,6 +136,7 @@ static void table_remove(struct jobs *all, struct job *job)
 	all->by_id[job->conf.id] = NULL;
 	all->count--;
 	all->senders -= job->history.sends;
+	all->late -= job->late;
 }
 
 /* The highest id that fits the mark's mask. */
@@ -210,14 +211,37 @@ static void tag_remove(struct jobs *all, const struct job *job)
 		carrier_untag(all->carrier, tag_key(job), job->conf.id);
 }
 
+static bool has_phases(const struct job *job)
+{
+	return !job->adopted && !strcmp(job->conf.job_class, "training");
+}
+
+bool jobs_is_neutral(const struct jobs *all, const struct job *job)
+{
+	return has_phases(job) && (job->neutral || all->neutral);
+}
+
+/* Class latency is the base algorithm (include/mlcc/class.h). */
+static struct mlcc_job_conf carrier_conf(const struct jobs *all, const struct job *job)
+{
+	struct mlcc_job_conf conf = job->conf;
+
+	if (jobs_is_neutral(all, job)) {
+		strcpy(conf.job_class, "latency");
+		conf.phase_bytes = 0;
+	}
+	return conf;
+}
+
 static int carrier_apply(struct jobs *all, const struct job *job, bool create, struct err *e)
 {
+	const struct mlcc_job_conf conf = carrier_conf(all, job);
 	int err = carrier_need(all->carrier, e);
 
 	if (err)
 		return err;
 	/* what was to be deleted is another job now */
-	err = carrier_job_set(all->carrier, &job->conf, create && !all->undeleted[job->conf.id], e);
+	err = carrier_job_set(all->carrier, &conf, create && !all->undeleted[conf.id], e);
 	if (!err) {
 		all->undeleted_count -= all->undeleted[job->conf.id];
 		all->undeleted[job->conf.id] = false;
@@ -818,6 +842,7 @@ static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf 
 /* Sets what is not as it should be, and nothing else. */
 static int complete(struct jobs *all, struct job *job, struct err *e)
 {
+	const struct mlcc_job_conf conf = carrier_conf(all, job);
 	struct mlcc_job_info info;
 	int err;
 
@@ -825,7 +850,7 @@ static int complete(struct jobs *all, struct job *job, struct err *e)
 	if (err)
 		return err;
 	err = carrier_job_get(all->carrier, job->conf.id, &info);
-	if (err || !conf_same(&info.conf, &job->conf))
+	if (err || !conf_same(&info.conf, &conf))
 		err = carrier_apply(all, job, false, e);
 	return err ? err : tag_apply(all, job, e);
 }
@@ -857,6 +882,61 @@ static void jobs_keep(void *arg, struct job *job)
 	table_add(all, job);
 	if (job->conf.id > all->next_id)
 		all->next_id = job->conf.id;
+}
+
+static void set_late(struct jobs *all, struct job *job, bool late)
+{
+	all->late -= job->late;
+	job->late = late;
+	all->late += late;
+}
+
+/* What the carrier could not be told is told it again. */
+static int neutral_apply(struct jobs *all, struct job *job, struct err *e)
+{
+	int err = carrier_apply(all, job, false, e);
+
+	set_late(all, job, err);
+	return err;
+}
+
+int jobs_neutral(struct jobs *all, struct job *job, bool neutral, struct err *e)
+{
+	if (!has_phases(job))
+		return fail(e, -EINVAL, "job %u has no phases, or something else has set it: it is neutral as it is",
+			    job->conf.id);
+	if (neutral == job->neutral && !job->late)
+		return 0;
+	job->neutral = neutral;
+	return neutral_apply(all, job, e);
+}
+
+int jobs_neutral_all(struct jobs *all, bool neutral, struct err *e)
+{
+	struct job *j;
+	int err = 0;
+
+	all->neutral = neutral;
+	/* a carrier that somebody else changes is not waited for by each of them */
+	LIST_FOREACH(j, &all->list, all) {
+		if (has_phases(j) && err)
+			set_late(all, j, true);
+		else if (has_phases(j))
+			err = neutral_apply(all, j, e);
+	}
+	return err;
+}
+
+static void neutral_end_late(struct jobs *all)
+{
+	struct err none;
+	struct job *j;
+
+	if (!all->late)
+		return;
+	LIST_FOREACH(j, &all->list, all)
+		if (j->late && neutral_apply(all, j, &none))
+			break;
 }
 
 /* Looks at @count jobs, after the one that was looked at last; true: all others had their turn. */
@@ -955,6 +1035,7 @@ void jobs_poll(struct jobs *all)
 
 	carrier_refresh(all->carrier);
 	carrier_remove_again(all);
+	neutral_end_late(all);
 	look_at_some(all);
 	if (carrier_is_new(all)) {
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);

@@ -36,6 +36,8 @@ struct jobs {
 	/* by id: the carrier has it still, as it could not be changed */
 	bool undeleted[JOB_IDS];
 	uint32_t undeleted_count;
+	uint32_t late;			/* jobs that are */
+	bool neutral;			/* all that have phases, also those that come */
 	int dir;			/* of the files */
 };
 
@@ -73,6 +75,15 @@ int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_ch
 		    struct err *e);
 /* Changes all of them, or none. */
 int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, struct err *e);
+
+/*
+ * Its flows do as their base algorithm from now on, or as the job says again; DSCPs stay.  Not
+ * written down: the next daemon has the job as it was set.  -EINVAL: it has no phases.
+ */
+int jobs_neutral(struct jobs *all, struct job *job, bool neutral, struct err *e);
+bool jobs_is_neutral(const struct jobs *all, const struct job *job);
+/* All that there are, and that come until it is over; what fails is tried again. */
+int jobs_neutral_all(struct jobs *all, bool neutral, struct err *e);
 
 /* Writes down what was seen last.  Only while no other mlccd can have the files. */
 void jobs_keep_counts(struct jobs *all);

@@ -47,6 +47,7 @@ struct peer {
 	struct who who;
 	struct account *account;
 	struct ring *ring;
+	uint32_t neutral;		/* the job that it has made so, or NEUTRAL_ALL; 0: none */
 	struct json_object *reply;	/* that the peer has not taken */
 	bool kept;			/* which counts for the account */
 	char *text;			/* of a request whose descriptors are received elsewhere */
@@ -142,6 +143,23 @@ static void peer_remove(struct peer *p)
 	connection_close(p->d, p->fd, peer_closed, p);
 }
 
+/* Jobs are as they were set again, however the one ends who has measured them. */
+static void neutral_close(struct peer *p)
+{
+	struct jobs *jobs = &p->d->jobs;
+	struct job *job = p->neutral < JOB_IDS ? jobs->by_id[p->neutral] : NULL;
+	struct err e;
+	int err = 0;
+
+	if (p->neutral == NEUTRAL_ALL)
+		err = jobs_neutral_all(jobs, false, &e);
+	else if (job && job->neutral)
+		err = jobs_neutral(jobs, job, false, &e);
+	if (err)
+		note(4, "jobs stay neutral until the carrier can be told: %s", e.text);
+	p->neutral = 0;
+}
+
 static void peer_close(struct peer *p)
 {
 	if (p->gone)
@@ -150,6 +168,7 @@ static void peer_close(struct peer *p)
 	if (p->ring)
 		ring_close(p->ring);
 	p->ring = NULL;
+	neutral_close(p);
 	reply_done(p);
 	free(p->text);
 	p->text = NULL;
@@ -310,6 +329,7 @@ static void request_init(struct request *r, struct peer *p)
 {
 	*r = (struct request){
 		.d = p->d, .who = &p->who, .account = p->account, .ring = &p->ring,
+		.neutral = &p->neutral,
 	};
 }
 

@@ -455,6 +455,8 @@ static size_t show_one(struct request *r, struct job *job, struct json_object *l
 	int orphans;
 	bool known;
 
+	if (jobs_is_neutral(&r->d->jobs, job))
+		put_bool(o, "measured", true);
 	known = !carrier_job_look(&r->d->carrier, job->conf.id, &info, &orphans);
 	if (known) {
 		jobs_look(&r->d->jobs, job, &info);
@@ -539,6 +541,41 @@ static int op_hint(struct request *r, struct json_object *in, struct json_object
 		return err;
 	return start ? carrier_phase_start(&r->d->carrier, job->conf.id, bytes, e) :
 		       carrier_phase_end(&r->d->carrier, job->conf.id, e);
+}
+
+static int neutral_all(struct request *r, bool neutral, struct err *e)
+{
+	int err;
+
+	if (!r->who->admin)
+		return fail(e, -EPERM, "neutral without a job is for root (CAP_NET_ADMIN)");
+	if (*r->neutral ? *r->neutral != NEUTRAL_ALL : r->d->jobs.neutral)
+		return fail(e, -EBUSY, "jobs are neutral for one connection");
+	err = jobs_neutral_all(&r->d->jobs, neutral, e);
+	*r->neutral = neutral ? NEUTRAL_ALL : 0;
+	return err;
+}
+
+/* As long as the connection is there, at most. */
+static int op_neutral(struct request *r, struct json_object *in, struct json_object *out,
+		      struct err *e)
+{
+	bool neutral = true;
+	struct job *job;
+	int err;
+
+	err = field_bool(in, "neutral", &neutral, e);
+	if (!err && !field_given(in, "job"))
+		return neutral_all(r, neutral, e);
+	err = err ? err : request_job(r, in, jobs_may, &job, e);
+	if (err)
+		return err;
+	if (*r->neutral ? *r->neutral != job->conf.id : job->neutral || r->d->jobs.neutral)
+		return fail(e, -EBUSY, "a job is neutral for one connection, and one job or all for each");
+	err = jobs_neutral(&r->d->jobs, job, neutral, e);
+	if (err != -EINVAL)
+		*r->neutral = neutral ? job->conf.id : 0;
+	return err;
 }
 
 /* Profiles */
@@ -716,6 +753,7 @@ static const struct op ops[] = {
 	{ "del-job", op_del_job, " op version job dry_run ", false },
 	{ "show", op_show, " op version job self after ", false },
 	{ "hint", op_hint, " op version job phase bytes ", false },
+	{ "neutral", op_neutral, " op version job neutral ", false },
 	{ "profile-list", op_profile_list, " op version ", false },
 	{ "profile-show", op_profile_show, " op version name ", false },
 	{ "profile-set", request_profile_set, " op version name floor slope hold shape base "
@@ -751,7 +789,7 @@ static int request_dispatch(struct request *r, struct json_object *in, struct js
 			    (unsigned long long)version, PROTOCOL);
 	op = find_op(name);
 	if (!op)
-		return fail(e, -EOPNOTSUPP, "no op '%s': set-job, del-job, show, hint, profile-list, profile-show, profile-set, status, open-ring, set-plan, stop",
+		return fail(e, -EOPNOTSUPP, "no op '%s': set-job, del-job, show, hint, neutral, profile-list, profile-show, profile-set, status, open-ring, set-plan, stop",
 			    name);
 	if (op->admin && !r->who->admin)
 		return fail(e, -EPERM, "%s is for root (CAP_NET_ADMIN)", name);

@@ -9,6 +9,7 @@
 
 #define REQUEST_MAX	65536
 #define REPLY_MAX	65536
+#define NEUTRAL_ALL	JOB_IDS		/* no job's id */
 #define JSON_STYLE	(JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 struct request {
@@ -18,6 +19,7 @@ struct request {
 	bool with_fds;			/* descriptors are with it, */
 	const int *fds;			/* these, of a ring; NULL: they are not received yet */
 	struct ring **ring;		/* the peer's */
+	uint32_t *neutral;		/* the job that it has made so, or NEUTRAL_ALL; 0: none */
 };
 
 /*
