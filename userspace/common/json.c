@@ -13,6 +13,11 @@ void put_u64(struct json_object *o, const char *key, uint64_t value)
 	json_object_object_add(o, key, json_object_new_uint64(value));
 }
 
+void put_double(struct json_object *o, const char *key, double value)
+{
+	json_object_object_add(o, key, json_object_new_double(value));
+}
+
 void put_bool(struct json_object *o, const char *key, bool value)
 {
 	json_object_object_add(o, key, json_object_new_boolean(value));

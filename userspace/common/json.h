@@ -9,6 +9,7 @@
 
 void put_string(struct json_object *o, const char *key, const char *value);
 void put_u64(struct json_object *o, const char *key, uint64_t value);
+void put_double(struct json_object *o, const char *key, double value);
 void put_bool(struct json_object *o, const char *key, bool value);
 /* Q16 as a decimal fraction of few digits */
 void put_q16(struct json_object *o, const char *key, uint32_t value);

@@ -86,7 +86,15 @@ static double count_unit(const char *unit)
 
 static double time_unit(const char *unit)
 {
-	return !strcmp(unit, "us") ? 1 : !strcmp(unit, "ms") ? 1e3 : !strcmp(unit, "s") ? 1e6 : 0;
+	static const struct {
+		const char *name;
+		double us;
+	} units[] = { { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "m", 60e6 }, { "h", 3600e6 } };
+
+	for (unsigned int i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (!strcmp(unit, units[i].name))
+			return units[i].us;
+	return 0;
 }
 
 /* Rounded; within the range. */

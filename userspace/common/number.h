@@ -20,7 +20,7 @@ int number_fraction(const char *what, const char *s, double min, double max, dou
 int number_bytes(const char *what, const char *s, uint64_t max, uint64_t *v, struct err *e);
 /* 340000000, 340M, 7B, 7b */
 int number_count(const char *what, const char *s, uint64_t max, uint64_t *v, struct err *e);
-/* 800us, 250ms, 1.5s, in microseconds; without a unit it could be any of them */
+/* 800us, 250ms, 1.5s, 5m, 2h, in microseconds; without a unit it could be any of them */
 int number_time_us(const char *what, const char *s, uint64_t min, uint64_t max, uint64_t *v,
 		   struct err *e);
 

@@ -82,6 +82,7 @@ int verb_show(int argc, char **argv);
 int verb_watch(int argc, char **argv);
 int verb_explain(int argc, char **argv);
 int verb_observe(int argc, char **argv);
+int verb_measure(int argc, char **argv);
 int verb_hint(int argc, char **argv);
 int verb_profile(int argc, char **argv);
 int verb_status(int argc, char **argv);

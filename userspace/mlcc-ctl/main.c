@@ -64,7 +64,7 @@ static const struct verb verbs[] = {
 	  "goes to, and which of them send at once: every 5s and at the end, by --for or Ctrl-C.\n"
 	  "\n"
 	  "  --for T            how long\n"
-	  "  --cgroup PATH      only this one, as one job\n"
+	  "  --cgroup PATH      only this one, as one job, for root in its network namespace\n"
 	  "  --all              also those that have sent less than 1 MB\n"
 	  "  --skip LIST        what is storage: ports and peers, as for set-job; lo: peers on this\n"
 	  "                     host are left out (default: lo,443,988,2049,3260,4420)\n"
@@ -81,6 +81,17 @@ static const struct verb verbs[] = {
 	  "A line for each question: does it send, are its phases known and announced, what would it\n"
 	  "take alone, who else sends from this host, what is lost.  Exit status 1 if something is\n"
 	  "wrong.\n" },
+	{ "measure", verb_measure, "whether mlcc helps jobs: with and without it, in turns",
+	  "usage: mlcc-ctl measure (JOB | --all) [--alternate T]\n"
+	  "\n"
+	  "In turns of T (default 5m) the job's flows, or those of all jobs (root), go by mlcc and by\n"
+	  "their base algorithm alone; bytes a second are compared, as observe counts them.  Ends by\n"
+	  "itself after 6 to 24 pairs of turns: it helps, it harms (exit status 1), or there is no\n"
+	  "difference of more than 1 %.  By Ctrl-C, and however it ends, jobs are as they were set;\n"
+	  "Ctrl-C prints what is known.  Others on this host that send have a ratio, too.\n"
+	  "\n"
+	  "Turns follow the clock: started on all hosts of a cluster, with --all and one T, it measures\n"
+	  "the cluster.  One job alone may gain nothing, as others make way for it.\n" },
 	{ "hint", verb_hint, "says that a phase begins or ends",
 	  "usage: mlcc-ctl hint JOB start [BYTES]\n"
 	  "       mlcc-ctl hint JOB end\n\n"

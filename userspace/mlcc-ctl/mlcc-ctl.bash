@@ -14,7 +14,7 @@ _mlcc_ctl_names()
 
 _mlcc_ctl()
 {
-	local verbs="set-job del-job show watch observe explain hint profile status doctor undo run help"
+	local verbs="set-job del-job show watch observe measure explain hint profile status doctor undo run help"
 	local common="--json --dry-run --socket --help"
 	local job="--name --profile --phase-bytes --model --parameters --workers --algorithm
 		--precision --period --priority --owner --skip --class"
@@ -59,6 +59,7 @@ _mlcc_ctl()
 				--shape --base --restart --default $common"
 			;;
 		watch) words="--interval --count $common" ;;
+		measure) words="$(_mlcc_ctl_names id show) --all --alternate $common" ;;
 		observe) words="--for --cgroup --all --skip --interval --metrics $common" ;;
 		doctor) words="--fix --sysroot --peer --peer-listen $common" ;;
 		help) words=$verbs ;;

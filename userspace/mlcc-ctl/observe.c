@@ -6,11 +6,6 @@
 #include "ctl.h"
 #include "observe.h"
 
-/*
- * A phase of a training job takes tens of milliseconds or more, and the kernel counts what happens
- * between looks: ten milliseconds tell silences within a phase from those between phases.
- */
-#define INTERVAL_US	10000
 #define SEARCH_US	1000000
 #define SHOW_US		5000000
 /* The part of a CPU that each may take; with all else that is 1/200.  Else they are less often. */
@@ -34,30 +29,41 @@ static bool told_to_end(const sigset_t *set, uint64_t at)
 	return sigtimedwait(set, NULL, &t) > 0;
 }
 
-static void observe_run(struct observe *o, const sigset_t *end, uint64_t until)
+bool observe_until(struct observe *o, const sigset_t *end, uint64_t until)
 {
-	uint64_t now, next, search = 0, show = o->begin_us + SHOW_US / 5, used;
-	double cost = 0;	/* of a look */
+	uint64_t now, next, used;
 
 	do {
 		now = now_us();
 		used = observe_cpu_us();
-		if (now >= search) {
+		if (now >= o->search_us) {
 			observe_refresh(o);
-			search = (observe_cpu_us() - used) * SEARCH_PART;
-			search = now + (search > SEARCH_US ? search : SEARCH_US);
+			next = (observe_cpu_us() - used) * SEARCH_PART;
+			o->search_us = now + (next > SEARCH_US ? next : SEARCH_US);
 			used = observe_cpu_us();
 		}
 		observe_all(o);
 		used = observe_cpu_us() - used;
-		cost += (used - cost) / (cost ? 16 : 1);
-		if (now >= show) {
-			observe_show(o);
-			show = now + SHOW_US;
-		}
-		next = cost * LOOK_PART;
+		o->look_cost += (used - o->look_cost) / (o->look_cost ? 16 : 1);
+		next = o->look_cost * LOOK_PART;
 		next = now + (next > o->interval_us ? next : o->interval_us);
-	} while (!told_to_end(end, next < until ? next : until) && now_us() < until);
+		if (told_to_end(end, next < until ? next : until))
+			return false;
+	} while (now_us() < until);
+	return true;
+}
+
+void observe_begin(struct observe *o, sigset_t *end)
+{
+	sigemptyset(end);
+	sigaddset(end, SIGINT);
+	sigaddset(end, SIGTERM);
+	sigprocmask(SIG_BLOCK, end, NULL);
+	observe_cgroups(o);
+	if (o->cgroup)
+		observe_enter(o->cgroup);
+	observe_open();
+	o->begin_us = now_us();
 }
 
 int verb_observe(int argc, char **argv)
@@ -71,9 +77,9 @@ int verb_observe(int argc, char **argv)
 		{ "skip", required_argument, NULL, 's' },
 		COMMON_OPTIONS
 	};
-	static struct observe o = { .interval_us = INTERVAL_US };
-	const char *skip = "lo,443,988,2049,3260,4420";
-	uint64_t length = UINT64_MAX / 2;
+	static struct observe o = { .interval_us = OBSERVE_INTERVAL_US };
+	const char *skip = OBSERVE_SKIP;
+	uint64_t length = UINT64_MAX / 2, show = SHOW_US / 5, until;
 	char error[MLCC_ERROR_LEN];
 	sigset_t set;
 	int c;
@@ -98,14 +104,12 @@ int verb_observe(int argc, char **argv)
 		die(EXIT_USAGE, "observe: '%s' is no option", argv[optind]);
 	if (mlcc_skip_parse(&o.skip, skip, error))
 		die(EXIT_USAGE, "--%s", error);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	observe_cgroups(&o);
-	observe_open();
-	o.begin_us = now_us();
-	observe_run(&o, &set, o.begin_us + length);
+	observe_begin(&o, &set);
+	until = o.begin_us + length;
+	for (show += o.begin_us; show < until && observe_until(&o, &set, show); show += SHOW_US)
+		observe_show(&o);
+	if (show >= until)
+		observe_until(&o, &set, until);
 	observe_show(&o);
 	return EXIT_FINE;
 }

@@ -12,9 +12,17 @@
 #define MLCC_CTL_OBSERVE_H
 
 #include <linux/inet_diag.h>
+#include <signal.h>
 
 #include "../libmlcc/skip.h"
 #include "observe_split.h"
+
+/*
+ * A phase of a training job takes tens of milliseconds or more, and the kernel counts what happens
+ * between looks: ten milliseconds tell silences within a phase from those between phases.
+ */
+#define OBSERVE_INTERVAL_US	10000
+#define OBSERVE_SKIP	"lo,443,988,2049,3260,4420"	/* what is storage, or no network */
 
 #define OBSERVE_JOBS	256
 #define OBSERVE_BATCH	32
@@ -33,6 +41,7 @@ struct observe_group {
 	struct observe_job job;
 	char path[256];			/* its cgroup, from the root, of letters that no format escapes */
 	const char *name;		/* the end of that */
+	bool given;			/* somebody asks for it, as one job */
 	uint64_t active_us;		/* when it has last sent */
 	uint64_t devices;		/* bits of those that it has sent through, in the last look */
 };
@@ -42,13 +51,21 @@ struct observe {
 	struct mlcc_skip skip;
 	const char *cgroup, *metrics;
 	bool all;
+	bool others;			/* than "cgroup", too */
 	struct observe_group *groups[OBSERVE_JOBS];
 	unsigned int count, search;
 	uint64_t begin_us, looks;
+	uint64_t search_us;		/* when to look for sockets next */
+	double look_cost;		/* CPU time of a look, us */
 	struct {
 		uint64_t us, devices;
 	} overlap[OBSERVE_JOBS][OBSERVE_JOBS];	/* of the lower with the higher */
 };
+
+/* observe.c: opens all; SIGINT and SIGTERM, @end, are blocked from then on */
+void observe_begin(struct observe *o, sigset_t *end);
+/* Looks until @until; false: one of @end has come. */
+bool observe_until(struct observe *o, const sigset_t *end, uint64_t until);
 
 /* observe_diag.c: any failure of netlink ends the program */
 void observe_open(void);
@@ -63,6 +80,10 @@ const char *observe_device_name(uint64_t devices);
 
 /* observe_jobs.c: before all; a --cgroup that is none ends the program */
 void observe_cgroups(struct observe *o);
+/* Into the network namespace of a process of @cgroup, where it may be: that of a container. */
+void observe_enter(const char *cgroup);
+/* What is known of a cgroup, or will be. */
+struct observe_group *observe_group(struct observe *o, const char *path);
 /* A connection; @cgroup 0: the kernel does not say. */
 void observe_found(struct observe *o, const struct inet_diag_msg *m, uint64_t cgroup);
 /* New connections, and those that are gone. */

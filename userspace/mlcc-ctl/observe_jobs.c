@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sched.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../common/cgroup2.h"
 #include "../common/clock.h"
@@ -43,7 +48,47 @@ void observe_cgroups(struct observe *o)
 		die(EXIT_USAGE, "--cgroup: '%s' is no cgroup of version 2 below %s", o->cgroup,
 		    *mount ? mount : "/, where there are none");
 	free(path);
+	observe_group(o, o->cgroup)->given = true;
 }
+
+/*** Its network namespace ***/
+
+static pid_t some_process;
+
+static int find_process(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+	FILE *f = NULL;
+
+	if (type == FTW_F && !strcmp(path + at->base, "cgroup.procs"))
+		f = fopen(path, "re");
+	if (f && fscanf(f, "%d", &some_process) != 1)
+		some_process = 0;
+	if (f)
+		fclose(f);
+	return some_process > 0;
+}
+
+void observe_enter(const char *cgroup)
+{
+	char path[64 + PATH_MAX];
+	struct stat theirs, ours;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", mount, cgroup);
+	if (nftw(path, find_process, 16, FTW_PHYS) <= 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", some_process);
+	if (stat(path, &theirs) || stat("/proc/self/ns/net", &ours) || theirs.st_ino == ours.st_ino)
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		warn("process %d of the cgroup is in another network namespace, which only root may enter",
+		     some_process);
+	if (fd >= 0)
+		close(fd);
+}
+
+/*** Which cgroup a socket's is ***/
 
 /* A directory's number is the cgroup's.  @path grows to where it is. */
 static bool find_cgroup(uint64_t id, char *path, size_t size, int depth)
@@ -114,15 +159,21 @@ static struct observe_group *new_group(struct observe *o)
 	return g;
 }
 
-static struct observe_group *group_of(struct observe *o, const char *path)
+/* Of letters that no format escapes. */
+static void clean_path(char *path)
+{
+	for (; *path; path++)
+		if (*path <= ' ' || *path >= 0x7f || strchr("\"\\", *path))
+			*path = '?';
+}
+
+struct observe_group *observe_group(struct observe *o, const char *path)
 {
 	char clean[sizeof(o->groups[0]->path)];
 	struct observe_group *g;
-	size_t len = 0;
 
-	for (; path[len] && len < sizeof(clean) - 1; len++)
-		clean[len] = path[len] > ' ' && path[len] < 0x7f && !strchr("\"\\", path[len]) ? path[len] : '?';
-	clean[len] = '\0';
+	snprintf(clean, sizeof(clean), "%s", path);
+	clean_path(clean);
 	for (unsigned int i = 0; i < o->count; i++)
 		if (!strcmp(o->groups[i]->path, clean))
 			return o->groups[i];
@@ -130,30 +181,46 @@ static struct observe_group *group_of(struct observe *o, const char *path)
 	if (!g)
 		return NULL;
 	strcpy(g->path, clean);
-	g->name = g->path + len;
+	g->name = g->path + strlen(clean);
 	for (int slashes = 0; g->name > g->path && (slashes += g->name[-1] == '/') < 2;)
 		g->name--;
 	return g;
 }
 
+/* The group that was named for the cgroup at @path, or one above it. */
+static struct observe_group *given_group(const struct observe *o, const char *path)
+{
+	for (unsigned int i = 0; i < o->count; i++) {
+		size_t len = strlen(o->groups[i]->path);
+
+		if (o->groups[i]->given && !strncmp(path, o->groups[i]->path, len) &&
+		    strchr("/", path[len]))
+			return o->groups[i];
+	}
+	return NULL;
+}
+
 /* Without a cgroup, those of an account are one job. */
 static struct observe_group *resolve(struct observe *o, uint64_t id, uint32_t uid)
 {
-	size_t len = strlen(mount), given = o->cgroup ? strlen(o->cgroup) : 0;
 	char path[1024], *name = path;
+	struct observe_group *g;
+	size_t len = strlen(mount);
 
 	snprintf(path, sizeof(path), "%s", mount);
 	if (!id) {
 		snprintf(path, sizeof(path), "uid-%u", uid);
 	} else if (*mount && find_cgroup(id, path, sizeof(path), 0)) {
 		name += len + 1;
-		if (given && !strncmp(name, o->cgroup, given) && strchr("/", name[given]))
-			return group_of(o, o->cgroup);
+		clean_path(name);
+		g = given_group(o, name);
+		if (g)
+			return g;
 		cut_path(path + len);
 	} else {
 		snprintf(path, sizeof(path), id == 1 ? "root" : "cgroup-%llu", (unsigned long long)id);
 	}
-	return given ? NULL : group_of(o, name);
+	return o->cgroup && !o->others ? NULL : observe_group(o, name);
 }
 
 static struct observe_group *group_by_id(struct observe *o, uint64_t id, uint32_t uid)

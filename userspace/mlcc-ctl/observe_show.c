@@ -99,11 +99,6 @@ static void print_all(const struct observe *o)
 	fflush(stdout);
 }
 
-static void put_double(struct json_object *o, const char *key, double v)
-{
-	json_object_object_add(o, key, json_object_new_double(v));
-}
-
 static struct json_object *told_json(const struct observe_group *g)
 {
 	struct json_object *o = json_object_new_object(), *s = json_object_new_object();
