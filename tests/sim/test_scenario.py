@@ -74,6 +74,7 @@ class FrontEnd(unittest.TestCase):
                 "transport is tcp",
             ),
             ("iterations", "placement = 'spread'\niterations", "hosts are packed"),
+            ("iterations", "like = 'none'\niterations", "no scenario 'none': there are fat-tree"),
             ("[[job]]", "[[job", "line"),
             ("copies = 2", "load = 0.1", "job[0].load: a pair has none"),
             ("copies = 2", "workload = 'background'", "job[0].bytes: a background has none"),

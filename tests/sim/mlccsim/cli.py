@@ -11,10 +11,9 @@ from mlcclab.errors import UsageError
 from mlcclab.options import Parser, seeds, whole
 
 from . import cluster, engine, report
-from .cluster import Cluster, load
+from .cluster import SCENARIOS, Cluster, load, shipped
 from .scenario import CCS, Scenario, racks
 
-SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 EVERY_CC = sorted({cc for ccs in CCS.values() for cc in ccs})
 
 EPILOG = """\
@@ -98,13 +97,7 @@ def parser() -> argparse.ArgumentParser:
 
 def find(name: str) -> Scenario | Cluster:
     """A shipped scenario, or a file."""
-    shipped = SCENARIOS / f"{name}.toml"
-    if shipped.is_file():
-        return load(shipped)
-    if name.endswith(".toml"):
-        return load(Path(name))
-    known = ", ".join(sorted(path.stem for path in SCENARIOS.glob("*.toml")))
-    raise UsageError(f"no scenario {name!r}: there are {known}, or give a file that ends in .toml")
+    return load(Path(name) if name.endswith(".toml") else shipped(name))
 
 
 def show() -> None:

@@ -33,6 +33,8 @@ from .engine import Run
 from .report import Json, Results, against, with_half
 from .scenario import JOB, RATE, SCENARIO, Job, Scenario, Step, Table
 
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+
 # Nobody is done before the time is up.
 FOR_EVER = 100000
 FIGURES = ("slowdown", "over_alone")  # of a job
@@ -117,12 +119,28 @@ class Snapshot:
     alone: Scenario  # for runs of one of them
 
 
+def shipped(name: str) -> Path:
+    """The file of one of ours."""
+    path = SCENARIOS / f"{name}.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(path.stem for path in SCENARIOS.glob("*.toml")))
+        raise UsageError(f"no scenario {name!r}: there are {known}, or give a file ending in .toml")
+    return path
+
+
+def _whole(table: Table) -> Table:
+    """With what it does not say itself from the one that it is "like"."""
+    return load_toml(shipped(table.pop("like")), _whole) | table if "like" in table else table
+
+
 def load(path: Path) -> Scenario | Cluster:
     """A scenario, or a cluster where the file has a table of that name."""
-    return load_toml(
-        path,
-        lambda table: (parse if "cluster" in table else scenarios.parse)(path.stem, table),
-    )
+
+    def read(table: Table) -> Scenario | Cluster:
+        whole = _whole(table)
+        return (parse if "cluster" in whole else scenarios.parse)(path.stem, whole)
+
+    return load_toml(path, read)
 
 
 def parse(name: str, table: Table) -> Cluster:
