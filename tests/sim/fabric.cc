@@ -39,8 +39,12 @@ void Connection::arrived(unsigned index)
 	}
 }
 
-Channel *Fabric::joined(const std::vector<Channel *> &flows)
+Channel *Fabric::connect(unsigned from, unsigned to, Host *sender, Host *receiver)
 {
+	std::vector<Channel *> flows;
+
+	for (unsigned n = sender ? sender->flows : 1; n; n--)
+		flows.push_back(flow(from, to, sender, receiver));
 	if (flows.size() == 1)
 		return flows[0];
 	m_connections.push_back(std::make_unique<Connection>(flows));

@@ -34,8 +34,10 @@ public:
 class Host {
 public:
 	/* @tracker NULL: the congestion control knows of no phases. */
-	explicit Host(struct mlcc_job *tracker) : m_tracker(tracker) {}
+	Host(struct mlcc_job *tracker, unsigned n) : flows(n), m_tracker(tracker) {}
 	virtual ~Host() = default;
+
+	const unsigned flows;		/* of a connection */
 
 	unsigned phases() const { return m_tracker ? tracker_phases(m_tracker) : 0; }
 
@@ -69,18 +71,18 @@ public:
 	virtual Host *host(const Job *job) = 0;
 
 	/* @sender, @receiver: their job there; NULL: of no job, so under plain DCQCN or CUBIC. */
-	virtual Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) = 0;
+	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver);
 
 	/* Members of a JSON object. */
 	virtual void report(std::ostream &out) const = 0;
 
 protected:
-	/* One channel of these, which outlive it. */
-	Channel *joined(const std::vector<Channel *> &flows);
-
 	std::vector<std::unique_ptr<Host>> m_hosts;	/* of jobs */
 
 private:
+	/* One of a connection's, which outlives that. */
+	virtual Channel *flow(unsigned from, unsigned to, Host *sender, Host *receiver) = 0;
+
 	std::vector<std::unique_ptr<Connection>> m_connections;
 };
 

@@ -120,7 +120,7 @@ Host *HostNet::host(const Job *job)
 	return m_hosts.back().get();
 }
 
-Stream *HostNet::stream(unsigned from, unsigned to, Host *sender)
+Channel *HostNet::flow(unsigned from, unsigned to, Host *sender, Host *)
 {
 	uint64_t hash = mix(param.seed) ^ m_streams.size();
 	auto there = path(from, to, hash), back = path(to, from, hash);
@@ -130,15 +130,6 @@ Stream *HostNet::stream(unsigned from, unsigned to, Host *sender)
 		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to, there, back,
 		mix(mix(param.seed) ^ ~(uint64_t)from)));
 	return m_streams.back().get();
-}
-
-Channel *HostNet::connect(unsigned from, unsigned to, Host *sender, Host *)
-{
-	std::vector<Channel *> streams;
-
-	for (unsigned n = sender ? static_cast<TcpHost *>(sender)->flows : 1; n; n--)
-		streams.push_back(stream(from, to, sender));
-	return joined(streams);
 }
 
 /* What a host has found: GRO's work. */

@@ -104,7 +104,6 @@ public:
 	~HostNet() override;
 
 	Host *host(const Job *job) override;
-	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
 
 	void poll(const std::vector<Segment> &found);
@@ -114,7 +113,7 @@ public:
 
 private:
 	std::vector<Link *> path(unsigned from, unsigned to, uint64_t hash) const;
-	Stream *stream(unsigned from, unsigned to, Host *sender);
+	Channel *flow(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 
 	const Graph m_graph;
 	std::vector<Routes> m_routes;			/* to each host */

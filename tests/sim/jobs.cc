@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 #include "plans.h"
@@ -354,32 +353,26 @@ private:
 	Event<Background, &Background::begin> m_next;
 };
 
-static Plan plan_of(const JobParam &param, Planner of_kind)
+static Plan plan_of(const JobParam &param)
 {
-	Plan plan = of_kind(param.hosts.size() / param.rails, param.steps[0].bytes / param.rails);
+	Plan plan = plan_of_kind(param.kind, param.hosts.size() / param.rails,
+				 param.steps[0].bytes / param.rails);
 
 	if (param.steps.size() == 1)
 		return plan;
-	if (param.kind != "pair")
-		throw std::runtime_error("steps: several, of what is no pair");
+	/* a pair's */
 	plan.transfers.clear();
 	for (unsigned i = 0; i < param.steps.size(); i++)
 		if (param.steps[i].bytes)
 			plan.transfers.push_back({ 0, 1, param.steps[i].bytes, {}, i });
-	if (plan.transfers.empty())
-		throw std::runtime_error("steps: nothing is sent");
 	return plan;
 }
 
 std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric)
 {
-	Planner of_kind = planner(param.kind);
-
 	if (param.kind == "background")
 		return std::make_unique<Background>(param, fabric);
-	if (!of_kind)
-		throw std::runtime_error("workload: there is no '" + param.kind + "'");
-	return std::make_unique<Planned>(param, fabric, plan_of(param, of_kind));
+	return std::make_unique<Planned>(param, fabric, plan_of(param));
 }
 
 } /* namespace sim */

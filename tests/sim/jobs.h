@@ -109,7 +109,6 @@ private:
 	Ps m_began = 0;
 };
 
-/* Throws std::runtime_error. */
 std::unique_ptr<Job> make_job(const JobParam &param, Fabric &fabric);
 
 } /* namespace sim */

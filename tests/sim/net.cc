@@ -333,8 +333,9 @@ void RdmaNet::route(const Graph &g)
 /* A job's state on a host, as the fabric hands it out. */
 class RdmaHost : public Host {
 public:
-	RdmaHost(struct nic_host *h, struct nic_group *g, Paths &p, const struct nic_setup &s)
-		: Host(h ? nic_host_tracker(h) : nullptr), host(h), group(g), paths(p), setup(s)
+	RdmaHost(struct nic_host *h, struct nic_group *g, Paths &p, const struct nic_setup &s,
+		 unsigned qps)
+		: Host(h ? nic_host_tracker(h) : nullptr, qps), host(h), group(g), paths(p), setup(s)
 	{
 	}
 
@@ -352,7 +353,7 @@ public:
 
 struct nic_host *RdmaNet::state(const Job *job)
 {
-	if (!*param.setup.profile)
+	if (!param.setup.profile)
 		return nullptr;
 	if (!param.led)
 		return nic_host_new(nullptr);
@@ -382,12 +383,14 @@ Host *RdmaNet::host(const Job *job)
 		setup.time_ns = job->param.timer_ns;
 	m_hosts.push_back(std::make_unique<RdmaHost>(state(job),
 						     param.tmdml ? nic_group_new() : nullptr,
-						     m_paths[job], setup));
+						     m_paths[job], setup, param.qps));
 	return m_hosts.back().get();
 }
 
-Flow *RdmaNet::flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver)
+Channel *RdmaNet::flow(unsigned from, unsigned to, Host *sending, Host *receiving)
 {
+	RdmaHost *sender = static_cast<RdmaHost *>(sending);
+	RdmaHost *receiver = static_cast<RdmaHost *>(receiving);
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
 
@@ -397,16 +400,6 @@ Flow *RdmaNet::flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *rece
 						 sender ? &sender->paths : nullptr,
 						 2 * m_far[to][from] * param.delay, hash));
 	return m_flows.back().get();
-}
-
-Channel *RdmaNet::connect(unsigned from, unsigned to, Host *sender, Host *receiver)
-{
-	std::vector<Channel *> flows;
-
-	for (unsigned i = 0; i < (sender ? param.qps : 1); i++)
-		flows.push_back(flow(from, to, static_cast<RdmaHost *>(sender),
-				     static_cast<RdmaHost *>(receiver)));
-	return joined(flows);
 }
 
 Path RdmaNet::path(unsigned from, unsigned to, uint32_t hash, unsigned port) const
@@ -443,16 +436,13 @@ void RdmaNet::free(Packet *p)
 /* Its path: the nodes that it goes through, which are switches. */
 void RdmaNet::report_flow(std::ostream &out, const Flow &flow) const
 {
-	const Port *port = &nics[flow.from()]->port;
-	const char *comma = "";
+	const Port *first = &nics[flow.from()]->port;
 
 	out << "{\"from\": " << flow.from() << ", \"to\": " << flow.to()
-	    << ", \"cnps\": " << flow.cnps << ", \"path\": [";
-	while (const Switch *s = dynamic_cast<const Switch *>(&port->peer().node)) {
-		out << comma << s->id;
-		comma = ", ";
-		port = &s->route(flow.to(), flow.hash());
-	}
+	    << ", \"cnps\": " << flow.cnps << ", \"path\": ["
+	    << static_cast<const Switch &>(first->peer().node).id;
+	for (const Port *link : path(flow.from(), flow.to(), flow.hash(), 0).links)
+		out << ", " << static_cast<const Switch &>(link->peer().node).id;
 	out << "]}";
 }
 

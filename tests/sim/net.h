@@ -63,7 +63,6 @@ namespace sim {
 class Flow;
 class Node;
 class Port;
-class RdmaHost;
 class RdmaNet;
 
 enum class Kind : uint8_t { DATA, ACK, NAK, CNP };
@@ -302,7 +301,6 @@ public:
 	~RdmaNet() override;
 
 	Host *host(const Job *job) override;
-	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
 
 	Packet *alloc();
@@ -318,7 +316,7 @@ public:
 private:
 	struct nic_host *state(const Job *job);
 	void tell();
-	Flow *flow(unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver);
+	Channel *flow(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void wire(const Graph &g);
 	void route(const Graph &g);
 	void report_flow(std::ostream &out, const Flow &flow) const;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "nic.h"
-#include "profile.h"
 #include "tracker.h"
 #include "../../rdma/dcqcn/tmdml.h"
 #include "../dcqcn/host.h"
@@ -24,8 +23,8 @@ struct nic_flow {
 	struct mlcc_rp_param param;
 	struct mlcc_rp rp;
 	struct mlcc_rp_own own;		/* in this phase */
-	struct nic_host *host;
-	const struct mlcc_profile *profile;	/* NULL: plain */
+	struct nic_host *host;		/* NULL: plain */
+	const struct mlcc_profile *profile;
 };
 
 struct nic_np {
@@ -38,8 +37,7 @@ struct nic_group {
 	struct mlcc_tmdml_group group;
 };
 
-/* -1: there is none. */
-static int find_variant(const char *name)
+int nic_variant(const char *name)
 {
 	static const char *const names[] = MLCC_RP_VARIANT_NAMES;
 	int variant = MLCC_RP_VARIANTS;
@@ -50,21 +48,11 @@ static int find_variant(const char *name)
 	return variant;
 }
 
-bool nic_variant(const char *name)
-{
-	return find_variant(name) >= 0;
-}
-
-bool nic_profile(const char *name)
-{
-	return profile_named(name);
-}
-
 static struct mlcc_rp_param param_of(const struct nic_setup *s)
 {
 	struct mlcc_rp_param c;
 
-	mlcc_rp_param_init(&c, find_variant(s->variant), s->line_kbps, MBPS);
+	mlcc_rp_param_init(&c, s->variant, s->line_kbps, MBPS);
 	if (s->time_ns)
 		c.time_ns = s->time_ns;
 	return c;
@@ -107,14 +95,11 @@ void nic_host_answer(struct nic_host *h, uint64_t now)
 struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_host *host, uint64_t now)
 {
 	struct nic_flow *f = calloc(1, sizeof(*f));
-	const struct mlcc_profile *profile = profile_named(setup->profile);
 
 	f->param = param_of(setup);
 	f->own = MLCC_RP_OWN_LINE;
-	if (host && profile) {
-		f->host = host;
-		f->profile = profile;
-	}
+	f->host = host;
+	f->profile = setup->profile;
 	mlcc_rp_init(&f->rp, &f->param, now);
 	return f;
 }
@@ -184,7 +169,7 @@ struct nic_np *nic_np_new(const struct nic_setup *setup, struct nic_group *group
 	struct mlcc_rp_param c = param_of(setup);
 
 	np->param = (struct mlcc_tmdml_param) {
-		.interval = mlcc_np_interval(find_variant(setup->variant), &c),
+		.interval = mlcc_np_interval(setup->variant, &c),
 		.every = MLCC_TMDML_EVERY, .spare = MLCC_TMDML_SPARE,
 	};
 	np->group = group ? &group->group : NULL;

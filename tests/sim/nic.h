@@ -22,21 +22,21 @@ extern "C" {
 #endif
 
 struct mlcc_job;
+struct mlcc_profile;
 struct nic_host;
 struct nic_flow;
 struct nic_np;
 struct nic_group;
 
 struct nic_setup {
-	const char *variant;		/* of DCQCN: MLCC_RP_VARIANT_NAMES */
-	const char *profile;		/* MLCC_PROFILE_NAMES; "": plain DCQCN */
+	int variant;			/* of DCQCN */
+	const struct mlcc_profile *profile;	/* NULL: plain DCQCN */
 	uint32_t line_kbps;		/* the port's rate */
 	uint32_t time_ns;		/* T; 0: the variant's */
 };
 
-/* Whether there is such a variant, such a profile. */
-bool nic_variant(const char *name);
-bool nic_profile(const char *name);
+/* One of MLCC_RP_VARIANT_NAMES. */
+int nic_variant(const char *name);
 
 /* @leader NULL: the host goes by its own progress; else by what it is told (lead.h). */
 struct nic_host *nic_host_new(struct mlcc_job *leader);
@@ -47,7 +47,7 @@ void nic_host_report(struct nic_host *host, uint64_t now);
 /* After all have reported. */
 void nic_host_answer(struct nic_host *host, uint64_t now);
 
-/* @host NULL: a flow of no job.  The setup has to be valid. */
+/* @host NULL: plain DCQCN, or a flow of no job. */
 struct nic_flow *nic_flow_new(const struct nic_setup *setup, struct nic_host *host, uint64_t now);
 
 /* The flow begins to send with nothing in flight.  @rtt: ns, of an empty network */

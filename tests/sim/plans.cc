@@ -73,16 +73,15 @@ static Plan parameter_server(unsigned n, double bytes)
 	return plan;
 }
 
-Planner planner(const std::string &kind)
+Plan plan_of_kind(const std::string &kind, unsigned n, double bytes)
 {
-	static const std::map<std::string, Planner> planners = {
+	static const std::map<std::string, Plan (*)(unsigned, double)> plans = {
 		{ "pair", pair },	  { "ring", ring },
 		{ "all-to-all", all_to_all }, { "shards", shards },
 		{ "endless", endless },	  { "parameter-server", parameter_server },
 	};
-	auto found = planners.find(kind);
 
-	return found == planners.end() ? nullptr : found->second;
+	return plans.at(kind)(n, bytes);
 }
 
 } /* namespace sim */

@@ -21,9 +21,8 @@ struct Plan {
 	unsigned idle = 0;		/* a host that computes nothing; n: all compute */
 };
 
-/* @n hosts.  NULL: there is no such kind. */
-using Planner = Plan (*)(unsigned n, double bytes);
-Planner planner(const std::string &kind);
+/* Of @n hosts, with one step of computing. */
+Plan plan_of_kind(const std::string &kind, unsigned n, double bytes);
 
 } /* namespace sim */
 

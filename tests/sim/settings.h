@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What mlcc-sim is told on its standard input: "key value" lines; those from "job NAME" on are of
- * that job.  All have to be there, and nothing else: people write TOML (tests/sim/run), which has
- * defaults.
+ * that job.  All have to be there, and nothing else.  People write TOML (mlccsim/scenario.py), which
+ * has defaults, and where values that are wrong are refused.
  */
 #ifndef MLCC_SIM_SETTINGS_H
 #define MLCC_SIM_SETTINGS_H
@@ -10,7 +10,6 @@
 #include <istream>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,11 +21,8 @@ public:
 	static Settings read(std::istream &in);
 
 	std::string text(const std::string &key) const;
-	double number(const std::string &key, double low, double high) const;
-	unsigned whole(const std::string &key, unsigned low, unsigned high) const;
-	std::vector<unsigned> list(const std::string &key, unsigned below) const;
-	std::vector<double> rows(const std::string &key, unsigned columns) const;
-	std::vector<double> table(const std::string &key) const;	/* rows of two that rise */
+	double number(const std::string &key) const;
+	std::vector<double> numbers(const std::string &key) const;
 
 	/* Complains of a key that nobody has asked for. */
 	void all_used() const;

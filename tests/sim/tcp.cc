@@ -401,7 +401,7 @@ Host *TcpNet::host(const Job *job)
 	return m_hosts.back().get();
 }
 
-TcpChannel *TcpNet::channel(unsigned from, unsigned to, Host *sender)
+Channel *TcpNet::flow(unsigned from, unsigned to, Host *sender, Host *)
 {
 	ns3::InetSocketAddress peer(address(to), FIRST_PORT + m_channels.size() % PORTS);
 
@@ -409,15 +409,6 @@ TcpChannel *TcpNet::channel(unsigned from, unsigned to, Host *sender)
 		param, sender ? param.cc : "cubic", m_nodes[from], m_nodes[to], peer,
 		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to));
 	return m_channels.back().get();
-}
-
-Channel *TcpNet::connect(unsigned from, unsigned to, Host *sender, Host *)
-{
-	std::vector<Channel *> flows;
-
-	for (unsigned n = sender ? static_cast<TcpHost *>(sender)->flows : 1; n; n--)
-		flows.push_back(channel(from, to, sender));
-	return joined(flows);
 }
 
 void TcpNet::report(std::ostream &out) const

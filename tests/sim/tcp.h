@@ -50,7 +50,7 @@ struct TcpParam {
 class TcpHost : public Host {
 public:
 	TcpHost(struct tcp_job *j, unsigned n)
-		: Host(j ? tcp_job_tracker(j) : nullptr), job(j), flows(n)
+		: Host(j ? tcp_job_tracker(j) : nullptr, n), job(j)
 	{
 	}
 
@@ -59,14 +59,12 @@ public:
 	/* @cc: may be one that knows of no jobs */
 	static std::unique_ptr<Host> of(const std::string &cc, unsigned flows)
 	{
-		const char *name = cc.c_str();
+		const struct mlcc_profile *profile = profile_named(cc.c_str());
 
-		return std::make_unique<TcpHost>(tcp_profile(name) ? tcp_job_new(name) : nullptr,
-						 flows);
+		return std::make_unique<TcpHost>(profile ? tcp_job_new(profile) : nullptr, flows);
 	}
 
 	struct tcp_job *const job;
-	const unsigned flows;		/* of a connection */
 };
 
 class TcpChannel;
@@ -77,7 +75,6 @@ public:
 	~TcpNet() override;
 
 	Host *host(const Job *job) override;
-	Channel *connect(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void report(std::ostream &out) const override;
 
 	const TcpParam param;
@@ -87,7 +84,7 @@ private:
 	void add_queue(ns3::Ptr<ns3::NetDevice> device, bool is_host);
 	void add_interface(ns3::Ptr<ns3::NetDevice> device, bool is_host);
 	void route(const Graph &g);
-	TcpChannel *channel(unsigned from, unsigned to, Host *sender);
+	Channel *flow(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 
 	std::vector<ns3::Ptr<ns3::Node>> m_nodes;
 	std::vector<ns3::Ptr<ns3::QueueDisc>> m_queues;

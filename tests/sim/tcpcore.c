@@ -2,7 +2,6 @@
 /* What tcpcore.h declares: what include/mlcc/linux/tcp.h wants of a carrier, and its calls. */
 #include <stdlib.h>
 
-#include "profile.h"
 #include "tcpcore.h"
 #include "../../include/mlcc/flow.h"
 #include "../../include/mlcc/dctcp.h"
@@ -91,16 +90,11 @@ static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 
 #include "../../include/mlcc/linux/tcp.h"
 
-bool tcp_profile(const char *name)
-{
-	return profile_named(name);
-}
-
-struct tcp_job *tcp_job_new(const char *profile)
+struct tcp_job *tcp_job_new(const struct mlcc_profile *profile)
 {
 	struct tcp_job *j = calloc(1, sizeof(*j));
 
-	j->slot.profile = profile_named(profile);
+	j->slot.profile = profile;
 	return j;
 }
 

@@ -17,6 +17,7 @@ extern "C" {
 struct tcp_core;
 struct tcp_job;
 struct mlcc_job;
+struct mlcc_profile;
 
 /* A socket, with the kernel's names and units; windows are segments, times us. */
 struct tcp_sock {
@@ -42,10 +43,8 @@ struct tcp_sock {
 /* As the kernel's TCP_CA_*, and ns-3's. */
 enum { TCP_CORE_OPEN, TCP_CORE_DISORDER, TCP_CORE_CWR, TCP_CORE_RECOVERY, TCP_CORE_LOSS };
 
-bool tcp_profile(const char *name);
-
 /* On one host. */
-struct tcp_job *tcp_job_new(const char *profile);
+struct tcp_job *tcp_job_new(const struct mlcc_profile *profile);
 struct mlcc_job *tcp_job_tracker(struct tcp_job *job);
 
 /* @job NULL: of none.  @ecn: was negotiated.  @peer: a number for the path, not 0 */

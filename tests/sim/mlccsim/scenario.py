@@ -88,7 +88,7 @@ RDMA = {
     "window": Field(size(0, GB), 0),
     "rto": Field(duration(10), 0.004),
     "qps": Field(integer(1, 128), 1),
-    "ports": Field(integer(1, 16384), 1),
+    "ports": Field(integer(1, 16384), 1),  # of UDP that RoCEv2 sends from: 49152 to 65535
 }
 
 # What only "host" has.
