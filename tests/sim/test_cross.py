@@ -130,11 +130,11 @@ sizes = "storage"
 class Sweep(unittest.TestCase):
     """The commands."""
 
-    def call(self, text: str, *words: str, what: str = "run") -> "subprocess.CompletedProcess[str]":
+    def call(self, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
             file.write(text)
             file.flush()
-            command = [sys.executable, HERE / what, file.name, *words]
+            command = [sys.executable, HERE / "run", file.name, *words]
             return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def test_each_load_has_a_report(self) -> None:
@@ -156,14 +156,12 @@ class Sweep(unittest.TestCase):
         self.assertRegex(shown, r"interleave +cross +<= 10 kB +\d+ ")
 
     def test_what_is_wrong_is_one_line(self) -> None:
-        for words, expected in (
-            (("--load", "0.5,0.2"), "is not rising numbers from 0 to 1"),
-            (("--load", "0.5,2"), "is not rising numbers from 0 to 1"),
+        for text, load, expected in (
+            (SCENARIO + FLOWS, "0.5,0.2", "is not rising numbers from 0 to 1"),
+            (SCENARIO + FLOWS, "0.5,2", "is not rising numbers from 0 to 1"),
+            (SCENARIO, "0.5", "no background flows"),
         ):
-            with self.subTest(words):
-                done = self.call(SCENARIO + FLOWS, *words)
+            with self.subTest(expected):
+                done = self.call(text, "--load", load)
                 self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
                 self.assertIn(expected, done.stderr)
-        done = self.call(SCENARIO, "--load", "0.5")
-        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
-        self.assertIn("no background flows", done.stderr)

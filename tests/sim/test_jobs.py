@@ -4,7 +4,7 @@
 import unittest
 from statistics import fmean, pstdev
 
-from common import LINE_BPS, PERIOD_S, Table, dumbbell, pairs, run, slowdown
+from common import LINE_BPS, PERIOD_S, Table, dumbbell, pairs, run
 from mlcclab import traces
 from mlccsim.engine import simulate_settings
 from mlccsim.scenario import parse, settings
@@ -44,10 +44,6 @@ class Alone(unittest.TestCase):
     def test_parameter_server(self) -> None:
         """The server's link carries it all, first in, then out."""
         self.check("parameter-server", 2 * (HOSTS - 1), 6, 7)
-
-    def test_pair(self) -> None:
-        result = run(dumbbell(pairs(1, 0.01)), iterations=6)
-        self.assertAlmostEqual(fmean(result["jobs"][0]["iterations_s"]), 0.1, delta=0.003)
 
 
 class Traces(unittest.TestCase):
@@ -183,10 +179,3 @@ class Background(unittest.TestCase):
         bps = 8 * job["delivered"] / result["simulated_s"]
         self.assertAlmostEqual(bps / (16 * LINE_BPS), 0.3, delta=0.03)
         self.assertAlmostEqual(job["delivered"] / len(job["flows"]) / self.MEAN, 1, delta=0.1)
-
-    def test_jobs_share_their_links_with_it(self) -> None:
-        """A tenth of the pair's link is taken away."""
-        flows = background(0.1)["job"][0]
-        beside = slowdown({"jobs": [run(dumbbell([*pairs(1, 0.048), flows]))["jobs"][0]]})
-        self.assertGreater(beside, 1.02)
-        self.assertLess(beside, 1.2)

@@ -8,7 +8,6 @@ from typing import Any
 from common import dumbbell, endless, run
 from mlcclab import units
 from mlccsim import lab
-from mlccsim.lab import Estimate
 from mlccsim.scenario import goodput_bps
 
 SECOND = 1.0
@@ -68,18 +67,6 @@ class Compared(unittest.TestCase):
             self.assertAlmostEqual(slowdown, 1, delta=0.02)
         # 110 % of the link
         self.assertGreater(min(two["cubic"]), 1.08)
-
-    def test_verdicts(self) -> None:
-        for ours, half, expected in (
-            (1.01, 0.01, "yes"),
-            (1.03, 0.05, "as means"),
-            (1.07, 0.05, "not as means"),
-            (1.07, 0.01, "no"),
-            (0.93, 0.01, "no"),
-        ):
-            with self.subTest(ours):
-                verdict = lab.verdict(Estimate(ours, half), Estimate(1.0, 0.01))
-                self.assertEqual(verdict, expected)
 
 
 class SoftRoce(unittest.TestCase):

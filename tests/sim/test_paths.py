@@ -60,18 +60,14 @@ class Ports(unittest.TestCase):
         spines = [flow["path"][1] - 18 for flow in flows]
         self.assertEqual(spines, [6, 2, 6, 3, 4, 3, 2, 1, 2, 6, 2, 6, 3, 7, 4, 5])
 
-    def test_a_jobs_flows_share_no_link(self) -> None:
-        """Eight of them each way, by eight spines."""
+    def test_a_jobs_flows_share_links_evenly(self) -> None:
+        """Eight connections each way: as many links, too few of them, queue pairs."""
         for seed in SEEDS:
-            with self.subTest(seed=seed):
-                self.assertGreater(max(links(run(rings(1, 16, 8), seed)).values()), 1)
-                apart = links(run(rings(1, 16, 8, ports=256), seed))
-                self.assertEqual(set(apart.values()), {1})
-
-    def test_where_there_are_too_few_links_they_share_them_evenly(self) -> None:
-        for seed in SEEDS:
-            with self.subTest(seed=seed):
-                self.assertEqual(set(links(run(rings(1, 16, 4, ports=256), seed)).values()), {2})
+            self.assertGreater(max(links(run(rings(1, 16, 8), seed)).values()), 1)
+            for spines, qps, flows in ((8, 1, 1), (4, 1, 2), (8, 8, 8)):
+                with self.subTest(seed=seed, spines=spines, qps=qps):
+                    found = links(run(rings(1, 16, spines, qps=qps, ports=256), seed))
+                    self.assertEqual(set(found.values()), {flows})
 
     def test_other_jobs_are_not_known(self) -> None:
         """Each of two chooses as if it were alone."""
@@ -139,12 +135,6 @@ class QueuePairs(unittest.TestCase):
                 ]
                 self.assertLess(found[1], found[0])
                 self.assertLess(found[1], 2)
-
-    def test_who_chooses_ports_spreads_them_evenly(self) -> None:
-        for seed in SEEDS:
-            with self.subTest(seed=seed):
-                found = links(run(rings(1, 16, 8, qps=8, ports=256), seed))
-                self.assertEqual(set(found.values()), {8})
 
     def test_two_jobs_share_all_links(self) -> None:
         """Of which each needs half."""

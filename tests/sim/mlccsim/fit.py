@@ -33,8 +33,6 @@ Json = dict[str, Any]
 POWERS = (0.5, 1.0, 2.0)
 # A fit has two constants; less than this many points say nothing of it.
 POINTS = 4
-# So much longer than without cross traffic is still no congestion.
-FLAT = 1.1
 
 EPILOG = """\
 examples:
@@ -43,9 +41,7 @@ examples:
   tests/sim/fit sweep.json --plot sweep.png
 
 BW is the cross traffic's load, C what the loaded link carries (Gb/s), t the mean iteration of all
-jobs and seeds (ms). n is that one of 0.5, 1 and 2 whose least squares are least. The congestion
-point is where the tangent of what rises meets the mean of what is flat: the loads whose iterations
-take no more than 1.1 times as long as those at the least load, and the next two loads.
+jobs and seeds (ms). n is that one of 0.5, 1 and 2 whose least squares are least.
 """
 
 
@@ -81,17 +77,6 @@ def _of_family(bw: Any, t: Any, c: float, n: float) -> Fit:
     return Fit(float(a), float(b), c, n, float(1 - missed / np.sum((t - np.mean(t)) ** 2)))
 
 
-def congestion_point(bw: Sequence[float], t: Sequence[float]) -> float | None:
-    """Where the two tangents meet; None: nothing rises, or only its last point does."""
-    flat = next((i for i, took in enumerate(t) if took > FLAT * t[0]), len(t))
-    if flat + 1 >= len(t):
-        return None
-    slope = (t[flat + 1] - t[flat]) / (bw[flat + 1] - bw[flat])
-    if slope <= 0:
-        return None
-    return max(0.0, bw[flat] - (t[flat] - fmean(t[:flat])) / slope)
-
-
 def points(sweep: Json, index: int) -> tuple[list[float], list[float]]:
     """Cross traffic in Gb/s and mean iterations in ms, under one of the congestion controls."""
     found = []
@@ -115,14 +100,9 @@ def _load(path: Path) -> Json:
     return sweep
 
 
-def _row(cc: str, bw: Sequence[float], t: Sequence[float], found: Fit) -> list[str]:
-    point = congestion_point(bw, t)
-    return [
-        cc,
-        *(f"{value:.4g}" for value in (found.a, found.b, found.c, found.n)),
-        f"{found.r2:.3f}",
-        "-" if point is None else f"{point:.3g} Gb/s, load {point / found.c:.2f}",
-    ]
+def _row(cc: str, found: Fit) -> list[str]:
+    constants = (found.a, found.b, found.c, found.n)
+    return [cc, *(f"{value:.4g}" for value in constants), f"{found.r2:.3f}"]
 
 
 def _draw(
@@ -154,8 +134,8 @@ def _command(arguments: Sequence[str]) -> int:
     for index, result in enumerate(sweep["sweep"][0]["results"]):
         bw, t = points(sweep, index)
         series.append((result["cc"], bw, t, fit(bw, t, sweep["line_gbps"])))
-    rows = [["cc", "A ms", "B", "C Gb/s", "n", "R²", "congestion point"]]
-    print("\n".join(align(rows + [_row(*one) for one in series], 1)))
+    rows = [["cc", "A ms", "B", "C Gb/s", "n", "R²"]]
+    print("\n".join(align(rows + [_row(cc, found) for cc, _, _, found in series], 1)))
     if options.plot:
         _draw(options.plot, sweep["scenario"], series)
     return 0

@@ -7,13 +7,13 @@ figures 8 to 10.
 
 import argparse
 import random
+from dataclasses import replace
 from itertools import chain
 from statistics import median, quantiles
 
-from . import engine
 from .cli import find
-from .papers import changed, moved, table, with_half
-from .scenario import Scenario, settings
+from .papers import simulate, table, with_half
+from .scenario import Scenario
 
 RACKS = 8
 CC = "reno"  # ns-3's TCP when the paper was written
@@ -32,16 +32,15 @@ FIGURES = [
 ]
 
 
-def places(kind: str, seed: int) -> list[list[int]]:
+def places(kind: str, seed: int) -> tuple[tuple[int, ...], ...]:
     """Each job's hosts, its server first; a rack's hosts stand next to each other."""
-    every = range(RACKS)
-    if kind == "colocated":
-        return [[job * RACKS + i for i in every] for job in every]
+    every, order = range(RACKS), list(range(RACKS**2))
     if kind == "random":
-        order = random.Random(seed).sample(range(RACKS**2), RACKS**2)
-        return [order[job * RACKS : (job + 1) * RACKS] for job in every]
+        order = random.Random(seed).sample(order, RACKS**2)
+    if kind in {"colocated", "random"}:
+        return tuple(tuple(order[job * RACKS : (job + 1) * RACKS]) for job in every)
     turn = kind == "strided"
-    return [[(i + turn * job) % RACKS * RACKS + job for i in every] for job in every]
+    return tuple(tuple((i + turn * job) % RACKS * RACKS + job for i in every) for job in every)
 
 
 KINDS = ("colocated", "random", "strided", "clustered")
@@ -54,13 +53,14 @@ def _times(
     _, law, mean, deviation = figure
     part = DEVIATION * deviation / mean
     size = round(scenario.jobs[0].steps[0].bytes)
-    lines = changed(
-        moved(settings(scenario, CC, seed), places(kind, seed)),
+    jobs = simulate(
+        replace(scenario, placed=places(kind, seed)),
+        CC,
+        seed,
         steps=f"{MEAN_S * mean} {size} 0",
         noise=part if law == "normal" else 0,
         lognormal=part if law == "lognormal" else 0,
-    )
-    jobs = engine.simulate_settings(lines)["jobs"]
+    )["jobs"]
     return [1e3 * t for t in chain(*(job["iterations_s"][FIRST:] for job in jobs))]
 
 

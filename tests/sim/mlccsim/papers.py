@@ -9,12 +9,11 @@ from typing import Any
 
 from mlcclab.interval import estimate
 
-from . import engine
+from . import engine, report
 from .cli import find
 from .scenario import Scenario, Step, goodput_bps, settings
 
 Json = dict[str, Any]
-
 
 # TMDML's, and how many hosts its job has there.
 NETWORKS: dict[str, tuple[Json, int]] = {
@@ -40,8 +39,13 @@ def sized(name: str, nbytes: int) -> Scenario:
 
 
 def simulate(scenario: Scenario, cc: str, seed: int, **keys: object) -> Json:
-    """A run with some of mlcc-sim's settings replaced."""
-    return engine.simulate_settings(changed(settings(scenario, cc, seed), **keys))
+    """A run with some of mlcc-sim's settings replaced, those of jobs in all of them."""
+    lines = settings(scenario, cc, seed)
+    for key, value in keys.items():
+        lines, found = re.subn(rf"^{key} .*$", f"{key} {value}", lines, flags=re.MULTILINE)
+        if not found:
+            raise ValueError(key)
+    return engine.simulate_settings(lines)
 
 
 def paths(scenario: Scenario, seed: int) -> list[tuple[int, ...]]:
@@ -55,29 +59,9 @@ def line_rate(scenario: Scenario) -> float:
     return goodput_bps(scenario) / 8
 
 
-def changed(lines: str, **keys: object) -> str:
-    """Settings with other values, of all jobs."""
-    for key, value in keys.items():
-        lines, found = re.subn(rf"^{key} .*$", f"{key} {value}", lines, flags=re.MULTILINE)
-        if not found:
-            raise ValueError(key)
-    return lines
-
-
-def moved(lines: str, hosts: Sequence[Sequence[int]]) -> str:
-    """Settings with each job on other hosts."""
-    head, *jobs = re.split(r"^(?=job )", lines, flags=re.MULTILINE)
-    return head + "".join(
-        changed(job, hosts=" ".join(map(str, where)))
-        for job, where in zip(jobs, hosts, strict=True)
-    )
-
-
 def with_half(values: Sequence[float], digits: int = 1) -> str:
     """A mean and its 95 % interval."""
-    found = estimate(values)
-    half = "" if found.half is None else f" ± {found.half:.{digits}f}"
-    return f"{found.mean:.{digits}f}{half}"
+    return report.with_half(vars(estimate(values)), digits)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

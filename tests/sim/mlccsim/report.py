@@ -6,7 +6,6 @@ from statistics import fmean
 from typing import Any
 
 from mlcclab import fct
-from mlcclab.interval import Estimate
 from mlcclab.stats import settled, slowdown
 from mlcclab.table import align
 
@@ -126,12 +125,12 @@ def _fixed(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def with_half(found: Json | None) -> str:
+def with_half(found: Json | None, digits: int = 3) -> str:
     """A mean and its interval."""
     if not found:
         return "-"
-    known = Estimate(found["mean"], found["half"])
-    return f"{known.mean:.3f}" + (f" ± {known.half:.3f}" if known.half is not None else "")
+    half = "" if found["half"] is None else f" ± {found['half']:.{digits}f}"
+    return f"{found['mean']:.{digits}f}{half}"
 
 
 def lines(report: Json) -> list[str]:

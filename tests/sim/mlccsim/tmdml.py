@@ -9,9 +9,8 @@ from statistics import fmean
 
 from mlcclab.errors import UsageError
 
-from . import engine
-from .papers import Json, changed, line_rate, moved, paths, simulate, sized, table, with_half
-from .scenario import Scenario, settings
+from .papers import Json, line_rate, paths, simulate, sized, table, with_half
+from .scenario import Scenario
 
 MODELS = {"ResNet50": 97_700_000, "AlexNet": 240_000_000, "VGG-16": 527_800_000}
 
@@ -88,12 +87,11 @@ def first_round(kind: str, seed: int, nbytes: int = MODELS["VGG-16"]) -> Json:
     job = scenario.jobs[0]
     if kind == "All-reduce":
         return simulate(scenario, "dcqcn", seed, detail=1, workload="all-to-all")
-    # a pair for each worker, all to one host; so they are written down for mlcc-sim
-    pair = {"workload": "pair", "hosts": 2}
-    pairs = [replace(job, name=f"w{i}", values=job.values | pair) for i in range(SERVER)]
-    lines = settings(replace(scenario, jobs=tuple(pairs)), "dcqcn", seed)
-    where = [[i, SERVER] for i in range(SERVER)]
-    return engine.simulate_settings(changed(moved(lines, where), detail=1))
+    # a pair for each worker, all to one host
+    pair = job.values | {"workload": "pair", "hosts": 2}
+    pairs = tuple(replace(job, name=f"w{i}", values=pair) for i in range(SERVER))
+    where = tuple((i, SERVER) for i in range(SERVER))
+    return simulate(replace(scenario, jobs=pairs, placed=where), "dcqcn", seed, detail=1)
 
 
 def _counts(kind: str, seed: int) -> tuple[list[int], list[int]]:
