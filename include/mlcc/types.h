@@ -31,7 +31,7 @@ typedef __INT64_TYPE__ s64;
 #define MLCC_OUTLINE __attribute__((__noinline__, __unused__))
 #endif
 
-#if !defined(__KERNEL__) && !defined(static_assert)
+#if !defined(__KERNEL__) && !defined(__cplusplus) && !defined(static_assert)
 #define static_assert(what, why) _Static_assert(what, why)
 #endif
 

@@ -121,8 +121,9 @@ static __always_inline struct mlcc_rp_raise mlcc_rp_raise(const struct mlcc_rp_p
 static __always_inline void mlcc_rp_init(struct mlcc_rp *rp, const struct mlcc_rp_param *c, u32 now)
 {
 	*rp = (struct mlcc_rp) {
-		.rc = c->line, .rt = c->line, .stamp = now, .decrease_run = ~0U,
+		.rc = c->line, .rt = c->line,
 		.alpha = c->alpha_init << (MLCC_RP_ALPHA_SHIFT - MLCC_SHIFT),
+		.stamp = now, .decrease_run = ~0U,
 	};
 }
 

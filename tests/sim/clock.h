@@ -30,6 +30,9 @@ public:
 
 	static uint64_t now_ns() { return now() / NS; }
 
+	/* As phase trackers have it: from a second on, for 0 would stand for "never". */
+	static uint64_t tracker_us() { return now() / (1000 * NS) + 1000000; }
+
 	/* @event may be pending already; then it happens twice. */
 	static void at(Ps when, ns3::EventImpl &event)
 	{

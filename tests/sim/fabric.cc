@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections of several flows. */
+/* Profiles; connections of several flows. */
 #include "fabric.h"
 
 #include <algorithm>
 
 namespace sim {
+
+const struct mlcc_profile *profile_named(const std::string &name)
+{
+	static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+	static const char *const names[] = MLCC_PROFILE_NAMES;
+
+	for (unsigned i = 0; i < MLCC_PROFILE_COUNT; i++)
+		if (name == names[i])
+			return &profiles[i];
+	return nullptr;
+}
 
 Connection::Connection(const std::vector<Channel *> &flows)
 	: m_flows(flows), m_arrived(flows.size())

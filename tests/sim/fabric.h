@@ -7,12 +7,17 @@
 #include <functional>
 #include <memory>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "clock.h"
-#include "tracker.h"
+#include "../../include/mlcc/phase.h"
+#include "../../include/mlcc/profiles.h"
 
 namespace sim {
+
+/* One of mlcc's, for either carrier; NULL: there is none. */
+const struct mlcc_profile *profile_named(const std::string &name);
 
 /* A connection in one direction. */
 class Channel {
@@ -34,15 +39,15 @@ public:
 class Host {
 public:
 	/* @tracker NULL: the congestion control knows of no phases. */
-	Host(struct mlcc_job *tracker, unsigned n) : flows(n), m_tracker(tracker) {}
+	Host(const struct mlcc_job *tracker, unsigned n) : flows(n), m_tracker(tracker) {}
 	virtual ~Host() = default;
 
 	const unsigned flows;		/* of a connection */
 
-	unsigned phases() const { return m_tracker ? tracker_phases(m_tracker) : 0; }
+	unsigned phases() const { return m_tracker ? m_tracker->seq : 0; }
 
 private:
-	struct mlcc_job *m_tracker;
+	const struct mlcc_job *m_tracker;
 };
 
 /* Several flows that each carry a part of every message. */

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace sim {
 
@@ -31,18 +30,16 @@ unsigned Paths::meets(const Path &path) const
 	return sum;
 }
 
-Flow::Flow(RdmaNet &net, const struct nic_setup &setup, unsigned from, unsigned to,
-	   struct nic_host *host, struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash)
-	: m_net(net), m_from(from), m_to(to), m_rtt(rtt), m_hash(paths ? choose(*paths, hash) : hash),
-	  m_rp(nic_flow_new(&setup, host, Clock::now_ns())), m_rate(nic_rate(m_rp)),
-	  m_np(nic_np_new(&net.param.setup, group)), m_pace(this), m_expire(this)
+Flow::Flow(RdmaNet &net, unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver, Ps rtt,
+	   uint32_t hash)
+	: m_net(net), m_from(from), m_to(to), m_rtt(rtt),
+	  m_hash(sender ? choose(sender->paths, hash) : hash),
+	  m_host(net.param.profile ? sender : nullptr), m_param(sender ? sender->rp : net.param.rp),
+	  m_group(receiver && net.param.tmdml ? &receiver->group : nullptr), m_pace(this),
+	  m_expire(this)
 {
-}
-
-Flow::~Flow()
-{
-	std::free(m_rp);
-	std::free(m_np);
+	mlcc_rp_init(&m_rp, &m_param, Clock::now_ns());
+	m_rate = mlcc_rp_rate(&m_rp);
 }
 
 /*** The sender ***/
@@ -105,7 +102,7 @@ void Flow::go()
 		return;
 	if (Clock::now() < m_due) {
 		m_pacing = true;
-		m_pace.at(std::min<Ps>(m_due, Clock::now() + nic_period(m_rp) * NS));
+		m_pace.at(std::min<Ps>(m_due, Clock::now() + m_param.time_ns * NS));
 		return;
 	}
 	m_ready = true;
@@ -117,8 +114,34 @@ void Flow::pace()
 {
 	m_pacing = false;
 	if (Clock::now() < m_due)
-		set_rate(nic_increased(m_rp, Clock::now_ns()));
+		set_rate(raised(0, 0));
 	go();
+}
+
+/* After @fresh bytes more of the job; which calls to make rdma/dcqcn/job.h lists. */
+struct mlcc_rp_gain Flow::gain(uint32_t fresh)
+{
+	struct mlcc_led *led;
+	uint32_t p;
+
+	if (!m_host)
+		return MLCC_RP_PLAIN;
+	led = m_host->leader ? &m_host->led : nullptr;
+	p = host_sent(&m_host->job, led, &m_param, fresh, Clock::tracker_us());
+	if (mlcc_rp_enter(&m_rp, m_host->job.seq)) {
+		m_own = host_own(&m_host->job, led, m_param.line);
+		mlcc_job_enter(&m_host->job);
+	}
+	return mlcc_rp_gain(m_net.param.profile, p, m_own);
+}
+
+/* The rate when @wire bytes leave, @fresh of them for the first time; with what is due by now. */
+uint32_t Flow::raised(uint32_t wire, uint32_t fresh)
+{
+	struct mlcc_rp_gain g = gain(fresh);
+
+	mlcc_rp_sent(&m_rp, &m_param, &g, Clock::now_ns(), wire);
+	return mlcc_rp_rate(&m_rp);
 }
 
 uint64_t Flow::end_of_message() const
@@ -130,12 +153,12 @@ uint64_t Flow::end_of_message() const
 /* What the RP has to know of a packet that leaves. */
 void Flow::begin(Packet *p)
 {
-	uint64_t now = Clock::now_ns(), end = p->seq + p->payload;
+	uint64_t end = p->seq + p->payload;
 	uint32_t fresh = end > m_fresh ? end - m_fresh : 0;
 
-	if (m_fresh == m_acked && fresh)
-		nic_start(m_rp, now, m_rtt / NS);
-	m_rate = nic_sent(m_rp, now, p->bytes, fresh);
+	if (m_host && m_fresh == m_acked && fresh)
+		mlcc_job_tx_start(&m_host->job, Clock::tracker_us(), m_rtt / (1000 * NS));
+	m_rate = raised(p->bytes, fresh);
 	m_fresh += fresh;
 	again += !fresh;
 	m_due = m_moved = Clock::now();
@@ -192,8 +215,11 @@ void Flow::go_back(uint64_t seq)
 
 void Flow::on_cnp()
 {
+	struct mlcc_rp_gain g = gain(0);
+
 	cnps++;
-	set_rate(nic_cnp(m_rp, Clock::now_ns()));
+	mlcc_rp_cnp(&m_rp, &m_param, &g, Clock::now_ns());
+	set_rate(mlcc_rp_rate(&m_rp));
 }
 
 /* One event looks after all packets in flight. */
@@ -250,11 +276,22 @@ void Flow::accept(const Packet *p)
 	}
 }
 
+/* Whether a mark is to be answered with a CNP. */
+bool Flow::answers()
+{
+	const struct mlcc_tmdml_param &c = m_net.param.np;
+
+	if (m_group)
+		return mlcc_tmdml_marked(m_group, &m_np, &c, Clock::now_ns());
+	return mlcc_np_marked(&m_np.np, c.interval, Clock::now_ns());
+}
+
 void Flow::on_data(const Packet *p)
 {
 	m_net.delivered++;
-	nic_arrived(m_np, Clock::now_ns(), p->payload);
-	if (p->marked && nic_marked(m_np, Clock::now_ns()))
+	if (m_group)
+		mlcc_tmdml_arrived(m_group, &m_np, &m_net.param.np, p->payload, Clock::tracker_us());
+	if (p->marked && answers())
 		answer(Kind::CNP, p->tries);
 	if (p->seq == m_expected) {
 		accept(p);

@@ -5,6 +5,7 @@
  *
  *	exit status 0: it has run; 1: not to the end; 2: settings that are wrong, in one line
  */
+#include <algorithm>
 #include <ctime>
 #include <iostream>
 
@@ -16,10 +17,11 @@
 #include "net.h"
 #include "settings.h"
 #include "tcp.h"
-#include "tcpcore.h"
+#include "../dcqcn/variants.h"
 
 namespace sim {
 
+constexpr uint32_t MBPS = 1000;		/* in kb/s */
 constexpr int64_t STREAMS = 1 << 16;	/* of random numbers for each job: a host has one */
 
 /* Of each access switch: its pod, in order, and its hosts. */
@@ -53,16 +55,27 @@ static Graph graph_of(const Settings &s)
 	return bcube(s.number("n"), bps);
 }
 
+static enum mlcc_rp_variant variant_of(const Settings &s)
+{
+	static const char *const names[] = MLCC_RP_VARIANT_NAMES;
+
+	return (enum mlcc_rp_variant)(std::find(names, std::end(names), s.text("variant")) - names);
+}
+
 static RdmaParam rdma_of(const Settings &s)
 {
+	enum mlcc_rp_variant variant = variant_of(s);
 	RdmaParam c = {};
 
 	/* flows go by their port's rate */
 	c.bps = s.number(s.text("topology") == "dumbbell" ? "host_rate_bps" : "rate_bps");
-	c.setup.variant = nic_variant(s.text("variant").c_str());
-	c.setup.profile = profile_named(s.text("cc").c_str());
-	c.setup.line_kbps = c.bps / 1e3;
-	c.setup.time_ns = s.number("timer_ns");
+	mlcc_rp_param_init(&c.rp, variant, c.bps / 1e3, MBPS);
+	if (s.number("timer_ns"))
+		c.rp.time_ns = s.number("timer_ns");
+	c.np.interval = mlcc_np_interval(variant, &c.rp);
+	c.np.every = MLCC_TMDML_EVERY;
+	c.np.spare = MLCC_TMDML_SPARE;
+	c.profile = profile_named(s.text("cc"));
 	c.payload = s.number("payload");
 	c.header = s.number("header");
 	c.window = s.number("window");

@@ -9,14 +9,11 @@
 #include <ns3/tcp-rx-buffer.h>
 
 #include "clock.h"
-#include "tracker.h"
 
 namespace sim {
 
 using ns3::Ptr;
 using ns3::TcpSocketState;
-
-constexpr Ps US = 1000 * NS;
 
 NS_OBJECT_ENSURE_REGISTERED(TcpMlcc);
 
@@ -61,7 +58,7 @@ void TcpMlcc::read(const TcpSocketState &tcb)
 {
 	uint32_t mss = tcb.m_segmentSize, una = tcb.m_lastAckedSeq.GetValue();
 
-	m_sk.tcp_mstamp = Clock::now() / US + TRACKER_FIRST_US;
+	m_sk.tcp_mstamp = Clock::tracker_us();
 	m_sk.mss_cache = mss;
 	m_sk.snd_cwnd = m_cwnd = tcb.m_cWnd / mss;
 	m_sk.snd_ssthresh = m_ssthresh = tcb.m_ssThresh / mss;

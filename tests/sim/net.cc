@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 
 #include <ns3/object-factory.h>
@@ -283,12 +282,6 @@ RdmaNet::RdmaNet(const Graph &g, const RdmaParam &p) : param(p), m_tell(this)
 	route(g);
 }
 
-RdmaNet::~RdmaNet()
-{
-	for (auto &l : m_leaders)
-		std::free(l.second);
-}
-
 void RdmaNet::wire(const Graph &g)
 {
 	m_ends.resize(g.edges.size());
@@ -330,74 +323,67 @@ void RdmaNet::route(const Graph &g)
 	}
 }
 
-/* A job's state on a host, as the fabric hands it out. */
-class RdmaHost : public Host {
-public:
-	RdmaHost(struct nic_host *h, struct nic_group *g, Paths &p, const struct nic_setup &s,
-		 unsigned qps)
-		: Host(h ? nic_host_tracker(h) : nullptr, qps), host(h), group(g), paths(p), setup(s)
-	{
-	}
-
-	~RdmaHost() override
-	{
-		std::free(host);
-		std::free(group);
-	}
-
-	struct nic_host *const host;
-	struct nic_group *const group;
-	Paths &paths;
-	const struct nic_setup setup;
-};
-
-struct nic_host *RdmaNet::state(const Job *job)
+RdmaHost::RdmaHost(const RdmaParam &c, const Job &j, Paths &p, struct mlcc_job *l)
+	: Host(c.profile ? &job : nullptr, c.qps), rp(c.rp), leader(l), paths(p)
 {
-	if (!param.setup.profile)
+	if (j.param.timer_ns)
+		rp.time_ns = j.param.timer_ns;
+}
+
+void RdmaHost::report()
+{
+	uint64_t now = Clock::now_ns(), us = Clock::tracker_us(), since_us = (now - m_reported) / 1000;
+
+	if (m_answer.best_us) {
+		m_answer.age_us += since_us;
+		mlcc_led_hear(&led, &m_answer, job.acked, us);
+	}
+	mlcc_lead_report(leader, &m_counted, job.acked, us, since_us);
+	m_reported = now;
+}
+
+void RdmaHost::answer()
+{
+	m_answer = mlcc_lead_answer(leader, Clock::tracker_us());
+}
+
+/* Of those that hosts tell what they have sent; NULL: none. */
+struct mlcc_job *RdmaNet::leader(const Job *job)
+{
+	if (!param.led || !param.profile)
 		return nullptr;
-	if (!param.led)
-		return nic_host_new(nullptr);
 	if (m_led.empty())
 		m_tell.at(Clock::now() + TELL);
-	if (!m_leaders[job])
-		m_leaders[job] = tracker_new();
-	m_led.push_back(nic_host_new(m_leaders[job]));
-	return m_led.back();
+	return &m_leaders[job];
 }
 
 /* Hosts tell their jobs' leaders what they have sent, and hear what these said the last time. */
 void RdmaNet::tell()
 {
-	for (struct nic_host *h : m_led)
-		nic_host_report(h, Clock::now_ns());
-	for (struct nic_host *h : m_led)
-		nic_host_answer(h, Clock::now_ns());
+	for (RdmaHost *h : m_led)
+		h->report();
+	for (RdmaHost *h : m_led)
+		h->answer();
 	m_tell.at(Clock::now() + TELL);
 }
 
 Host *RdmaNet::host(const Job *job)
 {
-	struct nic_setup setup = param.setup;
+	auto found = std::make_unique<RdmaHost>(param, *job, m_paths[job], leader(job));
 
-	if (job->param.timer_ns)
-		setup.time_ns = job->param.timer_ns;
-	m_hosts.push_back(std::make_unique<RdmaHost>(state(job),
-						     param.tmdml ? nic_group_new() : nullptr,
-						     m_paths[job], setup, param.qps));
+	if (found->leader)
+		m_led.push_back(found.get());
+	m_hosts.push_back(std::move(found));
 	return m_hosts.back().get();
 }
 
-Channel *RdmaNet::flow(unsigned from, unsigned to, Host *sending, Host *receiving)
+Channel *RdmaNet::flow(unsigned from, unsigned to, Host *sender, Host *receiver)
 {
-	RdmaHost *sender = static_cast<RdmaHost *>(sending);
-	RdmaHost *receiver = static_cast<RdmaHost *>(receiving);
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
 
-	m_flows.push_back(std::make_unique<Flow>(*this, sender ? sender->setup : param.setup,
-						 from, to, sender ? sender->host : nullptr,
-						 receiver ? receiver->group : nullptr,
-						 sender ? &sender->paths : nullptr,
+	m_flows.push_back(std::make_unique<Flow>(*this, from, to, static_cast<RdmaHost *>(sender),
+						 static_cast<RdmaHost *>(receiver),
 						 2 * m_far[to][from] * param.delay, hash));
 	return m_flows.back().get();
 }

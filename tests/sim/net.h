@@ -56,13 +56,15 @@
 #include "clock.h"
 #include "fabric.h"
 #include "graph.h"
-#include "nic.h"
+#include "../../rdma/dcqcn/tmdml.h"
+#include "../dcqcn/host.h"
 
 namespace sim {
 
 class Flow;
 class Node;
 class Port;
+class RdmaHost;
 class RdmaNet;
 
 enum class Kind : uint8_t { DATA, ACK, NAK, CNP };
@@ -219,10 +221,9 @@ private:
 
 class Flow : public Channel {
 public:
-	/* @host, @paths: of the sender, @group: of the receiver; any may be NULL. */
-	Flow(RdmaNet &net, const struct nic_setup &setup, unsigned from, unsigned to,
-	     struct nic_host *host, struct nic_group *group, Paths *paths, Ps rtt, uint32_t hash);
-	~Flow() override;
+	/* @sender, @receiver: NULL: of no job */
+	Flow(RdmaNet &net, unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver, Ps rtt,
+	     uint32_t hash);
 
 	void send(uint64_t bytes) override;
 	uint64_t delivered() const override { return m_expected; }
@@ -251,6 +252,9 @@ private:
 	void watch();
 	void expire();
 	uint64_t end_of_message() const;
+	struct mlcc_rp_gain gain(uint32_t fresh);
+	uint32_t raised(uint32_t wire, uint32_t fresh);
+	bool answers();
 	Ps gap(uint32_t bytes) const;
 	void set_rate(uint32_t kbps);
 
@@ -260,7 +264,10 @@ private:
 	const uint32_t m_hash;		/* of its addresses and its port */
 
 	/* the sender; positions are bytes of all messages */
-	struct nic_flow *m_rp;
+	RdmaHost *const m_host;		/* NULL: plain DCQCN */
+	const struct mlcc_rp_param m_param;
+	struct mlcc_rp m_rp;
+	struct mlcc_rp_own m_own = MLCC_RP_OWN_LINE;	/* in this phase */
 	uint64_t m_end = 0, m_next = 0, m_acked = 0;
 	uint64_t m_fresh = 0;		/* from here on nothing was ever sent */
 	Ps m_due = 0;			/* when the rate lets it send again */
@@ -271,7 +278,8 @@ private:
 	std::deque<uint64_t> m_ends;	/* of messages that are not acknowledged yet */
 
 	/* the receiver */
-	struct nic_np *m_np;
+	struct mlcc_tmdml_group *const m_group;	/* NULL: plain DCQCN's NP */
+	struct mlcc_tmdml_flow m_np = {};
 	uint64_t m_expected = 0;
 	uint32_t m_unacked = 0;		/* packets */
 	uint8_t m_asked = 0xff;		/* m_tries when it last asked for what is missing */
@@ -282,7 +290,9 @@ private:
 };
 
 struct RdmaParam {
-	struct nic_setup setup;
+	struct mlcc_rp_param rp;	/* rates are kb/s */
+	struct mlcc_tmdml_param np;
+	const struct mlcc_profile *profile;	/* NULL: plain DCQCN */
 	uint32_t payload, header, window;
 	Ps rto, delay;
 	uint64_t buffer, kmin, kmax;	/* bytes; of the marks for a port of bps */
@@ -295,10 +305,30 @@ struct RdmaParam {
 	uint32_t seed;			/* of the hashes */
 };
 
+/* A job on one host: the progress that its flows there share. */
+class RdmaHost : public Host {
+public:
+	/* @leader NULL: the host goes by its own progress; else by what it is told (lead.h). */
+	RdmaHost(const RdmaParam &c, const Job &job, Paths &p, struct mlcc_job *leader);
+
+	/* Each tick: what the leader has answered in the last one arrives, and what was sent. */
+	void report();
+	void answer();		/* after all have reported */
+
+	struct mlcc_rp_param rp;
+	struct mlcc_job job = {}, *const leader;
+	struct mlcc_led led = {};
+	struct mlcc_tmdml_group group = {};	/* of what the host receives */
+	Paths &paths;
+
+private:
+	struct mlcc_lead_answer m_answer = {};	/* on its way */
+	uint64_t m_counted = 0, m_reported = 0;	/* by the leader: bytes, ns */
+};
+
 class RdmaNet : public Fabric {
 public:
 	RdmaNet(const Graph &g, const RdmaParam &param);
-	~RdmaNet() override;
 
 	Host *host(const Job *job) override;
 	void report(std::ostream &out) const override;
@@ -314,7 +344,7 @@ public:
 	std::vector<std::unique_ptr<Nic>> nics;
 
 private:
-	struct nic_host *state(const Job *job);
+	struct mlcc_job *leader(const Job *job);
 	void tell();
 	Channel *flow(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void wire(const Graph &g);
@@ -325,8 +355,8 @@ private:
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;
 	std::map<const Job *, Paths> m_paths;
-	std::map<const Job *, struct mlcc_job *> m_leaders;
-	std::vector<struct nic_host *> m_led;
+	std::map<const Job *, struct mlcc_job> m_leaders;
+	std::vector<RdmaHost *> m_led;
 	Event<RdmaNet, &RdmaNet::tell> m_tell;
 	std::vector<std::vector<Port *>> m_ends;	/* of each edge: at a, at b */
 	std::vector<std::vector<unsigned>> m_far;	/* links between hosts */

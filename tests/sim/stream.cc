@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tracker.h"
-
 namespace sim {
 
 constexpr Ps US = 1000 * NS, MS = 1000 * US;
@@ -47,9 +45,7 @@ Stream::~Stream()
 /* The socket as the core is to see it. */
 void Stream::read()
 {
-	Ps now = Clock::now();
-
-	m_sk.tcp_mstamp = now / US + TRACKER_FIRST_US;
+	m_sk.tcp_mstamp = Clock::tracker_us();
 	m_sk.rx_opt.rcv_tsval = m_stamp;
 	m_sk.snd_una = m_una * m_sk.mss_cache;
 	m_sk.snd_nxt = m_next * m_sk.mss_cache;

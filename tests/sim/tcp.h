@@ -59,7 +59,7 @@ public:
 	/* @cc: may be one that knows of no jobs */
 	static std::unique_ptr<Host> of(const std::string &cc, unsigned flows)
 	{
-		const struct mlcc_profile *profile = profile_named(cc.c_str());
+		const struct mlcc_profile *profile = profile_named(cc);
 
 		return std::make_unique<TcpHost>(profile ? tcp_job_new(profile) : nullptr, flows);
 	}
