@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the tests share: small scenarios, and the runs of them."""
 
+import io
+import subprocess
 import sys
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,7 +16,8 @@ sys.path.append(str(HERE.parent / "lab"))
 
 from mlcclab.stats import settled  # noqa: E402
 from mlcclab.units import FRAME, MSS  # noqa: E402
-from mlccsim.engine import Run, simulate  # noqa: E402
+from mlccsim import cli  # noqa: E402
+from mlccsim.papers import simulate  # noqa: E402
 from mlccsim.scenario import parse  # noqa: E402
 
 Table = dict[str, Any]
@@ -51,9 +57,41 @@ def endless(copies: int) -> list[Table]:
     return [{"name": "flow", "workload": "endless", "copies": copies}]
 
 
-def run(table: Table, cc: str = "dcqcn", seed: int = 1, only: int = -1, **top: Any) -> Table:
-    """What mlcc-sim says of a scenario; top: its keys outside of tables."""
-    return simulate(parse("test", table | top), Run(cc, seed, only))
+def run(
+    table: Table,
+    cc: str = "dcqcn",
+    seed: int = 1,
+    hosts: tuple[tuple[int, ...], ...] = (),
+    keys: Table | None = None,
+    **top: Any,
+) -> Table:
+    """What mlcc-sim says of a scenario.
+
+    hosts: each job's, if not as placed; keys: settings of mlcc-sim's; top: keys outside of tables.
+    """
+    scenario = replace(parse("test", table | top), placed=hosts)
+    return simulate(scenario, cc, seed, **(keys or {}))
+
+
+def front_end(text: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """tests/sim/run, of a scenario's text."""
+    out, err = io.StringIO(), io.StringIO()
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write(text)
+        file.flush()
+        with redirect_stdout(out), redirect_stderr(err):
+            status = cli.main([file.name, *words])
+    return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
+
+
+def made_up(*iterations_s: list[float]) -> Table:
+    """What mlcc-sim would say of jobs with these iterations."""
+    jobs = [
+        {"name": "j", "delivered": 10**9, "phases": 1.0, "iterations_s": times}
+        for times in iterations_s
+    ]
+    counts = {"simulated_s": 1.0, "cpu_s": 1.0, "over": True}
+    return counts | {"jobs": jobs, "network": {"sent": 1}}
 
 
 def slowdown(result: Table) -> float:

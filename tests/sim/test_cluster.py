@@ -5,7 +5,7 @@ import unittest
 from statistics import fmean
 from unittest import mock
 
-from common import HERE, Table
+from common import HERE, Table, made_up
 from mlcclab.errors import UsageError
 from mlccsim import cli, cluster, engine
 from mlccsim.engine import Run
@@ -149,12 +149,6 @@ class Report(unittest.TestCase):
         results = {Run("dcqcn", 1): made_up([]), Run("dcqcn", 1, 0): made_up([0.1])}
         found = cluster.build(small(), "dcqcn", ["dcqcn"], {1: shot}, results)["results"][0]
         self.assertAlmostEqual(found["slowdown"]["mean"], 10)
-
-
-def made_up(*iterations_s: list[float]) -> Table:
-    """What mlcc-sim would say of rings with these iterations."""
-    jobs = [{"iterations_s": times} for times in iterations_s]
-    return {"jobs": jobs, "simulated_s": 1.0, "cpu_s": 1.0, "network": {"sent": 1}}
 
 
 class Simulated(unittest.TestCase):

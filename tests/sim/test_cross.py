@@ -2,14 +2,11 @@
 """Cross traffic: what it loads, how long flows take, sweeps of loads."""
 
 import json
-import subprocess
-import sys
-import tempfile
 import tomllib
 import unittest
 from statistics import median
 
-from common import HERE, Table, dumbbell, pairs, run, tcp_pairs
+from common import HERE, Table, dumbbell, front_end, pairs, run, tcp_pairs
 from mlcclab import fct
 
 
@@ -130,16 +127,9 @@ sizes = "storage"
 class Sweep(unittest.TestCase):
     """The commands."""
 
-    def call(self, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-            file.write(text)
-            file.flush()
-            command = [sys.executable, HERE / "run", file.name, *words]
-            return subprocess.run(command, capture_output=True, text=True, check=False)
-
     def test_each_load_has_a_report(self) -> None:
         words = ("--load", "0,0.3,0.6", "--cc", "dcqcn,interleave", "--seeds", "1-2")
-        found = json.loads(self.call(SCENARIO + FLOWS, *words, "--json", "-").stdout)
+        found = json.loads(front_end(SCENARIO + FLOWS, *words, "--json", "-").stdout)
         self.assertEqual(found["line_gbps"], 10)
         self.assertEqual([part["load"] for part in found["sweep"]], [0, 0.3, 0.6])
         means = [part["results"][0]["jobs"][0]["mean_ms"] for part in found["sweep"]]
@@ -151,7 +141,7 @@ class Sweep(unittest.TestCase):
         self.assertIn("mean", bins[0]["p99_against_first"])
 
     def test_the_table_has_sizes(self) -> None:
-        shown = self.call(SCENARIO + FLOWS.replace("storage", "hadoop")).stdout
+        shown = front_end(SCENARIO + FLOWS.replace("storage", "hadoop")).stdout
         self.assertIn("p99 against first", shown)
         self.assertRegex(shown, r"interleave +cross +<= 10 kB +\d+ ")
 
@@ -162,6 +152,6 @@ class Sweep(unittest.TestCase):
             (SCENARIO, "0.5", "no background flows"),
         ):
             with self.subTest(expected):
-                done = self.call(text, "--load", load)
+                done = front_end(text, "--load", load)
                 self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
                 self.assertIn(expected, done.stderr)

@@ -6,8 +6,7 @@ from statistics import fmean, pstdev
 
 from common import LINE_BPS, PERIOD_S, Table, dumbbell, pairs, run
 from mlcclab import traces
-from mlccsim.engine import simulate_settings
-from mlccsim.scenario import parse, settings
+from mlccsim.scenario import parse
 
 SIZE = 10_000_000
 HOSTS = 4
@@ -71,12 +70,12 @@ class Traces(unittest.TestCase):
 
     def test_computing_hides_what_overlaps(self) -> None:
         """Without that an iteration takes what it computes and what it sends, one by one."""
-        scenario = parse("test", dumbbell([self.job(self.DP)]) | {"iterations": 4})
-        computes = sum(step.compute_s for step in scenario.jobs[0].steps)
-        apart = computes + self.DUTY * PERIOD_S
+        table = dumbbell([self.job(self.DP)])
+        steps = parse("test", table).jobs[0].steps
+        apart = sum(step.compute_s for step in steps) + self.DUTY * PERIOD_S
         self.assertGreater(apart, 1.15 * PERIOD_S)
-        lines = settings(scenario, "dcqcn", 1)
-        result = simulate_settings(lines.replace(" 1 ", " 0 "))["jobs"][0]
+        waits = " ".join(f"{step.compute_s} {step.bytes} 0" for step in steps)
+        result = run(table, iterations=4, keys={"steps": waits})["jobs"][0]
         self.assertAlmostEqual(fmean(result["iterations_s"]), apart, delta=82 * self.BURST_S)
 
 
@@ -85,8 +84,7 @@ class Noise(unittest.TestCase):
 
     def test_a_lognormal_one_has_its_deviation_and_the_mean_one(self) -> None:
         job = {"name": "job", "bytes": 1, "compute": "1ms"}
-        lines = settings(parse("test", dumbbell([job]) | {"iterations": 4000}), "dcqcn", 1)
-        result = simulate_settings(lines.replace("lognormal 0", "lognormal 0.5"))
+        result = run(dumbbell([job]), iterations=4000, keys={"lognormal": 0.5})
         times = result["jobs"][0]["iterations_s"]
         self.assertAlmostEqual(fmean(times), 1e-3, delta=0.05e-3)
         self.assertAlmostEqual(pstdev(times) / fmean(times), 0.5, delta=0.05)
@@ -115,9 +113,7 @@ class Tmdml(unittest.TestCase):
             "job": [server | {"compute": "20ms", "noise": 0.02}, others],
             "iterations": 24,
         }
-        lines = settings(parse("test", table), cc, 1)
-        moved = lines.replace("hosts 0 1 2", "hosts 0 1 4").replace("hosts 3 4", "hosts 5 2")
-        return fmean(simulate_settings(moved)["jobs"][0]["iterations_s"])
+        return fmean(run(table, cc, hosts=((0, 1, 4), (5, 2)))["jobs"][0]["iterations_s"])
 
     def test_the_flow_with_two_bottlenecks_catches_up(self) -> None:
         plain = self.took("dcqcn")

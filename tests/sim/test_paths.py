@@ -6,9 +6,8 @@ from collections import Counter
 from itertools import pairwise
 from statistics import fmean
 
+import common
 from common import Table
-from mlccsim.engine import simulate_settings
-from mlccsim.scenario import parse, settings
 
 SEEDS = (1, 2, 3)
 
@@ -41,8 +40,7 @@ def rings(copies: int, hosts: int, spines: int, **rdma: object) -> Table:
 
 def run(table: Table, seed: int, iterations: int = 4) -> Table:
     """With each flow's path."""
-    lines = settings(parse("test", table | {"iterations": iterations}), "dcqcn", seed)
-    return simulate_settings(lines.replace("detail 0", "detail 1"))
+    return common.run(table, seed=seed, keys={"detail": 1}, iterations=iterations)
 
 
 def links(result: Table) -> Counter[tuple[int, int]]:

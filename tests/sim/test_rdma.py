@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from common import LINE_BPS, PERIOD_S, Table, dumbbell, endless, pairs, rates, run, slowdown
 from mlccsim.cli import find
-from mlccsim.engine import simulate_settings
-from mlccsim.scenario import parse, settings
+from mlccsim.engine import INSTANT_S
+from mlccsim.papers import simulate
 
 MARK_NEVER = {"kmin": 2**29, "kmax": 2**30}
 SEEDS = (1, 2, 3)
@@ -113,19 +113,15 @@ class Flows(unittest.TestCase):
     def hops(self, topology: Table, host: int) -> int:
         """Of a job from host 0 to another one."""
         jobs = [{"name": "j", "bytes": 10**6}]
-        table = {"topology": topology | {"rate": "10gbit"}, "job": jobs, "iterations": 4}
-        lines = settings(parse("test", table), "dcqcn", 1)
-        moved = lines.replace("hosts 0 1", f"hosts 0 {host}")
-        found: int = simulate_settings(moved)["network"]["hops"]
+        table = {"topology": topology | {"rate": "10gbit"}, "job": jobs}
+        found: int = run(table, hosts=((0, host),), iterations=4)["network"]["hops"]
         return found
 
     def test_a_host_of_a_bcube_has_two_ports(self) -> None:
         """Two flows to it, one by each of its ports, have a link each."""
         table = {"topology": {"kind": "bcube", "rate": "10gbit", "n": 3}, "job": endless(2)}
-        lines = settings(parse("test", table | {"stop": "20ms"}), "dcqcn", 1)
         for other, links in ((3, 2), (2, 1)):
-            moved = lines.replace("hosts 0 1", "hosts 1 0").replace("hosts 2 3", f"hosts {other} 0")
-            got = sum(rates(simulate_settings(moved)))
+            got = sum(rates(run(table, hosts=((1, 0), (other, 0)), stop="20ms")))
             self.assertGreater(got, 0.75 * links * LINE_BPS)
             self.assertLessEqual(got, links * LINE_BPS)
 
@@ -142,14 +138,13 @@ class Clos(unittest.TestCase):
         "oversubscription": 2,
     }
 
-    def settings(self, **job: object) -> str:
-        table = {"topology": self.TABLE, "job": [{"name": "j"} | job]}
-        return settings(parse("test", table | {"stop": "20ms"}), "dcqcn", 1)
+    def table(self, **job: object) -> Table:
+        return {"topology": self.TABLE, "job": [{"name": "j"} | job], "stop": "20ms"}
 
     def test_paths_go_by_the_pods_own_switches(self) -> None:
         """Access switches 6 and 7 of the first pod, 8 of the second; 9 to 12 above; core 13, 14."""
-        lines = self.settings(workload="all-to-all", hosts=6, bytes=10**6)
-        found = simulate_settings(lines.replace("detail 0", "detail 1"))["network"]
+        table = self.table(workload="all-to-all", hosts=6, bytes=10**6)
+        found = run(table, keys={"detail": 1})["network"]
         self.assertEqual(
             {switch["node"]: switch["ports"] for switch in found["switches"]},
             {6: 4, 7: 3, 8: 5, 9: 4, 10: 4, 11: 3, 12: 3, 13: 4, 14: 4},
@@ -169,17 +164,15 @@ class Clos(unittest.TestCase):
         """Of 15 Gb/s each of two; the second pod, of one switch, has that by four to the cores."""
         for to, bps in ((1, 10e9), (2, 7.5e9), (3, 3.75e9)):
             with self.subTest(to=to):
-                lines = self.settings(workload="endless").replace("hosts 0 1", f"hosts 0 {to}")
-                got = rates(simulate_settings(lines))[0]
+                got = rates(run(self.table(workload="endless"), hosts=((0, to),)))[0]
                 self.assertGreater(got, 0.75 * bps)
                 self.assertLessEqual(got, bps)
 
     def test_the_shipped_one_is_as_its_source_counts(self) -> None:
         """Each access switch has four links up, each of the twelve above 16."""
         scenario = find("lingjun-847")
-        lines = settings(scenario, "dcqcn", 1).replace("detail 0", "detail 1")
-        lines = lines.replace(f"stop_s {scenario.stop_s}", "stop_s 1e-06")
-        switches = simulate_settings(lines)["network"]["switches"]
+        found = simulate(scenario, "dcqcn", 1, detail=1, stop_s=INSTANT_S)
+        switches = found["network"]["switches"]
         self.assertEqual([len(pod) for pod in scenario.topology["pods"]], [29, 48, 42])
         self.assertEqual([sum(pod) for pod in scenario.topology["pods"]], [179, 362, 306])
         self.assertEqual(len(switches), 119 + 3 * 4 + 16)
@@ -193,7 +186,7 @@ class Jobs(unittest.TestCase):
     def test_a_job_alone_has_the_link(self) -> None:
         for cc in ("dcqcn", "hotnets22", "interleave", "interleave+led"):
             with self.subTest(cc):
-                result = run(dumbbell(pairs(2, 0.048)), cc, only=1)
+                result = run(dumbbell(pairs(2, 0.048)), cc, keys={"only": 1})
                 self.assertEqual(len(result["jobs"]), 1)
                 self.assertAlmostEqual(slowdown(result), 1, delta=0.015)
 

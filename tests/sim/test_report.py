@@ -3,23 +3,13 @@
 
 import unittest
 
-from common import Table, dumbbell, pairs
+from common import Table, dumbbell, made_up, pairs
 from mlccsim.engine import Run
 from mlccsim.report import build, lines
 from mlccsim.scenario import parse
 
 ITERATIONS = 16
 COLLIDE, APART = 1.5, 1.0
-
-
-def made_up(*iterations_s: list[float]) -> Table:
-    """What mlcc-sim would say of jobs with these iterations."""
-    jobs = [
-        {"name": "j", "delivered": 10**9, "phases": 1.0, "iterations_s": times}
-        for times in iterations_s
-    ]
-    counts = {"simulated_s": 2.0, "cpu_s": 1.0, "over": True}
-    return counts | {"jobs": jobs, "network": {"sent": 1}}
 
 
 def report() -> Table:

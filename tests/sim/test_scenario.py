@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Scenarios: what is refused, and how."""
 
-import io
 import json
 import subprocess
-import tempfile
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
 
-from common import HERE, dumbbell, pairs
-from mlccsim import cli
+from common import HERE, dumbbell, front_end, pairs
 from mlccsim.cluster import load
 from mlccsim.engine import PROGRAM
 from mlccsim.scenario import parse, places, settings
@@ -36,17 +32,8 @@ duty = 0.3
 class FrontEnd(unittest.TestCase):
     """The command."""
 
-    def run_file(self, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        out, err = io.StringIO(), io.StringIO()
-        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-            file.write(text)
-            file.flush()
-            with redirect_stdout(out), redirect_stderr(err):
-                status = cli.main([file.name, *words])
-        return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
-
     def refused(self, text: str, *expected: str) -> None:
-        done = self.run_file(text)
+        done = front_end(text)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         for words in expected:
@@ -114,7 +101,7 @@ class FrontEnd(unittest.TestCase):
 
     def test_bad_pods_are_refused(self) -> None:
         good = GOOD.replace('"dumbbell"', '"clos"\naggregation = 1\ncores = 1\npods = [[2, 2]]')
-        self.assertEqual(self.run_file(good, "--seeds", "1-1", "--cc", "dcqcn").returncode, 0)
+        self.assertEqual(front_end(good, "--seeds", "1-1", "--cc", "dcqcn").returncode, 0)
         for pods in ("[]", "[[]]", "[2, 2]", "[[2], [0]]", "[[2.5]]", "[[1025]]"):
             with self.subTest(pods):
                 bad = good.replace("[[2, 2]]", pods)
@@ -127,7 +114,7 @@ class FrontEnd(unittest.TestCase):
         self.refused(tree, "18 hosts", "has 16")
 
     def test_a_cc_of_the_other_transport_is_refused(self) -> None:
-        done = self.run_file(GOOD, "--cc", "dcqcn,cubic")
+        done = front_end(GOOD, "--cc", "dcqcn,cubic")
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
         self.assertIn("cubic is none for rdma: dcqcn", done.stderr)
 
@@ -135,12 +122,12 @@ class FrontEnd(unittest.TestCase):
         self.refused(GOOD.replace("[[job]]", '[switch]\nbuffer = "10KiB"\n[[job]]'), "headroom")
 
     def test_a_run_that_is_stopped_says_so(self) -> None:
-        done = self.run_file('stop = "9ms"\n' + GOOD, "--cc", "dcqcn", "--seeds", "1-2")
+        done = front_end('stop = "9ms"\n' + GOOD, "--cc", "dcqcn", "--seeds", "1-2")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("dcqcn: slowdown - (stopped before its jobs were done)", done.stdout)
 
     def test_results_are_json(self) -> None:
-        done = self.run_file(GOOD, "--cc", "dcqcn", "--seeds", "1-3", "--json", "-")
+        done = front_end(GOOD, "--cc", "dcqcn", "--seeds", "1-3", "--json", "-")
         found = json.loads(done.stdout)
         job = found["results"][0]["jobs"][1]
         self.assertEqual((done.returncode, job["name"]), (0, "a-2"))

@@ -11,7 +11,7 @@ from mlcclab.interval import estimate
 
 from . import engine, report
 from .cli import find
-from .scenario import Scenario, Step, goodput_bps, settings
+from .scenario import Scenario, Step, settings
 
 Json = dict[str, Any]
 
@@ -46,17 +46,6 @@ def simulate(scenario: Scenario, cc: str, seed: int, **keys: object) -> Json:
         if not found:
             raise ValueError(key)
     return engine.simulate_settings(lines)
-
-
-def paths(scenario: Scenario, seed: int) -> list[tuple[int, ...]]:
-    """Of each flow, the nodes from its first host to its last one."""
-    found = simulate(scenario, scenario.ccs[0], seed, detail=1, stop_s=engine.INSTANT_S)
-    return [(flow["from"], *flow["path"], flow["to"]) for flow in found["network"]["flows"]]
-
-
-def line_rate(scenario: Scenario) -> float:
-    """Bytes of messages that a link carries in a second."""
-    return goodput_bps(scenario) / 8
 
 
 def with_half(values: Sequence[float], digits: int = 1) -> str:

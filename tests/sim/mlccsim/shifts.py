@@ -13,8 +13,8 @@ from mlcclab.errors import LabError
 from mlcclab.stats import settled
 
 from .cli import find
-from .papers import Json, line_rate, simulate, table, with_half
-from .scenario import Scenario
+from .papers import Json, simulate, table, with_half
+from .scenario import Scenario, goodput_bps
 
 PLAN = Path(__file__).resolve().parents[3] / "userspace" / "plan" / "mlcc-plan"
 SCENARIO = "pair-3x32"
@@ -23,7 +23,7 @@ LINK = "bottleneck"
 
 def periods_s(scenario: Scenario) -> list[tuple[float, float]]:
     """What each pair computes, then sends, alone on the dumbbell."""
-    rate = line_rate(scenario)
+    rate = goodput_bps(scenario) / 8
     return [(job.steps[0].compute_s, job.steps[0].bytes / rate) for job in scenario.jobs]
 
 

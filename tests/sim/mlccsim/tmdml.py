@@ -9,8 +9,9 @@ from statistics import fmean
 
 from mlcclab.errors import UsageError
 
-from .papers import Json, line_rate, paths, simulate, sized, table, with_half
-from .scenario import Scenario
+from .engine import INSTANT_S
+from .papers import Json, simulate, sized, table, with_half
+from .scenario import Scenario, goodput_bps
 
 MODELS = {"ResNet50": 97_700_000, "AlexNet": 240_000_000, "VGG-16": 527_800_000}
 
@@ -44,13 +45,13 @@ SERVER = 7  # number 8
 
 def bound_s(scenario: Scenario, seed: int) -> float:
     """What the link with most flows needs for both rounds; a BCube's host has two links."""
-    nodes = paths(scenario, seed)
+    found = simulate(scenario, "dcqcn", seed, detail=1, stop_s=INSTANT_S)["network"]["flows"]
     ports = 2 if scenario.topology["kind"] == "bcube" else 1
-    between = Counter(link for path in nodes for link in pairwise(path[1:-1]))
-    host = max(Counter(path[0] for path in nodes).values())
+    between = Counter(link for flow in found for link in pairwise(flow["path"]))
+    host = max(Counter(flow["from"] for flow in found).values())
     shard = scenario.jobs[0].steps[0].bytes / scenario.jobs[0].values["hosts"]
     flows = max(*between.values(), host / ports)
-    return 2 * flows * shard / line_rate(scenario)
+    return 2 * flows * shard * 8 / goodput_bps(scenario)
 
 
 def _row(name: str, model: str, seeds: range) -> list[object]:
