@@ -38,16 +38,16 @@ public:
 /* A job on one host: what its flows there share of the congestion control. */
 class Host {
 public:
-	/* @tracker NULL: the congestion control knows of no phases. */
-	Host(const struct mlcc_job *tracker, unsigned n) : flows(n), m_tracker(tracker) {}
+	/* @tracker: outlives it */
+	Host(const struct mlcc_job &tracker, unsigned n) : flows(n), m_tracker(tracker) {}
 	virtual ~Host() = default;
 
 	const unsigned flows;		/* of a connection */
 
-	unsigned phases() const { return m_tracker ? m_tracker->seq : 0; }
+	unsigned phases() const { return m_tracker.seq; }
 
 private:
-	const struct mlcc_job *m_tracker;
+	const struct mlcc_job &m_tracker;
 };
 
 /* Several flows that each carry a part of every message. */

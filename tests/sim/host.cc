@@ -116,7 +116,7 @@ std::vector<Link *> HostNet::path(unsigned from, unsigned to, uint64_t hash) con
 
 Host *HostNet::host(const Job *job)
 {
-	m_hosts.push_back(TcpHost::of(param.cc, job->param.flows));
+	m_hosts.push_back(std::make_unique<TcpHost>(param.cc, job->param.flows));
 	return m_hosts.back().get();
 }
 
@@ -127,7 +127,7 @@ Channel *HostNet::flow(unsigned from, unsigned to, Host *sender, Host *)
 
 	m_streams.push_back(std::make_unique<Stream>(
 		*this, sender ? param.cc : "cubic",
-		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to, there, back,
+		sender ? static_cast<TcpHost *>(sender)->job() : nullptr, 1 + to, there, back,
 		mix(mix(param.seed) ^ ~(uint64_t)from)));
 	return m_streams.back().get();
 }

@@ -24,7 +24,7 @@ ns3::TypeId TcpMlcc::GetTypeId()
 	return id;
 }
 
-TcpMlcc::TcpMlcc(struct tcp_job *job, bool ecn, uint32_t peer)
+TcpMlcc::TcpMlcc(struct mlcc_slot *job, bool ecn, uint32_t peer)
 	: m_job(job), m_ecn(ecn), m_peer(peer), m_core(tcp_core_new(job, ecn, peer), std::free),
 	  m_sk(*tcp_core_sock(m_core.get()))
 {

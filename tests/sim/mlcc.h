@@ -29,7 +29,7 @@ public:
 	static ns3::TypeId GetTypeId();
 
 	/* @job NULL: of none.  @peer: not 0 */
-	TcpMlcc(struct tcp_job *job, bool ecn, uint32_t peer);
+	TcpMlcc(struct mlcc_slot *job, bool ecn, uint32_t peer);
 
 	std::string GetName() const override { return "TcpMlcc"; }
 	void Init(ns3::Ptr<ns3::TcpSocketState> tcb) override;
@@ -50,10 +50,10 @@ private:
 	void marked(ns3::TcpSocketState &tcb, bool ce);
 	static void send_ack(void *self, uint32_t next);
 
-	struct tcp_job *m_job;
+	struct mlcc_slot *m_job;
 	const bool m_ecn;
 	const uint32_t m_peer;
-	std::unique_ptr<struct tcp_core, void (*)(void *)> m_core;
+	std::unique_ptr<struct sock, void (*)(void *)> m_core;
 	struct tcp_sock &m_sk;
 	uint32_t m_cwnd = 0, m_ssthresh = 0;	/* as read, segments */
 	uint32_t m_una = 0;			/* what bytes_acked goes up to */

@@ -324,7 +324,7 @@ void RdmaNet::route(const Graph &g)
 }
 
 RdmaHost::RdmaHost(const RdmaParam &c, const Job &j, Paths &p, struct mlcc_job *l)
-	: Host(c.profile ? &job : nullptr, c.qps), rp(c.rp), leader(l), paths(p)
+	: Host(job, c.qps), rp(c.rp), leader(l), paths(p)
 {
 	if (j.param.timer_ns)
 		rp.time_ns = j.param.timer_ns;

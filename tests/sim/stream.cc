@@ -21,7 +21,7 @@ static uint32_t us(Ps t)
 	return std::max<Ps>(1, t / US);
 }
 
-Stream::Stream(HostNet &net, const std::string &cc, struct tcp_job *job, uint32_t peer,
+Stream::Stream(HostNet &net, const std::string &cc, struct mlcc_slot *job, uint32_t peer,
 	       std::vector<Link *> there, std::vector<Link *> back, uint64_t clock)
 	: paths{ std::move(there), std::move(back) }, m_net(net),
 	  m_reno(cc == "reno" || (cc == "dctcp" && !net.param.ecn)),

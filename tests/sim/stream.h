@@ -73,7 +73,7 @@ private:
 class Stream : public Channel {
 public:
 	/* @job NULL: of none.  @there, @back: its paths.  @clock: the host's, at random */
-	Stream(HostNet &net, const std::string &cc, struct tcp_job *job, uint32_t peer,
+	Stream(HostNet &net, const std::string &cc, struct mlcc_slot *job, uint32_t peer,
 	       std::vector<Link *> there, std::vector<Link *> back, uint64_t clock);
 	~Stream() override;
 
@@ -148,7 +148,7 @@ private:
 
 	HostNet &m_net;
 	const bool m_reno;
-	struct tcp_core *const m_core;
+	struct sock *const m_core;
 	struct tcp_sock &m_sk;
 
 	/* sender; segments, ever */

@@ -160,7 +160,7 @@ private:
 };
 
 static Ptr<ns3::TcpSocketBase> open_socket(Ptr<ns3::Node> node, const std::string &cc, bool ecn,
-					   struct tcp_job *job, uint32_t peer)
+					   struct mlcc_slot *job, uint32_t peer)
 {
 	auto base = ns3::CreateObject<TcpSender>();
 	auto tcp = node->GetObject<ns3::TcpL4Protocol>();
@@ -187,7 +187,7 @@ static Ptr<ns3::TcpSocketBase> open_socket(Ptr<ns3::Node> node, const std::strin
 class TcpChannel : public Channel {
 public:
 	TcpChannel(const TcpParam &c, const std::string &cc, Ptr<ns3::Node> from,
-		   Ptr<ns3::Node> to, ns3::Address peer, struct tcp_job *job, uint32_t path)
+		   Ptr<ns3::Node> to, ns3::Address peer, struct mlcc_slot *job, uint32_t path)
 		: m_mss(c.mss), m_sender(open_socket(from, cc, c.ecn, job, path)),
 		  m_listener(open_socket(to, cc, c.ecn, nullptr, path))
 	{
@@ -397,7 +397,7 @@ void TcpNet::route(const Graph &g)
 
 Host *TcpNet::host(const Job *job)
 {
-	m_hosts.push_back(TcpHost::of(param.cc, job->param.flows));
+	m_hosts.push_back(std::make_unique<TcpHost>(param.cc, job->param.flows));
 	return m_hosts.back().get();
 }
 
@@ -407,7 +407,7 @@ Channel *TcpNet::flow(unsigned from, unsigned to, Host *sender, Host *)
 
 	m_channels.push_back(std::make_unique<TcpChannel>(
 		param, sender ? param.cc : "cubic", m_nodes[from], m_nodes[to], peer,
-		sender ? static_cast<TcpHost *>(sender)->job : nullptr, 1 + to));
+		sender ? static_cast<TcpHost *>(sender)->job() : nullptr, 1 + to));
 	return m_channels.back().get();
 }
 

@@ -22,7 +22,6 @@
 #ifndef MLCC_SIM_TCP_H
 #define MLCC_SIM_TCP_H
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,22 +48,16 @@ struct TcpParam {
 /* A job on one host. */
 class TcpHost : public Host {
 public:
-	TcpHost(struct tcp_job *j, unsigned n)
-		: Host(j ? tcp_job_tracker(j) : nullptr, n), job(j)
-	{
-	}
-
-	~TcpHost() override { std::free(job); }
-
 	/* @cc: may be one that knows of no jobs */
-	static std::unique_ptr<Host> of(const std::string &cc, unsigned flows)
+	TcpHost(const std::string &cc, unsigned flows) : Host(m_slot.job, flows)
 	{
-		const struct mlcc_profile *profile = profile_named(cc);
-
-		return std::make_unique<TcpHost>(profile ? tcp_job_new(profile) : nullptr, flows);
+		m_slot.profile = profile_named(cc);
 	}
 
-	struct tcp_job *const job;
+	struct mlcc_slot *job() { return m_slot.profile ? &m_slot : nullptr; }
+
+private:
+	struct mlcc_slot m_slot = {};
 };
 
 class TcpChannel;

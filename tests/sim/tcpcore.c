@@ -22,12 +22,6 @@ struct inet_connection_sock {
 	struct { u8 pending; } icsk_ack;
 };
 
-struct mlcc_slot {
-	struct mlcc_job job;
-	struct mlcc_path paths[MLCC_PATHS];
-	const struct mlcc_profile *profile;
-};
-
 struct mlcc_sk {
 	struct mlcc_flow flow;
 	union {
@@ -47,14 +41,6 @@ struct sock {
 	u32 peer;
 	u32 sk_pacing_status;
 	unsigned long sk_pacing_rate, sk_max_pacing_rate;
-};
-
-struct tcp_core {
-	struct sock sk;
-};
-
-struct tcp_job {
-	struct mlcc_slot slot;
 };
 
 struct mlcc_phase_was {
@@ -90,41 +76,26 @@ static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 
 #include "../../include/mlcc/linux/tcp.h"
 
-struct tcp_job *tcp_job_new(const struct mlcc_profile *profile)
+struct sock *tcp_core_new(struct mlcc_slot *job, bool ecn, uint32_t peer)
 {
-	struct tcp_job *j = calloc(1, sizeof(*j));
+	struct sock *sk = calloc(1, sizeof(*sk));
 
-	j->slot.profile = profile;
-	return j;
+	sk->slot = job;
+	sk->ca.ecn = ecn;
+	sk->peer = peer;
+	sk->tp.snd_cwnd_clamp = ~0U;
+	sk->tp.min_rtt = ~0U;
+	sk->sk_max_pacing_rate = ~0UL;
+	return sk;
 }
 
-struct mlcc_job *tcp_job_tracker(struct tcp_job *job)
+struct tcp_sock *tcp_core_sock(struct sock *sk)
 {
-	return &job->slot.job;
+	return &sk->tp;
 }
 
-struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer)
+void tcp_core_begin(struct sock *sk)
 {
-	struct tcp_core *c = calloc(1, sizeof(*c));
-
-	c->sk.slot = job ? &job->slot : NULL;
-	c->sk.ca.ecn = ecn;
-	c->sk.peer = peer;
-	c->sk.tp.snd_cwnd_clamp = ~0U;
-	c->sk.tp.min_rtt = ~0U;
-	c->sk.sk_max_pacing_rate = ~0UL;
-	return c;
-}
-
-struct tcp_sock *tcp_core_sock(struct tcp_core *c)
-{
-	return &c->sk.tp;
-}
-
-void tcp_core_begin(struct tcp_core *c)
-{
-	struct sock *sk = &c->sk;
-
 	mlcc_flow_init(&sk->ca.flow, sk->tp.bytes_acked);
 	if (sk->ca.ecn)
 		mlcc_dctcp_start(&sk->ca.dctcp, &sk->tp);
@@ -132,49 +103,49 @@ void tcp_core_begin(struct tcp_core *c)
 		sk->ca.cubic_base = !sk->slot || sk->slot->profile->base == MLCC_BASE_CUBIC;
 }
 
-void tcp_core_acked(struct tcp_core *c, int32_t rtt_us)
+void tcp_core_acked(struct sock *sk, int32_t rtt_us)
 {
-	if (c->sk.slot)
-		mlcc_acked(&c->sk, c->sk.slot, rtt_us);
-	mlcc_acked_ce(&c->sk);
+	if (sk->slot)
+		mlcc_acked(sk, sk->slot, rtt_us);
+	mlcc_acked_ce(sk);
 }
 
-void tcp_core_raise(struct tcp_core *c, uint32_t acked)
+void tcp_core_raise(struct sock *sk, uint32_t acked)
 {
-	mlcc_raise(&c->sk, c->sk.slot, acked);
+	mlcc_raise(sk, sk->slot, acked);
 }
 
-uint32_t tcp_core_reduced(struct tcp_core *c)
+uint32_t tcp_core_reduced(struct sock *sk)
 {
-	return mlcc_reduced(&c->sk, c->sk.slot);
+	return mlcc_reduced(sk, sk->slot);
 }
 
-void tcp_core_state(struct tcp_core *c, uint8_t state)
+void tcp_core_state(struct sock *sk, uint8_t state)
 {
-	mlcc_state(&c->sk, c->sk.slot, state);
-	c->sk.icsk.icsk_ca_state = state;
+	mlcc_state(sk, sk->slot, state);
+	sk->icsk.icsk_ca_state = state;
 }
 
-void tcp_core_start(struct tcp_core *c)
+void tcp_core_start(struct sock *sk)
 {
-	if (mlcc_starts(&c->sk) && c->sk.slot)
-		mlcc_start_job(&c->sk, c->sk.slot);
+	if (mlcc_starts(sk) && sk->slot)
+		mlcc_start_job(sk, sk->slot);
 }
 
-uint64_t tcp_core_pace(struct tcp_core *c)
+uint64_t tcp_core_pace(struct sock *sk)
 {
-	c->sk.sk_pacing_rate = ~0UL;
-	mlcc_pace(&c->sk);
-	return c->sk.sk_pacing_status == SK_PACING_NEEDED ? c->sk.sk_pacing_rate : 0;
+	sk->sk_pacing_rate = ~0UL;
+	mlcc_pace(sk);
+	return sk->sk_pacing_status == SK_PACING_NEEDED ? sk->sk_pacing_rate : 0;
 }
 
-void tcp_core_timeout(struct tcp_core *c)
+void tcp_core_timeout(struct sock *sk)
 {
-	mlcc_timeout(&c->sk);
+	mlcc_timeout(sk);
 }
 
-void tcp_core_ce(struct tcp_core *c, bool ce)
+void tcp_core_ce(struct sock *sk, bool ce)
 {
-	c->sk.icsk.icsk_ack.pending = c->sk.tp.ack_waits ? ICSK_ACK_TIMER : 0;
-	mlcc_ce_state(&c->sk, ce);
+	sk->icsk.icsk_ack.pending = sk->tp.ack_waits ? ICSK_ACK_TIMER : 0;
+	mlcc_ce_state(sk, ce);
 }

@@ -10,14 +10,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../include/mlcc/path.h"
+#include "../../include/mlcc/phase.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct tcp_core;
-struct tcp_job;
-struct mlcc_job;
 struct mlcc_profile;
+struct sock;
+
+/* A job on one host. */
+struct mlcc_slot {
+	struct mlcc_job job;
+	struct mlcc_path paths[MLCC_PATHS];
+	const struct mlcc_profile *profile;	/* NULL: it is of none */
+};
 
 /* A socket, with the kernel's names and units; windows are segments, times us. */
 struct tcp_sock {
@@ -43,23 +51,19 @@ struct tcp_sock {
 /* As the kernel's TCP_CA_*, and ns-3's. */
 enum { TCP_CORE_OPEN, TCP_CORE_DISORDER, TCP_CORE_CWR, TCP_CORE_RECOVERY, TCP_CORE_LOSS };
 
-/* On one host. */
-struct tcp_job *tcp_job_new(const struct mlcc_profile *profile);
-struct mlcc_job *tcp_job_tracker(struct tcp_job *job);
-
 /* @job NULL: of none.  @ecn: was negotiated.  @peer: a number for the path, not 0 */
-struct tcp_core *tcp_core_new(struct tcp_job *job, bool ecn, uint32_t peer);
-struct tcp_sock *tcp_core_sock(struct tcp_core *c);
-void tcp_core_begin(struct tcp_core *c);		/* the socket's fields are there */
+struct sock *tcp_core_new(struct mlcc_slot *job, bool ecn, uint32_t peer);
+struct tcp_sock *tcp_core_sock(struct sock *sk);
+void tcp_core_begin(struct sock *sk);		/* the socket's fields are there */
 
-void tcp_core_acked(struct tcp_core *c, int32_t rtt_us);	/* pkts_acked */
-void tcp_core_raise(struct tcp_core *c, uint32_t acked);	/* cong_avoid */
-uint32_t tcp_core_reduced(struct tcp_core *c);			/* ssthresh */
-void tcp_core_state(struct tcp_core *c, uint8_t state);		/* set_state */
-void tcp_core_start(struct tcp_core *c);			/* CA_EVENT_TX_START */
-uint64_t tcp_core_pace(struct tcp_core *c);			/* min_tso_segs; bytes/s, 0: not */
-void tcp_core_timeout(struct tcp_core *c);			/* CA_EVENT_LOSS */
-void tcp_core_ce(struct tcp_core *c, bool ce);			/* CA_EVENT_ECN_IS_CE, _NO_CE */
+void tcp_core_acked(struct sock *sk, int32_t rtt_us);	/* pkts_acked */
+void tcp_core_raise(struct sock *sk, uint32_t acked);	/* cong_avoid */
+uint32_t tcp_core_reduced(struct sock *sk);			/* ssthresh */
+void tcp_core_state(struct sock *sk, uint8_t state);		/* set_state */
+void tcp_core_start(struct sock *sk);			/* CA_EVENT_TX_START */
+uint64_t tcp_core_pace(struct sock *sk);			/* min_tso_segs; bytes/s, 0: not */
+void tcp_core_timeout(struct sock *sk);			/* CA_EVENT_LOSS */
+void tcp_core_ce(struct sock *sk, bool ce);			/* CA_EVENT_ECN_IS_CE, _NO_CE */
 
 #ifdef __cplusplus
 }
