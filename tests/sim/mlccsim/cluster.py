@@ -30,7 +30,7 @@ from mlcclab.table import align
 
 from . import scenario as scenarios
 from .engine import Run
-from .report import Json, Results, against, with_half
+from .report import Json, Results, against, compared, with_half
 from .scenario import JOB, RATE, SCENARIO, Job, Scenario, Step, Table
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
@@ -407,14 +407,9 @@ def lines(report: Json) -> list[str]:
         rows.append([*row, f"{result['cpu_s']:.0f}"])
     jobs = report["results"][0]["jobs"]
     apart = sum(1 for job in jobs if not job["rings"])
-    compared = [
-        f"{result['cc']}: {with_half(result['against_first'])} times that of {rows[1][0]}, "
-        "seed by seed"
-        for result in report["results"][1:]
-    ]
     return [
         *align(rows, 1),
         "",
-        *compared,
+        *compared(report["results"]),
         f"{len(jobs)} jobs in {len(report['seeds'])} seeds, {apart} of them in one rack each",
     ]

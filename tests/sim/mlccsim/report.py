@@ -33,8 +33,7 @@ def build(
     scenario: Scenario, base: str, ccs: Sequence[str], seeds: Sequence[int], results: Results
 ) -> Json:
     """The report as JSON; times are in milliseconds."""
-    alone = _alone(scenario, base, seeds, results)
-    found = [_of_cc(scenario, cc, seeds, results, alone) for cc in ccs]
+    found = [_of_cc(scenario, base, cc, seeds, results) for cc in ccs]
     for result in found[1:]:
         result["against_first"] = against(result["slowdowns"], found[0]["slowdowns"])
         for ours, theirs in zip(result["jobs"], found[0]["jobs"], strict=True):
@@ -55,25 +54,10 @@ def against(ours: Sequence[float | None], theirs: Sequence[float | None]) -> Jso
     return fct.interval([a / b if a is not None and b is not None else None for a, b in pairs])
 
 
-def _alone(
-    scenario: Scenario, base: str, seeds: Sequence[int], results: Results
-) -> dict[tuple[int, int], list[float]]:
-    return {
-        (run.only, run.seed): results[run]["jobs"][0]["iterations_s"]
-        for run in alone_runs(scenario, base, seeds)
-    }
-
-
-def _of_cc(
-    scenario: Scenario,
-    cc: str,
-    seeds: Sequence[int],
-    results: Results,
-    alone: dict[tuple[int, int], list[float]],
-) -> Json:
+def _of_cc(scenario: Scenario, base: str, cc: str, seeds: Sequence[int], results: Results) -> Json:
     runs = [results[Run(cc, seed)] for seed in seeds]
     jobs = [
-        _of_job(job.name, number, runs, [alone.get((number, seed)) for seed in seeds])
+        _of_job(job.name, number, runs, [results.get(Run(base, seed, number)) for seed in seeds])
         for number, job in enumerate(scenario.jobs)
     ]
     by_seed = [
@@ -92,20 +76,18 @@ def _of_cc(
     }
 
 
-def _of_job(
-    name: str, number: int, runs: Sequence[Json], alone: Sequence[list[float] | None]
-) -> Json:
+def _of_job(name: str, number: int, runs: Sequence[Json], alone: Sequence[Json | None]) -> Json:
+    """alone: its runs, None where it has no iterations."""
     times = [run["jobs"][number]["iterations_s"] for run in runs]
-    pairs = list(zip(times, alone, strict=True))
+    apart = [run["jobs"][0]["iterations_s"] if run else [] for run in alone]
     slowdowns = [
-        slowdown(took, apart) if apart and min(len(took), len(apart)) >= ENOUGH else None
-        for took, apart in pairs
+        slowdown(took, isolated) if min(len(took), len(isolated)) >= ENOUGH else None
+        for took, isolated in zip(times, apart, strict=True)
     ]
-    known = [apart for apart in alone if apart and len(apart) >= ENOUGH]
     flows = [run["jobs"][number].get("fct") for run in runs]
     return ({"fct": fct.by_size(flows)} if all(flows) else {}) | {
         "name": name,
-        "isolated_ms": _mean([1e3 * fmean(settled(apart)) for apart in known]),
+        "isolated_ms": _mean([1e3 * fmean(settled(t)) for t in apart if len(t) >= ENOUGH]),
         "mean_ms": _mean([1e3 * fmean(settled(t)) for t in times if len(t) >= ENOUGH]),
         "slowdown": fct.interval(slowdowns),
         "slowdowns": slowdowns,
@@ -149,13 +131,6 @@ def lines(report: Json) -> list[str]:
                     _fixed(job["delivered_gbps"], 2),
                 ]
             )
-    first, *others = report["results"]
-    compared = [
-        f"{result['cc']}: {with_half(result['against_first'])} times that of {first['cc']}, "
-        "seed by seed"
-        for result in others
-        if result["against_first"]
-    ]
     flows = [
         row
         for result in report["results"]
@@ -166,8 +141,19 @@ def lines(report: Json) -> list[str]:
         *align(rows, 2),
         *(["", *align([fct.HEAD, *flows], 3)] if flows else []),
         "",
-        *(_summary(result) for result in [first, *others]),
-        *compared,
+        *map(_summary, report["results"]),
+        *compared(report["results"]),
+    ]
+
+
+def compared(results: Sequence[Json]) -> list[str]:
+    """A line for each congestion control but the first."""
+    first, *others = results
+    return [
+        f"{result['cc']}: {with_half(result['against_first'])} times that of {first['cc']}, "
+        "seed by seed"
+        for result in others
+        if result["against_first"]
     ]
 
 
