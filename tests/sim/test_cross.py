@@ -6,8 +6,10 @@ import tomllib
 import unittest
 from statistics import median
 
-from common import HERE, Table, dumbbell, front_end, pairs, run, tcp_pairs
+from common import HERE, LINE_BPS, Table, dumbbell, front_end, pairs, run, tcp_pairs
 from mlcclab import fct
+
+STORAGE = 40_870  # bytes of a flow, on the average
 
 
 def cross(load: float, sizes: str = "storage", **more: object) -> Table:
@@ -32,11 +34,20 @@ class Arrivals(unittest.TestCase):
     def test_a_load_of_nothing_is_no_flow(self) -> None:
         self.assertEqual(flows(dumbbell([cross(0)]), "dcqcn", "50ms"), [])
 
+    def test_a_fat_tree_has_the_load_of_each_host(self) -> None:
+        topology = {"kind": "fat-tree", "rate": "10gbit", "k": 4}
+        table = {"topology": topology, "rdma": {"header": 0}, "job": [cross(0.3)]}
+        result = run(table, stop="100ms")
+        job = result["jobs"][0]
+        bps = 8 * job["delivered"] / result["simulated_s"]
+        self.assertAlmostEqual(bps / (16 * LINE_BPS), 0.3, delta=0.03)
+        self.assertAlmostEqual(job["delivered"] / len(job["flows"]) / STORAGE, 1, delta=0.1)
+
     def test_a_dumbbell_has_the_load_from_the_left_to_the_right(self) -> None:
         """Of eight hosts: none stays on its side, where links are faster."""
         table = dumbbell([*pairs(4, 1e-5), cross(0.8)], topology={"bottleneck": "5gbit"})
         found = run(table, stop="100ms")["jobs"][-1]["flows"]
-        self.assertAlmostEqual(len(found) / (0.8 * 0.1 * 5e9 / 8 / 40_870), 1, delta=0.1)
+        self.assertAlmostEqual(len(found) / (0.8 * 0.1 * 5e9 / 8 / STORAGE), 1, delta=0.1)
         self.assertTrue(all(alone > 8 * nbytes / 5e9 for _, _, alone, nbytes in found))
 
 

@@ -155,23 +155,3 @@ class ComingAndGoing(unittest.TestCase):
         times = run(dumbbell([short, long]))["jobs"][1]["iterations_s"]
         self.assertGreater(fmean(times[:6]), 0.11)
         self.assertLess(fmean(times[12:]), 0.102)
-
-
-def background(load: float, **top: object) -> Table:
-    """Flows of a storage cluster between sixteen hosts."""
-    job = {"name": "flows", "workload": "background", "load": load, "sizes": "storage"}
-    topology = {"kind": "fat-tree", "rate": "10gbit", "k": 4}
-    return {"topology": topology, "rdma": {"header": 0}, "job": [job]} | top
-
-
-class Background(unittest.TestCase):
-    """Flows of no job."""
-
-    MEAN = 40_870  # bytes of storage's flows
-
-    def test_flows_have_the_load_and_the_sizes(self) -> None:
-        result = run(background(0.3), stop="100ms")
-        job = result["jobs"][0]
-        bps = 8 * job["delivered"] / result["simulated_s"]
-        self.assertAlmostEqual(bps / (16 * LINE_BPS), 0.3, delta=0.03)
-        self.assertAlmostEqual(job["delivered"] / len(job["flows"]) / self.MEAN, 1, delta=0.1)
