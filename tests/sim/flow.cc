@@ -290,7 +290,8 @@ void Flow::on_data(const Packet *p)
 {
 	m_net.delivered++;
 	if (m_group)
-		mlcc_tmdml_arrived(m_group, &m_np, &m_net.param.np, p->payload, Clock::tracker_us());
+		mlcc_tmdml_arrived(m_group, &m_np, &m_net.param.np, p->payload,
+				   Clock::tracker_us());
 	if (p->marked && answers())
 		answer(Kind::CNP, p->tries);
 	if (p->seq == m_expected) {

@@ -332,7 +332,8 @@ RdmaHost::RdmaHost(const RdmaParam &c, const Job &j, Paths &p, struct mlcc_job *
 
 void RdmaHost::report()
 {
-	uint64_t now = Clock::now_ns(), us = Clock::tracker_us(), since_us = (now - m_reported) / 1000;
+	uint64_t now = Clock::now_ns(), us = Clock::tracker_us();
+	uint64_t since_us = (now - m_reported) / 1000;
 
 	if (m_answer.best_us) {
 		m_answer.age_us += since_us;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What mlcc-sim is told on its standard input: "key value" lines; those from "job NAME" on are of
- * that job.  All have to be there, and nothing else.  People write TOML (mlccsim/scenario.py), which
- * has defaults, and where values that are wrong are refused.
+ * that job.  All have to be there, and nothing else.  People write TOML, which has defaults, and
+ * where values that are wrong are refused (mlccsim/scenario.py).
  */
 #ifndef MLCC_SIM_SETTINGS_H
 #define MLCC_SIM_SETTINGS_H

@@ -12,7 +12,6 @@ from common import FRAME, HERE, MSS, Table, run, slowdown, tcp_pairs
 from mlccsim import cells
 from mlccsim.engine import Run, simulate
 
-GAP_S = 5e-3
 LOOK_S = 500e-6
 DELAY_S = 20e-6
 PACKET_S = 8 * FRAME / 10e9
