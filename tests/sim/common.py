@@ -17,7 +17,7 @@ sys.path.append(str(HERE.parent / "lab"))
 from mlcclab.stats import settled  # noqa: E402
 from mlcclab.units import FRAME, MSS  # noqa: E402
 from mlccsim import cli  # noqa: E402
-from mlccsim.papers import simulate  # noqa: E402
+from mlccsim.engine import Run, simulate  # noqa: E402
 from mlccsim.scenario import parse  # noqa: E402
 
 Table = dict[str, Any]
@@ -70,7 +70,7 @@ def run(
     hosts: each job's, if not as placed; keys: settings of mlcc-sim's; top: keys outside of tables.
     """
     scenario = replace(parse("test", table | top), placed=hosts)
-    return simulate(scenario, cc, seed, **(keys or {}))
+    return simulate(scenario, Run(cc, seed), **(keys or {}))
 
 
 def front_end(text: str, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -7,7 +7,8 @@ import unittest
 from common import dumbbell, pairs
 from mlccsim import jain, order, shifts, tmdml
 from mlccsim.cli import find
-from mlccsim.papers import simulate, sized
+from mlccsim.engine import Run, simulate
+from mlccsim.papers import sized
 from mlccsim.scenario import parse
 
 DEBIAN = "/usr/bin/python3"  # who has numpy, for mlcc-plan
@@ -19,7 +20,7 @@ class Detail(unittest.TestCase):
 
     def test_counts_add_up_and_paths_are_the_shortest(self) -> None:
         scenario = sized("tmdml-fat-tree-8", 20_000_000)
-        network = simulate(scenario, "dcqcn", 1, detail=1, workload="all-to-all")["network"]
+        network = simulate(scenario, Run("dcqcn", 1), detail=1, workload="all-to-all")["network"]
         flows, switches = network["flows"], network["switches"]
         self.assertEqual(len(flows), HOSTS * (HOSTS - 1))
         self.assertGreater(network["cnps"], 0)
@@ -34,7 +35,7 @@ class Detail(unittest.TestCase):
         """Hosts that are done early would send more; nothing is faster than the busiest link."""
         scenario = sized("tmdml-fat-tree-8", 20_000_000)
         for cc in ("dcqcn", "tmdml"):
-            result = simulate(scenario, cc, 1)
+            result = simulate(scenario, Run(cc, 1))
             self.assertEqual(result["jobs"][0]["delivered"], 2 * (HOSTS - 1) * 20_000_000)
             self.assertEqual(result["network"]["again"], 0)
             self.assertGreater(result["simulated_s"], tmdml.bound_s(scenario, 1))
@@ -56,8 +57,8 @@ class Order(unittest.TestCase):
         """The first job gets more at once; with equal ones each still meets half of the other."""
         scenario = find(order.SCENARIO).with_iterations(6)
         for seed in (1, 2):
-            static = simulate(scenario, "dcqcn", seed)["jobs"]
-            fair = simulate(scenario, "dcqcn", seed, job_timer_ns=0)["jobs"]
+            static = simulate(scenario, Run("dcqcn", seed))["jobs"]
+            fair = simulate(scenario, Run("dcqcn", seed), job_timer_ns=0)["jobs"]
             first, second = (job["communication_s"][0] for job in static)
             self.assertLess(first, 0.9 * second)
             self.assertLessEqual(order.apart(static), 5)

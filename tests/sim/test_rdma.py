@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from common import LINE_BPS, PERIOD_S, Table, dumbbell, endless, pairs, rates, run, slowdown
 from mlccsim.cli import find
-from mlccsim.engine import INSTANT_S
-from mlccsim.papers import simulate
+from mlccsim.engine import INSTANT_S, Run, simulate
 
 MARK_NEVER = {"kmin": 2**29, "kmax": 2**30}
 SEEDS = (1, 2, 3)
@@ -171,7 +170,7 @@ class Clos(unittest.TestCase):
     def test_the_shipped_one_is_as_its_source_counts(self) -> None:
         """Each access switch has four links up, each of the twelve above 16."""
         scenario = find("lingjun-847")
-        found = simulate(scenario, "dcqcn", 1, detail=1, stop_s=INSTANT_S)
+        found = simulate(scenario, Run("dcqcn", 1), detail=1, stop_s=INSTANT_S)
         switches = found["network"]["switches"]
         self.assertEqual([len(pod) for pod in scenario.topology["pods"]], [29, 48, 42])
         self.assertEqual([sum(pod) for pod in scenario.topology["pods"]], [179, 362, 306])

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -35,20 +36,20 @@ class Run:
         return f"{self.cc}, seed {self.seed}" + (", a job alone" if self.only >= 0 else "")
 
 
-def simulate(scenario: Scenario, run: Run) -> dict[str, Any]:
-    """What mlcc-sim says of a run."""
-    return simulate_settings(settings(scenario, run.cc, run.seed, run.only))
-
-
-def simulate_settings(lines: str) -> dict[str, Any]:
-    """The same of what it reads."""
+def simulate(scenario: Scenario, run: Run, **keys: object) -> dict[str, Any]:
+    """What mlcc-sim says of a run; keys: settings that are to be others, those of jobs in all."""
+    lines = settings(scenario, run.cc, run.seed, run.only)
+    for key, value in keys.items():
+        lines, found = re.subn(rf"^{key} .*$", f"{key} {value}", lines, flags=re.MULTILINE)
+        if not found:
+            raise ValueError(key)
     done = subprocess.run([PROGRAM], input=lines, capture_output=True, text=True, check=False)
     if done.returncode == WRONG:
         raise UsageError(done.stderr.strip())
     if not done.stdout:
         raise LabError(f"mlcc-sim: {done.stderr.strip() or f'ended with {done.returncode}'}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def _simulate(scenario: Scenario, run: Run) -> dict[str, Any]:

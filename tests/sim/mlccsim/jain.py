@@ -12,7 +12,8 @@ from itertools import chain
 from statistics import median, quantiles
 
 from .cli import find
-from .papers import simulate, table, with_half
+from .engine import Run, simulate
+from .papers import table, with_half
 from .scenario import Scenario
 
 RACKS = 8
@@ -55,8 +56,7 @@ def _times(
     size = round(scenario.jobs[0].steps[0].bytes)
     jobs = simulate(
         replace(scenario, placed=places(kind, seed)),
-        CC,
-        seed,
+        Run(CC, seed),
         steps=f"{MEAN_S * mean} {size} 0",
         noise=part if law == "normal" else 0,
         lognormal=part if law == "lognormal" else 0,

@@ -12,7 +12,8 @@ from statistics import fmean, median
 from mlcclab.stats import settled
 
 from .cli import find
-from .papers import Json, simulate, table, with_half
+from .engine import Run, simulate
+from .papers import Json, table, with_half
 
 SCENARIO = "hotnets-first"
 APART = 0.1  # of the shorter phase may overlap
@@ -48,10 +49,10 @@ def apart(jobs: list[Json]) -> int:
 def compare(options: argparse.Namespace) -> None:
     """Each job's mean iteration over that of a static order, and when phases are apart."""
     scenario = find(SCENARIO)
-    static = [simulate(scenario, "dcqcn", seed)["jobs"] for seed in options.seeds]
+    static = [simulate(scenario, Run("dcqcn", seed))["jobs"] for seed in options.seeds]
 
     def row(name: str, cc: str) -> list[str]:
-        runs = [simulate(scenario, cc, seed, job_timer_ns=0)["jobs"] for seed in options.seeds]
+        runs = [simulate(scenario, Run(cc, seed), job_timer_ns=0)["jobs"] for seed in options.seeds]
         return [name, *_faster(runs, static), _span(map(apart, runs))]
 
     names = [job.name for job in scenario.jobs]

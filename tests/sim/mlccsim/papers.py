@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the measurements of tests/sim/papers share."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -9,9 +8,9 @@ from typing import Any
 
 from mlcclab.interval import estimate
 
-from . import engine, report
+from . import report
 from .cli import find
-from .scenario import Scenario, Step, settings
+from .scenario import Scenario, Step
 
 Json = dict[str, Any]
 
@@ -36,16 +35,6 @@ def sized(name: str, nbytes: int) -> Scenario:
         job, steps=(Step(0.0, nbytes),), values=job.values | {"leaves": True, "hosts": hosts}
     )
     return replace(scenario, name=name, topology=topology | links, jobs=(job,), iterations=1)
-
-
-def simulate(scenario: Scenario, cc: str, seed: int, **keys: object) -> Json:
-    """A run with some of mlcc-sim's settings replaced, those of jobs in all of them."""
-    lines = settings(scenario, cc, seed)
-    for key, value in keys.items():
-        lines, found = re.subn(rf"^{key} .*$", f"{key} {value}", lines, flags=re.MULTILINE)
-        if not found:
-            raise ValueError(key)
-    return engine.simulate_settings(lines)
 
 
 def with_half(values: Sequence[float], digits: int = 1) -> str:

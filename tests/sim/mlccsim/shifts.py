@@ -13,7 +13,8 @@ from mlcclab.errors import LabError
 from mlcclab.stats import settled
 
 from .cli import find
-from .papers import Json, simulate, table, with_half
+from .engine import Run, simulate
+from .papers import Json, table, with_half
 from .scenario import Scenario, goodput_bps
 
 PLAN = Path(__file__).resolve().parents[3] / "userspace" / "plan" / "mlcc-plan"
@@ -61,7 +62,7 @@ def planned(scenario: Scenario) -> Scenario:
 
 def slowdown(scenario: Scenario, cc: str, seed: int, noise: float) -> float:
     """Mean iteration over that of a job alone, mean over jobs."""
-    jobs = simulate(scenario, cc, seed, noise=noise)["jobs"]
+    jobs = simulate(scenario, Run(cc, seed), noise=noise)["jobs"]
     alone = map(sum, periods_s(scenario))
     return fmean(
         fmean(settled(job["iterations_s"])) / period

@@ -9,8 +9,8 @@ from statistics import fmean
 
 from mlcclab.errors import UsageError
 
-from .engine import INSTANT_S
-from .papers import Json, simulate, sized, table, with_half
+from .engine import INSTANT_S, Run, simulate
+from .papers import Json, sized, table, with_half
 from .scenario import Scenario, goodput_bps
 
 MODELS = {"ResNet50": 97_700_000, "AlexNet": 240_000_000, "VGG-16": 527_800_000}
@@ -45,7 +45,7 @@ SERVER = 7  # number 8
 
 def bound_s(scenario: Scenario, seed: int) -> float:
     """What the link with most flows needs for both rounds; a BCube's host has two links."""
-    found = simulate(scenario, "dcqcn", seed, detail=1, stop_s=INSTANT_S)["network"]["flows"]
+    found = simulate(scenario, Run("dcqcn", seed), detail=1, stop_s=INSTANT_S)["network"]["flows"]
     ports = 2 if scenario.topology["kind"] == "bcube" else 1
     between = Counter(link for flow in found for link in pairwise(flow["path"]))
     host = max(Counter(flow["from"] for flow in found).values())
@@ -56,7 +56,7 @@ def bound_s(scenario: Scenario, seed: int) -> float:
 
 def _row(name: str, model: str, seeds: range) -> list[object]:
     scenario = sized(name, MODELS[model])
-    runs = [[simulate(scenario, cc, seed) for cc in ("dcqcn", "tmdml")] for seed in seeds]
+    runs = [[simulate(scenario, Run(cc, seed)) for cc in ("dcqcn", "tmdml")] for seed in seeds]
     took = [[1e3 * run["jobs"][0]["iterations_s"][0] for run in pair] for pair in runs]
     dcqcn, tmdml = PAPER[name, model]
     return [
@@ -87,12 +87,13 @@ def first_round(kind: str, seed: int, nbytes: int = MODELS["VGG-16"]) -> Json:
     scenario = sized("tmdml-fat-tree-8", nbytes)
     job = scenario.jobs[0]
     if kind == "All-reduce":
-        return simulate(scenario, "dcqcn", seed, detail=1, workload="all-to-all")
+        return simulate(scenario, Run("dcqcn", seed), detail=1, workload="all-to-all")
     # a pair for each worker, all to one host
     pair = job.values | {"workload": "pair", "hosts": 2}
     pairs = tuple(replace(job, name=f"w{i}", values=pair) for i in range(SERVER))
     where = tuple((i, SERVER) for i in range(SERVER))
-    return simulate(replace(scenario, jobs=pairs, placed=where), "dcqcn", seed, detail=1)
+    workers = replace(scenario, jobs=pairs, placed=where)
+    return simulate(workers, Run("dcqcn", seed), detail=1)
 
 
 def _counts(kind: str, seed: int) -> tuple[list[int], list[int]]:
