@@ -3,17 +3,13 @@
 
 import contextlib
 import io
-import sys
 import unittest
-from pathlib import Path
 from statistics import fmean
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
-
-from figures import bound  # noqa: E402
-from figures.bound import ORDERS, Job  # noqa: E402
-from mlcclab import noise, scenario, traces  # noqa: E402
-from mlcclab.errors import EXIT_OK, EXIT_USAGE  # noqa: E402
+from figures import bound
+from figures.bound import ORDERS, Job
+from mlcclab import noise, scenario, traces
+from mlcclab.errors import EXIT_OK, EXIT_USAGE
 
 
 def steady() -> float:

@@ -3,16 +3,13 @@
 
 import contextlib
 import io
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
-
-from figures import draw  # noqa: E402
-from mlcclab import scenario  # noqa: E402
-from mlcclab.errors import EXIT_OK, EXIT_USAGE  # noqa: E402
+from figures import draw
+from mlcclab import scenario
+from mlcclab.errors import EXIT_OK, EXIT_USAGE
 
 
 class Draw(unittest.TestCase):

@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
-
-from figures import bars, cells, hostile, hostile_cli, judge, measure, page, tables  # noqa: E402
-from figures.bars import CANNOT_TELL, MET, MISSED, Span  # noqa: E402
-from figures.history import History  # noqa: E402
-from mlcclab import scenario  # noqa: E402
-from mlcclab.errors import EXIT_OK, EXIT_USAGE, SkipError  # noqa: E402
+from figures import bars, cells, hostile, hostile_cli, judge, measure, page, tables
+from figures.bars import CANNOT_TELL, MET, MISSED, Span
+from figures.history import History
+from mlcclab import scenario
+from mlcclab.errors import EXIT_OK, EXIT_USAGE, SkipError
 
 BY_NAME = {cell.name: cell for cell in hostile.CELLS}
 SEEDS = (1, 5)

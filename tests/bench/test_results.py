@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
-
-from figures import cells, cli, measure, page, tables  # noqa: E402
-from figures.history import History  # noqa: E402
-from figures.tables import Measurement, Table  # noqa: E402
-from mlcclab.errors import EXIT_FAILED, EXIT_OK, EXIT_SKIP, EXIT_USAGE, LabError, SkipError  # noqa: E402
+from figures import cells, cli, measure, page, tables
+from figures.history import History
+from figures.tables import Measurement, Table
+from mlcclab.errors import EXIT_FAILED, EXIT_OK, EXIT_SKIP, EXIT_USAGE, LabError, SkipError
 
 COMMIT = "0123456789ab"
 FIT, MISFITS, NEIGHBOURS = (
