@@ -33,18 +33,10 @@ def _host_cpus() -> set[int]:
     return os.sched_getaffinity(0) - {network_cpu()} or {network_cpu()}
 
 
-def _mask(cpus: set[int]) -> str:
-    """As sysfs wants it: hex words of 32 bits, the highest first."""
-    words = [0] * (max(cpus) // 32 + 1)
-    for cpu in cpus:
-        words[cpu // 32] |= 1 << cpu % 32
-    first, *others = reversed(words)
-    return ",".join([f"{first:x}", *(f"{word:08x}" for word in others)])
-
-
 def network_cpu_mask() -> str:
-    """The packets' CPU."""
-    return _mask({network_cpu()})
+    """The packets' CPU as sysfs wants it: hex words of 32 bits, the highest first."""
+    word, bit = divmod(network_cpu(), 32)
+    return f"{1 << bit:x}" + ",00000000" * word
 
 
 def on_host_cpus() -> list[str]:

@@ -7,10 +7,9 @@ GPUs are shared there, so this is an upper side.
 """
 
 import random
-from bisect import bisect_right
 from typing import Any, Literal
 
-from . import schema
+from . import schema, stats
 
 MEASURED: Literal["measured"] = "measured"
 Noise = float | Literal["measured"]
@@ -34,15 +33,6 @@ def parse(value: Any, high: float = 0.5) -> Noise:
         raise ValueError(f'{error}, or "{MEASURED}"') from None
 
 
-def quantile(part: float) -> float:
-    """Linear between the table's; the first and the last one beyond."""
-    after = bisect_right(QUANTILES, part, key=lambda row: row[0])
-    if after in (0, len(QUANTILES)):
-        return QUANTILES[min(after, len(QUANTILES) - 1)][1]
-    (x0, y0), (x1, y1) = QUANTILES[after - 1 : after + 1]
-    return y0 + (y1 - y0) * (part - x0) / (x1 - x0)
-
-
 def drawn(seed: object) -> float:
     """One worker's coefficient of variation; the same for the same seed."""
-    return quantile(random.Random(f"{seed}").random())
+    return stats.interpolated(QUANTILES, random.Random(f"{seed}").random())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The figures of the report. Pure functions on lists, tested by hand-made examples."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from statistics import fmean, median
 
@@ -20,6 +21,15 @@ def percentile(values: Sequence[float], percent: float) -> float:
     low = int(rank)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (rank - low)
+
+
+def interpolated(table: Sequence[tuple[float, float]], at: float) -> float:
+    """Linear between the rows of a table; the first and the last one beyond."""
+    after = bisect_right(table, at, key=lambda row: row[0])
+    if after in (0, len(table)):
+        return table[min(after, len(table) - 1)][1]
+    (x0, y0), (x1, y1) = table[after - 1 : after + 1]
+    return y0 + (y1 - y0) * (at - x0) / (x1 - x0)
 
 
 def slowdown(iterations: Sequence[float], isolated: Sequence[float]) -> float:
