@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from . import stats
 from .runner import SAMPLE_MS, RunResult, Samples
 from .scenario import Scenario
 
@@ -31,21 +32,6 @@ def shares(scenario: Scenario, run: RunResult) -> dict[str, Any]:
 
 def _rates(samples: Samples, grid: list[int]) -> list[float]:
     """Mb/s between the points of a grid; the counter is linear between samples."""
-    carried = _counters(samples, grid)
+    carried = [stats.interpolated(samples, point) if samples else 0.0 for point in grid]
     pairs = zip(carried, carried[1:], strict=False)
     return [round((b - a) * 8e-3 / SAMPLE_MS, 2) for a, b in pairs]
-
-
-def _counters(samples: Samples, grid: list[int]) -> list[float]:
-    """The byte counter at each point; both lists ascend."""
-    if not samples:
-        return [0.0] * len(grid)
-    values, index = [], 0
-    for point in grid:
-        while index + 1 < len(samples) and samples[index + 1][0] < point:
-            index += 1
-        t0, b0 = samples[index]
-        t1, b1 = samples[min(index + 1, len(samples) - 1)]
-        part = 0.0 if t1 == t0 else min(1.0, max(0.0, (point - t0) / (t1 - t0)))
-        values.append(b0 + (b1 - b0) * part)
-    return values
