@@ -170,15 +170,6 @@ class Pages(unittest.TestCase):
         for word in ("6.18.1", "2 CPUs (x)", seeds, "2026-01-02", "tests/bench/results fit"):
             self.assertIn(word, said)
 
-    def test_no_caption_yet(self) -> None:
-        self.assertIsNone(page.origin("| a | b |"))
-
-    def test_what_could_not_be_measured_is_said(self) -> None:
-        first = next(tables.measurements(FIT))
-        block = page.render(FIT, [kept(first)], ["`ecn` (no red)"])
-        self.assertIn("`ecn` (no red)", block)
-        self.assertIsNotNone(page.origin(block))
-
 
 class FakeLab:
     """Writes a report at once, and remembers what it was asked."""
@@ -281,6 +272,7 @@ class Resume(unittest.TestCase):
         self.assertEqual(self.run_tables(), EXIT_OK)
         block = page.between(self.page, MISFITS.name)
         self.assertIn("this kernel lacks netem", block)
+        self.assertIsNotNone(page.origin(block))
         self.assertNotIn("| some jobs (`nonharmonic-110`)", block)
 
     def test_nothing_can_run(self) -> None:

@@ -139,6 +139,8 @@ class Checks(unittest.TestCase):
         comparison.check_scenarios([parsed("one"), parsed("two")])
         with self.assertRaises(UsageError):
             comparison.check_scenarios([parsed("one"), parsed("one")])
+        with self.assertRaises(UsageError):
+            comparison.check_scenarios([scenario.load(scenario.find("verbs-two"))])
 
     def test_words(self) -> None:
         for parse, wrong in (
