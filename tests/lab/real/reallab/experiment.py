@@ -2,12 +2,13 @@
 """The whole measurement: each job alone, then all together under each mode in turn."""
 
 import importlib.util
+import itertools
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,51 +94,31 @@ def measure(request: Request) -> Measurement:
         raise SkipError("; ".join(result.skipped.values()))
     result.carrier = carrier.name if carrier else None
     tag = f"{os.getpid():x}{secrets.token_hex(2)}"
+    alone = len(jobs) * _seconds(jobs, request.isolated)
+    together = len(modes) * request.repeat * _seconds(jobs, request.iterations)
     with ExitStack() as stack:
+        progress = stack.enter_context(closing(Progress(alone + together)))
         topology = stack.enter_context(Topology(link(), tag, CONNECTIONS_OF_A_JOB * len(jobs)))
-        stages = _Stages(request, result, Cluster(topology, jobs), carrier)
-        stack.callback(stages.progress.close)
-        stages.run(modes)
+        cluster = Cluster(topology, jobs)
+
+        def run(label: str, those: Sequence[Job], mode: Mode, iterations: int) -> RunResult:
+            progress.stage(label, _seconds(those, iterations))
+            with tempfile.TemporaryDirectory(prefix="mlcc-train-") as name:
+                session = Session(cluster, those, mode, Path(name))
+                return session.run(carrier, iterations, LIMIT_S, progress.tick)
+
+        for mode, why in result.skipped.items():
+            progress.note(f"leaves out {mode}: {why}")
+        for job in jobs:
+            label = f"{job.name} alone under {REFERENCE.name}"
+            result.isolated[job.name] = run(label, [job], REFERENCE, request.isolated)
+        for turn, mode in itertools.product(range(request.repeat), modes):
+            label = f"all jobs under {mode.name} ({turn + 1} of {request.repeat})"
+            found = run(label, jobs, mode, request.iterations)
+            result.runs.setdefault(mode.name, []).append(found)
     return result
 
 
-class _Stages:
-    def __init__(
-        self,
-        request: Request,
-        result: Measurement,
-        cluster: Cluster,
-        carrier: carriers.Carrier | None,
-    ) -> None:
-        self.request = request
-        self.result = result
-        self.cluster = cluster
-        self.carrier = carrier
-        modes = len(request.modes) - len(result.skipped)
-        alone = len(result.jobs) * self._seconds(request.isolated)
-        together = modes * request.repeat * self._seconds(request.iterations)
-        self.progress = Progress(alone + together)
-
-    def run(self, modes: Sequence[Mode]) -> None:
-        """Isolated first; then the modes take turns."""
-        for mode, why in self.result.skipped.items():
-            self.progress.note(f"leaves out {mode}: {why}")
-        for job in self.result.jobs:
-            label = f"{job.name} alone under {REFERENCE.name}"
-            run = self._stage(label, [job], REFERENCE, self.request.isolated)
-            self.result.isolated[job.name] = run
-        for turn in range(self.request.repeat):
-            for mode in modes:
-                label = f"all jobs under {mode.name} ({turn + 1} of {self.request.repeat})"
-                run = self._stage(label, self.result.jobs, mode, self.request.iterations)
-                self.result.runs.setdefault(mode.name, []).append(run)
-
-    def _seconds(self, iterations: int) -> float:
-        job = self.result.jobs[0]
-        return START_S + iterations * (job.compute_ms + job.comm_ms) / 1e3
-
-    def _stage(self, label: str, jobs: Sequence[Job], mode: Mode, iterations: int) -> RunResult:
-        self.progress.stage(label, self._seconds(iterations))
-        with tempfile.TemporaryDirectory(prefix="mlcc-train-") as name:
-            session = Session(self.cluster, jobs, mode, Path(name))
-            return session.run(self.carrier, iterations, LIMIT_S, self.progress.tick)
+def _seconds(jobs: Sequence[Job], iterations: int) -> float:
+    """A guess: all jobs of a set have one period."""
+    return START_S + iterations * (jobs[0].compute_ms + jobs[0].comm_ms) / 1e3
