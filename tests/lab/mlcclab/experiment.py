@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The whole measurement: builds the cluster of each scenario, and runs what the schedule says."""
 
-import itertools
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -20,6 +19,7 @@ from .schedule import REFERENCE_CC, Contender, Request, Schedule, Stage, shape
 from .topology import Topology
 
 ISOLATED_WARMUP = 2
+DRIVERS = {"verbs": rdma.Driver, "net-verbs": rdma.OwnDriver}
 # A suspended lab, or virtual machine, would report the pause as a slowdown.
 TRIES = 4
 
@@ -83,76 +83,48 @@ def _choose_carrier(
 
 
 def _measure(schedule: Schedule, progress: Progress) -> Measurement:
-    """Build the cluster, run every stage, take the cluster down."""
-    scenario = schedule.request.scenario
+    """Build the cluster, run references and contenders, take the cluster down."""
+    request, scenario = schedule.request, schedule.request.scenario
+    loaded = [each.carrier.name for each in schedule.contenders if each.carrier]
+    result = Measurement(request, loaded[0] if loaded else None)
     tag = f"{os.getpid():x}{secrets.token_hex(2)}"
     with ExitStack() as stack:
         driver = None
-        if scenario.transport == "verbs":
-            driver = stack.enter_context(rdma.Driver(tag[-6:], scenario.link.rate))
-        elif scenario.transport == "net-verbs":
-            driver = stack.enter_context(rdma.OwnDriver(tag[-6:], scenario.link.rate))
+        if scenario.transport in DRIVERS:
+            made = DRIVERS[scenario.transport](tag[-6:], scenario.link.rate)
+            driver = stack.enter_context(made)
         topology = stack.enter_context(Topology(scenario.link, tag, scenario.connections, driver))
-        cluster, timeout_s = Cluster(scenario, topology), schedule.request.timeout_s
-        runners = {
-            contender.name: Runner(
-                cluster, topology, contender.carrier, timeout_s, scenario.transport
-            )
-            for contender in (schedule.reference, *schedule.contenders)
+        cluster = Cluster(scenario, topology)
+
+        def run(stage: Stage) -> RunResult:
+            """Again when something stopped the lab meanwhile."""
+            progress.stage(stage.label, stage.seconds(scenario))
+            for _ in range(TRIES):
+                one = Runner(cluster, topology, stage.plan, request.timeout_s, scenario.transport)
+                found = one.run(stage.contender.carrier, progress.tick)
+                if not found.frozen_s:
+                    return found
+                progress.note(f"stood still for {found.frozen_s:.0f} s: once more: {stage.label}")
+            raise LabError(f"{stage.label}: stood still in each of {TRIES} tries")
+
+        alone = {
+            key: _isolated_ms(stage.plan.jobs[0], run(stage))
+            for key, stage in schedule.alone().items()
         }
-        experiment = _Experiment(schedule, runners, progress)
-        experiment.run()
-    return experiment.result
-
-
-class _Experiment:
-    def __init__(
-        self, schedule: Schedule, runners: Mapping[str, Runner], progress: Progress
-    ) -> None:
-        self.schedule = schedule
-        self.scenario = schedule.request.scenario
-        self.runners = runners
-        self.progress = progress
-        loaded = [each.carrier.name for each in schedule.contenders if each.carrier]
-        self.result = Measurement(schedule.request, loaded[0] if loaded else None)
-        self.cache: dict[tuple[str, Job], float] = {}
-
-    def run(self) -> None:
-        """References, then the contenders."""
-        schedule = self.schedule
-        for job in self.scenario.jobs:
-            self.result.isolated[job.name] = self._isolated_ms(schedule.reference, job)
-        for flow in self.scenario.flows:
-            self.result.isolated_flows[flow.name] = self._flow_reference(flow)
-        if schedule.request.isolated_cc:
-            for contender, job in itertools.product(schedule.contenders, self.scenario.jobs):
-                own = self._isolated_ms(contender, job)
-                self.result.isolated_cc[contender.name, job.name] = own
+        for flow in scenario.flows:
+            result.isolated_flows[flow.name] = _flow_reference(flow, run(schedule.flow_alone(flow)))
         for stage in schedule.together():
-            run = self._measure(stage)
-            self.result.runs.setdefault(stage.contender.name, []).append(run)
+            result.runs.setdefault(stage.contender.name, []).append(run(stage))
+    for job in scenario.jobs:
+        result.isolated[job.name] = alone[schedule.reference.name, shape(job)]
+        for contender in schedule.contenders if request.isolated_cc else ():
+            result.isolated_cc[contender.name, job.name] = alone[contender.name, shape(job)]
+    return result
 
-    def _measure(self, stage: Stage) -> RunResult:
-        """Run a stage; again when something stopped the lab meanwhile."""
-        self.progress.stage(stage.label, stage.seconds(self.scenario))
-        for _ in range(TRIES):
-            run = self.runners[stage.contender.name].run(stage.plan, self.progress.tick)
-            if not run.frozen_s:
-                return run
-            self.progress.note(f"stood still for {run.frozen_s:.0f} s: once more: {stage.label}")
-        raise LabError(f"{stage.label}: stood still in each of {TRIES} tries")
 
-    def _isolated_ms(self, contender: Contender, job: Job) -> float:
-        key = (contender.name, shape(job))
-        if key not in self.cache:
-            run = self._measure(self.schedule.isolated(contender, job))
-            self.cache[key] = _isolated_ms(job, run)
-        return self.cache[key]
-
-    def _flow_reference(self, flow: Flow) -> FlowReference:
-        run = self._measure(self.schedule.flow_alone(flow))
-        trace = run.flows[flow.name]
-        return FlowReference(trace.completion_ms, runner.mean_mbps(trace.samples, run.start_ns))
+def _flow_reference(flow: Flow, run: RunResult) -> FlowReference:
+    trace = run.flows[flow.name]
+    return FlowReference(trace.completion_ms, runner.mean_mbps(trace.samples, run.start_ns))
 
 
 def _isolated_ms(job: Job, run: RunResult) -> float:

@@ -80,40 +80,40 @@ class RunResult:
 
 
 class Runner:
-    """Runs plans on one cluster."""
+    """One run on a cluster: whose jobs are there, and their processes."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        topology: Topology,
-        carrier: Carrier | None,
-        timeout_s: float,
-        transport: str,
+        self, cluster: Cluster, topology: Topology, plan: Plan, timeout_s: float, transport: str
     ) -> None:
         self.cluster = cluster
         self.topology = topology
-        self.transport = transport
-        self.verbs = transport == "verbs"
-        self.carrier = carrier
+        self.plan = plan
         self.timeout_s = timeout_s
+        self.transport = transport
         # by mark: the cgroup of an announced job's sending host, and options for mlcc-burst
         self.announced: dict[int, tuple[Path, list[str]]] = {}
+        self.receivers: dict[str, Burst] = {}
+        self.senders: dict[str, list[Burst]] = {}
+        self.start_ns = 0
+        self.frozen_s = 0.0
+        self.changes = list(plan.changes)
 
-    def run(self, plan: Plan, tick: Tick = lambda done: None) -> RunResult:
-        """Run a plan; tick is told the fraction that is done."""
-        with ExitStack() as stack:
-            self.announced = {}
-            if self.verbs:
-                self._assign_devices(plan)
-            if is_mlcc(plan.cc):
-                self._load_carrier(stack, plan)
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mlcc-lab-")))
-            return _Session(self, plan, folder, stack).measure(tick)
+    def run(self, carrier: Carrier | None, tick: Tick) -> RunResult:
+        """Run the plan; tick is told the fraction that is done."""
+        with ExitStack() as self.stack:
+            if self.transport == "verbs":
+                self._assign_devices()
+            if is_mlcc(self.plan.cc):
+                self._load_carrier(carrier)
+            folder = tempfile.TemporaryDirectory(prefix="mlcc-lab-")
+            self.folder = Path(self.stack.enter_context(folder))
+            return self._measure(tick)
 
-    def _load_carrier(self, stack: ExitStack, plan: Plan) -> None:
-        if self.carrier is None:
+    def _load_carrier(self, brought: Carrier | None) -> None:
+        plan, stack = self.plan, self.stack
+        if brought is None:
             raise LabError(f"{plan.cc}: no carrier")
-        carrier = stack.enter_context(self.carrier.profiled(profile_of(plan.cc)))
+        carrier = stack.enter_context(brought.profiled(profile_of(plan.cc)))
         exact = announced(plan.cc, plan.jobs)
         classed = [flow for flow in plan.flows if is_job(plan.cc, flow)]
         prioritised = classed if self.topology.link.queue == "prio" else []
@@ -130,12 +130,12 @@ class Runner:
             if mark not in self.announced:
                 carrier.set_job(mark, "", flow.job_class)
 
-    def _assign_devices(self, plan: Plan) -> None:
+    def _assign_devices(self) -> None:
         """QPs are flows of jobs under mlcc only; else they are plain DCQCN."""
-        for job in plan.jobs:
+        for job in self.plan.jobs:
             for worker in self.cluster.workers[job.name]:
                 if worker.host.device:
-                    worker.host.device.belongs_to(worker.mark if is_mlcc(plan.cc) else 0)
+                    worker.host.device.belongs_to(worker.mark if is_mlcc(self.plan.cc) else 0)
 
     def _prioritise(self, daemon: Daemon, flows: Sequence[Flow]) -> None:
         """Where the switch has priorities, the tagger gives a class its DSCP."""
@@ -154,42 +154,9 @@ class Runner:
                     options += ["--restart-ms", f"{job.restart_ms:g}"]
                 self.announced[worker.mark] = (cgroup, options)
 
-
-def announced(cc: str, jobs: Sequence[Job]) -> list[Job]:
-    """The jobs that an mlccd is told of, with their phases."""
-    if not is_mlcc(cc) or profile_of(cc) == NEUTRAL:
-        return []
-    return [job for job in jobs if job.hint == "exact" or is_announced(cc)]
-
-
-def is_job(cc: str, flow: Flow) -> bool:
-    """Whether ordinary traffic is a job's: it has a class, and a carrier knows of it."""
-    return bool(flow.job_class) and is_mlcc(cc) and profile_of(cc) != NEUTRAL
-
-
-def _cc(cc: str) -> list[str]:
-    """The kernel knows no profiles: they are the carrier's."""
-    return ["--cc", "mlcc" if is_mlcc(cc) else cc]
-
-
-class _Session:
-    """The processes of one run."""
-
-    def __init__(self, runner: Runner, plan: Plan, folder: Path, stack: ExitStack) -> None:
-        self.runner = runner
-        self.cluster = runner.cluster
-        self.plan = plan
-        self.folder = folder
-        self.stack = stack
-        self.receivers: dict[str, Burst] = {}
-        self.senders: dict[str, list[Burst]] = {}
-        self.start_ns = 0
-        self.frozen_s = 0.0
-        self.changes = list(plan.changes)
-
-    def measure(self, tick: Tick) -> RunResult:
+    def _measure(self, tick: Tick) -> RunResult:
         """Start everything, wait for the last job, stop everything."""
-        plan, topology = self.plan, self.runner.topology
+        plan, topology = self.plan, self.topology
         topology.change(topology.link)
         self._start_receivers()
         self._start_senders()
@@ -206,23 +173,23 @@ class _Session:
         return result
 
     def _options(self, cc: str) -> list[str]:
-        if self.runner.transport != "tcp":
+        if self.transport != "tcp":
             return self._timeout()
         # Receivers use it too: with ECN both ends have to agree.
         return [*_cc(cc), *self._timeout()]
 
     def _timeout(self) -> list[str]:
-        return ["--timeout-s", f"{self.runner.timeout_s:g}"]
+        return ["--timeout-s", f"{self.timeout_s:g}"]
 
     def _start(self, command: Command) -> Burst:
         cgroup, more = self._identity(command)
         arguments = [*command.arguments, *more]
-        binary = BINARIES[self.runner.transport]
-        driver = self.runner.topology.driver
+        binary = BINARIES[self.transport]
+        driver = self.topology.driver
         device = driver.in_namespace(command.namespace) if driver else ""
-        environment = netplugin.environment(self.runner.transport, self.plan.cc, device)
+        environment = netplugin.environment(self.transport, self.plan.cc, device)
         # without a bottleneck its CPU is the receivers'
-        topology = self.runner.topology
+        topology = self.topology
         receives = not topology.link.shaped and command.namespace == topology.right
         cpus = machine.on_network_cpu() if receives else []
         burst = Burst(
@@ -240,10 +207,10 @@ class _Session:
 
     def _identity(self, command: Command) -> tuple[Path | None, list[str]]:
         """How a job's process is known as such: by the cgroup it runs in, or by its mark."""
-        announced = self.runner.announced.get(command.mark)
+        announced = self.announced.get(command.mark)
         if announced:
             return announced
-        if not command.mark or self.runner.transport != "tcp":
+        if not command.mark or self.transport != "tcp":
             return None, []
         return None, ["--mark", str(command.mark), *_cc(self.plan.cc)]
 
@@ -311,7 +278,7 @@ class _Session:
 
     def _change_link(self) -> None:
         """What is due by now."""
-        topology = self.runner.topology
+        topology = self.topology
         while self.changes and self._due_s(self.changes[0]) <= time.monotonic():
             topology.change(topology.now.after(self.changes.pop(0)))
 
@@ -345,6 +312,23 @@ class _Session:
             samples=_samples([self.receivers[flow.name]]),
             retransmits=sender.totals.get("retransmits", 0),
         )
+
+
+def announced(cc: str, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that an mlccd is told of, with their phases."""
+    if not is_mlcc(cc) or profile_of(cc) == NEUTRAL:
+        return []
+    return [job for job in jobs if job.hint == "exact" or is_announced(cc)]
+
+
+def is_job(cc: str, flow: Flow) -> bool:
+    """Whether ordinary traffic is a job's: it has a class, and a carrier knows of it."""
+    return bool(flow.job_class) and is_mlcc(cc) and profile_of(cc) != NEUTRAL
+
+
+def _cc(cc: str) -> list[str]:
+    """The kernel knows no profiles: they are the carrier's."""
+    return ["--cc", "mlcc" if is_mlcc(cc) else cc]
 
 
 def slowest(workers: list[list[Record]], key: str) -> list[float]:

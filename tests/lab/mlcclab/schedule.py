@@ -67,17 +67,21 @@ class Schedule:
         return Contender(self.request.reference_cc, self.request.reference_cc, None)
 
     def seconds(self) -> float:
-        """All that will run; equal references run once."""
+        """All that will run."""
         scenario = self.request.scenario
-        own = self.contenders if self.request.isolated_cc else []
-        shapes: dict[tuple[str, Job], Stage] = {}
-        for contender, job in itertools.product([self.reference, *own], scenario.jobs):
-            key = (contender.name, shape(job))
-            shapes.setdefault(key, self.isolated(contender, job))
-        stages = [*shapes.values(), *map(self.flow_alone, scenario.flows), *self.together()]
+        alone = self.alone().values()
+        stages = [*alone, *map(self.flow_alone, scenario.flows), *self.together()]
         return sum(stage.seconds(scenario) for stage in stages)
 
-    def isolated(self, contender: Contender, job: Job) -> Stage:
+    def alone(self) -> dict[tuple[str, Job], Stage]:
+        """Each job under the reference and its own: equal ones run once."""
+        own = self.contenders if self.request.isolated_cc else []
+        stages: dict[tuple[str, Job], Stage] = {}
+        for contender, job in itertools.product([self.reference, *own], self.request.scenario.jobs):
+            stages.setdefault((contender.name, shape(job)), self._isolated(contender, job))
+        return stages
+
+    def _isolated(self, contender: Contender, job: Job) -> Stage:
         """A job alone; where computing hides what is sent, noise would change how much."""
         noise = job.noise if job.pattern != "pair" else 0.0
         alone = replace(job, noise=noise, start_ms=0.0, connect_late=False)
