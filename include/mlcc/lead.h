@@ -134,9 +134,7 @@ static __always_inline u64 mlcc_led_flow_bytes(const struct mlcc_led *l, const s
 /* ... and its rate in the job's best phase, in kb/s; 0: not known yet. */
 static __always_inline u64 mlcc_led_flow_kbps(const struct mlcc_led *l, const struct mlcc_job *j)
 {
-	u32 us = MLCC_READ(l->heard.best_us);
-
-	return us ? MLCC_DIV64(mlcc_led_flow_bytes(l, j) * 8000, us) : 0;
+	return mlcc_kbps(mlcc_led_flow_bytes(l, j), MLCC_READ(l->heard.best_us));
 }
 
 #endif /* MLCC_LEAD_H */

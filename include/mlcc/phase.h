@@ -450,12 +450,16 @@ static __always_inline u64 mlcc_job_flow_bytes(const struct mlcc_job *j)
 	return MLCC_READ(j->d_learnt) * MLCC_READ(j->share) >> MLCC_SHIFT;
 }
 
-/* ... and its rate in the best phase, in kb/s; 0: not known yet. */
+/* kb/s; 0: not known yet. */
+static __always_inline u64 mlcc_kbps(u64 bytes, u32 us)
+{
+	return us ? MLCC_DIV64(bytes * 8000, us) : 0;
+}
+
+/* ... and its rate in the best phase. */
 static __always_inline u64 mlcc_job_flow_kbps(const struct mlcc_job *j)
 {
-	u32 us = MLCC_READ(j->best_us);
-
-	return us ? MLCC_DIV64(mlcc_job_flow_bytes(j) * 8000, us) : 0;
+	return mlcc_kbps(mlcc_job_flow_bytes(j), MLCC_READ(j->best_us));
 }
 
 /* Userspace announces that a phase has @bytes; 0 takes the announcement back. */
