@@ -517,7 +517,7 @@ def hear(number: str, progress: str, seconds: str) -> None:
         while time.monotonic() < end:
             answer = answer_nest(ID=int(number), PROGRESS=int(progress), BEST_US=1000000)
             nl.call(CMD["JOB_HEAR"], answer)
-            time.sleep(0.002)
+            time.sleep(0.01)
 
 
 def ask(command: str, *words: str) -> None:

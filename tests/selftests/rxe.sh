@@ -340,7 +340,7 @@ main()
 	each ktap_check parameters_are_checked rules_are_checked
 	each told nothing_changes_while_it_is_off each_queue_pair_has_a_port marks_decrease_and_time_raises_the_rate \
 		two_connections_share returned_data_are_paced_and_marked answering_does_not_hold_it \
-		late_flow_is_spared job_has_progress goes_by_its_leader follow_drives_the_device
+		late_flow_is_spared job_has_progress follow_drives_the_device goes_by_its_leader
 	each told_awake mlccd_shows_it mlccd_says_whose_they_are
 	each told a_peer_without_the_patches
 	ktap_finish
