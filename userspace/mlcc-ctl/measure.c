@@ -62,8 +62,7 @@ struct interval {
 
 struct measure {
 	struct observe o;
-	struct observe_group *groups[OBSERVE_JOBS];	/* of the jobs that are measured */
-	unsigned int jobs;
+	unsigned int jobs;		/* that are measured: their groups are given */
 	const char *job;		/* NULL: all */
 	uint64_t turn_us;
 	sigset_t end;
@@ -106,10 +105,7 @@ static double rate_of(const struct edge *from, const struct edge *to)
 
 static bool is_measured(const struct measure *m, unsigned int i)
 {
-	for (unsigned int k = 0; k < m->jobs; k++)
-		if (m->groups[k] == m->o.groups[i])
-			return true;
-	return false;
+	return m->o.groups[i]->given;
 }
 
 static void note_job(struct measure *m, enum turn turn, const struct edge *from,
@@ -329,8 +325,8 @@ static void add_job(struct measure *m, struct json_object *job)
 	if (!*cgroup || strcmp(get_string(job, "class"), "training") || m->jobs == OBSERVE_JOBS)
 		return;
 	m->o.cgroup = m->o.cgroup ? m->o.cgroup : cgroup;
-	m->groups[m->jobs] = observe_group(&m->o, cgroup);
-	m->groups[m->jobs++]->given = true;
+	observe_group(&m->o, cgroup)->given = true;
+	m->jobs++;
 }
 
 static void find_jobs(struct measure *m)
