@@ -362,15 +362,22 @@ static int netlink_open(struct mlcc *m)
 
 /* Jobs */
 
+/* With one nest; @all as for put_fields(). */
+static struct nlmsghdr *nest_request(struct mlcc *m, uint8_t cmd, uint16_t type,
+				     const struct mlcc_field *f, const void *of, bool all)
+{
+	struct nlmsghdr *nlh = mlcc_request(m, cmd, 0);
+	struct nlattr *nest = mnl_attr_nest_start(nlh, type);
+
+	put_fields(nlh, f, of, all);
+	mnl_attr_nest_end(nlh, nest);
+	return nlh;
+}
+
 static struct nlmsghdr *job_conf_request(struct mlcc *m, uint8_t cmd,
 					 const struct mlcc_job_conf *conf)
 {
-	struct nlmsghdr *nlh = mlcc_request(m, cmd, 0);
-	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_JOB);
-
-	put_fields(nlh, mlcc_job_conf_fields, conf, false);
-	mnl_attr_nest_end(nlh, nest);
-	return nlh;
+	return nest_request(m, cmd, MLCC_ATTR_JOB, mlcc_job_conf_fields, conf, false);
 }
 
 static int netlink_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
@@ -424,12 +431,8 @@ static int phase_end(struct mlcc *m, uint32_t id)
 
 static int netlink_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer)
 {
-	struct nlmsghdr *nlh = mlcc_request(m, MLCC_CMD_JOB_HEAR, 0);
-	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_ANSWER);
-
-	put_fields(nlh, mlcc_answer_conf_fields, answer, true);
-	mnl_attr_nest_end(nlh, nest);
-	return talk(m, nlh, NULL, NULL);
+	return talk(m, nest_request(m, MLCC_CMD_JOB_HEAR, MLCC_ATTR_ANSWER, mlcc_answer_conf_fields,
+				    answer, true), NULL, NULL);
 }
 
 /* Profiles */
@@ -459,12 +462,8 @@ static int profile_each(struct mlcc *m,
 
 static int netlink_profile_set(struct mlcc *m, const struct mlcc_profile_conf *p)
 {
-	struct nlmsghdr *nlh = mlcc_request(m, MLCC_CMD_PROFILE_SET, 0);
-	struct nlattr *nest = mnl_attr_nest_start(nlh, MLCC_ATTR_PROFILE);
-
-	put_fields(nlh, mlcc_profile_conf_fields, p, true);
-	mnl_attr_nest_end(nlh, nest);
-	return talk(m, nlh, NULL, NULL);
+	return talk(m, nest_request(m, MLCC_CMD_PROFILE_SET, MLCC_ATTR_PROFILE,
+				    mlcc_profile_conf_fields, p, true), NULL, NULL);
 }
 
 const struct mlcc_backend mlcc_backend_netlink = {
