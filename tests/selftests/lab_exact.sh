@@ -35,10 +35,16 @@ announced_phases_count_from_the_first()
 	grep -qx 2000000 "$out/phases"
 }
 
+lab_cgroups()
+{
+	find "$cgroups" -maxdepth 1 -name 'mlcc-lab-*' | sort
+}
+
+# A lab that was killed before this one may have left some.
 nothing_is_left()
 {
 	[ ! -e "$pins" ] || { ls -R "$pins"; return 1; }
-	[ -z "$(find "$cgroups" -maxdepth 1 -name 'mlcc-lab-*')" ]
+	diff "$out/cgroups" <(lab_cgroups)
 }
 
 main()
@@ -51,6 +57,7 @@ main()
 	# the lab takes its own turn
 	exec {carrier_lock}>&-
 	setup_out
+	lab_cgroups >"$out/cgroups"
 	each told announced_phases_count_from_the_first nothing_is_left
 	ktap_finish
 }

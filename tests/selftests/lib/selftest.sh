@@ -99,12 +99,20 @@ kernel_versions_are_compared()
 	EOF
 }
 
+test_namespaces()
+{
+	ip netns list | grep -oE '^(sender|receiver)-[0-9a-f]{8}' | sort
+}
+
 namespaces_are_made_and_removed()
 {
+	local before
+
 	if [ "$(id -u)" -ne 0 ] || ! type -P ip >/dev/null; then
 		echo "needs root and ip"
 		return "$KSFT_SKIP"
 	fi
+	before=$(test_namespaces)
 	in_script 0 'linked' <<-'EOF' || return
 		setup_ns sender receiver || exit
 		setup_veth "$sender" a0 "$receiver" b0 || exit
@@ -112,7 +120,8 @@ namespaces_are_made_and_removed()
 		linked() { ip -n "$sender" -br link show a0 | grep -qw UP; }
 		slowwait - linked && echo linked
 	EOF
-	! ip netns list | grep -E '^(sender|receiver)-[0-9a-f]{8}'
+	# those of a run that was killed are not this one's
+	diff <(echo "$before") <(test_namespaces)
 }
 
 main()
