@@ -210,6 +210,8 @@ def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
     yield from kernel_suites()
     yield from counted_suites(kernels, everything)
     yield from host_suites(everything)
+    if everything:
+        yield Suite("checkpatch", ["tests/vm/vm", "checkpatch"])
 
 
 def is_due(suite: Suite, only: Sequence[str]) -> bool:
