@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	} else if (!c.mark_mask || c.priority_classes > CONFIG_CLASSES ||
 		   c.profile_count > CONFIG_PROFILES || !c.poll_ms ||
-		   strnlen(c.metrics_address, INET6_ADDRSTRLEN) == INET6_ADDRSTRLEN) {
+		   strnlen(c.metrics_address, INET6_ADDRSTRLEN) == INET6_ADDRSTRLEN ||
+		   strnlen(c.link, MLCC_NAME_LEN) == MLCC_NAME_LEN) {
 		abort();
 	}
 	free(copy);

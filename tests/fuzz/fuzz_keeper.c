@@ -41,6 +41,8 @@ static void check_refusals(void)
 	refused(&a);
 	a = (struct keep_ask){ .op = KEEP_MARK, .id = JOB_IDS };
 	refused(&a);
+	a = (struct keep_ask){ .op = KEEP_PROGRESS, .number = KEEP_LIST + 1 };
+	refused(&a);
 	a = (struct keep_ask){ .op = KEEP_ADMIN };
 	refused(&a);
 	a = (struct keep_ask){ .op = KEEP_TAG, .number = 1, .tag = { .path = ".." } };

@@ -221,6 +221,7 @@ class Life(Cases):
             "[jobs]\nbackground = lo,",
             "[daemon]\nmetrics-address = localhost",
             "[daemon]\nmetrics-address = 1.2.3.4.5",
+            "[daemon]\nlink = up down",
         ):
             self.d.config.write_text(f"[limits]\njobs-per-user = 9\n\n{wrong}\n")
             self._keeps_the_old(wrong)

@@ -134,6 +134,16 @@ class Metrics(Cases):
             shown = self.iterates(3, phase, 200)
         assert shown["alone_us"] == 200000, "the other one has ended"
 
+    def waiting_adds_up(self) -> None:
+        """Beyond the shortest phase that there was, also where the carrier has forgotten it."""
+        self.d.peer().ok("set-job", id=3, name="bert")
+        name = 'mlcc_job_waited_seconds_total{job="3",name="bert",uid="0"}'
+        for phase, (ms, best, d_phase, waited) in enumerate(
+            ((100, 50, 1000, 0), (200, 50, 1000, 0.05), (200, 90, 1000, 0.1), (200, 90, 2000, 0.11))
+        ):
+            self.iterates(3, phase + 1, ms, best_us=best * 1000, d_phase=d_phase)
+            assert abs(self.metrics()[name] - waited) < 1e-9, (phase, self.metrics()[name])
+
     def histograms_are_of_so_many_jobs(self) -> None:
         self.d.kill(signal.SIGTERM)
         self.d.write_config("[daemon]\nmark-mask = 0xfff")

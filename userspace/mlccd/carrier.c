@@ -93,6 +93,22 @@ int carrier_job_get(struct carrier *c, uint32_t id, struct mlcc_job_info *info)
 	return carrier_is_there(c) ? carrier_job_look(c, id, info, NULL) : -ENODEV;
 }
 
+int carrier_progress(struct carrier *c, const uint32_t *ids, uint32_t count,
+		     struct mlcc_job_progress *progress)
+{
+	static struct keep_ask a = { .op = KEEP_PROGRESS };
+	const struct keep_told *t;
+
+	if (!carrier_is_there(c))
+		return -ENODEV;
+	a.number = count;
+	memcpy(a.ids, ids, count * sizeof(*ids));
+	t = carrier_ask(c, &a);
+	if (!t->err)
+		memcpy(progress, t->progress, count * sizeof(*progress));
+	return t->err;
+}
+
 bool carrier_mark_taken(struct carrier *c, uint32_t id)
 {
 	struct err none;

@@ -39,6 +39,9 @@ int carrier_job_del(struct carrier *c, uint32_t id);
 int carrier_job_get(struct carrier *c, uint32_t id, struct mlcc_job_info *info);
 int carrier_job_each(struct carrier *c, int (*each)(const struct mlcc_job_info *info, void *arg),
 		     void *arg);
+/* Of as many as a list has at most (keep.h), in one question. */
+int carrier_progress(struct carrier *c, const uint32_t *ids, uint32_t count,
+		     struct mlcc_job_progress *progress);
 /* And how many flows have a carrier that was unloaded, also with -ENODEV; -1: not to be seen. */
 int carrier_job_look(struct carrier *c, uint32_t id, struct mlcc_job_info *info, int *orphans);
 /* Whether somebody else's policy rule is about the mark of a job of that id. */

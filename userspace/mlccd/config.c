@@ -148,6 +148,14 @@ static int set_skip(struct parse *p, const struct key *k, char *value)
 	return 0;
 }
 
+static int set_link(struct parse *p, const struct key *k, char *value)
+{
+	if (*value && !config_name_ok(value))
+		return wrong(p, "%s: '%.40s' is no name", k->name, value);
+	strcpy(p->c.link, value);
+	return 0;
+}
+
 /* No names: who would tell what they mean need not be there when the host boots. */
 static int set_address(struct parse *p, const struct key *k, char *value)
 {
@@ -189,6 +197,7 @@ static const struct key keys[] = {
 	NUMBER("daemon", "connections", connections, 4, 10000),
 	NUMBER("daemon", "metrics-port", metrics_port, 0, 65535),
 	{ "daemon", "metrics-address", set_address, 0, 0, 0 },
+	{ "daemon", "link", set_link, 0, 0, 0 },
 	{ "jobs", "skip", set_skip, offsetof(struct config, skip), 0, 0 },
 	{ "jobs", "background", set_skip, offsetof(struct config, background), 0, 0 },
 	{ "limits", "users", set_bool, offsetof(struct config, users), 0, 0 },

@@ -21,6 +21,7 @@ struct config {
 	uint32_t connections;
 	uint32_t metrics_port;		/* 0: none */
 	char metrics_address[INET6_ADDRSTRLEN];	/* where it is */
+	char link[MLCC_NAME_LEN];	/* "": not said */
 	/* [jobs] */
 	char skip[MLCC_SKIP_LEN];	/* of those that name nothing */
 	char background[MLCC_SKIP_LEN];	/* connections of any: of that class; "none" */

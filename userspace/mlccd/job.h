@@ -38,6 +38,19 @@ struct job_counter {
 	uint64_t lost;			/* what it had, and has no more */
 };
 
+#define OVERLAP_SAMPLES	150
+#define OVERLAP_SLOTS	30
+#define OVERLAP_IN_SLOT	(OVERLAP_SAMPLES / OVERLAP_SLOTS)
+
+/* At which instants of a window it was sending (overlap.h). */
+struct job_sends {
+	uint64_t window;		/* the last whole one, 0: none, */
+	uint8_t told[OVERLAP_SLOTS];	/* at so many instants of each slot */
+	uint8_t sent[OVERLAP_SLOTS];	/* likewise of this window, */
+	uint8_t looks;			/* of so many */
+	struct mlcc_job_progress first;	/* at the beginning of an instant */
+};
+
 struct ring;
 
 /* Of the rings that ask for the job's plan, the one that shows it (ring.c). */
@@ -61,6 +74,7 @@ struct job {
 	struct job_lead lead;
 	struct job_counter counters[JOB_COUNTERS];
 	struct history history;
+	struct job_sends sends;
 	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	bool neutral;			/* somebody measures how it does without (jobs_neutral()) */

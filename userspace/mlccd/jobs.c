@@ -571,6 +571,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 		job->lead = old->lead;
 		memcpy(job->counters, old->counters, sizeof(job->counters));
 		job->history = old->history;
+		job->sends = old->sends;
 	}
 	if (by_progress(job) || !cgroup)
 		job->plan.dscp = 0;

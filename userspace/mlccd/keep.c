@@ -18,6 +18,7 @@ size_t keep_ask_size(uint32_t op)
 {
 	static const size_t sizes[KEEP_OPS] = {
 		[KEEP_JOB_NEW] = SIZE(job), [KEEP_JOB_SET] = SIZE(job),
+		[KEEP_PROGRESS] = SIZE(ids),
 		[KEEP_PROFILE_GET] = SIZE(name), [KEEP_PROFILE_SET] = SIZE(profile),
 		[KEEP_TAG] = SIZE(tag), [KEEP_CGROUP] = SIZE(path), [KEEP_FILE] = SIZE(path),
 		[KEEP_RULE] = SIZE(name),
@@ -34,6 +35,8 @@ size_t keep_told_size(uint32_t op, const struct keep_told *t)
 	case KEEP_JOB_GET:
 	case KEEP_JOBS:
 		return size + t->count * sizeof(*t->jobs);
+	case KEEP_PROGRESS:
+		return size + t->count * sizeof(*t->progress);
 	case KEEP_PROFILE_GET:
 	case KEEP_PROFILES_ALL:
 		return size + t->count * sizeof(*t->profiles);

@@ -63,6 +63,7 @@ enum keep {
 	KEEP_JOB_SET,		/* job */
 	KEEP_JOB_DEL,		/* id */
 	KEEP_JOB_GET,		/* id, number: 1: its orphans, too */
+	KEEP_PROGRESS,		/* ids, number: so many */
 	KEEP_JOBS,		/* number: how many are known already; 0 looks anew */
 	KEEP_PHASE_START,	/* id, number: bytes */
 	KEEP_PHASE_END,		/* id */
@@ -94,6 +95,7 @@ struct keep_ask {
 		char name[NAME_LEN];
 		char path[PATH_MAX];
 		struct mlcc_job_conf job;
+		uint32_t ids[KEEP_LIST];
 		struct mlcc_profile_conf profile;
 		struct {
 			struct mlcc_tag_conf conf;
@@ -111,6 +113,7 @@ struct keep_told {
 	char why[ERR_LEN];
 	union {
 		struct mlcc_job_info jobs[KEEP_LIST];
+		struct mlcc_job_progress progress[KEEP_LIST];
 		struct mlcc_profile_conf profiles[KEEP_PROFILES];
 		struct cgroup_look {
 			uint64_t id;

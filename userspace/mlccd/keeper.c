@@ -105,6 +105,19 @@ OP(op_job_get)
 	return mlcc_job_get(k->m, a->id, &t->jobs[0]);
 }
 
+/* A job that is not there sends nothing. */
+OP(op_progress)
+{
+	int err = 0;
+
+	if (a->number > KEEP_LIST)
+		return fail(e, -EINVAL, "%d jobs at most", KEEP_LIST);
+	memset(t->progress, 0, sizeof(t->progress));
+	for (t->count = 0; t->count < a->number && (!err || err == -ENOENT); t->count++)
+		err = mlcc_job_progress(k->m, a->ids[t->count], &t->progress[t->count]);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int list_one(const struct mlcc_job_info *info, void *arg)
 {
 	struct kept *k = arg;
@@ -339,6 +352,7 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_JOB_SET] = { .run = op_job_set, .carrier = true, .drops = true },
 	[KEEP_JOB_DEL] = { .run = op_job_del, .carrier = true, .drops = true },
 	[KEEP_JOB_GET] = { .run = op_job_get },
+	[KEEP_PROGRESS] = { .run = op_progress, .carrier = true, .drops = true },
 	[KEEP_JOBS] = { .run = op_jobs, .carrier = true },
 	[KEEP_PHASE_START] = { .run = op_phase_start, .carrier = true, .drops = true },
 	[KEEP_PHASE_END] = { .run = op_phase_end, .carrier = true, .drops = true },

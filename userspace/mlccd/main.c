@@ -198,6 +198,7 @@ static int watch_signals(struct running *r)
 					      r);
 	err = err < 0 ? err : sd_event_add_time(events, NULL, CLOCK_MONOTONIC, 0, 1000, poll_due,
 						&r->d);
+	err = err < 0 ? err : overlap_start(&r->d.overlap, events);
 	return err < 0 ? err : sd_event_set_watchdog(events, true);
 }
 

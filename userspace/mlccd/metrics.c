@@ -66,6 +66,7 @@ static double alone(const struct row *r)
 	return us ? us / 1e6 : NAN;
 }
 
+VALUE(waited, r->job ? r->job->history.waited_us / 1e6 : NAN)
 VALUE(slowdown, r->info.iteration_us ? iteration(r) / alone(r) : NAN)
 
 static const struct family {
@@ -85,6 +86,8 @@ static const struct family {
 	{ "mlcc_job_communication_seconds", "gauge", "seconds", "Last phase.", communication },
 	{ "mlcc_job_alone_seconds", "gauge", "seconds", "An iteration alone; absent: unknown.",
 	  alone },
+	{ "mlcc_job_waited_seconds", "counter", "seconds",
+	  "What phases that mlccd has seen took beyond the shortest of as many bytes.", waited },
 	{ "mlcc_job_slowdown_ratio", "gauge", "ratio", "Last iteration over one alone.", slowdown },
 };
 
@@ -179,6 +182,25 @@ static void histograms(FILE *f, const char *name, const char *help, const struct
 	}
 }
 
+/* At the end of the same 15 s on all hosts, whenever each is asked. */
+static void slots(FILE *f, const struct rows *all)
+{
+	metrics_head(f, "mlcc_job_sent_slot_ratio", "gauge", "ratio",
+		     "Part of a slot's instants at which the job was sending.");
+	for (size_t i = 0; i < all->count; i++) {
+		const struct row *r = &all->row[i];
+		uint64_t at = r->job ? overlap_told_s(&all->d->overlap, &r->job->sends) : 0;
+
+		for (int k = 0; at && k < OVERLAP_SLOTS; k++) {
+			fputs("mlcc_job_sent_slot_ratio", f);
+			labels(f, r);
+			fprintf(f, ",link=\"%s\",slot=\"%d\"} %g %llu\n", all->d->config.link, k,
+				(double)r->job->sends.told[k] / OVERLAP_IN_SLOT,
+				(unsigned long long)at);
+		}
+	}
+}
+
 static void single(FILE *f, const char *name, const char *help, uint64_t value)
 {
 	metrics_head(f, name, "counter", NULL, help);
@@ -226,6 +248,7 @@ char *metrics_text(void *arg, size_t *len)
 		   &all, iterations);
 	histograms(f, "mlcc_job_communication_duration_seconds", "Their phases.", &all,
 		   communications);
+	slots(f, &all);
 	metrics_rdma(d, f);
 	fputs("# EOF\n", f);
 	free(all.row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What is known of the jobs, as OpenMetrics text: base units, no time stamps. */
+/* What is known of the jobs, as OpenMetrics text: base units, time stamps only of overlap.h's. */
 #ifndef MLCCD_METRICS_H
 #define MLCCD_METRICS_H
 

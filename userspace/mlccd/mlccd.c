@@ -19,6 +19,8 @@ void mlccd_init(struct mlccd *d, sd_event *events)
 	d->jobs.cgroups = &d->cgroups;
 	d->jobs.changed = changed;
 	d->jobs.changed_arg = d;
+	d->overlap.config = &d->config;
+	d->overlap.jobs = &d->jobs;
 	d->rings.events = events;
 	d->rings.config = &d->config;
 	d->rings.carrier = &d->carrier;

@@ -17,6 +17,7 @@
 #include "cgroup.h"
 #include "config.h"
 #include "jobs.h"
+#include "overlap.h"
 #include "peers.h"
 #include "ring.h"
 #include "transport.h"
@@ -31,6 +32,7 @@ struct mlccd {
 	struct jobs jobs;
 	struct accounts accounts;
 	struct rings rings;
+	struct overlap overlap;
 	struct peers peers;
 	struct transport transport;
 	uint64_t requests, refused;	/* shown by "status" and as metrics */
