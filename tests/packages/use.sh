@@ -65,7 +65,7 @@ apt-get -qq install --no-install-recommends ./mlcc-plan_*.deb ./python3-mlcc_*.d
 mlcc-plan --help >/dev/null
 [ "$(mlcc-ctl run --paths 8 -- printenv NCCL_IBVERBS_LIB)" = libmlcc-ibverbs.so ] ||
 	fail "libmlcc-ibverbs is not found"
-dpkg -L mlcc | grep -q "/mlccd-grafana.json$" || fail "the dashboard is not in the package"
+dpkg -L mlcc | grep -q "/mlccd-rules.yml$" || fail "rules and dashboards are not in the package"
 mlcc-ctl set-job --id 9 --name lasting --phase-bytes 1M >/dev/null
 MLCC_JOB=9 python3 -c 'import mlcc_torch; assert mlcc_torch.Hints().linked is True'
 python3 - <<'END' &

@@ -168,7 +168,7 @@ def host_suites(everything: bool) -> Iterator[Suite]:
     """What wants no more than a processor."""
     yield from unit_suites()
     yield from nccl_suites(everything)
-    others = ["bench", "netlink", "vm", "../userspace/launchers/kubernetes", "runner"]
+    others = ["bench", "netlink", "vm", "../userspace/launchers/kubernetes", "runner", "prometheus"]
     yield Suite("python/others", ["tests/python", *others], repeat=_python)
     yield Suite("pcc", ["tests/python", "pcc"], repeat=_python)
     yield Suite("lint", ["tests/lint"])
