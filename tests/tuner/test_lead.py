@@ -188,6 +188,7 @@ class Lead(unittest.TestCase):
             self.refused("none of the hosts", "--here", HOSTS[2], *HOSTS[:2]),
             self.refused("have one address", *here, HOSTS[0], HOSTS[1], HOSTS[0]),
             self.refused("--port", *here, "--port", "1024", *HOSTS[:2]),
+            self.refused("--cadence", *here, "--cadence", "17ms", *HOSTS[:2]),
             self.refused("at most 63", *here, *HOSTS[:2], job="b" * 64),
         }
         self.assertEqual(len(statuses), 1)

@@ -2,7 +2,7 @@
 /*
  * lead: one progress for a job of several hosts (include/mlcc/lead.h has why, and the rule).
  *
- *	each host, each millisecond while the job sends, else each 5 ms:
+ *	each host, each millisecond (--cadence) while the job sends, else each 5 ms:
  *		bytes that the carrier has counted  ->  the first host, which tracks them
  *		the carrier's mlcc_job_hear()       <-  its answer
  *
@@ -25,6 +25,7 @@
 #define PORT_MAX	1023		/* root's */
 #define REPORTS		16		/* that a leader takes in a millisecond */
 #define IDLE_US		5000		/* between two reports while nothing is sent */
+#define CADENCE_MAX	16000		/* three of them fit into MLCC_LEAD_OLD_US */
 #define SILENT_US	1000000		/* after which a host is said to be silent */
 
 /* What is known of a host: of all of them, or by one that is led of the first. */
@@ -256,11 +257,13 @@ int verb_lead(int argc, char **argv)
 	static const struct option opts[] = {
 		{ "here", required_argument, NULL, 'H' },
 		{ "port", required_argument, NULL, 'p' },
+		{ "cadence", required_argument, NULL, 'c' },
 		COMMON_OPTIONS
 	};
-	static struct lead l;
+	static struct lead l = { .interval_us = MLCC_LEAD_US };
 	const char *here = NULL;
 	uint16_t port = PORT;
+	uint32_t least_us;
 	unsigned int hosts;
 	int c;
 
@@ -269,6 +272,9 @@ int verb_lead(int argc, char **argv)
 			here = optarg;
 		else if (c == 'p')
 			port = parse_number("--port", optarg, 1, PORT_MAX);
+		else if (c == 'c')
+			l.interval_us = parse_time_us("--cadence", optarg, MLCC_LEAD_US,
+						      CADENCE_MAX);
 		else
 			common_option(c, "lead");
 	}
@@ -279,7 +285,9 @@ int verb_lead(int argc, char **argv)
 		die(EXIT_USAGE, "JOB: at most %d characters", LEAD_JOB_LEN - 1);
 	strcpy(l.net.job, argv[optind]);
 	lead_find(&l.net, argv + optind + 1, hosts, here, port);
-	l.interval_us = MLCC_LEAD_US * ((hosts + REPORTS - 1) / REPORTS);
+	least_us = MLCC_LEAD_US * ((hosts + REPORTS - 1) / REPORTS);
+	if (l.interval_us < least_us)
+		l.interval_us = least_us;
 	lead_open_job(&l);
 	if (!common.dry_run) {
 		lead_open(&l.net, here);

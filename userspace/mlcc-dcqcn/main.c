@@ -52,7 +52,7 @@ static const struct verb verbs[] = {
 	  "  mlcc-dcqcn follow mlx5_0,mlx5_1 bert\n"
 	  "  mlcc-dcqcn follow mlx5_0 --progress port --alone --phase-bytes 250M\n" },
 	{ "lead", verb_lead, "one progress for a job of several hosts, until SIGTERM or its end",
-	  "usage: mlcc-dcqcn lead JOB LEADER HOST... [--here HOST] [--port N]\n"
+	  "usage: mlcc-dcqcn lead JOB LEADER HOST... [--here HOST] [--port N] [--cadence T]\n"
 	  "\n"
 	  "For soft-RoCE.  On each host of the job, with the same words: the names or addresses of all\n"
 	  "of them, 2 to 256.  Each millisecond they report what the job has sent, and the first one\n"
@@ -62,6 +62,7 @@ static const struct verb verbs[] = {
 	  "  --here HOST        which of them this is (default: the one with an address of this\n"
 	  "                     host); speaks from that address\n"
 	  "  --port N           1 to 1023 (default 793), another one for each job\n"
+	  "  --cadence T        instead of each millisecond, for slow hosts: 1ms to 16ms\n"
 	  "\n"
 	  "  mlcc-dcqcn lead bert node1 node2 node3 node4\n" },
 	{ "restore", verb_restore, "puts back what was there before set and follow",

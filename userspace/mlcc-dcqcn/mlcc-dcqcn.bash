@@ -57,7 +57,7 @@ _mlcc_dcqcn()
 		restore:) words="$(_mlcc_dcqcn_show rdma) --force" ;;
 		follow:) words=$(_mlcc_dcqcn_show rdma) ;;
 		lead:) words=$(_mlcc_dcqcn_jobs) ;;
-		lead:*) words="$(compgen -A hostname) --here --port" ;;
+		lead:*) words="$(compgen -A hostname) --here --port --cadence" ;;
 		show:*) words=$(_mlcc_dcqcn_show name "$device") ;;
 		set:*)
 			words=$(_mlcc_dcqcn_show name "$device" | sed 's/$/=/')
