@@ -3,7 +3,7 @@
 
 import unittest
 
-from mlcclab.carrier import is_announced, is_mlcc, profile_of
+from mlcclab.carrier import is_announced, is_led, is_mlcc, profile_of
 
 
 class Names(unittest.TestCase):
@@ -11,7 +11,7 @@ class Names(unittest.TestCase):
 
     def test_mlcc(self) -> None:
         """What comes from a carrier."""
-        for cc in ("mlcc", "mlcc:mltcp", "mlcc+hints", "mlcc:mltcp+hints"):
+        for cc in ("mlcc", "mlcc:mltcp", "mlcc+hints", "mlcc:mltcp+hints", "mlcc+led"):
             self.assertTrue(is_mlcc(cc), cc)
         for cc in ("cubic", "mlccx", "xmlcc"):
             self.assertFalse(is_mlcc(cc), cc)
@@ -19,9 +19,12 @@ class Names(unittest.TestCase):
     def test_profile(self) -> None:
         """The profile is what stands between."""
         names = {"mlcc": "", "mlcc+hints": "", "mlcc:mltcp": "mltcp", "mlcc:mltcp+hints": "mltcp"}
+        names |= {"mlcc+led": "", "mlcc:mltcp+led": "mltcp"}
         self.assertEqual({cc: profile_of(cc) for cc in names}, names)
 
     def test_announced(self) -> None:
         """Only with the suffix."""
         self.assertTrue(is_announced("mlcc+hints") and is_announced("mlcc:mltcp+hints"))
         self.assertFalse(is_announced("mlcc") or is_announced("mlcc:mltcp"))
+        self.assertTrue(is_led("mlcc+led") and not is_announced("mlcc+led"))
+        self.assertFalse(is_led("mlcc") or is_led("mlcc+hints"))

@@ -28,24 +28,30 @@ MARK_MASK = "0xffff"
 NEUTRAL = "neutral"
 NEUTRAL_MASK = "0xffff0000"
 HINTS = "+hints"
+LED = "+led"
 # The module stays busy until the last of the run's sockets is freed.
 UNLOAD_TRIES = 50
 UNLOAD_PAUSE_S = 0.1
 
 
 def is_mlcc(cc: str) -> bool:
-    """True for "mlcc" and "mlcc:PROFILE", with and without "+hints"."""
+    """True for "mlcc" and "mlcc:PROFILE", with and without "+hints" or "+led"."""
     return re.split("[:+]", cc)[0] == "mlcc"
 
 
 def profile_of(cc: str) -> str:
     """PROFILE out of "mlcc:PROFILE", else the empty string."""
-    return cc.removesuffix(HINTS).partition(":")[2]
+    return cc.removesuffix(HINTS).removesuffix(LED).partition(":")[2]
 
 
 def is_announced(cc: str) -> bool:
     """Whether all jobs announce their phases, whatever the scenario says."""
     return cc.endswith(HINTS)
+
+
+def is_led(cc: str) -> bool:
+    """Whether jobs of several hosts have a leader that tells them their progress."""
+    return cc.endswith(LED)
 
 
 class Carrier(ABC):

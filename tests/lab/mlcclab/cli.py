@@ -78,7 +78,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         type=cc_list,
         help="congestion controls, comma-separated: any of the kernel's, mlcc, mlcc:PROFILE, "
         "mlcc:neutral for flows of no job; with +hints behind one of mlcc, every job announces "
-        "its phases (default cubic,mlcc)",
+        "its phases; with +led, over verbs, a leader tells a job's hosts how far it is "
+        "(default cubic,mlcc)",
     )
     add(
         "--seeds",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from . import carrier as carriers
-from . import features, netplugin, rdma, runner
+from . import features, lead, netplugin, rdma, runner
 from .cluster import Cluster
 from .errors import LabError
 from .progress import Progress
@@ -61,6 +61,8 @@ def take_turns(requests: Sequence[Request], contenders: Sequence[Contender]) -> 
 def check_kernel(scenario: Scenario, ccs: Sequence[str]) -> None:
     """Everything that can be checked before the first packet."""
     features.check_scenario(scenario)
+    if any(map(carriers.is_led, ccs)):
+        lead.check(scenario)
     plain = {cc for cc in ccs if not carriers.is_mlcc(cc)}
     if scenario.transport == "verbs":
         features.check_verbs(plain)

@@ -121,7 +121,7 @@ def cc_list(text: str) -> list[str]:
     """Congestion controls, with commas between them."""
     ccs = text.split(",")
     for cc in ccs:
-        if not re.fullmatch(r"mlcc(:[A-Za-z0-9_-]+)?(\+hints)?|[a-z0-9_-]{1,15}", cc):
+        if not re.fullmatch(r"mlcc(:[A-Za-z0-9_-]+)?(\+hints|\+led)?|[a-z0-9_-]{1,15}", cc):
             raise argparse.ArgumentTypeError(f"{cc!r} is not a congestion control")
     if len(set(ccs)) < len(ccs):
         raise argparse.ArgumentTypeError("names a congestion control twice")

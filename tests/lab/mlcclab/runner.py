@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import machine, netplugin, shell
+from . import lead, machine, netplugin, shell
 from .burst import BINARY, NET, VERBS, Burst, Record
-from .carrier import NEUTRAL, Carrier, is_announced, is_mlcc, profile_of
+from .carrier import NEUTRAL, Carrier, is_announced, is_led, is_mlcc, profile_of
 from .cluster import Cluster, Command
 from .daemon import Daemon
 from .errors import LabError
@@ -94,6 +94,7 @@ class Runner:
         self.announced: dict[int, tuple[Path, list[str]]] = {}
         self.receivers: dict[str, Burst] = {}
         self.senders: dict[str, list[Burst]] = {}
+        self.leads: list[Burst] = []
         self.start_ns = 0
         self.frozen_s = 0.0
         self.changes = list(plan.changes)
@@ -125,6 +126,8 @@ class Runner:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
                     carrier.set_job(worker.mark, job.profile)
+            if is_led(plan.cc):
+                lead.set_job(carrier, job, self.cluster.workers[job.name])
         for flow in classed:
             mark = self.cluster.traffic[flow.name].mark
             if mark not in self.announced:
@@ -133,9 +136,11 @@ class Runner:
     def _assign_devices(self) -> None:
         """QPs are flows of jobs under mlcc only; else they are plain DCQCN."""
         for job in self.plan.jobs:
-            for worker in self.cluster.workers[job.name]:
+            workers = self.cluster.workers[job.name]
+            for worker in workers:
+                number = lead.number(workers) if is_led(self.plan.cc) else worker.mark
                 if worker.host.device:
-                    worker.host.device.belongs_to(worker.mark if is_mlcc(self.plan.cc) else 0)
+                    worker.host.device.belongs_to(number if is_mlcc(self.plan.cc) else 0)
 
     def _prioritise(self, daemon: Daemon, flows: Sequence[Flow]) -> None:
         """Where the switch has priorities, the tagger gives a class its DSCP."""
@@ -158,6 +163,7 @@ class Runner:
         """Start everything, wait for the last job, stop everything."""
         plan, topology = self.plan, self.topology
         topology.change(topology.link)
+        self._start_leads()
         self._start_receivers()
         self._start_senders()
         before, drops = topology.counters(), machine.softnet_drops()
@@ -214,6 +220,14 @@ class Runner:
             return None, []
         return None, ["--mark", str(command.mark), *_cc(self.plan.cc)]
 
+    def _start_leads(self) -> None:
+        for job in self.plan.jobs if is_led(self.plan.cc) else ():
+            for command in lead.commands(job, self.cluster.workers[job.name]):
+                namespace, words = command.namespace, command.arguments
+                burst = Burst(command.name, namespace, words, self.folder, binary=lead.TOOL)
+                self.stack.callback(burst.kill)
+                self.leads.append(burst)
+
     def _start_receivers(self) -> None:
         sample = ["--sample-ms", str(SAMPLE_MS)]
         for job in self.plan.jobs:
@@ -241,7 +255,7 @@ class Runner:
 
     def _everything(self) -> list[Burst]:
         senders = [burst for bursts in self.senders.values() for burst in bursts]
-        return [*senders, *self.receivers.values()]
+        return [*senders, *self.receivers.values(), *self.leads]
 
     def _progress(self) -> float:
         """Fraction done by the slowest worker of the slowest job."""
@@ -284,7 +298,7 @@ class Runner:
 
     def _stop(self) -> None:
         senders = [burst for bursts in self.senders.values() for burst in bursts]
-        for group in (senders, list(self.receivers.values())):
+        for group in (senders, list(self.receivers.values()), self.leads):
             for burst in group:
                 burst.stop()
             for burst in group:
