@@ -15,6 +15,7 @@ static struct observe_job j;
 static struct observe_flow flow[FLOWS];
 static u64 now;
 static unsigned int at;	/* which look of the phase */
+static u64 apart = LOOK;
 
 static void begin(void)
 {
@@ -30,7 +31,7 @@ static void begin(void)
 
 static void look(void)
 {
-	now += LOOK;
+	now += apart;
 	for (int i = 0; i < FLOWS; i++)
 		flow[i].fresh = true;
 	observe_look(&j, now);
@@ -42,7 +43,7 @@ static struct tcp_info *sends(int i, u64 bytes)
 	struct tcp_info *s = &flow[i].now;
 
 	s->tcpi_bytes_acked += bytes;
-	s->tcpi_busy_time += LOOK;
+	s->tcpi_busy_time += apart;
 	s->tcpi_rtt = s->tcpi_min_rtt;
 	s->tcpi_snd_cwnd = 100;
 	s->tcpi_unacked = 100;
@@ -207,6 +208,44 @@ JOB(losses_at_no_rate_are_losses, 12, OBSERVE_LOSS)
 		done(0);
 	else
 		sends(0, fast ? 200000 : 100000)->tcpi_total_retrans += !at;
+}
+
+/* Five times as far apart. */
+#define COARSE(name, looks, cause)		\
+	static void name##_look(void);		\
+	TEST(name)				\
+	{					\
+		apart = 5 * LOOK;		\
+		phases(name##_look, looks);	\
+		check_first(cause);		\
+		apart = LOOK;			\
+	}					\
+	static void name##_look(void)
+
+COARSE(far_apart_looks_do_not_tell_a_policer, 10, OBSERVE_UNKNOWN)
+{
+	bursts();
+}
+
+COARSE(nor_whose_few_queues_they_see, 3, OBSERVE_UNKNOWN)
+{
+	queued(0, 100000);
+}
+
+COARSE(but_a_queue_that_stays, 8, OBSERVE_NETWORK)
+{
+	queued(0, 100000);
+}
+
+COARSE(and_what_the_kernel_counts, 3, OBSERVE_RECEIVER)
+{
+	sends(0, 20000)->tcpi_rwnd_limited += apart - MS;
+}
+
+TEST(what_was_not_seen_is_unknown)
+{
+	begin();
+	check_first(OBSERVE_UNKNOWN);
 }
 
 /* Flow 0 is done after three looks; others send @slow in each until then, and @tail after it. */

@@ -5,6 +5,7 @@
 #define QUEUE_SEGMENTS	12	/* of all flows: more than a link with next to no buffer holds */
 #define CA_LOSS		4	/* of tcpi_ca_state */
 #define RUN		3	/* phases in a row that are no accident */
+#define PHASE_LOOKS	4	/* at the shortest phase tell one queue from another, if coarse */
 #define FLUSH_US	2000000	/* what takes as long and 4 times the best phase has no end */
 
 /* What a look at all flows has found. */
@@ -144,6 +145,20 @@ static bool is_path_slow(struct observe_job *j)
 	return found && tail_bytes * p->busy_us * 2 <= bytes * p->tail_busy_us * 3;
 }
 
+/* Looks too far apart to see where losses come from. */
+static bool is_coarse(const struct observe_phase *p)
+{
+	return p->looked_us > OBSERVE_COARSE_US * p->looks;
+}
+
+/* And so few in a phase that it is chance whether one sees a queue, or who is done first. */
+static bool is_blind(const struct observe_job *j)
+{
+	const struct observe_phase *p = &j->phase;
+
+	return is_coarse(p) && p->looked_us * PHASE_LOOKS > j->tracker.best_us * p->looks;
+}
+
 /*
  * The rate after losses: the same in each phase where something has a rate.  A token bucket has let
  * a burst through before; a link with next to no buffer never sends faster than it does.
@@ -166,6 +181,10 @@ static void judge_losses(struct observe_job *j)
 	struct observe_phase *p = &j->phase;
 	bool steady = j->steady && p->lost;
 
+	if (is_coarse(p)) {
+		reassign(p->us, OBSERVE_LOSS, OBSERVE_UNKNOWN);
+		reassign(p->us, OBSERVE_DRY, OBSERVE_UNKNOWN);
+	}
 	if (steady && j->bursts == RUN && p->shared_us < p->busy_us / 4) {
 		reassign(p->us, OBSERVE_LOSS, OBSERVE_POLICER);
 		reassign(p->us, OBSERVE_DRY, OBSERVE_POLICER);
@@ -183,6 +202,10 @@ static void phase_close(struct observe_job *j)
 	if (is_path_slow(j)) {
 		p->us[OBSERVE_PATH] += p->tail_network_us;
 		p->us[OBSERVE_NETWORK] -= p->tail_network_us;
+	}
+	if (is_blind(j)) {
+		reassign(p->us, OBSERVE_NETWORK, OBSERVE_UNKNOWN);
+		reassign(p->us, OBSERVE_PATH, OBSERVE_UNKNOWN);
 	}
 	for (int i = 0; i < OBSERVE_CAUSES; i++)
 		j->total_us[i] += p->us[i];
@@ -327,6 +350,8 @@ static void look_active(struct observe_job *j, struct look *l, u64 now)
 		silence_ends(j, l, start);
 	if (!j->phase.since_us)
 		j->phase.since_us = start;
+	j->phase.looks++;
+	j->phase.looked_us += since;
 	j->in_tail = is_tail(j);
 	mlcc_job_count(&j->tracker, l->bytes, end);
 	j->phase.received += l->received;
@@ -374,5 +399,7 @@ enum observe_cause observe_first(const struct observe_job *j, u64 *all)
 		if (i != OBSERVE_COMPUTE && j->total_us[i] > j->total_us[first])
 			first = i;
 	}
-	return j->total_us[first] < *all / 10 || !*all ? OBSERVE_COMPUTE : first;
+	if (!*all)
+		return OBSERVE_UNKNOWN;
+	return j->total_us[first] < *all / 10 ? OBSERVE_COMPUTE : first;
 }

@@ -22,6 +22,9 @@
 
 #include "../../include/mlcc/phase.h"
 
+/* Looks further apart than that, on average: some causes cannot be told, and are unknown. */
+#define OBSERVE_COARSE_US	30000
+
 enum observe_cause {
 	OBSERVE_COMPUTE,	/* silence between phases */
 	OBSERVE_NETWORK,	/* a full window behind a queue, or marks, or a link that is full */
@@ -55,6 +58,7 @@ struct observe_phase {
 	u64 busy_us, tail_busy_us;
 	u64 tail_network_us;		/* of these: the network */
 	u64 since_us, received;
+	u64 looks, looked_us;		/* with something in flight, and the time between them */
 	u64 shared_us;			/* others of this host sent, too: the caller knows */
 	u64 peak;			/* until the first loss: kB/s */
 	u64 later_kb, later_us;		/* after it, until a time-out */
@@ -79,7 +83,10 @@ struct observe_job {
 
 /* Takes "now" of the flows that are fresh, at time @now. */
 void observe_look(struct observe_job *j, u64 now);
-/* The cause, other than compute, with the most time; OBSERVE_COMPUTE: it has below 1/10 of @all. */
+/*
+ * The cause, other than compute, with the most time; OBSERVE_COMPUTE: it has below 1/10 of @all;
+ * OBSERVE_UNKNOWN, too, if that is 0.
+ */
 enum observe_cause observe_first(const struct observe_job *j, u64 *all);
 
 #endif /* MLCC_CTL_OBSERVE_SPLIT_H */
