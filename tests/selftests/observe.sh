@@ -59,8 +59,31 @@ looks()
 {
 	sleep 0.3
 	nsenter --net="/run/netns/$sender" setpriv --reuid=65534 --regid=65534 --clear-groups \
-		--bounding-set=-all --inh-caps=-all "$out/mlcc-ctl" -j observe --metrics "$out/nobodys/metrics" --for "$1" |
+		--bounding-set=-all --inh-caps=-all "$out/mlcc-ctl" -j observe --for "$1" \
+		--metrics "$out/nobodys/metrics" --record "$out/nobodys/record" --plot "$out/nobodys/live.svg" |
 		tail -n 1 >"$out/seen"
+}
+
+# from FILE: what observe says of it is $out/again
+from()
+{
+	"$out/mlcc-ctl" -j observe --plot "$out/nobodys/from.svg" --from "$1" >"$out/again"
+}
+
+says_the_same()
+{
+	local all='"\\n".join(sorted(map(str, d["jobs"] + [d["seconds"], d["looks"]] +
+		[o["seconds"] for o in d["overlaps"]])))'
+
+	from "$out/nobodys/record" && diff <(json "$all" <"$out/seen") <(json "$all" <"$out/again") &&
+		diff <(sort "$out/nobodys/live.svg") <(sort "$out/nobodys/from.svg")
+}
+
+# drawn JOB CAUSE...: how many bars the picture has of it
+drawn()
+{
+	awk -v "end=$1</text>" -v "cause=\"$2\"" '/<text/ { on = index($0, end) } on && index($0, "rect class=" cause) { n++ }
+		END { print n + 0 }' "$out/nobodys/from.svg"
 }
 
 ends()
@@ -78,6 +101,7 @@ first_is()
 	json 'next((str(j["first"]) + " " + str({c: round(s, 2) for c, s in j["seconds"].items() if s})
 		for j in d["jobs"] if j["name"].endswith("bert")), "no job")' <"$out/seen" >"$out/first"
 	cat "$out/first"
+	says_the_same || return
 	[[ " $* " == *" $(cut -d ' ' -f 1 "$out/first") "* ]]
 }
 
@@ -108,7 +132,35 @@ another_job_is_the_network()
 {
 	trains bert 2000000 10.1.2.2:5000
 	trains gpt 5000000 10.1.2.2:5001
-	first_is network && overlaps_with gpt
+	ss_loop >"$out/ss" 2>/dev/null &
+	pids+=("$!")
+	first_is network && overlaps_with gpt || return
+	echo "bars: $(drawn bert network) $(drawn gpt network)"
+	[ "$(drawn bert network)" -gt 5 ] && [ "$(drawn gpt network)" -gt 2 ] && ss_says_so
+}
+
+# As people have it, ten times a second.
+ss_loop()
+{
+	while sleep 0.1; do
+		date +%s.%N
+		nsenter --net="/run/netns/$sender" ss -tinH --cgroup
+	done
+}
+
+ss_says_so()
+{
+	from "$out/ss" && json '[(j["name"], j["first"]) for j in d["jobs"]], [o["seconds"] for o in d["overlaps"]]' \
+		<"$out/again" | tee "$out/verdict"
+	grep -E "/bert', '(network|unknown)'" "$out/verdict" | grep -q '\[[0-9.]*\])$'
+}
+
+# one_look_in N: what is left says that bert waits, and not for what
+one_look_in()
+{
+	awk -v n="$1" '/^[0-9]/ { k++ } k % n == 1' "$out/nobodys/record" >"$out/fewer" && from "$out/fewer" || return
+	json 'd["jobs"][0]["first"], d["jobs"][0]["seconds"]' <"$out/again" | tee "$out/verdict"
+	grep -q "'unknown', {" "$out/verdict"
 }
 
 so_it_is_with_bbr()
@@ -161,7 +213,7 @@ a_token_bucket_is_a_policer()
 
 	bottleneck 80 400kb 12kb
 	trains bert 2000000 10.1.2.2:{5000,5000,5000,5000}
-	first_is policer
+	first_is policer && one_look_in 10
 }
 
 a_link_without_a_buffer_is_none()
@@ -196,6 +248,39 @@ time_outs_are_losses()
 	pids+=("$!")
 	trains bert 2000000 10.1.2.2:5000
 	first_is loss
+}
+
+# refused LINE PATTERN TEXT: this line is named, and nothing written
+refused()
+{
+	local status
+
+	printf '%b' "$3" >"$out/broken"
+	"$out/mlcc-ctl" observe --from "$out/broken" --plot "$out/refused.svg" --metrics "$out/refused" >"$out/verdict" 2>&1
+	status=$?
+	cat "$out/verdict"
+	[ "$status" -eq 1 ] && [ "$(wc -l <"$out/verdict")" -eq 1 ] && grep -q "line $1: .*$2" "$out/verdict" &&
+		! ls "$out"/refused* 2>/dev/null
+}
+
+a_broken_record_is_refused()
+{
+	local ends='10.0.0.1:1 10.0.0.2:2' long
+
+	printf -v long '%070000d' 0
+	refused 1 'version 1' '# mlcc-ctl observe 2\n' &&
+		refused 1 'neither a time' 'tcp ESTAB 0 0\n' &&
+		refused 1 'no time before' "ESTAB 0 0 $ends\n" &&
+		refused 2 'two addresses' '1\nESTAB 0 0 10.0.0.1:1\n' &&
+		refused 2 'no address' "1\nESTAB 0 0 10.0.0.1:1 10.0.0.2.3:2\n" &&
+		refused 2 'no number' "1\nESTAB 0 0 10.0.0.1:ssh 10.0.0.2:2\n" &&
+		refused 3 'cannot be' "1\nESTAB 0 0 $ends\n cwnd:5000000000\n" &&
+		refused 3 'no number' "1\nESTAB 0 0 $ends\n rtt:-1\n" &&
+		refused 4 'no later' "2\nESTAB 0 0 $ends cwnd:10\n# slept\n2\n" &&
+		refused 2 'too long' "1\n$long\n" || return
+	# but what its writer was stopped in the middle of
+	printf '1\nESTAB 0 0 %s cwnd:10\n2\nESTAB 0 0 10.0' "$ends" >"$out/cut"
+	"$out/mlcc-ctl" -j observe --all --from "$out/cut" >"$out/verdict" && grep '"looks":2' "$out/verdict"
 }
 
 # Whatever could be changed of the namespace, the connections of a job, and their cgroup.
@@ -268,7 +353,7 @@ main()
 	start three "$receiver" recv --listen 10.1.3.2:5000
 	defer ends
 	ktap_start
-	each told it_changes_nothing
+	each told it_changes_nothing a_broken_record_is_refused
 	each told_thrice alone_it_waits_for_nothing another_job_is_the_network \
 		so_it_is_with_bbr a_bulk_transfer_is_the_network who_does_not_read_is_the_receiver \
 		pauses_within_a_phase_are_the_sender a_late_peer_is_the_peer \

@@ -58,6 +58,7 @@ static const struct verb verbs[] = {
 	  "SLOWDOWN is the last iteration over the job's --period.  Default: every 1s, until Ctrl-C.\n" },
 	{ "observe", verb_observe, "whether jobs wait for the network, and for what else",
 	  "usage: mlcc-ctl observe [OPTION...]\n"
+	  "       mlcc-ctl observe --from FILE [OPTION...]\n"
 	  "\n"
 	  "Changes nothing, and needs neither root, nor mlccd, nor a carrier.  Reads what the kernel\n"
 	  "counts of the TCP sockets of this network namespace, and shows what the time of each cgroup\n"
@@ -70,11 +71,16 @@ static const struct verb verbs[] = {
 	  "                     host are left out (default: lo,443,988,2049,3260,4420)\n"
 	  "  --interval T       between two looks, 10ms; more if that took over 0.5 % of a CPU\n"
 	  "  --metrics FILE     OpenMetrics, with each table, for node_exporter\n"
+	  "  --plot FILE.svg    the last iterations as bars, coloured by cause\n"
+	  "  --record FILE      all that is read, 1 GB at most\n"
+	  "  --from FILE        the same verdict of that, anywhere, or of ss in a loop:\n"
+	  "                     while sleep 0.01; do date +%s.%N; ss -tinH --cgroup; done >FILE\n"
 	  "\n"
 	  "ITER, COMM, BEST: last iteration, its communication, the shortest one.  The causes:\n"
 	  "COMP computes; NET full windows behind a queue, or marks; LOSS time-outs, retransmissions;\n"
 	  "RECV the receiver does not read; SEND own program or send buffer; PEER others were late;\n"
 	  "POLI a token bucket drops; PATH only slower paths still send; STOR storage; ? no evidence.\n"
+	  "Looks more than 30 ms apart do not tell losses, nor a queue from another in short phases.\n"
 	  "A job's time counts from when its phases are learnt, four iterations or so.\n" },
 	{ "explain", verb_explain, "why a job is as fast, or as slow, as it is",
 	  "usage: mlcc-ctl explain JOB | --self\n\n"

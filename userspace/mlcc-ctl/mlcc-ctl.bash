@@ -40,7 +40,7 @@ _mlcc_ctl()
 	--peer) words=$(compgen -A hostname) ;;
 	--owner) words="$(compgen -u) $(compgen -g -P :)" ;;
 	--restart) words="base queue" ;;
-	--cgroup | --socket | --sysroot | --metrics)
+	--cgroup | --socket | --sysroot | --metrics | --plot | --record | --from)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
@@ -60,7 +60,7 @@ _mlcc_ctl()
 			;;
 		watch) words="--interval --count $common" ;;
 		measure) words="$(_mlcc_ctl_names id show) --all --alternate $common" ;;
-		observe) words="--for --cgroup --all --skip --interval --metrics $common" ;;
+		observe) words="--for --cgroup --all --skip --interval --metrics --plot --record --from $common" ;;
 		doctor) words="--fix --sysroot --peer --peer-listen $common" ;;
 		help) words=$verbs ;;
 		*) words=$common ;;

@@ -8,7 +8,10 @@
 
 #define SEARCH_US	1000000
 #define SHOW_US		5000000
-/* The part of a CPU that each may take; with all else that is 1/200.  Else they are less often. */
+/*
+ * The part of a CPU that each may take; with all else that is 1/200.  Else they are less often.
+ * Looks that are written cost twice as much, and should be as many.
+ */
 #define LOOK_PART	333
 #define SEARCH_PART	700
 
@@ -45,7 +48,7 @@ bool observe_until(struct observe *o, const sigset_t *end, uint64_t until)
 		observe_all(o);
 		used = observe_cpu_us() - used;
 		o->look_cost += (used - o->look_cost) / (o->look_cost ? 16 : 1);
-		next = o->look_cost * LOOK_PART;
+		next = o->look_cost * LOOK_PART / (o->record ? 2 : 1);
 		next = now + (next > o->interval_us ? next : o->interval_us);
 		if (told_to_end(end, next < until ? next : until))
 			return false;
@@ -63,7 +66,21 @@ void observe_begin(struct observe *o, sigset_t *end)
 	if (o->cgroup)
 		observe_enter(o->cgroup);
 	observe_open();
-	o->begin_us = now_us();
+}
+
+/* For @length us, or until it is told to end. */
+static void observe_sockets(struct observe *o, uint64_t length)
+{
+	uint64_t begin, show, until;
+	sigset_t set;
+
+	observe_begin(o, &set);
+	begin = now_us();
+	until = begin + length;
+	for (show = begin + SHOW_US / 5; show < until && observe_until(o, &set, show); show += SHOW_US)
+		observe_show(o);
+	if (show >= until)
+		observe_until(o, &set, until);
 }
 
 int verb_observe(int argc, char **argv)
@@ -72,29 +89,39 @@ int verb_observe(int argc, char **argv)
 		{ "all", no_argument, NULL, 'a' },
 		{ "cgroup", required_argument, NULL, 'g' },
 		{ "for", required_argument, NULL, 'f' },
+		{ "from", required_argument, NULL, 'F' },
 		{ "interval", required_argument, NULL, 'i' },
 		{ "metrics", required_argument, NULL, 'm' },
+		{ "plot", required_argument, NULL, 'p' },
+		{ "record", required_argument, NULL, 'r' },
 		{ "skip", required_argument, NULL, 's' },
 		COMMON_OPTIONS
 	};
 	static struct observe o = { .interval_us = OBSERVE_INTERVAL_US };
-	const char *skip = OBSERVE_SKIP;
-	uint64_t length = UINT64_MAX / 2, show = SHOW_US / 5, until;
+	const char *skip = OBSERVE_SKIP, *from = NULL;
+	uint64_t length = UINT64_MAX / 2;
 	char error[MLCC_ERROR_LEN];
-	sigset_t set;
+	bool live = false;	/* an option that only this has */
 	int c;
 
 	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
+		live |= c == 'g' || c == 'f' || c == 'i' || c == 'r';
 		if (c == 'a')
 			o.all = true;
 		else if (c == 'g')
 			o.cgroup = optarg;
 		else if (c == 'f')
 			length = parse_time_us("--for", optarg, 1000, UINT64_MAX / 4);
+		else if (c == 'F')
+			from = optarg;
 		else if (c == 'i')
 			o.interval_us = parse_time_us("--interval", optarg, 1000, 1000000);
 		else if (c == 'm')
 			o.metrics = optarg;
+		else if (c == 'p')
+			o.plot = optarg;
+		else if (c == 'r')
+			o.record = optarg;
 		else if (c == 's')
 			skip = optarg;
 		else
@@ -104,12 +131,12 @@ int verb_observe(int argc, char **argv)
 		die(EXIT_USAGE, "observe: '%s' is no option", argv[optind]);
 	if (mlcc_skip_parse(&o.skip, skip, error))
 		die(EXIT_USAGE, "--%s", error);
-	observe_begin(&o, &set);
-	until = o.begin_us + length;
-	for (show += o.begin_us; show < until && observe_until(&o, &set, show); show += SHOW_US)
-		observe_show(&o);
-	if (show >= until)
-		observe_until(&o, &set, until);
+	if (from && live)
+		die(EXIT_USAGE, "observe: --from goes with none of --cgroup, --for, --interval, --record");
+	if (from)
+		observe_from(&o, from);
+	else
+		observe_sockets(&o, length);
 	observe_show(&o);
 	return EXIT_FINE;
 }

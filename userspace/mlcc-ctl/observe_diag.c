@@ -21,7 +21,7 @@
 #define DEVICES		64
 
 static struct mnl_socket *diag, *route;
-static int devices[DEVICES];
+static char devices[DEVICES][IF_NAMESIZE];
 static unsigned int device_count;
 
 static struct mnl_socket *open_netlink(int bus)
@@ -155,39 +155,36 @@ void observe_ask(struct observe_socket **sockets, unsigned int n)
 
 /*** Devices ***/
 
-static uint64_t device_bit(int index)
+uint64_t observe_device_bit(const char *name)
 {
+	char clean[IF_NAMESIZE];
 	unsigned int i = 0;
 
-	while (i < device_count && devices[i] != index)
+	snprintf(clean, sizeof(clean), "%s", name);
+	observe_clean(clean);	/* whoever has made it may have named it for those who read metrics */
+	while (i < device_count && strcmp(devices[i], clean))
 		i++;
 	if (i == DEVICES)
 		return 0;
-	devices[i] = index;
+	strcpy(devices[i], clean);
 	device_count += i == device_count;
 	return 1ULL << i;
 }
 
 const char *observe_device_name(uint64_t bits)
 {
-	static char name[IF_NAMESIZE];
-
-	if (!bits || !if_indextoname(devices[__builtin_ctzll(bits)], name))
-		return "?";
-	/* whoever has made it may have named it for those who read metrics */
-	for (char *s = name; *s; s++)
-		if (*s <= ' ' || *s >= 0x7f || *s == '"' || *s == '\\')
-			*s = '?';
-	return name;
+	return bits ? devices[__builtin_ctzll(bits)] : "?";
 }
 
 static int take_route(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nlattr *attr;
+	char name[IF_NAMESIZE];
 
 	mnl_attr_for_each(attr, nlh, sizeof(struct rtmsg))
-		if (mnl_attr_get_type(attr) == RTA_OIF)
-			*(uint64_t *)arg = device_bit(mnl_attr_get_u32(attr));
+		if (mnl_attr_get_type(attr) == RTA_OIF &&
+		    if_indextoname(mnl_attr_get_u32(attr), name))
+			*(uint64_t *)arg = observe_device_bit(name);
 	return MNL_CB_OK;
 }
 

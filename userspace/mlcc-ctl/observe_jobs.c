@@ -27,7 +27,7 @@ static struct {
 	struct observe_group *group;	/* NULL: it is left out */
 } known[4 * OBSERVE_JOBS];
 static unsigned int known_count;
-static void *by_cookie;			/* of tsearch() */
+static void *by_id;			/* of tsearch() */
 
 /*** Which cgroup ***/
 
@@ -111,8 +111,7 @@ static bool find_cgroup(uint64_t id, char *path, size_t size, int depth)
 	return found;
 }
 
-/* A Slurm step's tasks and a pod's containers are one job. */
-static void cut_path(char *path)
+void observe_cut(char *path)
 {
 	for (char *at = path, *end; at && (end = strchr(at + 1, '/')); at = end) {
 		const char *pod = strstr(at, "pod");
@@ -142,6 +141,7 @@ static struct observe_group *reuse_group(struct observe *o)
 		o->overlap[old][i].us = 0;
 	}
 	known_count = 0;	/* which may name it */
+	free(o->groups[old]->spans);
 	memset(o->groups[old], 0, sizeof(*o->groups[old]));
 	return o->groups[old];
 }
@@ -159,12 +159,11 @@ static struct observe_group *new_group(struct observe *o)
 	return g;
 }
 
-/* Of letters that no format escapes. */
-static void clean_path(char *path)
+void observe_clean(char *s)
 {
-	for (; *path; path++)
-		if (*path <= ' ' || *path >= 0x7f || strchr("\"\\", *path))
-			*path = '?';
+	for (; *s; s++)
+		if (*s <= ' ' || *s >= 0x7f || strchr("\"\\<>&", *s))
+			*s = '?';
 }
 
 struct observe_group *observe_group(struct observe *o, const char *path)
@@ -173,7 +172,7 @@ struct observe_group *observe_group(struct observe *o, const char *path)
 	struct observe_group *g;
 
 	snprintf(clean, sizeof(clean), "%s", path);
-	clean_path(clean);
+	observe_clean(clean);
 	for (unsigned int i = 0; i < o->count; i++)
 		if (!strcmp(o->groups[i]->path, clean))
 			return o->groups[i];
@@ -212,11 +211,11 @@ static struct observe_group *resolve(struct observe *o, uint64_t id, uint32_t ui
 		snprintf(path, sizeof(path), "uid-%u", uid);
 	} else if (*mount && find_cgroup(id, path, sizeof(path), 0)) {
 		name += len + 1;
-		clean_path(name);
+		observe_clean(name);
 		g = given_group(o, name);
 		if (g)
 			return g;
-		cut_path(path + len);
+		observe_cut(path + len);
 	} else {
 		snprintf(path, sizeof(path), id == 1 ? "root" : "cgroup-%llu", (unsigned long long)id);
 	}
@@ -279,54 +278,81 @@ static int compare(const void *a, const void *b)
 {
 	const struct observe_socket *x = a, *y = b;
 
-	return memcmp(x->id.idiag_cookie, y->id.idiag_cookie, sizeof(x->id.idiag_cookie));
+	return memcmp(&x->id, &y->id, sizeof(x->id));
+}
+
+struct observe_socket *observe_known(struct observe *o, const struct inet_diag_sockid *id)
+{
+	struct observe_socket key = { .id = *id }, **at = tfind(&key, &by_id, compare);
+
+	if (at)
+		(*at)->search = o->search;
+	return at ? *at : NULL;
+}
+
+bool observe_left_out(const struct observe *o, uint8_t family, const struct inet_diag_sockid *id)
+{
+	struct in6_addr peer = to_mapped(family, id->idiag_dst);
+	struct in6_addr own = to_mapped(family, id->idiag_src);
+
+	return o->skip.own && is_own(&peer, &own);
+}
+
+struct observe_socket *observe_add(struct observe *o, struct observe_group *g, uint8_t family,
+				   const struct inet_diag_sockid *id)
+{
+	struct in6_addr peer = to_mapped(family, id->idiag_dst);
+	struct observe_socket *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		die(EXIT_FAILED, "no memory");
+	s->id = *id;
+	s->family = family;
+	s->search = o->search;
+	s->flow.storage = is_named(&o->skip, id, &peer);
+	s->flow.next = g->job.flows;
+	g->job.flows = &s->flow;
+	if (!tsearch(s, &by_id, compare))
+		die(EXIT_FAILED, "no memory");
+	return s;
 }
 
 void observe_found(struct observe *o, const struct inet_diag_msg *m, uint64_t cgroup)
 {
-	struct observe_socket key = { .id = m->id }, *s, **at = tfind(&key, &by_cookie, compare);
-	struct in6_addr peer = to_mapped(m->idiag_family, m->id.idiag_dst);
-	struct in6_addr own = to_mapped(m->idiag_family, m->id.idiag_src);
 	struct observe_group *g;
 
-	if (at)
-		(*at)->search = o->search;
-	if (at || (o->skip.own && is_own(&peer, &own)))
+	if (observe_known(o, &m->id) || observe_left_out(o, m->idiag_family, &m->id))
 		return;
 	g = group_by_id(o, cgroup, m->idiag_uid);
-	s = g ? calloc(1, sizeof(*s)) : NULL;
-	if (!s)
-		return;
-	s->id = m->id;
-	s->family = m->idiag_family;
-	s->search = o->search;
-	s->device = observe_device(s->family, &s->id);
-	s->flow.storage = is_named(&o->skip, &s->id, &peer);
-	s->flow.next = g->job.flows;
-	g->job.flows = &s->flow;
-	if (!tsearch(s, &by_cookie, compare))
-		die(EXIT_FAILED, "no memory");
+	if (g)
+		observe_add(o, g, m->idiag_family, &m->id)->device =
+			observe_device(m->idiag_family, &m->id);
 }
 
-void observe_refresh(struct observe *o)
+void observe_drop(struct observe *o, unsigned int age)
 {
-	o->search++;
-	observe_search(o);
 	for (unsigned int i = 0; i < o->count; i++) {
 		struct observe_flow **at = &o->groups[i]->job.flows;
 
 		while (*at) {
 			struct observe_socket *s = (struct observe_socket *)*at;
 
-			if (s->search == o->search && !s->gone) {
+			if (o->search - s->search <= age && !s->gone) {
 				at = &s->flow.next;
 				continue;
 			}
 			*at = s->flow.next;
-			tdelete(s, &by_cookie, compare);
+			tdelete(s, &by_id, compare);
 			free(s);
 		}
 	}
+}
+
+void observe_refresh(struct observe *o)
+{
+	o->search++;
+	observe_search(o);
+	observe_drop(o, 0);
 }
 
 /*** Looks ***/
@@ -372,9 +398,43 @@ static void look_overlap(struct observe *o, unsigned int a, unsigned int b)
 	y->phase.shared_us += to - from;
 }
 
+static bool has_fresh(const struct observe_job *j)
+{
+	const struct observe_flow *f = j->flows;
+
+	while (f && !f->fresh)
+		f = f->next;
+	return f;
+}
+
+void observe_looked(struct observe *o, uint64_t now)
+{
+	unsigned int sent[OBSERVE_JOBS], n = 0;
+
+	o->now_us = now;
+	o->begin_us = o->begin_us ? o->begin_us : now;
+	for (unsigned int i = 0; i < o->count; i++) {
+		struct observe_group *g = o->groups[i];
+
+		if (!has_fresh(&g->job))
+			continue;
+		g->devices = devices_of(&g->job);
+		observe_look(&g->job, now);
+		if (o->plot)
+			observe_span(g);
+		if (!g->job.to_us)
+			continue;
+		g->active_us = now;
+		sent[n++] = i;
+	}
+	for (unsigned int a = 0; a < n; a++)
+		for (unsigned int b = a + 1; b < n; b++)
+			look_overlap(o, sent[a], sent[b]);
+	o->looks++;
+}
+
 void observe_all(struct observe *o)
 {
-	unsigned int due[OBSERVE_JOBS], n = 0, active = 0;
 	uint64_t now = now_us();
 
 	for (unsigned int i = 0; i < o->count; i++) {
@@ -384,22 +444,10 @@ void observe_all(struct observe *o)
 			continue;
 		for (struct observe_flow *f = g->job.flows; f; f = f->next)
 			ask_soon((struct observe_socket *)f);
-		due[n++] = i;
 	}
 	ask_soon(NULL);
 	now = now_us();
-	for (unsigned int k = 0; k < n; k++) {
-		struct observe_group *g = o->groups[due[k]];
-
-		g->devices = devices_of(&g->job);
-		observe_look(&g->job, now);
-		if (!g->job.to_us)
-			continue;
-		g->active_us = now;
-		due[active++] = due[k];
-	}
-	for (unsigned int a = 0; a < active; a++)
-		for (unsigned int b = a + 1; b < active; b++)
-			look_overlap(o, due[a], due[b]);
-	o->looks++;
+	if (o->record)
+		observe_write(o, now);
+	observe_looked(o, now);
 }

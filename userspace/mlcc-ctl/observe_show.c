@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
-#include "../common/clock.h"
 #include "ctl.h"
 #include "observe.h"
 
@@ -11,22 +10,22 @@
 #define SHOWN_PAIR_US	10000	/* what has sent beside another for less is an accident */
 #define NAME_WIDTH	27
 
-static const struct {
-	const char *key, *head, *says;
-} causes[OBSERVE_CAUSES] = {
-	[OBSERVE_COMPUTE] = { "compute", "COMP", "waits for nothing to speak of" },
-	[OBSERVE_NETWORK] = { "network", "NET", "waits for the network" },
-	[OBSERVE_LOSS] = { "loss", "LOSS", "waits for what was lost to be sent again" },
-	[OBSERVE_RECEIVER] = { "receiver", "RECV", "waits for receivers that do not read" },
-	[OBSERVE_SENDER] = { "sender", "SEND", "waits for its own program, or send buffers" },
-	[OBSERVE_PEER] = { "peer", "PEER", "waits for what its peers send" },
-	[OBSERVE_POLICER] = { "policer", "POLI", "is held to a rate by a policer" },
-	[OBSERVE_PATH] = { "path", "PATH", "waits for connections on slower paths" },
-	[OBSERVE_STORAGE] = { "storage", "STOR", "waits for storage" },
-	[OBSERVE_UNKNOWN] = { "unknown", "?", "waits, or its phases are not known: no evidence" },
+/* Colours are Okabe and Ito's: told apart by colour-blind readers, too. */
+const struct observe_word observe_words[OBSERVE_CAUSES] = {
+	[OBSERVE_COMPUTE] = { "compute", "COMP", "waits for nothing to speak of", "#eeeeee" },
+	[OBSERVE_NETWORK] = { "network", "NET", "waits for the network", "#d55e00" },
+	[OBSERVE_LOSS] = { "loss", "LOSS", "waits for what was lost to be sent again", "#000000" },
+	[OBSERVE_RECEIVER] = { "receiver", "RECV", "waits for receivers that do not read", "#0072b2" },
+	[OBSERVE_SENDER] = { "sender", "SEND", "waits for its own program, or send buffers", "#56b4e9" },
+	[OBSERVE_PEER] = { "peer", "PEER", "waits for what its peers send", "#cc79a7" },
+	[OBSERVE_POLICER] = { "policer", "POLI", "is held to a rate by a policer", "#e69f00" },
+	[OBSERVE_PATH] = { "path", "PATH", "waits for connections on slower paths", "#f0e442" },
+	[OBSERVE_STORAGE] = { "storage", "STOR", "waits for storage", "#009e73" },
+	[OBSERVE_UNKNOWN] = { "unknown", "?", "waits, or its phases are not known: no evidence",
+			      "#999999" },
 };
 
-static bool is_told(const struct observe *o, unsigned int i)
+bool observe_is_told(const struct observe *o, unsigned int i)
 {
 	return o->all || o->groups[i]->job.tracker.acked >= SHOWN_BYTES;
 }
@@ -41,21 +40,26 @@ static bool next_pair(const struct observe *o, unsigned int *a, unsigned int *b)
 		}
 		if (*b >= o->count)
 			return false;
-	} while (o->overlap[*a][*b].us < SHOWN_PAIR_US || !is_told(o, *a) || !is_told(o, *b));
+	} while (o->overlap[*a][*b].us < SHOWN_PAIR_US || !observe_is_told(o, *a) || !observe_is_told(o, *b));
 	return true;
 }
 
 static double per_hour(const struct observe *o, uint64_t us)
 {
-	return 3600.0 * us / (now_us() - o->begin_us + 1);
+	return 3600.0 * us / (o->now_us - o->begin_us + 1);
 }
 
 /* The end of a name says more than its beginning. */
-static void print_group(const struct observe_group *g)
+const char *observe_short_name(const struct observe_group *g)
 {
 	size_t len = strlen(g->name);
 
-	printf("%-*s ", NAME_WIDTH, g->name + (len > NAME_WIDTH ? len - NAME_WIDTH : 0));
+	return g->name + (len > NAME_WIDTH ? len - NAME_WIDTH : 0);
+}
+
+static void print_group(const struct observe_group *g)
+{
+	printf("%-*s ", NAME_WIDTH, observe_short_name(g));
 }
 
 static void print_causes(const struct observe_group *g)
@@ -73,25 +77,32 @@ static void print_causes(const struct observe_group *g)
 	putchar('\n');
 }
 
+static void print_first(const struct observe *o, const struct observe_group *g)
+{
+	uint64_t all, apart = (o->now_us - o->begin_us) / o->looks;
+	enum observe_cause first = observe_first(&g->job, &all);
+
+	print_group(g);
+	if (first == OBSERVE_UNKNOWN && apart > OBSERVE_COARSE_US)
+		printf("cannot tell: looks are %s ms apart, not 10\n", milliseconds(apart));
+	else
+		puts(observe_words[first].says);
+}
+
 static void print_all(const struct observe *o)
 {
 	unsigned int a = 0, b = 0;
 
 	printf("%-*s %7s %6s %6s", NAME_WIDTH, "JOB: % OF TIME", "ITER ms", "COMM", "BEST");
 	for (int i = 0; i < OBSERVE_CAUSES; i++)
-		printf(" %4s", causes[i].head);
+		printf(" %4s", observe_words[i].head);
 	putchar('\n');
 	for (unsigned int i = 0; i < o->count; i++)
-		if (is_told(o, i))
+		if (observe_is_told(o, i))
 			print_causes(o->groups[i]);
-	for (unsigned int i = 0; i < o->count; i++) {
-		uint64_t all;
-
-		if (!is_told(o, i))
-			continue;
-		print_group(o->groups[i]);
-		puts(causes[observe_first(&o->groups[i]->job, &all)].says);
-	}
+	for (unsigned int i = 0; i < o->count; i++)
+		if (observe_is_told(o, i))
+			print_first(o, o->groups[i]);
 	while (next_pair(o, &a, &b))
 		printf("%s and %s send at once through %s: %.0f s an hour\n", o->groups[a]->name,
 		       o->groups[b]->name, observe_device_name(o->overlap[a][b].devices),
@@ -113,9 +124,9 @@ static struct json_object *told_json(const struct observe_group *g)
 	put_u64(o, "iteration_us", t->period_us);
 	put_u64(o, "comm_us", t->comm_us);
 	put_u64(o, "best_us", t->best_us);
-	put_string(o, "first", causes[observe_first(&g->job, &all)].key);
+	put_string(o, "first", observe_words[observe_first(&g->job, &all)].key);
 	for (int i = 0; i < OBSERVE_CAUSES; i++)
-		put_double(s, causes[i].key, g->job.total_us[i] / 1e6);
+		put_double(s, observe_words[i].key, g->job.total_us[i] / 1e6);
 	json_object_object_add(o, "seconds", s);
 	return o;
 }
@@ -127,7 +138,7 @@ static struct json_object *all_json(const struct observe *o)
 	unsigned int a = 0, b = 0;
 
 	for (unsigned int i = 0; i < o->count; i++)
-		if (is_told(o, i))
+		if (observe_is_told(o, i))
 			json_object_array_add(jobs, told_json(o->groups[i]));
 	while (next_pair(o, &a, &b)) {
 		struct json_object *p = json_object_new_object();
@@ -139,7 +150,7 @@ static struct json_object *all_json(const struct observe *o)
 		put_double(p, "seconds_per_hour", per_hour(o, o->overlap[a][b].us));
 		json_object_array_add(pairs, p);
 	}
-	put_double(all, "seconds", (now_us() - o->begin_us) / 1e6);
+	put_double(all, "seconds", (o->now_us - o->begin_us) / 1e6);
 	put_u64(all, "looks", o->looks);
 	json_object_object_add(all, "jobs", jobs);
 	json_object_object_add(all, "overlaps", pairs);
@@ -158,26 +169,39 @@ static void print_overlaps(const struct observe *o, FILE *f)
 			observe_device_name(o->overlap[a][b].devices), o->overlap[a][b].us / 1e6);
 }
 
-/* As a whole, by another name first. */
-static void write_metrics(const struct observe *o)
+static char new_name[PATH_MAX];
+
+FILE *observe_new_file(const char *option, const char *name)
 {
-	char *name;
 	FILE *f;
 
-	if (asprintf(&name, "%s.new", o->metrics) < 0 || !(f = fopen(name, "we")))
-		die(EXIT_FAILED, "--metrics: %s: %s", o->metrics, strerror(errno));
+	snprintf(new_name, sizeof(new_name), "%s.new", name);
+	f = fopen(new_name, "we");
+	if (!f)
+		die(EXIT_FAILED, "%s: %s: %s", option, name, strerror(errno));
+	return f;
+}
+
+void observe_end_file(FILE *f, const char *option, const char *name)
+{
+	if (fclose(f) || rename(new_name, name))
+		die(EXIT_FAILED, "%s: %s: %s", option, name, strerror(errno));
+}
+
+static void write_metrics(const struct observe *o)
+{
+	FILE *f = observe_new_file("--metrics", o->metrics);
+
 	fputs("# TYPE mlcc_observe_seconds counter\n# UNIT mlcc_observe_seconds seconds\n"
 	      "# HELP mlcc_observe_seconds What the time of a cgroup goes to.\n", f);
 	for (unsigned int a = 0; a < o->count; a++)
-		for (int i = 0; is_told(o, a) && i < OBSERVE_CAUSES; i++)
+		for (int i = 0; observe_is_told(o, a) && i < OBSERVE_CAUSES; i++)
 			fprintf(f, "mlcc_observe_seconds_total{job=\"%s\",cause=\"%s\"} %.6f\n",
-				o->groups[a]->path, causes[i].key,
+				o->groups[a]->path, observe_words[i].key,
 				o->groups[a]->job.total_us[i] / 1e6);
 	print_overlaps(o, f);
 	fputs("# EOF\n", f);
-	if (fclose(f) || rename(name, o->metrics))
-		die(EXIT_FAILED, "--metrics: %s: %s", o->metrics, strerror(errno));
-	free(name);
+	observe_end_file(f, "--metrics", o->metrics);
 }
 
 void observe_show(const struct observe *o)
@@ -188,4 +212,6 @@ void observe_show(const struct observe *o)
 		print_all(o);
 	if (o->metrics)
 		write_metrics(o);
+	if (o->plot)
+		observe_plot(o);
 }
