@@ -53,7 +53,8 @@
  * What it does not do
  *
  *	- become the default, or let unprivileged users choose it;
- *	- pace, but a share of less than two segments, or probe for bandwidth;
+ *	- pace, but a share of less than two segments and where something was lost, or probe for
+ *	  bandwidth;
  *	- anything but its base on paths of a millisecond and more;
  *	- go by the delay, but background flows, but for one question, whether the queue is empty; a
  *	  loss or a mark ends the growth, a longer round trip only slows it;

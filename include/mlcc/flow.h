@@ -4,7 +4,8 @@
  *
  *	profile's restart	its window in a phase
  *	queue			a share of the job's over its path: window.h; paced, if that is less
- *				than the two segments that a flow has in flight
+ *				than the two segments that a flow has in flight, or its bursts
+ *				may overflow a buffer
  *	base			its own: grows by the rule's factor, per flow, as the paper has it
  *
  *	neither a known phase nor a job, or a path of a millisecond and more: as the base
@@ -48,6 +49,7 @@ struct mlcc_flow {
 	u8 coupled:1,		/* its window is a share of the job's */
 	   paced:1,		/* the socket's pacing is ours */
 	   sends:1,		/* among the flows of its path: something is in flight, or paced */
+	   lossy:1,		/* its path has lost something lately: paced */
 	   limited:1,		/* by its window, since it last told the job */
 	   seen:2,		/* background: enum mlcc_seen */
 	   counted:1;		/* among the flows of this phase; background: has grown again */
@@ -223,6 +225,7 @@ static __always_inline bool mlcc_flow_couples(const struct mlcc_flow *f,
 static __always_inline void mlcc_flow_uncouple(struct mlcc_flow *f)
 {
 	f->coupled = 0;
+	f->lossy = 0;
 	f->pace = 0;
 }
 
@@ -231,6 +234,7 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlc
 					   u32 mss, struct mlcc_win *w)
 {
 	f->coupled = 1;
+	f->lossy = mlcc_window_lossy(path);
 	f->pace = mlcc_window_pace(path, mss, f->rtt);
 	if (!w->open)
 		return;

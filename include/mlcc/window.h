@@ -332,6 +332,15 @@ static __always_inline u32 mlcc_window_pace(const struct mlcc_path *p, u32 mss, 
 }
 
 /*
+ * Whether a phase before has lost something, so that this one's bursts may overflow a buffer, too.
+ * Elsewhere pacing only costs: on a link without a bottleneck phases are longer by it.
+ */
+static __always_inline bool mlcc_window_lossy(const struct mlcc_path *p)
+{
+	return MLCC_READ(p->ssthresh) < MLCC_WINDOW_MAX;
+}
+
+/*
  * A flow has lost something, or seen a mark: takes @beta (Q16) of the window, once a round trip,
  * and the most that any flow asks for.  @same: the flow has asked before, for the same event.
  */

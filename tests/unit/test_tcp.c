@@ -308,6 +308,21 @@ TEST(pacing_ends_with_its_reason)
 	CHECK(paced(&sk, SK_PACING_NONE, TCP_CA_Recovery, ~0UL) == SK_PACING_NONE, "in a recovery");
 }
 
+TEST(bursts_that_may_overflow_are_paced_at_the_kernels_rate)
+{
+	struct sock sk;
+
+	tcp_open(&sk, NULL, false);
+	sk.sk_pacing_rate = 1000000;
+	sk.ca.flow.lossy = 1;
+	mlcc_pace(&sk);
+	CHECK(sk.sk_pacing_status == SK_PACING_NEEDED, "not paced");
+	CHECK(sk.sk_pacing_rate == 1000000, "%lu bytes/s", sk.sk_pacing_rate);
+	mlcc_flow_uncouple(&sk.ca.flow);
+	mlcc_pace(&sk);
+	CHECK(sk.sk_pacing_status == SK_PACING_NONE, "status %u", sk.sk_pacing_status);
+}
+
 TEST(pacing_of_others_goes_on)
 {
 	struct sock sk;

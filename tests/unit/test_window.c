@@ -506,6 +506,20 @@ TEST(what_losses_took_comes_back)
 	CHECK(phases > 1 && phases < 30, "%u phases", phases);
 }
 
+TEST(a_loss_is_remembered_for_some_phases)
+{
+	struct world w = in_phase(LINK);
+	u32 phases = 0;
+
+	CHECK(!mlcc_window_lossy(&w.p), "nothing was lost");
+	look(&w, RTT_US);
+	mlcc_window_cut(&w.p, MLCC_ONE / 2, MSS, false);
+	do
+		begin(&w);
+	while (mlcc_window_lossy(&w.p) && ++phases < 1000);
+	CHECK(phases > 10 && phases < 200, "%u phases", phases);
+}
+
 /*** What is learnt ***/
 
 /*

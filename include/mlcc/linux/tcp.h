@@ -549,20 +549,20 @@ static __always_inline void mlcc_pace_end(struct sock *sk)
 }
 
 /*
- * The last that the kernel asks before it sends, and after it has set a rate of its own.  A loss is
- * repaired at that one.
+ * The last that the kernel asks before it sends, and after it has set a rate of its own: 1.2 times
+ * window by round trip, which does where only bursts are too much.  A loss is repaired unpaced.
  */
 static __always_inline void mlcc_pace(struct sock *sk)
 {
 	struct mlcc_flow *f = &mlcc_sk(sk)->flow;
 
-	if (!f->pace || inet_csk(sk)->icsk_ca_state > TCP_CA_CWR) {
+	if (!(f->pace || f->lossy) || inet_csk(sk)->icsk_ca_state > TCP_CA_CWR) {
 		mlcc_pace_end(sk);
 		return;
 	}
 	if (MLCC_READ(sk->sk_pacing_status) == SK_PACING_NONE)
 		MLCC_WRITE(sk->sk_pacing_status, SK_PACING_NEEDED);
-	if (MLCC_READ(sk->sk_pacing_rate) > f->pace)
+	if (f->pace && MLCC_READ(sk->sk_pacing_rate) > f->pace)
 		MLCC_WRITE(sk->sk_pacing_rate, f->pace);
 	f->paced = 1;
 }
