@@ -187,8 +187,27 @@ def one_test(link: str) -> dict[str, Any]:
     }
 
 
+def observed_test() -> dict[str, Any]:
+    """Of one job two hosts, which lose 3 % and 9 %; of the other one that loses 4 %."""
+    lost = {"slow,h1": 0.03, "slow,h2": 0.09, "fine,h1": 0.04}
+    told = []
+    for job, part in lost.items():
+        name, host = job.split(",")
+        labels = f'instance="{host}",job="node",cgroup="{name}"'
+        told.append(counter("mlcc_observe_lost_seconds_total", labels, part * WINDOW_S))
+        for cause, of_all in (("compute", 0.6), ("network", 0.4)):
+            seconds = f'{labels},cause="{cause}"'
+            told.append(counter("mlcc_observe_seconds_total", seconds, of_all * WINDOW_S))
+    alert = {
+        "exp_labels": {"cgroup": "slow"},
+        "exp_annotations": {"summary": "slow loses 6% to the network"},
+    }
+    test = {"eval_time": f"{LENGTH_S}s", "alertname": "MlccObservedJobWaits", "exp_alerts": [alert]}
+    return {"interval": f"{WINDOW_S}s", "input_series": told, "alert_rule_test": [test]}
+
+
 def unit_test() -> dict[str, Any]:
-    tests = [one_test(link) for link in (*ALTERNATE, *BOTH)]
+    tests = [one_test(link) for link in (*ALTERNATE, *BOTH)] + [observed_test()]
     return {"rule_files": [str(RULES)], "evaluation_interval": "15s", "tests": tests}
 
 

@@ -111,7 +111,8 @@ overlaps_with()
 		'$1' in o['job'] + o['with'])" <"$out/seen" >"$out/shared"
 	echo "seconds beside $1: $(<"$out/shared")"
 	grep -E "^mlcc_observe_overlap_.*$1\"(,with=.*)?,device=\"eth0\"} [0-9]" "$out/nobodys/metrics" &&
-		grep -E '^mlcc_observe_seconds_total.job=".*bert",cause="network"} [0-9]' "$out/nobodys/metrics" &&
+		grep -E '^mlcc_observe_seconds_total.cgroup=".*bert",cause="network"} [0-9]' "$out/nobodys/metrics" &&
+		grep -E '^mlcc_observe_lost_seconds_total.cgroup=".*bert"} [0-9]' "$out/nobodys/metrics" &&
 		[ "$(tail -n 1 "$out/nobodys/metrics")" = "# EOF" ] || return
 	is_true "$(<"$out/shared") > 0.5"
 }

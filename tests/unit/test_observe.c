@@ -210,6 +210,34 @@ JOB(losses_at_no_rate_are_losses, 12, OBSERVE_LOSS)
 		sends(0, fast ? 200000 : 100000)->tcpi_total_retrans += !at;
 }
 
+/* From the 13th of the phases on they take twice as long, 80 ms more. */
+static void crowded_look(void)
+{
+	static unsigned int n;
+	bool fast = (n += !at) % PHASES <= PHASES / 2 && n % PHASES;
+
+	if (fast && at > 7)
+		done(0);
+	else
+		queued(0, fast ? 100000 : 50000);
+}
+
+static void unlike_look(void)
+{
+	crowded_look();
+	flow[0].now.tcpi_rtt = flow[0].now.tcpi_min_rtt;
+}
+
+TEST(what_a_queue_adds_to_the_shortest_phase_is_lost)
+{
+	phases(crowded_look, 16);
+	CHECK(j.lost_us > 880 * MS && j.lost_us <= 970 * MS, "%d us", (int)j.lost_us);
+	phases(unlike_look, 16);
+	CHECK(!j.lost_us, "without a queue: %d us", (int)j.lost_us);
+	phases(a_queue_is_the_network_look, 8);
+	CHECK(!j.lost_us, "of equal phases: %d us", (int)j.lost_us);
+}
+
 /* Five times as far apart. */
 #define COARSE(name, looks, cause)		\
 	static void name##_look(void);		\
@@ -341,6 +369,7 @@ TEST(causes_add_up)
 		look();
 		phase_close(&j);
 		observe_first(&j, &all);
+		CHECK(j.learnt || !j.lost_us, "%d us lost of no phases", (int)j.lost_us);
 		CHECK(j.learnt || all == j.to_us - first, "%llu us of %llu", (unsigned long long)all,
 		      (unsigned long long)(j.to_us - first));
 	}

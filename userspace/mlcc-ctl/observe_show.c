@@ -128,6 +128,7 @@ static struct json_object *told_json(const struct observe_group *g)
 	for (int i = 0; i < OBSERVE_CAUSES; i++)
 		put_double(s, observe_words[i].key, g->job.total_us[i] / 1e6);
 	json_object_object_add(o, "seconds", s);
+	put_double(o, "lost_seconds", g->job.lost_us / 1e6);
 	return o;
 }
 
@@ -164,7 +165,7 @@ static void print_overlaps(const struct observe *o, FILE *f)
 	fputs("# TYPE mlcc_observe_overlap_seconds counter\n# UNIT mlcc_observe_overlap_seconds seconds\n"
 	      "# HELP mlcc_observe_overlap_seconds Two cgroups have sent at once through a device.\n", f);
 	while (next_pair(o, &a, &b))
-		fprintf(f, "mlcc_observe_overlap_seconds_total{job=\"%s\",with=\"%s\",device=\"%s\"} %.6f\n",
+		fprintf(f, "mlcc_observe_overlap_seconds_total{cgroup=\"%s\",with=\"%s\",device=\"%s\"} %.6f\n",
 			o->groups[a]->path, o->groups[b]->path,
 			observe_device_name(o->overlap[a][b].devices), o->overlap[a][b].us / 1e6);
 }
@@ -196,9 +197,15 @@ static void write_metrics(const struct observe *o)
 	      "# HELP mlcc_observe_seconds What the time of a cgroup goes to.\n", f);
 	for (unsigned int a = 0; a < o->count; a++)
 		for (int i = 0; observe_is_told(o, a) && i < OBSERVE_CAUSES; i++)
-			fprintf(f, "mlcc_observe_seconds_total{job=\"%s\",cause=\"%s\"} %.6f\n",
+			fprintf(f, "mlcc_observe_seconds_total{cgroup=\"%s\",cause=\"%s\"} %.6f\n",
 				o->groups[a]->path, observe_words[i].key,
 				o->groups[a]->job.total_us[i] / 1e6);
+	fputs("# TYPE mlcc_observe_lost_seconds counter\n# UNIT mlcc_observe_lost_seconds seconds\n"
+	      "# HELP mlcc_observe_lost_seconds By which the network made phases longer.\n", f);
+	for (unsigned int a = 0; a < o->count; a++)
+		if (observe_is_told(o, a))
+			fprintf(f, "mlcc_observe_lost_seconds_total{cgroup=\"%s\"} %.6f\n",
+				o->groups[a]->path, o->groups[a]->job.lost_us / 1e6);
 	print_overlaps(o, f);
 	fputs("# EOF\n", f);
 	observe_end_file(f, "--metrics", o->metrics);

@@ -245,14 +245,39 @@ static enum observe_cause silence_within(const struct observe_job *j, const stru
 	return j->phase.received ? OBSERVE_UNKNOWN : OBSERVE_SENDER;
 }
 
+static u64 network_us(const struct observe_job *j)
+{
+	return j->total_us[OBSERVE_NETWORK] + j->total_us[OBSERVE_LOSS] +
+	       j->total_us[OBSERVE_POLICER] + j->total_us[OBSERVE_PATH];
+}
+
+/* The tracker forgets its shortest phase where all are longer. */
+static u64 longer_us(struct observe_job *j)
+{
+	const struct mlcc_job *t = &j->tracker;
+
+	if (!t->best_us)
+		return 0;
+	if (t->best_us < j->least_us ||
+	    mlcc_absdiff(t->d_learnt, j->least_bytes) > j->least_bytes / 4) {
+		j->least_bytes = t->d_learnt;
+		j->least_us = t->best_us;
+	}
+	return above(t->comm_us, j->least_us);
+}
+
 static void silence_ends(struct observe_job *j, const struct look *l, u64 start)
 {
 	enum observe_cause within = silence_within(j, l);
 	u64 us = j->tracker.seq ? above(start, j->quiet_us) : 0;
 	bool ends = mlcc_job_tx_start(&j->tracker, start, l->min_rtt_us);
 
-	if (ends)
+	if (ends) {
 		phase_close(j);
+		if (mlcc_confident(&j->tracker))
+			j->lost_us += least(longer_us(j), network_us(j) - j->network_us);
+		j->network_us = network_us(j);
+	}
 	if (!mlcc_confident(&j->tracker))
 		j->total_us[OBSERVE_UNKNOWN] += us;
 	else if (ends)
@@ -261,6 +286,7 @@ static void silence_ends(struct observe_job *j, const struct look *l, u64 start)
 		j->phase.us[within] += us;
 	if (!j->learnt && mlcc_confident(&j->tracker)) {
 		__builtin_memset(j->total_us, 0, sizeof(j->total_us));
+		j->network_us = 0;
 		j->learnt = true;
 	}
 	j->storage_us = 0;

@@ -70,6 +70,9 @@ struct observe_job {
 	struct mlcc_job tracker;
 	struct observe_phase phase;
 	u64 total_us[OBSERVE_CAUSES];	/* of phases that are over */
+	u64 lost_us;			/* by which the network made them longer than the shortest */
+	u64 least_us, least_bytes;	/* that one */
+	u64 network_us;			/* of the totals, when this phase began */
 	u64 seen_us;			/* the last look, 0: none */
 	u64 from_us, to_us;		/* it has sent in the last look, 0: not */
 	u64 quiet_us;			/* silent since then */
