@@ -189,8 +189,8 @@ picture:
 # $(call unit,FILE,TO): with where the program is, blanks as systemd wants them; for all to read,
 # whatever root's umask is
 empty	:=
-where	= $(subst $(empty) $(empty),\\x20,$(subst |,,$(subst |$(DESTDIR),,|$(SBIN))))
-unit	= sed 's|/usr/local/sbin|$(where)|' $(1) | install -m 644 /dev/stdin $(2)
+where	= $(subst $(empty) $(empty),\\x20,$(subst |,,$(subst |$(DESTDIR),,|$(1))))
+unit	= sed 's|/usr/local/sbin|$(call where,$(SBIN))|; s|/usr/local/bin|$(call where,$(BIN))|' $(1) | install -m 644 /dev/stdin $(2)
 
 install: install-plan
 	install -d "$(SBIN)" "$(HEADERS)" "$(HEADERS)/uapi"
@@ -234,11 +234,12 @@ install-userspace:
 		install -m 644 userspace/mlccd/mlccd.conf "$(DESTDIR)/etc/mlcc"
 
 install-ctl:
-	install -d "$(BIN)" "$(MAN8)" "$(COMPLETION)"
+	install -d "$(BIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)"
 	install -m 755 $(CTL) "$(BIN)"
 	rm -f "$(SBIN)/mlcc-ctl"
 	install -m 644 userspace/mlcc-ctl/mlcc-ctl.8 "$(MAN8)"
 	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash "$(COMPLETION)/mlcc-ctl"
+	$(call unit,userspace/mlcc-ctl/mlcc-observe.service,"$(UNITS)/mlcc-observe.service")
 
 install-hint:
 	install -d "$(HEADERS)" "$(LIB)"
@@ -273,7 +274,8 @@ uninstall:
 	rm -f "$(SBIN)/mlcc-bpf" "$(MAN8)/mlcc-bpf.8" "$(COMPLETION)/mlcc-bpf" "$(MODULES)/tcp_mlcc.ko"
 	rm -f "$(SBIN)/mlccd" "$(BIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
 	rm -f "$(SYSUSERS)/mlcc.conf"
-	rm -f "$(UNITS)"/mlccd*.service "$(UNITS)"/mlccd*.socket "$(UNITS)/mlcc-carrier.service" "$(COMPLETION)/mlcc-ctl"
+	rm -f "$(UNITS)"/mlccd*.service "$(UNITS)"/mlccd*.socket "$(UNITS)/mlcc-carrier.service" "$(UNITS)/mlcc-observe.service" \
+		"$(COMPLETION)/mlcc-ctl"
 	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/$(notdir $(VERBS))" \
 		"$(LIB)/libmlcc.a"
 	rm -f "$(LIB)/$(notdir $(HINT)).so" "$(LIB)/$(notdir $(HINT)).so.0" "$(LIB)/$(notdir $(HINT)).a"

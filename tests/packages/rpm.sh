@@ -11,7 +11,7 @@ repo=$(cd "$(dirname "$0")/../.." && pwd)
 . "$repo/tests/selftests/lib/lib.sh"
 
 units=/usr/lib/systemd/system
-enabled="mlcc-carrier.service mlccd.service mlccd.socket"
+enabled="mlcc-carrier.service mlcc-observe.service mlccd.service mlccd.socket"
 version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$repo/debian/changelog")
 out=$(mktemp -d)
 defer rm -rf "$out"
@@ -136,7 +136,7 @@ is_upgraded()
 	mkdir -p "$root/sys/fs/bpf/mlcc/slots" "$root/sys/module/tcp_mlcc"
 	echo "# an administrator's line" >>"$root/etc/mlcc/mlccd.conf"
 	in_root -U --force "$mlcc" &&
-		said "mlcc-bpf upgrade" "systemctl preun $enabled" "systemctl restart mlccd.service" &&
+		said "mlcc-bpf upgrade" "systemctl preun $enabled" "systemctl restart mlcc-observe.service mlccd.service" &&
 		grep -q administrator "$root/etc/mlcc/mlccd.conf" && in_root -U --force "$dkms" &&
 		said "dkms remove mlcc/$version --all" "dkms install mlcc/$version"
 }
@@ -145,7 +145,7 @@ takes_all_away()
 {
 	in_root -e mlcc &&
 		said "systemctl preun $enabled" "mlccd --unload" "mlcc-bpf unload" \
-			"systemctl restart mlccd.service" &&
+			"systemctl restart mlcc-observe.service mlccd.service" &&
 		grep -q administrator "$root/etc/mlcc/mlccd.conf.rpmsave" && in_root -e mlcc-dkms &&
 		said "rmmod tcp_mlcc" "dkms remove mlcc/$version --all"
 }
