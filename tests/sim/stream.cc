@@ -96,12 +96,14 @@ void Stream::push()
 	} while (m_lost ? retransmit() : send_new());
 }
 
-/* By what waits in the host already: until when; 0: it is not. */
+/* By pacing, or what waits in the host already: until when; 0: it is not. */
 Ps Stream::held_up()
 {
 	double most = std::min<double>(SMALL_QUEUE, pacing_rate() / 1024);
 	Ps now = Clock::now();
 
+	if (m_paced_until > now)
+		return m_paced_until;
 	while (!m_queued.empty() && m_queued.front().first <= now) {
 		m_queued_bytes -= m_queued.front().second;
 		m_queued.pop_front();
@@ -174,6 +176,20 @@ void Stream::validate(bool limited)
 	}
 }
 
+/* tcp_update_skb_after_send(), of @bytes: if the core paces the socket. */
+void Stream::pace(uint64_t bytes)
+{
+	Ps now = Clock::now(), late = now - m_paced_until, length;
+	uint64_t rate;
+
+	read();
+	rate = tcp_core_pace(m_core);
+	if (!rate)
+		return;
+	length = bytes / (rate / PS_PER_S);
+	m_paced_until = now + length - std::min(length / 2, late);
+}
+
 /* New segments, or one again. */
 void Stream::transmit(uint32_t seq, uint32_t count)
 {
@@ -201,6 +217,7 @@ void Stream::transmit(uint32_t seq, uint32_t count)
 	m_queued_bytes += m_queued.back().second;
 	m_prr_out += count;
 	bursts++;
+	pace(count * m_sk.mss_cache);
 	if (repeats) {
 		again++;
 		m_sk.total_retrans++;

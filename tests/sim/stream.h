@@ -4,7 +4,7 @@
  *
  *	sender		TSO bursts that are deferred, TCP small queues (a millisecond at its rate in
  *			the host's own queue, a megabyte at most), windows that grow only if they
- *			are the limit, samples of the rate
+ *			are the limit, samples of the rate, pacing if the core asks for it
  *	recovery	SACK, RACK without a window for reordering (nothing overtakes here), PRR, a
  *			tail loss probe, a time-out of 200 ms and a round trip that doubles, at
  *			the host's next tick: or it might come whenever others send, for ever
@@ -12,7 +12,7 @@
  *			order (and for 16 packets after it), marked or no longer marked; otherwise
  *			in 40 ms
  *
- * Not here: HyStart, pacing, reductions that are taken back, a window that decays in a silence,
+ * Not here: HyStart, reductions that are taken back, a window that decays in a silence,
  * buffers that grow.
  */
 #ifndef MLCC_SIM_STREAM_H
@@ -116,6 +116,7 @@ private:
 	bool send_new();
 	bool defers(uint32_t room, uint32_t most) const;
 	void transmit(uint32_t seq, uint32_t count);
+	void pace(uint64_t bytes);
 	void validate(bool limited);
 	double pacing_rate() const;
 
@@ -172,6 +173,7 @@ private:
 	uint32_t m_stamp = 0;			/* the last ACK's */
 	std::deque<std::pair<Ps, uint32_t>> m_queued;	/* in the host: leaves when, bytes */
 	uint64_t m_queued_bytes = 0;
+	Ps m_paced_until = 0;
 	Timer<Stream, &Stream::due> m_timer;
 	Timer<Stream, &Stream::push> m_wake;
 

@@ -132,9 +132,18 @@ void tcp_core_start(struct sock *sk)
 		mlcc_start_job(sk, sk->slot);
 }
 
+/* In slow start it is twice window by round trip, else 1.2 times, as the kernel's. */
+static unsigned long pacing_rate(const struct tcp_sock *tp)
+{
+	u32 cwnd = tp->snd_cwnd > tp->packets_out ? tp->snd_cwnd : tp->packets_out;
+	u32 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
+
+	return tp->srtt_us ? 80000UL * percent * tp->mss_cache * cwnd / tp->srtt_us : ~0UL;
+}
+
 uint64_t tcp_core_pace(struct sock *sk)
 {
-	sk->sk_pacing_rate = ~0UL;
+	sk->sk_pacing_rate = pacing_rate(&sk->tp);
 	mlcc_pace(sk);
 	return sk->sk_pacing_status == SK_PACING_NEEDED ? sk->sk_pacing_rate : 0;
 }

@@ -194,6 +194,12 @@ class Recovery(unittest.TestCase):
             self.assertGreater(result["network"]["marked"], 100)
         self.assertLess(slowdown(ours), slowdown(plain) - 0.05)
 
+    def test_small_shares_are_paced(self) -> None:
+        """Less than two segments a flow: at once they are a queue, and four times the marks."""
+        cell = cells.scenario(cells.Cell(25, 50, 8948, 0, (32, 32), 0), 16)
+        for seed in (1, 3):
+            self.assertLess(simulate(cell, Run("interleave", seed))["network"]["marked"], 100_000)
+
     def test_acks_that_wait_behind_data_are_no_queue(self) -> None:
         """Both hosts of a ring send: timestamps tell where the round trip goes."""
         ring = {"workload": "ring", "hosts": 2, "bytes": 1_000_000, "compute": "55ms"}
