@@ -291,15 +291,14 @@ mlccd_says_whose_they_are()
 }
 
 # T goes from 2 ms to half of that within a phase; then it is put back.
-# Of a job of its own: queue pairs of the case before may be on their way out, in the midst of a phase.
 follow_drives_the_device()
 {
 	local i follow least=2000
 
 	need "$tuner" --help || return
-	"$python" "$here/module_netlink.py" ask JOB_SET ID=6 PHASE_BYTES=12000000 || return
-	echo "tclass 0 6" >/sys/kernel/debug/rxe/rxe_alpha/jobs
-	"$tuner" follow rxe_alpha 6 >"$out/follow" 2>&1 {carrier_lock}>&- &
+	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=12000000 || return
+	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
+	"$tuner" follow rxe_alpha 5 >"$out/follow" 2>&1 {carrier_lock}>&- &
 	follow=$!
 	defer stop "$follow"
 	traffic 1
