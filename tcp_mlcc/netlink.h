@@ -5,7 +5,7 @@
 
 #include <net/genetlink.h>
 
-#include "netlink_gen.h"
+#include "netlink_policy.h"
 #include "settings.h"
 
 extern struct genl_family mlcc_family;

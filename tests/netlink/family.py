@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Do not edit directly, auto-generated from:
-#     Documentation/netlink/mlcc.yaml
-"""Names and numbers of the netlink family."""
+"""Names and numbers of the netlink family; test_spec.py compares them with its specification."""
 
 NAME = "mlcc"
 CMD_NAMES = (

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Do not edit directly, auto-generated from: */
-/*	Documentation/netlink/mlcc.yaml */
-#ifndef MLCC_NETLINK_GEN_H
-#define MLCC_NETLINK_GEN_H
+/* The commands of the netlink family. */
+#ifndef MLCC_NETLINK_POLICY_H
+#define MLCC_NETLINK_POLICY_H
 
 #include <net/genetlink.h>
 
@@ -28,4 +27,4 @@ enum {
 extern const struct genl_ops mlcc_commands[9];
 extern const struct genl_multicast_group mlcc_groups[1];
 
-#endif /* MLCC_NETLINK_GEN_H */
+#endif /* MLCC_NETLINK_POLICY_H */

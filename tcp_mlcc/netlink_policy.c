@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Do not edit directly, auto-generated from: */
-/*	Documentation/netlink/mlcc.yaml */
+/* What each command takes: the policies that Documentation/netlink/mlcc.yaml asks for. */
 #include "compat.h"
 #include "mlcc.h"
-#include "netlink_gen.h"
+#include "netlink_policy.h"
 
 #define MLCC_READ_ONLY \
 	{ .type = NLA_REJECT, .reject_message = "only the kernel says this" }

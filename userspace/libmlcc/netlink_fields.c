@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
-/* Do not edit directly, auto-generated from: */
-/*	Documentation/netlink/mlcc.yaml */
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include "netlink_fields.h"
 

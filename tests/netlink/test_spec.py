@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What C and Python know of the netlink family is what its specification says."""
+
+import re
+import sys
+import unittest
+from pathlib import Path
+from typing import Any
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import family  # noqa: E402  (needs the path above)
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = (ROOT / "include/mlcc/uapi/mlcc_netlink.h").read_text(encoding="utf-8")
+RULE = (ROOT / "include/mlcc/rule.h").read_text(encoding="utf-8")
+POLICY = (ROOT / "tcp_mlcc/netlink_policy.c").read_text(encoding="utf-8")
+NAMES = {
+    "mlcc": family.ATTR_NAMES,
+    "job": family.JOB_NAMES,
+    "profile": family.PROFILE_NAMES,
+    "answer": family.ANSWER_NAMES,
+}
+
+
+def upper(name: str) -> str:
+    return name.upper().replace("-", "_")
+
+
+def enumerators(name: str) -> list[str]:
+    """Those of the header, which begins with UNSPEC, as the attributes begin with 1."""
+    start = rf"^enum {name.replace('-', '_')} {{\n\t\w+_UNSPEC,\n"
+    body = re.search(start + r"(.*?)\n\n", HEADER, re.MULTILINE | re.DOTALL)
+    assert body, name
+    return re.findall(r"\w+", body[1])
+
+
+def policy_of(enumerator: str) -> set[str]:
+    """In whichever commands that take it, with its range."""
+    found = re.findall(rf"\[{enumerator}\] = (.*),\n", POLICY)
+    return {re.sub(r"&(\w+)", lambda m: limits(m[1]), one) for one in found}
+
+
+def limits(variable: str) -> str:
+    found = re.search(rf" {variable} = {{\n\t(.*)\n}};", POLICY)
+    assert found, variable
+    return found[1]
+
+
+@unittest.skipIf(yaml is None, "no PyYAML here: make deps")
+class Specification(unittest.TestCase):
+    def setUp(self) -> None:
+        text = (ROOT / "Documentation/netlink/mlcc.yaml").read_text(encoding="utf-8")
+        self.spec: dict[str, Any] = yaml.safe_load(text)
+        self.sets = self.spec["attribute-sets"]
+
+    def limit(self, value: int | str) -> str:
+        if isinstance(value, int):
+            return str(value)
+        return upper(value if value.startswith("mlcc-") else f"mlcc-{value}")
+
+    def test_names_and_numbers(self) -> None:
+        operations = self.spec["operations"]
+        commands = [one["name"] for one in operations["list"]]
+        made = [upper(operations["name-prefix"] + name) for name in commands]
+        self.assertEqual(enumerators(operations["enum-name"]), made)
+        self.assertEqual(family.CMD_NAMES.split(), ["UNSPEC", *map(upper, commands)])
+        for one in self.sets:
+            names = [attribute["name"] for attribute in one["attributes"]]
+            self.assertEqual(
+                enumerators(one["enum-name"]), [upper(one["name-prefix"] + name) for name in names]
+            )
+            self.assertEqual(NAMES[one["name"]].split(), ["UNSPEC", *map(upper, names)])
+        for one in self.spec["definitions"]:
+            if "header" in one:
+                self.assertIn(f"#define {self.limit(one['name'])}\t", RULE)
+            else:
+                pattern = rf"#define {self.limit(one['name'])}\t+{one['value']}\n"
+                self.assertRegex(HEADER, pattern)
+
+    def test_types_and_limits(self) -> None:
+        kinds: dict[str, set[str]] = {"string": set(), "u64": set()}
+        for one in self.sets:
+            for attribute in one["attributes"]:
+                kind, checks = attribute["type"], attribute.get("checks", {})
+                kinds.setdefault(kind, set()).add(upper(attribute["name"]))
+                wanted = f"{{ .type = NLA_{upper(kind)} }}"
+                if kind == "string":
+                    length = self.limit(checks["max-len"])
+                    wanted = f"{{ .type = NLA_NUL_STRING, .len = {length} }}"
+                elif kind == "nest":
+                    continue
+                elif checks:
+                    low, high = (self.limit(checks.get(end, 0)) for end in ("min", "max"))
+                    wanted = f".min = {low}, .max = {high}"
+                    wanted = f"NLA_POLICY_FULL_RANGE(NLA_{upper(kind)}, {wanted})"
+                found = policy_of(upper(one["name-prefix"] + attribute["name"]))
+                # what no command takes only the kernel says
+                if found or checks:
+                    self.assertEqual(found, {wanted}, attribute["name"])
+        self.assertEqual(set(family.TEXT.split()), kinds["string"])
+        self.assertEqual(set(family.WIDE.split()), kinds["u64"])
+
+    def test_what_is_about_jobs_or_changes_something_needs_permission(self) -> None:
+        for one in self.spec["operations"]["list"]:
+            if "do" in one:
+                free = one["name"] == "profile-get"
+                self.assertEqual(one.get("flags"), None if free else ["uns-admin-perm"])
+                flags = "" if free else "\t\t.flags\t\t= GENL_UNS_ADMIN_PERM,\n"
+                command = f"\t\t.cmd\t\t= MLCC_CMD_{upper(one['name'])},\n"
+                self.assertIn(f"{command}{flags}\t\t.doit", POLICY)
+        for group in self.spec["mcast-groups"]["list"]:
+            self.assertEqual(group.get("flags"), ["uns-admin-perm"])
+        self.assertIn(".flags\t= GENL_MCAST_CAP_NET_ADMIN", POLICY)
