@@ -99,41 +99,18 @@ as_root()
 	fi
 }
 
-# apt's reports of its progress, "dlstatus:NUMBER:PERCENT:TEXT": one line that changes on a terminal,
-# else a line for each quarter. All the rest goes to the log.
-progress()
-{
-	shown=
-	while IFS= read -r line; do
-		case $line in
-		dlstatus:*) what=fetching ;;
-		pmstatus:*) what=installing ;;
-		*) echo "$line" >>"$log"; continue ;;
-		esac
-		percent=${line#*:*:}
-		percent=${percent%%[.:]*}
-		if [ -t 1 ]; then
-			printf '\r\033[Kdeps: %s %d %%' "$what" "$percent"
-		elif [ "$shown" != "$what $((percent / 25))" ]; then
-			shown="$what $((percent / 25))"
-			say "$what $percent %"
-		fi
-	done
-	[ ! -t 1 ] || printf '\r\033[K'
-}
-
-# Its status has a descriptor of its own: the scripts of packages begin without it, and some of them
-# fail that want to print something and have no standard output.
+# All that apt says goes to the log; on a terminal the last of it shows how far it is.
 apt()
 {
 	{
-		# sudo passes no other descriptors on
-		# shellcheck disable=SC2016  # its own words
-		as_root sh -c 'exec "$@" 3>&1' sh env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
-			-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=3 "$@" \
-			</dev/null 2>&1
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 \
+			-o DPkg::Lock::Timeout=300 "$@" </dev/null 2>&1
 		echo $? >"$log.status"
-	} | progress
+	} | while IFS= read -r line; do
+		echo "$line" >>"$log"
+		[ ! -t 1 ] || printf '\r\033[K%.70s' "$line"
+	done
+	[ ! -t 1 ] || printf '\r\033[K'
 	[ "$(cat "$log.status")" -eq 0 ]
 }
 
