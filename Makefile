@@ -7,7 +7,6 @@ include include/flags.mk
 # Whoever builds other things may have them in the environment: they are for make's command line.
 unexport O BUILD SAN SKELETONS
 
-KERNELS	?= 6.1 6.12 7.2
 KERNEL	:= $(shell uname -r)
 PREFIX	?= /usr/local
 BIN	= $(DESTDIR)$(PREFIX)/bin
@@ -20,14 +19,10 @@ MAN8	= $(DESTDIR)$(PREFIX)/share/man/man8
 COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 UNITS	= $(DESTDIR)$(PREFIX)/lib/systemd/system
 SYSUSERS = $(DESTDIR)$(PREFIX)/lib/sysusers.d
-LOADER	:= build/userspace/mlcc-bpf/mlcc-bpf
-DAEMON	:= build/userspace/mlccd/mlccd
-CTL	:= build/userspace/mlcc-ctl/mlcc-ctl
-TUNER	:= build/userspace/mlcc-dcqcn/mlcc-dcqcn
+TOOLS	:= mlcc-bpf mlccd mlcc-ctl mlcc-dcqcn
 PLANNER	= $(DESTDIR)$(PREFIX)/lib/mlcc-plan
-PLUGIN	:= build/userspace/nccl/libnccl-profiler-mlcc.so
-SHIM	:= build/userspace/nccl-net/libnccl-net-mlcc.so
-VERBS	:= build/userspace/ibverbs/libmlcc-ibverbs.so
+PLUGINS	:= $(addprefix build/userspace/,nccl/libnccl-profiler-mlcc.so nccl-net/libnccl-net-mlcc.so \
+	   ibverbs/libmlcc-ibverbs.so)
 HINT	:= build/userspace/libmlcc-hint/libmlcc-hint
 MODULES	= $(DESTDIR)/lib/modules/$(KERNEL)/updates
 # Debian's interpreter has matplotlib; one that comes first in PATH need not
@@ -170,14 +165,7 @@ check-debug:
 # Per kernel, with the compiler that built it: all warnings are errors, then sparse.
 check-matrix:
 	@tests/deps/install.sh demo build guests
-	@status=0; \
-	for kernel in $(KERNELS); do \
-		tests/vm/vm fetch $$kernel && \
-		tests/vm/vm build $$kernel && \
-		tests/vm/vm sparse $$kernel || status=1; \
-	done; \
-	tests/vm/vm checkpatch || status=1; \
-	exit $$status
+	tests/vm/vm fetch all && tests/vm/vm build all && tests/vm/vm sparse all && tests/vm/vm checkpatch
 
 picture:
 	@tests/deps/install.sh demo
@@ -186,13 +174,14 @@ picture:
 	$(PYTHON) -c 'from PIL import Image; Image.open("build/demo.png").convert("RGB").quantize( \
 		16, dither=0).save("Documentation/effect.png", optimize=True)'
 
-# $(call unit,FILE,TO): with where the program is, blanks as systemd wants them; for all to read,
+# $(call unit,FILE): with where the program is, blanks as systemd wants them; for all to read,
 # whatever root's umask is
 empty	:=
 where	= $(subst $(empty) $(empty),\\x20,$(subst |,,$(subst |$(DESTDIR),,|$(1))))
-unit	= sed 's|/usr/local/sbin|$(call where,$(SBIN))|; s|/usr/local/bin|$(call where,$(BIN))|' $(1) | install -m 644 /dev/stdin $(2)
+unit	= sed 's|/usr/local/sbin|$(call where,$(SBIN))|; s|/usr/local/bin|$(call where,$(BIN))|' $(1) | \
+	  install -D -m 644 /dev/stdin "$(UNITS)/$(notdir $(1))"
 
-install: install-plan
+install:
 	install -d "$(SBIN)" "$(HEADERS)" "$(HEADERS)/uapi"
 	install -m 644 include/mlcc/*.h "$(HEADERS)"
 	install -m 644 include/mlcc/uapi/*.h "$(HEADERS)/uapi"
@@ -201,45 +190,28 @@ install: install-plan
 	install -D -m 644 tcp_mlcc/tcp_mlcc.7 "$(MAN7)/tcp_mlcc.7"
 	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.8 "$(MAN8)/mlcc-pcc.8"
 	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.bash "$(COMPLETION)/mlcc-pcc"
-	$(if $(wildcard $(DAEMON)),$(MAKE) --no-print-directory install-userspace)
-	$(if $(wildcard $(CTL)),$(MAKE) --no-print-directory install-ctl)
-	$(if $(wildcard $(TUNER)),$(MAKE) --no-print-directory install-tuner)
-	$(if $(wildcard $(PLUGIN)),install -D -m 755 -t "$(LIB)" $(PLUGIN))
-	$(if $(wildcard $(SHIM)),install -D -m 755 -t "$(LIB)" $(SHIM))
-	$(if $(wildcard $(VERBS)),install -D -m 755 -t "$(LIB)" $(VERBS))
-	$(if $(wildcard $(HINT).so.0),$(MAKE) --no-print-directory install-hint)
-	$(if $(wildcard $(LOADER)),$(MAKE) --no-print-directory install-bpf)
+	$(MAKE) --no-print-directory install-plan $(if $(wildcard $(HINT).so.0),install-hint) \
+		$(foreach t,$(TOOLS),$(if $(wildcard build/userspace/$t/$t),install-$t))
+	$(if $(wildcard $(PLUGINS)),install -D -m 755 -t "$(LIB)" $(wildcard $(PLUGINS)))
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -d "$(MODULES)")
 	$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),install -m 644 tcp_mlcc/tcp_mlcc.ko "$(MODULES)")
 	$(if $(DESTDIR),,$(if $(wildcard tcp_mlcc/tcp_mlcc.ko),depmod $(KERNEL)))
 
-install-bpf:
-	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)"
-	install -m 644 userspace/mlcc-bpf/mlcc-bpf.8 "$(MAN8)"
-	install -m 755 $(LOADER) "$(SBIN)"
-	install -m 644 userspace/mlcc-bpf/mlcc-bpf.bash "$(COMPLETION)/mlcc-bpf"
-	$(call unit,userspace/mlcc-bpf/mlcc-carrier.service,"$(UNITS)/mlcc-carrier.service")
+# With a tool its page, its completion and its units.
+$(TOOLS:%=install-%): install-%:
+	install -D -m 755 build/userspace/$*/$* "$(if $(filter mlcc-ctl,$*),$(BIN),$(SBIN))/$*"
+	install -D -m 644 userspace/$*/$*.8 "$(MAN8)/$*.8"
+	$(if $(wildcard userspace/$*/$*.bash),install -D -m 644 userspace/$*/$*.bash "$(COMPLETION)/$*")
+	$(foreach u,$(wildcard userspace/$*/*.service),$(call unit,$u) &&) :
 
 # An administrator's configuration stays as it is.
-install-userspace:
-	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(DESTDIR)/etc/mlcc"
-	install -m 755 $(DAEMON) "$(SBIN)"
-	install -m 644 userspace/mlccd/mlccd.8 "$(MAN8)"
-	install -m 644 userspace/mlccd/*.socket "$(UNITS)"
+install-mlccd: install-mlccd-rest
+install-mlccd-rest:
+	install -D -m 644 -t "$(UNITS)" userspace/mlccd/*.socket
 	install -D -m 644 userspace/mlccd/mlcc.sysusers "$(SYSUSERS)/mlcc.conf"
 	$(if $(DESTDIR),,$(if $(call has,systemd-sysusers),-systemd-sysusers "$(SYSUSERS)/mlcc.conf"))
-	$(call unit,userspace/mlccd/mlccd.service,"$(UNITS)/mlccd.service")
-	$(call unit,userspace/mlccd/mlccd-keeper.service,"$(UNITS)/mlccd-keeper.service")
 	[ -e "$(DESTDIR)/etc/mlcc/mlccd.conf" ] || \
-		install -m 644 userspace/mlccd/mlccd.conf "$(DESTDIR)/etc/mlcc"
-
-install-ctl:
-	install -d "$(BIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)"
-	install -m 755 $(CTL) "$(BIN)"
-	rm -f "$(SBIN)/mlcc-ctl"
-	install -m 644 userspace/mlcc-ctl/mlcc-ctl.8 "$(MAN8)"
-	install -m 644 userspace/mlcc-ctl/mlcc-ctl.bash "$(COMPLETION)/mlcc-ctl"
-	$(call unit,userspace/mlcc-ctl/mlcc-observe.service,"$(UNITS)/mlcc-observe.service")
+		install -D -m 644 -t "$(DESTDIR)/etc/mlcc" userspace/mlccd/mlccd.conf
 
 install-hint:
 	install -d "$(HEADERS)" "$(LIB)"
@@ -248,13 +220,6 @@ install-hint:
 	install -m 644 $(HINT).a "$(LIB)"
 	ln -sf $(notdir $(HINT)).so.0 "$(LIB)/$(notdir $(HINT)).so"
 	$(if $(DESTDIR),,$(if $(call has,ldconfig),ldconfig))
-
-install-tuner:
-	install -d "$(SBIN)" "$(MAN8)" "$(UNITS)" "$(COMPLETION)"
-	install -m 755 $(TUNER) "$(SBIN)"
-	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.8 "$(MAN8)"
-	$(call unit,userspace/mlcc-dcqcn/mlcc-dcqcn@.service,"$(UNITS)/mlcc-dcqcn@.service")
-	install -m 644 userspace/mlcc-dcqcn/mlcc-dcqcn.bash "$(COMPLETION)/mlcc-dcqcn"
 
 # Pure Python; OR-tools is looked for when it is wanted.
 install-plan:
@@ -266,18 +231,12 @@ install-plan:
 	install -m 644 userspace/plan/mlcc-plan.bash "$(COMPLETION)/mlcc-plan"
 
 uninstall:
-	rm -f "$(SBIN)/mlcc-dcqcn" "$(MAN8)/mlcc-dcqcn.8" "$(UNITS)/mlcc-dcqcn@.service"
-	rm -f "$(COMPLETION)/mlcc-dcqcn"
-	rm -f "$(SBIN)/mlcc-pcc" "$(SBIN)/mlcc-pcc-jobs" "$(MAN8)/mlcc-pcc.8" "$(COMPLETION)/mlcc-pcc"
-	rm -f "$(BIN)/mlcc-plan" "$(MAN1)/mlcc-plan.1" "$(COMPLETION)/mlcc-plan"
+	rm -f $(foreach t,$(TOOLS) mlcc-plan mlcc-pcc mlcc-pcc-jobs,"$(BIN)/$t" "$(SBIN)/$t" "$(MAN1)/$t.1" \
+		"$(MAN8)/$t.8" "$(COMPLETION)/$t")
+	rm -f $(foreach u,$(notdir $(wildcard userspace/*/*.service userspace/*/*.socket)),"$(UNITS)/$u")
+	rm -f "$(MODULES)/tcp_mlcc.ko" "$(MAN7)/tcp_mlcc.7" "$(SYSUSERS)/mlcc.conf"
 	rm -rf "$(PLANNER)"
-	rm -f "$(SBIN)/mlcc-bpf" "$(MAN8)/mlcc-bpf.8" "$(COMPLETION)/mlcc-bpf" "$(MODULES)/tcp_mlcc.ko"
-	rm -f "$(SBIN)/mlccd" "$(BIN)/mlcc-ctl" "$(MAN7)/tcp_mlcc.7" "$(MAN8)/mlccd.8" "$(MAN8)/mlcc-ctl.8"
-	rm -f "$(SYSUSERS)/mlcc.conf"
-	rm -f "$(UNITS)"/mlccd*.service "$(UNITS)"/mlccd*.socket "$(UNITS)/mlcc-carrier.service" "$(UNITS)/mlcc-observe.service" \
-		"$(COMPLETION)/mlcc-ctl"
-	rm -f "$(LIB)/$(notdir $(PLUGIN))" "$(LIB)/$(notdir $(SHIM))" "$(LIB)/$(notdir $(VERBS))" \
-		"$(LIB)/libmlcc.a"
+	rm -f $(foreach l,$(notdir $(PLUGINS)) libmlcc.a,"$(LIB)/$l")
 	rm -f "$(LIB)/$(notdir $(HINT)).so" "$(LIB)/$(notdir $(HINT)).so.0" "$(LIB)/$(notdir $(HINT)).a"
 	rm -rf "$(HEADERS)"
 	$(if $(DESTDIR),,$(if $(call has,depmod),-depmod $(KERNEL)))
@@ -325,6 +284,6 @@ help:
 	@echo "The cache is \$$MLCC_CACHE, else \$$XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."
 
 .PHONY: all lab unit bpf userspace programs plugins fake fuzz hint nccl rdma sim module skip-module skip-sim ibverbs skip-ibverbs \
-	install-userspace install-ctl install-bpf install-hint install-tuner install-plan deps \
+	$(TOOLS:%=install-%) install-mlccd-rest install-hint install-plan deps \
 	demo demo-train planner check check-all check-fast \
 	check-debug check-matrix carrier picture install uninstall clean help

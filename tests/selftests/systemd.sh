@@ -31,7 +31,7 @@ ctl()
 
 install_mlccd()
 {
-	make -s -C "$repo" install-userspace install-ctl PREFIX=/usr/local >"$out/install" 2>&1 ||
+	make -s -C "$repo" install-mlccd install-mlcc-ctl PREFIX=/usr/local >"$out/install" 2>&1 ||
 		{ cat "$out/install"; return 1; }
 }
 
