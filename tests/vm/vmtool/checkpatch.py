@@ -27,15 +27,6 @@ _PRIMITIVES_MAY = "VOLATILE,COMPLEX_MACRO,PREFER_DEFINED_ATTRIBUTE_MACRO,CAMELCA
 _PATCHES_MAY = "MISSING_SIGN_OFF,FILE_PATH_CHANGES"
 
 
-def _fetch(target: Path, allow_stale: bool) -> None:
-    def choose(path: str) -> str | None:
-        name = path.removeprefix("scripts/")
-        return name if name in _FILES and name != path else None
-
-    newest = Kernel(list(SUITES)[-1])
-    source.fetch(newest, target, choose, allow_stale, enough=len(_FILES))
-
-
 def _patches(tree: Path, argv: Sequence[str]) -> int:
     """Those of rdma/rxe, as they are applied to the newest kernel."""
     with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +40,7 @@ def checkpatch(tree: Path, files: Sequence[str], allow_stale: bool) -> int:
     target = cache_dir() / "checkpatch"
     with locked(cache_dir() / ".checkpatch.lock"):
         if not target.exists():
-            _fetch(target, allow_stale)
+            source.scripts(Kernel(list(SUITES)[-1]), target, _FILES, allow_stale)
     argv = [perl, str(target / "checkpatch.pl"), "--no-tree", "--strict", "--show-types", "--quiet"]
     status = 0
     if not files:
