@@ -221,26 +221,14 @@ int fake_rings(int wait)
 	return n;
 }
 
-static const char *copy_of(const char *request, char copy[256])
+const char *fake_request(bool ring)
 {
+	static char copy[256];
+
 	pthread_mutex_lock(&f.lock);
-	strcpy(copy, request);
+	strcpy(copy, ring ? f.ring_request : f.question);
 	pthread_mutex_unlock(&f.lock);
 	return copy;
-}
-
-const char *fake_question(void)
-{
-	static char copy[256];
-
-	return copy_of(f.question, copy);
-}
-
-const char *fake_ring_request(void)
-{
-	static char copy[256];
-
-	return copy_of(f.ring_request, copy);
 }
 
 /* As mlccd does. */

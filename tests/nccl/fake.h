@@ -33,11 +33,8 @@ void fake_kill(void);
 /* How many rings were handed over; @wait: until there are so many. */
 int fake_rings(int wait);
 
-/* The newest request about a job. */
-const char *fake_question(void);
-
-/* The newest request for a ring. */
-const char *fake_ring_request(void);
+/* The newest request about a job, or for a ring. */
+const char *fake_request(bool ring);
 
 /* What the ring shows of a plan, in nanoseconds. */
 void fake_plan(uint64_t period, uint64_t offset);

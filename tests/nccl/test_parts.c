@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../userspace/nccl/history.h"
+#include "../../userspace/libmlcc-hint/mlcc_hint.h"
 #include "../../userspace/libmlcc-hint/reply.h"
 #include "../unit/tap.h"
 
@@ -29,28 +30,6 @@ static void new_history(void)
 {
 	free(h);
 	h = calloc(1, sizeof(*h));
-}
-
-TEST(nothing_is_known_at_first)
-{
-	new_history();
-	CHECK(!history_find(h, 'a'), "a phase out of nowhere");
-	CHECK(!history_period(h, 1000), "a period out of nowhere");
-	add('a', 'A', 5);
-	CHECK(bytes_of('a') == 5, "%llu", (unsigned long long)bytes_of('a'));
-	CHECK(!bytes_of('b'), "%llu", (unsigned long long)bytes_of('b'));
-}
-
-TEST(the_last_one_that_began_so_is_taken)
-{
-	new_history();
-	add('a', 'A', 1);
-	add('b', 'B', 2);
-	add('a', 'C', 3);
-	add('d', 'D', 4);
-	CHECK(!h->lag, "lag %u", h->lag);
-	CHECK(bytes_of('a') == 3 && bytes_of('b') == 2, "%llu %llu",
-	      (unsigned long long)bytes_of('a'), (unsigned long long)bytes_of('b'));
 }
 
 TEST(an_iteration_is_what_repeats)
@@ -110,20 +89,15 @@ TEST(what_never_repeats_is_no_iteration)
 	CHECK(!history_find(h, 2), "one that never was");
 }
 
-TEST(replies_are_read)
+TEST(no_handle_says_and_waits_for_nothing)
 {
-	char why[16];
-
-	CHECK(reply_ok("{\"ok\":true}"), "plain");
-	CHECK(reply_ok(" { \"x\" : \"ok\" , \"ok\" :\ttrue }"), "with blanks");
-	CHECK(!reply_ok("{\"ok\":false}") && !reply_ok("{\"o\":true}") && !reply_ok(""), "not ok");
-	CHECK(!reply_ok("{\"e\":\"\\\",\\\"ok\\\":true\"}"), "within a string");
-	CHECK(reply_id("{\"job\":{\"id\":65535}}") == 65535, "an id");
-	CHECK(!reply_id("{\"id\":65536}") && !reply_id("{\"id\":\"7\"}") && !reply_id("{\"id\""), "none");
-	reply_why("{\"ok\":false,\"error\":\"no job \\\"x\\\" is here\"}", why, sizeof(why));
-	CHECK(!strcmp(why, "no job \\\"x\\\" is"), "%s", why);
-	reply_why("{\"error\":5}", why, sizeof(why));
-	CHECK(!*why, "%s", why);
+	CHECK(mlcc_hint_attach(NULL, 1000) < 0, "attached");
+	mlcc_hint_wait(NULL);
+	mlcc_hint_start(NULL, 5000);
+	mlcc_hint_end(NULL);
+	mlcc_hint_sent(NULL, 10);
+	CHECK(!mlcc_hint_linked(NULL) && !mlcc_hint_sent_bytes(NULL), "it says something");
+	mlcc_hint_free(NULL);
 }
 
 /* Every reply, cut off anywhere, or with any byte changed, ends within its memory. */

@@ -24,13 +24,10 @@ static struct comm begin(uint64_t wall_ms)
 
 static void play_phases(const struct comm *c, int n, unsigned int gap_ms)
 {
-	struct mlcc_ring_record r;
-
 	while (n--) {
 		play_coll(c, &allreduce, 1000);
 		clock_forward_ms(gap_ms);
-		while (fake_take(&r))
-			;
+		last_start();
 	}
 }
 
@@ -56,7 +53,7 @@ CASE(a_phase_waits_for_its_slot, 3, 7)
 	struct mlcc_ring_record r = { };
 	uint64_t before = mono_now(), sent;
 
-	CHECK(strstr(fake_ring_request(), "\"job\":7"), "%s", fake_ring_request());
+	CHECK(strstr(fake_request(true), "\"job\":7"), "%s", fake_request(true));
 	fake_plan(SECOND, 300 * MS);
 	sent = play_coll(&c, &allreduce, 1000);
 	CHECK(clock_sleeps == 1 && clock_slept_ns == 200 * MS, "%d sleeps, %llu ns", clock_sleeps,
@@ -76,26 +73,7 @@ CASE(a_phase_waits_for_its_slot, 3, 7)
 	EXPECT_END();
 	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
 	check_said(MLCC_SHIFT_HELD, 1);
-}
-
-CASE(without_a_plan_nothing_waits, 3, 7)
-{
-	struct comm c = begin(100);
-
-	play_phases(&c, 20, 1000);
-	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
-	check_said(MLCC_SHIFT_NONE, 0);
-	CHECK(fake_ring()->shift_said.period_ns == SECOND, "period %llu",
-	      (unsigned long long)fake_ring()->shift_said.period_ns);
-}
-
-CASE(a_plan_that_is_taken_away_is_none, 3, 7)
-{
-	struct comm c = begin(100);
-
-	fake_plan(SECOND, 300 * MS);
-	play_phases(&c, 1, 1000);
-	CHECK(clock_sleeps == 1, "%d sleeps", clock_sleeps);
+	/* a plan that is taken away is none */
 	fake_plan(0, 0);
 	clock_forward_ms(100000);
 	play_phases(&c, 5, 1100);
@@ -109,7 +87,7 @@ CASE(a_setting_turns_it_off, 3, 7)
 
 	setenv("MLCC_SHIFT", "0", 1);
 	c = begin(100);
-	CHECK(!strstr(fake_ring_request(), "\"job\""), "%s", fake_ring_request());
+	CHECK(!strstr(fake_request(true), "\"job\""), "%s", fake_request(true));
 	fake_plan(SECOND, 300 * MS);
 	play_phases(&c, 5, 1000);
 	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
@@ -130,21 +108,6 @@ CASE(a_job_of_another_period_goes_at_once, 3, 7)
 	play_phases(&c, 10, 1000);
 	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
 	check_said(MLCC_SHIFT_OTHER_PERIOD, 0);
-}
-
-CASE(a_plan_that_is_being_written_is_not_taken, 3, 7)
-{
-	struct comm c = begin(100);
-	struct mlcc_ring *ring = fake_ring();
-
-	fake_plan(SECOND, 300 * MS);
-	__atomic_store_n(&ring->shift_seq, ring->shift_seq + 1, __ATOMIC_RELEASE);
-	play_phases(&c, 3, 1000);
-	CHECK(!clock_sleeps, "%d sleeps", clock_sleeps);
-	check_said(MLCC_SHIFT_NONE, 0);
-	__atomic_store_n(&ring->shift_seq, ring->shift_seq + 1, __ATOMIC_RELEASE);
-	play_phases(&c, 3, 1000);
-	CHECK(clock_slept_ns == 200 * MS, "%llu ns", (unsigned long long)clock_slept_ns);
 }
 
 static atomic_bool enough;
@@ -204,7 +167,7 @@ CASE(mlccd_may_die_meanwhile, 3, 7)
 	clock_forward_ms(3000);
 	play_phases(&c, 1, 100);
 	CHECK(fake_rings(2) == 2, "no second ring");
-	CHECK(strstr(fake_ring_request(), "\"job\":7"), "%s", fake_ring_request());
+	CHECK(strstr(fake_request(true), "\"job\":7"), "%s", fake_request(true));
 }
 
 static struct comm other;
