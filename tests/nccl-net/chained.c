@@ -182,32 +182,12 @@ static int connect_11(void *ctx, int dev, void *handle, void **comm, void **offl
 	return connect_any(dev, handle, comm, offload);
 }
 
-static int init_8(nccl_logger log)
-{
-	return began(8);
-}
-
-static int init_9(nccl_logger log)
-{
-	return began(9);
-}
-
-static int init_10(nccl_logger log, void *prof)
-{
-	return began(10);
-}
-
-static int init_11(void **ctx, uint64_t id, void *config, nccl_logger log, void *prof)
-{
-	*ctx = &chained;
-	return began(11);
-}
-
-static int init_12(void **ctx, uint64_t id, void *config, nccl_logger log, void *prof)
-{
-	*ctx = &chained;
-	return began(12);
-}
+#define INIT(v, ...)	static int init_##v(__VA_ARGS__) { return began(v); }
+INIT(8, nccl_logger log)
+INIT(9, nccl_logger log)
+INIT(10, nccl_logger log, void *prof)
+INIT(11, void **ctx, uint64_t id, void *config, nccl_logger log, void *prof)
+INIT(12, void **ctx, uint64_t id, void *config, nccl_logger log, void *prof)
 
 #define CALL(f)	((net_unknown *)(f))
 #define COMMON									\

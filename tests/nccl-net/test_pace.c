@@ -109,15 +109,6 @@ static void learn(struct play *y)
 
 /* Each in a process of its own, as a process is one job. */
 
-TEST_ALONE(who_is_alone_never_waits)
-{
-	struct play y = begin();
-
-	for (int i = 0; i < 50; i++)
-		phase(&y, MESSAGES);
-	CHECK(!y.held, "%u times", y.held);
-}
-
 TEST_ALONE(who_meets_others_defers)
 {
 	struct play y = begin();
@@ -138,17 +129,6 @@ TEST_ALONE(who_meets_others_defers)
 	y.held = 0;
 	phase(&y, MESSAGES);
 	CHECK(!y.held, "held alone");
-}
-
-TEST_ALONE(who_has_had_the_link_keeps_it)
-{
-	struct play y = begin();
-
-	learn(&y);
-	y.slow_from = MESSAGES / 4;
-	for (int i = 0; i < 5; i++)
-		phase(&y, MESSAGES);
-	CHECK(!y.held, "%u times", y.held);
 }
 
 TEST_ALONE(small_messages_never_wait)
