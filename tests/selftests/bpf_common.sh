@@ -5,8 +5,7 @@
 # shellcheck source=tests/selftests/api_common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/api_common.sh"
 
-# MLCC_BPF: one that was built for another kernel
-mlcc_bpf=${MLCC_BPF:-$repo/build/userspace/mlcc-bpf/mlcc-bpf}
+mlcc_bpf=$repo/build/userspace/mlcc-bpf/mlcc-bpf
 
 require_bpf()
 {

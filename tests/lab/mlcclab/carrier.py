@@ -6,7 +6,6 @@ The lab owns what it loads and nothing else: where "mlcc" is already there, an
 operator has loaded it, and the lab refuses to touch it.
 """
 
-import os
 import re
 import time
 from abc import ABC, abstractmethod
@@ -123,8 +122,7 @@ class BpfCarrier(Carrier):
     """struct_ops: for kernels that cannot load modules."""
 
     name = "bpf"
-    # MLCC_BPF: one that was built for another kernel, in a virtual machine
-    tool = Path(os.environ.get("MLCC_BPF", REPOSITORY / LOADER))
+    tool = REPOSITORY / LOADER
 
     def __init__(self, tree: Path | None = None) -> None:
         """tree: another build's."""

@@ -25,26 +25,25 @@ SLOW = "20"
 TIMEOUT_S = "7200"
 
 
-def _step(kernel: str, *words: str) -> None:
+def _step(kernel: str, *command: str | Path) -> None:
     """One of the steps that make a kernel usable; says why if it cannot."""
-    step = " ".join(words)
-    print(f"mlcc-lab: tests/vm/vm {step} {kernel}", file=sys.stderr, flush=True)
-    command = [str(VM), *words, kernel]
+    step = " ".join(map(str, command))
+    print(f"mlcc-lab: {step}", file=sys.stderr, flush=True)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         error = SkipError if done.returncode == SkipError.status else LabError
-        raise error(f"--vm {kernel}: vm {step}: {said[-1] if said else done.returncode}")
+        raise error(f"--vm {kernel}: {step}: {said[-1] if said else done.returncode}")
 
 
 def _prepare(kernel: str, trees: Sequence[Path]) -> None:
     """Fetch the kernel, build the carriers: nothing to do when it was done before."""
     if not VM.exists():
         raise SkipError(f"--vm: {VM.relative_to(REPOSITORY)} is not there")
-    _step(kernel, "fetch")
-    _step(kernel, "build")
+    _step(kernel, VM, "fetch", kernel)
+    _step(kernel, VM, "build", kernel)
     for tree in trees:
-        _step(kernel, "bpf", "--tree", str(tree.resolve()))
+        _step(kernel, "make", "-s", "-C", tree / "userspace" / "mlcc-bpf")
 
 
 @contextmanager
@@ -82,15 +81,14 @@ def compare(kernel: str, command: Sequence[str], builds: Sequence[Path]) -> tupl
     with _shared_folder() as folder:
         trees = [folder / str(index) for index in range(len(builds))]
         for build, tree in zip(builds, trees, strict=True):
-            _copy(build, kernel, tree)
+            _copy(build, tree)
         words = [*command, "--builds", ",".join(map(str, trees))]
         return _execute(kernel, words, folder, subprocess.DEVNULL)
 
 
-def _copy(build: Path, kernel: str, tree: Path) -> None:
+def _copy(build: Path, tree: Path) -> None:
     """What a comparison needs of a build, where it looks for it."""
-    files = {LOADER: build / "build" / f"bpf-{kernel}" / LOADER.name, MLCCD: build / MLCCD}
-    for name, source in files.items():
-        if source.exists():  # mlccd: not every scenario needs it
+    for name in (LOADER, MLCCD):
+        if (build / name).exists():  # mlccd: not every scenario needs it
             (tree / name).parent.mkdir(parents=True)
-            shutil.copy(source, tree / name)
+            shutil.copy(build / name, tree / name)

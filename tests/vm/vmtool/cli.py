@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from . import bpf, build, cache, checkpatch, debug, fetch, guest
+from . import build, cache, checkpatch, debug, fetch, guest
 from .util import EXIT_USAGE, VmError, say
 
 _EPILOG = """\
@@ -45,12 +45,6 @@ def _sparse(args: argparse.Namespace) -> int:
 
 def _checkpatch(args: argparse.Namespace) -> int:
     return checkpatch.checkpatch(cache.repository(), args.words, args.allow_stale)
-
-
-def _bpf(args: argparse.Namespace) -> int:
-    for kernel in _kernels(args.kernel):
-        bpf.build(kernel, args.tree.absolute())
-    return 0
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -97,11 +91,6 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("kernel", help=which)
         verb.add_argument("words", nargs="*", metavar="VAR=VALUE", help="for make")
         verb.set_defaults(handler=handler)
-
-    verb = verbs.add_parser("bpf", help="build the BPF carrier for a kernel")
-    verb.add_argument("--tree", type=Path, default=cache.repository(), help="default: this one")
-    verb.add_argument("kernel", help=which)
-    verb.set_defaults(handler=_bpf)
 
     verb = verbs.add_parser("checkpatch", help="checkpatch.pl --strict over the kernel code")
     _add_stale(verb)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import bpf, build, splat, virtme
+from . import build, splat, virtme
 from .cache import Kernel, cache_dir, repository
 from .util import (
     EXIT_DIED,
@@ -79,15 +79,12 @@ def _check_machine(kernel: Kernel) -> None:
     virtme.install()
 
 
-def _write_request(kernel: Kernel, options: Options, where: Path, command: Sequence[str]) -> None:
+def _write_request(options: Options, where: Path, command: Sequence[str]) -> None:
     env = {
         name: value
         for name, value in os.environ.items()
         if name in _ENV_NAMES or name.startswith(_ENV_PREFIXES)
     }
-    loader = bpf.loader(kernel, repository())
-    if loader is not None:
-        env.setdefault("MLCC_BPF", str(loader))
     if options.counted:
         env["MLCC_COUNTED"] = "1"
     lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(env.items())]
@@ -261,7 +258,7 @@ def run(kernel: Kernel, options: Options, command: Sequence[str]) -> int:
     runs.mkdir(exist_ok=True)
     where = Path(tempfile.mkdtemp(prefix=f"{kernel.name}.", dir=runs))
     try:
-        _write_request(kernel, options, where, command)
+        _write_request(options, where, command)
         (where / "modules").write_text(f"{build.module_dir(kernel, repository())}\n")
         finished = _boot_until_started(kernel, options, where)
         return _judge(kernel, options, where, finished)
