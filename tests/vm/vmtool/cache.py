@@ -7,7 +7,7 @@ $MLCC_CACHE/
     6.12/build/       per source tree: TREE-build/ (sources and objects), TREE-sparse/, and
                       TREE-modules/ (the kernel's modules and the tree's, for modprobe)
     6.12-kasan/, 6.12-kcsan/  likewise, of kernels that are built here (debug.py): root/ has but
-                      image and modules, objects/ what make made, build.log what it said
+                      image and modules, objects/ what make made, build.log what it said last
     linux-6.12/       the source that they are built of
     virtme-ng-1.42/   a virtual environment
     checkpatch/       checkpatch.pl and its word lists

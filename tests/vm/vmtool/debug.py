@@ -5,22 +5,18 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from . import source, virtme
 from .cache import Kernel, cache_dir
-from .util import CannotRun, VmError, locked, need_space, need_tool, output, say
+from .util import CannotRun, VmError, locked, need_space, need_tool, output, run, say
 
 _CONFIGS = Path(__file__).resolve().parent.parent / "debug"
 _TOOLS = ("gcc", "make", "flex", "bison", "bc", "perl", "depmod")
 _HEADERS = {"libelf.h": "libelf-dev"}
 _SPACE_GIB = 4.0
-_PROGRESS_S = 30.0
-# make -j goes on for a moment after what has failed.
-_TAIL = 40
 
 
 def _need_tools() -> None:
@@ -52,47 +48,27 @@ def missing(wanted: str, got: str) -> list[str]:
     ]
 
 
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL:])
-
-
-def _make(kernel: Kernel, tree: Path, words: Sequence[str], log: Path, what: str) -> None:
-    """With a line now and then: this takes minutes."""
+def _make(kernel: Kernel, tree: Path, words: Sequence[str], what: str) -> None:
     argv = ["make", f"-j{len(os.sched_getaffinity(0))}", "-C", tree, f"O={kernel.objects}", *words]
-    began = time.monotonic()
-    with log.open("ab") as out:
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        try:
-            while process.poll() is None:
-                try:
-                    process.wait(_PROGRESS_S)
-                except subprocess.TimeoutExpired:
-                    files = len(re.findall(rb"^  CC ", log.read_bytes(), re.MULTILINE))
-                    took = time.monotonic() - began
-                    say(f"{kernel.name}: {what}: {files} files compiled, {took:.0f} s")
-        finally:
-            process.kill()
-            process.wait()
-    if process.returncode != 0:
-        raise VmError(f"{what} of {kernel.name} failed, all of it is in {log}\n{_tail(log)}")
+    run(argv, f"{what} of {kernel.name}", kernel.dir / "build.log")
 
 
-def _configure(kernel: Kernel, tree: Path, config: str, log: Path) -> None:
+def _configure(kernel: Kernel, tree: Path, config: str) -> None:
     wanted = kernel.dir / "wanted.config"
     wanted.write_text(config)
-    _make(kernel, tree, [f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"], log, "configuration")
+    _make(kernel, tree, [f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"], "configuration")
     lost = missing(config, (kernel.objects / ".config").read_text())
     if lost:
         raise VmError(f"{kernel.name}: what the configuration did not take:\n" + "\n".join(lost))
 
 
-def _install(kernel: Kernel, tree: Path, log: Path) -> str:
+def _install(kernel: Kernel, tree: Path) -> str:
     """Image and modules, of which there are none, where Debian has them; returns the release."""
     release = (kernel.objects / "include/config/kernel.release").read_text().strip()
     shutil.rmtree(kernel.root, ignore_errors=True)
     (kernel.root / "boot").mkdir(parents=True)
     shutil.copy2(kernel.objects / "arch/x86/boot/bzImage", kernel.root / f"boot/vmlinuz-{release}")
-    _make(kernel, tree, [f"INSTALL_MOD_PATH={kernel.root}", "modules_install"], log, "installation")
+    _make(kernel, tree, [f"INSTALL_MOD_PATH={kernel.root}", "modules_install"], "installation")
     (kernel.root / "lib/modules" / release / "kernel").mkdir(exist_ok=True)
     return release
 
@@ -109,11 +85,9 @@ def _forget(kernel: Kernel, version: str, force: bool) -> None:
 
 
 def _build(kernel: Kernel, tree: Path, version: str, config: str) -> None:
-    log = kernel.dir / "build.log"
-    log.write_bytes(b"")
-    _configure(kernel, tree, config, log)
-    _make(kernel, tree, ["bzImage", "modules"], log, "compilation")
-    release = _install(kernel, tree, log)
+    _configure(kernel, tree, config)
+    _make(kernel, tree, ["bzImage", "modules"], "compilation")
+    release = _install(kernel, tree)
     key = _key(config, version)
     lines = [f"suite={kernel.suite}", f"release={release}", f"source={version}", f"key={key}"]
     kernel.version_file.write_text("\n".join(lines) + "\n")

@@ -71,7 +71,7 @@ def run(argv: Sequence[str | Path], what: str, log: Path | None = None) -> None:
         return
     tail = ""
     if log is not None:
-        tail = "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        tail = "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-40:])
     raise VmError(f"{what} failed with status {status}{tail}")
 
 
