@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench SHIM PLUGIN: what the shim takes of NCCL's proxy thread for a message, in nanoseconds: isend
+ * What the shim $SHIM takes of NCCL's proxy thread for a message, in nanoseconds: isend
  * and a test that finds it done, less the same without it.  The least of rounds that take turns.
  */
 #include <dlfcn.h>
@@ -53,16 +53,15 @@ static const struct net *load(const char *path)
 	return lib ? dlsym(lib, "ncclNetPlugin_v12") : NULL;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
+	const char *chained = getenv("CHAINED_ALL");
 	const struct net *nets[2];
 	double least[2] = { 1e9, 1e9 };
 
-	if (argc != 3)
-		return 2;
-	setenv("MLCC_NET_CHAIN", argv[2], 1);
-	for (int i = 0; i < 2; i++)
-		nets[i] = load(argv[i + 1]);
+	setenv("MLCC_NET_CHAIN", chained, 1);
+	nets[0] = load(getenv("SHIM"));
+	nets[1] = load(chained);
 	if (!nets[0] || !nets[1])
 		return 1;
 	for (int i = 0; i < 2 * ROUNDS; i++) {

@@ -96,17 +96,13 @@ def unit_suites() -> Iterator[Suite]:
 
 def nccl_suites(everything: bool) -> Iterator[Suite]:
     """The NCCL plugins' tests, once for each build of it; the thread sanitizer takes minutes."""
-    for path in sorted((BUILD / "nccl").glob("*/test_*")):
-        variant, test = path.parent.name, path.name
+    for path in sorted(BUILD.glob("nccl*/*/test_*")):
+        folder, variant, test = path.parts[-3:]
         if variant == "thread" and not everything:
             continue
-        name = f"nccl/{variant}/{test.removeprefix('test_')}"
+        name = f"{folder}/{variant}/{test.removeprefix('test_')}"
         skips = SANITIZED if variant in ("address", "thread") else {}
-        yield Suite(name, ["tests/nccl/run", variant, test], may_skip=skips)
-    for path in sorted((BUILD / "nccl-net").glob("*/test_*")):
-        variant, test = path.parent.name, path.name
-        name = f"nccl-net/{variant}/{test.removeprefix('test_')}"
-        yield Suite(name, ["tests/nccl-net/run", variant, test])
+        yield Suite(name, ["tests/nccl/run", folder, variant, test], may_skip=skips)
     yield Suite("nccl/mlccd", ["tests/python", "nccl"], repeat=_python)
 
 
