@@ -159,26 +159,15 @@ static void listen_here(int backlog)
 	CHECK(!listen(f.listener, backlog), "listen");
 }
 
-void fake_listen(void)
-{
-	new_path();
-	listen_here(8);
-}
-
-void fake_serve(const struct fake_answers *answers)
-{
-	f.answers = answers ? *answers : (struct fake_answers){ };
-	allow(f.listener, 0);
-	CHECK(!pipe(f.stop), "pipe");
-	CHECK(!pthread_create(&f.thread, NULL, run, NULL), "no thread");
-}
-
 void fake_start(const struct fake_answers *answers, bool again)
 {
 	if (!again)
 		new_path();
 	listen_here(8);
-	fake_serve(answers);
+	f.answers = answers ? *answers : (struct fake_answers){ };
+	allow(f.listener, 0);
+	CHECK(!pipe(f.stop), "pipe");
+	CHECK(!pthread_create(&f.thread, NULL, run, NULL), "no thread");
 }
 
 int fake_full(const char *path, int *fds, int max)

@@ -20,10 +20,6 @@ struct fake_answers {
 /* At a new path, which MLCC_SOCKET names from then on; @again: at the same one. */
 void fake_start(const struct fake_answers *answers, bool again);
 
-/* The same in two steps, for a process that comes in between. */
-void fake_listen(void);
-void fake_serve(const struct fake_answers *answers);
-
 /* Connects to a listener at @path that accepts nobody; returns how many of @max fitted. */
 int fake_full(const char *path, int *fds, int max);
 

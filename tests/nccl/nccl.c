@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -91,7 +90,6 @@ int clock_gettime(clockid_t id, struct timespec *t)
 int clock_nanosleep(clockid_t id, int flags, const struct timespec *t, struct timespec *left)
 {
 	uint64_t until = t->tv_sec * 1000000000ULL + t->tv_nsec, now = mono_ns();
-	struct timespec raw;
 
 	if (id != CLOCK_MONOTONIC || flags != TIMER_ABSTIME)
 		die("a sleep that has no end of its own");
@@ -99,11 +97,6 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *t, struct ti
 	clock_slept_ns += until > now ? until - now : 0;
 	if (clock_asleep)
 		clock_asleep();
-	if (atomic_load(&real)) {
-		until -= atomic_load(&ahead_ns);
-		raw = (struct timespec){ until / 1000000000, until % 1000000000 };
-		return syscall(SYS_clock_nanosleep, id, flags, &raw, left) ? errno : 0;
-	}
 	if (until > now)
 		atomic_fetch_add(&ahead_ns, until - now);
 	return 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* mlccd is not there, refuses, talks nonsense, hangs, dies or comes back. */
-#include <signal.h>
-
 #include "case.h"
 
 static void phases(struct comm *c, int n)
@@ -299,46 +297,6 @@ CASE(what_mlccd_writes_into_the_ring_is_not_believed, 3, 7)
 		__atomic_store_n(&ring->slots, (uint32_t)odd[i], __ATOMIC_RELAXED);
 		phases(&c, 300);
 	}
-}
-
-static int second_process(int go[2], int done[2])
-{
-	char byte;
-	struct comm c = nccl_init(77, 2, 2);
-
-	for (;;) {
-		if (read(go[0], &byte, 1) != 1)
-			_exit(0);
-		clock_forward_ms(3000);
-		phases(&c, 2);
-		if (write(done[1], "", 1) != 1)
-			_exit(1);
-	}
-}
-
-/* Two processes of one job: each has a ring, and announces its part. */
-CASE(each_process_speaks_for_itself, 4, 5)
-{
-	int go[2], done[2], status;
-	char byte;
-	pid_t child;
-	struct comm c;
-
-	CHECK(!pipe(go) && !pipe(done), "no pipes");
-	fake_listen();
-	child = fork();
-	if (!child)
-		second_process(go, done);
-	fake_serve(NULL);
-	CHECK(fake_rings(1) == 1, "no ring");
-	CHECK(write(go[1], "", 1) == 1 && read(done[0], &byte, 1) == 1, "the first is stuck");
-	CHECK(drain() == 4, "the first is silent");
-	c = nccl_init(77, 2, 2);
-	CHECK(fake_rings(2) == 2, "no second ring");
-	phases(&c, 3);
-	CHECK(drain() == 6, "the second one is silent");
-	kill(child, SIGKILL);
-	waitpid(child, &status, 0);
 }
 
 TAP_MAIN

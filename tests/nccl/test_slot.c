@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which phases wait for the slot of a plan, for how long, and what goes on meanwhile. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 #include "../../userspace/libmlcc-hint/shift_ring.h"
@@ -223,45 +222,6 @@ CASE(the_communicators_may_end_meanwhile, 3, 7)
 	clock_forward_ms(1000);
 	play_coll(&comm, &allreduce, 1000);
 	EXPECT_START(0);
-}
-
-static void *train(void *arg)
-{
-	const struct comm *c = arg;
-
-	for (int i = 0; i < 50; i++) {
-		play_coll(c, &allreduce, 1000);
-		usleep(20000);
-	}
-	return NULL;
-}
-
-/* In real time, with a thread for each of two communicators, as NCCL has it. */
-CASE(threads_train_through_a_wait, 7, 7)
-{
-	struct mlcc_ring_record r = { };
-	struct timespec wall;
-	pthread_t threads[2];
-	struct comm c[2];
-	uint64_t late;
-
-	clock_real();
-	fake_start(NULL, false);
-	c[0] = nccl_init(77, 2, 2);
-	c[1] = nccl_init(78, 2, 2);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	late = (wall.tv_sec * SECOND + wall.tv_nsec) % SECOND;
-	/* half a second from now on */
-	fake_plan(SECOND, (late + 500 * MS) % SECOND);
-	late = mono_now();
-	for (int i = 0; i < 2; i++)
-		CHECK(!pthread_create(&threads[i], NULL, train, &c[i]), "no thread");
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	CHECK(fake_take(&r) && r.type == MLCC_RING_PHASE_START, "no start");
-	/* on a machine that stands still for so long it may begin in its slot */
-	CHECK(r.time_ns >= late + 400 * MS, "%llu ns", (unsigned long long)(r.time_ns - late));
-	CHECK(fake_ring()->shift_said.waits <= 1, "%u waits", fake_ring()->shift_said.waits);
 }
 
 TAP_MAIN
