@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from . import build, cache, checkpatch, debug, fetch, guest
+from . import build, cache, checkpatch, debug, fetch, guest, rxe
 from .util import EXIT_USAGE, VmError, say
 
 _EPILOG = """\
@@ -17,6 +17,11 @@ exit status of `vm run`: that of COMMAND; 4 the machine cannot do it (the reason
 70 the kernel complained (WARNING, BUG, Oops, KASAN: the lines are printed); 71 the guest died;
 72 QEMU made the kernel complain: run it again; 124 --timeout. The cache is $MLCC_CACHE, else
 $XDG_CACHE_HOME/mlcc, else ~/.cache/mlcc."""
+
+_RXE = """\
+The module's path is printed. To load it, and to go back:
+  rmmod rdma_rxe; modprobe -a ib_uverbs udp_tunnel ip6_udp_tunnel; insmod PATH
+  rmmod rdma_rxe; modprobe rdma_rxe"""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -96,6 +101,20 @@ def _parser() -> argparse.ArgumentParser:
     _add_stale(verb)
     verb.add_argument("words", nargs="*", metavar="FILE", help="default: all of it")
     verb.set_defaults(handler=_checkpatch)
+
+    verb = verbs.add_parser(
+        "rxe",
+        help="build soft-RoCE with DCQCN for a kernel",
+        epilog=_RXE,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    verb.add_argument("kernel", help=names)
+    verb.add_argument("words", nargs="*", metavar="VAR=VALUE", help="for make, such as W=1")
+    verb.add_argument("--stock", action="store_true", help="without the patches, as rdma_rxe_stock")
+    verb.add_argument("--each", action="store_true", help="build after each patch")
+    verb.add_argument("--output", type=Path, metavar="DIR", help="default: build/rxe/KERNEL")
+    _add_stale(verb)
+    verb.set_defaults(handler=rxe.build_driver)
 
     usage = "vm run [options] KERNEL -- COMMAND..."
     verb = verbs.add_parser("run", help="run a command under a kernel", usage=usage)
