@@ -33,18 +33,17 @@ KDIR	?= /lib/modules/$(KERNEL)/build
 KERNEL_MAKE ?= $(if $(CROSS_COMPILE),,$(shell tcp_mlcc/compiler.sh $(KDIR)))
 
 # What this machine cannot build, and why; empty means that it may.
-WHY_MODULE	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
+WHY_module	:= $(or $(if $(wildcard Kbuild),,tcp_mlcc is not in this tree),$(if \
 		   $(wildcard $(KDIR)/Makefile),,no headers of the running kernel $(KERNEL)),$(if \
 		   $(word 2,$(CURDIR)),the kernel's Makefiles want a path without blanks))
 
 # ns-3 comes as a wheel: libraries and headers, in the cache
 NS3		:= $(wildcard $(shell tests/deps/install.sh --sim)/include)
-WHY_SIM		:= $(or $(if $(call has,$(CXX)),,no $(CXX)),$(if $(NS3),,no ns-3: make sim))
+WHY_sim		:= $(or $(if $(call has,$(CXX)),,no $(CXX)),$(if $(NS3),,no ns-3: make sim))
 
-WHY_VERBS	:= $(if $(wildcard /usr/include/infiniband/verbs.h),,no headers of libibverbs)
+WHY_ibverbs	:= $(if $(wildcard /usr/include/infiniband/verbs.h),,no headers of libibverbs)
 
-# $(call unless,REASON,TARGET)
-unless = $(if $(strip $(1)),skip-$(2),$(2))
+unless = $(if $(strip $(WHY_$(1))),skip-$(1),$(1))
 
 # Plain `make` says in a line what cannot be built, and goes on with the rest.
 GO_ON	:= $(if $(WERROR)$(filter-out all,$(MAKECMDGOALS)),,yes)
@@ -55,7 +54,7 @@ try	= @$(if $(GO_ON),mkdir -p build/log; if $(3) >build/log/$(2) 2>&1; then cat 
 # $(call part,WHAT,FOLDER,TARGETS)
 part	= $(call try,$(1),$(subst /,-,$(2)),$(MAKE) --no-print-directory -C $(2) $(3))
 
-all: programs $(call unless,$(WHY_MODULE),module) lab unit fake nccl rdma fuzz $(call unless,$(WHY_SIM),sim)
+all: programs $(call unless,module) lab unit fake nccl rdma fuzz $(call unless,sim)
 
 # what is installed, without tests
 programs: userspace hint plugins
@@ -79,7 +78,7 @@ hint:
 	+$(call part,libmlcc-hint,userspace/libmlcc-hint)
 
 # need neither NCCL nor a GPU
-plugins: $(call unless,$(WHY_VERBS),ibverbs)
+plugins: $(call unless,ibverbs)
 	+$(call part,NCCL's profiler plugin,userspace/nccl)
 	+$(call part,the shim before NCCL's network,userspace/nccl-net)
 	$(if $(wildcard /usr/include/slurm/spank.h),$(call try,Slurm's plugin,spank,mkdir -p build/userspace/slurm && \
@@ -121,14 +120,8 @@ sim:
 	$(if $(NS3),,@tests/deps/install.sh sim)
 	+$(call part,the simulator of clusters,tests/sim)
 
-skip-module:
-	@echo "the module is not built: $(WHY_MODULE)"
-
-skip-ibverbs:
-	@echo "libmlcc-ibverbs is not built: $(WHY_VERBS)"
-
-skip-sim:
-	@echo "the simulator of clusters is not built: $(WHY_SIM)"
+skip-module skip-ibverbs skip-sim: skip-%:
+	@echo "$* is not built: $(WHY_$*)"
 
 deps:
 	@tests/deps/install.sh demo build
@@ -245,7 +238,7 @@ clean:
 	@$(MAKE) --no-print-directory -C tests/lab clean
 	@$(MAKE) --no-print-directory -C bpf clean
 	@$(MAKE) --no-print-directory -C userspace/libmlcc clean
-	$(if $(WHY_MODULE),,-$(MAKE) -C $(KDIR) $(KERNEL_MAKE) M=$(CURDIR) clean)
+	$(if $(WHY_module),,-$(MAKE) -C $(KDIR) $(KERNEL_MAKE) M=$(CURDIR) clean)
 	rm -rf build
 
 help:
