@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Names and numbers of the netlink family; test_spec.py compares them with its specification."""
+"""Names and numbers of the netlink family, as its header has them."""
+
+import re
+from pathlib import Path
 
 NAME = "mlcc"
-CMD_NAMES = (
-    "UNSPEC JOB_NEW JOB_SET JOB_DEL JOB_GET PHASE_START PHASE_END PROFILE_GET PROFILE_SET "
-    "JOB_SET_NTF JOB_DEL_NTF PHASE_START_NTF PHASE_END_NTF JOB_HEAR "
-)
-ATTR_NAMES = "UNSPEC JOB PROFILE ANSWER"
-JOB_NAMES = (
-    "UNSPEC PAD ID NAME PROFILE PHASE_BYTES FLOWS PHASES D_SENT D_PHASE D_LEARNT HITS PROGRESS "
-    "GAIN ITERATION_US COMM_US BEST_US BYTES RETRANS CE HINTED CLASS "
-)
-PROFILE_NAMES = "UNSPEC NAME FLOOR SLOPE HOLD SHAPE BASE RESTART DEFAULT"
-ANSWER_NAMES = "UNSPEC ID PROGRESS BEST_US GAP_US AGE_US"
-TEXT = "BASE CLASS NAME PROFILE RESTART"
-WIDE = "BYTES CE D_LEARNT D_PHASE D_SENT PHASE_BYTES RETRANS"
+TEXT = {"BASE", "CLASS", "NAME", "PROFILE", "RESTART"}
+WIDE = {"BYTES", "CE", "D_LEARNT", "D_PHASE", "D_SENT", "PHASE_BYTES", "RETRANS"}
+HEADER = Path(__file__).resolve().parents[2] / "include/mlcc/uapi/mlcc_netlink.h"
+
+
+def numbers(enum: str) -> dict[str, int]:
+    """Without what all of the names begin with."""
+    pattern = rf"^enum {enum} {{\n\t(\w+_)UNSPEC,\n(.*?)\n\n"
+    found = re.search(pattern, HEADER.read_text(encoding="ascii"), re.MULTILINE | re.DOTALL)
+    assert found, enum
+    names = re.findall(rf"{found[1]}(\w+)", found[2])
+    return {name: number for number, name in enumerate(["UNSPEC", *names])}

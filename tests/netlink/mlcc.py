@@ -3,14 +3,13 @@
 
 import struct
 
-from family import ANSWER_NAMES, ATTR_NAMES, CMD_NAMES, JOB_NAMES, PROFILE_NAMES, TEXT, WIDE
+from family import TEXT, WIDE, numbers
 from genl import DUMP, Attr, Genl, decode, encode
 
-COMMANDS = dict(enumerate(CMD_NAMES.split()))
-CMD, ATTR, JOB, PROFILE, ANSWER = (
-    {name: number for number, name in enumerate(names.split())}
-    for names in (CMD_NAMES, ATTR_NAMES, JOB_NAMES, PROFILE_NAMES, ANSWER_NAMES)
-)
+CMD, ATTR = numbers("mlcc_genl_cmd"), numbers("mlcc_genl_attr")
+JOB, PROFILE = numbers("mlcc_job_attr"), numbers("mlcc_profile_attr")
+ANSWER = numbers("mlcc_answer_attr")
+COMMANDS = {number: name for name, number in CMD.items()}
 ATTR_JOB, ATTR_PROFILE, ATTR_ANSWER = ATTR["JOB"], ATTR["PROFILE"], ATTR["ANSWER"]
 
 Values = dict[str, "int | str | bool"]
@@ -21,10 +20,10 @@ def attributes(names: dict[str, int], values: Values) -> list[Attr]:
     for name, value in values.items():
         if value is True:
             made.append((names[name], b""))
-        elif name in WIDE.split():
+        elif name in WIDE:
             made.append((names[name], struct.pack("=Q", int(value))))
         else:
-            made.append((names[name], str(value) if name in TEXT.split() else int(value)))
+            made.append((names[name], str(value) if name in TEXT else int(value)))
     return made
 
 
@@ -47,7 +46,7 @@ def parse(names: dict[str, int], data: bytes) -> Values:
         name = by_number[number]
         if name in ("PAD", "UNSPEC"):
             continue
-        if name in TEXT.split():
+        if name in TEXT:
             found[name] = payload.rstrip(b"\0").decode()
         elif not payload:
             found[name] = True

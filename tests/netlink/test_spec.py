@@ -17,27 +17,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import family  # noqa: E402  (needs the path above)
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = (ROOT / "include/mlcc/uapi/mlcc_netlink.h").read_text(encoding="utf-8")
+HEADER = family.HEADER.read_text(encoding="ascii")
 RULE = (ROOT / "include/mlcc/rule.h").read_text(encoding="utf-8")
 POLICY = (ROOT / "tcp_mlcc/netlink_policy.c").read_text(encoding="utf-8")
-NAMES = {
-    "mlcc": family.ATTR_NAMES,
-    "job": family.JOB_NAMES,
-    "profile": family.PROFILE_NAMES,
-    "answer": family.ANSWER_NAMES,
-}
 
 
 def upper(name: str) -> str:
     return name.upper().replace("-", "_")
-
-
-def enumerators(name: str) -> list[str]:
-    """Those of the header, which begins with UNSPEC, as the attributes begin with 1."""
-    start = rf"^enum {name.replace('-', '_')} {{\n\t\w+_UNSPEC,\n"
-    body = re.search(start + r"(.*?)\n\n", HEADER, re.MULTILINE | re.DOTALL)
-    assert body, name
-    return re.findall(r"\w+", body[1])
 
 
 def policy_of(enumerator: str) -> set[str]:
@@ -65,17 +51,10 @@ class Specification(unittest.TestCase):
         return upper(value if value.startswith("mlcc-") else f"mlcc-{value}")
 
     def test_names_and_numbers(self) -> None:
-        operations = self.spec["operations"]
-        commands = [one["name"] for one in operations["list"]]
-        made = [upper(operations["name-prefix"] + name) for name in commands]
-        self.assertEqual(enumerators(operations["enum-name"]), made)
-        self.assertEqual(family.CMD_NAMES.split(), ["UNSPEC", *map(upper, commands)])
-        for one in self.sets:
-            names = [attribute["name"] for attribute in one["attributes"]]
-            self.assertEqual(
-                enumerators(one["enum-name"]), [upper(one["name-prefix"] + name) for name in names]
-            )
-            self.assertEqual(NAMES[one["name"]].split(), ["UNSPEC", *map(upper, names)])
+        for one in (self.spec["operations"], *self.sets):
+            names = [upper(member["name"]) for member in one.get("list") or one["attributes"]]
+            numbers = family.numbers(one["enum-name"].replace("-", "_"))
+            self.assertEqual(list(numbers), ["UNSPEC", *names])
         for one in self.spec["definitions"]:
             if "header" in one:
                 self.assertIn(f"#define {self.limit(one['name'])}\t", RULE)
@@ -103,8 +82,8 @@ class Specification(unittest.TestCase):
                 # what no command takes only the kernel says
                 if found or checks:
                     self.assertEqual(found, {wanted}, attribute["name"])
-        self.assertEqual(set(family.TEXT.split()), kinds["string"])
-        self.assertEqual(set(family.WIDE.split()), kinds["u64"])
+        self.assertEqual(family.TEXT, kinds["string"])
+        self.assertEqual(family.WIDE, kinds["u64"])
 
     def test_what_is_about_jobs_or_changes_something_needs_permission(self) -> None:
         for one in self.spec["operations"]["list"]:
