@@ -20,7 +20,7 @@ struct mlcc_tagger_config {
 	u32 carrier;		/* the last socket that asked for mlcc got it */
 	u32 changes;		/* of the jobs map that all sockets have to follow, so far */
 	u32 synced;		/* as many have been followed */
-	u32 writing;		/* one is being made, whose sockets follow with it */
+	u32 unused;
 };
 
 /* jobs map: by the id of the cgroup, or MLCC_TAG_OTHER */

@@ -151,15 +151,10 @@ static int check_job(struct mlcc *m, const struct mlcc_job_conf *conf)
 {
 	int err = check_id(m, conf->id);
 
-	if (!err)
-		err = api_check_name(m, "job name", conf->name);
-	if (!err)
-		err = api_check_name(m, "profile", conf->profile);
-	if (!err)
-		err = check_bytes(m, conf->phase_bytes);
-	if (!err)
-		err = check_class(m, conf);
-	return err;
+	err = err ? err : api_check_name(m, "job name", conf->name);
+	err = err ? err : api_check_name(m, "profile", conf->profile);
+	err = err ? err : check_bytes(m, conf->phase_bytes);
+	return err ? err : check_class(m, conf);
 }
 
 static int api_check_range(struct mlcc *m, const char *what, uint32_t v, uint32_t min, uint32_t max)
@@ -181,19 +176,12 @@ static int check_profile(struct mlcc *m, const struct mlcc_profile_conf *c)
 {
 	int err = api_check_name(m, "profile", c->name);
 
-	if (!err)
-		err = api_check_range(m, "floor", c->floor, MLCC_GROW_MIN, MLCC_FLOOR_MAX);
-	if (!err)
-		err = api_check_range(m, "slope", c->slope, 0, MLCC_SLOPE_MAX);
-	if (!err)
-		err = api_check_range(m, "hold", c->hold, 0, MLCC_HOLD_MAX);
-	if (!err)
-		err = api_check_range(m, "shape", c->shape, 1, MLCC_SHAPE_MAX);
-	if (!err)
-		err = check_word(m, "base", c->base, "reno", "cubic");
-	if (!err)
-		err = check_word(m, "restart", c->restart, "base", "queue");
-	return err;
+	err = err ? err : api_check_range(m, "floor", c->floor, MLCC_GROW_MIN, MLCC_FLOOR_MAX);
+	err = err ? err : api_check_range(m, "slope", c->slope, 0, MLCC_SLOPE_MAX);
+	err = err ? err : api_check_range(m, "hold", c->hold, 0, MLCC_HOLD_MAX);
+	err = err ? err : api_check_range(m, "shape", c->shape, 1, MLCC_SHAPE_MAX);
+	err = err ? err : check_word(m, "base", c->base, "reno", "cubic");
+	return err ? err : check_word(m, "restart", c->restart, "base", "queue");
 }
 
 int mlcc_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
@@ -243,8 +231,7 @@ int mlcc_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
 {
 	int err = check_id(m, id);
 
-	if (!err)
-		err = check_bytes(m, bytes);
+	err = err ? err : check_bytes(m, bytes);
 	return err ? err : m->be->phase_start(m, id, bytes);
 }
 

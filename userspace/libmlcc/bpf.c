@@ -79,19 +79,15 @@ static int bpf_config_read(struct mlcc *m, struct mlcc_config *cfg)
 			 strerror(errno));
 }
 
-/* The size comes first: the kernel copies as much as the map's values have. */
 static int bpf_layout_of(struct mlcc *m, int settings, unsigned int *layout)
 {
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-	struct mlcc_config cfg = { .layout = 1 };
-	unsigned int zero = 0;
+	struct mlcc_config cfg;
+	int err = mlcc_settings_read(settings, &cfg, sizeof(cfg));
 
-	if (bpf_obj_get_info_by_fd(settings, &info, &len) ||
-	    (info.value_size == sizeof(cfg) && bpf_map_lookup_elem(settings, &zero, &cfg)))
-		return mlcc_fail(m->error, -errno, "the carrier's settings: %s", strerror(errno));
-	*layout = cfg.layout;
-	return 0;
+	*layout = err ? 1 : cfg.layout;
+	if (!err || err == -EPROTO)
+		return 0;
+	return mlcc_fail(m->error, err, "the carrier's settings: %s", strerror(-err));
 }
 
 static int layout_check(struct mlcc *m)
@@ -109,18 +105,16 @@ static int layout_check(struct mlcc *m)
 
 static int slots_map(struct mlcc *m, int dir, struct version *v)
 {
+	AUTO_CLOSE int fd = -1;
+	int err = bpf_pin_open(m, dir, "slots", &fd);
 	void *p;
-	int fd, err;
 
-	err = bpf_pin_open(m, dir, "slots", &fd);
 	if (err)
 		return err;
 	p = mmap(NULL, sizeof(struct mlcc_slot) * MLCC_SLOTS, PROT_READ, MAP_SHARED, fd, 0);
-	err = -errno;
-	close(fd);
 	if (p == MAP_FAILED)
-		return mlcc_fail(m->error, err, "cannot map the carrier's slots: %s",
-				 strerror(-err));
+		return mlcc_fail(m->error, -errno, "cannot map the carrier's slots: %s",
+				 strerror(errno));
 	v->slots = p;
 	return 0;
 }
@@ -152,14 +146,12 @@ static void carrier_close(struct mlcc *m)
 /* An older version's slots are read if they are as the present one's. */
 static int old_read(struct mlcc *m, int dir, struct version *v)
 {
+	AUTO_CLOSE int settings = -1;
+	int err = bpf_pin_open(m, dir, "settings", &settings);
 	unsigned int layout = 0;
-	int settings, err;
 
-	err = bpf_pin_open(m, dir, "settings", &settings);
-	if (err)
-		return err;
-	err = bpf_layout_of(m, settings, &layout);
-	close(settings);
+	if (!err)
+		err = bpf_layout_of(m, settings, &layout);
 	if (!err)
 		err = bpf_pin_open(m, dir, "control", &v->control);
 	return err || layout != MLCC_LAYOUT ? err : slots_map(m, dir, v);
@@ -171,13 +163,10 @@ static void old_open(struct mlcc *m, unsigned int n)
 	struct bpf_carrier *c = m->priv;
 	struct version *v = &c->versions[1 + n];
 	char name[MLCC_OLD_NAME];
-	int dir = mlcc_pins_part(c->dir, mlcc_old_name(name, n), false, m->error);
+	AUTO_CLOSE int dir = mlcc_pins_part(c->dir, mlcc_old_name(name, n), false, m->error);
 
-	if (dir < 0)
-		return;
-	if (old_read(m, dir, v))
+	if (dir >= 0 && old_read(m, dir, v))
 		version_close(v);
-	close(dir);
 }
 
 static int pins_read(struct mlcc *m)
@@ -186,14 +175,10 @@ static int pins_read(struct mlcc *m)
 	struct stat st;
 	int err = bpf_pin_open(m, c->dir, "settings", &c->settings);
 
-	if (!err)
-		err = layout_check(m);
-	if (!err)
-		err = bpf_pin_open(m, c->dir, "profiles", &c->profiles);
-	if (!err)
-		err = bpf_pin_open(m, c->dir, "rules", &c->rules);
-	if (!err)
-		err = bpf_pin_open(m, c->dir, "control", &c->versions[0].control);
+	err = err ? err : layout_check(m);
+	err = err ? err : bpf_pin_open(m, c->dir, "profiles", &c->profiles);
+	err = err ? err : bpf_pin_open(m, c->dir, "rules", &c->rules);
+	err = err ? err : bpf_pin_open(m, c->dir, "control", &c->versions[0].control);
 	if (!err && fstatat(c->dir, "control", &st, AT_SYMLINK_NOFOLLOW))
 		err = mlcc_fail(m->error, -ENODEV, NOT_LOADED);
 	if (!err)
@@ -225,9 +210,7 @@ static int bpf_open(struct mlcc *m)
 
 	if (!c)
 		return mlcc_fail(m->error, -ENOMEM, "no memory");
-	c->settings = -1;
-	c->profiles = -1;
-	c->rules = -1;
+	*c = (struct bpf_carrier){ .dir = -1, .settings = -1, .profiles = -1, .rules = -1 };
 	for (size_t i = 0; i <= MLCC_OLD_MAX; i++)
 		c->versions[i].control = -1;
 	m->priv = c;

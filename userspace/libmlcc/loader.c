@@ -56,7 +56,8 @@ static int loader_pin_put(int dir, const char *name, int fd)
 int carrier_pin_open(const char *name, char *error)
 {
 	char why[MLCC_ERROR_LEN];
-	int dir = mlcc_pins_open(why), fd;
+	AUTO_CLOSE int dir = mlcc_pins_open(why);
+	int fd;
 
 	if (dir == -ENOENT || dir == -ENODEV)
 		return mlcc_fail(error, -1, "not loaded (%.*s)", MLCC_ERROR_LEN - 16, why);
@@ -65,7 +66,6 @@ int carrier_pin_open(const char *name, char *error)
 	fd = mlcc_pins_get(dir, name);
 	if (fd < 0)
 		mlcc_fail(error, -1, "not loaded (pin '%s': %s)", name, strerror(errno));
-	close(dir);
 	return fd;
 }
 
@@ -92,34 +92,19 @@ const char *registered_by(void)
 
 bool ops_need_links(int dir)
 {
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-	int fd = mlcc_pins_get(dir, "mlcc");
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, "mlcc");
+	struct bpf_map_info info;
 
-	if (fd < 0)
-		return false;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		info.map_flags = 0;
-	close(fd);
-	return info.map_flags & BPF_F_LINK;
+	return mlcc_map_info(fd, &info) && info.map_flags & BPF_F_LINK;
 }
 
-/* Whether the carrier is one from before the pin SOCKETS_PIN.  The size comes first, as elsewhere. */
+/* Whether the carrier is one from before the pin SOCKETS_PIN. */
 static bool is_without_sockets(int dir)
 {
-	struct mlcc_config cfg = { .layout = MLCC_LAYOUT };
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-	unsigned int zero = 0;
-	int fd = mlcc_pins_get(dir, "settings");
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, "settings");
+	struct mlcc_config cfg;
 
-	if (fd < 0)
-		return false;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != sizeof(cfg) ||
-	    bpf_map_lookup_elem(fd, &zero, &cfg))
-		cfg.layout = MLCC_LAYOUT;
-	close(fd);
-	return cfg.layout < MLCC_LAYOUT_SOCKETS;
+	return !mlcc_settings_read(fd, &cfg, sizeof(cfg)) && cfg.layout < MLCC_LAYOUT_SOCKETS;
 }
 
 bool is_whole(int dir)
@@ -143,11 +128,9 @@ static bool ops_unregister(int fd)
 
 static void ops_unregister_pinned(int dir, const char *name)
 {
-	int fd = mlcc_pins_get(dir, name);
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, name);
 
 	ops_unregister(fd);
-	if (fd >= 0)
-		close(fd);
 }
 
 /*
@@ -160,17 +143,12 @@ static bool ops_unregister_lost(void)
 	unsigned int id = 0;
 
 	while (!bpf_map_get_next_id(id, &id)) {
-		struct bpf_map_info info = { };
-		int fd = bpf_map_get_fd_by_id(id);
-		__u32 len = sizeof(info);
+		AUTO_CLOSE int fd = bpf_map_get_fd_by_id(id);
+		struct bpf_map_info info;
 
-		if (fd < 0)
-			continue;
-		if (!bpf_obj_get_info_by_fd(fd, &info, &len) &&
-		    info.type == BPF_MAP_TYPE_STRUCT_OPS &&
+		if (fd >= 0 && mlcc_map_info(fd, &info) && info.type == BPF_MAP_TYPE_STRUCT_OPS &&
 		    (!strcmp(info.name, "mlcc") || !strcmp(info.name, "mlcc_plain")))
 			found |= ops_unregister(fd);
-		close(fd);
 	}
 	return found;
 }
@@ -370,8 +348,9 @@ static int remains_remove(int dir, char *error)
 
 int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table, char *error)
 {
-	int dir = mlcc_pins_lock(true, error), err;
+	AUTO_CLOSE int dir = mlcc_pins_lock(true, error);
 	char ignored[MLCC_ERROR_LEN];
+	int err;
 
 	if (dir < 0)
 		return -1;
@@ -386,7 +365,6 @@ int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table
 			loader_carrier_remove(dir, ignored);
 	}
 	mlcc_pins_drop();	/* does nothing if there is a carrier in it */
-	close(dir);
 	return err;
 }
 
@@ -400,8 +378,9 @@ static int not_unloaded(char *error)
 /* An empty directory is a half state, too.  It goes last, for with it the lock does. */
 int loader_unload(char *error)
 {
-	int dir = mlcc_pins_lock(false, error), err;
+	AUTO_CLOSE int dir = mlcc_pins_lock(false, error);
 	bool found;
+	int err;
 
 	if (dir == -ENOENT || dir == -ENODEV)
 		return ops_unregister_lost() && is_gone_soon() ? 0 : not_unloaded(error);
@@ -412,7 +391,6 @@ int loader_unload(char *error)
 	found |= ops_unregister_lost();
 	is_gone_soon();
 	found |= mlcc_pins_drop();
-	close(dir);
 	if (err)
 		return err;
 	return found && !is_registered() ? 0 : not_unloaded(error);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "netns.h"
 
 struct walk {
@@ -49,16 +50,14 @@ static bool is_new(struct walk *w, ino_t ino)
 /* @path: a file of nsfs.  That it is gone, or somebody's we may not see, is no error. */
 static void visit(struct walk *w, const char *path)
 {
+	AUTO_CLOSE int fd = -1;
 	struct stat st;
-	int fd;
 
 	if (w->err || stat(path, &st) || !is_new(w, st.st_ino))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	w->err = setns(fd, CLONE_NEWNET) ? -errno : w->run(w->arg);
-	close(fd);
+	if (fd >= 0)
+		w->err = setns(fd, CLONE_NEWNET) ? -errno : w->run(w->arg);
 }
 
 static void visit_pid(struct walk *w, unsigned long pid)
@@ -73,8 +72,7 @@ static void visit_pid(struct walk *w, unsigned long pid)
 static bool visit_list(struct walk *w, const char *dir, const char *file)
 {
 	char path[PATH_MAX], line[32];
-	bool ok;
-	FILE *f;
+	AUTO_FCLOSE FILE *f = NULL;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path))
 		return false;
@@ -83,9 +81,7 @@ static bool visit_list(struct walk *w, const char *dir, const char *file)
 		return false;
 	while (fgets(line, sizeof(line), f))
 		visit_pid(w, strtoul(line, NULL, 10));
-	ok = !ferror(f);
-	fclose(f);
-	return ok;
+	return !ferror(f);
 }
 
 static void visit_cgroup(struct walk *w)
@@ -124,18 +120,15 @@ static void visit_processes(struct walk *w)
 /* Namespaces with a name, as "ip netns" and container runtimes give them. */
 static void visit_names(struct walk *w)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, where[PATH_MAX];
+	AUTO_FCLOSE FILE *f = fopen("/proc/self/mountinfo", "re");
+	AUTO_FREE char *line = NULL;
+	char where[PATH_MAX];
 	size_t room = 0;
 
-	if (!f)
-		return;
-	while (!w->err && getline(&line, &room, f) > 0)
+	while (f && !w->err && getline(&line, &room, f) > 0)
 		if (strstr(line, " - nsfs ") &&
 		    sscanf(line, "%*s %*s %*s net:%*s %4095s", where) == 1)
 			visit(w, where);
-	free(line);
-	fclose(f);
 }
 
 static void *walk_thread(void *arg)

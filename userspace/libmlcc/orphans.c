@@ -26,14 +26,6 @@ struct mlcc_orphans {
 	const struct mlcc_slot *slots[CARRIERS];	/* NULL: it is pinned */
 };
 
-static int orphans_map_info(int fd, struct bpf_map_info *info)
-{
-	__u32 len = sizeof(*info);
-
-	memset(info, 0, sizeof(*info));
-	return bpf_obj_get_info_by_fd(fd, info, &len);
-}
-
 static bool is_known(const struct mlcc_orphans *o, __u32 id)
 {
 	for (unsigned int i = 0; i < o->count; i++)
@@ -44,53 +36,41 @@ static bool is_known(const struct mlcc_orphans *o, __u32 id)
 
 static void add_pinned(struct mlcc_orphans *o, int dir)
 {
-	int fd = mlcc_pins_get(dir, "slots");
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, "slots");
 	struct bpf_map_info info;
 
-	if (fd < 0)
-		return;
-	if (!orphans_map_info(fd, &info) && !is_known(o, info.id))
+	if (mlcc_map_info(fd, &info) && !is_known(o, info.id))
 		o->ids[o->count++] = info.id;
-	close(fd);
 }
 
 /* The carrier that is loaded, versions that an upgrade has replaced, and one that is to be next. */
 static void add_loaded(struct mlcc_orphans *o)
 {
 	char error[MLCC_ERROR_LEN], name[MLCC_OLD_NAME];
-	int dir = mlcc_pins_open(error), part;
+	AUTO_CLOSE int dir = mlcc_pins_open(error);
 
 	if (dir < 0)
 		return;
 	add_pinned(o, dir);
 	for (unsigned int n = 0; n <= MLCC_OLD_MAX; n++) {
-		part = mlcc_pins_part(dir, n == MLCC_OLD_MAX ? MLCC_PART_NEW :
-				      mlcc_old_name(name, n), false, error);
-		if (part < 0)
-			continue;
+		AUTO_CLOSE int part = mlcc_pins_part(dir, n == MLCC_OLD_MAX ? MLCC_PART_NEW :
+						     mlcc_old_name(name, n), false, error);
+
 		add_pinned(o, part);
-		close(part);
 	}
-	close(dir);
 }
 
 /* Slots of another layout are not read: the layout changes with the size of a slot, or a map's. */
 static void add_map(struct mlcc_orphans *o, __u32 id)
 {
+	AUTO_CLOSE int fd = is_known(o, id) ? -1 : bpf_map_get_fd_by_id(id);
 	struct bpf_map_info info;
 	void *slots = MAP_FAILED;
-	int fd;
 
-	if (is_known(o, id))
-		return;
-	fd = bpf_map_get_fd_by_id(id);
-	if (fd < 0)
-		return;
-	if (!orphans_map_info(fd, &info) && !strcmp(info.name, "slots") &&
+	if (fd >= 0 && mlcc_map_info(fd, &info) && !strcmp(info.name, "slots") &&
 	    info.type == BPF_MAP_TYPE_ARRAY && info.max_entries == MLCC_SLOTS &&
 	    info.value_size == sizeof(struct mlcc_slot))
 		slots = mmap(NULL, SLOTS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
 	if (slots == MAP_FAILED)
 		return;
 	o->ids[o->count] = id;

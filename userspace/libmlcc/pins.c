@@ -63,19 +63,17 @@ static bool is_bpf_fs(const char *path)
 /* Not a private mount: where mounts here are others', too, they are to find the pins. */
 static int fs_mount(char *error)
 {
-	int lock = open(MOUNT_LOCK, O_RDONLY | O_CLOEXEC), err = 0;
+	AUTO_CLOSE int lock = open(MOUNT_LOCK, O_RDONLY | O_CLOEXEC);
 
 	if (lock >= 0)
 		flock(lock, LOCK_EX);
-	if (!is_bpf_fs(BPF_FS) &&
-	    mount("bpf", BPF_FS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
-		err = mlcc_fail(error, -ENODEV,
-				"no bpf file system at %s, and it cannot be mounted (%s): '%s', %s",
-				BPF_FS, strerror(errno), MOUNT,
-				"or set MLCC_PIN_DIR to a directory on one");
-	if (lock >= 0)
-		close(lock);
-	return err;
+	if (is_bpf_fs(BPF_FS) ||
+	    !mount("bpf", BPF_FS, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+		return 0;
+	return mlcc_fail(error, -ENODEV,
+			 "no bpf file system at %s, and it cannot be mounted (%s): '%s', %s",
+			 BPF_FS, strerror(errno), MOUNT,
+			 "or set MLCC_PIN_DIR to a directory on one");
 }
 
 static int fs_missing(const struct place *p, char *error)
@@ -203,6 +201,26 @@ const char *mlcc_pins_path(char path[MLCC_PINS_PATH], int dir, const char *name)
 	return path;
 }
 
+bool mlcc_map_info(int fd, struct bpf_map_info *info)
+{
+	__u32 len = sizeof(*info);
+
+	memset(info, 0, len);
+	return !bpf_obj_get_info_by_fd(fd, info, &len);
+}
+
+int mlcc_settings_read(int fd, void *to, size_t size)
+{
+	struct bpf_map_info info;
+	unsigned int zero = 0;
+
+	if (!mlcc_map_info(fd, &info))
+		return -errno;
+	if (info.value_size != size)
+		return -EPROTO;
+	return bpf_map_lookup_elem(fd, &zero, to) ? -errno : 0;
+}
+
 static unsigned int program_id(int fd)
 {
 	struct bpf_prog_info info = { };
@@ -216,7 +234,7 @@ static int pin_try(int dir, int fd, char *error)
 {
 	char name[32], path[MLCC_PINS_PATH];
 	sigset_t all, before;
-	int err = 0, got;
+	int err = 0;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
@@ -224,11 +242,10 @@ static int pin_try(int dir, int fd, char *error)
 	if (bpf_obj_pin(fd, mlcc_pins_path(path, dir, name))) {
 		err = mlcc_fail(error, -errno, "nothing can be pinned: %s", strerror(errno));
 	} else {
-		got = bpf_obj_get(path);
+		AUTO_CLOSE int got = bpf_obj_get(path);
+
 		if (got < 0 || program_id(got) != program_id(fd))
 			err = mlcc_fail(error, -EIO, "what is pinned cannot be read back");
-		if (got >= 0)
-			close(got);
 		unlinkat(dir, name, 0);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -237,7 +254,7 @@ static int pin_try(int dir, int fd, char *error)
 
 int mlcc_pins_try(int fd, char *error)
 {
-	int dir = mlcc_pins_lock(false, error), err;
+	AUTO_CLOSE int dir = mlcc_pins_lock(false, error);
 	struct place p;
 
 	if (dir == -ENOENT && !place_find(&p, error)) {
@@ -245,11 +262,7 @@ int mlcc_pins_try(int fd, char *error)
 		if (dir < 0)
 			return mlcc_fail(error, -errno, "%.99s: %s", p.parent, strerror(errno));
 	}
-	if (dir < 0)
-		return dir;
-	err = pin_try(dir, fd, error);
-	close(dir);
-	return err;
+	return dir < 0 ? dir : pin_try(dir, fd, error);
 }
 
 int mlcc_pins_count(int dir, const char *const *names)

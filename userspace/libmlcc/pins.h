@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+#include "../common/auto.h"
 #include "error.h"
 
 #define MLCC_PINS_PATH	64
@@ -43,6 +44,15 @@ static inline int mlcc_pins_get(int dir, const char *name)
 
 	return bpf_obj_get(mlcc_pins_path(path, dir, name));
 }
+
+/* What the kernel says of the map @fd.  False, with errno: nothing, and all is 0. */
+bool mlcc_map_info(int fd, struct bpf_map_info *info);
+
+/*
+ * Reads the only value of the map "settings", if it has @size bytes: the kernel copies as many as
+ * there are.  0, or a negative error number; -EPROTO: it has not.
+ */
+int mlcc_settings_read(int fd, void *to, size_t size);
 
 /* Pins the program @fd for a moment, where the directory is or would be, and reads it back. */
 int mlcc_pins_try(int fd, char *error);

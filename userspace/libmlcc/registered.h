@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../common/auto.h"
+
 static inline bool mlcc_registered(const char *cc)
 {
-	FILE *f = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "re");
+	AUTO_FCLOSE FILE *f = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "re");
 	bool found = false;
 	char name[32];
 
 	while (f && !found && fscanf(f, "%31s", name) == 1)
 		found = !strcmp(name, cc);
-	if (f)
-		fclose(f);
 	return found;
 }
 

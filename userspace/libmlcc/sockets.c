@@ -7,13 +7,12 @@
 
 static int sockets_get(int dir, const char *name, const struct bpf_map *map)
 {
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
+	struct bpf_map_info info;
 	int fd = mlcc_pins_get(dir, name);
 
 	if (fd < 0)
 		return fd;
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.type == BPF_MAP_TYPE_SK_STORAGE &&
+	if (mlcc_map_info(fd, &info) && info.type == BPF_MAP_TYPE_SK_STORAGE &&
 	    info.value_size == bpf_map__value_size(map))
 		return fd;
 	close(fd);
@@ -22,12 +21,10 @@ static int sockets_get(int dir, const char *name, const struct bpf_map *map)
 
 void mlcc_sockets_share(int dir, struct bpf_map *map)
 {
-	int fd = sockets_get(dir, "sockets", map);
+	AUTO_CLOSE int fd = sockets_get(dir, "sockets", map);
 
 	if (fd < 0)
 		fd = sockets_get(dir, "tagger/sockets", map);
-	if (fd < 0)
-		return;
-	bpf_map__reuse_fd(map, fd);
-	close(fd);
+	if (fd >= 0)
+		bpf_map__reuse_fd(map, fd);
 }

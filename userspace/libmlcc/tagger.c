@@ -6,7 +6,7 @@
  * tagger is there.  Changes are made under the lock of the pin directory, which a process that dies
  * lets go.  They are counted: a walk over the sockets of all namespaces, which takes its time, is
  * made without the lock, and after it as many are followed as there were before it.  Whoever opens
- * the tagger, and finds more, walks; a change that was not finished counts.
+ * the tagger, and finds more, walks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "../common/cgroup2.h"
 #include "libmlcc.h"
 #include "netns.h"
 #include "pins.h"
@@ -107,23 +108,17 @@ static int config_write(struct mlcc_tagger *t)
 static int sync_here(void *arg)
 {
 	struct mlcc_tagger *t = arg;
-	int link, fd, err = 0;
+	AUTO_CLOSE int link = bpf_link_create(t->sync, 0, BPF_TRACE_ITER, NULL);
+	AUTO_CLOSE int fd = link < 0 ? link : bpf_iter_create(link);
 	char buf[64];
 	ssize_t n;
 
-	link = bpf_link_create(t->sync, 0, BPF_TRACE_ITER, NULL);
-	if (link < 0)
-		return link;
-	fd = bpf_iter_create(link);
 	if (fd < 0)
-		err = fd;
-	while (!err && (n = read(fd, buf, sizeof(buf))))
+		return fd;
+	while ((n = read(fd, buf, sizeof(buf))))
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			err = -errno;
-	if (fd >= 0)
-		close(fd);
-	close(link);
-	return err;
+			return -errno;
+	return 0;
 }
 
 /* @cgroup: path of the only one whose sockets are to follow; NULL: all. */
@@ -148,20 +143,6 @@ static int change_count(struct mlcc_tagger *t)
 	return config_write(t);
 }
 
-/* One whose sockets follow before the lock is let go. */
-static int change_begin(struct mlcc_tagger *t)
-{
-	t->cfg.writing = 1;
-	carrier_look(t);
-	return config_write(t);
-}
-
-static int change_end(struct mlcc_tagger *t)
-{
-	t->cfg.writing = 0;
-	return config_write(t);
-}
-
 /*** Opening and loading ***/
 
 static int tagger_pin_open(struct mlcc_tagger *t, const char *name, int *fd)
@@ -182,23 +163,15 @@ static int tagger_pin_put(struct mlcc_tagger *t, const char *name, int fd)
 			 strerror(errno));
 }
 
-/* The size comes first: the kernel copies as much as the map's values have. */
 static int tagger_config_read(struct mlcc_tagger *t)
 {
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-	unsigned int zero = 0;
+	int err = mlcc_settings_read(t->settings, &t->cfg, sizeof(t->cfg));
 
-	if (bpf_obj_get_info_by_fd(t->settings, &info, &len))
-		return mlcc_fail(t->error, -errno, "the tagger's settings: %s", strerror(errno));
-	if (info.value_size != sizeof(t->cfg) ||
-	    bpf_map_lookup_elem(t->settings, &zero, &t->cfg) ||
-	    t->cfg.layout != MLCC_TAGGER_LAYOUT)
+	if (err && err != -EPROTO)
+		return mlcc_fail(t->error, err, "the tagger's settings: %s", strerror(-err));
+	if (err || t->cfg.layout != MLCC_TAGGER_LAYOUT)
 		return mlcc_fail(t->error, -EPROTO,
 				 "another release has loaded the tagger: unload it with that");
-	/* under the lock: who has begun it has gone */
-	t->cfg.changes += !!t->cfg.writing;
-	t->cfg.writing = 0;
 	return 0;
 }
 
@@ -206,17 +179,11 @@ static int tagger_pins_open(struct mlcc_tagger *t)
 {
 	int err = tagger_pin_open(t, "settings", &t->settings);
 
-	if (!err)
-		err = tagger_config_read(t);
-	if (!err)
-		err = tagger_pin_open(t, "jobs", &t->jobs);
-	if (!err)
-		err = tagger_pin_open(t, "counts", &t->counts);
-	if (!err)
-		err = tagger_pin_open(t, "sockets", &t->sockets);
-	if (!err)
-		err = tagger_pin_open(t, "sync", &t->sync);
-	return err;
+	err = err ? err : tagger_config_read(t);
+	err = err ? err : tagger_pin_open(t, "jobs", &t->jobs);
+	err = err ? err : tagger_pin_open(t, "counts", &t->counts);
+	err = err ? err : tagger_pin_open(t, "sockets", &t->sockets);
+	return err ? err : tagger_pin_open(t, "sync", &t->sync);
 }
 
 static int pins_remove(struct mlcc_tagger *t)
@@ -231,52 +198,39 @@ static int pins_remove(struct mlcc_tagger *t)
 /* Where the whole cgroup v2 hierarchy is mounted; in a container that is all it may see of it. */
 static int root_open(struct mlcc_tagger *t)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, root[PATH_MAX], where[PATH_MAX];
-	struct statfs s;
+	AUTO_FCLOSE FILE *f = fopen("/proc/self/mountinfo", "re");
+	char root[PATH_MAX], where[PATH_MAX];
+	AUTO_FREE char *line = NULL;
 	size_t room = 0;
 	int fd = -1;
 
-	while (f && fd < 0 && getline(&line, &room, f) > 0) {
+	while (f && fd < 0 && getline(&line, &room, f) > 0)
+		/* another file system may cover it */
 		if (strstr(line, " - cgroup2 ") &&
 		    sscanf(line, "%*s %*s %*s %4095s %4095s", root, where) == 2 &&
-		    !strcmp(root, "/"))
+		    !strcmp(root, "/") && is_cgroup2(where))
 			fd = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		/* another file system may cover it */
-		if (fd >= 0 && (fstatfs(fd, &s) || s.f_type != CGROUP2_SUPER_MAGIC)) {
-			close(fd);
-			fd = -1;
-		}
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return fd < 0 ? mlcc_fail(t->error, -ENODEV, "no cgroup v2 hierarchy is mounted") : fd;
+	return fd >= 0 ? fd : mlcc_fail(t->error, -ENODEV, "no cgroup v2 hierarchy is mounted");
 }
 
 /* In the place of a link that is pinned. */
 static int root_attach(struct mlcc_tagger *t, int prog)
 {
-	int root = root_open(t), link, err = 0;
+	AUTO_CLOSE int root = root_open(t), link = -1;
 
 	if (root < 0)
 		return root;
 	link = bpf_link_create(prog, root, BPF_CGROUP_SOCK_OPS, NULL);
 	if (link == -EPERM)
-		err = mlcc_fail(t->error, link,
-				"not permitted, or another program has the root cgroup alone");
-	else if (link < 0)
-		err = mlcc_fail(t->error, link, "cannot attach to the root cgroup: %s",
-				strerror(-link));
-	else if (unlinkat(t->dir, "link", 0) && errno != ENOENT)
-		err = mlcc_fail(t->error, -errno, "cannot remove the pin 'link': %s",
-				strerror(errno));
-	else
-		err = tagger_pin_put(t, "link", link);
-	if (link >= 0)
-		close(link);
-	close(root);
-	return err;
+		return mlcc_fail(t->error, link,
+				 "not permitted, or another program has the root cgroup alone");
+	if (link < 0)
+		return mlcc_fail(t->error, link, "cannot attach to the root cgroup: %s",
+				 strerror(-link));
+	if (unlinkat(t->dir, "link", 0) && errno != ENOENT)
+		return mlcc_fail(t->error, -errno, "cannot remove the pin 'link': %s",
+				 strerror(errno));
+	return tagger_pin_put(t, "link", link);
 }
 
 static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
@@ -302,17 +256,16 @@ static int skeleton_pin(struct mlcc_tagger *t, struct tagger_bpf *skel)
  */
 static int storage_probe(struct mlcc_tagger *t)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err = 0;
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct mlcc_tagged none = { };
 
 	if (fd < 0)
 		return mlcc_fail(t->error, -errno, "no socket: %s", strerror(errno));
-	if (bpf_map_update_elem(t->sockets, &fd, &none, BPF_NOEXIST))
-		err = mlcc_fail(t->error, -EOPNOTSUPP,
-				"the kernel cannot keep socket storage on this processor: %s",
-				strerror(errno));
-	close(fd);
-	return err;
+	if (!bpf_map_update_elem(t->sockets, &fd, &none, BPF_NOEXIST))
+		return 0;
+	return mlcc_fail(t->error, -EOPNOTSUPP,
+			 "the kernel cannot keep socket storage on this processor: %s",
+			 strerror(errno));
 }
 
 static int skeleton_start(struct mlcc_tagger *t, struct tagger_bpf *skel)
@@ -323,12 +276,9 @@ static int skeleton_start(struct mlcc_tagger *t, struct tagger_bpf *skel)
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.settings), &zero, &t->cfg, BPF_ANY))
 		err = mlcc_fail(t->error, -errno, "cannot write the tagger's settings: %s",
 				strerror(errno));
-	if (!err)
-		err = skeleton_pin(t, skel);
-	if (!err)
-		err = tagger_pins_open(t);
-	if (!err)
-		err = storage_probe(t);
+	err = err ? err : skeleton_pin(t, skel);
+	err = err ? err : tagger_pins_open(t);
+	err = err ? err : storage_probe(t);
 	return err ? err : root_attach(t, bpf_program__fd(skel->progs.mlcc_sockops));
 }
 
@@ -365,19 +315,11 @@ static int tagger_load(struct mlcc_tagger *t, uint32_t mask)
 /* The mask that the BPF carrier goes by, if it is loaded. */
 static uint32_t mask_default(struct mlcc_tagger *t)
 {
-	struct mlcc_config cfg = { };
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-	unsigned int zero = 0;
-	int fd;
+	AUTO_CLOSE int fd = mlcc_pins_get(t->lock, "settings");
+	struct mlcc_config cfg;
 
-	fd = mlcc_pins_get(t->lock, "settings");
-	if (fd < 0)
-		return MLCC_MARK_MASK;
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.value_size == sizeof(cfg))
-		bpf_map_lookup_elem(fd, &zero, &cfg);
-	close(fd);
-	return cfg.layout == MLCC_LAYOUT ? cfg.mark_mask : MLCC_MARK_MASK;
+	return !mlcc_settings_read(fd, &cfg, sizeof(cfg)) && cfg.layout == MLCC_LAYOUT ?
+	       cfg.mark_mask : MLCC_MARK_MASK;
 }
 
 /* Under the lock. */
@@ -475,14 +417,10 @@ int mlcc_tagger_open_only(struct mlcc_tagger **tp, uint32_t mark_mask, bool load
 		strcpy(open_error, "no memory");
 		return -ENOMEM;
 	}
-	t->settings = -1;
-	t->jobs = -1;
-	t->counts = -1;
-	t->sockets = -1;
-	t->sync = -1;
-	t->lock = -1;
-	t->dir = -1;
-	strcpy(t->error, "no error");
+	*t = (struct mlcc_tagger){
+		.settings = -1, .jobs = -1, .counts = -1, .sockets = -1, .sync = -1, .lock = -1,
+		.dir = -1, .error = "no error",
+	};
 	err = tagger_find(t, mark_mask, load);
 	if (!err) {
 		*tp = t;
@@ -511,25 +449,21 @@ static int is_attached(struct mlcc_tagger *t)
 {
 	struct bpf_link_info info = { };
 	__u32 len = sizeof(info);
-	int fd, err;
+	AUTO_CLOSE int fd = -1;
+	int err = tagger_pin_open(t, "link", &fd);
 
-	err = tagger_pin_open(t, "link", &fd);
-	if (err)
-		return err;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+	if (!err && bpf_obj_get_info_by_fd(fd, &info, &len))
 		err = mlcc_fail(t->error, -errno, "the tagger's link: %s", strerror(errno));
-	close(fd);
 	return err ? err : !!info.cgroup.cgroup_id;
 }
 
 static int attach_again(struct mlcc_tagger *t)
 {
-	int prog, err = tagger_pin_open(t, "sockops", &prog);
+	AUTO_CLOSE int prog = -1;
+	int err = tagger_pin_open(t, "sockops", &prog);
 
-	if (err)
-		return err;
-	err = root_attach(t, prog);
-	close(prog);
+	if (!err)
+		err = root_attach(t, prog);
 	/* what has connected meanwhile has no tag */
 	return err ? err : change_count(t);
 }
@@ -570,34 +504,20 @@ static int conf_check(struct mlcc_tagger *t, const struct mlcc_tag_conf *conf)
 
 static int cgroup_id_of(struct mlcc_tagger *t, const char *path, uint64_t *id)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct statfs fs;
 	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstatfs(fd, &fs) || fstat(fd, &st))
 		return mlcc_fail(t->error, -errno, "%.200s: %s", path, strerror(errno));
-	if (fstatfs(fd, &fs) || fstat(fd, &st))
-		err = mlcc_fail(t->error, -errno, "%.200s: %s", path, strerror(errno));
-	else if (fs.f_type != CGROUP2_SUPER_MAGIC)
-		err = mlcc_fail(t->error, -EINVAL, "%.200s: is no cgroup of the v2 hierarchy",
-				path);
-	else if (st.st_ino == ROOT_CGROUP)
-		err = mlcc_fail(t->error, -EINVAL,
-				"%.200s: is the root; a cgroup below it is wanted", path);
-	else
-		*id = st.st_ino;
-	close(fd);
-	return err;
-}
-
-static void tag_put_back(struct mlcc_tagger *t, uint64_t id, const struct mlcc_tag *old)
-{
-	if (old) {
-		bpf_map_update_elem(t->jobs, &id, old, BPF_ANY);
-		return;
-	}
-	bpf_map_delete_elem(t->jobs, &id);
-	bpf_map_delete_elem(t->counts, &id);
+	if (fs.f_type != CGROUP2_SUPER_MAGIC)
+		return mlcc_fail(t->error, -EINVAL, "%.200s: is no cgroup of the v2 hierarchy",
+				 path);
+	if (st.st_ino == ROOT_CGROUP)
+		return mlcc_fail(t->error, -EINVAL,
+				 "%.200s: is the root; a cgroup below it is wanted", path);
+	*id = st.st_ino;
+	return 0;
 }
 
 static int tag_put(struct mlcc_tagger *t, const char *path, uint64_t id,
@@ -616,10 +536,7 @@ static int tag_put(struct mlcc_tagger *t, const char *path, uint64_t id,
 			 strerror(-err));
 }
 
-/*
- * Writes the tag and has the sockets follow; if they cannot, the tag is what it was.  @change, NULL:
- * they do so later.
- */
+/* @change: which the sockets are to follow; as it was, where all have that tag. */
 static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 		     const struct mlcc_tag *tag, uint32_t *change)
 {
@@ -631,28 +548,22 @@ static int tag_write(struct mlcc_tagger *t, const char *path, uint64_t id,
 	bpf_map_lookup_elem(t->counts, &id, &count);
 	if (had && !count.refused && !memcmp(&old, tag, sizeof(old)))
 		return 0;
-	err = change ? change_count(t) : change_begin(t);
-	if (err)
-		return err;
-	err = tag_put(t, path, id, tag, had);
-	if (change && !err)
-		*change = t->cfg.changes;
-	if (change || err)
-		return err;
-	err = sync_sockets(t, path);
+	err = change_count(t);
 	if (!err)
-		return change_end(t);
-	tag_put_back(t, id, had ? &old : NULL);
+		err = tag_put(t, path, id, tag, had);
+	if (!err)
+		*change = t->cfg.changes;
 	return err;
 }
 
-static int tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
-		   uint32_t *change)
+int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
+		      uint32_t *change)
 {
 	struct mlcc_tag tag = { .job = conf->job, .classes = conf->priority_classes };
 	int err = tagger_lock(t);
 	uint64_t id = MLCC_TAG_OTHER;
 
+	*change = 0;
 	if (err)
 		return err;
 	err = conf_check(t, conf);
@@ -665,18 +576,6 @@ static int tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_ta
 		err = tag_write(t, path, id, &tag, change);
 	unlock(t);
 	return err;
-}
-
-int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
-{
-	return tag_set(t, path, conf, NULL);
-}
-
-int mlcc_tag_set_only(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf,
-		      uint32_t *change)
-{
-	*change = 0;
-	return tag_set(t, path, conf, change);
 }
 
 /* The sockets of @path have followed; with what is counted before, and is not that, all have to. */
@@ -709,6 +608,17 @@ int mlcc_tag_follow(const char *path, uint32_t change)
 		err = tagger_sync(t);
 	mlcc_tagger_close(t);
 	return err;
+}
+
+int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_conf *conf)
+{
+	uint32_t change;
+	int err = mlcc_tag_set_only(t, path, conf, &change);
+
+	if (err || !change)
+		return err;
+	err = mlcc_tag_follow(path, change);
+	return err ? mlcc_fail(t->error, err, "its sockets do not follow: %s", strerror(-err)) : 0;
 }
 
 static int tag_delete(struct mlcc_tagger *t, uint64_t id)

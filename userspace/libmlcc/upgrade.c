@@ -49,23 +49,16 @@ static void step(void)
 		raise(SIGKILL);
 }
 
-static void upgrade_fd_close(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 /*** Parts of the pin directory ***/
 
 static void part_remove(int dir, const char *name)
 {
 	char ignored[MLCC_ERROR_LEN];
-	int part = mlcc_pins_part(dir, name, false, ignored);
+	AUTO_CLOSE int part = mlcc_pins_part(dir, name, false, ignored);
 
 	if (part < 0)
 		return;
 	mlcc_pins_remove(part, carrier_pins, ignored);
-	close(part);
 	unlinkat(dir, name, AT_REMOVEDIR);
 }
 
@@ -82,15 +75,9 @@ void carrier_parts_remove(int dir)
 /* What the kernel says of the map @name; @info->id is 0 if there is none. */
 static void upgrade_map_info(int dir, const char *name, struct bpf_map_info *info)
 {
-	__u32 len = sizeof(*info);
-	int fd = mlcc_pins_get(dir, name);
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, name);
 
-	memset(info, 0, sizeof(*info));
-	if (fd < 0)
-		return;
-	if (bpf_obj_get_info_by_fd(fd, info, &len))
-		info->id = 0;
-	close(fd);
+	mlcc_map_info(fd, info);
 }
 
 /*
@@ -99,33 +86,26 @@ static void upgrade_map_info(int dir, const char *name, struct bpf_map_info *inf
  */
 static bool ops_are_used(int dir, const char *name)
 {
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, name);
 	unsigned int zero = 0, users = 1;
-	int fd = mlcc_pins_get(dir, name);
+	AUTO_FREE void *value = NULL;
 	struct bpf_map_info info;
-	void *value;
 
 	if (fd < 0)
 		return false;
-	upgrade_map_info(dir, name, &info);
+	mlcc_map_info(fd, &info);
 	value = malloc(info.value_size + sizeof(users));
 	if (value && !bpf_map_lookup_elem(fd, &zero, value))
 		memcpy(&users, value, sizeof(users));
-	free(value);
-	close(fd);
 	return users;
 }
 
 static bool old_is_used(int dir, const char *name)
 {
 	char ignored[MLCC_ERROR_LEN];
-	int part = mlcc_pins_part(dir, name, false, ignored);
-	bool used;
+	AUTO_CLOSE int part = mlcc_pins_part(dir, name, false, ignored);
 
-	if (part < 0)
-		return false;
-	used = ops_are_used(part, "mlcc") || ops_are_used(part, "mlcc_plain");
-	close(part);
-	return used;
+	return part >= 0 && (ops_are_used(part, "mlcc") || ops_are_used(part, "mlcc_plain"));
 }
 
 static void old_remove_unused(int dir)
@@ -159,16 +139,11 @@ struct link_info {
 /* Id of the operations that the link @name has; 0: there is none. */
 static __u32 link_map_id(int dir, const char *name)
 {
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, name);
 	struct link_info info = { };
 	__u32 len = sizeof(info);
-	int fd = mlcc_pins_get(dir, name);
 
-	if (fd < 0)
-		return 0;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		info.map_id = 0;
-	close(fd);
-	return info.map_id;
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.map_id;
 }
 
 static __u32 map_id(int dir, const char *name)
@@ -185,18 +160,13 @@ static __u32 map_id(int dir, const char *name)
  */
 static int link_change(int dir, const char *name, int from, int to)
 {
-	int old = mlcc_pins_get(from, name), new = mlcc_pins_get(to, name), link, err = -ENOENT;
+	AUTO_CLOSE int old = mlcc_pins_get(from, name), new = mlcc_pins_get(to, name), link = -1;
 	LIBBPF_OPTS(bpf_link_update_opts, opts, .flags = BPF_F_REPLACE, .old_prog_fd = old);
 	char link_name[32];
 
 	snprintf(link_name, sizeof(link_name), "link_%s", name);
 	link = mlcc_pins_get(dir, link_name);
-	if (old >= 0 && new >= 0 && link >= 0)
-		err = bpf_link_update(link, new, &opts);
-	upgrade_fd_close(old);
-	upgrade_fd_close(new);
-	upgrade_fd_close(link);
-	return err;
+	return old >= 0 && new >= 0 && link >= 0 ? bpf_link_update(link, new, &opts) : -ENOENT;
 }
 
 /* Both or neither. */
@@ -224,19 +194,18 @@ static int links_change(int dir, int new, char *error)
 /* A second name, in the part @was, for what is pinned. */
 static int was_link(int dir, char *error)
 {
-	int was = mlcc_pins_part(dir, PART_WAS, true, error), err = 0;
+	AUTO_CLOSE int was = mlcc_pins_part(dir, PART_WAS, true, error);
 
 	if (was < 0)
 		return -1;
-	for (const char *const *name = maps_and_programs; !err && *name; name++) {
+	for (const char *const *name = maps_and_programs; *name; name++) {
 		step();
 		if (linkat(dir, *name, was, *name, 0) &&
 		    (errno != ENOENT || strcmp(*name, SOCKETS_PIN)))
-			err = mlcc_fail(error, -1, "cannot keep the pin '%s': %s", *name,
-					strerror(errno));
+			return mlcc_fail(error, -1, "cannot keep the pin '%s': %s", *name,
+					 strerror(errno));
 	}
-	close(was);
-	return err;
+	return 0;
 }
 
 static int new_pin(int new, struct bpf_object *obj, char *error)
@@ -297,7 +266,7 @@ static int undo(int dir, int new, char *error)
 /* Completes or undoes an upgrade that was killed. */
 static int recover(int dir, char *error)
 {
-	int new = mlcc_pins_part(dir, MLCC_PART_NEW, false, error), err;
+	AUTO_CLOSE int new = mlcc_pins_part(dir, MLCC_PART_NEW, false, error);
 	__u32 id;
 
 	if (new == -ENOENT)
@@ -305,10 +274,8 @@ static int recover(int dir, char *error)
 	if (new < 0)
 		return -1;
 	id = map_id(new, "mlcc");
-	err = id && id == link_map_id(dir, "link_mlcc") ? upgrade_complete(dir, new, error) :
-							  undo(dir, new, error);
-	close(new);
-	return err;
+	return id && id == link_map_id(dir, "link_mlcc") ? upgrade_complete(dir, new, error) :
+							   undo(dir, new, error);
 }
 
 /*** What is taken over ***/
@@ -321,21 +288,15 @@ static bool values_are(int dir, const char *name, size_t size, unsigned int entr
 	return info.value_size == size && info.max_entries == entries;
 }
 
-/* The sizes come first: the kernel copies as much as the map's values have. */
 static int settings_read(int dir, struct mlcc_config *cfg, char *error)
 {
-	unsigned int zero = 0;
-	int fd, err;
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, "settings");
+	int err = mlcc_settings_read(fd, cfg, sizeof(*cfg));
 
-	cfg->layout = 1;
-	if (values_are(dir, "settings", sizeof(*cfg), 1)) {
-		fd = mlcc_pins_get(dir, "settings");
-		err = fd < 0 || bpf_map_lookup_elem(fd, &zero, cfg);
-		upgrade_fd_close(fd);
-		if (err)
-			return mlcc_fail(error, -1, "cannot read the settings: %s",
-					 strerror(errno));
-	}
+	if (err && err != -EPROTO)
+		return mlcc_fail(error, -1, "cannot read the settings: %s", strerror(-err));
+	if (err)
+		cfg->layout = 1;
 	if (cfg->layout >= MLCC_LAYOUT_KEPT && cfg->layout <= MLCC_LAYOUT &&
 	    values_are(dir, "profiles", sizeof(struct mlcc_profile), MLCC_PROFILES_MAX) &&
 	    values_are(dir, "rules", sizeof(struct mlcc_setting), MLCC_SLOTS))
@@ -346,14 +307,13 @@ static int settings_read(int dir, struct mlcc_config *cfg, char *error)
 
 static int profiles_read(int dir, struct mlcc_profile *table, char *error)
 {
-	int fd = mlcc_pins_get(dir, "profiles"), err = fd < 0;
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, "profiles");
 
-	for (unsigned int i = 0; !err && i < MLCC_PROFILES_MAX; i++)
-		err = bpf_map_lookup_elem(fd, &i, &table[i]);
-	if (err)
-		mlcc_fail(error, -1, "cannot read the profiles: %s", strerror(errno));
-	upgrade_fd_close(fd);
-	return err ? -1 : 0;
+	for (unsigned int i = 0; i < MLCC_PROFILES_MAX; i++)
+		if (fd < 0 || bpf_map_lookup_elem(fd, &i, &table[i]))
+			return mlcc_fail(error, -1, "cannot read the profiles: %s",
+					 strerror(errno));
+	return 0;
 }
 
 static int rules_copy(int from, int to, const struct mlcc_config *cfg, char *error)
@@ -377,13 +337,11 @@ static int rules_copy(int from, int to, const struct mlcc_config *cfg, char *err
 static int rules_take(int dir, const struct bpf_object *obj, const struct mlcc_config *cfg,
 		      char *error)
 {
-	int from = mlcc_pins_get(dir, "rules"), err;
+	AUTO_CLOSE int from = mlcc_pins_get(dir, "rules");
 
 	if (from < 0)
 		return mlcc_fail(error, -1, "cannot read the jobs: %s", strerror(-from));
-	err = rules_copy(from, bpf_object__find_map_fd_by_name(obj, "rules"), cfg, error);
-	close(from);
-	return err;
+	return rules_copy(from, bpf_object__find_map_fd_by_name(obj, "rules"), cfg, error);
 }
 
 /*** The whole of it ***/
@@ -447,7 +405,8 @@ static int upgrade_take_over(int dir, const struct bpf_object *obj, const struct
 static int upgrade_replace(int dir, struct bpf_object *obj, char *error)
 {
 	char name[MLCC_OLD_NAME], ignored[MLCC_ERROR_LEN];
-	int new, err;
+	AUTO_CLOSE int new = -1;
+	int err;
 
 	old_remove_unused(dir);
 	if (old_free(dir, name, error))
@@ -465,7 +424,6 @@ static int upgrade_replace(int dir, struct bpf_object *obj, char *error)
 		undo(dir, new, ignored);
 	else
 		err = upgrade_complete(dir, new, error);
-	close(new);
 	return err;
 }
 
@@ -497,13 +455,9 @@ int carrier_upgrade(void (*change)(struct mlcc_config *cfg, struct mlcc_profile 
 		    void *arg, char *error)
 {
 	struct wish wish = { .change = change, .arg = arg };
-	int dir = mlcc_pins_lock(false, error), err;
+	AUTO_CLOSE int dir = mlcc_pins_lock(false, error);
 
 	if (dir == -ENOENT || dir == -ENODEV)
 		return not_there(error);
-	if (dir < 0)
-		return -1;
-	err = upgrade_in(dir, &wish, error);
-	close(dir);
-	return err;
+	return dir < 0 ? -1 : upgrade_in(dir, &wish, error);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Variables that are closed or freed at the end of their block, however that is left. */
+#ifndef MLCC_AUTO_H
+#define MLCC_AUTO_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define AUTO_CLOSE	__attribute__((__cleanup__(auto_close)))
+#define AUTO_FCLOSE	__attribute__((__cleanup__(auto_fclose)))
+#define AUTO_FREE	__attribute__((__cleanup__(auto_free)))
+
+/* A negative number is no descriptor; errno stays. */
+static inline void auto_close(const int *fd)
+{
+	int before = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	errno = before;
+}
+
+static inline void auto_fclose(FILE **f)
+{
+	int before = errno;
+
+	if (*f)
+		fclose(*f);
+	errno = before;
+}
+
+/* @p: a pointer to any pointer. */
+static inline void auto_free(void *p)
+{
+	free(*(void **)p);
+}
+
+#endif /* MLCC_AUTO_H */
