@@ -5,13 +5,23 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC, microseconds. */
-static inline uint64_t now_us(void)
+static inline uint64_t clock_us(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
+}
+
+static inline uint64_t now_us(void)
+{
+	return clock_us(CLOCK_MONOTONIC);
+}
+
+/* Since 1970; it may be set back. */
+static inline uint64_t wall_us(void)
+{
+	return clock_us(CLOCK_REALTIME);
 }
 
 #endif /* MLCC_CLOCK_H */

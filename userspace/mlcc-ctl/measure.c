@@ -24,7 +24,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "../common/clock.h"
 #include "ctl.h"
@@ -189,14 +188,6 @@ static void note_pair(struct measure *m)
 	print_pair(m, rates);
 }
 
-static uint64_t time_of_day_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
-}
-
 /* A bit that all hosts find alike, and that knows no rhythm: of splitmix64. */
 static bool with_is_second(uint64_t pair)
 {
@@ -207,7 +198,7 @@ static bool with_is_second(uint64_t pair)
 
 static bool take_pair(struct measure *m)
 {
-	uint64_t length = 2 * m->turn_us, now = time_of_day_us();
+	uint64_t length = 2 * m->turn_us, now = wall_us();
 	/* the one that has just begun, or the next */
 	uint64_t number = (now + length - length / 16) / length;
 	uint64_t begin = now_us() + number * length - now;

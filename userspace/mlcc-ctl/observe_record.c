@@ -18,8 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../common/clock.h"
 #include "ctl.h"
 #include "observe.h"
 
@@ -123,12 +123,10 @@ static long long recorded;
 void observe_write(struct observe *o, uint64_t now)
 {
 	static uint64_t since_1970;
-	struct timespec t;
 	char line[2048];
 
 	if (!record) {
-		clock_gettime(CLOCK_REALTIME, &t);
-		since_1970 = t.tv_sec * 1000000ULL + t.tv_nsec / 1000 - now;
+		since_1970 = wall_us() - now;
 		record = fopen(o->record, "we");
 		recorded = record ? fprintf(record, MAGIC "%d\n", VERSION) : 0;
 	}

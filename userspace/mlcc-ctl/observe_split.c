@@ -251,19 +251,11 @@ static u64 network_us(const struct observe_job *j)
 	       j->total_us[OBSERVE_POLICER] + j->total_us[OBSERVE_PATH];
 }
 
-/* The tracker forgets its shortest phase where all are longer. */
 static u64 longer_us(struct observe_job *j)
 {
 	const struct mlcc_job *t = &j->tracker;
 
-	if (!t->best_us)
-		return 0;
-	if (t->best_us < j->least_us ||
-	    mlcc_absdiff(t->d_learnt, j->least_bytes) > j->least_bytes / 4) {
-		j->least_bytes = t->d_learnt;
-		j->least_us = t->best_us;
-	}
-	return above(t->comm_us, j->least_us);
+	return least_beyond(&j->least, t->d_learnt, t->comm_us, t->best_us);
 }
 
 static void silence_ends(struct observe_job *j, const struct look *l, u64 start)

@@ -21,6 +21,7 @@
 #include <linux/tcp.h>
 
 #include "../../include/mlcc/phase.h"
+#include "../common/least.h"
 
 /* Looks further apart than that, on average: some causes cannot be told, and are unknown. */
 #define OBSERVE_COARSE_US	30000
@@ -71,7 +72,7 @@ struct observe_job {
 	struct observe_phase phase;
 	u64 total_us[OBSERVE_CAUSES];	/* of phases that are over */
 	u64 lost_us;			/* by which the network made them longer than the shortest */
-	u64 least_us, least_bytes;	/* that one */
+	struct least least;
 	u64 network_us;			/* of the totals, when this phase began */
 	u64 seen_us;			/* the last look, 0: none */
 	u64 from_us, to_us;		/* it has sent in the last look, 0: not */

@@ -36,19 +36,6 @@ static void learn_alone(struct history *h, const struct mlcc_job_info *info)
 	h->alone_d_phase = info->d_phase;
 }
 
-/* By its phases: the tracker forgets its shortest one, where all are longer. */
-static void learn_waited(struct history *h, const struct mlcc_job_info *info)
-{
-	if (!info->d_phase || !info->best_us || !info->comm_us)
-		return;
-	if (!history_alike(h->least_d_phase, info->d_phase) || info->best_us < h->least_us) {
-		h->least_us = info->best_us;
-		h->least_d_phase = info->d_phase;
-	}
-	if (info->comm_us > h->least_us)
-		h->waited_us += info->comm_us - h->least_us;
-}
-
 static void see(struct history *h, const struct mlcc_job_info *info)
 {
 	if (info->comm_us)
@@ -57,7 +44,8 @@ static void see(struct history *h, const struct mlcc_job_info *info)
 		return;
 	spread_add(&h->iteration, info->iteration_us);
 	h->last_us[h->seen++ % HISTORY_LAST] = info->iteration_us;
-	learn_waited(h, info);
+	if (info->d_phase && info->comm_us)
+		h->waited_us += least_beyond(&h->least, info->d_phase, info->comm_us, info->best_us);
 	/* it was whole if it began after the first phase of that time */
 	if (h->alone && info->phases >= h->alone_since + 2)
 		learn_alone(h, info);

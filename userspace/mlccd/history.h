@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../common/least.h"
+
 #define HISTORY_LAST	20
 #define HISTORY_BOUNDS	12
 
@@ -33,9 +35,8 @@ struct history {
 	bool alone;
 	uint32_t alone_us;		/* a mean; 0: unknown */
 	uint64_t alone_d_phase;		/* what it sent in a phase then */
-	uint32_t least_us;		/* the shortest phase of as many bytes as, 0: unknown, */
-	uint64_t least_d_phase;
-	uint64_t waited_us;		/* what others took longer */
+	struct least least;
+	uint64_t waited_us;		/* what phases took longer */
 };
 
 /* @senders: jobs of this host that have flows, and this one if it had them at the last look. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <string.h>
-#include <time.h>
 
+#include "../common/clock.h"
 #include "keep.h"
 #include "overlap.h"
 
@@ -10,14 +10,6 @@
 #define INSTANT_US	4000		/* a job that sends gets ACKs more often */
 #define LATE_US		20000		/* from then on it is another instant */
 #define ENOUGH		(OVERLAP_SAMPLES * 9 / 10)
-
-static uint64_t wall_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
-}
 
 /* SplitMix64: the same numbers on all hosts. */
 static uint64_t draw(uint64_t *state)
