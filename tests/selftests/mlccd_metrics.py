@@ -144,6 +144,20 @@ class Metrics(Cases):
             self.iterates(3, phase + 1, ms, best_us=best * 1000, d_phase=d_phase)
             assert abs(self.metrics()[name] - waited) < 1e-9, (phase, self.metrics()[name])
 
+    def without_a_link_nobody_wakes_it(self) -> None:
+        def is_armed() -> bool:
+            """Whether a timer by the time of day is."""
+            timers = [f.read_text() for f in Path(f"/proc/{self.d.parser()}/fdinfo").iterdir()]
+            return any("clockid: 0\n" in t and "it_value: (0, 0)" not in t for t in timers)
+
+        assert not is_armed()
+        self.d.write_config("[daemon]\nlink = rack7")
+        self.reload()
+        until(is_armed, "a look at who sends")
+        self.d.write_config("")
+        self.reload()
+        until(lambda: not is_armed(), "the end of that")
+
     def histograms_are_of_so_many_jobs(self) -> None:
         self.d.kill(signal.SIGTERM)
         self.d.write_config("[daemon]\nmark-mask = 0xfff")

@@ -149,6 +149,7 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 	keep_until_restart(&c, &d->config);
 	d->config = c;
 	jobs_complete(&d->jobs);
+	overlap_configured(&d->overlap);
 	note(6, "has read %s", r->o.config);
 	sd_notify(0, "READY=1\nSTATUS=");
 	return 0;

@@ -86,8 +86,6 @@ static uint64_t overlap_step(struct overlap *o, uint64_t now)
 {
 	uint64_t begin = o->window * WINDOW_US, next = begin + WINDOW_US;
 
-	if (!o->config->link[0])
-		return now - now % WINDOW_US + WINDOW_US;
 	if (now < begin || now >= next) {
 		end_window(o, now / WINDOW_US);
 		begin = o->window * WINDOW_US;
@@ -115,12 +113,24 @@ static int overlap_due(sd_event_source *s, uint64_t at, void *arg)
 
 int overlap_start(struct overlap *o, sd_event *events)
 {
-	return sd_event_add_time(events, NULL, CLOCK_REALTIME, 0, 1, overlap_due, o);
+	int err = sd_event_add_time(events, &o->due, CLOCK_REALTIME, 0, 1, overlap_due, o);
+
+	return err < 0 ? err : overlap_configured(o);
+}
+
+int overlap_configured(struct overlap *o)
+{
+	bool shared = o->jobs->config->link[0];
+
+	o->again &= shared;
+	return sd_event_source_set_enabled(o->due, shared ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
 uint64_t overlap_told_s(const struct overlap *o, const struct job_sends *s)
 {
 	uint64_t end = (s->window + 1) * WINDOW_US;
 
-	return s->window && o->config->link[0] && wall_us() - end < WINDOW_US ? end / 1000000 : 0;
+	if (!s->window || !o->jobs->config->link[0] || wall_us() - end >= WINDOW_US)
+		return 0;
+	return end / 1000000;
 }

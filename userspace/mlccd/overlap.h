@@ -26,8 +26,8 @@
 #include "jobs.h"
 
 struct overlap {
-	const struct config *config;	/* without a link nobody looks */
 	struct jobs *jobs;
+	sd_event_source *due;		/* off without a link */
 	uint64_t window;		/* since 1970 */
 	unsigned int next;		/* instant of it */
 	bool again;			/* half of it is over: has who sends sent more? */
@@ -37,6 +37,8 @@ struct overlap {
 
 /* < 0: there can be no timer. */
 int overlap_start(struct overlap *o, sd_event *events);
+/* The configuration is another one. */
+int overlap_configured(struct overlap *o);
 
 /* When the last whole window ended, in which @s is known; 0: it is not. */
 uint64_t overlap_told_s(const struct overlap *o, const struct job_sends *s);

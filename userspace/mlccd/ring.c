@@ -212,7 +212,7 @@ static void part_start(struct ring *r, struct job *job, uint64_t bytes)
 		keep_last(r->all, job);
 	part_leave(r, r->all->jobs->by_id[r->hinted]);
 	if (begins) {
-		carrier_phase_start(r->all->carrier, job->conf.id, all, &none);
+		carrier_phase_start(r->all->jobs->carrier, job->conf.id, all, &none);
 		job->parts = (struct job_parts){ .phase = ++r->all->phases };
 	}
 	part_join(r, job, bytes);
@@ -240,9 +240,9 @@ static int phases_end(sd_event_source *s, void *arg)
 		if (!job || !job->parts.ending)
 			continue;
 		job->parts.ending = false;
-		if (job->parts.active || carrier_need(all->carrier, &none))
+		if (job->parts.active || carrier_need(all->jobs->carrier, &none))
 			continue;
-		carrier_phase_end(all->carrier, job->conf.id, &none);
+		carrier_phase_end(all->jobs->carrier, job->conf.id, &none);
 	}
 	return 0;
 }
@@ -317,8 +317,9 @@ static struct ring *lead_next(struct rings *all, const struct job *job)
 	return oldest;
 }
 
-void rings_publish(struct rings *all, uint32_t id)
+void rings_publish(void *rings, uint32_t id)
 {
+	struct rings *all = rings;
 	struct job *job = all->jobs->by_id[id];
 
 	/* rings may have been there before the job, and have a right to it no more */
@@ -420,7 +421,7 @@ static void ring_take(struct ring *r, const struct mlcc_ring_record *rec, uint64
 		say_dropped(r, "one came more than a second later than others");
 		return;
 	}
-	if (carrier_need(all->carrier, &none))
+	if (carrier_need(all->jobs->carrier, &none))
 		return;
 	if (rec->type == MLCC_RING_PHASE_START) {
 		part_start(r, job, rec->bytes);
@@ -444,7 +445,7 @@ static bool drain(struct ring *r, uint64_t now)
 {
 	struct rings *all = r->all;
 	uint64_t head = __atomic_load_n(&r->map->head, __ATOMIC_ACQUIRE);
-	const struct config *c = all->config;
+	const struct config *c = all->jobs->config;
 	struct mlcc_ring_record copy;
 	unsigned int n;
 
@@ -480,7 +481,7 @@ static void resume_in(struct ring *r, uint64_t us)
 
 static void ring_serve(struct ring *r)
 {
-	const struct config *c = r->all->config;
+	const struct config *c = r->all->jobs->config;
 	uint64_t now = now_us();
 
 	/* a wake-up costs as much as a record: a write to the eventfd with none behind it, too */
@@ -598,7 +599,7 @@ int ring_open(struct rings *all, const struct who *who, struct account *account,
 	struct ring *r;
 	int err;
 
-	if (!who->admin && account->rings >= all->config->rings_per_user)
+	if (!who->admin && account->rings >= all->jobs->config->rings_per_user)
 		return fail(e, -EDQUOT, "user %u has %u rings, which is the limit", who->uid,
 			    account->rings);
 	r = calloc(1, sizeof(*r));

@@ -14,8 +14,6 @@ struct ring;
 
 struct rings {
 	sd_event *events;
-	const struct config *config;
-	struct carrier *carrier;
 	struct jobs *jobs;
 	struct ring *first;
 	sd_event_source *end;		/* of phases of these jobs, when nothing else is there */
@@ -36,7 +34,7 @@ int ring_open(struct rings *all, const struct who *who, struct account *account,
 void ring_close(struct ring *r);
 
 /* The job's time-shift, or its absence, for all rings that were opened for it. */
-void rings_publish(struct rings *all, uint32_t job);
+void rings_publish(void *rings, uint32_t job);
 /* What a process says of it.  False: none has asked for it. */
 bool rings_said(const struct rings *all, uint32_t job, struct mlcc_ring_said *said);
 
