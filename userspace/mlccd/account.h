@@ -61,7 +61,7 @@ struct account {
 	unsigned int connections, rings;
 	unsigned int kept;	/* replies that nobody has taken yet */
 	uint64_t looks_us;	/* until then what it names is not looked for */
-	unsigned int fetches;	/* of descriptors, whose process has not ended (porter.h) */
+	unsigned int fetches;	/* of descriptors, that have not ended (away.h) */
 	struct bucket requests, hints;
 };
 

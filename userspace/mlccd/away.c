@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
@@ -18,8 +20,7 @@
 #define SO_PASSRIGHTS	83	/* newer than the headers of distributions */
 #endif
 
-#define WORKERS		8	/* of which we still hope that they come back, */
-#define WORKERS_ALL	64	/* and all */
+#define WORKERS		8	/* of which we still hope that they come back */
 #define LOST_US		1000000	/* after that we do not */
 #define LATE_US		100000	/* a task that takes longer is interrupted, */
 #define CROWDED		32	/* and where so many wait */
@@ -27,7 +28,7 @@
 #define AGAIN_US	100000	/* to look for another worker */
 #define IDLE_US		2000000	/* after that a worker ends */
 
-enum kind { CLOSE, DISCARD };
+enum kind { CLOSE, DISCARD, FETCH };
 
 /* To a worker, with the connection.  Its answer is a byte, as is what it says when it is there. */
 struct order {
@@ -35,10 +36,17 @@ struct order {
 	uint32_t patience_us;
 };
 
+/* Of a worker that has received something; then comes the byte. */
+struct answer {
+	int32_t err;			/* 0: descriptors come with it */
+	char why[ERR_LEN];
+};
+
 struct task {
 	TAILQ_ENTRY(task) entry;
 	enum kind kind;
 	int fd;
+	away_answer *answer;		/* NULL: it has come, or none is wanted */
 	away_done *done;
 	void *arg;
 };
@@ -58,7 +66,8 @@ struct away {
 	struct porter *porter;
 	TAILQ_HEAD(, task) wanted;
 	LIST_HEAD(, worker) workers;
-	unsigned int count, waiting;
+	unsigned int count, waiting, most;
+	uint64_t lost_us;		/* for which we hope that a task ends */
 	uint64_t start_us;		/* no other worker before that */
 	sd_event_source *again;
 };
@@ -79,6 +88,32 @@ static void interrupt_after(uint32_t us)
 	setitimer(ITIMER_REAL, &t, NULL);
 }
 
+/* The descriptors with the next packet of @from, if they are what a ring is made of. */
+static void receive_ring(int control, int from)
+{
+	int fds[PASS_FDS], flags = MSG_DONTWAIT;
+	struct answer a = { };
+	struct err e = { "" };
+	unsigned int count;
+	char byte;
+	ssize_t n;
+
+	n = pass_receive(from, &byte, sizeof(byte), fds, &count, &flags);
+	if (n < 0)
+		a.err = fail(&e, n, "the descriptors: %s", strerror(-n));
+	else if (flags & MSG_CTRUNC)
+		a.err = fail(&e, -EINVAL, "at most two descriptors are taken");
+	else if (count != RING_FDS)
+		a.err = fail(&e, -EINVAL,
+			     "two descriptors are wanted: the memfd and the eventfd");
+	else
+		a.err = ring_check(fds, &e);
+	strcpy(a.why, e.text);
+	pass_send(control, &a, sizeof(a), fds, a.err ? 0 : RING_FDS, 0);
+	for (unsigned int i = 0; i < count; i++)
+		close(fds[i]);
+}
+
 static bool work_one(int fd)
 {
 	int fds[PASS_FDS], flags = 0;
@@ -94,6 +129,8 @@ static bool work_one(int fd)
 	interrupt_after(o.patience_us);
 	if (o.kind == DISCARD)
 		recv(fds[0], &byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC);
+	else if (o.kind == FETCH)
+		receive_ring(fd, fds[0]);
 	close(fds[0]);
 	interrupt_after(0);
 	return send(fd, "", 1, MSG_NOSIGNAL) == 1;
@@ -129,7 +166,7 @@ static void task_done(struct task *t)
 /* Whose connection it is that a packet is taken off may have gone. */
 static void task_drop(struct task *t)
 {
-	if (t && t->kind == CLOSE)
+	if (t && t->kind != DISCARD)
 		task_done(t);
 	else
 		free(t);
@@ -144,17 +181,39 @@ static void worker_free(struct worker *w)
 	free(w);
 }
 
+/* False: it is none; the worker has done its task, or is of no more use. */
+static bool take_answer(struct worker *w, bool *ended)
+{
+	int fds[PASS_FDS], flags = MSG_DONTWAIT;
+	away_answer *answer = w->task ? w->task->answer : NULL;
+	unsigned int count;
+	struct answer a;
+	ssize_t n = pass_receive(w->fd, &a, sizeof(a), fds, &count, &flags);
+
+	*ended = n != 1;
+	if (n == sizeof(a) && answer && (a.err || count == RING_FDS)) {
+		w->task->answer = NULL;
+		answer(w->task->arg, a.err, a.why, fds);
+		return true;
+	}
+	for (unsigned int i = 0; i < count; i++)
+		close(fds[i]);
+	return false;
+}
+
 static int away_answered(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
 	struct worker *w = arg;
 	struct away *a = w->all;
 	struct task *t = w->task;
-	char byte;
+	bool ended;
 
+	if (take_answer(w, &ended))
+		return 0;
 	w->task = NULL;
 	w->since_us = now_us();
 	/* with its end that of what it was at has come as well; it may not even have begun */
-	if (recv(fd, &byte, sizeof(byte), MSG_DONTWAIT) == sizeof(byte)) {
+	if (!ended) {
 		w->there = true;
 	} else {
 		a->start_us = w->there ? 0 : w->since_us + AGAIN_US;
@@ -205,7 +264,7 @@ static struct worker *worker_idle(struct away *a, unsigned int *hoped)
 	LIST_FOREACH(w, &a->workers, entry) {
 		if (is_idle(w))
 			return w;
-		*hoped += now < w->since_us + LOST_US;
+		*hoped += now < w->since_us + (w->task ? a->lost_us : LOST_US);
 	}
 	return NULL;
 }
@@ -253,22 +312,28 @@ static void away_dispatch(struct away *a)
 		if (!w || !order(a, w, t))
 			break;
 	}
-	if (t && !w && hoped < WORKERS && hoped < a->waiting && a->count < WORKERS_ALL &&
+	if (t && !w && hoped < WORKERS && hoped < a->waiting && a->count < a->most &&
 	    now_us() >= a->start_us)
 		worker_start(a);
 	look_again(a);
 }
 
-static void end_idle(struct away *a)
+/* Those that have been idle for @us. */
+static void end_idle(struct away *a, uint64_t us)
 {
 	uint64_t now = now_us();
 	struct worker *w, *next;
 
 	for (w = LIST_FIRST(&a->workers); w; w = next) {
 		next = LIST_NEXT(w, entry);
-		if (is_idle(w) && now >= w->since_us + IDLE_US)
+		if (is_idle(w) && now >= w->since_us + us)
 			worker_free(w);
 	}
+}
+
+void away_lost(struct away *a)
+{
+	end_idle(a, 0);
 }
 
 static int again(sd_event_source *s, uint64_t at, void *arg)
@@ -276,12 +341,12 @@ static int again(sd_event_source *s, uint64_t at, void *arg)
 	struct away *a = arg;
 
 	if (!a->waiting)
-		end_idle(a);
+		end_idle(a, IDLE_US);
 	away_dispatch(a);
 	return 0;
 }
 
-struct away *away_new(sd_event *events, struct porter *porter)
+struct away *away_new(sd_event *events, struct porter *porter, unsigned int most, bool waits)
 {
 	struct away *a = calloc(1, sizeof(*a));
 
@@ -289,6 +354,8 @@ struct away *away_new(sd_event *events, struct porter *porter)
 		return NULL;
 	a->events = events;
 	a->porter = porter;
+	a->most = most;
+	a->lost_us = waits ? LOST_US : 0;
 	TAILQ_INIT(&a->wanted);
 	LIST_INIT(&a->workers);
 	if (sd_event_add_time(events, &a->again, CLOCK_MONOTONIC, 0, 1000, again, a) < 0) {
@@ -328,17 +395,17 @@ static void do_here(enum kind kind, int fd)
 		recv(fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC);
 }
 
-static void away_add(struct away *a, enum kind kind, int fd, away_done *done, void *arg)
+static void away_add(struct away *a, const struct task *wanted)
 {
 	struct task *t = a->porter ? malloc(sizeof(*t)) : NULL;
 
 	if (!t) {
-		do_here(kind, fd);
-		if (done)
-			done(arg);
+		do_here(wanted->kind, wanted->fd);
+		if (wanted->done)
+			wanted->done(wanted->arg);
 		return;
 	}
-	*t = (struct task){ .kind = kind, .fd = fd, .done = done, .arg = arg };
+	*t = *wanted;
 	TAILQ_INSERT_TAIL(&a->wanted, t, entry);
 	a->waiting++;
 	away_dispatch(a);
@@ -358,10 +425,17 @@ unsigned int away_waiting(const struct away *a)
 
 void away_close(struct away *a, int fd, away_done *done, void *arg)
 {
-	away_add(a, CLOSE, fd, done, arg);
+	away_add(a, &(struct task){ .kind = CLOSE, .fd = fd, .done = done, .arg = arg });
 }
 
 void away_discard(struct away *a, int fd, away_done *done, void *arg)
 {
-	away_add(a, DISCARD, fd, done, arg);
+	away_add(a, &(struct task){ .kind = DISCARD, .fd = fd, .done = done, .arg = arg });
+}
+
+void away_fetch(struct away *a, int fd, away_answer *answer, away_done *done, void *arg)
+{
+	away_add(a, &(struct task){
+		.kind = FETCH, .fd = fd, .answer = answer, .done = done, .arg = arg,
+	});
 }

@@ -19,7 +19,7 @@
 #include "last.h"
 #include "listen.h"
 #include "pass.h"
-#include "porter.h"
+#include "split.h"
 
 #define STACK	16384
 #define HOLD_US	30000000
@@ -72,7 +72,7 @@ static int last_run(void *arg)
 	prctl(PR_SET_NAME, "mlccd-last");
 	sigfillset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
-	porter_drop_rights();
+	split_drop_rights();
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);

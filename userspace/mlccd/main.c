@@ -27,7 +27,6 @@
 #include "listen.h"
 #include "metrics.h"
 #include "mlccd.h"
-#include "peer.h"
 #include "split.h"
 #include "state.h"
 
@@ -180,7 +179,7 @@ static int signalled(sd_event_source *s, int fd, uint32_t events, void *arg)
 	return sd_event_exit(r->d.events, n == sizeof(number) ? 0 : -EPIPE);
 }
 
-/* SIGTERM and SIGINT end the loop. */
+/* SIGTERM and SIGINT end the loop; SIGCHLD is blocked for porter.c. */
 static int watch_signals(struct running *r)
 {
 	sd_event *events = r->d.events;
@@ -191,6 +190,7 @@ static int watch_signals(struct running *r)
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	err = sd_event_add_signal(events, NULL, SIGHUP, reload, r);
 	err = err < 0 ? err : sd_event_add_signal(events, NULL, SIGINT, NULL, NULL);

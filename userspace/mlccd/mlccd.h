@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The daemon's parts, tied together, for what answers about all of them (request.c, metrics.c).
- * What each part needs of the others it is given when it starts (main.c):
- *
- *	listen -> peer -> request, plan -> jobs -> state, rxe, cgroup, carrier
- *	       -> http -> metrics          ring -> jobs, carrier
+ * What each part needs of the others it is given when it starts (main.c).
  *
  * All of that is one thread, in which nothing waits for anybody: what may wait for a peer's files is
- * in processes (porter, away, last), and walks over sockets are in another thread (carrier).
+ * in processes (away, last), and walks over sockets are in another thread (carrier).
  */
 #ifndef MLCCD_H
 #define MLCCD_H

@@ -7,7 +7,7 @@
  * its turn; what is queued is charged to mlccd, so the socket is as small as the longest reply allows.
  *
  * Packets may come with descriptors, which only open-ring wants.  They are neither received nor
- * closed here, as either may wait for what their sender likes (away.h, porter.h).
+ * closed here, as either may wait for what their sender likes (away.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
-#include "peer.h"
 #include "request.h"
 
 #define LIMITED_MAX	64	/* refusals for the rate beyond what is answered, then it is closed */
@@ -33,10 +32,12 @@
 #define SNDBUF		(REPLY_MAX / 2 + 64)	/* the kernel doubles it, and needs some */
 #define ELSEWHERE_US	1000000	/* for what is received elsewhere */
 #define FETCHES_OF_ONE	4	/* of descriptors, of a user, that have not ended */
-#define FETCHES		90	/* of all but root, */
+#define FETCHES_ALL	128	/* of all, */
+#define FETCHES		90	/* of those that are not root, */
 #define FETCHES_LEFT	8	/* of which each leaves so many for each that he has */
 #define KEPT_OF_ONE	4	/* replies that do not fit into the socket, of a user */
 #define WAITING		128	/* connections that wait to be closed */
+#define CLOSERS		64	/* workers that close them */
 
 struct peer {
 	struct mlccd *d;
@@ -52,24 +53,17 @@ struct peer {
 	bool kept;			/* which counts for the account */
 	char *text;			/* of a request whose descriptors are received elsewhere */
 	size_t len;
-	uint32_t id;			/* by which the porter knows it */
-	unsigned int held;		/* enum hold: the connection cannot be closed yet */
+	bool held;			/* by a worker: the connection cannot be closed yet */
 	bool gone;			/* it is to be closed then */
 	unsigned int limited;
 	bool rests;			/* not listened to: it asks too much */
 };
 
-/* One of the porter's processes. */
+/* What a worker receives. */
 struct fetch {
-	struct fetch *next;
-	uint32_t id;
+	struct mlccd *d;
+	struct peer *peer;		/* NULL: it has its answer */
 	struct account *account;
-};
-
-enum hold {
-	HOLD_DISCARD = 1,		/* a worker receives a packet */
-	HOLD_PORTER = 2,		/* the porter has a copy */
-	HOLD_ANSWER = 4,		/* its answer has not come */
 };
 
 static int spare = -1;
@@ -180,13 +174,12 @@ static void peer_close(struct peer *p)
 }
 
 /* False: that was all that it was kept for. */
-static bool peer_release(struct peer *p, enum hold hold)
+static bool peer_release(struct peer *p)
 {
-	p->held &= ~hold;
+	p->held = false;
 	if (!p->gone)
 		return true;
-	if (!p->held)
-		peer_remove(p);
+	peer_remove(p);
 	return false;
 }
 
@@ -272,14 +265,14 @@ static void discarded(void *arg)
 {
 	struct peer *p = arg;
 
-	if (peer_release(p, HOLD_DISCARD))
+	if (peer_release(p))
 		peer_goes_on(p);
 }
 
 /* The packet that was looked at, with descriptors that are not wanted; then the reply. */
 static void discard(struct peer *p)
 {
-	p->held |= HOLD_DISCARD;
+	p->held = true;
 	peer_rests(p, ELSEWHERE_US);
 	away_discard(p->d->peers.away, p->fd, discarded, p);
 }
@@ -298,6 +291,49 @@ static const char *no_fetch(const struct peer *p)
 	return NULL;
 }
 
+static void request_init(struct request *r, struct peer *p)
+{
+	*r = (struct request){
+		.d = p->d, .who = &p->who, .account = p->account, .ring = &p->ring,
+		.neutral = &p->neutral,
+	};
+}
+
+static void fetch_answered(void *arg, int err, const char *why, const int fds[RING_FDS])
+{
+	struct fetch *f = arg;
+	struct peer *p = f->peer;
+	struct request r;
+
+	f->peer = NULL;
+	if (peer_release(p)) {
+		request_init(&r, p);
+		r.with_fds = true;
+		r.fds = fds;
+		p->d->refused += !!err;
+		p->reply = err ? reply_error(err, why) : request_handle(&r, p->text, p->len);
+		free(p->text);
+		p->text = NULL;
+		/* it has all that it may have */
+		if (p->ring)
+			away_allow(p->fd, false);
+		peer_goes_on(p);
+	}
+	for (int i = 0; !err && i < RING_FDS; i++)
+		close(fds[i]);
+}
+
+static void fetch_ended(void *arg)
+{
+	struct fetch *f = arg;
+
+	if (f->peer)
+		fetch_answered(f, -EIO, "the descriptors could not be received", NULL);
+	f->account->fetches--;
+	f->d->peers.fetches--;
+	free(f);
+}
+
 /* The packet that was looked at, with the descriptors of a ring. */
 static void fetch(struct peer *p, const char *text, size_t len)
 {
@@ -307,30 +343,18 @@ static void fetch(struct peer *p, const char *text, size_t len)
 
 	p->text = why ? NULL : memdup(text, len);
 	p->len = len;
-	all->last_id += all->last_id + 1 ? 1 : 2;
-	p->id = all->last_id;
-	if (!f || !p->text || porter_fetch(all->porter, p->fd, p->id)) {
+	if (!f || !p->text) {
 		free(f);
-		free(p->text);
-		p->text = NULL;
 		p->reply = reply_error(-EAGAIN, why ? why : "no memory");
 		discard(p);
 		return;
 	}
-	*f = (struct fetch){ all->fetching, p->id, p->account };
-	all->fetching = f;
+	*f = (struct fetch){ p->d, p, p->account };
 	all->fetches++;
 	p->account->fetches++;
-	p->held |= HOLD_PORTER | HOLD_ANSWER;
+	p->held = true;
 	peer_rests(p, ELSEWHERE_US);
-}
-
-static void request_init(struct request *r, struct peer *p)
-{
-	*r = (struct request){
-		.d = p->d, .who = &p->who, .account = p->account, .ring = &p->ring,
-		.neutral = &p->neutral,
-	};
+	away_fetch(all->fetcher, p->fd, fetch_answered, fetch_ended, f);
 }
 
 /* NULL: the descriptors are wanted first. */
@@ -358,7 +382,7 @@ static struct json_object *peer_answer(struct peer *p, const char *text, size_t 
 
 /*
  * Looks at the next packet first, which takes nothing from it: what comes with it is for others to
- * receive (away.h, porter.h).
+ * receive (away.h).
  */
 static void peer_read(struct peer *p)
 {
@@ -384,88 +408,6 @@ static void peer_read(struct peer *p)
 		discard(p);
 	else
 		flush_reply(p, false);
-}
-
-/*** What the porter says ***/
-
-static struct peer *peer_of(struct mlccd *d, uint32_t id)
-{
-	struct peer *p = d->peers.first;
-
-	while (p && p->id != id)
-		p = p->next;
-	return p;
-}
-
-static void fetch_taken(void *arg, uint32_t id)
-{
-	struct peer *p = peer_of(arg, id);
-
-	if (p)
-		peer_release(p, HOLD_PORTER);
-}
-
-static void fetch_answers(struct peer *p, int err, const char *why, const int fds[RING_FDS])
-{
-	struct request r;
-
-	if (!peer_release(p, HOLD_ANSWER))
-		return;
-	if (err) {
-		p->d->refused++;
-		p->reply = reply_error(err, why);
-	} else {
-		request_init(&r, p);
-		r.with_fds = true;
-		r.fds = fds;
-		p->reply = request_handle(&r, p->text, p->len);
-	}
-	free(p->text);
-	p->text = NULL;
-	/* it has all that it may have */
-	if (p->ring)
-		away_allow(p->fd, false);
-	peer_goes_on(p);
-}
-
-static void fetch_answered(void *arg, uint32_t id, int err, const char *why,
-			   const int fds[RING_FDS])
-{
-	struct peer *p = peer_of(arg, id);
-
-	if (p && p->held & HOLD_ANSWER)
-		fetch_answers(p, err, why, fds);
-	for (int i = 0; !err && i < RING_FDS; i++)
-		close(fds[i]);
-}
-
-static void fetch_ended(void *arg, uint32_t id)
-{
-	struct mlccd *d = arg;
-	struct fetch **at = &d->peers.fetching, *f;
-
-	fetch_answered(arg, id, -EIO, "the descriptors could not be received", NULL);
-	while (*at && (*at)->id != id)
-		at = &(*at)->next;
-	f = *at;
-	if (!f)
-		return;
-	*at = f->next;
-	f->account->fetches--;
-	d->peers.fetches--;
-	free(f);
-}
-
-static void fetches_lost(void *arg)
-{
-	struct mlccd *d = arg;
-
-	while (d->peers.fetching) {
-		uint32_t id = d->peers.fetching->id;
-
-		fetch_ended(d, id);
-		fetch_taken(d, id);
-	}
 }
 
 static int peer_ready(sd_event_source *s, int fd, uint32_t events, void *arg)
@@ -684,12 +626,17 @@ static int accepted(sd_event_source *s, int listener, uint32_t events, void *arg
 	return 0;
 }
 
+static void workers_lost(void *arg)
+{
+	struct peers *all = arg;
+
+	away_lost(all->away);
+	away_lost(all->fetcher);
+}
+
 int peers_listen(struct mlccd *d, int fd)
 {
-	const struct porter_calls calls = {
-		.taken = fetch_taken, .answer = fetch_answered, .ended = fetch_ended,
-		.lost = fetches_lost, .arg = d,
-	};
+	struct peers *all = &d->peers;
 	int err;
 
 	/* systemd's waits */
@@ -705,18 +652,21 @@ int peers_listen(struct mlccd *d, int fd)
 		return err;
 	sd_event_source_set_enabled(d->peers.pause, SD_EVENT_OFF);
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	d->peers.away = away_new(d->events, d->peers.porter);
-	if (!d->peers.away)
+	all->away = away_new(d->events, all->porter, CLOSERS, true);
+	/* who has sent what others wait for is no reason to wait */
+	all->fetcher = away_new(d->events, all->porter, FETCHES_ALL, false);
+	if (!all->away || !all->fetcher)
 		return -ENOMEM;
-	return d->peers.porter ? porter_watch(d->peers.porter, d->events, &calls) : 0;
+	return all->porter ? porter_watch(all->porter, d->events, workers_lost, all) : 0;
 }
 
-/* What is being received ends with the process.  Others are still queued on the listener (last.h). */
+/* What is being received has its end first.  Others are still queued on the listener (last.h). */
 void peers_close(struct mlccd *d)
 {
+	away_free(d->peers.fetcher);
 	for (struct peer *p = d->peers.first, *next; p; p = next) {
 		next = p->next;
-		p->held = 0;
+		p->held = false;
 		if (p->gone)
 			peer_remove(p);
 		else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Who is connected to the control socket. */
+/* The control socket: who is connected to it, and what they may do at what rate. */
 #ifndef MLCCD_PEERS_H
 #define MLCCD_PEERS_H
 
@@ -11,8 +11,8 @@
 #include "away.h"
 #include "porter.h"
 
+struct mlccd;
 struct peer;
-struct fetch;
 
 #define REFUSALS	64
 
@@ -33,11 +33,14 @@ struct peers {
 	struct away *away;
 	bool guarded;			/* who connects can send no descriptors before he is accepted */
 	struct porter *porter;		/* NULL: there are no rings */
-	struct fetch *fetching;
+	struct away *fetcher;
 	unsigned int fetches;
-	uint32_t last_id;
 	/* shown by "status" and as metrics */
 	uint64_t limited, dropped;
 };
+
+/* Takes over @fd, which listens. */
+int peers_listen(struct mlccd *d, int fd);
+void peers_close(struct mlccd *d);
 
 #endif /* MLCCD_PEERS_H */

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "porter.h"
 #include "split.h"
 
 #define NOBODYS	65531U	/* of the numbers that distributions leave to nobody */
@@ -74,11 +73,20 @@ void split_user(struct split *s, const char *name)
 		     other.uid);
 }
 
+void split_drop_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	syscall(SYS_capset, &head, none);
+}
+
 int split_drop(const struct split *s, pid_t parent, struct err *e)
 {
 	if (s->uid != geteuid() && !split_become(s))
 		return fail(e, -errno, "cannot become user %u: %s", s->uid, strerror(errno));
-	porter_drop_rights();
+	split_drop_rights();
 	/* others of that user do not trace it, and no core has what others have sent */
 	prctl(PR_SET_DUMPABLE, 0);
 	/* a keeper that may not signal another user's process is missed by its socket's end */

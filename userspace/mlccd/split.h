@@ -22,6 +22,9 @@ void split_user(struct split *s, const char *name);
 /* Becomes that user, without capabilities, for good; ends with @parent. */
 int split_drop(const struct split *s, pid_t parent, struct err *e);
 
+/* Of the calling process, which needs no right to anything. */
+void split_drop_rights(void);
+
 /*
  * From now on only system calls of a list, for this process and its children: no programs, no BPF,
  * no namespaces, no tracing, no sockets but of AF_UNIX. Made here rather than by the unit's
