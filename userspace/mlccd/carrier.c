@@ -59,7 +59,7 @@ int carrier_job_set(struct carrier *c, const struct mlcc_job_conf *conf, bool cr
 		    struct err *e)
 {
 	const struct keep_ask a = {
-		.op = create ? KEEP_JOB_NEW : KEEP_JOB_SET, .job = *conf,
+		.op = KEEP_JOB_SET, .number = create, .job = *conf,
 	};
 
 	return done(carrier_ask(c, &a), e);

@@ -208,7 +208,7 @@ static int ask_for(const char *rel, struct cgroup_look *look, struct err *e)
 	t = keep_ask(&a, NULL);
 	if (t->err)
 		return fail(e, t->err, "%s", t->why);
-	*look = t->cgroup;
+	*look = *t->cgroup;
 	return 0;
 }
 
@@ -389,7 +389,7 @@ static int place_of(uint64_t id, char path[PATH_MAX])
 		if (t->err)
 			return t->err;
 		at->id = id;
-		snprintf(at->path, sizeof(at->path), "%s", t->path);
+		snprintf(at->path, sizeof(at->path), "%s", *t->path);
 	}
 	strcpy(path, at->path);
 	return 0;

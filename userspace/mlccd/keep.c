@@ -12,40 +12,35 @@ static int keeper = -1;
 static keep_answer *answer;
 static struct kept *in_here;
 
-#define SIZE(member)	sizeof(((struct keep_ask *)0)->member)
+#define ASK(member)	sizeof(((struct keep_ask *)0)->member)
+#define TOLD(member)	sizeof(*((struct keep_told *)0)->member)
+
+/* What a question has behind its head, and each of what an answer has so many of. */
+static const struct {
+	size_t ask, told;
+} sizes[KEEP_OPS] = {
+	[KEEP_JOB_SET] = { ASK(job), 0 },
+	[KEEP_JOB_GET] = { 0, TOLD(jobs) },
+	[KEEP_JOBS] = { 0, TOLD(jobs) },
+	[KEEP_PROGRESS] = { ASK(ids), TOLD(progress) },
+	[KEEP_PROFILE_GET] = { ASK(name), TOLD(profiles) },
+	[KEEP_PROFILE_SET] = { ASK(profile), 0 },
+	[KEEP_PROFILES_ALL] = { 0, TOLD(profiles) },
+	[KEEP_TAG] = { ASK(tag), 0 },
+	[KEEP_CGROUP] = { ASK(path), TOLD(cgroup) },
+	[KEEP_PLACE] = { 0, TOLD(path) },
+	[KEEP_FILE] = { ASK(path), 0 },
+	[KEEP_RULE] = { ASK(name), 0 },
+};
 
 size_t keep_ask_size(uint32_t op)
 {
-	static const size_t sizes[KEEP_OPS] = {
-		[KEEP_JOB_NEW] = SIZE(job), [KEEP_JOB_SET] = SIZE(job),
-		[KEEP_PROGRESS] = SIZE(ids),
-		[KEEP_PROFILE_GET] = SIZE(name), [KEEP_PROFILE_SET] = SIZE(profile),
-		[KEEP_TAG] = SIZE(tag), [KEEP_CGROUP] = SIZE(path), [KEEP_FILE] = SIZE(path),
-		[KEEP_RULE] = SIZE(name),
-	};
-
-	return op < KEEP_OPS ? offsetof(struct keep_ask, nothing) + sizes[op] : 0;
+	return op < KEEP_OPS ? offsetof(struct keep_ask, nothing) + sizes[op].ask : 0;
 }
 
 size_t keep_told_size(uint32_t op, const struct keep_told *t)
 {
-	size_t size = offsetof(struct keep_told, jobs);
-
-	switch (op) {
-	case KEEP_JOB_GET:
-	case KEEP_JOBS:
-		return size + t->count * sizeof(*t->jobs);
-	case KEEP_PROGRESS:
-		return size + t->count * sizeof(*t->progress);
-	case KEEP_PROFILE_GET:
-	case KEEP_PROFILES_ALL:
-		return size + t->count * sizeof(*t->profiles);
-	case KEEP_CGROUP:
-		return size + sizeof(t->cgroup);
-	case KEEP_PLACE:
-		return size + sizeof(t->path);
-	}
-	return size;
+	return offsetof(struct keep_told, jobs) + (op < KEEP_OPS ? t->count * sizes[op].told : 0);
 }
 
 void keep_by(int fd, keep_answer *a, struct kept *here)

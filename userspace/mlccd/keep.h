@@ -7,20 +7,7 @@
  *	                           filter (filter.c)
  *
  * mlccd decides who may do what, and keeps the jobs' files.  The keeper does what the kernel lets
- * nobody else do, and knows nothing of users:
- *
- *	OPEN, TAGGER, REFRESH		opens, or loads, what the other operations are about
- *	JOB_*, PHASE_*, PROFILE_*	libmlcc's functions of that name
- *	TAG, UNTAG, UNLOAD		tags of cgroups; which sockets follow in a thread (kept.h)
- *	ADMIN				whether a process is an administrator (account.h)
- *	CGROUP				id and owners of a cgroup in a folder that only its owner may enter
- *	FILE, RULE			soft-RoCE's tables and what mlcc-dcqcn follow tells; a rule of a job
- *	CONFIG				the configuration file, to read it again
- *	MOUNTS				what a process of another cgroup namespace has mounted
- *	PIDS				whether a process has our numbers of processes
- *	MARK				whether a policy rule is about a job's mark
- *	PROCESS				what says in which cgroup a process is, where /proc hides it
- *	PLACE				where the cgroup of an id is
+ * nobody else do (enum keep), and knows nothing of users.
  *
  * They speak by a pair of SOCK_SEQPACKET sockets: a question has the size that its operation has,
  * then comes the answer, then the next question. Names and numbers only: nothing that a peer has
@@ -56,11 +43,12 @@
 #define KEEP_PROFILES	16	/* likewise, and there are no more */
 
 enum keep {
+	/* opens, or loads, what the other operations are about */
 	KEEP_OPEN,
 	KEEP_TAGGER,
 	KEEP_REFRESH,
-	KEEP_JOB_NEW,		/* job: fails if there is one */
-	KEEP_JOB_SET,		/* job */
+	/* libmlcc's functions of that name */
+	KEEP_JOB_SET,		/* job, number: 1: it fails if there is one */
 	KEEP_JOB_DEL,		/* id */
 	KEEP_JOB_GET,		/* id, number: 1: its orphans, too */
 	KEEP_PROGRESS,		/* ids, number: so many */
@@ -70,19 +58,22 @@ enum keep {
 	KEEP_PROFILE_GET,	/* name */
 	KEEP_PROFILE_SET,	/* profile */
 	KEEP_PROFILES_ALL,
+	/* tags of cgroups; which sockets follow in a thread (kept.h) */
 	KEEP_TAG,		/* tag, number: which cgroup has to be at its path */
 	KEEP_UNTAG,		/* number: the cgroup, id: only a tag of that job */
 	KEEP_UNLOAD,		/* the tagger */
-	KEEP_ADMIN,		/* id: of the process */
-	KEEP_CGROUP,		/* path */
-	KEEP_FILE,		/* path */
+	/* of a process, by its id */
+	KEEP_ADMIN,		/* whether it is an administrator (account.h) */
+	KEEP_PROCESS,		/* what says in which cgroup it is, where /proc hides it */
+	KEEP_MOUNTS,		/* what it has mounted; no descriptor: its cgroup namespace is ours */
+	KEEP_PIDS,		/* -EINVAL: its numbers of processes are not ours */
+
+	KEEP_CGROUP,		/* path: of one in a folder that only its owner may enter */
+	KEEP_PLACE,		/* number: the id of a cgroup, whose path that is */
+	KEEP_FILE,		/* path: soft-RoCE's tables and what mlcc-dcqcn follow tells */
 	KEEP_RULE,		/* name: of the device, number: the cgroup, id: the job, or 0 */
-	KEEP_CONFIG,
-	KEEP_PROCESS,		/* id: of the process */
-	KEEP_MOUNTS,		/* id: of the process; no descriptor: its namespace is ours */
+	KEEP_CONFIG,		/* the configuration file, to read it again */
 	KEEP_MARK,		/* id: -EADDRINUSE if a policy rule is about its mark */
-	KEEP_PIDS,		/* id: of the process; -EINVAL: its numbers are not ours */
-	KEEP_PLACE,		/* number: the id of a cgroup */
 	KEEP_OPS
 };
 
@@ -108,7 +99,7 @@ struct keep_told {
 	int32_t err;			/* 0, or a negative error number and why */
 	uint32_t carrier;		/* enum mlcc_carrier that is open now; 0: none */
 	uint32_t tagger;		/* it is open */
-	uint32_t count;			/* of a list, in this answer; 1: of what there is one of */
+	uint32_t count;			/* of what is in this answer; 0 where it is an error */
 	int32_t orphans;		/* JOB_GET, also where that fails; -1: not to be seen */
 	char why[ERR_LEN];
 	union {
@@ -118,8 +109,8 @@ struct keep_told {
 		struct cgroup_look {
 			uint64_t id;
 			uint32_t uid, procs_uid;	/* of the folder, and of its cgroup.procs */
-		} cgroup;
-		char path[PATH_MAX];
+		} cgroup[1];
+		char path[1][PATH_MAX];
 	};
 };
 

@@ -35,7 +35,6 @@ struct op {
 		   struct err *e);
 	bool carrier, tagger;		/* it needs one that is open */
 	bool process;			/* the id is a process's */
-	bool drops;			/* the carrier, if that says that it is gone */
 };
 
 static bool ends_within(const char *s, size_t size)
@@ -72,22 +71,13 @@ OP(op_refresh)
 	return 0;
 }
 
-static int keeper_job_set(struct kept *k, const struct mlcc_job_conf *conf, bool create,
-			  struct err *e)
-{
-	if (!ENDS(conf->name) || !ENDS(conf->profile) || !ENDS(conf->job_class))
-		return no_string(e);
-	return mlcc_job_set(k->m, conf, create);
-}
-
-OP(op_job_new)
-{
-	return keeper_job_set(k, &a->job, true, e);
-}
-
 OP(op_job_set)
 {
-	return keeper_job_set(k, &a->job, false, e);
+	const struct mlcc_job_conf *conf = &a->job;
+
+	if (!ENDS(conf->name) || !ENDS(conf->profile) || !ENDS(conf->job_class))
+		return no_string(e);
+	return mlcc_job_set(k->m, conf, a->number);
 }
 
 OP(op_job_del)
@@ -277,13 +267,15 @@ OP(op_mounts)
 
 OP(op_place)
 {
-	*t->path = '\0';
-	return cgroup_place(k->cgroups, a->number, t->path, e);
+	t->count = 1;
+	**t->path = '\0';
+	return cgroup_place(k->cgroups, a->number, *t->path, e);
 }
 
 OP(op_cgroup)
 {
-	return ENDS(a->path) ? cgroup_look(k->cgroups, a->path, &t->cgroup, e) : no_string(e);
+	t->count = 1;
+	return ENDS(a->path) ? cgroup_look(k->cgroups, a->path, t->cgroup, e) : no_string(e);
 }
 
 /* DIRECTORY, DIRECTORY/NAME, or DIRECTORY/NAME/ and one of the files. */
@@ -348,17 +340,16 @@ static const struct op ops[KEEP_OPS] = {
 	[KEEP_OPEN] = { .run = op_open },
 	[KEEP_TAGGER] = { .run = op_tagger },
 	[KEEP_REFRESH] = { .run = op_refresh },
-	[KEEP_JOB_NEW] = { .run = op_job_new, .carrier = true, .drops = true },
-	[KEEP_JOB_SET] = { .run = op_job_set, .carrier = true, .drops = true },
-	[KEEP_JOB_DEL] = { .run = op_job_del, .carrier = true, .drops = true },
+	[KEEP_JOB_SET] = { .run = op_job_set, .carrier = true },
+	[KEEP_JOB_DEL] = { .run = op_job_del, .carrier = true },
 	[KEEP_JOB_GET] = { .run = op_job_get },
-	[KEEP_PROGRESS] = { .run = op_progress, .carrier = true, .drops = true },
+	[KEEP_PROGRESS] = { .run = op_progress, .carrier = true },
 	[KEEP_JOBS] = { .run = op_jobs, .carrier = true },
-	[KEEP_PHASE_START] = { .run = op_phase_start, .carrier = true, .drops = true },
-	[KEEP_PHASE_END] = { .run = op_phase_end, .carrier = true, .drops = true },
-	[KEEP_PROFILE_GET] = { .run = op_profile_get, .carrier = true, .drops = true },
-	[KEEP_PROFILE_SET] = { .run = op_profile_set, .carrier = true, .drops = true },
-	[KEEP_PROFILES_ALL] = { .run = op_profiles, .carrier = true, .drops = true },
+	[KEEP_PHASE_START] = { .run = op_phase_start, .carrier = true },
+	[KEEP_PHASE_END] = { .run = op_phase_end, .carrier = true },
+	[KEEP_PROFILE_GET] = { .run = op_profile_get, .carrier = true },
+	[KEEP_PROFILE_SET] = { .run = op_profile_set, .carrier = true },
+	[KEEP_PROFILES_ALL] = { .run = op_profiles, .carrier = true },
 	[KEEP_TAG] = { .run = op_tag },
 	[KEEP_UNTAG] = { .run = op_untag },
 	[KEEP_UNLOAD] = { .run = op_unload, .tagger = true },
@@ -389,8 +380,8 @@ static int run(struct kept *k, const struct op *op, const struct keep_ask *a, st
 	/* what libmlcc has refused, it has said why */
 	if (err && op->carrier && !*e->text)
 		fail(e, err, "%s", mlcc_error(k->m));
-	if (err && op->drops)
-		kept_drop(k, err);
+	if (err == -ENODEV && op->carrier)
+		kept_drop(k);
 	return err;
 }
 

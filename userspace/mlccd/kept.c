@@ -346,10 +346,8 @@ void kept_close(struct kept *k)
 	k->t = NULL;
 }
 
-void kept_drop(struct kept *k, int err)
+void kept_drop(struct kept *k)
 {
-	if (err != -ENODEV)
-		return;
 	mlcc_close(k->m);
 	k->m = NULL;
 }

@@ -78,7 +78,7 @@ int kept_tag(struct kept *k, const char *path, uint64_t cgroup_id,
 	     const struct mlcc_tag_conf *conf, struct err *e);
 void kept_untag(struct kept *k, uint64_t cgroup_id, uint32_t job);
 
-/* Drops a handle that has lost its carrier, if that is what @err says. */
-void kept_drop(struct kept *k, int err);
+/* Drops a handle that has lost its carrier. */
+void kept_drop(struct kept *k);
 
 #endif /* MLCCD_KEPT_H */
