@@ -46,7 +46,7 @@ static void give(struct mlccd *d, const uint8_t *data, size_t size, bool good)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct job_wanted mine = { .conf.id = 1 }, roots = { .conf.id = 2 };
+	struct job_wanted mine = { .job.conf.id = 1 }, roots = { .job.conf.id = 2 };
 	struct who admin = { .admin = true };
 	struct mlccd *d = fuzz_start();
 	struct mlcc_job_info info;
@@ -57,11 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size = SIZE;
 	if (jobs_set(&d->jobs, &admin, &mine, &set, &e))
 		abort();
-	free(set);
 	d->jobs.by_id[1]->uid = 1000;
 	if (jobs_set(&d->jobs, &admin, &roots, &set, &e))
 		abort();
-	free(set);
 	give(d, data, size, false);
 	give(d, data, size, true);
 	/* whatever it was, the job of root has heard nothing of it */

@@ -78,7 +78,6 @@ struct job {
 	char skip[MLCC_SKIP_LEN];	/* connections that are not the job's, as asked for */
 	bool adopted;			/* found in the carrier, set by something else */
 	bool neutral;			/* somebody measures how it does without (jobs_neutral()) */
-	bool late;			/* the carrier could not be told that, or that it is over */
 	char cgroup[];			/* below the mount */
 };
 

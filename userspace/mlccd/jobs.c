@@ -25,15 +25,6 @@ struct job *job_new(const char *cgroup)
 	return job;
 }
 
-static struct job *job_copy(const struct job *job)
-{
-	struct job *copy = job_new(job->cgroup);
-
-	if (copy)
-		memcpy(copy, job, sizeof(*job));
-	return copy;
-}
-
 /* What is lost is written down at once, what was seen last when we end (state.h). */
 static void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 {
@@ -136,7 +127,6 @@ static void table_remove(struct jobs *all, struct job *job)
 	all->by_id[job->conf.id] = NULL;
 	all->count--;
 	all->senders -= job->history.sends;
-	all->late -= job->late;
 }
 
 /* The highest id that fits the mark's mask. */
@@ -233,6 +223,12 @@ static struct mlcc_job_conf carrier_conf(const struct jobs *all, const struct jo
 	return conf;
 }
 
+static void set_untold(struct jobs *all, uint32_t id, bool untold)
+{
+	all->untold_count += untold - all->untold[id];
+	all->untold[id] = untold;
+}
+
 static int carrier_apply(struct jobs *all, const struct job *job, bool create, struct err *e)
 {
 	const struct mlcc_job_conf conf = carrier_conf(all, job);
@@ -241,11 +237,9 @@ static int carrier_apply(struct jobs *all, const struct job *job, bool create, s
 	if (err)
 		return err;
 	/* what was to be deleted is another job now */
-	err = carrier_job_set(all->carrier, &conf, create && !all->undeleted[conf.id], e);
-	if (!err) {
-		all->undeleted_count -= all->undeleted[job->conf.id];
-		all->undeleted[job->conf.id] = false;
-	}
+	err = carrier_job_set(all->carrier, &conf, create && !all->untold[conf.id], e);
+	if (!err)
+		set_untold(all, conf.id, false);
 	return err;
 }
 
@@ -257,22 +251,24 @@ static void jobs_carrier_remove(struct jobs *all, uint32_t id)
 {
 	struct err e;
 	int err = carrier_need(all->carrier, &e);
-	bool later;
 
 	if (!err)
 		err = carrier_job_del(all->carrier, id);
-	later = err == -EAGAIN || err == -ENOMEM || err == -EMFILE || err == -ENFILE;
-	all->undeleted_count += later - all->undeleted[id];
-	all->undeleted[id] = later;
+	set_untold(all, id, err == -EAGAIN || err == -ENOMEM || err == -EMFILE || err == -ENFILE);
 }
 
-static void carrier_remove_again(struct jobs *all)
+static void tell_again(struct jobs *all)
 {
-	for (uint32_t id = 1; all->undeleted_count && id < JOB_IDS; id++) {
-		if (!all->undeleted[id])
+	struct err none;
+
+	for (uint32_t id = 1; all->untold_count && id < JOB_IDS; id++) {
+		if (!all->untold[id])
 			continue;
-		jobs_carrier_remove(all, id);
-		if (all->undeleted[id])
+		if (all->by_id[id])
+			carrier_apply(all, all->by_id[id], false, &none);
+		else
+			jobs_carrier_remove(all, id);
+		if (all->untold[id])
 			break;
 	}
 }
@@ -348,12 +344,12 @@ static int check_share(struct jobs *all, const struct who *who, struct err *e)
 /* What users may have, themselves or by a launcher that is root's. */
 static int check_words(const struct config *c, const struct job_wanted *w, struct err *e)
 {
-	if (!config_profile_allowed(c, w->conf.profile))
+	if (!config_profile_allowed(c, w->job.conf.profile))
 		return fail(e, -EPERM, "profile '%s' is not among those that users may choose",
-			    w->conf.profile);
-	if (!strcmp(w->conf.job_class, "latency") && !c->latency_class)
+			    w->job.conf.profile);
+	if (!strcmp(w->job.conf.job_class, "latency") && !c->latency_class)
 		return fail(e, -EPERM, "class latency is for root here (latency-class = no)");
-	if (w->classes > c->priority_classes)
+	if (w->job.classes > c->priority_classes)
 		return fail(e, -EPERM, "priority_classes: users may have at most %u",
 			    c->priority_classes);
 	return 0;
@@ -374,7 +370,7 @@ static int check_limits(struct jobs *all, const struct who *who, const struct jo
 	if (err)
 		return err;
 	/* a job that has the name of one of theirs would be in their way */
-	if (w->owner_uid || w->owner_gid)
+	if (w->job.owner_uid || w->job.owner_gid)
 		return fail(e, -EPERM, "owner: only root may name another one");
 	return old ? 0 : check_share(all, who, e);
 }
@@ -409,11 +405,11 @@ static int find_old(struct jobs *all, const struct who *who, const struct job_wa
 		LIST_FOREACH(holder, holders(all, cgroup), held)
 			if (holder->cgroup_id == cgroup)
 				break;
-	if (w->conf.id)
-		j = all->by_id[w->conf.id];
-	if (w->conf.id && holder && holder != j)
+	if (w->job.conf.id)
+		j = all->by_id[w->job.conf.id];
+	if (w->job.conf.id && holder && holder != j)
 		return fail(e, -EBUSY, "that cgroup is job %u's", holder->conf.id);
-	if (!w->conf.id)
+	if (!w->job.conf.id)
 		j = holder;
 	if (j && !jobs_may(who, j))
 		return fail(e, -EPERM, "job %u is another user's", j->conf.id);
@@ -426,11 +422,11 @@ static int find_old(struct jobs *all, const struct who *who, const struct job_wa
 static int check_ids(struct jobs *all, const struct who *who, const struct job_wanted *w,
 		     const struct job *old, struct err *e)
 {
-	if (w->conf.id > id_max(all))
-		return fail(e, -ERANGE, "id %u: 1 to %u fit the mark's mask %#x", w->conf.id,
+	if (w->job.conf.id > id_max(all))
+		return fail(e, -ERANGE, "id %u: 1 to %u fit the mark's mask %#x", w->job.conf.id,
 			    id_max(all), all->config->mark_mask);
 	/* whoever chooses the number could meet marks that others set by hand */
-	if (w->conf.id && !old && !who->admin)
+	if (w->job.conf.id && !old && !who->admin)
 		return fail(e, -EPERM, "id: only root may choose it, leave it out");
 	return 0;
 }
@@ -446,11 +442,11 @@ static struct job *namesake(struct jobs *all, uid_t uid, const struct job_wanted
 {
 	struct job *j;
 
-	if (!w->conf.name[0])
+	if (!w->job.conf.name[0])
 		return NULL;
-	LIST_FOREACH(j, named(all, w->conf.name), named)
-		if (j != old && !j->adopted && j->uid == uid && j->owner_uid == w->owner_uid &&
-		    j->owner_gid == w->owner_gid && !strcmp(j->conf.name, w->conf.name) &&
+	LIST_FOREACH(j, named(all, w->job.conf.name), named)
+		if (j != old && !j->adopted && j->uid == uid && j->owner_uid == w->job.owner_uid &&
+		    j->owner_gid == w->job.owner_gid && !strcmp(j->conf.name, w->job.conf.name) &&
 		    jobs_is_there(all, j))
 			return j;
 	return NULL;
@@ -466,8 +462,8 @@ static int jobs_check_name(struct jobs *all, uid_t uid, struct job_wanted *w, co
 		return 0;
 	if (w->own_name)
 		return fail(e, -EEXIST, "name: job %u is called '%s' already", other->conf.id,
-			    w->conf.name);
-	w->conf.name[0] = '\0';
+			    w->job.conf.name);
+	w->job.conf.name[0] = '\0';
 	return 0;
 }
 
@@ -478,7 +474,7 @@ static uint32_t next_id(struct jobs *all)
 
 	for (uint32_t i = 0; i < max; i++) {
 		all->next_id = all->next_id % max + 1;
-		if (!all->by_id[all->next_id] && !all->undeleted[all->next_id] &&
+		if (!all->by_id[all->next_id] && !all->untold[all->next_id] &&
 		    !carrier_mark_taken(all->carrier, all->next_id))
 			return all->next_id;
 	}
@@ -502,19 +498,12 @@ static int apply_new(struct jobs *all, struct job *job, bool any_id, struct err 
 	return err;
 }
 
-static int commit(struct jobs *all, struct job *job, struct job *old, bool any_id, struct job **set,
-		  struct err *e)
+static int commit(struct jobs *all, struct job *job, struct job *old, bool any_id, struct err *e)
 {
-	struct job *copy = job_copy(job);
-	int err;
+	int err = old ? jobs_apply(all, job, old, e) : apply_new(all, job, any_id, e);
 
-	if (!copy)
-		return fail(e, -ENOMEM, "no memory");
-	err = old ? jobs_apply(all, job, old, e) : apply_new(all, job, any_id, e);
-	if (err) {
-		free(copy);
+	if (err)
 		return err;
-	}
 	if (old) {
 		if (old->cgroup_id != job->cgroup_id)
 			rxe_remove(old);
@@ -523,13 +512,11 @@ static int commit(struct jobs *all, struct job *job, struct job *old, bool any_i
 	}
 	table_add(all, job);
 	rxe_set(&all->list);
-	copy->conf.id = job->conf.id;
-	*set = copy;
 	all->changed(all->changed_arg, job->conf.id);
 	return 0;
 }
 
-static void drop(struct jobs *all, struct job *job)
+void jobs_del(struct jobs *all, struct job *job)
 {
 	tag_remove(all, job);
 	rxe_remove(job);
@@ -555,17 +542,13 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	job = job_new(rel);
 	if (!job)
 		return fail(e, -ENOMEM, "no memory");
-	job->conf = w->conf;
-	job->conf.id = old ? old->conf.id : w->conf.id;
-	job->uid = old ? old->uid : who->uid;
-	job->owner_uid = w->owner_uid;
-	job->owner_gid = w->owner_gid;
+	memcpy(job, &w->job, offsetof(struct job, cgroup));
+	job->uid = who->uid;
 	job->cgroup_id = cgroup;
-	job->classes = w->classes;
-	job->period_us = w->period_us;
-	strcpy(job->skip, w->skip);
 	/* set-job says nothing of a plan */
 	if (old) {
+		job->conf.id = old->conf.id;
+		job->uid = old->uid;
 		job->plan = old->plan;
 		job->parts = old->parts;
 		job->lead = old->lead;
@@ -576,12 +559,12 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	if (by_progress(job) || !cgroup)
 		job->plan.dscp = 0;
 	w->looked = !job->conf.id;
-	if (w->dry_run)
-		*set = job;
-	else
-		err = commit(all, job, old, !w->conf.id, set, e);
+	if (!w->dry_run)
+		err = commit(all, job, old, !w->job.conf.id, e);
 	if (err)
 		free(job);
+	else
+		*set = job;
 	return err;
 }
 
@@ -600,25 +583,24 @@ static void jobs_other(struct jobs *all)
 {
 	uint32_t classes = all->config->priority_classes;
 	struct job_wanted w = {
-		.conf = { .name = OTHER, .job_class = "background" },
-		.classes = classes > 1 ? classes : 0,
+		.job.conf = { .name = OTHER, .job_class = "background" },
+		.job.classes = classes > 1 ? classes : 0,
 	};
 	const struct who root = { .admin = true };
-	struct job *job = find_other(all), *set = NULL;
+	struct job *job = find_other(all), *set;
 	struct err e;
 	int err;
 
 	if (!strcmp(all->config->background, "none")) {
 		if (job)
-			drop(all, job);
+			jobs_del(all, job);
 		return;
 	}
 	if (!job && LIST_EMPTY(&all->list))
 		return;
-	w.conf.id = job ? job->conf.id : 0;
-	err = job && job->classes == w.classes ? tag_apply(all, job, &e) :
+	w.job.conf.id = job ? job->conf.id : 0;
+	err = job && job->classes == w.job.classes ? tag_apply(all, job, &e) :
 	      set_checked(all, &root, &w, "", 0, &set, &e);
-	free(set);
 	if (err)
 		note(4, "no connections are background's: %s", e.text);
 }
@@ -634,9 +616,9 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 	if (!w->path[0]) {
 		if (!who->admin)
 			return fail(e, -EPERM, "a cgroup is wanted (cgroup, pid or self)");
-		if (w->classes)
+		if (w->job.classes)
 			return fail(e, -EINVAL, "priority_classes need a cgroup");
-		if (!w->conf.id)
+		if (!w->job.conf.id)
 			return fail(e, -EINVAL, "neither a cgroup nor an id is given");
 		return set_checked(all, who, w, rel, 0, set, e);
 	}
@@ -646,15 +628,6 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 	if (!err && !w->dry_run && !find_other(all))
 		jobs_other(all);
 	return err;
-}
-
-int jobs_del(struct jobs *all, const struct who *who, struct job *job, bool dry_run, struct err *e)
-{
-	if (!jobs_may(who, job))
-		return fail(e, -EPERM, "job %u is another user's", job->conf.id);
-	if (!dry_run)
-		drop(all, job);
-	return 0;
 }
 
 /* Plans */
@@ -731,7 +704,7 @@ void jobs_clear(struct jobs *all)
 	for (j = LIST_FIRST(&all->list); j; j = next) {
 		next = LIST_NEXT(j, all);
 		if (!j->adopted)
-			drop(all, j);
+			jobs_del(all, j);
 	}
 }
 
@@ -885,19 +858,12 @@ static void jobs_keep(void *arg, struct job *job)
 		all->next_id = job->conf.id;
 }
 
-static void set_late(struct jobs *all, struct job *job, bool late)
-{
-	all->late -= job->late;
-	job->late = late;
-	all->late += late;
-}
-
 /* What the carrier could not be told is told it again. */
 static int neutral_apply(struct jobs *all, struct job *job, struct err *e)
 {
 	int err = carrier_apply(all, job, false, e);
 
-	set_late(all, job, err);
+	set_untold(all, job->conf.id, err);
 	return err;
 }
 
@@ -906,7 +872,7 @@ int jobs_neutral(struct jobs *all, struct job *job, bool neutral, struct err *e)
 	if (!has_phases(job))
 		return fail(e, -EINVAL, "job %u has no phases, or something else has set it: it is neutral as it is",
 			    job->conf.id);
-	if (neutral == job->neutral && !job->late)
+	if (neutral == job->neutral && !all->untold[job->conf.id])
 		return 0;
 	job->neutral = neutral;
 	return neutral_apply(all, job, e);
@@ -921,23 +887,11 @@ int jobs_neutral_all(struct jobs *all, bool neutral, struct err *e)
 	/* a carrier that somebody else changes is not waited for by each of them */
 	LIST_FOREACH(j, &all->list, all) {
 		if (has_phases(j) && err)
-			set_late(all, j, true);
+			set_untold(all, j->conf.id, true);
 		else if (has_phases(j))
 			err = neutral_apply(all, j, e);
 	}
 	return err;
-}
-
-static void neutral_end_late(struct jobs *all)
-{
-	struct err none;
-	struct job *j;
-
-	if (!all->late)
-		return;
-	LIST_FOREACH(j, &all->list, all)
-		if (j->late && neutral_apply(all, j, &none))
-			break;
 }
 
 /* Looks at @count jobs, after the one that was looked at last; true: all others had their turn. */
@@ -954,7 +908,7 @@ static bool end_lost(struct jobs *all, uint32_t count)
 		if (!j || jobs_is_there(all, j))
 			continue;
 		note(6, "job %u '%s' ends: its cgroup is gone", j->conf.id, j->conf.name);
-		drop(all, j);
+		jobs_del(all, j);
 	}
 	return round;
 }
@@ -989,7 +943,7 @@ static int adopt(const struct mlcc_job_info *info, void *arg)
 	struct job *job;
 
 	if (!info->conf.id || info->conf.id >= JOB_IDS || all->by_id[info->conf.id] ||
-	    all->undeleted[info->conf.id])
+	    all->untold[info->conf.id])
 		return 0;
 	job = job_new("");
 	if (!job)
@@ -1035,8 +989,7 @@ void jobs_poll(struct jobs *all)
 	bool round = end_lost(all, POLL_JOBS);
 
 	carrier_refresh(all->carrier);
-	carrier_remove_again(all);
-	neutral_end_late(all);
+	tell_again(all);
 	look_at_some(all);
 	if (carrier_is_new(all)) {
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);

@@ -33,34 +33,31 @@ struct jobs {
 	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS], by_path[JOB_BUCKETS];
 	uint32_t count, next_id, polled_id, looked_id;
 	uint32_t senders;		/* had flows at the last look */
-	/* by id: the carrier has it still, as it could not be changed */
-	bool undeleted[JOB_IDS];
-	uint32_t undeleted_count;
-	uint32_t late;			/* jobs that are */
+	/* by id: the carrier could not be told how the job is, or that there is none */
+	bool untold[JOB_IDS];
+	uint32_t untold_count;
 	bool neutral;			/* all that have phases, also those that come */
 	int dir;			/* of the files */
 };
 
 /* What a request says.  @path: "" none. */
 struct job_wanted {
-	struct mlcc_job_conf conf;	/* id 0: any */
-	uint32_t classes, period_us, owner_uid, owner_gid;
 	char path[PATH_MAX];
-	char skip[MLCC_SKIP_LEN];
 	bool create, dry_run;
 	bool limited;			/* root asks for what a user has said */
 	bool own_name;			/* it was asked for, and is no default */
 	bool looked;			/* its id was chosen: no policy rule is about its mark */
+	struct job job;			/* what it says of it; id 0: any */
 };
 
 /* Takes over the directory (state_open()), reads the files, and completes carrier and tagger. */
 void jobs_init(struct jobs *all, int dir);
 void jobs_free(struct jobs *all);
 
-/* Sets a job as a whole.  @set gets the job as it is then, or would be with dry_run; free() it. */
+/* Sets a job as a whole.  @set gets it; with dry_run as it would be, to free(). */
 int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, struct job **set,
 	     struct err *e);
-int jobs_del(struct jobs *all, const struct who *who, struct job *job, bool dry_run, struct err *e);
+void jobs_del(struct jobs *all, struct job *job);
 
 /* One of several jobs whose plans change. */
 struct job_change {

@@ -16,6 +16,7 @@
 
 #include "../../include/mlcc/class.h"
 #include "../../include/mlcc/rule.h"
+#include "../common/auto.h"
 #include "../common/clock.h"
 #include "../common/json.h"
 #include "fields.h"
@@ -164,8 +165,9 @@ static int wanted_cgroup(struct request *r, struct json_object *in, struct job_w
 /* All of it is of one process, if that is there in the end: nobody else has had its number. */
 static int path_of_process(struct request *r, pid_t pid, struct job_wanted *w, struct err *e)
 {
-	struct who who = { .pidfd = syscall(SYS_pidfd_open, pid, 0) };
-	int err = cgroup_of_pid(pid, who.pidfd, w->path, e);
+	AUTO_CLOSE int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	const struct who who = { .pidfd = pidfd };
+	int err = cgroup_of_pid(pid, pidfd, w->path, e);
 
 	/* where a job cannot be, it takes long to look further */
 	if (!err && cgroup_levels(w->path + 1) > CGROUP_LEVELS)
@@ -176,11 +178,9 @@ static int path_of_process(struct request *r, pid_t pid, struct job_wanted *w, s
 			   pid);
 	err = err ? err : cgroup_is_shared(&r->d->cgroups, pid, w->path, e);
 	if (!err)
-		default_name(pid, w->conf.name);
+		default_name(pid, w->job.conf.name);
 	if (!err && !who_lives(&who))
 		err = request_has_ended(pid, e);
-	if (who.pidfd >= 0)
-		close(who.pidfd);
 	return err;
 }
 
@@ -228,11 +228,11 @@ static int wanted_skip(struct request *r, struct json_object *in, struct job_wan
 	char why[MLCC_ERROR_LEN];
 	int err;
 
-	strcpy(w->skip, r->d->config.skip);
-	err = field_string(in, "skip", w->skip, sizeof(w->skip), e);
+	strcpy(w->job.skip, r->d->config.skip);
+	err = field_string(in, "skip", w->job.skip, sizeof(w->job.skip), e);
 	if (err)
 		return err;
-	err = mlcc_skip_check(w->skip, why);
+	err = mlcc_skip_check(w->job.skip, why);
 	return err ? fail(e, err, "%s", why) : 0;
 }
 
@@ -251,7 +251,7 @@ static int wanted_class(struct json_object *in, struct job_wanted *w, struct err
 		i++;
 	if (i == MLCC_CLASS_COUNT)
 		return fail(e, -EINVAL, "class: " MLCC_CLASS_ALLOWED);
-	strcpy(w->conf.job_class, names[i]);
+	strcpy(w->job.conf.job_class, names[i]);
 	if (i != MLCC_CLASS_TRAINING && (field_given(in, "phase_bytes") ||
 					 field_given(in, "period_us")))
 		return fail(e, -EINVAL, "class %s has no phases: neither phase_bytes nor period_us",
@@ -262,7 +262,7 @@ static int wanted_class(struct json_object *in, struct job_wanted *w, struct err
 /* What has no phases has a DSCP wherever users may: that it says its class is enough. */
 static uint32_t default_classes(const struct config *c, const struct job_wanted *w)
 {
-	bool has = *w->path && strcmp(w->conf.job_class, "training");
+	bool has = *w->path && strcmp(w->job.conf.job_class, "training");
 
 	return has && c->priority_classes > 1 ? c->priority_classes : 0;
 }
@@ -310,37 +310,38 @@ static int request_set_job(struct request *r, struct json_object *in, struct jso
 	struct job *set;
 	int err;
 
-	err = field_u32(in, "id", 1, JOB_IDS - 1, &w.conf.id, e);
-	err = err ? err : field_name(in, "name", w.conf.name, MLCC_NAME_LEN, e);
-	err = err ? err : field_name(in, "profile", w.conf.profile, MLCC_NAME_LEN, e);
+	err = field_u32(in, "id", 1, JOB_IDS - 1, &w.job.conf.id, e);
+	err = err ? err : field_name(in, "name", w.job.conf.name, MLCC_NAME_LEN, e);
+	err = err ? err : field_name(in, "profile", w.job.conf.profile, MLCC_NAME_LEN, e);
 	err = err ? err : field_number(in, "phase_bytes", 1, MLCC_PHASE_BYTES_LIMIT,
-				       &w.conf.phase_bytes, e);
+				       &w.job.conf.phase_bytes, e);
 	err = err ? err : field_number(in, "period_us", 1, UINT32_MAX, &period, e);
 	err = err ? err : wanted_class(in, &w, e);
-	err = err ? err : field_u32(in, "priority_classes", 0, CONFIG_CLASSES, &w.classes, e);
-	err = err ? err : field_u32(in, "owner_uid", 1, UINT32_MAX - 1, &w.owner_uid, e);
-	err = err ? err : field_u32(in, "owner_gid", 1, UINT32_MAX - 1, &w.owner_gid, e);
+	err = err ? err : field_u32(in, "priority_classes", 0, CONFIG_CLASSES, &w.job.classes, e);
+	err = err ? err : field_u32(in, "owner_uid", 1, UINT32_MAX - 1, &w.job.owner_uid, e);
+	err = err ? err : field_u32(in, "owner_gid", 1, UINT32_MAX - 1, &w.job.owner_gid, e);
 	err = err ? err : wanted_skip(r, in, &w, e);
 	err = err ? err : field_bool(in, "create", &w.create, e);
 	err = err ? err : field_bool(in, "dry_run", &w.dry_run, e);
 	err = err ? err : field_bool(in, "limited", &w.limited, e);
-	if (!err && w.classes == 1)
+	if (!err && w.job.classes == 1)
 		err = fail(e, -ERANGE, "priority_classes: 0, or from 2 to %d", CONFIG_CLASSES);
-	w.own_name = w.conf.name[0];
-	if (!err && w.own_name && is_digits(w.conf.name))
-		err = fail(e, -EINVAL, "name: '%s' would be an id", w.conf.name);
+	w.own_name = w.job.conf.name[0];
+	if (!err && w.own_name && is_digits(w.job.conf.name))
+		err = fail(e, -EINVAL, "name: '%s' would be an id", w.job.conf.name);
 	err = err ? err : wanted_path(r, in, &w, e);
 	if (err)
 		return err;
 	if (!field_given(in, "priority_classes"))
-		w.classes = default_classes(&r->d->config, &w);
-	w.period_us = period;
+		w.job.classes = default_classes(&r->d->config, &w);
+	w.job.period_us = period;
 	err = jobs_set(&r->d->jobs, r->who, &w, &set, e);
 	if (err)
 		return err;
 	json_object_object_add(out, "job", job_json(set));
 	warn_of(r->d, set, w.looked, out);
-	free(set);
+	if (w.dry_run)
+		free(set);
 	return 0;
 }
 
@@ -401,18 +402,16 @@ static int op_del_job(struct request *r, struct json_object *in, struct json_obj
 {
 	bool dry_run = false;
 	struct job *job;
-	uint32_t id;
 	int err;
 
 	err = field_bool(in, "dry_run", &dry_run, e);
 	err = err ? err : request_job(r, in, jobs_may, &job, e);
 	if (err)
 		return err;
-	id = job->conf.id;
-	err = jobs_del(&r->d->jobs, r->who, job, dry_run, e);
-	if (!err)
-		put_u64(out, "id", id);
-	return err;
+	put_u64(out, "id", job->conf.id);
+	if (!dry_run)
+		jobs_del(&r->d->jobs, job);
+	return 0;
 }
 
 /* What is not known is left out. */
@@ -494,17 +493,15 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 	carrier_need(&r->d->carrier, &none);
 	if (!after && r->who->admin)
 		jobs_adopt(&r->d->jobs);
+	list = json_object_new_array();
+	json_object_object_add(out, "jobs", list);
 	if (field_given(in, "job") || self) {
 		err = self ? jobs_find_own(&r->d->jobs, r->who, &job, e) :
 			     request_job(r, in, jobs_may_hint, &job, e);
-		if (err)
-			return err;
-		list = json_object_new_array();
-		show_one(r, job, list);
-		json_object_object_add(out, "jobs", list);
-		return 0;
+		if (!err)
+			show_one(r, job, list);
+		return err;
 	}
-	list = json_object_new_array();
 	for (id = after + 1; id < JOB_IDS && count < SHOW_MAX && len < SHOW_BYTES; id++) {
 		job = r->d->jobs.by_id[id];
 		if (!job || !jobs_may_list(r->who, job))
@@ -512,7 +509,6 @@ static int op_show(struct request *r, struct json_object *in, struct json_object
 		len += show_one(r, job, list);
 		count++;
 	}
-	json_object_object_add(out, "jobs", list);
 	/* where the next request goes on; none: that was all */
 	if (id < JOB_IDS)
 		put_u64(out, "after", id - 1);
