@@ -399,27 +399,6 @@ int mlcc_tag_follow(const char *path, uint32_t change)
 	return fake_walk();
 }
 
-int mlcc_tag_get(struct mlcc_tagger *t, uint64_t cgroup_id, struct mlcc_tag_info *info)
-{
-	struct mlcc_tag_info *tag = fake_tag(t->f, cgroup_id);
-
-	if (!tag || !cgroup_id)
-		return -ENOENT;
-	*info = *tag;
-	return 0;
-}
-
-int mlcc_tag_each(struct mlcc_tagger *t, int (*each)(const struct mlcc_tag_info *info, void *arg),
-		  void *arg)
-{
-	int ret = 0;
-
-	for (int i = 0; i < FAKE_TAGS && !ret; i++)
-		if (t->f->tags[i].conf.job)
-			ret = each(&t->f->tags[i], arg);
-	return ret;
-}
-
 int mlcc_tagger_unload(struct mlcc_tagger *t)
 {
 	memset(t->f->tags, 0, sizeof(t->f->tags));
