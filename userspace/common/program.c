@@ -158,53 +158,37 @@ void warn(const char *fmt, ...)
 	va_end(ap);
 }
 
-static void or_die(int err, const struct err *e)
-{
-	if (err)
-		die(EXIT_USAGE, "%s", e->text);
-}
+/* As number.h takes it. */
+#define PARSED(type, by, ...) ({				\
+	struct err e;						\
+	type v;							\
+								\
+	if (by(what, s, __VA_ARGS__, &v, &e))			\
+		die(EXIT_USAGE, "%s", e.text);			\
+	v;							\
+})
 
 uint64_t parse_number(const char *what, const char *s, uint64_t min, uint64_t max)
 {
-	struct err e;
-	uint64_t v;
-
-	or_die(number_whole(what, s, min, max, &v, &e), &e);
-	return v;
+	return PARSED(uint64_t, number_whole, min, max);
 }
 
 double parse_fraction(const char *what, const char *s, double min, double max)
 {
-	struct err e;
-	double v;
-
-	or_die(number_fraction(what, s, min, max, &v, &e), &e);
-	return v;
+	return PARSED(double, number_fraction, min, max);
 }
 
 uint64_t parse_bytes(const char *what, const char *s, uint64_t max)
 {
-	struct err e;
-	uint64_t v;
-
-	or_die(number_bytes(what, s, max, &v, &e), &e);
-	return v;
+	return PARSED(uint64_t, number_bytes, max);
 }
 
 uint64_t parse_count(const char *what, const char *s, uint64_t max)
 {
-	struct err e;
-	uint64_t v;
-
-	or_die(number_count(what, s, max, &v, &e), &e);
-	return v;
+	return PARSED(uint64_t, number_count, max);
 }
 
 uint64_t parse_time_us(const char *what, const char *s, uint64_t min, uint64_t max)
 {
-	struct err e;
-	uint64_t v;
-
-	or_die(number_time_us(what, s, min, max, &v, &e), &e);
-	return v;
+	return PARSED(uint64_t, number_time_us, min, max);
 }

@@ -5,14 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "auto.h"
 #include "sysroot.h"
 
 #define RUN_DIR		"/run/mlcc"
 
 static int make_dir(const char *path, mode_t mode)
 {
+	AUTO_CLOSE int fd = -1;
 	char parent[DIR_LEN];
-	int fd, err = 0;
 	char *leaf;
 
 	snprintf(parent, sizeof(parent), "%s", path);
@@ -21,10 +22,7 @@ static int make_dir(const char *path, mode_t mode)
 	fd = sysroot_open(*parent ? parent : "/", O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	if (mkdirat(fd, leaf, mode) && errno != EEXIST)
-		err = -errno;
-	close(fd);
-	return err;
+	return mkdirat(fd, leaf, mode) && errno != EEXIST ? -errno : 0;
 }
 
 /* Who else could write there could have us write to the NIC what they like. */
@@ -75,16 +73,14 @@ static int rundir_write_all(int fd, const char *text)
 
 static int write_new(int dir, const char *name, const char *text, bool sync)
 {
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	AUTO_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+				   0600);
 	int err;
 
 	if (fd < 0)
 		return -errno;
 	err = rundir_write_all(fd, text);
-	if (!err && sync && fsync(fd))
-		err = -errno;
-	close(fd);
-	return err;
+	return !err && sync && fsync(fd) ? -errno : err;
 }
 
 /* On its disk, then under its name, then the name on its disk. */

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "auto.h"
 #include "sysroot.h"
 
 #define TRIES_MAX	1000
@@ -87,16 +88,14 @@ bool device_is_away(int err)
 
 bool sysroot_is_there(const char *path)
 {
-	int fd = sysroot_open(path, O_PATH);
+	AUTO_CLOSE int fd = sysroot_open(path, O_PATH);
 
-	if (fd >= 0)
-		close(fd);
 	return fd >= 0;
 }
 
 int sysroot_link(const char *path, char name[NAME_LEN])
 {
-	int fd = sysroot_open(path, O_PATH | O_NOFOLLOW);
+	AUTO_CLOSE int fd = sysroot_open(path, O_PATH | O_NOFOLLOW);
 	char target[PATH_MAX];
 	const char *last;
 	ssize_t n;
@@ -104,7 +103,6 @@ int sysroot_link(const char *path, char name[NAME_LEN])
 	if (fd < 0)
 		return fd;
 	n = readlinkat(fd, "", target, sizeof(target) - 1);
-	close(fd);
 	if (n < 0)
 		return -errno;
 	target[n] = '\0';
@@ -150,17 +148,14 @@ bool sysroot_has_entries(const char *dir)
  */
 ssize_t sysroot_read(const char *path, char *text, size_t size)
 {
-	int fd = sysroot_open(path, O_RDONLY);
+	AUTO_CLOSE int fd = sysroot_open(path, O_RDONLY);
 	ssize_t n;
 
 	if (fd < 0)
 		return fd;
 	n = TEMP_FAILURE_RETRY(read(fd, text, size - 1));
 	if (n < 0)
-		n = -errno;
-	close(fd);
-	if (n < 0)
-		return n;
+		return -errno;
 	while (n && (text[n - 1] == '\n' || text[n - 1] == ' '))
 		n--;
 	text[n] = '\0';

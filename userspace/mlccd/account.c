@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/clock.h"
 #include "../common/sysroot.h"
 #include "account.h"
@@ -55,23 +56,17 @@ static bool ns_is(pid_t pid, const char *which, const struct ns *wanted)
 
 int home_find(struct home *h)
 {
-	int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), owner;
+	AUTO_CLOSE int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), owner = -1;
 	struct stat st;
-	int err = 0;
 
 	*h = (struct home){ };
 	ns_of("/proc/self/ns/cgroup", &h->cgroups);
 	ns_of("/proc/self/ns/pid", &h->pids);
 	owner = net < 0 ? -1 : ioctl(net, NS_GET_USERNS);
 	if (owner < 0 || fstat(owner, &st) || !ns_of("/proc/self/ns/net", &h->net))
-		err = -errno;
-	else
-		h->owner = (struct ns){ st.st_dev, st.st_ino };
-	if (net >= 0)
-		close(net);
-	if (owner >= 0)
-		close(owner);
-	return err;
+		return -errno;
+	h->owner = (struct ns){ st.st_dev, st.st_ino };
+	return 0;
 }
 
 /* Not by /proc: what a process may make long there, such as its groups, takes as long. */

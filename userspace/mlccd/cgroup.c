@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "../common/auto.h"
 #include "../common/cgroup2.h"
 #include "cgroup.h"
 
@@ -137,19 +138,17 @@ int cgroup_open(const struct cgroups *c, const char *rel, struct err *e)
 
 int cgroup_look(const struct cgroups *c, const char *rel, struct cgroup_look *look, struct err *e)
 {
-	int fd = cgroup_open(c, rel, e), err = 0;
+	AUTO_CLOSE int fd = cgroup_open(c, rel, e);
 	struct stat dir, procs;
 
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &dir))
-		err = fail(e, -errno, "cgroup '%.200s': %s", rel, strerror(errno));
-	else
-		*look = (struct cgroup_look){ dir.st_ino, dir.st_uid, NO_UID };
-	if (!err && !fstatat(fd, "cgroup.procs", &procs, AT_SYMLINK_NOFOLLOW))
+		return fail(e, -errno, "cgroup '%.200s': %s", rel, strerror(errno));
+	*look = (struct cgroup_look){ dir.st_ino, dir.st_uid, NO_UID };
+	if (!fstatat(fd, "cgroup.procs", &procs, AT_SYMLINK_NOFOLLOW))
 		look->procs_uid = procs.st_uid;
-	close(fd);
-	return err;
+	return 0;
 }
 
 /* Where the cgroup of that id is, as seen from here. */
@@ -159,25 +158,21 @@ static int place(const char *mount, uint64_t id, char whole[PATH_MAX])
 		struct file_handle head;
 		char space[sizeof(struct file_handle) + sizeof(id)];
 	} handle = { .head = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
-	int at = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, err;
+	AUTO_CLOSE int at = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
 	char name[64];
-	ssize_t n = -1;
+	ssize_t n;
 
 	memcpy(handle.head.f_handle, &id, sizeof(id));
 	if (at >= 0)
 		fd = open_by_handle_at(at, &handle.head, O_PATH | O_CLOEXEC);
-	if (fd >= 0) {
-		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-		n = readlink(name, whole, PATH_MAX - 1);
-	}
-	err = n < 0 ? -errno : 0;
-	if (n >= 0)
-		whole[n] = '\0';
-	if (fd >= 0)
-		close(fd);
-	if (at >= 0)
-		close(at);
-	return err;
+	if (fd < 0)
+		return -errno;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	n = readlink(name, whole, PATH_MAX - 1);
+	if (n < 0)
+		return -errno;
+	whole[n] = '\0';
+	return 0;
 }
 
 int cgroup_place(const struct cgroups *c, uint64_t id, char path[PATH_MAX], struct err *e)
@@ -265,7 +260,8 @@ static bool is_cgroup2_mount(char *line, char **folder, char **where)
  */
 static int find_mount(FILE *f, const char *path, char found[PATH_MAX], size_t *used)
 {
-	char *line = NULL, *folder, *where;
+	AUTO_FREE char *line = NULL;
+	char *folder, *where;
 	clock_t until = clock() + MOUNTS_US;
 	bool several = false, late = false;
 	size_t size = 0;
@@ -282,7 +278,6 @@ static int find_mount(FILE *f, const char *path, char found[PATH_MAX], size_t *u
 		strcpy(found, folder);
 		*used = cgroup_within(path, where) ? strlen(where) : 0;
 	}
-	free(line);
 	if (late)
 		return -E2BIG;
 	return *found && (*used || !several) ? 0 : -ENOENT;
@@ -406,26 +401,22 @@ int cgroup_watched(int fd, int pidfd, char path[PATH_MAX])
 
 int cgroup_of_pid(pid_t pid, int pidfd, char path[PATH_MAX], struct err *e)
 {
-	int fd = cgroup_watch_pid(pid), err;
+	AUTO_CLOSE int fd = cgroup_watch_pid(pid);
+	int err;
 
 	if (fd < 0)
 		return fail(e, -ESRCH, "no process %d", pid);
 	err = cgroup_watched(fd, pidfd, path);
-	close(fd);
-	if (err)
-		return fail(e, err, "process %d has no cgroup of version 2", pid);
-	return 0;
+	return err ? fail(e, err, "process %d has no cgroup of version 2", pid) : 0;
 }
 
 /* The lines of version 1, each NUMBER:CONTROLLERS:PATH; "": none, or the process has gone. */
 static void older_lines(pid_t pid, char lines[PATH_MAX])
 {
-	int fd = cgroup_watch_pid(pid);
+	AUTO_CLOSE int fd = cgroup_watch_pid(pid);
 	char *line, *next = fd < 0 ? NULL : watched_text(fd);
 	size_t used = 0;
 
-	if (fd >= 0)
-		close(fd);
 	lines[0] = '\0';
 	while (next && (line = strsep(&next, "\n")) && used + strlen(line) + 2 < PATH_MAX)
 		if (*line && strncmp(line, "0:", 2))
@@ -435,20 +426,17 @@ static void older_lines(pid_t pid, char lines[PATH_MAX])
 int cgroup_is_shared(const struct cgroups *c, pid_t pid, const char *path, struct err *e)
 {
 	static char own[PATH_MAX], other[PATH_MAX];
-	int dir = cgroup_open(c, path + 1, e), fd, shares = 0;
-	FILE *procs;
+	AUTO_CLOSE int dir = cgroup_open(c, path + 1, e);
+	AUTO_FCLOSE FILE *procs = NULL;
+	int fd, shares = 0;
 
 	older_lines(pid, own);
 	fd = dir < 0 || !*own ? -1 : openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-	if (dir >= 0)
-		close(dir);
 	procs = fd < 0 ? NULL : fdopen(fd, "r");
 	for (int n = 0; procs && n < SHARERS && !shares && fscanf(procs, "%d", &fd) == 1; n++) {
 		older_lines(fd, other);
 		shares = *other && strcmp(own, other) ? fd : 0;
 	}
-	if (procs)
-		fclose(procs);
 	return shares ? fail(e, -EINVAL, "process %d shares the cgroup '%.200s' with process %d, which cgroups of version 1 tell from it: a job would have both",
 			     pid, path, shares) : 0;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/number.h"
 #include "config.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
@@ -308,12 +309,17 @@ int config_parse(struct config *c, const char *name, const char *text, size_t le
 	return 0;
 }
 
-int config_load(struct config *c, const char *path, int fd, char error[CONFIG_ERROR_LEN])
+int config_load(struct config *c, const char *path, int fd, bool may_lack,
+		char error[CONFIG_ERROR_LEN])
 {
-	char *text = malloc(FILE_MAX + 1);
+	AUTO_FREE char *text = malloc(FILE_MAX + 1);
 	ssize_t len = 0, n = 1;
 	int err;
 
+	if (fd == -ENOENT && may_lack) {
+		config_default(c);
+		return 0;
+	}
 	while (fd >= 0 && text && len <= FILE_MAX && n > 0) {
 		n = read(fd, text + len, FILE_MAX + 1 - len);
 		len += n > 0 ? n : 0;
@@ -321,11 +327,9 @@ int config_load(struct config *c, const char *path, int fd, char error[CONFIG_ER
 	err = fd < 0 ? -fd : n < 0 ? errno : !text ? ENOMEM : len > FILE_MAX ? EFBIG : 0;
 	if (fd >= 0)
 		close(fd);
-	if (err)
-		snprintf(error, CONFIG_ERROR_LEN, "%.150s: %s", path, strerror(err));
-	else
-		err = -config_parse(c, path, text, len, error);
-	free(text);
+	if (!err)
+		return config_parse(c, path, text, len, error);
+	snprintf(error, CONFIG_ERROR_LEN, "%.150s: %s", path, strerror(err));
 	return -err;
 }
 
@@ -333,11 +337,7 @@ int config_read(struct config *c, const char *path, bool may_lack, char error[CO
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd < 0 && errno == ENOENT && may_lack) {
-		config_default(c);
-		return 0;
-	}
-	return config_load(c, path, fd < 0 ? -errno : fd, error);
+	return config_load(c, path, fd < 0 ? -errno : fd, may_lack, error);
 }
 
 bool config_profile_allowed(const struct config *c, const char *name)

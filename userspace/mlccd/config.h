@@ -54,7 +54,8 @@ int config_parse(struct config *c, const char *name, const char *text, size_t le
 /* The same from a file.  One that is not there gives the defaults if @may_lack. */
 int config_read(struct config *c, const char *path, bool may_lack, char error[CONFIG_ERROR_LEN]);
 /* The same from @fd, which is closed; a negative error number: @path could not be opened. */
-int config_load(struct config *c, const char *path, int fd, char error[CONFIG_ERROR_LEN]);
+int config_load(struct config *c, const char *path, int fd, bool may_lack,
+		char error[CONFIG_ERROR_LEN]);
 
 bool config_profile_allowed(const struct config *c, const char *name);
 

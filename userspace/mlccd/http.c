@@ -48,38 +48,20 @@ struct http {
 	unsigned int copies;	/* that there were */
 };
 
-static struct MHD_Response *response(const char *type, char *text, size_t len)
+static enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned int status, const char *why)
 {
-	struct MHD_Response *r;
-
-	r = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
-	if (r)
-		MHD_add_response_header(r, "Content-Type", type);
-	else
-		free(text);
-	return r;
-}
-
-static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, const char *type,
-			     char *text, size_t len)
-{
-	struct MHD_Response *r = response(type, text, len);
+	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(why), (void *)why,
+								 MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result done;
 
 	if (!r)
 		return MHD_NO;
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, "Allow", "GET, HEAD");
+	MHD_add_response_header(r, "Content-Type", "text/plain");
 	done = MHD_queue_response(c, status, r);
 	MHD_destroy_response(r);
 	return done;
-}
-
-static enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned int status, const char *why)
-{
-	char *text = strdup(why);
-
-	return text ? reply(c, status, "text/plain", text, strlen(text)) : MHD_NO;
 }
 
 static void scrape_remove(struct http *h, struct scrape *s)
@@ -147,7 +129,11 @@ static void http_renew(struct http *h)
 	if (h->last)
 		MHD_destroy_response(h->last);
 	text = h->text(h->arg, &len);
-	h->last = text ? response(TYPE, text, len) : NULL;
+	h->last = text ? MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
+	if (h->last)
+		MHD_add_response_header(h->last, "Content-Type", TYPE);
+	else
+		free(text);
 	h->last_until = now_us() + SERVES * (now_us() - begin);
 	h->copies++;
 	http_end_slow(h);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../include/mlcc/uapi/mlcc_skip.h"
+#include "../common/auto.h"
 #include "../common/clock.h"
 #include "cgroup.h"
 #include "kept.h"
@@ -58,12 +59,7 @@ int kept_need(struct kept *k, struct err *e)
 	if (k->m)
 		return 0;
 	err = mlcc_open(&k->m, MLCC_CARRIER_ANY);
-	if (!err)
-		return 0;
-	fail(e, err, "%s", mlcc_error(k->m));
-	mlcc_close(k->m);
-	k->m = NULL;
-	return err;
+	return err ? fail(e, err, "%s", mlcc_error(NULL)) : 0;
 }
 
 /* All programs of the host are looked at, so not for each job. */
@@ -101,15 +97,9 @@ static int walk(struct walk *w)
 /* Who walks again and again takes a third of a processor at most; under the lock. */
 static void pause_for(struct kept *k, uint64_t ms)
 {
-	struct timespec t;
+	const uint64_t until = now_us() + ms * 1000;
+	const struct timespec t = { until / 1000000, until % 1000000 * 1000 };
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += ms % 1000 * 1000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000;
-	}
 	while (!k->ends && pthread_cond_timedwait(&k->changed, &k->lock, &t) != ETIMEDOUT)
 		;
 }
@@ -310,7 +300,8 @@ static int tag_fd(struct kept *k, int fd, const struct mlcc_tag_conf *conf, stru
 int kept_tag(struct kept *k, const char *path, uint64_t id, const struct mlcc_tag_conf *conf,
 	     struct err *e)
 {
-	int err = kept_tagger(k, e), fd;
+	int err = kept_tagger(k, e);
+	AUTO_CLOSE int fd = -1;
 
 	/* what is to be taken away goes first: it may be of the same cgroup, and of that id */
 	untag_again(k);
@@ -325,11 +316,8 @@ int kept_tag(struct kept *k, const char *path, uint64_t id, const struct mlcc_ta
 		return fd;
 	/* what was checked is what is tagged, whatever has that path by now */
 	if (cgroup_id(fd) != id)
-		err = fail(e, -ESTALE, "cgroup '%.200s' is another one by now", path);
-	else
-		err = tag_fd(k, fd, conf, e);
-	close(fd);
-	return err;
+		return fail(e, -ESTALE, "cgroup '%.200s' is another one by now", path);
+	return tag_fd(k, fd, conf, e);
 }
 
 void kept_close(struct kept *k)

@@ -12,6 +12,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/client.h"
 #include "../common/json.h"
 #include "away.h"
@@ -40,13 +41,11 @@ static int listen_path_of(struct sockaddr_un *a, const char *dir, const char *na
 /* 1: nobody listens there. */
 static int nobody_listens(const struct sockaddr_un *a, int type, struct err *e)
 {
-	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+	AUTO_CLOSE int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return fail(e, -errno, "socket: %s", strerror(errno));
-	err = connect(fd, (struct sockaddr *)a, sizeof(*a));
-	close(fd);
-	return !!err;
+	return !!connect(fd, (struct sockaddr *)a, sizeof(*a));
 }
 
 /*

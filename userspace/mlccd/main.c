@@ -139,7 +139,7 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
 	/* an editor that replaces it takes it away for a moment: that means no defaults */
-	if (config_load(&c, r->o.config, open_by_keeper(KEEP_CONFIG, ""), error)) {
+	if (config_load(&c, r->o.config, open_by_keeper(KEEP_CONFIG, ""), false, error)) {
 		note(3, "keeps the old configuration: %s", error);
 		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
 		return 0;
@@ -479,11 +479,7 @@ static int connect_keeper(struct running *r, char error[CONFIG_ERROR_LEN])
 	}
 	r->pair = (struct keeper_pair){ { -1, fd }, { -1, fd } };
 	keep_by(fd, NULL, NULL);
-	fd = open_by_keeper(KEEP_CONFIG, "");
-	if (fd != -ENOENT)
-		return config_load(&r->d.config, r->o.config, fd, error);
-	config_default(&r->d.config);
-	return 0;
+	return config_load(&r->d.config, r->o.config, open_by_keeper(KEEP_CONFIG, ""), true, error);
 }
 
 static int mlccd_configure(struct running *r, char error[CONFIG_ERROR_LEN])

@@ -134,16 +134,6 @@ static void about(FILE *f, const struct rows *all)
 	}
 }
 
-static const struct spread *iterations(const struct row *r)
-{
-	return &r->job->history.iteration;
-}
-
-static const struct spread *communications(const struct row *r)
-{
-	return &r->job->history.communication;
-}
-
 static void histogram(FILE *f, const char *name, const struct row *r, const struct spread *s)
 {
 	uint64_t sum = 0;
@@ -165,9 +155,9 @@ static void histogram(FILE *f, const char *name, const struct row *r, const stru
 	fprintf(f, "} %llu\n", (unsigned long long)sum);
 }
 
-/* Of the first jobs that have iterations. */
+/* Of the first jobs that have iterations; @which: offset of the spread in their history. */
 static void histograms(FILE *f, const char *name, const char *help, const struct rows *all,
-		       const struct spread *(*of)(const struct row *r))
+		       size_t which)
 {
 	unsigned int left = HISTOGRAMS;
 
@@ -177,7 +167,7 @@ static void histograms(FILE *f, const char *name, const char *help, const struct
 
 		if (!r->job || !r->job->history.seen)
 			continue;
-		histogram(f, name, r, of(r));
+		histogram(f, name, r, (const struct spread *)((char *)&r->job->history + which));
 		left--;
 	}
 }
@@ -245,9 +235,9 @@ char *metrics_text(void *arg, size_t *len)
 		metrics_family(f, &families[i], &all);
 	about(f, &all);
 	histograms(f, "mlcc_job_iteration_duration_seconds", "Iterations that mlccd has seen.",
-		   &all, iterations);
+		   &all, offsetof(struct history, iteration));
 	histograms(f, "mlcc_job_communication_duration_seconds", "Their phases.", &all,
-		   communications);
+		   offsetof(struct history, communication));
 	slots(f, &all);
 	metrics_rdma(d, f);
 	fputs("# EOF\n", f);

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/json.h"
 #include "../common/sysroot.h"
+#include "fields.h"
 #include "state.h"
 
 #define STATE_VERSION	1
@@ -140,14 +142,6 @@ void state_remove(int dir, uint32_t id)
 	unlinkat(dir, name, 0);
 }
 
-/* A file of a release that knew no classes has none. */
-static void class_from_json(struct json_object *o, char job_class[16])
-{
-	const char *name = get_string(o, "class");
-
-	snprintf(job_class, 16, "%s", *name ? name : "training");
-}
-
 static struct job *state_from_json(struct json_object *o, uint32_t id)
 {
 	struct job *job;
@@ -162,7 +156,9 @@ static struct job *state_from_json(struct json_object *o, uint32_t id)
 	job->conf.phase_bytes = get_u64(o, "phase_bytes");
 	snprintf(job->conf.name, MLCC_NAME_LEN, "%s", get_string(o, "name"));
 	snprintf(job->conf.profile, MLCC_NAME_LEN, "%s", get_string(o, "profile"));
-	class_from_json(o, job->conf.job_class);
+	/* a file of a release that knew no classes has none */
+	snprintf(job->conf.job_class, sizeof(job->conf.job_class), "%s",
+		 field_given(o, "class") ? get_string(o, "class") : "training");
 	job->uid = get_u64(o, "uid");
 	job->owner_uid = get_u64(o, "owner_uid");
 	job->owner_gid = get_u64(o, "owner_gid");
@@ -180,17 +176,12 @@ static struct job *state_from_json(struct json_object *o, uint32_t id)
 
 static struct job *state_read(int dir, const char *name, uint32_t id)
 {
+	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char text[STATE_MAX + 1];
 	struct json_object *o;
 	struct job *job;
-	ssize_t n = -1;
-	int fd;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, STATE_MAX);
 
-	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd >= 0) {
-		n = read(fd, text, STATE_MAX);
-		close(fd);
-	}
 	if (n <= 0)
 		return NULL;
 	text[n] = '\0';
