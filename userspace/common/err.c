@@ -5,6 +5,13 @@
 
 #include "err.h"
 
+void make_printable(char *s, bool ascii)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f || (ascii && (unsigned char)*s > '~'))
+			*s = '?';
+}
+
 int fail(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -23,10 +30,7 @@ void note(int priority, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	/* what peers and files say is quoted here: one line stays one line */
-	for (char *s = line; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '?';
+	make_printable(line, false);
 	fprintf(stderr, "<%d>%s\n", priority, line);
 }
 

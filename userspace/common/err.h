@@ -3,11 +3,16 @@
 #ifndef MLCC_ERR_H
 #define MLCC_ERR_H
 
+#include <stdbool.h>
+
 #define ERR_LEN	400
 
 struct err {
 	char text[ERR_LEN];
 };
+
+/* What others have said and is quoted stays one line; @ascii: and nothing else is in it. */
+void make_printable(char *s, bool ascii);
 
 /* Notes the line, returns @code. */
 int fail(struct err *e, int code, const char *fmt, ...)

@@ -131,10 +131,7 @@ static void program_say(const char *fmt, va_list ap)
 	char line[1024];
 
 	vsnprintf(line, sizeof(line), fmt, ap);
-	/* replies, drivers, tools and files are quoted, and say what others chose */
-	for (char *s = line; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '?';
+	make_printable(line, false);
 	fflush(stdout);
 	fprintf(stderr, "%s: %s\n", program.name, line);
 }

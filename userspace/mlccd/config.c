@@ -47,10 +47,7 @@ static int wrong(struct parse *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	/* bytes of the file may be anything, and this goes to a log */
-	for (char *s = what; *s; s++)
-		if ((unsigned char)*s < ' ' || (unsigned char)*s > '~')
-			*s = '?';
+	make_printable(what, true);
 	snprintf(p->error, CONFIG_ERROR_LEN, "%.40s:%u: %s", p->name, p->line, what);
 	return -EINVAL;
 }

@@ -39,21 +39,13 @@ struct op {
 	bool admin;
 };
 
-/* It may quote what the peer said, and goes to a terminal. */
-static void make_printable(char line[ERR_LEN], const char *text)
-{
-	snprintf(line, ERR_LEN, "%s", text);
-	for (char *s = line; *s; s++)
-		if (*s < ' ' || *s > '~')
-			*s = '?';
-}
-
 struct json_object *reply_error(int code, const char *text)
 {
 	struct json_object *o = json_object_new_object();
 	char line[ERR_LEN];
 
-	make_printable(line, text);
+	snprintf(line, sizeof(line), "%s", text);
+	make_printable(line, true);
 	put_bool(o, "ok", false);
 	put_string(o, "error", line);
 	put_string(o, "code", err_name(code));
@@ -369,12 +361,11 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 		      struct err *e)
 {
 	int err = request_set_job(r, in, out, e);
-	char line[ERR_LEN];
 
 	if (!err || err == -EAGAIN || !is_news(r->who->uid, e->text))
 		return err;
-	make_printable(line, e->text);
-	note(5, "process %d of user %u gets no job: %s", r->who->pid, r->who->uid, line);
+	make_printable(e->text, true);
+	note(5, "process %d of user %u gets no job: %s", r->who->pid, r->who->uid, e->text);
 	return err;
 }
 
