@@ -282,46 +282,36 @@ static int mlccd_start(struct running *r, struct err *e)
 
 static int parse_options(int argc, char **argv, struct options *o)
 {
+	const char **const words[] = {
+		&o->config, &o->run_dir, &o->sysroot, &o->user, &o->keeper,
+	};
 	static const struct option opts[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "run-dir", required_argument, NULL, 'r' },
-		{ "sysroot", required_argument, NULL, 'R' },
-		{ "user", required_argument, NULL, 'U' },
+		/* as they are in @words */
+		{ "config", required_argument, NULL, 'w' },
+		{ "run-dir", required_argument, NULL, 'w' },
+		{ "sysroot", required_argument, NULL, 'w' },
+		{ "user", required_argument, NULL, 'w' },
+		{ "keeper", required_argument, NULL, 'w' },
 		{ "check", no_argument, NULL, 'k' },
 		{ "unload", no_argument, NULL, 'u' },
 		{ "keep", no_argument, NULL, 'K' },
-		{ "keeper", required_argument, NULL, 'P' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ },
 	};
-	int c;
+	int c, at;
 
-	while ((c = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
-		if (c == 'c') {
-			o->config = optarg;
-		} else if (c == 'r') {
-			o->run_dir = optarg;
-		} else if (c == 'R') {
-			o->sysroot = optarg;
-		} else if (c == 'U') {
-			o->user = optarg;
-		} else if (c == 'k') {
-			o->check = true;
-		} else if (c == 'u') {
-			o->unload = true;
-		} else if (c == 'K') {
-			o->keep = true;
-		} else if (c == 'P') {
-			o->keeper = optarg;
-		} else if (c == 'v') {
-			puts("mlccd " MLCCD_VERSION);
-			exit(EXIT_FINE);
-		} else if (c == 'h') {
-			fputs(usage, stdout);
-			exit(EXIT_FINE);
-		} else {
+	while ((c = getopt_long(argc, argv, "h", opts, &at)) != -1) {
+		if (c == '?')
 			return -EINVAL;
+		if (c == 'w')
+			*words[at] = optarg;
+		o->check |= c == 'k';
+		o->unload |= c == 'u';
+		o->keep |= c == 'K';
+		if (c == 'v' || c == 'h') {
+			fputs(c == 'h' ? usage : "mlccd " MLCCD_VERSION "\n", stdout);
+			exit(EXIT_FINE);
 		}
 	}
 	return optind == argc ? 0 : -EINVAL;

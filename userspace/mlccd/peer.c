@@ -51,8 +51,6 @@ struct peer {
 	uint32_t neutral;		/* the job that it has made so, or NEUTRAL_ALL; 0: none */
 	struct json_object *reply;	/* that the peer has not taken */
 	bool kept;			/* which counts for the account */
-	char *text;			/* of a request whose descriptors are received elsewhere */
-	size_t len;
 	bool held;			/* by a worker: the connection cannot be closed yet */
 	bool gone;			/* it is to be closed then */
 	unsigned int limited;
@@ -64,16 +62,11 @@ struct fetch {
 	struct mlccd *d;
 	struct peer *peer;		/* NULL: it has its answer */
 	struct account *account;
+	size_t len;
+	char text[];			/* of the request that they are with */
 };
 
 static int spare = -1;
-
-static char *memdup(const char *text, size_t len)
-{
-	char *copy = malloc(len);
-
-	return copy ? memcpy(copy, text, len) : NULL;
-}
 
 /*
  * Whether anything is queued on a connection that nobody can send on any more, beside a few packets
@@ -164,8 +157,6 @@ static void peer_close(struct peer *p)
 	p->ring = NULL;
 	neutral_close(p);
 	reply_done(p);
-	free(p->text);
-	p->text = NULL;
 	p->late = sd_event_source_disable_unref(p->late);
 	p->io = sd_event_source_disable_unref(p->io);
 	who_free(&p->who);
@@ -311,9 +302,7 @@ static void fetch_answered(void *arg, int err, const char *why, const int fds[RI
 		r.with_fds = true;
 		r.fds = fds;
 		p->d->refused += !!err;
-		p->reply = err ? reply_error(err, why) : request_handle(&r, p->text, p->len);
-		free(p->text);
-		p->text = NULL;
+		p->reply = err ? reply_error(err, why) : request_handle(&r, f->text, f->len);
 		/* it has all that it may have */
 		if (p->ring)
 			away_allow(p->fd, false);
@@ -338,18 +327,16 @@ static void fetch_ended(void *arg)
 static void fetch(struct peer *p, const char *text, size_t len)
 {
 	struct peers *all = &p->d->peers;
-	struct fetch *f = calloc(1, sizeof(*f));
 	const char *why = no_fetch(p);
+	struct fetch *f = why ? NULL : malloc(sizeof(*f) + len);
 
-	p->text = why ? NULL : memdup(text, len);
-	p->len = len;
-	if (!f || !p->text) {
-		free(f);
+	if (!f) {
 		p->reply = reply_error(-EAGAIN, why ? why : "no memory");
 		discard(p);
 		return;
 	}
-	*f = (struct fetch){ p->d, p, p->account };
+	*f = (struct fetch){ p->d, p, p->account, len };
+	memcpy(f->text, text, len);
 	all->fetches++;
 	p->account->fetches++;
 	p->held = true;

@@ -43,6 +43,14 @@ static void put_known(struct json_object *o, const char *key, const char *v)
 		put_string(o, key, v);
 }
 
+static void put_list(struct json_object *o, const char *key, struct json_object *list)
+{
+	if (json_object_array_length(list))
+		json_object_object_add(o, key, list);
+	else
+		json_object_put(list);
+}
+
 static void qps_json(struct json_object *o, const struct rdma_qps *q)
 {
 	put_known(o, "backend", "rxe");
@@ -127,14 +135,8 @@ void transport_json(struct transport *t, struct json_object *o, uint32_t job,
 		json_object_array_add(names, json_object_new_string("tcp"));
 	if (count)
 		json_object_array_add(names, json_object_new_string("rdma"));
-	if (json_object_array_length(names))
-		json_object_object_add(o, "transports", names);
-	else
-		json_object_put(names);
+	put_list(o, "transports", names);
 	if (count > SHOWN_MAX)
 		put_u64(o, "rdma_more", count - SHOWN_MAX);
-	if (count)
-		json_object_object_add(o, "rdma", list);
-	else
-		json_object_put(list);
+	put_list(o, "rdma", list);
 }
