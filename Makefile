@@ -182,7 +182,7 @@ install:
 		userspace/libmlcc/libmlcc.a && install -m 644 userspace/libmlcc/libmlcc.h "$(HEADERS)")
 	install -D -m 644 tcp_mlcc/tcp_mlcc.7 "$(MAN7)/tcp_mlcc.7"
 	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.8 "$(MAN8)/mlcc-pcc.8"
-	install -D -m 644 userspace/mlcc-pcc/mlcc-pcc.bash "$(COMPLETION)/mlcc-pcc"
+	install -D -m 644 userspace/completion.bash "$(COMPLETION)/mlcc-pcc"
 	$(MAKE) --no-print-directory install-plan $(if $(wildcard $(HINT).so.0),install-hint) \
 		$(foreach t,$(TOOLS),$(if $(wildcard build/userspace/$t/$t),install-$t))
 	$(if $(wildcard $(PLUGINS)),install -D -m 755 -t "$(LIB)" $(wildcard $(PLUGINS)))
@@ -194,7 +194,7 @@ install:
 $(TOOLS:%=install-%): install-%:
 	install -D -m 755 build/userspace/$*/$* "$(if $(filter mlcc-ctl,$*),$(BIN),$(SBIN))/$*"
 	install -D -m 644 userspace/$*/$*.8 "$(MAN8)/$*.8"
-	$(if $(wildcard userspace/$*/$*.bash),install -D -m 644 userspace/$*/$*.bash "$(COMPLETION)/$*")
+	$(if $(filter-out mlccd,$*),install -D -m 644 userspace/completion.bash "$(COMPLETION)/$*")
 	$(foreach u,$(wildcard userspace/$*/*.service),$(call unit,$u) &&) :
 
 # An administrator's configuration stays as it is.

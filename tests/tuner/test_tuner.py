@@ -744,11 +744,12 @@ class Completion(Mlx5):
         program.parent.mkdir(exist_ok=True)
         program.write_text(f'#!/bin/sh\nexec {PROGRAM} --sysroot {self.root} "$@"\n')
         program.chmod(0o700)
-        script = Path(__file__).resolve().parents[2] / "userspace/mlcc-dcqcn/mlcc-dcqcn.bash"
-        line = " ".join(f"'{word}'" for word in ("mlcc-dcqcn", *words))
+        script = Path(__file__).resolve().parents[2] / "userspace/completion.bash"
+        line = [f"'{word}'" for word in ("mlcc-dcqcn", *words)]
         code = (
-            f"PATH={program.parent}:$PATH; . {script}; COMP_WORDS=({line}); "
-            f"COMP_CWORD={len(words)}; _mlcc_dcqcn; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+            f"PATH={program.parent}:$PATH; . {script}; COMP_WORDS=({' '.join(line)}); "
+            f"COMP_CWORD={len(words)}; _mlcc {line[0]} {line[-1]} {line[-2]}; "
+            "printf '%s\\n' \"${COMPREPLY[@]}\""
         )
         done = subprocess.run(["bash", "-c", code], env=self.env, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
