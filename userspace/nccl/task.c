@@ -7,14 +7,6 @@
 
 #define TEXT_MAX	32
 
-/* What the versions have in common. */
-struct task {
-	uint64_t comm;
-	const char *func, *datatype;
-	size_t count;
-	int peer;			/* of a point-to-point operation; 0 else */
-};
-
 static uint64_t mix(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15;
@@ -28,46 +20,23 @@ static uint64_t mix_text(uint64_t h, const char *s)
 	return h;
 }
 
-static void read_v3(struct task *t, bool coll, const struct descr *d)
+/* @peer: of a point-to-point operation; 0 else */
+static uint64_t sign(bool coll, uint64_t comm, const char *func, const char *datatype, size_t count,
+		     int peer)
 {
-	if (coll)
-		*t = (struct task){
-			.comm = d->v3_coll.comm_hash, .func = d->v3_coll.func,
-			.datatype = d->v3_coll.datatype, .count = d->v3_coll.count,
-		};
-	else
-		*t = (struct task){
-			.comm = d->v3_p2p.comm_hash, .func = d->v3_p2p.func,
-			.datatype = d->v3_p2p.datatype, .count = d->v3_p2p.count,
-			.peer = d->v3_p2p.peer,
-		};
-}
+	uint64_t h = mix(mix(mix(coll, comm), count), peer);
 
-static void read_v4(struct task *t, const struct comm *c, bool coll, const struct descr *d)
-{
-	if (coll)
-		*t = (struct task){
-			.comm = c->id, .func = d->coll.func, .datatype = d->coll.datatype,
-			.count = d->coll.count,
-		};
-	else
-		*t = (struct task){
-			.comm = c->id, .func = d->p2p.func, .datatype = d->p2p.datatype,
-			.count = d->p2p.count, .peer = d->p2p.peer,
-		};
+	return mix(mix_text(mix_text(h, func), datatype), 0);
 }
 
 handle_t task_handle(int version, const struct comm *c, uint64_t type, const struct descr *d)
 {
-	bool coll = type == EV_COLL;
-	uint64_t h = coll;
-	struct task t;
+	const struct descr_coll *coll = version == 3 ? &d->v3.coll : &d->coll;
+	const struct descr_p2p *p2p = version == 3 ? &d->v3.p2p : &d->p2p;
+	uint64_t comm = version == 3 ? d->v3.comm_hash : c->id;
 
-	if (version == 3)
-		read_v3(&t, coll, d);
-	else
-		read_v4(&t, c, coll, d);
-	h = mix(mix(mix(h, t.comm), t.count), t.peer);
-	h = mix(mix_text(mix_text(h, t.func), t.datatype), 0);
-	return handle_retag(h, TAG_TASK);
+	return handle_retag(type == EV_COLL ?
+			    sign(true, comm, coll->func, coll->datatype, coll->count, 0) :
+			    sign(false, comm, p2p->func, p2p->datatype, p2p->count, p2p->peer),
+			    TAG_TASK);
 }
