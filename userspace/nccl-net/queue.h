@@ -107,15 +107,6 @@ static __always_inline u64 mlcc_burst(u64 bytes, u32 cost)
 	return ((bytes >> 6) * cost) >> (MLCC_COST_SHIFT - 6);
 }
 
-/* The job does not fill the link, or not all the time: its rate says nothing. */
-static __always_inline void mlcc_queue_pause(struct mlcc_queue *q)
-{
-	if (!MLCC_READ(q->start_us))
-		return;
-	MLCC_WRITE(q->start_us, 0);
-	MLCC_WRITE(q->last_cost, 0);
-}
-
 /* What it takes to defer once more. */
 static __always_inline u32 mlcc_queue_price(const struct mlcc_queue *q)
 {
@@ -204,7 +195,9 @@ static __always_inline void mlcc_queue_defer(struct mlcc_queue *q, u64 now, u64 
 
 	MLCC_WRITE(q->spent, q->spent + mlcc_queue_price(q));
 	MLCC_WRITE(q->deferrals, q->deferrals + 1);
-	mlcc_queue_pause(q);
+	/* until then its rate says nothing */
+	MLCC_WRITE(q->start_us, 0);
+	MLCC_WRITE(q->last_cost, 0);
 	MLCC_WRITE(q->defer_until, now + mlcc_queue_about(about, now ^ acked << 20));
 }
 
