@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What mlcc-dcqcn makes of a gain: values, when they are written, and how often. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "../../userspace/mlcc-dcqcn/drive.c"
 #include "../../include/mlcc/profiles.h"
@@ -109,24 +108,6 @@ TEST(small_steps_are_not_written)
 	d.divide = true;
 	d.hysteresis = MLCC_ONE / 8;
 	CHECK(moves(&d, 57, 1.75, 1.88), "from 57 to 53");
-}
-
-/* At a steady pace the next step is due when it is; a gain that stands still has none */
-TEST(steps_are_foreseen)
-{
-	struct drive d = { .base = 100, .cap = 2 * MLCC_ONE, .hysteresis = MLCC_ONE / 10 };
-	const uint32_t one = MLCC_ONE, percent = MLCC_ONE / 100;
-
-	/* 1 % in a ms: 9 % more take 9 ms */
-	CHECK(labs((long)drive_due_us(&d, one, one, one + percent, 1000) - 9000) < 20, "%u us",
-	      drive_due_us(&d, one, one, one + percent, 1000));
-	CHECK(drive_due_us(&d, one, one, one + 20 * percent, 1000) == 0, "it is due");
-	CHECK(drive_due_us(&d, one, one, one, 1000) == UINT32_MAX, "nothing moves");
-	CHECK(drive_due_us(&d, 2 * one, 3 * one, 4 * one, 1000) == UINT32_MAX, "above the cap");
-	/* a base of 5 has steps of a fifth, whatever the hysteresis */
-	d.base = 5;
-	CHECK(labs((long)drive_due_us(&d, one, one, one + percent, 1000) - 19000) < 40, "%u us",
-	      drive_due_us(&d, one, one, one + percent, 1000));
 }
 
 /* Never more than its rate and the reserve of a tenth of a second, whenever it is asked */

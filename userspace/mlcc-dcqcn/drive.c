@@ -2,9 +2,6 @@
 #include "drive.h"
 
 #define WRITE		1000000ULL	/* a write, in the budget's unit */
-#define MARGIN_US	10000	/* a phase was seen that late, and another job may be early */
-#define MARGIN_PART	32	/* of a period, likewise */
-#define PERIOD_MAX_US	60000000
 
 uint32_t drive_value(const struct drive *d, uint32_t gain)
 {
@@ -39,23 +36,6 @@ bool drive_moves(const struct drive *d, uint32_t is, uint32_t written, uint32_t 
 		return false;
 	return gone(d, written, gain) >= d->hysteresis || want == d->base || want == ends[0] ||
 	       want == ends[1];
-}
-
-/* A step is the hysteresis, or what a whole number makes of it. */
-uint32_t drive_due_us(const struct drive *d, uint32_t written, uint32_t before, uint32_t now,
-		      uint64_t us)
-{
-	uint32_t step = MLCC_ONE / (d->base ? d->base : 1), moved = gone(d, before, now), so_far;
-	uint64_t due;
-
-	step = step > d->hysteresis ? step : d->hysteresis;
-	so_far = gone(d, written, now);
-	if (!moved)
-		return UINT32_MAX;
-	if (so_far >= step)
-		return 0;
-	due = (step - so_far) * us / moved;
-	return due < UINT32_MAX ? due : UINT32_MAX;
 }
 
 static void cover(uint32_t v, uint32_t *low, uint32_t *high)
@@ -102,39 +82,4 @@ bool budget_take(struct budget *b, uint64_t now_us)
 		return false;
 	b->level -= WRITE;
 	return true;
-}
-
-void idle_note(struct idle *r, bool sends, uint64_t now_us)
-{
-	if (sends && !r->sends) {
-		uint64_t us = now_us - r->begun_us;
-
-		/* after so long it is not the same job, or it does something else */
-		if (!r->begun_us || us > PERIOD_MAX_US)
-			*r = (struct idle){ 0 };
-		else
-			r->period_us[r->next++ % IDLE_PERIODS] = us;
-		r->begun_us = now_us;
-	}
-	r->sends = sends;
-}
-
-static uint32_t period(const struct idle *r)
-{
-	uint32_t least = r->period_us[0];
-
-	for (unsigned int i = 1; i < IDLE_PERIODS; i++)
-		if (r->period_us[i] < least)
-			least = r->period_us[i];
-	return least;
-}
-
-uint32_t idle_us(const struct idle *r, uint64_t now_us)
-{
-	uint32_t us = period(r), most = us / 3 < IDLE_MAX_US ? us / 3 : IDLE_MAX_US;
-	uint64_t gone = now_us - r->begun_us + MARGIN_US + us / MARGIN_PART;
-
-	if (r->sends || gone >= us)
-		return 0;
-	return us - gone < most ? us - gone : most;
 }

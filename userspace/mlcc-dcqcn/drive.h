@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * From a gain to what a knob is set to, and when to look at the gain.
+ * From a gain to what a knob is set to.
  *
  * DCQCN's additive increase is R_T += R_AI, once a period T (SIGCOMM'15, section 5).  The rule
  * scales it by the gain g (include/mlcc/rule.h).  Where the hardware adds the same to all flows,
@@ -15,8 +15,6 @@
  * Values are integers, and a write is a command to the firmware.  So a value is written only if
  * the gain is away from the one written before by the hysteresis, or it is an end of the range, and
  * no more often than the budget allows.
- *
- * A look costs, too.  A job that computes is left alone until it is expected to send.
  */
 #ifndef MLCC_DRIVE_H
 #define MLCC_DRIVE_H
@@ -27,8 +25,6 @@
 #include "../../include/mlcc/rule.h"
 
 #define DRIVE_LEVELS_FEW	8	/* below that many, the gain is a coarse one */
-#define IDLE_PERIODS		4	/* the least of so many is the job's */
-#define IDLE_MAX_US		200000	/* who begins earlier than ever is seen after that */
 
 struct drive {
 	uint32_t base;		/* the knob's value at gain 1 */
@@ -45,14 +41,6 @@ struct budget {
 	uint64_t at_us;
 };
 
-/* When a job sends. */
-struct idle {
-	bool sends;
-	uint64_t begun_us;			/* the last phase; 0: none yet */
-	uint32_t period_us[IDLE_PERIODS];	/* between the beginnings of phases; 0: none */
-	unsigned int next;
-};
-
 /* What the knob should have at a gain (Q16). */
 uint32_t drive_value(const struct drive *d, uint32_t gain);
 /*
@@ -61,22 +49,11 @@ uint32_t drive_value(const struct drive *d, uint32_t gain);
  */
 bool drive_moves(const struct drive *d, uint32_t is, uint32_t written, uint32_t gain,
 		 const uint32_t ends[2]);
-/*
- * When the next value may be due, in us, if the gain goes on as it did from @before to @now in the
- * last @us; @written: the gain of the last write.  UINT32_MAX: it does not move.
- */
-uint32_t drive_due_us(const struct drive *d, uint32_t written, uint32_t before, uint32_t now,
-		      uint64_t us);
 /* The values that the profile can lead to, base included. */
 void drive_range(const struct drive *d, const struct mlcc_profile *pr, uint32_t *low,
 		 uint32_t *high);
 
 void budget_init(struct budget *b, uint32_t rate, uint64_t now_us);
 bool budget_take(struct budget *b, uint64_t now_us);
-
-/* At each look: whether the job sends. */
-void idle_note(struct idle *r, bool sends, uint64_t now_us);
-/* How long nothing is expected; 0: not known, or it may come at any time. */
-uint32_t idle_us(const struct idle *r, uint64_t now_us);
 
 #endif /* MLCC_DRIVE_H */

@@ -8,9 +8,7 @@
  *	move	read; if somebody else has written, begin again from there
  *		write; read back
  *
- * While a job computes that has sent regularly, it is left alone until its next phase is near
- * (drive.h).  A knob is read once a second, too, so that a reset does not go unnoticed between
- * two moves.
+ * A knob is read once a second, too, so that a reset does not go unnoticed between two moves.
  *
  *	       reading fails                       reading works
  *	there ---------------> away (look each 100 ms) ---------------> there
@@ -34,7 +32,7 @@
 #include "follow.h"
 
 #define STRIKES_MAX	5
-#define SLOW_US		20000		/* between two looks while nothing is expected */
+#define IDLE_US		20000		/* between two looks while nothing is sent, at least */
 #define AWAY_US		100000		/* and while the device is away */
 #define CHECK_US	1000000		/* between two looks whether the knob still has its value */
 
@@ -351,24 +349,6 @@ static void look_for_symptoms(const struct follow *f, struct rail *r, uint64_t n
 			   "none was handled while the job was sending for a minute: nothing marks on its way, or the port is not under DCQCN (programmable congestion control, ZTR-RTT)");
 }
 
-/* The gain now, and when it may next matter. */
-static void read_gain(struct follow *f, uint64_t now_us)
-{
-	uint32_t gain = progress_gain(&f->progress, now_us);
-
-	f->due_us = UINT32_MAX;
-	for (unsigned int i = 0; i < f->count; i++) {
-		const struct rail *r = &f->rails[i];
-		uint32_t us = drive_due_us(&r->drive, r->written_gain, f->gain, gain,
-					   now_us - f->look_us);
-
-		if (us < f->due_us)
-			f->due_us = us;
-	}
-	f->gain = gain;
-	f->look_us = now_us;
-}
-
 static int look_there(const struct follow *f, struct rail *r, uint64_t now_us, struct err *e)
 {
 	uint32_t want = drive_value(&r->drive, f->gain), was = r->is;
@@ -411,8 +391,7 @@ static int follow_look(struct follow *f, uint64_t now_us, struct err *e)
 	int err = 0;
 
 	f->looks++;
-	read_gain(f, now_us);
-	idle_note(&f->idle, f->progress.state == PROGRESS_RUNS, now_us);
+	f->gain = progress_gain(&f->progress, now_us);
 	tell(f);
 	for (unsigned int i = 0; i < f->count && !err; i++) {
 		struct rail *r = &f->rails[i];
@@ -422,17 +401,6 @@ static int follow_look(struct follow *f, uint64_t now_us, struct err *e)
 		publish(f, r, now_us);
 	}
 	return err;
-}
-
-/* Until the next look is due. */
-static uint32_t pause_us(const struct follow *f)
-{
-	uint32_t idle = idle_us(&f->idle, f->look_us);
-	uint32_t slow = idle > SLOW_US ? idle : SLOW_US;
-
-	if (f->due_us <= f->cadence_us || f->cadence_us >= slow)
-		return f->cadence_us;
-	return f->due_us < slow ? f->due_us : slow;
 }
 
 /* What an earlier "set" has saved stays saved. */
@@ -486,7 +454,8 @@ static int loop(struct follow *f, const sigset_t *set, struct err *e)
 	do {
 		now = now_us();
 		err = follow_look(f, now, e);
-		next += pause_us(f);
+		next += f->progress.state != PROGRESS_RUNS && f->cadence_us < IDLE_US ? IDLE_US :
+			f->cadence_us;
 		/* the machine was busy: what was missed is not made up for */
 		if (next < now)
 			next = now;

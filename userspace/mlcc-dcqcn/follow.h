@@ -46,9 +46,6 @@ struct follow {
 	struct rail rails[RAILS_MAX];
 	unsigned int count;
 	uint32_t gain;			/* of the last look */
-	uint64_t look_us;		/* when that look was */
-	uint32_t due_us;		/* after it, something may have to be written */
-	struct idle idle;
 	enum progress_state said;	/* what has last been told about the progress */
 	uint64_t looks;
 };
