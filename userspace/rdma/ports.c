@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* RoCE's counters: <sysfs>/class/infiniband/DEVICE/ports/N/hw_counters. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rdma.h"
@@ -34,15 +35,15 @@ bool rdma_counter(const char *device, const char *port, enum rdma_counter c, uin
 	return false;
 }
 
-static struct rdma_port *port_add(struct rdma *r)
+static void port_add(struct rdma *r, const struct rdma_port *p)
 {
-	struct rdma_port *more = rdma_room(r->port, r->ports, &r->port_room, sizeof(*more),
-					   RDMA_PORTS_MAX);
+	struct rdma_port *more = r->ports == RDMA_PORTS_MAX ? NULL :
+				 reallocarray(r->port, r->ports + 1, sizeof(*more));
 
 	if (!more)
-		return NULL;
+		return;
 	r->port = more;
-	return &r->port[r->ports++];
+	more[r->ports++] = *p;
 }
 
 static void counters_read(struct rdma_port *p)
@@ -61,16 +62,15 @@ struct walk {
 static int ports_port_entry(const char *name, void *arg)
 {
 	const struct walk *w = arg;
-	struct rdma_port p = { .there = 0 }, *to;
+	struct rdma_port p = { .there = 0 };
 
 	if (strlen(name) >= sizeof(p.port) || !rdma_is_name(name))
 		return 0;
 	strcpy(p.port, name);
 	strcpy(p.device, w->device);
 	counters_read(&p);
-	to = p.there ? port_add(w->r) : NULL;
-	if (to)
-		*to = p;
+	if (p.there)
+		port_add(w->r, &p);
 	return 0;
 }
 

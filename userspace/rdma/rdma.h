@@ -66,7 +66,7 @@ struct rdma_use {
 struct rdma {
 	struct rdma_use *use;
 	struct rdma_port *port;
-	size_t uses, use_room, ports, port_room;
+	size_t uses, ports;
 };
 
 /* Looks at everything anew; @all_ports: at counters of ports that no job is known to use, too. */
@@ -79,12 +79,6 @@ const char *rdma_counter_name(enum rdma_counter c);
 
 /* One of them, by whatever name the port has it; false: it has not. */
 bool rdma_counter(const char *device, const char *port, enum rdma_counter c, uint64_t *v);
-
-/*
- * The array, with room for one more than @used of @size bytes; NULL, and @array as it was, if there
- * is none or there would be more than @most.
- */
-void *rdma_room(void *array, size_t used, size_t *room, size_t size, size_t most);
 
 /* One more, all zero; NULL: there are enough. */
 struct rdma_use *rdma_add(struct rdma *r);
