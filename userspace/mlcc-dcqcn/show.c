@@ -5,16 +5,10 @@
 
 #include "cli.h"
 
-static const char *drives(const struct knob *k)
+static void add_knob(struct json_object *list, const struct device *d, const struct knob *k,
+		     uint32_t v, const struct saved *saved)
 {
-	static const char *const names[] = { "", "ai", "time", "by name" };
-
-	return names[k->role];
-}
-
-static void knob_json(struct json_object *list, const struct device *d, const struct knob *k,
-		      uint32_t v, const struct saved *saved)
-{
+	static const char *const drives[] = { "", "ai", "time", "by name" };
 	struct json_object *o = json_object_new_object();
 
 	put_string(o, "name", k->name);
@@ -28,24 +22,9 @@ static void knob_json(struct json_object *list, const struct device *d, const st
 	put_string(o, "unit", k->unit);
 	put_bool(o, "writable", !d->be->read_only);
 	if (k->role && !d->be->read_only)
-		put_string(o, "drive", drives(k));
+		put_string(o, "drive", drives[k->role]);
 	put_string(o, "what", k->what ? k->what : "");
 	json_object_array_add(list, o);
-}
-
-static void knob_text(const struct device *d, const struct knob *k, uint32_t v,
-		      const struct saved *saved)
-{
-	char range[32], def[16] = "-", was[16] = "-";
-
-	snprintf(range, sizeof(range), "%u..%u", k->min, k->max);
-	if (k->def != NO_DEFAULT)
-		snprintf(def, sizeof(def), "%lld", (long long)k->def);
-	if (saved)
-		snprintf(was, sizeof(was), "%u", saved->value);
-	printf("  %-30s %10u %8s %8s %-14s %-6s %-2s %-7s %s\n", k->name, v, was, def, range,
-	       *k->unit ? k->unit : "-", d->be->read_only ? "ro" : "rw",
-	       d->be->read_only ? "" : drives(k), k->what ? k->what : "");
 }
 
 /* Which of the knobs were asked for; all if none was. */
@@ -58,16 +37,13 @@ static bool show_wanted(const struct knob *k, char **names, int count)
 }
 
 /* A knob that this firmware or release does not have is no error; the first real one is kept. */
-static int show_knobs(const struct device *d, char **names, int count,
-		      struct json_object *list, struct err *first)
+static void add_knobs(const struct device *d, char **names, int count, struct json_object *list,
+		      struct err *first)
 {
 	struct state s = { .count = 0 };
-	struct saved *saved;
-	int shown = 0;
 	struct err e;
 	uint32_t v;
 
-	*first->text = '\0';
 	if (saved_load(d, &s, &e))
 		warn("%s", e.text);
 	for (unsigned int i = 0; i < d->be->knob_count; i++) {
@@ -77,26 +53,18 @@ static int show_knobs(const struct device *d, char **names, int count,
 		if (!show_wanted(k, names, count))
 			continue;
 		err = knob_read(d, k, &v, &e);
-		if (err && (err != -ENOENT || count) && !*first->text)
+		if (!err)
+			add_knob(list, d, k, v, saved_find(&s, k->name));
+		else if ((err != -ENOENT || count) && !*first->text)
 			*first = e;
-		if (err)
-			continue;
-		shown++;
-		saved = saved_find(&s, k->name);
-		if (list)
-			knob_json(list, d, k, v, saved);
-		else
-			knob_text(d, k, v, saved);
 	}
-	return shown;
 }
 
-static int device_json(const struct device *d, char **names, int count, struct json_object *list)
+static struct json_object *device_json(const struct device *d, char **names, int count)
 {
 	struct json_object *o = json_object_new_object(), *knobs = json_object_new_array();
 	char ibdev[NAME_LEN];
 	struct err e = { "" };
-	int shown;
 
 	put_string(o, "backend", d->be->name);
 	put_string(o, "device", d->name);
@@ -107,37 +75,54 @@ static int device_json(const struct device *d, char **names, int count, struct j
 	put_string(o, "scope", scope_name(d->be->scope));
 	put_bool(o, "writable", !d->be->read_only);
 	put_bool(o, "live", !d->be->apart);
-	shown = *d->why ? 0 : show_knobs(d, names, count, knobs, &e);
+	if (*d->why)
+		fail(&e, 0, "%s", d->why);
+	else
+		add_knobs(d, names, count, knobs, &e);
 	json_object_object_add(o, "knobs", knobs);
-	if (*d->why || *e.text)
-		put_string(o, "error", *d->why ? d->why : e.text);
-	json_object_array_add(list, o);
-	return shown;
+	if (*e.text)
+		put_string(o, "error", e.text);
+	return o;
 }
 
-static int device_text(const struct device *d, char **names, int count)
+/* What the object has under @key; a dash for nothing. */
+static const char *or_dash(struct json_object *o, const char *key)
 {
-	char ibdev[NAME_LEN];
-	struct err e = { "" };
-	int shown;
+	const char *text = get_string(o, key);
 
-	device_ibdev(d, ibdev);
-	printf("%s:%s  %s", d->be->name, d->name, d->be->what);
-	if (*ibdev && strcmp(ibdev, d->name))
+	return *text ? text : "-";
+}
+
+static void show_knob(struct json_object *k)
+{
+	char range[32];
+
+	snprintf(range, sizeof(range), "%s..%s", get_string(k, "min"), get_string(k, "max"));
+	printf("  %-30s %10s %8s %8s %-14s %-6s %-2s %-7s %s\n", get_string(k, "name"),
+	       get_string(k, "value"), or_dash(k, "saved"), or_dash(k, "default"), range,
+	       or_dash(k, "unit"), get_bool(k, "writable") ? "rw" : "ro", get_string(k, "drive"),
+	       get_string(k, "what"));
+}
+
+static void print_device(struct json_object *o)
+{
+	const char *ibdev = get_string(o, "rdma"), *error = get_string(o, "error");
+	struct json_object *knobs = json_object_object_get(o, "knobs");
+	size_t count = json_object_array_length(knobs);
+
+	printf("%s:%s  %s", get_string(o, "backend"), get_string(o, "device"), get_string(o, "what"));
+	if (*ibdev && strcmp(ibdev, get_string(o, "device")))
 		printf("; RDMA device %s", ibdev);
-	printf("\n  scope: %s, so a knob changes every flow of it%s%s\n", scope_name(d->be->scope),
-	       d->be->read_only ? "; can only be read" : "",
-	       d->be->apart ? "; NOT what the device works with now" : "");
-	if (*d->why) {
-		printf("  no knobs: %s\n", d->why);
-		return 0;
-	}
-	printf("  %-30s %10s %8s %8s %-14s %-6s %-2s %-7s %s\n", "KNOB", "VALUE", "SAVED",
-	       "DEFAULT", "RANGE", "UNIT", "", "DRIVE", "");
-	shown = show_knobs(d, names, count, NULL, &e);
-	if (*e.text)
-		printf("  %s\n", e.text);
-	return shown;
+	printf("\n  scope: %s, so a knob changes every flow of it%s%s\n", get_string(o, "scope"),
+	       get_bool(o, "writable") ? "" : "; can only be read",
+	       get_bool(o, "live") ? "" : "; NOT what the device works with now");
+	if (count)
+		printf("  %-30s %10s %8s %8s %-14s %-6s %-2s %-7s\n", "KNOB", "VALUE", "SAVED",
+		       "DEFAULT", "RANGE", "UNIT", "", "DRIVE");
+	for (size_t i = 0; i < count; i++)
+		show_knob(json_object_array_get_idx(knobs, i));
+	if (*error)
+		printf("  %s%s\n", count ? "" : "no knobs: ", error);
 }
 
 static void nothing_found(int err)
@@ -204,11 +189,12 @@ int show_devices(int argc, char **argv)
 	for (int i = 1; l.count == 1 && i < argc; i++)
 		parse_knob(&l.list[0], argv[i]);
 	for (unsigned int i = 0; i < l.count; i++) {
-		int count = argc ? argc - 1 : 0;
-		const struct device *d = &l.list[i];
+		struct json_object *o = device_json(&l.list[i], argv + 1, argc ? argc - 1 : 0);
 
-		shown += common.json ? device_json(d, argv + 1, count, all) :
-				       device_text(d, argv + 1, count);
+		json_object_array_add(all, o);
+		if (!common.json)
+			print_device(o);
+		shown += json_object_array_length(json_object_object_get(o, "knobs"));
 	}
 	answer(all);
 	if (!l.count)
