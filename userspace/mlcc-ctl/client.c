@@ -13,16 +13,11 @@
 #define TRY_US		100000
 
 static int connection = -1;
-static char code[32];
+struct refusal refusal;
 
 void forget_connection(void)
 {
 	connection = -1;
-}
-
-const char *refused_code(void)
-{
-	return code;
 }
 
 struct json_object *new_request(const char *op)
@@ -56,29 +51,29 @@ static struct json_object *ask_again(const char *path, struct json_object *reque
 	return reply;
 }
 
-struct json_object *try_ask(struct json_object *request, int *status, char *error, size_t size)
+struct json_object *try_ask(struct json_object *request)
 {
 	const char *path = common.place ? common.place : CLIENT_SOCKET;
 	struct json_object *reply;
 	int err;
 
-	*code = '\0';
 	reply = ask_again(path, request, &err);
-	*status = EXIT_FAILED;
+	if (!err && get_bool(reply, "ok"))
+		return reply;
+	refusal = (struct refusal){ .status = EXIT_FAILED };
 	if (err == -EBADMSG) {
-		snprintf(error, size, "mlccd's reply is no JSON object");
+		snprintf(refusal.why, sizeof(refusal.why), "mlccd's reply is no JSON object");
 	} else if (err) {
 		if (connection >= 0)
 			close(connection);
 		connection = -1;
-		*status = EXIT_NO_DAEMON;
-		snprintf(error, size, "mlccd does not answer at %s: %s ('systemctl start mlccd'; 'mlcc-ctl doctor' looks for the cause)",
+		refusal.status = EXIT_NO_DAEMON;
+		snprintf(refusal.why, sizeof(refusal.why),
+			 "mlccd does not answer at %s: %s ('systemctl start mlccd'; 'mlcc-ctl doctor' looks for the cause)",
 			 path, err == -EAGAIN ? "time-out" : strerror(-err));
-	} else if (!get_bool(reply, "ok")) {
-		snprintf(error, size, "%s", get_string(reply, "error"));
-		snprintf(code, sizeof(code), "%s", get_string(reply, "code"));
 	} else {
-		return reply;
+		snprintf(refusal.why, sizeof(refusal.why), "%s", get_string(reply, "error"));
+		snprintf(refusal.code, sizeof(refusal.code), "%s", get_string(reply, "code"));
 	}
 	json_object_put(reply);
 	return NULL;
@@ -96,12 +91,9 @@ void die_answering(int status, const char *error)
 
 struct json_object *ask(struct json_object *request)
 {
-	struct json_object *reply;
-	char error[600];
-	int status;
+	struct json_object *reply = try_ask(request);
 
-	reply = try_ask(request, &status, error, sizeof(error));
 	if (!reply)
-		die_answering(status, error);
+		die_answering(refusal.status, refusal.why);
 	return reply;
 }

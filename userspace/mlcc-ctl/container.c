@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "place.h"
 
 extern char **environ;
 
 /* The first line that the command prints; false: none, or it has failed. */
-static bool first_line(const char *const *argv, char *line, size_t size)
+static bool printed_line(const char *const *argv, char *line, size_t size)
 {
 	posix_spawn_file_actions_t actions;
 	int ends[2], status = -1, err;
@@ -48,17 +49,12 @@ static bool first_line(const char *const *argv, char *line, size_t size)
 /* A runtime may speak of another machine's processes; and not each container has its own cgroup. */
 static bool is_here(int pid, const char *id)
 {
-	char path[64], line[PATH_MAX];
-	bool found = false;
-	FILE *f;
+	const char *cgroup;
+	char process[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = !strncmp(line, "0::/", 4) && strstr(line, id);
-	if (f)
-		fclose(f);
-	return found;
+	snprintf(process, sizeof(process), "%d", pid);
+	cgroup = cgroup_of(process);
+	return cgroup && strstr(cgroup, id);
 }
 
 static int ask_runtime(const char *const *argv, char id[CONTAINER_ID_LEN])
@@ -67,7 +63,7 @@ static int ask_runtime(const char *const *argv, char id[CONTAINER_ID_LEN])
 	int pid;
 
 	snprintf(format, sizeof(format), "%%d %%%ds", CONTAINER_ID_LEN - 1);
-	if (!first_line(argv, line, sizeof(line)) || sscanf(line, format, &pid, id) != 2)
+	if (!printed_line(argv, line, sizeof(line)) || sscanf(line, format, &pid, id) != 2)
 		return -1;
 	/* 0: it does not run */
 	return pid > 0 && strlen(id) >= 12 ? pid : 0;

@@ -9,6 +9,7 @@
 
 #include "../common/program.h"
 #include "../common/json.h"
+#include "../common/options.h"
 
 /* Exit statuses of "run" beside its command's, as env(1) has them; wrong words are EXIT_USAGE. */
 enum {
@@ -17,14 +18,15 @@ enum {
 	EXIT_RUN_NOT_FOUND = 127,
 };
 
-#define COMMON_OPTIONS	COMMON_OPTIONS_OF("socket")
-
 /* Requests to mlccd.  @request is freed; the reply is the caller's. */
 struct json_object *new_request(const char *op);
-/* The reply, or NULL and the status to end with, the reason in @error. */
-struct json_object *try_ask(struct json_object *request, int *status, char *error, size_t size);
-/* mlccd's word for why it has refused the last one, such as EEXIST; "": it has not. */
-const char *refused_code(void);
+/* The reply, or NULL: "refusal" says why not. */
+struct json_object *try_ask(struct json_object *request);
+extern struct refusal {
+	int status;		/* to end with */
+	char code[32];		/* mlccd's word for it, such as EEXIST; "": it has not refused */
+	char why[600];
+} refusal;
 /* After a fork: the connection is the other process's. */
 void forget_connection(void);
 /* Ends the program with @status, the reason as JSON where that is wanted. */
@@ -35,7 +37,7 @@ struct json_object *ask(struct json_object *request);
 /* A list of one job, @name, or the one that we are in; then of all that may be seen. */
 struct json_object *ask_job(const char *name);
 struct json_object *all_jobs(void);
-struct json_object *try_all_jobs(int *status, char *error, size_t size);
+struct json_object *try_all_jobs(void);
 
 /* explain.c: whether what is announced of its phases is false; @why in words. */
 bool hints_contradict(struct json_object *job, char *why, size_t size);
@@ -43,37 +45,17 @@ bool hints_contradict(struct json_object *job, char *why, size_t size);
 /* A reply without it ends the program. */
 struct json_object *get_list(struct json_object *o, const char *key);
 
+/* That of a file, without its end; false: it has none, or cannot be read. */
+bool first_line(const char *path, char *line, size_t size);
+
 /* 1234567 as "1.23M", in one of four buffers */
 const char *human(uint64_t v);
 const char *milliseconds(uint64_t us);
 
 /* Options of a job, for set-job and run. */
-struct job_options {
-	struct json_object *request;
-	const char *model, *workers, *algorithm, *precision, *parameters;
-	bool phase_bytes, period, priorities, phaseless;
-};
-
-#define JOB_OPTIONS							\
-	{ "name", required_argument, NULL, 1000 },			\
-	{ "profile", required_argument, NULL, 1001 },			\
-	{ "phase-bytes", required_argument, NULL, 1002 },		\
-	{ "period", required_argument, NULL, 1003 },			\
-	{ "priority", required_argument, NULL, 1004 },			\
-	{ "model", required_argument, NULL, 1005 },			\
-	{ "workers", required_argument, NULL, 1006 },			\
-	{ "algorithm", required_argument, NULL, 1007 },			\
-	{ "precision", required_argument, NULL, 1008 },			\
-	{ "parameters", required_argument, NULL, 1009 },		\
-	{ "owner", required_argument, NULL, 1010 },			\
-	{ "skip", required_argument, NULL, 1011 },			\
-	{ "class", required_argument, NULL, 1012 }
-
-void job_options_init(struct job_options *o);
-/* false: not one of them */
-bool job_option(struct job_options *o, int c);
-/* What follows from several of them; the request is complete but for its cgroup. */
-void job_options_end(struct job_options *o);
+extern const struct option_of job_options[];
+/* What follows from several of them; @request is complete but for its cgroup. */
+void job_options_end(struct json_object *request, struct json_object *own);
 
 /* The verbs */
 int verb_set_job(int argc, char **argv);

@@ -37,25 +37,6 @@ static bool fixed(const char *what, char *const words[])
 	return fix && ran(what, words);
 }
 
-/* The beginning of a file, without the line's end; false: it cannot be read. */
-static bool slurp(const char *path, char *buf, size_t size)
-{
-	ssize_t n;
-	int fd;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n < 0)
-		return false;
-	buf[n] = '\0';
-	if (n && buf[n - 1] == '\n')
-		buf[n - 1] = '\0';
-	return true;
-}
-
 static bool have_capability(int cap)
 {
 	struct __user_cap_header_struct self = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -84,7 +65,7 @@ static const char *lockdown(void)
 	static char buf[128];
 	char *s;
 
-	if (!slurp("/sys/kernel/security/lockdown", buf, sizeof(buf)))
+	if (!first_line("/sys/kernel/security/lockdown", buf, sizeof(buf)))
 		return "";
 	s = strchr(buf, '[');
 	if (!s)
@@ -166,7 +147,7 @@ static void check_module(void)
 	} else if (access("/proc/modules", F_OK)) {
 		result(NOTE, "module", "the BPF carrier needs none: 'mlcc-bpf load'",
 		       "this kernel has no loadable modules");
-	} else if (slurp("/proc/sys/kernel/modules_disabled", text, sizeof(text)) && *text == '1') {
+	} else if (first_line("/proc/sys/kernel/modules_disabled", text, sizeof(text)) && *text == '1') {
 		result(NOTE, "module", "use the BPF carrier ('mlcc-bpf load'), or restart the machine",
 		       "loading modules has been disabled (kernel.modules_disabled)");
 	} else if (refused_in_log(why, sizeof(why))) {
@@ -341,7 +322,7 @@ static void check_carrier(void)
 	else
 		result(FINE, "carrier", "", "a socket has got the congestion control 'mlcc', from %s",
 		       module_there ? "the module" : "BPF");
-	if (slurp("/proc/sys/net/ipv4/tcp_congestion_control", list, sizeof(list)) &&
+	if (first_line("/proc/sys/net/ipv4/tcp_congestion_control", list, sizeof(list)) &&
 	    !strcmp(list, "mlcc"))
 		result(NOTE, "default", "sysctl -w net.ipv4.tcp_congestion_control=cubic",
 		       "mlcc is the default for all sockets, which it is not made for");
@@ -351,16 +332,14 @@ static void check_carrier(void)
 static void check_hints(void)
 {
 	struct json_object *request = new_request("show"), *reply;
-	char error[600];
-	int status;
 
 	put_bool(request, "self", true);
-	reply = try_ask(request, &status, error, sizeof(error));
+	reply = try_ask(request);
 	if (reply)
 		result(FINE, "hints", "", "those of a process here count: it is in a job's cgroup");
 	else
 		result(NOTE, "hints", "'mlcc-ctl run', or name the job in MLCC_JOB",
-		       "those of a process here do not count: %s", error);
+		       "those of a process here do not count: %s", refusal.why);
 	json_object_put(reply);
 }
 
@@ -368,10 +347,8 @@ static void check_jobs(void)
 {
 	struct json_object *all;
 	bool fine = true, known = true;
-	char error[600];
-	int status;
 
-	all = try_all_jobs(&status, error, sizeof(error));
+	all = try_all_jobs();
 	for (size_t i = 0; all && i < json_object_array_length(all); i++) {
 		struct json_object *job = json_object_array_get_idx(all, i);
 
@@ -380,7 +357,7 @@ static void check_jobs(void)
 	}
 	if (!all || !known)
 		result(NOTE, "orphans", "", "whether connections have a carrier that was unloaded is unknown%s%s",
-		       all ? "" : ": ", all ? "" : error);
+		       all ? "" : ": ", all ? "" : refusal.why);
 	else if (fine)
 		result(FINE, "orphans", "", "no connection of a job has a carrier that was unloaded");
 	json_object_put(all);
@@ -397,16 +374,13 @@ static bool started(void)
 
 static void check_daemon(void)
 {
-	struct json_object *reply;
-	char error[600];
-	int status;
+	struct json_object *reply = try_ask(new_request("status"));
 
-	reply = try_ask(new_request("status"), &status, error, sizeof(error));
-	if (!reply && status == EXIT_NO_DAEMON && started())
-		reply = try_ask(new_request("status"), &status, error, sizeof(error));
+	if (!reply && refusal.status == EXIT_NO_DAEMON && started())
+		reply = try_ask(new_request("status"));
 	if (!reply) {
-		result(BAD, "mlccd", status == EXIT_NO_DAEMON ? "" :
-		       "see the daemon's log: 'journalctl -u mlccd'", "%s", error);
+		result(BAD, "mlccd", refusal.status == EXIT_NO_DAEMON ? "" :
+		       "see the daemon's log: 'journalctl -u mlccd'", "%s", refusal.why);
 		return;
 	}
 	result(FINE, "mlccd", "", "answers; %s jobs, carrier %s", get_string(reply, "jobs"),
@@ -433,34 +407,27 @@ static void check_daemon(void)
 
 int verb_doctor(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "sysroot", required_argument, NULL, 'R' },
-		{ "fix", no_argument, NULL, 'F' },
-		{ "connection", no_argument, NULL, 'C' },
-		{ "peer", required_argument, NULL, 'P' },
-		{ "peer-listen", no_argument, NULL, 'L' },
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "sysroot", OPTION_TEXT },
+		{ "fix", OPTION_FLAG },
+		{ "connection", OPTION_FLAG },
+		{ "peer", OPTION_TEXT },
+		{ "peer-listen", OPTION_FLAG },
+		{ }
 	};
-	const char *sysroot = "/";
+	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
+	const char *sysroot = given(own, "sysroot") ? get_string(own, "sysroot") : "/";
 	struct err e;
 	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'R')
-			sysroot = optarg;
-		else if (c == 'F')
-			fix = true;
-		else if (c == 'C')
-			return try_connection();
-		else if (c == 'L')
-			return peer_listen();
-		else if (c == 'P')
-			return peer_ask(optarg);
-		else
-			common_option(c, "doctor");
-	}
-	if (optind != argc)
-		die(EXIT_USAGE, "doctor: '%s' is no option", argv[optind]);
+	fix = get_bool(own, "fix");
+	options_end(argc, argv);
+	if (get_bool(own, "connection"))
+		return try_connection();
+	if (get_bool(own, "peer-listen"))
+		return peer_listen();
+	if (given(own, "peer"))
+		return peer_ask(get_string(own, "peer"));
 	c = sysroot_set(sysroot, &e);
 	if (c && strcmp(sysroot, "/"))
 		die(EXIT_FAILED, "%s", e.text);

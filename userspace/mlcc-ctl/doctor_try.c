@@ -362,12 +362,10 @@ static size_t next_hops(struct json_object *route, struct json_object *groups)
 /* Or may; IPv6 has a flow's label besides. */
 static bool ports_count(void)
 {
-	FILE *f = fopen("/proc/sys/net/ipv4/fib_multipath_hash_policy", "re");
-	int policy = f ? fgetc(f) : EOF;
+	char policy[8];
 
-	if (f)
-		fclose(f);
-	return policy != '0' && policy != '2';
+	return !first_line("/proc/sys/net/ipv4/fib_multipath_hash_policy", policy, sizeof(policy)) ||
+	       (*policy != '0' && *policy != '2');
 }
 
 void check_paths(void)

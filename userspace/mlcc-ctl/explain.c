@@ -258,18 +258,12 @@ void check_forced(const char *todo)
 {
 	char line[128];
 	glob_t nics;
-	FILE *f;
 
 	if (glob("/sys/class/infiniband/*/tc/*/traffic_class", 0, NULL, &nics))
 		return;
-	for (size_t i = 0; i < nics.gl_pathc; i++) {
-		f = fopen(nics.gl_pathv[i], "re");
-		if (f && fgets(line, sizeof(line), f) && strstr(line, "lobal"))
-			result(NOTE, "class", todo, "%s: %.*s",
-			       nics.gl_pathv[i], (int)strcspn(line, "\n"), line);
-		if (f)
-			fclose(f);
-	}
+	for (size_t i = 0; i < nics.gl_pathc; i++)
+		if (first_line(nics.gl_pathv[i], line, sizeof(line)) && strstr(line, "lobal"))
+			result(NOTE, "class", todo, "%s: %s", nics.gl_pathv[i], line);
 	globfree(&nics);
 }
 

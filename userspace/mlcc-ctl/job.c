@@ -11,18 +11,13 @@
 #include "ctl.h"
 #include "model.h"
 
-void job_options_init(struct job_options *o)
-{
-	*o = (struct job_options){ .request = new_request("set-job") };
-}
-
 static bool is_number(const char *s)
 {
 	return *s && !s[strspn(s, "0123456789")];
 }
 
 /* USER or :GROUP, as chown takes them. */
-static void put_owner(struct json_object *request, const char *who)
+static void take_owner(struct json_object *request, const char *who)
 {
 	bool group = *who == ':';
 	struct passwd *p = NULL;
@@ -45,103 +40,53 @@ static void put_owner(struct json_object *request, const char *who)
 
 /* What mlccd would refuse on any host is the caller's mistake, also where there is no mlccd. */
 
-static const char *job_check_name(const char *name)
+static void take_name(struct json_object *request, const char *name)
 {
 	if (!*name || strlen(name) >= MLCC_NAME_LEN || name[strspn(name, MLCC_NAME_CHARS)])
 		die(EXIT_USAGE, "--name '%s': 1 to %d letters, digits and any of ._:/@+- are wanted",
 		    name, MLCC_NAME_LEN - 1);
 	if (is_number(name))
 		die(EXIT_USAGE, "--name '%s' would be an id", name);
-	return name;
+	put_string(request, "name", name);
 }
 
-static const char *check_skip(const char *list)
+static void take_skip(struct json_object *request, const char *list)
 {
 	char why[MLCC_ERROR_LEN];
 
 	if (mlcc_skip_check(list, why))
 		die(EXIT_USAGE, "--%s", why);
-	return list;
+	put_string(request, "skip", list);
 }
 
-static const char *const profiles[] = MLCC_PROFILE_NAMES;
-static const char *const classes[] = MLCC_CLASS_NAMES;
-
-static const char *one_of(const char *what, const char *s, const char *const *list, int count)
-{
-	char all[200] = "";
-	size_t n = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (!strcmp(s, list[i]))
-			return s;
-		n += snprintf(all + n, sizeof(all) - n, "%s%s",
-			      !i ? "" : i < count - 1 ? ", " : " or ", list[i]);
-	}
-	die(EXIT_USAGE, "%s '%s': %s is wanted", what, s, all);
-}
-
-static unsigned int parse_priority(const char *s)
+static void take_priority(struct json_object *request, const char *s)
 {
 	unsigned int n = parse_number("--priority", s, 0, 8);
 
 	if (n == 1)
 		die(EXIT_USAGE, "--priority '1': 0, or from 2 to 8 is wanted");
-	return n;
+	put_u64(request, "priority_classes", n);
 }
 
-bool job_option(struct job_options *o, int c)
-{
-	switch (c) {
-	case 1000:
-		put_string(o->request, "name", job_check_name(optarg));
-		break;
-	case 1001:
-		put_string(o->request, "profile", one_of("--profile", optarg, profiles, MLCC_PROFILE_COUNT));
-		break;
-	case 1002:
-		put_u64(o->request, "phase_bytes", parse_bytes("--phase-bytes", optarg,
-							       MLCC_PHASE_BYTES_LIMIT));
-		o->phase_bytes = true;
-		break;
-	case 1003:
-		put_u64(o->request, "period_us", parse_time_us("--period", optarg, 1, UINT32_MAX));
-		o->period = true;
-		break;
-	case 1004:
-		put_u64(o->request, "priority_classes", parse_priority(optarg));
-		o->priorities = strcmp(optarg, "0");
-		break;
-	case 1005:
-		o->model = optarg;
-		break;
-	case 1006:
-		o->workers = optarg;
-		break;
-	case 1007:
-		o->algorithm = optarg;
-		break;
-	case 1008:
-		o->precision = optarg;
-		break;
-	case 1009:
-		o->parameters = optarg;
-		break;
-	case 1010:
-		put_owner(o->request, optarg);
-		break;
-	case 1011:
-		put_string(o->request, "skip", check_skip(optarg));
-		break;
-	case 1012:
-		put_string(o->request, "class", one_of("--class", optarg, classes, MLCC_CLASS_COUNT));
-		o->phaseless = strcmp(optarg, classes[MLCC_CLASS_TRAINING]);
-		break;
-	default:
-		return false;
-	}
-	return true;
-}
+static const char *const profiles[] = MLCC_PROFILE_NAMES;
+static const char *const classes[] = MLCC_CLASS_NAMES;
+
+const struct option_of job_options[] = {
+	{ "name", OPTION_OTHER, .take = take_name, .asked = true },
+	{ "class", OPTION_WORD, .words = classes, .count = MLCC_CLASS_COUNT, .asked = true },
+	{ "profile", OPTION_WORD, .words = profiles, .count = MLCC_PROFILE_COUNT, .asked = true },
+	{ "phase-bytes", OPTION_BYTES, "phase_bytes", .max = MLCC_PHASE_BYTES_LIMIT, .asked = true },
+	{ "period", OPTION_TIME, "period_us", 1, UINT32_MAX, .asked = true },
+	{ "priority", OPTION_OTHER, .take = take_priority, .asked = true },
+	{ "skip", OPTION_OTHER, .take = take_skip, .asked = true },
+	{ "owner", OPTION_OTHER, .take = take_owner, .asked = true },
+	{ "model", OPTION_TEXT },
+	{ "parameters", OPTION_TEXT },
+	{ "workers", OPTION_TEXT },
+	{ "algorithm", OPTION_WORD, .words = model_algorithm_names, .count = MODEL_ALGORITHMS },
+	{ "precision", OPTION_TEXT },
+	{ }
+};
 
 static void list_models(FILE *f)
 {
@@ -150,57 +95,63 @@ static void list_models(FILE *f)
 			(unsigned long long)models[i].parameters, models[i].source);
 }
 
-static uint64_t parameters_of(const struct job_options *o)
+static uint64_t parameters_of(struct json_object *own)
 {
-	const struct model *m;
+	const char *name = get_string(own, "model");
+	const struct model *m = model_find(name);
 
-	if (o->parameters)
-		return parse_count("--parameters", o->parameters, MLCC_PHASE_BYTES_LIMIT);
-	m = model_find(o->model);
+	if (given(own, "parameters"))
+		return parse_count("--parameters", get_string(own, "parameters"),
+				   MLCC_PHASE_BYTES_LIMIT);
 	if (m)
 		return m->parameters;
-	if (strcmp(o->model, "list")) {
+	if (strcmp(name, "list")) {
 		list_models(stderr);
-		die(EXIT_USAGE, "--model '%s' is none of these; say --parameters", o->model);
+		die(EXIT_USAGE, "--model '%s' is none of these; say --parameters", name);
 	}
 	list_models(stdout);
 	exit(EXIT_FINE);
 }
 
-static uint64_t phase_of_model(const struct job_options *o)
+static uint64_t phase_of_model(struct json_object *own)
 {
-	unsigned int bytes = o->precision ? model_precision(o->precision) : 4;
-	int algorithm = o->algorithm ? model_algorithm(o->algorithm) : MODEL_RING;
-	uint64_t parameters = parameters_of(o), workers, phase;
+	const char *precision = option_text(own, "precision");
+	const char *algorithm = option_text(own, "algorithm");
+	unsigned int bytes = precision ? model_precision(precision) : 4;
+	uint64_t parameters = parameters_of(own), workers, phase;
 
-	if (!o->workers)
+	if (!given(own, "workers"))
 		die(EXIT_USAGE, "--model and --parameters need --workers N");
-	workers = parse_number("--workers", o->workers, 2, 1000000);
+	workers = parse_number("--workers", get_string(own, "workers"), 2, 1000000);
 	if (!bytes)
-		die(EXIT_USAGE, "--precision '%s': fp32, tf32, fp16, bf16, fp8 or int8",
-		    o->precision);
-	if (algorithm < 0)
-		die(EXIT_USAGE, "--algorithm '%s': ring, tree, all-to-all, ps or ps-shared",
-		    o->algorithm);
-	if (model_phase_bytes(parameters, bytes, workers, algorithm, &phase))
+		die(EXIT_USAGE, "--precision '%s': fp32, tf32, fp16, bf16, fp8 or int8", precision);
+	if (model_phase_bytes(parameters, bytes, workers,
+			      algorithm ? model_algorithm(algorithm) : MODEL_RING, &phase))
 		die(EXIT_USAGE, "--parameters: more than 2^48 bytes in a phase");
 	return phase;
 }
 
-void job_options_end(struct job_options *o)
+void job_options_end(struct json_object *request, struct json_object *own)
 {
-	if (o->phaseless && (o->phase_bytes || o->period || o->model || o->parameters))
+	bool bytes = given(request, "phase_bytes"), model = given(own, "model");
+	bool parameters = given(own, "parameters");
+
+	if (given(request, "class") &&
+	    strcmp(get_string(request, "class"), classes[MLCC_CLASS_TRAINING]) &&
+	    (bytes || model || parameters || given(request, "period_us")))
 		die(EXIT_USAGE, "--class other than training has no phases: neither --phase-bytes nor a model nor --period");
-	if (o->model && o->parameters)
+	if (model && parameters)
 		die(EXIT_USAGE, "--model and --parameters say the same: give one");
-	if (!o->model && !o->parameters) {
-		if (o->workers || o->algorithm || o->precision)
-			die(EXIT_USAGE, "--workers, --algorithm and --precision go with --model or --parameters");
-		return;
+	if (model || parameters) {
+		if (bytes)
+			die(EXIT_USAGE, "--phase-bytes and a model say the same: give one");
+		put_u64(request, "phase_bytes", phase_of_model(own));
+	} else if (given(own, "workers") || given(own, "algorithm") ||
+		   given(own, "precision")) {
+		die(EXIT_USAGE, "--workers, --algorithm and --precision go with --model or --parameters");
 	}
-	if (o->phase_bytes)
-		die(EXIT_USAGE, "--phase-bytes and a model say the same: give one");
-	put_u64(o->request, "phase_bytes", phase_of_model(o));
+	if (common.dry_run)
+		put_bool(request, "dry_run", true);
 }
 
 static void print_set(struct json_object *reply)
@@ -229,12 +180,20 @@ static void print_set(struct json_object *reply)
 		warn("%s", get_string(reply, "warning"));
 }
 
+static char container[CONTAINER_ID_LEN];
+
+static void take_container(struct json_object *request, const char *name)
+{
+	put_u64(request, "pid", container_pid(name, container));
+}
+
 /* A process that has ended since its runtime named it leaves its number to another one. */
-static void check_container(struct json_object *reply, const char *id)
+static void check_container(struct json_object *reply)
 {
 	struct json_object *job, *request;
 
-	if (!json_object_object_get_ex(reply, "job", &job) || strstr(get_string(job, "cgroup"), id))
+	if (!json_object_object_get_ex(reply, "job", &job) ||
+	    strstr(get_string(job, "cgroup"), container))
 		return;
 	if (!common.dry_run) {
 		request = new_request("del-job");
@@ -246,48 +205,23 @@ static void check_container(struct json_object *reply, const char *id)
 
 int verb_set_job(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "id", required_argument, NULL, 1 },
-		{ "cgroup", required_argument, NULL, 2 },
-		{ "pid", required_argument, NULL, 3 },
-		{ "self", no_argument, NULL, 4 },
-		{ "new", no_argument, NULL, 5 },
-		{ "container", required_argument, NULL, 6 },
-		{ "limited", no_argument, NULL, 7 },
-		JOB_OPTIONS,
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "id", OPTION_WHOLE, .min = 1, .max = 65535, .asked = true },
+		{ "cgroup", OPTION_TEXT, .asked = true },
+		{ "pid", OPTION_WHOLE, .min = 1, .max = INT32_MAX, .asked = true },
+		{ "container", OPTION_OTHER, .take = take_container, .asked = true },
+		{ "self", OPTION_FLAG, .asked = true },
+		{ "new", OPTION_FLAG, "create", .asked = true },
+		{ "limited", OPTION_FLAG, .asked = true },
+		{ }
 	};
-	char container[CONTAINER_ID_LEN] = "";
-	struct json_object *reply;
-	struct job_options o;
-	int c;
+	struct json_object *request = new_request("set-job"), *reply;
+	struct json_object *own = options_take(argc, argv, "", opts, job_options, request);
 
-	job_options_init(&o);
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 1)
-			put_u64(o.request, "id", parse_number("--id", optarg, 1, 65535));
-		else if (c == 2)
-			put_string(o.request, "cgroup", optarg);
-		else if (c == 3)
-			put_u64(o.request, "pid", parse_number("--pid", optarg, 1, INT32_MAX));
-		else if (c == 4)
-			put_bool(o.request, "self", true);
-		else if (c == 5)
-			put_bool(o.request, "create", true);
-		else if (c == 6)
-			put_u64(o.request, "pid", container_pid(optarg, container));
-		else if (c == 7)
-			put_bool(o.request, "limited", true);
-		else if (!job_option(&o, c))
-			common_option(c, "set-job");
-	}
-	if (optind != argc)
-		die(EXIT_USAGE, "set-job: '%s' is no option", argv[optind]);
-	job_options_end(&o);
-	if (common.dry_run)
-		put_bool(o.request, "dry_run", true);
-	reply = ask(o.request);
-	check_container(reply, container);
+	options_end(argc, argv);
+	job_options_end(request, own);
+	reply = ask(request);
+	check_container(reply);
 	if (!common.json)
 		print_set(reply);
 	answer(reply);

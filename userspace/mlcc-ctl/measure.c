@@ -349,25 +349,19 @@ static void measure_run(struct measure *m)
 
 int verb_measure(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "all", no_argument, NULL, 'A' },
-		{ "alternate", required_argument, NULL, 'a' },
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "all", OPTION_FLAG },
+		{ "alternate", OPTION_TIME, .min = 1000000, .max = 86400000000ULL },
+		{ }
 	};
 	static struct measure m = {
 		.o = { .interval_us = OBSERVE_INTERVAL_US, .others = true }, .turn_us = TURN_US,
 	};
-	bool all = false;
-	int c;
+	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
+	bool all = get_bool(own, "all");
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'a')
-			m.turn_us = parse_time_us("--alternate", optarg, 1000000, 86400000000ULL);
-		else if (c == 'A')
-			all = true;
-		else
-			common_option(c, "measure");
-	}
+	if (given(own, "alternate"))
+		m.turn_us = get_u64(own, "alternate");
 	if (optind + !all != argc)
 		die(EXIT_USAGE, "measure: give one JOB, by id or name, or --all");
 	m.job = all ? NULL : argv[optind];

@@ -85,58 +85,40 @@ static void observe_sockets(struct observe *o, uint64_t length)
 
 int verb_observe(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "cgroup", required_argument, NULL, 'g' },
-		{ "for", required_argument, NULL, 'f' },
-		{ "from", required_argument, NULL, 'F' },
-		{ "interval", required_argument, NULL, 'i' },
-		{ "metrics", required_argument, NULL, 'm' },
-		{ "plot", required_argument, NULL, 'p' },
-		{ "record", required_argument, NULL, 'r' },
-		{ "skip", required_argument, NULL, 's' },
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "all", OPTION_FLAG },
+		{ "cgroup", OPTION_TEXT },
+		{ "for", OPTION_TIME, .min = 1000, .max = UINT64_MAX / 4 },
+		{ "from", OPTION_TEXT },
+		{ "interval", OPTION_TIME, .min = 1000, .max = 1000000 },
+		{ "metrics", OPTION_TEXT },
+		{ "plot", OPTION_TEXT },
+		{ "record", OPTION_TEXT },
+		{ "skip", OPTION_TEXT },
+		{ }
 	};
 	static struct observe o = { .interval_us = OBSERVE_INTERVAL_US };
-	const char *skip = OBSERVE_SKIP, *from = NULL;
-	uint64_t length = UINT64_MAX / 2;
+	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
+	bool lasts = given(own, "for"), often = given(own, "interval");
+	const char *skip = option_text(own, "skip"), *from = option_text(own, "from");
 	char error[MLCC_ERROR_LEN];
-	bool live = false;	/* an option that only this has */
-	int c;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		live |= c == 'g' || c == 'f' || c == 'i' || c == 'r';
-		if (c == 'a')
-			o.all = true;
-		else if (c == 'g')
-			o.cgroup = optarg;
-		else if (c == 'f')
-			length = parse_time_us("--for", optarg, 1000, UINT64_MAX / 4);
-		else if (c == 'F')
-			from = optarg;
-		else if (c == 'i')
-			o.interval_us = parse_time_us("--interval", optarg, 1000, 1000000);
-		else if (c == 'm')
-			o.metrics = optarg;
-		else if (c == 'p')
-			o.plot = optarg;
-		else if (c == 'r')
-			o.record = optarg;
-		else if (c == 's')
-			skip = optarg;
-		else
-			common_option(c, "observe");
-	}
-	if (optind != argc)
-		die(EXIT_USAGE, "observe: '%s' is no option", argv[optind]);
-	if (mlcc_skip_parse(&o.skip, skip, error))
+	options_end(argc, argv);
+	o.all = get_bool(own, "all");
+	o.cgroup = option_text(own, "cgroup");
+	o.metrics = option_text(own, "metrics");
+	o.plot = option_text(own, "plot");
+	o.record = option_text(own, "record");
+	if (often)
+		o.interval_us = get_u64(own, "interval");
+	if (mlcc_skip_parse(&o.skip, skip ? skip : OBSERVE_SKIP, error))
 		die(EXIT_USAGE, "--%s", error);
-	if (from && live)
+	if (from && (o.cgroup || o.record || lasts || often))
 		die(EXIT_USAGE, "observe: --from goes with none of --cgroup, --for, --interval, --record");
 	if (from)
 		observe_from(&o, from);
 	else
-		observe_sockets(&o, length);
+		observe_sockets(&o, lasts ? get_u64(own, "for") : UINT64_MAX / 2);
 	observe_show(&o);
 	return EXIT_FINE;
 }

@@ -26,13 +26,15 @@
 #define TRY_MS		2
 #define DEPTH		16		/* folders that nftw() holds open */
 
-const char *own_cgroup(void)
+const char *cgroup_of(const char *process)
 {
 	static char line[PATH_MAX + 8];
 	const char *found = NULL;
+	char path[64];
 	FILE *f;
 
-	f = fopen("/proc/self/cgroup", "re");
+	snprintf(path, sizeof(path), "/proc/%s/cgroup", process);
+	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "0::/", 4))
@@ -64,7 +66,7 @@ static bool shows(const char *line, const char *own, char *path, size_t size)
 
 static bool find_own(char *path, size_t size)
 {
-	const char *own = own_cgroup();
+	const char *own = cgroup_of("self");
 	bool found = false;
 	char *line = NULL;
 	size_t len = 0;
@@ -140,15 +142,13 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static void delete_job(const char *id)
 {
 	struct json_object *request;
-	char error[600];
-	int status;
 
 	if (!*id)
 		return;
 	forget_connection();
 	request = new_request("del-job");
 	put_string(request, "job", id);
-	json_object_put(try_ask(request, &status, error, sizeof(error)));
+	json_object_put(try_ask(request));
 }
 
 /*

@@ -27,7 +27,7 @@ int place_make(struct place *p, char *error, size_t size);
  */
 int scope_ask(void);
 
-/* From /proc/self/cgroup; NULL: not of version 2. */
-const char *own_cgroup(void);
+/* From /proc/PROCESS/cgroup; NULL: not of version 2. */
+const char *cgroup_of(const char *process);
 
 #endif /* MLCC_CTL_PLACE_H */

@@ -6,6 +6,8 @@
 #include "../../include/mlcc/rule.h"
 #include "ctl.h"
 
+#define Q16	((double)MLCC_ONE)
+
 static int print_profiles(struct json_object *reply)
 {
 	struct json_object *list = get_list(reply, "profiles"), *p;
@@ -25,59 +27,25 @@ static int print_profiles(struct json_object *reply)
 	return EXIT_FINE;
 }
 
-struct fraction {
-	const char *option;
-	double min, max;		/* Q16 */
-};
-
-static void put_fraction(struct json_object *request, const struct fraction *f, const char *s)
-{
-	double v = parse_fraction(f->option, s, f->min / MLCC_ONE, f->max / MLCC_ONE);
-
-	json_object_object_add(request, f->option + strlen("--"), json_object_new_double(v));
-}
-
-static void profile_option(struct json_object *request, int c)
-{
-	static const struct fraction fractions[] = {
-		{ "--floor", MLCC_GROW_MIN, MLCC_FLOOR_MAX }, { "--slope", 0, MLCC_SLOPE_MAX },
-		{ "--hold", 0, MLCC_HOLD_MAX },
-	};
-
-	if (c >= 1 && c <= 3)
-		put_fraction(request, &fractions[c - 1], optarg);
-	else if (c == 4)
-		put_u64(request, "shape", parse_number("--shape", optarg, 1, 4));
-	else if (c == 5)
-		put_string(request, "base", optarg);
-	else if (c == 6)
-		put_string(request, "restart", optarg);
-	else if (c == 7)
-		put_bool(request, "default", true);
-	else
-		common_option(c, "profile");
-}
-
 int verb_profile(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "floor", required_argument, NULL, 1 },
-		{ "slope", required_argument, NULL, 2 },
-		{ "hold", required_argument, NULL, 3 },
-		{ "shape", required_argument, NULL, 4 },
-		{ "base", required_argument, NULL, 5 },
-		{ "restart", required_argument, NULL, 6 },
-		{ "default", no_argument, NULL, 7 },
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "floor", OPTION_FRACTION, .min = MLCC_GROW_MIN / Q16, .max = MLCC_FLOOR_MAX / Q16,
+		  .asked = true },
+		{ "slope", OPTION_FRACTION, .max = MLCC_SLOPE_MAX / Q16, .asked = true },
+		{ "hold", OPTION_FRACTION, .max = MLCC_HOLD_MAX / Q16, .asked = true },
+		{ "shape", OPTION_WHOLE, .min = 1, .max = MLCC_SHAPE_MAX, .asked = true },
+		{ "base", OPTION_TEXT, .asked = true },
+		{ "restart", OPTION_TEXT, .asked = true },
+		{ "default", OPTION_FLAG, .asked = true },
+		{ }
 	};
 	struct json_object *request = new_request("profile-set");
-	bool set = false;
-	int c;
+	int nothing = json_object_object_length(request);
+	bool set;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		set |= c <= 7;
-		profile_option(request, c);
-	}
+	options_take(argc, argv, "", opts, NULL, request);
+	set = json_object_object_length(request) > nothing;
 	argc -= optind;
 	argv += optind;
 	if (argc == 2 && !strcmp(argv[0], "set") && set) {
@@ -102,8 +70,7 @@ int verb_status(int argc, char **argv)
 	struct json_object *reply;
 
 	flag_option(argc, argv, NULL);
-	if (optind != argc)
-		die(EXIT_USAGE, "status: '%s' is no option", argv[optind]);
+	options_end(argc, argv);
 	reply = ask(new_request("status"));
 	json_object_object_del(reply, "ok");
 	json_object_object_foreach(reply, key, value)

@@ -147,38 +147,36 @@ static int run_become(const struct run_options *o, const struct inherited *s)
 
 /*
  * The job for the cgroup that this process is in now: mlccd knows it by the process, whatever
- * namespaces that is in.  NULL with the reason.
+ * namespaces that is in.  NULL: it is refused.
  */
-static struct json_object *run_set_job(struct json_object *request, char *error, size_t size)
+static struct json_object *run_set_job(struct json_object *request)
 {
 	struct json_object *reply = NULL;
-	int status;
 
 	put_bool(request, "self", true);
 	put_bool(request, "create", true);
 	for (int i = 0; !reply && i < NAME_TRIES; i++) {
 		if (i)
 			usleep(NAME_TRY_US);
-		reply = try_ask(json_object_get(request), &status, error, size);
-		if (!reply && strcmp(refused_code(), "EEXIST"))
+		reply = try_ask(json_object_get(request));
+		if (!reply && strcmp(refusal.code, "EEXIST"))
 			break;
 	}
 	return reply;
 }
 
 /* A name that is taken is somebody's mistake, or a launcher's, whose runs have the same one. */
-static struct json_object *set_named_job(struct json_object *request, const struct run_options *o,
-					 char *error, size_t size)
+static struct json_object *set_named_job(struct json_object *request, const struct run_options *o)
 {
-	struct json_object *reply = run_set_job(request, error, size), *job;
-	bool taken = !reply && !strcmp(refused_code(), "EEXIST");
+	struct json_object *reply = run_set_job(request), *job;
+	bool taken = !reply && !strcmp(refusal.code, "EEXIST");
 
 	if (taken && !o->any_name)
-		die(EXIT_USAGE, "%s", error);
+		die(EXIT_USAGE, "%s", refusal.why);
 	if (taken) {
-		warn("%s; this one has no name", error);
+		warn("%s; this one has no name", refusal.why);
 		json_object_object_del(request, "name");
-		reply = run_set_job(request, error, size);
+		reply = run_set_job(request);
 	}
 	/* whoever announces its phases looks for it there */
 	if (taken && reply && json_object_object_get_ex(reply, "job", &job))
@@ -187,31 +185,29 @@ static struct json_object *set_named_job(struct json_object *request, const stru
 	return reply;
 }
 
-/* A plan for this job alone.  0, or why not. */
-static int run_set_dscp(const char *id, int dscp, char *error, size_t size)
+/* A plan for this job alone.  False: it is refused. */
+static bool run_set_dscp(const char *id, int dscp)
 {
 	struct json_object *request = new_request("set-plan"), *jobs = json_object_new_array();
 	struct json_object *plan = json_object_new_object(), *reply;
-	int status;
 
 	put_string(plan, "job", id);
 	put_u64(plan, "dscp", dscp);
 	json_object_array_add(jobs, plan);
 	json_object_object_add(request, "jobs", jobs);
-	reply = try_ask(request, &status, error, size);
+	reply = try_ask(request);
 	json_object_put(reply);
-	return reply ? 0 : status;
+	return reply;
 }
 
 /* By a plan, whoever has made it, or by its class. */
 static int shown_dscp(const char *id)
 {
 	struct json_object *request = new_request("show"), *reply, *jobs, *value;
-	char error[600];
-	int status, dscp = -1;
+	int dscp = -1;
 
 	put_string(request, "job", id);
-	reply = try_ask(request, &status, error, sizeof(error));
+	reply = try_ask(request);
 	if (reply && json_object_object_get_ex(reply, "jobs", &jobs) &&
 	    json_object_is_type(jobs, json_type_array) &&
 	    json_object_object_get_ex(json_object_array_get_idx(jobs, 0), "dscp", &value))
@@ -230,10 +226,8 @@ static void cannot(bool strict, const char *error, const char *what)
 /* The DSCP that all of the job's packets have; < 0: none. */
 static int plan_dscp(const char *id, const struct run_options *o)
 {
-	char error[600];
-
-	if (o->dscp >= 0 && run_set_dscp(id, o->dscp, error, sizeof(error))) {
-		cannot(o->strict, error, "DSCP");
+	if (o->dscp >= 0 && !run_set_dscp(id, o->dscp)) {
+		cannot(o->strict, refusal.why, "DSCP");
 		return -1;
 	}
 	return shown_dscp(id);
@@ -265,11 +259,14 @@ static int run_command(struct json_object *request, const struct run_options *o)
 
 	set_aside(&inherited);
 	export_paths(o->paths, o->verbose);
-	if (!make_place(&p, error, sizeof(error)))
-		reply = set_named_job(request, o, error, sizeof(error));
-	if (!reply) {
+	if (make_place(&p, error, sizeof(error))) {
 		cannot(o->strict, error, "job");
-	} else if (json_object_object_get_ex(reply, "job", &job)) {
+	} else {
+		reply = set_named_job(request, o);
+		if (!reply)
+			cannot(o->strict, refusal.why, "job");
+	}
+	if (reply && json_object_object_get_ex(reply, "job", &job)) {
 		snprintf(p.job, PLACE_JOB_LEN, "%s", get_string(job, "id"));
 		export_class(plan_dscp(p.job, o), o->verbose);
 	}
@@ -299,47 +296,33 @@ static void warn_of_others(char **argv)
 
 int verb_run(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "strict", no_argument, NULL, 1 },
-		{ "dscp", required_argument, NULL, 2 },
-		{ "any-name", no_argument, NULL, 3 },
-		{ "paths", required_argument, NULL, 4 },
-		{ "verbose", no_argument, NULL, 'v' },
-		JOB_OPTIONS,
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "strict", OPTION_FLAG },
+		{ "dscp", OPTION_WHOLE, .max = DSCP_MAX },
+		{ "any-name", OPTION_FLAG },
+		{ "paths", OPTION_WHOLE, .min = 1, .max = PATHS_MAX },
+		{ "verbose", OPTION_FLAG, .letter = 'v' },
+		{ }
 	};
-	struct run_options r = { .dscp = -1 };
-	struct job_options o;
-	int c;
-
-	job_options_init(&o);
+	struct json_object *request = new_request("set-job");
 	/* "+": what follows the command is the command's */
-	while ((c = getopt_long(argc, argv, "+v" COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 1)
-			r.strict = true;
-		else if (c == 2)
-			r.dscp = parse_number("--dscp", optarg, 0, DSCP_MAX);
-		else if (c == 3)
-			r.any_name = true;
-		else if (c == 4)
-			r.paths = parse_number("--paths", optarg, 1, PATHS_MAX);
-		else if (c == 'v')
-			r.verbose = true;
-		else if (!job_option(&o, c))
-			common_option(c, "run");
-	}
+	struct json_object *own = options_take(argc, argv, "+v", opts, job_options, request);
+	struct run_options r = {
+		.argv = argv + optind, .paths = get_u64(own, "paths"), .any_name = get_bool(own, "any-name"),
+		.dscp = given(own, "dscp") ? (int)get_u64(own, "dscp") : -1,
+		.strict = get_bool(own, "strict"), .verbose = get_bool(own, "verbose"),
+	};
+
 	if (optind == argc)
 		die(EXIT_USAGE, "run: a command is wanted, after --");
-	if (o.priorities && r.dscp >= 0)
+	if (get_u64(request, "priority_classes") && r.dscp >= 0)
 		die(EXIT_USAGE, "--dscp and --priority exclude each other: give one");
-	job_options_end(&o);
-	r.argv = argv + optind;
+	job_options_end(request, own);
 	warn_of_others(r.argv);
 	if (!common.dry_run)
-		return run_command(o.request, &r);
-	put_bool(o.request, "dry_run", true);
+		return run_command(request, &r);
 	printf("would make a cgroup, and set the job %s\n",
-	       json_object_to_json_string_ext(o.request, JSON_C_TO_STRING_PLAIN));
+	       json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN));
 	if (r.dscp >= 0)
 		printf("would give it DSCP %d, and its RDMA traffic class %d\n", r.dscp,
 		       r.dscp << DSCP_SHIFT);

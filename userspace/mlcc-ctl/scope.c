@@ -66,7 +66,7 @@ static int start_scope(sd_bus *bus, int *answer)
 static int wait_to_move(sd_bus *bus, const char *before, const int *answer)
 {
 	for (int i = 0; i < CALL_US / TRY_US; i++) {
-		const char *own = own_cgroup();
+		const char *own = cgroup_of("self");
 		int n = sd_bus_process(bus, NULL);
 
 		if (own && strcmp(own, before))
@@ -81,7 +81,7 @@ static int wait_to_move(sd_bus *bus, const char *before, const int *answer)
 
 int scope_ask(void)
 {
-	const char *own = own_cgroup();
+	const char *own = cgroup_of("self");
 	sd_bus *bus = NULL;
 	int answer = 0, err;
 	char *before;

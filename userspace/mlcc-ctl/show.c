@@ -7,7 +7,7 @@
 #include "ctl.h"
 
 /* Page by page, as one list. */
-struct json_object *try_all_jobs(int *status, char *error, size_t size)
+struct json_object *try_all_jobs(void)
 {
 	struct json_object *all = json_object_new_array(), *request, *reply, *page;
 	uint64_t after = 0;
@@ -15,7 +15,7 @@ struct json_object *try_all_jobs(int *status, char *error, size_t size)
 	do {
 		request = new_request("show");
 		put_u64(request, "after", after);
-		reply = try_ask(request, status, error, size);
+		reply = try_ask(request);
 		if (!reply) {
 			json_object_put(all);
 			return NULL;
@@ -31,13 +31,10 @@ struct json_object *try_all_jobs(int *status, char *error, size_t size)
 
 struct json_object *all_jobs(void)
 {
-	struct json_object *all;
-	char error[600];
-	int status;
+	struct json_object *all = try_all_jobs();
 
-	all = try_all_jobs(&status, error, sizeof(error));
 	if (!all)
-		die_answering(status, error);
+		die_answering(refusal.status, refusal.why);
 	return all;
 }
 
@@ -60,17 +57,12 @@ static void slowdown_text(struct json_object *job, char *s, size_t size)
 		snprintf(s, size, "-");
 }
 
-static bool show_given(struct json_object *o, const char *key)
-{
-	return json_object_object_get_ex(o, key, NULL);
-}
-
 static void print_qps(struct json_object *use)
 {
 	printf("%s QP%s, %s sent, %s CNPs", get_string(use, "qps"),
 	       get_u64(use, "qps") == 1 ? "" : "s", human(get_u64(use, "sent_bytes")),
 	       human(get_u64(use, "cnps")));
-	if (show_given(use, "rate_kbps"))
+	if (given(use, "rate_kbps"))
 		printf(", at %sb/s (slowest %sb/s)", human(1000 * get_u64(use, "rate_kbps")),
 		       human(1000 * get_u64(use, "slowest_kbps")));
 }
@@ -81,12 +73,12 @@ static void print_knob(struct json_object *use)
 
 	printf("%s:%s %s", get_string(use, "backend"), get_string(use, "follows"),
 	       get_string(use, "knob"));
-	if (show_given(use, "value"))
+	if (given(use, "value"))
 		printf(" %s%s%s, gain %.2f", get_string(use, "value"), *unit ? " " : "", unit,
 		       get_double(use, "gain"));
 	printf(", base %s%s%s (%s, for the whole %s)", get_string(use, "base"), *unit ? " " : "",
 	       unit, get_string(use, "state"), get_string(use, "scope"));
-	if (show_given(use, "sent_bytes"))
+	if (given(use, "sent_bytes"))
 		printf(", %s sent", human(get_u64(use, "sent_bytes")));
 }
 
@@ -101,13 +93,13 @@ static void print_rdma(struct json_object *job, const char *indent)
 		struct json_object *use = json_object_array_get_idx(list, i);
 
 		printf("%srdma %s: ", indent, get_string(use, "device"));
-		if (show_given(use, "knob"))
+		if (given(use, "knob"))
 			print_knob(use);
 		else
 			print_qps(use);
 		putchar('\n');
 	}
-	if (show_given(job, "rdma_more"))
+	if (given(job, "rdma_more"))
 		printf("%srdma: %s more\n", indent, get_string(job, "rdma_more"));
 }
 

@@ -44,14 +44,10 @@ static void undo_nics(void)
 static void undo_default(void)
 {
 	char *const words[] = { "sysctl", "-qw", "net.ipv4.tcp_congestion_control=cubic", NULL };
-	FILE *f = fopen(DEFAULT_CC, "re");
-	char name[32] = "";
+	char name[32];
 
-	if (f && fscanf(f, "%31s", name) != 1)
-		*name = '\0';
-	if (f)
-		fclose(f);
-	if (!strncmp(name, "mlcc", 4) && !ran("default", words))
+	if (first_line(DEFAULT_CC, name, sizeof(name)) && !strncmp(name, "mlcc", 4) &&
+	    !ran("default", words))
 		result(BAD, "default", "set net.ipv4.tcp_congestion_control",
 		       "%s is the default for all sockets", name);
 }
@@ -112,8 +108,7 @@ static void look_for_pins(void)
 int verb_undo(int argc, char **argv)
 {
 	flag_option(argc, argv, NULL);
-	if (optind != argc)
-		die(EXIT_USAGE, "undo: '%s' is no option", argv[optind]);
+	options_end(argc, argv);
 	if (geteuid() && !common.dry_run)
 		die(EXIT_FAILED, "undo: only root may take everything back");
 	findings_begin();

@@ -13,6 +13,18 @@ struct json_object *get_list(struct json_object *o, const char *key)
 	die(EXIT_FAILED, "mlccd's reply has no list '%s'", key);
 }
 
+bool first_line(const char *path, char *line, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool there = f && fgets(line, size, f);
+
+	if (f)
+		fclose(f);
+	if (there)
+		line[strcspn(line, "\n")] = '\0';
+	return there;
+}
+
 const char *human(uint64_t v)
 {
 	static const char units[] = " kMGTP";

@@ -18,19 +18,14 @@ static struct before {
 	uint64_t at_us, bytes, retrans;
 } before[JOB_IDS];
 
-static bool watch_given(struct json_object *o, const char *key)
-{
-	return json_object_object_get_ex(o, key, NULL);
-}
-
 static const char *state(struct json_object *job)
 {
 	static char progress[CELL];
 
-	if (!watch_given(job, "flows"))
+	if (!given(job, "flows"))
 		return UNKNOWN;
 	if (!get_u64(job, "flows"))
-		return watch_given(job, "rdma") ? "rdma" : "no flows";
+		return given(job, "rdma") ? "rdma" : "no flows";
 	if (strcmp(get_string(job, "class"), "training"))
 		return "sends";
 	if (!get_u64(job, "d_phase_bytes"))
@@ -77,7 +72,7 @@ static void print_rates(struct json_object *job)
 {
 	uint64_t id = get_u64(job, "id");
 	struct before *b = &before[id % JOB_IDS];
-	struct before now = { watch_given(job, "bytes"), now_us(), get_u64(job, "bytes"),
+	struct before now = { given(job, "bytes"), now_us(), get_u64(job, "bytes"),
 			      get_u64(job, "retrans") };
 	bool known = b->known && now.known && now.at_us > b->at_us && now.bytes >= b->bytes &&
 		     now.retrans >= b->retrans;
@@ -116,24 +111,16 @@ static void watch_print_all(struct json_object *list)
 
 int verb_watch(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "interval", required_argument, NULL, 'i' },
-		{ "count", required_argument, NULL, 'c' },
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "interval", OPTION_TIME, .min = 1, .max = UINT32_MAX },
+		{ "count", OPTION_WHOLE, .min = 1, .max = UINT32_MAX },
+		{ }
 	};
-	uint64_t interval = 1000000, count = UINT64_MAX;
-	int c;
+	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
+	uint64_t interval = given(own, "interval") ? get_u64(own, "interval") : 1000000;
+	uint64_t count = given(own, "count") ? get_u64(own, "count") : UINT64_MAX;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT "i:c:", opts, NULL)) != -1) {
-		if (c == 'i')
-			interval = parse_time_us("--interval", optarg, 1, UINT32_MAX);
-		else if (c == 'c')
-			count = parse_number("--count", optarg, 1, UINT32_MAX);
-		else
-			common_option(c, "watch");
-	}
-	if (optind != argc)
-		die(EXIT_USAGE, "watch: '%s' is no option", argv[optind]);
+	options_end(argc, argv);
 	while (count--) {
 		struct timespec t = { interval / 1000000, interval % 1000000 * 1000 };
 		struct json_object *list = all_jobs();

@@ -5,6 +5,7 @@
 
 #include "../common/program.h"
 #include "../common/json.h"
+#include "../common/options.h"
 #include "../rdma/saved.h"
 
 #define COMMON_OPTIONS	COMMON_OPTIONS_OF("sysroot")

@@ -7,85 +7,48 @@
 #include "../common/clock.h"
 #include "follow.h"
 
-static void parse_profile(struct follow *f, const char *name)
-{
-	static const struct mlcc_profile table[] = MLCC_PROFILE_TABLE;
-	static const char *const names[] = MLCC_PROFILE_NAMES;
+#define CADENCE_US	10000		/* without --cadence */
+#define SILENCE_US	20000		/* at least: what is shorter is none */
 
-	for (unsigned int i = 0; i < COUNT(names); i++)
-		if (!strcmp(names[i], name)) {
-			f->progress.profile = table[i];
-			return;
-		}
-	die(EXIT_USAGE, "--profile '%s': interleave, hotnets22 or mltcp", name);
+enum { FROM_JOB, FROM_PORT, FROM_COUNT };
+
+static const struct mlcc_profile profiles[] = MLCC_PROFILE_TABLE;
+static const char *const profile_names[] = MLCC_PROFILE_NAMES;
+static const char *const weights[] = { [WEIGHT_MIN] = "min", [WEIGHT_MEAN] = "mean" };
+static const char *const sources[FROM_COUNT] = { "job", "port" };
+
+static const struct option_of opts[] = {
+	{ "drive", OPTION_TEXT },
+	{ "cadence", OPTION_TIME, .min = 1000, .max = 1000000 },
+	{ "base", OPTION_WHOLE, .min = 1, .max = UINT32_MAX },
+	{ "cap", OPTION_FRACTION, .min = 1, .max = 16 },
+	{ "hysteresis", OPTION_FRACTION, .max = 1 },
+	{ "budget", OPTION_WHOLE, .min = 1, .max = 1000 },
+	{ "profile", OPTION_WORD, .words = profile_names, .count = COUNT(profile_names) },
+	{ "weight", OPTION_WORD, .words = weights + WEIGHT_MIN, .count = 2 },
+	{ "alone", OPTION_FLAG },
+	{ "wait", OPTION_FLAG },
+	{ "progress", OPTION_WORD, .words = sources, .count = FROM_COUNT },
+	{ "phase-bytes", OPTION_BYTES, .max = MLCC_PHASE_BYTES_LIMIT },
+	{ }
+};
+
+/* Which of @names an option says; @otherwise: it is not given. */
+static unsigned int option_word(struct json_object *own, const char *key, const char *const *names,
+				unsigned int otherwise)
+{
+	unsigned int i = 0;
+
+	if (!given(own, key))
+		return otherwise;
+	while (!names[i] || strcmp(names[i], get_string(own, key)))
+		i++;
+	return i;
 }
 
-static void parse_weight(struct follow *f, const char *name)
+static uint32_t q16_of(struct json_object *own, const char *key, double otherwise)
 {
-	if (!strcmp(name, "min"))
-		f->progress.weight = WEIGHT_MIN;
-	else if (!strcmp(name, "mean"))
-		f->progress.weight = WEIGHT_MEAN;
-	else
-		die(EXIT_USAGE, "--weight '%s': min or mean", name);
-}
-
-static void parse_progress(struct follow *f, const char *name)
-{
-	f->progress.port = !strcmp(name, "port");
-	if (!f->progress.port && strcmp(name, "job"))
-		die(EXIT_USAGE, "--progress '%s': job or port", name);
-}
-
-static uint32_t parse_q16(const char *what, const char *s, double min, double max)
-{
-	return parse_fraction(what, s, min, max) * 65536 + 0.5;
-}
-
-static bool follow_option(struct follow *f, int c)
-{
-	switch (c) {
-	case 'd':
-		f->knob_name = optarg;
-		break;
-	case 'c':
-		f->cadence_us = parse_time_us("--cadence", optarg, 1000, 1000000);
-		break;
-	case 'b':
-		f->base = parse_number("--base", optarg, 1, UINT32_MAX);
-		break;
-	case 'C':
-		f->drive.cap = parse_q16("--cap", optarg, 1, 16);
-		break;
-	case 'y':
-		f->drive.hysteresis = parse_q16("--hysteresis", optarg, 0, 1);
-		break;
-	case 'w':
-		f->rate = parse_number("--budget", optarg, 1, 1000);
-		break;
-	case 'p':
-		parse_profile(f, optarg);
-		break;
-	case 'W':
-		parse_weight(f, optarg);
-		break;
-	case 'a':
-		f->progress.alone = true;
-		break;
-	case 't':
-		f->progress.wait = true;
-		break;
-	case 'P':
-		parse_progress(f, optarg);
-		break;
-	case 'B':
-		f->progress.phase_bytes = parse_bytes("--phase-bytes", optarg,
-						      MLCC_PHASE_BYTES_LIMIT);
-		break;
-	default:
-		return false;
-	}
-	return true;
+	return (given(own, key) ? get_double(own, key) : otherwise) * MLCC_ONE + 0.5;
 }
 
 /* What goes with what. */
@@ -109,33 +72,24 @@ static void check_options(struct follow *f, int words, char **word)
 
 static void options_parse(struct follow *f, int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "drive", required_argument, NULL, 'd' },
-		{ "cadence", required_argument, NULL, 'c' },
-		{ "base", required_argument, NULL, 'b' },
-		{ "cap", required_argument, NULL, 'C' },
-		{ "hysteresis", required_argument, NULL, 'y' },
-		{ "budget", required_argument, NULL, 'w' },
-		{ "profile", required_argument, NULL, 'p' },
-		{ "weight", required_argument, NULL, 'W' },
-		{ "alone", no_argument, NULL, 'a' },
-		{ "wait", no_argument, NULL, 't' },
-		{ "progress", required_argument, NULL, 'P' },
-		{ "phase-bytes", required_argument, NULL, 'B' },
-		COMMON_OPTIONS
-	};
-	int c;
+	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
+	struct progress *p = &f->progress;
 
-	f->cadence_us = 10000;
-	f->drive.cap = 2 * MLCC_ONE;
-	f->drive.hysteresis = MLCC_ONE / 4;
-	parse_profile(f, "hotnets22");
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1)
-		if (!follow_option(f, c))
-			common_option(c, "follow");
+	f->knob_name = option_text(own, "drive");
+	f->cadence_us = given(own, "cadence") ? get_u64(own, "cadence") : CADENCE_US;
+	f->base = get_u64(own, "base");
+	f->rate = get_u64(own, "budget");
+	f->drive.cap = q16_of(own, "cap", 2);
+	f->drive.hysteresis = q16_of(own, "hysteresis", 0.25);
+	p->profile = profiles[option_word(own, "profile", profile_names, MLCC_PROFILE_HOTNETS22)];
+	p->weight = option_word(own, "weight", weights, WEIGHT_NONE);
+	p->port = option_word(own, "progress", sources, FROM_JOB) == FROM_PORT;
+	p->alone = get_bool(own, "alone");
+	p->wait = get_bool(own, "wait");
+	p->phase_bytes = get_u64(own, "phase-bytes");
+	p->idle_us = 4 * f->cadence_us < SILENCE_US ? SILENCE_US : 4 * f->cadence_us;
 	common_end();
 	check_options(f, argc - optind, argv + optind);
-	f->progress.idle_us = 4 * f->cadence_us < 20000 ? 20000 : 4 * f->cadence_us;
 }
 
 int verb_follow(int argc, char **argv)
