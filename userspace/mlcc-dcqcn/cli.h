@@ -8,8 +8,6 @@
 #include "../common/options.h"
 #include "../rdma/saved.h"
 
-#define COMMON_OPTIONS	COMMON_OPTIONS_OF("sysroot")
-
 /* Opens the root directory; after the options. */
 void common_end(void);
 

@@ -9,17 +9,22 @@
  * With more than 16 hosts they report less often, so that no leader hears more than 16 in a
  * millisecond: of 64 each 4 ms.  It ends with the job.
  */
+#include <endian.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 
+#include "../../include/mlcc/lead.h"
 #include "../common/clock.h"
 #include "../libmlcc/libmlcc.h"
 #include "cli.h"
-#include "lead_net.h"
 
 #define PORT		793		/* without --port */
 #define PORT_MAX	1023		/* root's */
@@ -27,6 +32,173 @@
 #define IDLE_US		5000		/* between two reports while nothing is sent */
 #define CADENCE_MAX	16000		/* three of them fit into MLCC_LEAD_OLD_US */
 #define SILENT_US	1000000		/* after which a host is said to be silent */
+#define MAGIC		"mlcclead"
+#define LEAD_HOSTS	256
+#define LEAD_JOB_LEN	64
+
+/*
+ * What hosts say to each other: a datagram each way, of one size, from and to one UDP port, which
+ * only root may have.  Whatever comes from elsewhere is not heard.
+ */
+
+enum lead_kind { LEAD_REPORTS = 1, LEAD_ANSWERS };
+
+struct lead_message {
+	enum lead_kind kind;
+	/* LEAD_REPORTS: bytes that the host has sent, ever; LEAD_ANSWERS: that are known of it */
+	uint64_t sent;
+	struct mlcc_lead_answer answer;
+};
+
+struct lead_net {
+	char job[LEAD_JOB_LEN];		/* as all hosts call it */
+	unsigned int count, here;	/* hosts, and which one this is */
+	const char *names[LEAD_HOSTS];
+	struct sockaddr_in6 addresses[LEAD_HOSTS];	/* or sockaddr_in */
+	int fd;
+};
+
+/* Network byte order. */
+struct datagram {
+	char magic[8];
+	char job[LEAD_JOB_LEN];		/* NUL to its end */
+	uint64_t sent;
+	uint32_t kind, progress, best_us, gap_us, age_us, zero;
+};
+
+static bool is_address(const struct sockaddr *a, const struct sockaddr_in6 *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+
+	if (a->sa_family != b->sin6_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return a4->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return !memcmp(&a6->sin6_addr, &b->sin6_addr, sizeof(b->sin6_addr));
+}
+
+/* In the family of the first one. */
+static void find_address(struct lead_net *n, unsigned int i, const char *port)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICSERV }, *a;
+	int err;
+
+	if (i)
+		hints.ai_family = n->addresses->sin6_family;
+	err = getaddrinfo(n->names[i], port, &hints, &a);
+	if (err)
+		die(EXIT_USAGE, "%s: %s", n->names[i], gai_strerror(err));
+	memcpy(&n->addresses[i], a->ai_addr, a->ai_addrlen);
+	freeaddrinfo(a);
+	for (unsigned int k = 0; k < i; k++)
+		if (is_address((struct sockaddr *)&n->addresses[k], &n->addresses[i]))
+			die(EXIT_USAGE, "%s and %s have one address", n->names[k], n->names[i]);
+}
+
+static int find_here(const struct lead_net *n, const char *here)
+{
+	struct ifaddrs *all, *a;
+	int found = -1;
+
+	for (unsigned int i = 0; i < n->count && here; i++)
+		if (!strcmp(n->names[i], here))
+			return i;
+	if (here || getifaddrs(&all))
+		return found;
+	for (a = all; a; a = a->ifa_next)
+		for (unsigned int i = 0; i < n->count && a->ifa_addr; i++)
+			if (is_address(a->ifa_addr, &n->addresses[i]))
+				found = i;
+	freeifaddrs(all);
+	return found;
+}
+
+/*
+ * Finds the addresses, and which of them is this host's: that of @here, or of an interface.  What
+ * is wrong ends the program.
+ */
+static void lead_find(struct lead_net *n, char **names, unsigned int count, const char *here,
+	       uint16_t port)
+{
+	char text[8];
+	int found;
+
+	snprintf(text, sizeof(text), "%u", port);
+	n->count = count;
+	for (unsigned int i = 0; i < count; i++) {
+		n->names[i] = names[i];
+		find_address(n, i, text);
+	}
+	found = find_here(n, here);
+	if (found < 0)
+		die(EXIT_USAGE, "%s is none of the hosts: --here says which of them this is",
+		    here ? here : "this host");
+	n->here = found;
+}
+
+static void lead_open(struct lead_net *n, bool at_address)
+{
+	struct sockaddr_in6 own = n->addresses[n->here];
+	int family = own.sin6_family;
+
+	if (!at_address && family == AF_INET)
+		((struct sockaddr_in *)&own)->sin_addr.s_addr = INADDR_ANY;
+	else if (!at_address)
+		own.sin6_addr = in6addr_any;
+	n->fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (n->fd < 0 || bind(n->fd, (struct sockaddr *)&own, sizeof(own)))
+		die(EXIT_FAILED, "UDP port %u: %s%s", ntohs(own.sin6_port), strerror(errno),
+		    errno == EADDRINUSE ? "; --port takes another one, the same on all hosts" : "");
+}
+
+static void lead_say(const struct lead_net *n, unsigned int host, const struct lead_message *m)
+{
+	struct datagram d = {
+		.magic = MAGIC, .sent = htobe64(m->sent), .kind = htobe32(m->kind),
+		.progress = htobe32(m->answer.progress), .best_us = htobe32(m->answer.best_us),
+		.gap_us = htobe32(m->answer.gap_us), .age_us = htobe32(m->answer.age_us),
+	};
+
+	memcpy(d.job, n->job, sizeof(d.job));
+	/* what is lost the next one makes good */
+	sendto(n->fd, &d, sizeof(d), MSG_NOSIGNAL, (struct sockaddr *)&n->addresses[host],
+	       sizeof(n->addresses[host]));
+}
+
+static int who(const struct lead_net *n, const struct sockaddr_in6 *from)
+{
+	for (unsigned int i = 0; i < n->count; i++)
+		if (from->sin6_port == n->addresses[i].sin6_port &&
+		    is_address((const struct sockaddr *)from, &n->addresses[i]))
+			return i;
+	return -EBADMSG;
+}
+
+/* Which host has said it; -EAGAIN: no datagram is there; -EBADMSG: it is none of this job's. */
+static int lead_hear(const struct lead_net *n, struct lead_message *m)
+{
+	struct sockaddr_in6 from = { };
+	socklen_t length = sizeof(from);
+	struct datagram d;
+	ssize_t got = recvfrom(n->fd, &d, sizeof(d), MSG_TRUNC, (struct sockaddr *)&from, &length);
+
+	if (got < 0)
+		return -EAGAIN;
+	if (got != sizeof(d) || memcmp(d.magic, MAGIC, sizeof(d.magic)) ||
+	    memcmp(d.job, n->job, sizeof(d.job)))
+		return -EBADMSG;
+	*m = (struct lead_message){
+		.kind = be32toh(d.kind), .sent = be64toh(d.sent),
+		.answer = {
+			.progress = be32toh(d.progress), .best_us = be32toh(d.best_us),
+			.gap_us = be32toh(d.gap_us), .age_us = be32toh(d.age_us),
+		},
+	};
+	return who(n, &from);
+}
+
+/*** A host ***/
 
 /* What is known of a host: of all of them, or by one that is led of the first. */
 struct peer {
@@ -254,30 +426,21 @@ static void lead_run(struct lead *l)
 
 int verb_lead(int argc, char **argv)
 {
-	static const struct option opts[] = {
-		{ "here", required_argument, NULL, 'H' },
-		{ "port", required_argument, NULL, 'p' },
-		{ "cadence", required_argument, NULL, 'c' },
-		COMMON_OPTIONS
+	static const struct option_of opts[] = {
+		{ "here", OPTION_TEXT },
+		{ "port", OPTION_WHOLE, .min = 1, .max = PORT_MAX },
+		{ "cadence", OPTION_TIME, .min = MLCC_LEAD_US, .max = CADENCE_MAX },
+		{ }
 	};
 	static struct lead l = { .interval_us = MLCC_LEAD_US };
-	const char *here = NULL;
-	uint16_t port = PORT;
-	uint32_t least_us;
+	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
+	const char *here = option_text(own, "here");
+	uint16_t port = given(own, "port") ? get_u64(own, "port") : PORT;
 	unsigned int hosts;
-	int c;
+	uint32_t least_us;
 
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts, NULL)) != -1) {
-		if (c == 'H')
-			here = optarg;
-		else if (c == 'p')
-			port = parse_number("--port", optarg, 1, PORT_MAX);
-		else if (c == 'c')
-			l.interval_us = parse_time_us("--cadence", optarg, MLCC_LEAD_US,
-						      CADENCE_MAX);
-		else
-			common_option(c, "lead");
-	}
+	if (given(own, "cadence"))
+		l.interval_us = get_u64(own, "cadence");
 	hosts = argc - optind - 1;
 	if (argc - optind < 3 || hosts > LEAD_HOSTS)
 		die(EXIT_USAGE, "lead: give JOB and 2 to %d HOSTs, the leader first", LEAD_HOSTS);
