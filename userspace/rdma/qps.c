@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Soft-RoCE's QPs: a line that names the columns, then one for each QP.
- *
- *	# qpn on rate target alpha cnps sent job progress
- *
- * Columns go by their names, so that a driver may have more of them.
+ * Soft-RoCE's QPs: a line that names the columns, then one for each QP.  A driver may have more
+ * columns behind these.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,59 +12,25 @@
 #include "rdma.h"
 
 #define LINE_LEN	512
-#define BLANKS		" \t\n"
-#define COLUMNS		32
+#define HEAD		"# qpn on rate target alpha cnps sent job"
 #define QPS_MAX		65536	/* of a device */
 
-enum column { COL_ON, COL_RATE, COL_CNPS, COL_SENT, COL_JOB, COL_COUNT };
-
-struct table {
-	unsigned int at[COL_COUNT];	/* where each is, from 1 on; 0: there is none */
-};
-
 struct row {
-	uint64_t value[COL_COUNT];
+	unsigned long long on, rate, cnps, sent, job;
 };
 
-static bool table_head(struct table *t, char *line)
+static bool is_head(const char *line)
 {
-	static const char *const names[COL_COUNT] = { "on", "rate", "cnps", "sent", "job" };
-	unsigned int at = 0;
-	char *save;
-
-	*t = (struct table){ .at = { 0 } };
-	if (*line++ != '#')
-		return false;
-	for (char *word = strtok_r(line, BLANKS, &save); word;
-	     word = strtok_r(NULL, BLANKS, &save)) {
-		at++;
-		for (unsigned int i = 0; i < COL_COUNT; i++)
-			if (!strcmp(word, names[i]))
-				t->at[i] = at;
-	}
-	return t->at[COL_JOB] && t->at[COL_SENT];
+	return !strncmp(line, HEAD, strlen(HEAD)) && strchr(" \n", line[strlen(HEAD)]);
 }
 
-static bool table_row(const struct table *t, char *line, struct row *row)
+/* A number below 0 is one of more than INT64_MAX. */
+static bool take_row(const char *line, struct row *r)
 {
-	char *words[COLUMNS], *save, *end;
-	unsigned int count = 0;
-
-	for (char *word = strtok_r(line, BLANKS, &save); word && count < COLUMNS;
-	     word = strtok_r(NULL, BLANKS, &save))
-		words[count++] = word;
-	for (unsigned int i = 0; i < COL_COUNT; i++) {
-		row->value[i] = 0;
-		if (!t->at[i])
-			continue;
-		if (t->at[i] > count)
-			return false;
-		errno = 0;
-		row->value[i] = strtoull(words[t->at[i] - 1], &end, 10);
-		if (errno || *end || words[t->at[i] - 1][0] == '-')
-			return false;
-	}
-	return row->value[COL_JOB] && row->value[COL_JOB] <= UINT16_MAX;
+	return sscanf(line, "%*u %llu %llu %*u %*u %llu %llu %llu", &r->on, &r->rate, &r->cnps,
+		      &r->sent, &r->job) == 5 &&
+	       r->rate <= UINT32_MAX && r->cnps <= INT64_MAX && r->sent <= INT64_MAX && r->job &&
+	       r->job <= UINT16_MAX;
 }
 
 /* Of this device's jobs, which begin at @from. */
@@ -88,16 +51,14 @@ static struct rdma_use *use_of(struct rdma *r, size_t from, const char *device, 
 
 static void qps_count(struct rdma_qps *q, const struct row *row)
 {
-	uint64_t rate = row->value[COL_RATE];
-
 	q->qps++;
-	q->sent += row->value[COL_SENT];
-	q->cnps += row->value[COL_CNPS];
-	if (!row->value[COL_ON])
+	q->sent += row->sent;
+	q->cnps += row->cnps;
+	if (!row->on)
 		return;
-	q->rate += rate;
-	if (!q->paced++ || rate < q->slowest)
-		q->slowest = rate;
+	q->rate += row->rate;
+	if (!q->paced++ || row->rate < q->slowest)
+		q->slowest = row->rate;
 }
 
 static void read_file(struct rdma *r, FILE *f, const char *device)
@@ -105,16 +66,15 @@ static void read_file(struct rdma *r, FILE *f, const char *device)
 	unsigned int lines = 0;
 	size_t from = r->uses;
 	char line[LINE_LEN];
-	struct table t;
 	struct row row;
 
-	if (!fgets(line, sizeof(line), f) || !table_head(&t, line))
+	if (!fgets(line, sizeof(line), f) || !is_head(line))
 		return;
 	while (lines++ < QPS_MAX && fgets(line, sizeof(line), f)) {
 		struct rdma_use *u = NULL;
 
-		if (table_row(&t, line, &row))
-			u = use_of(r, from, device, row.value[COL_JOB]);
+		if (take_row(line, &row))
+			u = use_of(r, from, device, row.job);
 		if (u)
 			qps_count(&u->qps, &row);
 	}
