@@ -12,10 +12,9 @@
  * comes first: hosts that measure at once do so in step, as their clocks are.
  *
  * Without means that flows do as their base algorithm: mlccd sees to it as long as this program is
- * connected, and no longer.  Bytes are those that the kernel has counted, as for observe.  What one
- * job gains is not what all gain: it may be the others that make way.  And what has been parted stays
- * so for a while: turns of five seconds of jobs without noise find no difference where turns of ten
- * with noise find 1.10.
+ * connected, and no longer.  Bytes are those that the kernel has counted, as for observe.  What has
+ * been parted stays so for a while: turns of five seconds of jobs without noise find no difference
+ * where turns of ten with noise find 1.10.
  *
  * Ratios are lognormal, or near it: the interval of their mean is Student's.  It is looked at after
  * each pair, so it has 99.5 %: simulated with 6 to 24 pairs and no difference, 3 % of all runs end in

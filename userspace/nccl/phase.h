@@ -8,9 +8,8 @@
  *	----|--------------|-----------------------------------|----->
  *	    NCCL's launch  its first byte                      its last byte was taken by the socket
  *
- * Appended counts for nothing: the host launches far ahead of the GPU.  "active" is the number
- * of operations that are begun and not done, over all communicators of the process.  A stall in the
- * middle of one, for a late peer, so is no gap.
+ * Appended counts for nothing: the host launches far ahead of the GPU.  "active" operations are
+ * begun and not done, of any communicator: a stall in the middle of one is no gap.
  *
  *	 NONE --first byte--> RUNNING --done as expected--> OVER
  *	                      ^  |  ^                       |  |
@@ -23,24 +22,16 @@
  * that is longer, 100 ms at most.  It is told with the bytes that were measured in the phase of
  * the previous iteration which this one repeats (history.h); without them the first time.
  *
- * End: this plugin has no thread and no timer, so nothing happens when a gap has passed.  The end
- * is told when nothing is active and the operations done are those of the phase that this one
- * repeats; where there is none, or it turns out otherwise, by the next start, just before it.
- * Should bytes follow an end within the gap, it was no end: the phase goes on, without a word to
- * mlccd, and what is learnt of it is the whole.
+ * End: without a thread and a timer nothing happens when a gap has passed.  The end is told when
+ * nothing is active and the operations done are those of the phase that this one repeats, else by
+ * the next start, just before it.  Should bytes follow an end within the gap, the phase goes on,
+ * without a word to mlccd, and what is learnt of it is the whole.
  *
  * Slots: where a plan has given the job a slot, the thread that opens a phase sleeps until then,
- * and announces the phase behind that.  It holds no lock meanwhile, and all others go on: they
- * find "running" set, and count.  So this is what is sent before the slot all the same:
- *
- *	- the transfer that is the phase's first byte: NCCL reports it when the network has it.  A slice
- *	  of one connection's buffer (NCCL_BUFFSIZE);
- *	- what other progress threads send.  NCCL has one for each communicator, or family of
- *	  communicators that share resources; the thread that sleeps serves all connections of its
- *	  own, and none of these moves until it wakes up, not even to receive;
- *	- what the job's other processes and hosts send, as far as a collective lets them run ahead
- *	  of a rank that stands still: by what fits the buffers between the ranks.  The hosts' first
- *	  processes wait for the same slot, by their own clocks.
+ * and announces the phase behind that.  It holds no lock meanwhile.  What is sent before the slot all
+ * the same: the phase's first transfer, which NCCL reports when the network has it; what other
+ * progress threads send (NCCL has one for each family of communicators that share resources); and
+ * what other processes send, as far as the buffers between ranks let them run ahead.
  *
  * Threads: counters are atomic; everything else belongs to whoever holds "edge", a try-lock.  Who
  * does not get it goes on, as another thread is just looking.  Should that one have looked a
