@@ -4,7 +4,6 @@
  * and what it has counted.  Nothing is written; parameters are read where only that says whether
  * the device answers.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -168,27 +167,11 @@ static void check_device(const struct device *d, const char *ibdev, const char *
 	check_follow(d);
 }
 
-static unsigned int lines_of(const char *path)
-{
-	unsigned int lines = 0;
-	char line[128];
-	FILE *f;
-	int fd;
-
-	fd = sysroot_open(path, O_RDONLY);
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	while (f && fgets(line, sizeof(line), f))
-		lines++;
-	if (f)
-		fclose(f);
-	return lines;
-}
-
 /* @d: its parameters; NULL: they are not seen. */
 static void check_patched(const struct device *d, const char *ibdev)
 {
 	const struct knob *k = knob_find(&backend_rxe, "rp_enable");
-	char path[DIR_LEN], todo[160];
+	char path[DIR_LEN], todo[160], rule[8];
 	struct err e;
 	uint32_t on;
 	int err;
@@ -203,7 +186,7 @@ static void check_patched(const struct device *d, const char *ibdev)
 	result(on ? FINE : NOTE, "rdma", on ? "" : todo,
 	       "%s (soft-RoCE with mlcc's patches): DCQCN is %s", ibdev, on ? "on" : "off");
 	snprintf(path, sizeof(path), RXE_DIR "/%s/jobs", ibdev);
-	if (on && !lines_of(path))
+	if (on && sysroot_read(path, rule, sizeof(rule)) <= 0)
 		result(NOTE, "rdma", "'mlcc-ctl set-job --cgroup', with mlccd, or a rule in its debugfs file 'jobs': Documentation/rdma.md",
 		       "%s: no rule says which queue pairs are a job's", ibdev);
 	/* its QPs have their jobs' gains themselves: nobody has to follow */

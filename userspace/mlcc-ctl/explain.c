@@ -18,32 +18,15 @@
 #define LOSSY		10	/* segments sent again per MB */
 #define OTHERS		4	/* jobs that are named */
 
-/* The processes in a cgroup and below; -1: that may not be seen. */
-static int processes_below(const char *dir)
+/* Whether a process is in a cgroup or below; -1: that may not be seen. */
+static int is_populated(const char *mount, const char *cgroup)
 {
 	char path[PATH_MAX], line[32];
-	int count = 0;
-	glob_t below;
-	FILE *f;
 
-	if (snprintf(path, sizeof(path), "%s/cgroup.procs", dir) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/%s/cgroup.events", mount, cgroup) >= (int)sizeof(path) ||
+	    !first_line(path, line, sizeof(line)))
 		return -1;
-	f = fopen(path, "re");
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f))
-		count++;
-	fclose(f);
-	snprintf(path, sizeof(path), "%s/*/", dir);
-	if (glob(path, GLOB_NOSORT, NULL, &below))
-		return count;
-	for (size_t i = 0; i < below.gl_pathc; i++) {
-		int more = processes_below(below.gl_pathv[i]);
-
-		count += more > 0 ? more : 0;
-	}
-	globfree(&below);
-	return count;
+	return strcmp(line, "populated 0") != 0;
 }
 
 bool check_orphans(struct json_object *job)
@@ -61,12 +44,7 @@ static void explain_active(struct json_object *job, const char *mount)
 	const char *cgroup = get_string(job, "cgroup");
 	uint64_t flows = get_u64(job, "flows");
 	bool rdma = json_object_object_get_ex(job, "rdma", NULL);
-	char dir[PATH_MAX];
-	int n = -1;
 
-	snprintf(dir, sizeof(dir), "%s/%s", mount, cgroup);
-	if (*cgroup)
-		n = processes_below(dir);
 	check_orphans(job);
 	if (flows || rdma)
 		result(FINE, "active", "", "%s TCP connections%s", get_string(job, "flows"),
@@ -74,7 +52,7 @@ static void explain_active(struct json_object *job, const char *mount)
 	else if (!*cgroup)
 		result(NOTE, "active", "'ss -tem' prints marks",
 		       "no connection has its mark");
-	else if (!n)
+	else if (!is_populated(mount, cgroup))
 		result(BAD, "active", "start it there: 'mlcc-ctl run', or cgroup.procs",
 		       "no process is in its cgroup");
 	else
