@@ -166,29 +166,18 @@ static void settings_change(struct mlcc_config *cfg, struct mlcc_profile *table,
 	cfg->mark_shift = __builtin_ctz(cfg->mark_mask);
 }
 
+/* What is wrong with the options is said before anything is done: an upgrade reads them twice. */
 static int cmd_load(int argc, char **argv)
 {
 	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
 	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK, .layout = MLCC_LAYOUT };
 	struct words words = { argc, argv };
+	bool upgrade = !strcmp(argv[0], "upgrade");
 	char error[MLCC_ERROR_LEN];
 
 	settings_change(&cfg, table, &words);
-	if (carrier_load(&cfg, table, error))
-		main_stop(EXIT_FAILED, "%s", error);
-	return EXIT_FINE;
-}
-
-/* The options are read twice: what is wrong with them is said before anything is done. */
-static int cmd_upgrade(int argc, char **argv)
-{
-	struct mlcc_profile table[MLCC_PROFILES_MAX] = MLCC_PROFILE_TABLE;
-	struct mlcc_config cfg = { .mark_mask = MLCC_MARK_MASK };
-	struct words words = { argc, argv };
-	char error[MLCC_ERROR_LEN];
-
-	settings_change(&cfg, table, &words);
-	if (carrier_upgrade(settings_change, &words, error))
+	if (upgrade ? carrier_upgrade(settings_change, &words, error) :
+		      carrier_load(&cfg, table, error))
 		main_stop(EXIT_FAILED, "%s", error);
 	return EXIT_FINE;
 }
@@ -384,7 +373,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "load", cmd_load },
-	{ "upgrade", cmd_upgrade },
+	{ "upgrade", cmd_load },
 	{ "unload", cmd_unload },
 	{ "job", cmd_job },
 	{ "show", cmd_show },
