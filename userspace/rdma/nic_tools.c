@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "nic.h"
 
-#define TIMEOUT_MS	10000
+#define TIMEOUT_US	10000000
 #define OUTPUT_MAX	65536
 #define RATE_MAX	1600000		/* Mb/s */
 
@@ -74,29 +74,19 @@ static void child(int tool, int out, const char *const argv[])
 	_exit(127);
 }
 
-static long ms_left(const struct timespec *end)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (end->tv_sec - now.tv_sec) * 1000 + (end->tv_nsec - now.tv_nsec) / 1000000;
-}
-
 /* Reads until the other end is closed; what does not fit is dropped. */
 static int nic_tools_collect(int fd, char *text, size_t size)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct timespec end;
+	uint64_t end = now_us() + TIMEOUT_US;
 	char spill[512];
 	size_t len = 0;
 	ssize_t n = 1;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += TIMEOUT_MS / 1000;
 	while (n) {
-		long ms = ms_left(&end);
+		int64_t left = end - now_us();
 
-		if (ms <= 0 || !poll(&p, 1, ms))
+		if (left <= 0 || !poll(&p, 1, left / 1000 + 1))
 			return -ETIMEDOUT;
 		if (len < size - 1)
 			n = read(fd, text + len, size - 1 - len);
