@@ -28,11 +28,6 @@ class Link(unittest.TestCase):
                 self.assertAlmostEqual(bound.run([job], order, 8), 1.0, places=6)
             self.assertAlmostEqual(job.times[0], job.alone[0], places=3)
 
-    def test_a_full_link(self) -> None:
-        for order in ORDERS.values():
-            jobs = [Job(0.0, 10.0, steady) for _ in range(2)]
-            self.assertAlmostEqual(bound.run(jobs, order, 40), 2.0, delta=0.05)
-
     def test_one_after_the_other(self) -> None:
         """Halves fit into each other, but not where both are always sent at once."""
         for name, slowdown in (("fair", 1.5), ("first", 1.0), ("short", 1.0)):

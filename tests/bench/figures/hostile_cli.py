@@ -2,7 +2,6 @@
 """The command line of the hostile suite."""
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -52,7 +51,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--cells", default="*", metavar="GLOB", help="only these; several with commas")
     add("--seeds", type=seeds, default=range(SEEDS[0], SEEDS[1] + 1), metavar="A-B")
-    add("--json", type=Path, metavar="FILE", help="write figures and verdicts")
     add("--list", action="store_true", help="show the networks, measure nothing")
     add("--write", action="store_true", help=f"write all that is measured to {TABLE.file}")
     options = parser.parse_args(arguments)
@@ -109,9 +107,6 @@ def _conclude(
     seeds_said = page.seeds(next(iter(wanted.values())).place)
     lacking = page.lacking(left_out)
     print(f"{judge.table(rows)}\n\n{judge.captions(kept, seeds_said)}{lacking}")
-    if options.json:
-        text = json.dumps(judge.document(session.commit, rows), indent=1)
-        options.json.write_text(f"{text}\n", encoding="utf-8")
     if options.write:
         everything = _everything(session, next(iter(wanted.values())))
         named = {cell.name for cell in everything} | {item.scenario for item in session.skipped}

@@ -157,26 +157,3 @@ def captions(kept: Mapping[Cell, Kept], seeds: str) -> str:
         words = [*page.origin_words(items), f"{len(items)} networks", seeds, page.dates(items)]
         lines.append(f"{', '.join(words)}: `tests/bench/hostile`.")
     return "\n\n".join(lines)
-
-
-def document(commit: str, judged: Sequence[Row]) -> Json:
-    """The same for machines."""
-    return {"schema": 1, "commit": commit, "rows": [_json_row(row) for row in judged]}
-
-
-def _json_row(row: Row) -> Json:
-    figures = {
-        name: {cc: _json_span(found) for cc, found in of_ccs.items()}
-        for name, of_ccs in row.figures.items()
-    }
-    judged = {
-        name: {**_json_span(bar.span), "limit": bar.limit, "verdict": bar.verdict}
-        for name, bar in row.bars.items()
-    }
-    head = {"cell": row.cell.name, "about": row.cell.about, "neighbour": row.neighbour or None}
-    return {**head, "figures": figures, "bars": judged}
-
-
-def _json_span(found: Span) -> Json:
-    ends = None if found.low is None or found.high is None else [found.low, found.high]
-    return {"mean": found.mean, "ci95": ends}
