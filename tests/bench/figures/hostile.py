@@ -37,11 +37,6 @@ class Cell:
         """Whether the job has the network for itself."""
         return len(self.jobs) == 1 and not self.flows
 
-    def place(self, seeds: tuple[int, int], folder: Path) -> Place:
-        """Where, and by which protocol."""
-        name = self.kernel or "native"
-        return Place(name, self.iterations, seeds, self.kernel, scenarios=folder)
-
     def toml(self) -> str:
         """As mlcc-lab reads it."""
         top = {"name": self.name, "about": self.about, "kind": "beside"}
@@ -73,9 +68,10 @@ def write(cells: Sequence[Cell], folder: Path) -> None:
         (folder / f"{cell.name}.toml").write_text(cell.toml(), encoding="utf-8")
 
 
-def measurement(cell: Cell, seeds: tuple[int, int], folder: Path) -> Measurement:
+def measurement(cell: Cell, folder: Path) -> Measurement:
     """What mlcc-lab has to run for a cell."""
-    return Measurement(cell.name, cell.place(seeds, folder), CCS)
+    place = Place(cell.kernel or "native", cell.iterations, SEEDS, cell.kernel, scenarios=folder)
+    return Measurement(cell.name, place, CCS)
 
 
 # On this kernel: 1 Gb/s and a round trip of some 50 us, so that buffers are many times what is

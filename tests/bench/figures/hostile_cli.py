@@ -8,18 +8,16 @@ from pathlib import Path
 
 from mlcclab import program
 from mlcclab.errors import EXIT_OK, UsageError
-from mlcclab.options import Parser, seeds
+from mlcclab.options import Parser
 
 from . import hostile, judge, measure, page
 from .history import History
-from .hostile import CELLS, KEPT, SEEDS, TABLE, Cell
+from .hostile import CELLS, KEPT, TABLE, Cell
 from .judge import Row
 from .page import Kept
 from .session import Session, minutes
 from .tables import ROOT, Measurement
 
-# Below that an interval says little, and the page's protocol wants as many.
-LEAST_SEEDS = 5
 SCENARIOS = KEPT / "cells"
 # What takes part besides what every measurement has.
 CELLS_FILE = Path(hostile.__file__).resolve().relative_to(ROOT)
@@ -50,13 +48,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--cells", default="*", metavar="GLOB", help="only these; several with commas")
-    add("--seeds", type=seeds, default=range(SEEDS[0], SEEDS[1] + 1), metavar="A-B")
     add("--list", action="store_true", help="show the networks, measure nothing")
     add("--write", action="store_true", help=f"write all that is measured to {TABLE.file}")
-    options = parser.parse_args(arguments)
-    if options.write and len(options.seeds) < LEAST_SEEDS:
-        raise UsageError(f"--write: with {LEAST_SEEDS} seeds at least")
-    return options
+    return parser.parse_args(arguments)
 
 
 def _chosen(globs: str) -> list[Cell]:
@@ -72,8 +66,7 @@ def _run(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     chosen = _chosen(options.cells)
     hostile.write(chosen, SCENARIOS)
-    ends = (options.seeds.start, options.seeds.stop - 1)
-    wanted = {cell: hostile.measurement(cell, ends, SCENARIOS) for cell in chosen}
+    wanted = {cell: hostile.measurement(cell, SCENARIOS) for cell in chosen}
     if options.list:
         return _list(wanted)
     if options.write:  # before hours of measuring, not after
@@ -108,7 +101,7 @@ def _conclude(
     lacking = page.lacking(left_out)
     print(f"{judge.table(rows)}\n\n{judge.captions(kept, seeds_said)}{lacking}")
     if options.write:
-        everything = _everything(session, next(iter(wanted.values())))
+        everything = _everything(session)
         named = {cell.name for cell in everything} | {item.scenario for item in session.skipped}
         due = [f"`{cell.name}`" for cell in CELLS if cell.name not in named]
         lines = [judge.table(_rows(everything)), judge.captions(everything, seeds_said) + lacking]
@@ -121,11 +114,11 @@ def _rows(kept: Mapping[Cell, Kept]) -> list[Row]:
     return [row for cell, item in kept.items() for row in judge.rows(cell, item.report)]
 
 
-def _everything(session: Session, like: Measurement) -> dict[Cell, Kept]:
-    """All that was kept with the same seeds."""
+def _everything(session: Session) -> dict[Cell, Kept]:
+    """All that was kept."""
     found = {}
     for cell in CELLS:
-        wanted = hostile.measurement(cell, like.place.seeds, SCENARIOS)
+        wanted = hostile.measurement(cell, SCENARIOS)
         if kept := measure.read(session.folder, session.commit, wanted):
             found[cell] = kept
     return found
