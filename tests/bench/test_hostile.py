@@ -120,8 +120,7 @@ def run(cell: hostile.Cell, cc: str, noise: float) -> dict[str, Any]:
         for job in cell.jobs
     ]
     flows = [
-        {"name": flow["name"], "kind": flow["kind"], "cc": "cubic", "harm": 0.3 + noise}
-        | {"beside_cubic": beside}
+        {"name": flow["name"], "kind": flow["kind"], "cc": "cubic", "beside_cubic": beside}
         for flow in cell.flows
     ]
     return {"jobs": jobs, "flows": flows}
@@ -181,14 +180,6 @@ class Table(unittest.TestCase):
         for row in rows:
             self.assertEqual({bar.verdict for bar in row.bars.values()}, {CANNOT_TELL})
         self.assertIn("Bars: 0 met, 0 missed, 4 cannot tell.", judge.table(rows))
-
-    def test_a_neighbour_that_had_nothing(self) -> None:
-        said = report(NATIVE)
-        for each in said["results"][2]["repeats"]:
-            each["flows"][1].update(harm=None, beside_cubic=None)
-        rows = judge.rows(NATIVE, said)
-        self.assertEqual(rows[1].bars["neighbour"].verdict, CANNOT_TELL)
-        self.assertIn("| web (cubic short) - | cannot tell: neighbour |", judge.table(rows))
 
 
 class CommandLine(unittest.TestCase):

@@ -61,9 +61,9 @@ def rows(cell: Cell, report: Json) -> list[Row]:
         return [Row(cell, "", figures, found)]
     made = []
     for index, flow in enumerate(flows):
-        harm, bar = _of_neighbour(report, index)
+        bar = _of_neighbour(report, index)
         name = f"{flow['name']} ({flow['cc']} {flow['kind']})"
-        made.append(Row(cell, name, {**figures, "harm": harm}, {**found, "neighbour": bar}))
+        made.append(Row(cell, name, figures, {**found, "neighbour": bar}))
         figures, found = {}, {}
     return made
 
@@ -79,16 +79,11 @@ def _of_jobs(cell: Cell, report: Json) -> tuple[dict[str, dict[str, Span]], dict
     return {name: _spans(values) for name, values in spans.items()}, found
 
 
-def _of_neighbour(report: Json, index: int) -> tuple[dict[str, Span], Bar]:
-    flows = {cc: [run["flows"][index] for run in _runs(report, cc)] for cc in CCS}
-    harm = {cc: _known(flows[cc], "harm") for cc in CCS}
-    kind = flows[OURS][0]["kind"]
-    return _spans(harm), bars.neighbour(_known(flows[OURS], "beside_cubic"), kind)
-
-
-def _known(flows: Sequence[Json], key: str) -> list[float]:
-    """A run in which nothing was carried has none."""
-    return [flow[key] for flow in flows if flow[key] is not None]
+def _of_neighbour(report: Json, index: int) -> Bar:
+    """A run in which nothing was carried says nothing."""
+    flows = [run["flows"][index] for run in _runs(report, OURS)]
+    known = [flow["beside_cubic"] for flow in flows if flow["beside_cubic"] is not None]
+    return bars.neighbour(known, flows[0]["kind"])
 
 
 def _spans(values: Mapping[str, Sequence[float]]) -> dict[str, Span]:
