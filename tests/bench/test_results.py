@@ -17,7 +17,7 @@ from unittest import mock
 from figures import cells, cli, measure, page, tables
 from figures.history import History
 from figures.tables import Measurement, Table
-from mlcclab.errors import EXIT_FAILED, EXIT_OK, EXIT_SKIP, EXIT_USAGE, LabError, SkipError
+from mlcclab.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, LabError
 
 COMMIT = "0123456789ab"
 FIT, MISFITS, NEIGHBOURS = (
@@ -68,7 +68,7 @@ def kept(wanted: Measurement, **changes: Any) -> page.Kept:
 
 def rendered(table: Table) -> str:
     """A table of the reports above."""
-    return page.render(table, [kept(wanted) for wanted in tables.measurements(table)], [])
+    return page.render(table, [kept(wanted) for wanted in tables.measurements(table)])
 
 
 def page_of(table: Table, block: str) -> str:
@@ -207,52 +207,25 @@ class Resume(unittest.TestCase):
             measure.path_of(folder, COMMIT, wanted).write_text(text, encoding="utf-8")
             self.assertIsNone(measure.read(folder, COMMIT, wanted), text)
 
-    def test_what_cannot_run_is_left_out(self) -> None:
-        self.answers["nonharmonic-110"] = SkipError("this kernel lacks netem")
-        self.run_tables()
-        block = page.between(self.page, MISFITS.name)
-        self.assertIn("this kernel lacks netem", block)
-        self.assertIsNotNone(page.origin(block))
-        self.assertNotIn("| some jobs (`nonharmonic-110`)", block)
-
 
 class RunLab(unittest.TestCase):
-    """What becomes of the lab's last words, and of an interrupt."""
-
-    def run_script(self, text: str) -> str:
-        script = [sys.executable, "-c", f"import pathlib, sys, time\n{text}"]
-        with (
-            mock.patch.object(measure, "command", return_value=script),
-            contextlib.redirect_stderr(io.StringIO()) as said,
-        ):
-            measure.run_lab(next(tables.measurements(FIT)), Path("unused"))
-        return said.getvalue()
-
-    def test_last_words(self) -> None:
-        for status, error in ((EXIT_SKIP, SkipError), (EXIT_FAILED, LabError)):
-            text = f"print('x\\nmlcc-lab: no red', file=sys.stderr); sys.exit({status})"
-            with self.assertRaises(error) as caught:
-                self.run_script(text)
-            self.assertIs(type(caught.exception), error)
-            self.assertEqual(str(caught.exception), "no red")
+    """What becomes of an interrupt."""
 
     def test_an_interrupt_waits_for_the_lab(self) -> None:
-        def follow(lab: subprocess.Popen[str]) -> str:
-            assert lab.stderr is not None
-            lab.stderr.readline()
-            raise KeyboardInterrupt
-
-        with tempfile.NamedTemporaryFile() as tidied:
+        with tempfile.TemporaryDirectory() as folder:
+            tidied = Path(folder) / "tidied"
             text = (
-                "try:\n    print('ready', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
-                f"except KeyboardInterrupt: pathlib.Path({tidied.name!r}).write_text('tidied')"
+                "import os, pathlib, signal, time\ntry:\n"
+                "    os.kill(os.getppid(), signal.SIGINT)\n    time.sleep(60)\n"
+                f"except KeyboardInterrupt: pathlib.Path({str(tidied)!r}).touch()"
             )
+            script = [sys.executable, "-c", text]
             with (
-                mock.patch.object(measure, "_follow", follow),
+                mock.patch.object(measure, "command", return_value=script),
                 self.assertRaises(KeyboardInterrupt),
             ):
-                self.run_script(text)
-            self.assertEqual(Path(tidied.name).read_text(encoding="utf-8"), "tidied")
+                measure.run_lab(next(tables.measurements(FIT)), Path("unused"))
+            self.assertTrue(tidied.exists())
 
 
 class Checked(unittest.TestCase):
@@ -286,7 +259,7 @@ class Checked(unittest.TestCase):
             replace(kept(wanted, carrier=carrier), commit=commit)
             for wanted in tables.measurements(FIT)
         ]
-        page.replace(self.root / "README.md", FIT.name, page.render(table, items, []))
+        page.replace(self.root / "README.md", FIT.name, page.render(table, items))
         return table
 
     def check(self, table: Table, root: Path | None = None) -> tuple[int, str]:
@@ -331,7 +304,7 @@ class Checked(unittest.TestCase):
         (self.root / "include/mlcc/rule.h").write_text("changed", encoding="utf-8")
         with self.assertRaisesRegex(LabError, "include/mlcc/rule.h"):
             History(self.root).measured()
-        with self.assertRaises(SkipError):
+        with self.assertRaises(LabError):
             History(self.root.parent).measured()
 
 

@@ -21,7 +21,7 @@ examples:
   tests/bench/results --check     which are older than the core that they measure
 
 Reports are kept in build/results, so a run that was interrupted goes on where it was.
-exit status: 0 done, 1 failed, or a table is older; 2 wrong usage; 4 this machine cannot run it
+exit status: 0 done, 1 failed, or a table is older; 2 wrong usage
 """
 
 
@@ -110,11 +110,10 @@ class Tables(Session):
         return self.finish()
 
     def _write(self, table: Table, wanted: Sequence[Measurement]) -> None:
-        """Only where every scenario has been measured, or cannot be here."""
+        """Only where every scenario has been measured."""
         kept = [self.have[item] for item in wanted if item in self.have]
-        left_out = self.left_out(wanted)
-        if not kept or len(kept) + len(left_out) < len(wanted):
+        if len(kept) < len(wanted):
             self.say(f"{table.name}: not written")
             return
-        page.replace(self.root / table.file, table.name, page.render(table, kept, left_out))
+        page.replace(self.root / table.file, table.name, page.render(table, kept))
         self.say(f"{table.name}: written to {table.file}")

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcclab.errors import LabError, SkipError
+from mlcclab.errors import LabError
 
 # What decides how a carrier behaves: a table is older when a commit has changed its code since.
 CORE = {
@@ -37,13 +37,13 @@ class History:
         try:
             return subprocess.run(command, capture_output=True, text=True, check=False)
         except FileNotFoundError:
-            raise SkipError("no git here: a table names the commit that was measured") from None
+            raise LabError("no git here: a table names the commit that was measured") from None
 
     def _log(self, *words: str) -> str:
         done = self._git("log", "-1", *words)
         if done.returncode:
             said = done.stderr.strip().splitlines()
-            raise SkipError(f"git log: {said[-1] if said else done.returncode}")
+            raise LabError(f"git log: {said[-1] if said else done.returncode}")
         return done.stdout.strip()
 
     def measured(self, *more: str) -> str:
@@ -58,7 +58,7 @@ class History:
             raise LabError(f"not committed: {names}; a table has to name the commit it measured")
         commit = self._log("--format=%h", "--abbrev=12", "--", *paths)
         if not commit:
-            raise SkipError(f"no commit has touched {', '.join(paths)}")
+            raise LabError(f"no commit has touched {', '.join(paths)}")
         return commit
 
     def knows(self, commit: str) -> bool:

@@ -31,7 +31,7 @@ examples:
   tests/lab/mlcc-lab run build/hostile/cells/policer-three.toml      one by hand
 
 Reports are kept in build/hostile, so a run that was interrupted goes on where it was.
-exit status: 0 done, whatever the verdicts; 1 failed; 2 wrong usage; 4 this machine cannot run it
+exit status: 0 done, whatever the verdicts; 1 failed; 2 wrong usage
 """
 
 
@@ -96,15 +96,12 @@ def _conclude(
     if not kept:
         return
     rows = _rows(kept)
-    left_out = session.left_out(list(wanted.values()))
     seeds_said = page.seeds(next(iter(wanted.values())).place)
-    lacking = page.lacking(left_out)
-    print(f"{judge.table(rows)}\n\n{judge.captions(kept, seeds_said)}{lacking}")
+    print(f"{judge.table(rows)}\n\n{judge.captions(kept, seeds_said)}")
     if options.write:
         everything = _everything(session)
-        named = {cell.name for cell in everything} | {item.scenario for item in session.skipped}
-        due = [f"`{cell.name}`" for cell in CELLS if cell.name not in named]
-        lines = [judge.table(_rows(everything)), judge.captions(everything, seeds_said) + lacking]
+        due = [f"`{cell.name}`" for cell in CELLS if cell not in everything]
+        lines = [judge.table(_rows(everything)), judge.captions(everything, seeds_said)]
         lines += [f"Not measured with this core: {', '.join(due)}."] if due else []
         page.replace(ROOT / TABLE.file, TABLE.name, "\n\n".join(lines))
         session.say(f"written to {TABLE.file}")

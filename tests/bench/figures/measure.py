@@ -6,14 +6,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from mlcclab import scenario
-from mlcclab.errors import EXIT_SKIP, LabError, SkipError
+from mlcclab.errors import LabError
 from mlcclab.schedule import Contender, Request, Schedule
 
 from .cells import Json
@@ -28,9 +27,6 @@ SETUP_S = 1.5
 # A second of a guest that is emulated takes some four, and it has to boot.
 GUEST_PACE = 4.0
 GUEST_BOOT_S = 60.0
-
-# How mlcc-lab says how far it is.
-PROGRESS = re.compile(r"mlcc-lab: +\d+%, ")
 
 Lab = Callable[[Measurement, Path], None]
 
@@ -97,30 +93,15 @@ def command(wanted: Measurement, report: Path) -> list[str]:
 
 def run_lab(wanted: Measurement, report: Path) -> None:
     """One run; an interrupt waits until the lab has taken down what it set up."""
-    with subprocess.Popen(
-        command(wanted, report), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as lab:
+    with subprocess.Popen(command(wanted, report), stdout=subprocess.DEVNULL) as lab:
         try:
-            last = _follow(lab)
+            lab.wait()
         except KeyboardInterrupt:
             lab.send_signal(signal.SIGINT)
-            lab.communicate()
+            lab.wait()
             raise
     if lab.returncode:
-        error = SkipError if lab.returncode == EXIT_SKIP else LabError
-        said = last or f"mlcc-lab: ended with status {lab.returncode}"
-        raise error(said.removeprefix("mlcc-lab: ").removeprefix(f"{wanted.scenario}: "))
-
-
-def _follow(lab: subprocess.Popen[str]) -> str:
-    """Pass on what the lab says, such as that another one runs, but not how far it is."""
-    last = ""
-    for line in lab.stderr or ():
-        last = line.strip() or last
-        if not PROGRESS.match(line):
-            print(line, end="", file=sys.stderr, flush=True)
-    lab.wait()
-    return last
+        raise LabError(f"mlcc-lab: status {lab.returncode}")
 
 
 def build() -> None:

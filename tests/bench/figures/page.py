@@ -75,22 +75,14 @@ def origin(block: str) -> Origin | None:
     return None
 
 
-def render(table: Table, kept: Sequence[Kept], left_out: Sequence[str]) -> str:
-    """Rows, caption, and what could not be measured."""
+def render(table: Table, kept: Sequence[Kept]) -> str:
+    """Rows and caption."""
     head = ["scenario", "load", *(["neighbour"] if table.neighbours else [])]
     head += [column.title for column in table.columns]
     lines = [markdown(head), markdown(["---"] * len(head))]
     for item in kept:
         lines += [markdown(row) for row in _rows(table, item.report)]
-    lines += ["", caption(table, kept)]
-    return "\n".join(lines) + lacking(left_out)
-
-
-def lacking(left_out: Sequence[str]) -> str:
-    """A paragraph on what could not be measured, if there is any."""
-    if not left_out:
-        return ""
-    return f"\n\nNot measured, as the machine could not: {'; '.join(left_out)}."
+    return "\n".join([*lines, "", caption(table, kept)])
 
 
 def markdown(texts: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mlcclab.errors import EXIT_OK, EXIT_SKIP, LabError, SkipError
+from mlcclab.errors import EXIT_OK, LabError
 
 from . import measure
 from .page import Kept
@@ -28,7 +28,6 @@ class Session:
     lab: measure.Lab
     program: str = "results"
     have: dict[Measurement, Kept] = field(default_factory=dict)
-    skipped: dict[Measurement, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     expected_s: float = 0.0
     spent_s: float = 0.0
@@ -67,9 +66,6 @@ class Session:
         self.left.remove(wanted)
         try:
             kept = measure.measure(self.folder, self.commit, wanted, self.lab)
-        except SkipError as error:
-            self.skipped[wanted] = str(error)
-            self.say(f"{wanted.scenario}: left out: {error}")
         except LabError as error:
             self.failed.append(wanted.scenario)
             self.say(f"{wanted.scenario}: failed: {error}")
@@ -78,16 +74,12 @@ class Session:
             self.expected_s += expected
             self.spent_s += kept.took_s
 
-    def left_out(self, measurements: Sequence[Measurement]) -> list[str]:
-        """What this machine cannot run, and why."""
-        return [f"`{w.scenario}` ({self.skipped[w]})" for w in measurements if w in self.skipped]
-
     def finish(self) -> int:
         """The exit status."""
         self.say(f"measured for {self.spent_s / 60:.1f} min")
         if self.failed:
             raise LabError(f"failed: {', '.join(self.failed)}; run it again for these")
-        return EXIT_SKIP if self.skipped and not self.have else EXIT_OK
+        return EXIT_OK
 
     def say(self, text: str) -> None:
         """How far it is."""
