@@ -80,7 +80,6 @@ struct sim {
 	double now;
 	u64 seed;
 	double tell, tick;		/* ns: how often hosts and leaders tell, 0: never; when next */
-	double deaf;			/* part of what is told that is lost */
 };
 
 static inline double sim_uniform(struct sim *s)
@@ -338,15 +337,10 @@ static inline void sim_step(struct sim *s, struct sim_flow *f)
 	sim_heap_move(s, f);
 }
 
-static inline bool sim_lost(struct sim *s)
-{
-	return s->deaf && sim_uniform(s) < s->deaf;
-}
-
 /* A host tells its leader what it has sent.  The answer is on its way until the next tick. */
 static inline void sim_report(struct sim *s, struct sim_flow *f)
 {
-	if (!f->leader || sim_lost(s))
+	if (!f->leader)
 		return;
 	mlcc_lead_report(f->leader, &f->counted, f->own.acked, sim_us(s),
 			 (s->now - f->reported) / 1000);
@@ -358,7 +352,7 @@ static inline void sim_answer(struct sim *s, struct sim_flow *f)
 	if (!f->leader)
 		return;
 	f->told.age_us += s->tell / 1000;
-	if (f->told.best_us && !sim_lost(s))
+	if (f->told.best_us)
 		mlcc_led_hear(&f->host, &f->told, f->own.acked, sim_us(s));
 	f->told = mlcc_lead_answer(f->leader, sim_us(s));
 }

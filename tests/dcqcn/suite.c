@@ -3,17 +3,16 @@
  * Networks drawn at random, simulated packet by packet: jobs under rdma/dcqcn/ with a profile,
  * against the same jobs under plain DCQCN.  Documentation/decisions.md has the protocol.
  *
- *	suite [-d DRAW] [-s SEEDS] [-t MS [-l LOST]] [-c CLASS]
+ *	suite [-d DRAW] [-s SEEDS] [-t MS]
  *
  * A draw is a list of cells; a cell has a link (rate, T, parameters, where PFC begins), and jobs
  * (how many, from how many hosts, with how many flows of each, periods, noise).  All hosts send
  * through the link; a host's flows leave by one port, a packet of each in turn.  For each cell: the
  * mean slowdown of an iteration, plain and with the profile, after the first third; how many times
- * the latter is faster, with the 95 % interval over seeds that are the same for both.  CLASS: only
- * cells of one flow (0), 4 or 8 (1), 32 (2), 8 hosts (3), 64 (4).
+ * the latter is faster, with the 95 % interval over seeds that are the same for both.
  *
  * Hosts of a job tell their leader what they have sent every MS (1) milliseconds, and go by its answer
- * from the next time on (lead.h); LOST of that (0) is lost.  With 0 MS nobody tells.
+ * from the next time on (lead.h).  With 0 MS nobody tells.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,9 +49,9 @@ enum class {
 #define ITERATIONS	30
 
 static struct {
-	u32 draw, seeds, class;
-	double tell_ms, lost;
-} opt = { .draw = 1, .seeds = 5, .class = CLASSES, .tell_ms = 1 };
+	u32 draw, seeds;
+	double tell_ms;
+} opt = { .draw = 1, .seeds = 5, .tell_ms = 1 };
 
 static struct cell draw(u64 *s)
 {
@@ -89,7 +88,7 @@ static void link_up(struct sim *s, const struct cell *c, u32 seed)
 			.kmin = 100e3 * c->gbit / 25, .kmax = 400e3 * c->gbit / 25,
 			.pause = c->pause_us * 1000 * c->gbit / 8,
 		},
-		.packet = PACKET, .seed = seed, .tell = opt.tell_ms * MS, .tick = opt.tell_ms * MS, .deaf = opt.lost,
+		.packet = PACKET, .seed = seed, .tell = opt.tell_ms * MS, .tick = opt.tell_ms * MS,
 	};
 }
 
@@ -198,10 +197,6 @@ static bool parse(int option)
 		return sscanf(optarg, "%u", &opt.draw) == 1;
 	case 't':
 		return sscanf(optarg, "%lf", &opt.tell_ms) == 1 && opt.tell_ms >= 0;
-	case 'l':
-		return sscanf(optarg, "%lf", &opt.lost) == 1 && opt.lost >= 0 && opt.lost < 1;
-	case 'c':
-		return sscanf(optarg, "%u", &opt.class) == 1 && opt.class < CLASSES;
 	case 's':
 		return sscanf(optarg, "%u", &opt.seeds) == 1 && opt.seeds > 1;
 	}
@@ -216,9 +211,9 @@ int main(int argc, char **argv)
 	int option;
 	u64 seed;
 
-	while ((option = getopt(argc, argv, "d:s:t:l:c:")) != -1) {
+	while ((option = getopt(argc, argv, "d:s:t:")) != -1) {
 		if (!parse(option)) {
-			fprintf(stderr, "usage: suite [-d DRAW] [-s SEEDS] [-t MS [-l LOST]] [-c CLASS]\n");
+			fprintf(stderr, "usage: suite [-d DRAW] [-s SEEDS] [-t MS]\n");
 			return 2;
 		}
 	}
@@ -226,8 +221,7 @@ int main(int argc, char **argv)
 	for (u32 i = 0; i < CELLS; i++) {
 		struct cell c = draw(&seed);
 
-		if (opt.class == CLASSES || opt.class == class_of(&c))
-			row(i, &c, &profiles[MLCC_PROFILE_INTERLEAVE], &v);
+		row(i, &c, &profiles[MLCC_PROFILE_INTERLEAVE], &v);
 	}
 	for (u32 i = 0; i < CLASSES; i++)
 		if (v.cells[i])
