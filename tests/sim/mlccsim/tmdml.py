@@ -3,14 +3,12 @@
 
 import argparse
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
-from statistics import fmean
 
 from mlcclab.errors import UsageError
 
 from .engine import INSTANT_S, Run, simulate
-from .papers import Json, sized, table, with_half
+from .papers import sized, table, with_half
 from .scenario import Scenario, goodput_bps
 
 MODELS = {"ResNet50": 97_700_000, "AlexNet": 240_000_000, "VGG-16": 527_800_000}
@@ -32,15 +30,6 @@ PAPER = {
 }
 # What takes seconds and not minutes.
 SMALL = ("tmdml-fat-tree-8", "tmdml-bcube-9")
-
-# Tables I and II: marks of switches 9, 13, 17, 15, 12, on the way from server 1 to 8; CNPs of the
-# flows from servers 1 to 7.
-ECN = {"PS": (126, 230, 0, 286, 118058), "All-reduce": (42348, 49949, 0, 32726, 38091)}
-CNP = {
-    "PS": (12477, 12525, 12487, 12489, 12368, 12410, 12464),
-    "All-reduce": (1966, 1931, 2116, 1991, 1083, 1103, 1043),
-}
-SERVER = 7  # number 8
 
 
 def bound_s(scenario: Scenario, seed: int) -> float:
@@ -80,40 +69,3 @@ def completion(options: argparse.Namespace) -> None:
     head = ["model", "network", "paper, ms", "paper: less, %", "DCQCN, ms", "TMDML, ms"]
     rows = (_row(name, model, options.seeds) for name, model in wanted)
     table([*head, "less, %", "bound, ms"], rows)
-
-
-def first_round(kind: str, seed: int, nbytes: int = MODELS["VGG-16"]) -> Json:
-    """All gradients to the parameter server, or each shard to its host."""
-    scenario = sized("tmdml-fat-tree-8", nbytes)
-    job = scenario.jobs[0]
-    if kind == "All-reduce":
-        return simulate(scenario, Run("dcqcn", seed), detail=1, workload="all-to-all")
-    # a pair for each worker, all to one host
-    pair = job.values | {"workload": "pair", "hosts": 2}
-    pairs = tuple(replace(job, name=f"w{i}", values=pair) for i in range(SERVER))
-    where = tuple((i, SERVER) for i in range(SERVER))
-    workers = replace(scenario, jobs=pairs, placed=where)
-    return simulate(workers, Run("dcqcn", seed), detail=1)
-
-
-def _counts(kind: str, seed: int) -> tuple[list[int], list[int]]:
-    network = first_round(kind, seed)["network"]
-    flows = sorted((f for f in network["flows"] if f["to"] == SERVER), key=lambda f: f["from"])
-    marked = {switch["node"]: switch["marked"] for switch in network["switches"]}
-    return [marked[node] for node in flows[0]["path"]], [flow["cnps"] for flow in flows]
-
-
-def marks(options: argparse.Namespace) -> None:
-    """Tables I and II."""
-    found = {kind: [_counts(kind, seed) for seed in options.seeds] for kind in ECN}
-    for part, paper, first in ((0, ECN, "switch"), (1, CNP, "server")):
-        columns = ("9", "13", "17", "15", "12") if not part else tuple("1234567")
-        rows: list[list[object]] = []
-        for kind, theirs in paper.items():
-            ours = zip(*(counts[part] for counts in found[kind]), strict=True)
-            rows += [[kind, "paper", *theirs]]
-            rows += [[kind, "ours", *(with_half(column, 0) for column in ours)]]
-        table([first, "", *columns], rows)
-    near = fmean(sum(cnps[4:]) / 3 for _, cnps in found["All-reduce"])
-    far = fmean(sum(cnps[:4]) / 4 for _, cnps in found["All-reduce"])
-    print(f"CNPs of flows from the other pod, over those of this pod's: {far / near:.2f}")
