@@ -5,17 +5,14 @@ import argparse
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
-from statistics import fmean
 
 from mlcclab import scenario as lab
 from mlcclab.bottleneck import DCQCN_KMAX
 from mlcclab.errors import UsageError
 from mlcclab.interval import Estimate, estimate
-from mlcclab.stats import settled
 
-from .engine import Run, simulate_all
+from .cli import measure
 from .papers import Json, table
 from .report import with_half
 from .scenario import Scenario, parse
@@ -23,7 +20,6 @@ from .scenario import Scenario, parse
 MEASURED = Path(__file__).parents[1] / "measured.toml"
 CCS = {"mlcc": "interleave"}  # what the simulator calls the lab's
 ITERATIONS = {"tcp": 24, "verbs": 20}
-ALONE = 10  # iterations of a job alone
 
 # What the lab is made of and its scenarios do not say.  Round trips of 60 us, as over its veth
 # links; over verbs soft-RoCE's packets of 1 KB with 58 bytes of headers, at most 128 in flight, and
@@ -55,16 +51,12 @@ def _network(found: lab.Scenario) -> Json:
 
 
 def _job(job: lab.Job) -> Json:
-    return {
+    n, ring = job.workers, job.pattern == "ring"
+    return ({"hosts": n} if ring else {}) | {
         "name": job.name,
         "workload": job.pattern,
-        "hosts": job.workers,
         # of a ring's bytes each host sends 2 (n - 1) / n
-        "bytes": round(
-            job.phase_bytes * job.workers / (2 * (job.workers - 1))
-            if job.pattern == "ring"
-            else job.phase_bytes
-        ),
+        "bytes": round(job.phase_bytes * n / (2 * (n - 1)) if ring else job.phase_bytes),
         "compute": f"{job.compute_ms:.6f}ms",
         "noise": job.noise,
     }
@@ -76,32 +68,12 @@ def simulated(found: lab.Scenario) -> Scenario:
     return parse(found.name, _network(found) | jobs)
 
 
-def _shapes(scenario: Scenario) -> list[int]:
-    """For each job the first one like it."""
-    shapes = [(job.steps, job.values["workload"], job.values["hosts"]) for job in scenario.jobs]
-    return [shapes.index(shape) for shape in shapes]
-
-
 def slowdowns(
     scenario: Scenario, ccs: Sequence[str], seeds: Sequence[int]
 ) -> dict[str, list[float]]:
-    """By congestion control and seed, as the lab counts: over a job like it, alone, once."""
-    shapes = _shapes(scenario)
-    alone = [Run(scenario.ccs[0], seeds[0], only) for only in sorted(set(shapes))]
-    runs = [Run(cc, seed) for seed, cc in product(seeds, ccs)]
-    short = simulate_all(scenario.with_iterations(ALONE), alone)
-    results = simulate_all(scenario, runs)
-    isolated = {run.only: _mean(short[run]["jobs"][0]) for run in alone}
-
-    def slowdown(run: Run) -> float:
-        jobs = zip(results[run]["jobs"], shapes, strict=True)
-        return fmean(_mean(job) / isolated[shape] for job, shape in jobs)
-
-    return {cc: [slowdown(Run(cc, seed)) for seed in seeds] for cc in ccs}
-
-
-def _mean(job: Json) -> float:
-    return fmean(settled(job["iterations_s"]))
+    """By congestion control and seed, means over jobs."""
+    asked = argparse.Namespace(cc=ccs, seeds=seeds, iterations=None, load=None)
+    return {found["cc"]: found["slowdowns"] for found in measure(scenario, asked)["results"]}
 
 
 @dataclass(frozen=True)
