@@ -5,11 +5,10 @@ import unittest
 from statistics import fmean
 from unittest import mock
 
-from common import HERE, Table, made_up
+from common import Table, made_up
 from mlcclab.errors import UsageError
 from mlccsim import cli, cluster, engine
 from mlccsim.engine import Run
-from mlccsim.scenario import settings
 
 # Two kinds on four racks of two servers: rings of each GPU's, and one through all GPUs.
 TENSOR = {
@@ -63,33 +62,11 @@ class Drawing(unittest.TestCase):
         racks.give([2, 4, 5])
         self.assertEqual(racks.take(3), [4, 5, 2], "the emptiest rack first")
 
-    def test_each_server_is_one_jobs(self) -> None:
-        jobs = cluster.running(small(), 3)
-        servers = sorted(server for _, taken in jobs for server in taken)
-        self.assertEqual(len(servers), len(set(servers)))
-        self.assertLessEqual(servers[-1], 7)
-        for drawn, taken in jobs:
-            self.assertEqual(len(taken) * 2, drawn.gpus)
-
     def test_the_load_is_that_of_the_gpus(self) -> None:
         """Where nobody waits, so many are busy on the average."""
         light = small(cluster={"load": 0.3}, topology={"hosts": 16})
         busy = [sum(job.gpus for job, _ in cluster.running(light, seed)) for seed in range(400)]
         self.assertAlmostEqual(fmean(busy) / 64, 0.3, delta=0.03)
-
-    def test_a_kind_is_as_frequent_as_its_weight(self) -> None:
-        """Among jobs that come; long ones are there more often."""
-        light = small(cluster={"load": 0.3}, topology={"hosts": 16})
-        shots = [job for seed in range(400) for job, _ in cluster.running(light, seed)]
-        arrived = {"tensor": 0.0, "data": 0.0}
-        for job in shots:
-            arrived[job.kind["name"]] += 1 / job.duration_s
-        self.assertAlmostEqual(arrived["data"] / sum(arrived.values()), 0.75, delta=0.05)
-
-    def test_a_seed_draws_the_same_again(self) -> None:
-        lines = [settings(cluster.snapshot(small(), n).scenario, "dcqcn", n) for n in (1, 1, 2)]
-        self.assertEqual(lines[0], lines[1])
-        self.assertNotEqual(lines[0], lines[2])
 
     def test_only_rings_that_cross_racks_are_simulated(self) -> None:
         for seed in range(1, 20):
@@ -143,22 +120,9 @@ class Report(unittest.TestCase):
         self.assertAlmostEqual(found["over_alone"]["mean"], (4 * 2 + 1) / 5)
         self.assertAlmostEqual(found["slowdown"]["p99"], 3)
 
-    def test_a_job_without_an_iteration_has_taken_all_the_time(self) -> None:
-        jobs = (cluster.Placed(cluster.Drawn({"name": "k"}, 8, 10, 1.0), 2, (0,)),)
-        shot = cluster.Snapshot(jobs, mock.Mock(), mock.Mock())
-        results = {Run("dcqcn", 1): made_up([]), Run("dcqcn", 1, 0): made_up([0.1])}
-        found = cluster.build(small(), "dcqcn", ["dcqcn"], {1: shot}, results)["results"][0]
-        self.assertAlmostEqual(found["slowdown"]["mean"], 10)
-
 
 class Simulated(unittest.TestCase):
     """With mlcc-sim."""
-
-    def test_the_shipped_one_is_right(self) -> None:
-        found = cluster.load(HERE / "scenarios" / "gpus-1024.toml")
-        assert isinstance(found, cluster.Cluster)
-        shot = cluster.snapshot(found, 1)
-        self.assertGreater(sum(job.drawn.gpus for job in shot.jobs), 900)
 
     def test_a_job_alone_takes_the_ideal_time(self) -> None:
         """Servers are racks of their own here, and links up carry all that there is."""

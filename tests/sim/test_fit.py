@@ -54,11 +54,6 @@ class Curve(unittest.TestCase):
                 self.assertAlmostEqual(found.b, b, places=3)
                 self.assertAlmostEqual(found.r2, 1)
 
-    def test_it_says_what_it_does_not_explain(self) -> None:
-        from mlccsim import fit
-
-        self.assertLess(fit.fit(self.BW, [9, 14, 8, 13, 10], 25).r2, 0.5)
-
     def test_the_command(self) -> None:
         took = [9 * math.exp(10 / (25 - bw)) for bw in self.BW]
         with tempfile.TemporaryDirectory() as folder:

@@ -52,12 +52,6 @@ def links(result: Table) -> Counter[tuple[int, int]]:
 class Ports(unittest.TestCase):
     """A job's own flows keep out of each other's way."""
 
-    def test_from_one_port_the_hash_decides(self) -> None:
-        """These are the spines that it has chosen ever since."""
-        flows = run(rings(1, 16, 8), 1)["network"]["flows"]
-        spines = [flow["path"][1] - 18 for flow in flows]
-        self.assertEqual(spines, [6, 2, 6, 3, 4, 3, 2, 1, 2, 6, 2, 6, 3, 7, 4, 5])
-
     def test_a_jobs_flows_share_links_evenly(self) -> None:
         """Eight connections each way: as many links, too few of them, queue pairs."""
         for seed in SEEDS:
@@ -73,19 +67,6 @@ class Ports(unittest.TestCase):
         self.assertEqual(max(links({"network": {"flows": both[:8]}}).values()), 1)
         self.assertGreater(max(links({"network": {"flows": both}}).values()), 1)
 
-    def test_flows_of_no_job_stay_where_the_hash_puts_them(self) -> None:
-        flows = {"name": "flow", "workload": "endless", "copies": 8}
-        paths = [
-            [
-                flow["path"]
-                for flow in run(rings(1, 16, 8, ports=ports) | {"job": [flows], "stop": "1ms"}, 1)[
-                    "network"
-                ]["flows"]
-            ]
-            for ports in (1, 256)
-        ]
-        self.assertEqual(paths[0], paths[1])
-
     def test_a_job_alone_is_as_fast_as_its_links(self) -> None:
         """10 ms, and two steps for each of four hosts but one, of 2 ms."""
         found = [
@@ -100,28 +81,15 @@ class Ports(unittest.TestCase):
 class QueuePairs(unittest.TestCase):
     """A connection of several has a part of each message on each of their paths."""
 
-    def test_parts_add_up_to_messages(self) -> None:
-        """Three do not divide a step; each of four hosts sends 3/2 of the bytes, four times."""
-        job = run(rings(1, 4, 4, qps=3), 1)["jobs"][0]
-        self.assertEqual(job["delivered"], 4 * 4 * 15_000_000)
-
     def test_a_message_is_there_when_all_of_its_parts_are(self) -> None:
         """Of three parts two go by one of two links, whose 5 Gb/s take 10.7 ms for them."""
         table = rings(1, 2, 2, qps=3, ports=256)
         table["topology"]["oversubscription"] = 1
         table["switch"] = {"kmin": 20_000_000, "kmax": 30_000_000}  # more than there is
-        table["job"] = [table["job"][0] | {"workload": "pair"}]
+        table["job"][0] |= {"workload": "pair"}
+        del table["job"][0]["hosts"]
         for took in run(table, 1)["jobs"][0]["iterations_s"]:
             self.assertAlmostEqual(took, 0.0207, delta=2e-4)
-
-    def test_hosts_are_no_slower_with_them(self) -> None:
-        """Their own links are the bottleneck: 10 ms, and six steps of 2 ms."""
-        for qps in (1, 3, 8):
-            with self.subTest(qps=qps):
-                table = rings(1, 4, 8, qps=qps, ports=256)
-                table["topology"]["oversubscription"] = 0.25
-                took = run(table, 1)["jobs"][0]["iterations_s"][0]
-                self.assertAlmostEqual(took, 0.022, delta=5e-4)
 
     def test_by_hash_they_spread_a_jobs_bytes_over_links(self) -> None:
         """Of 16 flows over eight links some have more than two times what others have."""
@@ -134,14 +102,10 @@ class QueuePairs(unittest.TestCase):
                 self.assertLess(found[1], found[0])
                 self.assertLess(found[1], 2)
 
-    def test_two_jobs_share_all_links(self) -> None:
-        """Of which each needs half."""
-        for seed in SEEDS:
-            with self.subTest(seed=seed):
-                jobs = run(rings(2, 4, 4, qps=16, ports=256), seed, 12)["jobs"]
-                self.assertLess(fmean(jobs[0]["iterations_s"] + jobs[1]["iterations_s"]), 0.0235)
-
-    def test_flows_of_no_job_have_one(self) -> None:
+    def test_flows_of_no_job_have_one_and_stay_where_the_hash_puts_them(self) -> None:
         flows = {"name": "flow", "workload": "endless", "copies": 8}
-        table = rings(1, 16, 8, qps=8) | {"job": [flows], "stop": "1ms"}
-        self.assertEqual(len(run(table, 1)["network"]["flows"]), 8)
+        paths = []
+        for more in ({}, {"qps": 8, "ports": 256}):
+            table = rings(1, 16, 8, **more) | {"job": [flows], "stop": "1ms"}
+            paths.append([flow["path"] for flow in run(table, 1)["network"]["flows"]])
+        self.assertEqual(paths[0], paths[1])
