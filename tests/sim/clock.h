@@ -24,7 +24,7 @@ constexpr double PS_PER_S = 1e12;
 class Clock {
 public:
 	/* Before the first event. */
-	static void start(const char *scheduler);
+	static void start();
 
 	static Ps now() { return impl->Now().GetTimeStep(); }
 

@@ -99,6 +99,12 @@ def slowdown(result: Table) -> float:
     return fmean(fmean(settled(job["iterations_s"])) for job in result["jobs"]) / PERIOD_S
 
 
+def late(result: Table) -> float:
+    """The mean iteration of the last third, in seconds."""
+    times = [job["iterations_s"] for job in result["jobs"]]
+    return fmean(fmean(took[len(took) * 2 // 3 :]) for took in times)
+
+
 def rates(result: Table) -> list[float]:
     """What each job has got, in bits a second."""
     return [8 * job["delivered"] / result["simulated_s"] for job in result["jobs"]]

@@ -29,9 +29,6 @@ public:
 
 	virtual uint64_t delivered() const = 0;		/* bytes, in order */
 
-	/* Nothing more is sent; what is under way arrives. */
-	virtual void close() {}
-
 	std::function<void()> on_message;
 };
 

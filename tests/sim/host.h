@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * TCP hosts as they are at 25 Gb/s and more, where what a sender hands over at a time, and how
- * seldom a host looks, decide as much as the congestion control does.  ns-3's sockets (tcp.h) know
- * nothing of that, and take twenty times as long.
+ * seldom a host looks, decide as much as the congestion control does.
  *
  *	Stream --> TSO burst --> Link ~~~> Link ~~~> ... ~~~> interrupt --> GRO --> Stream
  *	  ^                                                                           |
@@ -36,7 +35,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "graph.h"
-#include "tcp.h"
+#include "tcpcore.h"
 
 namespace sim {
 
@@ -46,10 +45,27 @@ class Stream;
 constexpr uint32_t FRAME_BYTES = 66;		/* around a segment; an ACK */
 constexpr uint32_t SUPER_BYTES = 65536;		/* that GRO joins at most */
 
-struct HostParam : TcpParam {
-	bool gro;
-	uint32_t tso, window;			/* bytes */
-	Ps coalesce;
+struct HostParam {
+	std::string cc;
+	bool ecn, gro;
+	uint32_t mss, limit, mark, tso, window;	/* bytes */
+	Ps delay, coalesce;
+	uint32_t seed;
+};
+
+/* A job on one host. */
+class TcpHost : public Host {
+public:
+	/* @cc: may be one that knows of no jobs */
+	TcpHost(const std::string &cc, unsigned flows) : Host(m_slot.job, flows)
+	{
+		m_slot.profile = profile_named(cc);
+	}
+
+	struct mlcc_slot *job() { return m_slot.profile ? &m_slot : nullptr; }
+
+private:
+	struct mlcc_slot m_slot = {};
 };
 
 /* Segments [from, to). */

@@ -7,9 +7,87 @@
 #include <map>
 #include <utility>
 
-#include "plans.h"
-
 namespace sim {
+
+/*** Plans ***/
+
+struct Transfer {
+	unsigned from, to;		/* hosts, as numbers within the job */
+	double bytes;
+	std::vector<unsigned> after;	/* transfers that "from" has to have received */
+	unsigned step = 0;		/* that "from" has to have computed */
+};
+
+/* Transfers between the same hosts are in the order in which they are sent. */
+struct Plan {
+	std::vector<Transfer> transfers;
+	unsigned idle = 0;		/* a host that computes nothing; n: all compute */
+};
+
+constexpr double FOR_EVER = 1ull << 60;		/* bytes */
+
+static Plan pair(unsigned, double bytes)
+{
+	return { { { 0, 1, bytes, {} } }, 1 };
+}
+
+static Plan endless(unsigned, double)
+{
+	return pair(2, FOR_EVER);
+}
+
+/* Step by step, so what a host sends comes after what the host before it has sent a step ago. */
+static Plan ring(unsigned n, double bytes)
+{
+	Plan plan = { {}, n };
+
+	for (unsigned i = 0; i < 2 * (n - 1) * n; i++) {
+		unsigned host = i % n, before = i / n * n - n + (host + n - 1) % n;
+
+		plan.transfers.push_back({ host, (host + 1) % n, bytes / n, {} });
+		if (i >= n)
+			plan.transfers.back().after = { before };
+	}
+	return plan;
+}
+
+/*
+ * Host i begins with the one after it, so that not all send to the same one.  The second round goes
+ * the ways of the first.
+ */
+static Plan shards(unsigned n, double bytes)
+{
+	std::vector<std::vector<unsigned>> to(n);
+	Plan plan = { {}, n };
+
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned away = 1; away < n; away++) {
+			to[(i + away) % n].push_back(plan.transfers.size());
+			plan.transfers.push_back({ i, (i + away) % n, bytes / n, {} });
+		}
+	}
+	for (unsigned i = 0; i < n * (n - 1); i++) {
+		plan.transfers.push_back(plan.transfers[i]);
+		plan.transfers.back().after = to[plan.transfers[i].from];
+	}
+	return plan;
+}
+
+static Plan parameter_server(unsigned n, double bytes)
+{
+	Plan plan = { {}, 0 };
+	std::vector<unsigned> all;
+
+	for (unsigned i = 1; i < n; i++) {
+		plan.transfers.push_back({ i, 0, bytes, {} });
+		all.push_back(i - 1);
+	}
+	for (unsigned i = 1; i < n; i++)
+		plan.transfers.push_back({ 0, i, bytes, all });
+	return plan;
+}
+
+/*** What hosts do by them ***/
 
 static Ps ps(double seconds)
 {
@@ -336,10 +414,9 @@ private:
 
 		flows.push_back({ Clock::now(), -1, bytes,
 				  alone_s(param.hosts[from], param.hosts[to], bytes) });
-		c.on_message = [this, &c, index] {
+		c.on_message = [this, index] {
 			m_delivered += flows[index].bytes;
 			flows[index].took = Clock::now() - flows[index].began;
-			c.close();
 		};
 		c.send(bytes);
 		wait(flows[index].began / PS_PER_S);
@@ -355,8 +432,13 @@ private:
 
 static Plan plan_of(const JobParam &param)
 {
-	Plan plan = plan_of_kind(param.kind, param.hosts.size() / param.rails,
-				 param.steps[0].bytes / param.rails);
+	static const std::map<std::string, Plan (*)(unsigned, double)> plans = {
+		{ "pair", pair },     { "endless", endless },
+		{ "ring", ring },     { "shards", shards },
+		{ "parameter-server", parameter_server },
+	};
+	Plan plan = plans.at(param.kind)(param.hosts.size() / param.rails,
+					 param.steps[0].bytes / param.rails);
 
 	if (param.steps.size() == 1)
 		return plan;

@@ -8,9 +8,9 @@
  *	ring		all-reduce of "bytes": 2 (n - 1) steps, in each of which a host sends
  *			bytes / n to the next one; it sends a step when it has received the one
  *			before (Patarasuk and Yuan, 2009)
- *	all-to-all	each host sends bytes / n to each other one, all at once
- *	shards		all-reduce of "bytes" by two of these: of each shard everybody's part goes
- *			to one host, and when it has them all it sends the sum to everybody
+ *	shards		all-reduce of "bytes": each host sends bytes / n to each other one, all at
+ *			once, so that one has everybody's part of each shard; when it has them all
+ *			it sends the sum to everybody
  *	parameter-server  all send "bytes" to the first host, which computes nothing; it sends as
  *			much back to each when it has them all
  *	endless		the first host sends to the second for ever, as a flow of no job

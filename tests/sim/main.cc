@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * mlcc-sim: one run of one scenario under one congestion control.  tests/sim/run writes what it
- * reads (settings.h) and reads what it writes: a JSON object.
+ * reads and reads what it writes: a JSON object.
+ *
+ * It reads "key value" lines; those from "job NAME" on are of that job.  All have to be there, and
+ * nothing else.  People write TOML, which has defaults, and where values that are wrong are refused
+ * (mlccsim/scenario.py).
  *
  *	exit status 0: it has run; 1: not to the end; 2: settings that are wrong, in one line
  */
 #include <algorithm>
 #include <ctime>
 #include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
 
 #include <ns3/rng-seed-manager.h>
 
@@ -15,14 +23,79 @@
 #include "host.h"
 #include "jobs.h"
 #include "net.h"
-#include "settings.h"
-#include "tcp.h"
 #include "../dcqcn/variants.h"
 
 namespace sim {
 
 constexpr uint32_t MBPS = 1000;		/* in kb/s */
 constexpr int64_t STREAMS = 1 << 16;	/* of random numbers for each job: a host has one */
+
+/* What is wrong throws std::runtime_error. */
+class Settings {
+public:
+	static Settings read(std::istream &in);
+
+	const std::string &text(const std::string &key) const;
+	std::vector<double> numbers(const std::string &key) const;
+	double number(const std::string &key) const { return numbers(key).front(); }
+
+	/* Complains of a key that nobody has asked for. */
+	void all_used() const;
+
+	std::vector<Settings> jobs;
+
+private:
+	std::map<std::string, std::string> m_values;
+	mutable std::set<std::string> m_used;
+};
+
+Settings Settings::read(std::istream &in)
+{
+	std::string line;
+	Settings all;
+
+	while (std::getline(in, line)) {
+		size_t blank = line.find(' ');
+		std::string key = line.substr(0, blank);
+
+		if (key == "job")
+			all.jobs.emplace_back();
+		auto &to = all.jobs.empty() ? all.m_values : all.jobs.back().m_values;
+		to.emplace(key, blank == line.npos ? "" : line.substr(blank + 1));
+	}
+	return all;
+}
+
+const std::string &Settings::text(const std::string &key) const
+{
+	auto found = m_values.find(key);
+
+	if (found == m_values.end())
+		throw std::runtime_error(key + ": missing");
+	m_used.insert(key);
+	return found->second;
+}
+
+std::vector<double> Settings::numbers(const std::string &key) const
+{
+	std::istringstream words(text(key));
+	std::vector<double> found;
+
+	for (double n; words >> n;)
+		found.push_back(n);
+	if (!words.eof() || found.empty())
+		throw std::runtime_error(key + ": not numbers");
+	return found;
+}
+
+void Settings::all_used() const
+{
+	for (const auto &entry : m_values)
+		if (!m_used.count(entry.first))
+			throw std::runtime_error(entry.first + ": unknown key");
+	for (const Settings &job : jobs)
+		job.all_used();
+}
 
 /* Of each access switch: its pod, in order, and its hosts. */
 static std::vector<std::vector<unsigned>> pods_of(const Settings &s)
@@ -95,9 +168,9 @@ static RdmaParam rdma_of(const Settings &s)
 	return c;
 }
 
-static TcpParam tcp_of(const Settings &s)
+static HostParam host_of(const Settings &s)
 {
-	TcpParam c = {};
+	HostParam c = {};
 
 	c.cc = s.text("cc");
 	c.ecn = s.number("ecn");
@@ -106,14 +179,6 @@ static TcpParam tcp_of(const Settings &s)
 	c.mark = s.number("mark");
 	c.delay = s.number("delay_s") * PS_PER_S;
 	c.seed = s.number("seed");
-	return c;
-}
-
-/* What hosts are beyond their sockets. */
-static HostParam host_of(const Settings &s)
-{
-	HostParam c = { tcp_of(s), {}, {}, {}, {} };
-
 	c.tso = s.number("tso");
 	c.gro = s.number("gro");
 	c.window = s.number("window");
@@ -125,9 +190,7 @@ static std::unique_ptr<Fabric> fabric_of(const Settings &s, const Graph &g)
 {
 	if (s.text("transport") == "rdma")
 		return std::make_unique<RdmaNet>(g, rdma_of(s));
-	if (s.text("stack") == "host")
-		return std::make_unique<HostNet>(g, host_of(s));
-	return std::make_unique<TcpNet>(g, tcp_of(s));
+	return std::make_unique<HostNet>(g, host_of(s));
 }
 
 /* Of each: seconds that it computes, bytes, whether it overlaps. */
@@ -262,9 +325,7 @@ static int simulate(const Settings &s)
 
 	ns3::RngSeedManager::SetSeed(1);
 	ns3::RngSeedManager::SetRun(s.number("seed"));
-	/* ns-3's timers are taken back all the time, which that scheduler is slow at */
-	Clock::start(s.text("transport") == "tcp" && s.text("stack") == "ns3" ?
-			     "ns3::MapScheduler" : "ns3::PriorityQueueScheduler");
+	Clock::start();
 	fabric = fabric_of(s, g);
 	add_jobs(run, s, g, *fabric);
 	ns3::Simulator::Stop(ns3::Seconds(s.number("stop_s")));

@@ -16,12 +16,12 @@ constexpr uint32_t PFC_BYTES = 64;
 constexpr Ps TELL = 1000000 * NS;	/* MLCC_LEAD_US */
 constexpr int64_t FIRST_STREAM = 1;	/* of random numbers; jobs have those from 2^16 on */
 
-void Clock::start(const char *scheduler)
+void Clock::start()
 {
 	ns3::ObjectFactory factory;
 
 	ns3::Time::SetResolution(ns3::Time::PS);
-	factory.SetTypeId(scheduler);
+	factory.SetTypeId("ns3::PriorityQueueScheduler");
 	ns3::Simulator::SetScheduler(factory);
 	impl = ns3::PeekPointer(ns3::Simulator::GetImplementation());
 }
@@ -426,7 +426,7 @@ void RdmaNet::report_flow(std::ostream &out, const Flow &flow) const
 	const Port *first = &nics[flow.from()]->port;
 
 	out << "{\"from\": " << flow.from() << ", \"to\": " << flow.to()
-	    << ", \"cnps\": " << flow.cnps << ", \"path\": ["
+	    << ", \"path\": ["
 	    << static_cast<const Switch &>(first->peer().node).id;
 	for (const Port *link : path(flow.from(), flow.to(), flow.hash(), 0).links)
 		out << ", " << static_cast<const Switch &>(link->peer().node).id;
@@ -440,7 +440,7 @@ void RdmaNet::report_detail(std::ostream &out) const
 	out << ", \"switches\": [";
 	for (const auto &s : m_switches) {
 		out << comma << "{\"node\": " << s->id << ", \"ports\": "
-		    << s->ports.size() << ", \"marked\": " << s->marked << "}";
+		    << s->ports.size() << "}";
 		comma = ", ";
 	}
 	out << "], \"flows\": [";

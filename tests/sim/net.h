@@ -7,8 +7,7 @@
  * that each hop writes and reads) costs some thirty times as much, and knows no PFC, no shared
  * buffer, no rate of a queue pair; the protocols above IP, which are worth reusing, are not RoCE's.
  * Here a packet costs one event a hop while a port is idle, two while it has a queue: with ns-3's
- * priority-queue scheduler a thousand hosts are within reach of one CPU.  Where ns-3's stack is
- * what is wanted, for TCP, tcp.cc uses it.
+ * priority-queue scheduler a thousand hosts are within reach of one CPU.
  *
  *	Flow --> Nic ==> Port ~~~~> Switch ==> Port ~~~~> ... ~~~~> Nic --> Flow
  *	 ^ rate of the RP      wire    | ECMP    | queue             | NP

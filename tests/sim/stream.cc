@@ -74,14 +74,6 @@ uint32_t Stream::burst() const
 	return std::max(1U, m_net.param.tso / m_sk.mss_cache);
 }
 
-/* Bytes a second, as tcp_update_pacing_rate() has it. */
-double Stream::pacing_rate() const
-{
-	double part = m_sk.snd_cwnd < m_sk.snd_ssthresh / 2 ? 2 : 1.2;
-
-	return part * m_sk.snd_cwnd * m_sk.mss_cache / (m_srtt / PS_PER_S);
-}
-
 void Stream::push()
 {
 	Ps until;
@@ -99,8 +91,8 @@ void Stream::push()
 /* By pacing, or what waits in the host already: until when; 0: it is not. */
 Ps Stream::held_up()
 {
-	double most = std::min<double>(SMALL_QUEUE, pacing_rate() / 1024);
 	Ps now = Clock::now();
+	uint64_t most;
 
 	if (m_paced_until > now)
 		return m_paced_until;
@@ -108,7 +100,9 @@ Ps Stream::held_up()
 		m_queued_bytes -= m_queued.front().second;
 		m_queued.pop_front();
 	}
-	if (m_queued_bytes <= std::max<double>(most, 2 * burst() * m_sk.mss_cache))
+	read();
+	most = std::min<uint64_t>(SMALL_QUEUE, tcp_core_rate(m_core) / 1024);
+	if (m_queued_bytes <= std::max<uint64_t>(most, 2 * burst() * m_sk.mss_cache))
 		return 0;
 	return m_queued.front().first;
 }

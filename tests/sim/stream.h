@@ -118,7 +118,6 @@ private:
 	void transmit(uint32_t seq, uint32_t count);
 	void pace(uint64_t bytes);
 	void validate(bool limited);
-	double pacing_rate() const;
 
 	void arrived(Sent &s, News &news);
 	void take_sack(const Segment &ack, News &news);

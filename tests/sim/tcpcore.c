@@ -7,7 +7,7 @@
 #include "../../include/mlcc/dctcp.h"
 #include "../../include/mlcc/cubic.h"
 
-#define TCP_ECN_DEMAND_CWR	TCP_CORE_ECHO
+#define TCP_ECN_DEMAND_CWR	4
 
 enum {
 	TCP_CA_Open = TCP_CORE_OPEN, TCP_CA_Disorder = TCP_CORE_DISORDER,
@@ -55,8 +55,8 @@ struct mlcc_phase_was {
 #define mlcc_slot_refreshed(sk, s)	((void)(sk), (void)(s))
 #define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)		(*(to) = *(s)->profile, true)
-#define mlcc_tick(tp)			((void)(tp), 1000U)	/* ns-3's, as Linux's */
-#define mlcc_send_ack(sk, seq)		((sk)->tp.send_ack((sk)->tp.arg, seq))
+#define mlcc_tick(tp)			((void)(tp), 1000U)
+#define mlcc_send_ack(sk, seq)		((void)(sk), (void)(seq))	/* stream.cc does that */
 #define mlcc_phase_was(s, was)		((was)->none = 0)
 #define mlcc_rolled_over(sk, s, was)	((void)(was))
 #define mlcc_moved(sk, s, p)		((void)(p))
@@ -132,9 +132,10 @@ void tcp_core_start(struct sock *sk)
 		mlcc_start_job(sk, sk->slot);
 }
 
-/* In slow start it is twice window by round trip, else 1.2 times, as the kernel's. */
-static unsigned long pacing_rate(const struct tcp_sock *tp)
+/* In slow start it is twice window by round trip, else 1.2 times. */
+uint64_t tcp_core_rate(const struct sock *sk)
 {
+	const struct tcp_sock *tp = &sk->tp;
 	u32 cwnd = tp->snd_cwnd > tp->packets_out ? tp->snd_cwnd : tp->packets_out;
 	u32 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
 
@@ -143,7 +144,7 @@ static unsigned long pacing_rate(const struct tcp_sock *tp)
 
 uint64_t tcp_core_pace(struct sock *sk)
 {
-	sk->sk_pacing_rate = pacing_rate(&sk->tp);
+	sk->sk_pacing_rate = tcp_core_rate(sk);
 	mlcc_pace(sk);
 	return sk->sk_pacing_status == SK_PACING_NEEDED ? sk->sk_pacing_rate : 0;
 }
@@ -151,10 +152,4 @@ uint64_t tcp_core_pace(struct sock *sk)
 void tcp_core_timeout(struct sock *sk)
 {
 	mlcc_timeout(sk);
-}
-
-void tcp_core_ce(struct sock *sk, bool ce)
-{
-	sk->icsk.icsk_ack.pending = sk->tp.ack_waits ? ICSK_ACK_TIMER : 0;
-	mlcc_ce_state(sk, ce);
 }

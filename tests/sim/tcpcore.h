@@ -36,19 +36,14 @@ struct tcp_sock {
 	uint32_t rate_delivered, rate_interval_us;
 	uint64_t bytes_acked, tcp_mstamp;
 	struct { uint32_t rcv_tsval; } rx_opt;
-	uint8_t ecn_flags;			/* TCP_CORE_ECHO */
+	uint8_t ecn_flags;
 
 	/* elsewhere in the kernel */
 	uint32_t min_rtt;
 	bool limited;				/* by the window: there is more to send */
-	bool ack_waits;				/* an ACK is delayed */
-	void (*send_ack)(void *arg, uint32_t rcv_nxt);
-	void *arg;
 };
 
-#define TCP_CORE_ECHO	4			/* TCP_ECN_DEMAND_CWR: ACKs say ECE */
-
-/* As the kernel's TCP_CA_*, and ns-3's. */
+/* As the kernel's TCP_CA_*. */
 enum { TCP_CORE_OPEN, TCP_CORE_DISORDER, TCP_CORE_CWR, TCP_CORE_RECOVERY, TCP_CORE_LOSS };
 
 /* @job NULL: of none.  @ecn: was negotiated.  @peer: a number for the path, not 0 */
@@ -61,9 +56,9 @@ void tcp_core_raise(struct sock *sk, uint32_t acked);	/* cong_avoid */
 uint32_t tcp_core_reduced(struct sock *sk);			/* ssthresh */
 void tcp_core_state(struct sock *sk, uint8_t state);		/* set_state */
 void tcp_core_start(struct sock *sk);			/* CA_EVENT_TX_START */
-uint64_t tcp_core_pace(struct sock *sk);			/* min_tso_segs; bytes/s, 0: not */
+uint64_t tcp_core_rate(const struct sock *sk);		/* sk_pacing_rate, bytes/s */
+uint64_t tcp_core_pace(struct sock *sk);			/* min_tso_segs; the rate, 0: not paced */
 void tcp_core_timeout(struct sock *sk);			/* CA_EVENT_LOSS */
-void tcp_core_ce(struct sock *sk, bool ce);			/* CA_EVENT_ECN_IS_CE, _NO_CE */
 
 #ifdef __cplusplus
 }

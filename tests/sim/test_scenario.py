@@ -46,53 +46,32 @@ class FrontEnd(unittest.TestCase):
     def test_bad_values_are_refused(self) -> None:
         for old, new, expected in (
             ("10gbit", "10", 'like "1gbit"'),
-            ("dumbbell", "torus", "leaf-spine, fat-tree, clos, bcube"),
             ("bytes = 1000000", "", "job[0].bytes: missing"),
-            ("copies = 2", "hosts = 3", "a pair has 2"),
-            ("copies = 2", "noise = 2", "from 0 to 1"),
-            ("iterations = 4", "iterations = 1", "from 4"),
+            ("copies = 2", "hosts = 3", "job[0].hosts: unknown key"),
             ("[[job]]", "[switch]\nkmin = 2000000\n[[job]]", "not above kmin"),
             ("[[job]]", "[rdma]\nqps = 129\n[[job]]", "rdma.qps: 129: a whole number from 1"),
-            ("[[job]]", "[tcp]\nmss = 1000\n[[job]]", "transport is rdma"),
-            (
-                "iterations",
-                "rdma = {header = 0}\ntransport = 'tcp'\niterations",
-                "transport is tcp",
-            ),
+            ("[[job]]", "[tcp]\nmss = 1000\n[[job]]", "tcp: unknown key; allowed: about"),
             ("iterations", "placement = 'spread'\niterations", "hosts are packed"),
-            ("[[job]]", "[[job", "line"),
             ("iterations", "like = 'none'\niterations", "no scenario 'none': there are fat-tree"),
-            ("copies = 2", "load = 0.1", "job[0].load: a pair has none"),
-            ("copies = 2", "workload = 'background'", "job[0].bytes: a background has none"),
+            ("copies = 2", "load = 0.1", "job[0].load: unknown key"),
+            ("copies = 2", "workload = 'background'", "job[0].bytes: unknown key"),
             ("copies = 2\n" + SIZE, "workload = 'background'", "job[0].load: missing"),
-            ("copies = 2", "workload = 'endless'\ntimer = '1us'", "timer: a endless has"),
-            ("copies = 2", "sizes = 'none'", "websearch, hadoop, storage"),
+            ("copies = 2", "workload = 'endless'\ntimer = '1us'", "job[0].timer: unknown key"),
         ):
             with self.subTest(new):
                 self.refused(GOOD.replace(old, new), expected)
 
-    def test_bad_offloads_are_refused(self) -> None:
-        for tcp, expected in (
-            ("tso = '64KiB'", 'tcp.tso: stack = "ns3" has none'),
-            ("stack = 'linux'", "tcp.stack: 'linux' is not one of ns3, host"),
-            ("stack = 'host'\ncoalesce = '11ms'", "tcp.coalesce: "),
-        ):
-            with self.subTest(tcp):
-                text = "transport = 'tcp'\n" + GOOD.replace("[[job]]", f"[tcp]\n{tcp}\n[[job]]")
-                self.refused(text, expected)
-        self.refused(f"transport = 'tcp'\n{GOOD}timer = '1us'\n", "job.timer: of RDMA only")
-        for flows, expected in ((0, "job[0].flows: 0"), (4, "job.flows: of RDMA they are queue")):
-            self.refused(GOOD + f"flows = {flows}\n", expected)
+    def test_keys_of_the_other_transport_are_refused(self) -> None:
+        self.refused(f"transport = 'tcp'\n{GOOD}timer = '1us'\n", "job[0].timer: unknown key")
+        self.refused(f"{GOOD}flows = 4\n", "job[0].flows: unknown key")
 
     def test_bad_traces_are_refused(self) -> None:
         good = GOOD.replace(SIZE, TRACE)
         for old, new, expected in (
-            ("gpt-13b-dp", "gpt-4", "not one of gpt-13b-dp, llama-7b-tp, llama-7b-zero3"),
             ("duty = 0.3", "", "job[0].duty: missing"),
-            ("duty = 0.3", "duty = 30", "job[0].duty: 30: a number from 0.01 to 0.99"),
-            ("duty = 0.3", "duty = 0.3\nbytes = 9", "job[0].bytes: a trace has none"),
-            ('workload = "trace"', "", "job[0].trace: a pair has none"),
-            ("duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: a pair has 2"),
+            ("duty = 0.3", "duty = 0.3\nbytes = 9", "job[0].bytes: unknown key"),
+            ('workload = "trace"', "", "job[0].trace: unknown key"),
+            ("duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: unknown key"),
         ):
             with self.subTest(new):
                 self.refused(good.replace(old, new), expected)
@@ -108,15 +87,6 @@ class FrontEnd(unittest.TestCase):
                 self.refused(bad, "topology.pods: not lists, one a pod, of the hosts below each")
         self.refused(good.replace("[[2, 2]]", "[[2, 1]]"), "they want 4 hosts", "has 3")
         self.refused("placement = 'spread'\n" + good, "placement: racks are not alike")
-
-    def test_too_many_hosts_are_refused(self) -> None:
-        tree = GOOD.replace('"dumbbell"', '"fat-tree"\nk = 4').replace("copies = 2", "copies = 9")
-        self.refused(tree, "18 hosts", "has 16")
-
-    def test_a_cc_of_the_other_transport_is_refused(self) -> None:
-        done = front_end(GOOD, "--cc", "dcqcn,cubic")
-        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
-        self.assertIn("cubic is none for rdma: dcqcn", done.stderr)
 
     def test_what_only_the_program_knows_is_refused(self) -> None:
         self.refused(GOOD.replace("[[job]]", '[switch]\nbuffer = "10KiB"\n[[job]]'), "headroom")

@@ -6,13 +6,9 @@ Phases are 400 round trips long, 4 ms or more, as the phase tracker takes no sil
 """
 
 import argparse
-import os
 import random
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import product
 from math import exp, log
 from statistics import fmean, median
@@ -20,17 +16,16 @@ from typing import Any
 
 from mlcclab.errors import LabError
 from mlcclab.interval import estimate
-from mlcclab.progress import Progress
 from mlcclab.stats import per_megabyte, settled
 from mlcclab.table import align
 from mlcclab.units import FRAME, MSS
 
-from .engine import Run, simulate
+from . import cli
 from .scenario import Scenario, parse
 
 Json = dict[str, Any]
 
-CCS = ["cubic", "reno", "dctcp", "interleave"]
+CCS = ["interleave"]
 
 RATES = (25, 100)  # Gb/s
 ROUND_TRIPS = (10, 20, 50)  # us
@@ -38,9 +33,6 @@ SIZES = (1448, 8948)
 QUEUES = (1, 3, 16, 0)  # bandwidth-delay products; 0: marks
 FLOWS = ((1, 1, 1), (8, 8, 8), (32, 32, 32), (64, 64, 64), (2, 8, 16))  # of each job
 COALESCE = (0, 8, 30, 64)  # us
-
-ALONE_RATES = (100, 400)
-ALONE_FLOWS = (1, 8, 16, 32)
 
 DUTY = 0.3
 PHASE_ROUND_TRIPS = 400
@@ -51,7 +43,7 @@ STOP = "30s"  # a hundred time-outs in a row
 
 @dataclass(frozen=True)
 class Cell:
-    """One of them; its first job alone if there is one only."""
+    """One of them."""
 
     gbps: int
     rtt_us: int
@@ -69,12 +61,6 @@ class Cell:
     def bdp(self) -> float:
         """Bytes."""
         return self.gbps * self.rtt_us * 1e3 / 8
-
-    def ccs(self, wanted: Sequence[str]) -> list[str]:
-        """The base, and of the others what makes sense behind this queue."""
-        plain = ("cubic", "reno") if self.queue else ("dctcp",)
-        others = [cc for cc in wanted if cc in plain or cc not in CCS[:3]]
-        return list(dict.fromkeys([self.base, *others]))
 
     @property
     def limit(self) -> float:
@@ -95,7 +81,7 @@ class Cell:
 
 
 def drawn(seed: int) -> list[Cell]:
-    """All cells of three jobs, in an order that the seed draws."""
+    """All cells, in an order that the seed draws."""
     every = [
         Cell(*values) for values in product(RATES, ROUND_TRIPS, SIZES, QUEUES, FLOWS, COALESCE)
     ]
@@ -103,20 +89,11 @@ def drawn(seed: int) -> list[Cell]:
     return every
 
 
-def alone() -> list[Cell]:
-    """Those of one job."""
-    return [
-        Cell(gbps, 20, MSS, queue, (flows,), coalesce)
-        for gbps, queue, flows, coalesce in product(ALONE_RATES, (3, 0), ALONE_FLOWS, COALESCE)
-    ]
-
-
 def scenario(cell: Cell, iterations: int) -> Scenario:
     """Its jobs need the link for 30 % of their time each."""
     phase_s = 1e-6 * (PHASE_ROUND_TRIPS * cell.rtt_us)
     goodput = cell.gbps * 1e9 / 8 * cell.mss / (cell.mss + FRAME - MSS)
     tcp = {
-        "stack": "host",
         "queue": "droptail" if cell.queue else "ecn",
         "limit": round(cell.limit),
         "mark": round(cell.mark),
@@ -142,71 +119,36 @@ def scenario(cell: Cell, iterations: int) -> Scenario:
     return parse(cell.label, top | {"topology": topology, "tcp": tcp, "job": jobs})
 
 
-def measure_all(chosen: Sequence[Cell], options: argparse.Namespace) -> list[Json]:
-    """One after the other, with a progress bar."""
-    found = []
-    with closing(Progress(len(chosen), name="cells")) as progress:
-        for cell in chosen:
-            progress.stage(cell.label, 1)
-            found.append(_measure(cell, options))
-    return found
+def measure(cell: Cell, options: argparse.Namespace) -> Json:
+    """What each congestion control makes of it."""
+    ccs = list(dict.fromkeys([cell.base, *options.cc]))
+    asked = argparse.Namespace(cc=ccs, seeds=options.seeds, iterations=None, load=None)
+    found = cli.measure(scenario(cell, options.iterations), asked, cell.base)
+    results = [_result(cell, result) for result in found["results"]]
+    return asdict(cell) | {"label": cell.label, "base": cell.base, "results": results}
 
 
-def _measure(cell: Cell, options: argparse.Namespace) -> Json:
-    ccs, jobs = cell.ccs(options.cc), range(len(cell.flows))
-    runs = [Run(cc, seed) for cc in ccs for seed in options.seeds]
-    apart = [Run(cell.base, seed, job) for job in jobs for seed in options.seeds]
-    runs += apart if len(jobs) > 1 else []
-    found = scenario(cell, options.iterations)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = dict(zip(runs, pool.map(partial(simulate, found), runs), strict=True))
-    return asdict(cell) | {
-        "label": cell.label,
-        "base": cell.base,
-        "results": [
-            _result(cc, [_figures(cell, cc, seed, results) for seed in options.seeds]) for cc in ccs
-        ],
-    }
-
-
-def _figures(cell: Cell, cc: str, seed: int, results: dict[Run, Json]) -> Json:
-    run = results[Run(cc, seed)]
-    if not run["over"]:
-        raise LabError(f"{cell.label}: not over in {STOP} under {cc}, seed {seed}")
-    if len(cell.flows) == 1:
-        key, others = "communication_s", [results[Run(cell.base, seed)]["jobs"][0]]
-    else:
-        key = "iterations_s"
-        others = [results[Run(cell.base, seed, job)]["jobs"][0] for job in range(len(cell.flows))]
-    pairs = [
-        (settled(ours[key]), settled(theirs[key]))
-        for ours, theirs in zip(run["jobs"], others, strict=True)
-    ]
-    delivered = sum(job["delivered"] for job in run["jobs"])
+def _result(cell: Cell, found: Json) -> Json:
+    if not found["over"]:
+        raise LabError(f"{cell.label}: not over in {STOP} under {found['cc']}")
+    jobs, network = found["jobs"], found["network"]
+    bytes_sent = found["simulated_s"] * sum(1e9 * job["delivered_gbps"] for job in jobs) / 8
     return {
-        "slowdown": fmean(fmean(ours) / fmean(theirs) for ours, theirs in pairs),
-        "typical": fmean(median(ours) / median(theirs) for ours, theirs in pairs),
-        "communication_ms": 1e3
-        * fmean(fmean(settled(job["communication_s"])) for job in run["jobs"]),
-        "again_per_mb": per_megabyte(run["network"]["again"], delivered),
-        "timeouts": run["network"]["timeouts"],
-        "cpu_s": run["cpu_s"],
+        "cc": found["cc"],
+        "slowdown": found["slowdown_mean"]["mean"],
+        "half": found["slowdown_mean"]["half"],
+        "slowdowns": found["slowdowns"],
+        "typical": fmean(
+            median(settled(took)) / job["isolated_ms"]
+            for job in jobs
+            for took in job["iterations_ms"]
+        ),
+        "again_per_mb": per_megabyte(network["again"], bytes_sent),
+        "timeouts": network["timeouts"],
     }
 
 
-def _result(cc: str, by_seed: Sequence[Json]) -> Json:
-    found = estimate([figures["slowdown"] for figures in by_seed])
-    means = {key: fmean(figures[key] for figures in by_seed) for key in by_seed[0]}
-    return {
-        "cc": cc,
-        **means,
-        "slowdown": found.mean,
-        "half": found.half,
-        "slowdowns": [figures["slowdown"] for figures in by_seed],
-    }
-
-
-HEAD = ["cell", "cc", "slowdown", "±", "median", "comm ms", "again/MB", "time-outs", "cpu s"]
+HEAD = ["cell", "cc", "slowdown", "±", "median", "again/MB", "time-outs"]
 
 
 def lines(found: Sequence[Json]) -> list[str]:
@@ -218,10 +160,8 @@ def lines(found: Sequence[Json]) -> list[str]:
             f"{result['slowdown']:.3f}",
             "-" if result["half"] is None else f"{result['half']:.3f}",
             f"{result['typical']:.3f}",
-            f"{result['communication_ms']:.3f}",
             f"{result['again_per_mb']:.2f}",
             f"{result['timeouts']:.1f}",
-            f"{result['cpu_s']:.1f}",
         ]
         for cell in found
         for result in cell["results"]

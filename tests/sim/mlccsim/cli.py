@@ -118,11 +118,13 @@ def _names(scenario: Scenario, options: argparse.Namespace) -> list[str]:
     return list(names)
 
 
-def measure(scenario: Scenario, options: argparse.Namespace) -> report.Json:
-    """All runs of a scenario."""
+def measure(
+    scenario: Scenario, options: argparse.Namespace, base: str | None = None
+) -> report.Json:
+    """All runs of a scenario; base: under which jobs run alone."""
     if options.iterations:
         scenario = scenario.with_iterations(options.iterations)
-    base, names = scenario.ccs[0], _names(scenario, options)
+    base, names = base or scenario.ccs[0], _names(scenario, options)
     runs = [engine.Run(cc, seed) for seed in options.seeds for cc in names]
     alone = report.alone_runs(scenario, base, options.seeds)
     if options.load is not None and not scenario.has_background:

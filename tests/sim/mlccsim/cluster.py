@@ -31,7 +31,7 @@ from mlcclab.table import align
 from . import scenario as scenarios
 from .engine import Run
 from .report import Json, Results, against, compared, with_half
-from .scenario import JOB, RATE, SCENARIO, Job, Scenario, Step, Table
+from .scenario import RATE, Job, Scenario, Step, Table
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 
@@ -145,7 +145,7 @@ def load(path: Path) -> Scenario | Cluster:
 
 def parse(name: str, table: Table) -> Cluster:
     """A cluster that is right, or UsageError with one line."""
-    top = read_table("", table, SCENARIO | {"cluster": Field(lambda value: value)})
+    top = scenarios.read_top(table, cluster=Field(lambda value: value))
     values = read_table("cluster", top.pop("cluster"), CLUSTER)
     frame = scenarios.frame(name, top)
     if frame.topology["kind"] != "leaf-spine" or frame.transport != "rdma":
@@ -301,7 +301,8 @@ def _ring(cluster: Cluster, drawn: Drawn, n: int, suffix: str, start_s: float) -
     # mlcc-sim's ring has each of its n members send 2 (n - 1) / n of these
     nbytes = kind["bytes"] * (m - 1) / m * n / (n - 1)
     there = scenarios.goodput_bps(cluster.frame) / cluster.values["rate"] / scale
-    values = read_table("job", {"name": kind["name"], "workload": "ring", "hosts": n}, JOB)
+    ring = {"name": kind["name"], "workload": "ring", "hosts": n, "bytes": 1}
+    values = scenarios.read_job("job", ring, "rdma")
     steps = (Step(kind["compute"] / scale, nbytes * there * kind["rings"]),)
     return Job(
         f"{kind['name']}-{suffix}", values | {"rails": kind["rings"]}, steps, start_s / scale

@@ -39,10 +39,11 @@ SCENARIO = {
     "placement": Field(choice("packed", "spread", "random"), "packed"),
     "stop": Field(duration(1e5), 1000.0),
     "topology": Field(lambda table: table),
-    "switch": Field(lambda table: table, {}),
-    "rdma": Field(lambda table: table, {}),
-    "tcp": Field(lambda table: table, {}),
     "job": Field(lambda tables: tables),
+}
+TRANSPORTS = {
+    "rdma": {"switch": Field(lambda table: table, {}), "rdma": Field(lambda table: table, {})},
+    "tcp": {"tcp": Field(lambda table: table, {})},
 }
 
 
@@ -91,21 +92,15 @@ RDMA = {
     "ports": Field(integer(1, 16384), 1),  # of UDP that RoCEv2 sends from: 49152 to 65535
 }
 
-# What only "host" has.
-OFFLOADS = {
-    "tso": Field(size(0, 2**20), 0),
-    "gro": Field(flag, False),
-    "coalesce": Field(duration(0.01), 0.0),
-    "window": Field(size(10000, 2**31), 6 * 2**20),
-}
-
 TCP = {
     "queue": Field(choice("droptail", "ecn"), "droptail"),
     "limit": Field(size(10000, GB), 2**20),
     "mark": Field(size(1, GB), 100_000),
     "mss": Field(integer(500, 9000), MSS),
-    "stack": Field(choice("ns3", "host"), "ns3"),
-    **OFFLOADS,
+    "tso": Field(size(0, 2**20), 0),
+    "gro": Field(flag, False),
+    "coalesce": Field(duration(0.01), 0.0),
+    "window": Field(size(10000, 2**31), 6 * 2**20),
 }
 
 CCS = {
@@ -121,43 +116,41 @@ CCS = {
     "tcp": ("cubic", "reno", "dctcp", "hotnets22", "mltcp", "interleave"),
 }
 
-# Of two hosts are these, of any number the others.
-PAIRS = ("pair", "endless")
-WORKLOADS = (
-    *PAIRS,
-    "ring",
-    "all-to-all",
-    "shards",
-    "parameter-server",
-    "trace",
-    "background",
-)
 # Who has no iterations.
 ENDLESS = ("endless", "background")
 
-# What a job has for an iteration's size, and what only those of one workload have instead.
-SIZE = ("bytes", "compute")
-FLOWS = ("load", "sizes")
-TRACE = ("trace", "period_ms", "duty")
-
-JOB = {
-    "name": Field(word),
-    "workload": Field(choice(*WORKLOADS), "pair"),
+_COPIES = {
     "copies": Field(integer(1, HOSTS_MAX // 2), 1),
-    "hosts": Field(integer(2, HOSTS_MAX), 2),
-    "bytes": Field(size(1, 2**50), 1),
-    "compute": Field(duration(1000), 0.0),
-    "noise": Field(number(0, 1), 0.0),
-    "start": Field(duration(1000), 0.0),
     "stagger": Field(duration(1000), 0.0),
-    "iterations": Field(integer(4, 100000), None),
-    "flows": Field(integer(1, 128), 1),
-    "timer": Field(duration(1), 0.0),
-    "leaves": Field(flag, False),
-    "load": Field(number(0, 1), None),
-    "sizes": Field(choice(*SIZES), None),
-    **{key: JOB_FIELDS[key] for key in TRACE},
 }
+_MEMBERS = {
+    **_COPIES,
+    "noise": Field(number(0, 1), 0.0),
+    "iterations": Field(integer(4, 100000), None),
+    "leaves": Field(flag, False),
+}
+_SIZE = {"bytes": Field(size(1, 2**50)), "compute": Field(duration(1000), 0.0)}
+_TRACE = {key: Field(JOB_FIELDS[key].parse) for key in ("trace", "period_ms", "duty")}
+_MANY = {**_MEMBERS, **_SIZE, "hosts": Field(integer(2, HOSTS_MAX), 2)}
+
+# What each workload has besides "name", "workload" and "start"; a pair's hosts are two.
+WORKLOADS = {
+    "pair": {**_MEMBERS, **_SIZE},
+    "endless": _COPIES,
+    "ring": _MANY,
+    "shards": _MANY,
+    "parameter-server": _MANY,
+    "trace": {**_MEMBERS, **_TRACE},
+    "background": {"load": Field(number(0, 1)), "sizes": Field(choice(*SIZES))},
+}
+# ... and whoever has iterations: queue pairs are rdma.qps.
+OWN = {
+    "rdma": {"timer": Field(duration(1), 0.0)},
+    "tcp": {"flows": Field(integer(1, 128), 1)},
+}
+# What others find where a workload has none.
+NONE = {"copies": 1, "hosts": 2, "bytes": 1, "compute": 0.0, "noise": 0.0, "stagger": 0.0}
+NONE |= {"iterations": None, "leaves": False, "timer": 0.0, "flows": 1}
 
 
 @dataclass(frozen=True)
@@ -229,17 +222,24 @@ class Scenario:
 
 def parse(name: str, table: Table) -> Scenario:
     """A scenario that is right, or UsageError with one line."""
-    top = read_table("", table, SCENARIO)
+    top = read_top(table)
     empty = frame(name, top)
-    bps = goodput_bps(empty)
-    jobs = [job for entry in array("job", top["job"], 1, 1000) for job in _jobs(*entry, bps)]
-    if top["transport"] == "rdma" and any(job.values["flows"] > 1 for job in jobs):
-        raise UsageError("job.flows: of RDMA they are queue pairs, rdma.qps")
-    if top["transport"] == "tcp" and any(job.values["timer"] for job in jobs):
-        raise UsageError("job.timer: of RDMA only, the T of a job's DCQCN")
+    entries = array("job", top["job"], 1, 1000)
+    jobs = (job for entry in entries for job in _jobs(*entry, empty))
     scenario = replace(empty, jobs=tuple(jobs))
     _check_hosts(scenario)
     return scenario
+
+
+def _chosen(table: Any, key: str, default: str) -> str:
+    """The word that decides which other keys there are; read_table says what is wrong with it."""
+    return str(table.get(key, default)) if isinstance(table, dict) else default
+
+
+def read_top(table: Table, **more: Field) -> Table:
+    """What is outside of tables, and these."""
+    transport = TRANSPORTS.get(_chosen(table, "transport", "rdma"), {})
+    return read_table("", table, SCENARIO | transport | more)
 
 
 def frame(name: str, top: Table) -> Scenario:
@@ -260,13 +260,13 @@ def frame(name: str, top: Table) -> Scenario:
 
 
 def _topology(table: Any) -> Table:
-    kind = table.get("kind") if isinstance(table, dict) else None
+    kind = _chosen(table, "kind", "")
     fields = {
         "kind": Field(choice(*TOPOLOGIES)),
         "rate": Field(RATE),
         "delay": Field(duration(0.1), 1e-6),
     }
-    values = read_table("topology", table, fields | TOPOLOGIES.get(str(kind), {}))
+    values = read_table("topology", table, fields | TOPOLOGIES.get(kind, {}))
     if kind == "dumbbell" and values["bottleneck"] is None:
         values["bottleneck"] = values["rate"]
     if kind == "fat-tree" and values["k"] % 2:
@@ -275,8 +275,6 @@ def _topology(table: Any) -> Table:
 
 
 def _rdma(top: Table, bps: float) -> Table:
-    if top["tcp"]:
-        raise UsageError("tcp: this scenario's transport is rdma")
     switch = read_table("switch", top["switch"], SWITCH)
     _thresholds(switch, bps)
     rdma = read_table("rdma", top["rdma"], RDMA)
@@ -286,17 +284,8 @@ def _rdma(top: Table, bps: float) -> Table:
 
 
 def _tcp(top: Table) -> Table:
-    for key in ("switch", "rdma"):
-        if top[key]:
-            raise UsageError(f"{key}: this scenario's transport is tcp")
     tcp = read_table("tcp", top["tcp"], TCP)
-    if tcp["stack"] == "ns3":
-        for key in OFFLOADS:
-            if key in top["tcp"]:
-                raise UsageError(f'tcp.{key}: stack = "ns3" has none; "host" has')
-            del tcp[key]
-    else:
-        tcp |= {"gro": int(tcp["gro"]), "coalesce_s": tcp.pop("coalesce")}
+    tcp |= {"gro": int(tcp["gro"]), "coalesce_s": tcp.pop("coalesce")}
     return tcp | {"ecn": int(tcp.pop("queue") == "ecn")}
 
 
@@ -320,20 +309,17 @@ def goodput_bps(scenario: Scenario) -> float:
     return bps * payload / (payload + header)
 
 
-def _check_keys(where: str, table: Any, workload: str) -> None:
-    """What a workload has to have, and what others have."""
-    needed = {"background": FLOWS, "trace": TRACE, "endless": ()}.get(workload, ("bytes",))
-    others = {
-        "background": (*SIZE, "hosts", "copies", "flows", *TRACE, "timer"),
-        "endless": (*FLOWS, *TRACE, "timer"),
-        "trace": (*SIZE, *FLOWS),
-    }.get(workload, (*FLOWS, *TRACE))
-    for key in others:
-        if key in table:
-            raise UsageError(f"{where}.{key}: a {workload} has none")
-    for key in needed:
-        if key not in table:
-            raise UsageError(f"{where}.{key}: missing")
+def read_job(where: str, table: Any, transport: str) -> Table:
+    """A [[job]] table."""
+    workload = _chosen(table, "workload", "pair")
+    fields = {
+        "name": Field(word),
+        "workload": Field(choice(*WORKLOADS), "pair"),
+        "start": Field(duration(1000), 0.0),
+        **WORKLOADS.get(workload, _MANY),
+        **({} if workload in ENDLESS else OWN[transport]),
+    }
+    return NONE | read_table(where, table, fields)
 
 
 def _traced(where: str, values: Table, bps: float) -> tuple[Step, ...]:
@@ -350,16 +336,13 @@ def _traced(where: str, values: Table, bps: float) -> tuple[Step, ...]:
     )
 
 
-def _jobs(where: str, table: Any, bps: float) -> list[Job]:
-    values = read_table(where, table, JOB)
-    _check_keys(where, table, values["workload"])
+def _jobs(where: str, table: Any, scenario: Scenario) -> list[Job]:
+    values = read_job(where, table, scenario.transport)
     steps: tuple[Step, ...] = (Step(values["compute"], values["bytes"]),)
     if values["workload"] == "trace":
         # mlcc-sim knows no traces, but pairs of several steps
         values["workload"] = "pair"
-        steps = _traced(where, values, bps)
-    if values["workload"] in PAIRS and values["hosts"] != 2:
-        raise UsageError(f"{where}.hosts: a {values['workload']} has 2")
+        steps = _traced(where, values, goodput_bps(scenario))
     if values["workload"] == "background":
         values["hosts"] = 0
     copies = values["copies"]
