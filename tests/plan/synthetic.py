@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from itertools import permutations
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from common import Json
-from mlccplan import capture, profile
+from mlccplan import profile, traffic
+from mlccplan.traffic import Flow
 
 FRAME_BYTES = 60_000  # of payload, as where a host has the NIC cut segments
 ACK_EVERY = 4
@@ -170,19 +170,30 @@ def packet(frame: Frame, protocol: int = TCP, before: bytes = ETHERNET) -> bytes
     return before + header + b"".join(addresses) + inner
 
 
-def write_pcap(path: Path, rows: Iterable[tuple[float, bytes]], link: int = 1) -> None:
-    """Classic, in microseconds; lengths on the wire are said to be those captured."""
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link))
-        for when, data in rows:
-            seconds, parts = divmod(round(when * 1e6), 10**6)
-            file.write(struct.pack("<IIII", seconds, parts, len(data), len(data)))
-            file.write(data)
+def pcap(rows: Iterable[tuple[float, bytes, int]], link: int = 1, cut: int = 1 << 16) -> bytes:
+    """Of times, frames and their lengths on the wire; classic, in microseconds."""
+    parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, cut, link)]
+    for when, data, length in rows:
+        seconds, part = divmod(round(when * 1e6), 10**6)
+        parts += [struct.pack("<IIII", seconds, part, len(data[:cut]), length), data[:cut]]
+    return b"".join(parts)
 
 
-def profiled(folder: str, frames: Iterable[Frame]) -> Json:
-    """The profile of a capture of one job."""
-    path = Path(folder) / "job.pcap"
-    write_pcap(path, ((frame.seconds, packet(frame)) for frame in frames))
-    traffic = capture.read(str(path), lambda label, done: None)
-    return profile.of_job("job", traffic, 0.001)["profiles"][0]
+def capture_of(frames: Iterable[Frame]) -> bytes:
+    """As tcpdump writes it."""
+    return pcap((frame.seconds, packet(frame), 54 + frame.payload) for frame in frames)
+
+
+def quiet(label: str, done: float) -> None:
+    """No progress."""
+
+
+def profiled(frames: Sequence[Frame]) -> Json:
+    """The profile of what a capture of one job has."""
+    seconds, senders, receivers, payload, ports = zip(*frames, strict=True)
+    flows = list(map(Flow, senders, receivers, *zip(*ports, strict=True)))
+    numbers = {flow: number for number, flow in enumerate(dict.fromkeys(flows))}
+    flow = [numbers[one] for one in flows]
+    columns = (seconds, np.array(payload) + 54, payload, flow)
+    seen = traffic.ordered("x", columns, "pcap", "payload", tuple(numbers))
+    return profile.of_job("job", seen, 0.001)["profiles"][0]
