@@ -29,9 +29,8 @@ NO_KUBECTL = {
     ".*kubectl_builds.*": "no kubectl here, or one that knows no components (before 1.21)"
 }
 TORCHS = {
-    "test_passes.*(fsdp.|a_schedule)": "Debian 12's torch shards on GPUs only, has no schedules",
+    "test_passes.*fsdp.": "Debian 12's torch shards on GPUs only",
     "test_module.*belongs_to_the_backward_pass": "Debian 12's torch says not which pass runs",
-    "test_ddp.*a_host_speaks_for_itself": "Debian 13's torchrun asks for what its torch is without",
     "test_step.*what_stays_on_the_host": "a kernel may have no IPv6",
 }
 NO_NS3 = {"": "ns-3 comes as a wheel for x86_64, from PyPI"}

@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "userspace" / "python"
-sys.path.insert(0, str(PACKAGE))
+sys.path[:0] = [str(PACKAGE), str(ROOT / "tests")]
 
 WAIT_S, TIMEOUT_S = 60.0, 240.0
 
@@ -44,22 +44,20 @@ class Rank:
     """One process of a job, and what it says: an object of JSON a line, and its warnings."""
 
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
-        self.early: list[str] = []
         self.process = subprocess.Popen(
             command,
             env=os.environ | WITHOUT_LIBUV | environment,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
     def finish(self) -> None:
-        """Let it go on to its end, and take what it said; some Gloos say more."""
-        out, self.errors = self.process.communicate("\n", timeout=TIMEOUT_S)
+        """At its end take what it said; some Gloos say more."""
+        out, self.errors = self.process.communicate(timeout=TIMEOUT_S)
         assert self.process.returncode == 0, self.errors
-        lines = [*self.early, *out.splitlines()]
-        self.said = [json.loads(line) for line in lines if line.startswith("{")]
+        self.said = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
     @property
     def losses(self) -> list[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A rank of a sharded model for test_passes.py: a JSON line for each pass.
+"""A rank of a model for test_passes.py and test_ddp.py: a JSON line for each pass.
 
-pass_worker.py MODEL HOW FILE RANK: MODEL is one of MODELS, HOW plain or ours, FILE where the two
+pass_worker.py MODEL HOW FILE RANK RANKS: MODEL is one of MODELS, HOW plain or ours, FILE where the
 ranks find each other.
 """
 
@@ -20,7 +20,6 @@ from torch.utils.checkpoint import checkpoint
 import common  # noqa: F401  (finds the package)
 from sockets import sent_bytes
 
-RANKS = 2
 WIDTH = 512
 LAYERS = 4
 BATCH = 4
@@ -44,14 +43,15 @@ class Gathered(torch.autograd.Function):
 
 
 def gather(shard: torch.Tensor) -> torch.Tensor:
-    whole = [torch.empty_like(shard) for _ in range(RANKS)]
+    whole = [torch.empty_like(shard) for _ in range(dist.get_world_size())]
     dist.all_gather(whole, shard.detach())
     return torch.cat(whole)
 
 
 def scatter(whole: torch.Tensor) -> torch.Tensor:
     dist.all_reduce(whole)
-    return whole.chunk(RANKS)[dist.get_rank()] / RANKS
+    ranks = dist.get_world_size()
+    return whole.chunk(ranks)[dist.get_rank()] / ranks
 
 
 class Layer(nn.Module):
@@ -59,7 +59,8 @@ class Layer(nn.Module):
 
     def __init__(self, recomputed: bool) -> None:
         super().__init__()
-        self.shard = nn.Parameter(torch.randn(WIDTH, WIDTH).chunk(RANKS)[dist.get_rank()] / WIDTH)
+        whole = torch.randn(WIDTH, WIDTH) / WIDTH
+        self.shard = nn.Parameter(whole.chunk(dist.get_world_size())[dist.get_rank()])
         self.recomputed = recomputed
         self.reduces = True
 
@@ -112,7 +113,7 @@ def fsdp2() -> Model:
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
-    mesh = init_device_mesh("cpu", (RANKS,))
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     model = nn.Sequential(*[fully_shard(layer, mesh=mesh) for layer in plain_layers()])
     fully_shard(model, mesh=mesh)
 
@@ -125,7 +126,14 @@ def fsdp2() -> Model:
     return model, no_sync
 
 
-MODELS = {"hand": by_hand, "fsdp1": fsdp1, "fsdp2": fsdp2}
+def ddp() -> Model:
+    layers = [nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)]
+    # several buckets
+    model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=1)
+    return model, model.no_sync
+
+
+MODELS = {"ddp": ddp, "hand": by_hand, "fsdp1": fsdp1, "fsdp2": fsdp2}
 
 
 @contextlib.contextmanager
@@ -152,16 +160,19 @@ def passes(model: nn.Module, number: int) -> None:
         said["loss"] = loss.item().hex()
 
 
-def main(kind: str, how: str, file: str, rank: int) -> None:
+def main(kind: str, how: str, file: str, rank: int, ranks: int) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=RANKS)
+    dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=ranks)
     torch.manual_seed(1)
     model, no_sync = MODELS[kind]()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     if how == "ours":
         import mlcc_torch
 
-        mlcc_torch.module_phases(model, optimizer)
+        if kind == "ddp":
+            mlcc_torch.ddp(model)
+        else:
+            mlcc_torch.module_phases(model, optimizer)
     torch.manual_seed(100 + rank)
     for _ in range(ITERATIONS):
         optimizer.zero_grad(set_to_none=True)
@@ -173,8 +184,10 @@ def main(kind: str, how: str, file: str, rank: int) -> None:
             model(torch.ones(BATCH, WIDTH))
     # who leaves closes connections, of which others may not have read the counters yet
     dist.barrier()
+    size = sum(parameter.numel() * 4 for parameter in model.parameters())
+    print(json.dumps({"gradients": size}), flush=True)
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], *map(int, sys.argv[4:]))

@@ -1,1 +1,0 @@
-../fake_mlccd.py
