@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The exact problem, for OR-tools' CP-SAT.
 
-Two models. The first has a literal x[j, k] for each shift k of each job j, and one of a job's is
-true. All ends of arcs under all shifts cut a circle into sectors in which nothing changes, so with
-cover[j, k] the demand that j at k has in a sector
+There is a literal x[j, k] for each shift k of each job j, and one of a job's is true. All ends of
+arcs under all shifts cut a circle into sectors in which nothing changes, so with cover[j, k] the
+demand that j at k has in a sector
 
     minimise  sum over sectors of length * excess / (perimeter * capacity)
     excess >= sum over j, k of cover[j, k] * x[j, k] - capacity,  excess >= 0;  0 where it is hard
 
 Where any shift is allowed, there is an optimum in which ends of arcs meet, so all shifts are
 multiples of g, the greatest common divisor of all lengths, and g is the step, if that is not too
-fine. Else the second model decides whether the jobs fit without any excess, which is periodic event
-scheduling: arc a of job j and arc b of k, which must not meet, with G = gcd of both periods,
-
-    length(a) <= (t_k + start(b)) - (t_j + start(a)) + G * n <= G - length(b)   for some integer n
+fine.
 """
 
 import sys
 import time
 from dataclasses import dataclass
-from itertools import combinations
 from math import gcd
 from typing import Any
 
@@ -30,7 +26,7 @@ from .circle import Circle, Demand, Resource
 from .layout import Component, Layout
 from .search import price
 
-SHIFTS_MAX = 720  # of one job, for the first model
+SHIFTS_MAX = 720  # of one job
 SECTORS_MAX = 20_000  # of one circle
 # sectors times shifts, of all circles: what is worth building, for a second that it may take
 ENTRIES_PER_S = 400_000
@@ -40,7 +36,7 @@ OBJECTIVE_MAX = 1 << 55  # CP-SAT counts in whole numbers, up to 2^63
 
 @dataclass(frozen=True)
 class Answer:
-    """What has been found out. cost is without value where only fits is known."""
+    """What has been found out."""
 
     shifts: dict[int, int] | None  # better ones, in ticks, where there are any
     optimal: bool
@@ -70,10 +66,10 @@ def solve(layout: Layout, component: Component, start: dict[int, int], deadline:
         return NOTHING
     steps = _steps(layout, component)
     if steps is None:
-        return _fits(layout, component, deadline)
+        return NOTHING
     model = _Sectors(layout, component, steps)
     if not model.build(min(ENTRIES_MAX, ENTRIES_PER_S * (deadline - time.monotonic()))):
-        return _fits(layout, component, deadline)
+        return NOTHING
     return model.solve(_turned(layout, component, start), deadline)
 
 
@@ -100,7 +96,7 @@ def _steps(layout: Layout, component: Component) -> dict[int, int] | None:
 
 
 class _Sectors:
-    """The first model."""
+    """The model."""
 
     def __init__(self, layout: Layout, component: Component, steps: dict[int, int]) -> None:
         from ortools.sat.python import cp_model
@@ -108,6 +104,7 @@ class _Sectors:
         self._cp = cp_model
         self._model = cp_model.CpModel()
         self._component = component
+        self._seed = layout.options.seed
         self._entries = 0
         self._terms: list[Any] = []
         self._weights: list[float] = []
@@ -181,7 +178,11 @@ class _Sectors:
         for job, literals in self._x.items():
             for shift, literal in zip(self._shifts[job], literals, strict=True):
                 self._model.add_hint(literal, shift == start[job])
-        solver, status = _run(self._model, deadline)
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = self._seed
+        solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
+        status = solver.solve(self._model)
         if status == cp_model.INFEASIBLE:
             return Answer(None, True, False)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -198,16 +199,6 @@ class _Sectors:
         if fits is None and solver.best_objective_bound > 0:
             fits = False
         return Answer(shifts, status == cp_model.OPTIMAL, fits)
-
-
-def _run(model: Any, deadline: float) -> tuple[Any, Any]:
-    """CP-SAT on one core: the solver, and what it says."""
-    from ortools.sat.python import cp_model
-
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_time_in_seconds = max(0.01, deadline - time.monotonic())
-    return solver, solver.solve(model)
 
 
 def _shifts(layout: Layout, component: Component, job: int, step: int) -> list[int]:
@@ -227,50 +218,3 @@ def _cover(demand: Demand, shifts: list[int], times: np.ndarray) -> np.ndarray:
     for start, length, height in zip(demand.starts, demand.lengths, demand.heights, strict=True):
         cover += np.where((within - start) % demand.period < length, height, 0.0)
     return cover
-
-
-def _fits(layout: Layout, component: Component, deadline: float) -> Answer:
-    """The second model; only where any two jobs on a link are too many for it."""
-    if layout.options.steps or not all(_pairwise(one) for one in component.resources):
-        return NOTHING
-    from ortools.sat.python import cp_model
-
-    model, reference = cp_model.CpModel(), layout.reference(component)
-    at = {}
-    for job in component.jobs:
-        fixed = layout.problem.jobs[job].fixed
-        stays = 0 if job == reference else layout.shifts[job] if fixed else None
-        low, high = (0, layout.periods[job] - 1) if stays is None else (stays, stays)
-        at[job] = model.new_int_var(low, high, f"{job}")
-    for resource in component.resources:
-        for one, other in combinations(resource.demands, 2):
-            if not _keep_apart(model, at, one, other):
-                return Answer(None, False, False)
-    solver, status = _run(model, deadline)
-    if status == cp_model.INFEASIBLE:
-        return Answer(None, False, False)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return NOTHING
-    return Answer({job: solver.value(at[job]) for job in component.jobs}, True, True)
-
-
-def _pairwise(resource: Resource) -> bool:
-    """Whether any two arcs of different jobs are too much, and so nothing else has to be seen."""
-    if any(demand.peak > resource.capacity for demand in resource.demands):
-        return False
-    lowest = sorted(float(demand.heights.min()) for demand in resource.demands)
-    return sum(lowest[:2]) > resource.capacity
-
-
-def _keep_apart(model: Any, at: dict[int, Any], one: Demand, other: Demand) -> bool:
-    """Whether the arcs of two jobs can be kept apart at all."""
-    common = gcd(one.period, other.period)
-    for a, length_a in zip(one.starts.tolist(), one.lengths.tolist(), strict=True):
-        for b, length_b in zip(other.starts.tolist(), other.lengths.tolist(), strict=True):
-            if length_a + length_b > common:
-                return False
-            turns = (one.period + other.period) * 2 // common + 1
-            n = model.new_int_var(-turns, turns, "")
-            distance = at[other.job] + b - at[one.job] - a + common * n
-            model.add_linear_constraint(distance, length_a, common - length_b)
-    return True

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds good shifts for a component of any size: greedy, descent, then iterated local search.
+"""Finds good shifts for a component of any size: greedy, then descent.
 
     greedy      jobs are laid one after the other where they cost least, the busiest first
     descent     one job at a time moves to where it costs least, until none wants to move
-    iterated    one job of a crowded resource goes anywhere, a few others are laid around it, then
-                descent; kept unless it got worse
 
 Moving one job is exact: the cost of each of its shifts is known, not sampled (circle.Trial). The
-whole is a heuristic. It draws from a generator with a fixed seed, but how far it comes depends on
-the time that it has.
+whole is a heuristic.
 """
 
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +25,6 @@ EPSILON = 1e-9  # costs nearer than this are the same
 SAME = 1e-12  # of two costs that only differ by rounding
 HARD_COST = 1e3  # of a resource that allows no excess
 ALIGNMENTS_MAX = 4096  # candidates for one move of one job
-TAKEN_MAX = 4  # jobs that one round of the iterated search lays again
-ALL_MAX = 100  # moves of the last job: how many plans for the others are few
-STALE_ROUNDS = 60  # per job, without an improvement, before it gives up
 
 
 class Search:
@@ -44,7 +37,6 @@ class Search:
         jobs = layout.problem.jobs
         self.free = [job for job in component.jobs if not jobs[job].fixed]
         self._is_free = set(self.free)
-        self._reference = layout.reference(component)
         self.shifts = {job: layout.shifts[job] for job in component.jobs}
         self._resources = component.resources
         self._of_job: dict[int, list[Resource]] = defaultdict(list)
@@ -65,43 +57,15 @@ class Search:
     def lay(self) -> None:
         """Greedy; but never worse than what was there before."""
         before, cost = dict(self.shifts), self.cost
-        self._lay(sorted(self.free, key=lambda job: (-self._load(job), job)))
+        order = sorted(self.free, key=lambda job: (-self._load(job), job))
+        missing = set(order)
+        for index, job in enumerate(order):
+            self._progress("laying jobs", index / len(order))
+            missing.discard(job)
+            self._move(job, missing)
+        self._reprice(order)
         if cost < self.cost - EPSILON:
-            self._restore(before)
-
-    def descend(self, deadline: float) -> None:
-        """The descent, of all jobs."""
-        self._progress("improving", 0.0)
-        self._descend(self.free, deadline)
-
-    def try_all(self) -> bool:
-        """Try every plan there is, if these are few; whether they were."""
-        movable = [job for job in self.free if job != self._reference]
-        *outer, last = movable or [None]
-        steps = self._layout.options.steps
-        if last is None or (outer if steps is None else steps ** len(outer) > ALL_MAX):
-            return last is None
-        best, cost = dict(self.shifts), self.cost
-        if self._reference is not None:
-            self.shifts[self._reference] = 0
-        for at in product(*(self._grid(job).tolist() for job in outer)):
-            self.shifts.update(zip(outer, at, strict=True))
-            self._move(last)
-            self._reprice(self.free)
-            if self.cost < cost - EPSILON:
-                best, cost = dict(self.shifts), self.cost
-        self._restore(best)
-        return True
-
-    def iterate(self, deadline: float, target: float, rounds: int = STALE_ROUNDS) -> None:
-        """The iterated part, down to a cost that cannot be less; rounds: see STALE_ROUNDS."""
-        stale, begun = 0, time.monotonic()
-        while self.cost > target + EPSILON and stale < rounds * len(self.free):
-            now = time.monotonic()
-            if now > deadline:
-                return
-            self._progress("improving", (now - begun) / (deadline - begun))
-            stale = 0 if self._round(deadline) else stale + 1
+            self.adopt(before)
 
     def centre(self, deadline: float) -> None:
         """Give each job, in turn, as much room on one side as on the other; the cost stays.
@@ -137,16 +101,6 @@ class Search:
         loads = (r.demand(job).mean / r.capacity * price(r) for r in resources)
         return sum(loads)
 
-    def _lay(self, order: Sequence[int]) -> None:
-        """Take these jobs off, and put them back one by one."""
-        missing = set(order)
-        for index, job in enumerate(order):
-            if len(order) > TAKEN_MAX:
-                self._progress("laying jobs", index / len(order))
-            missing.discard(job)
-            self._move(job, missing)
-        self._reprice(order)
-
     def _move(self, job: int, without: Collection[int] = ()) -> bool:
         """Move one job to where it costs least; where it is, if that is as good."""
         resources = self._of_job[job]
@@ -173,65 +127,29 @@ class Search:
             shifts = self._random.choice(shifts, ALIGNMENTS_MAX, replace=False)
         return shifts
 
-    def _descend(self, jobs: Iterable[int], deadline: float) -> list[int]:
-        """Returns who has moved."""
-        waiting, moved = deque(jobs), []
+    def descend(self, deadline: float) -> None:
+        """Whoever shares something with a job that has moved is looked at again."""
+        self._progress("improving", 0.0)
+        waiting = deque(self.free)
         queued = set(waiting)
         while waiting and time.monotonic() < deadline:
             job = waiting.popleft()
             queued.discard(job)
             if not self._move(job):
                 continue
-            moved.append(job)
             self._reprice([job])
-            nearby = [one for one in self._nearby([job]) if one != job and one not in queued]
+            nearby = [one for one in self._nearby(job) if one not in queued]
             waiting.extend(nearby)
             queued.update(nearby)
-        return moved
 
-    def _round(self, deadline: float) -> bool:
-        """One round of the iterated search; whether it got better."""
-        before, cost = dict(self.shifts), self.cost
-        taken = self._pick()
-        if not taken:
-            return False
-        self._kick(taken[0])
-        self._lay(taken[1:])
-        moved = self._descend(self._nearby(taken), deadline)
-        if self.cost > cost + EPSILON:
-            self._restore(before, {*taken, *moved})
-        return self.cost < cost - EPSILON
-
-    def _pick(self) -> list[int]:
-        """Some free jobs of a resource, one with much excess more likely, in a random order."""
-        costs = np.array([self._cost[id(resource)] for resource in self._resources])
-        if costs.sum() <= 0:
-            return []
-        chosen = self._resources[self._random.choice(len(costs), p=costs / costs.sum())]
-        jobs = [job for job in chosen.jobs if job in self._is_free]
-        count = min(len(jobs), int(self._random.integers(1, TAKEN_MAX + 1)))
-        return [jobs[index] for index in self._random.permutation(len(jobs))[:count]]
-
-    def _kick(self, job: int) -> None:
-        """Put it anywhere; the others are laid around it."""
-        count = self._layout.options.steps or self._layout.periods[job]
-        self.shifts[job] = int(self._random.integers(count)) * self._layout.step(job)
-        self._reprice([job])
-
-    def _nearby(self, jobs: Iterable[int]) -> list[int]:
-        found: dict[int, None] = {}
-        for job in jobs:
-            for resource in self._of_job[job]:
-                found.update((one, None) for one in resource.jobs if one in self._is_free)
-        return list(found)
-
-    def _restore(self, shifts: dict[int, int], moved: Iterable[int] | None = None) -> None:
-        self.shifts = shifts
-        self._reprice(self.free if moved is None else moved)
+    def _nearby(self, job: int) -> list[int]:
+        found = dict.fromkeys(one for resource in self._of_job[job] for one in resource.jobs)
+        return [one for one in found if one in self._is_free and one != job]
 
     def adopt(self, shifts: dict[int, int]) -> None:
-        """Take shifts that somebody else has found."""
-        self._restore(dict(shifts))
+        """Take these."""
+        self.shifts = dict(shifts)
+        self._reprice(self.free)
 
     def _reprice(self, jobs: Iterable[int]) -> None:
         touched = {id(resource): resource for job in jobs for resource in self._of_job[job]}

@@ -26,7 +26,6 @@ LIMIT_S_PER_JOB = 0.01
 EXACT_LIMIT_S = 1.0
 CENTRE_SHARE = 0.2
 CENTRE_S = 0.1  # even where the time is up
-FIRST_ROUNDS = 4  # of the iterated search, before a proof is tried: see search.STALE_ROUNDS
 BOUNDS_SHARE = 0.25  # of the time that is left then
 EXACT_SHARE = 0.5  # of the limit
 EXACT_JOBS = 12
@@ -59,11 +58,6 @@ class Outcome:
             self.fits = True
         elif self.never:
             self.fits = False
-
-    def prove(self) -> None:
-        """Nothing better exists among the plans that are allowed."""
-        self.optimal = True
-        self.fits = self.search.cost <= EPSILON
 
     @property
     def least_on_links(self) -> float:
@@ -118,8 +112,7 @@ def solve(layout: Layout, progress: Progress = _silent) -> Solution:
     small = [one for one in outcomes if not one.optimal and len(one.component.jobs) <= most]
     without = with_cp_sat and bool(small) and not exact.available()
     if small and with_cp_sat and not without:
-        _prove(layout, small, deadline, progress)
-    _iterate([one for one in outcomes if not one.optimal], begun + limit * (1 - CENTRE_SHARE))
+        _prove(layout, small, begun + limit * (1 - CENTRE_SHARE), progress)
     shifts = list(layout.shifts)
     for outcome in outcomes:
         outcome.search.centre(max(deadline, time.monotonic() + CENTRE_S))
@@ -158,14 +151,8 @@ def _search(layout: Layout, deadline: float, progress: Progress) -> list[Outcome
         outcomes.append(_outcome(bounds, component, search, until))
     for outcome, until in _shares(outcomes, deadline):
         outcome.settle()
-        if outcome.optimal:
-            continue
-        if outcome.search.try_all():
-            outcome.settle()
-            outcome.prove()
-        else:
+        if not outcome.optimal:
             outcome.search.descend(until)
-            outcome.search.iterate(until, outcome.bound, FIRST_ROUNDS)
             outcome.settle()
     return outcomes
 
@@ -200,10 +187,3 @@ def _take(outcome: Outcome, answer: exact.Answer) -> None:
     outcome.optimal = outcome.optimal or answer.optimal
     if outcome.fits is None:
         outcome.fits = answer.fits
-
-
-def _iterate(outcomes: Sequence[Outcome], deadline: float) -> None:
-    """More of the iterated search for what is still not proven."""
-    for outcome, until in _shares(outcomes, deadline):
-        outcome.search.iterate(until, outcome.bound)
-        outcome.settle()
