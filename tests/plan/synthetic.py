@@ -184,10 +184,6 @@ def capture_of(frames: Iterable[Frame]) -> bytes:
     return pcap((frame.seconds, packet(frame), 54 + frame.payload) for frame in frames)
 
 
-def quiet(label: str, done: float) -> None:
-    """No progress."""
-
-
 def profiled(frames: Sequence[Frame]) -> Json:
     """The profile of what a capture of one job has."""
     seconds, senders, receivers, payload, ports = zip(*frames, strict=True)

@@ -16,7 +16,7 @@ from common import program
 from mlccplan import capture, graph, profile
 from mlccplan.errors import PlanError
 from mlccplan.traffic import Traffic
-from synthetic import ROCE_PORT, TCP, UDP, Frame, Training, host, packet, pcap, quiet
+from synthetic import ROCE_PORT, TCP, UDP, Frame, Training, host, packet, pcap
 
 PAYLOAD = 1000
 FRAME = Frame(0, host(1), host(2), PAYLOAD, (1, 2))
@@ -90,7 +90,7 @@ class Folder(unittest.TestCase):
         self.path.write_bytes(
             pcap(((when, row, len(row)) for when, row in enumerate(rows)), link, cut)
         )
-        return capture.read(str(self.path), quiet)
+        return capture.read(str(self.path))
 
 
 class Headers(Folder):
@@ -177,7 +177,7 @@ class Refused(Folder):
         for data in (b"", b"x" * 100, b"1,2\n3\n", b'{"a": 1}', b'"' * 200_000):
             self.path.write_bytes(data)
             with self.assertRaises(PlanError) as caught:
-                capture.read(str(self.path), quiet)
+                capture.read(str(self.path))
             self.assertTrue(str(caught.exception).isprintable(), data[:40])
         with self.assertRaisesRegex(PlanError, "cut before the end of their headers"):
             self.read([TUNNELS["vxlan"]] * 3, 1, 64)
@@ -213,7 +213,7 @@ class Refused(Folder):
 
     def survives(self) -> bool:
         try:
-            whole = capture.read(str(self.path), quiet)
+            whole = capture.read(str(self.path))
             for one in graph.split(whole) if whole.flows else [whole]:
                 profile.text(profile.of_job("j", one, 0.001))
         except PlanError as error:

@@ -18,7 +18,7 @@ from mlccplan import counters, cycle, delimited, profile, traffic
 from mlccplan.errors import PlanError
 from mlccplan.expect import Step
 from mlccplan.traffic import Traffic
-from synthetic import Edge, Frame, Training, capture_of, host, pcap, profiled, quiet
+from synthetic import Edge, Frame, Training, capture_of, host, pcap, profiled
 
 PERIOD, NBYTES = 0.01, 0.02  # how far off they may be
 # Coefficients of variation of iterations: the lab's, and the lower quantiles of a production
@@ -247,7 +247,7 @@ class Interface(unittest.TestCase):
         def sleep(duration: float) -> None:
             now[0] += duration * 1.1
 
-        return counters.watch("eth0", read, seconds, 0.001, quiet, lambda: now[0], sleep)
+        return counters.watch("eth0", read, seconds, 0.001, lambda: now[0], sleep)
 
     def test_watch(self) -> None:
         step = Step("ring", 10_000_000 / 3, 4)
@@ -274,7 +274,7 @@ class Interface(unittest.TestCase):
     def test_silence(self) -> None:
         clock = iter(range(100))
         with self.assertRaisesRegex(PlanError, "no bytes in 5 s"):
-            counters.watch("x", lambda: (7, 7), 5, 1, quiet, lambda: next(clock), lambda s: None)
+            counters.watch("x", lambda: (7, 7), 5, 1, lambda: next(clock), lambda s: None)
 
     def test_reader(self) -> None:
         """A network device's bytes, and an RDMA port's words."""

@@ -38,7 +38,7 @@ class Place(unittest.TestCase):
         }
 
     def test_the_compatible_one(self) -> None:
-        ranked = place.rank(place.from_json(self.document()), Options(), lambda label, done: None)
+        ranked = place.rank(place.from_json(self.document()), Options())
         self.assertEqual(ranked["best"], "beside")
         self.assertEqual([one["name"] for one in ranked["candidates"]], ["beside", "crowded"])
         self.assertEqual([one["compatible"] for one in ranked["candidates"]], [True, False])
@@ -48,7 +48,7 @@ class Place(unittest.TestCase):
         document = self.document()
         document["jobs"][1]["gpus"] = ["g"]
         document["candidates"][1]["jobs"]["new"]["gpus"] = ["g"]
-        ranked = place.rank(place.from_json(document), Options(), lambda label, done: None)
+        ranked = place.rank(place.from_json(document), Options())
         self.assertEqual(ranked["best"], "crowded")
 
     def test_refused(self) -> None:

@@ -15,14 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from subprocess import PIPE
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .errors import PlanError
-from .traffic import SAMPLES_MAX, Floats, Flow, Progress, Traffic, ordered
+from .traffic import SAMPLES_MAX, Floats, Flow, Traffic, ordered
 
-REPORT_EVERY = 1 << 12  # frames
 MEMORY_MAX = 4 << 30  # of tshark, which needs 200 MB
 SHORT = 0.01  # of the bytes: so many may be in frames without headers, or without IP
 TWICE, TIMES_MAX = 1.5, 16  # bytes in segments, for each byte of the sequence: more is made up
@@ -101,18 +100,18 @@ class ShortError(Exception):
     """A frame was cut before the end of its headers."""
 
 
-def read(path: str, progress: Progress) -> Traffic:
+def read(path: str) -> Traffic:
     """All that endpoints sent each other; frames without IP count if there are no others."""
     notes: list[str] = []
     columns = _Columns(path)
-    for line in _lines(path, progress, notes):
+    for line in _lines(path, notes):
         values = line.rstrip("\n").split("\t")
         if len(values) == len(FIELDS):  # else it was stopped there
             columns.add(dict(zip(FIELDS, values, strict=True)))
     return columns.traffic(notes)
 
 
-def _lines(path: str, progress: Progress, notes: list[str]) -> Iterator[str]:
+def _lines(path: str, notes: list[str]) -> Iterator[str]:
     """What tshark says of each frame; that the last one is not whole is noted."""
     environment = os.environ | {"LC_ALL": "C.UTF-8", "WIRESHARK_CONFIG_DIR": "/nonexistent"}
     try:
@@ -124,7 +123,12 @@ def _lines(path: str, progress: Progress, notes: list[str]) -> Iterator[str]:
                 TSHARK, stdin=file, stdout=PIPE, stderr=errors, text=True, env=environment
             ) as tshark:
                 resource.prlimit(tshark.pid, resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
-                yield from _followed(path, file, tshark, progress)
+                assert tshark.stdout
+                try:
+                    yield from tshark.stdout
+                except BaseException:
+                    tshark.kill()
+                    raise
             errors.seek(0)
             said = [line for line in errors if line.strip() and "Running as user" not in line]
     except OSError as error:
@@ -135,23 +139,6 @@ def _lines(path: str, progress: Progress, notes: list[str]) -> Iterator[str]:
     elif tshark.returncode:
         why = said[-1].removeprefix("tshark: ").strip() if said else f"tshark: {tshark.returncode}"
         raise PlanError(f"{path}: no capture: {ascii(why)[1:-1][:150]}")
-
-
-def _followed(
-    path: str, file: IO[bytes], tshark: "subprocess.Popen[str]", progress: Progress
-) -> Iterator[str]:
-    size = max(1, os.fstat(file.fileno()).st_size)
-    assert tshark.stdout
-    try:
-        for number, line in enumerate(tshark.stdout):
-            yield line
-            if number % REPORT_EVERY == 0:
-                # the position is that of tshark, whose standard input the file is
-                position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
-                progress(f"reading {path}"[:60], min(1.0, position / size))
-    except BaseException:
-        tshark.kill()
-        raise
 
 
 class _Columns:

@@ -26,7 +26,6 @@ from . import (
 )
 from .errors import EXIT_MISFIT, EXIT_OK, EXIT_USAGE, MisfitError, PlanError
 from .layout import Layout, Options
-from .progress import Progress
 from .report import Json
 
 ABOUT = """\
@@ -264,31 +263,14 @@ def _check(arguments: argparse.Namespace) -> int:
     return EXIT_OK if found["score_min"] == 1 and found["feasible"] else EXIT_MISFIT
 
 
-def _solved(arguments: argparse.Namespace) -> solve.Solution:
-    return _solved_layout(_laid_out(arguments))
-
-
-def _solved_layout(laid_out: Layout) -> solve.Solution:
-    progress = Progress()
-    try:
-        return solve.solve(laid_out, progress)
-    finally:
-        progress.close()
-
-
 def _solve(arguments: argparse.Namespace) -> int:
-    _print(arguments, report.document(_solved(arguments)), report.text)
+    _print(arguments, report.document(solve.solve(_laid_out(arguments))), report.text)
     return EXIT_OK
 
 
 def _place(arguments: argparse.Namespace) -> int:
     candidates = place.from_json(reader.load(arguments.problem))
-    progress = Progress()
-    try:
-        ranked = place.rank(candidates, _options(arguments), progress)
-    finally:
-        progress.close()
-    _print(arguments, ranked, place.text)
+    _print(arguments, place.rank(candidates, _options(arguments)), place.text)
     return EXIT_OK
 
 
@@ -297,7 +279,7 @@ def _draw(arguments: argparse.Namespace) -> int:
         from . import draw  # only here: the rest works without matplotlib
     except ImportError as error:
         raise PlanError(f"draw: {error}; the package is python3-matplotlib") from None
-    draw.draw(_solved(arguments), arguments.picture)
+    draw.draw(solve.solve(_laid_out(arguments)), arguments.picture)
     _print(arguments, {"picture": str(arguments.picture)}, lambda result: result["picture"])
     return EXIT_OK
 
@@ -339,7 +321,7 @@ def _apply(arguments: argparse.Namespace) -> int:
 
 def _planned(arguments: argparse.Namespace, given: problem.Problem) -> solve.Solution:
     laid_out = Layout(apply.widened(given, arguments.guard), _options(arguments))
-    return solve.check(laid_out) if arguments.as_is else _solved_layout(laid_out)
+    return solve.check(laid_out) if arguments.as_is else solve.solve(laid_out)
 
 
 def _profile(arguments: argparse.Namespace) -> int:

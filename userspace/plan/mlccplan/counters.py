@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import PlanError
-from .traffic import PEERS, Flow, Progress, Traffic, ordered
+from .traffic import PEERS, Flow, Traffic, ordered
 
 SYSFS = Path("/sys")
 WORD_BYTES = 4  # port_xmit_data counts in words of four bytes, as InfiniBand has it
@@ -48,7 +48,6 @@ def watch(
     read: Read,
     seconds: float,
     every: float,
-    progress: Progress,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Traffic:
@@ -58,7 +57,6 @@ def watch(
     while rows[-1][0] < end:
         sleep(every)
         rows.append((clock(), *read()))
-        progress(f"watching {device}", 1 - max(0.0, end - rows[-1][0]) / seconds)
     when, sent, received = (np.array(column) for column in zip(*rows, strict=True))
     # a device that was reset begins at 0 again
     added = [np.maximum(0, np.diff(count)) for count in (sent, received)]

@@ -15,7 +15,7 @@ from .errors import PlanError
 from .layout import Layout, Options
 from .problem import Job, Link, Problem
 from .reader import Field
-from .solve import Progress, limit_s, solve
+from .solve import limit_s, solve
 
 CANDIDATES_MAX = 1000
 
@@ -80,11 +80,10 @@ def _placed(job: Mapping[str, Any], move: Mapping[str, Any], links: Mapping[str,
     return problem.job_of({**job, **{key: value for key, value in move.items() if value}}, links)
 
 
-def rank(candidates: list[Candidate], options: Options, progress: Progress) -> report.Json:
+def rank(candidates: list[Candidate], options: Options) -> report.Json:
     """Solve them all; the best is first."""
     begun, results = time.monotonic(), []
-    for index, candidate in enumerate(candidates):
-        progress(f"placement {candidate.name}", index / len(candidates))
+    for candidate in candidates:
         layout = Layout(candidate.problem, options)
         # the time that one problem would have is for all of them
         share = replace(options, limit_s=limit_s(layout) / len(candidates))

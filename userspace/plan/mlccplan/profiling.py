@@ -2,7 +2,6 @@
 """The verb profile: its options, and the source that they name."""
 
 import argparse
-from contextlib import closing
 
 import mlcc_client
 
@@ -10,7 +9,6 @@ from . import argument, capture, counters, daemon, delimited, expect, graph, pro
 from .errors import PlanError, UsageError
 from .expect import Step
 from .profile import Json
-from .progress import Progress
 from .traffic import Traffic, read_trace
 
 BIN_S = 0.001  # resolution: twice the usual time between samples at least
@@ -114,15 +112,12 @@ def _found(arguments: argparse.Namespace, step: Step | None) -> Json:
 
 def _named(arguments: argparse.Namespace) -> list[tuple[str, Traffic]]:
     """The traffic of each job, by its name."""
-    with closing(Progress()) as progress:
-        if arguments.trace:
-            return [(arguments.name, read_trace(arguments.trace))]
-        if arguments.interface:
-            read = counters.reader(arguments.interface)
-            seconds = arguments.seconds or SECONDS
-            device = arguments.interface
-            return [(arguments.name, counters.watch(device, read, seconds, BIN_S, progress))]
-        traffic = capture.read(arguments.pcap, progress)
+    if arguments.trace:
+        return [(arguments.name, read_trace(arguments.trace))]
+    if device := arguments.interface:
+        read, seconds = counters.reader(device), arguments.seconds or SECONDS
+        return [(arguments.name, counters.watch(device, read, seconds, BIN_S))]
+    traffic = capture.read(arguments.pcap)
     if not traffic.flows:
         return [(arguments.name, traffic)]
     jobs = [graph.among(traffic, hosts) for _, hosts in arguments.hosts] or graph.split(traffic)

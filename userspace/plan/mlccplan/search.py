@@ -10,7 +10,7 @@ whole is a heuristic.
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from .circle import Floats, Resource, Ticks, Trial
 from .layout import Component, Layout
 
-Progress = Callable[[str, float], None]
 Trials = Sequence[tuple[Resource, Trial]]
 
 EPSILON = 1e-9  # costs nearer than this are the same
@@ -30,9 +29,8 @@ ALIGNMENTS_MAX = 4096  # candidates for one move of one job
 class Search:
     """Shifts of one component's jobs, and what they cost."""
 
-    def __init__(self, layout: Layout, component: Component, progress: Progress) -> None:
+    def __init__(self, layout: Layout, component: Component) -> None:
         self._layout = layout
-        self._progress = progress
         self._random = np.random.default_rng(layout.options.seed)
         jobs = layout.problem.jobs
         self.free = [job for job in component.jobs if not jobs[job].fixed]
@@ -59,8 +57,7 @@ class Search:
         before, cost = dict(self.shifts), self.cost
         order = sorted(self.free, key=lambda job: (-self._load(job), job))
         missing = set(order)
-        for index, job in enumerate(order):
-            self._progress("laying jobs", index / len(order))
+        for job in order:
             missing.discard(job)
             self._move(job, missing)
         self._reprice(order)
@@ -129,7 +126,6 @@ class Search:
 
     def descend(self, deadline: float) -> None:
         """Whoever shares something with a job that has moved is looked at again."""
-        self._progress("improving", 0.0)
         waiting = deque(self.free)
         queued = set(waiting)
         while waiting and time.monotonic() < deadline:

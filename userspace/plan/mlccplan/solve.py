@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from . import exact
 from .bounds import Bounds
 from .layout import Component, Layout
-from .search import EPSILON, Progress, Search, price
+from .search import EPSILON, Search, price
 
 # Without a limit: time for proofs where there are few jobs; else little, and more for every job
 # beyond so many.
@@ -95,24 +95,18 @@ def limit_s(layout: Layout) -> float:
     return LIMIT_S + LIMIT_S_PER_JOB * max(0, count - LIMIT_JOBS)
 
 
-def _silent(label: str, done: float) -> None:
-    pass
-
-
-def solve(layout: Layout, progress: Progress = _silent) -> Solution:
+def solve(layout: Layout) -> Solution:
     """Find shifts; never worse than those that the jobs have."""
     begun = time.monotonic()
     limit = limit_s(layout)
     deadline = begun + limit
     with_cp_sat = limit >= EXACT_LIMIT_S
-    outcomes = _search(
-        layout, begun + limit * (1 - CENTRE_SHARE - with_cp_sat * EXACT_SHARE), progress
-    )
+    outcomes = _search(layout, begun + limit * (1 - CENTRE_SHARE - with_cp_sat * EXACT_SHARE))
     most = EXACT_JOBS + EXACT_JOBS_PER_S * limit
     small = [one for one in outcomes if not one.optimal and len(one.component.jobs) <= most]
     without = with_cp_sat and bool(small) and not exact.available()
     if small and with_cp_sat and not without:
-        _prove(layout, small, begun + limit * (1 - CENTRE_SHARE), progress)
+        _prove(layout, small, begun + limit * (1 - CENTRE_SHARE))
     shifts = list(layout.shifts)
     for outcome in outcomes:
         outcome.search.centre(max(deadline, time.monotonic() + CENTRE_S))
@@ -126,7 +120,7 @@ def check(layout: Layout) -> Solution:
     begun = time.monotonic()
     bounds, outcomes = Bounds(), []
     for component in layout.components:
-        search = Search(layout, component, _silent)
+        search = Search(layout, component)
         outcome = _outcome(bounds, component, search, begun + limit_s(layout))
         outcome.settle()
         outcomes.append(outcome)
@@ -140,11 +134,11 @@ def _outcome(bounds: Bounds, component: Component, search: Search, deadline: flo
     return Outcome(component, search, sum(cost for _, cost in least), links)
 
 
-def _search(layout: Layout, deadline: float, progress: Progress) -> list[Outcome]:
+def _search(layout: Layout, deadline: float) -> list[Outcome]:
     """Greedy in all components; the rest of the search where that is not the best yet."""
     bounds, outcomes = Bounds(), []
     for component in layout.components:
-        search = Search(layout, component, progress)
+        search = Search(layout, component)
         search.lay()
         now = time.monotonic()
         until = now + max(0.0, deadline - now) * BOUNDS_SHARE
@@ -164,13 +158,10 @@ def _shares(outcomes: Sequence[Outcome], deadline: float) -> Iterator[tuple[Outc
         yield outcome, now + (deadline - now) / (len(outcomes) - index)
 
 
-def _prove(
-    layout: Layout, outcomes: Sequence[Outcome], deadline: float, progress: Progress
-) -> None:
+def _prove(layout: Layout, outcomes: Sequence[Outcome], deadline: float) -> None:
     """CP-SAT for the small ones, the smallest first, each with its share of the time."""
     ordered = sorted(outcomes, key=lambda one: len(one.component.jobs))
     for outcome, until in _shares(ordered, deadline):
-        progress("proving", ordered.index(outcome) / len(ordered))
         _take(outcome, exact.solve(layout, outcome.component, outcome.search.shifts, until))
 
 

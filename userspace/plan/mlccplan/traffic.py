@@ -2,7 +2,7 @@
 """Traffic as it was measured: when how many bytes passed, and between whom, where that is known."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ from .errors import PlanError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Progress = Callable[[str, float], None]
 
 SAMPLES_MIN = 3
 SAMPLES_MAX = 50_000_000
