@@ -3,9 +3,8 @@
 
 A graph's nodes are the jobs; an edge says that two share a link, and weighs the sum over these
 links of the product of their mean loads, the part of the time in which both want it by chance.
-DSATUR (Brelaz, 1979) colours it; no colouring has fewer colours than a link has jobs. Where more
-colours come out than there are classes, what is wanted is the K-cut of the largest weight: greedy,
-then each job moves where it shares its class with the least, until none wants to.
+DSATUR (Brelaz, 1979) colours it with K colours; a job that none is left for takes the one that it
+shares with the least. Then each job moves where it shares less, until none wants to.
 
 Colours have no order, but classes have. The jobs of a class with short phases go first: whoever
 waits for them waits for the least time.
@@ -28,12 +27,8 @@ Graph = Mapping[int, Mapping[int, float]]
 def assign(layout: Layout, count: int) -> Json:
     """The class of each job; 0 is the lowest."""
     graph = _graph(layout)
-    colours = _coloured(graph)
-    needed = len(set(colours.values()))
-    crowd = max((len(link.jobs) for link in layout.links.values()), default=1)
-    if needed > count:
-        colours = _cut(graph, count)
-    order = _ordered(layout, colours, min(count, needed))
+    colours = _coloured(graph, count)
+    order = _ordered(layout, colours)
     clashes = [
         (weight, one, other)
         for one, others in graph.items()
@@ -43,11 +38,8 @@ def assign(layout: Layout, count: int) -> Json:
     names = [job.name for job in layout.problem.jobs]
     return {
         "classes": count,
-        "needed": needed,
-        "at_least": crowd,
+        "at_least": max((len(link.jobs) for link in layout.links.values()), default=1),
         "distinct": not clashes,
-        # whether all could differ; None: not known, as a colouring with fewer colours may exist
-        "possible": True if not clashes else False if crowd > count else None,
         "shared_load": round(sum(weight for weight, _, _ in clashes), 9),
         "jobs": [
             {
@@ -76,38 +68,31 @@ def _graph(layout: Layout) -> dict[int, dict[int, float]]:
     return graph
 
 
-def _coloured(graph: Graph) -> dict[int, int]:
-    """DSATUR: next is whose neighbours have the most colours, of these who has most neighbours."""
+def _coloured(graph: Graph, count: int) -> dict[int, int]:
+    """Next is whose neighbours have the most colours, of these the heaviest; then descent."""
     colours: dict[int, int] = {}
     seen: dict[int, set[int]] = {job: set() for job in graph}
+    weights = {job: sum(others.values()) for job, others in graph.items()}
     left = set(graph)
     while left:
-        job = max(left, key=lambda one: (len(seen[one]), len(graph[one]), -one))
+        job = max(left, key=lambda one: (len(seen[one]), weights[one], -one))
         left.discard(job)
-        colours[job] = next(c for c in range(len(graph)) if c not in seen[job])
+        colours[job] = _least(graph[job], colours, count)
         for other in graph[job]:
             seen[other].add(colours[job])
-    return colours
-
-
-def _cut(graph: Graph, count: int) -> dict[int, int]:
-    """A K-cut: the heaviest job first, each where it clashes least; then descent."""
-    weights = {job: sum(others.values()) for job, others in graph.items()}
-    order = sorted(graph, key=lambda job: (-weights[job], job))
-    colours: dict[int, int] = {}
     moved = True
     while moved:
         moved = False
-        for job in order:
-            best = _least(graph[job], colours, count, colours.get(job))
-            moved = moved or best != colours.get(job)
-            colours[job] = best
+        for job, others in graph.items():
+            now, colours[job] = colours[job], _least(others, colours, count, colours[job])
+            moved = moved or now != colours[job]
     return colours
 
 
 def _least(
-    others: Mapping[int, float], colours: Mapping[int, int], count: int, now: int | None
+    others: Mapping[int, float], colours: Mapping[int, int], count: int, now: int | None = None
 ) -> int:
+    """The colour shared with the least, which is now's if that is as good."""
     clash: dict[int, float] = defaultdict(float)
     for other, weight in others.items():
         if other in colours:
@@ -116,7 +101,7 @@ def _least(
     return best if now is None or clash[best] < clash[now] - 1e-12 else now
 
 
-def _ordered(layout: Layout, colours: Mapping[int, int], used: int) -> dict[int, int]:
+def _ordered(layout: Layout, colours: Mapping[int, int]) -> dict[int, int]:
     """The class of each colour, long phases lowest."""
     phases: dict[int, list[int]] = defaultdict(list)
     for job, colour in colours.items():
@@ -124,7 +109,6 @@ def _ordered(layout: Layout, colours: Mapping[int, int], used: int) -> dict[int,
     longest_first: Sequence[int] = sorted(
         phases, key=lambda colour: (-fmean(phases[colour]), colour)
     )
-    assert len(longest_first) <= used
     return {colour: index for index, colour in enumerate(longest_first)}
 
 
@@ -136,7 +120,7 @@ def text(result: Json) -> str:
         for job in result["jobs"]
     ]
     if result["distinct"]:
-        lines.append(f"\njobs that share a link differ, with {result['needed']} classes")
+        lines.append("\njobs that share a link differ")
     else:
         lines.append(
             f"\n{len(result['clashes'])} pairs that share a link share a class, too: "

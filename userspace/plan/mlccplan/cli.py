@@ -50,10 +50,7 @@ examples:
   mlcc-plan -j solve --precision exact - < problem.json
   mlcc-plan place candidates.json        which placement is the best
   mlcc-plan draw problem.json circles.svg
-  mlcc-plan classes --count 4 problem.json
   mlcc-plan apply --dry-run problem.json what mlccd would be asked for
-  mlcc-plan apply --guard 1 --here problem.json
-  mlcc-plan profile --pcap job.pcap --name bert
   mlcc-plan profile --help               more of what it can tell of traffic
 
 exit status: 0 done, 1 the problem or a file is refused, 2 usage, 3 mlccd does not answer,
@@ -94,10 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-j", "--json", action="store_true", help="for programs")
     parser.add_argument("--version", action="version", version="mlcc-plan 0.1")
     verbs = parser.add_subparsers(required=True, metavar="VERB", parser_class=_Parser)
-    _add_check(verbs)
-    _add_solve(verbs)
-    _add_place(verbs)
-    _add_draw(verbs)
+    _add_shifting(verbs)
     _add_classes(verbs)
     _add_apply(verbs)
     profiling.add_options(
@@ -159,32 +153,21 @@ def _search_options(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_check(verbs: Any) -> None:
-    verb = _verb(verbs, "check", "how well the jobs fit with the shifts that they have", _check)
-    verb.add_argument("problem", help="a file; - for standard input")
-    _model_options(verb)
-
-
-def _add_solve(verbs: Any) -> None:
-    verb = _verb(verbs, "solve", "find a shift for each job", _solve)
-    verb.add_argument("problem", help="a file; - for standard input")
-    _model_options(verb)
-    _search_options(verb)
-
-
-def _add_place(verbs: Any) -> None:
-    verb = _verb(verbs, "place", "rank candidate placements, each with its best shifts", _place)
-    verb.add_argument("problem", help="a file with candidates, too; - for standard input")
-    _model_options(verb)
-    _search_options(verb)
-
-
-def _add_draw(verbs: Any) -> None:
-    verb = _verb(verbs, "draw", "draw the circles of links", _draw)
-    verb.add_argument("problem", help="a file; - for standard input")
-    verb.add_argument("picture", type=Path, help="the file to write, .svg or .png")
-    _model_options(verb)
-    _search_options(verb)
+def _add_shifting(verbs: Any) -> None:
+    """The verbs that lay a problem out."""
+    for name, command, about in (
+        ("check", _check, "how well the jobs fit with the shifts that they have"),
+        ("solve", _solve, "find a shift for each job"),
+        ("place", _place, "rank candidate placements, each with its best shifts"),
+        ("draw", _draw, "draw the circles of links"),
+    ):
+        verb = _verb(verbs, name, about, command)
+        verb.add_argument("problem", help="a file; - for standard input")
+        if command is _draw:
+            verb.add_argument("picture", type=Path, help="the file to write, .svg or .png")
+        _model_options(verb)
+        if command is not _check:
+            _search_options(verb)
 
 
 def _add_classes(verbs: Any) -> None:
