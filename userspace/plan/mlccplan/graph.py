@@ -7,9 +7,8 @@ common are different jobs.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -87,35 +86,58 @@ class Graph:
         least = LARGE * max(pairs.values(), default=0)
         self.large = {pair for pair, nbytes in pairs.items() if nbytes >= least}
         self.hosts = sorted({end for pair in self.large for end in pair})
-        seen = np.unique(traffic.flow).tolist()
-        self._flows = [traffic.flows[index] for index in seen]
-
-    @cached_property
-    def peers(self) -> Mapping[str, set[str]]:
-        """Of each endpoint, whichever way the bytes go."""
-        peers: dict[str, set[str]] = {host: set() for host in self.hosts}
+        self._flows = [traffic.flows[index] for index in np.unique(traffic.flow).tolist()]
+        self.both_ways = all((b, a) in self.large for a, b in self.large)
+        # of each endpoint, whichever way the bytes go
+        self.peers: dict[str, set[str]] = {host: set() for host in self.hosts}
         for one, other in self.large:
-            peers[one].add(other)
-            peers[other].add(one)
-        return peers
+            self.peers[one].add(other)
+            self.peers[other].add(one)
+        self.edges = sum(map(len, self.peers.values())) // 2
 
-    @cached_property
-    def both_ways(self) -> bool:
-        return all((b, a) in self.large for a, b in self.large)
-
-    @cached_property
+    @property
     def hub(self) -> str | None:
         """The endpoint that every large pair has."""
         hubs = [host for host in self.hosts if len(self.peers[host]) == len(self.hosts) - 1]
-        edges = sum(map(len, self.peers.values())) // 2
-        return hubs[0] if hubs and edges == len(self.hosts) - 1 else None
+        return hubs[0] if hubs and self.edges == len(self.hosts) - 1 else None
 
-    @cached_property
+    @property
     def one_view(self) -> str | None:
         """The endpoint that every frame has: the capture may be its own, and miss the rest."""
         ends = [{flow.sender, flow.receiver} for flow in self._flows]
-        common = set.intersection(*ends) if ends else set()
-        return min(common, default=None) if len(self.hosts) > 2 else None
+        return min(set.intersection(*ends), default=None)
+
+    @property
+    def circle(self) -> str:
+        """To whom each endpoint of a ring sends; nobody, if it is none.
+
+        Three endpoints both ways round cannot be told from a clique.
+        """
+        count = len(self.hosts)
+        if self.both_ways and count > 3 and all(len(peers) == 2 for peers in self.peers.values()):
+            steps, way = self.peers, "both neighbours"
+        elif len(self.large) == count:
+            steps, way = (
+                {host: {b for a, b in self.large if a == host} for host in self.hosts},
+                "the next",
+            )
+        else:
+            return ""
+        here, been = self.hosts[0], {self.hosts[0]}
+        while left := steps[here] - been:
+            been.add(here := min(left))
+        return way if len(been) == count else ""
+
+    @property
+    def servers(self) -> tuple[list[str], list[str]] | None:
+        """Two groups, all across and none within: the smaller one, and the other."""
+        ours = set(self.hosts) - self.peers[self.hosts[0]]
+        few, many = sorted(
+            (sorted(ours), sorted(set(self.hosts) - ours)), key=lambda g: (len(g), g)
+        )
+        across = len(few) * len(many) == self.edges
+        within = any(self.peers[host] & set(group) for group in (few, many) for host in group)
+        return (few, many) if len(few) > 1 and across and not within else None
 
     def gathers(self, hub: str) -> bool:
         """Whether the hub has most of each endpoint's bytes before it sends that one any."""
@@ -149,14 +171,34 @@ class Graph:
 def pattern(traffic: Traffic, phase: Floats) -> Pattern:
     """Of one job; the phase of each sample is since its iteration began, in any unit."""
     graph = Graph(traffic, phase)
-    for kind in (_pair, _ring, _clique, _star, _servers, _tree):
-        if found := kind(graph):
-            return found
-    if graph.one_view:
-        return _one_view(graph, graph.one_view)
-    directions = "both ways" if graph.both_ways else "one way or both"
-    count = sum(map(len, graph.peers.values())) // 2
-    return Pattern("unknown", f"{len(graph.hosts)} endpoints, {count} pairs, {directions}")
+    count, both_ways = len(graph.hosts), graph.both_ways
+    if count == 2:
+        way = "to each other" if both_ways else "one way"
+        return Pattern("pair", f"two endpoints, which send {way}")
+    if count > 2 and (way := graph.circle):
+        return Pattern("ring", f"{count} endpoints in a circle, each sends to {way}")
+    if count > 2 and len(graph.large) == count * (count - 1):
+        return Pattern("clique", f"{count} endpoints, each sends to all others: all-to-all")
+    view, hub = graph.one_view, graph.hub
+    if both_ways and hub and (not view or graph.gathers(hub)):
+        others = f"{count - 1} endpoints send to {hub} only, and it answers each"
+        if port := graph.port_of(hub):
+            return Pattern("parameter-server", f"{others}; all connect to its port {port}")
+        return Pattern("star", f"{others}; without a port that all connect to")
+    if view and count > 2:
+        return _one_view(graph, view)
+    if both_ways and count > 3 and (groups := graph.servers):
+        few, many = groups
+        basis = (
+            f"{len(many)} endpoints, each exchanges with all of {_listed(few)}, none with another"
+        )
+        return Pattern("parameter-server", basis)
+    if both_ways and count > 3 and graph.edges == count - 1:
+        inner = _listed([host for host in graph.hosts if len(graph.peers[host]) > 1])
+        basis = f"{count} endpoints, {graph.edges} pairs without a circle, inner {inner}"
+        return Pattern("tree", basis)
+    ways = "both ways" if both_ways else "one way or both"
+    return Pattern("unknown", f"{count} endpoints, {graph.edges} pairs, {ways}")
 
 
 def _one_view(graph: Graph, host: str) -> Pattern:
@@ -169,89 +211,5 @@ def _one_view(graph: Graph, host: str) -> Pattern:
     )
 
 
-def _pair(graph: Graph) -> Pattern | None:
-    if len(graph.hosts) != 2:
-        return None
-    way = "to each other" if graph.both_ways else "one way"
-    return Pattern("pair", f"two endpoints, which send {way}")
-
-
-def _ring(graph: Graph) -> Pattern | None:
-    """Each to the next; or both ways round, which three endpoints cannot be told from a clique."""
-    count = len(graph.hosts)
-    if graph.both_ways and count > 3 and all(len(peers) == 2 for peers in graph.peers.values()):
-        steps = graph.peers
-        way = "both neighbours"
-    elif count > 2 and len(graph.large) == count:
-        steps = {host: {b for a, b in graph.large if a == host} for host in graph.hosts}
-        way = "the next"
-    else:
-        return None
-    if len(set(_walk(steps))) != count:
-        return None
-    return Pattern("ring", f"{count} endpoints in a circle, each sends to {way}")
-
-
-def _walk(steps: Mapping[str, set[str]]) -> Iterator[str]:
-    """From an endpoint on, as long as there is one that was not there before."""
-    here: str | None = next(iter(steps))
-    been: set[str] = set()
-    while here is not None:
-        been.add(here)
-        yield here
-        here = min(steps[here] - been, default=None)
-
-
-def _clique(graph: Graph) -> Pattern | None:
-    count = len(graph.hosts)
-    if count < 3 or len(graph.large) != count * (count - 1):
-        return None
-    return Pattern("clique", f"{count} endpoints, each sends to all others: all-to-all")
-
-
-def _star(graph: Graph) -> Pattern | None:
-    """Or one parameter server, to which all others connect."""
-    hub = graph.hub
-    if hub is None or len(graph.hosts) < 3 or not graph.both_ways:
-        return None
-    if graph.one_view and not graph.gathers(hub):
-        return None
-    others = f"{len(graph.hosts) - 1} endpoints send to {hub} only, and it answers each"
-    if port := graph.port_of(hub):
-        return Pattern("parameter-server", f"{others}; all connect to its port {port}")
-    return Pattern("star", f"{others}; without a port that all connect to")
-
-
-def _servers(graph: Graph) -> Pattern | None:
-    """Several parameter servers: two groups, all across, none within."""
-    if not graph.both_ways or len(graph.hosts) < 4 or graph.one_view:
-        return None
-    ours = {graph.hosts[0]} | (set(graph.hosts) - graph.peers[graph.hosts[0]])
-    groups = sorted((ours, set(graph.hosts) - ours), key=lambda group: (len(group), sorted(group)))
-    few, many = groups
-    if len(few) < 2 or any(graph.peers[host] != many for host in few):
-        return None
-    if any(graph.peers[host] != few for host in many):
-        return None
-    return Pattern(
-        "parameter-server",
-        f"{len(many)} endpoints, each exchanges with all of {_listed(few)}, none with another",
-    )
-
-
-def _listed(hosts: Iterable[str]) -> str:
-    names: Sequence[str] = sorted(hosts)
-    return ", ".join(names[:LISTED]) + ("..." if len(names) > LISTED else "")
-
-
-def _tree(graph: Graph) -> Pattern | None:
-    count = len(graph.hosts)
-    edges = sum(map(len, graph.peers.values())) // 2
-    if count < 4 or not graph.both_ways or edges != count - 1 or graph.one_view:
-        return None
-    inner = [host for host in graph.hosts if len(graph.peers[host]) > 1]
-    if len(inner) < 2:
-        return None
-    return Pattern(
-        "tree", f"{count} endpoints, {edges} pairs without a circle, inner {_listed(inner)}"
-    )
+def _listed(hosts: Sequence[str]) -> str:
+    return ", ".join(hosts[:LISTED]) + ("..." if len(hosts) > LISTED else "")
