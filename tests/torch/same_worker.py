@@ -50,16 +50,14 @@ class Trainer:
     def __init__(self, ours: bool) -> None:
         self.ours = ours
 
-    def ddp(self, net: nn.Module | None = None, hook: Any = None, **named: Any) -> Any:
+    def ddp(self, net: nn.Module | None = None, **named: Any) -> Any:
         torch.manual_seed(1)
         # several buckets
         model = DistributedDataParallel(net or Net(), **{"bucket_cap_mb": 0.005} | named)
         if self.ours:
             import mlcc_torch
 
-            mlcc_torch.ddp(model, *(hook or ()))
-        elif hook:
-            model.register_comm_hook(hook[1], hook[0])
+            mlcc_torch.ddp(model)
         return model
 
     def run(
@@ -106,20 +104,14 @@ class Trainer:
         model = self.ddp()
         return self.run(model, lambda _: (loss(model) + loss(model)).backward())
 
-    def joined(self, divide: bool = False) -> Any:
+    def joined(self) -> Any:
         model = self.ddp()
-        with model.join(divide_by_initial_world_size=divide):
+        with model.join():
             return self.run(model, steps=STEPS - 2 * dist.get_rank())
 
-    def joined_divided(self) -> Any:
-        return self.joined(True)
-
     def hooked(self) -> Any:
-        return self.run(self.ddp(hook=(default_hooks.fp16_compress_hook, None)))
-
-    def hooked_later(self) -> Any:
         model = self.ddp()
-        model.register_comm_hook(None, default_hooks.allreduce_hook)
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
         return self.run(model)
 
     def sparse(self) -> Any:

@@ -99,12 +99,6 @@ class Module(test_step.Case):
         self.train(2)
         self.check(FORWARD, BACKWARD, FORWARD, BACKWARD)
 
-    def test_by_default_with_the_hints_of_the_process(self) -> None:
-        with mock.patch("mlcc_torch.module.default", test_step.step.default):
-            self.assertIs(module_phases(self.model), self.made)
-        self.train(3)
-        self.check(FORWARD, BACKWARD)
-
     def test_when_they_begin_and_end(self) -> None:
         said = []
 

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Waiting for slots, where mlccd shows a plan. How long, how often: tested in tests/nccl."""
 
-import os
 import struct
-import subprocess
-import sys
 import threading
 import time
 import unittest
 from typing import Any
 from unittest import mock
 
-from common import PACKAGE
 from fake_mlccd import Listener
 from mlcc_torch import hints, step
 from mlcc_torch.hints import Hints
@@ -56,15 +52,6 @@ class Case(unittest.TestCase):
 
 
 class Waiting(Case):
-    def test_without_a_plan_nothing_waits(self) -> None:
-        for _ in range(10):
-            self.made.wait_for_slot()
-            self.made.phase_start(5)
-            self.made.phase_end()
-        self.assertEqual(self.slept, [])
-        self.assertEqual(self.said()[:2], (NONE, 0))
-        self.assertEqual(self.listener.requests[-1], {"op": "open-ring", "job": 7})
-
     def test_a_phase_waits_for_its_slot_once(self) -> None:
         self.plan()
         self.made.wait_for_slot()
@@ -79,25 +66,6 @@ class Waiting(Case):
         self.plan()
         self.made.wait_for_slot(iteration=True)
         self.check_slept((AHEAD - LEAD) // S)
-
-    def test_of_the_processes_of_a_host_one_waits(self) -> None:
-        """The one to whom mlccd shows the plan."""
-        self.plan()
-        self.made.wait_for_slot()
-        program = "import sys; from mlcc_torch import Hints; made = Hints(sys.argv[1], 'bert')\n"
-        program += "input(); made.wait_for_slot(); made.phase_start(9); print(made.linked)"
-        other = subprocess.Popen(
-            [sys.executable, "-c", program, str(self.listener.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(PACKAGE)},
-            text=True,
-        )
-        while len(self.listener.rings) < 2:
-            time.sleep(0.01)
-        out, _ = other.communicate("go\n", timeout=AHEAD // S)
-        self.assertEqual(out, "True\n")
-        self.assertEqual(self.said()[:2], (NONE, 0))
 
     def test_others_say_nothing_while_one_sleeps(self) -> None:
         """The lock is not held over the sleep."""
@@ -131,13 +99,8 @@ class Hooks(Case):
                 self.plan()
                 self.assertEqual(optimizer.step(), "stepped")
                 self.check_slept((AHEAD - LEAD) // S)
-
-    def test_the_shift_hook_announces_nothing(self) -> None:
-        optimizer = Optimizer()
-        step.shift_hook(optimizer, self.made)  # type: ignore[arg-type]
-        for _ in range(10):
-            optimizer.step()
-        self.assertEqual(self.listener.rings[0].records(), [])
+                if hook is step.shift_hook:
+                    self.assertEqual(self.listener.rings[0].records(), [])
 
 
 class Optimizer:

@@ -162,20 +162,9 @@ class Phases(Case):
                 self.pair.send(size)
                 if size == 3:
                     raise KeyError
+            self.assertEqual(self.said()[-1:], [(END, 0)] * (size in (3, 4000)))
         sizes = [size for kind, size in self.said() if kind == START]
         self.assertEqual(sizes, [2000, 2000])
-
-    def test_an_error_ends_the_phase_and_passes(self) -> None:
-        with self.assertRaises(KeyError), step.phase(5):
-            raise KeyError
-        self.assertEqual(self.said(), [(START, 5), (END, 0)])
-
-    def test_measured_bytes(self) -> None:
-        for size in (9_000_000, 1_000_000, 1_000_000, 2_000_000, 10):
-            with step.phase():
-                self.pair.send(size)
-        sizes = [size for kind, size in self.said() if kind == START]
-        self.assertEqual(sizes, [1_000_000, 1_000_000, 2_000_000])
 
     def test_steps(self) -> None:
         for kind in (OldOptimizer, NewOptimizer):

@@ -9,7 +9,6 @@ module, whatever reduces, compresses or leaves out gradients. DDP makes new buck
 first pass, so the second pass is the first to learn from and the third the first to be announced.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .hints import Hints, log
@@ -19,8 +18,6 @@ from .step import Iterations, default
 
 if TYPE_CHECKING:
     from torch.nn.parallel import DistributedDataParallel
-
-Hook = Callable[[Any, Any], Any]
 
 
 class _Reducing(Backward):
@@ -35,25 +32,12 @@ class _Reducing(Backward):
             self.watch(output)
 
 
-def ddp(
-    model: "DistributedDataParallel",
-    hook: Hook | None = None,
-    state: Any = None,
-    *,
-    scale: float | None = None,
-    hints: Hints | None = None,
-) -> Hints | None:
+def ddp(model: "DistributedDataParallel", hints: Hints | None = None) -> Hints | None:
     """Announce the phases of a model, of which nothing is changed.
 
-    hook, state: are registered as they are, by register_comm_hook(), whose errors are raised.
-    scale: of callers from before what is sent was measured: a warning. Returns the hints, or None
-    where there are no phases: for the back end NCCL, which has a plugin of its own
-    (Documentation/training.md), and for a model that is no DistributedDataParallel.
+    Returns the hints, or None where there are no phases: for the back end NCCL, which has a plugin
+    of its own (Documentation/training.md), and for a model that is no DistributedDataParallel.
     """
-    if scale is not None:
-        log.warning("scale is not needed any more, and ignored: what is sent is measured")
-    if hook is not None:
-        model.register_comm_hook(state, hook)
     if not hasattr(model, "require_backward_grad_sync"):
         log.warning("no phases: %s is no DistributedDataParallel", type(model).__name__)
         return None
