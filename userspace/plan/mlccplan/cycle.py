@@ -226,27 +226,23 @@ def _split(traffic: Floats, starts: Ints) -> Ints:
 
 def _chain(onsets: Ints, worth: Floats, period: float) -> list[int]:
     """Indices of the onsets that are worth most, less what their distances cost."""
-    best = worth.tolist()
-    before = [-1] * len(best)
-    low = high = 0  # onsets from low to high are within reach of this one
-    far = -1  # the best of those before them
-    for index, onset in enumerate(onsets.tolist()):
-        while high < index and onsets[high] <= onset - REACH[0] * period:
-            high += 1
-        while low < high and onsets[low] < onset - REACH[1] * period:
-            far = low if far < 0 or best[low] > best[far] else far
-            low += 1
+    best, before = worth.astype(np.float64), [-1] * len(onsets)
+    leaders: list[int] = []  # of each onset and those before it, the best one
+    # those from low to high are within reach
+    lows = np.searchsorted(onsets, onsets - REACH[1] * period)
+    highs = np.searchsorted(onsets, onsets - REACH[0] * period, "right")
+    for index, (low, high) in enumerate(zip(lows.tolist(), highs.tolist(), strict=True)):
         options = [(0.0, -1)]
-        if far >= 0:
-            options.append((best[far] - JUMP, far))
+        if low:
+            options.append((float(best[leaders[low - 1]]) - JUMP, leaders[low - 1]))
         if high > low:
-            cost = STRICT * np.log((onset - onsets[low:high]) / period) ** 2
-            nearest = np.array(best[low:high]) - np.minimum(cost, JUMP)
-            at = int(nearest.argmax())
-            options.append((float(nearest[at]), low + at))
+            cost = STRICT * np.log((onsets[index] - onsets[low:high]) / period) ** 2
+            nearest = best[low:high] - np.minimum(cost, JUMP)
+            options.append((float(nearest.max()), low + int(nearest.argmax())))
         value, before[index] = max(options)
         best[index] += value
-    chain, index = [], int(np.argmax(best)) if best else -1
+        leaders.append(index if not index or best[index] > best[leaders[-1]] else leaders[-1])
+    chain, index = [], leaders[-1] if leaders else -1
     while index >= 0:
         chain.append(index)
         index = before[index]

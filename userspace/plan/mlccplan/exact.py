@@ -13,15 +13,16 @@ multiples of g, the greatest common divisor of all lengths, and g is the step, i
 fine.
 """
 
+import os
 import sys
 import time
 from dataclasses import dataclass
 from math import gcd
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import cache
 from .circle import Circle, Demand, Resource
 from .layout import Component, Layout
 from .search import price
@@ -52,12 +53,21 @@ def available() -> bool:
         import ortools  # noqa: F401
     except ImportError:
         # before Debian's own: its protobuf and pandas are too old for OR-tools
-        sys.path[:0] = [str(folder) for folder in cache.site_packages()]
+        sys.path[:0] = map(str, _site_packages())
     try:
         import ortools  # noqa: F401
     except ImportError:
         return False
     return True
+
+
+def _site_packages() -> list[Path]:
+    """Where "make deps" puts OR-tools, which Debian does not have: tests/deps/install.sh."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(os.environ.get("MLCC_CACHE") or Path(base) / "mlcc")
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    done = sorted(mark.parent for mark in cache.glob("plan-*/complete"))
+    return [folder / "lib" / version / "site-packages" for folder in done]
 
 
 def solve(layout: Layout, component: Component, start: dict[int, int], deadline: float) -> Answer:

@@ -15,13 +15,8 @@ BIN_S = 0.001  # resolution: twice the usual time between samples at least
 SECONDS = 10
 
 EPILOG = """\
-what it tells of each job:
-  period, how much it varies, and the part of it in which the job sends (duty)
-  bytes of an iteration; of a capture without headers, and for each endpoint
-  whether the traffic is periodic, with a confidence: 0.5 is what random arrivals reach, 1 certain,
-  from 0.65 on it is called periodic, else asynchronous
-  of a capture the pattern, from who sends to whom: ring, tree, star, clique (all-to-all),
-  parameter-server, pair, asynchronous; unknown where the capture cannot tell
+of each job: period, duty, bytes of an iteration, whether it is periodic, and with what confidence
+(0.5 is what random arrivals reach, 1 is certain); of a capture the pattern, from who sends to whom.
 -j has the jobs for a problem, too: "jobs"; routes are all that is missing.
 
 examples:
