@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 
 from common import Json, answer, job, on_one_link, problem, program, report, solved
-from mlccplan import bounds, exact, periods
+from mlccplan import exact, periods
 from mlccplan.circle import TURNS_MAX, Demand, Resource
 from mlccplan.layout import Layout, Options
 from mlccplan.solve import check
@@ -222,24 +222,6 @@ class Proofs(unittest.TestCase):
         if not gone["proven"]:  # where this interpreter has OR-tools anyway, it is
             self.assertIsNone(gone["compatible"])
             self.assertTrue(any("OR-tools" in note for note in gone["notes"]))
-
-    def test_one_arc_each(self) -> None:
-        """The formula for pairs, against the search over all alignments."""
-        draw = random.Random(4)
-        for _ in range(300):
-            pair = []
-            for index in range(2):
-                period = draw.choice((12, 18, 20, 30, 48))
-                arc = (
-                    draw.randrange(period),
-                    draw.randint(1, period),
-                    draw.choice((2.0, 3.0, 4.0)),
-                )
-                start, length, height = (np.array([x]) for x in arc)
-                pair.append(Demand(index, period, start, length, height))
-            if pair[0].peak + pair[1].peak > 4:
-                formula = bounds.one_arc_excess(*pair, 4.0)
-                self.assertAlmostEqual(formula, bounds.pair_excess(*pair, 4.0), 9, str(pair))
 
     def test_bounds_hold(self) -> None:
         for seed in range(10):

@@ -34,7 +34,6 @@ TURNS_MAX = 720
 PERIMETER_MAX = 1 << 52
 # Distinct sums of demand of jobs on other circles; beyond, they are put together.
 SUMS_MAX = 256
-KNOWN_MAX = 16  # sums of a circle's jobs that are remembered
 ZERO = np.zeros(1, np.int64)
 
 
@@ -105,7 +104,6 @@ class Circle:
     def __init__(self, demands: Sequence[Demand]) -> None:
         self.demands = {demand.job: demand for demand in demands}
         self.perimeter = lcm(*(demand.period for demand in demands))
-        self._known: dict[tuple[tuple[int, int], ...], Steps] = {}
 
     @cached_property
     def _edges(self) -> dict[int, tuple[Ticks, Floats]]:
@@ -121,14 +119,7 @@ class Circle:
 
     def total(self, shifts: Shifts, without: Container[int] = ()) -> Steps:
         """The demand of all jobs but these."""
-        key = tuple((job, shifts[job]) for job in self.demands if job not in without)
-        if key not in self._known:
-            if len(self._known) >= KNOWN_MAX:
-                self._known.clear()
-            self._known[key] = self._sum(key)
-        return self._known[key]
-
-    def _sum(self, at: Sequence[tuple[int, int]]) -> Steps:
+        at = [(job, shifts[job]) for job in self.demands if job not in without]
         if not at:
             return Steps(np.zeros(1, np.int64), np.zeros(1), self.perimeter)
         raw = np.concatenate([self._edges[job][0] + shift for job, shift in at])
@@ -212,7 +203,6 @@ class Resource:
         self.jobs = [demand.job for demand in demands]
         self.circles = circles(demands)
         self._of_job = {job: circle for circle in self.circles for job in circle.demands}
-        self._last: tuple[Sequence[Steps], Excess] | None = None
 
     @property
     def demands(self) -> list[Demand]:
@@ -235,7 +225,7 @@ class Resource:
     def excess(self, shifts: Shifts) -> float:
         """The mean excess over the capacity: 1 minus the score."""
         first, *others = (circle.total(shifts) for circle in self.circles)
-        over = self._beside(others)(first.heights)
+        over = Excess(self.capacity, others)(first.heights)
         return float(np.dot(over, first.lengths)) / first.perimeter / self.capacity
 
     def busiest(self, shifts: Shifts) -> float:
@@ -250,13 +240,7 @@ class Resource:
         circle = self._of_job[job]
         others = [one.total(shifts, without) for one in self.circles if one is not circle]
         rest = circle.total(shifts, {job, *without})
-        return Trial(circle, job, rest, self._beside(others), self)
-
-    def _beside(self, others: Sequence[Steps]) -> Excess:
-        """Remembered, as the circle's other jobs are likely to be tried next."""
-        if self._last is None or [*map(id, others)] != [*map(id, self._last[0])]:
-            self._last = (others, Excess(self.capacity, others))
-        return self._last[1]
+        return Trial(circle, job, rest, Excess(self.capacity, others), self)
 
 
 class Trial:

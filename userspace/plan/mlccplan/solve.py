@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from . import exact
-from .bounds import Bounds
+from . import bounds, exact
 from .layout import Component, Layout
 from .search import EPSILON, Search, price
 
@@ -118,31 +117,30 @@ def solve(layout: Layout) -> Solution:
 def check(layout: Layout) -> Solution:
     """The shifts that the jobs have, and what the bounds say of better ones."""
     begun = time.monotonic()
-    bounds, outcomes = Bounds(), []
+    outcomes = []
     for component in layout.components:
-        search = Search(layout, component)
-        outcome = _outcome(bounds, component, search, begun + limit_s(layout))
+        outcome = _outcome(component, Search(layout, component), begun + limit_s(layout))
         outcome.settle()
         outcomes.append(outcome)
     seconds = time.monotonic() - begun
     return Solution(layout, list(layout.shifts), outcomes, seconds, without_cp_sat=False)
 
 
-def _outcome(bounds: Bounds, component: Component, search: Search, deadline: float) -> Outcome:
-    least = [(one, bounds.of(one, deadline) * price(one)) for one in component.resources]
+def _outcome(component: Component, search: Search, deadline: float) -> Outcome:
+    least = [(one, bounds.least(one, deadline) * price(one)) for one in component.resources]
     links = sum(cost for one, cost in least if not one.hard)
     return Outcome(component, search, sum(cost for _, cost in least), links)
 
 
 def _search(layout: Layout, deadline: float) -> list[Outcome]:
     """Greedy in all components; the rest of the search where that is not the best yet."""
-    bounds, outcomes = Bounds(), []
+    outcomes = []
     for component in layout.components:
         search = Search(layout, component)
         search.lay()
         now = time.monotonic()
         until = now + max(0.0, deadline - now) * BOUNDS_SHARE
-        outcomes.append(_outcome(bounds, component, search, until))
+        outcomes.append(_outcome(component, search, until))
     for outcome, until in _shares(outcomes, deadline):
         outcome.settle()
         if not outcome.optimal:
