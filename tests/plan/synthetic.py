@@ -134,29 +134,6 @@ def pair() -> list[Edge]:
     return [Edge(host(0), host(1)), Edge(host(1), host(0))]
 
 
-def poisson(hosts: int, seconds: float, rate: float, seed: int) -> list[Frame]:
-    """Flows at random times between random hosts, of sizes that vary without bound."""
-    noise = np.random.default_rng(seed)
-    frames: list[Frame] = []
-    for number in range(noise.poisson(seconds * rate)):
-        one, other = noise.choice(hosts, 2, replace=False).tolist()
-        at, count = noise.uniform(0, seconds), 1 + int(noise.exponential(20))
-        for index in range(count):
-            ports = (1024 + number % 60_000, 80)
-            frames.append(Frame(at + index * 1e-3, host(one), host(other), FRAME_BYTES, ports))
-    return sorted(frames)
-
-
-def bulk(seconds: float, seed: int) -> list[Frame]:
-    """One flow at a rate that varies by some 10 %."""
-    noise = np.random.default_rng(seed)
-    at, frames = 0.0, []
-    while at < seconds:
-        at += 0.0005 * max(0.1, noise.normal(1, 0.3))
-        frames.append(Frame(at, host(0), host(1), FRAME_BYTES, (1, 2)))
-    return frames
-
-
 def packet(frame: Frame, protocol: int = TCP, before: bytes = ETHERNET) -> bytes:
     """Headers only, as tcpdump -s 54 keeps them."""
     sport, dport = frame.ports

@@ -155,3 +155,10 @@ class Calibration(unittest.TestCase):
                 self.assertLessEqual(len(wrong), (1 - RIGHT) * len(sure), wrong)
                 if kind in (plain, layers, gradients):
                     self.assertGreaterEqual(len(sure), len(SEEDS) / 2)
+
+    def test_random_traffic_is_asynchronous(self) -> None:
+        for seed in range(20):
+            seen, _ = at_random(np.random.default_rng(seed))
+            (found,) = profile.of_job("j", seen, STEP)["profiles"]
+            self.assertFalse(found["periodic"], found)
+            self.assertEqual((found["pattern"], found["period_ms"]), ("asynchronous", None))

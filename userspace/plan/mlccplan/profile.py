@@ -43,7 +43,13 @@ def of_job(name: str, traffic: Traffic, bin_s: float, step: Step | None = None) 
     job = table(name, found.period_s * 1000, arcs)
     profile |= {"duty": duty(job), "hosts": _hosts(found)}
     if step:
-        profile["predicted"] = _compared(step, profile, pattern)
+        hosts = profile["hosts"]
+        # where the source saw not all hosts: what one sends
+        if len(hosts) >= step.workers and not pattern.partial:
+            profile["predicted"] = compared(step, profile["bytes_per_iteration"], "all hosts")
+        else:
+            sent = hosts[0]["sent_bytes"] if hosts else profile["bytes_per_iteration"]
+            profile["predicted"] = compared(step, sent, "one host, sent")
     return {"jobs": [job], "profiles": [profile]}
 
 
@@ -114,15 +120,6 @@ def _hosts(found: Iterations) -> list[Json]:
     return sorted(
         rows, key=lambda row: (-row["sent_bytes"] - row["received_bytes"], row["address"])
     )
-
-
-def _compared(step: Step, profile: Mapping[str, Any], pattern: Pattern) -> Json:
-    """All hosts together, if the source saw them all, else what one host sends."""
-    hosts = profile["hosts"]
-    if len(hosts) >= step.workers and not pattern.partial:
-        return compared(step, profile["bytes_per_iteration"], "all hosts")
-    sent = hosts[0]["sent_bytes"] if hosts else profile["bytes_per_iteration"]
-    return compared(step, sent, "one host, sent")
 
 
 def compared(step: Step, measured: float, of: str) -> Json:
