@@ -4,13 +4,10 @@
 import struct
 import threading
 import time
-import unittest
-from typing import Any
 from unittest import mock
 
-from fake_mlccd import Listener
+import test_step
 from mlcc_torch import hints, step
-from mlcc_torch.hints import Hints
 
 S = 1_000_000_000
 # include/mlcc/uapi/mlcc_ring.h and shift.h, written down a second time on purpose
@@ -22,14 +19,11 @@ PERIOD, LEAD = 50 * S, 20 * S
 AHEAD = 30 * S
 
 
-class Case(unittest.TestCase):
+class Case(test_step.Case):
     """Sleeping is only noted."""
 
     def setUp(self) -> None:
-        self.listener = Listener([{"id": 7, "name": "bert", "cgroup": "x"}])
-        self.addCleanup(self.listener.close)
-        self.made = Hints(str(self.listener.path), "bert")
-        self.addCleanup(self.made.close)
+        super().setUp()
         self.slept: list[float] = []
         clock = mock.MagicMock(wraps=time)
         clock.sleep.side_effect = self.slept.append
@@ -86,25 +80,17 @@ class Hooks(Case):
 
     def test_phases_by_hand(self) -> None:
         self.plan()
-        default = mock.patch.object(step, "default", return_value=step.Iterations(self.made))
-        with default, step.phase(5):
+        with step.phase(5):
             self.check_slept(AHEAD // S)
 
     def test_steps(self) -> None:
         for hook in (step.step_hook, step.shift_hook):
             with self.subTest(hook.__name__):
                 self.setUp()
-                optimizer = Optimizer()
+                optimizer = test_step.OldOptimizer()
                 hook(optimizer, self.made)  # type: ignore[arg-type]
                 self.plan()
-                self.assertEqual(optimizer.step(), "stepped")
+                self.assertEqual(optimizer.step("stepped"), "stepped")
                 self.check_slept((AHEAD - LEAD) // S)
                 if hook is step.shift_hook:
                     self.assertEqual(self.listener.rings[0].records(), [])
-
-
-class Optimizer:
-    """As in torch 1.13: no hooks."""
-
-    def step(self, closure: Any = None) -> str:
-        return "stepped"
