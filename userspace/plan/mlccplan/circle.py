@@ -180,14 +180,9 @@ class Excess:
 
 def _merged(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """In order, equal ones once; neighbours put together, mean kept, where there are too many."""
-    order = sums.argsort(kind="stable")
-    sums, weights = sums[order], weights[order]
-    first = np.ones(len(sums), bool)
-    np.not_equal(sums[1:], sums[:-1], out=first[1:])
-    bins = first.cumsum() - 1
-    count = int(bins[-1]) + 1
-    if count > SUMS_MAX:
-        bins = bins * SUMS_MAX // count
+    distinct, bins = np.unique(sums, return_inverse=True)
+    if len(distinct) > SUMS_MAX:
+        bins = bins * SUMS_MAX // len(distinct)
     weight = np.bincount(bins, weights)
     return np.bincount(bins, weights * sums) / weight, weight
 

@@ -118,8 +118,7 @@ def _repeats(traffic: Floats, shortest: float = 1) -> tuple[float, float]:
         lag, height = _peak(coarse, least)
         if lag < LAG_MIN:
             continue
-        bursts = _Bursts(coarse, runs)
-        random = max(_peak(bursts.at_random(chosen), least)[1] for _ in range(RANDOM))
+        random = max(_peak(_at_random(coarse, runs, chosen), least)[1] for _ in range(RANDOM))
         seen.append((height**2 / (height**2 + random**2), float(lag * width)))
     # wide bins may show chance peaks of many periods: the shortest period that is clear is it
     clear = [period for confidence, period in seen if confidence >= PERIODIC]
@@ -180,19 +179,11 @@ def _autocorrelation(traffic: Floats) -> Floats:
     return raw / raw[0] * count / np.arange(count, 0, -1)
 
 
-class _Bursts:
-    """What rises above the mean, to be put elsewhere."""
-
-    def __init__(self, traffic: Floats, runs: Ints) -> None:
-        lengths = runs[:, 1] - runs[:, 0]
-        self._count, self._bins = len(runs), len(traffic)
-        self._burst = np.repeat(np.arange(len(runs)), lengths)
-        self._busy = np.flatnonzero(traffic > traffic.mean())
-        self._nbytes = traffic[self._busy]
-
-    def at_random(self, chosen: np.random.Generator) -> Floats:
-        moved = self._busy + chosen.integers(0, self._bins, self._count)[self._burst]
-        return np.bincount(moved % self._bins, self._nbytes, self._bins)
+def _at_random(traffic: Floats, runs: Ints, chosen: np.random.Generator) -> Floats:
+    """What rises above the mean, each run of it put elsewhere."""
+    busy = np.flatnonzero(traffic > traffic.mean())
+    to = chosen.integers(0, len(traffic), len(runs)).repeat(runs[:, 1] - runs[:, 0])
+    return np.bincount((busy + to) % len(traffic), traffic[busy], len(traffic))
 
 
 def _starts(traffic: Floats, period: float, grouped: bool) -> Ints:

@@ -155,38 +155,25 @@ def _unknown(traffic: Traffic, bin_s: float, refresh: float) -> Iterations:
 
 def arcs(rate: Floats) -> list[tuple[int, int, float]]:
     """Runs of bins above the threshold: start, length, mean rate; the longest gap comes first."""
-    busy = rate > ARC_RATE * rate.max()
-    edges = np.flatnonzero(busy & ~np.roll(busy, 1))
-    if busy.all() or not len(edges):
-        return [(0, len(rate), float(rate.mean()))]
-    if len(edges) > ARCS_MAX:  # the shorter pauses are of no use to others
-        busy = _filled(busy)
-        edges = np.flatnonzero(busy & ~np.roll(busy, 1))
-        if not len(edges):
-            return [(0, len(rate), float(rate.mean()))]
-    runs = []
-    for start in edges.tolist():
-        turned = np.roll(busy, -start)
-        length = int(np.flatnonzero(~turned)[0])
-        runs.append((start, length, float(np.roll(rate, -start)[:length].mean())))
-    small = [mean * length for _, length, mean in runs if mean * length < ARC_BYTES * rate.sum()]
-    if sum(small) <= ARCS_BYTES * rate.sum():
-        runs = [run for run in runs if run[1] * run[2] >= ARC_BYTES * rate.sum()]
-    gaps = [
-        ((runs[i][0] - runs[i - 1][0] - runs[i - 1][1]) % len(rate), i) for i in range(len(runs))
-    ]
-    gap, first = max(gaps)
-    zero = runs[first][0] - gap
-    return sorted(((start - zero) % len(rate), length, mean) for start, length, mean in runs)
-
-
-def _filled(busy: np.ndarray) -> np.ndarray:
-    """With its longest pauses only, fewer than the arcs that are allowed."""
-    turned = np.roll(busy, -int(np.flatnonzero(busy & ~np.roll(busy, 1))[0]))
-    edges = np.flatnonzero(np.diff(np.concatenate((turned, [True])).astype(np.int8)))
-    lengths = edges[1::2] - edges[::2]
-    least = np.sort(lengths)[-ARCS_MAX]
-    for start, length in zip((edges[::2] + 1).tolist(), lengths.tolist(), strict=True):
-        if length <= least:
-            turned[start : start + length] = True
-    return np.roll(turned, int(np.flatnonzero(busy & ~np.roll(busy, 1))[0]))
+    size, total, busy = len(rate), rate.sum(), rate > ARC_RATE * rate.max()
+    starts = np.flatnonzero(busy & ~np.roll(busy, 1))
+    ends = np.flatnonzero(busy & ~np.roll(busy, -1)) + 1
+    if len(starts) and ends[0] <= starts[0]:
+        ends = np.roll(ends, -1)  # the last one goes past the end
+    if len(starts) > ARCS_MAX:  # the shorter pauses are of no use to others
+        pauses = (starts - np.roll(ends, 1)) % size
+        kept = pauses > np.sort(pauses)[-ARCS_MAX]
+        starts, ends = starts[kept], np.roll(ends, 1)[kept]
+        ends = np.roll(ends, -1)
+    if not len(starts):
+        return [(0, size, float(rate.mean()))]
+    lengths = (ends - starts - 1) % size + 1
+    sums = np.concatenate((np.zeros(1), np.tile(rate, 2).cumsum()))
+    nbytes = sums[starts + lengths] - sums[starts]
+    small = nbytes < ARC_BYTES * total
+    if not small.all() and nbytes[small].sum() <= ARCS_BYTES * total:
+        starts, lengths, nbytes = starts[~small], lengths[~small], nbytes[~small]
+    gaps = (starts - np.roll(starts + lengths, 1)) % size
+    begins = (starts - starts[gaps.argmax()] + gaps.max()) % size
+    means = nbytes / lengths
+    return sorted(zip(begins.tolist(), lengths.tolist(), means.tolist(), strict=True))
