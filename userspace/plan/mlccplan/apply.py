@@ -106,25 +106,6 @@ def known(jobs: Iterable[Json], names: Sequence[str], here: bool) -> dict[str, l
     return found
 
 
-def request(
-    ids: Mapping[str, Sequence[int]],
-    shifts: Mapping[str, Slot],
-    classes: Mapping[str, int],
-    dry_run: bool,
-) -> Json:
-    """What mlccd is asked for; a job in neither mapping loses what an earlier plan gave it."""
-    jobs = []
-    for name, numbers in ids.items():
-        entry: Json = {}
-        if slot := shifts.get(name):
-            entry |= {"period_us": slot.period_us, "offset_us": slot.offset_us}
-            entry |= {"lead_us": slot.lead_us}
-        if name in classes:
-            entry["dscp"] = classes[name]
-        jobs += [{"job": number, **entry} for number in numbers]
-    return {"op": "set-plan", "jobs": jobs} | ({"dry_run": True} if dry_run else {})
-
-
 def class_values(arguments: Namespace) -> list[int]:
     """The DSCP of each class, or none."""
     if arguments.clear and (arguments.classes or arguments.no_shifts):
@@ -143,31 +124,28 @@ def tell(
     names: Sequence[str],
     shifts: Mapping[str, Slot],
     marks: Mapping[str, int],
-) -> dict[str, list[int]]:
-    """Ask mlccd for all of it; returns the ids of its jobs."""
+) -> list[Json]:
+    """Ask mlccd for all of it; returns an entry for each job, those that are not here with no ids.
+
+    A job that has neither shift nor mark loses what an earlier plan gave it.
+    """
+    asked, entries = [], []
     with connected(arguments.socket) as mlccd:
         ids = known(list(mlccd.jobs()), names, arguments.here)
-        mlccd.ask(request(ids, shifts, marks, arguments.dry_run))
-    return ids
-
-
-def report(
-    names: Sequence[str],
-    ids: Mapping[str, Sequence[int]],
-    shifts: Mapping[str, Slot],
-    classes: Mapping[str, int],
-) -> list[Json]:
-    """One entry for each job of the plan, those that are not here with no ids."""
-    entries = []
-    for name in names:
-        entry: Json = {"name": name, "ids": list(ids.get(name, []))}
-        if slot := shifts.get(name):
-            entry["period_ms"] = slot.period_us / 1000
-            entry["slot_ms"] = slot.offset_us / 1000
-        if name in classes:
-            entry["dscp"] = classes[name]
-            entry["traffic_class"] = classes[name] << 2  # of RDMA
-        entries.append(entry)
+        for name in names:
+            wanted: Json = {}
+            entry: Json = {"name": name, "ids": ids.get(name, [])}
+            if slot := shifts.get(name):
+                wanted |= {"period_us": slot.period_us, "offset_us": slot.offset_us}
+                wanted |= {"lead_us": slot.lead_us}
+                entry |= {"period_ms": slot.period_us / 1000, "slot_ms": slot.offset_us / 1000}
+            if name in marks:
+                wanted["dscp"] = marks[name]
+                entry |= {"dscp": marks[name], "traffic_class": marks[name] << 2}  # of RDMA
+            asked += [{"job": number, **wanted} for number in entry["ids"]]
+            entries.append(entry)
+        dry_run = {"dry_run": True} if arguments.dry_run else {}
+        mlccd.ask({"op": "set-plan", "jobs": asked, **dry_run})
     return entries
 
 

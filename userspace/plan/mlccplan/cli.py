@@ -290,13 +290,13 @@ def _apply(arguments: argparse.Namespace) -> int:
     if values:
         marks = apply.dscps(classes.assign(Layout(given, Options()), len(values)), values)
     names = [job.name for job in given.jobs]
-    ids = apply.tell(arguments, names, shifts, marks)
+    entries = apply.tell(arguments, names, shifts, marks)
     result = {
         "dry_run": arguments.dry_run,
         **{key: found.get(key) for key in ("compatible", "score_mean", "score_min")},
         "guard_ms": arguments.guard / 1000,
         "notes": notes,
-        "jobs": apply.report(names, ids, shifts, marks),
+        "jobs": entries,
     }
     _print(arguments, result, apply.text)
     return EXIT_OK

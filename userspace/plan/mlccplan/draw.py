@@ -87,7 +87,12 @@ def _circle(axis: plt.Axes, solution: Solution, link: Resource, circle: Circle) 
                 clip_on=False,
                 label=name if turn == 0 else None,
             )
-    _excess(axis, solution, link, circle)
+    # in red outside, where more is wanted than there is
+    total = circle.total(solution.shifts)
+    over = total.heights > link.capacity
+    scale = 2 * pi / perimeter
+    red = {"align": "edge", "color": "r", "clip_on": False}
+    axis.bar(total.times[over] * scale, 0.05, total.lengths[over] * scale, 1.0, **red)
     ms = layout.microseconds(perimeter) / 1000
     axis.set_ylim(0, 1.06)
     axis.set_yticks([])
@@ -96,20 +101,3 @@ def _circle(axis: plt.Axes, solution: Solution, link: Resource, circle: Circle) 
     axis.set_xticks(np.arange(8) * pi / 4, [f"{ms * eighth / 8:.4g}" for eighth in range(8)])
     axis.set_title(f"{link.name}: {ms:g} ms, score {1 - link.excess(solution.shifts):.3f}")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=2, fontsize=8, frameon=False)
-
-
-def _excess(axis: plt.Axes, solution: Solution, link: Resource, circle: Circle) -> None:
-    """In red outside, where more is wanted than there is."""
-    total = circle.total(solution.shifts)
-    over = total.heights > link.capacity
-    if over.any():
-        scale = 2 * pi / circle.perimeter
-        axis.bar(
-            total.times[over] * scale,
-            0.05,
-            total.lengths[over] * scale,
-            1.0,
-            align="edge",
-            color="r",
-            clip_on=False,
-        )
