@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import PlanError
+from .layout import connected
 from .traffic import Floats, Traffic
 
 EDGE = 0.05  # of the bytes of an endpoint's greatest pair: smaller ones are control traffic
@@ -44,7 +45,7 @@ def split(traffic: Traffic) -> list[Traffic]:
         for pair, nbytes in pairs.items()
         if nbytes >= EDGE * max(greatest[end] for end in pair) and nbytes > 0
     ]
-    found = [among(traffic, hosts) for hosts in _components(edges)]
+    found = [among(traffic, hosts) for hosts in connected(edges)]
     least = JOB * traffic.payload.sum()
     found = [one for one in found if one.payload.sum() >= least]
     return sorted(found, key=lambda one: -float(one.payload.sum())) or [traffic]
@@ -67,14 +68,6 @@ def _pairs(traffic: Traffic) -> dict[Pair, float]:
     for flow, nbytes in zip(traffic.flows, sums.tolist(), strict=True):
         pairs[flow.sender, flow.receiver] += nbytes
     return pairs
-
-
-def _components(edges: Iterable[Pair]) -> list[set[str]]:
-    joined: dict[str, set[str]] = {}
-    for edge in edges:
-        whole = set(edge).union(*(joined.get(end, ()) for end in edge))
-        joined.update(dict.fromkeys(whole, whole))
-    return list({id(one): one for one in joined.values()}.values())
 
 
 class Graph:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import lcm
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from .circle import Demand, Resource
 from .problem import Arc, Job, Problem
 
 TOLERANCE = 0.02
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Layout:
         self.ticks_per_us = options.steps or 1
         self._on_link = _users(problem.jobs, lambda job: job.links)
         self._on_gpu = _users(problem.jobs, lambda job: job.gpus)
-        groups = _connected(len(problem.jobs), self._contended())
+        groups = sorted(map(sorted, connected(self._contended())))
         self.planned_us = self._planned(groups)
         self.periods = [period * self.ticks_per_us for period in self.planned_us]
         self.shifts = [job.shift_us * self.ticks_per_us for job in problem.jobs]
@@ -150,25 +153,17 @@ def _users(jobs: Sequence[Job], things: Callable[[Job], Iterable[str]]) -> dict[
     return users
 
 
-def _connected(count: int, groups: Iterable[Sequence[int]]) -> list[list[int]]:
-    """The components that these groups make: union-find with path halving."""
-    parent = list(range(count))
-
-    def root(one: int) -> int:
-        while parent[one] != one:
-            parent[one] = parent[parent[one]]
-            one = parent[one]
-        return one
-
-    grouped: set[int] = set()
-    for first, *others in groups:
-        grouped.update((first, *others))
-        for other in others:
-            parent[root(other)] = root(first)
-    members: dict[int, list[int]] = defaultdict(list)
-    for one in sorted(grouped):
-        members[root(one)].append(one)
-    return list(members.values())
+def connected(groups: Iterable[Sequence[T]]) -> list[set[T]]:
+    """The components that these groups make; what is joined goes into the largest."""
+    part_of: dict[T, set[T]] = {}
+    for group in groups:
+        parts = {id(part): part for one in group if (part := part_of.get(one))}
+        whole = max(parts.values(), key=len, default=set())
+        for more in (*parts.values(), group):
+            if more is not whole:
+                whole.update(more)
+                part_of.update(dict.fromkeys(more, whole))
+    return list({id(part): part for part in part_of.values()}.values())
 
 
 def _merged(resources: Sequence[Resource]) -> list[Resource]:

@@ -81,6 +81,15 @@ def _kbps(where: str, value: Any) -> int:
     return round(reader.number(1e-6, GBPS_MAX)(where, value) * 1e6)
 
 
+def _table_of(fields: Mapping[str, Field]) -> reader.Parser:
+    return lambda where, value: reader.table(where, value, fields)
+
+
+def _arcs_of(fields: Mapping[str, Field]) -> reader.Parser:
+    arc = _table_of(fields)
+    return reader.each(lambda where, value: Arc(*arc(where, value).values()), 1, ARCS_MAX)
+
+
 ARC = {
     "start_ms": Field(_microseconds(0), required=True),
     "length_ms": Field(_microseconds(0.001), required=True),
@@ -91,21 +100,12 @@ ROUTES = reader.each(reader.each(reader.name, 1, HOPS_MAX), 1, ROUTES_MAX)
 JOB = {
     "name": Field(reader.name, required=True),
     "period_ms": Field(_microseconds(0.01), required=True),
-    "arcs": Field(
-        reader.each(
-            lambda where, value: Arc(*reader.table(where, value, ARC).values()), 1, ARCS_MAX
-        ),
-        required=True,
-    ),
+    "arcs": Field(_arcs_of(ARC), required=True),
     "routes": Field(ROUTES),
     "shift_ms": Field(_microseconds(0), default=0),
     "fixed": Field(reader.flag, default=False),
     "gpus": Field(reader.each(reader.name, 0, 65536), default=()),
-    "compute": Field(
-        reader.each(
-            lambda where, value: Arc(*reader.table(where, value, SPAN).values()), 1, ARCS_MAX
-        )
-    ),
+    "compute": Field(_arcs_of(SPAN)),
 }
 LINK = {
     "name": Field(reader.name, required=True),
@@ -113,12 +113,6 @@ LINK = {
     "from": Field(reader.name),
     "to": Field(reader.name),
 }
-
-
-def _table_of(fields: Mapping[str, Field]) -> reader.Parser:
-    return lambda where, value: reader.table(where, value, fields)
-
-
 DOCUMENT = {
     "version": Field(reader.number(VERSION, VERSION), default=VERSION),
     "links": Field(reader.each(_table_of(LINK), 1, LINKS_MAX), required=True),
