@@ -21,7 +21,6 @@ NATIVE = {
 SANITIZED = {"events within a phase make no system call": "the sanitizer makes some of its own"}
 NO_THREADS = {r"test_machine\.Packets\..*": "a PID namespace hides the kernel's threads"}
 OLD_HEADERS = {"headers compile: .*": "this compiler has no headers for that target"}
-SLURM_RUNS = {"prolog finds the scope": "a Slurm that is not the test's runs on this machine"}
 # Debian's 7.2 keeps socket storage without locks, which takes cmpxchg16b; QEMU's is switched off
 NO_STORAGE = {"(module|bpf)_tagger": "socket storage needs a cmpxchg16b that QEMU does right"}
 NO_LINKS = {"bpf_half: what cannot be unloaded is said": "before Linux 6.4 nobody can hold a link"}
@@ -140,8 +139,7 @@ def kernel_suites() -> Iterator[Suite]:
     yield Suite("pages", ["tests/pages"], Lane.KERNEL)
     yield Suite("torch", ["tests/torch/run"], Lane.KERNEL, may_skip=TORCHS, repeat=_python)
     yield Suite("tuner", ["tests/tuner/run"], Lane.KERNEL, repeat=_python)
-    launchers = ["tests/selftests/launchers.sh"]
-    yield Suite("selftests/launchers", launchers, Lane.KERNEL, may_skip=SLURM_RUNS)
+    yield Suite("selftests/launchers", ["tests/selftests/launchers.sh"], Lane.KERNEL)
 
 
 def bare_suites(everything: bool) -> Iterator[Suite]:

@@ -217,16 +217,22 @@ run_knows_its_own_options()
 	MLCC_JOB_SET=1 mlcc-mpi -- train && same "$(trained)" 2
 }
 
-run_makes_names_safe()
+# makes_safe [NAME=VALUE] COMMAND...: it is told a name that mlccd takes, and nothing of it was run
+makes_safe()
+{
+	fresh
+	env "$@" || return
+	is_safe "$(name_told)" && nothing_was_run
+}
+
+names_are_made_safe()
 {
 	local name
 
 	for name in "${hostile[@]}" ''; do
-		fresh
-		MLCC_JOB_ID=$name mlcc-run train || return
-		is_safe "$(name_told)" || return
-		is_safe "$(field name)" || return
-		nothing_was_run || return
+		makes_safe MLCC_JOB_ID="$name" mlcc-run train && is_safe "$(field name)" &&
+			makes_safe TORCHELASTIC_RUN_ID="$name" mlcc-torchrun train.py &&
+			makes_safe mlcc-torchrun --rdzv-id "$name" train.py || return
 	done
 }
 
@@ -251,26 +257,15 @@ run_keeps_words_apart()
 run_passes_the_status_on()
 {
 	fresh
-	TRAIN_STATUS=37 status 37 mlcc-run train || return
-	status 137 mlcc-run sh -c 'kill -KILL $$' || return
-	FAKE_FAIL=status TRAIN_STATUS=37 status 37 mlcc-run train
+	TRAIN_STATUS=37 status 37 mlcc-run train && status 137 mlcc-run sh -c 'kill -KILL $$'
 }
 
-# The launcher sees one process, from the script to what is trained.
-run_passes_signals_on()
+# The launcher sees one process, from the script to what is trained: signals are that one's.
+run_becomes_the_command()
 {
-	local signal pid
-
 	fresh
-	for signal in TERM INT USR1 HUP; do
-		rm -f "$out/ready"
-			env --default-signal=INT mlcc-run bash -c \
-			"trap 'exit 42' $signal; : >\"\$out/ready\"; for ((i = 0; i < 200; i++)); do sleep 0.1; done" &
-		pid=$!
-		slowwait - test -e "$out/ready" || return
-		kill -s "$signal" "$pid"
-		status 42 wait "$pid" || return
-	done
+	mlcc-run sh -c 'echo $$ >"$out/ready"' &
+	wait "$!" && same "$(<"$out/ready")" "$!"
 }
 
 # trains_without COMMAND...: with a warning, and its own exit status
@@ -288,21 +283,30 @@ refuses()
 	same "$(trained)" 0
 }
 
-run_trains_whatever_mlcc_does()
+# whatever CHECK: what is trained has a job in none of these cases
+whatever()
 {
-	fresh; FAKE_FAIL=status trains_without mlcc-run train || return
-	fresh; FAKE_FAIL=dry-run trains_without mlcc-run train || return
-	fresh; FAKE_HANG=status trains_without mlcc-run train || return
-	fresh; trains_without without_ctl mlcc-run train || return
-	fresh; MLCC_TIMEOUT_S=soon trains_without mlcc-run train
+	fresh; FAKE_FAIL=status "$1" mlcc-run train || return
+	fresh; FAKE_FAIL=dry-run "$1" mlcc-run train || return
+	fresh; FAKE_HANG=status "$1" mlcc-run train || return
+	fresh; FAKE_FAIL=status "$1" mlcc-torchrun train.py || return
+	fresh; "$1" without_ctl mlcc-run train
 }
 
-run_refuses_where_strict()
+it_trains_whatever_mlcc_does()
 {
-	fresh; FAKE_FAIL=status refuses mlcc-run train || return
-	fresh; FAKE_FAIL=dry-run refuses mlcc-run train || return
-	fresh; FAKE_HANG=status refuses mlcc-run train || return
-	fresh; refuses without_ctl mlcc-run train
+	whatever trains_without || return
+	fresh; MLCC_TIMEOUT_S=soon trains_without mlcc-run train || return
+	# not even mlcc-run is there
+	fresh
+	mkdir -p "$out/alone"
+	cp "$launchers/mlcc-torchrun" "$out/alone/"
+	PATH=$out/bin:/usr/bin:/bin TRAIN_STATUS=5 status 5 "$out/alone/mlcc-torchrun" 2>/dev/null
+}
+
+it_refuses_where_strict()
+{
+	whatever refuses
 }
 
 run_does_not_set_a_job_twice()
@@ -316,44 +320,31 @@ run_does_not_set_a_job_twice()
 
 ### mlcc-torchrun
 
-torchrun_name()
+# takes NAME [VARIABLE=VALUE...] ARGUMENTS...: which name mlcc-torchrun takes of all
+takes()
 {
+	local wanted=$1 words=()
+	shift
+
+	while [[ ${1-} == [A-Z]*=* ]]; do
+		words+=("$1")
+		shift
+	done
 	fresh
-	mlcc-torchrun "$@" >/dev/null && name_told
+	env "${words[@]}" mlcc-torchrun "$@" >/dev/null && same "$(name_told)" "$wanted"
 }
 
 torchrun_takes_the_run_id()
 {
-	same "$(torchrun_name --rdzv-id 77 train.py)" torchrun-77 || return
-	same "$(torchrun_name --nnodes 2 --rdzv_id=a/b train.py --rdzv-id no)" torchrun-a_b || return
-	fresh
-	TORCHELASTIC_RUN_ID=elastic mlcc-torchrun train.py || return
-	same "$(name_told)" torchrun-elastic || return
-	fresh
-	PET_RDZV_ID=kubeflow TORCHELASTIC_RUN_ID=elastic mlcc-torchrun train.py || return
-	same "$(name_told)" torchrun-kubeflow || return
-	fresh
-	PET_RDZV_ID=kubeflow mlcc-torchrun --rdzv-id 77 train.py || return
-	same "$(name_told)" torchrun-77 || return
-	fresh
-	MLCC_JOB_ID=mine mlcc-torchrun --rdzv-id 77 train.py || return
-	same "$(name_told)" mine || return
-	is_safe "$(torchrun_name train.py)"
-}
+	local pet=PET_RDZV_ID=kubeflow elastic=TORCHELASTIC_RUN_ID=elastic
 
-torchrun_makes_names_safe()
-{
-	local name
-
-	for name in "${hostile[@]}"; do
-		fresh
-		mlcc-torchrun --rdzv-id "$name" train.py || return
-		is_safe "$(name_told)" || return
-		fresh
-		TORCHELASTIC_RUN_ID=$name mlcc-torchrun train.py || return
-		is_safe "$(name_told)" || return
-		nothing_was_run || return
-	done
+	takes torchrun-77 "$pet" --rdzv-id 77 train.py &&
+		takes torchrun-a_b --nnodes 2 --rdzv_id=a/b train.py --rdzv-id no &&
+		takes torchrun-elastic "$elastic" train.py &&
+		takes torchrun-kubeflow "$pet" "$elastic" train.py &&
+		takes mine MLCC_JOB_ID=mine --rdzv-id 77 train.py || return
+	fresh
+	mlcc-torchrun train.py >/dev/null && is_safe "$(name_told)"
 }
 
 torchrun_is_one_job()
@@ -363,18 +354,6 @@ torchrun_is_one_job()
 	same "$(trained)" 4 || return
 	same "$(count "^'run' '--name'")" 1 || return
 	field args | grep -qF "'--nproc-per-node' '4' '--rdzv-id' '1' 'train.py' 'a  b'"
-}
-
-torchrun_trains_whatever_mlcc_does()
-{
-	fresh; FAKE_FAIL=status trains_without mlcc-torchrun train.py || return
-	fresh; trains_without without_ctl mlcc-torchrun train.py || return
-	fresh; FAKE_FAIL=status refuses mlcc-torchrun train.py || return
-	# not even mlcc-run is there
-	fresh
-	mkdir -p "$out/alone"
-	cp "$launchers/mlcc-torchrun" "$out/alone/"
-	PATH=$out/bin:/usr/bin:/bin TRAIN_STATUS=5 status 5 "$out/alone/mlcc-torchrun" 2>/dev/null
 }
 
 ### mlcc-mpi
@@ -406,12 +385,6 @@ leave_cgroup()
 	slowwait - rmdir "$cgroup" 2>/dev/null
 }
 
-may_run_mpi()
-{
-	[ -n "$cgroup" ] || { echo "needs root and cgroup v2"; return "$KSFT_SKIP"; }
-	type -P "$1" >/dev/null || { echo "no $1 here"; return "$KSFT_SKIP"; }
-}
-
 # mpi IMPLEMENTATION ARGUMENTS...: in the foreground, as "timeout" would otherwise pass each signal on
 # twice, to mpirun and to its process group; and Open MPI takes a second TERM as "leave the ranks"
 mpi()
@@ -441,82 +414,54 @@ all_is_gone()
 
 mpi_is_one_job()
 {
-	may_run_mpi "$1" || return
 	fresh
 	export FAKE_CGROUP=$cgroup
-	TRAIN_S=0.3 MLCC_PHASE_BYTES=5 mpi "$1" -np 4 mlcc-mpi train "a  b" || return
-	same "$(trained)" 4 || return
-	same "$(field args)" "'a  b'" || return
-	same "$(field class) $(field pairs)" "none none none none" || return
-	same "$(count "^'run' '--name' 'mpi-.*'--phase-bytes' '5'")" 1 || return
+	TRAIN_S=0.3 TRAIN_STATUS=3 MLCC_PHASE_BYTES=5 status 3 mpi "$1" -np 4 mlcc-mpi train "a  b" || return
+	same "$(trained)" 4 && same "$(field args)" "'a  b'" &&
+		same "$(field class) $(field pairs)" "none none none none" &&
+		same "$(count "^'run' '--name' 'mpi-.*'--phase-bytes' '5'")" 1 || return
 	# all in one place, and that is the job's
 	[[ "$(field cgroup)" =~ ^[^[:space:]]*/run-[0-9]+$ ]] || { field cgroup; return 1; }
-	all_is_gone || return
-	same "$(count "^'del-job'")" 1
+	all_is_gone && same "$(count "^'del-job'")" 1
 }
 
 # All ranks ask for it, and one that has chosen another keeps that.
 mpi_gives_rdma_its_class_and_paths()
 {
-	may_run_mpi "$1" || return
 	fresh
-	export FAKE_CGROUP=$cgroup
-	TRAIN_S=0.3 MLCC_DSCP=32 MLCC_PATHS=8 mpi "$1" -np 4 mlcc-mpi train || return
-	same "$(trained)" 4 || return
-	same "$(field class) $(field pairs)" "128 128 8 1" && same "$(field sockets)" "8 1" || return
-	all_is_gone || return
-	fresh
-	export FAKE_CGROUP=$cgroup
-	MLCC_DSCP=32 MLCC_PATHS=8 mpi "$1" -np 2 \
-		env NCCL_IB_TC=96 NCCL_IB_SPLIT_DATA_ON_QPS=0 mlcc-mpi train || return
-	same "$(field class) $(field pairs)" "96 128 8 0" || return
-	all_is_gone
+	export FAKE_CGROUP=$cgroup MLCC_DSCP=32 MLCC_PATHS=8
+	mpi "$1" -np 2 mlcc-mpi train || return
+	same "$(field class) $(field pairs) $(field sockets)" "128 128 8 1 8 1" && all_is_gone || return
+	rm "$out"/trained.*
+	mpi "$1" -np 2 env NCCL_IB_TC=96 NCCL_IB_SPLIT_DATA_ON_QPS=0 mlcc-mpi train || return
+	same "$(field class) $(field pairs)" "96 128 8 0" && all_is_gone
 }
 
 # Ranks that end before others have come must not end the job under them.
 mpi_survives_short_ranks()
 {
-	may_run_mpi "$1" || return
-	fresh
-	export FAKE_CGROUP=$cgroup
-	mpi "$1" -np 4 mlcc-mpi train || return
-	same "$(trained)" 4 || return
-	all_is_gone || return
-	same "$(count "^'run' '--name'")" 1 || return
 	fresh
 	export FAKE_CGROUP=$cgroup
 	mpi "$1" -np 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || sleep 1
 exec mlcc-mpi train' || return
-	same "$(trained)" 2 || return
-	all_is_gone || return
-	same "$(count "^'run' '--name'")" 1
+	same "$(trained)" 2 && all_is_gone && same "$(count "^'run' '--name'")" 1
 }
 
+# Nor is a name taken as it is.
 mpi_jobs_do_not_mix()
 {
 	local pid
 
-	may_run_mpi "$1" || return
 	fresh
 	export FAKE_CGROUP=$cgroup TRAIN_S=2
 	MLCC_JOB_ID=one mpi "$1" -np 2 mlcc-mpi train &
 	pid=$!
 	# two launchers that begin at once may be in each other's way, which is not what is looked at here
-	slowwait 20 is_told one || { tail -n 20 "$out/mpi"; return 1; }
-	MLCC_JOB_ID=two mpi "$1" -np 2 mlcc-mpi train || { tail -n 20 "$out/mpi"; return 1; }
-	status 0 wait "$pid" || return
-	same "$(trained)" 4 || return
-	same "$(name_told | sort | tr '\n' ' ')" "one two " || return
-	same "$(field cgroup | wc -l)" 2 || return
-	all_is_gone
-}
-
-mpi_passes_the_status_on()
-{
-	may_run_mpi "$1" || return
-	fresh
-	FAKE_CGROUP=$cgroup TRAIN_STATUS=3 status 3 mpi "$1" -np 2 mlcc-mpi train || return
-	all_is_gone
+	slowwait 20 is_told one && MLCC_JOB_ID=${hostile[5]} mpi "$1" -np 2 mlcc-mpi train ||
+		{ tail -n 20 "$out/mpi"; return 1; }
+	status 0 wait "$pid" && same "$(trained)" 4 && same "$(field name | wc -l)" 2 &&
+		same "$(name_told | sort)" "$(field name)" && same "$(field cgroup | wc -l)" 2 &&
+		is_safe "$(name_told | tail -n 1)" && nothing_was_run && all_is_gone
 }
 
 ranks_are_ready()
@@ -529,7 +474,6 @@ mpi_passes_signals_on()
 {
 	local pid
 
-	may_run_mpi "$1" || return
 	fresh
 	rm -f "$out"/ready.* "$out"/got.*
 	# time enough for a rank to handle a signal on a busy machine
@@ -545,38 +489,19 @@ mpi_passes_signals_on()
 	all_is_gone
 }
 
-mpi_makes_names_safe()
-{
-	local name
-
-	may_run_mpi "$1" || return
-	for name in "${hostile[3]}" "${hostile[1]}" "${hostile[13]}"; do
-		fresh
-		MLCC_JOB_ID=$name FAKE_CGROUP=$cgroup mpi "$1" -np 1 mlcc-mpi train || return
-		is_safe "$(name_told)" || return
-		same "$(field name)" "$(name_told)" || return
-		all_is_gone && nothing_was_run || return
-	done
-}
-
 mpi_trains_whatever_mlcc_does()
 {
 	local mode
 
-	may_run_mpi "$1" || return
 	for mode in FAKE_FAIL=status FAKE_FAIL=run FAKE_HANG=status FAKE_HANG=run; do
 		fresh
-		env "$mode" true || return
 		export "${mode?}" MLCC_TIMEOUT_S=1
-		mpi "$1" -np 3 mlcc-mpi train || { echo "failed with $mode"; return 1; }
-		same "$(trained)" 3 || return
+		mpi "$1" -np 3 mlcc-mpi train && same "$(trained)" 3 || { echo "failed with $mode"; return 1; }
 	done
 	fresh
-	MLCC_TIMEOUT_S=1 without_ctl mpi "$1" -np 3 mlcc-mpi train || return
-	same "$(trained)" 3 || return
+	MLCC_TIMEOUT_S=1 without_ctl mpi "$1" -np 3 mlcc-mpi train && same "$(trained)" 3 || return
 	fresh
-	FAKE_FAIL=run MLCC_TIMEOUT_S=1 MLCC_STRICT=1 status 125 mpi "$1" -np 3 mlcc-mpi train || return
-	same "$(trained)" 0
+	FAKE_FAIL=run MLCC_TIMEOUT_S=1 MLCC_STRICT=1 status 125 mpi "$1" -np 3 mlcc-mpi train && same "$(trained)" 0
 }
 
 # Somebody else has made our directory before us: they could send ranks anywhere.
@@ -594,18 +519,19 @@ mpi_takes_nobodys_directory()
 	grep -q 'no directory of our own' "$out/warned"
 }
 
+# mpi_cases KIND: each with this implementation
 mpi_cases()
 {
-	local kind=$1
+	local how
 
-	ktap_check "$kind: four ranks are one job, in one cgroup" mpi_is_one_job "$kind"
-	ktap_check "$kind: all ranks have RDMA's class and paths" mpi_gives_rdma_its_class_and_paths "$kind"
-	ktap_check "$kind: ranks may end before others begin" mpi_survives_short_ranks "$kind"
-	ktap_check "$kind: two jobs on a host do not mix" mpi_jobs_do_not_mix "$kind"
-	ktap_check "$kind: the exit status is the training's" mpi_passes_the_status_on "$kind"
-	ktap_check "$kind: signals reach the training" mpi_passes_signals_on "$kind"
-	ktap_check "$kind: names are made safe" mpi_makes_names_safe "$kind"
-	ktap_check "$kind: trains whatever mlcc does" mpi_trains_whatever_mlcc_does "$kind"
+	for how in mpi_is_one_job mpi_gives_rdma_its_class_and_paths mpi_survives_short_ranks mpi_jobs_do_not_mix \
+		mpi_passes_signals_on mpi_trains_whatever_mlcc_does; do
+		if [ -z "$cgroup" ] || ! type -P "$1" >/dev/null; then
+			ktap_skip "$1: $how" "needs root, cgroup v2 and $1"
+		else
+			ktap_check "$1: ${how//_/ }" "$how" "$1"
+		fi
+	done
 }
 
 ### Slurm
@@ -633,35 +559,30 @@ fresh_slurm()
 	} >"$out/slurm/mlcc-slurm.conf"
 }
 
+# sets ID FOLDER OPTIONS [NAME=VALUE...]: the job, which is in that folder of the scope
+sets()
+{
+	: >"$out/log"
+	slurm prolog SLURM_JOB_ID="$1" "${@:4}" && same "$(<"$out/log")" \
+		"'set-job' '--limited' '--name' 'slurm-$1' '--cgroup' '$out/scope/$2'$3"
+}
+
 prolog_sets_the_job()
 {
 	fresh_slurm
-	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
-	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
+	sets 12 job_12 "" SLURM_JOB_COMMENT=mlcc || return
 	[ -d "$out/scope/job_12" ] || { echo "no cgroup"; return 1; }
-	: >"$out/log"
-	slurm prolog SLURM_JOB_ID=13 \
-		SLURM_JOB_COMMENT=mlcc:phase-bytes=250000000,profile=interleave || return
-	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-13' '--cgroup' '$out/scope/job_13' \
-'--profile' 'interleave' '--phase-bytes' '250000000'" || return
-	: >"$out/log"
-	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc:class=latency SPANK_MLCC_PATHS=4 \
-		SPANK_MLCC_CLASS=background || return
-	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-14' '--cgroup' '$out/scope/job_14' \
-'--class' 'background'" || return
-	same "$(sed -n 2p "$out/state/14")" 4
+	sets 13 job_13 " '--profile' 'interleave' '--phase-bytes' '250000000'" \
+		SLURM_JOB_COMMENT=mlcc:phase-bytes=250000000,profile=interleave &&
+		sets 14 job_14 " '--class' 'background'" SLURM_JOB_COMMENT=mlcc:class=latency \
+			SPANK_MLCC_PATHS=4 SPANK_MLCC_CLASS=background && same "$(sed -n 2p "$out/state/14")" 4
 }
 
-# sluid WANTED [NAME=VALUE...]: where the job of SLUID sEKNKTV3WPV500 is set
+# sluid FOLDER [NAME=VALUE...]: where the job of SLUID sEKNKTV3WPV500 is set
 sluid()
 {
-	local want=$1
-	shift
-
-	: >"$out/log"
-	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500 "$@"
-	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$out/scope/$want'" || return
-	slurm epilog SLURM_JOB_ID=12 && same "$(ls "$out/scope")" ""
+	sets 12 "$1" "" SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500 "${@:2}" &&
+		slurm epilog SLURM_JOB_ID=12 && same "$(ls "$out/scope")" ""
 }
 
 # From 26.05 on slurmstepd names the job's cgroup by it; the variable is older.
@@ -683,15 +604,9 @@ prolog_takes_slurms_name()
 	echo ' cgroupJobIdPaths = YES' >"$out/conf/cgroup.conf"
 	sluid job_12 SLURM_CONF="$out/conf/slurm.conf" || return
 	rm -r "$out/bin/slurmd" "$out/conf"
-	# one that is no name
-	: >"$out/log"
-	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=../job_13
-	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$out/scope/job_12'" || return
-	# it is there already
-	mkdir "$out/scope/job_14"
-	: >"$out/log"
-	slurm prolog SLURM_JOB_ID=14 SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500
-	same "$(<"$out/log")" "'set-job' '--limited' '--name' 'slurm-14' '--cgroup' '$out/scope/job_14'"
+	# one that is no name; and where there is a folder already
+	sets 12 job_12 "" SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=../job_13 && mkdir "$out/scope/job_14" &&
+		sets 14 job_14 "" SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500
 }
 
 prolog_leaves_other_jobs_alone()
@@ -773,28 +688,6 @@ prolog_fails_where_strict()
 	same "$(ls "$out/scope")" ""
 }
 
-# In the hierarchy that the cgroup/v2 plugin makes.
-prolog_finds_the_scope()
-{
-	local slice made=
-
-	[ -n "$cgroup" ] || { echo "needs root and cgroup v2"; return "$KSFT_SKIP"; }
-	slice=$(cgroup2_mount)/system.slice
-	[ ! -d "$slice/slurmstepd.scope" ] ||
-		{ echo "Slurm runs here"; return "$KSFT_SKIP"; }
-	fresh_slurm MLCC_SCOPE=
-	mkdir "$slice" 2>/dev/null && made=$slice
-	mkdir "$slice/slurmstepd.scope" || return
-	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc
-	same "$(<"$out/log")" \
-		"'set-job' '--limited' '--name' 'slurm-12' '--cgroup' '$slice/slurmstepd.scope/job_12'"
-	set -- $?
-	slurm epilog SLURM_JOB_ID=12
-	# fails if the epilog has left the job's
-	rmdir "$slice/slurmstepd.scope" ${made:+"$made"} || set -- 1
-	return "$1"
-}
-
 # By the loader, of whose own libraries the one that cannot be loaded is empty.
 verbs_are_named_where_they_load()
 {
@@ -874,18 +767,17 @@ main()
 	cgroup=
 	setup_cgroup
 
-	each ktap_check run_passes_its_options run_knows_its_own_options \
-		run_makes_names_safe run_keeps_words_apart \
-		run_passes_the_status_on run_passes_signals_on run_trains_whatever_mlcc_does \
-		run_refuses_where_strict run_does_not_set_a_job_twice torchrun_takes_the_run_id \
-		torchrun_makes_names_safe torchrun_is_one_job torchrun_trains_whatever_mlcc_does
+	each ktap_check run_passes_its_options run_knows_its_own_options names_are_made_safe \
+		run_keeps_words_apart run_passes_the_status_on run_becomes_the_command \
+		it_trains_whatever_mlcc_does it_refuses_where_strict run_does_not_set_a_job_twice \
+		torchrun_takes_the_run_id torchrun_is_one_job
 	for kind in mpirun.openmpi mpirun.mpich; do
 		mpi_cases "$kind"
 	done
 	each ktap_check mpi_takes_nobodys_directory prolog_sets_the_job prolog_takes_slurms_name \
 		prolog_leaves_other_jobs_alone prolog_refuses_wrong_comments \
 		slurm_scripts_take_only_numbers prolog_never_drains_the_node \
-		prolog_fails_where_strict prolog_finds_the_scope task_prolog_exports \
+		prolog_fails_where_strict task_prolog_exports \
 		epilog_deletes_the_job epilog_never_fails
 	ktap_finish
 }
