@@ -32,7 +32,6 @@ ALL_PLAIN = (
     "bpf_slots",
     "module_netlink",
     "systemd",
-    "ranks",
     "slurm",
 )
 ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral")

@@ -16,7 +16,6 @@ MINUTE = 60
 # What a machine may be unable to do. Patterns of whole cases; an empty one is the suite itself.
 NATIVE = {
     "module.*": "the running kernel has no headers here, or loads no modules",
-    "ranks: .*rootless.*": "crun wants control groups of version 2 only; a guest has them",
 }
 SANITIZED = {"events within a phase make no system call": "the sanitizer makes some of its own"}
 NO_THREADS = {r"test_machine\.Packets\..*": "a PID namespace hides the kernel's threads"}

@@ -133,3 +133,35 @@ jobs_are_set_read_and_deleted()
 	api_refuses 'no job' job get 5 && api_refuses 'no job' job del 5 &&
 		[ -z "$(api job del 6 , job list)" ]
 }
+
+# counted_over FIELD WORDS...: of job 13, over a link that is slower than any kernel
+counted_over()
+{
+	tc -n "$router" qdisc replace dev right root handle 1: tbf rate 4mbit burst 5kb limit "${@:2}" &&
+		slowwait 120 job_is 13 "r['$1'] > 0" >/dev/null && return
+	api job get 13
+	return 1
+}
+
+red_marks()
+{
+	tc -n "$router" qdisc add dev right parent 1:1 handle 2: red limit 400000 min 15000 max 45000 \
+		avpkt 1500 burst 20 probability 1 bandwidth 4mbit ecn || { echo "no marks are made here"; return 1; }
+}
+
+losses_and_marks_are_counted()
+{
+	local status
+
+	ip netns exec "$sender" sysctl -qw net.ipv4.tcp_ecn=1
+	receive counted 5002 --cc "$cc" && set_jobs 13 || return
+	start jobber "$sender" job --peer 10.1.2.2:5002 --bytes 2000000 --compute-ms 50 \
+		--iterations 0 --cc "$cc" --mark 13
+	counted_over retrans 20kb && { ! red_marks || counted_over ce 400kb; }
+	status=$?
+	stop_named jobber
+	stop_named counted
+	api job del 13
+	tc -n "$router" qdisc replace dev right root tbf rate "${link_mbit}mbit" burst 16kb limit 400kb
+	return "$status"
+}

@@ -34,6 +34,8 @@ wrong_words_are_refused_and_change_nothing()
 		api_refuses 'job name' job set 5 $'\xc3\xa4' "" 0 &&
 		api_refuses 'job name' job set 5 "$long_name" "" 0 &&
 		api_refuses "no profile 'nonsense'" job set 5 five nonsense 1 &&
+		api_refuses 'training, latency or background' job class 5 bulk &&
+		api_refuses 'training, latency or background' job class 5 xxxxxxxxxxxxxxxxx &&
 		api_refuses 'profile' job set 5 five "$long_name" 1 &&
 		api_refuses 'phase bytes' job set 5 five "" 281474976710656 &&
 		api_refuses 'phase bytes' job set 5 five "" 18446744073709551616 &&
@@ -160,15 +162,6 @@ delete_makes_a_running_flow_neutral()
 	job_is 12 'r["flows"] == 1 and r["name"] == ""' && stop_named next
 }
 
-retransmits_are_counted()
-{
-	receive lossy 5002 || return
-	start jobber "$sender" job --peer 10.1.2.2:5002 --bytes 2000000 --compute-ms 50 \
-		--iterations 0 --cc "$cc" --mark 13
-	slowwait 60 job_is 13 'r["retrans"] > 0' >/dev/null || { api job list; return 1; }
-	stop_named jobber
-}
-
 another_layout_is_refused()
 {
 	local words=(0xff 0xff 0 0  0 0 0 0  0 0 0 0  0 0 0 0  99 0 0 0  0 0 0 0)
@@ -195,7 +188,7 @@ main()
 		an_announcement_holds_from_the_first_phase_on \
 		announcements_stand_until_the_hint_is_changed flows_that_come_later_know \
 		every_namespace_is_told
-	each told delete_makes_a_running_flow_neutral retransmits_are_counted
+	each told delete_makes_a_running_flow_neutral losses_and_marks_are_counted
 	each ktap_check another_layout_is_refused no_carrier_is_no_crash
 	ktap_finish
 }

@@ -11,7 +11,6 @@
 . "$(dirname "$0")/mlccd_common.sh"
 
 kills=${MLCC_KILLS:-20}
-launchers=$repo/userspace/launchers
 
 stop_daemon()
 {
@@ -92,37 +91,27 @@ print(said(a), said(b))
 	[[ $said == *" 0 "*" 0 mlcc"*" True mlcc"*" True" ]] || { echo "said: $said"; return 1; }
 }
 
-# dscps CODE: what a process of the cgroup has for each connect() in it: of the SYN, then of the rest
-dscps()
-{
-	MLCC_SOCKET=$out/run/mlccd.sock PYTHONPATH=$repo/userspace/python "$python" -B -c "
-import mlcc_torch, os, socket
-from concurrent.futures import ThreadPoolExecutor
-open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
-wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
-wire.bind(('lo', 0x0800))
-wire.settimeout(10)
-def connect():
-    l = socket.create_server(('127.0.0.1', 0))
-    a = socket.create_connection(l.getsockname())
-    while True:
-        packet = wire.recv(2048)
-        tcp = packet[4 * (packet[0] & 15):]
-        if packet[9] == 6 and tcp[13] & 18 == 2 and tcp[2:4] == l.getsockname()[1].to_bytes(2, 'big'):
-            break
-    print(packet[1] >> 2, a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
-$1
-" | paste -sd ' '
-}
-
-# dscp_is DSCP OPTIONS...: of all packets
+# dscp_is DSCP OPTIONS...: of the SYN that a process of the cgroup sends, and of the rest
 dscp_is()
 {
 	local wanted=$1 is
 	shift
 
 	ctl set-job --cgroup "$name" --name classes "$@" >/dev/null || return
-	is=$(dscps "connect()")
+	is=$("$python" -c "
+import os, socket
+open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+wire.bind(('lo', 0x0800))
+wire.settimeout(10)
+$pair
+while True:
+    packet = wire.recv(2048)
+    tcp = packet[4 * (packet[0] & 15):]
+    if packet[9] == 6 and tcp[13] & 18 == 2 and tcp[2:4] == l.getsockname()[1].to_bytes(2, 'big'):
+        break
+print(packet[1] >> 2, a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
+" | tail -n 1)
 	[ "$is" = "$wanted $wanted" ] || { echo "$*: DSCP $is, wanted $wanted"; return 1; }
 }
 
@@ -135,127 +124,19 @@ class_and_dscp_agree()
 		dscp_is 0 --priority 4 && ctl del-job classes
 }
 
-# reconfigure LINE...: beside keep_loopback's
+# As the configuration was at the start.
 reconfigure()
 {
 	local before
 
 	before=$(grep -c 'has read' "$out/log")
 	keep_loopback
-	printf '%s\n' "$@" >>"$config"
 	kill -HUP "$daemon" && slowwait - has_read "$before"
 }
 
 has_read()
 {
 	[ "$(grep -c 'has read' "$out/log")" -gt "$1" ]
-}
-
-# What a process finds: its job's name and class, and the DSCP of a connection.
-seen="$pair
-import json, subprocess
-shown = subprocess.run(['mlcc-ctl', '-j', 'show', '--self'], capture_output=True, check=True).stdout
-job = json.loads(shown)[0]
-print('seen', job['name'], job['class'], a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
-"
-
-# sees WANTED COMMAND...
-sees()
-{
-	local wanted=$1 is
-	shift
-
-	is=$("$@" "$python" -c "$seen" | sed -n 's/^seen //p')
-	[ "$is" = "$wanted" ] || { echo "is '$is', wanted '$wanted'"; return 1; }
-}
-
-# slurm SCRIPT CLASS: as slurmd would, for a job that asks for the class
-slurm()
-{
-	env -i SLURM_JOB_ID=12 SLURM_JOB_UID=65534 SLURM_JOB_COMMENT="mlcc:class=$2" \
-		"$out/slurm/$1.sh"
-}
-
-# A pod whose cgroup is below the test's.
-pod_says()
-{
-	"$python" -B -c "
-import sys
-from pathlib import Path
-sys.path.insert(0, '$launchers/kubernetes')
-import mlcc_agent as agent
-node = agent.Node(agent.Ctl('mlcc-ctl'), [Path('$cgroup')])
-notes = {'mlcc.dev/job': 'pod', 'mlcc.dev/class': '$2'}
-node.pods = {'$1': {'metadata': {'uid': '$1', 'annotations': notes}}}
-sys.exit(not node.reconcile())
-"
-}
-
-# By the environment, Slurm's comment and a pod's annotation, to "show" and to the packets.
-launchers_say_the_class()
-{
-	local uid=0123abcd-0000-4000-8000-0123456789ab said PATH=$out/bin:$PATH
-	# shellcheck disable=SC2016  # sh expands it
-	local enter=(sh -c 'echo 0 >"$0/cgroup.procs" && exec "$@"')
-
-	mkdir "$out/bin" && cp -r "$launchers/slurm" "$out/slurm" || return
-	printf '#!/bin/sh\nexec %s --socket %s "$@"\n' "$repo/build/userspace/mlcc-ctl/mlcc-ctl" \
-		"$out/run/mlccd.sock" >"$out/bin/mlcc-ctl"
-	chmod +x "$out/bin/mlcc-ctl"
-	echo "PATH=$PATH MLCC_STATE=$out/state MLCC_SCOPE=$cgroup" >"$out/slurm/mlcc-slurm.conf"
-	reconfigure '[limits]' 'priority-classes = 8' || return
-	MLCC_JOB_ID=b MLCC_CLASS=background sees "b background 1" "$launchers/mlcc-run" &&
-		MLCC_JOB_ID=l MLCC_CLASS=latency sees "l latency 34" "$launchers/mlcc-run" &&
-		MLCC_JOB_ID=t sees "t training 0" "$launchers/mlcc-run" || return
-	slurm prolog background &&
-		sees "slurm-12 background 1" "${enter[@]}" "$cgroup/job_12" &&
-		slurm epilog background || return
-	# root has it from a user, who may not have it
-	said=$(slurm prolog latency 2>&1) || return
-	[[ $(wc -l <<<"$said") = 1 && $said == *"latency-class = no"*"runs without mlcc" &&
-		! -d $cgroup/job_12 ]] || { echo "said: $said"; return 1; }
-	mkdir -p "$cgroup/kubepods/pod$uid" && pod_says "$uid" background &&
-		sees "k8s/pod/0123abcd00004000 background 1" "${enter[@]}" "$cgroup/kubepods/pod$uid" &&
-		ctl del-job k8s/pod/0123abcd00004000 || return
-	! said=$(pod_says "$uid" latency 2>&1) || return
-	[[ $(wc -l <<<"$said") = 1 && $said == *"latency-class = no"*"runs without mlcc" ]] ||
-		{ echo "said: $said"; return 1; }
-	rmdir "$cgroup/kubepods/pod$uid" "$cgroup/kubepods" && reconfigure && slowwait - no_run_is_left
-}
-
-# A part of a job is another one where it has a cgroup of its own.
-a_part_of_a_job_has_its_own_class()
-{
-	local said run=("$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" run)
-
-	# shellcheck disable=SC2016  # sh expands it
-	said=$(PATH=$out/bin:$PATH "${run[@]}" --strict --name outer --priority 8 -- sh -c '
-		python=$0 seen=$1 && shift &&
-			"$@" --strict --name inner --class background --priority 8 -- "$python" -c "$seen" &&
-			"$python" -c "$seen"' "$python" "$seen" "${run[@]}" |
-		sed -n 's/^seen //p' | paste -sd ' ')
-	[ "$said" = "inner background 1 outer training 0" ] || { echo "said: $said"; return 1; }
-	slowwait - no_run_is_left
-}
-
-# The SYNs of a checkpoint, and of the training before, beside and after it.
-a_checkpoint_is_background()
-{
-	local said
-
-	ctl set-job --cgroup "$name" --name bert >/dev/null &&
-		reconfigure '[limits]' 'priority-classes = 8' || return
-	said=$(dscps "
-trains = ThreadPoolExecutor(1)
-trains.submit(connect).result()
-with mlcc_torch.checkpoint():
-    connect()
-    trains.submit(connect).result()
-    connect()
-connect()
-")
-	[ "$said" = "0 0 1 1 0 0 1 1 0 0" ] || { echo "said: $said"; return 1; }
-	rmdir "$cgroup/mlcc-background" && reconfigure && ctl del-job bert && slowwait - no_jobs
 }
 
 # Connections of a job by their port, those that there are and new ones, are another job's.
@@ -287,6 +168,63 @@ print('seen', *before, mark(a), mark(old), mark(new), *tos)
 	[ "$said" = "$bert $bert $bert $other $other 1 0" ] || { echo "said: $said"; ctl show; return 1; }
 	ctl -j show conf/background | json 'd[0]["class"]' | grep -qx background || return
 	reconfigure && ! ctl show conf/background 2>/dev/null && ctl del-job bert
+}
+
+# rank NAME: of an ordinary user, where they may read it: this tree may be below /root
+rank()
+{
+	# shellcheck disable=SC2016  # the inner shell expands it
+	sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" env LD_LIBRARY_PATH="$out/ranks" \
+		PYTHONPATH="$out/ranks/python" MLCC_SOCKET="$out/run/mlccd.sock" \
+		setpriv --reuid 65534 --regid 65534 --clear-groups timeout 200 \
+		"$python" -B "$out/ranks/ranks.py" rank 6001 250000 "$out/done" \
+		>"$out/$1.rank" 2>"$out/$1.err" {carrier_lock}>&- &
+}
+
+# What mlccd shows is what the eight do.
+arrives()
+{
+	{ ctl -j show ranks | tr -d '\n' && echo && tail -q -n 2 "$out"/*.rank; } >"$out/seen" || return
+	"$python" -c "
+import json, sys
+(job,), *lines = (json.loads(line) for line in sys.stdin)
+assert len(lines) == 16, 'no two phases of each yet'
+assert all(line['uid'] == 65534 and line['linked'] for line in lines)
+assert job['hinted'], 'no hint'
+assert abs(job['d_phase_bytes'] / (8 * 250000) - 1) <= 0.01, job['d_phase_bytes']
+before, last = (min(line['start_us'] for line in lines[n::2]) for n in (0, 1))
+assert abs(job['iteration_us'] - (last - before)) < 5000 + 0.1 * (last - before), last - before" \
+		<"$out/seen" 2>"$out/why"
+}
+
+# D_phase is what all of them send, to 1 %, and the iteration about as long as they find it
+# themselves; sooner or later, for a guest takes its time.
+eight_ranks_of_a_user_are_one_job()
+{
+	local i status sink pids=()
+
+	mkdir "$out/ranks" && cp -r "$here/ranks.py" "$repo/userspace/python" \
+		"$repo"/build/userspace/libmlcc-hint/*.so* "$out/ranks" && chmod -R a+rX "$out/ranks" &&
+		chmod 755 "$out" && ctl set-job --cgroup "$name" --name ranks >/dev/null || return
+	timeout 200 "$python" "$here/ranks.py" sink 6001 8 250000 2>"$out/sink" {carrier_lock}>&- &
+	sink=$!
+	slowwait - sink_is_there || return
+	for ((i = 0; i < 8; i++)); do
+		rank "$i"
+		pids+=("$!")
+	done
+	slowwait - arrives
+	status=$?
+	[ "$status" -eq 0 ] || tail -n 5 "$out/why" "$out/seen" "$out/sink" "$out"/*.err
+	touch "$out/done"
+	stop "$sink"
+	wait "${pids[@]}"
+	ctl del-job ranks && return "$status"
+}
+
+sink_is_there()
+{
+	[ -n "$(ss -Hltn 'sport = :6001')" ]
 }
 
 id_of()
@@ -507,7 +445,7 @@ main()
 {
 	ktap_start
 	require_bpf
-	require_command bpftool
+	require_command bpftool setpriv ss
 	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make userspace"
 	[ ! -e "$pins/tagger" ] || ktap_skip_all "a tagger is loaded, and not by this test"
 	setup_out
@@ -524,9 +462,8 @@ main()
 	keep_loopback
 	start_daemon || ktap_fail_all "mlccd starts"
 	each ktap_check is_ready run_makes_a_job sockets_that_are_there_are_tagged
-	each told class_and_dscp_agree launchers_say_the_class a_part_of_a_job_has_its_own_class \
-		a_checkpoint_is_background storage_is_background doctor_tries_what_it_says a_detached_tagger_is_attached_again \
-		hints_arrive survives_kill_9 the_carrier_is_mapped_once \
+	each told class_and_dscp_agree eight_ranks_of_a_user_are_one_job storage_is_background doctor_tries_what_it_says \
+		a_detached_tagger_is_attached_again hints_arrive survives_kill_9 the_carrier_is_mapped_once \
 		an_upgrade_leaves_job_and_flow a_new_carrier_gets_the_jobs ends_with_its_cgroup \
 		unload_takes_everything_away undo_takes_everything_back
 	ktap_finish

@@ -4,7 +4,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -15,7 +14,6 @@ from mlccd_driver import (
     NOBODYS,
     WAIT_S,
     Cases,
-    Peer,
     children,
     has_ended,
     status_of,
@@ -94,6 +92,7 @@ class Life(Cases):
         root = self.d.peer()
         path, users = self.c.make("a"), self.c.make("alice", ALICE)
         root.ok("set-job", name="bert", cgroup=path, phase_bytes=1000, priority_classes=3)
+        root.ok("set-job", name="saves", cgroup=self.c.make("b"), **{"class": "background"})
         root.ok("set-job", name="marked", id=77, skip="2049, fd00::/8")
         self.d.peer(ALICE).ok("set-job", name="hers", cgroup=users)
         root.ok("hint", job="bert", phase="start")
@@ -237,31 +236,6 @@ class Life(Cases):
         with self.unchanged():
             second = subprocess.run(self.d.command(), capture_output=True, timeout=WAIT_S)
             assert second.returncode == 1 and b"another mlccd" in second.stderr, second
-
-    def systemd_may_bring_the_sockets(self) -> None:
-        self.d.kill(signal.SIGTERM)
-        path = self.d.base / "activated.sock"
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        listener.bind(str(path))
-        listener.listen()
-        words = ["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"', "sh", *self.d.command()]
-        os.dup2(listener.fileno(), 3)
-        # whoever has the socket itself mounted finds the next mlccd there
-        mounted = os.stat(path).st_ino
-        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM):
-            daemon = subprocess.Popen(
-                words,
-                pass_fds=[3],
-                stderr=subprocess.DEVNULL,
-                env={"MLCC_FAKE": str(self.d.carrier)},
-            )
-            try:
-                assert Peer(path).ok("status")["ok"]
-            finally:
-                daemon.send_signal(number)
-                daemon.wait(WAIT_S)
-        assert os.stat(path).st_ino == mounted
-        self.d.start()
 
     def the_daemon_stops_when_root_asks(self) -> None:
         user = self.d.peer(uid=ALICE)

@@ -208,35 +208,12 @@ class Requests(Cases):
         assert_refused(root.raw(full + b" "), "EMSGSIZE", "a packet that is too long")
         assert root.ok("status")["jobs"] == 0
 
-    def a_user_may_use_delegated_cgroups(self) -> None:
-        alice = self.d.peer(ALICE)
-        path = self.c.make("alice", ALICE)
-        job = alice.ok("set-job", name="mine", cgroup=path, profile="interleave")["job"]
-        assert job["uid"] == ALICE
-        alice.ok("hint", job="mine", phase="start", bytes=5)
-        assert [j["id"] for j in alice.ok("show")["jobs"]] == [job["id"]]
-        inner = self.c.make("alice/inner", ALICE)
-        alice.ok("set-job", name="inner", cgroup=inner)
-        alice.ok("del-job", job="inner")
-        alice.ok("del-job", job=job["id"])
-
     def a_job_has_a_class(self) -> None:
         root, path = self.d.peer(), self.c.make("classes")
-        assert root.ok("set-job", name="c", cgroup=path)["job"]["class"] == "training"
-        for name in ("latency", "background"):
+        for name in ("latency", "background", "training"):
             fields: JSON = {"name": "c", "cgroup": path, "class": name}
             assert root.ok("set-job", **fields)["job"]["class"] == name
-            (job,) = root.ok("show", job="c")["jobs"]
-            assert job["class"] == name and job["neutral"], job
-            self.d.kill()
-            self.d.start()
-            root = self.d.peer()
-            assert root.ok("show", job="c")["jobs"][0]["class"] == name, "after a restart"
-        with self.unchanged():
-            said = root.refused("EINVAL", "set-job", cgroup=path, **{"class": "bulk"})
-            assert "training, latency or background" in said["error"], said
-        assert root.ok("set-job", name="c", cgroup=path)["job"]["class"] == "training"
-        root.ok("del-job", job="c")
+            assert root.ok("show", job="c")["jobs"][0]["class"] == name
 
     def latency_is_for_those_who_may(self) -> None:
         path = self.c.make("alice", ALICE)
@@ -297,15 +274,6 @@ class Requests(Cases):
             with self.unchanged():
                 alice.refused("EPERM", "set-job", pid=not_hers)
                 alice.refused("EINVAL", "set-job", pid=not_hers, self=True)
-        words = ["--socket", str(self.d.socket), "set-job", "--self", "--name", "me"]
-        script = 'echo 0 >"$1/cgroup.procs"; shift; exec "$@"'
-        done = subprocess.run(
-            ["sh", "-c", script, "sh", self.c.mount / roots, self.d.ctl, *words],
-            stdout=subprocess.DEVNULL,
-            check=False,
-        )
-        assert done.returncode == 0
-        assert self.d.peer().ok("show", job="me")["jobs"][0]["cgroup"] == roots
 
     def anothers_job_cannot_be_touched(self) -> None:
         alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
@@ -407,16 +375,6 @@ class Requests(Cases):
         for words in (["del-job", job], ["set-job", "--self"], ["set-job", "--cgroup", train]):
             assert self._ctl_in(inner, ALICE, *words).returncode == 1, words
         assert json.loads(self._ctl_in(inner, ALICE, "-j", "show").stdout) == []
-        unprivileged = ["setpriv", "--bounding-set", "-all", str(self.d.ctl)]
-        script = 'echo 0 >"$1/cgroup.procs"; shift; exec "$@"'
-        done = subprocess.run(
-            [
-                *("sh", "-c", script, "sh", self.c.mount / inner, *unprivileged),
-                *("--socket", self.d.socket, "hint", job, "start"),
-            ],
-            check=False,
-        )
-        assert done.returncode == 0, "root of a container"
         with root_peer(self.d.socket, userns=True) as peer:
             peer.refused("EPERM", "hint", job=int(job), phase="start")
             procs = self.c.mount / inner / "cgroup.procs"
@@ -586,25 +544,6 @@ class Requests(Cases):
             assert f"{key} = {value} needs a restart" in said, said
         assert self.d.status()["mark_mask"] == 0xFF
 
-    def a_peer_that_never_reads_is_dropped(self) -> None:
-        root = self.d.peer()
-        for i in range(40):
-            root.ok("set-job", name=f"job{i}", id=100 + i)
-        deaf, before = self.d.peer(ALICE), self.d.status()["peers_dropped"]
-        deaf.socket.setblocking(False)
-
-        def flooded() -> bool:
-            try:
-                deaf.socket.send(b'{"op":"profile-list"}')
-            except (BlockingIOError, ConnectionResetError, BrokenPipeError):
-                return True
-            return False
-
-        until(flooded, "a full socket, or its end")
-        for _ in range(20):
-            assert len(root.ok("show")["jobs"]) == 40
-        until(lambda: self.d.status()["peers_dropped"] == before + 1, "the end of the peer")
-
     def a_peer_that_floods_is_told_then_dropped(self) -> None:
         self.d.write_config("")
         text = self.d.config.read_text()
@@ -624,13 +563,3 @@ class Requests(Cases):
         except (AssertionError, OSError):
             return codes.count("EAGAIN") > 10
         return False
-
-    def too_many_connections_are_refused(self) -> None:
-        self.d.write_config("connections-per-user = 3")
-        self.reload()
-        peers = [self.d.peer(ALICE) for _ in range(3)]
-        for peer in peers:
-            peer.ok("status")
-        assert_refused(self.d.peer(ALICE).reply(), "EAGAIN", "the fourth connection")
-        self.d.peer(BOB).ok("status")
-        self.d.peer().ok("status")

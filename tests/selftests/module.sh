@@ -185,7 +185,7 @@ main()
 	require_api
 	setup_ns host && setup_link 400kb || exit 1
 	each ktap_check jobs_are_set_read_and_deleted announcements_stand_until_the_hint_is_changed
-	each told stays_while_a_flow_runs ss_shows_progress goes_after_the_flow
+	each told losses_and_marks_are_counted stays_while_a_flow_runs ss_shows_progress goes_after_the_flow
 	each ktap_check without_the_module_nothing_is_done nothing_is_run_to_look_for_the_module
 	ktap_finish
 }

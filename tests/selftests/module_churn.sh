@@ -173,39 +173,21 @@ in_background()
 	defer stop "$!"
 }
 
-# churn NAME SEED [NAMESPACE]: by netlink
-churn()
-{
-	local in=()
-
-	[ $# -lt 3 ] || in=(ip netns exec "$3")
-	in_background "$1" "${in[@]}" "$python" "$here/module_churn.py" "$churn_s" "$jobs" "$2"
-}
-
-# ended NAME...: each went well; what it has said
-ended()
-{
-	local name pid status=0
-
-	for name in "$@"; do
-		pid=pid_$name
-		wait "${!pid}" || status=1
-		echo "$name: $(tail -n 5 "$out/$name")"
-	done
-	return "$status"
-}
-
-# By libmlcc, until told to stop; a module that goes takes its family and its files along.
+# write_jobs [NAMESPACE]: by libmlcc, until told to stop; nobody waits for anybody here, so refusals are
+# in order, and a module that goes takes its family and its files along.
 write_jobs()
 {
-	local job i
+	local job i in=()
 
+	[ $# -eq 0 ] || in=(ip netns exec "$1")
 	for ((i = 0; ; i++)); do
-		job=$((i % jobs + 1))
-		api job set "$job" "" "" $((i * 1000)) , job set "$job" "" mltcp 0 , \
-			profile set hotnets22 65536 65536 0 $((i % 4 + 1)) reno base , job del "$job"
+		job=$((RANDOM % jobs + 1))
+		"${in[@]}" "$driver" job set "$job" "" "" $((i * 1000)) , phase start "$job" 50000 , \
+			job set "$job" "" mltcp 0 , phase end "$job" , job list
+		"${in[@]}" "$driver" job del "$job" , \
+			profile set hotnets22 65536 65536 0 $((i % 4 + 1)) reno base , job new "$job" again "" 0
 		echo ff >"$parameters/mark_mask"
-	done 2>/dev/null
+	done >/dev/null 2>&1
 }
 
 read_jobs()
@@ -227,19 +209,18 @@ trace()
 
 jobs_change_while_their_flows_send()
 {
-	local pair names=(host)
+	local pair
 
 	trace
-	in_background writer write_jobs
+	in_background host write_jobs
 	in_background reader read_jobs "${senders[2]}"
-	churn host 100
 	for ((pair = 0; pair < pairs; pair++)); do
-		churn "churn$pair" "$pair" "${senders[pair]}"
-		names+=("churn$pair")
+		in_background "writer$pair" write_jobs "${senders[pair]}"
 	done
-	ended "${names[@]}" || return
-	stop_named writer
-	stop_named reader
+	sleep "$churn_s"
+	for pair in host reader writer{0..3}; do
+		stop_named "$pair"
+	done
 	jobs_are_the_hosts 0 1 2 3 && flows_are $((pairs * jobs * flows)) && grow 0 1 2 3
 }
 
@@ -258,8 +239,8 @@ namespaces_go_while_their_flows_send()
 {
 	local namespace
 
-	churn host 200
-	churn churn3 203 "${senders[3]}"
+	in_background host write_jobs
+	in_background writer3 write_jobs "${senders[3]}"
 	in_background reader read_jobs "${senders[3]}"
 	kill_all "${senders[0]}" && ip netns del "${senders[0]}"
 	kill_all "${receivers[1]}" && ip netns del "${receivers[1]}"
@@ -270,7 +251,9 @@ namespaces_go_while_their_flows_send()
 	for namespace in "${receivers[0]}" "${receivers[2]}"; do
 		kill_all "$namespace" && ip netns del "$namespace"
 	done
-	ended host churn3 || return
+	sleep "$churn_s"
+	stop_named host
+	stop_named writer3
 	stop_named reader
 	jobs_are_the_hosts 3 && slowwait - flows_are $((jobs * flows)) && grow 3 && return
 	echo "flows: $(total_flows)"

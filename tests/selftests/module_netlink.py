@@ -7,7 +7,6 @@ module_netlink.py mask | unprivileged | own_namespace    others, for which the c
 module_netlink.py ask COMMAND [NAME=VALUE...]
 module_netlink.py listen           a line of JSON for each event, until killed
 module_netlink.py most             as many jobs as this namespace may have; says how many
-module_netlink.py announce ID BYTES PHASES
 module_netlink.py hear ID PROGRESS SECONDS
 """
 
@@ -36,6 +35,7 @@ from mlcc import (  # noqa: E402
     COMMANDS,
     JOB,
     PROFILE,
+    WIDE,
     all_jobs,
     answer_nest,
     get_job,
@@ -117,6 +117,8 @@ def case_profiles_are_got_and_set() -> None:
 ### What is wrong with a message: (what, command, body, errno)
 
 Wrong = tuple[str, str, bytes, int]
+# parts of one, each with its errno
+Parts = Iterator[tuple[bytes, int]]
 
 
 def nest(kind: int, *attributes: bytes) -> bytes:
@@ -127,95 +129,75 @@ def u32(kind: int, value: int) -> bytes:
     return raw_attribute(kind, struct.pack("=I", value))
 
 
+def number_wrongs(kind: int, most: int, least: int = 0, size: int = 4) -> Parts:
+    """A number's attribute of a wrong size, or that is out of its range."""
+    for payload in (b"", b"\1\0", b"\1" + b"\0" * (2 * size - 1)):
+        yield raw_attribute(kind, payload), E.EINVAL
+    for value in {least - 1, most + 1, (1 << 8 * size) - 1} - {-1}:
+        yield raw_attribute(kind, value.to_bytes(size, "little")), E.ERANGE
+
+
+def text_wrongs(kind: int, most: int) -> Parts:
+    for value in (b"", b"x" * (most + 1) + b"\0", b"x" * 60000 + b"\0", b"abc", b"abc\0def\0"):
+        yield raw_attribute(kind, value), E.EINVAL
+
+
 def wrong_jobs(command: str) -> Iterator[Wrong]:
     good = u32(JOB["ID"], 77)
-    bad_ids = {
-        "id missing": (b"", E.EINVAL),
-        "id twice": (good + good, E.EINVAL),
-        "id too short": (raw_attribute(JOB["ID"], b"\1\0"), E.EINVAL),
-        "id too long": (raw_attribute(JOB["ID"], b"\1\0\0\0\0\0\0\0"), E.EINVAL),
-        "id empty": (raw_attribute(JOB["ID"], b""), E.EINVAL),
-        "id 0": (u32(JOB["ID"], 0), E.ERANGE),
-        "id 65536": (u32(JOB["ID"], 65536), E.ERANGE),
-        "id 2^32-1": (u32(JOB["ID"], 0xFFFFFFFF), E.ERANGE),
-        "attribute 0": (good + u32(0, 1), E.EINVAL),
-        "padding": (good + raw_attribute(JOB["PAD"], b""), E.EINVAL),
-        "unknown attribute": (good + u32(max(JOB.values()) + 1, 1), E.EINVAL),
-        "unknown attribute 16383": (good + u32(0x3FFF, 1), E.EINVAL),
-        "attribute longer than the nest": (
-            good + raw_attribute(JOB["ID"], b"\1\0\0\0", 200),
-            E.EINVAL,
-        ),
-        "attribute shorter than its head": (good + raw_attribute(JOB["ID"], b"", 2), E.EINVAL),
-    }
-    for what, (body, error) in bad_ids.items():
-        yield what, command, nest(ATTR_JOB, body), error
+    for body, error in (
+        (b"", E.EINVAL),
+        (good + good, E.EINVAL),
+        *number_wrongs(JOB["ID"], 65535, 1),
+        (good + u32(0, 1), E.EINVAL),
+        (good + raw_attribute(JOB["PAD"], b""), E.EINVAL),
+        (good + u32(max(JOB.values()) + 1, 1), E.EINVAL),
+        # longer than the nest, and shorter than its head
+        (good + raw_attribute(JOB["ID"], b"\1\0\0\0", 200), E.EINVAL),
+        (good + raw_attribute(JOB["ID"], b"", 2), E.EINVAL),
+    ):
+        yield "id", command, nest(ATTR_JOB, body), error
     yield "nest missing", command, b"", E.EINVAL
     yield "nest twice", command, nest(ATTR_JOB, good) * 2, E.EINVAL
     yield "nest that is none", command, raw_attribute(ATTR_JOB, good), E.EINVAL
     yield "other nest", command, profile_nest(NAME="mltcp"), E.EINVAL
     yield "both nests", command, nest(ATTR_JOB, good) + profile_nest(NAME="mltcp"), E.EINVAL
     yield "unknown nest", command, nest(ATTR_JOB, good) + nest(9), E.EINVAL
-    yield "bytes after the end", command, nest(ATTR_JOB, good) + b"\1\0\0\0"[:3], E.EINVAL
-    first = JOB["FLOWS"]
+    yield "bytes after the end", command, nest(ATTR_JOB, good) + b"\1\0\0", E.EINVAL
+    settings = ("NAME", "PROFILE", "PHASE_BYTES", "CLASS")
+    takes = {"JOB_NEW": settings, "JOB_SET": settings, "PHASE_START": ("PHASE_BYTES",)}
+    values = {"NAME": b"a\0", "PROFILE": b"mltcp\0", "CLASS": b"latency\0"}
     for name, number in JOB.items():
-        if number >= first:
-            for body in (u32(number, 1), raw_attribute(number, b"\1" * 8)):
-                yield f"{name} is read-only", command, nest(ATTR_JOB, good, body), E.EINVAL
-    used = {"JOB_NEW": 4, "JOB_SET": 4, "PHASE_START": 2}.get(command, 1)
-    others = {"NAME": b"a\0", "PROFILE": b"mltcp\0", "PHASE_BYTES": b"\1" + b"\0" * 7}
-    for name, value in others.items():
-        if used == 4 or (used == 2 and name == "PHASE_BYTES"):
-            continue
-        body = nest(ATTR_JOB, good, raw_attribute(JOB[name], value))
-        yield f"{name} is not for it", command, body, E.EINVAL
+        if name not in ("UNSPEC", "PAD", "ID", *takes.get(command, ())):
+            value = values.get(name, b"\1" + b"\0" * (7 if name in WIDE.split() else 3))
+            body = nest(ATTR_JOB, good, raw_attribute(number, value))
+            yield f"{name} is not for it", command, body, E.EINVAL
 
 
-def wrong_texts(command: str) -> Iterator[Wrong]:
-    good = u32(JOB["ID"], 77)
-    names = {
-        "empty name": (b"\0", E.EINVAL),
-        "name of no bytes": (b"", E.EINVAL),
-        "name of 64 bytes": (b"x" * 64 + b"\0", E.EINVAL),
-        "name of 60000 bytes": (b"x" * 60000 + b"\0", E.EINVAL),
-        "name without end": (b"abc", E.EINVAL),
-        "name that goes on": (b"abc\0def\0", E.EINVAL),
-        "name with two ends": (b"abc\0\0", E.EINVAL),
-        "name with a blank": (b"a b\0", E.EINVAL),
-        "name with a quote": (b'a"b\0', E.EINVAL),
-        "name not ASCII": ("bärt".encode() + b"\0", E.EINVAL),
-        "name of broken UTF-8": (b"a\xff\xfeb\0", E.EINVAL),
-    }
-    for number in (*range(1, 32), 127):
-        names[f"name with byte {number}"] = (b"a" + bytes([number]) + b"b\0", E.EINVAL)
-    for what, (value, error) in names.items():
-        yield what, command, nest(ATTR_JOB, good, raw_attribute(JOB["NAME"], value)), error
-    name = raw_attribute(JOB["NAME"], b"abc\0")
-    yield "name twice", command, nest(ATTR_JOB, good, name, name), E.EINVAL
-    for what, value, error in (
-        ("unknown profile", b"nonsense\0", E.ENOENT),
-        ("empty profile", b"\0", E.ENOENT),
-        ("profile of 16 bytes", b"p" * 16 + b"\0", E.EINVAL),
-        ("profile without end", b"mltcp", E.EINVAL),
-        ("profile that goes on", b"mltcp\0x\0", E.EINVAL),
+def wrong_settings(command: str) -> Iterator[Wrong]:
+    """Of what may be set of a job."""
+    good, kind = u32(JOB["ID"], 77), JOB["NAME"]
+    name, word = raw_attribute(kind, b"abc\0"), raw_attribute(JOB["PROFILE"], b"mltcp\0")
+    letters = [b"", b" ", b'"', "ä".encode(), b"\xff\xfe", b"\x7f"]
+    letters += [bytes([n]) for n in range(1, 32)]
+    for body, error in (
+        *text_wrongs(kind, 63),
+        *((raw_attribute(kind, x and b"a" + x + b"b\0" or b"\0"), E.EINVAL) for x in letters),
+        (name + name, E.EINVAL),
+        *text_wrongs(JOB["PROFILE"], 15),
+        (raw_attribute(JOB["PROFILE"], b"nonsense\0"), E.ENOENT),
+        (raw_attribute(JOB["PROFILE"], b"\0"), E.ENOENT),
+        (word + word, E.EINVAL),
     ):
-        yield what, command, nest(ATTR_JOB, good, raw_attribute(JOB["PROFILE"], value)), error
-    word = raw_attribute(JOB["PROFILE"], b"mltcp\0")
-    yield "profile twice", command, nest(ATTR_JOB, good, word, word), E.EINVAL
+        yield f"{body[:20]!r}", command, nest(ATTR_JOB, good, body), error
 
 
 def wrong_bytes(command: str) -> Iterator[Wrong]:
-    good = u32(JOB["ID"], 77)
-    for what, value, error in (
-        ("phase_bytes too short", b"\1\0\0\0", E.EINVAL),
-        ("phase_bytes too long", b"\1" + b"\0" * 15, E.EINVAL),
-        ("phase_bytes empty", b"", E.EINVAL),
-        ("phase_bytes 2^48", struct.pack("=Q", 1 << 48), E.ERANGE),
-        ("phase_bytes 2^64-1", b"\xff" * 8, E.ERANGE),
+    good, once = u32(JOB["ID"], 77), raw_attribute(JOB["PHASE_BYTES"], struct.pack("=Q", 1))
+    for body, error in (
+        *number_wrongs(JOB["PHASE_BYTES"], PHASE_BYTES_MAX, size=8),
+        (once + once, E.EINVAL),
     ):
-        yield what, command, nest(ATTR_JOB, good, raw_attribute(JOB["PHASE_BYTES"], value)), error
-    once = raw_attribute(JOB["PHASE_BYTES"], struct.pack("=Q", 1))
-    yield "phase_bytes twice", command, nest(ATTR_JOB, good, once, once), E.EINVAL
+        yield f"phase_bytes {body!r}", command, nest(ATTR_JOB, good, body), error
 
 
 def wrong_profiles() -> Iterator[Wrong]:
@@ -229,44 +211,34 @@ def wrong_profiles() -> Iterator[Wrong]:
         yield "unknown profile", command, profile_nest(NAME="nonsense"), E.ENOENT
         yield "unknown attribute", command, nest(ATTR_PROFILE, name, u32(9, 1)), E.EINVAL
     yield "not for it", "PROFILE_GET", profile_nest(NAME="mltcp", SHAPE=1), E.EINVAL
-    for key, values in {
-        "FLOOR": (0, 4095, 2097153, 0xFFFFFFFF),
-        "SLOPE": (2097153, 0xFFFFFFFF),
-        "HOLD": (64513, 65536, 0xFFFFFFFF),
-        "SHAPE": (0, 5, 0xFFFFFFFF),
-    }.items():
-        # the first would be fine alone: nothing of it may stay
-        for value in values:
-            body = profile_nest(NAME="mltcp", RESTART="base", **{key: value})
-            yield f"{key} {value}", "PROFILE_SET", body, E.ERANGE
-        for value in (b"", b"\1\0", b"\1\0\0\0\0\0\0\0"):
-            body = nest(ATTR_PROFILE, name, raw_attribute(PROFILE[key], value))
-            yield f"{key} of {len(value)} bytes", "PROFILE_SET", body, E.EINVAL
-        body = nest(ATTR_PROFILE, name, u32(PROFILE[key], 4096), u32(PROFILE[key], 4096))
-        yield f"{key} twice", "PROFILE_SET", body, E.ERANGE if key == "SHAPE" else E.EINVAL
+    # the first would be fine alone: nothing of it may stay
+    fine = name + raw_attribute(PROFILE["DEFAULT"], b"")
+    for key, least, most in (
+        *(("FLOOR", 4096, 2097152), ("SLOPE", 0, 2097152)),
+        *(("HOLD", 0, 64512), ("SHAPE", 1, 4)),
+    ):
+        twice = u32(PROFILE[key], most) * 2, E.EINVAL
+        for body, error in (*number_wrongs(PROFILE[key], most, least), twice):
+            yield f"{key} {body!r}", "PROFILE_SET", nest(ATTR_PROFILE, fine, body), error
     for key in ("BASE", "RESTART"):
-        body = profile_nest(NAME="mltcp", FLOOR=65536, DEFAULT=True, **{key: "nonsense"})
-        yield f"{key} nonsense", "PROFILE_SET", body, E.EINVAL
-        body = profile_nest(NAME="mltcp", **{key: "x" * 16})
-        yield f"{key} too long", "PROFILE_SET", body, E.EINVAL
-        body = nest(ATTR_PROFILE, name, raw_attribute(PROFILE[key], b"base"))
-        yield f"{key} without end", "PROFILE_SET", body, E.EINVAL
+        nonsense = raw_attribute(PROFILE[key], b"nonsense\0"), E.EINVAL
+        for body, error in (*text_wrongs(PROFILE[key], 15), nonsense):
+            yield f"{key} {body[:20]!r}", "PROFILE_SET", nest(ATTR_PROFILE, fine, body), error
     body = nest(ATTR_PROFILE, name, u32(PROFILE["DEFAULT"], 1))
     yield "DEFAULT with a value", "PROFILE_SET", body, E.ERANGE
 
 
 def wrong_answers() -> Iterator[Wrong]:
     good = u32(ANSWER["ID"], 77)
-    for what, body, error in (
-        ("id missing", u32(ANSWER["PROGRESS"], 1), E.EINVAL),
-        ("id twice", good + good, E.EINVAL),
-        ("id 0", u32(ANSWER["ID"], 0), E.ERANGE),
-        ("id 65536", u32(ANSWER["ID"], 65536), E.ERANGE),
-        ("progress of 8 bytes", good + raw_attribute(ANSWER["PROGRESS"], b"\1" * 8), E.EINVAL),
-        ("gap twice", good + u32(ANSWER["GAP_US"], 1) * 2, E.EINVAL),
-        ("unknown attribute", good + u32(max(ANSWER.values()) + 1, 1), E.EINVAL),
+    for body, error in (
+        (u32(ANSWER["PROGRESS"], 1), E.EINVAL),
+        (good + good, E.EINVAL),
+        *number_wrongs(ANSWER["ID"], 65535, 1),
+        (good + raw_attribute(ANSWER["PROGRESS"], b"\1" * 8), E.EINVAL),
+        (good + u32(ANSWER["GAP_US"], 1) * 2, E.EINVAL),
+        (good + u32(max(ANSWER.values()) + 1, 1), E.EINVAL),
     ):
-        yield what, "JOB_HEAR", nest(ATTR_ANSWER, body), error
+        yield f"{body!r}", "JOB_HEAR", nest(ATTR_ANSWER, body), error
     yield "nest missing", "JOB_HEAR", b"", E.EINVAL
     yield "other nest", "JOB_HEAR", job_nest(ID=77), E.EINVAL
 
@@ -275,9 +247,9 @@ def wrong_messages() -> Iterator[Wrong]:
     for command in (*TOUCHING, "JOB_GET"):
         yield from wrong_jobs(command)
     for command in ("JOB_NEW", "JOB_SET"):
-        yield from wrong_texts(command)
+        yield from wrong_settings(command)
+    for command in ("JOB_NEW", "JOB_SET", "PHASE_START"):
         yield from wrong_bytes(command)
-    yield from wrong_bytes("PHASE_START")
     yield from wrong_profiles()
     yield from wrong_answers()
 
@@ -481,26 +453,6 @@ def most() -> None:
     print(had)
 
 
-def announce(number: str, size: str, phases: str) -> None:
-    """Says before each phase what it has; ends when the last has been sent."""
-    job, bytes_of_phase = int(number), int(size)
-    with Genl() as nl:
-        job_call(nl, "JOB_SET", ID=job, NAME="announced")
-        job_call(nl, "PHASE_START", ID=job, PHASE_BYTES=bytes_of_phase)
-        print("READY", flush=True)
-        for phase in range(1, int(phases) + 1):
-            while True:
-                now = get_job(nl, job)
-                if now.get("PHASES") == phase and int(now["D_SENT"]) >= bytes_of_phase:
-                    break
-                assert int(now.get("PHASES", 0)) <= phase, now
-                time.sleep(0.02)
-            assert now["D_PHASE"] == bytes_of_phase and now.get("HINTED"), now
-            assert now["PROGRESS"] == 65536, now
-            job_call(nl, "PHASE_END", ID=job)
-            job_call(nl, "PHASE_START", ID=job)
-
-
 def listen() -> None:
     with Genl() as nl:
         nl.join("events")
@@ -556,7 +508,7 @@ def cases() -> None:
 
 
 def main(words: list[str]) -> int:
-    known = (announce, ask, cases, hear, listen, mask, most, own_namespace, unprivileged)
+    known = (ask, cases, hear, listen, mask, most, own_namespace, unprivileged)
     said = failure({call.__name__: call for call in known}[words[0]], *words[1:])
     if said:
         print(said)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is to take little: what is no job gains nothing, what has no phases has no progress, a job that
-# waits is paced, and other classes take what theirs may.
+# What is to take little: what is no job gains nothing, a job that waits is paced, and other classes
+# take what theirs may. That what has no phases has no progress is in tests/unit/test_tracker.c.
 #
 #   neutral.sh module|bpf
 
@@ -55,54 +55,6 @@ unmarked_is_like_cubic()
 	return "$status"
 }
 
-# of_job NAME: its value in the job that sends
-of_job()
-{
-	column "$1" | sort -n | tail -n 1
-}
-
-# learnt BYTES: within a quarter
-learnt()
-{
-	is_true "abs($(of_job d_phase) - $1) * 4 < $1"
-}
-
-# Without this the case below would pass with a tracker that never learns.
-a_periodic_job_is_learnt()
-{
-	receive periodic 5011 --cc reno || return
-	start job "$sender" job --peer 10.1.2.2:5011 --bytes 500000 --compute-ms 100 \
-		--iterations 0 --noise 0.02 --seed 1 --cc "$cc" --mark 21
-	slowwait 60 learnt 500000 || { api job list; cat "$out"/*.err; return 1; }
-	stop_named job
-	stop_named periodic
-}
-
-# Messages of one size at random times, ever longer apart and ever shorter.  In this draw progress is
-# known at about a fifth of the looks, and fewer looks see fewer of them; a job that is learnt has it
-# at nearly all.  How many bytes in the mean: tests/unit/test_tracker.c.
-aperiodic_traffic_stays_neutral()
-{
-	local known=0 looks=0 done=0 gap phases=0
-
-	receive random 5012 --cc reno || return
-	start job "$sender" job --peer 10.1.2.2:5012 --bytes 500000 --compute-ms 150 \
-		--iterations 0 --noise 1 --seed 2 --cc "$cc" --mark 22
-	slowwait 60 has_iterated job 5 || { cat "$out"/*.err; return 1; }
-	while [ "$done" -lt 60 ]; do
-		gap=$done
-		done=$(iterations job)
-		[ "$done" -gt "$gap" ] || { sleep 0.05; continue; }
-		looks=$((looks + 1))
-		[ "$(of_job d_phase)" -gt 0 ] && known=$((known + 1))
-	done
-	phases=$(of_job phases)
-	stop_named job
-	stop_named random
-	echo "$done messages, $phases phases, progress known in $known of $looks looks"
-	[ "$phases" -ge 10 ] && [ $((known * 2)) -le "$looks" ]
-}
-
 # paced PORT: some flow has less than 1.8 segments a round trip; TCP's own least rate is for 2.4
 paced()
 {
@@ -151,19 +103,6 @@ a_running_flow_follows_its_job()
 	stop_named job
 }
 
-unknown_classes_are_refused()
-{
-	local said
-
-	api job class "$JOB" latency || return
-	for said in bulk trainingx xxxxxxxxxxxxxxxxx; do
-		said=$(api job class "$JOB" "$said" 2>&1) && { echo "was taken"; return 1; }
-		[[ $said == *"training, latency or background"* ]] || { echo "said: $said"; return 1; }
-	done
-	api job set "$JOB" "" "" 0 && api job class "$JOB" latency || return
-	[[ $(api job get "$JOB") == *'"class":"latency"'* ]]
-}
-
 # Round trips of a few microseconds, and two segments are a window.
 it_does_not_stall_over_loopback()
 {
@@ -184,11 +123,10 @@ main()
 	require_api
 	setup_out
 	load_carrier
-	set_jobs 21 22 23 || ktap_fail_all "jobs are set"
+	set_jobs 23 || ktap_fail_all "jobs are set"
 	setup_link 400kb || exit 1
-	each told unmarked_is_like_cubic a_periodic_job_is_learnt aperiodic_traffic_stays_neutral \
-		a_job_of_many_flows_that_waits_is_paced a_background_flow_takes_what_is_left a_running_flow_follows_its_job \
-		unknown_classes_are_refused it_does_not_stall_over_loopback
+	each told unmarked_is_like_cubic a_job_of_many_flows_that_waits_is_paced a_background_flow_takes_what_is_left \
+		a_running_flow_follows_its_job it_does_not_stall_over_loopback
 	ktap_finish
 }
 

@@ -2,9 +2,7 @@
 """Ranks of a job that trains: compute, then send, wait for all others; with phases announced.
 
 ranks.py sink PORT RANKS BYTES      what they send to
-ranks.py rank HOST PORT BYTES SECONDS DONE
-                                    one of them; SECONDS of computing; until DONE exists
-ranks.py container FOLDER COMMAND...   in a container of the user who calls, root inside
+ranks.py rank PORT BYTES DONE       one of them, until DONE exists
 
 A rank says what it is and when its phase began, in microseconds, as a line of JSON for each.
 """
@@ -16,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-REPO = Path(__file__).resolve().parents[2]
+COMPUTE_S = 0.2
 
 
 def receive(peer: socket.socket, size: int) -> bool:
@@ -37,14 +35,13 @@ def sink(port: int, ranks: int, size: int) -> None:
             peer.sendall(b".")
 
 
-def rank(host: str, port: int, size: int, seconds: float, done: Path) -> None:
-    sys.path.insert(0, str(REPO / "userspace" / "python"))
+def rank(port: int, size: int, done: Path) -> None:
     import mlcc_torch
     from mlcc_torch.step import default
 
-    peer = socket.create_connection((host, port))
+    peer = socket.create_connection(("127.0.0.1", port))
     while not done.exists():
-        time.sleep(seconds)
+        time.sleep(COMPUTE_S)
         start_us = time.monotonic_ns() / 1000
         with mlcc_torch.phase():
             peer.sendall(bytes(size))
@@ -55,49 +52,12 @@ def rank(host: str, port: int, size: int, seconds: float, done: Path) -> None:
         print(json.dumps(said), flush=True)
 
 
-def container(folder: Path, command: list[str]) -> None:
-    """Namespaces and a root file system of its own, of what is installed here; crun runs it."""
-    for name in ("dev", "proc"):
-        (folder / "rootfs" / name).mkdir(parents=True)
-    shared = [d for d in ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr") if Path(d).exists()]
-    shared += [str(folder.parents[1])]  # this file is there, too
-    mounts = [{"destination": d, "source": d, "type": "none", "options": ["rbind"]} for d in shared]
-    mounts += [{"destination": "/proc", "source": "proc", "type": "proc", "options": []}]
-    mounts += [{"destination": "/dev", "source": "tmpfs", "type": "tmpfs", "options": ["nosuid"]}]
-    user, group = (
-        {"containerID": 0, "hostID": own, "size": 1} for own in (os.getuid(), os.getgid())
-    )
-    config = {
-        "ociVersion": "1.0.0",
-        "process": {
-            "user": {"uid": 0, "gid": 0},
-            "args": command,
-            "env": [f"{name}={value}" for name, value in os.environ.items()],
-            "cwd": "/",
-            "noNewPrivileges": True,
-        },
-        "root": {"path": "rootfs"},
-        "mounts": mounts,
-        "linux": {
-            "namespaces": [{"type": kind} for kind in ("pid", "mount", "ipc", "uts", "user")],
-            "uidMappings": [user],
-            "gidMappings": [group],
-        },
-    }
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    words = ["crun", "--root", str(folder / "state"), "--cgroup-manager=disabled"]
-    os.execvp("crun", [*words, "run", "--bundle", str(folder), folder.name])
-
-
 def main() -> None:
-    role, first, *words = sys.argv[1:]
+    role, port, *words = sys.argv[1:]
     if role == "sink":
-        sink(int(first), int(words[0]), int(words[1]))
-    elif role == "container":
-        container(Path(first), words)
+        sink(int(port), int(words[0]), int(words[1]))
     else:
-        port, size, seconds, done = words
-        rank(first, int(port), int(size), float(seconds), Path(done))
+        rank(int(port), int(words[0]), Path(words[1]))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What would let every other test pass, or leave something behind: how scripts on lib.sh end. Each
-# case is such a script. Needs no root; the case about namespaces is skipped without it.
+# case is such a script.
 
 # shellcheck disable=SC2317  # main calls the cases by name
 here=$(cd "$(dirname "$0")" && pwd)
@@ -75,61 +75,11 @@ statuses_are_results()
 	EOF
 }
 
-waiting_ends()
-{
-	in_script 0 'third' <<-'EOF' || return
-		counter=$(mktemp)
-		defer rm "$counter"
-		third() { echo >>"$counter"; [ "$(wc -l <"$counter")" -ge 3 ] && echo third; }
-		busywait 10 third
-	EOF
-	in_script 1 'seen' <<-'EOF'
-		WAIT_TIMEOUT=1
-		slowwait - sh -c 'echo seen; false'
-	EOF
-}
-
-kernel_versions_are_compared()
-{
-	in_script 4 $'in\n1..0 # SKIP needs Linux 6.10, this is 6.9.4-amd64' <<-'EOF'
-		KSFT_KERNEL_RELEASE=6.10.0-rc1 require_kernel 6.4
-		KSFT_KERNEL_RELEASE=6.4 require_kernel 6.4
-		echo in
-		KSFT_KERNEL_RELEASE=6.9.4-amd64 require_kernel 6.10
-	EOF
-}
-
-test_namespaces()
-{
-	ip netns list | grep -oE '^(sender|receiver)-[0-9a-f]{8}' | sort
-}
-
-namespaces_are_made_and_removed()
-{
-	local before
-
-	if [ "$(id -u)" -ne 0 ] || ! type -P ip >/dev/null; then
-		echo "needs root and ip"
-		return "$KSFT_SKIP"
-	fi
-	before=$(test_namespaces)
-	in_script 0 'linked' <<-'EOF' || return
-		setup_ns sender receiver || exit
-		setup_veth "$sender" a0 "$receiver" b0 || exit
-		ip netns exec "$receiver" sleep 60 &
-		linked() { ip -n "$sender" -br link show a0 | grep -qw UP; }
-		slowwait - linked && echo linked
-	EOF
-	# those of a run that was killed are not this one's
-	[ "$(test_namespaces)" = "$before" ] || { test_namespaces; return 1; }
-}
-
 main()
 {
 	ktap_start
 	each ktap_check undo_is_whole_in_reverse_and_keeps_the_status undo_runs_on_a_signal \
-		skip_returns_4_and_undoes statuses_are_results waiting_ends \
-		kernel_versions_are_compared namespaces_are_made_and_removed
+		skip_returns_4_and_undoes statuses_are_results
 	ktap_finish
 }
 
