@@ -457,8 +457,10 @@ mpi_jobs_do_not_mix()
 	MLCC_JOB_ID=one mpi "$1" -np 2 mlcc-mpi train &
 	pid=$!
 	# two launchers that begin at once may be in each other's way, which is not what is looked at here
-	slowwait 20 is_told one && MLCC_JOB_ID=${hostile[5]} mpi "$1" -np 2 mlcc-mpi train ||
-		{ tail -n 20 "$out/mpi"; return 1; }
+	if ! slowwait 20 is_told one || ! MLCC_JOB_ID=${hostile[5]} mpi "$1" -np 2 mlcc-mpi train; then
+		tail -n 20 "$out/mpi"
+		return 1
+	fi
 	status 0 wait "$pid" && same "$(trained)" 4 && same "$(field name | wc -l)" 2 &&
 		same "$(name_told | sort)" "$(field name)" && same "$(field cgroup | wc -l)" 2 &&
 		is_safe "$(name_told | tail -n 1)" && nothing_was_run && all_is_gone
@@ -496,7 +498,8 @@ mpi_trains_whatever_mlcc_does()
 	for mode in FAKE_FAIL=status FAKE_FAIL=run FAKE_HANG=status FAKE_HANG=run; do
 		fresh
 		export "${mode?}" MLCC_TIMEOUT_S=1
-		mpi "$1" -np 3 mlcc-mpi train && same "$(trained)" 3 || { echo "failed with $mode"; return 1; }
+		mpi "$1" -np 3 mlcc-mpi train || { echo "failed with $mode"; return 1; }
+		same "$(trained)" 3 || return
 	done
 	fresh
 	MLCC_TIMEOUT_S=1 without_ctl mpi "$1" -np 3 mlcc-mpi train && same "$(trained)" 3 || return
@@ -574,8 +577,8 @@ prolog_sets_the_job()
 	[ -d "$out/scope/job_12" ] || { echo "no cgroup"; return 1; }
 	sets 13 job_13 " '--profile' 'interleave' '--phase-bytes' '250000000'" \
 		SLURM_JOB_COMMENT=mlcc:phase-bytes=250000000,profile=interleave &&
-		sets 14 job_14 " '--class' 'background'" SLURM_JOB_COMMENT=mlcc:class=latency \
-			SPANK_MLCC_PATHS=4 SPANK_MLCC_CLASS=background && same "$(sed -n 2p "$out/state/14")" 4
+		sets 14 job_14 " '--owner' '65534' '--class' 'background'" SLURM_JOB_UID=65534 \
+			SLURM_JOB_COMMENT=mlcc:class=latency SPANK_MLCC_PATHS=4 SPANK_MLCC_CLASS=background && same "$(sed -n 2p "$out/state/14")" 4
 }
 
 # sluid FOLDER [NAME=VALUE...]: where the job of SLUID sEKNKTV3WPV500 is set
