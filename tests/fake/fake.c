@@ -297,8 +297,8 @@ const struct mlcc_backend mlcc_backend_bpf = {
 
 int mlcc_orphans_open(struct mlcc_orphans **o)
 {
-	*o = (struct mlcc_orphans *)getenv("MLCC_FAKE_ORPHANS");
-	return *o ? 0 : -EPERM;
+	*o = NULL;
+	return -EPERM;
 }
 
 void mlcc_orphans_close(struct mlcc_orphans *o)
@@ -307,7 +307,7 @@ void mlcc_orphans_close(struct mlcc_orphans *o)
 
 uint32_t mlcc_orphans_of(const struct mlcc_orphans *o, uint32_t id)
 {
-	return id == 7 ? atoi((const char *)o) : 0;
+	return 0;
 }
 
 /* The tagger */

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The cases of mlccd.sh: mlccd_cases.py BUILD DIRECTORY. Prints KTAP."""
+"""mlccd_cases.py BUILD DIRECTORY [trust]: the cases of mlccd.sh, of mlccd_trust.sh. Prints KTAP."""
 
+import os
 import signal
 import sys
-from contextlib import ExitStack
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mlccd_ctl import Ctl
-from mlccd_driver import Cgroups, Daemon, RunCase, names_of, outcome, run_all, say_result
+from mlccd_driver import Cases, Cgroups, Daemon, Skip, cgroup_mount
 from mlccd_life import Life
 from mlccd_metrics import Metrics
 from mlccd_requests import Requests
 from mlccd_rings import Rings
+from mlccd_trust import Trust, kept
 
 # Metrics last: what was told of RDMA devices shows for a moment after they have gone
 SUBJECTS = (Requests, Life, Rings, Ctl, Metrics)
@@ -21,29 +26,74 @@ class Everything(*SUBJECTS):  # type: ignore[misc]  # a constant
     """One daemon for all of them."""
 
 
-def run_case(number: int, name: str, cases: Everything) -> str:
-    """One result; the next case finds a daemon that runs, without jobs, with the defaults."""
-    d = cases.d
-    error, skip = outcome(getattr(cases, name))
+def outcome(case: Callable[[], None]) -> tuple[str, str]:
+    """What was wrong, and why it was skipped."""
+    try:
+        case()
+    except Skip as why:
+        return "", f" # SKIP {why}"
+    except Exception:
+        return traceback.format_exc(), ""
+    return "", ""
+
+
+def tidy(d: Daemon, cases: Cases, error: str) -> str:
+    """The next case finds a daemon that runs, without jobs, with the defaults."""
     if d.process is None or d.process.poll() is not None:
         error = error or f"mlccd has ended:\n{d.log.read_text()[-2000:]}"
         d.gone.unlink(missing_ok=True)
         d.start()
-    d.write_config("")
-    cases.reload()
+    cases.configure("")
     d.reset()
-    return say_result(number, name, error, skip)
+    return error
 
 
-def main(build: str, directory: str) -> int:
-    def prepare(stack: ExitStack, cgroups: Cgroups) -> RunCase:
-        daemon = Daemon(Path(build), Path(directory))
-        stack.callback(lambda: daemon.process and daemon.kill(signal.SIGTERM))
-        daemon.start()
-        cases = Everything(daemon, cgroups)
-        return lambda number, name: run_case(number, name, cases)
+@contextmanager
+def own_daemon(build: Path, base: Path) -> Iterator[Daemon]:
+    """One with the limits that there are without a configuration."""
+    base.mkdir()
+    base.chmod(0o755)
+    d = Daemon(build, base)
+    d.config.write_text("[daemon]\ncgroup-poll-ms = 20\n")
+    d.start()
+    yield d
+    kept.clear()
+    if d.process:
+        d.kill()
 
-    return run_all(names_of(*SUBJECTS), prepare)
+
+def main(build: str, directory: str, which: str = "") -> int:
+    subjects = (Trust,) if which else SUBJECTS
+    names = [name for subject in subjects for name in vars(subject) if name[0] != "_"]
+    names = os.environ.get("MLCCD_CASES", "").split() or names
+    counts: Counter[str] = Counter()
+    print("KTAP version 1", flush=True)
+    if not (mount := cgroup_mount()):
+        print("1..0 # SKIP no cgroup2 file system is mounted")
+        return 4
+    with ExitStack() as stack:
+        cgroups = Cgroups(mount)
+        stack.callback(cgroups.clean)
+        if not which:
+            shared = Everything(Daemon(Path(build), Path(directory)), cgroups)
+            stack.callback(lambda: shared.d.process and shared.d.kill(signal.SIGTERM))
+            shared.d.start()
+        for number, name in enumerate(names, 1):
+            if which:
+                with own_daemon(Path(build), Path(directory) / name) as d:
+                    error, skip = outcome(getattr(Trust(d, cgroups), name))
+                    error = error and error + d.log.read_text()[-1000:]
+            else:
+                error, skip = outcome(getattr(shared, name))
+                error = tidy(shared.d, shared, error)
+            for line in error.splitlines():
+                print(f"# {line}")
+            title = f"{number} {name.replace('_', ' ')}{skip}"
+            print(f"{'not ok' if error else 'ok'} {title}", flush=True)
+            counts["fail" if error else "skip" if skip else "pass"] += 1
+    print(f"1..{len(names)}")
+    print("# Totals:", *(f"{word}:{counts[word]}" for word in ("pass", "fail", "skip")))
+    return 1 if counts["fail"] else 0
 
 
 if __name__ == "__main__":

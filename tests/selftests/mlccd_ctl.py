@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mlcc_client import units
@@ -22,7 +21,7 @@ from mlccd_driver import (
     Cases,
     Skip,
     ignore_children,
-    status_of,
+    run,
     until,
 )
 
@@ -77,7 +76,7 @@ def beside_another(here: str, there: str, *command: str | Path) -> str:
     """What a command says after @here, beside a namespace in which @there runs."""
     environment = os.environ | {"HERE": here, "THERE": there}
     words = ["unshare", "-nm", "sh", "-c", BESIDE, "sh", *command]
-    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60).stdout
+    return run(*words, env=environment, timeout=60).stdout
 
 
 def unshared(what: str, shell: str) -> list[str]:
@@ -259,21 +258,17 @@ class Ctl(Cases):
             assert done.returncode == status, (words, done)
             assert status == 0 or done.stderr, words
 
-    def _waiting(self) -> int:
-        """Ends of mlccd's control socket, those that it has not accepted too."""
-        return Path("/proc/net/unix").read_text().count(f"{self.d.socket.resolve()}\n")
-
     def ctl_finds_a_container(self) -> None:
         """By what its runtime says, if that is true here."""
         number, folder = "0123456789abcdef" * 4, self.d.base / "runtimes"
         folder.mkdir()
         path = self.c.make(f"docker-{number}.scope")
 
-        def asked(says: str) -> subprocess.CompletedProcess[str]:
+        def asked(says: str, *where: str) -> subprocess.CompletedProcess[str]:
             (folder / "docker").write_text(f"#!/bin/sh\n{says}\n")
             (folder / "docker").chmod(0o755)
             environment = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
-            words = ("set-job", "--container", "train")
+            words = (*where, "set-job", "--container", "train")
             return self.d.run_ctl(*words, env=environment, preexec_fn=ignore_children)
 
         with self.sleeper(path) as sleeper:
@@ -289,22 +284,13 @@ class Ctl(Cases):
             ):
                 done = asked(says)
                 assert done.returncode == 1 and why in done.stderr, (says, done)
-            # no longer the container's once mlccd looks
-            parser = self.d.parser()
-            with ThreadPoolExecutor(1) as pool:
-                os.kill(parser, signal.SIGSTOP)
-                try:
-                    until(lambda: status_of(parser)["State"][0] == "T", "the stop")
-                    before = self._waiting()
-                    late = pool.submit(asked, f"echo {sleeper} {number}")
-                    until(lambda: self._waiting() > before, "the request")
-                    elsewhere = self.c.mount / self.c.make("other") / "cgroup.procs"
-                    elsewhere.write_text(str(sleeper))
-                finally:
-                    os.kill(parser, signal.SIGCONT)
-                done = late.result()
+            # no longer the container's once mlccd has looked
+            mlccd = Listener([])
+            mlccd.reply = b'{"ok":true,"job":{"id":9,"name":"","cgroup":"other","phase_bytes":0}}'
+            done = asked(f"echo {sleeper} {number}", "--socket", str(mlccd.path))
+            mlccd.close()
             assert done.returncode == 1 and "has ended" in done.stderr, done
-            assert self.d.jobs() == []
+            assert [(x["op"], x.get("job")) for x in mlccd.requests][1:] == [("del-job", "9")]
 
     def ctl_takes_units(self) -> None:
         """Python's tools have the same numbers, and words for what is none."""
@@ -346,20 +332,20 @@ class Ctl(Cases):
         self.d.peer().refused("ERANGE", "profile-set", name="mltcp", slope=40)
 
     def ctl_runs_a_command_as_a_job(self) -> None:
-        def run(*words: str) -> subprocess.CompletedProcess[str]:
+        def job(*words: str) -> subprocess.CompletedProcess[str]:
             return self.d.run_ctl("run", "--strict", "--name", "train", "--", *words)
 
-        inside = run("sh", "-c", f"tail -1 /proc/self/cgroup; {self.d.ctl} --socket "
+        inside = job("sh", "-c", f"tail -1 /proc/self/cgroup; {self.d.ctl} --socket "
                      f"{self.d.socket} -j show train; exit 7")  # fmt: skip
         assert inside.returncode == 7, inside
         where, shown = inside.stdout.splitlines()
         assert where == "0::/" + json.loads(shown)[0]["cgroup"], inside
         until(lambda: not (self.c.mount / where[4:]).exists(), "the end of its cgroup")
         assert self.d.jobs() == []
-        assert run("/nonexistent").returncode == 127
-        assert run("/dev/null").returncode == 126
-        assert run("sh", "-c", "kill -KILL $$").returncode == -signal.SIGKILL
-        left = run("sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
+        assert job("/nonexistent").returncode == 127
+        assert job("/dev/null").returncode == 126
+        assert job("sh", "-c", "kill -KILL $$").returncode == -signal.SIGKILL
+        left = job("sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
         pid = int(left.stdout)
         until(lambda: not Path(f"/proc/{pid}").exists(), "the end of what was left")
 
@@ -369,19 +355,18 @@ class Ctl(Cases):
         enter = f'echo 0 >{place}/cgroup.procs && exec setpriv --reuid {ALICE} --clear-groups "$@"'
         ctl = [str(self.d.ctl), "--socket", str(self.d.socket)]
 
-        def run(*words: str) -> subprocess.CompletedProcess[str]:
-            command = ["sh", "-c", enter, "sh", *ctl, "run", "--class", *words]
-            return subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
+        def of_class(*words: str) -> subprocess.CompletedProcess[str]:
+            return run("sh", "-c", enter, "sh", *ctl, "run", "--class", *words)
 
         shows = " ".join([*ctl, "-j", "show", "--self"])
         inside = " ".join([*ctl, "run", "--strict", "--class", "background", "--"])
-        done = run("training", "--strict", "--", "sh", "-c", f"{inside} {shows}; {shows}")
+        done = of_class("training", "--strict", "--", "sh", "-c", f"{inside} {shows}; {shows}")
         shown = [json.loads(line)[0]["class"] for line in done.stdout.splitlines()]
         assert shown == ["background", "training"], done
-        done = run("latency", "--", "echo", "ran")
+        done = of_class("latency", "--", "echo", "ran")
         assert (done.returncode, done.stdout) == (0, "ran\n"), done
         assert done.stderr.count("\n") == 1 and "latency-class = no" in done.stderr, done
-        done = run("latency", "--strict", "--", "echo", "ran")
+        done = of_class("latency", "--strict", "--", "echo", "ran")
         assert (done.returncode, done.stdout) == (125, ""), done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
@@ -412,8 +397,7 @@ class Ctl(Cases):
                                f"{self.d.ctl} --socket {self.d.socket} -j show gpt")  # fmt: skip
         assert json.loads(shown.stdout)[0]["dscp"] == 8, shown
         given("none none", "--class", "background")
-        self.d.write_config("priority-classes = 8")
-        self.reload()
+        self.configure("priority-classes = 8")
         given("4 8", "--class", "background", UCX_IB_TRAFFIC_CLASS="8")
         given("136 136", "--class", "latency")
         until(lambda: self.d.jobs() == [], "the end of the jobs")
@@ -533,7 +517,7 @@ class Ctl(Cases):
             subprocess.run([*closed, self.d.ctl, "--socket", self.d.socket, *words])
         assert self.d.status()["requests_refused"] == before
         full = ["sh", "-c", 'exec "$@" >/dev/full', "sh", self.d.ctl, "--socket", self.d.socket]
-        done = subprocess.run([*full, "show"], stderr=subprocess.PIPE, text=True)
+        done = run(*full, "show")
         assert done.returncode == 1 and "cannot write" in done.stderr, done
         with self.started(*closed):
             for pid in (self.d.keeper(), self.d.parser()):
@@ -542,25 +526,11 @@ class Ctl(Cases):
 
     def ctl_run_survives_each_failure(self) -> None:
         words = [REPO / "tests/each_call.py", self.d.ctl, "--socket", self.d.socket]
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        done = run(sys.executable, *words, timeout=None)
         if done.stderr.startswith("no filter"):
             raise Skip(done.stderr.strip())
         assert done.returncode == 0, done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
-
-    def a_covered_hierarchy_is_none(self) -> None:
-        """The mount table has it still."""
-        cover = (
-            'while read -r _ where kind _; do [ "$kind" != cgroup2 ] || mount -t tmpfs x "$where"; '
-            'done </proc/self/mounts; exec "$@"'
-        )
-        words = ["unshare", "-m", "sh", "-c", cover, "sh"]
-        ctl = [*words, self.d.ctl, "--socket", "/nonexistent", "-j", "doctor"]
-        done = subprocess.run(ctl, capture_output=True, text=True, timeout=60)
-        (found,) = [line for line in json.loads(done.stdout) if line["check"] == "cgroup"]
-        assert found["state"] == "FAIL", found
-        with self.started(*words):
-            assert self.d.status()["cgroup_mount"] == ""
 
     def ctl_doctor_needs_no_daemon(self) -> None:
         done = self.d.run_ctl("--socket", "/nonexistent", "-j", "doctor")
@@ -571,13 +541,8 @@ class Ctl(Cases):
 
     def _findings(self, check: str, before: Sequence[str] = (), **env: str) -> list[JSON]:
         """What it finds of what is called @check."""
-        done = subprocess.run(
-            [*before, self.d.ctl, "--socket", self.d.socket, "-j", "doctor"],
-            env={**os.environ, **env},
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=60,
-        )
+        words = (*before, self.d.ctl, "--socket", self.d.socket, "-j", "doctor")
+        done = run(*words, env={**os.environ, **env}, timeout=60)
         return [line for line in json.loads(done.stdout) if line["check"] == check]
 
     def _doctor(self, check: str, before: Sequence[str] = (), **env: str) -> list[str]:
@@ -629,19 +594,6 @@ class Ctl(Cases):
         with self.started(MLCC_FAKE_NOTAGGER="1"):
             assert self._doctor("tagger") == ["FAIL"]
             assert self._doctor("orphans") == ["note"], "nothing can be told of the carrier's jobs"
-
-    def flows_of_an_unloaded_carrier_are_shown(self) -> None:
-        with self.started(MLCC_FAKE_ORPHANS="3"):
-            self.d.peer().ok("set-job", id=8)
-            assert self._doctor("orphans") == ["ok"]
-            assert "unloaded" not in self.d.run_ctl("show").stdout
-            self.d.peer().ok("set-job", id=7)
-            jobs = [(job["id"], job["orphans"]) for job in self.d.jobs()]
-            assert jobs == [(7, 3), (8, 0)], jobs
-            shown = self.d.run_ctl("show").stdout
-            assert shown.count("3 connections more, of an unloaded carrier") == 1
-            assert self._doctor("orphans") == ["FAIL"]
-            assert "FAIL  orphans" in self.d.run_ctl("explain", "7").stdout
 
     def ctl_doctor_names_others_marks(self) -> None:
         """Policy rules of a network namespace, and packet filters as nft tells them."""

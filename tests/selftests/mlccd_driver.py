@@ -14,10 +14,8 @@ import struct
 import subprocess
 import sys
 import time
-import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ sys.path[:0] = [str(REPO / "userspace" / "python"), str(REPO / "tests")]
 
 from fake_carrier import Job  # noqa: E402  (needs the path above)
 from fake_mlccd import RECORD, RECORDS_AT  # noqa: E402
-from memory_mlccd import cgroup_mount  # noqa: E402
+from memory_mlccd import cgroup_mount as cgroup_mount  # noqa: E402
 
 ALICE, BOB, GROUP = 61001, 61002, 61003
 NOBODYS = 61009  # whom mlccd reads requests as
@@ -176,6 +174,12 @@ def has_ended(pid: int) -> bool:
         return True
 
 
+def run(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """What it says, and its status."""
+    options = {"timeout": WAIT_S * 2, **options}
+    return subprocess.run(words, capture_output=True, text=True, check=False, **options)
+
+
 class Daemon:
     """mlccd with a carrier in a file, and a configuration of its own."""
 
@@ -234,6 +238,11 @@ class Daemon:
         self.process = None
         return status
 
+    def again(self) -> None:
+        """As after a kill -9, by the service manager."""
+        self.kill()
+        self.start()
+
     def keeper(self) -> int:
         assert self.process
         return self.process.pid
@@ -261,22 +270,19 @@ class Daemon:
 
     def measured(self, job: int, **values: int) -> None:
         """What the carrier says of it from now on."""
-        size = ctypes.sizeof(Job)
-        with self.carrier.open("r+b", buffering=0) as kernel:
-            kernel.seek(job * size)
-            info = Job.from_buffer_copy(kernel.read(size))
+        at = job * ctypes.sizeof(Job)
+        with self.carrier.open("r+b") as file, mmap.mmap(file.fileno(), 0) as kernel:
+            info = Job.from_buffer_copy(kernel, at)
             assert info.conf.id == job, info.conf.id
             for name, value in values.items():
                 setattr(info, name, value)
-            kernel.seek(-size, os.SEEK_CUR)
-            kernel.write(info)
+            kernel[at : at + ctypes.sizeof(Job)] = bytes(info)
 
     def conf(self, job: int) -> tuple[str, int]:
         """Class and bytes of a phase, as the carrier has them."""
-        size = ctypes.sizeof(Job)
-        with self.carrier.open("rb") as kernel:
-            kernel.seek(job * size)
-            conf = Job.from_buffer_copy(kernel.read(size)).conf
+        with self.carrier.open("rb") as file:
+            file.seek(job * ctypes.sizeof(Job))
+            conf = Job.from_buffer_copy(file.read(ctypes.sizeof(Job))).conf
         return conf.job_class.decode(), conf.phase_bytes
 
     def status(self) -> JSON:
@@ -289,14 +295,7 @@ class Daemon:
             assert reply["ok"] or reply["code"] == "ENOENT", reply
 
     def run_ctl(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.ctl, "--socket", self.socket, *words],
-            capture_output=True,
-            text=True,
-            timeout=WAIT_S * 2,
-            check=False,
-            **options,
-        )
+        return run(self.ctl, "--socket", self.socket, *words, **options)
 
 
 class Cgroups:
@@ -341,6 +340,10 @@ class Cases:
         before = self.d.log.read_text().count("has read")
         self.d.process.send_signal(signal.SIGHUP)
         until(lambda: self.d.log.read_text().count("has read") > before, "the reload")
+
+    def configure(self, limits: str) -> None:
+        self.d.write_config(limits)
+        self.reload()
 
     def id_of(self, name: str) -> int:
         return next(j["id"] for j in self.d.jobs() if j["name"] == name)
@@ -477,49 +480,3 @@ def openmetrics(text: str) -> dict[str, float]:
     samples = {name: float(value) for name, _, value in lines}
     assert len(samples) == len(lines), "a sample twice"
     return samples
-
-
-RunCase = Callable[[int, str], str]
-Prepare = Callable[[ExitStack, Cgroups], RunCase]
-
-
-def names_of(*subjects: type) -> list[str]:
-    """The cases of these classes, in their order."""
-    return [name for subject in subjects for name in vars(subject) if not name.startswith("_")]
-
-
-def outcome(case: Callable[[], None]) -> tuple[str, str]:
-    """What was wrong, and why it was skipped."""
-    try:
-        case()
-    except Skip as why:
-        return "", f" # SKIP {why}"
-    except Exception:
-        return traceback.format_exc(), ""
-    return "", ""
-
-
-def say_result(number: int, name: str, error: str, skip: str) -> str:
-    """Also in one word, as the totals have it."""
-    for line in error.splitlines():
-        print(f"# {line}")
-    print(f"{'not ok' if error else 'ok'} {number} {name.replace('_', ' ')}{skip}", flush=True)
-    return "fail" if error else "skip" if skip else "pass"
-
-
-def run_all(names: Sequence[str], prepare: Prepare) -> int:
-    """Runs the cases, or those of MLCCD_CASES; the exit status."""
-    print("KTAP version 1", flush=True)
-    mount = cgroup_mount()
-    if mount is None:
-        print("1..0 # SKIP no cgroup2 file system is mounted")
-        return 4
-    only = os.environ.get("MLCCD_CASES", "").split() or names
-    with ExitStack() as stack:
-        cgroups = Cgroups(mount)
-        stack.callback(cgroups.clean)
-        run = prepare(stack, cgroups)
-        counts = Counter(run(number, name) for number, name in enumerate(only, 1))
-    print(f"1..{len(only)}")
-    print("# Totals:", *(f"{word}:{counts[word]}" for word in ("pass", "fail", "skip")))
-    return 1 if counts["fail"] else 0

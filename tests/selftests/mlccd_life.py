@@ -4,7 +4,6 @@
 import os
 import re
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from mlccd_driver import (
     Cases,
     children,
     has_ended,
+    run,
     status_of,
     until,
 )
@@ -98,8 +98,7 @@ class Life(Cases):
         root.ok("hint", job="bert", phase="start")
         before = self.d.snapshot()
         for _ in range(5):
-            self.d.kill()
-            self.d.start()
+            self.d.again()
             assert self.d.snapshot() == before, "not as it was"
         self.d.peer(BOB).refused("EPERM", "del-job", job=self.id_of("hers"))
         self.d.peer(ALICE).ok("del-job", job="hers")
@@ -165,8 +164,7 @@ class Life(Cases):
         )
 
     def a_configuration_that_is_away_for_a_moment_stays(self) -> None:
-        self.d.write_config("users = no")
-        self.reload()
+        self.configure("users = no")
         self.d.config.unlink()
         self._keeps_the_old("nothing")
         assert not self.d.status()["limits"]["users"]
@@ -176,8 +174,7 @@ class Life(Cases):
         assert root.ok("set-job", cgroup=path)["job"]["skip"] == "lo"
         assert root.ok("set-job", cgroup=path, skip="none")["job"]["skip"] == "none"
         skip = "lo, 2049, 6000-6100, 10.9.0.0/16, fd00::/8"
-        self.d.write_config(f"[jobs]\nskip = {skip}")
-        self.reload()
+        self.configure(f"[jobs]\nskip = {skip}")
         assert root.ok("set-job", cgroup=path)["job"]["skip"] == skip
         assert root.ok("set-job", cgroup=path, skip="lo")["job"]["skip"] == "lo"
 
@@ -187,25 +184,21 @@ class Life(Cases):
         def classes() -> dict[str, str]:
             return {job["name"]: job["class"] for job in self.d.jobs()}
 
-        self.d.write_config("[jobs]\nbackground = 2049, 10.9.0.0/16")
-        self.reload()
+        self.configure("[jobs]\nbackground = 2049, 10.9.0.0/16")
         assert classes() == {}, "nobody needs it yet"
         alice = self.d.peer(ALICE)
         alice.ok("set-job", name="bert", cgroup=self.c.make("alice", ALICE))
         want = {"bert": "training", "conf/background": "background"}
         assert classes() == want and len(alice.ok("show")["jobs"]) == 1
-        self.d.kill()
-        self.d.start()
+        self.d.again()
         before = self.d.jobs()
         self.reload()
         assert self.d.jobs() == before and classes() == want
-        self.d.write_config("")
-        self.reload()
+        self.configure("")
         assert classes() == {"bert": "training"}
 
     def a_wrong_configuration_is_refused_whole(self) -> None:
-        self.d.write_config("jobs-per-user = 3")
-        self.reload()
+        self.configure("jobs-per-user = 3")
         before = self.d.status()["limits"]
         assert before["jobs_per_user"] == 3 and self.d.process
         good = self.d.config.read_text()
@@ -227,15 +220,15 @@ class Life(Cases):
             line = 4 + wrong.count("\n")
             assert f"mlccd.conf:{line}: " in self.d.log.read_text().splitlines()[-1]
             assert self.d.status()["limits"] == before
-            check = subprocess.run([*self.d.command(), "--check"], capture_output=True)
-            assert check.returncode == 1 and f":{line}: ".encode() in check.stderr, check
+            check = run(*self.d.command(), "--check")
+            assert check.returncode == 1 and f":{line}: " in check.stderr, check
         self.d.config.write_text(good)
-        assert subprocess.run([*self.d.command(), "--check"]).returncode == 0
+        assert run(*self.d.command(), "--check").returncode == 0
 
     def a_second_daemon_is_refused(self) -> None:
         with self.unchanged():
-            second = subprocess.run(self.d.command(), capture_output=True, timeout=WAIT_S)
-            assert second.returncode == 1 and b"another mlccd" in second.stderr, second
+            second = run(*self.d.command())
+            assert second.returncode == 1 and "another mlccd" in second.stderr, second
 
     def the_daemon_stops_when_root_asks(self) -> None:
         user = self.d.peer(uid=ALICE)
@@ -258,16 +251,8 @@ class Life(Cases):
             ids = [alice.ok("set-job", cgroup=place)["job"]["id"] for place in places]
             assert ids == [2, 4, 5, 6], ids
             # root may choose one all the same, and is told
-            ctl = [
-                "nsenter",
-                "-t",
-                str(self.d.keeper()),
-                "-n",
-                self.d.ctl,
-                "--socket",
-                self.d.socket,
-            ]
+            enter = ("nsenter", "-t", str(self.d.keeper()), "-n")
             for number, told in ((8, False), (7, True)):
-                words = [*ctl, "set-job", "--id", str(number)]
-                done = subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S)
+                words = ("--socket", self.d.socket, "set-job", "--id", str(number))
+                done = run(*enter, self.d.ctl, *words)
                 assert done.returncode == 0 and ("policy rule" in done.stderr) == told, done

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mlccd_driver import JSON, REPO, VERSION, WAIT_S, Cases, openmetrics, until
+from mlccd_driver import JSON, REPO, VERSION, WAIT_S, Cases, openmetrics, run, until
 
 
 class Follow:
@@ -186,8 +185,7 @@ class Metrics(Cases):
         root.ok("set-job", id=7, name="counted", phase_bytes=9)
         assert phases() == 4, phases()
         assert root.ok("show", job=7)["jobs"][0]["phases"] == 4
-        self.d.kill()
-        self.d.start()
+        self.d.again()
         assert phases() == 4, "what was lost is forgotten"
         self.d.kill(signal.SIGTERM)
         self._wipe_carrier()
@@ -229,8 +227,8 @@ class Metrics(Cases):
             self.d.kill(signal.SIGTERM)
         # TEST-NET: of no host
         self.d.write_config(f"[daemon]\nmetrics-port = {port}\nmetrics-address = 192.0.2.1")
-        failed = subprocess.run(self.d.command(), capture_output=True, timeout=WAIT_S)
-        assert failed.returncode == 1 and b"of 192.0.2.1: " in failed.stderr, failed
+        failed = run(*self.d.command())
+        assert failed.returncode == 1 and "of 192.0.2.1: " in failed.stderr, failed
         self.d.write_config("")
         self.d.start()
 

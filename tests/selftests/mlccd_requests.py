@@ -18,13 +18,13 @@ from mlccd_driver import (
     GROUP,
     JSON,
     LIBC,
-    WAIT_S,
     Cases,
     Peer,
     Ring,
     assert_refused,
     become,
     root_peer,
+    run,
     until,
 )
 
@@ -90,14 +90,6 @@ class Requests(Cases):
         other.ok("set-job", id=job + 1, **{"class": "background"})
         other.refused("EINVAL", "neutral", job=job + 1)
         other.refused("ENOENT", "neutral", job=99)
-
-    def a_job_is_set_as_a_whole(self) -> None:
-        root, path = self.d.peer(), self.c.make("a")
-        first = root.ok("set-job", name="x", cgroup=path, phase_bytes=5)["job"]
-        second = root.ok("set-job", cgroup=path)["job"]
-        assert second["id"] == first["id"] and second["phase_bytes"] == 0 and second["name"] == ""
-        root.refused("EEXIST", "set-job", cgroup=path, create=True)
-        assert len(self.d.jobs()) == 1
 
     def dry_run_changes_nothing(self) -> None:
         root, path = self.d.peer(), self.c.make("a")
@@ -228,8 +220,7 @@ class Requests(Cases):
             root.refused("EPERM", "set-job", limited=True, cgroup=path, priority_classes=2)
             root.ok("set-job", dry_run=True, owner_uid=ALICE, **latency)
         job = alice.ok("set-job", cgroup=path, **{"class": "background"})["job"]["id"]
-        self.d.write_config("latency-class = yes")
-        self.reload()
+        self.configure("latency-class = yes")
         assert alice.ok("set-job", **latency)["job"]["class"] == "latency"
         alice.ok("del-job", job=job)
         root.ok("set-job", limited=True, owner_uid=ALICE, **latency)
@@ -239,8 +230,7 @@ class Requests(Cases):
         root, path = self.d.peer(), self.c.make("a")
         background: JSON = {"cgroup": path, "class": "background"}
         assert root.ok("set-job", **background)["job"]["priority_classes"] == 0
-        self.d.write_config("priority-classes = 4")
-        self.reload()
+        self.configure("priority-classes = 4")
         job = root.ok("set-job", limited=True, **background)["job"]
         assert job["priority_classes"] == 4
         root.ok("set-plan", jobs=[{"job": job["id"], "dscp": 8}])
@@ -308,8 +298,7 @@ class Requests(Cases):
         alice.give(ring, job="batch")
         ring.put(job=job, bytes=99)
         until(lambda: self.phases(job) == 2, "the phase's start")
-        self.d.kill()
-        self.d.start()
+        self.d.again()
         alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
         with self.unchanged():
             alice.refused("EPERM", "del-job", job=job)
@@ -412,8 +401,7 @@ class Requests(Cases):
             self.d.peer().refused("EINVAL", "set-job", pid=pid)
 
     def users_have_limits(self) -> None:
-        self.d.write_config("jobs-per-user = 2\nprofiles = mltcp\npriority-classes = 2")
-        self.reload()
+        self.configure("jobs-per-user = 2\nprofiles = mltcp\npriority-classes = 2")
         alice = self.d.peer(ALICE)
         paths = [self.c.make(f"alice{i}", ALICE) for i in range(3)]
         alice.ok("set-job", cgroup=paths[0], profile="mltcp", priority_classes=2)
@@ -423,8 +411,7 @@ class Requests(Cases):
             alice.refused("EPERM", "set-job", cgroup=paths[1], priority_classes=3)
             alice.refused("EPERM", "set-job", cgroup=paths[1], profile="interleave")
         alice.ok("set-job", cgroup=paths[1], phase_bytes=7)
-        self.d.write_config("users = no")
-        self.reload()
+        self.configure("users = no")
         alice.refused("EPERM", "set-job", cgroup=paths[1])
         alice.ok("del-job", job=alice.ok("show")["jobs"][0]["id"])
 
@@ -451,23 +438,21 @@ class Requests(Cases):
                 ["show", str(job)],
                 ["profile", "set", "interleave", "--slope", "2"],
             ):
-                command = ["setpriv", "--bounding-set", "-all", self.d.ctl, *words]
-                done = subprocess.run(
-                    [*command, "--socket", self.d.socket], capture_output=True, check=False
-                )
+                command = ("setpriv", "--bounding-set", "-all", self.d.ctl)
+                done = run(*command, "--socket", self.d.socket, *words)
                 assert done.returncode == 1, done
 
     def a_number_of_another_pid_namespace_is_refused(self) -> None:
         words = [*("unshare", "--pid", "--fork", "--mount-proc"), self.d.ctl]
         words += ["--socket", self.d.socket, "set-job", "--pid", "1"]
         with self.unchanged():
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            done = run(*words)
         assert done.returncode and "namespace" in done.stderr, done
         place = self.c.make("inside")
         (self.c.mount / place / "cgroup.procs").write_text("0")
         try:
             words[-2:] = ["--self"]
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            done = run(*words)
         finally:
             (self.c.mount / "cgroup.procs").write_text("0")
         assert done.returncode == 0 and place in done.stdout, done
@@ -492,7 +477,7 @@ class Requests(Cases):
             shell = f'unshare -Cm sh -c \'{shell}; shift; exec "$@"\' sh "$@"'
             words = ["sh", "-c", f"echo 0 >{self.c.mount / pod}/cgroup.procs; {shell}", "sh"]
             words += [there, self.d.ctl, "--socket", self.d.socket, "set-job", "--cgroup", path]
-            return subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S)
+            return run(*words)
 
         own = 'mount -t cgroup2 x "$1"'
         alone = f"umount -l {self.c.mount}; {own}"
@@ -514,7 +499,7 @@ class Requests(Cases):
         older = self.d.base / "version-1"
         older.mkdir()
         mount = ["mount", "-t", "cgroup", "-o", "none,name=mlcc-test", "none", older]
-        if subprocess.run(mount, capture_output=True, check=False).returncode:
+        if run(*mount).returncode:
             print("# not tried: cgroups of version 1 cannot be mounted")
             return
         try:
@@ -532,16 +517,12 @@ class Requests(Cases):
             subprocess.run(["umount", older], check=False)
 
     def what_needs_a_restart_is_said_at_reload(self) -> None:
-        lines = {"mark-mask": "0xfff", "metrics-port": "9", "metrics-address": "127.0.0.2"}
-        self.d.write_config("[daemon]\n")
-        text = self.d.config.read_text().replace("[daemon]\n", "", 1)
-        values = "".join(f"{key} = {value}\n" for key, value in lines.items())
-        self.d.config.write_text("[daemon]\n" + values + text.rpartition("[daemon]")[0])
+        lines = ("mark-mask = 0xfff", "metrics-port = 9", "metrics-address = 127.0.0.2")
+        self.d.config.write_text("\n".join(["[daemon]", "cgroup-poll-ms = 20", *lines, ""]))
         before = len(self.d.log.read_text())
         self.reload()
         said = self.d.log.read_text()[before:]
-        for key, value in lines.items():
-            assert f"{key} = {value} needs a restart" in said, said
+        assert all(f"{line} needs a restart" in said for line in lines), said
         assert self.d.status()["mark_mask"] == 0xFF
 
     def a_peer_that_floods_is_told_then_dropped(self) -> None:

@@ -286,8 +286,7 @@ class Rings(Cases):
         until(lambda: self.open_files() <= before, "the end of the rings")
 
     def a_ring_that_floods_hurts_nobody(self) -> None:
-        self.d.write_config("hints-per-second = 100\nhints-burst = 10")
-        self.reload()
+        self.configure("hints-per-second = 100\nhints-burst = 10")
         alice, root = self.d.peer(ALICE), self.d.peer()
         alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
         ring = Ring(slots=4096)
@@ -320,8 +319,7 @@ class Rings(Cases):
         gpt = wanted | {"shift_offset_us": 0, "shift_lead_us": 0, "dscp": 0}
         assert self._plan_of("bert") == bert and self._plan_of("gpt") == gpt, self.d.jobs()
         before = self.d.snapshot()
-        self.d.kill()
-        self.d.start()
+        self.d.again()
         assert self.d.snapshot() == before, "not as it was"
         root = self.d.peer()
         root.ok("set-job", name="bert", id=9, cgroup=self.c.make("a"), phase_bytes=7)
@@ -394,8 +392,7 @@ class Rings(Cases):
             assert ring.shift() == seen
 
     def users_plan_their_own_jobs(self) -> None:
-        self.d.write_config("priority-classes = 2")
-        self.reload()
+        self.configure("priority-classes = 2")
         alice, bob, root = self.d.peer(ALICE), self.d.peer(BOB), self.d.peer()
         alice.ok("set-job", name="hers", cgroup=self.c.make("alice", ALICE))
         bob.ok("set-job", name="his", cgroup=self.c.make("bob", BOB))
@@ -407,8 +404,7 @@ class Rings(Cases):
             alice.refused("EPERM", "set-plan", jobs=[{"job": "hers", "dscp": 10}])
             alice.refused("EPERM", "open-ring", job=his)
         alice.ok("set-plan", jobs=[{"job": "hers", "dscp": 8} | shift])
-        self.d.write_config("users = no")
-        self.reload()
+        self.configure("users = no")
         with self.unchanged():
             alice.refused("EPERM", "set-plan", jobs=[{"job": "hers"}])
         root.ok("set-plan", jobs=[{"job": "hers", "dscp": 10}, {"job": "his"} | shift])
@@ -436,8 +432,7 @@ class Rings(Cases):
         seq, *shown = ring.shift()
         assert shown == [255_000_000, 5_000, 3_000] and seq % 2 == 0, shown
         # the next mlccd goes on where this one was
-        self.d.kill()
-        self.d.start()
+        self.d.again()
         alice, root = self.d.peer(ALICE), self.d.peer()
         ring.renew()
         alice.give(ring, job="hers")
