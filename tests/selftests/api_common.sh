@@ -110,7 +110,7 @@ prints_jobs()
 # In the namespace $host
 announcements_stand_until_the_hint_is_changed()
 {
-	pair hinting "$cgroups" "$host" --cc mlcc --mark 7 || return
+	pair hinting "$cgroups" "$host" cc=mlcc mark=7 || return
 	api job set 7 standing "" 300000 && ask hinting send 1000 || return
 	api phase start 7 900000 && ask hinting send 900000 && api phase end 7 || return
 	api job set 7 renamed mltcp 300000 && api phase start 7 0 && ask hinting send 900000 &&

@@ -79,8 +79,8 @@ profiles_change_and_one_is_the_default()
 
 	[ "$(api profile list | grep -c default)" = 1 ] || return
 	api job set 31 none "" 0 && api job set 32 own interleave 0 || return
-	pair none "$cgroups" "$host" --cc mlcc --mark 31 &&
-		pair own "$cgroups" "$host" --cc mlcc --mark 32 && has_profile 31 interleave || return
+	pair none "$cgroups" "$host" cc=mlcc mark=31 &&
+		pair own "$cgroups" "$host" cc=mlcc mark=32 && has_profile 31 interleave || return
 	# shellcheck disable=SC2086  # words
 	api profile set $line default || return
 	[ "$(api profile list | grep hotnets22)" = "$line default" ] || { api profile list; return 1; }
@@ -91,24 +91,10 @@ profiles_change_and_one_is_the_default()
 	[ "$(api profile list | grep hotnets22)" = "$line" ] || { api profile list; return 1; }
 }
 
-an_announcement_holds_from_the_first_phase_on()
-{
-	api job set 7 hinted "" 0 && pair first "$cgroups" "$host" --cc mlcc --mark 7 || return
-	job_is 7 'r["flows"] == 2 and not r["hinted"] and r["d_phase"] == 0' || return
-	api phase start 7 1000000 && job_is 7 'r["d_phase"] == 1000000 and r["hinted"]' || return
-	ask first send 500000 && job_is 7 'r["phases"] == 1 and 450000 < r["d_sent"] <= 500000' &&
-		job_is 7 'not r["neutral"] and 0.4 < r["progress"] / 65536 <= 0.5' || return
-	# as many as the last time; and then the next silence begins a phase by itself
-	ask first send 500000 && api phase end 7 && api phase start 7 0 && job_is 7 'r["d_phase"] == 1000000' &&
-		job_is 7 'r["phases"] == 2 and r["d_sent"] < 500000' || return
-	ask first send 1000000 && api phase end 7 && sleep 0.1 && ask first send 1000 &&
-		job_is 7 'r["phases"] == 3 and r["d_phase"] == 1000000 and r["d_sent"] <= 1000'
-}
-
 flows_that_come_later_know()
 {
 	api job set 8 early "" 0 && api phase start 8 700000 || return
-	pair later "$cgroups" "$host" --cc mlcc --mark 8 && ask later send 70000 || return
+	pair later "$cgroups" "$host" cc=mlcc mark=8 && ask later send 70000 || return
 	job_is 8 'r["phases"] == 1 and r["d_phase"] == 700000 and not r["neutral"]'
 }
 
@@ -119,8 +105,8 @@ phases_of()
 
 every_namespace_is_told()
 {
-	api job set 9 many "" 0 && pair a "$cgroups" "$host" --cc mlcc --mark 9 &&
-		pair b "$cgroups" "$pod" --cc mlcc --mark 9 || return
+	api job set 9 many "" 0 && pair a "$cgroups" "$host" cc=mlcc mark=9 &&
+		pair b "$cgroups" "$pod" cc=mlcc mark=9 || return
 	job_is 9 'r["flows"] == 4' && api phase start 9 1000 && api phase start 9 1000 || return
 	# the second one replaces the first, as nothing was sent between
 	[ "$(phases_of 9)" = "[1, 1]" ] || { "$mlcc_bpf" show; return 1; }
@@ -185,7 +171,6 @@ main()
 	setup_ns host pod && setup_link 30kb && load || exit 1
 	each ktap_check jobs_are_set_read_and_deleted wrong_words_are_refused_and_change_nothing \
 		wrong_profiles_are_refused_and_change_nothing profiles_change_and_one_is_the_default \
-		an_announcement_holds_from_the_first_phase_on \
 		announcements_stand_until_the_hint_is_changed flows_that_come_later_know \
 		every_namespace_is_told
 	each told delete_makes_a_running_flow_neutral losses_and_marks_are_counted

@@ -46,18 +46,6 @@ the_tagger_mounts_it()
 		api tagger unload && nothing_left
 }
 
-mlccd_mounts_it()
-{
-	local status
-
-	need_tagger || return
-	none_mounted && start_daemon || return
-	ctl -j status | json 'd["tagger"]' | grep -qx True && [ "$(mounts)" -eq 1 ]
-	status=$?
-	kill "$daemon" && wait "$daemon" 2>/dev/null
-	unload_mlccd && nothing_left && return "$status"
-}
-
 what_looks_mounts_nothing()
 {
 	none_mounted && refused 1 'not loaded' "$mlcc_bpf" show &&
@@ -189,7 +177,7 @@ main()
 	ktap_start
 	begin
 	tagger=$(api tagger load 2>&1 && api tagger unload 2>&1)
-	each check what_loads_mounts_it the_tagger_mounts_it mlccd_mounts_it what_looks_mounts_nothing \
+	each check what_loads_mounts_it the_tagger_mounts_it what_looks_mounts_nothing \
 		many_mount_one
 	check "as well in another network namespace" many_mount_one unshare --net
 	each check where_mounting_is_forbidden_it_says_so another_directory_will_do \

@@ -31,17 +31,12 @@ loads()
 		api_refuses 'side by side' tagger load 0x5
 }
 
-tags()
-{
-	api_json '" ".join("%s:%s" % (r["cgroup"], r["job"]) for r in rows)' tag list
-}
-
 wrong_tags_are_refused_and_change_nothing()
 {
 	local before
 
 	api tag set "$outer" 5 || return
-	before=$(tags)
+	before=$(api tag list)
 	api_refuses 'job id 0' tag set "$outer" 0 &&
 		api_refuses 'job id 65536' tag set "$outer" 65536 &&
 		api_refuses 'job id' tag set "$outer" 18446744073709551616 &&
@@ -52,35 +47,21 @@ wrong_tags_are_refused_and_change_nothing()
 		api_refuses 'No such file' tag set "$outer/none" 6 &&
 		api_refuses 'the root' tag set "$cgroups" 6 &&
 		api_refuses 'has no tag' tag del 1 || return
-	[ "$(tags)" = "$before" ] || { echo "was $before, is $(tags)"; return 1; }
-	api tag del "$outer" && [ -z "$(tags)" ]
+	[ "$(api tag list)" = "$before" ] || { echo "was $before, is $(api tag list)"; return 1; }
+	api tag del "$outer" && [ -z "$(api tag list)" ]
 }
 
 new_sockets_are_tagged()
 {
 	api tag set "$outer" 7 || return
-	pair here "$outer" "$host" && pair below "$inner" "$host" &&
+	pair here "$outer" "$host" mark=0xab0003 && pair below "$inner" "$host" &&
 		pair beside "$beside" "$host" || return
-	is here "$tagged7" && is below "$tagged7" && is beside "$plain" || return
+	# other bits of the mark stay
+	is here "mlcc 0xab0007 0x2 mlcc 0xab0007 0x2" && is below "$tagged7" && is beside "$plain" || return
 	[ "$(api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list)" = "(4, 0)" ] ||
 		{ api tag list; return 1; }
-	api tag del "$outer" && is here "$plain" && is below "$plain" && is beside "$plain"
-}
-
-other_bits_of_the_mark_stay()
-{
-	api tag set "$outer" 7 && pair marked "$outer" "$host" --mark 0xab0003 &&
-		is marked "mlcc 0xab0007 0x2 mlcc 0xab0007 0x2" &&
-		api tag del "$outer" &&
-		is marked "reno 0xab0003 0x0 reno 0xab0003 0x0"
-}
-
-another_job_takes_over()
-{
-	api tag set "$outer" 7 && pair changed "$outer" "$host" && is changed "$tagged7" &&
-		api tag set "$outer" 8 &&
-		is changed "mlcc 0x8 0x2 mlcc 0x8 0x2" && api tag del "$outer" &&
-		is changed "$plain"
+	api tag set "$outer" 8 && is below "mlcc 0x8 0x2 mlcc 0x8 0x2" || return
+	api tag del "$outer" && is here "reno 0xab0003 0x0 reno 0xab0003 0x0" && is below "$plain" && is beside "$plain"
 }
 
 flows_of()
@@ -180,7 +161,7 @@ chosen_by_another_program_a_flow_is_plain()
 without_mlcc_a_socket_stays_as_it_is()
 {
 	"$mlcc_bpf" unload && slowwait - cc_gone && api tag set "$outer" 7 || return
-	pair none "$outer" "$host" --mark 0x30002 --tos 0x28 &&
+	pair none "$outer" "$host" mark=0x30002 tos=0x28 &&
 		is none "reno 0x30002 0x28 reno 0x30002 0x28" || return
 	[ "$(api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list)" = "(0, 2)" ] ||
 		{ api tag list; return 1; }
@@ -221,8 +202,8 @@ unloads()
 a_job_has_one_dscp()
 {
 	job_api job set 7 fixed "" 1000000 || return
-	pair old "$outer" "$host" --tos 0x28 || return
-	api tag set "$outer" 7 1 46 && pair new "$inner" "$host" --tos 0x28 || return
+	pair old "$outer" "$host" tos=0x28 || return
+	api tag set "$outer" 7 1 46 && pair new "$inner" "$host" tos=0x28 || return
 	dscp_is new 46 && ecn_is new 2 && dscp_is old 46 || return
 	job_api phase start 7 1000000 && ask new send 500000 && dscp_is new 46 || return
 	api tag set "$outer" 7 1 0 && dscp_is new 0 && dscp_is old 0 || return
@@ -266,7 +247,7 @@ skipped_connections_are_left_alone()
 	local word
 
 	api tag skip "$outer" 7 lo && pair four "$inner" "$host" &&
-		pair six "$inner" "$host" --address ::1 && skips lo four six || return
+		pair six "$inner" "$host" address=::1 && skips lo four six || return
 	takes none four six && takes "1-1023, 10.0.0.0/8, fd00::/8" four six || return
 	skips 1024-65535 four six && skips 127.0.0.0/8,::/0 four six || return
 	skips 126.0.0.0/7,::1 four six && takes 127.0.0.2,fe80::/10 four six || return
@@ -311,12 +292,11 @@ main()
 	out_bpf=${pins%/*}/mlcc-test-$$
 	defer rm -rf "$out_bpf"
 	each check loads wrong_tags_are_refused_and_change_nothing new_sockets_are_tagged \
-		other_bits_of_the_mark_stay sockets_are_tagged_and_restored another_job_takes_over \
-		another_jobs_flow_is_that_again the_nearest_job_counts no_depth_of_cgroups_leads_out_of_a_job \
-		every_network_namespace_counts a_cgroup_that_is_gone_is_deleted_by_its_id \
-		programs_of_others_go_on chosen_by_another_program_a_flow_is_plain \
-		without_mlcc_a_socket_stays_as_it_is progress_picks_the_dscp a_job_has_one_dscp \
-		skipped_connections_are_left_alone survives_kill unloads
+		sockets_are_tagged_and_restored another_jobs_flow_is_that_again the_nearest_job_counts \
+		no_depth_of_cgroups_leads_out_of_a_job every_network_namespace_counts \
+		a_cgroup_that_is_gone_is_deleted_by_its_id programs_of_others_go_on \
+		chosen_by_another_program_a_flow_is_plain without_mlcc_a_socket_stays_as_it_is \
+		progress_picks_the_dscp a_job_has_one_dscp skipped_connections_are_left_alone survives_kill unloads
 	ktap_finish
 }
 

@@ -35,7 +35,6 @@ from mlccd_driver import (
     become,
     children,
     connect,
-    status_of,
     until,
 )
 
@@ -787,20 +786,6 @@ class Trust(Cases):
                 self._soon("a crowd")
             busy = (self._cpu_s() - busy) / (time.monotonic() - begin)
             assert busy < 0.4, f"mlccd takes {busy:.2f} of a processor"
-
-    def jobs_that_do_nothing_wake_nobody(self) -> None:
-        """However many there are: once a second some are looked at."""
-        self._configure("[daemon]\nmark-mask = 0xffff\n")
-        root = self.d.peer()
-        for i in range(600):
-            root.ok("set-job", cgroup=self.c.make(f"idle{i}"))
-        before = self._wakes()
-        time.sleep(3)
-        assert self._wakes() - before < 45, "more than 15 wake-ups a second"
-
-    def _wakes(self) -> int:
-        pids = (self.d.keeper(), self.d.parser())
-        return sum(int(status_of(pid)["voluntary_ctxt_switches"][0]) for pid in pids)
 
     def _cpu_s(self) -> float:
         ticks = 0

@@ -117,7 +117,7 @@ stays_while_a_flow_runs()
 
 ss_shows_progress()
 {
-	busywait - progress_shows || { ip netns exec "$sender" ss -tin; return 1; }
+	slowwait - progress_shows || { ip netns exec "$sender" ss -tin; return 1; }
 }
 
 without_the_module_nothing_is_done()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The kernel module while everything changes at once: 200 flows of 20 jobs in four pairs of network
-# namespaces, whose jobs are set and deleted, whose namespaces go, and which keep the module from
-# being unloaded. What goes wrong here the kernel says, if it has been built to (`make check-debug`).
+# namespaces, whose jobs are set and deleted, and whose namespaces go. What goes wrong here the kernel
+# says, if it has been built to (`make check-debug`).
 #
 #   sender 0 ══ tbf ══ receiver 0       the same addresses in each pair: 10.9.0.1, 10.9.0.2
 #   sender 1 ══ losses ══ receiver 1
@@ -146,20 +146,6 @@ grow()
 	done
 }
 
-unload_is_refused()
-{
-	local i
-
-	for ((i = 0; i < 5; i++)); do
-		if rmmod tcp_mlcc 2>"$out/rmmod"; then
-			echo "unloaded under $(total_flows) flows"
-			return 1
-		fi
-		grep -qi 'in use' "$out/rmmod" || { cat "$out/rmmod"; return 1; }
-	done
-	cc_available && grow 0 1 2 3
-}
-
 ### What happens to them
 
 # in_background NAME COMMAND...
@@ -300,10 +286,6 @@ it_comes_and_goes()
 	stop_named writer
 	stop_named reader
 	stop_named recv3
-}
-
-nothing_is_left()
-{
 	unload_quietly && cc_gone && [ ! -e /sys/module/tcp_mlcc ]
 }
 
@@ -316,9 +298,8 @@ main()
 	modprobe tcp_mlcc || ktap_fail_all "tcp_mlcc is loaded"
 	jobs_are_the_hosts || ktap_fail_all "jobs are set"
 	setup_pairs || exit 1
-	each told all_flows_come_up unload_is_refused jobs_change_while_their_flows_send \
-		namespaces_go_while_their_flows_send it_goes_with_the_last_flow it_comes_and_goes \
-		nothing_is_left
+	each told all_flows_come_up jobs_change_while_their_flows_send namespaces_go_while_their_flows_send \
+		it_goes_with_the_last_flow it_comes_and_goes
 	ktap_finish
 }
 

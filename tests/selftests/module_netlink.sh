@@ -207,7 +207,7 @@ neutral_after_delete()
 
 	value_is flows "$2" 1 || { echo "flows: $(value flows "$2")"; return 1; }
 	api job del "$2" || return
-	busywait - gain_is_one "$1" || { echo "gain: $(gain "$1")"; return 1; }
+	slowwait - gain_is_one "$1" || { echo "gain: $(gain "$1")"; return 1; }
 	before=$(received bulk)
 	slowwait - has_grown bulk "$before" || { echo "the flow stands"; return 1; }
 	gain_is_one "$1" || { echo "gain: $(gain "$1")"; return 1; }

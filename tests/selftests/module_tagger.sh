@@ -33,7 +33,7 @@ of_user()
 the_mark_is_read_once()
 {
 	job_api job set 7 one "" 0 , job set 8 other "" 0 &&
-		pair once "$outer" "$host" --cc mlcc --mark 7 && jobs_have "[(7, 2), (8, 0)]" &&
+		pair once "$outer" "$host" cc=mlcc mark=7 && jobs_have "[(7, 2), (8, 0)]" &&
 		ask once mark 8 && ask once send 100000 && jobs_have "[(7, 2), (8, 0)]" &&
 		job_api job del 7 , job del 8
 }

@@ -109,11 +109,11 @@ it_does_not_stall_over_loopback()
 	local i
 
 	api job class "$JOB" background || return
-	pair loop "$cgroups" "$sender" --cc "$cc" --mark "$JOB" || return
+	pair loop "$cgroups" "$sender" cc="$cc" mark="$JOB" || return
 	for ((i = 0; i < 20; i++)); do
-		[ "$(ask loop send 500000)" = sent ] || { echo "message $i does not arrive"; return 1; }
+		[ "$(ask loop send 500000)" = "done" ] || { echo "message $i does not arrive"; return 1; }
 	done
-	[ "$(ask loop send 20000000)" = sent ]
+	[ "$(ask loop send 20000000)" = "done" ]
 }
 
 main()

@@ -164,21 +164,6 @@ one_look_in()
 	grep -q "'unknown', {" "$out/verdict"
 }
 
-so_it_is_with_bbr()
-{
-	local cc=bbr
-
-	cc_available || { echo "no bbr in this kernel"; return "$KSFT_SKIP"; }
-	another_job_is_the_network
-}
-
-a_bulk_transfer_is_the_network()
-{
-	trains bert 2000000 10.1.2.2:5000
-	in_job bulk "$burst" bulk --cc "$cc" --peer 10.1.2.2:5001
-	first_is network && overlaps_with bulk
-}
-
 who_does_not_read_is_the_receiver()
 {
 	serves 7000 r8000 w1
@@ -215,13 +200,6 @@ a_token_bucket_is_a_policer()
 	bottleneck 80 400kb 12kb
 	trains bert 2000000 10.1.2.2:{5000,5000,5000,5000}
 	first_is policer && one_look_in 10
-}
-
-a_link_without_a_buffer_is_none()
-{
-	bottleneck 80 3kb 9kb
-	trains bert 2000000 10.1.2.2:{5000,5000,5000,5000}
-	first_is network loss
 }
 
 # As ECMP may choose: four of five connections on one of two links.
@@ -355,11 +333,9 @@ main()
 	defer ends
 	ktap_start
 	each told it_changes_nothing a_broken_record_is_refused
-	each told_thrice alone_it_waits_for_nothing another_job_is_the_network \
-		so_it_is_with_bbr a_bulk_transfer_is_the_network who_does_not_read_is_the_receiver \
-		pauses_within_a_phase_are_the_sender a_late_peer_is_the_peer \
-		reading_data_first_is_storage a_token_bucket_is_a_policer \
-		a_link_without_a_buffer_is_none a_crowded_link_is_a_path time_outs_are_losses
+	each told_thrice alone_it_waits_for_nothing another_job_is_the_network who_does_not_read_is_the_receiver \
+		pauses_within_a_phase_are_the_sender a_late_peer_is_the_peer reading_data_first_is_storage \
+		a_token_bucket_is_a_policer a_crowded_link_is_a_path time_outs_are_losses
 	ktap_finish
 }
 

@@ -46,10 +46,14 @@ talk_to()
 	printf -v "pair_pid_$name" '%s' "$!"
 }
 
-# pair NAME CGROUP NAMESPACE [OPTIONS...]: a connection of pair.py
+# pair NAME CGROUP NAMESPACE [cc=CC] [mark=MARK] [tos=TOS] [address=ADDRESS]: one connection of marked.py
 pair()
 {
-	talk_to "$1" in_cgroup "$2" "$3" "$python" "$here/pair.py" "${@:4}" && ask "$1" show >/dev/null
+	local cc='' mark=0 tos=0 address=127.0.0.1
+
+	[ $# -eq 3 ] || local "${@:4}"
+	talk_to "$1" in_cgroup "$2" "$3" "$python" "$here/marked.py" "$address" "$cc" "$mark" "$tos" &&
+		ask "$1" show >/dev/null
 }
 
 # ask NAME WORDS...: what the pair answers

@@ -6,8 +6,6 @@
 
 # shellcheck source=tests/selftests/bpf_common.sh
 . "$(dirname "$0")/bpf_common.sh"
-# shellcheck source=tests/selftests/mlccd_common.sh
-. "$(dirname "$0")/mlccd_common.sh"
 
 if [ "${MLCC_ALONE:-}" != yes ] && [ "$(id -u)" -eq 0 ]; then
 	MLCC_ALONE=yes exec unshare --mount "$0" "$@"
@@ -72,7 +70,6 @@ begin()
 	require_bpf
 	require_command bpftool findmnt prlimit setpriv unshare
 	require_api
-	[ -x "$mlccd" ] || ktap_skip_all "mlccd is not built: make"
 	[ "$pins" = "$bpf_fs/mlcc" ] || ktap_skip_all "MLCC_PIN_DIR is set"
 	setup_out
 	other=$out/bpf/pins

@@ -170,12 +170,6 @@ have_sent()
 	column sent | awk -v count="$1" -v least="$2" '$1 >= least { n++ } END { exit n < count }'
 }
 
-# Jain's index of the numbers on stdin
-jain()
-{
-	awk '{ s += $1; q += $1 * $1 } END { if (q) printf "%.3f\n", s * s / NR / q }'
-}
-
 refused()
 {
 	! knob "$1" "$2" || { echo "$1: $2 was taken"; return 1; }

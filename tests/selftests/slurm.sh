@@ -203,45 +203,6 @@ options_say_class_and_paths()
 		! srun --mlcc-paths=129 true 2>"$out/srun.log" && grep -q "from 1 to 128" "$out/srun.log"
 }
 
-# A rank: announces its part of a phase, and stays until that has been seen.
-rank='
-import os, sys, time
-sys.path.insert(0, sys.argv[1])
-from mlcc_torch import Hints
-hints = Hints()
-hints.phase_start(5000000)
-while not os.path.exists(sys.argv[2]):
-    time.sleep(0.1)
-print(os.getuid(), hints.linked)
-'
-
-a_phase_is_seen()
-{
-	[ "$(ctl -j show | json "(lambda j: (j['hinted'], j['d_phase_bytes'], j['owner_uid']))(d[0])")" = \
-		"(True, 5000000, 65534)" ]
-}
-
-# Root has set the job, and they are nobody's.
-an_ordinary_users_ranks_announce()
-{
-	local said seen
-
-	LD_LIBRARY_PATH=$repo/build/userspace/libmlcc-hint MLCC_SOCKET=$out/run/mlccd.sock timeout 300 \
-		setpriv --reuid 65534 --regid 65534 --clear-groups \
-		srun --comment=mlcc --ntasks 2 --overcommit --chdir / "$python" -c "$rank" \
-		"$repo/userspace/python" "$out/seen" >"$out/ranks" 2>"$out/srun.log" &
-	slowwait - a_phase_is_seen
-	seen=$?
-	[ "$seen" -eq 0 ] || ctl -j show
-	touch "$out/seen"
-	wait $!
-	cat "$out/srun.log"
-	said=$(sort "$out/ranks" | tr '\n' ' ')
-	[ "$said" = "65534 True 65534 True " ] || { echo "said: $said"; return 1; }
-	slowwait - has_no_jobs || { ctl show; return 1; }
-	return "$seen"
-}
-
 a_wrong_comment_drains_no_node()
 {
 	run "mlcc:profile=greedy" || return
@@ -274,7 +235,7 @@ main()
 	fi
 	each ktap_check a_job_that_asks_is_one_of_mlcc other_jobs_are_left_alone \
 		a_batch_job_is_set_as_its_comment_says options_say_class_and_paths \
-		an_ordinary_users_ranks_announce a_wrong_comment_drains_no_node without_mlccd_jobs_run
+		a_wrong_comment_drains_no_node without_mlccd_jobs_run
 	ktap_finish
 }
 

@@ -60,7 +60,7 @@ sockets_are_tagged_and_restored()
 	local late="$without_ecn 0x10007 0x28"
 
 	job_api job set 7 tagged "" 0 &&
-		pair old "$outer" "$host" --cc cubic --mark 0x10001 --tos 0x28 &&
+		pair old "$outer" "$host" cc=cubic mark=0x10001 tos=0x28 &&
 		is old "cubic 0x10001 0x28 cubic 0x10001 0x28" &&
 		api tag set "$outer" 7 && pair new "$inner" "$host" || return
 	is old "$late $late" && is new "mlcc 0x7 0x2 mlcc 0x7 0x2" && jobs_have "[(7, 4)]" || return
@@ -72,7 +72,7 @@ sockets_are_tagged_and_restored()
 another_jobs_flow_is_that_again()
 {
 	job_api job set 7 tagged "" 0 , job set 8 before "" 0 &&
-		pair marked "$outer" "$host" --cc mlcc --mark 8 && jobs_have "[(7, 0), (8, 2)]" &&
+		pair marked "$outer" "$host" cc=mlcc mark=8 && jobs_have "[(7, 0), (8, 2)]" &&
 		api tag set "$outer" 7 && jobs_have "[(7, 2), (8, 0)]" && api tag del "$outer" &&
 		is marked "mlcc 0x8 0x2 mlcc 0x8 0x2" && jobs_have "[(7, 0), (8, 2)]" &&
 		job_api job del 7 , job del 8
@@ -93,8 +93,8 @@ phase_goes_through_the_classes()
 progress_picks_the_dscp()
 {
 	job_api job set 7 prio "" 1000000 || return
-	pair old "$outer" "$host" --tos 0x28 || return
-	api tag set "$outer" 7 4 10 20 30 40 && pair new "$inner" "$host" --tos 0x28 || return
+	pair old "$outer" "$host" tos=0x28 || return
+	api tag set "$outer" 7 4 10 20 30 40 && pair new "$inner" "$host" tos=0x28 || return
 	dscp_is new 10 && ecn_is new 2 || return
 	job_api phase start 7 1000000 && phase_goes_through_the_classes new && ecn_is new 2 || return
 	job_api phase start 7 1000000 && ask new send 1000 && slowwait - dscp_is new 10 || return

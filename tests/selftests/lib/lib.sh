@@ -64,48 +64,24 @@ trap 'exit 129' HUP
 
 ### Waiting
 
-# $EPOCHREALTIME without its decimal point, which some locales write as a comma.
-lib_now_us()
-{
-	lib_now=${EPOCHREALTIME//[!0-9]/}
-}
-
-# lib_wait SECONDS PAUSE COMMAND...: until the command succeeds; prints what it printed last.
-# A clock that counts instructions leaps while nothing runs: there it is tried ten times a second, too.
-lib_wait()
-{
-	local timeout_us=$(($1 * 1000000)) pause=$2 least=${MLCC_COUNTED:+$(($1 * 10))} start output
-	shift 2
-
-	lib_now_us
-	start=$lib_now
-	until output=$("$@"); do
-		lib_now_us
-		if [ $((lib_now - start)) -ge "$timeout_us" ] && [ "$((least--))" -le 0 ]; then
-			printf '%s' "$output"
-			return 1
-		fi
-		[ "$pause" = 0 ] || sleep "$pause"
-	done
-	printf '%s' "$output"
-}
-
-# For conditions that come true within milliseconds. SECONDS may be - for the default.
-busywait()
-{
-	local timeout=${1/#-/$WAIT_TIMEOUT}
-	shift
-
-	lib_wait "$timeout" 0 "$@"
-}
-
-# For all others: leaves the processor to what is waited for.
+# slowwait SECONDS COMMAND...: ten times a second, until the command succeeds; prints what it printed
+# last. SECONDS may be - for the default. A clock that counts instructions leaps while nothing runs:
+# there it is tried as often as that all the same.
 slowwait()
 {
-	local timeout=${1/#-/$WAIT_TIMEOUT}
+	local seconds=${1/#-/$WAIT_TIMEOUT} start=$SECONDS least output status
 	shift
 
-	lib_wait "$timeout" 0.1 "$@"
+	least=${MLCC_COUNTED:+$((seconds * 10))}
+	until output=$("$@"); do
+		if [ $((SECONDS - start)) -gt "$seconds" ] && [ "$((least--))" -le 0 ]; then
+			status=1
+			break
+		fi
+		sleep 0.1
+	done
+	printf '%s' "$output"
+	return "${status:-0}"
 }
 
 ### Network namespaces
@@ -185,8 +161,9 @@ require_module()
 # require_kernel 6.4: that version, or a later one.
 require_kernel()
 {
-	local running=${KSFT_KERNEL_RELEASE:-$(uname -r)}
+	local running
 
+	running=$(uname -r)
 	printf '%s\n%s\n' "$1" "${running%%-*}" | sort --check=quiet --version-sort ||
 		ktap_skip_all "needs Linux $1, this is $running"
 }
