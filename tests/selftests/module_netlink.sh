@@ -158,59 +158,13 @@ have_room()
 
 ### Flows
 
-# The factor of the increase that ss shows for the flow to PORT.
-gain()
-{
-	ip netns exec "$sender" ss -Htin "dport = :$1" | sed -n 's/.*pacing_gain:\([0-9.]*\).*/\1/p'
-}
-
-gain_is_not_one()
-{
-	local gain
-
-	gain=$(gain "$1")
-	[ -n "$gain" ] && [ "$gain" != 1 ]
-}
-
-gain_is_one()
-{
-	[ "$(gain "$1")" = 1 ]
-}
-
-# A flow that never pauses: what changes, changes in the middle of a phase.
+# A flow that never pauses: what changes, changes in the middle of a phase. What it takes of a link, also
+# once its job is deleted, is in neutral.sh.
 running_flow()
 {
 	receive bulk "$1" --cc reno || return
 	start flow "$sender" bulk --peer "10.1.2.2:$1" --cc "$cc" --mark "$2"
 	slowwait - has_received bulk 1000000 || { cat "$out"/*.err; return 1; }
-}
-
-# By a profile whose increase does not depend on what the flow takes the queue for: in emulation
-# round trips are long for other reasons, too.  Nor does a silence there end an announced phase.
-deleted_jobs_are_neutral_at_once()
-{
-	local status=1
-
-	api job set 8 "" mltcp 0 && running_flow 5001 8 &&
-		slowwait - api phase start 8 281474976710655 >/dev/null &&
-		{ slowwait - gain_is_not_one 5001 || { echo "gain: $(gain 5001)"; false; }; } &&
-		neutral_after_delete 5001 8 && status=0
-	stop_named flow
-	stop_named bulk
-	return "$status"
-}
-
-# neutral_after_delete PORT ID
-neutral_after_delete()
-{
-	local before
-
-	value_is flows "$2" 1 || { echo "flows: $(value flows "$2")"; return 1; }
-	api job del "$2" || return
-	slowwait - gain_is_one "$1" || { echo "gain: $(gain "$1")"; return 1; }
-	before=$(received bulk)
-	slowwait - has_grown bulk "$before" || { echo "the flow stands"; return 1; }
-	gain_is_one "$1" || { echo "gain: $(gain "$1")"; return 1; }
 }
 
 # The flow's job is the initial namespace's until its own namespace says something of that id.
@@ -298,8 +252,7 @@ main()
 	each ktap_check small_masks_are_respected changing_needs_cap_net_admin own_namespaces_are_ones_own
 	setup_link 400kb || exit 1
 	ktap_check "users leave others their jobs" users_leave_others_their_jobs
-	each told deleted_jobs_are_neutral_at_once namespaces_have_jobs_of_their_own \
-		events_tell_of_phases unloads_with_jobs_and_listeners
+	each told namespaces_have_jobs_of_their_own events_tell_of_phases unloads_with_jobs_and_listeners
 	ktap_finish
 }
 

@@ -154,20 +154,6 @@ sockets_that_are_there_are_tagged()
 	[ "$said" = "mlcc True" ] || { echo "said: $said"; return 1; }
 }
 
-metrics='
-import socket
-s = socket.socket(socket.AF_UNIX)
-s.connect("/run/mlcc/metrics.sock")
-s.send(b"GET /metrics HTTP/1.0\r\n\r\n")
-assert b"mlcc_build_info" in s.makefile("rb").read()
-'
-
-metrics_are_roots()
-{
-	inside "$python" -c "$metrics" && ! inside setpriv --reuid 65534 --regid 65534 --clear-groups \
-		"$python" -c "$metrics" 2>/dev/null
-}
-
 limit()
 {
 	ctl -j status | json 'd["limits"]["jobs_per_user"]'
@@ -248,7 +234,7 @@ main()
 	install_mlccd && start_systemd || exit 1
 	each ktap_check the_first_request_starts_it it_has_carrier_and_tagger \
 		who_reads_requests_has_no_rights sockets_of_a_job_are_tagged \
-		sockets_that_are_there_are_tagged metrics_are_roots reload_reads_the_configuration
+		sockets_that_are_there_are_tagged reload_reads_the_configuration
 	ktap_check "jobs survive kill -9, and it comes back" jobs_survive_kill_9 mlccd.service
 	ktap_check "and that of its keeper" jobs_survive_kill_9 mlccd-keeper.service
 	each ktap_check jobs_end_with_their_cgroups it_has_complained_of_nothing stop_takes_its_sockets_away
