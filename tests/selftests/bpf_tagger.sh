@@ -146,18 +146,6 @@ programs_of_others_go_on()
 	[ "$(established)" = 4 ] || { echo "it ran for $(established) of 4"; return 1; }
 }
 
-# Without ECN nothing that is sent may say that it is capable of it.
-chosen_by_another_program_a_flow_is_plain()
-{
-	clang -O2 -g -target bpf -idirafter "/usr/include/$(uname -m)-linux-gnu" \
-		-c "$here/choose_sockops.bpf.c" -o "$out/choose.o" || return
-	bpftool prog load "$out/choose.o" "$out_bpf/choose" || return
-	bpftool cgroup attach "$outer" sock_ops pinned "$out_bpf/choose" || return
-	pair chosen "$outer" "$host" && ask chosen send 10000 >/dev/null || return
-	bpftool cgroup detach "$outer" sock_ops pinned "$out_bpf/choose" || return
-	[[ $(ask chosen show) == "mlcc_plain 0x0 0x0 "* ]] || { ask chosen show; return 1; }
-}
-
 without_mlcc_a_socket_stays_as_it_is()
 {
 	"$mlcc_bpf" unload && slowwait - cc_gone && api tag set "$outer" 7 || return
@@ -295,8 +283,8 @@ main()
 		sockets_are_tagged_and_restored another_jobs_flow_is_that_again the_nearest_job_counts \
 		no_depth_of_cgroups_leads_out_of_a_job every_network_namespace_counts \
 		a_cgroup_that_is_gone_is_deleted_by_its_id programs_of_others_go_on \
-		chosen_by_another_program_a_flow_is_plain without_mlcc_a_socket_stays_as_it_is \
-		progress_picks_the_dscp a_job_has_one_dscp skipped_connections_are_left_alone survives_kill unloads
+		without_mlcc_a_socket_stays_as_it_is progress_picks_the_dscp a_job_has_one_dscp \
+		skipped_connections_are_left_alone survives_kill unloads
 	ktap_finish
 }
 
