@@ -69,19 +69,18 @@ trap 'exit 129' HUP
 # there it is tried as often as that all the same.
 slowwait()
 {
-	local seconds=${1/#-/$WAIT_TIMEOUT} start=$SECONDS least output status
+	local seconds=${1/#-/$WAIT_TIMEOUT} start=$SECONDS least output
 	shift
 
 	least=${MLCC_COUNTED:+$((seconds * 10))}
 	until output=$("$@"); do
 		if [ $((SECONDS - start)) -gt "$seconds" ] && [ "$((least--))" -le 0 ]; then
-			status=1
-			break
+			printf '%s' "$output"
+			return 1
 		fi
 		sleep 0.1
 	done
 	printf '%s' "$output"
-	return "${status:-0}"
 }
 
 ### Network namespaces
