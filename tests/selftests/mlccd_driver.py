@@ -354,6 +354,16 @@ class Cases:
     def open_files(self) -> int:
         return len(os.listdir(f"/proc/{self.d.parser()}/fd"))
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """mlccd finds all that has come meanwhile."""
+        parser = self.d.parser()
+        os.kill(parser, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(parser, signal.SIGCONT)
+
     def http(self, text: bytes) -> tuple[str, str]:
         # an answer serves all who ask for ten times as long as it took
         time.sleep(0.1 + 10 * self.answer_s)

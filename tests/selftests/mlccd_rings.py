@@ -3,7 +3,6 @@
 
 import fcntl
 import os
-import signal
 import time
 from typing import Any
 
@@ -118,13 +117,11 @@ class Rings(Cases):
         root = self.d.peer()
         root.ok("set-job", id=7)
         _, rings = self._given(4)
-        parser = self.d.parser()
         for phase in range(1, 4):
-            os.kill(parser, signal.SIGSTOP)
-            for kind in (1, 2):
-                for ring in rings:
-                    ring.put(job=7, kind=kind, bytes=100 if kind == 1 else 0)
-            os.kill(parser, signal.SIGCONT)
+            with self.stopped():
+                for kind in (1, 2):
+                    for ring in rings:
+                        ring.put(job=7, kind=kind, bytes=100 if kind == 1 else 0)
             for ring in rings:
                 ring.wait_until_read()
             job = root.ok("show", job=7)["jobs"][0]
@@ -170,11 +167,10 @@ class Rings(Cases):
             ring, peer, before = Ring(), self.d.peer(), self.d.status()
             peer.give(ring)
             now = max(time.monotonic_ns() + offset_ns, 10**10)
-            os.kill(self.d.parser(), signal.SIGSTOP)
-            # what has waited for longer than the last one is late, the first one, too
-            for age_s in (5, 3, 0):
-                ring.put(job=job, bytes=5, time=now - age_s * 10**9)
-            os.kill(self.d.parser(), signal.SIGCONT)
+            with self.stopped():
+                # what has waited for longer than the last one is late, the first one, too
+                for age_s in (5, 3, 0):
+                    ring.put(job=job, bytes=5, time=now - age_s * 10**9)
             ring.wait_until_read()
             after = self.d.status()
             counts = [after[key] - before[key] for key in ("ring_records_bad", "ring_records_late")]

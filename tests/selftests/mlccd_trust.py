@@ -225,16 +225,6 @@ class Trust(Cases):
         took = time.monotonic() - begin
         assert took < SOON_S, f"{what}: root's status took {took:.2f} s"
 
-    @contextmanager
-    def _stopped(self) -> Iterator[None]:
-        """mlccd finds all that has come meanwhile."""
-        parser = self.d.parser()
-        os.kill(parser, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(parser, signal.SIGCONT)
-
     # descriptors
 
     def _sends_what_lingers(self, peer: Peer, text: bytes) -> None:
@@ -245,7 +235,7 @@ class Trust(Cases):
     def what_lingers_keeps_nobody_waiting(self) -> None:
         for text in (STATUS, OPEN_RING, b"", b"nonsense"):
             peers = [self.d.peer(ALICE) for _ in range(12)]
-            with self._stopped():
+            with self.stopped():
                 for peer in peers:
                     self._sends_what_lingers(peer, text)
             self._soon(f"descriptors with {text!r}")
@@ -256,7 +246,7 @@ class Trust(Cases):
 
     def what_lingers_behind_a_refusal_keeps_nobody_waiting(self) -> None:
         held = [self.d.peer(ALICE) for _ in range(32)]
-        with self._stopped():
+        with self.stopped():
             for _ in range(12):
                 held.append(self.d.peer(ALICE))
                 self._sends_what_lingers(held[-1], STATUS)
@@ -309,7 +299,7 @@ class Trust(Cases):
             it.hear()
             files, sent = self.open_files(), []
             for _ in range(6):
-                with self._stopped():
+                with self.stopped():
                     it.go()
                     sent.append(it.hear()["sent"])
                 self._soon("connections that nobody closes")
@@ -325,7 +315,7 @@ class Trust(Cases):
         users = [[self.d.peer(MANY + i) for _ in range(5)] for i in range(30)]
         porter = self._process("mlccd-porter")
         os.kill(porter, signal.SIGSTOP)
-        with self._stopped():
+        with self.stopped():
             for user in users:
                 for peer in user:
                     socket.send_fds(peer.socket, [OPEN_RING], [0])
@@ -396,7 +386,7 @@ class Trust(Cases):
         never = 1 << FUSE_WRITE | 1 << FUSE_SETATTR
         with self._fuse(alice, never) as it:
             it.hear()
-            with self._stopped():
+            with self.stopped():
                 it.go()
                 said = [it.hear()]
             # a worker is at it, and would be for ever
