@@ -111,7 +111,7 @@ rdma:
 	+$(call part,tests of the NIC's firmware,tests/pcc)
 	+$(call part,RoCE networks drawn at random,tests/dcqcn)
 
-# what mlccd and libmlcc read from others, under libFuzzer
+# what mlccd reads from others, under libFuzzer
 fuzz:
 	+$(call part,fuzz targets,tests/fuzz)
 
