@@ -1,67 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Plays vectors.h and prints what came out; on rv64 and on the host that must be the same to the
- * last bit.
- *
- *	index rate digest			every EVERY events, hexadecimal
- *	decreases ... progress ...		at the end
+ * Plays vectors.h and prints a digest of all that came out, and how many decreases, events with a
+ * progress, and parameters taken and refused there were: on rv64 and on the host the same.
  */
 #include "bare.h"
 #include "vectors.h"
 
 #define EVENTS	200000
-#define EVERY	1000
-
-static u32 put_word(char *line, u32 at, const char *word)
-{
-	while (*word)
-		line[at++] = *word++;
-	return at;
-}
-
-static u32 put_hex(char *line, u32 at, u64 value, u32 digits)
-{
-	line[at++] = ' ';
-	while (digits--)
-		line[at++] = "0123456789abcdef"[value >> 4 * digits & 15];
-	return at;
-}
-
-static bool put_event(const struct vectors *v, u32 rate)
-{
-	char line[80];
-	u32 at = put_word(line, 0, "event");
-
-	at = put_hex(line, at, v->index, 8);
-	at = put_hex(line, at, rate, 8);
-	at = put_hex(line, at, v->digest, 16);
-	line[at++] = '\n';
-	return bare_write(line, at);
-}
-
-static bool put_sums(const struct vectors *v)
-{
-	char line[80];
-	u32 at = put_word(line, 0, "sums");
-
-	at = put_hex(line, at, v->decreases, 8);
-	at = put_hex(line, at, v->progress, 8);
-	at = put_hex(line, at, v->taken, 8);
-	at = put_hex(line, at, v->refused, 8);
-	line[at++] = '\n';
-	return bare_write(line, at);
-}
 
 static struct vectors vectors;
 
+static u32 put_hex(char *line, u32 at, u64 value)
+{
+	for (u32 digits = 16; digits--;)
+		line[at++] = "0123456789abcdef"[value >> 4 * digits & 15];
+	line[at++] = ' ';
+	return at;
+}
+
 int main(void)
 {
-	vectors_init(&vectors);
-	for (u32 i = 1; i <= EVENTS; i++) {
-		u32 rate = vectors_next(&vectors);
+	char line[96];
+	u32 at = 0;
 
-		if (i % EVERY == 0 && !put_event(&vectors, rate))
-			return 1;
-	}
-	return !put_sums(&vectors);
+	vectors_init(&vectors);
+	for (u32 i = 0; i < EVENTS; i++)
+		vectors_next(&vectors);
+	at = put_hex(line, at, vectors.digest);
+	at = put_hex(line, at, vectors.decreases);
+	at = put_hex(line, at, vectors.progress);
+	at = put_hex(line, at, vectors.taken);
+	at = put_hex(line, at, vectors.refused);
+	line[at - 1] = '\n';
+	return !bare_write(line, at);
 }

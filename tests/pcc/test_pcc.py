@@ -44,11 +44,6 @@ def host(compiler: str) -> list[str]:
     return output([path])
 
 
-def same(ours: list[str], theirs: list[str]) -> None:
-    for mine, other in zip(ours, theirs, strict=True):
-        assert mine == other, f"{mine!r} is not {other!r}"
-
-
 @dataclass
 class Told:
     """What mlcc-pcc answered and what the NIC that is none said of it."""
@@ -115,24 +110,18 @@ class Firmware(unittest.TestCase):
     """Builds of it."""
 
     def test_gcc_and_clang_agree_on_the_vectors(self) -> None:
-        same(host("gcc"), host("clang"))
+        self.assertEqual(host("gcc"), host("clang"))
 
     def test_rv64_and_the_host_agree_on_them(self) -> None:
-        need_rv64()
-        same(host("gcc"), output([QEMU, RV64 / "play"]))
-
-    def test_they_get_somewhere(self) -> None:
-        """Agreement on flows that never did anything would be worth little."""
-        lines = host("gcc")
-        name, *sums = lines[-1].split()
-        self.assertEqual(name, "sums", lines[-1])
-        decreases, progress, taken, refused = (int(word, 16) for word in sums)
+        """And they get somewhere: flows that never did anything agree."""
+        ours = host("gcc")
+        _, decreases, progress, taken, refused = (int(word, 16) for word in ours[0].split())
         self.assertGreater(decreases, 1000)
         self.assertGreater(progress, 10000)
         self.assertGreater(taken, 10)
         self.assertGreater(refused, 3)
-        digests = {line.split()[-1] for line in lines[:-1]}
-        self.assertEqual(len(digests), len(lines) - 1, "the digest stands still")
+        need_rv64()
+        self.assertEqual(ours, output([QEMU, RV64 / "play"]))
 
     def test_the_firmware_calls_nothing_else_and_its_stack_is_bounded(self) -> None:
         """What the NIC's memory has to hold; told, and that nothing is called that is not there."""
@@ -161,23 +150,6 @@ class Firmware(unittest.TestCase):
                 )
                 failed = [line for line in done.stdout.splitlines() if not line.startswith("ok")]
                 self.assertEqual(done.returncode, 0, f"{compiler}: {failed[2:]} {done.stderr}")
-
-    def test_the_sdks_compiler_is_told_which_nic_it_is(self) -> None:
-        """It is not here: so what it would be told."""
-        with tempfile.TemporaryDirectory() as root:
-            tools = Path(root) / "tools"
-            tools.mkdir()
-            (tools / "dpacc").touch()
-            make = ["make", "-n", "-C", ROOT / "rdma" / "pcc", "sdk", f"DOCA_ROOT={root}"]
-            for nic in ("bf3", "cx8", "cx9"):
-                told = output([*make, f"DPA={nic}"])
-                assert any(f"-mcpu=nv-dpa-{nic} " in line for line in told), told
-            for wrong, text in (
-                (["DPA=cx7"], "bf3 cx8 cx9"),
-                (["DPA=bf3", "DPACC=/none"], "DPACC"),
-            ):
-                done = subprocess.run([*make, *wrong], capture_output=True, text=True, check=False)
-                assert done.returncode and text in done.stderr, f"{wrong}: {done.stderr}"
 
 
 class Program(unittest.TestCase):

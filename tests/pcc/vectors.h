@@ -103,8 +103,8 @@ static inline doca_pcc_dev_results_t vectors_event(struct vectors *v, const stru
 	return nic_other(qp, DOCA_PCC_DEV_EVNT_ROCE_NACK, stamp);
 }
 
-/* Runs the next event.  Returns the rate. */
-static inline u32 vectors_next(struct vectors *v)
+/* Runs the next event. */
+static inline void vectors_next(struct vectors *v)
 {
 	const struct nic_qp *qp = &v->qp[random_below(&v->seed, VECTOR_QPS)];
 	const struct mlcc_pcc_context *context;
@@ -127,7 +127,6 @@ static inline u32 vectors_next(struct vectors *v)
 		v->progress += flow->p != MLCC_NEUTRAL;
 		v->decreases += flow->rp.decrease_run == 0;
 	}
-	return results.rate;
 }
 
 #endif /* MLCC_PCC_VECTORS_H */
