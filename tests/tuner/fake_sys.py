@@ -11,35 +11,29 @@ others since the last time, as pairs of path and text.
 
 import errno
 import json
+import multiprocessing
 import os
 import stat
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 CONTROL = "/.control"
-# fusepy is Debian's, so the interpreter has to be, too
-PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
 
 
 @dataclass
 class Knob:
     """A file with a number.
 
-    kind is the driver: "mlx5" (kstrtou32 of at most 11 bytes, the firmware checks the range),
-    "ofed" (sscanf whose failure is ignored), "hns" (the driver checks), "bnxt" (what the firmware
-    says is dropped), "configfs" (at once, as 0x), "configfs-apply" (hexadecimal in any case, kept
+    kind is the driver: "plain" (kstrtou32), "mlx5" (of at most 11 bytes), "ofed" (sscanf whose
+    failure is ignored), "configfs" (shown as 0x), "configfs-apply" (hexadecimal in any case, kept
     until 1 is written to apply), "parameter" (of a module, only to be read).
     """
 
     kind: str
     value: int
-    low: int = 0
-    high: int = 2**32 - 1
     sets: str | None = None  # "name=value" of a neighbour that a write changes, too
     mode: int = 0o600
 
@@ -47,60 +41,20 @@ class Knob:
 Tree = dict[str, Any]  # a path of /sys to a Knob, to a text ("..."), or to a link ("->...")
 
 
-def garbage() -> int:
-    """What was on the driver's stack."""
-    return 0xDEAD
-
-
-class Driver:
-    """What one write does, as the driver has it."""
-
-    @staticmethod
-    def mlx5(knob: Knob, text: str) -> int:
-        if len(text) > 11:
-            raise OSError(errno.EINVAL, "longer than the buffer")
-        return Driver.hns(knob, text)
-
-    @staticmethod
-    def hns(knob: Knob, text: str) -> int:
-        value = kstrtou32(text)
-        if not knob.low <= value <= knob.high:
-            raise OSError(errno.EINVAL, "out of range")
-        return value
-
-    @staticmethod
-    def ofed(knob: Knob, text: str) -> int:
-        try:
-            return int(text, 10)
-        except ValueError:
-            return garbage()
-
-    @staticmethod
-    def bnxt(knob: Knob, text: str) -> int:
-        value = kstrtou32(text)
-        return value if knob.low <= value <= knob.high else knob.value
-
-    @staticmethod
-    def configfs(knob: Knob, text: str) -> int:
-        return Driver.hns(knob, text)
-
-    @staticmethod
-    def configfs_apply(knob: Knob, text: str) -> int:
-        return int(text, 16) & 0xFF
-
-    @staticmethod
-    def parameter(knob: Knob, text: str) -> int:
+def taken(knob: Knob, text: str) -> int:
+    """What the value is after a write, as the driver has it."""
+    if knob.kind == "parameter":
         raise OSError(errno.EACCES, "no store function")
-
-
-def kstrtou32(text: str) -> int:
+    if knob.kind == "configfs-apply":
+        return int(text, 16) & 0xFF
+    if knob.kind == "mlx5" and len(text) > 11:
+        raise OSError(errno.EINVAL, "longer than the buffer")
     try:
-        value = int(text.strip(), 0)
+        return int(text.strip(), 10 if knob.kind == "ofed" else 0)
     except ValueError:
+        if knob.kind == "ofed":
+            return 0xDEAD  # what was on the driver's stack
         raise OSError(errno.EINVAL, "no number") from None
-    if not 0 <= value < 2**32:
-        raise OSError(errno.ERANGE, "too large")
-    return value
 
 
 class Sys:
@@ -116,7 +70,6 @@ class Sys:
         self.gone: list[str] = []
         self.errors: dict[str, dict[str, int]] = {"open": {}, "read": {}, "write": {}}
         self.stuck: set[str] = set()
-        self.steps: dict[str, int] = {}
         self.kept: dict[str, int] = {}
         self.log: list[tuple[str, str]] = []
 
@@ -143,10 +96,6 @@ class Sys:
     def do_stuck(self, path: str) -> None:
         """Takes writes, and does nothing."""
         self.stuck.add(path)
-
-    def do_round(self, path: str, step: int) -> None:
-        """The hardware has only multiples of step."""
-        self.steps[path] = step
 
     def do_set(self, path: str, value: int) -> None:
         """Somebody else writes."""
@@ -195,8 +144,7 @@ class Sys:
             self.change(path, node, text)
 
     def change(self, path: str, knob: Knob, text: str) -> None:
-        value = getattr(Driver, knob.kind.replace("-", "_"))(knob, text)
-        value -= value % self.steps.get(path, 1)
+        value = taken(knob, text)
         if path in self.stuck:
             return
         if knob.kind == "configfs-apply":
@@ -214,7 +162,7 @@ class Sys:
 
 
 def copy(node: Knob | str) -> Knob | str:
-    return node if isinstance(node, str) else Knob(**asdict(node))
+    return node if isinstance(node, str) else replace(node)
 
 
 def operations(sys_tree: Sys) -> Any:
@@ -283,15 +231,8 @@ class Mounted:
 
     def __init__(self, where: Path, tree: Tree) -> None:
         self.where = where
-        words = {
-            path: node if isinstance(node, str) else asdict(node) for path, node in tree.items()
-        }
-        self.process = subprocess.Popen(
-            [PYTHON, "-B", __file__, str(where)], stdin=subprocess.PIPE, text=True
-        )
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(words))
-        self.process.stdin.close()
+        self.process = multiprocessing.get_context("fork").Process(target=serve, args=(where, tree))
+        self.process.start()
         for _ in range(500):
             if (where / CONTROL[1:]).exists():
                 return
@@ -315,25 +256,17 @@ class Mounted:
 
     def close(self) -> None:
         subprocess.run(["umount", "-l", str(self.where)], check=False)
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.process.join(10)
+        self.process.kill()
+        self.process.join()
 
 
-def nodes(words: dict[str, Any]) -> Iterator[tuple[str, Knob | str]]:
-    for path, node in words.items():
-        yield path, node if isinstance(node, str) else Knob(**node)
-
-
-def main() -> None:
+def serve(where: Path, tree: Tree) -> None:
     import fusepy
 
-    tree = Sys(dict(nodes(json.load(sys.stdin))))
     fusepy.FUSE(
-        operations(tree),
-        sys.argv[1],
+        operations(Sys(tree)),
+        str(where),
         foreground=True,
         allow_other=True,  # whom mlccd reads requests as asks for what was opened for it
         nothreads=True,
@@ -345,7 +278,3 @@ def main() -> None:
         default_permissions=False,
         fsname=f"mlcc-fake-{os.getpid()}",
     )
-
-
-if __name__ == "__main__":
-    main()

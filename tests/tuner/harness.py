@@ -3,7 +3,6 @@
 
 import json
 import os
-import queue
 import shutil
 import signal
 import subprocess
@@ -60,7 +59,6 @@ class Following:
 
     def __init__(self, words: list[str], env: dict[str, str]) -> None:
         self.events: list[dict[str, Any]] = []
-        self.lines: queue.Queue[dict[str, Any]] = queue.Queue()
         self.process = subprocess.Popen(
             words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

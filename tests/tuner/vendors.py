@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Fake trees: names and ranges of each vendor's driver, manners as in Documentation/rdma.md.
+"""Fake trees: names of each vendor's driver, manners as in Documentation/rdma.md.
 
-No device has been looked at for them.  What is not published (hns_roce's and bnxt_re's defaults) is
-made up.
+No device has been looked at for them.  Values are made up, but for those that tests begin with.
 """
 
 import stat
@@ -13,34 +12,17 @@ from typing import NamedTuple
 from fake_sys import Knob, Tree
 
 PCI = "0000:03:00.0"
-RATE = 400_000  # Mb/s, of the port: what the firmware takes
 
-# name: default, least, most; the firmware's
-MLX5 = {
-    "clamp_tgt_rate": (0, 0, 1),
-    "time_reset": (300, 1, 131071),
-    "byte_reset": (32767, 0, 32767),
-    "threshold": (1, 1, 31),
-    "ai_rate": (5, 1, RATE),
-    "max_rate": (0, 0, RATE),
-    "hai_rate": (50, 1, RATE),
-    "min_dec_fac": (50, 0, 100),
-    "min_rate": (1, 1, RATE),
-    "rate_to_set_on_first_cnp": (0, 0, RATE),
-    "dce_tcp_g": (1019, 0, 1023),
-    "dce_tcp_rtt": (1, 1, 131071),
-    "rate_reduce_monitor_period": (4, 1, 2**32 - 1),
-    "initial_alpha_value": (1023, 1, 1023),
-    "gd": (11, 10, 11),
-}
-OFED_PLAIN = {
-    "clamp_tgt_rate",
-    "rate_to_set_on_first_cnp",
-    "dce_tcp_g",
-    "dce_tcp_rtt",
-    "rate_reduce_monitor_period",
-    "initial_alpha_value",
-}
+MLX5 = (
+    "rp_ai_rate rp_hai_rate rp_time_reset rp_byte_reset rp_threshold rp_max_rate rp_min_rate"
+    " rp_min_dec_fac rp_gd rp_dce_tcp_g rp_dce_tcp_rtt rp_rate_reduce_monitor_period"
+    " rp_initial_alpha_value rp_rate_to_set_on_first_cnp rp_clamp_tgt_rate rp_clamp_tgt_rate_ati"
+)
+OFED = (
+    "rpg_ai_rate rpg_hai_rate rpg_time_reset rpg_byte_reset rpg_threshold rpg_max_rate rpg_min_rate"
+    " rpg_min_dec_fac rpg_gd dce_tcp_g dce_tcp_rtt rate_reduce_monitor_period initial_alpha_value"
+    " rate_to_set_on_first_cnp clamp_tgt_rate clamp_tgt_rate_after_time_inc"
+)
 
 
 class Values(NamedTuple):
@@ -90,53 +72,30 @@ def classes(tree: Tree, ibdev: str, netdev: str) -> Tree:
     return tree
 
 
-def mlx5_files(folder: str) -> Tree:
-    tree: Tree = {f"{folder}/rp_{name}": Knob("mlx5", *range_) for name, range_ in MLX5.items()}
-    tree[f"{folder}/rp_clamp_tgt_rate_ati"] = Knob("mlx5", 1, 0, 1)
-    tree[f"{folder}/np_min_time_between_cnps"] = Knob("mlx5", 4, 0, 4095)
-    tree[f"{folder}/np_cnp_dscp"] = Knob("mlx5", 48, 0, 63)
-    tree[f"{folder}/np_cnp_prio_mode"] = Knob("mlx5", 1, 0, 1)
-    tree[f"{folder}/np_cnp_prio"] = Knob("mlx5", 6, 0, 7, sets="np_cnp_prio_mode=0")
-    return tree
+def knobs(kind: str, folder: str, names: str, *, mode: int = 0o600, **values: int) -> Tree:
+    """Files with a 1 in each that is not named with another value."""
+    return {
+        f"{folder}/{name}": Knob(kind, values.get(name, 1), mode=mode) for name in names.split()
+    }
 
 
 def mlx5() -> Vendor:
     folder = f"/kernel/debug/mlx5/{PCI}/cc_params"
-    values, names = Values(5, good=20, bad=0, most=10), ("mlx5_0", "eth0")
-    tree = classes(mlx5_files(folder), *names)
-    return Vendor(f"mlx5:{PCI}", folder, "rp_ai_rate", values, tree, "ai", "port", names)
-
-
-RXE = {
-    "rp_ai_rate": (1, 1, 1_000_000),
-    "rp_hai_rate": (1, 0, 1_000_000),
-    "rp_time_reset": (2000, 1, 1_000_000),
-    "rp_byte_reset": (0, 0, 2**30),
-    "rp_threshold": (5, 0, 31),
-    "rp_max_rate": (0, 0, 1_000_000),
-    "rp_min_rate": (1, 1, 1_000_000),
-    "rp_min_dec_fac": (50, 0, 100),
-    "rp_gd": (11, 11, 11),
-    "rp_dce_tcp_g": (1008, 0, 1023),
-    "rp_dce_tcp_rtt": (2000, 1, 131071),
-    "rp_rate_reduce_monitor_period": (0, 0, 1_000_000),
-    "rp_initial_alpha_value": (1023, 0, 1023),
-    "rp_rate_to_set_on_first_cnp": (0, 0, 1_000_000),
-    "rp_clamp_tgt_rate": (1, 0, 1),
-    "rp_clamp_tgt_rate_ati": (1, 0, 1),
-    "rp_enable": (0, 0, 1),
-    "np_enable": (1, 0, 1),
-    "np_min_time_between_cnps": (2000, 0, 1_000_000),
-    "np_cnp_dscp": (48, 0, 63),
-    "np_tmdml_spare": (0, 0, 65535),
-    "np_tmdml_every": (64, 1, 65536),
-    "np_tmdml_slack": (0, 0, 2**30),
-}
+    names = f"{MLX5} np_min_time_between_cnps np_cnp_dscp np_cnp_prio_mode"
+    tree = knobs("mlx5", folder, names, rp_ai_rate=5, rp_time_reset=300)
+    tree[f"{folder}/np_cnp_prio"] = Knob("mlx5", 6, sets="np_cnp_prio_mode=0")
+    values, tree = Values(5, good=20, bad=0, most=10), classes(tree, "mlx5_0", "eth0")
+    aliases = ("mlx5_0", "eth0")
+    return Vendor(f"mlx5:{PCI}", folder, "rp_ai_rate", values, tree, "ai", "port", aliases)
 
 
 def rxe() -> Vendor:
     folder = "/kernel/debug/rxe/rxe0/cc_params"
-    tree: Tree = {f"{folder}/{name}": Knob("mlx5", *range_) for name, range_ in RXE.items()}
+    names = (
+        f"{MLX5} rp_enable np_enable np_min_time_between_cnps np_cnp_dscp np_tmdml_spare"
+        " np_tmdml_every np_tmdml_slack"
+    )
+    tree = knobs("mlx5", folder, names, rp_time_reset=2000, rp_enable=0)
     tree["/class/infiniband/rxe0/ports/1/counters/port_xmit_data"] = "0\n"
     tree["/kernel/debug/rxe/rxe0/qps"] = "no folder of knobs\n"
     values = Values(2000, good=5000, bad=1_000_001, most=1000)
@@ -145,17 +104,10 @@ def rxe() -> Vendor:
 
 def ofed() -> Vendor:
     folder = "/class/net/eth0/ecn"
-    tree: Tree = {}
-    for name, range_ in MLX5.items():
-        file = name if name in OFED_PLAIN else f"rpg_{name}"
-        tree[f"{folder}/roce_rp/{file}"] = Knob("ofed", *range_, mode=0o644)
-    tree[f"{folder}/roce_rp/clamp_tgt_rate_after_time_inc"] = Knob("ofed", 1, 0, 1)
-    tree[f"{folder}/roce_np/min_time_between_cnps"] = Knob("ofed", 4, 0, 4095)
-    tree[f"{folder}/roce_np/cnp_dscp"] = Knob("ofed", 48, 0, 63)
-    tree[f"{folder}/roce_np/cnp_802p_prio"] = Knob("ofed", 6, 0, 7)
-    for priority in range(8):
-        tree[f"{folder}/roce_rp/enable/{priority}"] = Knob("ofed", 1, 0, 1)
-        tree[f"{folder}/roce_np/enable/{priority}"] = Knob("ofed", 1, 0, 1)
+    priorities = " ".join(f"enable/{priority}" for priority in range(8))
+    tree = knobs("ofed", f"{folder}/roce_rp", f"{OFED} {priorities}", mode=0o644, rpg_ai_rate=5)
+    names = f"min_time_between_cnps cnp_dscp cnp_802p_prio {priorities}"
+    tree |= knobs("ofed", f"{folder}/roce_np", names)
     values, tree = Values(5, good=40, bad=1_600_001, most=10), classes(tree, "mlx5_0", "eth0")
     vendor = Vendor("ofed:eth0", folder, "rpg_ai_rate", values, tree, "ai", "port")
     vendor.aliases, vendor.file = ("mlx5_0", PCI), "roce_rp/rpg_ai_rate"
@@ -175,24 +127,18 @@ def ofed_params() -> Vendor:
 
 def hns() -> Vendor:
     folder = f"/kernel/debug/hns_roce/{PCI}/dcqcn_cc_param"
-    most = pairs("f=255 tkp=10 tmp=15 alp=65535 g=15 al=255 cnp_time=255 ashift=15")
-    most["max_speed"] = 2**32 - 1
-    tree: Tree = {f"{folder}/{name}": Knob("hns", 8, 0, high) for name, high in most.items()}
-    tree[f"{folder}/ai"] = Knob("hns", 100, 0, 65535)
+    tree = knobs("plain", folder, "ai f tkp tmp alp max_speed g al cnp_time ashift", ai=100)
     values, tree = Values(100, good=150, bad=65536, most=200), classes(tree, "hns_0", "eth0")
     return Vendor(f"hns:{PCI}", folder, "ai", values, tree, "ai", aliases=("hns_0",))
 
 
 def bnxt() -> Vendor:
     folder = f"/kernel/debug/bnxt_re/{PCI}/cc_config"
-    most = pairs(
-        "enable_cc=1 run_avg_weight_g=7 num_phase_per_state=15 init_tr=65535 tos_ecn=3 tos_dscp=63"
-        " alt_vlan_pcp=7 alt_vlan_dscp=63 rtt=65535 cc_mode=1 tcp_cp=65535 inactivity_cp=65535"
+    names = (
+        "enable_cc run_avg_weight_g num_phase_per_state init_cr init_tr tos_ecn tos_dscp"
+        " alt_vlan_pcp alt_vlan_dscp rtt cc_mode tcp_cp inactivity_cp"
     )
-    tree: Tree = {
-        f"{folder}/{name}": Knob("bnxt", 1, 0, high, mode=0o400) for name, high in most.items()
-    }
-    tree[f"{folder}/init_cr"] = Knob("bnxt", 200, 0, 65535, mode=0o400)
+    tree = knobs("plain", folder, names, mode=0o400, init_cr=200)
     values, tree = Values(200, good=300, bad=65536), classes(tree, "bnxt_re0", "eth0")
     return Vendor(f"bnxt:{PCI}", folder, "init_cr", values, tree, aliases=("bnxt_re0",))
 
@@ -200,12 +146,10 @@ def bnxt() -> Vendor:
 def bnxt_configfs(kind: str = "configfs") -> Vendor:
     """configfs is not in /sys/class, but it is in /sys: /sys/kernel/config."""
     folder, knob = "/kernel/config/bnxt_re/bnxt_re0/ports/1/cc", "ai_rate_incr"
-    most = pairs(
-        "ecn_enable=1 cc_mode=1 g=7 init_cr=65535 init_tr=65535 inact_th=65535"
-        " min_time_bet_cnp=65535 cnp_dscp=63 cnp_prio=7"
+    names = (
+        f"{knob} ecn_enable cc_mode g init_cr init_tr inact_th min_time_bet_cnp cnp_dscp cnp_prio"
     )
-    tree: Tree = {f"{folder}/{name}": Knob(kind, 1, 0, high) for name, high in most.items()}
-    tree[f"{folder}/{knob}"] = Knob(kind, 10, 0, 255)
+    tree = knobs(kind, folder, names, ai_rate_incr=10)
     tree[f"{folder}/apply"] = "0\n"
     values, tree = Values(10, good=16, bad=256, most=20), classes(tree, "bnxt_re0", "eth0")
     return Vendor("bnxt-configfs:bnxt_re0", folder, knob, values, tree, knob, "port", (PCI,))
@@ -217,14 +161,9 @@ def bnxt_configfs_old() -> Vendor:
 
 def irdma() -> Vendor:
     folder = "/module/irdma/parameters"
-    shown = pairs(
-        "cc_cfg_valid=1 rai_factor=1 hai_factor=5 T=0x37 B=0x249F0 F=5 min_dec_factor=1 min_rate=0"
-        " rreduce_mperiod=50"
-    )
-    tree: Tree = {
-        f"{folder}/dcqcn_{name}": Knob("parameter", value, mode=0o444)
-        for name, value in shown.items()
-    }
+    names = "cc_cfg_valid rai_factor hai_factor T B F min_dec_factor min_rate rreduce_mperiod"
+    names = " ".join(f"dcqcn_{name}" for name in names.split())
+    tree = knobs("parameter", folder, names, mode=0o444, dcqcn_T=0x37)
     return Vendor("irdma:irdma", folder, "dcqcn_T", Values(55, 60, 65536), tree, scope="driver")
 
 
