@@ -16,16 +16,10 @@
 
 enum parity_kind {
 	PARITY_PROFILE,		/* another profile from here on */
-	PARITY_RECIP,
-	PARITY_PROGRESS,
-	PARITY_GROW,
-	PARITY_YIELD,
+	PARITY_RULE,
 	PARITY_TX_START,
 	PARITY_ACKED,
 	PARITY_HINT,
-	PARITY_INCREASE,
-	PARITY_DECREASE,
-	PARITY_DCTCP,
 	PARITY_BACKGROUND,
 	PARITY_WINDOW_ENTER,
 	PARITY_WINDOW_LOOK,
@@ -59,6 +53,18 @@ static __always_inline void parity_profile(struct mlcc_profile *pr, u64 a, u64 b
 	pr->slope = (u32)(a >> 32) % (MLCC_GROW_MAX / 2);
 	pr->hold = (u32)b % (MLCC_HOLD_MAX + 1);
 	pr->shape = 1 + (b >> 32) % MLCC_SHAPE_MAX;
+}
+
+/* What has no state but DCTCP's alpha. */
+static __always_inline u64 parity_rule(struct parity_state *s, const struct parity_call *c)
+{
+	u32 p = c->a % (MLCC_ONE + 1), yield = mlcc_yield(&s->profile, p);
+	u64 all = mlcc_recip(c->a) ^ (u64)mlcc_progress(c->a, c->b, mlcc_recip(c->b)) << 40;
+
+	mlcc_dctcp_window(&s->dctcp, (u32)c->a, (u32)c->b);
+	all ^= s->dctcp.alpha ^ (u64)mlcc_grow(&s->profile, p) << 8 ^ (u64)yield << 24;
+	all ^= mlcc_increase(&s->flow, (u32)c->a | 1, (u32)c->b & 0xffff, (u32)c->c);
+	return all ^ (u64)mlcc_decrease((u32)c->a, c->b % (MLCC_ONE + 1), yield) << 32;
 }
 
 static __always_inline u64 parity_acked(struct parity_state *s, u64 bytes, u64 now)
@@ -151,20 +157,12 @@ static __always_inline u64 parity_path_find(struct parity_state *s, const struct
 
 static __always_inline u64 parity_step(struct parity_state *s, const struct parity_call *c)
 {
-	u32 p = c->a % (MLCC_ONE + 1);
-
 	switch (c->kind) {
 	case PARITY_PROFILE:
 		parity_profile(&s->profile, c->a, c->b);
 		return s->profile.floor;
-	case PARITY_RECIP:
-		return mlcc_recip(c->a);
-	case PARITY_PROGRESS:
-		return mlcc_progress(c->a, c->b, mlcc_recip(c->b));
-	case PARITY_GROW:
-		return mlcc_grow(&s->profile, p);
-	case PARITY_YIELD:
-		return mlcc_yield(&s->profile, p);
+	case PARITY_RULE:
+		return parity_rule(s, c);
 	case PARITY_TX_START:
 		return parity_tx_start(s, c->a, c->b);
 	case PARITY_ACKED:
@@ -172,13 +170,6 @@ static __always_inline u64 parity_step(struct parity_state *s, const struct pari
 	case PARITY_HINT:
 		mlcc_job_hint(&s->job, c->a);
 		return 0;
-	case PARITY_INCREASE:
-		return mlcc_increase(&s->flow, (u32)c->a | 1, (u32)c->b & 0xffff, (u32)c->c);
-	case PARITY_DECREASE:
-		return mlcc_decrease((u32)c->a, c->b % (MLCC_ONE + 1), c->c % (MLCC_ONE + 1));
-	case PARITY_DCTCP:
-		mlcc_dctcp_window(&s->dctcp, (u32)c->a, (u32)c->b);
-		return s->dctcp.alpha;
 	case PARITY_BACKGROUND:
 		return parity_background(s, c);
 	case PARITY_WINDOW_ENTER:

@@ -16,6 +16,11 @@
 #define SIM_RTT_US	150U
 #define SIM_RATE	12500U	/* bytes per tick: 1 Gb/s */
 #define MB		1000000ULL
+#define COMPUTE		100000U	/* us, of an iteration */
+#define PHASE		(10 * MB)
+
+#define SIM_FMT		"p %#x .. %#x, %ju of %ju bytes neutral"
+#define SIM_ARGS(s)	(s)->first, (s)->last, (s)->neutral, (s)->bytes
 
 struct sim {
 	struct mlcc_job job;

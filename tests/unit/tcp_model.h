@@ -114,6 +114,18 @@ static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 
 #include "../../include/mlcc/linux/tcp.h"
 
+/* A job whose phases have @d_phase bytes, which it has been told; 0: it has not. */
+static void tcp_job(struct mlcc_slot *s, u8 base, u64 d_phase)
+{
+	memset(s, 0, sizeof(*s));
+	s->profile = (struct mlcc_profile) {
+		.floor = MLCC_ONE, .slope = 8 * MLCC_ONE, .shape = 2, .hold = MLCC_ONE * 7 / 8,
+		.base = base, .restart = MLCC_RESTART_QUEUE,
+	};
+	if (d_phase)
+		mlcc_job_hint(&s->job, d_phase);
+}
+
 static void tcp_open(struct sock *sk, struct mlcc_slot *s, bool ecn)
 {
 	memset(sk, 0, sizeof(*sk));

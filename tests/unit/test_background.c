@@ -16,14 +16,9 @@ struct link {
 	u32 base, others;
 };
 
-static const struct mlcc_profile reno = {
-	.floor = MLCC_ONE, .slope = 8 * MLCC_ONE, .shape = 2, .restart = MLCC_RESTART_QUEUE,
-};
-
 static void open_flow(struct sock *sk, struct mlcc_slot *s, u8 class, bool ecn)
 {
-	memset(s, 0, sizeof(*s));
-	s->profile = reno;
+	tcp_job(s, MLCC_BASE_RENO, 0);
 	s->class = class;
 	tcp_open(sk, s, ecn);
 	tcp_send(sk, BULK, 1000);
@@ -144,7 +139,7 @@ TEST(it_does_not_stall)
 }
 
 /* Its base is told no path: the same socket without a job. */
-static void losses_and_marks_are_the_bases(bool ecn, void (*decrease)(struct sock *sk))
+static void a_decrease_is_the_bases(bool ecn, void (*decrease)(struct sock *sk))
 {
 	struct link l = { .base = BASE_US };
 	struct sock sk, base;
@@ -183,20 +178,12 @@ static void mark(struct sock *sk)
 	tcp_mark(sk, 10);
 }
 
-TEST(a_loss_is_the_bases)
+TEST(losses_marks_and_time_outs_are_the_bases)
 {
-	losses_and_marks_are_the_bases(false, tcp_lose);
-	losses_and_marks_are_the_bases(true, tcp_lose);
-}
-
-TEST(a_mark_is_the_bases)
-{
-	losses_and_marks_are_the_bases(true, mark);
-}
-
-TEST(a_time_out_is_the_bases)
-{
-	losses_and_marks_are_the_bases(false, tcp_expire);
+	a_decrease_is_the_bases(false, tcp_lose);
+	a_decrease_is_the_bases(true, tcp_lose);
+	a_decrease_is_the_bases(true, mark);
+	a_decrease_is_the_bases(false, tcp_expire);
 }
 
 /* Alone for half an hour, with what TCP keeps of the path gone: its own queue is not the path. */
@@ -259,8 +246,7 @@ TEST(latency_is_its_base)
 		CHECK(sk.tp.snd_cwnd == base.tp.snd_cwnd, "%u: cwnd %u, base %u", i,
 		      sk.tp.snd_cwnd, base.tp.snd_cwnd);
 	}
-	CHECK(s.job.acked == sk.tp.bytes_acked, "%llu of %llu bytes", (unsigned long long)s.job.acked,
-	      (unsigned long long)sk.tp.bytes_acked);
+	CHECK(s.job.acked == sk.tp.bytes_acked, "%ju of %ju bytes", s.job.acked, sk.tp.bytes_acked);
 	CHECK(!s.job.seq && sk.ca.flow.p == MLCC_NEUTRAL, "it has phases");
 }
 
@@ -297,23 +283,6 @@ TEST(it_follows_its_jobs_class)
 	sk.tp.packets_out = 0;
 	tcp_send(&sk, 0, 1000000);
 	CHECK(s.job.seq == 2 && sk.ca.flow.p == 0, "phase %u, p %u", s.job.seq, sk.ca.flow.p);
-}
-
-/* The others have all of the window from there on. */
-TEST(after_training_it_has_no_share)
-{
-	struct link l = { .base = BASE_US };
-	struct mlcc_slot s;
-	struct sock sk;
-
-	for (u8 class = MLCC_CLASS_LATENCY; class < MLCC_CLASS_COUNT; class++) {
-		open_flow(&sk, &s, MLCC_CLASS_TRAINING, false);
-		CHECK(tcp_path(&sk)->flows == 1, "%u flows", tcp_path(&sk)->flows);
-		s.class = class;
-		round_trip(&sk, &l);
-		CHECK(!tcp_path(&sk)->flows && !sk.ca.flow.coupled, "class %u: %u flows", class,
-		      tcp_path(&sk)->flows);
-	}
 }
 
 TAP_MAIN

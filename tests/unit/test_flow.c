@@ -20,17 +20,8 @@ TEST(increase_never_exceeds_what_was_acked)
 		u32 add = mlcc_increase(&f, cwnd, acked, grow);
 
 		CHECK(add <= acked, "cwnd %u, acked %u, grow %u: %u", cwnd, acked, grow, add);
-		CHECK(f.credit < (u64)cwnd << MLCC_SHIFT, "cwnd %u: credit %llu", cwnd,
-		      (unsigned long long)f.credit);
+		CHECK(f.credit < (u64)cwnd << MLCC_SHIFT, "cwnd %u: credit %ju", cwnd, f.credit);
 	}
-}
-
-/* Credit earned under a large window and taken under a small one: slow start is the limit. */
-TEST(increase_is_capped_when_the_window_shrinks)
-{
-	struct mlcc_flow f = { .credit = 100000ULL << MLCC_SHIFT };
-
-	CHECK(mlcc_increase(&f, 2, 3, MLCC_ONE) == 3, "more than was acked");
 }
 
 TEST(long_run_growth_is_grow_times_acked_over_cwnd)
@@ -51,8 +42,8 @@ TEST(long_run_growth_is_grow_times_acked_over_cwnd)
 			added += mlcc_increase(&f, cwnd, acked, grow);
 			exact += (double)grow / MLCC_ONE * acked / cwnd;
 		}
-		CHECK(added <= exact && added >= exact * 0.99, "cwnd %u, grow %u: %llu, exactly %f",
-		      cwnd, grow, (unsigned long long)added, exact);
+		CHECK(added <= exact && added >= exact * 0.99, "cwnd %u, grow %u: %ju, exactly %f",
+		      cwnd, grow, added, exact);
 	}
 }
 
@@ -77,32 +68,6 @@ TEST(decrease_keeps_its_bounds)
 		CHECK(left >= exact && left <= exact + (double)cwnd / MLCC_ONE + 1,
 		      "cwnd %u, beta %u, yield %u: %u, exactly %f", cwnd, beta, yield, left,
 		      exact);
-	}
-}
-
-TEST(decrease_by_hand)
-{
-	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE) == 50, "Reno halves");
-	CHECK(mlcc_decrease(100, MLCC_ONE / 2, MLCC_ONE / 4) == 88, "an eighth of 100 is 12");
-	CHECK(mlcc_decrease(100, 0, MLCC_ONE) == 100, "no marks, no decrease");
-	CHECK(mlcc_decrease(3, MLCC_ONE / 2, MLCC_ONE) == 2, "a decrease is rounded down");
-	CHECK(mlcc_decrease(1, MLCC_ONE / 2, MLCC_ONE) == MLCC_LEFT_MIN, "the floor");
-	CHECK(mlcc_decrease(0, MLCC_ONE / 2, MLCC_ONE) == MLCC_LEFT_MIN, "the floor");
-	CHECK(mlcc_decrease(~0U, MLCC_ONE / 2, MLCC_ONE) == 1U << 31, "all 32 bits");
-}
-
-TEST(less_yield_keeps_more)
-{
-	u64 seed = 4;
-
-	for (u32 i = 0; i < CASES; i++) {
-		u32 cwnd = 2 + random_below(&seed, 1 << 20);
-		u32 beta = random_below(&seed, MLCC_ONE / 2 + 1);
-		u32 y = 1 + random_below(&seed, MLCC_ONE - 1);
-		u32 z = y + random_below(&seed, MLCC_ONE - y + 1);
-
-		CHECK(mlcc_decrease(cwnd, beta, y) >= mlcc_decrease(cwnd, beta, z),
-		      "cwnd %u, beta %u, yield %u and %u", cwnd, beta, y, z);
 	}
 }
 
@@ -282,8 +247,7 @@ TEST(who_no_longer_does_is_not)
 	for (u32 i = 1; i <= 3; i++) {
 		mlcc_flow_acked(&data, &j, acked += 9000000, 1000000 + i * 100000 + 60000);
 		mlcc_phase_rollover(&j, 1100000 + i * 100000);
-		CHECK(!j.d_phase == (i == 1), "phase %u: %llu bytes", i,
-		      (unsigned long long)j.d_phase);
+		CHECK(!j.d_phase == (i == 1), "phase %u: %ju bytes", i, j.d_phase);
 	}
 }
 
@@ -345,6 +309,7 @@ TEST(who_shares_a_window)
 	CHECK(!mlcc_flow_couples(&f, NULL, &pr), "without a place");
 }
 
+/* The ACK of a last segment may be delayed: nothing was in a queue for so long. */
 TEST(it_looks_eight_times_a_round_trip)
 {
 	struct mlcc_flow f = { .rtt = 800 };
@@ -353,13 +318,7 @@ TEST(it_looks_eight_times_a_round_trip)
 	for (u32 now = 1000; now < 1800; now += 8)
 		looks += mlcc_flow_due(&f, now);
 	CHECK(looks == 1U << MLCC_LOOK_SHIFT, "%u looks", looks);
-}
-
-/* The ACK of a last segment: nothing was in a queue for so long. */
-TEST(a_delayed_ack_does_not_keep_it_from_looking)
-{
-	struct mlcc_flow f = { .rtt = 40000 };
-
+	f = (struct mlcc_flow) { .rtt = 40000 };
 	CHECK(mlcc_flow_due(&f, 100000), "the first time");
 	CHECK(!mlcc_flow_due(&f, 100000 + MLCC_LOOK_MAX_US - 1), "too early");
 	CHECK(mlcc_flow_due(&f, 100000 + MLCC_LOOK_MAX_US), "not after %u us", MLCC_LOOK_MAX_US);
@@ -383,8 +342,8 @@ TEST(nothing_acknowledged_between_tells_is_lost)
 	CHECK(told == 101, "%u times", told);
 	acked += 1448;
 	mlcc_flow_tell(&f, &j, &path, acked, 1001001, true);
-	CHECK(j.acked - before == 1001 * 1448 && path.acked == 1001 * 1448, "job %llu, path %llu",
-	      (unsigned long long)(j.acked - before), (unsigned long long)path.acked);
+	CHECK(j.acked - before == 1001 * 1448 && path.acked == 1001 * 1448, "job %ju, path %ju",
+	      j.acked - before, path.acked);
 }
 
 /* The window of a flow that had 40 segments, when nothing is in flight any more. */

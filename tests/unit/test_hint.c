@@ -4,13 +4,6 @@
 #include "sim.h"
 #include "tap.h"
 
-#define COMPUTE	100000U		/* us */
-#define PHASE	(10 * MB)
-
-#define SIM_FMT		"p %#x .. %#x, %llu of %llu bytes neutral"
-#define SIM_ARGS(s)	(s)->first, (s)->last, (unsigned long long)(s)->neutral, \
-			(unsigned long long)(s)->bytes
-
 /* An iteration that is announced @lead us before its first byte, as @told bytes. */
 static void announced(struct sim *s, u64 told, u64 bytes, u32 lead)
 {
@@ -21,18 +14,6 @@ static void announced(struct sim *s, u64 told, u64 bytes, u32 lead)
 	sim_burst(s, bytes);
 	sim_silence(s, 200);
 	mlcc_job_hint_end(&s->job);
-}
-
-TEST(the_first_phase_counts)
-{
-	struct sim s;
-
-	sim_init(&s, 1);
-	for (u32 i = 1; i <= 20; i++) {
-		announced(&s, PHASE, PHASE, 50);
-		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
-		CHECK(s.job.seq == i, "phase %u is number %u", i, s.job.seq);
-	}
 }
 
 /* Another batch size each time: nothing there to learn. */
@@ -149,8 +130,8 @@ static void a_false_claim_is_believed_once(u64 claim)
 		announced(&s, claim, PHASE, 50);
 	for (u32 i = 4; i <= 20; i++) {
 		announced(&s, claim, PHASE, 50);
-		CHECK(sim_full_progress(&s), "claim %llu, phase %u: " SIM_FMT,
-		      (unsigned long long)claim, i, SIM_ARGS(&s));
+		CHECK(sim_full_progress(&s), "claim %ju, phase %u: " SIM_FMT, claim, i,
+		      SIM_ARGS(&s));
 	}
 	announced(&s, PHASE, PHASE, 50);
 	announced(&s, 2 * PHASE, 2 * PHASE, 50);
@@ -222,8 +203,7 @@ TEST(another_job_starts_from_nothing)
 		sim_burst(&s, PHASE / 2);
 	}
 	CHECK(sim_full_progress(&s), SIM_FMT, SIM_ARGS(&s));
-	CHECK(mlcc_absdiff(s.job.d_phase, PHASE / 2) < 1024, "%llu bytes",
-	      (unsigned long long)s.job.d_phase);
+	CHECK(mlcc_absdiff(s.job.d_phase, PHASE / 2) < 1024, "%ju bytes", s.job.d_phase);
 }
 
 /* What a carrier keeps of a job that was set. */
@@ -249,8 +229,8 @@ static void take(struct sim *s, struct rule *r)
 static void next_has(struct sim *s, u64 bytes, const char *when)
 {
 	announced(s, 0, bytes, 50);
-	CHECK(s->job.d_phase == bytes && sim_full_progress(s), "%s: D_phase %llu, " SIM_FMT, when,
-	      (unsigned long long)s->job.d_phase, SIM_ARGS(s));
+	CHECK(s->job.d_phase == bytes && sim_full_progress(s), "%s: D_phase %ju, " SIM_FMT, when,
+	      s->job.d_phase, SIM_ARGS(s));
 }
 
 TEST(announcements_stand_until_another_hint_is_set)

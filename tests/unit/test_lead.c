@@ -103,8 +103,7 @@ TEST(a_leader_finds_the_phases_of_all)
 
 		CHECK(w.job.seq == PHASES, "each %u us, %u %% lost: %u phases", us, lost[i >> 2],
 		      w.job.seq);
-		CHECK(w.job.d_phase == HOSTS * D, "D_phase %llu",
-		      (unsigned long long)w.job.d_phase);
+		CHECK(w.job.d_phase == HOSTS * D, "D_phase %ju", w.job.d_phase);
 		CHECK(mlcc_absdiff(w.job.best_us, COMM_US) <= 3 * us, "%u us at best",
 		      w.job.best_us);
 		CHECK(mlcc_absdiff(w.job.gap_us, GAP_US) <= 3 * us, "gap %u", w.job.gap_us);
@@ -138,8 +137,7 @@ TEST(a_phase_begins_at_once)
 	mlcc_led_sends(&w.led[1], w.sent[1], w.now);
 	p = mlcc_led_progress(&w.led[1], w.now);
 	CHECK(!p, "%u, before anybody is told", p);
-	CHECK(w.led[1].d_phase == D, "sent %llu in the phase before",
-	      (unsigned long long)w.led[1].d_phase);
+	CHECK(w.led[1].d_phase == D, "sent %ju in the phase before", w.led[1].d_phase);
 	w.sent[1] += D / 2;
 	w.now += 700;
 	tell(&w, 1000);
@@ -204,17 +202,14 @@ TEST(counters_that_jump_count_for_nothing)
 	u64 acked = w.job.acked, counted = w.counted[0];
 
 	mlcc_lead_report(&w.job, &counted, 5, w.now, 1000);
-	CHECK(counted == 5 && w.job.acked == acked, "back to 5: %llu",
-	      (unsigned long long)(w.job.acked - acked));
+	CHECK(counted == 5 && w.job.acked == acked, "back to 5: %ju", w.job.acked - acked);
 	mlcc_lead_report(&w.job, &counted, ~0ULL, w.now, 1000);
-	CHECK(w.job.acked == acked, "2^64 - 1 bytes: %llu",
-	      (unsigned long long)(w.job.acked - acked));
+	CHECK(w.job.acked == acked, "2^64 - 1 bytes: %ju", w.job.acked - acked);
 	mlcc_lead_report(&w.job, &counted, ~0ULL, w.now, 1000);
 	CHECK(w.job.acked == acked, "and nothing more");
 	counted = 0;
 	mlcc_lead_report(&w.job, &counted, 5ULL << 31, w.now, 1000);
-	CHECK(w.job.acked == acked + (5ULL << 31), "a report of 10 GiB: %llu",
-	      (unsigned long long)(w.job.acked - acked));
+	CHECK(w.job.acked == acked + (5ULL << 31), "a report of 10 GiB: %ju", w.job.acked - acked);
 }
 
 /* What a host hears comes from elsewhere. */

@@ -46,32 +46,28 @@ TEST(sizes_are_as_published)
 	CHECK(vgg > 527.7 && vgg < 527.9, "%g", vgg);
 }
 
+/* Halves are rounded up. */
 TEST(algorithms_differ_as_they_should)
 {
-	uint64_t n;
+	static const struct {
+		uint64_t parameters, workers;
+		unsigned int bytes;
+		enum model_algorithm a;
+		uint64_t want;
+	} cases[] = {
+		{ 1000, 2, 4, MODEL_RING, 4000 }, { 1000, 4, 2, MODEL_RING, 3000 },
+		{ 1000, 4, 4, MODEL_TREE, 6000 }, { 1000, 4, 4, MODEL_ALL_TO_ALL, 6000 },
+		{ 1000, 4, 4, MODEL_PS, 4000 }, { 1000, 5, 4, MODEL_PS_SHARED, 6400 },
+		{ 1, 3, 1, MODEL_RING, 2 }, { 1, 7, 2, MODEL_RING, 4 },
+	};
 
-	CHECK(!model_phase_bytes(1000, 4, 2, MODEL_RING, &n) && n == 4000, "%llu",
-	      (unsigned long long)n);
-	CHECK(!model_phase_bytes(1000, 2, 4, MODEL_RING, &n) && n == 3000, "%llu",
-	      (unsigned long long)n);
-	CHECK(!model_phase_bytes(1000, 4, 4, MODEL_TREE, &n) && n == 6000, "%llu",
-	      (unsigned long long)n);
-	CHECK(!model_phase_bytes(1000, 4, 4, MODEL_ALL_TO_ALL, &n) && n == 6000, "%llu",
-	      (unsigned long long)n);
-	CHECK(!model_phase_bytes(1000, 4, 4, MODEL_PS, &n) && n == 4000, "%llu",
-	      (unsigned long long)n);
-	CHECK(!model_phase_bytes(1000, 4, 5, MODEL_PS_SHARED, &n) && n == 6400, "%llu",
-	      (unsigned long long)n);
-}
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t n = 0;
 
-TEST(halves_are_rounded_up)
-{
-	uint64_t n;
-
-	CHECK(!model_phase_bytes(1, 1, 3, MODEL_RING, &n) && n == 2, "%llu",
-	      (unsigned long long)n);
-	CHECK(!model_phase_bytes(1, 2, 7, MODEL_RING, &n) && n == 4, "%llu",
-	      (unsigned long long)n);
+		CHECK(
+		      !model_phase_bytes(cases[i].parameters, cases[i].bytes, cases[i].workers, cases[i].a, &n) && n == cases[i].want,
+		      "case %u: %ju", i, n);
+	}
 }
 
 TEST(what_makes_no_sense_is_refused)
@@ -87,19 +83,6 @@ TEST(what_makes_no_sense_is_refused)
 	CHECK(model_phase_bytes((1ULL << 46) - 1, 4, 3, MODEL_RING, &n), "2^48 bytes in a ring");
 	CHECK(n == 5, "it was written to");
 	CHECK(!model_phase_bytes((1ULL << 46) - 1, 4, 2, MODEL_PS, &n), "just below");
-}
-
-TEST(words_are_known)
-{
-	CHECK(model_algorithm("ring") == MODEL_RING && model_algorithm("ps") == MODEL_PS, "ring, ps");
-	CHECK(model_algorithm("") < 0 && model_algorithm("rings") < 0, "others");
-	CHECK(model_precision("fp32") == 4 && model_precision("bf16") == 2 &&
-	      model_precision("fp8") == 1 && !model_precision("") && !model_precision("fp64"),
-	      "precisions");
-	for (size_t i = 0; i < model_count; i++)
-		CHECK(model_find(models[i].name) == &models[i] && models[i].source[0],
-		      "%s", models[i].name);
-	CHECK(!model_find(""), "no name");
 }
 
 TAP_MAIN

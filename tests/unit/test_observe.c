@@ -103,15 +103,20 @@ static void phases(void (*f)(void), unsigned int looks)
 	look();
 }
 
-/* JOB(NAME, LOOKS, CAUSE) { what flows do in look "at" of a phase } */
-#define JOB(name, looks, cause)				\
-	static void name##_look(void);	\
+/* SEEN(NAME, EACH, LOOKS, CAUSE) { what flows do in look "at" of a phase }, a look each EACH us */
+#define SEEN(name, each, looks, cause)			\
+	static void name##_look(void);			\
 	TEST(name)					\
 	{						\
+		apart = each;				\
 		phases(name##_look, looks);		\
 		check_first(cause);			\
+		apart = LOOK;				\
 	}						\
 	static void name##_look(void)
+
+#define JOB(name, looks, cause)		SEEN(name, LOOK, looks, cause)
+#define COARSE(name, looks, cause)	SEEN(name, 5 * LOOK, looks, cause)
 
 JOB(a_queue_is_the_network, 8, OBSERVE_NETWORK)
 {
@@ -139,43 +144,14 @@ JOB(short_phases_wait_for_nothing, 1, OBSERVE_COMPUTE)
 	queued(0, 100000);
 }
 
-JOB(a_full_receive_window_is_the_receiver, 8, OBSERVE_RECEIVER)
-{
-	sends(0, 20000)->tcpi_rwnd_limited += LOOK - MS;
-}
-
 JOB(a_full_send_buffer_is_the_sender, 8, OBSERVE_SENDER)
 {
 	sends(0, 20000)->tcpi_sndbuf_limited += LOOK - MS;
 }
 
-JOB(no_ACKs_until_a_retransmission_is_loss, 9, OBSERVE_LOSS)
-{
-	sends(0, at < 2 || at > 6 ? 100000 : 0)->tcpi_total_retrans += at == 7;
-}
-
 JOB(without_a_retransmission_it_is_unknown, 9, OBSERVE_UNKNOWN)
 {
 	sends(0, at < 2 || at > 6 ? 100000 : 0);
-}
-
-static void pauses(void)
-{
-	if (at % 4)
-		done(0);
-	else
-		sends(0, 100000);
-}
-
-JOB(a_pause_within_a_phase_is_the_senders, 13, OBSERVE_SENDER)
-{
-	pauses();
-}
-
-JOB(a_pause_until_something_comes_is_the_peers, 13, OBSERVE_PEER)
-{
-	pauses();
-	flow[0].now.tcpi_bytes_received += at % 4 == 3 ? 100000 : 0;
 }
 
 static void bursts(void)
@@ -192,11 +168,6 @@ JOB(but_not_while_others_send, 10, OBSERVE_NETWORK)
 {
 	bursts();
 	j.phase.shared_us += LOOK / 2;
-}
-
-JOB(a_link_with_next_to_no_buffer_is_the_network, 10, OBSERVE_NETWORK)
-{
-	sends(0, 50000)->tcpi_total_retrans += at > 0;
 }
 
 JOB(losses_at_no_rate_are_losses, 12, OBSERVE_LOSS)
@@ -238,18 +209,6 @@ TEST(what_a_queue_adds_to_the_shortest_phase_is_lost)
 	CHECK(!j.lost_us, "of equal phases: %d us", (int)j.lost_us);
 }
 
-/* Five times as far apart. */
-#define COARSE(name, looks, cause)		\
-	static void name##_look(void);		\
-	TEST(name)				\
-	{					\
-		apart = 5 * LOOK;		\
-		phases(name##_look, looks);	\
-		check_first(cause);		\
-		apart = LOOK;			\
-	}					\
-	static void name##_look(void)
-
 COARSE(far_apart_looks_do_not_tell_a_policer, 10, OBSERVE_UNKNOWN)
 {
 	bursts();
@@ -270,12 +229,6 @@ COARSE(and_what_the_kernel_counts, 3, OBSERVE_RECEIVER)
 	sends(0, 20000)->tcpi_rwnd_limited += apart - MS;
 }
 
-TEST(what_was_not_seen_is_unknown)
-{
-	begin();
-	check_first(OBSERVE_UNKNOWN);
-}
-
 /* Flow 0 is done after three looks; others send @slow in each until then, and @tail after it. */
 static void two_paths(u64 slow, u64 tail)
 {
@@ -284,11 +237,6 @@ static void two_paths(u64 slow, u64 tail)
 		queued(0, 120000);
 	for (int i = 1; i < FLOWS; i++)
 		queued(i, at < 3 ? slow : tail);
-}
-
-JOB(slower_siblings_are_a_path, 9, OBSERVE_PATH)
-{
-	two_paths(40000, 40000);
 }
 
 JOB(those_that_take_over_are_no_path, 8, OBSERVE_NETWORK)
@@ -310,12 +258,6 @@ static void storage_phases(bool beside)
 		}
 		silence(0);
 	}
-}
-
-TEST(storage_in_silences_is_storage)
-{
-	storage_phases(false);
-	check_first(OBSERVE_STORAGE);
 }
 
 TEST(storage_beside_phases_too_is_not)
@@ -370,8 +312,7 @@ TEST(causes_add_up)
 		phase_close(&j);
 		observe_first(&j, &all);
 		CHECK(j.learnt || !j.lost_us, "%d us lost of no phases", (int)j.lost_us);
-		CHECK(j.learnt || all == j.to_us - first, "%llu us of %llu", (unsigned long long)all,
-		      (unsigned long long)(j.to_us - first));
+		CHECK(j.learnt || all == j.to_us - first, "%ju us of %ju", all, j.to_us - first);
 	}
 }
 

@@ -56,10 +56,9 @@ static void compare(int prog, int map)
 		c.result = parity_step(&native, &c);
 		err = run_bpf(prog, &d);
 		CHECK(!err, "call %u: %s", i, strerror(-err));
-		CHECK(c.result == d.result, "call %u (kind %u: %#llx %#llx %#llx): native %#llx, BPF %#llx",
-		      i, c.kind, (unsigned long long)c.a, (unsigned long long)c.b,
-		      (unsigned long long)c.c, (unsigned long long)c.result,
-		      (unsigned long long)d.result);
+		CHECK(c.result == d.result,
+		      "call %u (kind %u: %#jx %#jx %#jx): native %#jx, BPF %#jx", i, c.kind,
+		      c.a, c.b, c.c, c.result, d.result);
 		phases += c.kind == PARITY_TX_START && c.result;
 		progress += c.kind == PARITY_ACKED && c.result <= MLCC_ONE;
 		windows += c.kind == PARITY_WINDOW_LOOK && native.paths[0].state == MLCC_WINDOW_FREE;

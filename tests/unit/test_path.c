@@ -74,14 +74,6 @@ TEST(a_path_that_has_become_longer_is_believed)
 	CHECK(p.min_rtt >= 20 * RTT_US && p.min_rtt < 22 * RTT_US, "%u us", p.min_rtt);
 }
 
-TEST(a_shorter_path_is_believed_at_once)
-{
-	u32 seq = 0;
-	struct mlcc_path p = known(&seq);
-
-	CHECK(rtt_of(&p, RTT_US / 2, RTT_US) == RTT_US / 2, "%u us", p.min_rtt);
-}
-
 /* The least of a path of 10 ms after @few round trips of 5 ms and as many of 10 ms. */
 static u32 least_after(u32 few)
 {

@@ -49,16 +49,6 @@ static struct link known(void)
 	return l;
 }
 
-TEST(alone_it_never_holds_back)
-{
-	struct link l = { .now = 1000000 };
-
-	for (u32 i = 0; i < 100; i++) {
-		CHECK(!sends(&l, D, 1), "phase %u", i);
-		turn(&l);
-	}
-}
-
 /* Phases that lie on top of each other from the first to the last byte look like a slow link. */
 TEST(who_does_not_know_the_link_does_not_hold_back)
 {
@@ -88,10 +78,9 @@ TEST(served_in_turn_it_holds_back)
 	for (u64 part = 16; part >= 8; part /= 2) {
 		u64 us, want = D / LINK / part;
 
-		CHECK(sends(&l, D, 2), "1/%llu", (unsigned long long)part);
+		CHECK(sends(&l, D, 2), "1/%ju", part);
 		us = l.end - l.now;
-		CHECK(us >= want / 2 - want / 20 && us <= want * 8 / 5, "1/%llu: %llu us",
-		      (unsigned long long)part, (unsigned long long)us);
+		CHECK(us >= want / 2 - want / 20 && us <= want * 8 / 5, "1/%ju: %ju us", part, us);
 		l.now = l.end;
 	}
 	CHECK(!sends(&l, D, 2), "for ever");
@@ -159,7 +148,7 @@ TEST(bytes_acknowledged_at_once_are_no_rate)
 		l.now += 1;
 		sends(&l, D / 4, 1);
 		us = mlcc_burst(D, l.q.byte_cost);
-		CHECK(us > D / LINK * 9 / 10, "phase %u: %llu us", i, (unsigned long long)us);
+		CHECK(us > D / LINK * 9 / 10, "phase %u: %ju us", i, us);
 		turn(&l);
 	}
 }
@@ -177,8 +166,8 @@ TEST(nonsense_keeps_the_bounds)
 		if (mlcc_queue_sample(&q, now, acked, d, random_magnitude(&seed))) {
 			alone = mlcc_burst(d, q.byte_cost);
 			mlcc_queue_defer(&q, now, acked, d);
-			CHECK(q.defer_until - now <= alone / 2, "%llu of %llu us",
-			      (unsigned long long)(q.defer_until - now), (unsigned long long)alone);
+			CHECK(q.defer_until - now <= alone / 2, "%ju of %ju us",
+			      q.defer_until - now, alone);
 		}
 		if (!(i & 31))
 			mlcc_queue_rollover(&q);

@@ -135,8 +135,8 @@ TEST(drift_is_followed)
 			acks(&r, &p, at, 10, 0, 0);
 			mlcc_reverse_silence(&r);
 			got = acks(&r, &p, at + 500 * MS, 20, 3000, 1000);
-			CHECK(got <= 1300 && got >= 700, "%d ppm, after %llu s: %u", ppm,
-			      (unsigned long long)at / 1000000, got);
+			CHECK(got <= 1300 && got >= 700, "%d ppm, after %ju s: %u", ppm,
+			      at / 1000000, got);
 		}
 	}
 }

@@ -30,16 +30,6 @@ struct world {
 	u32 peers;
 };
 
-static void set_job(struct mlcc_slot *s, u8 base)
-{
-	memset(s, 0, sizeof(*s));
-	s->profile = (struct mlcc_profile) {
-		.floor = MLCC_ONE, .slope = 8 * MLCC_ONE, .shape = 2, .hold = MLCC_ONE * 7 / 8,
-		.base = base, .restart = MLCC_RESTART_QUEUE,
-	};
-	mlcc_job_hint(&s->job, D);
-}
-
 static void open_flow(struct world *w, u32 i, bool ecn)
 {
 	tcp_open(&w->sk[i], &w->s[0], ecn);
@@ -53,7 +43,7 @@ static void open_all(struct world *w, u32 peers)
 	w->now = 1000000;
 	w->peers = peers;
 	for (u32 i = 0; i < 2; i++)
-		set_job(&w->s[i], i);
+		tcp_job(&w->s[i], i, D);
 	for (u32 i = 0; i < FLOWS; i++)
 		open_flow(w, i, i & 1);
 }
@@ -144,20 +134,6 @@ TEST(who_is_paced_keeps_its_share)
 	CHECK(flows_after(0, D) == FLOWS - 1, "not paced: %u", flows_after(0, D));
 }
 
-TEST(together_they_have_the_window)
-{
-	struct world w;
-	u32 sum = 0;
-
-	in_phase(&w);
-	CHECK(path_of(&w)->state == MLCC_WINDOW_FREE && path_of(&w)->flows == FLOWS, "state %u, %u flows",
-	      path_of(&w)->state, path_of(&w)->flows);
-	for (u32 i = 0; i < FLOWS; i++)
-		sum += w.sk[i].tp.snd_cwnd;
-	CHECK(sum > FLOWS * MLCC_LEFT_MIN && sum <= path_of(&w)->window / MSS, "%u segments of %u", sum,
-	      path_of(&w)->window / MSS);
-}
-
 TEST(the_last_one_has_all)
 {
 	struct world w;
@@ -171,36 +147,6 @@ TEST(the_last_one_has_all)
 	tcp_ack(&w.sk[0], 1, 2 * RTT_US);
 	CHECK(w.sk[0].tp.snd_cwnd == path_of(&w)->window / MSS, "%u segments of %u",
 	      w.sk[0].tp.snd_cwnd, path_of(&w)->window / MSS);
-}
-
-TEST(who_recovers_still_has_a_share)
-{
-	struct world w;
-
-	in_phase(&w);
-	tcp_lose(&w.sk[0]);
-	tcp_expire(&w.sk[1]);
-	CHECK(path_of(&w)->flows == FLOWS, "%u flows", path_of(&w)->flows);
-	round_trip(&w, RTT_US, 2);
-	CHECK(path_of(&w)->flows == FLOWS, "a round trip later: %u flows", path_of(&w)->flows);
-}
-
-/* One burst of the job's has met a full queue. */
-TEST(what_all_lose_at_once_is_one_loss)
-{
-	struct world w;
-	u32 window;
-
-	in_phase(&w);
-	round_trip(&w, RTT_US, 4);
-	window = path_of(&w)->window;
-	for (u32 i = 0; i < FLOWS; i++) {
-		w.sk[i].ca.ecn = 0;
-		tcp_lose(&w.sk[i]);
-		CHECK(w.sk[i].tp.snd_ssthresh <= window / 2 / FLOWS / MSS + 1, "flow %u: ssthresh %u",
-		      i, w.sk[i].tp.snd_ssthresh);
-	}
-	CHECK(path_of(&w)->window == window - window / 2, "%u -> %u", window, path_of(&w)->window);
 }
 
 /* What both ends have agreed on says nothing of the queue between them. */

@@ -11,20 +11,6 @@
 #define RTT_US		100U
 #define GAP_US		100000U
 
-static const struct mlcc_profile all[] = {
-#define MLCC_ROW(b) { .floor = MLCC_ONE / 4, .slope = 8 * MLCC_ONE, .shape = 2, \
-		      .hold = MLCC_ONE * 7 / 8, .base = b, .restart = MLCC_RESTART_QUEUE }
-	MLCC_ROW(MLCC_BASE_RENO), MLCC_ROW(MLCC_BASE_CUBIC),
-};
-
-/* A job that has been told its phases: progress counts from the first one on. */
-static void job(struct mlcc_slot *s, u8 base)
-{
-	memset(s, 0, sizeof(*s));
-	s->profile = all[base];
-	mlcc_job_hint(&s->job, D);
-}
-
 /* A window is acknowledged, alone on a link of 1 Gb/s. */
 static void round_trip(struct sock *sk)
 {
@@ -54,7 +40,7 @@ static void whole_phase(struct sock *sk)
 /* A flow of a job that has had one phase, alone. */
 static void after_a_phase(struct sock *sk, struct mlcc_slot *s, u8 base, bool ecn)
 {
-	job(s, base);
+	tcp_job(s, base, D);
 	tcp_open(sk, s, ecn);
 	whole_phase(sk);
 }
@@ -65,23 +51,6 @@ static void next_phase(struct sock *sk)
 	tcp_send(sk, D, GAP_US);
 	CHECK(sk->tp.snd_cwnd == MLCC_START_BYTES / MSS, "cwnd %u", sk->tp.snd_cwnd);
 	CHECK(tcp_path(sk)->state == MLCC_WINDOW_WAITS, "state %u", tcp_path(sk)->state);
-}
-
-/* It has sent all: the first burst of the next phase, which the kernel does not announce, is small. */
-TEST(at_rest_the_window_is_that_of_a_start)
-{
-	struct mlcc_slot s;
-	struct sock sk;
-	u32 most = 0;
-
-	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
-	tcp_send(&sk, 400 * MSS, GAP_US);
-	do {
-		round_trip(&sk);
-		most = sk.tp.snd_cwnd > most ? sk.tp.snd_cwnd : most;
-	} while (sk.tp.packets_out);
-	CHECK(most > MLCC_START_BYTES / MSS, "it never had more than %u", most);
-	CHECK(sk.tp.snd_cwnd == MLCC_START_BYTES / MSS, "cwnd %u", sk.tp.snd_cwnd);
 }
 
 /* A job that has to give up waiting takes back its window, but not in the middle of a recovery. */
@@ -101,49 +70,6 @@ TEST(patience_ends_in_a_recovery)
 		tcp_ack(&sk, 1, 9000);
 	CHECK(tcp_path(&sk)->state == MLCC_WINDOW_TIMED_OUT, "it still waits");
 	CHECK(sk.tp.snd_ssthresh == left, "ssthresh %u, was %u", sk.tp.snd_ssthresh, left);
-}
-
-/* The last window, doubled up to: no burst. */
-TEST(patience_ends_with_a_slow_start)
-{
-	u32 last, cwnd, most = 0;
-	struct mlcc_slot s;
-	struct sock sk;
-
-	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
-	last = tcp_path(&sk)->window / MSS;
-	next_phase(&sk);
-	sk.tp.tcp_mstamp += 10 * GAP_US;
-	tcp_ack(&sk, 5, 9000);
-	CHECK(tcp_path(&sk)->state == MLCC_WINDOW_TIMED_OUT, "it still waits");
-	for (u32 i = 0; i < 10; i++) {
-		cwnd = sk.tp.snd_cwnd;
-		sk.tp.tcp_mstamp += 9000;
-		tcp_ack(&sk, cwnd, 9000);
-		most = sk.tp.snd_cwnd > most ? sk.tp.snd_cwnd : most;
-		CHECK(sk.tp.snd_cwnd <= 2 * cwnd, "cwnd %u -> %u: a burst", cwnd, sk.tp.snd_cwnd);
-	}
-	CHECK(most > MLCC_START_BYTES / MSS && most <= last, "cwnd %u, the last window %u", most, last);
-}
-
-TEST(after_a_loss_an_empty_queue_ends_at_ssthresh)
-{
-	struct mlcc_slot s;
-	struct sock sk;
-	u32 before;
-
-	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
-	part_of_phase(&sk, 50);
-	tcp_lose(&sk);
-	while (sk.icsk.icsk_ca_state != TCP_CA_Open)
-		tcp_ack(&sk, sk.tp.packets_out, RTT_US);
-	before = sk.tp.snd_cwnd;
-	for (u32 i = 0; i < 4; i++) {
-		sk.tp.tcp_mstamp += RTT_US;
-		tcp_ack(&sk, sk.tp.packets_out, RTT_US);
-	}
-	/* growth by the rule; doubling would be 16 times */
-	CHECK(sk.tp.snd_cwnd <= before + 4 * 9, "cwnd %u -> %u", before, sk.tp.snd_cwnd);
 }
 
 /* From a millisecond on the flow is its base: what it had, halved for nothing, and doubled for nothing. */
@@ -210,13 +136,9 @@ static void a_decrease_is_the_bases(void (*decrease)(struct sock *sk))
 	}
 }
 
-TEST(a_loss_is_the_bases)
+TEST(losses_and_time_outs_are_the_bases)
 {
 	a_decrease_is_the_bases(tcp_lose);
-}
-
-TEST(a_time_out_is_the_bases)
-{
 	a_decrease_is_the_bases(tcp_expire);
 }
 
@@ -238,22 +160,6 @@ TEST(what_follows_a_time_out_is_the_bases)
 		tcp_ack(&sk, sk.tp.snd_cwnd, RTT_US);
 	CHECK(sk.icsk.icsk_ca_state == TCP_CA_Loss, "it is over");
 	CHECK(sk.tp.snd_cwnd <= 14, "four windows: %u", sk.tp.snd_cwnd);
-}
-
-TEST(a_window_of_one_has_an_ssthresh_of_two)
-{
-	struct mlcc_slot s;
-	struct sock sk;
-
-	after_a_phase(&sk, &s, MLCC_BASE_RENO, false);
-	part_of_phase(&sk, 10);
-	tcp_expire(&sk);
-	tcp_ack(&sk, 1, 9000);
-	tcp_expire(&sk);
-	for (u32 i = 0; i < 50; i++)
-		tcp_ack(&sk, 1, 9000);
-	CHECK(sk.tp.snd_ssthresh >= 2 && sk.tp.snd_cwnd >= 2, "cwnd %u, ssthresh %u",
-	      sk.tp.snd_cwnd, sk.tp.snd_ssthresh);
 }
 
 /* A loss right after a mark decreases no less. */
@@ -306,12 +212,7 @@ TEST(pacing_ends_with_its_reason)
 	mlcc_pace(&sk);
 	CHECK(sk.sk_pacing_status == SK_PACING_NONE, "status %u", sk.sk_pacing_status);
 	CHECK(paced(&sk, SK_PACING_NONE, TCP_CA_Recovery, ~0UL) == SK_PACING_NONE, "in a recovery");
-}
-
-TEST(bursts_that_may_overflow_are_paced_at_the_kernels_rate)
-{
-	struct sock sk;
-
+	/* bursts that may overflow are paced at the kernel's rate */
 	tcp_open(&sk, NULL, false);
 	sk.sk_pacing_rate = 1000000;
 	sk.ca.flow.lossy = 1;
@@ -334,71 +235,6 @@ TEST(pacing_of_others_goes_on)
 	CHECK(sk.sk_pacing_rate == 1000, "by fq: %lu bytes/s", sk.sk_pacing_rate);
 	mlcc_pace_end(&sk);
 	CHECK(sk.sk_pacing_status == SK_PACING_FQ, "fq's: %u", sk.sk_pacing_status);
-}
-
-/* Without a job every call is the base's: Reno by hand. */
-TEST(without_a_job_it_is_reno)
-{
-	struct sock sk;
-
-	tcp_open(&sk, NULL, false);
-	tcp_send(&sk, D, GAP_US);
-	tcp_ack(&sk, 10, RTT_US);
-	CHECK(sk.tp.snd_cwnd == 20, "slow start: %u", sk.tp.snd_cwnd);
-	tcp_ack(&sk, 20, RTT_US);
-	tcp_lose(&sk);
-	CHECK(sk.tp.snd_ssthresh == 20, "halved: %u", sk.tp.snd_ssthresh);
-	while (sk.icsk.icsk_ca_state != TCP_CA_Open)
-		tcp_ack(&sk, 5, RTT_US);
-	for (u32 i = 0; i < 2; i++)
-		tcp_ack(&sk, 10, RTT_US);
-	CHECK(sk.tp.snd_cwnd == 21, "one segment a window: %u", sk.tp.snd_cwnd);
-}
-
-/* Whatever comes, in whatever order: the checks of the model hold. */
-TEST(any_order_of_events)
-{
-	u64 seed = 1;
-
-	for (u32 run = 0; run < 200; run++) {
-		bool ecn = random_below(&seed, 2);
-		struct mlcc_slot s;
-		struct sock sk;
-
-		job(&s, random_below(&seed, 2));
-		if (random_below(&seed, 3) == 0)
-			mlcc_job_hint(&s.job, 0);
-		tcp_open(&sk, &s, ecn);
-		for (u32 i = 0; i < 2000; i++) {
-			u32 rtt = RTT_US + random_below(&seed, random_below(&seed, 2) ? 50 : 9000);
-
-			sk.tp.tcp_mstamp += 1 + random_below(&seed, rtt);
-			switch (random_below(&seed, 40)) {
-			case 0:
-				tcp_lose(&sk);
-				break;
-			case 1:
-				if (sk.tp.packets_out)
-					tcp_expire(&sk);
-				break;
-			case 2:
-				if (ecn)
-					tcp_mark(&sk, 1 + random_below(&seed, 20));
-				break;
-			case 3:
-				s.gone = !random_below(&seed, 8);
-				break;
-			case 4:
-				s.class = random_below(&seed, 8) % MLCC_CLASS_COUNT;
-				break;
-			default:
-				if (!sk.tp.packets_out && sk.tp.write_seq - sk.tp.snd_nxt < MSS)
-					tcp_send(&sk, D / 4, random_below(&seed, 2 * GAP_US));
-				tcp_ack(&sk, 1 + random_below(&seed, 20), rtt);
-			}
-		}
-		CHECK(sk.tp.bytes_acked, "run %u: nothing was sent", run);
-	}
 }
 
 TAP_MAIN
