@@ -3,7 +3,7 @@
 
 $MLCC_CACHE/
     6.12/root/        Debian root file system: image, modules, headers, compiler
-    6.12/VERSION      what was fetched, exactly; its presence says "complete"
+    6.12/VERSION      suite and release; its presence says "complete"
     6.12/build/       per source tree: TREE-build/ (sources and objects), TREE-sparse/, and
                       TREE-modules/ (the kernel's modules and the tree's, for modprobe)
     6.12-kasan/, 6.12-kcsan/  likewise, of kernels that are built here (debug.py): root/ has but

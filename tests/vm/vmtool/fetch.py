@@ -74,31 +74,8 @@ def _debootstrap(kernel: Kernel, target: Path, allow_stale: bool) -> None:
 
 
 def _release_of(root: Path) -> str:
-    releases = [path.name for path in (root / "lib/modules").iterdir()]
-    if len(releases) != 1:
-        raise VmError(f"expected one kernel below {root}/lib/modules, found {sorted(releases)}")
-    return releases[0]
-
-
-def _write_version(kernel: Kernel, target: Path) -> None:
-    """Last: it says that all is there."""
-    root = target / "root"
-    query = ["dpkg-query", f"--root={root}", "--show", "--showformat", "${Package}=${Version}\n"]
-    wanted = ("linux-image-", "linux-headers-", "gcc-", "dwarves", "sparse", "make")
-    packages = [line for line in output(query).splitlines() if line.startswith(wanted)]
-    lines = [f"suite={kernel.suite}", f"release={_release_of(root)}", *sorted(packages)]
-    (target / "VERSION").write_text("\n".join(lines) + "\n")
-
-
-def _replace(old: Path, new: Path) -> None:
-    """Put new in the place of old; whoever looks sees one of them, complete."""
-    if old.exists():
-        trash = Path(tempfile.mkdtemp(prefix=f".{old.name}.", dir=old.parent))
-        old.rename(trash / "old")
-        new.rename(old)
-        remove(trash)
-    else:
-        new.rename(old)
+    (release,) = (root / "lib/modules").iterdir()
+    return release.name
 
 
 def fetch(kernel: Kernel, force: bool = False, allow_stale: bool = False) -> None:
@@ -117,8 +94,11 @@ def fetch(kernel: Kernel, force: bool = False, allow_stale: bool = False) -> Non
         try:
             target.chmod(0o755)
             _debootstrap(kernel, target, allow_stale)
-            _write_version(kernel, target)
-            _replace(kernel.dir, target)
+            # last: it says that all is there
+            version = f"suite={kernel.suite}\nrelease={_release_of(target / 'root')}\n"
+            (target / "VERSION").write_text(version)
+            remove(kernel.dir)
+            target.rename(kernel.dir)
         finally:
             if target.exists():
                 remove(target)
