@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """place, classes, profile, draw and the program around them."""
 
+import contextlib
+import io
 import json
 import random
 import subprocess
+import time
 import unittest
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest import mock
 
 from common import PLAN, Json, job, on_one_link, problem, program
-from mlccplan import classes, draw, place, solve
+from mlccplan import classes, draw, place, progress, solve
 from mlccplan.errors import PlanError
 from mlccplan.layout import Layout, Options
 
@@ -18,6 +22,18 @@ from mlccplan.layout import Layout, Options
 def classified(document: Json, count: int) -> Json:
     """The classes of a problem given as JSON."""
     return classes.assign(Layout(problem.from_json(document), Options()), count)
+
+
+class Progress(unittest.TestCase):
+    """What takes long says so."""
+
+    def test_after_a_while_it_says_that_it_goes_on(self) -> None:
+        said = io.StringIO()
+        with mock.patch.object(progress, "FIRST_S", 0.01), contextlib.redirect_stderr(said):
+            with progress.shown("solve"):
+                while not said.getvalue():
+                    time.sleep(0.01)
+        self.assertRegex(said.getvalue(), r"^mlcc-plan: solve, \d+ s\n$")
 
 
 class Place(unittest.TestCase):

@@ -20,6 +20,7 @@ from . import (
     problem,
     profile,
     profiling,
+    progress,
     reader,
     report,
     solve,
@@ -70,7 +71,8 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         options = _parser().parse_args(arguments)
-        return int(options.command(options))
+        with progress.shown(options.verb):
+            return int(options.command(options))
     except PlanError as error:
         print(f"mlcc-plan: {error}", file=sys.stderr)
         return error.status
@@ -108,7 +110,7 @@ def _verb(
     verb.add_argument(
         "-j", "--json", action="store_true", default=argparse.SUPPRESS, help="for programs"
     )
-    verb.set_defaults(command=command)
+    verb.set_defaults(command=command, verb=name)
     return verb
 
 

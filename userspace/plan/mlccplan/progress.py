@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Says on stderr that a verb goes on, where it takes longer than two seconds."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+FIRST_S = 2.0
+TTY_EVERY_S = 1.0
+LINE_EVERY_S = 10.0
+
+
+@contextlib.contextmanager
+def shown(what: str) -> Iterator[None]:
+    """A line that is overwritten on a terminal, else a line now and then."""
+    tty, ended, begun = sys.stderr.isatty(), threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        wait = FIRST_S
+        while not ended.wait(wait):
+            line = f"mlcc-plan: {what}, {time.monotonic() - begun:.0f} s"
+            sys.stderr.write(f"\r\033[K{line}" if tty else f"{line}\n")
+            sys.stderr.flush()
+            wait = TTY_EVERY_S if tty else LINE_EVERY_S
+        if tty and wait != FIRST_S:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
