@@ -29,10 +29,10 @@ class Progress(unittest.TestCase):
 
     def test_after_a_while_it_says_that_it_goes_on(self) -> None:
         said = io.StringIO()
-        with mock.patch.object(progress, "FIRST_S", 0.01), contextlib.redirect_stderr(said):
-            with progress.shown("solve"):
-                while not said.getvalue():
-                    time.sleep(0.01)
+        soon = mock.patch.object(progress, "FIRST_S", 0.01)
+        with soon, contextlib.redirect_stderr(said), progress.shown("solve"):
+            while not said.getvalue():
+                time.sleep(0.01)
         self.assertRegex(said.getvalue(), r"^mlcc-plan: solve, \d+ s\n$")
 
 
