@@ -80,18 +80,6 @@ class OneRun(unittest.TestCase):
         self.assertEqual(self.result["slowdown_p99"], 1.294)
         self.assertEqual(self.result["jobs"][0]["p90_ms"], 124.0)
 
-    def test_measured_noise(self) -> None:
-        """The last iteration computes 20 of the 30 ms that it is longer: 100, 100 / 100, 120."""
-        late = run(30.0, 4, 40.0, 40.0)
-        late.jobs["a"].compute_ms[-1] += 20.0
-        for noise, slowdown in ((0.1, 1.1), ("measured", 1.0312)):
-            raw = RAW | {"job": [RAW["job"][0] | {"noise": noise}]}
-            measurement = measured({"mlcc": [late]})
-            request = replace(measurement.request, scenario=scenario.parse(raw, ""))
-            said = report.document(replace(measurement, request=request))["results"][0]
-            self.assertEqual(said["slowdown_mean"], slowdown)
-            self.assertEqual(said["jobs"][0]["isolated_ms"], ISOLATED_MS)
-
     def test_retransmits(self) -> None:
         self.assertEqual(self.result["retransmits_per_mb"], 2.0)
         self.assertEqual(self.result["jobs"][0]["sent_mb"], 2.0)

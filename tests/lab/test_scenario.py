@@ -1,13 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a scenario may say, and the one line that answers to anything else."""
+"""What a scenario and the command line may say, and the one line that answers to anything else."""
 
 import copy
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from mlcclab import cluster, noise, scenario, schedule, topology
+from mlcclab import (
+    bottleneck,
+    carrier,
+    cli,
+    cluster,
+    commands,
+    features,
+    link,
+    offloads,
+    options,
+    scenario,
+    schedule,
+    sizes,
+    topology,
+)
 from mlcclab.errors import UsageError
+from mlcclab.scenario import Overrides, Scenario
 
 SHIPPED = Path(__file__).parent / "scenarios"
 
@@ -31,227 +48,173 @@ def changed(path: str, value: object) -> dict[str, Any]:
     return document
 
 
+def parsed(path: str, value: object) -> Scenario:
+    """The same as a scenario."""
+    return scenario.parse(changed(path, value), "test")
+
+
+def said(*words: str) -> Overrides:
+    """What options of `run` come to."""
+    return options.overrides(cli.parser().parse_args(["run", "two-equal", *words]))
+
+
+def told(*words: str, name: str = "two-equal") -> Scenario:
+    """A shipped scenario with them."""
+    return scenario.load(scenario.find(name), said(*words))
+
+
+SHORT, BULK = {"name": "f", "kind": "short"}, {"name": "f", "kind": "bulk"}
+TWICE = [{"at_ms": 5, "rate": "1gbit"}, {"at_ms": 5, "rate": "2gbit"}]
+FAST, NONE, EIGHT = {"rate": "1gbit"}, {"rate": "none"}, {"rate": "2gbit", "paths": 8}
+
+REFUSED = (
+    ("lnk", {}, "lnk: unknown key; allowed: name,"),
+    ("link.rat", "1gbit", "link.rat: unknown key"),
+    ("job.1.bytes", 5, "job[1].bytes: unknown key"),
+    ("link.rate", "fast", "link.rate: 'fast' is not a number and one of"),
+    ("link.rate", "None", '"none": no limit but the machine'),
+    ("link.rate", 1000, "link.rate: 1000 is not a string"),
+    ("link.queue", "codel", "link.queue: 'codel' is not one of droptail, red-ecn"),
+    ("link.loss", 2, "link.loss: 2: a number from 0 to 0.5"),
+    ("link.delay", "1 hour", "800us, 250ms or 1.5s"),
+    ("link.limit", "1 furlong", "link.limit: '1 furlong' is not"),
+    ("link.limit_bdp", 0.5, "link.limit_bdp: not together with limit"),
+    ("link.rtt", "2ms", "link.rtt: only with limit_bdp"),
+    # 100 us of 1 Gb/s are 12500 bytes
+    ("link", {**FAST, "limit_bdp": 0.2}, "link.limit_bdp: 2500: from 3000"),
+    ("link.jitter", "2s", "to 1000ms is wanted"),
+    ("link.reorder", 0.1, "link.reorder: needs a delay"),
+    ("link.mtu", 1501, "link.mtu: 1501 is not one of 1500, 9000"),
+    ("link", {**FAST, "limit": "17KiB", "mtu": 9000}, "17408 bytes are less than two frames"),
+    ("link", {**NONE, "queue": "policer"}, "link.queue: policer needs a rate"),
+    ("link", {**NONE, "loss": 0.1}, "link.loss: needs a rate"),
+    ("link", {**NONE, "paths": 8}, "link.paths: needs a rate"),
+    ("link", EIGHT | {"paths": 17}, "link.paths: 17: a whole number from 1 to 16"),
+    ("link", EIGHT | {"delay": "1ms"}, "link.paths: one only, together with delay"),
+    ("link", EIGHT, "job[0].flows: 1 is no multiple of the link's 8"),
+    ("link.change", {"at_ms": 5}, "link.change: write 0 to 1000 tables"),
+    ("link.change", [{"rate": "1gbit"}], "link.change[0].at_ms: missing"),
+    ("link.change", [{"at_ms": 5}], "link.change[0]: neither rate nor delay"),
+    ("link.change", TWICE, "link.change[1].at_ms: not later"),
+    ("link", {**FAST, "queue": "policer", "change": TWICE}, "only with queue = droptail"),
+    ("job.0.phase_bytes", 0, "job[0].phase_bytes: 0: a whole number from 10000"),
+    ("job.0.phase_bytes", True, "job[0].phase_bytes: True: a whole number"),
+    ("job.0.noise", "much", "job[0].noise: 'much': a number from 0 to 0.5"),
+    ("job.0.name", "a b", "job[0].name: 'a b' is not a name"),
+    ("job.0.name", "b", "name: 'b' is used 2 times"),
+    ("job.0.name", [], "job[0].name: [] is not a name"),
+    ("job.0.flows", 65, "job[0].flows: 65: a whole number from 1 to 64"),
+    ("job.0.hint", "maybe", "job[0].hint: 'maybe' is not one of none, exact"),
+    ("job.0.claim", 0.1, "job[0].claim: only with hint"),
+    ("job.0.restart_ms", 20, "job[0].restart_ms: only with hint"),
+    ("job.0.connect_late", 1, "job[0].connect_late: 1 is neither true nor false"),
+    ("job.0.workers", 3, "job[0].workers: only with pattern = ring"),
+    ("job", [], "job: write 1 to 128 tables as [[job]]"),
+    ("job", [{"name": "t", "compute_ms": 5.0}], "job[0].phase_bytes: missing"),
+    ("flow", [SHORT], "flow[0].bytes: missing"),
+    ("flow", [{**BULK, "bytes": 500}], "flow[0].bytes: not with kind = bulk"),
+)
+
+
 class Refused(unittest.TestCase):
     """Each mistake names its key and what is allowed."""
 
-    def refuse(self, path: str, value: object, *words: str) -> None:
-        with self.assertRaises(UsageError) as caught:
-            scenario.parse(changed(path, value), "test")
-        line = str(caught.exception)
-        self.assertNotIn("\n", line)
-        for word in words:
-            self.assertIn(word, line)
-
-    def test_unknown_keys(self) -> None:
-        self.refuse("lnk", {}, "lnk: unknown key", "link, job")
-        self.refuse("link.rat", "1gbit", "link.rat: unknown key", "rate")
-        self.refuse("job.1.bytes", 5, "job[1].bytes: unknown key", "phase_bytes")
-
-    def test_link(self) -> None:
-        self.refuse("link.rate", "fast", "link.rate", "gbit")
-        self.refuse("link.rate", 1000, "link.rate", "not a string")
-        self.refuse("link.queue", "codel", "link.queue", "droptail", "red-ecn")
-        self.refuse("link.loss", 2, "link.loss", "from 0 to 0.5")
-        self.refuse("link.delay", "1 hour", "link.delay", "800us, 250ms or 1.5s")
-        self.refuse("link.limit", "1 furlong", "link.limit", "mib")
-
-    def test_limit_bdp(self) -> None:
-        self.refuse("link.limit_bdp", 0.5, "link.limit_bdp: not together with limit")
-        self.refuse("link.rtt", "2ms", "link.rtt: only with limit_bdp")
-        for values, word in (
-            ({"limit_bdp": 0}, "from 0.01 to 100"),
-            ({"limit_bdp": "1"}, "from 0.01 to 100"),
-            ({"limit_bdp": 1, "rtt": 10}, "link.rtt: 10 is not a string"),
-            # 100 us of 1 Gb/s are 12500 bytes
-            ({"limit_bdp": 0.2}, "link.limit_bdp: 2500: from 3000"),
-        ):
-            self.refuse("link", {"rate": "1gbit", **values}, "link.", word)
-
-    def test_wire(self) -> None:
-        self.refuse("link.jitter", 5, "link.jitter", "not a string")
-        self.refuse("link.jitter", "2s", "link.jitter", "to 1000ms is wanted")
-        self.refuse("link.ack_slot", "2 hours", "link.ack_slot", "800us, 250ms or 1.5s")
-        self.refuse("link.reorder", 0.7, "link.reorder", "from 0 to 0.5")
-        self.refuse("link.reorder", 0.1, "link.reorder: needs a delay")
-
-    def test_mtu(self) -> None:
-        for value in (1501, "9000", True):
-            self.refuse("link.mtu", value, "link.mtu", "is not one of 1500, 9000")
-        link = {"rate": "1gbit", "limit": "17KiB", "mtu": 9000}
-        self.refuse("link", link, "link.limit: 17408 bytes are less than two frames")
-        self.refuse("link", {"rate": "1gbit", "limit": 3000 - 1}, "from 3000")
-
-    def test_unshaped(self) -> None:
-        self.refuse("link.rate", "None", "link.rate", "gbit", '"none": no limit but the machine')
-        for more, key in (
-            ({"queue": "policer"}, "queue"),
-            ({"limit_bdp": 1}, "limit_bdp"),
-            ({"delay": "1ms"}, "delay"),
-            ({"loss": 0.1}, "loss"),
-            ({"change": [{"at_ms": 1, "rate": "1gbit"}]}, "change"),
-        ):
-            self.refuse("link", {"rate": "none", **more}, f"link.{key}", "needs a rate")
-        trace = {"name": "t", "trace": "gpt-13b-dp", "period_ms": 200.0, "duty": 0.5}
-        for key, value, where in (
-            ("transport", "net-verbs", "transport"),
-            ("flow", [{"name": "f", "kind": "bulk"}], "flow[0].kind"),
-            ("job", [trace], "job[0].duty"),
-        ):
-            with self.assertRaises(UsageError) as caught:
-                scenario.parse(changed("link.rate", "none") | {key: value}, "test")
-            self.assertTrue(str(caught.exception).startswith(f"{where}: needs a rate"))
-
-    def test_paths_of_the_link(self) -> None:
-        eight = {"rate": "2gbit", "paths": 8}
-        self.refuse("link", eight | {"paths": 17}, "link.paths", "from 1 to 16")
-        self.refuse("link", eight | {"delay": "1ms"}, "link.paths: one only, together with delay")
-        self.refuse("link", eight | {"rate": "none"}, "link.paths: needs a rate")
-        late = {"change": [{"at_ms": 1, "delay": "1ms"}]}
-        self.refuse("link", eight | late, "link.paths: one only, together with change")
-        document = changed("link", eight)
-        for words, job in (
-            ("flows: 1 is no multiple of the link's 8", {}),
-            ("flows: 12 is no multiple of the link's 8", {"flows": 12}),
-            ("pattern: only pair on a link of several paths", {"flows": 8, "pattern": "ring"}),
-        ):
-            document["job"] = [GOOD["job"][0] | job]
-            with self.assertRaisesRegex(UsageError, rf"job\[0\].{words}"):
-                scenario.parse(document, "test")
-        document["job"] = [GOOD["job"][0] | {"flows": 8}]
-        with self.assertRaisesRegex(UsageError, "link.paths: one only with transport = net"):
-            scenario.parse(document | {"transport": "net"}, "test")
-        document["flow"] = [{"name": "f", "kind": "bulk"}]
-        with self.assertRaisesRegex(UsageError, r"flow\[0\]: not on a link of several paths"):
-            scenario.parse(document, "test")
-
-    def test_change(self) -> None:
-        self.refuse("link.change", {"at_ms": 5}, "link.change: write 0 to 1000 tables")
-        self.refuse("link.change", [{"rate": "1gbit"}], "link.change[0].at_ms: missing")
-        self.refuse("link.change", [{"at_ms": 5}], "link.change[0]: neither rate nor delay")
-        self.refuse("link.change", [{"at_ms": -1, "rate": "1gbit"}], "link.change[0].at_ms")
-        self.refuse("link.change", [{"at_ms": 1, "rate": 5}], "link.change[0].rate", "string")
-        self.refuse("link.change", [{"at_ms": 1, "loss": 5}], "link.change[0].loss: unknown key")
-        twice = [{"at_ms": 5, "rate": "1gbit"}, {"at_ms": 5, "rate": "2gbit"}]
-        self.refuse("link.change", twice, "link.change[1].at_ms: not later")
-        link = {"rate": "1gbit", "queue": "policer", "change": twice}
-        self.refuse("link", link, "link.change[0].rate: only with queue = droptail")
-
-    def test_job(self) -> None:
-        self.refuse("job.0.phase_bytes", 0, "job[0].phase_bytes", "from 10000")
-        self.refuse("job.0.phase_bytes", True, "job[0].phase_bytes", "whole number")
-        self.refuse("job.0.noise", "much", "job[0].noise", "from 0 to 0.5")
-        self.refuse("job.0.name", "a b", "job[0].name", "letters")
-        self.refuse("job.0.name", "b", "name", "'b' is used 2 times")
-        self.refuse("job.0.name", ["c", "c"], "name", "'c' is used 2 times")
-        self.refuse("job.0.name", [], "job[0].name", "not a name")
-        self.refuse("job.0.flows", 0, "job[0].flows", "from 1 to 64")
-        self.refuse("job.0.hint", "maybe", "job[0].hint", "none, exact")
+    def test_keys(self) -> None:
+        for path, value, words in REFUSED:
+            with self.subTest(path, value=value), self.assertRaises(UsageError) as caught:
+                parsed(path, value)
+            self.assertIn(words, str(caught.exception))
+            self.assertNotIn("\n", str(caught.exception))
 
     def test_combinations(self) -> None:
-        self.refuse("job.0.claim", 0.1, "job[0].claim", "exact")
-        self.refuse("job.0.restart_ms", 20, "job[0].restart_ms", "exact")
-        self.refuse("job.0.restart_ms", 0.5, "job[0].restart_ms", "from 1 to 600000")
-        self.refuse("job.0.connect_late", 1, "job[0].connect_late", "true nor false")
-        self.refuse("job.0.workers", 3, "job[0].workers", "ring")
-        self.refuse("flow", [{"name": "f", "kind": "short"}], "flow[0].bytes: missing")
-        self.refuse(
-            "flow", [{"name": "f", "kind": "bulk", "bytes": 500}], "flow[0].bytes: not", "bulk"
-        )
-        self.refuse("flow", [{"name": "f", "kind": "conversation"}], "flow[0].bytes: missing")
-        self.refuse(
-            "flow", [{"name": "f", "kind": "bulk", "class": "training"}], "flow[0].class", "latency"
-        )
+        bulk = {"flow": [BULK]}
+        eight = {"link": EIGHT, "job": [GOOD["job"][0] | {"flows": 8}]}
+        for more, words in (
+            ({"link": NONE, "transport": "net-verbs"}, "transport: needs a rate"),
+            ({"link": NONE} | bulk, "flow[0].kind: needs a rate"),
+            (eight | {"transport": "net"}, "link.paths: one only with transport = net"),
+            (eight | bulk, "flow[0]: not on a link of several paths"),
+            ({"transport": "net"} | bulk, "flow[0]: not with transport = net"),
+            ({"transport": "verbs", "link": FAST | {"mtu": 9000}}, "link.mtu: 1500 only"),
+            ({"transport": "verbs", "link": FAST | {"offloads": True}}, "link.offloads: only with"),
+        ):
+            with self.subTest(words), self.assertRaises(UsageError) as caught:
+                scenario.parse(GOOD | more, "test")
+            self.assertIn(words, str(caught.exception))
 
-    def refuse_trace(self, words: str, **changes: object) -> None:
-        job = {"name": "t", "trace": "gpt-13b-dp", "period_ms": 200.0, "duty": 0.5}
-        self.refuse("job", [{**job, **changes}], words)
+    def test_options(self) -> None:
+        for words in (
+            ("--rate", "fast"),
+            ("--mtu", "1501"),
+            ("--offloads", "yes"),
+            ("--flows", "0"),
+            ("--seeds", "5-3"),
+            ("--seeds", "1-1001"),
+            ("--cc", "cubic,,reno"),
+            ("--cc", "reno,reno"),
+            ("--iterations", "-1"),
+        ):
+            with self.assertRaisesRegex(UsageError, f"^argument {words[0]}: ") as caught:
+                said("=".join(words))
+            self.assertNotIn("\n", str(caught.exception))
+        with self.assertRaisesRegex(UsageError, f'link.delay: needs a rate, not "{link.NO_RATE}"'):
+            scenario.parse(said("--rate", "none").applied(changed("link.delay", "1ms")), "")
 
-    def test_trace(self) -> None:
-        self.refuse_trace("job[0].trace: 'x' is not one of gpt-13b-dp, llama", trace="x")
-        self.refuse_trace("job[0].phase_bytes: not with a trace", phase_bytes=1_000_000)
-        self.refuse_trace("job[0].compute_ms: not with a trace", compute_ms=0.0)
-        self.refuse_trace("job[0].duty: 1.0: a number from 0.01 to 0.99", duty=1.0)
-        self.refuse_trace("job[0].trace: only with pattern = pair", pattern="ring")
-        # the smallest gather of ZeRO-3 is a hundred-thousandth of its bytes
-        self.refuse_trace("once send 15 bytes; 17 at least", trace="llama-7b-zero3", duty=0.01)
-        self.refuse("job.0.duty", 0.5, "job[0].duty: only with a trace")
-        self.refuse("job", [{"name": "t", "trace": "gpt-13b-dp"}], "job[0].period_ms: missing")
-        self.refuse("job", [{"name": "t", "compute_ms": 5.0}], "job[0].phase_bytes: missing")
-
-    def test_measured_noise(self) -> None:
-        ring = {"pattern": "ring", "noise": "measured"}
-        self.refuse("job", [GOOD["job"][0] | ring], "job[0].noise", "only with pattern = pair")
-
-    def test_missing(self) -> None:
-        for key in ("link", "job"):
-            document = copy.deepcopy(GOOD)
-            del document[key]
-            with self.assertRaisesRegex(UsageError, f"^{key}: missing$"):
-                scenario.parse(document, "test")
-        self.refuse("job", [], "job: write 1 to 128 tables as [[job]]")
+    def test_no_tables(self) -> None:
+        """What is no table is the checker's to refuse."""
+        for key, value in (("link", 5), ("job", 5), ("job", [5])):
+            raw = Overrides({"mtu": 9000}, {"flows": 2}).applied(GOOD | {key: value})
+            with self.assertRaises(UsageError):
+                scenario.parse(raw, "test")
 
 
 class Meaning(unittest.TestCase):
     """What the figures of a scenario come to."""
 
     def test_defaults(self) -> None:
-        parsed = scenario.parse(GOOD, "stem")
-        self.assertEqual(parsed.name, "stem")
-        self.assertEqual(parsed.link.limit, 1024 * 1024)
-        self.assertEqual(parsed.jobs[0].hosts, 1)
-        self.assertEqual((parsed.jobs[0].hint, parsed.jobs[0].claim), ("none", 1.0))
-        self.assertEqual(parsed.needs, ())
-
-    def test_alike(self) -> None:
-        """A list of names is a table for each."""
-        jobs = scenario.parse(GOOD, "").jobs
-        document = GOOD | {"job": [GOOD["job"][0] | {"name": ["a", "b"]}]}
-        self.assertEqual(scenario.parse(document, "").jobs, jobs)
+        item = scenario.parse(GOOD, "stem")
+        self.assertEqual((item.name, item.link.limit, item.needs), ("stem", 1024 * 1024, ()))
+        self.assertEqual((item.jobs[0].hint, item.jobs[0].claim), ("none", 1.0))
+        # a list of names is a table for each
+        alike = GOOD | {"job": [GOOD["job"][0] | {"name": ["a", "b"]}]}
+        self.assertEqual(scenario.parse(alike, "").jobs, item.jobs)
 
     def test_load(self) -> None:
         # 10 MB at 1 Gb/s * 1448/1514 take 83.65 ms of 183.65, twice.
-        parsed = scenario.parse(GOOD, "test")
-        self.assertAlmostEqual(parsed.load, 2 * 83.646 / 183.646, places=4)
-
-    def test_mtu(self) -> None:
-        """Jumbo frames carry more of what the link carries, of which everything is made."""
-        parsed = scenario.parse(changed("link.mtu", 9000), "test")
-        self.assertAlmostEqual(parsed.link.goodput_bps, 1e9 * 8948 / 9014)
-        self.assertAlmostEqual(parsed.load, 2 * 80.590 / 180.590, places=4)
+        item = scenario.parse(GOOD, "test")
+        self.assertAlmostEqual(item.load, 2 * 83.646 / 183.646, places=4)
+        self.assertAlmostEqual(parsed("link.mtu", 9000).load, 2 * 80.590 / 180.590, places=4)
+        slower = item.scaled(0.2)
+        self.assertAlmostEqual(slower.load, item.load)
+        self.assertEqual(slower.link.limit, round(1024 * 1024 * 0.2))
+        self.assertEqual(slower.jobs[1].phase_bytes, 2_000_000)
 
     def test_unshaped(self) -> None:
         """No link, no time on it; a limit is of no queue."""
-        parsed = scenario.parse(changed("link.rate", "none"), "test")
-        self.assertFalse(parsed.link.shaped)
-        self.assertIsNone(parsed.load)
-        self.assertEqual(parsed.jobs[0].period_ms(parsed.link.rate), 100.0)
-        self.assertTrue(scenario.parse(GOOD, "test").link.shaped)
+        item = parsed("link.rate", "none")
+        self.assertEqual((item.link.shaped, item.load), (False, None))
+        self.assertEqual(item.jobs[0].period_ms(item.link.rate), 100.0)
 
     def test_paths_of_the_link(self) -> None:
         """A job has one for each, and all of them have the rate together."""
-        document = changed("link", {"rate": "2gbit", "paths": 8})
+        document = changed("link", EIGHT)
         document["job"] = [GOOD["job"][0] | {"flows": 16}]
-        parsed = scenario.parse(document, "test")
-        self.assertEqual(parsed.link.one_path.rate, 250e6)
-        self.assertAlmostEqual(parsed.jobs[0].wire_ms(parsed.link.rate), 41.823, places=3)
+        item = scenario.parse(document, "test")
+        self.assertEqual(item.link.one_path.rate, 250e6)
+        self.assertAlmostEqual(item.jobs[0].wire_ms(item.link.rate), 41.823, places=3)
 
     def test_needs(self) -> None:
-        self.assertEqual(scenario.parse(changed("link.delay", "50us"), "").needs, ())
-        self.assertEqual(scenario.parse(changed("link.delay", "51us"), "").needs, ("netem",))
-        self.assertEqual(scenario.parse(changed("link.loss", 0.001), "").needs, ("loss",))
-        self.assertEqual(scenario.parse(changed("link.queue", "red-ecn"), "").needs, ("red",))
-
-    def test_needs_of_hostile_links(self) -> None:
-        slow = {"rate": "1gbit", "delay": "1ms"}
-        for link, needs in (
-            ({"rate": "1gbit", "queue": "policer"}, ("policer",)),
-            ({"rate": "1gbit", "jitter": "1ms"}, ("netem",)),
-            ({"rate": "1gbit", "ack_slot": "1ms"}, ("netem",)),
-            ({**slow, "reorder": 0.01}, ("netem",)),
-            ({"rate": "1gbit", "change": [{"at_ms": 5, "rate": "1mbit"}]}, ()),
-            ({"rate": "1gbit", "change": [{"at_ms": 5, "delay": "1ms"}]}, ("netem",)),
+        for more, needs in (
+            ({"delay": "50us"}, ()),
+            ({"delay": "51us"}, ("netem",)),
+            ({"loss": 0.001}, ("loss",)),
+            ({"queue": "red-ecn"}, ("red",)),
+            ({"queue": "policer"}, ("policer",)),
+            ({"jitter": "1ms"}, ("netem",)),
+            ({"delay": "1ms", "reorder": 0.01}, ("netem",)),
+            ({"change": [{"at_ms": 5, "delay": "1ms"}]}, ("netem",)),
         ):
-            self.assertEqual(scenario.parse(changed("link", link), "").needs, needs, link)
+            self.assertEqual(parsed("link", FAST | more).needs, needs, more)
 
     def test_limit_bdp(self) -> None:
         for values, limit in (
@@ -259,43 +222,22 @@ class Meaning(unittest.TestCase):
             ({"limit_bdp": 0.5, "rtt": "2ms"}, 125_000),
             ({"limit_bdp": 1}, 12_500),
         ):
-            parsed = scenario.parse(changed("link", {"rate": "1gbit", **values}), "")
-            self.assertEqual(parsed.link.limit, limit, values)
+            self.assertEqual(parsed("link", FAST | values).link.limit, limit, values)
 
     def test_changes(self) -> None:
         changes = [{"at_ms": 1000, "rate": "500mbit"}, {"at_ms": 3000, "delay": "1ms"}]
-        link = scenario.parse(changed("link.change", changes), "").link
-        half = link.after(link.changes[0])
+        item = parsed("link.change", changes).link
+        half = item.after(item.changes[0])
         self.assertEqual((half.rate, half.delay), (0.5e9, 0.0))
-        self.assertEqual(half.after(link.changes[1]).rate, 0.5e9)
         for seconds, bits in ((0.5, 0.5e9), (1.0, 1e9), (2.0, 1.5e9), (4.0, 2.5e9)):
-            self.assertAlmostEqual(link.capacity_bits(seconds), bits)
-        self.assertEqual(link.scaled(0.2).changes[0].rate, 0.1e9)
+            self.assertAlmostEqual(item.capacity_bits(seconds), bits)
+        self.assertEqual(item.scaled(0.2).changes[0].rate, 0.1e9)
 
     def test_netem(self) -> None:
-        self.assertEqual(topology._netem(0.0), "netem limit 100000")
         self.assertEqual(
             topology._netem(0.005, 0.001, 0.01, (0.0, 0.002)),
             "netem limit 100000 delay 5000us loss 0.100000% reorder 1.000000% slot 0us 2000us",
         )
-
-    def test_scaled(self) -> None:
-        parsed = scenario.parse(GOOD, "")
-        slower = parsed.scaled(0.2)
-        self.assertAlmostEqual(slower.load, parsed.load)
-        self.assertEqual(slower.link.limit, round(1024 * 1024 * 0.2))
-        self.assertEqual(slower.jobs[1].phase_bytes, 2_000_000)
-
-    def test_claim(self) -> None:
-        document = changed("job.0.hint", "exact")
-        document["job"][0]["claim"] = 0.1
-        self.assertEqual(scenario.parse(document, "").jobs[0].claim, 0.1)
-
-    def test_restart(self) -> None:
-        document = changed("job.0.hint", "exact")
-        document["job"][0]["restart_ms"] = 20
-        parsed = scenario.parse(document, "")
-        self.assertEqual([job.restart_ms for job in parsed.jobs], [20.0, 0.0])
 
     def test_connect_late(self) -> None:
         document = changed("job.0.connect_late", True)
@@ -306,40 +248,106 @@ class Meaning(unittest.TestCase):
         # alone there is no queue to be born in
         self.assertEqual(schedule.shape(late), schedule.shape(early))
 
-    def test_trace(self) -> None:
-        """Its period and its part of the link are what is said, at any rate."""
-        job = {"name": "t", "trace": "gpt-13b-dp", "period_ms": 200.0, "duty": 0.5, "flows": 2}
-        for factor in (1.0, 0.2):
-            parsed = scenario.parse(changed("job", [job]), "").scaled(factor)
-            self.assertAlmostEqual(parsed.jobs[0].period_ms(1e9 * factor), 200.0, places=2)
-            self.assertAlmostEqual(parsed.load, 0.5, places=4)
-        words = cluster._steps(parsed.jobs[0])
-        steps = [word.split(":") for word in words[1::2]]
-        # from the backward pass on, which the gather for the next forward pass follows
-        self.assertEqual(words[::2], ["--overlap"] * 80 + ["--step"] * 2)
-        self.assertEqual(sum(int(nbytes) for _, nbytes in steps), parsed.jobs[0].phase_bytes)
-        compute_ms = sum(float(ms) for ms, _ in steps)
-        self.assertAlmostEqual(compute_ms, parsed.jobs[0].compute_ms, places=3)
-
-    def test_noise(self) -> None:
-        plain, measured = (
-            scenario.parse(changed("job.0.noise", said), "").jobs[0] for said in (0.1, "measured")
-        )
-        self.assertEqual(cluster._noise(plain, 5), ["--noise", "0.1"])
-        self.assertEqual(cluster._noise(measured, 5), ["--lognormal", str(noise.drawn(5))])
-
     def test_crossing(self) -> None:
-        document = changed("job.0.pattern", "ring")
-        document["job"][0]["workers"] = 4
-        job = scenario.parse(document, "").jobs[0]
-        self.assertEqual(job.crossing_bytes(), 20_000_000)
-        document["job"][0]["pattern"] = "all-to-all"
-        job = scenario.parse(document, "").jobs[0]
-        self.assertAlmostEqual(job.crossing_bytes(), 10_000_000 * 4 / 3)
+        for pattern, crossing in (("ring", 20e6), ("all-to-all", 10e6 * 4 / 3)):
+            document = changed("job.0.pattern", pattern)
+            document["job"][0]["workers"] = 4
+            job = scenario.parse(document, "").jobs[0]
+            self.assertAlmostEqual(job.crossing_bytes(), crossing)
 
     def test_shipped(self) -> None:
-        paths = list(SHIPPED.glob("*.toml"))
-        self.assertGreater(len(paths), 25)
-        for path in paths:
+        for path in SHIPPED.glob("*.toml"):
             with self.subTest(path.stem):
                 self.assertEqual(scenario.load(path).name, path.stem)
+
+    def test_sizes(self) -> None:
+        """Of cross traffic: the published means."""
+        for name, mean in (("websearch", 1.7e6), ("storage", 41e3), ("hadoop", 122e3)):
+            found = sizes.mean_bytes(sizes.SIZES[name])
+            self.assertAlmostEqual(found / mean, 1, delta=0.05, msg=name)
+
+
+class Words(unittest.TestCase):
+    """Of the command line, instead of a scenario's."""
+
+    def test_congestion_controls(self) -> None:
+        for cc, profile, hints, led in (
+            ("mlcc", "", False, False),
+            ("mlcc+hints", "", True, False),
+            ("mlcc:mltcp+hints", "mltcp", True, False),
+            ("mlcc:mltcp+led", "mltcp", False, True),
+        ):
+            found = carrier.profile_of(cc), carrier.is_announced(cc), carrier.is_led(cc)
+            self.assertEqual((carrier.is_mlcc(cc), *found), (True, profile, hints, led))
+        self.assertFalse(carrier.is_mlcc("mlccx") or carrier.is_mlcc("cubic"))
+
+    def test_instead(self) -> None:
+        self.assertEqual(told(), scenario.load(SHIPPED / "two-equal.toml"))
+        item = told("--rate", "4gbit", "--mtu", "9000", "--offloads", "off")
+        self.assertEqual((item.link.rate, item.link.mtu, item.link.offloads), (4e9, 9000, False))
+        self.assertTrue(told("--offloads", "on").link.offloads)
+        self.assertEqual({job.flows for job in told("--flows", "8", name="mixed-flows").jobs}, {8})
+
+    def test_same_in_a_virtual_machine(self) -> None:
+        words = ["--rate", "none", "--mtu", "9000", "--offloads", "off", "--flows", "4"]
+        found = cli.parser().parse_args(["run", "two-equal", *words, "--seeds", "3-4"])
+        inside = commands._same_command("run", ["two-equal"], found)
+        again = cli.parser().parse_args(inside[1:])
+        self.assertEqual(options.overrides(again), options.overrides(found))
+        self.assertEqual(Path(again.scenario), SHIPPED / "two-equal.toml")
+        self.assertEqual(again.seeds, range(3, 5))
+
+
+def on_link(**more: Any) -> link.Link:
+    """A link of 1 Gb/s, and more."""
+    return link.parse(FAST | more)
+
+
+def features_of(item: link.Link, device: str) -> str:
+    """What the lines of sh set for a device."""
+    lines = [line for line in offloads.tuning(item) if f"{device})" in line or "  *)" in line]
+    return (lines or offloads.tuning(item))[0].split("'")[1]
+
+
+class Offloads(unittest.TestCase):
+    """Who has which, and what makes frames."""
+
+    def test_default(self) -> None:
+        self.assertTrue(on_link(limit="128KiB").offloads)
+        # one hand-over does not fit twice
+        self.assertFalse(on_link(limit="100KiB").offloads)
+        self.assertTrue(on_link(limit="100KiB", offloads=True).offloads)
+        self.assertFalse(link.parse({"rate": "60mbit"}, offloads=False).offloads)
+
+    def test_gso_bytes(self) -> None:
+        self.assertEqual(on_link().gso_bytes, 65_536)
+        self.assertEqual(on_link().scaled(0.2).gso_bytes, 13_107)
+        self.assertEqual(on_link(offloads=False, mtu=9000).gso_bytes, 18_100)
+
+    def test_by_hosts(self) -> None:
+        """Where BPF looks at packets before the queue has them."""
+        for red, queue, there in (
+            (True, "red-ecn", False),
+            (False, "red-ecn", True),
+            (False, "policer", True),
+            (False, "droptail", False),
+        ):
+            with mock.patch.object(features, "has_qdisc", return_value=red):
+                item = on_link(queue=queue)
+                self.assertEqual(offloads.cut_by_hosts(item), there)
+                self.assertFalse(offloads.cut_by_hosts(replace(item, offloads=False)))
+                tso = "tso off" if there else "tso on"
+                self.assertIn(tso, features_of(item, "eth*"))
+
+    def test_joined(self) -> None:
+        """At the end of the link, but for frames that are yet to be lost."""
+        self.assertIn("tso off gso on gro on", features_of(on_link(), "core*"))
+        self.assertIn("gro off", features_of(on_link(loss=0.01), "core*"))
+        self.assertIn("gro off", features_of(on_link(), "h0p0"))
+        self.assertIn("gro off", features_of(on_link(offloads=False), "core*"))
+
+    def test_burst(self) -> None:
+        """Half a millisecond of the rate, and never less than a few frames."""
+        self.assertIn("mtu 9100", offloads.cutter(on_link(mtu=9000)))
+        for rate, mtu, burst in ((1e9, 1500, 62_500), (1e6, 1500, 5_000), (1e6, 9000, 27_000)):
+            self.assertEqual(bottleneck.burst(rate, mtu), burst)

@@ -46,7 +46,6 @@ class Meaning(unittest.TestCase):
     def test_alone(self) -> None:
         half = 0.5
         for steps, compute, send, period in (
-            (traces.PLAIN, 3.0, 2.0, 5.0),
             # all but the last step's is hidden
             ((Step(half, half, True), Step(half, half, True)), 8.0, 2.0, 9.0),
             # the link is the bottleneck from the first step on
@@ -64,6 +63,7 @@ class Meaning(unittest.TestCase):
                 compute = traces.compute_for(steps, 300.0, 300.0 * duty)
                 with self.subTest(name, duty=duty):
                     self.assertAlmostEqual(traces.alone(steps, compute, 300.0 * duty), 300.0)
+            self.assertEqual(sum(traces.shared(steps, 10_000_019)), 10_000_019)
 
     def test_begins_behind_the_longest_silence(self) -> None:
         wait, late = Step(0.3, 0.5, False), Step(0.4, 0.5, True)
@@ -79,37 +79,6 @@ class Meaning(unittest.TestCase):
         hides = (Step(0.1, 0.5, True), Step(0.9, 0.5, False))
         self.assertEqual(traces.rotated(hides, 100.0, 10.0), hides)
 
-    def test_bytes_add_up(self) -> None:
-        for name in traces.NAMES:
-            shared = traces.shared(traces.load(name), 10_000_019)
-            self.assertEqual(sum(shared), 10_000_019)
-            self.assertGreaterEqual(min(shared), 0)
-
-
-class Shipped(unittest.TestCase):
-    """What the sources say of each."""
-
-    def test_zero3(self) -> None:
-        """A silent forward pass, gathers, and nearly all bytes at the end."""
-        steps = traces.load("llama-7b-zero3")
-        self.assertEqual([step.overlaps for step in steps], [False] * 11 + [True] + [False] * 2)
-        self.assertAlmostEqual(steps[0].compute, (127_472.5 + 21_750) / 322_662.5)
-        self.assertAlmostEqual(steps[11].send, 1_889_785_610 / (1_889_785_610 + 3_496_004))
-
-    def test_tensor_parallel(self) -> None:
-        """Two bursts a layer and pass, of the embedding one a pass; computing waits for each."""
-        steps = traces.load("llama-7b-tp")
-        bursts = [step for step in steps if 0 < step.send < 0.002]
-        self.assertEqual(len(bursts), 2 * 2 * 32 + 2)
-        self.assertEqual([step.overlaps for step in steps[-3:]], [False, True, False])
-        self.assertFalse(any(step.overlaps for step in steps[:-2]))
-
-    def test_data_parallel(self) -> None:
-        """Two thirds of the bytes are gradients, which go beside the backward pass."""
-        steps = traces.load("gpt-13b-dp")
-        self.assertEqual([step.overlaps for step in steps], [False] + [True] * 80 + [False])
-        self.assertAlmostEqual(sum(step.send for step in steps[1:]), 2 / 3)
-
 
 class Refused(unittest.TestCase):
     """Each mistake names its key."""
@@ -124,15 +93,12 @@ class Refused(unittest.TestCase):
         """By the full path of each."""
         self.refuse("block: write 1 to 100 tables", block=[])
         for layer, words in (
+            ({"forward": {"us": 5}}, "only one of the two"),
             ({"back": {}}, "block[0].layer[0].back: unknown key"),
             ({"forward": {"broadcast": 5}}, "forward.broadcast: unknown key"),
             ({"forward": {"us": -1}}, "block[0].layer[0].forward.us: -1: a number from 0"),
         ):
             self.refuse(words, block=[{"layer": [layer]}])
-
-    def test_nothing_to_do(self) -> None:
-        for forward in ({}, {"us": 5}, {"all_reduce": 5}):
-            self.refuse("only one of the two", block=[{"layer": [{"forward": forward}]}])
 
     def test_too_many_steps(self) -> None:
         layer = {"forward": {"us": 1, "all_gather": 1}, "inputs": {"all_gather": 1}}

@@ -5,19 +5,18 @@ No packets, no congestion control: jobs that compute and send, and a link that i
 
     fair    in equal parts, as fair queueing does it without delay and without loss
     first   to who came first, until it is done
-    short   to who computes nothing meanwhile, of them to who has least left to send, at any moment
+    short   to who has least left to send, at any moment
 
 The figure is the mean slowdown, of all iterations after the first quarter, each against what the
-same compute time takes alone: what noise and bursts cost.
+same compute time takes alone: what noise costs.
 """
 
-import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from mlcclab import noise, program, scenario, stats, traces
+from mlcclab import program, scenario, stats
 from mlcclab.errors import EXIT_OK
 from mlcclab.options import Parser, whole
 
@@ -27,54 +26,26 @@ MAX_ITERATIONS, MAX_SEEDS = 1_000_000, 1000
 
 @dataclass
 class Job:
-    """Computes for "compute" ms, and has the link for "send" ms of its own, in steps."""
+    """Computes for "compute" ms, and then has the link for "send" ms of its own."""
 
     compute: float
     send: float
     law: Callable[[], float]  # draws how long an iteration computes, of its mean
-    steps: traces.Steps = traces.PLAIN
-    at: int = 0  # the step whose compute time has begun
-    scale: float = 1.0
     left: float = 0.0  # of the link, for what was given to it
-    came: float = 0.0  # since when there is something
-    wakes: float = math.inf  # when the step has computed; inf: it waits for the link
+    came: float = 0.0  # when it has computed, and wants the link
     began: float = 0.0  # its iteration
     times: list[float] = field(default_factory=list)
     alone: list[float] = field(default_factory=list)
 
     def begins(self, now: float) -> None:
         """An iteration."""
-        self.began, self.scale, self.at = now, self.law(), 0
-        self.computes(now)
-
-    def computes(self, now: float) -> None:
-        """The next step."""
-        self.wakes = now + self.steps[self.at].compute * self.compute * self.scale
-
-    def computed(self, now: float) -> None:
-        """What the step has for the link waits behind what is there."""
-        step = self.steps[self.at]
-        if self.left <= 0:
-            self.came = now
-        self.left += step.send * self.send
-        self.wakes = math.inf
-        if step.overlaps and self.at + 1 < len(self.steps):
-            self.at += 1
-            self.computes(now)
-        elif not self.left:
-            self.sent(now)
+        computes = self.compute * self.law()
+        self.began, self.came, self.left = now, now + computes, self.send
+        self.alone.append(computes + self.send)
 
     def sent(self, now: float) -> None:
-        """The link has carried everything; whoever waited for that goes on."""
-        self.left = 0.0
-        if self.wakes < math.inf:
-            return
-        if self.at + 1 < len(self.steps):
-            self.at += 1
-            self.computes(now)
-            return
+        """The link has carried everything."""
         self.times.append(now - self.began)
-        self.alone.append(traces.alone(self.steps, self.compute * self.scale, self.send))
         self.begins(now)
 
 
@@ -89,8 +60,8 @@ def first(sending: list[Job]) -> dict[int, float]:
 
 
 def short(sending: list[Job]) -> dict[int, float]:
-    """Whoever is done soonest, of those that wait for it."""
-    return {id(min(sending, key=lambda job: (job.wakes < math.inf, job.left, job.came))): 1.0}
+    """Whoever is done soonest."""
+    return {id(min(sending, key=lambda job: (job.left, job.came))): 1.0}
 
 
 Order = Callable[[list[Job]], dict[int, float]]
@@ -103,27 +74,21 @@ def run(jobs: Sequence[Job], order: Order, iterations: int) -> float:
     for job in jobs:
         job.begins(0.0)
     while min(len(job.times) for job in jobs) < iterations:
-        sending = [job for job in jobs if job.left > 0]
+        sending = [job for job in jobs if job.came <= now + EPSILON]
         share = order(sending) if sending else {}
         done = [job.left / share[id(job)] for job in sending if id(job) in share]
-        step = min([job.wakes - now for job in jobs] + done)
+        step = min([job.came - now for job in jobs if job not in sending] + done)
         now += step
         for job in sending:
             job.left -= step * share.get(id(job), 0.0)
             if job.left < EPSILON:
                 job.sent(now)
-        for job in jobs:
-            if job.wakes <= now + EPSILON:
-                job.computed(now)
-    return fmean(stats.slowdown(job.times, job.alone) for job in jobs)
+    return fmean(stats.slowdown(job.times, job.alone[: len(job.times)]) for job in jobs)
 
 
-def law(wanted: noise.Noise, seed: str) -> Callable[[], float]:
+def law(wanted: float, seed: str) -> Callable[[], float]:
     """As mlcc-burst draws it."""
     rng = random.Random(seed)
-    if wanted == noise.MEASURED:
-        variance = math.log1p(noise.drawn(seed) ** 2)
-        return lambda: rng.lognormvariate(-variance / 2, math.sqrt(variance))
     return lambda: max(0.0, 1 + wanted * rng.gauss(0, 1))
 
 
@@ -131,12 +96,7 @@ def jobs_of(item: scenario.Scenario, seed: int) -> list[Job]:
     """The jobs of a scenario, which share one link."""
     link = item.link
     return [
-        Job(
-            job.compute_ms,
-            job.wire_ms(link.rate, link.mtu),
-            law(job.noise, f"{seed} {i}"),
-            job.steps,
-        )
+        Job(job.compute_ms, job.wire_ms(link.rate, link.mtu), law(job.noise, f"{seed} {i}"))
         for i, job in enumerate(item.jobs)
     ]
 

@@ -8,15 +8,13 @@ from pathlib import Path
 from . import commands, program
 from .link import MTUS
 from .options import (
-    MAX_REPEAT,
-    MAX_SEED,
     Parser,
     builds,
     cc_list,
     compared_cc,
     compared_seeds,
     factor,
-    of_link,
+    rate,
     seeds,
     whole,
 )
@@ -58,7 +56,6 @@ def parser() -> argparse.ArgumentParser:
         description="Emulate training jobs that share a link, and measure how they slow down.",
         epilog=EPILOG,
     )
-    lab.add_argument("--version", action="version", version="mlcc-lab 0.1")
     verbs = lab.add_subparsers(required=True, metavar="run | compare | list")
     listing = verbs.add_parser("list", help="show the shipped scenarios")
     listing.set_defaults(command=commands.show)
@@ -84,11 +81,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     add(
         "--seeds",
         type=seeds,
+        default=range(1, 2),
         metavar="A-B",
         help="of the compute noise: a run of each cc for every one, taking turns (default 1-1)",
     )
-    add("--seed", type=whole(0, MAX_SEED), metavar="N", help="the first of them (default 1), and")
-    add("--repeat", type=whole(1, MAX_REPEAT), metavar="N", help="how many (default 1)")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     add(
         "--carrier",
@@ -130,10 +126,9 @@ def _add_shared(verb: argparse.ArgumentParser) -> None:
     add = verb.add_argument
     add("--iterations", type=whole(4, 10**6), metavar="N", help="instead of the scenario's")
     add("--flows", type=whole(1, 64), metavar="N", help="of each job to each peer, instead")
-    add("--rate", type=of_link("rate"), help="of the link, instead; none: no bottleneck")
+    add("--rate", type=rate, help="of the link, instead; none: no bottleneck")
     add("--mtu", type=int, choices=MTUS, help="of the link, instead")
     add("--offloads", choices=("on", "off"), help="of the hosts, instead")
-    add("--coalesce", type=of_link("coalesce"), metavar="TIME", help="of interrupts, instead")
     add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--vm", metavar="KERNEL", help="in a virtual machine with that kernel, like 6.12")
     add(

@@ -3,7 +3,6 @@
 
 from dataclasses import dataclass
 
-from . import conversation, noise, traces
 from .scenario import Flow, Job, Scenario
 from .topology import Host, Topology
 
@@ -76,8 +75,7 @@ class Cluster:
         commands = []
         for index, worker in enumerate(workers):
             arguments = ["job", "--job", job.name]
-            own_seed = seed * 1000 + worker.mark
-            arguments += ["--seed", str(own_seed), *_noise(job, own_seed), *_shape(job), *common]
+            arguments += ["--seed", str(seed * 1000 + worker.mark), *_shape(job), *common]
             arguments += _peers(job, workers, index)
             if worker.receiver is None:
                 arguments += sample
@@ -92,20 +90,15 @@ class Cluster:
         arguments = ["recv", "--listen", _endpoint(host, worker), "--job", flow.name, *common]
         return Command(f"{flow.name}-recv", host.namespace, arguments)
 
-    def flow_sender(self, flow: Flow, common: list[str], is_job: bool) -> Command:
-        """The near end of ordinary traffic; is_job: it is yet to get its mark."""
+    def flow_sender(self, flow: Flow, common: list[str]) -> Command:
+        """The near end of ordinary traffic."""
         worker = self.traffic[flow.name]
         peer = _endpoint(worker.receiver or worker.host, worker)
-        kind = "bulk" if flow.kind == "bulk" else "short"
-        arguments = [kind, "--job", flow.name, "--peer", peer]
+        arguments = [flow.kind, "--job", flow.name, "--peer", peer]
         arguments += ["--start-ms", str(flow.start_ms), *common]
         if flow.kind == "short":
             arguments += ["--bytes", str(flow.bytes), "--every-ms", str(flow.every_ms)]
-        elif flow.kind == "conversation":
-            for gap_ms, nbytes in conversation.requests(flow.bytes, flow.every_ms):
-                arguments += ["--request", f"{gap_ms:.3f}:{nbytes}"]
-        mark = worker.mark if is_job else 0
-        return Command(f"{flow.name}-send", worker.host.namespace, arguments, mark)
+        return Command(f"{flow.name}-send", worker.host.namespace, arguments)
 
 
 def _endpoint(host: Host, worker: Worker) -> str:
@@ -114,28 +107,12 @@ def _endpoint(host: Host, worker: Worker) -> str:
 
 def _shape(job: Job) -> list[str]:
     """What the job does, whoever its peers are. It runs until it is stopped."""
-    arguments = [*_steps(job), "--flows", str(job.flows)]
+    arguments = ["--bytes", str(job.phase_bytes), "--compute-ms", str(job.compute_ms)]
+    arguments += ["--noise", str(job.noise), "--flows", str(job.flows)]
     arguments += ["--start-ms", str(job.start_ms), "--iterations", "0"]
     if job.connect_late:
         arguments += ["--connect-ms", str(job.start_ms)]
     return arguments
-
-
-def _steps(job: Job) -> list[str]:
-    if job.steps == traces.PLAIN:
-        return ["--bytes", str(job.phase_bytes), "--compute-ms", str(job.compute_ms)]
-    words = []
-    for step, nbytes in zip(job.steps, traces.shared(job.steps, job.phase_bytes), strict=True):
-        words.append("--overlap" if step.overlaps else "--step")
-        words.append(f"{step.compute * job.compute_ms:.6f}:{nbytes}")
-    return words
-
-
-def _noise(job: Job, seed: int) -> list[str]:
-    """Of one worker; the law is mlcc-burst's."""
-    if job.noise == noise.MEASURED:
-        return ["--lognormal", str(noise.drawn(seed))]
-    return ["--noise", str(job.noise)]
 
 
 def _peers(job: Job, workers: list[Worker], index: int) -> list[str]:

@@ -46,20 +46,8 @@ def _list_row(item: Scenario) -> list[str]:
     return [item.name, item.kind, *counts, load, needs, item.about]
 
 
-def _settle_seeds(options: argparse.Namespace) -> None:
-    """Two ways to say it."""
-    if options.seed is None and options.repeat is None:
-        options.seeds = options.seeds or range(1, 2)
-    elif options.seeds:
-        raise UsageError("--seeds: not together with --seed or --repeat")
-    else:
-        first = 1 if options.seed is None else options.seed
-        options.seeds = range(first, first + (options.repeat or 1))
-
-
 def run(options: argparse.Namespace) -> int:
     """One scenario under some congestion controls."""
-    _settle_seeds(options)
     loaded = scenario.load(scenario.find(options.scenario), overrides(options))
     _check_writable(options.json, options.plot)
     if options.vm:

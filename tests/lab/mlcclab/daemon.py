@@ -9,7 +9,6 @@ import contextlib
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -80,12 +79,8 @@ class Daemon:
         except RefusedError as error:
             raise LabError(f"{request['op']}: {error}") from None
 
-    def set_job(
-        self, job: int, name: str, profile: str, said: Mapping[str, Any] | None = None
-    ) -> Path:
+    def set_job(self, job: int, name: str) -> Path:
         """Announce a job by that id; returns the cgroup that its processes are to join.
-
-        said: what else set-job is to be told of it.
 
         A host has an mlccd of its own, where a name is one job's. Here one has those of all hosts,
         and an owner for each of them tells those of one name apart.
@@ -96,7 +91,7 @@ class Daemon:
         # mlccd takes paths as seen from the mount
         path = str(cgroup.relative_to(self._parent.parent))
         request = {"op": "set-job", "id": job, "name": name, "owner_gid": job, "cgroup": path}
-        self._ask(request | ({"profile": profile} if profile else {}) | dict(said or {}))
+        self._ask(request)
         return cgroup
 
     def jobs(self) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ PROBES = {
     "netem": "netem delay 1ms",
     "red": "red limit 100000 min 30000 max 30000 avpkt 1000 burst 31 probability 1 ecn",
     "fq_codel": "fq_codel",
-    "prio": "htb",
 }
 
 
@@ -27,8 +26,8 @@ def check_machine() -> None:
 def check_scenario(scenario: Scenario) -> None:
     """Skip a scenario that this kernel cannot emulate."""
     missing = [need for need in scenario.needs if not _can(need)]
-    for need in {"policer", "coalesce"} & set(missing):
-        raise SkipError(f"{scenario.name}: {need} needs wire.bpf.o (clang) and bpftool")
+    if "policer" in missing:
+        raise SkipError(f"{scenario.name}: policer needs wire.bpf.o (clang) and bpftool")
     if missing:
         raise SkipError(
             f"{scenario.name}: this kernel lacks {', '.join(missing)}; "
@@ -40,7 +39,7 @@ def _can(need: str) -> bool:
     """By a qdisc, or by BPF in its stead."""
     if need == "loss":
         return has_qdisc("netem") or wire.buildable()
-    if need in ("policer", "coalesce"):
+    if need == "policer":
         return wire.buildable()
     return has_qdisc(need) or (need == "red" and wire.buildable())
 

@@ -24,11 +24,9 @@ GSO_BYTES = 65_536
 NO_RATE = "none"
 UNSHAPED = math.inf
 MAX_RATE = 40e9
-MAX_COALESCE_S = 0.001
-RING_FRAMES = 256  # what a veth link holds until it is polled
 # What a token bucket may save: its timer is not more exact.
 TIMER_JITTER_S = 0.0005
-QUEUES = ("droptail", "red-ecn", "fq_codel", "prio", "policer")
+QUEUES = ("droptail", "red-ecn", "fq_codel", "policer")
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,6 @@ class Link:
     reorder: float = 0.0
     mtu: int = units.MTU
     offloads: bool = True
-    coalesce: float = 0.0  # interrupts at its ends are at least so far apart
     paths: int = 1  # so many bottlenecks beside each other, which share the rate
     scale: float = 1.0  # of what a sender hands over at once, as of all sizes
     changes: tuple[Change, ...] = ()
@@ -100,8 +97,6 @@ class Link:
         needs = {"netem"} if self.wired else set()
         if self.loss:
             needs.add("loss")
-        if self.coalesce:
-            needs.add("coalesce")
         if self.queue != "droptail":
             needs.add({"red-ecn": "red"}.get(self.queue, self.queue))
         return needs
@@ -163,14 +158,13 @@ FIELDS = {
     "mtu": Field(schema.one_of(*MTUS), units.MTU),
     "paths": Field(schema.integer(1, 16), 1),
     "offloads": Field(schema.flag, None),
-    "coalesce": Field(schema.duration(MAX_COALESCE_S), 0.0),
     "change": Field(lambda value: value, []),
 }
 
 # What only a bottleneck has; a limit without one is of no queue.
-SHAPING = ("limit_bdp", "delay", "loss", "jitter", "ack_slot", "reorder", "coalesce", "change")
+SHAPING = ("limit_bdp", "delay", "loss", "jitter", "ack_slot", "reorder", "change")
 
-NOT_OF_PATHS = ("delay", "loss", "jitter", "ack_slot", "reorder", "coalesce")
+NOT_OF_PATHS = ("delay", "loss", "jitter", "ack_slot", "reorder")
 
 CHANGE_FIELDS = {
     "at_ms": Field(schema.number(0.0, 3_600_000.0)),
@@ -192,13 +186,10 @@ def parse(table: Any, offloads: bool = True) -> Link:
     limit = _limit(raw)
     if limit < 2 * raw["mtu"]:
         raise UsageError(f"link.limit: {limit} bytes are less than two frames of mtu {raw['mtu']}")
-    for key in ("offloads", "coalesce"):
-        if raw[key] and not offloads:
-            raise UsageError(f"link.{key}: only with transport = tcp or net")
+    if raw["offloads"] and not offloads:
+        raise UsageError("link.offloads: only with transport = tcp or net")
     if raw["offloads"] is None:
         raw["offloads"] = offloads and limit >= 2 * GSO_BYTES
-    if raw["coalesce"]:
-        _check_coalesce(raw)
     if raw["paths"] > 1:
         _check_paths(raw, changes)
     left = {key: value for key, value in raw.items() if key not in ("limit", "limit_bdp", "rtt")}
@@ -222,16 +213,6 @@ def _check_paths(raw: dict[str, Any], changes: tuple[Change, ...]) -> None:
     said += ["change" for change in changes if change.delay]
     for key in said:
         raise UsageError(f"link.paths: one only, together with {key}")
-
-
-def _check_coalesce(raw: dict[str, Any]) -> None:
-    """What comes while a veth link waits has to find room in its ring, a burst included."""
-    if not raw["offloads"]:
-        raise UsageError("link.coalesce: needs offloads: without them nothing is taken in by NAPI")
-    room_s = RING_FRAMES * (raw["mtu"] + units.ETHERNET) * 8 / raw["rate"] - TIMER_JITTER_S
-    if raw["coalesce"] > room_s:
-        most = max(0, math.floor(room_s * 1e6))
-        raise UsageError(f"link.coalesce: {most}us at most at this rate and MTU")
 
 
 def _limit(raw: dict[str, Any]) -> int:

@@ -40,7 +40,7 @@ class NetCarrier(carrier.Carrier):
     def unload(self) -> None:
         """Each process does so."""
 
-    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
+    def set_job(self, job: int) -> None:
         """A process is its own job."""
 
 

@@ -80,18 +80,14 @@ def compared_seeds(text: str) -> range:
     return found
 
 
-def of_link(key: str) -> Callable[[str], str]:
-    """A word that [link] takes for a key."""
-
-    def parse(text: str) -> str:
-        as_argument(lambda: link.FIELDS[key].parse(text))
-        return text
-
-    return parse
+def rate(text: str) -> str:
+    """A word that [link] takes for its rate."""
+    as_argument(lambda: link.FIELDS["rate"].parse(text))
+    return text
 
 
 # Options that stand for keys of [link].
-LINK_OPTIONS = ("rate", "mtu", "offloads", "coalesce")
+LINK_OPTIONS = ("rate", "mtu", "offloads")
 
 
 def overrides(options: argparse.Namespace) -> Overrides:

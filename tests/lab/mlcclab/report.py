@@ -3,14 +3,12 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from . import neighbours, noise, stats, traces
+from . import neighbours, stats
 from .experiment import Measurement
 from .figures import estimates, means, rounded, spread, tail
-from .link import Link
 from .runner import JobTrace, RunResult, utilisation
 from .scenario import Job
 from .schedule import REFERENCE_CC
@@ -47,7 +45,6 @@ def document(measurement: Measurement) -> Json:
         "goodput_mbps": round(link.goodput_bps / 1e6, 3) if link.shaped else None,
         "mtu": link.mtu,
         "offloads": link.offloads,
-        "coalesce_us": round(link.coalesce * 1e6, 3),
         "kernel": os.uname().release,
         "carrier": measurement.carrier,
         "seed": request.seed,
@@ -131,12 +128,8 @@ def _per_mb(jobs: Sequence[JobTrace]) -> float | None:
 
 def _ratios(measurement: Measurement, job: Job, runs: Sequence[RunResult]) -> list[float]:
     """Every settled iteration of some runs, over its isolated time."""
-    ratios = []
-    for run in runs:
-        trace = run.jobs[job.name]
-        references, _ = _references(measurement, job, trace)
-        ratios += stats.ratios(trace.iteration_ms, references)
-    return ratios
+    alone = measurement.isolated[job.name]
+    return [took / alone for run in runs for took in stats.settled(run.jobs[job.name].iteration_ms)]
 
 
 def _late(measurement: Measurement, runs: Sequence[RunResult]) -> Json:
@@ -145,49 +138,33 @@ def _late(measurement: Measurement, runs: Sequence[RunResult]) -> Json:
     return tail([ratio for job in jobs for ratio in _ratios(measurement, job, runs)])
 
 
-def _references(
-    measurement: Measurement, job: Job, trace: JobTrace
-) -> tuple[Sequence[float], Sequence[float]]:
-    """The isolated time that each iteration is held against, for its slowdown and convergence.
-
-    Measured noise may be so large that only thousands of iterations had the mean compute time.
-    """
-    isolated = [measurement.isolated[job.name]] * len(trace.iteration_ms)
-    drawn = _drawn(job, trace, isolated, measurement.request.scenario.link)
-    return drawn if job.noise == noise.MEASURED else isolated, drawn
-
-
-def _drawn(job: Job, trace: JobTrace, references: Sequence[float], link: Link) -> list[float]:
-    """The same with each iteration's own compute time instead of the mean one.
+def _drawn(job: Job, trace: JobTrace, isolated: float) -> list[float]:
+    """The isolated time of each iteration with its own compute time instead of the mean one.
 
     Convergence is about the network: with 10 % compute noise hardly ten
     iterations in a row would be within 5 % even on an empty link.
     """
     if job.pattern != "pair":
-        return list(references)
-    drawn = []
-    for reference, compute in zip(references, trace.compute_ms, strict=True):
-        own = replace(job, compute_ms=compute)
-        more_ms = own.period_ms(link.rate, link.mtu) - job.period_ms(link.rate, link.mtu)
-        drawn.append(reference + more_ms)
-    return drawn
+        return [isolated] * len(trace.iteration_ms)
+    return [isolated + compute - job.compute_ms for compute in trace.compute_ms]
 
 
 def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
     times = trace.iteration_ms
-    references, drawn = _references(measurement, job, trace)
+    isolated = measurement.isolated[job.name]
+    settled = stats.settled(times)
     own = measurement.isolated_cc.get((cc, job.name))
     link = measurement.request.scenario.link
-    report: Json = {
+    return {
         "name": job.name,
         "connections": job.connections,
         "ideal_ms": round(job.period_ms(link.rate, link.mtu), 3) if link.shaped else None,
-        "isolated_ms": round(measurement.isolated[job.name], 3),
+        "isolated_ms": round(isolated, 3),
         "isolated_cc_ms": round(own, 3) if own else None,
-        **spread(stats.settled(times)),
-        "slowdown": round(stats.slowdown(times, references), 4),
-        **tail(stats.ratios(times, references)),
-        "converged_at": stats.converged_at(times, drawn),
+        **spread(settled),
+        "slowdown": round(fmean(settled) / isolated, 4),
+        **tail([took / isolated for took in settled]),
+        "converged_at": stats.converged_at(times, _drawn(job, trace, isolated)),
         "retransmits": trace.retransmits,
         "sent_mb": round(trace.sent_bytes / 1e6, 3),
         "retransmits_per_mb": _per_mb([trace]),
@@ -197,9 +174,6 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
         "iterations_ms": times,
         "comm_ms": trace.comm_ms,
     }
-    if job.steps != traces.PLAIN:
-        report["silent_ms"] = round(job.silent_ms, 3)
-    return report
 
 
 def _merge(measurement: Measurement, cc: str, repeats: Sequence[Json]) -> Json:

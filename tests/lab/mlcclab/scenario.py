@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import link, noise, schema, traces, units
+from . import link, schema, units
 from .errors import UsageError
 from .link import Link
 from .schema import Field, load_toml
@@ -15,16 +15,10 @@ from .schema import Field, load_toml
 SHIPPED = Path(__file__).resolve().parents[1] / "scenarios"
 MAX_BYTES = 1 << 40
 MAX_MS = 600_000.0
-MIN_MESSAGE = 17  # what mlcc-burst can send: a byte after its header
 
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
 PATTERNS = ("pair", "ring", "all-to-all")
-# And what says how much of it there is.
-FLOW_SIZES = {
-    "bulk": (),
-    "short": ("bytes", "every_ms"),
-    "conversation": ("bytes", "every_ms"),
-}
+FLOW_KINDS = ("bulk", "short")
 RDMA = ("verbs", "net-verbs")
 TRANSPORTS = ("tcp", "net", *RDMA)
 
@@ -36,17 +30,15 @@ class Job:
     name: str
     phase_bytes: int
     compute_ms: float
-    noise: noise.Noise
+    noise: float
     flows: int
     start_ms: float
     hint: str
     claim: float
-    profile: str
     pattern: str
     workers: int
     connect_late: bool = False
     restart_ms: float = 0.0
-    steps: traces.Steps = traces.PLAIN
 
     @property
     def hosts(self) -> int:
@@ -85,19 +77,14 @@ class Job:
         """Time that a phase occupies the link."""
         return units.wire_ms(self.crossing_bytes(), rate, mtu)
 
-    @property
-    def silent_ms(self) -> float:
-        """How long an iteration computes before its first byte."""
-        return self.compute_ms * self.steps[0].compute
-
     def period_ms(self, rate: float, mtu: int = units.MTU) -> float:
         """Iteration time of the job alone, as the figures say it."""
-        return traces.alone(self.steps, self.compute_ms, self.wire_ms(rate, mtu))
+        return self.compute_ms + self.wire_ms(rate, mtu)
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Ordinary traffic beside the jobs, or of a job without phases."""
+    """Ordinary traffic beside the jobs."""
 
     name: str
     kind: str
@@ -105,7 +92,6 @@ class Flow:
     bytes: int
     every_ms: float
     start_ms: float
-    job_class: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,34 +137,26 @@ class Scenario:
 
 JOB_FIELDS = {
     "name": Field(schema.word),
-    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES), None),
-    "compute_ms": Field(schema.number(0.0, MAX_MS), None),
-    "trace": Field(schema.choice(*traces.NAMES), None),
-    "period_ms": Field(schema.number(1.0, MAX_MS), None),
-    "duty": Field(schema.number(0.01, 0.99), None),
-    "noise": Field(noise.parse, 0.0),
+    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES)),
+    "compute_ms": Field(schema.number(0.0, MAX_MS)),
+    "noise": Field(schema.number(0.0, 0.5), 0.0),
     "flows": Field(schema.integer(1, 64), 1),
     "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
     "hint": Field(schema.choice("none", "exact"), "none"),
     "claim": Field(schema.number(0.001, 1000.0), None),
-    "profile": Field(schema.word, ""),
     "pattern": Field(schema.choice(*PATTERNS), "pair"),
     "workers": Field(schema.integer(2, 16), None),
     "connect_late": Field(schema.flag, False),
     "restart_ms": Field(schema.number(1.0, MAX_MS), None),
 }
 
-# What says how large an iteration is, and whether of a trace.
-SIZES = {"phase_bytes": False, "compute_ms": False, "period_ms": True, "duty": True}
-
 FLOW_FIELDS = {
     "name": Field(schema.word),
-    "kind": Field(schema.choice(*FLOW_SIZES)),
+    "kind": Field(schema.choice(*FLOW_KINDS)),
     "cc": Field(schema.word, "cubic"),
     "bytes": Field(schema.integer(100, MAX_BYTES), None),
     "every_ms": Field(schema.number(1.0, MAX_MS), None),
     "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
-    "class": Field(schema.choice("latency", "background"), ""),
 }
 
 TOP_FIELDS = {
@@ -294,43 +272,12 @@ def _job(where: str, table: Any, wire: Link) -> Job:
     _check_pattern(where, raw, wire.paths)
     if raw["flows"] % wire.paths:
         raise UsageError(f"{where}.flows: {raw['flows']} is no multiple of the link's {wire.paths}")
-    _check_size(where, raw)
-    if raw["trace"] is not None:
-        _settle_trace(where, raw, wire)
-    if raw["claim"] is not None and raw["hint"] != "exact":
-        raise UsageError(f'{where}.claim: only with hint = "exact", it scales what is announced')
-    if raw["restart_ms"] is not None and raw["hint"] != "exact":
-        raise UsageError(f'{where}.restart_ms: only with hint = "exact", it is announced')
+    for key in ("claim", "restart_ms"):
+        if raw[key] is not None and raw["hint"] != "exact":
+            raise UsageError(f'{where}.{key}: only with hint = "exact", of what is announced')
     raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2)
     raw.update(restart_ms=raw["restart_ms"] or 0.0)
-    said = {"trace", "period_ms", "duty"}
-    return Job(**{key: value for key, value in raw.items() if key not in said})
-
-
-def _check_size(where: str, raw: dict[str, Any]) -> None:
-    """A trace's iteration is as long and as busy as is said, another as its parts are."""
-    traced = raw["trace"] is not None
-    for key, for_traces in SIZES.items():
-        if raw[key] is None and traced == for_traces:
-            raise UsageError(f"{where}.{key}: missing")
-        if raw[key] is not None and traced != for_traces:
-            raise UsageError(f"{where}.{key}: {'only' if for_traces else 'not'} with a trace")
-
-
-def _settle_trace(where: str, raw: dict[str, Any], wire: Link) -> None:
-    """The bytes and the compute time with which it is so, on that link."""
-    if not wire.shaped:
-        raise UsageError(f'{where}.duty: needs a rate of the link, not "{link.NO_RATE}"')
-    if raw["pattern"] != "pair":
-        raise UsageError(f"{where}.trace: only with pattern = pair")
-    steps, nbytes, compute_ms = traces.fitted(
-        traces.load(raw["trace"]), raw["period_ms"], raw["duty"], wire.goodput_bps
-    )
-    least = min(filter(None, traces.shared(steps, nbytes))) // raw["flows"]
-    if least < MIN_MESSAGE:
-        wanted = f"{MIN_MESSAGE} at least"
-        raise UsageError(f"{where}.duty: a flow would once send {least} bytes; {wanted}")
-    raw.update(steps=steps, phase_bytes=nbytes, compute_ms=compute_ms)
+    return Job(**raw)
 
 
 def _check_pattern(where: str, raw: dict[str, Any], paths: int) -> None:
@@ -339,16 +286,13 @@ def _check_pattern(where: str, raw: dict[str, Any], paths: int) -> None:
             raise UsageError(f"{where}.workers: only with pattern = ring or all-to-all")
     elif paths > 1:
         raise UsageError(f"{where}.pattern: only pair on a link of several paths")
-    elif raw["noise"] == noise.MEASURED:
-        raise UsageError(f'{where}.noise: "{noise.MEASURED}" only with pattern = pair')
 
 
 def _flow(where: str, table: Any) -> Flow:
     raw = schema.read_table(where, table, FLOW_FIELDS)
     for key in ("bytes", "every_ms"):
-        if (raw[key] is None) == (key in FLOW_SIZES[raw["kind"]]):
+        if (raw[key] is None) == (raw["kind"] == "short"):
             verb = "missing" if raw[key] is None else "not"
             raise UsageError(f"{where}.{key}: {verb} with kind = {raw['kind']}")
     raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0)
-    raw["job_class"] = raw.pop("class")
     return Flow(**raw)

@@ -82,7 +82,7 @@ class Schedule:
         return stages
 
     def _isolated(self, contender: Contender, job: Job) -> Stage:
-        """A job alone; where computing hides what is sent, noise would change how much."""
+        """A job alone; a pair's compute time is known."""
         noise = job.noise if job.pattern != "pair" else 0.0
         alone = replace(job, noise=noise, start_ms=0.0, connect_late=False)
         plan = Plan(contender.cc, [alone], [], ISOLATED_ITERATIONS, self.request.seed)

@@ -37,12 +37,6 @@ def slowdown(iterations: Sequence[float], isolated: Sequence[float]) -> float:
     return fmean(settled(iterations)) / fmean(settled(isolated))
 
 
-def ratios(iterations: Sequence[float], isolated: Sequence[float]) -> list[float]:
-    """Each settled iteration over its isolated time."""
-    pairs = zip(settled(iterations), settled(isolated), strict=True)
-    return [iteration / alone for iteration, alone in pairs]
-
-
 def converged_at(iterations: Sequence[float], isolated: Sequence[float]) -> int | None:
     """First iteration from which ten in a row stay within 5 % of isolated."""
     run = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Layer traces: what the layers of a real model compute and send, as the steps of an iteration.
+"""Layer traces for the simulator: what the layers of a real model compute and send, step by step.
 
 The forward pass computes a layer and waits for its collective. The backward pass, from the last
 layer to the first, computes the gradients of a layer's weights, whose collective goes while what
@@ -23,7 +23,7 @@ from .schema import Field
 
 FOLDER = Path(__file__).resolve().parents[1] / "traces"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
-MAX_STEPS = 1024  # mlcc-burst's BURST_MAX_STEPS
+MAX_STEPS = 1024
 HALVINGS = 50
 # What a host of a large ring sends for each byte that is reduced or gathered.
 SENT = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}
@@ -36,6 +36,12 @@ LAYER_FIELDS = {name: Field(lambda value: value, {}) for name in ("forward", "in
 BLOCK_FIELDS = {
     "times": Field(schema.integer(1, MAX_STEPS), 1),
     "layer": Field(lambda value: value),
+}
+# What a scenario says of a job that plays one.
+JOB_FIELDS = {
+    "trace": Field(schema.choice(*NAMES), None),
+    "period_ms": Field(schema.number(1.0, 600_000.0), None),
+    "duty": Field(schema.number(0.01, 0.99), None),
 }
 FIELDS = {
     "about": Field(schema.text),
@@ -54,8 +60,6 @@ class Step:
 
 
 Steps = tuple[Step, ...]
-# A job without a trace.
-PLAIN: Steps = (Step(1.0, 1.0, False),)
 
 
 @cache

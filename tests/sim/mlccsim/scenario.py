@@ -8,7 +8,6 @@ from typing import Any
 
 from mlcclab import traces
 from mlcclab.errors import UsageError
-from mlcclab.scenario import JOB_FIELDS
 from mlcclab.schema import (
     Field,
     array,
@@ -130,7 +129,7 @@ _MEMBERS = {
     "leaves": Field(flag, False),
 }
 _SIZE = {"bytes": Field(size(1, 2**50)), "compute": Field(duration(1000), 0.0)}
-_TRACE = {key: Field(JOB_FIELDS[key].parse) for key in ("trace", "period_ms", "duty")}
+_TRACE = {key: Field(field.parse) for key, field in traces.JOB_FIELDS.items()}
 _MANY = {**_MEMBERS, **_SIZE, "hosts": Field(integer(2, HOSTS_MAX), 2)}
 
 # What each workload has besides "name", "workload" and "start"; a pair's hosts are two.
