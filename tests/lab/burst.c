@@ -12,8 +12,6 @@
  *   |<- compute (gaussian) ->|<- communication: share 1/n on each flow ->|
  *   start_ns                 send()                   last acknowledgement
  *
- * or of several such steps (--step), of which some (--overlap) go on computing meanwhile.
- *
  * On the wire a message is a 16 byte header (magic, length) and zeros up to
  * that length. The receiver answers each complete message with one byte, so
  * the sender's clock alone times the whole phase and nothing has to be
@@ -24,9 +22,24 @@
  * hangs: a phase that does not end within --timeout-s is reported, exit 3.
  */
 #include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 
 #include "burst.h"
+
+void die(enum burst_exit status, const char *fmt, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("mlcc-burst: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(status);
+}
 
 static void receive(void)
 {
@@ -62,11 +75,11 @@ int main(int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	prctl(PR_SET_TIMERSLACK, 1);
 
-	output_open(&opt);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	loop_open();
 	if (opt.listening)
 		inbound_open(&opt);
-	loop_sample_every(opt.sample_ms);
+	loop_sample_every(&opt);
 	run(&opt);
 	return EXIT_OK;
 }

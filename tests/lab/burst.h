@@ -15,8 +15,6 @@
 #define BURST_MAX_PEERS		64
 #define BURST_MAX_SOURCES	16
 #define BURST_MAX_FLOWS		256	/* per peer */
-#define BURST_MAX_STEPS		1024	/* of an iteration */
-#define BURST_MAX_REQUESTS	1024
 #define BURST_ENDLESS		UINT64_MAX	/* message length of a bulk flow */
 
 enum burst_exit {
@@ -27,18 +25,6 @@ enum burst_exit {
 };
 
 enum burst_mode { MODE_RECV, MODE_JOB, MODE_BULK, MODE_SHORT };
-
-/* A part of an iteration: compute, then give bytes to the network. */
-struct step {
-	double compute_ms;
-	uint64_t bytes;		/* 0: none */
-	bool overlap;		/* the next steps compute meanwhile, else they wait for all */
-};
-
-struct request {
-	double gap_ms;		/* since the one before was due */
-	uint64_t bytes;
-};
 
 struct options {
 	enum burst_mode mode;
@@ -55,19 +41,13 @@ struct options {
 	uint32_t inbound;	/* connections that other workers open to us */
 	uint64_t lead;		/* bytes sent ahead of those received, 0: any */
 	uint64_t bytes;		/* per phase, or per request */
-	struct step steps[BURST_MAX_STEPS];
-	uint32_t n_steps;
 	uint32_t iterations;	/* 0: until SIGTERM */
 	double start_ms;
 	double connect_ms;	/* its connections are opened so late */
 	double compute_ms;
-	double noise;		/* standard deviation of a normal distribution, or */
-	double lognormal;	/* of a lognormal one */
+	double noise;		/* standard deviation of the compute time, relative */
 	uint64_t seed;
 	double every_ms;
-	struct request requests[BURST_MAX_REQUESTS];	/* again and again; none: every_ms */
-	uint32_t n_requests;
-	double seconds;		/* 0: until SIGTERM */
 	int64_t at_ns;		/* CLOCK_MONOTONIC; 0: now */
 	double timeout_s;
 	uint32_t sample_ms;
@@ -82,14 +62,9 @@ struct options {
 /* Options (burst_options.c). */
 void options_parse(struct options *opt, int argc, char **argv);
 
-/* Errors and output (burst_output.c). */
+/* One line on stderr, and the end (burst.c). */
 __attribute__((noreturn, format(printf, 2, 3)))
 void die(enum burst_exit status, const char *fmt, ...);
-void output_open(const struct options *opt);
-void output_sample(int64_t now_ns, uint64_t received);
-
-/* Random numbers (burst_random.c): from 0 to 1, neither included. */
-double random_unit(uint64_t *state);
 
 /* Event loop (burst_loop.c): one epoll set, timers by deadline. */
 struct watch {
@@ -101,13 +76,12 @@ int64_t now_ns(void);
 int64_t ms_to_ns(double ms);
 void loop_open(void);
 void loop_add(struct watch *watch, uint32_t events);
-void loop_sample_every(uint32_t sample_ms);
+void loop_sample_every(const struct options *opt);
 bool loop_stopped(void);
 bool loop_step(int64_t deadline_ns);
 void loop_until(int64_t deadline_ns);
 
 /* Sockets (burst_socket.c). */
-int socket_open(const struct options *opt);
 int socket_listen(const struct options *opt);
 int socket_connect(const struct options *opt, uint32_t flow);
 uint32_t socket_retransmits(int fd);
@@ -134,10 +108,10 @@ uint64_t inbound_bytes(void);
 bool inbound_reached(uint32_t connections, uint64_t messages);
 void inbound_received(uint64_t bytes);
 void inbound_closed(struct inbound *in, int error);
-/* And one of them (burst_inbound.c, burst_verbs_inbound.c); NULL: no memory. */
+/* And one of them (burst_inbound.c, burst_verbs_inbound.c, burst_net_inbound.c); NULL: no memory. */
 struct inbound *inbound_new(void);
 
-/* Sending side (burst_connect.c; burst_flow.c, burst_verbs_flow.c). */
+/* Sending side (burst_connect.c). */
 struct flow {
 	struct watch watch;
 	uint32_t index;
@@ -148,19 +122,26 @@ struct flow {
 	uint64_t sent;		/* of it, handed to the kernel */
 	uint64_t allowed;	/* of it, that may be handed over by now */
 	int64_t done_ns;	/* when its acknowledgement arrived; 0: not yet */
-	void *transport;	/* of burst_verbs_flow.c */
+	void *transport;	/* what that keeps of it */
 };
 
 void flow_open(struct flow *flow, const struct options *opt, uint32_t index);
 bool flow_refused(struct flow *flow);
 void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index);
+uint64_t flow_left(const struct flow *flow);
 void flow_send(struct flow *flow, uint64_t length, uint64_t allowed);
 void flow_allow(struct flow *flow, uint64_t allowed);
-/* What burst_message.c needs of a transport: sends what may be and can be, once connected. */
-void flow_write(struct flow *flow);
 void flow_close(struct flow *flow);
 __attribute__((noreturn))
 void flow_stuck(const struct flow *flow, const struct options *opt);
+
+/* And what is each transport's (burst_flow.c, burst_verbs_flow.c, burst_net_flow.c). */
+extern const size_t transport_size;	/* of what it keeps */
+void transport_open(struct flow *flow);
+void transport_ready(struct watch *watch, uint32_t events);
+/* Sends what may be and can be, once connected. */
+void transport_write(struct flow *flow);
+void transport_close(struct flow *flow);
 
 /* Announcing phases to mlccd (burst_hint.c); nothing happens without --hint. */
 void hint_open(const struct options *opt);

@@ -1,12 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a flow of mlcc-burst comes to stand, or does not, whatever its messages go over. */
+/* A flow of mlcc-burst, whatever its messages go over: how it comes to stand, what it is to send. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "burst.h"
 
 #define RETRY_NS	20000000LL
+
+/* Edge-triggered: called again when there is room, with no epoll_ctl in between. */
+void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->index = index;
+	flow->transport = calloc(1, transport_size);
+	if (!flow->transport)
+		die(EXIT_SYSTEM, "out of memory");
+	transport_open(flow);
+	flow->watch.ready = transport_ready;
+	flow->watch.fd = socket_connect(opt, index);
+	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
+}
+
+void flow_close(struct flow *flow)
+{
+	transport_close(flow);
+	free(flow->transport);
+	close(flow->watch.fd);
+	flow->watch.fd = -1;
+}
 
 /* Waits until the connection stands; the receiver may still be starting. */
 void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index)
@@ -36,6 +61,35 @@ bool flow_refused(struct flow *flow)
 	if (error && !flow->refused)
 		die(EXIT_SYSTEM, "flow %u: %s", flow->index, strerror(error));
 	return flow->refused;
+}
+
+/* What may be handed over now. */
+uint64_t flow_left(const struct flow *flow)
+{
+	return (flow->allowed < flow->length ? flow->allowed : flow->length) - flow->sent;
+}
+
+/* @allowed: of it, that may be sent by now; at least the header. */
+void flow_send(struct flow *flow, uint64_t length, uint64_t allowed)
+{
+	flow->header.magic = BURST_MAGIC;
+	flow->header.length = length;
+	flow->length = length;
+	flow->allowed = allowed;
+	flow->sent = 0;
+	flow->done_ns = 0;
+	if (flow->connected)
+		transport_write(flow);
+}
+
+/* More of the message may be sent. */
+void flow_allow(struct flow *flow, uint64_t allowed)
+{
+	if (allowed <= flow->allowed)
+		return;
+	flow->allowed = allowed;
+	if (flow->connected)
+		transport_write(flow);
 }
 
 void flow_stuck(const struct flow *flow, const struct options *opt)

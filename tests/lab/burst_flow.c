@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * One sending connection of mlcc-burst: a message at a time, then its
- * acknowledgement. Edge-triggered: a flow writes until the kernel is full and
- * is called again when there is room, with no epoll_ctl in between.
- */
+/* One sending connection of mlcc-burst over TCP: a message at a time, then its acknowledgement. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "burst.h"
 
 #define WRITE_SIZE	(256 * 1024)
+
+const size_t transport_size = 1;	/* nothing */
 
 static const char zeros[WRITE_SIZE];
 
@@ -24,14 +21,9 @@ static void flow_failed(const struct flow *flow, int error)
 	    error ? strerror(error) : "the receiver closed the connection");
 }
 
-static uint64_t limit(const struct flow *flow)
-{
-	return flow->allowed < flow->length ? flow->allowed : flow->length;
-}
-
 static size_t fill(const struct flow *flow, struct iovec *iov)
 {
-	uint64_t sent = flow->sent, left = limit(flow) - sent;
+	uint64_t sent = flow->sent, left = flow_left(flow);
 	size_t n = 0;
 
 	if (sent < sizeof(flow->header)) {
@@ -49,14 +41,14 @@ static size_t fill(const struct flow *flow, struct iovec *iov)
  * comes when a third of it is free. To insist would be to spin, as every
  * acknowledgement makes room for a few bytes.
  */
-void flow_write(struct flow *flow)
+void transport_write(struct flow *flow)
 {
 	struct iovec iov[2];
 	struct msghdr msg = { .msg_iov = iov };
 	size_t want;
 	ssize_t put;
 
-	while (flow->sent < limit(flow)) {
+	while (flow_left(flow)) {
 		msg.msg_iovlen = fill(flow, iov);
 		want = iov[0].iov_len;
 		if (msg.msg_iovlen > 1)
@@ -98,29 +90,24 @@ static bool flow_connected(struct flow *flow)
 	return flow->connected;
 }
 
-static void flow_ready(struct watch *watch, uint32_t events)
+void transport_ready(struct watch *watch, uint32_t events)
 {
 	struct flow *flow = (struct flow *)watch;
 
 	if (!flow_connected(flow))
 		return;
 	if (events & EPOLLOUT)
-		flow_write(flow);
+		transport_write(flow);
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		flow_read(flow);
 }
 
-void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
+void transport_open(struct flow *flow)
 {
-	memset(flow, 0, sizeof(*flow));
-	flow->index = index;
-	flow->watch.ready = flow_ready;
-	flow->watch.fd = socket_connect(opt, index);
-	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
+	(void)flow;
 }
 
-void flow_close(struct flow *flow)
+void transport_close(struct flow *flow)
 {
-	close(flow->watch.fd);
-	flow->watch.fd = -1;
+	(void)flow;
 }

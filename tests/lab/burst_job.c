@@ -21,20 +21,19 @@ struct job {
 	uint32_t n_flows;
 	uint32_t iteration;
 	uint64_t total_bytes;
-	uint64_t queued;	/* bytes that go once what is being sent has arrived */
-	bool sending;
 	uint64_t rng;
 };
 
-struct phase {
-	int64_t start_ns;	/* of the iteration */
-	int64_t now_ns;		/* up to when what it did is accounted for */
-	int64_t compute_ns;
-	int64_t end_ns;
-	uint64_t bytes;
-	bool begun;		/* something has been sent */
-	double spread_ms;	/* between the first and the last flow's end */
-};
+/* splitmix64 (Steele, Lea, Flood 2014): small, and good enough for noise. From 0 to 1. */
+static double random_unit(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	z ^= z >> 31;
+	return ((double)(z >> 11) + 0.5) / 9007199254740992.0;
+}
 
 /* Box-Muller; the second value is thrown away to keep one draw per call. */
 static double random_gauss(uint64_t *state)
@@ -42,20 +41,6 @@ static double random_gauss(uint64_t *state)
 	double radius = sqrt(-2.0 * log(random_unit(state)));
 
 	return radius * cos(2.0 * M_PI * random_unit(state));
-}
-
-/*
- * One for all steps: what makes a mini-batch slow makes all of it slow.  Where the deviation is
- * large, only a lognormal distribution still has the mean 1.
- */
-static double compute_scale(struct job *job)
-{
-	double gauss = random_gauss(&job->rng);
-	double variance = log1p(job->opt->lognormal * job->opt->lognormal);
-
-	if (variance > 0.0)
-		return exp(sqrt(variance) * gauss - variance / 2.0);
-	return fmax(0.0, 1.0 + job->opt->noise * gauss);
 }
 
 /* The first flows carry one byte more where the bytes do not divide. */
@@ -124,28 +109,14 @@ static void allow(const struct job *job)
 		flow_allow(&job->flows[i], allowed(job));
 }
 
-static void send_queued(struct job *job)
+static void send_phase(struct job *job)
 {
-	uint64_t bytes = job->queued;
 	uint32_t i;
 
 	for (i = 0; i < job->n_flows; i++)
 		job->flows[i].done_ns = 0;
-	job->queued = 0;
 	for (i = 0; i < job->n_flows; i++)
-		flow_send(&job->flows[i], share(job, bytes, i), allowed(job));
-}
-
-/* As the collectives of one communicator do, bytes wait for those before them. */
-static void advance(struct job *job)
-{
-	if (job->sending)
-		allow(job);
-	if (job->sending && !phase_done(job))
-		return;
-	job->sending = job->queued > 0;
-	if (job->sending)
-		send_queued(job);
+		flow_send(&job->flows[i], share(job, job->opt->bytes, i), allowed(job));
 }
 
 /* The time-out counts slices: one slept through in suspension counts once. */
@@ -158,8 +129,8 @@ static void wait_sent(struct job *job)
 	for (waited = 0; waited < TIMEOUT_SLICES; waited++) {
 		end = now_ns() + slice;
 		do {
-			advance(job);
-			if (!job->sending)
+			allow(job);
+			if (phase_done(job))
 				return;
 		} while (loop_step(end));
 		if (loop_stopped())
@@ -183,18 +154,14 @@ static double spread_ms(const struct job *job)
 	return (double)(last - first) / 1e6;
 }
 
-/* What computing does not hide is communicating. */
-static void report_phase(const struct job *job, const struct phase *phase)
+static void report_phase(const struct job *job, int64_t start, int64_t computed, int64_t end)
 {
-	int64_t iteration_ns = phase->end_ns - phase->start_ns;
-
 	printf("{\"job\":\"%s\",\"iteration\":%u,\"start_ns\":%lld,"
 	       "\"compute_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
 	       "\"spread_ms\":%.3f,\"bytes\":%llu}\n",
-	       job->opt->job, job->iteration, (long long)phase->start_ns,
-	       (double)phase->compute_ns / 1e6,
-	       (double)(iteration_ns - phase->compute_ns) / 1e6,
-	       (double)iteration_ns / 1e6, phase->spread_ms, (unsigned long long)phase->bytes);
+	       job->opt->job, job->iteration, (long long)start, (double)(computed - start) / 1e6,
+	       (double)(end - computed) / 1e6, (double)(end - start) / 1e6, spread_ms(job),
+	       (unsigned long long)job->opt->bytes);
 }
 
 static void report_totals(const struct job *job)
@@ -211,66 +178,23 @@ static void report_totals(const struct job *job)
 	       (unsigned long long)retransmits);
 }
 
-/* A timer that is late makes the steps that follow no later. */
-static void compute(struct job *job, struct phase *phase, double ms)
-{
-	int64_t until = phase->now_ns + ms_to_ns(ms);
-
-	while (!loop_stopped() && now_ns() < until) {
-		loop_step(until);
-		advance(job);
-	}
-	phase->compute_ns += until - phase->now_ns;
-	phase->now_ns = until;
-}
-
-/*
- * All that an iteration sends is one phase, as the tracker means it: of the silences between its
- * bursts only the longest is the compute time.  As phases of their own, bursts would differ in
- * their bytes from one to the next, and progress would begin at 0 with each.
- */
-static void begin_phase(struct phase *phase)
-{
-	hint_start(phase->bytes);
-	phase->begun = true;
-}
-
-static void take(struct job *job, struct phase *phase, const struct step *step, double scale)
-{
-	compute(job, phase, step->compute_ms * scale);
-	if (step->bytes && !phase->begun && !loop_stopped())
-		begin_phase(phase);
-	if (loop_stopped())
-		return;
-	job->queued += step->bytes;
-	advance(job);
-	if (step->overlap)
-		return;
-	wait_sent(job);
-	phase->now_ns = now_ns();
-}
-
 static bool iterate(struct job *job, int64_t start)
 {
-	struct phase phase = { .start_ns = start, .now_ns = start };
-	const double scale = compute_scale(job);
-	const struct step *step = job->opt->steps;
-	uint32_t i, n = job->opt->n_steps;
+	const struct options *opt = job->opt;
+	double scale = fmax(0.0, 1.0 + opt->noise * random_gauss(&job->rng));
+	int64_t computed = start + ms_to_ns(opt->compute_ms * scale);
 
-	for (i = 0; i < n; i++)
-		phase.bytes += step[i].bytes;
-	for (i = 0; i < n && !loop_stopped(); i++)
-		take(job, &phase, &step[i], scale);
-	if (!loop_stopped())
+	loop_until(computed);
+	if (!loop_stopped()) {
+		hint_start(opt->bytes);
+		send_phase(job);
 		wait_sent(job);
-	phase.end_ns = now_ns();
-	if (phase.begun)
 		hint_end();
+	}
 	if (loop_stopped())
 		return false;
-	phase.spread_ms = spread_ms(job);
-	report_phase(job, &phase);
-	job->total_bytes += phase.bytes;
+	report_phase(job, start, computed, now_ns());
+	job->total_bytes += opt->bytes;
 	job->iteration++;
 	return true;
 }

@@ -20,6 +20,7 @@
 
 static int epoll_fd = -1;
 static bool stopped;
+static const char *sample_job;
 static int64_t sample_period_ns;
 static int64_t next_sample_ns = INT64_MAX;
 
@@ -75,11 +76,12 @@ void loop_open(void)
 	loop_add(&signals, EPOLLIN);
 }
 
-void loop_sample_every(uint32_t sample_ms)
+void loop_sample_every(const struct options *opt)
 {
-	if (!sample_ms)
+	if (!opt->sample_ms)
 		return;
-	sample_period_ns = ms_to_ns(sample_ms);
+	sample_job = opt->job;
+	sample_period_ns = ms_to_ns(opt->sample_ms);
 	next_sample_ns = now_ns();
 }
 
@@ -92,7 +94,8 @@ static void sample_if_due(void)
 	now = now_ns();
 	if (now < next_sample_ns)
 		return;
-	output_sample(now, inbound_bytes());
+	printf("{\"job\":\"%s\",\"sample_ns\":%lld,\"received_bytes\":%llu}\n",
+	       sample_job, (long long)now, (unsigned long long)inbound_bytes());
 	/* Late by more than a period: skip, never emit a burst of samples. */
 	next_sample_ns += sample_period_ns;
 	if (next_sample_ns <= now)

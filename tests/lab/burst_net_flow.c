@@ -4,11 +4,9 @@
  * A message is a row of sends, and done when the receiver's answer comes over TCP.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "burst_net.h"
 
@@ -24,13 +22,14 @@ struct sender {
 	char data[NET_CHUNK];	/* what every chunk consists of */
 };
 
-void flow_write(struct flow *flow)
+const size_t transport_size = sizeof(struct sender);
+
+void transport_write(struct flow *flow)
 {
-	uint64_t end = flow->allowed < flow->length ? flow->allowed : flow->length;
 	struct sender *s = flow->transport;
 
-	while (flow->sent < end && s->under_way < NET_DEPTH) {
-		uint64_t left = end - flow->sent;
+	while (flow_left(flow) && s->under_way < NET_DEPTH) {
+		uint64_t left = flow_left(flow);
 		unsigned int place = (s->oldest + s->under_way) % NET_DEPTH;
 		size_t size = left < NET_CHUNK ? left : NET_CHUNK;
 
@@ -64,7 +63,7 @@ static void look(struct net_poll *poll)
 		s->oldest = (s->oldest + 1) % NET_DEPTH;
 		s->under_way--;
 	}
-	flow_write(flow);
+	transport_write(flow);
 }
 
 static void flow_read(struct flow *flow)
@@ -83,7 +82,7 @@ static void flow_read(struct flow *flow)
 	s->handed = true;
 }
 
-static void flow_ready(struct watch *watch, uint32_t events)
+void transport_ready(struct watch *watch, uint32_t events)
 {
 	struct flow *flow = (struct flow *)watch;
 
@@ -95,30 +94,19 @@ static void flow_ready(struct watch *watch, uint32_t events)
 		flow_read(flow);
 }
 
-void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
+void transport_open(struct flow *flow)
 {
-	struct sender *s = calloc(1, sizeof(*s));
+	struct sender *s = flow->transport;
 
-	if (!s)
-		die(EXIT_SYSTEM, "out of memory");
 	net_open();
-	memset(flow, 0, sizeof(*flow));
 	s->flow = flow;
 	s->poll.look = look;
 	net_poll_add(&s->poll);
-	flow->index = index;
-	flow->transport = s;
-	flow->watch.ready = flow_ready;
-	flow->watch.fd = socket_connect(opt, index);
-	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
 }
 
-void flow_close(struct flow *flow)
+void transport_close(struct flow *flow)
 {
 	struct sender *s = flow->transport;
 
 	LIST_REMOVE(&s->poll, link);
-	free(s);
-	close(flow->watch.fd);
-	flow->watch.fd = -1;
 }

@@ -18,7 +18,7 @@ static void set_int(int fd, int level, int name, int value, const char *what)
 }
 
 /* The buffers are left to the kernel's autotuning on purpose. */
-int socket_open(const struct options *opt)
+static int socket_open(const struct options *opt)
 {
 	static const struct linger abort_on_close = { .l_onoff = 1 };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

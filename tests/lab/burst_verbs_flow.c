@@ -4,30 +4,26 @@
  * find each other over TCP; a message is a row of SENDs, and done when the last is acknowledged.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "burst_verbs.h"
 
 struct sender {
 	struct verbs verbs;	/* first, as completions get it */
 	struct flow *flow;
-	uint64_t acknowledged;	/* bytes of the message */
 	uint32_t posted;	/* SENDs under way */
 	bool opened;
 };
 
-static void flow_post(struct flow *flow)
+const size_t transport_size = sizeof(struct sender);
+
+void transport_write(struct flow *flow)
 {
-	uint64_t end = flow->allowed < flow->length ? flow->allowed : flow->length;
 	struct sender *s = flow->transport;
 	uint64_t left;
 
-	while (flow->sent < end && s->posted < VERBS_SENDS) {
-		left = end - flow->sent;
+	while ((left = flow_left(flow)) && s->posted < VERBS_SENDS) {
 		if (left > VERBS_CHUNK)
 			left = VERBS_CHUNK;
 		flow->sent += left;
@@ -41,40 +37,38 @@ static void send_done(struct verbs *v, const struct ibv_wc *wc)
 	struct sender *s = (struct sender *)v;
 	struct flow *flow = s->flow;
 
+	(void)wc;
 	s->posted--;
-	s->acknowledged += wc->wr_id;
-	if (s->acknowledged == flow->length)
+	if (!s->posted && flow->sent == flow->length)
 		flow->done_ns = now_ns();
-	flow_post(flow);
+	transport_write(flow);
 }
 
 static void greet(struct flow *flow)
 {
 	struct sender *s = flow->transport;
-	struct verbs_address mine;
 
 	verbs_open(&s->verbs, flow->watch.fd, send_done);
 	s->opened = true;
-	verbs_address(&s->verbs, &mine);
-	if (send(flow->watch.fd, &mine, sizeof(mine), MSG_NOSIGNAL) != sizeof(mine))
+	if (rc_tell(&s->verbs.rc, flow->watch.fd))
 		die(EXIT_SYSTEM, "flow %u: %s", flow->index, strerror(errno));
 }
 
 static void greeted(struct flow *flow)
 {
 	struct sender *s = flow->transport;
-	struct verbs_address peer;
-	ssize_t got = recv(flow->watch.fd, &peer, sizeof(peer), MSG_DONTWAIT);
+	struct rc_address peer;
+	int heard = rc_hear(flow->watch.fd, &peer);
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	if (!heard)
 		return;
-	if (got != sizeof(peer) || flow->connected)
+	if (heard < 0 || flow->connected)
 		die(EXIT_SYSTEM, "flow %u: the receiver closed the connection", flow->index);
 	verbs_connect(&s->verbs, &peer);
 	flow->connected = true;
 }
 
-static void flow_ready(struct watch *watch, uint32_t events)
+void transport_ready(struct watch *watch, uint32_t events)
 {
 	struct flow *flow = (struct flow *)watch;
 	struct sender *s = flow->transport;
@@ -89,48 +83,15 @@ static void flow_ready(struct watch *watch, uint32_t events)
 		greeted(flow);
 }
 
-void flow_open(struct flow *flow, const struct options *opt, uint32_t index)
+void transport_open(struct flow *flow)
 {
-	struct sender *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		die(EXIT_SYSTEM, "out of memory");
-	memset(flow, 0, sizeof(*flow));
-	s->flow = flow;
-	flow->index = index;
-	flow->transport = s;
-	flow->watch.ready = flow_ready;
-	flow->watch.fd = socket_connect(opt, index);
-	loop_add(&flow->watch, EPOLLIN | EPOLLOUT | EPOLLET);
+	((struct sender *)flow->transport)->flow = flow;
 }
 
-void flow_send(struct flow *flow, uint64_t length, uint64_t allowed)
-{
-	struct sender *s = flow->transport;
-
-	s->acknowledged = 0;
-	flow->length = length;
-	flow->allowed = allowed;
-	flow->sent = 0;
-	flow->done_ns = 0;
-	flow_post(flow);
-}
-
-void flow_allow(struct flow *flow, uint64_t allowed)
-{
-	if (allowed <= flow->allowed)
-		return;
-	flow->allowed = allowed;
-	flow_post(flow);
-}
-
-void flow_close(struct flow *flow)
+void transport_close(struct flow *flow)
 {
 	struct sender *s = flow->transport;
 
 	if (s->opened)
 		verbs_close(&s->verbs);
-	free(s);
-	close(flow->watch.fd);
-	flow->watch.fd = -1;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The receiving side of mlcc-burst over verbs, with the interface of burst_inbound.c. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "burst_verbs.h"
 
@@ -22,18 +22,16 @@ static void receive_done(struct verbs *v, const struct ibv_wc *wc)
 	verbs_post_receive(v);
 }
 
-static void greeted(struct verbs_inbound *v, const struct verbs_address *peer)
+static void greeted(struct verbs_inbound *v, const struct rc_address *peer)
 {
 	int i, fd = v->in.watch.fd;
-	struct verbs_address mine;
 
 	verbs_open(&v->verbs, fd, receive_done);
 	v->opened = true;
 	for (i = 0; i < VERBS_RECEIVES; i++)
 		verbs_post_receive(&v->verbs);
 	verbs_connect(&v->verbs, peer);
-	verbs_address(&v->verbs, &mine);
-	if (send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) != sizeof(mine))
+	if (rc_tell(&v->verbs.rc, fd))
 		die(EXIT_SYSTEM, "verbs: %s", strerror(errno));
 }
 
@@ -42,13 +40,13 @@ static void inbound_ready(struct watch *watch, uint32_t events)
 	struct inbound *in = (struct inbound *)watch;
 	struct verbs_inbound *v =
 		(struct verbs_inbound *)((char *)in - offsetof(struct verbs_inbound, in));
-	struct verbs_address peer;
-	ssize_t got = recv(watch->fd, &peer, sizeof(peer), MSG_DONTWAIT);
+	struct rc_address peer;
+	int heard = rc_hear(watch->fd, &peer);
 
 	(void)events;
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	if (!heard)
 		return;
-	if (got == sizeof(peer) && !v->opened) {
+	if (heard > 0 && !v->opened) {
 		greeted(v, &peer);
 		return;
 	}
