@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A network plugin of NCCL's over TCP, version 9, as plain as can be: one connection, no threads,
- * memory of the host only.  On the wire a message is its length, 8 bytes, and what is in it.
- *
- * A send is done when the kernel has taken all of it.
+ * The plugin over TCP.  On the wire a message is its length, 8 bytes, and what is in it.  A send is
+ * done when the kernel has taken all of it.
  */
 #include <errno.h>
 #include <linux/tcp.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "../../../userspace/nccl-net/abi.h"
-#include "tcp.h"
+#include "plugin.h"
 
-#define REQUESTS	32
-#define NCCL_INVALID	4
 #define UNSENT_BYTES	(128 * 1024)
-
-struct comm;
 
 struct request {
 	struct comm *comm;
@@ -32,84 +22,43 @@ struct request {
 	uint64_t moved;		/* of the length and what follows */
 };
 
-struct comm {
-	int fd;
-	bool sends;
+struct transport {
 	struct request requests[REQUESTS];
 	unsigned int first, count;	/* those that are not done, in their order */
 };
 
-static int init(nccl_logger log)
-{
-	(void)log;
-	return 0;
-}
+const char transport_name[] = "sockets";
+const size_t transport_size = sizeof(struct transport);
 
-static int devices(int *n)
+int transport_start(struct comm *c)
 {
-	*n = 1;
-	return 0;
-}
-
-static int comm_new(int fd, bool sends, void **comm)
-{
-	struct comm *c = fd < 0 ? NULL : calloc(1, sizeof(*c));
 	int unsent = UNSENT_BYTES;
 
-	if (!c)
-		return NCCL_SYSTEM_ERROR;
-	c->fd = fd;
-	c->sends = sends;
 	/* as mlcc-burst has it */
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
-	*comm = c;
-	return 0;
+	return setsockopt(c->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 }
 
-static int do_listen(int dev, void *handle, void **comm)
+int transport_ready(struct comm *c)
 {
-	(void)dev;
-	return comm_new(tcp_listen(handle), false, comm);
+	(void)c;
+	return 1;
 }
 
-static int do_connect(int dev, void *handle, void **comm, void **offload)
+void transport_close(struct comm *c)
 {
-	struct handle *h = handle;
-	struct comm *c;
-	int stands;
-
-	(void)dev;
-	(void)offload;
-	*comm = NULL;
-	if (!h->connecting && comm_new(tcp_connect(h), true, &h->connecting))
-		return NCCL_SYSTEM_ERROR;
-	c = h->connecting;
-	stands = tcp_connected(c->fd, h);
-	if (stands > 0)
-		*comm = c;
-	return stands < 0 ? NCCL_SYSTEM_ERROR : 0;
+	(void)c;
 }
 
-static int do_accept(void *listening, void **comm, void **offload)
-{
-	struct comm *l = listening;
-	int fd = tcp_accept(l->fd);
-
-	(void)offload;
-	*comm = NULL;
-	return fd == -1 ? 0 : comm_new(fd, false, comm);
-}
-
-static int reg_mr(void *comm, void *data, size_t size, int type, void **mhandle)
+int reg_mr(void *comm, void *data, size_t size, int type, void **mhandle)
 {
 	(void)comm;
 	(void)data;
 	(void)size;
 	*mhandle = NULL;
-	return type == 1 ? 0 : NCCL_INVALID;
+	return type == HOST_MEMORY ? 0 : NCCL_INVALID;
 }
 
-static int dereg_mr(void *comm, void *mhandle)
+int dereg_mr(void *comm, void *mhandle)
 {
 	(void)comm;
 	(void)mhandle;
@@ -118,26 +67,27 @@ static int dereg_mr(void *comm, void *mhandle)
 
 static int request_new(struct comm *c, void *data, size_t size, void **request)
 {
-	struct request *r = &c->requests[(c->first + c->count) % REQUESTS];
+	struct transport *t = c->own;
+	struct request *r = &t->requests[(t->first + t->count) % REQUESTS];
 
 	*request = NULL;
-	if (c->count == REQUESTS || r->taken)
+	if (t->count == REQUESTS || r->taken)
 		return 0;
 	*r = (struct request){ c, true, data, size, size, 0 };
-	c->count++;
+	t->count++;
 	*request = r;
 	return 0;
 }
 
-static int isend(void *comm, void *data, size_t size, int tag, void *mhandle, void **request)
+int isend(void *comm, void *data, size_t size, int tag, void *mhandle, void **request)
 {
 	(void)tag;
 	(void)mhandle;
 	return request_new(comm, data, size, request);
 }
 
-static int irecv(void *comm, int n, void **data, size_t *sizes, int *tags, void **mhandles,
-		 void **request)
+int irecv(void *comm, int n, void **data, size_t *sizes, int *tags, void **mhandles,
+	  void **request)
 {
 	(void)tags;
 	(void)mhandles;
@@ -162,7 +112,8 @@ static struct iovec part_of(struct request *r)
 /* The oldest one, as far as it goes.  1: it is done, 0: not yet, -1: an error. */
 static int move(struct comm *c)
 {
-	struct request *r = &c->requests[c->first];
+	struct transport *t = c->own;
+	struct request *r = &t->requests[t->first];
 
 	while (!is_done(r)) {
 		struct iovec part = part_of(r);
@@ -180,12 +131,12 @@ static int move(struct comm *c)
 		if (r->moved == sizeof(r->size) && r->size > r->room)
 			return -1;
 	}
-	c->first = (c->first + 1) % REQUESTS;
-	c->count--;
+	t->first = (t->first + 1) % REQUESTS;
+	t->count--;
 	return 1;
 }
 
-static int test(void *request, int *done, int *sizes)
+int test(void *request, int *done, int *sizes)
 {
 	struct request *r = request;
 	int moved = 1;
@@ -200,29 +151,3 @@ static int test(void *request, int *done, int *sizes)
 	r->taken = !*done;
 	return 0;
 }
-
-static int do_close(void *comm)
-{
-	struct comm *c = comm;
-
-	close(c->fd);
-	free(c);
-	return 0;
-}
-
-__attribute__((visibility("default"))) const struct net ncclNetPlugin_v9 = {
-	.name = "sockets",
-	.init.v8 = init,
-	.devices = (net_unknown *)devices,
-	.listen = (net_unknown *)do_listen,
-	.connect.v8 = do_connect,
-	.accept = (net_unknown *)do_accept,
-	.reg_mr = reg_mr,
-	.dereg_mr = dereg_mr,
-	.isend.v9 = isend,
-	.irecv = (net_unknown *)irecv,
-	.test = test,
-	.close_send = do_close,
-	.close_recv = (net_unknown *)do_close,
-	.close_listen = (net_unknown *)do_close,
-};
