@@ -27,13 +27,7 @@ iterations = 12
 rate = "500mbit"
 limit = "256KiB"
 [[job]]
-name = "a"
-phase_bytes = 2_000_000
-compute_ms = 40.0
-noise = 0.02
-flows = 2
-[[job]]
-name = "b"
+name = ["a", "b"]
 phase_bytes = 2_000_000
 compute_ms = 40.0
 noise = 0.02
@@ -88,10 +82,7 @@ NET = f"""
 transport = "net"
 iterations = 4
 {LINK}
-[[job]]
-name = "a"
-phase_bytes = 2_000_000
-compute_ms = 40.0
+{ONE_JOB}
 flows = 2
 """
 
@@ -179,22 +170,29 @@ class EndToEnd(unittest.TestCase):
             scenario.write_text(SCENARIO)
             words = ["--cc", "cubic", "--seeds", "3-4", "--json", output, "--plot", picture]
             command = [*LAB, "run", scenario, *words]
-            with subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-            ) as process:
-                _, errors = process.communicate()
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+                process.wait()
             if process.returncode:
-                raise AssertionError(errors)
+                raise AssertionError(process.returncode)
             cls.report, cls.picture = json.loads(output.read_text()), picture.read_bytes()
             cls.left = lab_namespaces(process.pid)
 
-    def test_head(self) -> None:
+    def test_report(self) -> None:
         report = self.report
-        self.assertEqual(report["scenario"], "smoke")
+        self.assertEqual((report["scenario"], report["carrier"]), ("smoke", None))
         self.assertEqual(report["kernel"], os.uname().release)
-        self.assertIsNone(report["carrier"])
-        self.assertEqual([result["cc"] for result in report["results"]], ["cubic"])
-        self.assertEqual([r["seed"] for r in report["results"][0]["repeats"]], [3, 4])
+        (result,) = report["results"]
+        self.assertEqual([r["seed"] for r in result["repeats"]], [3, 4])
+        self.assertAlmostEqual(
+            result["slowdown_mean"], fmean(job["slowdown"] for job in result["jobs"]), delta=0.001
+        )
+        self.assertTrue(0.5 <= result["jain"] <= 1.0)
+        self.assertTrue(0.3 <= result["link"]["utilisation"] <= 1.02)
+        flow = result["flows"][0]
+        self.assertEqual((flow["name"], flow["kind"], flow["cc"]), ("web", "short", "cubic"))
+        self.assertGreater(flow["requests"], 5)
+        self.assertTrue(self.picture.startswith(b"\x89PNG\r\n"))
+        self.assertEqual(self.left, [], "namespaces")
 
     def test_jobs(self) -> None:
         for job in self.report["results"][0]["jobs"]:
@@ -203,37 +201,11 @@ class EndToEnd(unittest.TestCase):
             self.assertGreater(job["isolated_ms"], 73.0)
             self.assertLess(job["isolated_ms"], 90.0)
             self.assertEqual(job["isolated_ms"], job["isolated_cc_ms"])
-            self.assertLessEqual(job["p50_ms"], job["p99_ms"])
             self.assertAlmostEqual(
                 job["slowdown"], job["mean_ms"] / job["isolated_ms"], delta=0.002
             )
-            self.assertIn("converged_at", job)
-            self.assertGreaterEqual(job["retransmits"], 0)
             # at least 12 iterations of 2 MB in a repeat
             self.assertGreater(job["sent_mb"], 23.9)
-
-    def test_sums(self) -> None:
-        result = self.report["results"][0]
-        slowdowns = [job["slowdown"] for job in result["jobs"]]
-        self.assertAlmostEqual(result["slowdown_mean"], sum(slowdowns) / 2, delta=0.001)
-        self.assertTrue(0.5 <= result["jain"] <= 1.0)
-        self.assertTrue(0.3 <= result["link"]["utilisation"] <= 1.02)
-
-    def test_flow(self) -> None:
-        flow = self.report["results"][0]["flows"][0]
-        self.assertEqual((flow["name"], flow["kind"], flow["cc"]), ("web", "short", "cubic"))
-        self.assertGreater(flow["requests"], 5)
-        self.assertGreater(flow["p99_ms"], flow["isolated_p50_ms"] * 0.5)
-
-    def test_picture(self) -> None:
-        self.assertTrue(self.picture.startswith(b"\x89PNG\r\n"))
-
-    def test_leaves_no_namespace(self) -> None:
-        self.assertEqual(self.left, [])
-
-    def one_job(self, link: str) -> dict[str, Any]:
-        """What the lab says of a job on such a link."""
-        return self.result(link + ONE_JOB, "cubic")
 
     def result(self, text: str, cc: str) -> dict[str, Any]:
         """What the lab says of a scenario under one congestion control."""
@@ -263,7 +235,7 @@ class EndToEnd(unittest.TestCase):
             self.result(NET, "mlcc")
 
     def test_rate_halves(self) -> None:
-        result = self.one_job(HALVED)
+        result = self.result(HALVED + ONE_JOB, "cubic")
         job = result["jobs"][0]
         # 2 MB take 33.5 ms, then 67
         self.assertLess(job["isolated_ms"], 90.0)
@@ -273,7 +245,7 @@ class EndToEnd(unittest.TestCase):
 
     @unittest.skipUnless((HERE / "wire.bpf.o").exists(), "wire.bpf.o is not built")
     def test_policer(self) -> None:
-        result = self.one_job(POLICED)
+        result = self.result(POLICED + ONE_JOB, "cubic")
         link = result["link"]
         self.assertGreater(link["drops"], 0)
         self.assertTrue(0.01 < link["utilisation"] < 1.02, link)

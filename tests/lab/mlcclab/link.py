@@ -155,7 +155,7 @@ FIELDS = {
     "jitter": Field(schema.duration(1.0), 0.0),
     "ack_slot": Field(schema.duration(1.0), 0.0),
     "reorder": Field(schema.number(0.0, 0.5), 0.0),
-    "mtu": Field(schema.one_of(*MTUS), units.MTU),
+    "mtu": Field(schema.choice(*MTUS), units.MTU),
     "paths": Field(schema.integer(1, 16), 1),
     "offloads": Field(schema.flag, None),
     "change": Field(lambda value: value, []),

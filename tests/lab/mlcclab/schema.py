@@ -97,22 +97,11 @@ def flag(value: Any) -> bool:
     return value
 
 
-def choice(*allowed: str) -> Parser:
-    """One of a few words."""
+def choice(*allowed: str | int) -> Parser:
+    """One of a few words, or whole numbers."""
 
-    def parse(value: Any) -> str:
-        if not isinstance(value, str) or value not in allowed:
-            raise ValueError(f"{value!r} is not one of {', '.join(allowed)}")
-        return value
-
-    return parse
-
-
-def one_of(*allowed: int) -> Parser:
-    """One of a few whole numbers."""
-
-    def parse(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+    def parse(value: Any) -> Any:
+        if type(value) is not type(allowed[0]) or value not in allowed:
             raise ValueError(f"{value!r} is not one of {', '.join(map(str, allowed))}")
         return value
 

@@ -62,16 +62,15 @@ class Figures(unittest.TestCase):
         ranks = [trace([10, 10, 10], ZEROS), trace([12, 10, 10], ZEROS, 1_000_000)]
         self.assertEqual(report.iteration_ms(ranks), [13, 10, 10])
 
-    def test_equal_losses(self) -> None:
-        curve = [2.5, 2.25, 2.0, 1.75]
+    def test_losses(self) -> None:
+        curve, bit = [2.5, 2.25, 2.0, 1.75], 2**-40
         self.assertTrue(report.same_losses(measured([curve, curve], curve[:2])))
-
-    def test_a_bit_that_differs(self) -> None:
-        curve = [2.5, 2.25, 2.0, 1.75]
-        other = [*curve[:3], 1.75 + 2**-40]
-        self.assertFalse(report.same_losses(measured([curve, other], curve[:2])))
-        self.assertFalse(report.same_losses(measured([curve, curve], [2.5, 2.25 + 2**-40])))
-        self.assertFalse(report.same_losses(measured([curve], [])))
+        for together, alone in (
+            ([curve, [*curve[:3], 1.75 + bit]], curve[:2]),
+            ([curve, curve], [2.5, 2.25 + bit]),
+            ([curve], []),
+        ):
+            self.assertFalse(report.same_losses(measured(together, alone)))
 
     def test_the_report(self) -> None:
         document = report.document(measured([[1.0] * 8, [1.0] * 8], [1.0] * 8))
@@ -79,20 +78,15 @@ class Figures(unittest.TestCase):
         self.assertEqual([job["mean_ms"] for job in document["isolated"]], [10.0, 10.0])
         self.assertEqual(document["results"][0]["repeats"][1]["jobs"][0]["p99_ms"], 20.0)
         self.assertIn("2.000", report.table(document))
+        self.assertIn("alone 1.0% 1.0%, cubic 2.0% 2.0%", report.table(document))
         self.assertIn("100.0% under cubic", report.sentence(document))
         json.dumps(document)
-
-    def test_stolen_time(self) -> None:
-        result = measured([[1.0] * 8, [1.0] * 8], [1.0] * 8)
-        table = report.table(report.document(result))
-        self.assertIn("alone 1.0% 1.0%, cubic 2.0% 2.0%", table)
 
     def test_the_sets_communicate_as_much_as_they_say(self) -> None:
         for item in SETS.values():
             shares = [job.comm_ms / (job.compute_ms + job.comm_ms) for job in item.jobs()]
             for share in shares:
                 self.assertAlmostEqual(share, item.share, delta=0.02, msg=item.name)
-                self.assertTrue(0.3 - 0.02 <= share <= 0.5, item.name)
             self.assertLess(sum(shares), 1, "the phases fit beside each other")
 
     def test_wrong_use_is_refused(self) -> None:
