@@ -8,7 +8,7 @@ from typing import Any
 
 from . import schema, units
 from .errors import UsageError
-from .schema import Field
+from .schema import Field, key
 
 # Up to this a veth path is as slow by itself: no netem for it.
 FREE_DELAY_S = 50e-6
@@ -29,31 +29,41 @@ TIMER_JITTER_S = 0.0005
 QUEUES = ("droptail", "red-ecn", "fq_codel", "policer")
 
 
+def _rate(value: Any) -> float:
+    """A rate, or that there is none."""
+    if value == NO_RATE:
+        return UNSHAPED
+    try:
+        return float(schema.rate(1e6, MAX_RATE)(value))
+    except ValueError as error:
+        raise ValueError(f'{error}; "{NO_RATE}": no limit but the machine') from None
+
+
 @dataclass(frozen=True)
 class Change:
     """Another rate, or another delay, from some time of the run on."""
 
-    at_ms: float
-    rate: float | None = None
-    delay: float | None = None
+    at_ms: float = key(schema.number(0.0, 3_600_000.0))
+    rate: float | None = key(schema.rate(1e6, MAX_RATE), None)
+    delay: float | None = key(schema.duration(10.0), None)
 
 
 @dataclass(frozen=True)
 class Link:
     """The bottleneck, the same in both directions but for ack_slot."""
 
-    rate: float  # UNSHAPED: none, the machine is the limit
-    queue: str
-    limit: int
-    delay: float
-    loss: float
-    ecn_threshold: int
-    jitter: float = 0.0
-    ack_slot: float = 0.0
-    reorder: float = 0.0
-    mtu: int = units.MTU
-    offloads: bool = True
-    paths: int = 1  # so many bottlenecks beside each other, which share the rate
+    rate: float = key(_rate)  # UNSHAPED: none, the machine is the limit
+    queue: str = key(schema.choice(*QUEUES), "droptail")
+    limit: int = key(schema.size(MIN_LIMIT, MAX_LIMIT), None)
+    delay: float = key(schema.duration(10.0), 0.0)
+    loss: float = key(schema.number(0.0, 0.5), 0.0)
+    ecn_threshold: int = key(schema.size(3_000, MAX_LIMIT), ECN_THRESHOLD)
+    jitter: float = key(schema.duration(1.0), 0.0)
+    ack_slot: float = key(schema.duration(1.0), 0.0)
+    reorder: float = key(schema.number(0.0, 0.5), 0.0)
+    mtu: int = key(schema.choice(*MTUS), units.MTU)
+    offloads: bool = key(schema.flag, None)
+    paths: int = key(schema.integer(1, 16), 1)  # bottlenecks side by side, which share the rate
     scale: float = 1.0  # of what a sender hands over at once, as of all sizes
     changes: tuple[Change, ...] = ()
 
@@ -133,31 +143,9 @@ class Link:
         )
 
 
-def _rate(value: Any) -> float:
-    """A rate, or that there is none."""
-    if value == NO_RATE:
-        return UNSHAPED
-    try:
-        return float(schema.rate(1e6, MAX_RATE)(value))
-    except ValueError as error:
-        raise ValueError(f'{error}; "{NO_RATE}": no limit but the machine') from None
-
-
-FIELDS = {
-    "rate": Field(_rate),
-    "delay": Field(schema.duration(10.0), 0.0),
-    "queue": Field(schema.choice(*QUEUES), "droptail"),
-    "limit": Field(schema.size(MIN_LIMIT, MAX_LIMIT), None),
+FIELDS = schema.keys(Link) | {
     "limit_bdp": Field(schema.number(0.01, 100.0), None),
     "rtt": Field(schema.duration(10.0), None),
-    "loss": Field(schema.number(0.0, 0.5), 0.0),
-    "ecn_threshold": Field(schema.size(3_000, MAX_LIMIT), ECN_THRESHOLD),
-    "jitter": Field(schema.duration(1.0), 0.0),
-    "ack_slot": Field(schema.duration(1.0), 0.0),
-    "reorder": Field(schema.number(0.0, 0.5), 0.0),
-    "mtu": Field(schema.choice(*MTUS), units.MTU),
-    "paths": Field(schema.integer(1, 16), 1),
-    "offloads": Field(schema.flag, None),
     "change": Field(lambda value: value, []),
 }
 
@@ -165,12 +153,6 @@ FIELDS = {
 SHAPING = ("limit_bdp", "delay", "loss", "jitter", "ack_slot", "reorder", "change")
 
 NOT_OF_PATHS = ("delay", "loss", "jitter", "ack_slot", "reorder")
-
-CHANGE_FIELDS = {
-    "at_ms": Field(schema.number(0.0, 3_600_000.0)),
-    "rate": Field(schema.rate(1e6, MAX_RATE), None),
-    "delay": Field(schema.duration(10.0), None),
-}
 
 DEFAULT_LIMIT = 1 << 20
 
@@ -192,8 +174,8 @@ def parse(table: Any, offloads: bool = True) -> Link:
         raw["offloads"] = offloads and limit >= 2 * GSO_BYTES
     if raw["paths"] > 1:
         _check_paths(raw, changes)
-    left = {key: value for key, value in raw.items() if key not in ("limit", "limit_bdp", "rtt")}
-    return Link(**left, limit=limit, changes=changes)
+    raw["limit"] = limit
+    return Link(**{name: raw[name] for name in schema.keys(Link)}, changes=changes)
 
 
 def _check_unshaped(raw: dict[str, Any]) -> None:
@@ -202,17 +184,17 @@ def _check_unshaped(raw: dict[str, Any]) -> None:
         raise UsageError(f'link.paths: needs a rate, not "{NO_RATE}"')
     if raw["queue"] != "droptail":
         raise UsageError(f'link.queue: {raw["queue"]} needs a rate, not "{NO_RATE}"')
-    for key in SHAPING:
-        if raw[key]:
-            raise UsageError(f'link.{key}: needs a rate, not "{NO_RATE}"')
+    for name in SHAPING:
+        if raw[name]:
+            raise UsageError(f'link.{name}: needs a rate, not "{NO_RATE}"')
 
 
 def _check_paths(raw: dict[str, Any], changes: tuple[Change, ...]) -> None:
     """Several bottlenecks have no wire behind them."""
-    said = [key for key in NOT_OF_PATHS if raw[key]]
+    said = [name for name in NOT_OF_PATHS if raw[name]]
     said += ["change" for change in changes if change.delay]
-    for key in said:
-        raise UsageError(f"link.paths: one only, together with {key}")
+    for name in said:
+        raise UsageError(f"link.paths: one only, together with {name}")
 
 
 def _limit(raw: dict[str, Any]) -> int:
@@ -235,7 +217,7 @@ def _limit(raw: dict[str, Any]) -> int:
 def _changes(tables: Any, queue: str) -> list[Change]:
     found = []
     for where, table in schema.array("link.change", tables, 0, 1000):
-        change = Change(**schema.read_table(where, table, CHANGE_FIELDS))
+        change = Change(**schema.read_table(where, table, schema.keys(Change)))
         if change.rate is None and change.delay is None:
             raise UsageError(f"{where}: neither rate nor delay")
         if change.rate is not None and queue != "droptail":

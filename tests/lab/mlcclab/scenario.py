@@ -10,7 +10,7 @@ from typing import Any
 from . import link, schema, units
 from .errors import UsageError
 from .link import Link
-from .schema import Field, load_toml
+from .schema import Field, key, load_toml
 
 SHIPPED = Path(__file__).resolve().parents[1] / "scenarios"
 MAX_BYTES = 1 << 40
@@ -27,18 +27,18 @@ TRANSPORTS = ("tcp", "net", *RDMA)
 class Job:
     """A training job: compute, send a phase, repeat."""
 
-    name: str
-    phase_bytes: int
-    compute_ms: float
-    noise: float
-    flows: int
-    start_ms: float
-    hint: str
-    claim: float
-    pattern: str
-    workers: int
-    connect_late: bool = False
-    restart_ms: float = 0.0
+    name: str = key(schema.word)
+    phase_bytes: int = key(schema.integer(10_000, MAX_BYTES))
+    compute_ms: float = key(schema.number(0.0, MAX_MS))
+    noise: float = key(schema.number(0.0, 0.5), 0.0)
+    flows: int = key(schema.integer(1, 64), 1)
+    start_ms: float = key(schema.number(0.0, MAX_MS), 0.0)
+    hint: str = key(schema.choice("none", "exact"), "none")
+    claim: float = key(schema.number(0.001, 1000.0), None)
+    pattern: str = key(schema.choice(*PATTERNS), "pair")
+    workers: int = key(schema.integer(2, 16), None)
+    connect_late: bool = key(schema.flag, False)
+    restart_ms: float = key(schema.number(1.0, MAX_MS), None)
 
     @property
     def hosts(self) -> int:
@@ -86,12 +86,12 @@ class Job:
 class Flow:
     """Ordinary traffic beside the jobs."""
 
-    name: str
-    kind: str
-    cc: str
-    bytes: int
-    every_ms: float
-    start_ms: float
+    name: str = key(schema.word)
+    kind: str = key(schema.choice(*FLOW_KINDS))
+    cc: str = key(schema.word, "cubic")
+    bytes: int = key(schema.integer(100, MAX_BYTES), None)
+    every_ms: float = key(schema.number(1.0, MAX_MS), None)
+    start_ms: float = key(schema.number(0.0, MAX_MS), 0.0)
 
 
 @dataclass(frozen=True)
@@ -134,30 +134,6 @@ class Scenario:
         """What the kernel must have beyond the basics."""
         return tuple(sorted(self.link.needs))
 
-
-JOB_FIELDS = {
-    "name": Field(schema.word),
-    "phase_bytes": Field(schema.integer(10_000, MAX_BYTES)),
-    "compute_ms": Field(schema.number(0.0, MAX_MS)),
-    "noise": Field(schema.number(0.0, 0.5), 0.0),
-    "flows": Field(schema.integer(1, 64), 1),
-    "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
-    "hint": Field(schema.choice("none", "exact"), "none"),
-    "claim": Field(schema.number(0.001, 1000.0), None),
-    "pattern": Field(schema.choice(*PATTERNS), "pair"),
-    "workers": Field(schema.integer(2, 16), None),
-    "connect_late": Field(schema.flag, False),
-    "restart_ms": Field(schema.number(1.0, MAX_MS), None),
-}
-
-FLOW_FIELDS = {
-    "name": Field(schema.word),
-    "kind": Field(schema.choice(*FLOW_KINDS)),
-    "cc": Field(schema.word, "cubic"),
-    "bytes": Field(schema.integer(100, MAX_BYTES), None),
-    "every_ms": Field(schema.number(1.0, MAX_MS), None),
-    "start_ms": Field(schema.number(0.0, MAX_MS), 0.0),
-}
 
 TOP_FIELDS = {
     "name": Field(schema.word, ""),
@@ -268,13 +244,13 @@ def _check_transport(
 
 
 def _job(where: str, table: Any, wire: Link) -> Job:
-    raw = schema.read_table(where, table, JOB_FIELDS)
+    raw = schema.read_table(where, table, schema.keys(Job))
     _check_pattern(where, raw, wire.paths)
     if raw["flows"] % wire.paths:
         raise UsageError(f"{where}.flows: {raw['flows']} is no multiple of the link's {wire.paths}")
-    for key in ("claim", "restart_ms"):
-        if raw[key] is not None and raw["hint"] != "exact":
-            raise UsageError(f'{where}.{key}: only with hint = "exact", of what is announced')
+    for name in ("claim", "restart_ms"):
+        if raw[name] is not None and raw["hint"] != "exact":
+            raise UsageError(f'{where}.{name}: only with hint = "exact", of what is announced')
     raw.update(claim=raw["claim"] or 1.0, workers=raw["workers"] or 2)
     raw.update(restart_ms=raw["restart_ms"] or 0.0)
     return Job(**raw)
@@ -289,10 +265,10 @@ def _check_pattern(where: str, raw: dict[str, Any], paths: int) -> None:
 
 
 def _flow(where: str, table: Any) -> Flow:
-    raw = schema.read_table(where, table, FLOW_FIELDS)
-    for key in ("bytes", "every_ms"):
-        if (raw[key] is None) == (raw["kind"] == "short"):
-            verb = "missing" if raw[key] is None else "not"
-            raise UsageError(f"{where}.{key}: {verb} with kind = {raw['kind']}")
+    raw = schema.read_table(where, table, schema.keys(Flow))
+    for name in ("bytes", "every_ms"):
+        if (raw[name] is None) == (raw["kind"] == "short"):
+            verb = "missing" if raw[name] is None else "not"
+            raise UsageError(f"{where}.{name}: {verb} with kind = {raw['kind']}")
     raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0)
     return Flow(**raw)

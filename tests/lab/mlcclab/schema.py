@@ -8,7 +8,7 @@ line that names the key by its full path and says what is allowed.
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +30,17 @@ class Field:
     default: Any = REQUIRED
 
 
+def key(parse: Parser, default: Any = REQUIRED) -> Any:
+    """A field of a dataclass that is a key of a table."""
+    more = {} if default is REQUIRED else {"default": default}
+    return field(metadata={"key": Field(parse, default)}, **more)
+
+
+def keys(of: type) -> dict[str, Field]:
+    """The keys of a dataclass."""
+    return {item.name: item.metadata["key"] for item in fields(of) if item.metadata}
+
+
 def load_toml(path: Path, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
     """What parse makes of a file; what is wrong with either is told with the file's name."""
     try:
@@ -44,14 +55,14 @@ def load_toml(path: Path, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
         raise UsageError(f"{path}: {error}") from None
 
 
-def read_table(where: str, table: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
+def read_table(where: str, table: Any, allowed: Mapping[str, Field]) -> dict[str, Any]:
     """Check a table against its fields and fill in the defaults."""
     if not isinstance(table, Mapping):
         raise UsageError(f"{where or 'scenario'}: must be a table")
-    for key in table:
-        if key not in fields:
-            raise UsageError(f"{_path(where, key)}: unknown key; allowed: {', '.join(fields)}")
-    return {key: _read_key(where, key, table, field) for key, field in fields.items()}
+    for name in table:
+        if name not in allowed:
+            raise UsageError(f"{_path(where, name)}: unknown key; allowed: {', '.join(allowed)}")
+    return {name: _read_key(where, name, table, one) for name, one in allowed.items()}
 
 
 def array(where: str, tables: Any, low: int, high: int) -> list[tuple[str, Any]]:
@@ -61,19 +72,19 @@ def array(where: str, tables: Any, low: int, high: int) -> list[tuple[str, Any]]
     return [(f"{where}[{i}]", table) for i, table in enumerate(tables)]
 
 
-def _read_key(where: str, key: str, table: Mapping[str, Any], field: Field) -> Any:
-    if key not in table:
-        if field.default is REQUIRED:
-            raise UsageError(f"{_path(where, key)}: missing")
-        return field.default
+def _read_key(where: str, name: str, table: Mapping[str, Any], one: Field) -> Any:
+    if name not in table:
+        if one.default is REQUIRED:
+            raise UsageError(f"{_path(where, name)}: missing")
+        return one.default
     try:
-        return field.parse(table[key])
+        return one.parse(table[name])
     except ValueError as error:
-        raise UsageError(f"{_path(where, key)}: {error}") from None
+        raise UsageError(f"{_path(where, name)}: {error}") from None
 
 
-def _path(where: str, key: str) -> str:
-    return f"{where}.{key}" if where else key
+def _path(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
 
 
 def text(value: Any) -> str:

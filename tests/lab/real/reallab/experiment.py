@@ -15,7 +15,7 @@ from pathlib import Path
 from mlcclab import carrier as carriers
 from mlcclab import features
 from mlcclab.errors import SkipError
-from mlcclab.link import ECN_THRESHOLD, Link
+from mlcclab.link import Link
 from mlcclab.progress import Progress
 from mlcclab.topology import Topology
 
@@ -81,7 +81,7 @@ def _usable(request: Request, result: Measurement) -> tuple[list[Mode], carriers
 def link() -> Link:
     """The lab's usual queue, scaled to the rate: 8 ms."""
     limit = round((1 << 20) * RATE / 1e9)
-    return Link(RATE, "droptail", limit, 0.0, 0.0, ECN_THRESHOLD, offloads=False)
+    return Link(RATE, limit=limit, offloads=False)
 
 
 def measure(request: Request) -> Measurement:
