@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from mlcclab import cli, commands, comparison, comparison_table, options, scenario, vm
+from mlcclab import cli, commands, comparison, options, scenario, vm
 from mlcclab.carrier import LOADER, MLCCD
 from mlcclab.errors import LabError, UsageError
 from mlcclab.scenario import Scenario
@@ -76,7 +76,7 @@ class Report(unittest.TestCase):
             (self.EQUAL, "Cannot tell"),
         ):
             found = compared({"one": pairs})
-            lines = comparison_table.text(found).splitlines()
+            lines = comparison.text(found).splitlines()
             self.assertIn(words, lines[-1])
             self.assertIn(found["verdict"], lines[3])
 

@@ -12,7 +12,6 @@ from . import (
     burst,
     carrier,
     comparison,
-    comparison_table,
     experiment,
     features,
     machine,
@@ -150,7 +149,7 @@ def compare(options: argparse.Namespace) -> int:
 
 def _conclude(document: Json, path: Path | None) -> None:
     _write(document, path)
-    print(comparison_table.text(document))
+    print(comparison.text(document))
 
 
 def _compare_in_vm(options: argparse.Namespace) -> int:

@@ -3,21 +3,29 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from . import experiment, report, runner, shell, verdict
 from .carrier import LOADER, MLCCD, BpfCarrier
 from .errors import LabError, UsageError
 from .experiment import Measurement
-from .figures import rounded
 from .scenario import Scenario
 from .schedule import Contender, Request
-from .verdict import Comparison, Figure
+from .stats import rounded
+from .table import align, half_width, warnings
+from .verdict import CANNOT_TELL, Comparison, Figure
 
 Json = dict[str, Any]
 
 NAMES = ("first", "second")
 ALL = "all"
+# For eyes.
+TITLES = {
+    "slowdown_mean": "slowdown",
+    "slowdown_p99": "slowdown p99",
+    "retransmits_per_mb": "retr/MB",
+}
 
 
 def needs_mlccd(cc: str, scenarios: Sequence[Scenario]) -> bool:
@@ -143,3 +151,41 @@ def _row(scenario: str, comparison: Comparison, neighbour: str | None = None) ->
         "least": comparison.figure.least,
         "verdict": comparison.verdict,
     }
+
+
+def text(document: Json) -> str:
+    """Which builds, a line per scenario and figure (less is better), and one sentence."""
+    builds = [
+        f"{build['build']}: {build['folder']} ({build['commit'] or 'no commit'})"
+        for build in document["builds"]
+    ]
+    rows = [["scenario", "figure", *NAMES, "difference", "±", "verdict"]]
+    lines = align(rows + [_cells(row) for row in document["rows"]], 2)
+    notes = [
+        f"{scenario['scenario']}: {line}"
+        for scenario in document["scenarios"]
+        for line in warnings(scenario)
+    ]
+    return "\n".join([*builds, *lines, *notes, sentence(document)])
+
+
+def _cells(row: Json) -> list[str]:
+    neighbour = row["neighbour"]
+    figure = TITLES[row["figure"]] if neighbour is None else f"{row['figure']} to {neighbour}"
+    means = [f"{fmean(row[name]):.4f}" if row[name] else "-" for name in NAMES]
+    difference = "-" if row["difference"] is None else f"{row['difference']:+.4f}"
+    half = half_width(row["difference_ci95"], 4)
+    return [row["scenario"], figure, *means, difference, half, row["verdict"]]
+
+
+def sentence(document: Json) -> str:
+    """The verdict in plain words."""
+    row, seeds = decisive(document["rows"]), document["repeat"]
+    low, high = row["difference_ci95"]
+    figures = (
+        f"its slowdown differs by {row['difference']:+.4f} "
+        f"(95 %: {low:+.4f} to {high:+.4f}, {seeds} seeds)"
+    )
+    if row["verdict"] == CANNOT_TELL:
+        return f"Cannot tell whether the second build is better or worse than the first: {figures}."
+    return f"The second build is {row['verdict']} than the first: {figures}."

@@ -6,10 +6,10 @@ from typing import Any
 
 from . import stats
 from .experiment import FlowReference, Measurement
-from .figures import estimates, means, rounded, spread
 from .runner import RunResult, mean_mbps
 from .scenario import Flow
 from .schedule import REFERENCE_CC
+from .stats import estimates, means, rounded, spread
 
 Json = dict[str, Any]
 
