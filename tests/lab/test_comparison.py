@@ -136,6 +136,7 @@ class CommandLine(unittest.TestCase):
         inside = compared({"one": Report.EQUAL}) | {"builds": []}
         words = ["compare", "two-equal", "--builds", f"{HERE},{HERE.parent}", "--vm", "6.12"]
         words += ["--seeds", "4-8", "--iterations", "9", "--scale", "0.2", "--cc", "mlcc:mltcp"]
+        words += ["--rate", "none", "--mtu", "9000", "--offloads", "off", "--flows", "4"]
         said = io.StringIO()
         with (
             mock.patch.object(
@@ -149,6 +150,8 @@ class CommandLine(unittest.TestCase):
         found = cli.parser().parse_args([*command[1:], "--builds", "a,b"])
         self.assertEqual(found.scenario, [str(HERE / "scenarios" / "two-equal.toml")])
         self.assertEqual((found.seeds, found.iterations), (range(4, 9), 9))
+        said_here = options.overrides(cli.parser().parse_args(words))
+        self.assertEqual(options.overrides(found), said_here)
         self.assertEqual((found.scale, found.cc, found.vm), (0.2, "mlcc:mltcp", None))
         self.assertIn(f"second: {HERE.parent} ", said.getvalue())
 

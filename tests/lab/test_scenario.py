@@ -13,7 +13,6 @@ from mlcclab import (
     carrier,
     cli,
     cluster,
-    commands,
     features,
     link,
     offloads,
@@ -287,15 +286,6 @@ class Words(unittest.TestCase):
         self.assertEqual((item.link.rate, item.link.mtu, item.link.offloads), (4e9, 9000, False))
         self.assertTrue(told("--offloads", "on").link.offloads)
         self.assertEqual({job.flows for job in told("--flows", "8", name="mixed-flows").jobs}, {8})
-
-    def test_same_in_a_virtual_machine(self) -> None:
-        words = ["--rate", "none", "--mtu", "9000", "--offloads", "off", "--flows", "4"]
-        found = cli.parser().parse_args(["run", "two-equal", *words, "--seeds", "3-4"])
-        inside = commands._same_command("run", ["two-equal"], found)
-        again = cli.parser().parse_args(inside[1:])
-        self.assertEqual(options.overrides(again), options.overrides(found))
-        self.assertEqual(Path(again.scenario), SHIPPED / "two-equal.toml")
-        self.assertEqual(again.seeds, range(3, 5))
 
 
 def on_link(**more: Any) -> link.Link:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Layer traces: the steps they come to, how long these take alone, and what is refused."""
+"""Layer traces: the steps they come to, and how long these take alone."""
 
-import copy
 import unittest
 from typing import Any
 
 from mlcclab import traces
-from mlcclab.errors import UsageError
 from mlcclab.traces import Step
 
 GOOD: dict[str, Any] = {
@@ -78,28 +76,3 @@ class Meaning(unittest.TestCase):
         # a step that computes while others send is not torn from them
         hides = (Step(0.1, 0.5, True), Step(0.9, 0.5, False))
         self.assertEqual(traces.rotated(hides, 100.0, 10.0), hides)
-
-
-class Refused(unittest.TestCase):
-    """Each mistake names its key."""
-
-    def refuse(self, words: str, **changes: Any) -> None:
-        with self.assertRaises(UsageError) as caught:
-            traces.parse(copy.deepcopy(GOOD) | changes)
-        self.assertIn(words, str(caught.exception))
-        self.assertNotIn("\n", str(caught.exception))
-
-    def test_keys(self) -> None:
-        """By the full path of each."""
-        self.refuse("block: write 1 to 100 tables", block=[])
-        for layer, words in (
-            ({"forward": {"us": 5}}, "only one of the two"),
-            ({"back": {}}, "block[0].layer[0].back: unknown key"),
-            ({"forward": {"broadcast": 5}}, "forward.broadcast: unknown key"),
-            ({"forward": {"us": -1}}, "block[0].layer[0].forward.us: -1: a number from 0"),
-        ):
-            self.refuse(words, block=[{"layer": [layer]}])
-
-    def test_too_many_steps(self) -> None:
-        layer = {"forward": {"us": 1, "all_gather": 1}, "inputs": {"all_gather": 1}}
-        self.refuse("1027 steps; 1024 at most", block=[{"times": 513, "layer": [layer]}])

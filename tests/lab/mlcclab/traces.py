@@ -10,6 +10,7 @@ A trace says what is how long and how large against the rest; the scenario says 
 large an iteration is.
 """
 
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,35 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from . import schema
-from .errors import UsageError
 from .schema import Field
 
 FOLDER = Path(__file__).resolve().parents[1] / "traces"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
-MAX_STEPS = 1024
 HALVINGS = 50
 # What a host of a large ring sends for each byte that is reduced or gathered.
 SENT = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}
 
-PART_FIELDS = {
-    "us": Field(schema.number(0.0, 1e9), 0.0),
-    **{name: Field(schema.integer(0, 1 << 50), 0) for name in SENT},
-}
-LAYER_FIELDS = {name: Field(lambda value: value, {}) for name in ("forward", "inputs", "weights")}
-BLOCK_FIELDS = {
-    "times": Field(schema.integer(1, MAX_STEPS), 1),
-    "layer": Field(lambda value: value),
-}
 # What a scenario says of a job that plays one.
 JOB_FIELDS = {
     "trace": Field(schema.choice(*NAMES), None),
     "period_ms": Field(schema.number(1.0, 600_000.0), None),
     "duty": Field(schema.number(0.01, 0.99), None),
-}
-FIELDS = {
-    "about": Field(schema.text),
-    "source": Field(schema.text),
-    "block": Field(lambda value: value),
 }
 
 
@@ -65,24 +50,15 @@ Steps = tuple[Step, ...]
 @cache
 def load(name: str) -> Steps:
     """A shipped trace."""
-    return schema.load_toml(FOLDER / f"{name}.toml", parse)
+    return parse(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
 
 
-def parse(raw: dict[str, Any]) -> Steps:
+def parse(document: dict[str, Any]) -> Steps:
     """Turn a TOML document into steps."""
-    top = schema.read_table("", raw, FIELDS)
-    layers: list[Any] = []
-    for where, table in schema.array("block", top["block"], 1, 100):
-        block = schema.read_table(where, table, BLOCK_FIELDS)
-        tables = schema.array(f"{where}.layer", block["layer"], 1, MAX_STEPS)
-        read = [schema.read_table(at, layer, LAYER_FIELDS) | {"where": at} for at, layer in tables]
-        layers += read * block["times"]
+    blocks = document["block"]
+    layers = [layer for block in blocks for layer in block["layer"] * block.get("times", 1)]
     steps = list(_merged(_passes(layers)))
     compute, send = sum(step.compute for step in steps), sum(step.send for step in steps)
-    if not compute or not send:
-        raise UsageError("block: the layers neither compute nor send, or only one of the two")
-    if len(steps) > MAX_STEPS:
-        raise UsageError(f"block: {len(steps)} steps; {MAX_STEPS} at most")
     return tuple(Step(step.compute / compute, step.send / send, step.overlaps) for step in steps)
 
 
@@ -96,8 +72,9 @@ def _passes(layers: Sequence[Any]) -> Iterator[Step]:
 
 
 def _step(layer: Any, name: str, *, overlaps: bool) -> Step:
-    part = schema.read_table(f"{layer['where']}.{name}", layer[name], PART_FIELDS)
-    return Step(part["us"], sum(part[key] * sent for key, sent in SENT.items()), overlaps)
+    part = layer.get(name, {})
+    sent = sum(part.get(key, 0) * times for key, times in SENT.items())
+    return Step(part.get("us", 0.0), sent, overlaps)
 
 
 def _merged(steps: Iterable[Step]) -> Iterator[Step]:
