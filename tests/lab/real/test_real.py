@@ -34,7 +34,7 @@ def trace(times: list[float], losses: list[float], start_ns: int = 0) -> Trace:
         fields |= {"comm_ms": took / 2, "real_ms": 1.0, "loss": loss.hex()}
         records.append(fields)
         start_ns += round(took * 1e6)
-    return Trace(records)
+    return records
 
 
 def measured(together: list[list[float]], alone: list[float], times: float = 20.0) -> Measurement:

@@ -14,7 +14,7 @@ from . import experiment, report
 from .jobs import SETS
 from .session import Mode
 
-MODES = ("cubic", "reno", "dctcp", "mlcc", "mlcc+hints")
+MODES = ("cubic", "mlcc", "mlcc+hints")
 EPILOG = """\
 examples:
   mlcc-train ddp-2
@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add, count = parser.add_argument, whole(8, 10_000)
     add("set", choices=sorted(SETS), help="; ".join(f"{s.name}: {s.about}" for s in SETS.values()))
-    add("--modes", type=_modes, default=_modes("cubic,dctcp,mlcc,mlcc+hints"), metavar="LIST")
+    add("--modes", type=_modes, default=_modes(",".join(MODES)), metavar="LIST")
     add("--iterations", type=count, default=100, metavar="N", help="of each job (default 100)")
     add("--isolated", type=count, default=40, metavar="N", help="of a job alone (default 40)")
     add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")

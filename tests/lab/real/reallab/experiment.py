@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlcclab import carrier as carriers
-from mlcclab import features
 from mlcclab.errors import SkipError
 from mlcclab.link import Link
 from mlcclab.progress import Progress
@@ -49,7 +48,6 @@ class Measurement:
     carrier: str | None = None
     isolated: dict[str, RunResult] = field(default_factory=dict)
     runs: dict[str, list[RunResult]] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
 
 
 def _needs(jobs: JobSet) -> None:
@@ -59,23 +57,13 @@ def _needs(jobs: JobSet) -> None:
         raise SkipError("openmpi-bin or python3-mpi4py is not installed: make demo-train does it")
 
 
-def _usable(request: Request, result: Measurement) -> tuple[list[Mode], carriers.Carrier | None]:
-    """Leave out what this kernel has not, and remember why."""
-    modes, carrier = [], None
-    for mode in request.modes:
-        try:
-            if mode.cc:
-                features.check_cc(mode.cc)
-            if mode.is_mlcc and carrier is None:
-                if not CTL.exists():
-                    raise SkipError("mlcc-ctl is not built: make userspace")
-                carriers.refuse_if_loaded()
-                carrier = carriers.choose(None)
-        except SkipError as error:
-            result.skipped[mode.name] = str(error)
-        else:
-            modes.append(mode)
-    return modes, carrier
+def _carrier(modes: Sequence[Mode]) -> carriers.Carrier | None:
+    if not any(mode.is_mlcc for mode in modes):
+        return None
+    if not CTL.exists():
+        raise SkipError("mlcc-ctl is not built: make userspace")
+    carriers.refuse_if_loaded()
+    return carriers.choose(None)
 
 
 def link() -> Link:
@@ -89,9 +77,7 @@ def measure(request: Request) -> Measurement:
     _needs(request.jobs)
     jobs = request.jobs.jobs()
     result = Measurement(request, jobs)
-    modes, carrier = _usable(request, result)
-    if not modes:
-        raise SkipError("; ".join(result.skipped.values()))
+    modes, carrier = request.modes, _carrier(request.modes)
     result.carrier = carrier.name if carrier else None
     tag = f"{os.getpid():x}{secrets.token_hex(2)}"
     alone = len(jobs) * _seconds(jobs, request.isolated)
@@ -107,8 +93,6 @@ def measure(request: Request) -> Measurement:
                 session = Session(cluster, those, mode, Path(name))
                 return session.run(carrier, iterations, LIMIT_S, progress.tick)
 
-        for mode, why in result.skipped.items():
-            progress.note(f"leaves out {mode}: {why}")
         for job in jobs:
             label = f"{job.name} alone under {REFERENCE.name}"
             result.isolated[job.name] = run(label, [job], REFERENCE, request.isolated)

@@ -18,16 +18,12 @@ Json = dict[str, Any]
 
 def iteration_ms(ranks: Sequence[Trace]) -> list[float]:
     """From the end of the last rank's iteration to the end of the last one's next."""
-    return runner.step_times([trace.records for trace in ranks])
-
-
-def _slowest(ranks: Sequence[Trace], key: str) -> list[float]:
-    return runner.slowest([trace.records for trace in ranks], key)
+    return runner.step_times(list(ranks))
 
 
 def losses(ranks: Sequence[Trace]) -> list[list[str]]:
     """Of each rank, to the last bit."""
-    return [trace.column("loss") for trace in ranks]
+    return [[record["loss"] for record in trace] for trace in ranks]
 
 
 def same_losses(measurement: Measurement) -> bool:
@@ -54,10 +50,10 @@ def _job(job: Job, ranks: Sequence[Trace], alone: Sequence[float]) -> Json:
         "mean_ms": round(fmean(settled), 3),
         "p99_ms": round(stats.percentile(settled, 99), 3),
         "slowdown": round(stats.slowdown(times, alone), 4),
-        "comm_mean_ms": round(fmean(stats.settled(_slowest(ranks, "comm_ms"))), 3),
-        "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
+        "comm_mean_ms": round(fmean(stats.settled(runner.slowest(ranks, "comm_ms"))), 3),
+        "real_compute_max_ms": max(runner.slowest(ranks, "real_ms")),
         "iterations_ms": times,
-        "comm_ms": _slowest(ranks, "comm_ms"),
+        "comm_ms": runner.slowest(ranks, "comm_ms"),
     }
 
 
@@ -85,7 +81,7 @@ def _isolated(job: Job, run: RunResult) -> Json:
     ranks = run.jobs[job.name]
     every = iteration_ms(ranks)
     times = stats.settled(every)
-    comm = fmean(stats.settled(_slowest(ranks, "comm_ms")))
+    comm = fmean(stats.settled(runner.slowest(ranks, "comm_ms")))
     return {
         "name": job.name,
         "model": job.model,
@@ -96,7 +92,7 @@ def _isolated(job: Job, run: RunResult) -> Json:
         "p99_ms": round(stats.percentile(times, 99), 3),
         "comm_mean_ms": round(comm, 3),
         "comm_share": round(comm / fmean(times), 3),
-        "real_compute_max_ms": max(_slowest(ranks, "real_ms")),
+        "real_compute_max_ms": max(runner.slowest(ranks, "real_ms")),
         "stolen": round(run.stolen, 4),
         "iterations_ms": every,
     }
@@ -115,7 +111,6 @@ def document(measurement: Measurement) -> Json:
         "carrier": measurement.carrier,
         "iterations": request.iterations,
         "repeat": request.repeat,
-        "skipped": measurement.skipped,
         "same_losses": same_losses(measurement),
         "losses": {
             job.name: [float.fromhex(x) for x in losses(_first(measurement).jobs[job.name])[0]]
@@ -178,7 +173,7 @@ def table(report: Json) -> str:
         "processors"
     )
     lines.append(_stolen(report))
-    return "\n".join(lines + [f"left out: {m}: {why}" for m, why in report["skipped"].items()])
+    return "\n".join(lines)
 
 
 def sentence(report: Json) -> str:

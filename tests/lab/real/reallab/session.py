@@ -63,21 +63,8 @@ class Mode:
         """Whether the ranks announce their phases."""
         return self.name == "mlcc+hints"
 
-    @property
-    def cc(self) -> str:
-        """What the routes name; under mlcc nothing, as it is the tagger that chooses."""
-        return "" if self.is_mlcc else self.name
 
-
-@dataclass
-class Trace:
-    """What one rank of a job did, an entry an iteration."""
-
-    records: list[Record]
-
-    def column(self, key: str) -> list[Any]:
-        """One value of each iteration."""
-        return [record[key] for record in self.records]
+Trace = list[Record]  # what one rank of a job did, an entry an iteration
 
 
 @dataclass
@@ -191,7 +178,8 @@ class Session:
     ) -> RunResult:
         """Until the slowest job has done its iterations; the others keep competing."""
         with ExitStack() as stack:
-            self.cluster.default_cc(self.mode.cc)
+            # under mlcc it is the tagger that chooses
+            self.cluster.default_cc("" if self.mode.is_mlcc else self.mode.name)
             if self.mode.is_mlcc:
                 if carrier is None:
                     raise LabError(f"{self.mode.name}: no carrier")
@@ -231,7 +219,7 @@ class Session:
             job["phases"] -= phases[job["name"]]
         for job in self.jobs:
             names = [f"{job.name}-{rank}" for rank in range(RANKS_OF_A_JOB)]
-            result.jobs[job.name] = [Trace(self._records(name)[:iterations]) for name in names]
+            result.jobs[job.name] = [self._records(name)[:iterations] for name in names]
         return result
 
     def _known(self) -> list[Record]:
