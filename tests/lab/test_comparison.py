@@ -119,14 +119,13 @@ class Checks(unittest.TestCase):
 
     def test_words(self) -> None:
         for parse, wrong in (
-            (options.builds, ("a", "a,b,c", ",", "a,")),
-            (options.compared_seeds, ("1-2", "3-3", "3", "5-1")),
-            (options.compared_cc, ("cubic", "mlcc,mlcc:mltcp", "mlcc:")),
+            (options.builds, ("a", "a,b,c", "a,")),
+            (options.compared_seeds, ("1-2", "3", "5-1")),
+            (options.compared_cc, ("cubic", "mlcc,mlcc:mltcp")),
         ):
             for word in wrong:
                 with self.subTest(word), self.assertRaises(options.argparse.ArgumentTypeError):
                     parse(word)
-        self.assertEqual(options.compared_seeds("4-6"), range(4, 7))
 
 
 class CommandLine(unittest.TestCase):

@@ -50,15 +50,6 @@ class Lead(unittest.TestCase):
         # its own progress is the job's
         self.assertEqual(lead.commands(self.scenario.jobs[0], workers(1)), [])
 
-    def test_who_has_one(self) -> None:
-        """Each host of each job, for the length of a run, under mlcc+led only."""
-        for cc, count in (("mlcc+led", 8), ("mlcc", 0), ("dcqcn", 0)):
-            one = self.run_of(cc, [workers(4), workers(4)])
-            one.stack, one.folder = mock.Mock(), Path()
-            with mock.patch.object(runner, "Burst"):
-                one._start_leads()
-            self.assertEqual((len(one.leads), one.stack.callback.call_count), (count, count), cc)
-
     def test_queue_pairs_are_of_the_job_that_is_led(self) -> None:
         """Which has one number on all of its hosts."""
         for cc, numbers in (("mlcc+led", [5, 5]), ("mlcc", [5, 6]), ("dcqcn", [0, 0])):

@@ -20,7 +20,6 @@ from mlcclab import (
     scenario,
     schedule,
     sizes,
-    topology,
 )
 from mlcclab.errors import UsageError
 from mlcclab.scenario import Overrides, Scenario
@@ -231,12 +230,6 @@ class Meaning(unittest.TestCase):
         for seconds, bits in ((0.5, 0.5e9), (1.0, 1e9), (2.0, 1.5e9), (4.0, 2.5e9)):
             self.assertAlmostEqual(item.capacity_bits(seconds), bits)
         self.assertEqual(item.scaled(0.2).changes[0].rate, 0.1e9)
-
-    def test_netem(self) -> None:
-        self.assertEqual(
-            topology._netem(0.005, 0.001, 0.01, (0.0, 0.002)),
-            "netem limit 100000 delay 5000us loss 0.100000% reorder 1.000000% slot 0us 2000us",
-        )
 
     def test_connect_late(self) -> None:
         document = changed("job.0.connect_late", True)

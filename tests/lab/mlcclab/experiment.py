@@ -78,8 +78,9 @@ def _choose_carrier(
 ) -> carriers.Carrier | None:
     if not any(map(carriers.is_mlcc, ccs)):
         return None
-    if scenario.transport.startswith("net"):
-        return netplugin.NetCarrier()
+    if scenario.transport in netplugin.PLUGINS:
+        netplugin.check()
+        return None
     # over verbs only the module's: there the driver finds the jobs
     return carriers.choose("module" if scenario.transport == "verbs" else wanted)
 
@@ -88,6 +89,8 @@ def _measure(schedule: Schedule, progress: Progress) -> Measurement:
     """Build the cluster, run references and contenders, take the cluster down."""
     request, scenario = schedule.request, schedule.request.scenario
     loaded = [each.carrier.name for each in schedule.contenders if each.carrier]
+    if scenario.transport in netplugin.PLUGINS:
+        loaded = ["net" for each in schedule.contenders if carriers.is_mlcc(each.cc)]
     result = Measurement(request, loaded[0] if loaded else None)
     tag = f"{os.getpid():x}{secrets.token_hex(2)}"
     with ExitStack() as stack:

@@ -6,7 +6,6 @@ names another one. Under "mlcc" the shim libnccl-net-mlcc goes before it.
 """
 
 import os
-from types import TracebackType
 
 from . import carrier
 from .burst import BINARY
@@ -19,29 +18,10 @@ PLUGINS = {
 SHIM = carrier.REPOSITORY / "build" / "userspace" / "nccl-net" / "libnccl-net-mlcc.so"
 
 
-class NetCarrier(carrier.Carrier):
-    """The shim: nothing is loaded into the kernel, and a process is a job."""
-
-    name = "net"
-
-    def __enter__(self) -> "NetCarrier":
-        if not SHIM.exists():
-            raise SkipError(f"{SHIM.name}: not built; run make at the top")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        pass
-
-    def load(self) -> None:
-        """Each process does so."""
-
-    def unload(self) -> None:
-        """Each process does so."""
-
-    def set_job(self, job: int) -> None:
-        """A process is its own job."""
+def check() -> None:
+    """The shim is this transport's carrier: nothing is loaded into the kernel."""
+    if not SHIM.exists():
+        raise SkipError(f"{SHIM.name}: not built; run make at the top")
 
 
 def environment(transport: str, cc: str, device: str) -> dict[str, str] | None:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A progress bar with the time left on a terminal, else a line now and then."""
+"""How far it is, and the time left: a line that changes on a terminal, else one now and then."""
 
 import sys
 import time
 from typing import TextIO
 
-BAR_WIDTH = 24
 TTY_PERIOD_S = 0.2
 LINE_PERIOD_S = 5.0
 
@@ -57,14 +56,8 @@ class Progress:
         left = max(0.0, self.expected - done * self.expected)
         if done > 0.1:  # trust what was seen over what was expected
             left = elapsed / done * (1 - done)
-        if self.tty:
-            bar = ("#" * round(done * BAR_WIDTH)).ljust(BAR_WIDTH, ".")
-            text = f"\r\033[K[{bar}] {done:4.0%}  {_clock(left)} left  {self.label}"
-        else:
-            text = f"{self.name}: {done:4.0%}, {_clock(left)} left: {self.label}\n"
-        self.stream.write(text)
+        text = (
+            f"{self.name}: {done:4.0%}, {int(left) // 60}:{int(left) % 60:02d} left: {self.label}"
+        )
+        self.stream.write(f"\r\033[K{text}" if self.tty else f"{text}\n")
         self.stream.flush()
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

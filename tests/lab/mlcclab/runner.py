@@ -104,7 +104,7 @@ class Runner:
         with ExitStack() as self.stack:
             if self.transport == "verbs":
                 self._assign_devices()
-            if is_mlcc(self.plan.cc):
+            if is_mlcc(self.plan.cc) and self.transport not in netplugin.PLUGINS:
                 self._load_carrier(carrier)
             folder = tempfile.TemporaryDirectory(prefix="mlcc-lab-")
             self.folder = Path(self.stack.enter_context(folder))
