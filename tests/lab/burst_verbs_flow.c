@@ -66,6 +66,7 @@ static void greeted(struct flow *flow)
 		die(EXIT_SYSTEM, "flow %u: the receiver closed the connection", flow->index);
 	verbs_connect(&s->verbs, &peer);
 	flow->connected = true;
+	transport_write(flow);
 }
 
 void transport_ready(struct watch *watch, uint32_t events)

@@ -20,6 +20,7 @@ from mlcclab import (
     scenario,
     schedule,
     sizes,
+    topology,
 )
 from mlcclab.errors import UsageError
 from mlcclab.scenario import Overrides, Scenario
@@ -172,7 +173,6 @@ class Meaning(unittest.TestCase):
     def test_defaults(self) -> None:
         item = scenario.parse(GOOD, "stem")
         self.assertEqual((item.name, item.link.limit, item.needs), ("stem", 1024 * 1024, ()))
-        self.assertEqual((item.jobs[0].hint, item.jobs[0].claim), ("none", 1.0))
         # a list of names is a table for each
         alike = GOOD | {"job": [GOOD["job"][0] | {"name": ["a", "b"]}]}
         self.assertEqual(scenario.parse(alike, "").jobs, item.jobs)
@@ -230,6 +230,13 @@ class Meaning(unittest.TestCase):
         for seconds, bits in ((0.5, 0.5e9), (1.0, 1e9), (2.0, 1.5e9), (4.0, 2.5e9)):
             self.assertAlmostEqual(item.capacity_bits(seconds), bits)
         self.assertEqual(item.scaled(0.2).changes[0].rate, 0.1e9)
+
+    def test_netem(self) -> None:
+        item = parsed("link", FAST | {"delay": "5ms", "loss": 0.001, "reorder": 0.01}).link
+        self.assertEqual(
+            topology._netem(item, (0.0, 0.002)),
+            "netem limit 100000 delay 5000us loss 0.100000% reorder 1.000000% slot 0us 2000us",
+        )
 
     def test_connect_late(self) -> None:
         document = changed("job.0.connect_late", True)

@@ -224,8 +224,7 @@ class Topology:
         if link.ack_slot:
             slots["left"] = (link.ack_slot, link.ack_slot)
         for device, slot in slots.items():
-            options = _netem(link.delay, link.loss, link.reorder, slot)
-            tc(self.wire, device, "root", options, verb)
+            tc(self.wire, device, "root", _netem(link, slot), verb)
 
     def _source_route(self, namespace: str, number: int, subnet: str) -> None:
         default = f"route add default via {subnet}.1 dev eth{number}"
@@ -249,20 +248,15 @@ class Topology:
         shell.run(["ip", "netns", "exec", namespace, "sh", "-e"], "\n".join(lines) + "\n")
 
 
-def _netem(
-    delay: float,
-    loss: float = 0.0,
-    reorder: float = 0.0,
-    slot: tuple[float, float] = (0.0, 0.0),
-) -> str:
+def _netem(link: Link, slot: tuple[float, float]) -> str:
     """Packets leave in slots that are between so far apart, and in order but for reorder."""
     words = [f"netem limit {NETEM_LIMIT}"]
-    if delay > FREE_DELAY_S:
-        words.append(f"delay {delay * 1e6:.0f}us")
-    if loss:
-        words.append(f"loss {loss * 100:.6f}%")
-    if reorder:
-        words.append(f"reorder {reorder * 100:.6f}%")
+    if link.delay > FREE_DELAY_S:
+        words.append(f"delay {link.delay * 1e6:.0f}us")
+    if link.loss:
+        words.append(f"loss {link.loss * 100:.6f}%")
+    if link.reorder:
+        words.append(f"reorder {link.reorder * 100:.6f}%")
     if max(slot):
         words.append("slot {:.0f}us {:.0f}us".format(*(end * 1e6 for end in slot)))
     return " ".join(words)
