@@ -42,19 +42,22 @@ def same_losses(measurement: Measurement) -> bool:
     return True
 
 
-def _job(job: Job, ranks: Sequence[Trace], alone: Sequence[float]) -> Json:
+def _times(ranks: Sequence[Trace]) -> Json:
     times = iteration_ms(ranks)
     settled = stats.settled(times)
     return {
-        "name": job.name,
         "mean_ms": round(fmean(settled), 3),
         "p99_ms": round(stats.percentile(settled, 99), 3),
-        "slowdown": round(stats.slowdown(times, alone), 4),
         "comm_mean_ms": round(fmean(stats.settled(runner.slowest(ranks, "comm_ms"))), 3),
         "real_compute_max_ms": max(runner.slowest(ranks, "real_ms")),
         "iterations_ms": times,
-        "comm_ms": runner.slowest(ranks, "comm_ms"),
     }
+
+
+def _job(job: Job, ranks: Sequence[Trace], alone: Sequence[float]) -> Json:
+    slowdown = round(stats.slowdown(iteration_ms(ranks), alone), 4)
+    comm_ms = runner.slowest(ranks, "comm_ms")
+    return {"name": job.name, **_times(ranks), "slowdown": slowdown, "comm_ms": comm_ms}
 
 
 def _known(run: RunResult) -> list[Json]:
@@ -78,23 +81,16 @@ def _repeat(measurement: Measurement, run: RunResult, alone: dict[str, list[floa
 
 
 def _isolated(job: Job, run: RunResult) -> Json:
-    ranks = run.jobs[job.name]
-    every = iteration_ms(ranks)
-    times = stats.settled(every)
-    comm = fmean(stats.settled(runner.slowest(ranks, "comm_ms")))
+    times = _times(run.jobs[job.name])
     return {
         "name": job.name,
         "model": job.model,
         "bytes": job.bytes,
         "compute_ms": job.compute_ms,
         "ideal_comm_ms": round(job.comm_ms, 3),
-        "mean_ms": round(fmean(times), 3),
-        "p99_ms": round(stats.percentile(times, 99), 3),
-        "comm_mean_ms": round(comm, 3),
-        "comm_share": round(comm / fmean(times), 3),
-        "real_compute_max_ms": max(runner.slowest(ranks, "real_ms")),
+        **times,
+        "comm_share": round(times["comm_mean_ms"] / times["mean_ms"], 3),
         "stolen": round(run.stolen, 4),
-        "iterations_ms": every,
     }
 
 
