@@ -157,14 +157,13 @@ class Refused(unittest.TestCase):
                 said("=".join(words))
             self.assertNotIn("\n", str(caught.exception))
         with self.assertRaisesRegex(UsageError, f'link.delay: needs a rate, not "{link.NO_RATE}"'):
-            scenario.parse(said("--rate", "none").applied(changed("link.delay", "1ms")), "")
+            scenario.parse(changed("link.delay", "1ms"), "", said("--rate", "none"))
 
     def test_no_tables(self) -> None:
         """What is no table is the checker's to refuse."""
         for key, value in (("link", 5), ("job", 5), ("job", [5])):
-            raw = Overrides({"mtu": 9000}, {"flows": 2}).applied(GOOD | {key: value})
             with self.assertRaises(UsageError):
-                scenario.parse(raw, "test")
+                scenario.parse(GOOD | {key: value}, "", Overrides({"mtu": 9000}, {"flows": 2}))
 
 
 class Meaning(unittest.TestCase):

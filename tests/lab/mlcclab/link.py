@@ -2,6 +2,7 @@
 """The bottleneck of a scenario: its queue, the wire behind it, and what changes in a run."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -157,9 +158,9 @@ NOT_OF_PATHS = ("delay", "loss", "jitter", "ack_slot", "reorder")
 DEFAULT_LIMIT = 1 << 20
 
 
-def parse(table: Any, offloads: bool = True) -> Link:
+def parse(table: Any, offloads: bool = True, instead: Mapping[str, Any] | None = None) -> Link:
     """Turn the table [link] into one; offloads: whether the transport can have them."""
-    raw = schema.read_table("link", table, FIELDS)
+    raw = schema.read_table("link", table, FIELDS, instead)
     if raw["reorder"] and raw["delay"] <= FREE_DELAY_S:
         raise UsageError("link.reorder: needs a delay: what overtakes does not wait for it")
     if raw["rate"] == UNSHAPED:

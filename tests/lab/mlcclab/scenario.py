@@ -160,29 +160,19 @@ class Overrides:
     link: Mapping[str, Any] = field(default_factory=dict)
     job: Mapping[str, Any] = field(default_factory=dict)
 
-    def applied(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """A document with these; what is no table is left for the checker to refuse."""
-        changed = dict(raw)
-        if isinstance(raw.get("link"), dict):
-            changed["link"] = raw["link"] | dict(self.link)
-        if isinstance(raw.get("job"), list):
-            jobs = raw["job"]
-            changed["job"] = [job | self.job if isinstance(job, dict) else job for job in jobs]
-        return changed
-
 
 def load(path: Path, overrides: Overrides | None = None) -> Scenario:
     """Read and check a scenario file."""
     said = overrides or Overrides()
-    return load_toml(path, lambda table: parse(said.applied(table), path.stem))
+    return load_toml(path, lambda table: parse(table, path.stem, said))
 
 
-def parse(raw: dict[str, Any], default_name: str) -> Scenario:
+def parse(raw: dict[str, Any], default_name: str, said: Overrides = Overrides()) -> Scenario:
     """Turn a TOML document into a scenario."""
     top = schema.read_table("", raw, TOP_FIELDS)
-    wire = link.parse(top["link"], top["transport"] not in RDMA)
+    wire = link.parse(top["link"], top["transport"] not in RDMA, said.link)
     tables = schema.array("job", _one_by_one(top["job"]), 1, 128)
-    jobs = tuple(_job(where, table, wire) for where, table in tables)
+    jobs = tuple(_job(where, table, wire, said) for where, table in tables)
     tables = schema.array("flow", top["flow"], 0, 16)
     flows = tuple(_flow(where, table) for where, table in tables)
     if flows and wire.paths > 1:
@@ -243,8 +233,8 @@ def _check_transport(
             raise UsageError(f"job[{index}].hint: not with transport = {transport}")
 
 
-def _job(where: str, table: Any, wire: Link) -> Job:
-    raw = schema.read_table(where, table, schema.keys(Job))
+def _job(where: str, table: Any, wire: Link, said: Overrides) -> Job:
+    raw = schema.read_table(where, table, schema.keys(Job), said.job)
     _check_pattern(where, raw, wire.paths)
     if raw["flows"] % wire.paths:
         raise UsageError(f"{where}.flows: {raw['flows']} is no multiple of the link's {wire.paths}")

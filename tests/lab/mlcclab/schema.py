@@ -55,13 +55,16 @@ def load_toml(path: Path, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
         raise UsageError(f"{path}: {error}") from None
 
 
-def read_table(where: str, table: Any, allowed: Mapping[str, Field]) -> dict[str, Any]:
-    """Check a table against its fields and fill in the defaults."""
+def read_table(
+    where: str, table: Any, allowed: Mapping[str, Field], instead: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Check a table against its fields and fill in the defaults; instead: keys said elsewhere."""
     if not isinstance(table, Mapping):
         raise UsageError(f"{where or 'scenario'}: must be a table")
     for name in table:
         if name not in allowed:
             raise UsageError(f"{_path(where, name)}: unknown key; allowed: {', '.join(allowed)}")
+    table = {**table, **(instead or {})}
     return {name: _read_key(where, name, table, one) for name, one in allowed.items()}
 
 
