@@ -28,23 +28,6 @@ Graph dumbbell(unsigned pairs, double host_bps, double bps)
 	return g;
 }
 
-/* Each leaf has a link to each spine; together they carry what they are oversubscribed to. */
-Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
-		 double oversubscription)
-{
-	double up = hosts * bps / spines / oversubscription;
-	Graph g;
-
-	g.hosts = leaves * hosts;
-	g.nodes = g.hosts + leaves + spines;
-	for (unsigned h = 0; h < g.hosts; h++)
-		link(g, h, g.hosts + h / hosts, bps);
-	for (unsigned leaf = 0; leaf < leaves; leaf++)
-		for (unsigned spine = 0; spine < spines; spine++)
-			link(g, g.hosts + leaf, g.hosts + leaves + spine, up);
-	return g;
-}
-
 Graph fat_tree(unsigned k, double bps)
 {
 	unsigned half = k / 2, per_layer = k * half;
@@ -99,6 +82,13 @@ Graph clos(const std::vector<std::vector<unsigned>> &pods, unsigned aggregation,
 				link(g, above, core + j, pod.size() * up / cores);
 	}
 	return g;
+}
+
+/* One pod, with nothing above its second layer. */
+Graph leaf_spine(unsigned leaves, unsigned spines, unsigned hosts, double bps,
+		 double oversubscription)
+{
+	return clos({ std::vector<unsigned>(leaves, hosts) }, spines, 0, bps, oversubscription);
 }
 
 Graph bcube(unsigned n, double bps)

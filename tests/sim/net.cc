@@ -425,32 +425,11 @@ void RdmaNet::report_flow(std::ostream &out, const Flow &flow) const
 {
 	const Port *first = &nics[flow.from()]->port;
 
-	out << "{\"from\": " << flow.from() << ", \"to\": " << flow.to()
-	    << ", \"path\": ["
+	out << "{\"from\": " << flow.from() << ", \"to\": " << flow.to() << ", \"path\": ["
 	    << static_cast<const Switch &>(first->peer().node).id;
 	for (const Port *link : path(flow.from(), flow.to(), flow.hash(), 0).links)
 		out << ", " << static_cast<const Switch &>(link->peer().node).id;
 	out << "]}";
-}
-
-void RdmaNet::report_detail(std::ostream &out) const
-{
-	const char *comma = "";
-
-	out << ", \"switches\": [";
-	for (const auto &s : m_switches) {
-		out << comma << "{\"node\": " << s->id << ", \"ports\": "
-		    << s->ports.size() << "}";
-		comma = ", ";
-	}
-	out << "], \"flows\": [";
-	comma = "";
-	for (const auto &flow : m_flows) {
-		out << comma;
-		report_flow(out, *flow);
-		comma = ", ";
-	}
-	out << "]";
 }
 
 /* Packets of data; "deepest": bytes in one output queue. */
@@ -477,8 +456,12 @@ void RdmaNet::report(std::ostream &out) const
 	    << ", \"inside\": " << inside << ", \"again\": " << again << ", \"marked\": " << marked
 	    << ", \"cnps\": " << cnps << ", \"pauses\": " << pauses
 	    << ", \"deepest_bytes\": " << deepest << ", \"hops\": " << hops;
-	if (param.detail)
-		report_detail(out);
+	if (!param.detail)
+		return;
+	out << ", \"flows\": [";
+	for (const auto &flow : m_flows)
+		report_flow(out << (flow == m_flows.front() ? "" : ", "), *flow);
+	out << "]";
 }
 
 } /* namespace sim */

@@ -298,7 +298,7 @@ struct RdmaParam {
 	double bps, pmax;
 	bool pfc, tmdml;
 	bool led;			/* a job's hosts go by the progress of all */
-	bool detail;			/* report of each switch and flow, too */
+	bool detail;			/* report of each flow, too */
 	unsigned ports;			/* that a flow may be sent from */
 	unsigned qps;			/* queue pairs of a job's connection */
 	uint32_t seed;			/* of the hashes */
@@ -349,7 +349,6 @@ private:
 	void wire(const Graph &g);
 	void route(const Graph &g);
 	void report_flow(std::ostream &out, const Flow &flow) const;
-	void report_detail(std::ostream &out) const;
 
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;
