@@ -220,7 +220,7 @@ class Interface(unittest.TestCase):
         def sleep(duration: float) -> None:
             now[0] += duration * 1.1
 
-        return counters.watch("eth0", read, seconds, 0.001, lambda: now[0], sleep)
+        return counters.watch("eth0", read, seconds, 0.001, lambda *_: None, lambda: now[0], sleep)
 
     def test_watch(self) -> None:
         step = Step("ring", 10_000_000 / 3, 4)
@@ -247,7 +247,9 @@ class Interface(unittest.TestCase):
     def test_silence(self) -> None:
         clock = iter(range(100))
         with self.assertRaisesRegex(PlanError, "no bytes in 5 s"):
-            counters.watch("x", lambda: (7, 7), 5, 1, lambda: next(clock), lambda s: None)
+            counters.watch(
+                "x", lambda: (7, 7), 5, 1, clock=lambda: next(clock), sleep=lambda s: None
+            )
 
     def test_reader(self) -> None:
         """A network device's bytes, and an RDMA port's words."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import progress
 from .errors import PlanError
 from .traffic import PEERS, Flow, Traffic, ordered
 
@@ -48,6 +49,7 @@ def watch(
     read: Read,
     seconds: float,
     every: float,
+    part: Callable[[str, float], None] = progress.part,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Traffic:
@@ -57,6 +59,7 @@ def watch(
     while rows[-1][0] < end:
         sleep(every)
         rows.append((clock(), *read()))
+        part(f"watching {device}", 1 - max(0.0, end - rows[-1][0]) / seconds)
     when, sent, received = (np.array(column) for column in zip(*rows, strict=True))
     # a device that was reset begins at 0 again
     added = [np.maximum(0, np.diff(count)) for count in (sent, received)]

@@ -10,17 +10,24 @@ from collections.abc import Iterator
 FIRST_S = 2.0
 TTY_EVERY_S = 1.0
 LINE_EVERY_S = 10.0
+_parts: list[str] = []
+
+
+def part(label: str, done: float) -> None:
+    """What a verb is at, and how much of that is done."""
+    _parts[:] = [f", {label}, {done:.0%}"]
 
 
 @contextlib.contextmanager
 def shown(what: str) -> Iterator[None]:
     """A line that is overwritten on a terminal, else a line now and then."""
+    _parts.clear()
     tty, ended, begun = sys.stderr.isatty(), threading.Event(), time.monotonic()
 
     def tell() -> None:
         wait = FIRST_S
         while not ended.wait(wait):
-            line = f"mlcc-plan: {what}, {time.monotonic() - begun:.0f} s"
+            line = f"mlcc-plan: {what}, {time.monotonic() - begun:.0f} s{''.join(_parts)}"
             sys.stderr.write(f"\r\033[K{line}" if tty else f"{line}\n")
             sys.stderr.flush()
             wait = TTY_EVERY_S if tty else LINE_EVERY_S
