@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Soft-RoCE with DCQCN: marks are answered with CNPs, which decrease the rate, and time raises it.
-# Then as flows of a job, and beside a driver without the patches.
+# Soft-RoCE with DCQCN: marks are answered with CNPs, which decrease the rate, time raises it, and
+# connections share a link that marks. Then as flows of a job, and beside a driver without the patches.
 # `tests/vm/vm run 7.2 --counted -- tests/selftests/rxe.sh`, after tests/vm/rxe and its --stock.
 
 # shellcheck disable=SC2154,SC2317  # main calls the cases by name; setup_* set variables by name
@@ -15,9 +15,13 @@
 mlccd_fake=$repo/build/userspace/mlccd/mlccd-fake
 tuner=$repo/build/userspace/mlcc-dcqcn/mlcc-dcqcn
 
+# All of it, and then only the sender's half: what is not paced does not ask for marks.
 nothing_changes_while_it_is_off()
 {
 	traffic 1
+	slowwait - has_received in0 300000 || { cat "$out"/{in,out}*; return 1; }
+	end_traffic 1
+	knob np_enable 1 && knob np_enable 1 rxe_omega && traffic 1 || return
 	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
 	end_traffic 1
 	[ "$(counter rxe_omega np_ecn_marked_roce_packets)" = 0 ]
@@ -168,6 +172,22 @@ answering_does_not_hold_it()
 	[ "$took" -lt 4 ]
 }
 
+# By Jain's index.
+two_connections_share()
+{
+	local index
+
+	traffic 2
+	slowwait - have_sent 2 500000 || { cat "$out"/{in,out}*; return 1; }
+	column sent >"$out/before"
+	sleep 3
+	column sent | paste - "$out/before" | awk '{ print $1 - $2 }' >"$out/bytes"
+	end_traffic 2
+	index=$(awk '{ s += $1; q += $1 * $1 } END { if (q) printf "%.3f", s * s / NR / q }' "$out/bytes")
+	echo "bytes $(tr '\n' ' ' <"$out/bytes")in 3 s, Jain's index $index"
+	is_true "$index > 0.8"
+}
+
 was_spared()
 {
 	[ "$(counter rxe_omega np_cnp_spared)" -gt 0 ]
@@ -269,6 +289,7 @@ mlccd_says_whose_they_are()
 	status=$?
 	column job >"$out/whose"
 	end_traffic 1
+	echo "jobs of its QPs: $(xargs <"$out/whose")"
 	ctl del-job 6
 	rules_are "" || status=1
 	stop "$daemon"
@@ -281,7 +302,7 @@ follow_drives_the_device()
 	local i follow least=2000
 
 	need "$tuner" --help || return
-	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=12000000 || return
+	phase_begins 12000000 || return
 	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	"$tuner" follow rxe_alpha 5 >"$out/follow" 2>&1 {carrier_lock}>&- &
 	follow=$!
@@ -324,7 +345,7 @@ main()
 	setup_fabric && add_device rxe_alpha "$alpha" && add_device rxe_omega "$omega" || exit 1
 	each ktap_check parameters_are_checked rules_are_checked
 	each told nothing_changes_while_it_is_off each_queue_pair_has_a_port marks_decrease_and_time_raises_the_rate \
-		returned_data_are_paced_and_marked answering_does_not_hold_it \
+		two_connections_share returned_data_are_paced_and_marked answering_does_not_hold_it \
 		late_flow_is_spared job_has_progress follow_drives_the_device goes_by_its_leader
 	each told_awake mlccd_shows_it mlccd_says_whose_they_are
 	each told a_peer_without_the_patches

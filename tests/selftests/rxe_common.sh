@@ -107,16 +107,6 @@ knob()
 	echo "$2" 2>/dev/null >"/sys/kernel/debug/rxe/${3:-rxe_alpha}/cc_params/$1"
 }
 
-# set_knobs DEVICE MBIT: DCQCN on, on a link of that rate, and what KNOBS says
-set_knobs()
-{
-	local word
-
-	for word in "rp_max_rate=$2" rp_enable=1 ${KNOBS-}; do
-		knob "${word%%=*}" "${word#*=}" "$1" || { echo "$word is refused" >&2; return 1; }
-	done
-}
-
 # counter DEVICE NAME
 counter()
 {
@@ -211,13 +201,20 @@ progress_is()
 		/sys/kernel/debug/rxe/rxe_alpha/qps
 }
 
+# phase_begins BYTES: of job 5, which lasts until there is another: a busy guest's pauses do not end it
+phase_begins()
+{
+	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 &&
+		"$python" "$here/module_netlink.py" ask PHASE_START ID=5 "PHASE_BYTES=$1"
+}
+
 # tcp_mlcc has the jobs; phases are announced, so that one is enough.
 job_has_progress()
 {
 	local status
 
 	load_jobs || return
-	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=10000000 || return
+	phase_begins 10000000 || return
 	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	traffic 1
 	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
@@ -236,7 +233,7 @@ goes_by_its_leader()
 	local status=0 hear
 
 	load_jobs || return
-	"$python" "$here/module_netlink.py" ask JOB_SET ID=5 PHASE_BYTES=100000000 || return
+	phase_begins 100000000 || return
 	echo "tclass 0 5" >/sys/kernel/debug/rxe/rxe_alpha/jobs
 	traffic 1
 	slowwait - progress_is '[0-9]+' || { cat "$out"/{in,out}*; return 1; }

@@ -48,7 +48,7 @@ is_faster_when_off()
 {
 	local rate
 
-	knob rp_enable 0 && measure 1 && [ "$rate" -gt 25000 ]
+	knob np_enable 1 && knob rp_enable 0 && measure 1 && [ "$rate" -gt 25000 ]
 }
 
 main()

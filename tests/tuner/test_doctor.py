@@ -155,7 +155,7 @@ class SoftRoce(Doctor):
     def test_patched_and_off(self) -> None:
         line = self.line("rdma", "DCQCN is off")
         self.assertIn("with mlcc's patches", line["text"])
-        self.assertIn("mlcc-dcqcn set rxe:rxe0 rp_enable=1", line["todo"])
+        self.assertIn("mlcc-dcqcn set rxe:rxe0 np_enable=1 rp_enable=1", line["todo"])
 
     def test_patched_and_on(self) -> None:
         self.turn_on()

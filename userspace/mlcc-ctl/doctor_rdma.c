@@ -182,7 +182,7 @@ static void check_patched(const struct device *d, const char *ibdev)
 		       "%s (soft-RoCE with mlcc's patches): whether DCQCN is on is unknown", ibdev);
 		return;
 	}
-	snprintf(todo, sizeof(todo), "'mlcc-dcqcn set rxe:%s rp_enable=1'", ibdev);
+	snprintf(todo, sizeof(todo), "'mlcc-dcqcn set rxe:%s np_enable=1 rp_enable=1'", ibdev);
 	result(on ? FINE : NOTE, "rdma", on ? "" : todo,
 	       "%s (soft-RoCE with mlcc's patches): DCQCN is %s", ibdev, on ? "on" : "off");
 	snprintf(path, sizeof(path), RXE_DIR "/%s/jobs", ibdev);

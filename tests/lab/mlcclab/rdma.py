@@ -101,6 +101,7 @@ class Driver:
     def _configure(self, device: Device) -> None:
         # the link is slower than the net device says
         device.knob("rp_max_rate", self.max_mbps)
+        device.knob("np_enable", 1)
         device.knob("rp_enable", 1)
 
 
