@@ -312,6 +312,20 @@ class Offloads(unittest.TestCase):
         self.assertEqual(on_link().gso_bytes, 65_536)
         self.assertEqual(on_link().scaled(0.2).gso_bytes, 13_107)
         self.assertEqual(on_link(offloads=False, mtu=9000).gso_bytes, 18_100)
+    def test_seeds(self) -> None:
+        for words, found in (
+            ([], range(1, 2)),
+            (["--seeds", "3-4"], range(3, 5)),
+            (["--seed", "0"], range(1)),
+            (["--repeat", "3"], range(1, 4)),
+            (["--seed", "5", "--repeat", "2"], range(5, 7)),
+        ):
+            parsed_words = cli.parser().parse_args(["run", "two-equal", *words])
+            self.assertEqual(options.settled_seeds(parsed_words), found)
+        both = cli.parser().parse_args(["run", "two-equal", "--seeds", "1-2", "--seed", "3"])
+        with self.assertRaisesRegex(UsageError, "--seeds: not together with --seed"):
+            options.settled_seeds(both)
+
 
     def test_by_hosts(self) -> None:
         """Where BPF looks at packets before the queue has them."""

@@ -8,13 +8,15 @@ from pathlib import Path
 from . import commands, program
 from .link import MTUS
 from .options import (
+    MAX_REPEAT,
+    MAX_SEED,
     Parser,
     builds,
     cc_list,
     compared_cc,
     compared_seeds,
     factor,
-    rate,
+    of_link,
     seeds,
     whole,
 )
@@ -81,10 +83,11 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     add(
         "--seeds",
         type=seeds,
-        default=range(1, 2),
         metavar="A-B",
         help="of the compute noise: a run of each cc for every one, taking turns (default 1-1)",
     )
+    add("--seed", type=whole(0, MAX_SEED), metavar="N", help="the first of them (default 1), and")
+    add("--repeat", type=whole(1, MAX_REPEAT), metavar="N", help="how many (default 1)")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     add(
         "--carrier",
@@ -126,7 +129,7 @@ def _add_shared(verb: argparse.ArgumentParser) -> None:
     add = verb.add_argument
     add("--iterations", type=whole(4, 10**6), metavar="N", help="instead of the scenario's")
     add("--flows", type=whole(1, 64), metavar="N", help="of each job to each peer, instead")
-    add("--rate", type=rate, help="of the link, instead; none: no bottleneck")
+    add("--rate", type=of_link("rate"), help="of the link, instead; none: no bottleneck")
     add("--mtu", type=int, choices=MTUS, help="of the link, instead")
     add("--offloads", choices=("on", "off"), help="of the hosts, instead")
     add("--json", type=Path, metavar="FILE", help="write the figures")

@@ -22,7 +22,7 @@ from . import (
     vm,
 )
 from .errors import EXIT_OK, LabError, UsageError
-from .options import LINK_OPTIONS, overrides
+from .options import LINK_OPTIONS, overrides, settled_seeds
 from .scenario import Scenario
 from .schedule import Request
 
@@ -47,6 +47,7 @@ def _list_row(item: Scenario) -> list[str]:
 
 def run(options: argparse.Namespace) -> int:
     """One scenario under some congestion controls."""
+    options.seeds = settled_seeds(options)
     loaded = scenario.load(scenario.find(options.scenario), overrides(options))
     _check_writable(options.json, options.plot)
     if options.vm:

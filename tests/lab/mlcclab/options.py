@@ -80,10 +80,24 @@ def compared_seeds(text: str) -> range:
     return found
 
 
-def rate(text: str) -> str:
-    """A word that [link] takes for its rate."""
-    as_argument(lambda: link.FIELDS["rate"].parse(text))
-    return text
+def settled_seeds(options: argparse.Namespace) -> range:
+    """Two ways to say them."""
+    if options.seed is None and options.repeat is None:
+        return options.seeds or range(1, 2)
+    if options.seeds:
+        raise UsageError("--seeds: not together with --seed or --repeat")
+    first = 1 if options.seed is None else options.seed
+    return range(first, first + (options.repeat or 1))
+
+
+def of_link(key: str) -> Callable[[str], str]:
+    """A word that [link] takes for a key."""
+
+    def parse(text: str) -> str:
+        as_argument(lambda: link.FIELDS[key].parse(text))
+        return text
+
+    return parse
 
 
 # Options that stand for keys of [link].
