@@ -86,6 +86,10 @@ REFUSED = (
     ("link.mtu", 1501, "link.mtu: 1501 is not one of 1500, 9000"),
     ("link", {**FAST, "limit": "17KiB", "mtu": 9000}, "17408 bytes are less than two frames"),
     ("link", {**NONE, "queue": "policer"}, "link.queue: policer needs a rate"),
+    ("link", {**FAST, "coalesce": "2ms"}, "link.coalesce: "),
+    ("link", {"rate": "20gbit", "coalesce": "30us"}, "link.coalesce: 0us at most at this rate"),
+    ("link", {**FAST, "coalesce": "30us", "limit": "64KiB"}, "link.coalesce: needs offloads"),
+    ("link", EIGHT | {"coalesce": "30us"}, "link.paths: one only, together with coalesce"),
     ("link", {**NONE, "loss": 0.1}, "link.loss: needs a rate"),
     ("link", {**NONE, "paths": 8}, "link.paths: needs a rate"),
     ("link", EIGHT | {"paths": 17}, "link.paths: 17: a whole number from 1 to 16"),
@@ -142,6 +146,7 @@ class Refused(unittest.TestCase):
             self.assertIn(words, str(caught.exception))
 
     def test_options(self) -> None:
+            ({"transport": "verbs", "link": FAST | {"coalesce": "30us"}}, "link.coalesce: only"),
         for words in (
             ("--rate", "fast"),
             ("--mtu", "1501"),
@@ -151,6 +156,9 @@ class Refused(unittest.TestCase):
             ("--seeds", "1-1001"),
             ("--cc", "cubic,,reno"),
             ("--cc", "reno,reno"),
+            ("--coalesce", "2ms"),
+            ("--seed", "-1"),
+            ("--repeat", "1001"),
             ("--iterations", "-1"),
         ):
             with self.assertRaisesRegex(UsageError, f"^argument {words[0]}: ") as caught:
@@ -213,6 +221,8 @@ class Meaning(unittest.TestCase):
         ):
             self.assertEqual(parsed("link", FAST | more).needs, needs, more)
 
+            ({"queue": "prio"}, ("prio",)),
+            ({"coalesce": "30us"}, ("coalesce",)),
     def test_limit_bdp(self) -> None:
         for values, limit in (
             ({"limit_bdp": 0.5, "delay": "5ms"}, 625_000),
@@ -321,6 +331,7 @@ class Offloads(unittest.TestCase):
             (["--seed", "5", "--repeat", "2"], range(5, 7)),
         ):
             parsed_words = cli.parser().parse_args(["run", "two-equal", *words])
+        self.assertEqual(told("--coalesce", "30us").link.coalesce, 30e-6)
             self.assertEqual(options.settled_seeds(parsed_words), found)
         both = cli.parser().parse_args(["run", "two-equal", "--seeds", "1-2", "--seed", "3"])
         with self.assertRaisesRegex(UsageError, "--seeds: not together with --seed"):
@@ -354,3 +365,5 @@ class Offloads(unittest.TestCase):
         self.assertIn("mtu 9100", offloads.cutter(on_link(mtu=9000)))
         for rate, mtu, burst in ((1e9, 1500, 62_500), (1e6, 1500, 5_000), (1e6, 9000, 27_000)):
             self.assertEqual(bottleneck.burst(rate, mtu), burst)
+        # moderated, a hop later
+        self.assertIn("gro on", features_of(on_link(loss=0.01, coalesce="30us"), "core*"))

@@ -11,6 +11,9 @@
  * police	at the egress, in the place of a queue: a bucket of burst_ns that fills with time, and
  *	what finds too little in it is lost.
  *
+ * moderate	where the bottleneck ends: nothing.  A device with a generic XDP program joins no frames
+ *	(GRO), even where it takes them in by NAPI for that.
+ *
  * One CPU carries the bottleneck (topology.py), so plain loads and stores do.
  */
 #include <linux/bpf.h>
@@ -73,6 +76,12 @@ int lose(struct __sk_buff *skb)
 		return TC_ACT_OK;
 	w->lost++;
 	return TC_ACT_SHOT;
+}
+
+SEC("xdp.frags/moderate")
+int moderate(struct xdp_md *ctx)
+{
+	return XDP_PASS;
 }
 
 SEC("tc/police")

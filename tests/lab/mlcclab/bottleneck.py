@@ -8,6 +8,8 @@ from . import features, offloads, shell, units, wire
 from .link import TIMER_JITTER_S, Link
 
 TBF_BURST = 64 * 1024
+PRIO_BANDS = 4  # and one for lower effort
+LE_DSCP = 1
 # Kmax in Kmin: where one packet in ten is marked, and above which all are.
 DCQCN_KMAX = 4
 # of notification packets, as NICs and the driver have it (np_cnp_dscp)
@@ -79,6 +81,9 @@ class Bottleneck:
 
     def _build(self) -> None:
         link = self.link
+        if link.queue == "prio":
+            self._priorities()
+            return
         if link.queue == "policer":
             self._policer()
             return
@@ -124,6 +129,37 @@ class Bottleneck:
         red = f"red limit {self.link.limit} min {kmin} max {kmax} avpkt 1000"
         red += f" burst {(2 * kmin + kmax) // 3000 + 1} bandwidth {self.link.rate:.0f}bit {how}"
         self._tc(f"parent {parent} handle 10:", red)
+
+    def _priorities(self) -> None:
+        """Strict priorities by the top bits of the DSCP, out of HTB.
+
+        Each band is guaranteed next to nothing and borrows all of the rate, in
+        the order of its prio. Class selectors: CS0 and CS1 are the lowest band,
+        CS2 and CS3 the next, and so on; below all of them is lower effort (RFC 8622).
+        """
+        link, rate = self.link, self.link.rate
+        saved = max(TBF_BURST, burst(rate, link.mtu))
+        sized = f"burst {saved} cburst {saved} quantum {10 * link.frame}"
+        where = "root"
+        if link.offloads:  # HTB makes no frames
+            self._tc("root handle 9:", token_bucket(link, offloads.CUTTER_RATE / 2, 1 << 30))
+            where = "parent 9:1"
+        self._tc(f"{where} handle 1:", "htb default 14")
+        self._class(f"parent 1: classid 1:1 htb rate {rate:.0f}bit {sized}")
+        for band in range(PRIO_BANDS + 1):
+            minor = 11 + band
+            leaf = f"parent 1:1 classid 1:{minor} htb rate {rate / 1000:.0f}bit"
+            self._class(f"{leaf} ceil {rate:.0f}bit prio {band} {sized}")
+            self._tc(f"parent 1:{minor}", f"bfifo limit {link.limit}")
+            if band == PRIO_BANDS:
+                which = f"prio 1 u32 match ip dsfield {LE_DSCP << 2:#x} 0xfc"
+            else:
+                tos = (PRIO_BANDS - 1 - band) << 6
+                which = f"prio 2 u32 match ip dsfield {tos:#x} 0xc0"
+            self._filter(f"parent 1: protocol ip {which}", f"1:{minor}")
+
+    def _class(self, words: str) -> None:
+        shell.run(["tc", "-n", self.router, "class", "add", "dev", self.device, *words.split()])
 
     def _filter(self, match: str, flow: str) -> None:
         command = ["tc", "-n", self.router, "filter", "add", "dev", self.device]

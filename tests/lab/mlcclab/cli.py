@@ -132,6 +132,7 @@ def _add_shared(verb: argparse.ArgumentParser) -> None:
     add("--rate", type=of_link("rate"), help="of the link, instead; none: no bottleneck")
     add("--mtu", type=int, choices=MTUS, help="of the link, instead")
     add("--offloads", choices=("on", "off"), help="of the hosts, instead")
+    add("--coalesce", type=of_link("coalesce"), metavar="TIME", help="of interrupts, instead")
     add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--vm", metavar="KERNEL", help="in a virtual machine with that kernel, like 6.12")
     add(

@@ -14,6 +14,7 @@ PROBES = {
     "netem": "netem delay 1ms",
     "red": "red limit 100000 min 30000 max 30000 avpkt 1000 burst 31 probability 1 ecn",
     "fq_codel": "fq_codel",
+    "prio": "htb",
 }
 
 
@@ -26,8 +27,8 @@ def check_machine() -> None:
 def check_scenario(scenario: Scenario) -> None:
     """Skip a scenario that this kernel cannot emulate."""
     missing = [need for need in scenario.needs if not _can(need)]
-    if "policer" in missing:
-        raise SkipError(f"{scenario.name}: policer needs wire.bpf.o (clang) and bpftool")
+    for need in {"policer", "coalesce"} & set(missing):
+        raise SkipError(f"{scenario.name}: {need} needs wire.bpf.o (clang) and bpftool")
     if missing:
         raise SkipError(
             f"{scenario.name}: this kernel lacks {', '.join(missing)}; "
@@ -39,7 +40,7 @@ def _can(need: str) -> bool:
     """By a qdisc, or by BPF in its stead."""
     if need == "loss":
         return has_qdisc("netem") or wire.buildable()
-    if need == "policer":
+    if need in ("policer", "coalesce"):
         return wire.buildable()
     return has_qdisc(need) or (need == "red" and wire.buildable())
 

@@ -27,7 +27,9 @@ UNSHAPED = math.inf
 MAX_RATE = 40e9
 # What a token bucket may save: its timer is not more exact.
 TIMER_JITTER_S = 0.0005
-QUEUES = ("droptail", "red-ecn", "fq_codel", "policer")
+MAX_COALESCE_S = 0.001
+RING_FRAMES = 256  # what a veth link holds until it is polled
+QUEUES = ("droptail", "red-ecn", "fq_codel", "prio", "policer")
 
 
 def _rate(value: Any) -> float:
@@ -64,6 +66,7 @@ class Link:
     reorder: float = key(schema.number(0.0, 0.5), 0.0)
     mtu: int = key(schema.choice(*MTUS), units.MTU)
     offloads: bool = key(schema.flag, None)
+    coalesce: float = key(schema.duration(MAX_COALESCE_S), 0.0)  # least time between interrupts
     paths: int = key(schema.integer(1, 16), 1)  # bottlenecks side by side, which share the rate
     scale: float = 1.0  # of what a sender hands over at once, as of all sizes
     changes: tuple[Change, ...] = ()
@@ -108,6 +111,8 @@ class Link:
         needs = {"netem"} if self.wired else set()
         if self.loss:
             needs.add("loss")
+        if self.coalesce:
+            needs.add("coalesce")
         if self.queue != "droptail":
             needs.add({"red-ecn": "red"}.get(self.queue, self.queue))
         return needs
@@ -151,9 +156,9 @@ FIELDS = schema.keys(Link) | {
 }
 
 # What only a bottleneck has; a limit without one is of no queue.
-SHAPING = ("limit_bdp", "delay", "loss", "jitter", "ack_slot", "reorder", "change")
+SHAPING = ("limit_bdp", "delay", "loss", "jitter", "ack_slot", "reorder", "coalesce", "change")
 
-NOT_OF_PATHS = ("delay", "loss", "jitter", "ack_slot", "reorder")
+NOT_OF_PATHS = ("delay", "loss", "jitter", "ack_slot", "reorder", "coalesce")
 
 DEFAULT_LIMIT = 1 << 20
 
@@ -169,10 +174,13 @@ def parse(table: Any, offloads: bool = True, instead: Mapping[str, Any] | None =
     limit = _limit(raw)
     if limit < 2 * raw["mtu"]:
         raise UsageError(f"link.limit: {limit} bytes are less than two frames of mtu {raw['mtu']}")
-    if raw["offloads"] and not offloads:
-        raise UsageError("link.offloads: only with transport = tcp or net")
+    for name in ("offloads", "coalesce"):
+        if raw[name] and not offloads:
+            raise UsageError(f"link.{name}: only with transport = tcp or net")
     if raw["offloads"] is None:
         raw["offloads"] = offloads and limit >= 2 * GSO_BYTES
+    if raw["coalesce"]:
+        _check_coalesce(raw)
     if raw["paths"] > 1:
         _check_paths(raw, changes)
     raw["limit"] = limit
@@ -196,6 +204,16 @@ def _check_paths(raw: dict[str, Any], changes: tuple[Change, ...]) -> None:
     said += ["change" for change in changes if change.delay]
     for name in said:
         raise UsageError(f"link.paths: one only, together with {name}")
+
+
+def _check_coalesce(raw: dict[str, Any]) -> None:
+    """What comes while a veth link waits has to find room in its ring, a burst included."""
+    if not raw["offloads"]:
+        raise UsageError("link.coalesce: needs offloads: without them nothing is taken in by NAPI")
+    room_s = RING_FRAMES * (raw["mtu"] + units.ETHERNET) * 8 / raw["rate"] - TIMER_JITTER_S
+    if raw["coalesce"] > room_s:
+        most = max(0, math.floor(room_s * 1e6))
+        raise UsageError(f"link.coalesce: {most}us at most at this rate and MTU")
 
 
 def _limit(raw: dict[str, Any]) -> int:

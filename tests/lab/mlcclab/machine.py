@@ -10,6 +10,8 @@ before the call returns, make room for more data, and it never ends.
 import fcntl
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import IO
 LOCK = Path("/run/mlcc-lab.lock")
 BACKLOG = Path("/proc/sys/net/core/netdev_max_backlog")
 BACKLOG_PACKETS = 20_000
+TIMER_TRIES = 101
 
 
 def network_cpu() -> int:
@@ -60,6 +63,25 @@ def stolen_s() -> float:
     """Seconds that a hypervisor gave to others while we wanted to run; all CPUs, since boot."""
     words = Path("/proc/stat").read_text().split(None, 9)
     return int(words[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def timer_lateness_s(wait_s: float) -> float:
+    """By how much a timer of that length is late on the packets' CPU, undisturbed."""
+    late: list[float] = []
+
+    def wait() -> None:
+        # of this thread alone
+        os.sched_setaffinity(0, {network_cpu()})
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        for _ in range(TIMER_TRIES):
+            began = time.perf_counter()
+            time.sleep(wait_s)
+            late.append(time.perf_counter() - began - wait_s)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    thread.join()
+    return max(0.0, sorted(late)[len(late) // 10]) if late else 0.0
 
 
 def _lock_file() -> IO[str]:

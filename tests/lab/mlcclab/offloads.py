@@ -40,14 +40,15 @@ def tuning(link: Link) -> list[str]:
     if not link.offloads:
         return ["features='tso on gso on gro off'", SET]
     hosts_tso = "off" if cut_by_hosts(link) else "on"
-    # Random loss by BPF comes after GRO, and is to lose frames.
-    core_gro = "off" if link.loss else "on"
+    # Random loss by BPF comes after GRO, and is to lose frames. Where the end of the link waits
+    # with its packets, GRO would, too, and join more than one interrupt brings: it is a hop later.
+    core_gro = "off" if link.loss and not link.coalesce else "on"
     return [
         "case $name in",
         f"  eth*) features='tso {hosts_tso} gso on gro on';;",
         f"  core*) features='tso off gso on gro {core_gro}';;",
-        # netem's
-        "  left | right) features='tso off gso on gro off';;",
+        # netem's, and before receivers that have a namespace
+        "  left | right | sink) features='tso off gso on gro off';;",
         "  *) features='tso on gso on gro off';;",
         "esac",
         SET,

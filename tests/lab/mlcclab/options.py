@@ -101,7 +101,7 @@ def of_link(key: str) -> Callable[[str], str]:
 
 
 # Options that stand for keys of [link].
-LINK_OPTIONS = ("rate", "mtu", "offloads")
+LINK_OPTIONS = ("rate", "mtu", "offloads", "coalesce")
 
 
 def overrides(options: argparse.Namespace) -> Overrides:

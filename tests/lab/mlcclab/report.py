@@ -50,6 +50,7 @@ def document(measurement: Measurement) -> Json:
         "goodput_mbps": round(link.goodput_bps / 1e6, 3) if link.shaped else None,
         "mtu": link.mtu,
         "offloads": link.offloads,
+        "coalesce_us": round(link.coalesce * 1e6, 3),
         "kernel": os.uname().release,
         "carrier": measurement.carrier,
         "seed": request.seed,

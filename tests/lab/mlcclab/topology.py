@@ -81,7 +81,7 @@ class Topology:
         self.namespaces: list[str] = []
         self.hosts = 0
         self.left = self.right = ""
-        self.receivers = self.wire = ""
+        self.receivers = self.wire = self.sink = ""
         self.bottlenecks: list[Bottleneck] = []
         self.now = link  # with the changes of a run
 
@@ -120,7 +120,7 @@ class Topology:
 
     def receiver(self) -> Host:
         """Where everything listens that never sends."""
-        return Host(self.right, (self.receivers,))
+        return Host(self.sink or self.right, (self.receivers,))
 
     def seal(self) -> None:
         """Tune the routers once all their devices exist."""
@@ -199,6 +199,8 @@ class Topology:
                 self.driver.add(router, "core")
             if self.link.loss and not netem_loses:
                 wire.loser(router, "core", self.link.loss)
+        if self.link.coalesce:
+            self._moderate()
 
     def _build_beside(self, number: int) -> None:
         """One more bottleneck, for all hosts' paths of that number, as their addresses say."""
@@ -217,6 +219,23 @@ class Topology:
         routes = "route add 10.16.0.0/12 via 10.0.0.1\nroute add 10.128.0.0/12 via 10.0.1.2\n"
         shell.run(["ip", "-n", middle, "-batch", "-"], routes)
         self._shape_wire(self.link, "add")
+
+    def _moderate(self) -> None:
+        """Take packets in at the ends of the link as by moderated interrupts.
+
+        The receivers move a hop further, so that what came at once is joined there. What timers are
+        late by on this machine is taken off.
+        """
+        wait = self.link.coalesce
+        flush_ns = max(1000, round((wait - machine.timer_lateness_s(wait)) * 1e9))
+        for router in (self.left, self.right):
+            wire.moderate(router, "core", flush_ns)
+        self.sink = sink = self._namespace("sink")
+        self._veth(self.right, "sink", "10.0.2.1", sink, "eth0", "10.0.2.2")
+        shell.run(["ip", "-n", sink, "route", "add", "default", "via", "10.0.2.1"])
+        if self.wire:
+            shell.run(["ip", "-n", self.wire, "route", "add", "10.0.2.0/30", "via", "10.0.1.2"])
+        self.receivers = "10.0.2.2"
 
     def _shape_wire(self, link: Link, verb: str) -> None:
         """Each device does it to what it sends: "left" to ACKs, as a rule."""

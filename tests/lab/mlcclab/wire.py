@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""ECN marks, random loss and a policer by BPF (wire.bpf.c)."""
+"""ECN marks, random loss, a policer and interrupt moderation by BPF (wire.bpf.c)."""
 
 import json
 import shutil
@@ -63,6 +63,19 @@ def policer(namespace: str, device: str, rate: float, depth: int) -> Program:
     """Drop what finds too little in a bucket of that depth, which fills at the rate."""
     sizes = [int(size * 8e9 / rate) for size in (1024, depth)]
     return Program(namespace, device, "tc/police", sizes)
+
+
+def moderate(namespace: str, device: str, flush_ns: int) -> None:
+    """Have a device take in packets at most every so often: its interrupt moderation.
+
+    NAPI puts its next poll off, and would keep back what GRO has joined even longer than that: up
+    to a tick. A generic XDP program turns GRO off and leaves NAPI, which a veth link has for GRO.
+    """
+    attach = ["xdpgeneric", "obj", str(OBJECT), "sec", "xdp.frags/moderate"]
+    shell.run(["ip", "-n", namespace, "link", "set", "dev", device, *attach])
+    settings = {"napi_defer_hard_irqs": 1, "gro_flush_timeout": flush_ns}
+    lines = [f"echo {v} > /sys/class/net/{device}/{key}" for key, v in settings.items()]
+    shell.run(["ip", "netns", "exec", namespace, "sh", "-e"], "\n".join(lines) + "\n")
 
 
 def _bpftool(*words: str) -> Any:
