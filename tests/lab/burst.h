@@ -15,6 +15,7 @@
 #define BURST_MAX_PEERS		64
 #define BURST_MAX_SOURCES	16
 #define BURST_MAX_FLOWS		256	/* per peer */
+#define BURST_MAX_REQUESTS	1024
 #define BURST_ENDLESS		UINT64_MAX	/* message length of a bulk flow */
 
 enum burst_exit {
@@ -25,6 +26,11 @@ enum burst_exit {
 };
 
 enum burst_mode { MODE_RECV, MODE_JOB, MODE_BULK, MODE_SHORT };
+
+struct request {
+	double gap_ms;		/* since the one before was due */
+	uint64_t bytes;
+};
 
 struct options {
 	enum burst_mode mode;
@@ -48,6 +54,8 @@ struct options {
 	double noise;		/* standard deviation of the compute time, relative */
 	uint64_t seed;
 	double every_ms;
+	struct request requests[BURST_MAX_REQUESTS];	/* again and again; none: every_ms */
+	uint32_t n_requests;
 	int64_t at_ns;		/* CLOCK_MONOTONIC; 0: now */
 	double timeout_s;
 	uint32_t sample_ms;

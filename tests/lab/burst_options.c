@@ -17,6 +17,7 @@ static const char usage_text[] =
 "       mlcc-burst job   --peer ADDR:PORT... --bytes N --compute-ms MS [JOB] [COMMON]\n"
 "       mlcc-burst bulk  --peer ADDR:PORT... [--flows N] [COMMON]\n"
 "       mlcc-burst short --peer ADDR:PORT --bytes N --every-ms MS [COMMON]\n"
+"       mlcc-burst short --peer ADDR:PORT --request MS:BYTES... [COMMON]\n"
 "\n"
 "JOB     --iterations N (0: until SIGTERM)   --flows N (per peer)\n"
 "        --noise STD (of the compute time, relative)   --seed N\n"
@@ -136,6 +137,25 @@ static void parse_source(struct options *opt, const char *name, const char *valu
 	opt->sources[opt->n_sources++] = address(name, value);
 }
 
+static void parse_request(struct options *opt, const char *name, const char *value)
+{
+	struct request *request = &opt->requests[opt->n_requests];
+	const char *colon = strchr(value, ':');
+	char gap[32];
+
+	if (opt->n_requests == BURST_MAX_REQUESTS)
+		die(EXIT_USAGE, "%s: at most %d", name, BURST_MAX_REQUESTS);
+	if (!colon || (size_t)(colon - value) >= sizeof(gap))
+		die(EXIT_USAGE, "%s: '%s' is not MS:BYTES", name, value);
+	memcpy(gap, value, (size_t)(colon - value));
+	gap[colon - value] = '\0';
+	request->gap_ms = real(name, gap, 3600000);
+	request->bytes = number(name, colon + 1, MAX_BYTES);
+	if (request->bytes <= sizeof(struct header))
+		die(EXIT_USAGE, "%s: more than %zu bytes are needed", name, sizeof(struct header));
+	opt->n_requests++;
+}
+
 static const struct option_spec specs[] = {
 	OTHER("--job", parse_job),
 	OTHER("--cc", parse_cc),
@@ -158,6 +178,7 @@ static const struct option_spec specs[] = {
 	REAL("--restart-ms", hint.restart_ms, 3600000),
 	REAL("--connect-ms", connect_ms, 3600000),
 	REAL("--every-ms", every_ms, 3600000),
+	OTHER("--request", parse_request),
 	WHOLE("--at", at_ns, INT64_MAX / 2),
 	REAL("--timeout-s", timeout_s, 86400),
 	WHOLE("--sample-ms", sample_ms, 60000),
@@ -208,7 +229,7 @@ static void parse_option(struct options *opt, const char *name, const char *valu
 
 static void check(const struct options *opt)
 {
-	bool sized = opt->mode == MODE_JOB || opt->mode == MODE_SHORT;
+	bool sized = opt->mode == MODE_JOB || (opt->mode == MODE_SHORT && !opt->n_requests);
 	uint32_t n = opt->mode == MODE_JOB ? opt->n_peers * opt->flows : 1;
 
 	if ((opt->mode == MODE_RECV || opt->inbound) && !opt->listening)
@@ -218,8 +239,10 @@ static void check(const struct options *opt)
 	if (sized && opt->bytes / n <= sizeof(struct header))
 		die(EXIT_USAGE, "--bytes: each of the %u flows needs more than %zu bytes", n,
 		    sizeof(struct header));
-	if (opt->mode == MODE_SHORT && opt->every_ms <= 0.0)
-		die(EXIT_USAGE, "short: needs --every-ms");
+	if (opt->mode == MODE_SHORT && !opt->n_requests && opt->every_ms <= 0.0)
+		die(EXIT_USAGE, "short: needs --every-ms or --request");
+	if (opt->n_requests && (opt->bytes || opt->every_ms > 0.0))
+		die(EXIT_USAGE, "--request: not together with --bytes or --every-ms");
 	if (opt->hint.socket ? !opt->hint.job : opt->hint.restart_ms > 0.0)
 		die(EXIT_USAGE, "--hint and --hint-job: one needs the other, --restart-ms both");
 }

@@ -75,7 +75,7 @@ class Lead(unittest.TestCase):
         for worker in found:
             shell.run(["ip", "netns", "add", worker.host.namespace])
             self.addCleanup(shell.run, ["ip", "netns", "del", worker.host.namespace])
-        lead.set_job(carrier, found)
+        lead.set_job(carrier, self.scenario.jobs[0], found)
         there = [Path("/run/netns", worker.host.namespace).stat().st_ino for worker in found]
-        self.assertEqual(asked, [(inode, 5) for inode in there])
+        self.assertEqual(asked, [(inode, 5, "") for inode in there])
         self.assertEqual(namespace(), before)

@@ -5,6 +5,7 @@ import copy
 import unittest
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 from unittest import mock
 
@@ -13,10 +14,12 @@ from mlcclab import (
     carrier,
     cli,
     cluster,
+    conversation,
     features,
     link,
     offloads,
     options,
+    runner,
     scenario,
     schedule,
     sizes,
@@ -83,13 +86,13 @@ REFUSED = (
     ("link", {**FAST, "limit_bdp": 0.2}, "link.limit_bdp: 2500: from 3000"),
     ("link.jitter", "2s", "to 1000ms is wanted"),
     ("link.reorder", 0.1, "link.reorder: needs a delay"),
-    ("link.mtu", 1501, "link.mtu: 1501 is not one of 1500, 9000"),
-    ("link", {**FAST, "limit": "17KiB", "mtu": 9000}, "17408 bytes are less than two frames"),
-    ("link", {**NONE, "queue": "policer"}, "link.queue: policer needs a rate"),
     ("link", {**FAST, "coalesce": "2ms"}, "link.coalesce: "),
     ("link", {"rate": "20gbit", "coalesce": "30us"}, "link.coalesce: 0us at most at this rate"),
     ("link", {**FAST, "coalesce": "30us", "limit": "64KiB"}, "link.coalesce: needs offloads"),
     ("link", EIGHT | {"coalesce": "30us"}, "link.paths: one only, together with coalesce"),
+    ("link.mtu", 1501, "link.mtu: 1501 is not one of 1500, 9000"),
+    ("link", {**FAST, "limit": "17KiB", "mtu": 9000}, "17408 bytes are less than two frames"),
+    ("link", {**NONE, "queue": "policer"}, "link.queue: policer needs a rate"),
     ("link", {**NONE, "loss": 0.1}, "link.loss: needs a rate"),
     ("link", {**NONE, "paths": 8}, "link.paths: needs a rate"),
     ("link", EIGHT | {"paths": 17}, "link.paths: 17: a whole number from 1 to 16"),
@@ -110,11 +113,14 @@ REFUSED = (
     ("job.0.hint", "maybe", "job[0].hint: 'maybe' is not one of none, exact"),
     ("job.0.claim", 0.1, "job[0].claim: only with hint"),
     ("job.0.restart_ms", 20, "job[0].restart_ms: only with hint"),
+    ("job.0.profile", "a b", "job[0].profile: 'a b' is not a name"),
     ("job.0.connect_late", 1, "job[0].connect_late: 1 is neither true nor false"),
     ("job.0.workers", 3, "job[0].workers: only with pattern = ring"),
     ("job", [], "job: write 1 to 128 tables as [[job]]"),
     ("job", [{"name": "t", "compute_ms": 5.0}], "job[0].phase_bytes: missing"),
     ("flow", [SHORT], "flow[0].bytes: missing"),
+    ("flow", [{**SHORT, "kind": "conversation"}], "flow[0].bytes: missing"),
+    ("flow", [{**BULK, "class": "gold"}], "flow[0].class: 'gold' is not one of latency"),
     ("flow", [{**BULK, "bytes": 500}], "flow[0].bytes: not with kind = bulk"),
 )
 
@@ -140,25 +146,25 @@ class Refused(unittest.TestCase):
             ({"transport": "net"} | bulk, "flow[0]: not with transport = net"),
             ({"transport": "verbs", "link": FAST | {"mtu": 9000}}, "link.mtu: 1500 only"),
             ({"transport": "verbs", "link": FAST | {"offloads": True}}, "link.offloads: only with"),
+            ({"transport": "verbs", "link": FAST | {"coalesce": "30us"}}, "link.coalesce: only"),
         ):
             with self.subTest(words), self.assertRaises(UsageError) as caught:
                 scenario.parse(GOOD | more, "test")
             self.assertIn(words, str(caught.exception))
 
     def test_options(self) -> None:
-            ({"transport": "verbs", "link": FAST | {"coalesce": "30us"}}, "link.coalesce: only"),
         for words in (
             ("--rate", "fast"),
             ("--mtu", "1501"),
+            ("--coalesce", "2ms"),
+            ("--seed", "-1"),
+            ("--repeat", "1001"),
             ("--offloads", "yes"),
             ("--flows", "0"),
             ("--seeds", "5-3"),
             ("--seeds", "1-1001"),
             ("--cc", "cubic,,reno"),
             ("--cc", "reno,reno"),
-            ("--coalesce", "2ms"),
-            ("--seed", "-1"),
-            ("--repeat", "1001"),
             ("--iterations", "-1"),
         ):
             with self.assertRaisesRegex(UsageError, f"^argument {words[0]}: ") as caught:
@@ -215,14 +221,14 @@ class Meaning(unittest.TestCase):
             ({"loss": 0.001}, ("loss",)),
             ({"queue": "red-ecn"}, ("red",)),
             ({"queue": "policer"}, ("policer",)),
+            ({"queue": "prio"}, ("prio",)),
+            ({"coalesce": "30us"}, ("coalesce",)),
             ({"jitter": "1ms"}, ("netem",)),
             ({"delay": "1ms", "reorder": 0.01}, ("netem",)),
             ({"change": [{"at_ms": 5, "delay": "1ms"}]}, ("netem",)),
         ):
             self.assertEqual(parsed("link", FAST | more).needs, needs, more)
 
-            ({"queue": "prio"}, ("prio",)),
-            ({"coalesce": "30us"}, ("coalesce",)),
     def test_limit_bdp(self) -> None:
         for values, limit in (
             ({"limit_bdp": 0.5, "delay": "5ms"}, 625_000),
@@ -263,6 +269,23 @@ class Meaning(unittest.TestCase):
             job = scenario.parse(document, "").jobs[0]
             self.assertAlmostEqual(job.crossing_bytes(), crossing)
 
+    def test_conversation(self) -> None:
+        """Always the same requests, of the means that are asked for; one in a hundred is large."""
+        made = conversation.requests(300_000, 50.0)
+        gaps, nbytes = zip(*made, strict=True)
+        self.assertEqual(made, conversation.requests(300_000, 50.0))
+        self.assertAlmostEqual(fmean(gaps), 50.0)
+        self.assertAlmostEqual(fmean(nbytes) / 300_000, 1.0, places=3)
+        self.assertGreater(max(nbytes), 7 * fmean(nbytes))
+        self.assertGreaterEqual(min(size for _, size in conversation.requests(100, 1.0)), 100)
+
+    def test_classes(self) -> None:
+        """Flows of a class are jobs where a carrier knows of jobs."""
+        kv = scenario.load(SHIPPED / "classes.toml").flows[0]
+        for cc, known in (("mlcc", True), ("mlcc:neutral", False), ("cubic", False)):
+            self.assertEqual(runner.is_job(cc, kv), known, cc)
+        self.assertFalse(runner.is_job("mlcc", replace(kv, job_class="")))
+
     def test_shipped(self) -> None:
         for path in SHIPPED.glob("*.toml"):
             with self.subTest(path.stem):
@@ -289,11 +312,26 @@ class Words(unittest.TestCase):
             self.assertEqual((carrier.is_mlcc(cc), *found), (True, profile, hints, led))
         self.assertFalse(carrier.is_mlcc("mlccx") or carrier.is_mlcc("cubic"))
 
+    def test_seeds(self) -> None:
+        for words, found in (
+            ([], range(1, 2)),
+            (["--seeds", "3-4"], range(3, 5)),
+            (["--seed", "0"], range(1)),
+            (["--repeat", "3"], range(1, 4)),
+            (["--seed", "5", "--repeat", "2"], range(5, 7)),
+        ):
+            parsed_words = cli.parser().parse_args(["run", "two-equal", *words])
+            self.assertEqual(options.settled_seeds(parsed_words), found)
+        both = cli.parser().parse_args(["run", "two-equal", "--seeds", "1-2", "--seed", "3"])
+        with self.assertRaisesRegex(UsageError, "--seeds: not together with --seed"):
+            options.settled_seeds(both)
+
     def test_instead(self) -> None:
         self.assertEqual(told(), scenario.load(SHIPPED / "two-equal.toml"))
         item = told("--rate", "4gbit", "--mtu", "9000", "--offloads", "off")
         self.assertEqual((item.link.rate, item.link.mtu, item.link.offloads), (4e9, 9000, False))
         self.assertTrue(told("--offloads", "on").link.offloads)
+        self.assertEqual(told("--coalesce", "30us").link.coalesce, 30e-6)
         self.assertEqual({job.flows for job in told("--flows", "8", name="mixed-flows").jobs}, {8})
 
 
@@ -322,21 +360,6 @@ class Offloads(unittest.TestCase):
         self.assertEqual(on_link().gso_bytes, 65_536)
         self.assertEqual(on_link().scaled(0.2).gso_bytes, 13_107)
         self.assertEqual(on_link(offloads=False, mtu=9000).gso_bytes, 18_100)
-    def test_seeds(self) -> None:
-        for words, found in (
-            ([], range(1, 2)),
-            (["--seeds", "3-4"], range(3, 5)),
-            (["--seed", "0"], range(1)),
-            (["--repeat", "3"], range(1, 4)),
-            (["--seed", "5", "--repeat", "2"], range(5, 7)),
-        ):
-            parsed_words = cli.parser().parse_args(["run", "two-equal", *words])
-        self.assertEqual(told("--coalesce", "30us").link.coalesce, 30e-6)
-            self.assertEqual(options.settled_seeds(parsed_words), found)
-        both = cli.parser().parse_args(["run", "two-equal", "--seeds", "1-2", "--seed", "3"])
-        with self.assertRaisesRegex(UsageError, "--seeds: not together with --seed"):
-            options.settled_seeds(both)
-
 
     def test_by_hosts(self) -> None:
         """Where BPF looks at packets before the queue has them."""
@@ -357,6 +380,8 @@ class Offloads(unittest.TestCase):
         """At the end of the link, but for frames that are yet to be lost."""
         self.assertIn("tso off gso on gro on", features_of(on_link(), "core*"))
         self.assertIn("gro off", features_of(on_link(loss=0.01), "core*"))
+        # moderated, a hop later
+        self.assertIn("gro on", features_of(on_link(loss=0.01, coalesce="30us"), "core*"))
         self.assertIn("gro off", features_of(on_link(), "h0p0"))
         self.assertIn("gro off", features_of(on_link(offloads=False), "core*"))
 
@@ -365,5 +390,3 @@ class Offloads(unittest.TestCase):
         self.assertIn("mtu 9100", offloads.cutter(on_link(mtu=9000)))
         for rate, mtu, burst in ((1e9, 1500, 62_500), (1e6, 1500, 5_000), (1e6, 9000, 27_000)):
             self.assertEqual(bottleneck.burst(rate, mtu), burst)
-        # moderated, a hop later
-        self.assertIn("gro on", features_of(on_link(loss=0.01, coalesce="30us"), "core*"))

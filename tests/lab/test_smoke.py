@@ -70,6 +70,27 @@ queue = "policer"
 limit = "1MiB"
 """
 
+CLASSES = f"""
+iterations = 6
+[link]
+rate = "500mbit"
+queue = "prio"
+limit = "256KiB"
+coalesce = "30us"
+{ONE_JOB}
+profile = "mltcp"
+[[flow]]
+name = "kv"
+kind = "conversation"
+class = "latency"
+bytes = 20_000
+every_ms = 10.0
+[[flow]]
+name = "checkpoint"
+kind = "bulk"
+class = "background"
+"""
+
 RING = f"""
 iterations = 4
 {LINK}
@@ -120,6 +141,10 @@ class Usage(unittest.TestCase):
             [*job, "1000", "--restart-ms", "5"],
             [*job, "1000", "--inbound", "1"],
             ["short", *job[1:], "1000"],
+            ["short", *job[1:3], "--request", "5"],
+            ["short", *job[1:3], "--request", "x:500"],
+            ["short", *job[1:3], "--request", "5:16"],
+            ["short", *job[1:3], "--request", "5:500", "--bytes", "500"],
         ):
             self.refused(BURST, *words)
 
@@ -220,6 +245,18 @@ class EndToEnd(unittest.TestCase):
     @unittest.skipUnless(LOADER.exists() and MLCCD.exists(), "mlcc-bpf or mlccd is not built")
     def test_each_host_of_a_ring_announces(self) -> None:
         self.assertEqual(len(self.result(RING, "mlcc")["jobs"][0]["iterations_ms"]), 4)
+
+    @unittest.skipUnless(LOADER.exists() and MLCCD.exists(), "mlcc-bpf or mlccd is not built")
+    @unittest.skipUnless((HERE / "wire.bpf.o").exists(), "wire.bpf.o is not built")
+    def test_classes(self) -> None:
+        """Behind strict priorities, with moderated interrupts."""
+        result = self.result(CLASSES, "mlcc")
+        self.assertEqual(len(result["jobs"][0]["iterations_ms"]), 6)
+        kv, checkpoint = result["flows"]
+        self.assertEqual((kv["class"], checkpoint["class"]), ("latency", "background"))
+        self.assertGreater(kv["requests"], 5)
+        # it has what the others leave
+        self.assertLess(checkpoint["mbps"], 0.9 * checkpoint["isolated_mbps"])
 
     @unittest.skipUnless(SHIM.exists(), "libnccl-net-mlcc is not built")
     def test_network_plugins(self) -> None:

@@ -114,7 +114,7 @@ class Carrier(ABC):
         """Take it out again."""
 
     @abstractmethod
-    def set_job(self, job: int) -> None:
+    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
         """Announce a job; its id is the mark of its sockets."""
 
 
@@ -137,8 +137,13 @@ class BpfCarrier(Carrier):
     def unload(self) -> None:
         shell.run([str(self.tool), "unload"])
 
-    def set_job(self, job: int) -> None:
-        shell.run([str(self.tool), "job", "set", str(job)])
+    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
+        command = [str(self.tool), "job", "set", str(job)]
+        if profile:
+            command += ["--profile", profile]
+        if job_class:
+            command += ["--class", job_class]
+        shell.run(command)
 
 
 class ModuleCarrier(Carrier):
@@ -160,10 +165,15 @@ class ModuleCarrier(Carrier):
         """Whether there is a module to load."""
         return cls.object.exists() or shell.attempt(["modinfo", "tcp_mlcc"]).returncode == 0
 
-    def set_job(self, job: int) -> None:
+    def set_job(self, job: int, profile: str, job_class: str = "") -> None:
+        said: dict[str, int | str] = {"ID": job}
+        if profile:
+            said["PROFILE"] = profile
+        if job_class:
+            said["CLASS"] = job_class
         try:
             with Genl() as family:
-                job_call(family, "JOB_SET", ID=job)
+                job_call(family, "JOB_SET", **said)
         except (OSError, Refused) as error:
             raise LabError(f"job {job}: {error}") from None
 

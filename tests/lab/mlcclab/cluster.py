@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from . import conversation
 from .scenario import Flow, Job, Scenario
 from .topology import Host, Topology
 
@@ -90,15 +91,20 @@ class Cluster:
         arguments = ["recv", "--listen", _endpoint(host, worker), "--job", flow.name, *common]
         return Command(f"{flow.name}-recv", host.namespace, arguments)
 
-    def flow_sender(self, flow: Flow, common: list[str]) -> Command:
-        """The near end of ordinary traffic."""
+    def flow_sender(self, flow: Flow, common: list[str], is_job: bool) -> Command:
+        """The near end of ordinary traffic; is_job: it is yet to get its mark."""
         worker = self.traffic[flow.name]
         peer = _endpoint(worker.receiver or worker.host, worker)
-        arguments = [flow.kind, "--job", flow.name, "--peer", peer]
+        kind = "bulk" if flow.kind == "bulk" else "short"
+        arguments = [kind, "--job", flow.name, "--peer", peer]
         arguments += ["--start-ms", str(flow.start_ms), *common]
         if flow.kind == "short":
             arguments += ["--bytes", str(flow.bytes), "--every-ms", str(flow.every_ms)]
-        return Command(f"{flow.name}-send", worker.host.namespace, arguments)
+        elif flow.kind == "conversation":
+            for gap_ms, nbytes in conversation.requests(flow.bytes, flow.every_ms):
+                arguments += ["--request", f"{gap_ms:.3f}:{nbytes}"]
+        mark = worker.mark if is_job else 0
+        return Command(f"{flow.name}-send", worker.host.namespace, arguments, mark)
 
 
 def _endpoint(host: Host, worker: Worker) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -79,8 +80,12 @@ class Daemon:
         except RefusedError as error:
             raise LabError(f"{request['op']}: {error}") from None
 
-    def set_job(self, job: int, name: str) -> Path:
+    def set_job(
+        self, job: int, name: str, profile: str, said: Mapping[str, Any] | None = None
+    ) -> Path:
         """Announce a job by that id; returns the cgroup that its processes are to join.
+
+        said: what else set-job is to be told of it.
 
         A host has an mlccd of its own, where a name is one job's. Here one has those of all hosts,
         and an owner for each of them tells those of one name apart.
@@ -91,7 +96,7 @@ class Daemon:
         # mlccd takes paths as seen from the mount
         path = str(cgroup.relative_to(self._parent.parent))
         request = {"op": "set-job", "id": job, "name": name, "owner_gid": job, "cgroup": path}
-        self._ask(request)
+        self._ask(request | ({"profile": profile} if profile else {}) | dict(said or {}))
         return cgroup
 
     def jobs(self) -> list[dict[str, Any]]:

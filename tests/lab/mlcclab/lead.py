@@ -44,11 +44,11 @@ def commands(job: Job, workers: Sequence[Worker]) -> list[Command]:
     ]
 
 
-def set_job(carrier: Carrier, workers: Sequence[Worker]) -> None:
+def set_job(carrier: Carrier, job: Job, workers: Sequence[Worker]) -> None:
     """A leader is heard where the job is known: on each host."""
     for worker in workers:
         with _inside(worker.host.namespace):
-            carrier.set_job(number(workers))
+            carrier.set_job(number(workers), job.profile)
 
 
 @contextmanager

@@ -34,6 +34,7 @@ def beside(measurement: Measurement, flow: Flow, cc: str, turn: int) -> Json:
 def _achieved(flow: Flow, run: RunResult, alone: FlowReference) -> Json:
     trace = run.flows[flow.name]
     report: Json = {"name": flow.name, "kind": flow.kind, "cc": flow.cc}
+    report["class"] = flow.job_class or None
     report["mbps"] = round(mean_mbps(trace.samples, run.start_ns), 3)
     report["isolated_mbps"] = round(alone.mbps, 3)
     report["retransmits"] = trace.retransmits
@@ -72,6 +73,6 @@ def _ratio(flow: Flow, run: RunResult, cubic: Sequence[RunResult]) -> float | No
 def merge(flows: Sequence[Json]) -> Json:
     """Means over the repeats."""
     intervals = _intervals(flows[0])
-    words = {"name", "kind", "cc", *intervals, *intervals.values()}
+    words = {"name", "kind", "cc", "class", *intervals, *intervals.values()}
     numbers = means(flows, [key for key in flows[0] if key not in words], 3)
     return {**flows[0], **numbers, **estimates(flows, intervals)}

@@ -115,14 +115,23 @@ class Runner:
         if brought is None:
             raise LabError(f"{plan.cc}: no carrier")
         carrier = stack.enter_context(brought.profiled(profile_of(plan.cc)))
-        if exact := announced(plan.cc, plan.jobs):
-            self._announce(stack.enter_context(Daemon(carrier.mlccd)), exact)
+        exact = announced(plan.cc, plan.jobs)
+        classed = [flow for flow in plan.flows if is_job(plan.cc, flow)]
+        prioritised = classed if self.topology.link.queue == "prio" else []
+        if exact or prioritised:
+            daemon = stack.enter_context(Daemon(carrier.mlccd))
+            self._announce(daemon, exact)
+            self._prioritise(daemon, prioritised)
         for job in plan.jobs:
             for worker in self.cluster.workers[job.name]:
                 if worker.mark not in self.announced:
-                    carrier.set_job(worker.mark)
+                    carrier.set_job(worker.mark, job.profile)
             if is_led(plan.cc):
-                lead.set_job(carrier, self.cluster.workers[job.name])
+                lead.set_job(carrier, job, self.cluster.workers[job.name])
+        for flow in classed:
+            mark = self.cluster.traffic[flow.name].mark
+            if mark not in self.announced:
+                carrier.set_job(mark, "", flow.job_class)
 
     def _assign_devices(self) -> None:
         """QPs are flows of jobs under mlcc only; else they are plain DCQCN."""
@@ -133,10 +142,17 @@ class Runner:
                 if worker.host.device:
                     worker.host.device.belongs_to(number if is_mlcc(self.plan.cc) else 0)
 
+    def _prioritise(self, daemon: Daemon, flows: Sequence[Flow]) -> None:
+        """Where the switch has priorities, the tagger gives a class its DSCP."""
+        for flow in flows:
+            mark = self.cluster.traffic[flow.name].mark
+            said = {"class": flow.job_class, "priority_classes": 2}
+            self.announced[mark] = (daemon.set_job(mark, flow.name, "", said), [])
+
     def _announce(self, daemon: Daemon, jobs: Sequence[Job]) -> None:
         for job in jobs:
             for worker in self.cluster.workers[job.name]:
-                cgroup = daemon.set_job(worker.mark, job.name)
+                cgroup = daemon.set_job(worker.mark, job.name, job.profile)
                 options = ["--hint", str(daemon.socket), "--hint-job", str(worker.mark)]
                 options += ["--claim", f"{job.claim:g}"]
                 if job.restart_ms:
@@ -233,7 +249,8 @@ class Runner:
             self.senders[job.name] = [self._start(command) for command in commands]
         for flow in plan.flows:
             options = [*self._options(flow.cc), *at]
-            self.senders[flow.name] = [self._start(self.cluster.flow_sender(flow, options))]
+            command = self.cluster.flow_sender(flow, options, is_job(plan.cc, flow))
+            self.senders[flow.name] = [self._start(command)]
 
     def _everything(self) -> list[Burst]:
         senders = [burst for bursts in self.senders.values() for burst in bursts]
@@ -315,6 +332,11 @@ def announced(cc: str, jobs: Sequence[Job]) -> list[Job]:
     if not is_mlcc(cc) or profile_of(cc) == NEUTRAL:
         return []
     return [job for job in jobs if job.hint == "exact" or is_announced(cc)]
+
+
+def is_job(cc: str, flow: Flow) -> bool:
+    """Whether ordinary traffic is a job's: it has a class, and a carrier knows of it."""
+    return bool(flow.job_class) and is_mlcc(cc) and profile_of(cc) != NEUTRAL
 
 
 def _cc(cc: str) -> list[str]:

@@ -18,7 +18,7 @@ MAX_MS = 600_000.0
 
 KINDS = ("compatible", "incompatible", "nonharmonic", "beside")
 PATTERNS = ("pair", "ring", "all-to-all")
-FLOW_KINDS = ("bulk", "short")
+FLOW_KINDS = ("bulk", "short", "conversation")
 RDMA = ("verbs", "net-verbs")
 TRANSPORTS = ("tcp", "net", *RDMA)
 
@@ -35,6 +35,7 @@ class Job:
     start_ms: float = key(schema.number(0.0, MAX_MS), 0.0)
     hint: str = key(schema.choice("none", "exact"), "none")
     claim: float = key(schema.number(0.001, 1000.0), None)
+    profile: str = key(schema.word, "")
     pattern: str = key(schema.choice(*PATTERNS), "pair")
     workers: int = key(schema.integer(2, 16), None)
     connect_late: bool = key(schema.flag, False)
@@ -84,7 +85,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Flow:
-    """Ordinary traffic beside the jobs."""
+    """Ordinary traffic beside the jobs, or of a job without phases."""
 
     name: str = key(schema.word)
     kind: str = key(schema.choice(*FLOW_KINDS))
@@ -92,6 +93,7 @@ class Flow:
     bytes: int = key(schema.integer(100, MAX_BYTES), None)
     every_ms: float = key(schema.number(1.0, MAX_MS), None)
     start_ms: float = key(schema.number(0.0, MAX_MS), 0.0)
+    job_class: str = key(schema.choice("latency", "background"), "")
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,9 @@ class Scenario:
         """What the kernel must have beyond the basics."""
         return tuple(sorted(self.link.needs))
 
+
+FLOW_FIELDS = schema.keys(Flow)
+FLOW_FIELDS["class"] = FLOW_FIELDS.pop("job_class")  # a word of Python's
 
 TOP_FIELDS = {
     "name": Field(schema.word, ""),
@@ -255,10 +260,11 @@ def _check_pattern(where: str, raw: dict[str, Any], paths: int) -> None:
 
 
 def _flow(where: str, table: Any) -> Flow:
-    raw = schema.read_table(where, table, schema.keys(Flow))
+    raw = schema.read_table(where, table, FLOW_FIELDS)
     for name in ("bytes", "every_ms"):
-        if (raw[name] is None) == (raw["kind"] == "short"):
+        if (raw[name] is None) == (raw["kind"] != "bulk"):
             verb = "missing" if raw[name] is None else "not"
             raise UsageError(f"{where}.{name}: {verb} with kind = {raw['kind']}")
     raw.update(bytes=raw["bytes"] or 0, every_ms=raw["every_ms"] or 0.0)
+    raw["job_class"] = raw.pop("class")
     return Flow(**raw)
