@@ -168,7 +168,7 @@ def wrong_jobs(command: str) -> Iterator[Wrong]:
     values = {"NAME": b"a\0", "PROFILE": b"mltcp\0", "CLASS": b"latency\0"}
     for name, number in JOB.items():
         if name not in ("UNSPEC", "PAD", "ID", *takes.get(command, ())):
-            value = values.get(name, b"\1" + b"\0" * (7 if name in WIDE.split() else 3))
+            value = values.get(name, b"\1" + b"\0" * (7 if name in WIDE else 3))
             body = nest(ATTR_JOB, good, raw_attribute(number, value))
             yield f"{name} is not for it", command, body, E.EINVAL
 
