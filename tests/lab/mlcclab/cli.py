@@ -58,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
         description="Emulate training jobs that share a link, and measure how they slow down.",
         epilog=EPILOG,
     )
+    lab.add_argument("--version", action="version", version="mlcc-lab 0.1")
     verbs = lab.add_subparsers(required=True, metavar="run | compare | list")
     listing = verbs.add_parser("list", help="show the shipped scenarios")
     listing.set_defaults(command=commands.show)
