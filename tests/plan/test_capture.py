@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import struct
+import subprocess
 import unittest
 from ipaddress import ip_address
 from pathlib import Path
@@ -77,6 +78,17 @@ ENDS = ((host(1), 1, 2), ("2001:db8::1", 1, 2))
 
 
 @unittest.skipUnless(shutil.which("tshark"), "no tshark here")
+def swapped(data: bytes) -> bytes:
+    """A pcap of the other byte order."""
+    out = struct.pack(">IHHiIII", *struct.unpack_from("<IHHiIII", data))
+    at = 24
+    while at < len(data):
+        head = struct.unpack_from("<4I", data, at)
+        out += struct.pack(">4I", *head) + data[at + 16 : at + 16 + head[2]]
+        at += 16 + head[2]
+    return out
+
+
 class Folder(unittest.TestCase):
     """A place for files."""
 
@@ -123,6 +135,22 @@ class Headers(Folder):
                 tunnel = ethernet(0x800, v4(17, udp(4789, b"\x08" + bytes(7) + plain)))
                 found = self.read([plain, tunnel, plain], 1, 128)
                 self.assertEqual(found.payload.tolist(), [payload] * 3, hex(opcode))
+
+    def test_formats(self) -> None:
+        """What tcpdump, editcap and mergecap write, packed or not; the help tells of mergecap."""
+        data = synthetic.capture_of(Training(synthetic.pair()).frames())
+        self.path.write_bytes(data)
+        want, new = capture.read(str(self.path)), self.path.with_suffix(".new")
+        forms = []
+        for form in ("nsecpcap", "modpcap", "pcapng"):
+            subprocess.run(["editcap", "-F", form, str(self.path), str(new)], check=True)
+            forms.append(new.read_bytes())
+        for form in (*forms, swapped(data), gzip.compress(forms[-1])):
+            new.write_bytes(form)
+            found = capture.read(str(new))
+            self.assertEqual(found.payload.tolist(), want.payload.tolist())
+            self.assertEqual(found.flows, want.flows)
+            self.assertLess(abs(found.seconds - want.seconds).max(), 1e-5)
 
     def test_fragments(self) -> None:
         """Together they have what the datagram has."""
@@ -181,6 +209,13 @@ class Refused(Folder):
             self.assertTrue(str(caught.exception).isprintable(), data[:40])
         with self.assertRaisesRegex(PlanError, "cut before the end of their headers"):
             self.read([TUNNELS["vxlan"]] * 3, 1, 64)
+
+    def test_hosts_without_addresses(self) -> None:
+        frame = MAC + b"\x89\x15" + bytes(100)
+        self.path.write_bytes(pcap((when, frame, len(frame)) for when in range(200)))
+        done = program("profile", "--pcap", str(self.path), "--hosts", "a=10.0.0.1,10.0.0.2")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no frames with IP addresses", done.stderr)
 
     def test_no_tshark(self) -> None:
         self.path.write_bytes(synthetic.capture_of([FRAME]))

@@ -35,6 +35,16 @@ class Progress(unittest.TestCase):
                 time.sleep(0.01)
         self.assertRegex(said.getvalue(), r"^mlcc-plan: solve, \d+ s\n$")
 
+    def test_a_result_has_a_line_of_its_own(self) -> None:
+        said = io.StringIO()
+        said.isatty = lambda: True  # type: ignore[method-assign]
+        soon = mock.patch.object(progress, "FIRST_S", 0.01)
+        with soon, contextlib.redirect_stderr(said), progress.shown("solve"):
+            while not said.getvalue():
+                time.sleep(0.01)
+            progress.end()
+            self.assertTrue(said.getvalue().endswith("\r\033[K"), said.getvalue())
+
 
 class Place(unittest.TestCase):
     """Which candidate comes first."""

@@ -19,10 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import progress
 from .errors import PlanError
 from .traffic import SAMPLES_MAX, Floats, Flow, Traffic, ordered
 
 MEMORY_MAX = 4 << 30  # of tshark, which needs 200 MB
+TOLD_EVERY = 4096  # frames
 SHORT = 0.01  # of the bytes: so many may be in frames without headers, or without IP
 TWICE, TIMES_MAX = 1.5, 16  # bytes in segments, for each byte of the sequence: more is made up
 STEPS_MIN = 8  # of a sequence that is one
@@ -111,6 +113,12 @@ def read(path: str) -> Traffic:
     return columns.traffic(notes)
 
 
+def _memory() -> int:
+    """What tshark may have; who has a limit may not raise it."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    return MEMORY_MAX if hard == resource.RLIM_INFINITY else min(MEMORY_MAX, hard)
+
+
 def _lines(path: str, notes: list[str]) -> Iterator[str]:
     """What tshark says of each frame; that the last one is not whole is noted."""
     environment = os.environ | {"LC_ALL": "C.UTF-8", "WIRESHARK_CONFIG_DIR": "/nonexistent"}
@@ -118,14 +126,18 @@ def _lines(path: str, notes: list[str]) -> Iterator[str]:
         with Path(path).open("rb", buffering=0) as file, TemporaryFile("w+") as errors:
             if not file.read(4).startswith(MAGIC):
                 raise PlanError(f"{path}: no capture: neither pcap nor pcapng, nor packed by gzip")
+            size = max(1, os.fstat(file.fileno()).st_size)
             file.seek(0)
             with subprocess.Popen(
                 TSHARK, stdin=file, stdout=PIPE, stderr=errors, text=True, env=environment
             ) as tshark:
-                resource.prlimit(tshark.pid, resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+                resource.prlimit(tshark.pid, resource.RLIMIT_AS, (_memory(), _memory()))
                 assert tshark.stdout
                 try:
-                    yield from tshark.stdout
+                    for number, line in enumerate(tshark.stdout):
+                        if number % TOLD_EVERY == 0:  # the position is tshark's, too
+                            progress.part("reading", file.tell() / size)
+                        yield line
                 except BaseException:
                     tshark.kill()
                     raise

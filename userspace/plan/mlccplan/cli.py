@@ -235,7 +235,9 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _print(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str]) -> None:
-    print(json.dumps(result, allow_nan=False) if arguments.json else text(result))
+    said = json.dumps(result, allow_nan=False) if arguments.json else text(result)
+    progress.end()
+    print(said)
 
 
 def _laid_out(arguments: argparse.Namespace) -> Layout:

@@ -114,6 +114,8 @@ def _named(arguments: argparse.Namespace) -> list[tuple[str, Traffic]]:
         return [(arguments.name, counters.watch(device, read, seconds, BIN_S))]
     traffic = capture.read(arguments.pcap)
     if not traffic.flows:
+        if arguments.hosts:
+            raise PlanError(f"{arguments.pcap}: no frames with IP addresses, which --hosts wants")
         return [(arguments.name, traffic)]
     jobs = [graph.among(traffic, hosts) for _, hosts in arguments.hosts] or graph.split(traffic)
     names = [name for name, _ in arguments.hosts] or [""] * len(jobs)

@@ -5,12 +5,13 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 FIRST_S = 2.0
 TTY_EVERY_S = 1.0
 LINE_EVERY_S = 10.0
 _parts: list[str] = []
+_stops: list[Callable[[], None]] = []
 
 
 def part(label: str, done: float) -> None:
@@ -18,10 +19,26 @@ def part(label: str, done: float) -> None:
     _parts[:] = [f", {label}, {done:.0%}"]
 
 
+def end() -> None:
+    """Leave a clean line: what is printed next is the result."""
+    while _stops:
+        _stops.pop()()
+
+
 @contextlib.contextmanager
 def shown(what: str) -> Iterator[None]:
-    """A line that is overwritten on a terminal, else a line now and then."""
+    """Until end(): a line that is overwritten on a terminal, else a line now and then."""
     _parts.clear()
+    if sys.stderr:  # None: it was closed before
+        _stops.append(_start(what))
+    try:
+        yield
+    finally:
+        end()
+
+
+def _start(what: str) -> Callable[[], None]:
+    """A thread that tells; returns what ends it."""
     tty, ended, begun = sys.stderr.isatty(), threading.Event(), time.monotonic()
 
     def tell() -> None:
@@ -37,8 +54,9 @@ def shown(what: str) -> Iterator[None]:
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
-    try:
-        yield
-    finally:
+
+    def stop() -> None:
         ended.set()
         teller.join()
+
+    return stop
