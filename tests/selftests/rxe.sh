@@ -296,6 +296,33 @@ mlccd_says_whose_they_are()
 	[ "$status" = 0 ] && [ "$(<"$out/whose")" = 6 ]
 }
 
+job_is()
+{
+	[ "$(column job)" = "$1" ]
+}
+
+# Its sender rests while all is switched off, and the rule goes: with its next packet it is no flow of
+# the job any more, which nothing of it may hold.
+a_job_is_left_while_all_is_off()
+{
+	local rules=/sys/kernel/debug/rxe/rxe_alpha/jobs status
+
+	load_jobs && phase_begins 100000000 && echo "tclass 0 5" >"$rules" || return
+	traffic 1
+	slowwait - progress_is '[0-9]+' || { cat "$out"/{in,out}*; return 1; }
+	# shellcheck disable=SC2154  # start() sets it
+	kill -STOP "$pid_out0"
+	sleep 1
+	echo "tclass 0 0" >"$rules"
+	knob rp_enable 0 && knob np_enable 0 && knob np_enable 0 rxe_omega
+	kill -CONT "$pid_out0"
+	slowwait 20 job_is 0
+	status=$?
+	cat /sys/kernel/debug/rxe/rxe_alpha/qps
+	end_traffic 1
+	knob np_enable 1 rxe_omega && knob np_enable 1 && knob rp_enable 1 && return "$status"
+}
+
 # T goes from 2 ms to half of that within a phase; then it is put back.
 follow_drives_the_device()
 {
@@ -343,10 +370,13 @@ main()
 	setup_out
 	load_rxe "$rxe_ko" || ktap_fail_all "rdma_rxe with the patches is loaded"
 	setup_fabric && add_device rxe_alpha "$alpha" && add_device rxe_omega "$omega" || exit 1
-	each ktap_check parameters_are_checked rules_are_checked
-	each told nothing_changes_while_it_is_off each_queue_pair_has_a_port marks_decrease_and_time_raises_the_rate \
+	each ktap_check parameters_are_checked
+	each told nothing_changes_while_it_is_off
+	each ktap_check rules_are_checked
+	each told each_queue_pair_has_a_port marks_decrease_and_time_raises_the_rate \
 		two_connections_share returned_data_are_paced_and_marked answering_does_not_hold_it \
-		late_flow_is_spared job_has_progress follow_drives_the_device goes_by_its_leader
+		late_flow_is_spared job_has_progress follow_drives_the_device goes_by_its_leader \
+		a_job_is_left_while_all_is_off
 	each told_awake mlccd_shows_it mlccd_says_whose_they_are
 	each told a_peer_without_the_patches
 	ktap_finish
