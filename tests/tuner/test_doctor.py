@@ -149,16 +149,23 @@ class Hardware(Doctor):
 class SoftRoce(Doctor):
     vendor_of = staticmethod(rxe)
 
-    def turn_on(self) -> None:
-        self.sys.do("set", path=f"{self.vendor.folder}/rp_enable", value=1)
+    def turn_on(self, *knobs: str) -> None:
+        for knob in knobs:
+            self.sys.do("set", path=f"{self.vendor.folder}/{knob}", value=1)
 
     def test_patched_and_off(self) -> None:
         line = self.line("rdma", "DCQCN is off")
         self.assertIn("with mlcc's patches", line["text"])
         self.assertIn("mlcc-dcqcn set rxe:rxe0 np_enable=1 rp_enable=1", line["todo"])
 
+    def test_patched_and_half_on(self) -> None:
+        self.turn_on("rp_enable")
+        line = self.line("rdma", "DCQCN is on, but marks are not answered")
+        self.assertEqual(line["state"], "note")
+        self.assertIn("np_enable=1", line["todo"])
+
     def test_patched_and_on(self) -> None:
-        self.turn_on()
+        self.turn_on("rp_enable", "np_enable")
         self.assertEqual(self.line("rdma", "DCQCN is on")["state"], "ok")
         self.assertIn("rdma.md", self.line("rdma", "no rule says")["todo"])
         self.sys.do("text", path="/kernel/debug/rxe/rxe0/jobs", text="tclass 32 7\n")

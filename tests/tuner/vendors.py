@@ -95,7 +95,7 @@ def rxe() -> Vendor:
         f"{MLX5} rp_enable np_enable np_min_time_between_cnps np_cnp_dscp np_tmdml_spare"
         " np_tmdml_every np_tmdml_slack"
     )
-    tree = knobs("mlx5", folder, names, rp_time_reset=2000, rp_enable=0)
+    tree = knobs("mlx5", folder, names, rp_time_reset=2000, rp_enable=0, np_enable=0)
     tree["/class/infiniband/rxe0/ports/1/counters/port_xmit_data"] = "0\n"
     tree["/kernel/debug/rxe/rxe0/qps"] = "no folder of knobs\n"
     values = Values(2000, good=5000, bad=1_000_001, most=1000)

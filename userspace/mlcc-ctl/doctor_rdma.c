@@ -170,21 +170,24 @@ static void check_device(const struct device *d, const char *ibdev, const char *
 /* @d: its parameters; NULL: they are not seen. */
 static void check_patched(const struct device *d, const char *ibdev)
 {
-	const struct knob *k = knob_find(&backend_rxe, "rp_enable");
+	const struct knob *rp = knob_find(&backend_rxe, "rp_enable");
+	const struct knob *np = knob_find(&backend_rxe, "np_enable");
 	char path[DIR_LEN], todo[160], rule[8];
+	uint32_t on, answers;
 	struct err e;
-	uint32_t on;
 	int err;
 
-	err = d ? knob_read(d, k, &on, &e) : -EACCES;
+	err = d ? knob_read(d, rp, &on, &e) : -EACCES;
+	err = err ? err : knob_read(d, np, &answers, &e);
 	if (err) {
 		result(NOTE, "rdma", "run doctor as root, with debugfs mounted, to see more",
 		       "%s (soft-RoCE with mlcc's patches): whether DCQCN is on is unknown", ibdev);
 		return;
 	}
 	snprintf(todo, sizeof(todo), "'mlcc-dcqcn set rxe:%s np_enable=1 rp_enable=1'", ibdev);
-	result(on ? FINE : NOTE, "rdma", on ? "" : todo,
-	       "%s (soft-RoCE with mlcc's patches): DCQCN is %s", ibdev, on ? "on" : "off");
+	result(on && answers ? FINE : NOTE, "rdma", on && answers ? "" : todo,
+	       "%s (soft-RoCE with mlcc's patches): DCQCN is %s", ibdev,
+	       !on ? "off" : answers ? "on" : "on, but marks are not answered");
 	snprintf(path, sizeof(path), RXE_DIR "/%s/jobs", ibdev);
 	if (on && sysroot_read(path, rule, sizeof(rule)) <= 0)
 		result(NOTE, "rdma", "'mlcc-ctl set-job --cgroup', with mlccd, or a rule in its debugfs file 'jobs': Documentation/rdma.md",
