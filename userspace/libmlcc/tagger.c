@@ -615,8 +615,11 @@ int mlcc_tag_set(struct mlcc_tagger *t, const char *path, const struct mlcc_tag_
 	uint32_t change;
 	int err = mlcc_tag_set_only(t, path, conf, &change);
 
-	if (err || !change)
+	if (err)
 		return err;
+	/* that tag was there: its sockets may not have followed */
+	if (!change)
+		return tagger_sync(t);
 	err = mlcc_tag_follow(path, change);
 	return err ? mlcc_fail(t->error, err, "its sockets do not follow: %s", strerror(-err)) : 0;
 }

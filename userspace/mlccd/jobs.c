@@ -260,15 +260,17 @@ static void jobs_carrier_remove(struct jobs *all, uint32_t id)
 static void tell_again(struct jobs *all)
 {
 	struct err none;
+	int err;
 
 	for (uint32_t id = 1; all->untold_count && id < JOB_IDS; id++) {
 		if (!all->untold[id])
 			continue;
+		err = -EAGAIN;	/* a deletion stays untold only for what passes */
 		if (all->by_id[id])
-			carrier_apply(all, all->by_id[id], false, &none);
+			err = carrier_apply(all, all->by_id[id], false, &none);
 		else
 			jobs_carrier_remove(all, id);
-		if (all->untold[id])
+		if (all->untold[id] && err == -EAGAIN)
 			break;
 	}
 }

@@ -647,18 +647,21 @@ int peers_listen(struct mlccd *d, int fd)
 	return all->porter ? porter_watch(all->porter, d->events, workers_lost, all) : 0;
 }
 
-/* What is being received has its end first.  Others are still queued on the listener (last.h). */
+/*
+ * Nobody gets a reply: they find the next mlccd.  Who is held for what is received or discarded stays
+ * until that has its end.  Others are still queued on the listener (last.h).
+ */
 void peers_close(struct mlccd *d)
 {
-	away_free(d->peers.fetcher);
-	for (struct peer *p = d->peers.first, *next; p; p = next) {
+	struct peer *p, *next;
+
+	for (p = d->peers.first; p; p = next) {
 		next = p->next;
-		p->held = false;
-		if (p->gone)
-			peer_remove(p);
-		else
-			peer_close(p);
+		peer_close(p);
 	}
+	away_free(d->peers.fetcher);
+	while (d->peers.first)
+		peer_remove(d->peers.first);
 	sd_event_source_unref(d->peers.listener);
 	sd_event_source_unref(d->peers.pause);
 	porter_end(d->peers.porter);
