@@ -129,6 +129,13 @@ class Manifests(unittest.TestCase):
         ]
         self.assertEqual((spec["automountServiceAccountToken"], holders), (False, ["agent"]))
 
+    def test_a_busy_mlccd_is_not_killed(self) -> None:
+        """mlcc-ctl gives up first, and that many times."""
+        probe = mlccd_of(find("DaemonSet"))["livenessProbe"]
+        self.assertEqual(probe["exec"]["command"], ["mlcc-ctl", "status"])
+        self.assertGreater(probe["timeoutSeconds"], 10)
+        self.assertGreaterEqual(probe["failureThreshold"] * probe["periodSeconds"], 120)
+
     def test_the_component_opens_the_port_that_it_names(self) -> None:
         (component,) = documents(METRICS / "kustomization.yaml")
         named = component["resources"] + [patch["path"] for patch in component["patches"]]

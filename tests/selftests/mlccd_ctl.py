@@ -527,6 +527,20 @@ class Ctl(Cases):
         assert done.returncode == 0, done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
+    def a_covered_hierarchy_is_none(self) -> None:
+        """The mount table has it still."""
+        cover = (
+            'while read -r _ where kind _; do [ "$kind" != cgroup2 ] || mount -t tmpfs x "$where"; '
+            'done </proc/self/mounts; exec "$@"'
+        )
+        words = ["unshare", "-m", "sh", "-c", cover, "sh"]
+        ctl = [*words, self.d.ctl, "--socket", "/nonexistent", "-j", "doctor"]
+        done = subprocess.run(ctl, capture_output=True, text=True, timeout=60)
+        (found,) = [line for line in json.loads(done.stdout) if line["check"] == "cgroup"]
+        assert found["state"] == "FAIL", found
+        with self.started(*words):
+            assert self.d.status()["cgroup_mount"] == ""
+
     def ctl_doctor_needs_no_daemon(self) -> None:
         done = self.d.run_ctl("--socket", "/nonexistent", "-j", "doctor")
         checks = {c["check"]: c for c in json.loads(done.stdout)}

@@ -525,6 +525,16 @@ class Requests(Cases):
         assert all(f"{line} needs a restart" in said for line in lines), said
         assert self.d.status()["mark_mask"] == 0xFF
 
+    def too_many_connections_are_refused(self) -> None:
+        self.d.write_config("connections-per-user = 3")
+        self.reload()
+        peers = [self.d.peer(ALICE) for _ in range(3)]
+        for peer in peers:
+            peer.ok("status")
+        assert_refused(self.d.peer(ALICE).reply(), "EAGAIN", "the fourth connection")
+        self.d.peer(BOB).ok("status")
+        self.d.peer().ok("status")
+
     def a_peer_that_floods_is_told_then_dropped(self) -> None:
         self.d.write_config("")
         text = self.d.config.read_text()

@@ -35,6 +35,7 @@ from mlccd_driver import (
     become,
     children,
     connect,
+    status_of,
     until,
 )
 
@@ -783,6 +784,20 @@ class Trust(Cases):
             fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
             ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
+
+    def jobs_that_do_nothing_wake_nobody(self) -> None:
+        """However many there are: once a second some are looked at."""
+        self._configure("[daemon]\nmark-mask = 0xffff\n")
+        root = self.d.peer()
+        for i in range(600):
+            root.ok("set-job", cgroup=self.c.make(f"idle{i}"))
+        before = self._wakes()
+        time.sleep(3)
+        assert self._wakes() - before < 45, "more than 15 wake-ups a second"
+
+    def _wakes(self) -> int:
+        pids = (self.d.keeper(), self.d.parser())
+        return sum(int(status_of(pid)["voluntary_ctxt_switches"][0]) for pid in pids)
 
     # who is the administrator
 

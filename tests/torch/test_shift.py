@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Waiting for slots, where mlccd shows a plan. How long, how often: tested in tests/nccl."""
 
+import os
 import struct
+import subprocess
+import sys
 import threading
 import time
 from unittest import mock
 
 import test_step
+from common import PACKAGE
 from mlcc_torch import hints, step
 
 S = 1_000_000_000
@@ -60,6 +64,25 @@ class Waiting(Case):
         self.plan()
         self.made.wait_for_slot(iteration=True)
         self.check_slept((AHEAD - LEAD) // S)
+
+    def test_of_the_processes_of_a_host_one_waits(self) -> None:
+        """The one to whom mlccd shows the plan."""
+        self.plan()
+        self.made.wait_for_slot()
+        program = "import sys; from mlcc_torch import Hints; made = Hints(sys.argv[1], 'bert')\n"
+        program += "input(); made.wait_for_slot(); made.phase_start(9); print(made.linked)"
+        other = subprocess.Popen(
+            [sys.executable, "-c", program, str(self.listener.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+            text=True,
+        )
+        while len(self.listener.rings) < 2:
+            time.sleep(0.01)
+        out, _ = other.communicate("go\n", timeout=AHEAD // S)
+        self.assertEqual(out, "True\n")
+        self.assertEqual(self.said()[:2], (NONE, 0))
 
     def test_others_say_nothing_while_one_sleeps(self) -> None:
         """The lock is not held over the sleep."""

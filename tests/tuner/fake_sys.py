@@ -70,6 +70,7 @@ class Sys:
         self.gone: list[str] = []
         self.errors: dict[str, dict[str, int]] = {"open": {}, "read": {}, "write": {}}
         self.stuck: set[str] = set()
+        self.steps: dict[str, int] = {}
         self.kept: dict[str, int] = {}
         self.log: list[tuple[str, str]] = []
 
@@ -96,6 +97,10 @@ class Sys:
     def do_stuck(self, path: str) -> None:
         """Takes writes, and does nothing."""
         self.stuck.add(path)
+
+    def do_round(self, path: str, step: int) -> None:
+        """The hardware has only multiples of step."""
+        self.steps[path] = step
 
     def do_set(self, path: str, value: int) -> None:
         """Somebody else writes."""
@@ -145,6 +150,7 @@ class Sys:
 
     def change(self, path: str, knob: Knob, text: str) -> None:
         value = taken(knob, text)
+        value -= value % self.steps.get(path, 1)
         if path in self.stuck:
             return
         if knob.kind == "configfs-apply":

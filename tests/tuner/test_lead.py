@@ -180,6 +180,19 @@ class Lead(unittest.TestCase):
         self.assertNotEqual(self.hosts[0].carrier.heard[JOB].id, JOB)
         return done.returncode
 
+    def test_a_port_that_is_taken(self) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.bind((HOSTS[0], PORT))
+            done = subprocess.run(
+                [str(PROGRAM), "lead", "bert", "--here", HOSTS[0], "--port", str(PORT), *HOSTS],
+                env=self.hosts[0].env,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("--port takes another one", done.stderr)
+
     def test_words_that_make_no_sense(self) -> None:
         here = ("--here", HOSTS[0])
         statuses = {

@@ -71,6 +71,13 @@ class Set(Mlx5):
         self.assertEqual(self.sys.read(f"{CC}/np_cnp_prio"), 6)
         self.assertEqual(self.sys.read(f"{CC}/np_cnp_prio_mode"), 1)
 
+    def test_rounding_is_told(self) -> None:
+        self.set_value(8)
+        self.sys.do("round", path=self.vendor.path, step=8)
+        reply = self.refused(1, "set", self.device, "rp_ai_rate=20")
+        self.assertIn("wrote 20, and it reads 16", reply["error"])
+        self.assertEqual(self.value(), 8)
+
     def test_lockdown(self) -> None:
         self.lock_down()
         reply = self.refused(1, "set", self.device, "rp_ai_rate=20")
@@ -285,6 +292,17 @@ class Follow(Mlx5):
         self.assertEqual(self.value(), 50)
         self.assertEqual(self.state_files(), [])
 
+    def test_lockdown_in_the_middle(self) -> None:
+        """It ends, says so, and the state is there for when it is over."""
+        following, sending = self.follow_to_the_top()
+        self.lock_down()
+        sending.progress = 0.0
+        self.assertEqual(following.process.wait(30), 1)
+        self.assertNotEqual(self.state_files(), [])
+        self.lock_down(False)
+        self.good("restore")
+        self.assertEqual(self.value(), 5)
+
     def test_refused_values_end_it(self) -> None:
         """The device answers, but takes nothing: that is no reset."""
         following, sending = self.follow_to_the_top()
@@ -308,6 +326,16 @@ class Follow(Mlx5):
                 self.sys.do("fail", on="read", prefix=CC, code=0)
                 value = 10 if sending.progress else 5
                 wait_for(lambda value=value: self.value() == value, "going on")
+
+    def test_kill_while_it_is_away(self) -> None:
+        following, _ = self.follow_to_the_top()
+        self.take_away()
+        following.wait_event("away")
+        following.end(signal.SIGKILL)
+        self.give_back(reset=True)
+        self.good("restore")
+        self.assertEqual(self.value(), 5)
+        self.assertEqual(self.state_files(), [])
 
     def test_nobody_reads_its_events(self) -> None:
         self.send(1.0)
