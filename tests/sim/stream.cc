@@ -463,7 +463,9 @@ void Stream::due()
 {
 	if (m_una == m_next)
 		return;
-	if (m_is_probe)
+	if (m_is_probe && m_sacked)	/* something is known to be missing by now */
+		arm();
+	else if (m_is_probe)
 		probe();
 	else
 		timed_out();

@@ -193,6 +193,11 @@ class Recovery(unittest.TestCase):
         cell = cells.scenario(cells.Cell(25, 50, 8948, 3, (8, 8, 8), 0), 24)
         self.assertTrue(simulate(cell, Run("cubic", 1))["over"])
 
+    def test_a_probe_spares_what_is_there(self) -> None:
+        """A segment that was counted twice left a flow without a window, for ever."""
+        cell = cells.scenario(cells.Cell(25, 50, 8948, 16, (64, 64, 64), 64), 24)
+        self.assertTrue(simulate(cell, Run("interleave", 3))["over"])
+
 
 class Cells(unittest.TestCase):
     """The command, and what it draws."""
