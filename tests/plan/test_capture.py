@@ -77,7 +77,6 @@ LINKS = {
 ENDS = ((host(1), 1, 2), ("2001:db8::1", 1, 2))
 
 
-@unittest.skipUnless(shutil.which("tshark"), "no tshark here")
 def swapped(data: bytes) -> bytes:
     """A pcap of the other byte order."""
     out = struct.pack(">IHHiIII", *struct.unpack_from("<IHHiIII", data))
@@ -89,6 +88,7 @@ def swapped(data: bytes) -> bytes:
     return out
 
 
+@unittest.skipUnless(shutil.which("tshark"), "no tshark here")
 class Folder(unittest.TestCase):
     """A place for files."""
 

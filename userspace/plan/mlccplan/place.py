@@ -84,9 +84,9 @@ def rank(candidates: list[Candidate], options: Options) -> report.Json:
     """Solve them all; the best is first."""
     begun, results = time.monotonic(), []
     for candidate in candidates:
-        layout = Layout(candidate.problem, options)
         # the time that one problem would have is for all of them
-        share = replace(options, limit_s=limit_s(layout) / len(candidates))
+        limit = limit_s(options, len(candidate.problem.jobs))
+        share = replace(options, limit_s=limit / len(candidates))
         solved = report.document(solve(Layout(candidate.problem, share)))
         results.append({"name": candidate.name, **solved})
     results.sort(key=_key)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import bounds, exact
-from .layout import Component, Layout
+from .layout import Component, Layout, Options
 from .search import EPSILON, Search, price
 
 # Without a limit: time for proofs where there are few jobs; else little, and more for every job
@@ -84,11 +84,10 @@ class Solution:
     without_cp_sat: bool  # it was wanted, and is not there
 
 
-def limit_s(layout: Layout) -> float:
-    """How long to improve and prove."""
-    if layout.options.limit_s is not None:
-        return layout.options.limit_s
-    count = len(layout.problem.jobs)
+def limit_s(options: Options, count: int) -> float:
+    """How long to improve and prove so many jobs."""
+    if options.limit_s is not None:
+        return options.limit_s
     if count <= FEW_JOBS:
         return LIMIT_FEW_S
     return LIMIT_S + LIMIT_S_PER_JOB * max(0, count - LIMIT_JOBS)
@@ -97,7 +96,7 @@ def limit_s(layout: Layout) -> float:
 def solve(layout: Layout) -> Solution:
     """Find shifts; never worse than those that the jobs have."""
     begun = time.monotonic()
-    limit = limit_s(layout)
+    limit = limit_s(layout.options, len(layout.problem.jobs))
     deadline = begun + limit
     with_cp_sat = limit >= EXACT_LIMIT_S
     outcomes = _search(layout, begun + limit * (1 - CENTRE_SHARE - with_cp_sat * EXACT_SHARE))
@@ -117,9 +116,10 @@ def solve(layout: Layout) -> Solution:
 def check(layout: Layout) -> Solution:
     """The shifts that the jobs have, and what the bounds say of better ones."""
     begun = time.monotonic()
+    deadline = begun + limit_s(layout.options, len(layout.problem.jobs))
     outcomes = []
     for component in layout.components:
-        outcome = _outcome(component, Search(layout, component), begun + limit_s(layout))
+        outcome = _outcome(component, Search(layout, component), deadline)
         outcome.settle()
         outcomes.append(outcome)
     seconds = time.monotonic() - begun
