@@ -31,4 +31,28 @@ static inline struct mlcc_rp_own host_own(const struct mlcc_job *j, const struct
 	return mlcc_rp_own(mlcc_led_flow_kbps(l, j), line, mlcc_led_flow_bytes(l, j));
 }
 
+/* A host of a job of several. */
+struct host_led {
+	struct mlcc_job *leader;	/* NULL: nobody tells */
+	struct mlcc_led led;
+	struct mlcc_lead_answer told;	/* on its way */
+	u64 counted;			/* by the leader, bytes */
+};
+
+/* @us after the last time: what the leader has said then arrives, and what @j has sent. */
+static inline void host_reports(struct host_led *h, const struct mlcc_job *j, u64 now, u64 us)
+{
+	if (h->told.best_us) {
+		h->told.age_us += us;
+		mlcc_led_hear(&h->led, &h->told, j->acked, now);
+	}
+	mlcc_lead_report(h->leader, &h->counted, j->acked, now, us);
+}
+
+/* After all have reported. */
+static inline void host_answered(struct host_led *h, u64 now)
+{
+	h->told = mlcc_lead_answer(h->leader, now);
+}
+
 #endif /* MLCC_DCQCN_HOST_H */

@@ -62,11 +62,7 @@ struct sim_flow {
 	u32 done, wanted;
 	struct sim_flow *peer;		/* the job's next flow, in a ring; NULL: it has this one */
 	bool led;			/* of several hosts with a flow each: neutral until told */
-	struct mlcc_job *leader;	/* the tracker of all; NULL: nobody tells */
-	struct mlcc_led host;
-	u64 counted;			/* by the leader, */
-	double reported;		/* and when that was */
-	struct mlcc_lead_answer told;	/* on its way */
+	struct host_led host;
 	double over;			/* when this flow's part of the phase was, 0: not yet */
 };
 
@@ -107,7 +103,7 @@ static inline u32 sim_stamp(double ns)
 /* The gain of a flow that has sent @bytes more. */
 static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow *f, u32 bytes)
 {
-	struct mlcc_led *led = f->led ? &f->host : NULL;
+	struct mlcc_led *led = f->led ? &f->host.led : NULL;
 	u32 p;
 
 	if (!f->profile)
@@ -337,34 +333,17 @@ static inline void sim_step(struct sim *s, struct sim_flow *f)
 	sim_heap_move(s, f);
 }
 
-/* A host tells its leader what it has sent.  The answer is on its way until the next tick. */
-static inline void sim_report(struct sim *s, struct sim_flow *f)
-{
-	if (!f->leader)
-		return;
-	mlcc_lead_report(f->leader, &f->counted, f->own.acked, sim_us(s),
-			 (s->now - f->reported) / 1000);
-	f->reported = s->now;
-}
-
-static inline void sim_answer(struct sim *s, struct sim_flow *f)
-{
-	if (!f->leader)
-		return;
-	f->told.age_us += s->tell / 1000;
-	if (f->told.best_us)
-		mlcc_led_hear(&f->host, &f->told, f->own.acked, sim_us(s));
-	f->told = mlcc_lead_answer(f->leader, sim_us(s));
-}
-
+/* Hosts tell their leaders what they have sent.  Answers are on their way until the next tick. */
 static inline void sim_tell(struct sim *s)
 {
 	s->now = s->tick;
 	s->tick += s->tell;
-	for (u32 i = 0; i < s->flows; i++)
-		sim_report(s, &s->flow[i]);
-	for (u32 i = 0; i < s->flows; i++)
-		sim_answer(s, &s->flow[i]);
+	for (struct sim_flow *f = s->flow; f < s->flow + s->flows; f++)
+		if (f->host.leader)
+			host_reports(&f->host, &f->own, sim_us(s), s->tell / 1000);
+	for (struct sim_flow *f = s->flow; f < s->flow + s->flows; f++)
+		if (f->host.leader)
+			host_answered(&f->host, sim_us(s));
 }
 
 /* Until @until, or until all jobs have done their iterations. */

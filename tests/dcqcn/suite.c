@@ -114,7 +114,7 @@ static void add_job(struct sim *s, const struct cell *c, u32 job,
 		host = &s->flow[first + i / c->flows * c->flows];
 		f->job = &host->own;
 		f->led = c->hosts > 1;
-		f->leader = f->led && opt.tell_ms ? &leaders[job] : NULL;
+		f->host.leader = f->led && opt.tell_ms ? &leaders[job] : NULL;
 		f->port = c->flows > 1 ? &host->port_own : NULL;
 		if (flows > 1)
 			f->peer = &s->flow[first + (i + 1) % flows];

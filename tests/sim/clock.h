@@ -50,12 +50,24 @@ class Event : public ns3::EventImpl {
 public:
 	explicit Event(T *owner) : m_owner(owner) {}
 
-	void at(Ps when) { Clock::at(when, *this); }
+	void at(Ps when)
+	{
+		m_pending = true;
+		Clock::at(when, *this);
+	}
+
+	/* Of one that is never pending twice. */
+	bool pending() const { return m_pending; }
 
 private:
-	void Notify() override { (m_owner->*Call)(); }
+	void Notify() override
+	{
+		m_pending = false;
+		(m_owner->*Call)();
+	}
 
 	T *m_owner;
+	bool m_pending = false;
 };
 
 } /* namespace sim */

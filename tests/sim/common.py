@@ -86,10 +86,7 @@ def front_end(text: str, *words: str) -> "subprocess.CompletedProcess[str]":
 
 def made_up(*iterations_s: list[float]) -> Table:
     """What mlcc-sim would say of jobs with these iterations."""
-    jobs = [
-        {"name": "j", "delivered": 10**9, "phases": 1.0, "iterations_s": times}
-        for times in iterations_s
-    ]
+    jobs = [{"name": "j", "delivered": 10**9, "iterations_s": times} for times in iterations_s]
     counts = {"simulated_s": 1.0, "cpu_s": 1.0, "over": True}
     return counts | {"jobs": jobs, "network": {"sent": 1}}
 

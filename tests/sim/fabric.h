@@ -11,13 +11,28 @@
 #include <vector>
 
 #include "clock.h"
-#include "../../include/mlcc/phase.h"
+#include "graph.h"
 #include "../../include/mlcc/profiles.h"
 
 namespace sim {
 
 /* One of mlcc's, for either carrier; NULL: there is none. */
 const struct mlcc_profile *profile_named(const std::string &name);
+
+/* A JSON array; @print: of one of its elements. */
+template <typename Range, typename Print>
+void list(std::ostream &out, const Range &range, Print print)
+{
+	const char *comma = "";
+
+	out << "[";
+	for (const auto &one : range) {
+		out << comma;
+		print(one);
+		comma = ", ";
+	}
+	out << "]";
+}
 
 /* A connection in one direction. */
 class Channel {
@@ -35,16 +50,10 @@ public:
 /* A job on one host: what its flows there share of the congestion control. */
 class Host {
 public:
-	/* @tracker: outlives it */
-	Host(const struct mlcc_job &tracker, unsigned n) : flows(n), m_tracker(tracker) {}
+	explicit Host(unsigned n) : flows(n) {}
 	virtual ~Host() = default;
 
 	const unsigned flows;		/* of a connection */
-
-	unsigned phases() const { return m_tracker.seq; }
-
-private:
-	const struct mlcc_job &m_tracker;
 };
 
 /* Several flows that each carry a part of every message. */
@@ -67,6 +76,8 @@ class Job;
 
 class Fabric {
 public:
+	/* @g outlives it */
+	explicit Fabric(const Graph &g) : router(g) {}
 	virtual ~Fabric() = default;
 
 	/* Of @job, on one host.  Belongs to the fabric, as channels do. */
@@ -77,6 +88,8 @@ public:
 
 	/* Members of a JSON object. */
 	virtual void report(std::ostream &out) const = 0;
+
+	Router router;
 
 protected:
 	std::vector<std::unique_ptr<Host>> m_hosts;	/* of jobs */

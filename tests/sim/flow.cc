@@ -10,30 +10,10 @@ namespace sim {
 constexpr uint32_t CONTROL_BYTES = 64;	/* an ACK, NAK or CNP on the wire */
 constexpr uint32_t ACK_EVERY = 16;	/* packets */
 
-/*** Paths of a job ***/
-
-void Paths::take(const Path &path)
-{
-	for (const Port *link : path.links)
-		m_flows[link]++;
-}
-
-unsigned Paths::meets(const Path &path) const
-{
-	unsigned sum = 0;
-
-	for (const Port *link : path.links) {
-		auto flows = m_flows.find(link);
-
-		sum += flows == m_flows.end() ? 0 : flows->second;
-	}
-	return sum;
-}
-
-Flow::Flow(RdmaNet &net, unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver, Ps rtt,
-	   uint32_t hash)
-	: m_net(net), m_from(from), m_to(to), m_rtt(rtt),
-	  m_hash(sender ? choose(sender->paths, hash) : hash),
+Flow::Flow(RdmaNet &net, unsigned a, unsigned b, RdmaHost *sender, RdmaHost *receiver,
+	   const Path &there, const Path &back)
+	: from(a), to(b), paths{ there, back }, m_net(net),
+	  m_rtt((there.size() + back.size()) * net.param.delay),
 	  m_host(net.param.profile ? sender : nullptr), m_param(sender ? sender->rp : net.param.rp),
 	  m_group(receiver && net.param.tmdml ? &receiver->group : nullptr), m_pace(this),
 	  m_expire(this)
@@ -43,25 +23,6 @@ Flow::Flow(RdmaNet &net, unsigned from, unsigned to, RdmaHost *sender, RdmaHost 
 }
 
 /*** The sender ***/
-
-/* The hash that the best port makes of it, or the first of those that are as good. */
-uint32_t Flow::choose(Paths &paths, uint32_t hash) const
-{
-	Path best = m_net.path(m_from, m_to, hash, 0);
-	unsigned fewest = paths.meets(best);
-
-	for (unsigned port = 1; port < m_net.param.ports; port++) {
-		Path other = m_net.path(m_from, m_to, hash, port);
-		unsigned meets = paths.meets(other);
-
-		if (meets < fewest) {
-			fewest = meets;
-			best = other;
-		}
-	}
-	paths.take(best);
-	return best.hash;
-}
 
 void Flow::send(uint64_t bytes)
 {
@@ -98,21 +59,19 @@ void Flow::set_rate(uint32_t kbps)
  */
 void Flow::go()
 {
-	if (m_ready || m_pacing || !may_send())
+	if (m_ready || m_pace.pending() || !may_send())
 		return;
 	if (Clock::now() < m_due) {
-		m_pacing = true;
 		m_pace.at(std::min<Ps>(m_due, Clock::now() + m_param.time_ns * NS));
 		return;
 	}
 	m_ready = true;
-	m_net.nics[m_from]->ready(*this);
+	m_net.nics[from]->ready(*this);
 }
 
 /* A CNP may have made it later, an increase earlier. */
 void Flow::pace()
 {
-	m_pacing = false;
 	if (Clock::now() < m_due)
 		set_rate(raised(0, 0));
 	go();
@@ -126,7 +85,7 @@ struct mlcc_rp_gain Flow::gain(uint32_t fresh)
 
 	if (!m_host)
 		return MLCC_RP_PLAIN;
-	led = m_host->leader ? &m_host->led : nullptr;
+	led = m_host->lead.leader ? &m_host->lead.led : nullptr;
 	p = host_sent(&m_host->job, led, &m_param, fresh, Clock::tracker_us());
 	if (mlcc_rp_enter(&m_rp, m_host->job.seq)) {
 		m_own = host_own(&m_host->job, led, m_param.line);
@@ -151,42 +110,39 @@ uint64_t Flow::end_of_message() const
 }
 
 /* What the RP has to know of a packet that leaves. */
-void Flow::begin(Packet *p)
+void Flow::begin(const Packet &p)
 {
-	uint64_t end = p->seq + p->payload;
+	uint64_t end = p.seq + p.payload;
 	uint32_t fresh = end > m_fresh ? end - m_fresh : 0;
 
 	if (m_host && m_fresh == m_acked && fresh)
 		mlcc_job_tx_start(&m_host->job, Clock::tracker_us(), m_rtt / (1000 * NS));
-	m_rate = raised(p->bytes, fresh);
+	m_rate = raised(p.bytes, fresh);
 	m_fresh += fresh;
 	again += !fresh;
 	m_due = m_moved = Clock::now();
-	m_due += gap(p->bytes);
+	m_due += gap(p.bytes);
 }
 
-/* The NIC sends a packet of this flow; NULL: it was acknowledged while it waited for its turn. */
-Packet *Flow::make()
+/* The NIC sends a packet of this flow; none: it was acknowledged while it waited for its turn. */
+std::optional<Packet> Flow::make()
 {
-	Packet *p;
+	Packet p = {};
 	uint64_t end;
 
 	m_ready = false;
 	if (!may_send())
-		return nullptr;
+		return {};
 	end = end_of_message();
-	p = m_net.alloc();
-	*p = {};
-	p->flow = this;
-	p->kind = Kind::DATA;
-	p->to = m_to;
-	p->seq = m_next;
-	p->payload = std::min<uint64_t>(m_net.param.payload, end - m_next);
-	p->bytes = p->payload + m_net.param.header;
-	p->tries = m_tries;
+	p.flow = this;
+	p.kind = Kind::DATA;
+	p.seq = m_next;
+	p.payload = std::min<uint64_t>(m_net.param.payload, end - m_next);
+	p.bytes = p.payload + m_net.param.header;
+	p.tries = m_tries;
 	begin(p);
-	m_next += p->payload;
-	p->ack = m_next == end || !may_send();
+	m_next += p.payload;
+	p.ack = m_next == end || !may_send();
 	m_net.sent++;
 	watch();
 	go();
@@ -225,18 +181,15 @@ void Flow::on_cnp()
 /* One event looks after all packets in flight. */
 void Flow::watch()
 {
-	if (m_watching)
-		return;
-	m_watching = true;
-	m_expire.at(m_moved + m_net.param.rto);
+	if (!m_expire.pending())
+		m_expire.at(m_moved + m_net.param.rto);
 }
 
 void Flow::expire()
 {
-	m_watching = false;
 	if (m_next == m_acked)
 		return;
-	if (m_net.nics[m_from]->port.paused)
+	if (m_net.nics[from]->port.paused)
 		m_moved = Clock::now();
 	if (Clock::now() >= m_moved + m_net.param.rto) {
 		m_moved = Clock::now();
@@ -249,25 +202,23 @@ void Flow::expire()
 
 void Flow::answer(Kind kind, uint8_t tries)
 {
-	Packet *p = m_net.alloc();
+	Packet p = {};
 
-	*p = {};
-	p->flow = this;
-	p->kind = kind;
-	p->to = m_from;
-	p->seq = m_expected;
-	p->bytes = CONTROL_BYTES;
-	p->tries = tries;
-	m_net.nics[m_to]->answer(p);
+	p.flow = this;
+	p.kind = kind;
+	p.seq = m_expected;
+	p.bytes = CONTROL_BYTES;
+	p.tries = tries;
+	m_net.nics[to]->answer(p);
 }
 
-void Flow::accept(const Packet *p)
+void Flow::accept(const Packet &p)
 {
-	m_expected += p->payload;
+	m_expected += p.payload;
 	m_unacked++;
-	if (p->ack || m_unacked >= ACK_EVERY) {
+	if (p.ack || m_unacked >= ACK_EVERY) {
 		m_unacked = 0;
-		answer(Kind::ACK, p->tries);
+		answer(Kind::ACK, p.tries);
 	}
 	while (!m_messages.empty() && m_messages.front() <= m_expected) {
 		m_messages.pop_front();
@@ -286,45 +237,44 @@ bool Flow::answers()
 	return mlcc_np_marked(&m_np.np, c.interval, Clock::now_ns());
 }
 
-void Flow::on_data(const Packet *p)
+void Flow::on_data(const Packet &p)
 {
 	m_net.delivered++;
 	if (m_group)
-		mlcc_tmdml_arrived(m_group, &m_np, &m_net.param.np, p->payload,
+		mlcc_tmdml_arrived(m_group, &m_np, &m_net.param.np, p.payload,
 				   Clock::tracker_us());
-	if (p->marked && answers())
-		answer(Kind::CNP, p->tries);
-	if (p->seq == m_expected) {
+	if (p.marked && answers())
+		answer(Kind::CNP, p.tries);
+	if (p.seq == m_expected) {
 		accept(p);
-	} else if (p->seq < m_expected) {
-		if (p->ack)
-			answer(Kind::ACK, p->tries);
-	} else if (m_asked != p->tries) {
-		m_asked = p->tries;
-		answer(Kind::NAK, p->tries);
+	} else if (p.seq < m_expected) {
+		if (p.ack)
+			answer(Kind::ACK, p.tries);
+	} else if (m_asked != p.tries) {
+		m_asked = p.tries;
+		answer(Kind::NAK, p.tries);
 	}
 }
 
 /* At either end. */
-void Flow::received(Packet *p)
+void Flow::received(const Packet &p)
 {
 	m_net.hops++;
-	switch (p->kind) {
+	switch (p.kind) {
 	case Kind::DATA:
 		on_data(p);
 		break;
 	case Kind::ACK:
-		on_ack(p->seq);
+		on_ack(p.seq);
 		break;
 	case Kind::NAK:
-		if (p->tries == m_tries)
-			go_back(p->seq);
+		if (p.tries == m_tries)
+			go_back(p.seq);
 		break;
 	case Kind::CNP:
 		on_cnp();
 		break;
 	}
-	m_net.free(p);
 }
 
 } /* namespace sim */

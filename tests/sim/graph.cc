@@ -114,8 +114,32 @@ Router::Router(const Graph &g) : m_graph(g), m_edges(g.nodes)
 	}
 }
 
+const Routes &Router::to(unsigned host)
+{
+	auto known = m_known.find(host);
+
+	if (known == m_known.end())
+		known = m_known.emplace(host, search(host)).first;
+	return known->second;
+}
+
+std::vector<unsigned> Router::path(unsigned from, unsigned to_host, uint64_t hash)
+{
+	const Routes &routes = to(to_host);
+	std::vector<unsigned> found;
+
+	for (unsigned node = from; node != to_host;) {
+		const auto &ways = routes.edges[node];
+		unsigned e = ways[mix(hash ^ (uint64_t)node << 32) % ways.size()];
+
+		found.push_back(2 * e + (m_graph.edges[e].b == node));
+		node = other(m_graph.edges[e], node);
+	}
+	return found;
+}
+
 /* Breadth first, from the host outwards; no host is on the way to another. */
-Routes Router::to(unsigned host) const
+Routes Router::search(unsigned host) const
 {
 	Routes r = { std::vector<std::vector<unsigned>>(m_graph.nodes),
 		     std::vector<unsigned>(m_graph.nodes, UINT_MAX),

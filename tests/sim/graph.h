@@ -23,6 +23,7 @@
 #define MLCC_SIM_GRAPH_H
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace sim {
@@ -56,12 +57,19 @@ struct Routes {
 
 class Router {
 public:
+	/* @g outlives it */
 	explicit Router(const Graph &g);
-	Routes to(unsigned host) const;
+	const Routes &to(unsigned host);
+
+	/* One of the shortest, by a hash.  Of each edge 2 e, or 2 e + 1 where it goes from b to a. */
+	std::vector<unsigned> path(unsigned from, unsigned to, uint64_t hash);
 
 private:
+	Routes search(unsigned host) const;
+
 	const Graph &m_graph;
 	std::vector<std::vector<unsigned>> m_edges;	/* of each node */
+	std::map<unsigned, Routes> m_known;		/* by host */
 };
 
 /* The far end of an edge. */

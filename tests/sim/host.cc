@@ -86,31 +86,22 @@ void Link::arrive()
 	m_net.poll(m_found);
 }
 
-HostNet::HostNet(const Graph &g, const HostParam &p) : param(p), m_graph(g)
+HostNet::HostNet(const Graph &g, const HostParam &p) : Fabric(g), param(p)
 {
-	Router router(m_graph);
-
 	for (const Edge &e : g.edges)
 		for (auto [from, to] : { std::pair(e.a, e.b), std::pair(e.b, e.a) })
 			m_links.push_back(std::make_unique<Link>(*this, e.bps, from < g.hosts,
 								 to < g.hosts));
-	for (unsigned host = 0; host < g.hosts; host++)
-		m_routes.push_back(router.to(host));
 }
 
 HostNet::~HostNet() = default;
 
-std::vector<Link *> HostNet::path(unsigned from, unsigned to, uint64_t hash) const
+std::vector<Link *> HostNet::path(unsigned from, unsigned to, uint64_t hash)
 {
 	std::vector<Link *> found;
 
-	for (unsigned node = from; node != to;) {
-		const auto &ways = m_routes[to].edges[node];
-		unsigned e = ways[mix(hash ^ (uint64_t)node << 32) % ways.size()];
-
-		found.push_back(m_links[2 * e + (m_graph.edges[e].b == node)].get());
-		node = other(m_graph.edges[e], node);
-	}
+	for (unsigned link : router.path(from, to, hash))
+		found.push_back(m_links[link].get());
 	return found;
 }
 

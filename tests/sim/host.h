@@ -57,7 +57,7 @@ struct HostParam {
 class TcpHost : public Host {
 public:
 	/* @cc: may be one that knows of no jobs */
-	TcpHost(const std::string &cc, unsigned flows) : Host(m_slot.job, flows)
+	TcpHost(const std::string &cc, unsigned flows) : Host(flows)
 	{
 		m_slot.profile = profile_named(cc);
 	}
@@ -128,11 +128,9 @@ public:
 	uint64_t hops = 0;
 
 private:
-	std::vector<Link *> path(unsigned from, unsigned to, uint64_t hash) const;
+	std::vector<Link *> path(unsigned from, unsigned to, uint64_t hash);
 	Channel *flow(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 
-	const Graph m_graph;
-	std::vector<Routes> m_routes;			/* to each host */
 	std::vector<std::unique_ptr<Link>> m_links;	/* of each edge: from a, from b */
 	std::vector<std::unique_ptr<Stream>> m_streams;
 	std::vector<Stream *> m_touched;		/* of a poll */

@@ -103,7 +103,6 @@ void Job::iterated()
 		return;
 	iterations_s.push_back((now - began) / PS_PER_S);
 	communication_s.push_back((now - m_sends) / PS_PER_S);
-	phases = phases_seen() / iterations_s.size();
 	if (over())
 		on_over();
 }
@@ -342,18 +341,6 @@ private:
 		send(m);
 	}
 
-	double phases_seen() const override
-	{
-		unsigned sum = 0, senders = 0;
-
-		for (const auto &m : m_members) {
-			for (const Host *host : m->hosts)
-				sum += host->phases();
-			senders += m->out.empty() ? 0 : m->hosts.size();
-		}
-		return (double)sum / senders;
-	}
-
 	std::vector<std::unique_ptr<Member>> m_members;
 	std::vector<std::unique_ptr<Lane>> m_lanes;
 };
@@ -361,7 +348,7 @@ private:
 class Background : public Job {
 public:
 	Background(const JobParam &p, Fabric &fabric)
-		: Job(p), m_fabric(fabric), m_router(*p.graph), m_next(this)
+		: Job(p), m_fabric(fabric), m_next(this)
 	{
 		m_random = ns3::CreateObject<ns3::UniformRandomVariable>();
 		m_random->SetStream(param.stream);
@@ -372,8 +359,6 @@ public:
 	uint64_t delivered() const override { return m_delivered; }
 
 private:
-	double phases_seen() const override { return 0; }
-
 	void wait(double from_s)
 	{
 		m_next.at(ps(from_s - std::log(m_random->GetValue()) / param.per_s));
@@ -394,12 +379,9 @@ private:
 
 	double alone_s(unsigned from, unsigned to, uint64_t bytes)
 	{
-		auto known = m_routes.find(to);
+		const Routes &routes = m_fabric.router.to(to);
 
-		if (known == m_routes.end())
-			known = m_routes.emplace(to, m_router.to(to)).first;
-		return 8 * bytes / known->second.bps[from] +
-		       2 * known->second.hops[from] * param.delay_s;
+		return 8 * bytes / routes.bps[from] + 2 * routes.hops[from] * param.delay_s;
 	}
 
 	void begin()
@@ -423,8 +405,6 @@ private:
 	}
 
 	Fabric &m_fabric;
-	Router m_router;
-	std::map<unsigned, Routes> m_routes;	/* by host */
 	ns3::Ptr<ns3::UniformRandomVariable> m_random;
 	uint64_t m_delivered = 0;
 	Event<Background, &Background::begin> m_next;

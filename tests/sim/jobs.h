@@ -45,7 +45,6 @@
 
 #include "clock.h"
 #include "fabric.h"
-#include "graph.h"
 
 namespace sim {
 
@@ -75,7 +74,6 @@ struct JobParam {
 	/* of background */
 	double per_s;			/* flows that come, 0: none */
 	unsigned senders;		/* of the hosts, to the others; all: to each other */
-	const Graph *graph;		/* outlives the job */
 	double delay_s;			/* of a link */
 	std::vector<double> sizes;	/* bytes, and which part is no larger; in turn */
 };
@@ -93,7 +91,6 @@ public:
 	std::vector<double> iterations_s;
 	std::vector<double> communication_s;	/* of each, since its last host began to send */
 	std::vector<FlowTime> flows;	/* of background */
-	double phases = 0;		/* that a host has seen in an iteration, on the average */
 
 	/* Called when the job has done its iterations; it may go on, for the others' sake. */
 	std::function<void()> on_over;
@@ -104,8 +101,6 @@ protected:
 	Ps m_sends = 0;			/* since when the last host that began to does */
 
 private:
-	virtual double phases_seen() const = 0;		/* by a host, on the average */
-
 	Ps m_began = 0;
 };
 

@@ -3,17 +3,17 @@
  * mlcc-sim: one run of one scenario under one congestion control.  tests/sim/run writes what it
  * reads and reads what it writes: a JSON object.
  *
- * It reads "key value" lines; those from "job NAME" on are of that job.  All have to be there, and
- * nothing else.  People write TOML, which has defaults, and where values that are wrong are refused
+ * It reads "key value" lines; those from "job NAME" on are of that job.  All have to be there.
+ * People write TOML, which has defaults, and where values that are wrong are refused
  * (mlccsim/scenario.py).
  *
  *	exit status 0: it has run; 1: not to the end; 2: settings that are wrong, in one line
  */
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <iostream>
 #include <map>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -39,14 +39,10 @@ public:
 	std::vector<double> numbers(const std::string &key) const;
 	double number(const std::string &key) const { return numbers(key).front(); }
 
-	/* Complains of a key that nobody has asked for. */
-	void all_used() const;
-
 	std::vector<Settings> jobs;
 
 private:
 	std::map<std::string, std::string> m_values;
-	mutable std::set<std::string> m_used;
 };
 
 Settings Settings::read(std::istream &in)
@@ -72,7 +68,6 @@ const std::string &Settings::text(const std::string &key) const
 
 	if (found == m_values.end())
 		throw std::runtime_error(key + ": missing");
-	m_used.insert(key);
 	return found->second;
 }
 
@@ -86,15 +81,6 @@ std::vector<double> Settings::numbers(const std::string &key) const
 	if (!words.eof() || found.empty())
 		throw std::runtime_error(key + ": not numbers");
 	return found;
-}
-
-void Settings::all_used() const
-{
-	for (const auto &entry : m_values)
-		if (!m_used.count(entry.first))
-			throw std::runtime_error(entry.first + ": unknown key");
-	for (const Settings &job : jobs)
-		job.all_used();
 }
 
 /* Of each access switch: its pod, in order, and its hosts. */
@@ -112,11 +98,11 @@ static std::vector<std::vector<unsigned>> pods_of(const Settings &s)
 
 static Graph graph_of(const Settings &s)
 {
-	std::string kind = s.text("topology");
-	double bps = s.number("rate_bps");
+	std::string kind = s.text("kind");
+	double bps = s.number("rate");
 
 	if (kind == "dumbbell")
-		return dumbbell(s.number("pairs"), s.number("host_rate_bps"), bps);
+		return dumbbell(s.number("pairs"), bps, s.number("bottleneck"));
 	if (kind == "leaf-spine")
 		return leaf_spine(s.number("leaves"), s.number("spines"), s.number("hosts"), bps,
 				  s.number("oversubscription"));
@@ -135,16 +121,21 @@ static enum mlcc_rp_variant variant_of(const Settings &s)
 	return (enum mlcc_rp_variant)(std::find(names, std::end(names), s.text("variant")) - names);
 }
 
+static uint32_t ns(double seconds)
+{
+	return std::llround(seconds * 1e9);
+}
+
 static RdmaParam rdma_of(const Settings &s)
 {
 	enum mlcc_rp_variant variant = variant_of(s);
 	RdmaParam c = {};
 
 	/* flows go by their port's rate */
-	c.bps = s.number(s.text("topology") == "dumbbell" ? "host_rate_bps" : "rate_bps");
+	c.bps = s.number("rate");
 	mlcc_rp_param_init(&c.rp, variant, c.bps / 1e3, MBPS);
-	if (s.number("timer_ns"))
-		c.rp.time_ns = s.number("timer_ns");
+	if (s.number("timer"))
+		c.rp.time_ns = ns(s.number("timer"));
 	c.np.interval = mlcc_np_interval(variant, &c.rp);
 	c.np.every = MLCC_TMDML_EVERY;
 	c.np.spare = MLCC_TMDML_SPARE;
@@ -152,8 +143,8 @@ static RdmaParam rdma_of(const Settings &s)
 	c.payload = s.number("payload");
 	c.header = s.number("header");
 	c.window = s.number("window");
-	c.rto = s.number("rto_s") * PS_PER_S;
-	c.delay = s.number("delay_s") * PS_PER_S;
+	c.rto = s.number("rto") * PS_PER_S;
+	c.delay = s.number("delay") * PS_PER_S;
 	c.buffer = s.number("buffer");
 	c.kmin = s.number("kmin");
 	c.kmax = s.number("kmax");
@@ -173,16 +164,16 @@ static HostParam host_of(const Settings &s)
 	HostParam c = {};
 
 	c.cc = s.text("cc");
-	c.ecn = s.number("ecn");
+	c.ecn = s.text("queue") == "ecn";
 	c.mss = s.number("mss");
 	c.limit = s.number("limit");
 	c.mark = s.number("mark");
-	c.delay = s.number("delay_s") * PS_PER_S;
+	c.delay = s.number("delay") * PS_PER_S;
 	c.seed = s.number("seed");
 	c.tso = s.number("tso");
 	c.gro = s.number("gro");
 	c.window = s.number("window");
-	c.coalesce = s.number("coalesce_s") * PS_PER_S;
+	c.coalesce = s.number("coalesce") * PS_PER_S;
 	return c;
 }
 
@@ -204,7 +195,7 @@ static std::vector<JobStep> steps_of(const Settings &s)
 	return steps;
 }
 
-static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsigned index)
+static JobParam job_of(const Settings &s, double delay_s, unsigned index)
 {
 	std::vector<double> hosts = s.numbers("hosts");
 	JobParam j = {};
@@ -212,24 +203,23 @@ static JobParam job_of(const Settings &s, const Graph &g, double delay_s, unsign
 	j.name = s.text("job");
 	j.kind = s.text("workload");
 	j.hosts.assign(hosts.begin(), hosts.end());
-	j.start_s = s.number("start_s");
+	j.start_s = s.number("start");
 	j.stream = (1 + index) * STREAMS;
 	if (j.kind == "background") {
 		j.per_s = s.number("per_s");
 		j.senders = s.number("senders");
 		j.sizes = s.numbers("sizes");
-		j.graph = &g;
 		j.delay_s = delay_s;
 		return j;
 	}
-	j.rails = s.number("job_rails");
+	j.rails = s.number("rails");
 	j.flows = s.number("flows");
 	j.steps = steps_of(s);
 	j.noise = s.number("noise");
 	j.lognormal = s.number("lognormal");
 	/* 0: for ever, and nobody waits for it */
 	j.iterations = s.number("iterations");
-	j.timer_ns = s.number("job_timer_ns");
+	j.timer_ns = ns(s.number("job_timer"));
 	j.leaves = s.number("leaves");
 	return j;
 }
@@ -240,12 +230,12 @@ struct Run {
 };
 
 /* "only": the number of a job that is to be alone, with its noise; -1: all */
-static void add_jobs(Run &run, const Settings &s, const Graph &g, Fabric &fabric)
+static void add_jobs(Run &run, const Settings &s, Fabric &fabric)
 {
-	double only = s.number("only"), delay_s = s.number("delay_s");
+	double only = s.number("only"), delay_s = s.number("delay");
 
 	for (unsigned i = 0; i < s.jobs.size(); i++) {
-		JobParam p = job_of(s.jobs[i], g, delay_s, i);
+		JobParam p = job_of(s.jobs[i], delay_s, i);
 
 		if (only >= 0 && only != i)
 			continue;
@@ -261,37 +251,26 @@ static void add_jobs(Run &run, const Settings &s, const Graph &g, Fabric &fabric
 /* Of each: seconds when it came, that it took, that it would take alone; bytes. */
 static void print_flows(const Job &job)
 {
-	const char *comma = "";
-	unsigned open = 0;
-
-	std::cout << ", \"flows\": [";
-	for (const FlowTime &f : job.flows) {
+	std::cout << ", \"flows\": ";
+	list(std::cout, job.flows, [](const FlowTime &f) {
 		Ps took = f.took < 0 ? Clock::now() - f.began : f.took;
 
-		open += f.took < 0;
-		std::cout << comma << "[" << f.began / PS_PER_S << ", " << took / PS_PER_S << ", "
+		std::cout << "[" << f.began / PS_PER_S << ", " << took / PS_PER_S << ", "
 			  << f.alone_s << ", " << f.bytes << "]";
-		comma = ", ";
-	}
-	std::cout << "], \"open\": " << open;
+	});
 }
 
 static void print_times(const char *name, const std::vector<double> &times)
 {
-	const char *comma = "";
-
-	std::cout << ", \"" << name << "\": [";
-	for (double t : times) {
-		std::cout << comma << t;
-		comma = ", ";
-	}
-	std::cout << "]";
+	std::cout << ", \"" << name << "\": ";
+	list(std::cout, times, [](double t) { std::cout << t; });
 }
 
-static void print_job(const Job &job)
+static void print_job(const std::unique_ptr<Job> &which)
 {
-	std::cout << "{\"name\": \"" << job.param.name << "\", \"delivered\": " << job.delivered()
-		  << ", \"phases\": " << job.phases;
+	const Job &job = *which;
+
+	std::cout << "{\"name\": \"" << job.param.name << "\", \"delivered\": " << job.delivered();
 	print_times("iterations_s", job.iterations_s);
 	print_times("communication_s", job.communication_s);
 	if (job.param.kind == "background")
@@ -301,16 +280,10 @@ static void print_job(const Job &job)
 
 static void print(const Run &run, const Fabric &fabric, double cpu)
 {
-	const char *comma = "";
-
 	std::cout.precision(9);
-	std::cout << "{\"jobs\": [";
-	for (const auto &job : run.jobs) {
-		std::cout << comma;
-		print_job(*job);
-		comma = ", ";
-	}
-	std::cout << "], \"network\": {";
+	std::cout << "{\"jobs\": ";
+	list(std::cout, run.jobs, print_job);
+	std::cout << ", \"network\": {";
 	fabric.report(std::cout);
 	std::cout << "}, \"simulated_s\": " << Clock::now() / PS_PER_S << ", \"cpu_s\": " << cpu
 		  << ", \"over\": " << (run.working ? "false" : "true") << "}\n";
@@ -327,9 +300,8 @@ static int simulate(const Settings &s)
 	ns3::RngSeedManager::SetRun(s.number("seed"));
 	Clock::start();
 	fabric = fabric_of(s, g);
-	add_jobs(run, s, g, *fabric);
-	ns3::Simulator::Stop(ns3::Seconds(s.number("stop_s")));
-	s.all_used();
+	add_jobs(run, s, *fabric);
+	ns3::Simulator::Stop(ns3::Seconds(s.number("stop")));
 
 	began = std::clock();
 	ns3::Simulator::Run();

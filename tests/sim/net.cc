@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 
 #include <ns3/object-factory.h>
@@ -26,14 +27,12 @@ void Clock::start()
 	impl = ns3::PeekPointer(ns3::Simulator::GetImplementation());
 }
 
-uint64_t Queue::packets(Kind kind) const
+static Packet pop(Queue &queue)
 {
-	uint64_t n = 0;
+	Packet p = queue.front();
 
-	if (m_first)
-		for (const Packet *p = m_first; p; p = p->next)
-			n += p->kind == kind;
-	return n;
+	queue.pop_front();
+	return p;
 }
 
 Port::Port(Node &owner, double bps, Ps delay)
@@ -46,36 +45,28 @@ Port::Port(Node &owner, double bps, Ps delay)
 void Port::kick()
 {
 	Ps now = Clock::now();
-	Packet *p;
+	std::optional<Packet> p;
 
 	if (now < m_free) {
-		if (!m_waking) {
-			m_waking = true;
+		if (!m_wake.pending())
 			m_wake.at(m_free);
-		}
 		return;
 	}
 	p = node.next(*this);
 	if (!p)
 		return;
 	m_free = now + std::llround(p->bytes * ps_per_byte);
-	m_flight.push(p);
+	m_flight.push_back(*p);
 	m_arrive.at(m_free + m_delay);
-	if (node.more(*this) && !m_waking) {
-		m_waking = true;
+	if (node.more(*this) && !m_wake.pending())
 		m_wake.at(m_free);
-	}
-}
-
-void Port::wake()
-{
-	m_waking = false;
-	kick();
 }
 
 void Port::arrive()
 {
-	m_peer->node.receive(m_flight.pop(), *m_peer);
+	Packet p = pop(m_flight);
+
+	m_peer->node.receive(p, *m_peer);
 }
 
 /* A PFC frame goes after the packet that is leaving, before all others. */
@@ -100,9 +91,11 @@ void Port::hear()
 		kick();
 }
 
-uint64_t Port::packets(Kind kind) const
+uint64_t Port::inside() const
 {
-	return data.packets(kind) + m_flight.packets(kind);
+	return data.size() + std::count_if(m_flight.begin(), m_flight.end(), [](const Packet &p) {
+		return p.kind == Kind::DATA;
+	});
 }
 
 Port &Switch::add_port(double bps, Ps delay)
@@ -135,35 +128,26 @@ void Switch::finish(int64_t stream)
 	m_random->SetStream(stream);
 }
 
-Port &Switch::route(unsigned to, uint32_t hash) const
-{
-	const auto &ways = routes[to];
-
-	if (ways.size() == 1)
-		return *ways[0];
-	return *ways[mix(hash ^ ((uint64_t)id << 32)) % ways.size()];
-}
-
 /* Bytes, as many as one port may have. */
 uint64_t Switch::room() const
 {
 	return m_used < m_shared ? m_shared - m_used : 0;
 }
 
-bool Switch::fits(const Packet *p, const Port &out) const
+bool Switch::fits(const Packet &p, const Port &out) const
 {
-	if (m_used + p->bytes > m_net.param.buffer)
+	if (m_used + p.bytes > m_net.param.buffer)
 		return false;
-	return m_net.param.pfc || out.queued + p->bytes <= room();
+	return m_net.param.pfc || out.queued + p.bytes <= room();
 }
 
-bool Switch::admit(Packet *p, Port &in, Port &out)
+bool Switch::admit(Packet &p, Port &in, Port &out)
 {
 	if (!fits(p, out))
 		return false;
-	p->in = &in;
-	in.arrived += p->bytes;
-	m_used += p->bytes;
+	p.in = &in;
+	in.arrived += p.bytes;
+	m_used += p.bytes;
 	if (m_net.param.pfc && !in.pauses && in.arrived > room()) {
 		pauses++;
 		in.pause(true);
@@ -171,12 +155,12 @@ bool Switch::admit(Packet *p, Port &in, Port &out)
 	return true;
 }
 
-void Switch::release(Packet *p)
+void Switch::release(const Packet &p)
 {
-	Port &in = *p->in;
+	Port &in = *p.in;
 
-	m_used -= p->bytes;
-	in.arrived -= p->bytes;
+	m_used -= p.bytes;
+	in.arrived -= p.bytes;
 	if (in.pauses && in.arrived <= room() / 2)
 		in.pause(false);
 }
@@ -194,41 +178,40 @@ bool Switch::mark(const Port &out)
 	return m_random->GetValue() < c.pmax * (found - c.kmin) / (c.kmax - c.kmin);
 }
 
-void Switch::receive(Packet *p, Port &in)
+void Switch::receive(Packet &p, Port &in)
 {
-	Port &out = route(p->to, p->flow->hash());
+	Port &out = *p.flow->paths[p.kind != Kind::DATA][++p.hop];
 
 	m_net.hops++;
-	if (p->kind != Kind::DATA) {
-		out.control.push(p);
+	if (p.kind != Kind::DATA) {
+		out.control.push_back(p);
 		out.kick();
 		return;
 	}
 	if (!admit(p, in, out)) {
 		dropped++;
-		m_net.free(p);
 		return;
 	}
 	if (mark(out)) {
-		p->marked = true;
+		p.marked = true;
 		marked++;
 	}
-	out.queued += p->bytes;
+	out.queued += p.bytes;
 	out.deepest = std::max(out.deepest, out.queued);
-	out.data.push(p);
+	out.data.push_back(p);
 	out.kick();
 }
 
-Packet *Switch::next(Port &out)
+std::optional<Packet> Switch::next(Port &out)
 {
-	Packet *p;
+	Packet p;
 
 	if (!out.control.empty())
-		return out.control.pop();
+		return pop(out.control);
 	if (out.paused || out.data.empty())
-		return nullptr;
-	p = out.data.pop();
-	out.queued -= p->bytes;
+		return {};
+	p = pop(out.data);
+	out.queued -= p.bytes;
 	release(p);
 	return p;
 }
@@ -238,25 +221,23 @@ bool Switch::more(const Port &out) const
 	return !out.control.empty() || (!out.paused && !out.data.empty());
 }
 
-void Nic::receive(Packet *p, Port &)
+void Nic::receive(Packet &p, Port &)
 {
-	p->flow->received(p);
+	p.flow->received(p);
 }
 
-Packet *Nic::next(Port &out)
+std::optional<Packet> Nic::next(Port &out)
 {
 	if (!out.control.empty())
-		return out.control.pop();
+		return pop(out.control);
 	while (!out.paused && !m_ready.empty()) {
 		Flow *flow = m_ready.front();
-		Packet *p;
 
 		m_ready.pop_front();
-		p = flow->make();
-		if (p)
+		if (auto p = flow->make())
 			return p;
 	}
-	return nullptr;
+	return {};
 }
 
 bool Nic::more(const Port &out) const
@@ -270,21 +251,19 @@ void Nic::ready(Flow &f)
 	port.kick();
 }
 
-void Nic::answer(Packet *p)
+void Nic::answer(const Packet &p)
 {
-	port.control.push(p);
+	port.control.push_back(p);
 	port.kick();
 }
 
-RdmaNet::RdmaNet(const Graph &g, const RdmaParam &p) : param(p), m_tell(this)
+RdmaNet::RdmaNet(const Graph &g, const RdmaParam &p) : Fabric(g), param(p), m_tell(this)
 {
 	wire(g);
-	route(g);
 }
 
 void RdmaNet::wire(const Graph &g)
 {
-	m_ends.resize(g.edges.size());
 	nics.resize(g.hosts);
 	for (unsigned i = g.hosts; i < g.nodes; i++)
 		m_switches.push_back(std::make_unique<Switch>(*this, i));
@@ -292,144 +271,114 @@ void RdmaNet::wire(const Graph &g)
 		for (unsigned node : { g.edges[e].a, g.edges[e].b }) {
 			if (node < g.hosts)
 				nics[node] = std::make_unique<Nic>(g.edges[e].bps, param.delay);
-			m_ends[e].push_back(node < g.hosts ? &nics[node]->port :
-					    &m_switches[node - g.hosts]->add_port(g.edges[e].bps,
-										   param.delay));
+			m_ports.push_back(node < g.hosts ? &nics[node]->port :
+					  &m_switches[node - g.hosts]->add_port(g.edges[e].bps,
+										 param.delay));
 		}
-		m_ends[e][0]->connect(*m_ends[e][1]);
-		m_ends[e][1]->connect(*m_ends[e][0]);
+		m_ports[2 * e]->connect(*m_ports[2 * e + 1]);
+		m_ports[2 * e + 1]->connect(*m_ports[2 * e]);
 	}
 	for (unsigned i = 0; i < m_switches.size(); i++)
 		m_switches[i]->finish(FIRST_STREAM + i);
 }
 
-void RdmaNet::route(const Graph &g)
-{
-	Router router(g);
-
-	for (auto &s : m_switches)
-		s->routes.resize(g.hosts);
-	for (unsigned host = 0; host < g.hosts; host++) {
-		Routes r = router.to(host);
-
-		for (unsigned i = 0; i < m_switches.size(); i++) {
-			unsigned node = g.hosts + i;
-
-			for (unsigned e : r.edges[node])
-				m_switches[i]->routes[host].push_back(
-					m_ends[e][g.edges[e].b == node]);
-		}
-		m_far.emplace_back(r.hops.begin(), r.hops.begin() + g.hosts);
-	}
-}
-
-RdmaHost::RdmaHost(const RdmaParam &c, const Job &j, Paths &p, struct mlcc_job *l)
-	: Host(job, c.qps), rp(c.rp), leader(l), paths(p)
+RdmaHost::RdmaHost(const RdmaParam &c, const Job &j, Paths &p) : Host(c.qps), rp(c.rp), paths(p)
 {
 	if (j.param.timer_ns)
 		rp.time_ns = j.param.timer_ns;
 }
 
-void RdmaHost::report()
-{
-	uint64_t now = Clock::now_ns(), us = Clock::tracker_us();
-	uint64_t since_us = (now - m_reported) / 1000;
-
-	if (m_answer.best_us) {
-		m_answer.age_us += since_us;
-		mlcc_led_hear(&led, &m_answer, job.acked, us);
-	}
-	mlcc_lead_report(leader, &m_counted, job.acked, us, since_us);
-	m_reported = now;
-}
-
-void RdmaHost::answer()
-{
-	m_answer = mlcc_lead_answer(leader, Clock::tracker_us());
-}
-
-/* Of those that hosts tell what they have sent; NULL: none. */
-struct mlcc_job *RdmaNet::leader(const Job *job)
-{
-	if (!param.led || !param.profile)
-		return nullptr;
-	if (m_led.empty())
-		m_tell.at(Clock::now() + TELL);
-	return &m_leaders[job];
-}
-
 /* Hosts tell their jobs' leaders what they have sent, and hear what these said the last time. */
 void RdmaNet::tell()
 {
+	uint64_t now = Clock::tracker_us();
+
 	for (RdmaHost *h : m_led)
-		h->report();
+		host_reports(&h->lead, &h->job, now, TELL / (1000 * NS));
 	for (RdmaHost *h : m_led)
-		h->answer();
+		host_answered(&h->lead, now);
 	m_tell.at(Clock::now() + TELL);
 }
 
 Host *RdmaNet::host(const Job *job)
 {
-	auto found = std::make_unique<RdmaHost>(param, *job, m_paths[job], leader(job));
+	auto found = std::make_unique<RdmaHost>(param, *job, m_paths[job]);
 
-	if (found->leader)
+	if (param.led && param.profile) {
+		if (m_led.empty())
+			m_tell.at(Clock::now() + TELL);
+		found->lead.leader = &m_leaders[job];
 		m_led.push_back(found.get());
+	}
 	m_hosts.push_back(std::move(found));
 	return m_hosts.back().get();
+}
+
+static unsigned met(const Path &path, const Paths &known)
+{
+	unsigned sum = 0;
+
+	for (const Port *link : path) {
+		auto flows = known.find(link);
+
+		sum += flows == known.end() ? 0 : flows->second;
+	}
+	return sum;
+}
+
+/* The hash that the best port makes of it, or the first of those that are as good. */
+uint32_t RdmaNet::choose(unsigned from, unsigned to, Paths &known, uint32_t hash)
+{
+	unsigned fewest = met(path(from, to, hash), known);
+	uint32_t best = hash;
+
+	for (unsigned port = 1; port < param.ports; port++) {
+		uint32_t other = mix((uint64_t)port << 32 | hash);
+		unsigned meets = met(path(from, to, other), known);
+
+		if (meets < fewest) {
+			fewest = meets;
+			best = other;
+		}
+	}
+	for (const Port *link : path(from, to, best))
+		known[link]++;
+	return best;
 }
 
 Channel *RdmaNet::flow(unsigned from, unsigned to, Host *sender, Host *receiver)
 {
 	uint64_t which = (uint64_t)from << 40 | (uint64_t)to << 20 | m_flows.size();
 	uint32_t hash = mix(which ^ mix(param.seed));
+	auto *host = static_cast<RdmaHost *>(sender);
 
-	m_flows.push_back(std::make_unique<Flow>(*this, from, to, static_cast<RdmaHost *>(sender),
+	if (host)
+		hash = choose(from, to, host->paths, hash);
+	m_flows.push_back(std::make_unique<Flow>(*this, from, to, host,
 						 static_cast<RdmaHost *>(receiver),
-						 2 * m_far[to][from] * param.delay, hash));
+						 path(from, to, hash), path(to, from, hash)));
 	return m_flows.back().get();
 }
 
-Path RdmaNet::path(unsigned from, unsigned to, uint32_t hash, unsigned port) const
+Path RdmaNet::path(unsigned from, unsigned to, uint32_t hash)
 {
-	Path found = { port ? (uint32_t)mix((uint64_t)port << 32 | hash) : hash, {} };
-	const Port *link = &nics[from]->port;
+	Path found;
 
-	for (;;) {
-		const Switch &s = static_cast<const Switch &>(link->peer().node);
-
-		link = &s.route(to, found.hash);
-		if (&link->peer().node == nics[to].get())
-			return found;
-		found.links.push_back(link);
-	}
-}
-
-Packet *RdmaNet::alloc()
-{
-	Packet *p = m_spare;
-
-	if (!p)
-		return new Packet();
-	m_spare = p->next;
-	return p;
-}
-
-void RdmaNet::free(Packet *p)
-{
-	p->next = m_spare;
-	m_spare = p;
+	for (unsigned end : router.path(from, to, hash))
+		found.push_back(m_ports[end]);
+	return found;
 }
 
 /* Its path: the nodes that it goes through, which are switches. */
-void RdmaNet::report_flow(std::ostream &out, const Flow &flow) const
+static void report_flow(std::ostream &out, const Flow &flow)
 {
-	const Port *first = &nics[flow.from()]->port;
+	std::span<Port *const> links = flow.paths[0];
 
-	out << "{\"from\": " << flow.from() << ", \"to\": " << flow.to() << ", \"path\": ["
-	    << static_cast<const Switch &>(first->peer().node).id;
-	for (const Port *link : path(flow.from(), flow.to(), flow.hash(), 0).links)
-		out << ", " << static_cast<const Switch &>(link->peer().node).id;
-	out << "]}";
+	out << "{\"from\": " << flow.from << ", \"to\": " << flow.to << ", \"path\": ";
+	list(out, links.first(links.size() - 1), [&out](const Port *link) {
+		out << static_cast<const Switch &>(link->peer().node).id;
+	});
+	out << "}";
 }
 
 /* Packets of data; "deepest": bytes in one output queue. */
@@ -438,13 +387,13 @@ void RdmaNet::report(std::ostream &out) const
 	uint64_t dropped = 0, marked = 0, pauses = 0, again = 0, cnps = 0, inside = 0, deepest = 0;
 
 	for (const auto &nic : nics)
-		inside += nic->port.packets(Kind::DATA);
+		inside += nic->port.inside();
 	for (const auto &s : m_switches) {
 		dropped += s->dropped;
 		marked += s->marked;
 		pauses += s->pauses;
 		for (const auto &port : s->ports) {
-			inside += port->packets(Kind::DATA);
+			inside += port->inside();
 			deepest = std::max(deepest, port->deepest);
 		}
 	}
@@ -458,10 +407,8 @@ void RdmaNet::report(std::ostream &out) const
 	    << ", \"deepest_bytes\": " << deepest << ", \"hops\": " << hops;
 	if (!param.detail)
 		return;
-	out << ", \"flows\": [";
-	for (const auto &flow : m_flows)
-		report_flow(out << (flow == m_flows.front() ? "" : ", "), *flow);
-	out << "]";
+	out << ", \"flows\": ";
+	list(out, m_flows, [&](const auto &flow) { report_flow(out, *flow); });
 }
 
 } /* namespace sim */

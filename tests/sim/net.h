@@ -2,7 +2,7 @@
 /*
  * A lossless Ethernet: ports, switches, NICs, and RDMA flows (RoCEv2, reliable connections).
  *
- * ns-3 runs the events, draws the random numbers and keeps the time; packets are structs of 64
+ * ns-3 runs the events, draws the random numbers and keeps the time; packets are structs of 40
  * bytes that go from one port to the next.  Its own path (NetDevice, Node, IP, UDP, with headers
  * that each hop writes and reads) costs some thirty times as much, and knows no PFC, no shared
  * buffer, no rate of a queue pair; the protocols above IP, which are worth reusing, are not RoCE's.
@@ -48,6 +48,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <ns3/random-variable-stream.h>
@@ -69,43 +70,19 @@ class RdmaNet;
 enum class Kind : uint8_t { DATA, ACK, NAK, CNP };
 
 struct Packet {
-	Packet *next;		/* in a queue */
 	Flow *flow;
 	Port *in;		/* by which it came to the switch that it is in */
 	uint64_t seq;		/* DATA: of its first byte; ACK, NAK: what is expected next */
 	uint32_t bytes;		/* on the wire */
 	uint32_t payload;
-	uint32_t to;		/* a host */
 	Kind kind;
 	bool marked;
 	bool ack;		/* wants to be acknowledged at once */
 	uint8_t tries;		/* times that the sender had gone back, low bits */
+	uint8_t hop;		/* of the path: the link that it is on */
 };
 
-class Queue {
-public:
-	bool empty() const { return !m_first; }
-
-	void push(Packet *p)
-	{
-		p->next = nullptr;
-		*(m_first ? &m_last->next : &m_first) = p;
-		m_last = p;
-	}
-
-	Packet *pop()
-	{
-		Packet *p = m_first;
-
-		m_first = p->next;
-		return p;
-	}
-
-	uint64_t packets(Kind kind) const;
-
-private:
-	Packet *m_first = nullptr, *m_last = nullptr;
-};
+using Queue = std::deque<Packet>;
 
 /* One end of a link: sends what its node gives it. */
 class Port {
@@ -127,20 +104,18 @@ public:
 	bool paused = false;		/* by its peer */
 	const double ps_per_byte;
 
-	uint64_t packets(Kind kind) const;
+	uint64_t inside() const;		/* packets of data that wait here or are on the wire */
 
 private:
-	void wake();
 	void arrive();
 	void hear();
 
 	Port *m_peer = nullptr;
 	const Ps m_delay;
 	Ps m_free = 0;			/* when the last packet has left */
-	bool m_waking = false;
 	Queue m_flight;			/* on the wire */
 	std::deque<bool> m_heard;	/* PFC frames on their way to this port */
-	Event<Port, &Port::wake> m_wake;
+	Event<Port, &Port::kick> m_wake;
 	Event<Port, &Port::arrive> m_arrive;
 	Event<Port, &Port::hear> m_hear;
 };
@@ -149,8 +124,8 @@ class Node {
 public:
 	virtual ~Node() = default;
 
-	virtual void receive(Packet *p, Port &in) = 0;
-	virtual Packet *next(Port &out) = 0;		/* to send; NULL: nothing */
+	virtual void receive(Packet &p, Port &in) = 0;
+	virtual std::optional<Packet> next(Port &out) = 0;	/* to send */
 	virtual bool more(const Port &out) const = 0;
 };
 
@@ -161,22 +136,20 @@ public:
 	Port &add_port(double bps, Ps delay);
 	void finish(int64_t stream);	/* all ports are there */
 
-	void receive(Packet *p, Port &in) override;
-	Packet *next(Port &out) override;
+	void receive(Packet &p, Port &in) override;
+	std::optional<Packet> next(Port &out) override;
 	bool more(const Port &out) const override;
-	Port &route(unsigned to, uint32_t hash) const;
 
 	const unsigned id;
 	std::vector<std::unique_ptr<Port>> ports;
-	std::vector<std::vector<Port *>> routes;	/* by host */
 	uint64_t dropped = 0, marked = 0, pauses = 0;
 
 private:
-	bool admit(Packet *p, Port &in, Port &out);
-	bool fits(const Packet *p, const Port &out) const;
+	bool admit(Packet &p, Port &in, Port &out);
+	bool fits(const Packet &p, const Port &out) const;
 	bool mark(const Port &out);
 	uint64_t room() const;
-	void release(Packet *p);
+	void release(const Packet &p);
 
 	RdmaNet &m_net;
 	uint64_t m_used = 0, m_shared = 0;	/* bytes of the buffer */
@@ -187,12 +160,12 @@ class Nic : public Node {
 public:
 	Nic(double bps, Ps delay) : port(*this, bps, delay) {}
 
-	void receive(Packet *p, Port &in) override;
-	Packet *next(Port &out) override;
+	void receive(Packet &p, Port &in) override;
+	std::optional<Packet> next(Port &out) override;
 	bool more(const Port &out) const override;
 
 	void ready(Flow &f);		/* may send a packet */
-	void answer(Packet *p);		/* an ACK, NAK or CNP */
+	void answer(const Packet &p);	/* an ACK, NAK or CNP */
 
 	Port port;
 
@@ -200,52 +173,38 @@ private:
 	std::deque<Flow *> m_ready;
 };
 
-/* A way through the network. */
-struct Path {
-	uint32_t hash;			/* that leads there */
-	std::vector<const Port *> links;	/* between switches, by the ports that send */
-};
+/* A way through the network: of each link the port that sends. */
+using Path = std::vector<Port *>;
 
-/* What the hosts of a job know of its own flows' paths, and nothing else. */
-class Paths {
-public:
-	void take(const Path &path);
-
-	/* How many flows of the job, link by link, there are on its way already. */
-	unsigned meets(const Path &path) const;
-
-private:
-	std::map<const Port *, unsigned> m_flows;	/* by link */
-};
+/* What the hosts of a job know of its own paths, and nothing else: how many there are on a link. */
+using Paths = std::map<const Port *, unsigned>;
 
 class Flow : public Channel {
 public:
 	/* @sender, @receiver: NULL: of no job */
-	Flow(RdmaNet &net, unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver, Ps rtt,
-	     uint32_t hash);
+	Flow(RdmaNet &net, unsigned from, unsigned to, RdmaHost *sender, RdmaHost *receiver,
+	     const Path &there, const Path &back);
 
 	void send(uint64_t bytes) override;
 	uint64_t delivered() const override { return m_expected; }
 
-	void received(Packet *p);
-	Packet *make();
-	uint32_t hash() const { return m_hash; }
+	void received(const Packet &p);
+	std::optional<Packet> make();
 	bool may_send() const;
-	unsigned from() const { return m_from; }
-	unsigned to() const { return m_to; }
 
+	const unsigned from, to;
+	const Path paths[2];		/* of data, of answers */
 	uint64_t again = 0;		/* packets that were sent again */
 	uint64_t cnps = 0;
 
 private:
-	uint32_t choose(Paths &paths, uint32_t hash) const;
 	void go();
 	void pace();
-	void begin(Packet *p);
-	void on_data(const Packet *p);
+	void begin(const Packet &p);
+	void on_data(const Packet &p);
 	void on_ack(uint64_t seq);
 	void on_cnp();
-	void accept(const Packet *p);
+	void accept(const Packet &p);
 	void answer(Kind kind, uint8_t tries);
 	void go_back(uint64_t seq);
 	void watch();
@@ -258,9 +217,7 @@ private:
 	void set_rate(uint32_t kbps);
 
 	RdmaNet &m_net;
-	const unsigned m_from, m_to;
 	const Ps m_rtt;			/* of an empty network */
-	const uint32_t m_hash;		/* of its addresses and its port */
 
 	/* the sender; positions are bytes of all messages */
 	RdmaHost *const m_host;		/* NULL: plain DCQCN */
@@ -272,7 +229,7 @@ private:
 	Ps m_due = 0;			/* when the rate lets it send again */
 	Ps m_moved = 0;			/* when something was last sent or acknowledged */
 	uint32_t m_rate;		/* kb/s */
-	bool m_pacing = false, m_watching = false, m_ready = false;
+	bool m_ready = false;
 	uint8_t m_tries = 0;		/* times that it has gone back */
 	std::deque<uint64_t> m_ends;	/* of messages that are not acknowledged yet */
 
@@ -307,22 +264,13 @@ struct RdmaParam {
 /* A job on one host: the progress that its flows there share. */
 class RdmaHost : public Host {
 public:
-	/* @leader NULL: the host goes by its own progress; else by what it is told (lead.h). */
-	RdmaHost(const RdmaParam &c, const Job &job, Paths &p, struct mlcc_job *leader);
-
-	/* Each tick: what the leader has answered in the last one arrives, and what was sent. */
-	void report();
-	void answer();		/* after all have reported */
+	RdmaHost(const RdmaParam &c, const Job &job, Paths &p);
 
 	struct mlcc_rp_param rp;
-	struct mlcc_job job = {}, *const leader;
-	struct mlcc_led led = {};
+	struct mlcc_job job = {};
+	struct host_led lead = {};	/* no leader: it goes by its own progress */
 	struct mlcc_tmdml_group group = {};	/* of what the host receives */
 	Paths &paths;
-
-private:
-	struct mlcc_lead_answer m_answer = {};	/* on its way */
-	uint64_t m_counted = 0, m_reported = 0;	/* by the leader: bytes, ns */
 };
 
 class RdmaNet : public Fabric {
@@ -332,23 +280,16 @@ public:
 	Host *host(const Job *job) override;
 	void report(std::ostream &out) const override;
 
-	Packet *alloc();
-	void free(Packet *p);
-
-	/* That packets go by between two hosts from one of param.ports, 0 or higher. */
-	Path path(unsigned from, unsigned to, uint32_t hash, unsigned port) const;
-
 	const RdmaParam param;
 	uint64_t sent = 0, delivered = 0, hops = 0;
 	std::vector<std::unique_ptr<Nic>> nics;
 
 private:
-	struct mlcc_job *leader(const Job *job);
+	Path path(unsigned from, unsigned to, uint32_t hash);
+	uint32_t choose(unsigned from, unsigned to, Paths &known, uint32_t hash);
 	void tell();
 	Channel *flow(unsigned from, unsigned to, Host *sender, Host *receiver) override;
 	void wire(const Graph &g);
-	void route(const Graph &g);
-	void report_flow(std::ostream &out, const Flow &flow) const;
 
 	std::vector<std::unique_ptr<Switch>> m_switches;
 	std::vector<std::unique_ptr<Flow>> m_flows;
@@ -356,9 +297,7 @@ private:
 	std::map<const Job *, struct mlcc_job> m_leaders;
 	std::vector<RdmaHost *> m_led;
 	Event<RdmaNet, &RdmaNet::tell> m_tell;
-	std::vector<std::vector<Port *>> m_ends;	/* of each edge: at a, at b */
-	std::vector<std::vector<unsigned>> m_far;	/* links between hosts */
-	Packet *m_spare = nullptr;
+	std::vector<Port *> m_ports;			/* of each edge: at a, at b */
 };
 
 } /* namespace sim */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What jobs of each kind send, how long that takes them alone; noise; phases."""
+"""What jobs of each kind send, how long that takes them alone; noise."""
 
 import unittest
 from statistics import fmean, pstdev
@@ -121,12 +121,3 @@ class Tmdml(unittest.TestCase):
 
     def test_it_goes_with_a_profile(self) -> None:
         self.assertLess(self.took("interleave+tmdml"), 0.98 * self.took("interleave"))
-
-
-class Phases(unittest.TestCase):
-    """That a host learns."""
-
-    def test_each_iteration_of_a_ring_is_one(self) -> None:
-        for cc, phases in (("interleave", 1), ("dcqcn", 0)):
-            found = run(leaves("ring"), cc)["jobs"][0]["phases"]
-            self.assertAlmostEqual(found, phases, delta=0.1)

@@ -28,7 +28,7 @@ class Translated(unittest.TestCase):
                     self.assertAlmostEqual(here.steps[0].compute_s, there.compute_ms / 1e3)
                     self.assertEqual(here.values["noise"], there.noise)
                 if ours.transport == "tcp":
-                    self.assertEqual(ours.hosts["ecn"], theirs.link.queue == "red-ecn")
+                    self.assertEqual(ours.hosts["queue"], lab.QUEUES[theirs.link.queue])
                 else:
                     self.assertEqual((ours.hosts["kmin"], ours.hosts["pfc"]), (15 * 1024, 0))
 

@@ -8,7 +8,6 @@ from common import dumbbell, pairs
 from mlccsim import jain, order, shifts, tmdml
 from mlccsim.cli import find
 from mlccsim.engine import Run, simulate
-from mlccsim.papers import sized
 from mlccsim.scenario import parse
 
 DEBIAN = "/usr/bin/python3"  # who has numpy, for mlcc-plan
@@ -20,7 +19,7 @@ class Tmdml(unittest.TestCase):
 
     def test_one_iteration_and_the_bound_of_its_paths(self) -> None:
         """Hosts that are done early would send more; nothing is faster than the busiest link."""
-        scenario = sized("tmdml-fat-tree-8", 20_000_000)
+        scenario = tmdml.sized("tmdml-fat-tree-8", 20_000_000)
         for cc in ("dcqcn", "tmdml"):
             result = simulate(scenario, Run(cc, 1))
             self.assertEqual(result["jobs"][0]["delivered"], 2 * (HOSTS - 1) * 20_000_000)
@@ -37,7 +36,7 @@ class Order(unittest.TestCase):
         scenario = find(order.SCENARIO).with_iterations(6)
         for seed in (1, 2):
             static = simulate(scenario, Run("dcqcn", seed))["jobs"]
-            fair = simulate(scenario, Run("dcqcn", seed), job_timer_ns=0)["jobs"]
+            fair = simulate(scenario, Run("dcqcn", seed), job_timer=0)["jobs"]
             first, second = (job["communication_s"][0] for job in static)
             self.assertLess(first, 0.9 * second)
             self.assertLessEqual(order.apart(static), 5)

@@ -39,44 +39,36 @@ class FrontEnd(unittest.TestCase):
         for words in expected:
             self.assertIn(words, done.stderr)
 
-    def test_unknown_keys_are_refused(self) -> None:
-        self.refused(GOOD + "speed = 3\n", "job[0].speed", "unknown key", "workload")
-        self.refused(GOOD.replace('kind = "d', 'k = 4\nkind = "d'), "topology.k", "bottleneck")
-
-    def test_bad_values_are_refused(self) -> None:
-        for old, new, expected in (
-            ("10gbit", "10", 'like "1gbit"'),
-            ("bytes = 1000000", "", "job[0].bytes: missing"),
-            ("copies = 2", "hosts = 3", "job[0].hosts: unknown key"),
-            ("[[job]]", "[switch]\nkmin = 2000000\n[[job]]", "not above kmin"),
-            ("[[job]]", "[rdma]\nqps = 129\n[[job]]", "rdma.qps: 129: a whole number from 1"),
-            ("[[job]]", "[tcp]\nmss = 1000\n[[job]]", "tcp: unknown key; allowed: about"),
-            ("iterations", "placement = 'spread'\niterations", "hosts are packed"),
-            ("iterations", "like = 'none'\niterations", "no scenario 'none': there are fat-tree"),
-            ("copies = 2", "load = 0.1", "job[0].load: unknown key"),
-            ("copies = 2", "workload = 'background'", "job[0].bytes: unknown key"),
-            ("copies = 2\n" + SIZE, "workload = 'background'", "job[0].load: missing"),
-            ("copies = 2", "workload = 'endless'\ntimer = '1us'", "job[0].timer: unknown key"),
+    def test_what_is_wrong_is_refused(self) -> None:
+        traced = GOOD.replace(SIZE, TRACE)
+        small = traced.replace("10gbit", "2mbit").replace("100.0", "1.0")
+        for text, old, new, expected in (
+            (GOOD, SIZE, SIZE + "speed = 3\n", "job[0].speed: unknown key; allowed: name"),
+            (GOOD, 'kind = "d', 'k = 4\nkind = "d', "topology.k: unknown key"),
+            (GOOD, "10gbit", "10", 'like "1gbit"'),
+            (GOOD, "bytes = 1000000", "", "job[0].bytes: missing"),
+            (GOOD, "copies = 2", "hosts = 3", "job[0].hosts: unknown key"),
+            (GOOD, "[[job]]", "[switch]\nkmin = 2000000\n[[job]]", "not above kmin"),
+            (GOOD, "[[job]]", "[rdma]\nqps = 129\n[[job]]", "rdma.qps: 129: a whole number from 1"),
+            (GOOD, "[[job]]", "[tcp]\nmss = 1000\n[[job]]", "tcp: unknown key; allowed: about"),
+            (GOOD, "iterations", "placement = 'spread'\niterations", "hosts are packed"),
+            (GOOD, "iterations", "like = 'none'\niterations", "no scenario 'none': there are fat-"),
+            (GOOD, "copies = 2", "load = 0.1", "job[0].load: unknown key"),
+            (GOOD, "copies = 2", "workload = 'background'", "job[0].bytes: unknown key"),
+            (GOOD, "copies = 2\n" + SIZE, "workload = 'background'", "job[0].load: missing"),
+            (GOOD, SIZE, "workload = 'endless'\ntimer = '1us'", "job[0].timer: unknown key"),
+            (f"transport = 'tcp'\n{GOOD}", SIZE, "timer = '1us'\n", "job[0].timer: unknown key"),
+            (GOOD, SIZE, "flows = 4\n", "job[0].flows: unknown key"),
+            (traced, "duty = 0.3", "", "job[0].duty: missing"),
+            (traced, "duty = 0.3", "duty = 0.3\nbytes = 9", "job[0].bytes: unknown key"),
+            (traced, 'workload = "trace"', "", "job[0].trace: unknown key"),
+            (traced, "duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: unknown key"),
+            (small, "0.3", "0.01", "job[0].duty: a message would have less than a byte"),
+            # what only mlcc-sim knows
+            (GOOD, "[[job]]", '[switch]\nbuffer = "10KiB"\n[[job]]', "headroom"),
         ):
             with self.subTest(new):
-                self.refused(GOOD.replace(old, new), expected)
-
-    def test_keys_of_the_other_transport_are_refused(self) -> None:
-        self.refused(f"transport = 'tcp'\n{GOOD}timer = '1us'\n", "job[0].timer: unknown key")
-        self.refused(f"{GOOD}flows = 4\n", "job[0].flows: unknown key")
-
-    def test_bad_traces_are_refused(self) -> None:
-        good = GOOD.replace(SIZE, TRACE)
-        for old, new, expected in (
-            ("duty = 0.3", "", "job[0].duty: missing"),
-            ("duty = 0.3", "duty = 0.3\nbytes = 9", "job[0].bytes: unknown key"),
-            ('workload = "trace"', "", "job[0].trace: unknown key"),
-            ("duty = 0.3", "duty = 0.3\nhosts = 4", "job[0].hosts: unknown key"),
-        ):
-            with self.subTest(new):
-                self.refused(good.replace(old, new), expected)
-        small = good.replace("10gbit", "2mbit").replace("100.0", "1.0").replace("0.3", "0.01")
-        self.refused(small, "job[0].duty: a message would have less than a byte")
+                self.refused(text.replace(old, new), expected)
 
     def test_bad_pods_are_refused(self) -> None:
         good = GOOD.replace('"dumbbell"', '"clos"\naggregation = 1\ncores = 1\npods = [[2, 2]]')
@@ -87,9 +79,6 @@ class FrontEnd(unittest.TestCase):
                 self.refused(bad, "topology.pods: not lists, one a pod, of the hosts below each")
         self.refused(good.replace("[[2, 2]]", "[[2, 1]]"), "they want 4 hosts", "has 3")
         self.refused("placement = 'spread'\n" + good, "placement: racks are not alike")
-
-    def test_what_only_the_program_knows_is_refused(self) -> None:
-        self.refused(GOOD.replace("[[job]]", '[switch]\nbuffer = "10KiB"\n[[job]]'), "headroom")
 
     def test_a_run_that_is_stopped_says_so(self) -> None:
         done = front_end('stop = "9ms"\n' + GOOD, "--cc", "dcqcn", "--seeds", "1-2")
@@ -128,16 +117,15 @@ class Parsing(unittest.TestCase):
                 self.assertEqual(sorted(sum(found, [])), list(range(16)))
                 self.assertEqual(found[0] == [0, 1, 2, 3], placement == "packed")
 
-    def test_the_program_wants_what_it_knows_and_nothing_else(self) -> None:
+    def test_the_program_wants_what_it_knows(self) -> None:
         lines = settings(parse("test", dumbbell(pairs(1, 0.01))), "dcqcn", 1)
-        for text, expected in (
-            ("more 1\n" + lines, "more: unknown key"),
-            (lines.replace("leaves 0", "stays 1"), "leaves: missing"),
-            (lines.replace("pmax 0.2", "pmax few"), "pmax: not numbers"),
+        for old, new, expected in (
+            ("leaves 0", "stays 1", "leaves: missing"),
+            ("pmax 0.2", "pmax few", "pmax: not numbers"),
         ):
-            with self.subTest(expected):
-                done = subprocess.run(
-                    [PROGRAM], input=text, capture_output=True, text=True, check=False
-                )
-                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
-                self.assertIn(expected, done.stderr)
+            text = lines.replace(old, new)
+            done = subprocess.run(
+                [PROGRAM], input=text, capture_output=True, text=True, check=False
+            )
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+            self.assertIn(expected, done.stderr)

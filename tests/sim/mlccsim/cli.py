@@ -40,7 +40,6 @@ Without --cc: dcqcn or cubic, and interleave.
 slowdown is a job's mean iteration time over that of the same job alone in the network under dcqcn,
 or cubic; the first quarter of the iterations is left out. Runs with the same seed have the same
 noise, places and paths: so what a cc is worth against the first one is also told seed by seed.
-phases: that a host has seen in an iteration, which should be one.
 
 A scenario with [cluster] draws its jobs with the seed. There slowdown is over an ideal without any
 shared link, as published for such clusters, and over alone what slowdown is elsewhere, each job

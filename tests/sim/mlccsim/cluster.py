@@ -30,7 +30,7 @@ from mlcclab.table import align
 
 from . import scenario as scenarios
 from .engine import Run
-from .report import Json, Results, against, compared, with_half
+from .report import Json, Results, against, compared, means, with_half
 from .scenario import RATE, Job, Scenario, Step, Table
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
@@ -348,12 +348,7 @@ def _of_cc(
         p99 = percentile([row[1:] for row in rows], 99)
         figures = {"mean": interval.mean, "half": interval.half, "p99": p99, "by_seed": by_seed}
         found[what] = figures
-    return found | {
-        "jobs": jobs,
-        "simulated_s": fmean(run["simulated_s"] for run in runs),
-        "cpu_s": fmean(run["cpu_s"] for run in runs),
-        "network": {key: fmean(run["network"][key] for run in runs) for key in runs[0]["network"]},
-    }
+    return found | {"jobs": jobs} | means(runs)
 
 
 def _alone(job: Placed, base: str, seed: int, results: Results) -> list[Json]:

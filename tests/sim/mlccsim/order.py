@@ -52,7 +52,7 @@ def compare(options: argparse.Namespace) -> None:
     static = [simulate(scenario, Run("dcqcn", seed))["jobs"] for seed in options.seeds]
 
     def row(name: str, cc: str) -> list[str]:
-        runs = [simulate(scenario, Run(cc, seed), job_timer_ns=0)["jobs"] for seed in options.seeds]
+        runs = [simulate(scenario, Run(cc, seed), job_timer=0)["jobs"] for seed in options.seeds]
         return [name, *_faster(runs, static), _span(map(apart, runs))]
 
     names = [job.name for job in scenario.jobs]

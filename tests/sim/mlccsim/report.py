@@ -69,9 +69,16 @@ def _of_cc(scenario: Scenario, base: str, cc: str, seeds: Sequence[int], results
         "jobs": jobs,
         "slowdown_mean": fct.interval(by_seed),
         "slowdowns": by_seed,
+        "over": all(run["over"] for run in runs),
+        **means(runs),
+    }
+
+
+def means(runs: Sequence[Json]) -> Json:
+    """Over the seeds, of what a run says of itself."""
+    return {
         "simulated_s": fmean(run["simulated_s"] for run in runs),
         "cpu_s": fmean(run["cpu_s"] for run in runs),
-        "over": all(run["over"] for run in runs),
         "network": {key: fmean(run["network"][key] for run in runs) for key in runs[0]["network"]},
     }
 
@@ -91,7 +98,6 @@ def _of_job(name: str, number: int, runs: Sequence[Json], alone: Sequence[Json |
         "mean_ms": _mean([1e3 * fmean(settled(t)) for t in times if len(t) >= ENOUGH]),
         "slowdown": fct.interval(slowdowns),
         "slowdowns": slowdowns,
-        "phases": fmean(run["jobs"][number]["phases"] for run in runs),
         "delivered_gbps": fmean(
             8e-9 * run["jobs"][number]["delivered"] / run["simulated_s"] for run in runs
         ),
@@ -117,7 +123,7 @@ def with_half(found: Json | None, digits: int = 3) -> str:
 
 def lines(report: Json) -> list[str]:
     """The table for eyes."""
-    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "phases", "Gb/s"]]
+    rows = [["cc", "job", "alone ms", "mean ms", "slowdown", "Gb/s"]]
     for result in report["results"]:
         for job in result["jobs"]:
             rows.append(
@@ -127,7 +133,6 @@ def lines(report: Json) -> list[str]:
                     _fixed(job["isolated_ms"], 2),
                     _fixed(job["mean_ms"], 2),
                     with_half(job["slowdown"]),
-                    _fixed(job["phases"], 2) if job["phases"] else "-",
                     _fixed(job["delivered_gbps"], 2),
                 ]
             )

@@ -2,8 +2,7 @@
 """Scenarios: TOML for people, "key value" lines for mlcc-sim."""
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from mlcclab import traces
@@ -82,7 +81,7 @@ SWITCH = {
 
 RDMA = {
     "variant": Field(choice("paper", "mlx5", "ns3", "hpcc", "rxe"), "paper"),
-    "timer": Field(duration(1), None),
+    "timer": Field(duration(1), 0.0),
     "payload": Field(integer(64, 65536), 4096),
     "header": Field(integer(0, 1024), 82),
     "window": Field(size(0, GB), 0),
@@ -244,7 +243,8 @@ def read_top(table: Table, **more: Field) -> Table:
 def frame(name: str, top: Table) -> Scenario:
     """All but its jobs."""
     topology = _topology(top["topology"])
-    hosts = _rdma(top, topology["rate"]) if top["transport"] == "rdma" else _tcp(top)
+    rdma = top["transport"] == "rdma"
+    hosts = _rdma(top, topology["rate"]) if rdma else read_table("tcp", top["tcp"], TCP)
     return Scenario(
         name,
         top["about"],
@@ -276,16 +276,7 @@ def _topology(table: Any) -> Table:
 def _rdma(top: Table, bps: float) -> Table:
     switch = read_table("switch", top["switch"], SWITCH)
     _thresholds(switch, bps)
-    rdma = read_table("rdma", top["rdma"], RDMA)
-    timer, rto = rdma.pop("timer"), rdma.pop("rto")
-    switch["pfc"] = int(switch["pfc"])
-    return switch | rdma | {"timer_ns": round((timer or 0) * 1e9), "rto_s": rto}
-
-
-def _tcp(top: Table) -> Table:
-    tcp = read_table("tcp", top["tcp"], TCP)
-    tcp |= {"gro": int(tcp["gro"]), "coalesce_s": tcp.pop("coalesce")}
-    return tcp | {"ecn": int(tcp.pop("queue") == "ecn")}
+    return switch | read_table("rdma", top["rdma"], RDMA)
 
 
 def _thresholds(switch: Table, bps: float) -> None:
@@ -422,47 +413,35 @@ def settings(scenario: Scenario, cc: str, seed: int, only: int = -1) -> str:
         "cc": base or scenario.ccs[0],
         "seed": seed,
         "only": only,
-        "stop_s": scenario.stop_s,
+        "stop": scenario.stop_s,
+        "transport": scenario.transport,
     }
     if scenario.transport == "rdma":
-        values |= {"tmdml": int(tmdml), "led": int(led), "detail": 0}
-    values |= {"transport": scenario.transport} | _network(scenario) | scenario.hosts
-    lines = _lines(values)
-    jobs = zip(scenario.jobs, places(scenario, seed), strict=True)
-    for job, hosts in jobs:
-        lines += _lines(_head(job, hosts))
-        if job.values["workload"] == "background":
-            lines += _lines(_background(job, len(hosts), scenario))
-        else:
-            lines += _lines(_job(job, scenario.iterations))
-    return "\n".join(lines) + "\n"
-
-
-def _network(scenario: Scenario) -> Table:
-    topology = scenario.topology
-    values = {
-        "topology": topology["kind"],
-        "delay_s": topology["delay"],
-        "rate_bps": topology["rate"],
-    }
+        values |= {"tmdml": tmdml, "led": led, "detail": 0}
+    topology = dict(scenario.topology)
     if topology["kind"] == "dumbbell":
-        values["host_rate_bps"] = topology["rate"]
-        values["rate_bps"] = topology["bottleneck"]
-        values["pairs"] = racks(scenario)[0] // 2
+        topology["pairs"] = racks(scenario)[0] // 2
     if topology["kind"] == "clos":
-        rows = [f"{pod} {n}" for pod, hosts in enumerate(topology["pods"]) for n in hosts]
-        values["pods"] = " ".join(rows)
-    others = topology.keys() - {"kind", "delay", "rate", "bottleneck", "pods"}
-    return values | {key: topology[key] for key in sorted(others)}
+        topology["pods"] = [(pod, n) for pod, hosts in enumerate(topology["pods"]) for n in hosts]
+    tables = [values | topology | scenario.hosts]
+    for job, hosts in zip(scenario.jobs, places(scenario, seed), strict=True):
+        background = job.values["workload"] == "background"
+        tables.append(
+            {
+                "job": job.name,
+                "workload": job.values["workload"],
+                "hosts": hosts,
+                "start": job.start_s,
+            }
+            | (_background(job, len(hosts), scenario) if background else _job(job, scenario))
+        )
+    return "".join(f"{key} {_text(value)}\n" for table in tables for key, value in table.items())
 
 
-def _head(job: Job, hosts: Sequence[int]) -> Table:
-    return {
-        "job": job.name,
-        "workload": job.values["workload"],
-        "hosts": " ".join(map(str, hosts)),
-        "start_s": job.start_s,
-    }
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(_text, value))
+    return str(int(value) if isinstance(value, bool) else value)
 
 
 def _background(job: Job, hosts: int, scenario: Scenario) -> Table:
@@ -475,29 +454,18 @@ def _background(job: Job, hosts: int, scenario: Scenario) -> Table:
     return {
         "per_s": per_s,
         "senders": hosts // 2 if dumbbell else hosts,
-        "sizes": " ".join(f"{size} {part / 100}" for size, part in sizes),
+        "sizes": [(size, part / 100) for size, part in sizes],
     }
 
 
-def _job(job: Job, iterations: int) -> Table:
+def _job(job: Job, scenario: Scenario) -> Table:
+    values, endless = job.values, job.values["workload"] in ENDLESS
     return {
-        "steps": " ".join(
-            f"{step.compute_s} {step.bytes} {int(step.overlaps)}" for step in job.steps
-        ),
-        "iterations": _iterations(job, iterations),
-        "flows": job.values["flows"],
-        "job_rails": job.values.get("rails", 1),
-        "job_timer_ns": round(job.values["timer"] * 1e9),
-        "leaves": int(job.values["leaves"]),
-        "noise": job.values["noise"],
+        "steps": [astuple(step) for step in job.steps],
+        # 0: for ever, and nobody waits for it
+        "iterations": 0 if endless else values["iterations"] or scenario.iterations,
+        "rails": values.get("rails", 1),
+        "job_timer": values["timer"],
         "lognormal": 0,  # of tests/sim/papers
+        **{key: values[key] for key in ("flows", "leaves", "noise")},
     }
-
-
-def _iterations(job: Job, otherwise: int) -> int:
-    """0: for ever, and nobody waits for it."""
-    return 0 if job.values["workload"] in ENDLESS else job.values["iterations"] or otherwise
-
-
-def _lines(values: Table) -> list[str]:
-    return [f"{key} {value}" for key, value in values.items()]

@@ -3,15 +3,25 @@
 
 import argparse
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 from mlcclab.errors import UsageError
 
+from .cli import find
 from .engine import INSTANT_S, Run, simulate
-from .papers import sized, table, with_half
-from .scenario import Scenario, goodput_bps
+from .papers import Json, table, with_half
+from .scenario import Scenario, Step, goodput_bps
 
 MODELS = {"ResNet50": 97_700_000, "AlexNet": 240_000_000, "VGG-16": 527_800_000}
+
+# How many hosts the job has on each.
+NETWORKS: dict[str, tuple[Json, int]] = {
+    "tmdml-fat-tree-8": ({"kind": "fat-tree", "k": 4}, 8),
+    "tmdml-fat-tree-128": ({"kind": "fat-tree", "k": 8}, 128),
+    "tmdml-bcube-9": ({"kind": "bcube", "n": 3}, 9),
+    "tmdml-bcube-121": ({"kind": "bcube", "n": 11}, 121),
+}
 
 # Tables IV and V: ms under DCQCN, under TMDML.
 PAPER = {
@@ -32,9 +42,23 @@ PAPER = {
 SMALL = ("tmdml-fat-tree-8", "tmdml-bcube-9")
 
 
+def sized(name: str, nbytes: int) -> Scenario:
+    """One iteration of TMDML's job on one of them, that sends so much and computes nothing.
+
+    Its hosts leave after that: else the first ones would send the next one's bytes beside it.
+    """
+    scenario = find("tmdml-fat-tree-8")
+    topology, hosts = NETWORKS[name]
+    job, links = scenario.jobs[0], {key: scenario.topology[key] for key in ("rate", "delay")}
+    job = replace(
+        job, steps=(Step(0.0, nbytes),), values=job.values | {"leaves": True, "hosts": hosts}
+    )
+    return replace(scenario, name=name, topology=topology | links, jobs=(job,), iterations=1)
+
+
 def bound_s(scenario: Scenario, seed: int) -> float:
     """What the link with most flows needs for both rounds; a BCube's host has two links."""
-    found = simulate(scenario, Run("dcqcn", seed), detail=1, stop_s=INSTANT_S)["network"]["flows"]
+    found = simulate(scenario, Run("dcqcn", seed), detail=1, stop=INSTANT_S)["network"]["flows"]
     ports = 2 if scenario.topology["kind"] == "bcube" else 1
     between = Counter(link for flow in found for link in pairwise(flow["path"]))
     host = max(Counter(flow["from"] for flow in found).values())
