@@ -55,8 +55,6 @@ enum nccl_state {
 	V3_SEND_TRANSMITTED = 2,	/* of a ProxyOp; transSize is its total so far */
 	V3_SEND_DONE = 3,
 	ST_SEND_WAIT = 9,		/* of a ProxyStep; transSize is its own */
-	ST_IN_PROGRESS = 19,		/* of a ProxyOp */
-	ST_SEND_PEER_WAIT = 20,
 };
 
 struct descr_coll {

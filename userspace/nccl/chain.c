@@ -176,7 +176,7 @@ static const struct profiler *find_table(void *lib, int version)
 	return NULL;
 }
 
-void chain_load(const char *name, int version, const struct profiler *self)
+void chain_load(const char *name, int version, int (*own_finalize)(void *ctx))
 {
 	const struct profiler *its;
 	void *lib;
@@ -190,7 +190,7 @@ void chain_load(const char *name, int version, const struct profiler *self)
 		return;
 	}
 	its = find_table(lib, version);
-	if (its && its != self) {
+	if (its && its->finalize != own_finalize) {
 		chain.its = its;
 		return;
 	}

@@ -24,8 +24,8 @@
 /* Whether there is one: it stays from the first init that loads it. */
 bool chain_on(void);
 
-/* Loads it; what goes wrong is one warning. @self: the table that NCCL has. */
-void chain_load(const char *name, int version, const struct profiler *self);
+/* Loads it; what goes wrong is one warning. @own_finalize: whoever has it is this plugin. */
+void chain_load(const char *name, int version, int (*own_finalize)(void *ctx));
 
 /* What it asks for, in the bits of NCCL's @version. */
 int chain_init(struct comm *c, const char *name, int rank, nccl_logger log);

@@ -5,11 +5,6 @@
 
 struct comm comms[COMMS];
 
-static bool is_open(const struct comm *c)
-{
-	return atomic_load_explicit(&c->open, memory_order_acquire);
-}
-
 /* In turn, so that a late callback of a closed one does not meet the next. */
 struct comm *comm_new(int version, uint64_t id, int nodes, int ranks)
 {
@@ -18,7 +13,7 @@ struct comm *comm_new(int version, uint64_t id, int nodes, int ranks)
 	for (unsigned int i = 0; i < COMMS; i++) {
 		struct comm *c = &comms[last = (last + 1) % COMMS];
 
-		if (is_open(c))
+		if (atomic_load_explicit(&c->open, memory_order_acquire))
 			continue;
 		c->version = version;
 		c->id = id;
@@ -30,13 +25,4 @@ struct comm *comm_new(int version, uint64_t id, int nodes, int ranks)
 		return c;
 	}
 	return NULL;
-}
-
-unsigned int comm_count(void)
-{
-	unsigned int n = 0;
-
-	for (struct comm *c = comms; c < comms + COMMS; c++)
-		n += is_open(c);
-	return n;
 }

@@ -39,7 +39,4 @@ static inline uint32_t comm_index(const void *ctx)
 /* One that is not open yet; NULL: there are too many. */
 struct comm *comm_new(int version, uint64_t id, int nodes, int ranks);
 
-/* How many are open. */
-unsigned int comm_count(void);
-
 #endif /* MLCC_NCCL_COMM_H */

@@ -23,10 +23,8 @@
 #define EXPORT	__attribute__((visibility("default")))
 #define ATTACH_MS	200
 
-EXPORT extern const struct profiler ncclProfiler_v3, ncclProfiler_v4, ncclProfiler_v5,
-	ncclProfiler_v6, ncclProfiler_v7;
-
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int open_comms;		/* under it */
 static atomic_int own_pid;
 static atomic_int own_mask;		/* what we asked for */
 
@@ -158,16 +156,6 @@ struct init {
 	nccl_logger log;
 };
 
-static const struct profiler *own_table(int version)
-{
-	const struct profiler *const tables[] = {
-		&ncclProfiler_v3, &ncclProfiler_v4, &ncclProfiler_v5, &ncclProfiler_v6,
-		&ncclProfiler_v7,
-	};
-
-	return tables[version - 3];
-}
-
 static void log_hint(void *arg, bool warning, const char *line)
 {
 	log_line(warning ? NCCL_LOG_WARN : NCCL_LOG_INFO, "%s", line);
@@ -225,6 +213,8 @@ static void set_log(nccl_logger log)
 	log_set(log, loud && strcmp(loud, "0"));
 }
 
+static int finalize(void *ctx);
+
 static int init_locked(const struct init *in)
 {
 	static atomic_bool warned;
@@ -240,9 +230,10 @@ static int init_locked(const struct init *in)
 		return -1;
 	}
 	atomic_store_explicit(&c->open, true, memory_order_release);
+	open_comms++;
 	*in->ctx = c;
 	mask = attach(in->version);
-	chain_load(plugin_variable("MLCC_CHAIN_PLUGIN"), in->version, own_table(in->version));
+	chain_load(plugin_variable("MLCC_CHAIN_PLUGIN"), in->version, finalize);
 	return mask | chain_init(c, in->name, in->rank, in->log);
 }
 
@@ -287,10 +278,9 @@ static void say_counters(void)
 static void finalize_locked(uint32_t comm)
 {
 	struct comm *c = &comms[comm];
-	bool last;
+	bool last = !--open_comms;
 
 	atomic_store_explicit(&c->open, false, memory_order_release);
-	last = !comm_count();
 	/* what it had open will not be stopped any more */
 	op_stop_all(last ? COMM_NONE : comm);
 	phase_lock();
@@ -316,39 +306,30 @@ static int finalize(void *ctx)
 
 /* The versions */
 
-static int start_3(void *ctx, void **handle, struct descr *d)
-{
-	return start(3, ctx, handle, d);
-}
-
-static int start_4(void *ctx, void **handle, struct descr *d)
-{
-	return start(4, ctx, handle, d);
-}
-
-#define SINCE_5(version)								\
-	static int start_##version(void *ctx, void **handle, struct descr *d)		\
-	{										\
-		return start(version, ctx, handle, d);					\
-	}										\
+#define INIT_5(version)									\
 	static int init_##version(void **ctx, uint64_t id, int *mask, const char *name,	\
 				  int nodes, int ranks, int rank, nccl_logger log)	\
 	{										\
 		return init(&(struct init){ version, ctx, mask, id, name, nodes, ranks,	\
 					    rank, log });				\
-	}										\
-	EXPORT const struct profiler ncclProfiler_v##version = {			\
-		"mlcc", { .v5 = init_##version }, start_##version, stop, record, finalize, \
 	}
 
-SINCE_5(5);
-SINCE_5(6);
-SINCE_5(7);
+INIT_5(5)
+INIT_5(6)
+INIT_5(7)
 
-EXPORT const struct profiler ncclProfiler_v4 = {
-	"mlcc", { .v4 = init_4 }, start_4, stop, record, finalize,
-};
+/* @since: the first version whose init has these arguments */
+#define TABLE(version, since, record)							\
+	static int start_##version(void *ctx, void **handle, struct descr *d)		\
+	{										\
+		return start(version, ctx, handle, d);					\
+	}										\
+	EXPORT const struct profiler ncclProfiler_v##version = {			\
+		"mlcc", { .v##since = init_##version }, start_##version, stop, record, finalize, \
+	}
 
-EXPORT const struct profiler ncclProfiler_v3 = {
-	"mlcc", { .v3 = init_3 }, start_3, stop, record_v3, finalize,
-};
+TABLE(3, 3, record_v3);
+TABLE(4, 4, record);
+TABLE(5, 5, record);
+TABLE(6, 5, record);
+TABLE(7, 5, record);
