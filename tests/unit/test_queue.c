@@ -171,7 +171,7 @@ TEST(nonsense_keeps_the_bounds)
 		}
 		if (!(i & 31))
 			mlcc_queue_rollover(&q);
-		CHECK(q.deferrals <= MLCC_DEFERRALS && !q.busy, "%u deferrals", q.deferrals);
+		CHECK(q.deferrals <= MLCC_DEFERRALS, "%u deferrals", q.deferrals);
 	}
 }
 

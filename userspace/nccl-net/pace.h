@@ -4,11 +4,8 @@
  * handed to a network plugin, and when they are done.
  *
  * NICs and DCQCN share a link fairly, as fair queueing does: a job sees no queue of others, but
- * its rate tells (queue.h).  A job that gets less than two thirds of the best rate it has had,
- * over 1/32 of its phase, and has not had the link in this phase, defers: its messages are held so
- * that they come at 1/32 of the link, for about 1/16 of what the phase takes alone; then 1/8, then
- * 1/4.  So one of two jobs that begin together is done first, and their next phases are apart.  Where
- * that is in vain, as the rate varies for other reasons, it soon ends (queue.h).
+ * its rate tells, and it defers as queue.h says: its messages are held so that they come at 1/32 of
+ * the link.  So one of two jobs that begin together is done first, and their next phases are apart.
  *
  *	phase	phase.h, from the messages that are done and from the silences between them
  *	rate	bytes that are done while some connection has two messages or more under way, by the

@@ -14,7 +14,8 @@
  * is spent in vain is a debt, which ends deferring at a quarter of a phase, and is forgiven by 1/256
  * of one a phase.
  *
- * Times are microseconds.
+ * Times are microseconds.  Whoever calls has a lock; without it "defer_until" is looked at, as a
+ * hint.
  */
 #ifndef MLCC_NET_QUEUE_H
 #define MLCC_NET_QUEUE_H
@@ -27,7 +28,7 @@
 #define MLCC_DEBT_MAX		256	/* spent in vain by one that has never gained */
 #define MLCC_DEBT_LEAST		-512	/* one that has gained may spend so much more */
 #define MLCC_DEBT_FORGIVEN	4	/* in a phase */
-#define MLCC_DEFER_PHASES		12U	/* phases that defer between two that do not */
+#define MLCC_DEFER_PHASES	12U	/* phases that defer between two that do not */
 #define MLCC_COST_SHIFT		20
 #define MLCC_COST_MAX		0x800000U	/* 1 Mb/s */
 
@@ -35,10 +36,9 @@ struct mlcc_queue {
 	u64 start_us;		/* when the measurement of a rate began, 0: there is none */
 	u64 start_acked;	/* bytes of the job, then */
 	u64 first_acked;	/* bytes of the job at the first one of the phase */
-	u64 defer_until;		/* the job defers until then, 0: it does not */
+	u64 defer_until;	/* the job defers until then, 0: it does not */
 	u32 byte_cost;		/* us that a byte takes the link at best, Q20; 0: not known */
 	u32 last_cost;		/* of the measurement just before, 0: none */
-	u32 busy;		/* try-lock of a measurement */
 
 	/* whether deferring pays */
 	s32 debt;
@@ -54,7 +54,7 @@ struct mlcc_queue {
 };
 
 /* The phase is over: has deferring paid? */
-static __always_inline void mlcc_queue_settle(struct mlcc_queue *q)
+static inline void mlcc_queue_settle(struct mlcc_queue *q)
 {
 	u32 left = q->fast ? q->left : 0;
 
@@ -75,53 +75,48 @@ static __always_inline void mlcc_queue_settle(struct mlcc_queue *q)
  * Another phase begins.  What is known of the link is forgotten by 1/32; by 1/8 where a phase had
  * nothing like it and did not defer.
  */
-static __always_inline void mlcc_queue_rollover(struct mlcc_queue *q)
+static inline void mlcc_queue_rollover(struct mlcc_queue *q)
 {
 	u32 age = q->looked && !q->fast ? 3 : 5;
 
 	mlcc_queue_settle(q);
-	MLCC_WRITE(q->byte_cost, q->byte_cost + (q->byte_cost >> age) + !!q->byte_cost);
-	MLCC_WRITE(q->left, 0);
-	MLCC_WRITE(q->spent, 0);
-	MLCC_WRITE(q->looked, 0);
-	MLCC_WRITE(q->last_cost, 0);
-	MLCC_WRITE(q->start_us, 0);
-	MLCC_WRITE(q->defer_until, 0);
-	MLCC_WRITE(q->fast, 0);
-	MLCC_WRITE(q->deferrals, 0);
+	*q = (struct mlcc_queue){
+		.byte_cost = q->byte_cost + (q->byte_cost >> age) + !!q->byte_cost,
+		.debt = q->debt, .without = q->without, .tries = q->tries,
+	};
 }
 
 /*** Rates ***/
 
 /* us a byte, Q20.  @us: below 2^44. */
-static __always_inline u32 mlcc_cost(u64 us, u64 bytes)
+static inline u32 mlcc_cost(u64 us, u64 bytes)
 {
-	u64 cost = bytes ? MLCC_DIV64(us << MLCC_COST_SHIFT, bytes) : MLCC_COST_MAX;
+	u64 cost = bytes ? (us << MLCC_COST_SHIFT) / bytes : MLCC_COST_MAX;
 
 	return cost < MLCC_COST_MAX ? cost : MLCC_COST_MAX;
 }
 
 /* How long the link needs for @bytes, us, at @cost. */
-static __always_inline u64 mlcc_burst(u64 bytes, u32 cost)
+static inline u64 mlcc_burst(u64 bytes, u32 cost)
 {
 	return ((bytes >> 6) * cost) >> (MLCC_COST_SHIFT - 6);
 }
 
 /* What it takes to defer once more. */
-static __always_inline u32 mlcc_queue_price(const struct mlcc_queue *q)
+static inline u32 mlcc_queue_price(const struct mlcc_queue *q)
 {
 	return 1U << (MLCC_WHOLE_SHIFT - MLCC_DEFERRALS - 1 + q->deferrals);
 }
 
 /* Whether a job that is slow is to defer. */
-static __always_inline bool mlcc_queue_pays(struct mlcc_queue *q)
+static inline bool mlcc_queue_pays(struct mlcc_queue *q)
 {
 	if (q->fast || q->deferrals >= MLCC_DEFERRALS)
 		return false;
 	if (q->tries != 1 && q->tries < MLCC_DEFER_PHASES &&
 	    q->debt + (s32)(q->spent + mlcc_queue_price(q)) <= MLCC_DEBT_MAX)
 		return true;
-	MLCC_WRITE(q->looked, 1);
+	q->looked = 1;
 	return false;
 }
 
@@ -130,19 +125,19 @@ static __always_inline bool mlcc_queue_pays(struct mlcc_queue *q)
  * in two in a row counts: when a recovery ends, all that had arrived meanwhile is acknowledged at
  * once.  Returns whether the job is to defer.
  */
-static __always_inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost, u64 part)
+static inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost, u64 part)
 {
 	u32 last = q->last_cost, both = cost > last ? cost : last, most;
 
-	MLCC_WRITE(q->last_cost, cost);
+	q->last_cost = cost;
 	if (!last)
 		return false;
 	if (!q->byte_cost || both < q->byte_cost)
-		MLCC_WRITE(q->byte_cost, both);
+		q->byte_cost = both;
 	most = q->byte_cost + (q->byte_cost >> 1);
 	if (both <= most && !q->fast) {
-		MLCC_WRITE(q->left, part >> MLCC_WHOLE_SHIFT ? 0 : (1U << MLCC_WHOLE_SHIFT) - part);
-		MLCC_WRITE(q->fast, 1);
+		q->left = part >> MLCC_WHOLE_SHIFT ? 0 : (1U << MLCC_WHOLE_SHIFT) - part;
+		q->fast = 1;
 	}
 	return cost > most && mlcc_queue_pays(q);
 }
@@ -151,37 +146,31 @@ static __always_inline bool mlcc_queue_slow(struct mlcc_queue *q, u32 cost, u64 
  * The job fills the link as far as it can: @acked bytes at @now, of a phase of @d; @rtt us.
  * Returns whether it is to defer.
  */
-static __always_inline bool mlcc_queue_sample(struct mlcc_queue *q, u64 now, u64 acked, u64 d,
-					      u32 rtt)
+static inline bool mlcc_queue_sample(struct mlcc_queue *q, u64 now, u64 acked, u64 d, u32 rtt)
 {
-	u64 start = MLCC_READ(q->start_us), bytes = acked - MLCC_READ(q->start_acked);
-	u64 part = MLCC_READ(q->start_acked) - MLCC_READ(q->first_acked);
+	u64 start = q->start_us, bytes = acked - q->start_acked;
+	u64 part = d ? ((q->start_acked - q->first_acked) << MLCC_WHOLE_SHIFT) / d : 0;
 	bool slow;
 
 	if (start && (bytes < d >> MLCC_PART_SHIFT || now < start + 2ULL * rtt))
 		return false;
-	if (MLCC_CAS32(&q->busy, 0, 1))
-		return false;
-	part = d ? MLCC_DIV64(part << MLCC_WHOLE_SHIFT, d) : 0;
-	slow = start && start == q->start_us &&
-	       mlcc_queue_slow(q, mlcc_cost(now - start, bytes), part);
+	slow = start && mlcc_queue_slow(q, mlcc_cost(now - start, bytes), part);
 	if (!start && !q->deferrals)
-		MLCC_WRITE(q->first_acked, acked);
-	MLCC_WRITE(q->start_acked, acked);
-	MLCC_WRITE(q->start_us, now);
-	MLCC_CAS32(&q->busy, 1, 0);
+		q->first_acked = acked;
+	q->start_acked = acked;
+	q->start_us = now;
 	return slow;
 }
 
 /*** Deferring ***/
 
-static __always_inline bool mlcc_queue_defers(const struct mlcc_queue *q, u64 now)
+static inline bool mlcc_queue_defers(const struct mlcc_queue *q, u64 now)
 {
-	return now < MLCC_READ(q->defer_until);
+	return now < q->defer_until;
 }
 
 /* Half to one and a half of @us, at random: jobs that meet must not meet again. */
-static __always_inline u64 mlcc_queue_about(u64 us, u64 seed)
+static inline u64 mlcc_queue_about(u64 us, u64 seed)
 {
 	u64 r = (seed * 0x9e3779b97f4a7c15ULL) >> 48;
 
@@ -189,15 +178,15 @@ static __always_inline u64 mlcc_queue_about(u64 us, u64 seed)
 }
 
 /* Defers from @now on; the phase has @d bytes. */
-static __always_inline void mlcc_queue_defer(struct mlcc_queue *q, u64 now, u64 acked, u64 d)
+static inline void mlcc_queue_defer(struct mlcc_queue *q, u64 now, u64 acked, u64 d)
 {
-	u64 about = mlcc_burst(d, MLCC_READ(q->byte_cost)) >> (MLCC_DEFERRALS + 1 - q->deferrals);
+	u64 about = mlcc_burst(d, q->byte_cost) >> (MLCC_DEFERRALS + 1 - q->deferrals);
 
-	MLCC_WRITE(q->spent, q->spent + mlcc_queue_price(q));
-	MLCC_WRITE(q->deferrals, q->deferrals + 1);
+	q->spent += mlcc_queue_price(q);
+	q->deferrals++;
 	/* until then its rate says nothing */
-	MLCC_WRITE(q->start_us, 0);
-	MLCC_WRITE(q->last_cost, 0);
+	q->start_us = 0;
+	q->last_cost = 0;
 	MLCC_WRITE(q->defer_until, now + mlcc_queue_about(about, now ^ acked << 20));
 }
 
