@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../../userspace/libmlcc-hint/clock.h"
 #include "../../userspace/nccl-net/abi.h"
 #include "chained.h"
 
@@ -16,31 +16,23 @@
 #define MESSAGES	300000
 #define SIZE		524288
 
-static double cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
 static double message_ns(const struct net *net)
 {
 	void *comm = NULL, *offload = NULL, *ctx, *request;
 	char data[128];
-	double start;
+	uint64_t start;
 	int done;
 
 	net->init.v11(&ctx, 1, NULL, NULL, NULL);
 	while (!comm)
 		net->connect.v11(ctx, 0, data, &comm, &offload);
-	start = cpu_ns();
+	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (int i = 0; i < MESSAGES; i++) {
 		request = NULL;
 		net->isend.v10(comm, data, SIZE, 0, NULL, NULL, &request);
 		net->test(request, &done, NULL);
 	}
-	return (cpu_ns() - start) / MESSAGES;
+	return (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / MESSAGES;
 }
 
 static const struct net *load(const char *path)

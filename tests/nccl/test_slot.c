@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../../userspace/libmlcc-hint/clock.h"
 #include "../../userspace/libmlcc-hint/shift_ring.h"
 #include "case.h"
 
@@ -38,19 +39,11 @@ static void check_said(uint32_t state, uint32_t waits)
 	CHECK(said->waits == waits, "%u waits, not %u", said->waits, waits);
 }
 
-static uint64_t mono_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * SECOND + t.tv_nsec;
-}
-
 CASE(a_phase_waits_for_its_slot, 3, 7)
 {
 	struct comm c = begin(100);
 	struct mlcc_ring_record r = { };
-	uint64_t before = mono_now(), sent;
+	uint64_t before = clock_now_ns(), sent;
 
 	CHECK(strstr(fake_request(true), "\"job\":7"), "%s", fake_request(true));
 	fake_plan(SECOND, 300 * MS);
@@ -113,7 +106,6 @@ static atomic_bool enough;
 
 static void *write_plans(void *arg)
 {
-	(void)arg;
 	while (!atomic_load(&enough)) {
 		fake_plan(SECOND, 100 * MS);
 		fake_plan(2 * SECOND, 1500 * MS);

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../libmlcc-hint/clock.h"
 #include "chain.h"
 #include "pace.h"
 #include "shim.h"
@@ -48,14 +48,6 @@ static struct pace_job job = PACE_JOB_INIT;
 static const struct net *net;		/* the chained plugin, as NCCL has begun to use it */
 static struct net tables[EXPORTED];
 static bool off;
-
-static uint64_t shim_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 static bool is_place(const void *p)
 {
@@ -101,7 +93,7 @@ static int close_send(void *comm)
 	int err = net->close_send(their_comm(comm));
 
 	if (is_place(comm)) {
-		pace_closed(&job, &c->pace, shim_now_ns());
+		pace_closed(&job, &c->pace, clock_now_ns());
 		atomic_store(&c->taken, false);
 	}
 	return err;
@@ -112,7 +104,7 @@ static bool holds(void *comm, uint64_t bytes, void **request)
 	struct conn *c = comm;
 
 	if (!is_place(comm) || *request == GROUP || c->grouped || !pace_may_hold(&job, bytes) ||
-	    !pace_holds(&job, bytes, shim_now_ns()))
+	    !pace_holds(&job, bytes, clock_now_ns()))
 		return false;
 	*request = NULL;
 	return true;
@@ -137,7 +129,7 @@ static int shim_sent(int err, void *comm, uint64_t bytes, bool group, void **req
 			s = &c->sends[i];
 	if (!s)
 		return err;
-	*s = (struct send){ c, *request, bytes + c->grouped, shim_now_ns() };
+	*s = (struct send){ c, *request, bytes + c->grouped, clock_now_ns() };
 	c->grouped = 0;
 	pace_sent(&job, &c->pace, s->bytes, s->at_ns);
 	*request = s;
@@ -154,7 +146,7 @@ static int test(void *request, int *done, int *sizes)
 		return net->test(request, done, sizes);
 	err = net->test(s->theirs, done, sizes);
 	if (!err && *done) {
-		now = shim_now_ns();
+		now = clock_now_ns();
 		pace_done(&job, &s->conn->pace, s->bytes, now - s->at_ns, now);
 		s->theirs = NULL;
 	}
