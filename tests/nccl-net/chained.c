@@ -35,7 +35,6 @@ static int note(void *a, void *b, void *c, void *d)
 static int began(int version)
 {
 	chained.version = version;
-	chained.inits++;
 	return 0;
 }
 
@@ -160,7 +159,7 @@ INIT(12, void **ctx, uint64_t id, void *config, nccl_logger log, void *prof)
 	.listen = CALL(other), .accept = CALL(accept_any), .reg_mr = reg_mr,		\
 	.dereg_mr = dereg_mr, .irecv = CALL(other), .iflush = CALL(other),		\
 	.test = test, .close_send = close_any, .close_recv = CALL(close_any),	\
-	.close_listen = CALL(close_any)
+	.close_listen = CALL(close_any), .finalize = CALL(other)
 #ifndef NONE
 #define OPTIONAL	, .reg_mr_dmabuf = reg_mr_dmabuf, .device_mr = device_mr, \
 	.irecv_consumed = CALL(other)
@@ -181,32 +180,28 @@ static int init_late(nccl_logger log)
 	};
 	return began(8);
 }
-#elif HAS(8)
-EXPORT const struct net ncclNetPlugin_v8 = {
-	.init.v8 = init_8, .connect.v8 = connect_8, .isend.v8 = isend_8, COMMON OPTIONAL
-};
+#endif
+
+/* @i, @c, @s: as which version its init, connect and isend are */
+#define TABLE(version, i, c, s)								\
+	EXPORT const struct net ncclNetPlugin_v##version = {				\
+		.init.v##i = init_##version, .connect.v##c = connect_##c,		\
+		.isend.v##s = isend_##s, COMMON OPTIONAL				\
+	}
+#if HAS(8) && !defined(LATE)
+TABLE(8, 8, 8, 8);
 #endif
 #if HAS(9)
-EXPORT const struct net ncclNetPlugin_v9 = {
-	.init.v8 = init_9, .connect.v8 = connect_8, .isend.v9 = isend_9, COMMON OPTIONAL
-};
+TABLE(9, 8, 8, 9);
 #endif
 #if HAS(10)
-EXPORT const struct net ncclNetPlugin_v10 = {
-	.init.v10 = init_10, .connect.v10 = connect_10, .isend.v10 = isend_10, COMMON OPTIONAL
-};
+TABLE(10, 10, 10, 10);
 #endif
 #if HAS(11)
-EXPORT const struct net ncclNetPlugin_v11 = {
-	.init.v11 = init_11, .connect.v11 = connect_11, .isend.v10 = isend_10, COMMON OPTIONAL,
-	.finalize = CALL(other)
-};
+TABLE(11, 11, 11, 10);
 #endif
 #if HAS(12)
-EXPORT const struct net ncclNetPlugin_v12 = {
-	.init.v11 = init_12, .connect.v11 = connect_11, .isend.v10 = isend_10, COMMON OPTIONAL,
-	.finalize = CALL(other)
-};
+TABLE(12, 11, 11, 10);
 #endif
 
 /* A plugin of several kinds. */

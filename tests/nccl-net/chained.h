@@ -10,7 +10,6 @@
 
 struct chained {
 	int version;		/* by which it was last called: init */
-	int inits;
 	void *last[8];		/* arguments of the last call, as far as they are pointers */
 	size_t last_size;
 	int last_dev;

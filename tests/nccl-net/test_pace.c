@@ -131,29 +131,29 @@ TEST_ALONE(who_meets_others_defers)
 	CHECK(!y.held, "held alone");
 }
 
-TEST_ALONE(small_messages_never_wait)
+/* While others are there for whole phases. */
+static void is_never_held(size_t message, unsigned int depth)
 {
 	struct play y = begin();
 
-	y.message = 4096;
+	y.message = message;
 	learn(&y);
+	y.depth = depth;
 	y.slow_from = 0;
 	for (int i = 0; i < 5; i++)
-		phase(&y, MESSAGES * MESSAGE / 4096);
+		phase(&y, MESSAGES * MESSAGE / message);
 	CHECK(!y.held, "%u times", y.held);
+}
+
+TEST_ALONE(small_messages_never_wait)
+{
+	is_never_held(4096, 4);
 }
 
 /* One message at a time: it is the host that is slow. */
 TEST_ALONE(who_waits_for_the_host_does_not_defer)
 {
-	struct play y = begin();
-
-	learn(&y);
-	y.depth = 1;
-	y.slow_from = 0;
-	for (int i = 0; i < 5; i++)
-		phase(&y, MESSAGES);
-	CHECK(!y.held, "%u times", y.held);
+	is_never_held(MESSAGE, 1);
 }
 
 TEST_ALONE(phases_that_are_not_alike_never_wait)

@@ -116,7 +116,6 @@ static void *run(void *arg)
 {
 	struct pollfd p[PEERS + 2];
 
-	(void)arg;
 	for (;;) {
 		p[0] = (struct pollfd){ f.stop[0], POLLIN, 0 };
 		p[1] = (struct pollfd){ f.listener, POLLIN, 0 };

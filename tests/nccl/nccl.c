@@ -147,9 +147,6 @@ static void log_it(int level, unsigned long flags, const char *file, int line, c
 	char text[512];
 	va_list args;
 
-	(void)flags;
-	(void)file;
-	(void)line;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);

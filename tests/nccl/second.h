@@ -9,7 +9,7 @@ struct second_counts {
 	int inits, finalizes;
 	int starts[16];			/* by the bit of the type */
 	int stops, records;
-	int parents, groups;		/* events that had one */
+	int parents;			/* events that had one */
 	int wrong;			/* whatever a plugin need not expect */
 	uint64_t bytes;
 };

@@ -161,15 +161,6 @@ CASE(more_operations_than_places, 3, 7)
 	still_works(&c);
 }
 
-CASE(operations_that_are_never_stopped, 3, 7)
-{
-	struct comm c = begin();
-
-	for (int i = 0; i < 100000; i++)
-		nccl_op(&c, NULL, 0, true);
-	still_works(&c);
-}
-
 CASE(many_communicators, 3, 7)
 {
 	enum { MANY = 5000 };
@@ -212,7 +203,6 @@ static void *proxy(void *arg)
 
 static void *come_and_go(void *arg)
 {
-	(void)arg;
 	for (int i = 0; i < 50; i++) {
 		struct comm c = nccl_init(1000 + i, 2, 2);
 
