@@ -159,23 +159,20 @@ static int told(enum symptom wanted, unsigned int seconds, bool sends, bool coun
 	return n;
 }
 
-TEST(a_silent_job_is_told_once)
+/* And again when it was over. */
+static void told_once(enum symptom symptom, bool sends)
 {
 	begin();
-	CHECK(!told(SYMPTOM_NO_PROGRESS, 60, false, true, false), "too early");
-	CHECK(told(SYMPTOM_NO_PROGRESS, 1000, false, true, false) == 1, "not once");
-	/* and again when it was over */
-	CHECK(!told(SYMPTOM_NO_PROGRESS, 10, true, true, true), "it sends");
-	CHECK(told(SYMPTOM_NO_PROGRESS, 61, false, true, false) == 1, "not once more");
+	CHECK(!told(symptom, 60, sends, true, false), "%d: too early", symptom);
+	CHECK(told(symptom, 1000, sends, true, false) == 1, "%d: not once", symptom);
+	CHECK(!told(symptom, 1000, true, true, true), "%d: it is over", symptom);
+	CHECK(told(symptom, 61, sends, true, false) == 1, "%d: not once more", symptom);
 }
 
-TEST(a_port_without_cnps_is_told_once)
+TEST(silence_and_the_lack_of_cnps_are_told_once)
 {
-	begin();
-	CHECK(!told(SYMPTOM_NO_CNP, 60, true, true, false), "too early");
-	CHECK(told(SYMPTOM_NO_CNP, 1000, true, true, false) == 1, "not once");
-	CHECK(!told(SYMPTOM_NO_CNP, 1000, true, true, true), "it has some");
-	CHECK(told(SYMPTOM_NO_CNP, 61, true, true, false) == 1, "not once more");
+	told_once(SYMPTOM_NO_PROGRESS, false);
+	told_once(SYMPTOM_NO_CNP, true);
 }
 
 /* A port that counts no CNPs says nothing, and of a job only the seconds count in which it sends. */

@@ -16,21 +16,6 @@ static void announced(struct sim *s, u64 told, u64 bytes, u32 lead)
 	mlcc_job_hint_end(&s->job);
 }
 
-/* Another batch size each time: nothing there to learn. */
-TEST(no_two_phases_need_be_alike)
-{
-	struct sim s;
-
-	sim_init(&s, 2);
-	for (u32 i = 1; i <= 100; i++) {
-		u64 bytes = MB + random_below(&s.seed, 20 * MB);
-
-		announced(&s, bytes, bytes, 50);
-		CHECK(sim_full_progress(&s), "phase %u: " SIM_FMT, i, SIM_ARGS(&s));
-		CHECK(s.job.seq == i, "phase %u is number %u", i, s.job.seq);
-	}
-}
-
 /* An announcement may take longer than the first bytes do. */
 TEST(a_late_announcement_belongs_to_its_phase)
 {
@@ -53,7 +38,10 @@ TEST(a_late_announcement_belongs_to_its_phase)
 	}
 }
 
-/* A collective is planned, and planned anew; or it is taken back, and another one follows. */
+/*
+ * A collective is planned, and planned anew; or it is taken back, and another one follows.  No two
+ * phases are alike, so there is nothing to learn.
+ */
 static void who_announces_twice_has_one_phase(bool ends)
 {
 	u64 last = PHASE, bytes, us;

@@ -40,16 +40,10 @@ static struct mlcc_path known(u32 *seq)
 	return p;
 }
 
-/* The socket knows only the queue that it was opened behind; the job has been there before. */
-TEST(who_is_born_in_a_queue_knows_the_path)
-{
-	u32 seq = 0;
-	struct mlcc_path p = known(&seq);
-
-	CHECK(rtt_of(&p, QUEUE_US, QUEUE_US) == RTT_US, "%u us", p.min_rtt);
-}
-
-/* The kernel's own least RTT is forgotten after five minutes: thousands of phases. */
+/*
+ * The kernel's own least RTT is forgotten after five minutes: thousands of phases.  A new socket
+ * knows only the queue that it was opened behind.
+ */
 TEST(beside_a_long_transfer_the_path_stays_short)
 {
 	u32 seq = 0;

@@ -74,6 +74,7 @@ TEST(microseconds_are_exact_at_once)
 	}
 }
 
+/* And nothing of a peer without timestamps: a tick of 0. */
 TEST(never_more_than_the_round_trip_allows)
 {
 	struct mlcc_reverse r = { };
@@ -96,14 +97,6 @@ TEST(never_more_than_the_round_trip_allows)
 		CHECK(!got || (a.tick && got <= a.rtt - a.min_rtt), "%u of %u over %u", got, a.rtt,
 		      a.min_rtt);
 	}
-}
-
-TEST(a_peer_without_timestamps_says_nothing)
-{
-	const struct peer p = { 1000, 0, 5 };
-	struct mlcc_reverse r = { };
-
-	CHECK(!acks(&r, &p, 0, 100, 100, 4000), "it did");
 }
 
 /* A clock in another unit than Linux has: no wait is made up from it for long. */
