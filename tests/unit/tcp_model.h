@@ -19,22 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../include/mlcc/flow.h"
-#include "../../include/mlcc/dctcp.h"
-#include "../../include/mlcc/cubic.h"
+#include "../../include/mlcc/path.h"
+#include "../../include/mlcc/phase.h"
 #include "tap.h"
 
 #define MSS		1448U
-#define TCP_ECN_DEMAND_CWR	4
-
-enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
-enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
-enum { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
-
-struct inet_connection_sock {
-	u8 icsk_ca_state;
-	struct { u8 pending; } icsk_ack;
-};
 
 struct tcp_sock {
 	u32 snd_cwnd, snd_ssthresh, prior_cwnd, snd_cwnd_clamp;
@@ -43,6 +32,8 @@ struct tcp_sock {
 	u64 bytes_acked, tcp_mstamp;
 	struct { u32 rcv_tsval; } rx_opt;
 	u8 ecn_flags;
+	u32 min_rtt;
+	bool limited;		/* by the window: the application has more to send */
 };
 
 struct mlcc_slot {
@@ -53,66 +44,12 @@ struct mlcc_slot {
 	bool gone;
 };
 
-struct mlcc_sk {
-	struct mlcc_flow flow;
-	union {
-		struct mlcc_dctcp dctcp;
-		struct mlcc_cubic cubic;
-	};
-	u32 ce, retrans;
-	u8 ecn, cubic_base, class;
-};
-
-struct sock {
-	struct tcp_sock tp;
-	struct inet_connection_sock icsk;
-	struct mlcc_sk ca;
-	struct mlcc_slot *slot;
-	u32 sk_pacing_status;
-	unsigned long sk_pacing_rate, sk_max_pacing_rate;
-	u32 min_rtt;
-	u32 peer;
-	bool limited;		/* by the window: the application has more to send */
-};
-
-struct mlcc_phase_was {
-	u32 seq;
-};
-
-#define tcp_sk(sk)		((struct tcp_sock *)&(sk)->tp)
-#define inet_csk(sk)		((struct inet_connection_sock *)&(sk)->icsk)
-#define mlcc_sk(sk)		((struct mlcc_sk *)&(sk)->ca)
 #define mlcc_slot_gone(s)	((s)->gone)
 #define mlcc_slot_class(s)	((s)->class)
-#define mlcc_slot_refreshed(sk, s)	((void)(sk), (void)(s))
-#define mlcc_slot_count(s, retrans, ce)	((void)(retrans), (void)(ce))
 #define mlcc_profile_of(s, to)	(*(to) = (s)->profile, true)
 #define mlcc_tick(tp)		((void)(tp), 0U)
-#define mlcc_send_ack(sk, seq)	((void)(sk), (void)(seq))
-#define mlcc_phase_was(s, was)	((was)->seq = (s)->job.seq)
-#define mlcc_rolled_over(sk, s, was)	((void)(was))
-#define mlcc_moved(sk, s, p)	((void)(p))
-#define mlcc_peer(sk)		((sk)->peer)
-#define mlcc_local(sk)		((void)(sk), 1U)
-#define tcp_is_cwnd_limited(sk)	((sk)->limited)
 
-static struct sock *tcp_owner(const struct tcp_sock *tp)
-{
-	return (struct sock *)((char *)tp - __builtin_offsetof(struct sock, tp));
-}
-
-#define tcp_min_rtt(tp)		(tcp_owner(tp)->min_rtt)
-
-static u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
-{
-	u32 left = tp->snd_ssthresh - tp->snd_cwnd;
-	u32 add = acked < left ? acked : left;
-
-	tp->snd_cwnd += add;
-	return acked - add;
-}
-
-#include "../../include/mlcc/linux/tcp.h"
+#include "tcp_carrier.h"
 
 /* A job whose phases have @d_phase bytes, which it has been told; 0: it has not. */
 static void tcp_job(struct mlcc_slot *s, u8 base, u64 d_phase)
@@ -131,11 +68,10 @@ static void tcp_open(struct sock *sk, struct mlcc_slot *s, bool ecn)
 	memset(sk, 0, sizeof(*sk));
 	sk->tp = (struct tcp_sock) { .snd_cwnd = 10, .snd_ssthresh = 0x7fffffff,
 				     .snd_cwnd_clamp = ~0U, .mss_cache = MSS,
-				     .tcp_mstamp = 1000000 };
+				     .tcp_mstamp = 1000000, .min_rtt = ~0U };
 	sk->slot = s;
 	sk->sk_pacing_rate = ~0UL;
 	sk->sk_max_pacing_rate = ~0UL;
-	sk->min_rtt = ~0U;
 	sk->peer = 1;
 	sk->ca.ecn = ecn;
 	mlcc_flow_init(&sk->ca.flow, 0);
@@ -188,7 +124,7 @@ static void tcp_send(struct sock *sk, u32 bytes, u32 silence_us)
 		mlcc_start_job(sk, sk->slot);
 	tcp_check(sk, &was, "start");
 	tp->write_seq += bytes;
-	sk->limited = true;
+	tp->limited = true;
 }
 
 static void tcp_fill(struct sock *sk)
@@ -200,7 +136,7 @@ static void tcp_fill(struct sock *sk)
 
 	tp->packets_out += n;
 	tp->snd_nxt += n * MSS;
-	sk->limited = left > n;
+	tp->limited = left > n;
 }
 
 /* What was in flight when the reduction began is acknowledged: it is over. */
@@ -228,8 +164,8 @@ static void tcp_ack(struct sock *sk, u32 n, u32 rtt_us)
 	tp->snd_una += n * MSS;
 	tp->bytes_acked += (u64)n * MSS;
 	tp->delivered += n;
-	if (rtt_us < sk->min_rtt)
-		sk->min_rtt = rtt_us;
+	if (rtt_us < tp->min_rtt)
+		tp->min_rtt = rtt_us;
 	tp->srtt_us = rtt_us << 3;
 	was = tcp_win(sk);
 	if (sk->slot)

@@ -200,7 +200,7 @@ TEST(its_own_queue_is_not_the_path)
 			round_trips(&sk, &l, 200);
 			/* an epoch passes */
 			sk.tp.tcp_mstamp += 1 << MLCC_EPOCH_SHIFT;
-			sk.min_rtt = 1000000;
+			sk.tp.min_rtt = 1000000;
 		}
 		round_trips(&sk, &l, 200);
 		CHECK(tcp_path(&sk)->min_rtt == base, "the path's least: %u, not %u",

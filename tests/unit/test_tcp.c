@@ -34,7 +34,7 @@ static void whole_phase(struct sock *sk)
 	while (sk->tp.packets_out || sk->tp.write_seq - sk->tp.snd_nxt >= MSS)
 		round_trip(sk);
 	sk->tp.write_seq = sk->tp.snd_nxt;
-	sk->limited = false;
+	sk->tp.limited = false;
 }
 
 /* A flow of a job that has had one phase, alone. */
