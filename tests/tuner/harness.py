@@ -137,7 +137,7 @@ class Machine(unittest.TestCase):
         cls.addClassCleanup(cls.sys.close)
 
     def setUp(self) -> None:
-        for name in ("run", "usr", "nicctl-state"):
+        for name in ("run", "usr"):
             shutil.rmtree(self.root / name, ignore_errors=True)
         (self.root / "run").mkdir()
         self.root.chmod(0o700)
@@ -150,42 +150,23 @@ class Machine(unittest.TestCase):
     # the device
 
     def value(self) -> int:
-        if self.vendor.folder:
-            return self.sys.read(self.vendor.path)
-        return int((self.root / "nicctl-state" / self.vendor.knob).read_text())
+        return self.sys.read(self.vendor.path)
 
     def set_value(self, value: int) -> None:
         """Somebody else does."""
-        if self.vendor.folder:
-            self.sys.do("set", path=self.vendor.path, value=value)
-        else:
-            (self.root / "nicctl-state" / self.vendor.knob).write_text(f"{value}\n")
+        self.sys.do("set", path=self.vendor.path, value=value)
 
     def take_away(self) -> None:
-        if self.vendor.folder:
-            self.sys.do("remove", prefix=self.vendor.folder)
-        else:
-            (self.root / "nicctl-state" / "gone").touch()
+        self.sys.do("remove", prefix=self.vendor.folder)
 
     def give_back(self, reset: bool) -> None:
-        if self.vendor.folder:
-            self.sys.do("return", prefix=self.vendor.folder, reset=reset)
-        else:
-            if reset:
-                self.set_value(self.vendor.values.default)
-            (self.root / "nicctl-state" / "gone").unlink()
+        self.sys.do("return", prefix=self.vendor.folder, reset=reset)
 
     def make_stuck(self) -> None:
-        if self.vendor.folder:
-            self.sys.do("stuck", path=self.vendor.path)
-        else:
-            (self.root / "nicctl-state" / "stuck").touch()
+        self.sys.do("stuck", path=self.vendor.path)
 
     def writes(self) -> list[tuple[str, str]]:
-        if self.vendor.folder:
-            return self.sys.writes()
-        log = self.root / "nicctl-state" / "log"
-        return [("nicctl", line) for line in log.read_text().split("\n")] if log.exists() else []
+        return self.sys.writes()
 
     # the program
 
@@ -243,7 +224,7 @@ class Machine(unittest.TestCase):
         if self.vendor.drive and "--drive" not in words:
             words = (*words, "--drive", self.vendor.drive)
         # tools are started for each write: they have a small budget unless told otherwise
-        if not self.vendor.folder and "--budget" not in words:
+        if self.device.startswith("ionic:"):
             words = (*words, "--budget", "1000")
         job = () if "port" in words else ("bert",)
         following = Following(

@@ -594,7 +594,7 @@ class Tools(Machine):
         self.assertFalse((self.root / "run-by-root").exists())
 
     def test_a_tool_that_fails_says_why(self) -> None:
-        (self.root / "nicctl-state/gone").touch()
+        self.take_away()
         device = self.tool("show", "ionic")[1][0]
         self.assertIn("NIC not found", device["error"])
 

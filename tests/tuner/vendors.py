@@ -39,7 +39,7 @@ class Vendor:
     """A device, and what the tests of every back end do with it."""
 
     device: str  # its back end and its name
-    folder: str  # its files are below; "" for a tool
+    folder: str  # its files are below, or what its tool asks for; "": neither
     knob: str
     values: Values
     tree: Tree
@@ -54,13 +54,6 @@ class Vendor:
 
     def make_tools(self, root: Path) -> None:
         """Programs below the root; most vendors have none."""
-
-
-def pairs(text: str) -> dict[str, int]:
-    """Of name=value."""
-    return {
-        name: int(value, 0) for name, _, value in (word.partition("=") for word in text.split())
-    }
 
 
 def classes(tree: Tree, ibdev: str, netdev: str) -> Tree:
@@ -170,7 +163,7 @@ def irdma() -> Vendor:
 NICCTL = """#!/bin/sh
 # What AMD's program prints and takes, as far as it is published.
 state={state}
-[ ! -e "$state/gone" ] || {{ echo "ERROR - NIC not found"; exit 1; }}
+[ -e "$state/ai-rate" ] || {{ echo "ERROR - NIC not found"; exit 1; }}
 value() {{ read -r v <"$state/$1"; printf '  %-40s : %s\\n' "$2" "$v"; }}
 show() {{
 	echo "NIC : 42424650-4c32-3531-3230-303443000000 ({pci})"
@@ -201,9 +194,7 @@ while [ $# -gt 0 ]; do
 	-i) [ "$2" = 1 ] || {{ echo "ERROR - Invalid profile"; exit 1; }} ;;
 	--*)
 		[ "$verb" = update ] && [ -e "$state/${{1#--}}" ] || {{ echo "ERROR - Invalid"; exit 1; }}
-		[ -e "$state/stuck" ] ||
-			{{ echo "$2" >"$state/.new" && mv "$state/.new" "$state/${{1#--}}"; }}
-		echo "$1 $2" >>"$state/log"
+		echo "$2" >"$state/${{1#--}}"
 		;;
 	esac
 	shift 2
@@ -214,21 +205,20 @@ done
 
 class Ionic(Vendor):
     def make_tools(self, root: Path) -> None:
-        state = root / "nicctl-state"
-        state.mkdir()
-        values = pairs(
-            "ai-rate=160 hai-rate=300 rate-increase-interval=1 rate-increase-byte-count=431068"
-            " rate-increase-threshold=1 rate-reduce-monitor-period=1 alpha-update-interval=1"
-            " alpha-update-g=512 initial-alpha-value=64 token-bucket-size=800000 cnp-dscp=46"
-        )
-        for name, value in values.items():
-            (state / name).write_text(f"{value}\n")
-        install(root, "nicctl", NICCTL.format(state=state, pci=PCI))
+        install(root, "nicctl", NICCTL.format(state=f"{root}/sys{self.folder}", pci=PCI))
 
 
 def ionic() -> Vendor:
-    values, tree = Values(160, good=200, bad=65536, most=320), classes({}, "ionic_0", "eth0")
-    return Ionic("ionic:ionic_0/1", "", "ai-rate", values, tree, "ai", "profile", (PCI, "eth0"))
+    """What the program asks the NIC for is in files, as drivers' is."""
+    names = (
+        "ai-rate hai-rate rate-increase-interval rate-increase-byte-count rate-increase-threshold"
+        " rate-reduce-monitor-period alpha-update-interval alpha-update-g initial-alpha-value"
+        " token-bucket-size cnp-dscp"
+    )
+    tree = knobs("plain", "/nicctl", names, **{"ai-rate": 160})
+    values, tree = Values(160, good=200, bad=65536, most=320), classes(tree, "ionic_0", "eth0")
+    device, aliases = "ionic:ionic_0/1", (PCI, "eth0")
+    return Ionic(device, "/nicctl", "ai-rate", values, tree, "ai", "profile", aliases)
 
 
 MLXCONFIG = """#!/bin/sh
