@@ -3,6 +3,7 @@
 #ifndef MLCC_AUTO_H
 #define MLCC_AUTO_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #define AUTO_CLOSE	__attribute__((__cleanup__(auto_close)))
 #define AUTO_FCLOSE	__attribute__((__cleanup__(auto_fclose)))
+#define AUTO_CLOSEDIR	__attribute__((__cleanup__(auto_closedir)))
 #define AUTO_FREE	__attribute__((__cleanup__(auto_free)))
 
 /* A negative number is no descriptor; errno stays. */
@@ -29,6 +31,12 @@ static inline void auto_fclose(FILE **f)
 	if (*f)
 		fclose(*f);
 	errno = before;
+}
+
+static inline void auto_closedir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
 }
 
 /* @p: a pointer to any pointer. */

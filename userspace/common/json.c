@@ -31,6 +31,11 @@ void put_q16(struct json_object *o, const char *key, uint32_t value)
 	json_object_object_add(o, key, json_object_new_double_s(value / 65536.0, text));
 }
 
+struct json_object *json_member(struct json_object *list, size_t i)
+{
+	return json_object_is_type(list, json_type_array) ? json_object_array_get_idx(list, i) : NULL;
+}
+
 const char *get_string(struct json_object *o, const char *key)
 {
 	struct json_object *v;

@@ -6,7 +6,6 @@
  * the user who runs this, or to root, and nobody else may write to it.  The kernel resolves all
  * paths below it (openat2(2), RESOLVE_IN_ROOT), links as well: nothing in there leads out.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
@@ -111,35 +110,32 @@ int sysroot_link(const char *path, char name[NAME_LEN])
 	return 0;
 }
 
-int sysroot_list(const char *dir, int (*entry)(const char *name, void *arg), void *arg)
+DIR *sysroot_dir(const char *path, int *err)
 {
-	struct dirent *d;
-	int fd, ret = 0;
-	DIR *list;
+	int fd = sysroot_open(path, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	fd = sysroot_open(dir, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return device_is_away(fd) ? 0 : fd;
-	list = fdopendir(fd);
-	if (!list) {
+	if (err)
+		*err = dir || (fd < 0 && device_is_away(fd)) ? 0 : fd < 0 ? fd : -ENOMEM;
+	if (fd >= 0 && !dir)
 		close(fd);
-		return -ENOMEM;
-	}
-	while (!ret && (d = readdir(list)))
-		if (*d->d_name != '.')
-			ret = entry(d->d_name, arg);
-	closedir(list);
-	return ret;
+	return dir;
 }
 
-static int any_entry(const char *name, void *arg)
+const char *sysroot_next(DIR *dir)
 {
-	return 1;
+	struct dirent *d = NULL;
+
+	while (dir && (d = readdir(dir)) && *d->d_name == '.')
+		;
+	return d ? d->d_name : NULL;
 }
 
 bool sysroot_has_entries(const char *dir)
 {
-	return sysroot_list(dir, any_entry, NULL) > 0;
+	AUTO_CLOSEDIR DIR *list = sysroot_dir(dir, NULL);
+
+	return sysroot_next(list);
 }
 
 /*

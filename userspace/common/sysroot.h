@@ -8,6 +8,7 @@
 #ifndef MLCC_SYSROOT_H
 #define MLCC_SYSROOT_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,10 +30,12 @@ bool sysroot_is_there(const char *path);
 /* The last part of what the symbolic link at @path points to. */
 int sysroot_link(const char *path, char name[NAME_LEN]);
 /*
- * Calls @entry for each name in the directory that does not begin with a dot, until it returns
- * something else than 0, and returns that.  A directory that is not there is an empty one.
+ * A directory, to be closed, or NULL: it cannot be read.  @err: NULL, or why not; 0: it is not
+ * there, so it is an empty one.
  */
-int sysroot_list(const char *dir, int (*entry)(const char *name, void *arg), void *arg);
+DIR *sysroot_dir(const char *path, int *err);
+/* The next name in it that does not begin with a dot; NULL: none, as of a directory that is NULL. */
+const char *sysroot_next(DIR *dir);
 /* Whether there is such a directory, and something in it. */
 bool sysroot_has_entries(const char *dir);
 /* The whole file, at most @size - 1 bytes, without the line's end: how many, or an error. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../common/auto.h"
 #include "../rdma/saved.h"
 #include "../rdma/rdma.h"
 #include "ctl.h"
@@ -265,14 +266,14 @@ static void check_label(const char *ibdev, const char *driver, bool rxe)
 	       ibdev, rxe ? "soft-RoCE" : driver);
 }
 
-static int check_ibdev(const char *ibdev, void *arg)
+static void check_ibdev(const char *ibdev)
 {
 	char driver[NAME_LEN];
 	const struct device *rxe = NULL;
 	unsigned int seen = 0;
 
 	if (strlen(ibdev) >= NAME_LEN || !rdma_is_name(ibdev))
-		return 0;
+		return;
 	driver_of(ibdev, driver);
 	for (unsigned int i = 0; i < all.devices.count; i++) {
 		if (!is_of(&all.devices.list[i], ibdev, driver))
@@ -290,11 +291,12 @@ static int check_ibdev(const char *ibdev, void *arg)
 	else if (!seen)
 		check_unseen(ibdev, driver);
 	check_counters(ibdev);
-	return 0;
 }
 
 void check_rdma(void)
 {
+	AUTO_CLOSEDIR DIR *ibdevs = sysroot_dir(CLASS_DIR, NULL);
+
 	if (!sysroot_has_entries(CLASS_DIR)) {
 		/* where sysfs is, there is the loopback device at least */
 		if (sysroot_has_entries("/sys/class/net"))
@@ -306,7 +308,8 @@ void check_rdma(void)
 	}
 	all.err = devices_list(NULL, &all.devices);
 	rdma_read(&all.rdma, true);
-	sysroot_list(CLASS_DIR, check_ibdev, NULL);
+	for (const char *ibdev; (ibdev = sysroot_next(ibdevs));)
+		check_ibdev(ibdev);
 	result(NOTE, "nccl", "",
 	       "what GPUs send by themselves (GIN, GDAKI, zero-SM) no plugin sees: only the NIC's counters");
 	rdma_free(&all.rdma);

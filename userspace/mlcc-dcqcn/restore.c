@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "cli.h"
 
 int restore_one(const struct device *d, const struct saved *saved, uint32_t value, bool force,
@@ -101,21 +102,13 @@ static int restore_locked(const struct device *d, struct report *r, struct err *
 
 static int restore_device(const struct device *d, struct report *r, struct err *e)
 {
-	int lock, err;
+	AUTO_CLOSE int lock = common.dry_run ? -1 : device_lock(d, e);
 
-	if (common.dry_run)
-		return restore_locked(d, r, e);
-	lock = device_lock(d, e);
-	if (lock < 0)
-		return lock;
-	err = restore_locked(d, r, e);
-	close(lock);
-	return err;
+	return lock < 0 && !common.dry_run ? lock : restore_locked(d, r, e);
 }
 
-static int restore_named(const char *name, void *arg)
+static void restore_named(const char *name, struct report *r)
 {
-	struct report *r = arg;
 	struct device d;
 	struct err e;
 	int err;
@@ -123,12 +116,11 @@ static int restore_named(const char *name, void *arg)
 	err = device_find(name, &d, &e);
 	err = err ? err : restore_device(&d, r, &e);
 	if (!err)
-		return 0;
+		return;
 	if (r->failed)
 		warn("%s", r->e.text);
 	r->failed = err;
 	r->e = e;
-	return 0;
 }
 
 /* @names: as follow takes them. */
@@ -136,6 +128,15 @@ static void restore_list(char *names, struct report *r)
 {
 	for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
 		restore_named(name, r);
+}
+
+static void restore_all(struct report *r)
+{
+	AUTO_CLOSEDIR DIR *files = sysroot_dir(STATE_DIR, NULL);
+	char device[2 * NAME_LEN];
+
+	while (saved_next(files, device))
+		restore_named(device, r);
 }
 
 int verb_restore(int argc, char **argv)
@@ -148,7 +149,7 @@ int verb_restore(int argc, char **argv)
 	for (int i = optind; i < argc; i++)
 		restore_list(argv[i], &r);
 	if (optind == argc)
-		saved_each(restore_named, &r);
+		restore_all(&r);
 	put_bool(o, "ok", !r.failed);
 	put_bool(o, "dry_run", common.dry_run);
 	if (r.failed) {

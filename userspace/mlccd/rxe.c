@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../rdma/nic.h"
+#include "../common/auto.h"
 #include "../common/err.h"
 #include "keep.h"
 #include "rxe.h"
@@ -84,15 +85,14 @@ static int set_all(const struct walk *w, const char *name)
 	return err;
 }
 
-static int device(const char *name, void *arg)
+static void rxe_device(struct walk *w, const char *name)
 {
 	char path[sizeof(RXE_DIR) + NAME_LEN + sizeof("/jobs")];
-	struct walk *w = arg;
 	int err = 0;
 
 	snprintf(path, sizeof(path), RXE_DIR "/%.*s/jobs", NAME_LEN - 1, name);
 	if (read_rules(w, path))
-		return 0;
+		return;
 	if (!w->gone)
 		err = set_all(w, name);
 	else if (rule_of(w, w->gone->cgroup_id) == w->gone->conf.id)
@@ -101,7 +101,14 @@ static int device(const char *name, void *arg)
 		w->err = err;
 		snprintf(w->failed, sizeof(w->failed), "%s", name);
 	}
-	return 0;
+}
+
+static void each_device(struct walk *w)
+{
+	AUTO_CLOSEDIR DIR *devices = sysroot_dir(RXE_DIR, NULL);
+
+	for (const char *name; (name = sysroot_next(devices));)
+		rxe_device(w, name);
 }
 
 void rxe_set(const struct job_list *jobs)
@@ -109,7 +116,7 @@ void rxe_set(const struct job_list *jobs)
 	static int told;	/* once, not with each look */
 	struct walk w = { .jobs = jobs };
 
-	sysroot_list(RXE_DIR, device, &w);
+	each_device(&w);
 	if (w.err && w.err != told)
 		note(4, "rdma device %s cannot be told whose its queue pairs are: %s", w.failed,
 		     strerror(-w.err));
@@ -121,5 +128,5 @@ void rxe_remove(const struct job *job)
 	struct walk w = { .gone = job };
 
 	if (job->cgroup_id)
-		sysroot_list(RXE_DIR, device, &w);
+		each_device(&w);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "followed.h"
+#include "../common/auto.h"
 #include "../common/clock.h"
 #include "../common/json.h"
 #include "rdma.h"
@@ -75,33 +76,31 @@ static bool followed_from_json(struct json_object *o, struct rdma_use *u)
 	       read_u32(o, "high", &f->high);
 }
 
-static int entry(const char *name, void *arg)
+static void follow_read(struct rdma *r, const char *name)
 {
 	char path[DIR_LEN], text[FOLLOWED_MAX];
-	struct json_object *o;
+	AUTO_PUT struct json_object *o = NULL;
 	struct rdma_use u, *to;
 
-	if (strlen(name) >= 2 * NAME_LEN)
-		return 0;
 	snprintf(path, sizeof(path), FOLLOWED_DIR "/%.*s", 2 * NAME_LEN - 1, name);
-	if (sysroot_read(path, text, sizeof(text)) <= 0)
-		return 0;
+	if (strlen(name) >= 2 * NAME_LEN || sysroot_read(path, text, sizeof(text)) <= 0)
+		return;
 	o = json_tokener_parse(text);
-	to = followed_from_json(o, &u) ? rdma_add(arg) : NULL;
+	to = followed_from_json(o, &u) ? rdma_add(r) : NULL;
 	if (to)
 		*to = u;
-	json_object_put(o);
-	return 0;
 }
 
 /* Only if nobody but root could have written there. */
 void rdma_read_follows(struct rdma *r)
 {
+	AUTO_CLOSEDIR DIR *files = NULL;
 	struct err e;
-	int dir = rundir_open(FOLLOWED_DIR, false, &e);
+	AUTO_CLOSE int dir = rundir_open(FOLLOWED_DIR, false, &e);
 
 	if (dir < 0)
 		return;
-	close(dir);
-	sysroot_list(FOLLOWED_DIR, entry, r);
+	files = sysroot_dir(FOLLOWED_DIR, NULL);
+	for (const char *name; (name = sysroot_next(files));)
+		follow_read(r, name);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The table of back ends, devices by the names that people use, and what may be done to a knob. */
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "../common/auto.h"
+#include "../common/number.h"
 #include "nic.h"
 
 const struct backend *const backends[] = {
@@ -21,37 +21,24 @@ const char *scope_name(enum scope s)
 	return names[s];
 }
 
-/* What @found has returned, if that is positive, else the first error. */
-static int devices_each(const struct backend *be,
-			int (*found)(const struct device *d, void *arg), void *arg)
+void device_add(struct devices *all, const struct device *d)
 {
-	int ret, err = 0;
-
-	for (unsigned int i = 0; i < backend_count; i++) {
-		if (be ? be != backends[i] : backends[i]->slow)
-			continue;
-		ret = backends[i]->ops->each(backends[i], found, arg);
-		if (ret > 0)
-			return ret;
-		err = err ? err : ret;
-	}
-	return err;
-}
-
-static int nic_collect(const struct device *d, void *arg)
-{
-	struct devices *all = arg;
-
-	if (all->count == DEVICES_MAX)
-		return 1;
-	all->list[all->count++] = *d;
-	return 0;
+	if (all->count < DEVICES_MAX)
+		all->list[all->count++] = *d;
 }
 
 int devices_list(const struct backend *be, struct devices *all)
 {
+	int ret, err = 0;
+
 	all->count = 0;
-	return devices_each(be, nic_collect, all);
+	for (unsigned int i = 0; i < backend_count; i++) {
+		if (be ? be != backends[i] : backends[i]->slow)
+			continue;
+		ret = backends[i]->ops->list(backends[i], all);
+		err = err ? err : ret;
+	}
+	return err;
 }
 
 const struct knob *knob_find(const struct backend *be, const char *name)
@@ -62,31 +49,18 @@ const struct knob *knob_find(const struct backend *be, const char *name)
 	return NULL;
 }
 
-struct ibdev_search {
-	const char *pci;
-	char *name;
-};
-
-static int ibdev_entry(const char *name, void *arg)
-{
-	struct ibdev_search *s = arg;
-	char path[2 * NAME_LEN], pci[NAME_LEN];
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%.*s/device", NAME_LEN - 1, name);
-	if (sysroot_link(path, pci) || strcmp(pci, s->pci))
-		return 0;
-	snprintf(s->name, NAME_LEN, "%.*s", NAME_LEN - 1, name);
-	return 1;
-}
-
 void device_ibdev(const struct device *d, char name[NAME_LEN])
 {
-	struct ibdev_search s = { d->pci, name };
-	char path[2 * NAME_LEN];
+	AUTO_CLOSEDIR DIR *all = sysroot_dir("/sys/class/infiniband", NULL);
+	char path[2 * NAME_LEN], pci[NAME_LEN];
+	const char *ibdev;
 
 	*name = '\0';
-	if (*d->pci)
-		sysroot_list("/sys/class/infiniband", ibdev_entry, &s);
+	while (*d->pci && !*name && (ibdev = sysroot_next(all))) {
+		snprintf(path, sizeof(path), "/sys/class/infiniband/%.*s/device", NAME_LEN - 1, ibdev);
+		if (!sysroot_link(path, pci) && !strcmp(pci, d->pci))
+			snprintf(name, NAME_LEN, "%s", ibdev);
+	}
 	if (*name)
 		return;
 	/* without a PCI function it has the RDMA device's name, and perhaps a port or profile */
@@ -103,80 +77,73 @@ const char *device_port(const struct device *d)
 	return slash ? slash + 1 : "1";
 }
 
-struct search {
-	const struct backend *be;
-	const char *name;
-	char pci[NAME_LEN];	/* of the RDMA or network device with that name */
-	struct device *d;
-	unsigned int matches;
-	char seen[200];
-};
-
-/* An RDMA or a network device stands for the function that it is on. */
-static void search_pci(struct search *s)
+/* An RDMA or a network device stands for the function that it is on; "": there is none such. */
+static void function_of(const char *name, char pci[NAME_LEN])
 {
 	static const char *const classes[] = { "infiniband", "net" };
 	char path[2 * NAME_LEN + 40];
 
-	for (unsigned int i = 0; i < COUNT(classes) && !*s->pci; i++) {
-		snprintf(path, sizeof(path), "/sys/class/%s/%.*s/device", classes[i],
-			 NAME_LEN, s->name);
-		if (strchr(s->name, '/') || sysroot_link(path, s->pci))
-			*s->pci = '\0';
+	*pci = '\0';
+	for (unsigned int i = 0; i < COUNT(classes) && !*pci; i++) {
+		snprintf(path, sizeof(path), "/sys/class/%s/%.*s/device", classes[i], NAME_LEN, name);
+		if (strchr(name, '/') || sysroot_link(path, pci))
+			*pci = '\0';
 	}
-}
-
-static int search_one(const struct device *d, void *arg)
-{
-	struct search *s = arg;
-	size_t len = strlen(s->seen);
-
-	if (strcmp(d->name, s->name) && strcmp(d->pci, s->name) &&
-	    (!*s->pci || strcmp(d->pci, s->pci)))
-		return 0;
-	/* one with knobs is meant, whatever else there is of the same function */
-	if (s->matches && *d->why)
-		return 0;
-	if (s->matches && *s->d->why) {
-		s->matches = 0;
-		len = 0;
-	}
-	if (!s->matches++)
-		*s->d = *d;
-	snprintf(s->seen + len, sizeof(s->seen) - len, "%s%s:%s", len ? ", " : "", d->be->name,
-		 d->name);
-	return 0;
 }
 
 /* A PCI address has colons, too: only the name of a back end is taken off. */
-static void search_backend(struct search *s)
+static const struct backend *take_backend(const char **name)
 {
 	for (unsigned int i = 0; i < backend_count; i++) {
 		size_t len = strlen(backends[i]->name);
 
-		if (strncmp(s->name, backends[i]->name, len) || s->name[len] != ':')
+		if (strncmp(*name, backends[i]->name, len) || (*name)[len] != ':')
 			continue;
-		s->be = backends[i];
-		s->name += len + 1;
-		return;
+		*name += len + 1;
+		return backends[i];
 	}
+	return NULL;
+}
+
+static bool is_called(const struct device *d, const char *name, const char *pci)
+{
+	return !strcmp(d->name, name) || !strcmp(d->pci, name) || (*pci && !strcmp(d->pci, pci));
 }
 
 int device_find(const char *name, struct device *d, struct err *e)
 {
-	struct search s = { .name = name, .d = d };
+	static struct devices all;
+	const char *own = name;
+	const struct backend *be = take_backend(&own);
+	char pci[NAME_LEN], seen[200] = "";
+	unsigned int matches = 0;
 	int err;
 
 	*d = (struct device){ .be = NULL };
-	search_backend(&s);
-	search_pci(&s);
-	err = devices_each(s.be, search_one, &s);
-	if (!s.matches && (err == -EACCES || err == -EPERM))
+	function_of(own, pci);
+	err = devices_list(be, &all);
+	for (unsigned int i = 0; i < all.count; i++) {
+		const struct device *one = &all.list[i];
+		size_t len = strlen(seen);
+
+		/* one with knobs is meant, whatever else there is of the same function */
+		if (!is_called(one, own, pci) || (matches && *one->why))
+			continue;
+		if (matches && *d->why) {
+			matches = 0;
+			len = 0;
+		}
+		if (!matches++)
+			*d = *one;
+		snprintf(seen + len, sizeof(seen) - len, "%s%s:%s", len ? ", " : "", one->be->name,
+			 one->name);
+	}
+	if (!matches && (err == -EACCES || err == -EPERM))
 		return fail(e, err, "cannot look for '%s': root is needed", name);
-	if (!s.matches)
+	if (!matches)
 		return fail(e, -ENODEV, "no device '%s': 'mlcc-dcqcn show' lists them", name);
-	if (s.matches > 1)
-		return fail(e, -ENOTUNIQ, "'%s' may be %s: say which", name, s.seen);
+	if (matches > 1)
+		return fail(e, -ENOTUNIQ, "'%s' may be %s: say which", name, seen);
 	if (*d->why)
 		return fail(e, -ENODEV, "%s:%s has no knobs: %s", d->be->name, d->name, d->why);
 	return 0;
@@ -193,15 +160,13 @@ void device_file(const struct device *d, const char *suffix, char name[2 * NAME_
 
 int number(const char *text, uint32_t *v)
 {
-	unsigned long n;
-	char *end;
+	struct err none;
+	uint64_t n;
+	int err = number_whole("", text, 0, UINT32_MAX, &n, &none);
 
-	errno = 0;
-	n = *text >= '0' && *text <= '9' ? strtoul(text, &end, 0) : ULONG_MAX;
-	if (errno || n > UINT32_MAX || *end)
-		return -EINVAL;
-	*v = n;
-	return 0;
+	if (!err)
+		*v = n;
+	return err;
 }
 
 /* Range, write, read back: drivers check no range, and some take a write and do nothing. */

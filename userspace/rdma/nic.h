@@ -22,7 +22,7 @@
 
 #include "../common/sysroot.h"
 
-#define DEVICES_MAX	256
+#define DEVICES_MAX	1024	/* a NIC may have hundreds of functions */
 #define RXE_DIR		"/sys/kernel/debug/rxe"	/* soft-RoCE with this project's patches */
 
 /* Whose traffic a knob changes.  No driver has knobs of a flow; some show its rate limit. */
@@ -68,13 +68,8 @@ struct devices {
 };
 
 struct backend_ops {
-	/*
-	 * Calls @found for each device until it returns something else than 0 (a positive number
-	 * to end the search), and returns that.  @found neither reads nor writes a knob: a tool's
-	 * output is walked meanwhile.
-	 */
-	int (*each)(const struct backend *be, int (*found)(const struct device *d, void *arg),
-		    void *arg);
+	/* device_add() of all there are. */
+	int (*list)(const struct backend *be, struct devices *all);
 	/* -ENOENT: this device has no such knob, or is gone */
 	int (*read)(const struct device *d, const struct knob *k, uint32_t *v, struct err *e);
 	/* NULL: it is read-only */
@@ -106,9 +101,11 @@ extern const unsigned int backend_count;
 const char *scope_name(enum scope s);
 /*
  * All of @be, or of all back ends that are not slow (NULL).  A back end that cannot be looked at
- * does not hide the others: its error, else 0, or 1 if there is no room for more.
+ * does not hide the others: its error, else 0.
  */
 int devices_list(const struct backend *be, struct devices *all);
+/* One more, if there is room. */
+void device_add(struct devices *all, const struct device *d);
 /*
  * @name: [BACK END:]NAME, where NAME is the device's, its PCI address, or that of its RDMA or
  * network device.  -ENODEV: there is none; -ENOTUNIQ: there are several.
@@ -133,7 +130,7 @@ int knob_put(const struct device *d, const struct knob *k, uint32_t v, struct er
 /* Whether a write would get as far as the driver; nothing is written. */
 int knob_may_write(const struct device *d, const struct knob *k, struct err *e);
 
-/* A number as a driver prints it, decimal or 0x, and nothing behind it: 0 or -EINVAL */
+/* A number as a driver prints it, decimal or 0x, and nothing behind it: 0 or -ERANGE */
 int number(const char *text, uint32_t *v);
 
 #endif /* MLCC_NIC_H */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "nic.h"
 
 #define PATH_LEN	(DIR_LEN + NAME_LEN)
@@ -82,87 +83,78 @@ static int attr_write(const struct device *d, const struct knob *k, uint32_t v, 
 
 static int attr_may_write(const struct device *d, const struct knob *k, struct err *e)
 {
+	AUTO_CLOSE int fd = -1;
 	char path[PATH_LEN];
-	int fd;
 
 	nic_files_path_of(d, k, path);
 	fd = sysroot_open(path, O_WRONLY);
-	if (fd < 0)
-		return file_fail(path, "opening", fd, e);
-	close(fd);
-	return 0;
+	return fd < 0 ? file_fail(path, "opening", fd, e) : 0;
 }
 
-struct walk {
-	const struct backend *be;
-	int (*found)(const struct device *d, void *arg);
-	void *arg;
-	const char *name;	/* whose ports are walked */
-};
-
-/* The PCI function of what has been found, and whether it has knobs. */
-static int folder_found(struct device *d, const char *name, const struct walk *w)
+/*
+ * What is called @name below the base, or its @port: a port 1 is called as the device itself.  The
+ * PCI function of it, and whether it has knobs.
+ */
+static void add_folder(const struct backend *be, struct devices *all, const char *name,
+		       const char *port)
 {
-	const struct folders *f = w->be->folders;
+	const struct folders *f = be->folders;
+	struct device d = { .be = be };
 	char path[DIR_LEN];
 
-	d->be = w->be;
-	if (!sysroot_is_there(d->dir)) {
+	if (port) {
+		snprintf(d.name, sizeof(d.name), "%.40s%s%.8s", name, strcmp(port, "1") ? "/" : "",
+			 strcmp(port, "1") ? port : "");
+		snprintf(d.dir, sizeof(d.dir), "%s/%.*s/ports/%.8s/%s", f->base, NAME_LEN, name,
+			 port, f->leaf);
+	} else {
+		snprintf(d.name, sizeof(d.name), "%s", name);
+		snprintf(d.dir, sizeof(d.dir), "%s/%.*s/%s", f->base, NAME_LEN, name, f->leaf);
+	}
+	if (!sysroot_is_there(d.dir)) {
 		if (!f->why)
-			return 0;
-		snprintf(d->why, sizeof(d->why), "%s", f->why);
+			return;
+		snprintf(d.why, sizeof(d.why), "%s", f->why);
 	}
 	if (f->pci)
-		strcpy(d->pci, d->name);
+		strcpy(d.pci, d.name);
 	if (f->class) {
 		snprintf(path, sizeof(path), "/sys/class/%s/%.*s/device", f->class, NAME_LEN, name);
-		if (sysroot_link(path, d->pci))
-			*d->pci = '\0';
+		if (sysroot_link(path, d.pci))
+			*d.pci = '\0';
 	}
-	return w->found(d, w->arg);
+	device_add(all, &d);
 }
 
-static int nic_files_port_entry(const char *port, void *arg)
+static int add_device_ports(const struct backend *be, struct devices *all, const char *name)
 {
-	const struct walk *w = arg;
-	const struct folders *f = w->be->folders;
-	struct device d = { .why = "" };
-
-	/* a port of a function with one is called as the device itself */
-	snprintf(d.name, sizeof(d.name), "%.*s%s%.*s", 40, w->name, strcmp(port, "1") ? "/" : "",
-		 strcmp(port, "1") ? 8 : 0, port);
-	snprintf(d.dir, sizeof(d.dir), "%s/%.*s/ports/%.*s/%s", f->base, NAME_LEN, w->name, 8,
-		 port, f->leaf);
-	return folder_found(&d, w->name, w);
-}
-
-static int folder_entry(const char *name, void *arg)
-{
-	struct walk w = *(const struct walk *)arg;
-	const struct folders *f = w.be->folders;
-	struct device d = { .why = "" };
+	AUTO_CLOSEDIR DIR *ports = NULL;
 	char path[DIR_LEN];
+	int err;
 
-	if (f->ports) {
-		w.name = name;
-		snprintf(path, sizeof(path), "%s/%.*s/ports", f->base, NAME_LEN, name);
-		return sysroot_list(path, nic_files_port_entry, &w);
-	}
-	snprintf(d.name, sizeof(d.name), "%s", name);
-	snprintf(d.dir, sizeof(d.dir), "%s/%.*s/%s", f->base, NAME_LEN, name, f->leaf);
-	return folder_found(&d, name, &w);
+	snprintf(path, sizeof(path), "%s/%.*s/ports", be->folders->base, NAME_LEN, name);
+	ports = sysroot_dir(path, &err);
+	for (const char *port; (port = sysroot_next(ports));)
+		add_folder(be, all, name, port);
+	return err;
 }
 
-static int folders_each(const struct backend *be, int (*found)(const struct device *d, void *arg),
-			void *arg)
+static int folders_list(const struct backend *be, struct devices *all)
 {
-	struct walk w = { be, found, arg, NULL };
+	int err;
+	AUTO_CLOSEDIR DIR *names = sysroot_dir(be->folders->base, &err);
 
-	return sysroot_list(be->folders->base, folder_entry, &w);
+	for (const char *name; (name = sysroot_next(names));) {
+		if (!be->folders->ports)
+			add_folder(be, all, name, NULL);
+		else if (!err)
+			err = add_device_ports(be, all, name);
+	}
+	return err;
 }
 
 static const struct backend_ops file_ops = {
-	.each = folders_each, .read = attr_read, .write = attr_write,
+	.list = folders_list, .read = attr_read, .write = attr_write,
 	.may_write = attr_may_write,
 };
 
@@ -412,7 +404,7 @@ static int configfs_write(const struct device *d, const struct knob *k, uint32_t
 }
 
 static const struct backend_ops configfs_ops = {
-	.each = folders_each, .read = attr_read, .write = configfs_write,
+	.list = folders_list, .read = attr_read, .write = configfs_write,
 	.may_write = attr_may_write,
 };
 
@@ -442,8 +434,7 @@ static const struct knob irdma_knobs[] = {
 	{ "dcqcn_rreduce_mperiod", "us", 0, UINT32_MAX, NO_DEFAULT, .what = "between decreases" },
 };
 
-static int irdma_each(const struct backend *be, int (*found)(const struct device *d, void *arg),
-		      void *arg)
+static int irdma_list(const struct backend *be, struct devices *all)
 {
 	struct device d = {
 		.be = be, .name = "irdma", .dir = "/sys/module/irdma/parameters",
@@ -453,10 +444,11 @@ static int irdma_each(const struct backend *be, int (*found)(const struct device
 		return 0;
 	if (!sysroot_is_there("/sys/module/irdma/parameters/dcqcn_cc_cfg_valid"))
 		snprintf(d.why, sizeof(d.why), "not in the kernel's irdma, only in Intel's");
-	return found(&d, arg);
+	device_add(all, &d);
+	return 0;
 }
 
-static const struct backend_ops irdma_ops = { .each = irdma_each, .read = attr_read };
+static const struct backend_ops irdma_ops = { .list = irdma_list, .read = attr_read };
 
 const struct backend backend_irdma = {
 	.name = "irdma", .what = "Intel E800, Intel's driver (module parameters; only shown)",

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/clock.h"
 #include "nic.h"
 
@@ -47,10 +48,8 @@ static int exec_open(const char *name)
 
 static bool exec_is_there(const char *name)
 {
-	int fd = exec_open(name);
+	AUTO_CLOSE int fd = exec_open(name);
 
-	if (fd >= 0)
-		close(fd);
 	return fd >= 0;
 }
 
@@ -134,7 +133,8 @@ static int exec_wait(pid_t pid, int err, const char *name, char *text, struct er
  */
 static int exec_run(const char *const argv[], char *text, size_t size, struct err *e)
 {
-	int tool = exec_open(argv[0]), pipes[2], err;
+	AUTO_CLOSE int tool = exec_open(argv[0]);
+	int pipes[2], err;
 	pid_t pid;
 
 	*text = '\0';
@@ -143,15 +143,12 @@ static int exec_run(const char *const argv[], char *text, size_t size, struct er
 	if (tool < 0)
 		return fail(e, tool, "%s: %s (it has to be root's, and nobody else's to write)",
 			    argv[0], strerror(-tool));
-	if (pipe2(pipes, O_CLOEXEC)) {
-		close(tool);
+	if (pipe2(pipes, O_CLOEXEC))
 		return fail(e, -errno, "pipe: %s", strerror(errno));
-	}
 	pid = fork();
 	if (!pid)
 		child(tool, pipes[1], argv);
 	err = pid < 0 ? -errno : 0;
-	close(tool);
 	close(pipes[1]);
 	if (!err)
 		err = nic_tools_collect(pipes[0], text, size);
@@ -197,6 +194,7 @@ static const struct knob ionic_knobs[] = {
 };
 
 static char output[OUTPUT_MAX];
+#define EOL	"\r\n"
 
 /* "  Label    : value" gives the value if the line has this label, else NULL. */
 static char *value_of(char *line, const char *label)
@@ -209,23 +207,10 @@ static char *value_of(char *line, const char *label)
 	end = line + strlen(label);
 	if (end + strspn(end, " \t") != colon)
 		return NULL;
-	colon++;
-	return colon + strspn(colon, " \t");
-}
-
-/* Takes one line off @text. */
-static char *next_line(char **text)
-{
-	char *line = *text, *end;
-
-	if (!*line)
-		return NULL;
-	end = line + strcspn(line, "\n");
-	*text = *end ? end + 1 : end;
-	*end = '\0';
-	while (end > line && (end[-1] == ' ' || end[-1] == '\r'))
+	colon += 1 + strspn(colon + 1, " \t");
+	for (end = colon + strlen(colon); end > colon && end[-1] == ' ';)
 		*--end = '\0';
-	return line;
+	return colon;
 }
 
 /* "NIC : <uuid> (0000:f6:00.0)" */
@@ -238,24 +223,22 @@ static void pci_of(const char *nic, char pci[NAME_LEN])
 		snprintf(pci, NAME_LEN, "%.*s", (int)strcspn(open + 1, ")"), open + 1);
 }
 
-static int ionic_each(const struct backend *be, int (*found)(const struct device *d, void *arg),
-		      void *arg)
+static int ionic_list(const struct backend *be, struct devices *all)
 {
 	static const char *const argv[] = { "nicctl", "show", "dcqcn", NULL };
-	char *at = output, *line, *v, ibdev[40] = "", pci[NAME_LEN] = "";
+	char *v, *rest, ibdev[40] = "", pci[NAME_LEN] = "";
 	struct device d = { .be = be };
 	struct err e;
-	int ret = 0;
 
 	if (!exec_is_there("nicctl"))
 		return 0;
-	ret = exec_run(argv, output, sizeof(output), &e);
-	if (ret) {
+	if (exec_run(argv, output, sizeof(output), &e)) {
 		snprintf(d.name, sizeof(d.name), "nicctl");
 		snprintf(d.why, sizeof(d.why), "%.150s", e.text);
-		return found(&d, arg);
+		device_add(all, &d);
+		return 0;
 	}
-	while (!ret && (line = next_line(&at))) {
+	for (char *line = strtok_r(output, EOL, &rest); line; line = strtok_r(NULL, EOL, &rest)) {
 		v = value_of(line, "NIC");
 		if (v)
 			pci_of(v, pci);
@@ -267,9 +250,9 @@ static int ionic_each(const struct backend *be, int (*found)(const struct device
 			continue;
 		strcpy(d.pci, pci);
 		snprintf(d.name, sizeof(d.name), "%s/%.8s", ibdev, v);
-		ret = found(&d, arg);
+		device_add(all, &d);
 	}
-	return ret;
+	return 0;
 }
 
 /* The RDMA device and the profile, out of the device's name. */
@@ -286,7 +269,7 @@ static int name_parts(const struct device *d, char ibdev[NAME_LEN], char **profi
 
 static int ionic_read(const struct device *d, const struct knob *k, uint32_t *v, struct err *e)
 {
-	char ibdev[NAME_LEN], *profile, *at = output, *line, *value;
+	char ibdev[NAME_LEN], *profile, *rest, *value;
 	int err = name_parts(d, ibdev, &profile, e);
 
 	if (!err) {
@@ -298,7 +281,7 @@ static int ionic_read(const struct device *d, const struct knob *k, uint32_t *v,
 	}
 	if (err)
 		return err;
-	while ((line = next_line(&at))) {
+	for (char *line = strtok_r(output, EOL, &rest); line; line = strtok_r(NULL, EOL, &rest)) {
 		value = value_of(line, k->file);
 		if (value && !number(value, v))
 			return 0;
@@ -322,7 +305,7 @@ static int ionic_write(const struct device *d, const struct knob *k, uint32_t v,
 }
 
 static const struct backend_ops ionic_ops = {
-	.each = ionic_each, .read = ionic_read, .write = ionic_write,
+	.list = ionic_list, .read = ionic_read, .write = ionic_write,
 };
 
 const struct backend backend_ionic = {
@@ -365,41 +348,27 @@ static struct {
 	char pci[NAME_LEN], text[OUTPUT_MAX];
 } answer;
 
-struct walk {
-	const struct backend *be;
-	int (*found)(const struct device *d, void *arg);
-	void *arg;
-};
-
-static int pci_entry(const char *name, void *arg)
+static int mlxconfig_list(const struct backend *be, struct devices *all)
 {
-	const struct walk *w = arg;
-	struct device d = { .be = w->be };
+	AUTO_CLOSEDIR DIR *functions = NULL;
 	char path[DIR_LEN], vendor[16];
+	int err = 0;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.*s/vendor", NAME_LEN, name);
-	if (sysroot_read(path, vendor, sizeof(vendor)) < 0 || strcmp(vendor, "0x15b3"))
-		return 0;
-	snprintf(d.pci, sizeof(d.pci), "%s", name);
-	for (char port = '1'; port <= '2'; port++) {
-		int ret;
+	if (exec_is_there("mlxconfig"))
+		functions = sysroot_dir("/sys/bus/pci/devices", &err);
+	for (const char *name; (name = sysroot_next(functions));) {
+		struct device d = { .be = be };
 
-		snprintf(d.name, sizeof(d.name), "%.*s/P%c", NAME_LEN - 4, name, port);
-		ret = w->found(&d, w->arg);
-		if (ret)
-			return ret;
+		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.*s/vendor", NAME_LEN, name);
+		if (sysroot_read(path, vendor, sizeof(vendor)) < 0 || strcmp(vendor, "0x15b3"))
+			continue;
+		snprintf(d.pci, sizeof(d.pci), "%s", name);
+		for (char port = '1'; port <= '2'; port++) {
+			snprintf(d.name, sizeof(d.name), "%.*s/P%c", NAME_LEN - 4, name, port);
+			device_add(all, &d);
+		}
 	}
-	return 0;
-}
-
-static int mlxconfig_each(const struct backend *be,
-			  int (*found)(const struct device *d, void *arg), void *arg)
-{
-	struct walk w = { be, found, arg };
-
-	if (!exec_is_there("mlxconfig"))
-		return 0;
-	return sysroot_list("/sys/bus/pci/devices", pci_entry, &w);
+	return err;
 }
 
 static int nic_tools_ask(const char *pci, struct err *e)
@@ -455,7 +424,7 @@ static int mlxconfig_read(const struct device *d, const struct knob *k, uint32_t
 }
 
 static const struct backend_ops mlxconfig_ops = {
-	.each = mlxconfig_each, .read = mlxconfig_read,
+	.list = mlxconfig_list, .read = mlxconfig_read,
 };
 
 const struct backend backend_mlxconfig = {

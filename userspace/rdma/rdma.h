@@ -86,9 +86,7 @@ struct rdma_use *rdma_add(struct rdma *r);
 /* Letters, digits and ._:/@+-, as in what goes into JSON, labels and terminals. */
 bool rdma_is_name(const char *s);
 
-/* The parts: they add what they find. */
-void rdma_read_qps(struct rdma *r);
+/* followed.c: adds what it finds */
 void rdma_read_follows(struct rdma *r);
-void rdma_read_ports(struct rdma *r, bool all);
 
 #endif /* MLCC_RDMA_H */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/json.h"
 #include "saved.h"
 
@@ -85,11 +86,9 @@ static int from_json(const struct device *d, struct json_object *o, struct state
 
 static int state_parse(const struct device *d, const char *text, struct state *s)
 {
-	struct json_object *o = json_tokener_parse(text);
-	int err = o ? from_json(d, o, s) : -EINVAL;
+	AUTO_PUT struct json_object *o = json_tokener_parse(text);
 
-	json_object_put(o);
-	return err;
+	return o ? from_json(d, o, s) : -EINVAL;
 }
 
 int saved_load(const struct device *d, struct state *s, struct err *e)
@@ -135,9 +134,8 @@ static struct json_object *saved_to_json(const struct device *d, const struct st
 
 static int saved_replace(int dir, const struct device *d, const struct state *s)
 {
+	AUTO_PUT struct json_object *o = NULL;
 	char name[2 * NAME_LEN];
-	struct json_object *o;
-	int err;
 
 	device_file(d, "", name);
 	if (!s->count) {
@@ -146,48 +144,37 @@ static int saved_replace(int dir, const struct device *d, const struct state *s)
 		return fsync(dir) ? -errno : 0;
 	}
 	o = saved_to_json(d, s);
-	err = rundir_replace(dir, name,
-			     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), true);
-	json_object_put(o);
-	return err;
+	return rundir_replace(dir, name,
+			      json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), true);
 }
 
 int saved_store(const struct device *d, const struct state *s, struct err *e)
 {
-	int dir = rundir_open(STATE_DIR, true, e), err;
+	AUTO_CLOSE int dir = rundir_open(STATE_DIR, true, e);
+	int err;
 
 	if (dir < 0)
 		return dir;
 	err = saved_replace(dir, d, s);
-	close(dir);
 	return err ? fail(e, err, "cannot write to " STATE_DIR ": %s", strerror(-err)) : 0;
 }
 
-struct each {
-	int (*each)(const char *device, void *arg);
-	void *arg;
-};
-
-static int state_entry(const char *name, void *arg)
+bool saved_next(DIR *dir, char device[2 * NAME_LEN])
 {
-	const struct each *each = arg;
-	char device[2 * NAME_LEN];
-	size_t len = strlen(name);
+	const char *name;
 
-	if (len >= sizeof(device) || (len > 5 && !strcmp(name + len - 5, ".lock")))
-		return 0;
-	strcpy(device, name);
-	for (char *s = device; *s; s++)
-		if (*s == '+')
-			*s = '/';
-	return each->each(device, each->arg);
-}
+	while ((name = sysroot_next(dir))) {
+		size_t len = strlen(name);
 
-int saved_each(int (*each)(const char *device, void *arg), void *arg)
-{
-	struct each a = { each, arg };
-
-	return sysroot_list(STATE_DIR, state_entry, &a);
+		if (len >= 2 * NAME_LEN || (len > 5 && !strcmp(name + len - 5, ".lock")))
+			continue;
+		strcpy(device, name);
+		for (char *s = device; *s; s++)
+			if (*s == '+')
+				*s = '/';
+		return true;
+	}
+	return false;
 }
 
 /* The name of the hardware: what several drivers' devices have in common. */
@@ -240,17 +227,16 @@ static int lock_take(int fd)
  */
 int device_lock(const struct device *d, struct err *e)
 {
-	int dir = rundir_open(STATE_DIR, true, e), fd, err;
+	AUTO_CLOSE int dir = rundir_open(STATE_DIR, true, e);
 	char name[2 * NAME_LEN];
+	int fd, err;
 
 	if (dir < 0)
 		return dir;
 	lock_name(d, name);
 	fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	err = -errno;
-	close(dir);
 	if (fd < 0)
-		return fail(e, err, STATE_DIR "/%s: %s", name, strerror(-err));
+		return fail(e, -errno, STATE_DIR "/%s: %s", name, strerror(errno));
 	if (lock_take(fd)) {
 		err = lock_busy(fd, d, e);
 		close(fd);

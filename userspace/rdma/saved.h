@@ -46,8 +46,8 @@ void saved_drop(struct state *s, struct saved *saved);
 /* @v may be written from now on. */
 void saved_cover(struct saved *saved, uint32_t v);
 
-/* Calls @each with "BACK END:NAME" of every device that has a file. */
-int saved_each(int (*each)(const char *device, void *arg), void *arg);
+/* The next device that has a file in STATE_DIR, as "BACK END:NAME"; false: there is none. */
+bool saved_next(DIR *dir, char device[2 * NAME_LEN]);
 
 /*
  * Keeps other tuners off the hardware; both drivers of one NIC have one lock.  A descriptor, which
