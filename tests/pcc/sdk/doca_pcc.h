@@ -3,7 +3,29 @@
 #ifndef MLCC_TESTS_PCC_SDK_PCC_H
 #define MLCC_TESTS_PCC_SDK_PCC_H
 
-#include "doca_dev.h"
+#include <stdint.h>
+
+typedef enum {
+	DOCA_SUCCESS,
+	DOCA_ERROR_INVALID_VALUE,
+	DOCA_ERROR_NOT_FOUND,
+	DOCA_ERROR_NOT_SUPPORTED,
+	DOCA_ERROR_UNEXPECTED,
+} doca_error_t;
+
+const char *doca_error_get_descr(doca_error_t error);
+
+#define DOCA_DEVINFO_IBDEV_NAME_SIZE	64
+
+struct doca_dev;
+struct doca_devinfo;
+
+doca_error_t doca_devinfo_create_list(struct doca_devinfo ***list, uint32_t *count);
+doca_error_t doca_devinfo_destroy_list(struct doca_devinfo **list);
+doca_error_t doca_devinfo_get_ibdev_name(const struct doca_devinfo *info, char *name,
+					 uint32_t size);
+doca_error_t doca_dev_open(struct doca_devinfo *info, struct doca_dev **dev);
+doca_error_t doca_dev_close(struct doca_dev *dev);
 
 struct doca_pcc;
 struct doca_pcc_app;
