@@ -6,8 +6,7 @@
  *	observe_diag.c		sockets, by netlink
  *	observe_jobs.c		which sockets are a job, and who sends while who else does
  *	observe_split.c		what a job's time goes to
- *	observe_show.c		table, JSON, metrics
- *	observe_plot.c		a picture
+ *	observe_show.c		table, JSON, metrics, a picture
  *	observe_record.c	sockets as a file, and back
  */
 #ifndef MLCC_CTL_OBSERVE_H
@@ -124,17 +123,7 @@ void observe_from(struct observe *o, const char *name);
 
 /* observe_show.c: to standard output, --metrics and --plot */
 void observe_show(const struct observe *o);
-extern const struct observe_word {
-	const char *key, *head, *says, *colour;
-} observe_words[OBSERVE_CAUSES];
-const char *observe_short_name(const struct observe_group *g);
-bool observe_is_told(const struct observe *o, unsigned int group);
-/* A file that takes the place of @name as a whole. */
-FILE *observe_new_file(const char *option, const char *name);
-void observe_end_file(FILE *f, const char *option, const char *name);
-
-/* observe_plot.c: what a look has added to the causes; all of that as a picture */
+/* For --plot: what a look has added to the causes. */
 void observe_span(struct observe_group *g);
-void observe_plot(const struct observe *o);
 
 #endif /* MLCC_CTL_OBSERVE_H */
