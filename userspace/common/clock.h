@@ -2,6 +2,8 @@
 #ifndef MLCC_CLOCK_H
 #define MLCC_CLOCK_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -22,6 +24,15 @@ static inline uint64_t now_us(void)
 static inline uint64_t wall_us(void)
 {
 	return clock_us(CLOCK_REALTIME);
+}
+
+/* Until @at, or one of @set, which are blocked: whether there was one. */
+static inline bool wait_signal(const sigset_t *set, uint64_t at)
+{
+	uint64_t now = now_us(), us = at > now ? at - now : 0;
+	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
+
+	return sigtimedwait(set, NULL, &t) > 0;
 }
 
 #endif /* MLCC_CLOCK_H */

@@ -97,6 +97,11 @@ bool given(struct json_object *o, const char *key)
 	return json_object_object_get_ex(o, key, NULL);
 }
 
+uint64_t option_u64(struct json_object *o, const char *key, uint64_t otherwise)
+{
+	return given(o, key) ? get_u64(o, key) : otherwise;
+}
+
 const char *option_text(struct json_object *o, const char *key)
 {
 	return given(o, key) ? get_string(o, key) : NULL;

@@ -43,6 +43,8 @@ struct json_object *options_take(int argc, char **argv, const char *mode,
 void options_end(int argc, char **argv);
 /* Whether there is such a member, of any object. */
 bool given(struct json_object *o, const char *key);
+/* Its number, or @otherwise. */
+uint64_t option_u64(struct json_object *o, const char *key, uint64_t otherwise);
 /* The text of an option, or NULL. */
 const char *option_text(struct json_object *o, const char *key);
 

@@ -16,8 +16,10 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/cgroup2.h"
 #include "../libmlcc/libmlcc.h"
 #include "../libmlcc/pins.h"
@@ -47,16 +49,10 @@ static bool have_capability(int cap)
 
 static bool secure_boot(void)
 {
+	AUTO_CLOSE int fd = open(SECURE_BOOT, O_RDONLY | O_CLOEXEC);
 	char buf[8];
-	int fd;
-	ssize_t n;
 
-	fd = open(SECURE_BOOT, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, sizeof(buf));
-	close(fd);
-	return n == 5 && buf[4] == 1;
+	return fd >= 0 && read(fd, buf, sizeof(buf)) == 5 && buf[4] == 1;
 }
 
 /* The mode in brackets: none, integrity, confidentiality; "" where there is no lockdown. */
@@ -82,12 +78,11 @@ static bool refused_in_log(char *why, size_t size)
 		"Key was rejected", "module verification failed", "Loading of unsigned module",
 		"Loading of module with unavailable key", "Lockdown: ",
 	};
+	AUTO_CLOSE int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char record[8192];
 	bool found = false;
 	ssize_t n;
-	int fd;
 
-	fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	while (fd >= 0 && ((n = read(fd, record, sizeof(record) - 1)) > 0 || errno == EPIPE)) {
 		if (n <= 0)
 			continue;
@@ -100,8 +95,6 @@ static bool refused_in_log(char *why, size_t size)
 				found = true;
 			}
 	}
-	if (fd >= 0)
-		close(fd);
 	return found;
 }
 
@@ -109,17 +102,15 @@ static bool refused_in_log(char *why, size_t size)
 static bool module_installed(void)
 {
 	char path[512], line[1024];
+	AUTO_FCLOSE FILE *f = NULL;
 	struct utsname u;
 	bool found = false;
-	FILE *f;
 
 	uname(&u);
 	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", u.release);
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f))
 		found = strstr(line, "/tcp_mlcc.ko");
-	if (f)
-		fclose(f);
 	return found;
 }
 
@@ -252,7 +243,7 @@ static void check_pins(int program)
 
 static void check_bpf(void)
 {
-	int fd = try_bpf();
+	AUTO_CLOSE int fd = try_bpf();
 
 	check_btf();
 	if (fd < 0 && !may_load())
@@ -265,8 +256,6 @@ static void check_bpf(void)
 	else
 		result(FINE, "bpf", "", "the kernel has taken a BPF program");
 	check_pins(fd);
-	if (fd >= 0)
-		close(fd);
 }
 
 static void doctor_check_cgroup(void)
@@ -331,7 +320,8 @@ static void check_carrier(void)
 /* Whether what runs here would be heard. */
 static void check_hints(void)
 {
-	struct json_object *request = new_request("show"), *reply;
+	struct json_object *request = new_request("show");
+	AUTO_PUT struct json_object *reply = NULL;
 
 	put_bool(request, "self", true);
 	reply = try_ask(request);
@@ -340,18 +330,15 @@ static void check_hints(void)
 	else
 		result(NOTE, "hints", "'mlcc-ctl run', or name the job in MLCC_JOB",
 		       "those of a process here do not count: %s", refusal.why);
-	json_object_put(reply);
 }
 
 static void check_jobs(void)
 {
-	struct json_object *all;
+	AUTO_PUT struct json_object *all = try_all_jobs();
+	struct json_object *job;
 	bool fine = true, known = true;
 
-	all = try_all_jobs();
-	for (size_t i = 0; all && i < json_object_array_length(all); i++) {
-		struct json_object *job = json_object_array_get_idx(all, i);
-
+	json_each(job, all) {
 		known &= json_object_object_get_ex(job, "orphans", NULL);
 		fine &= !check_orphans(job);
 	}
@@ -360,7 +347,6 @@ static void check_jobs(void)
 		       all ? "" : ": ", all ? "" : refusal.why);
 	else if (fine)
 		result(FINE, "orphans", "", "no connection of a job has a carrier that was unloaded");
-	json_object_put(all);
 }
 
 /* Until the machine starts again: what it starts by itself is the administrator's choice. */
@@ -368,13 +354,13 @@ static bool started(void)
 {
 	char *const socket[] = { "systemctl", "start", "mlccd.socket", NULL };
 
-	/* sd_booted(3); with --socket it is another one that is asked for */
-	return !common.place && !access("/run/systemd/system", F_OK) && fixed("mlccd", socket);
+	/* with --socket it is another one that is asked for */
+	return !common.place && sd_booted() > 0 && fixed("mlccd", socket);
 }
 
 static void check_daemon(void)
 {
-	struct json_object *reply = try_ask(new_request("status"));
+	AUTO_PUT struct json_object *reply = try_ask(new_request("status"));
 
 	if (!reply && refusal.status == EXIT_NO_DAEMON && started())
 		reply = try_ask(new_request("status"));
@@ -400,7 +386,6 @@ static void check_daemon(void)
 		       "you may set jobs for cgroups that are delegated to you");
 	check_marks(get_u64(reply, "mark_mask"));
 	check_connection(carrier_there);
-	json_object_put(reply);
 	check_jobs();
 	check_hints();
 }

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/sysroot.h"
 #include "ctl.h"
 #include "findings.h"
@@ -54,7 +55,8 @@ static int operation(const char *name, __u32 *id)
 int try_struct_ops(void)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, o);
-	int fd, at;
+	AUTO_CLOSE int fd = -1;
+	int at;
 
 	libbpf_set_print(NULL);
 	at = operation("undo_cwnd", &o.attach_btf_id);
@@ -62,22 +64,14 @@ int try_struct_ops(void)
 		return -ENOENT;
 	o.expected_attach_type = at;
 	fd = bpf_prog_load(BPF_PROG_TYPE_STRUCT_OPS, "mlcc_try", "GPL", nothing, 2, &o);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
+	return fd < 0 ? -errno : 0;
 }
 
 int try_cc(const char *name)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err = 0;
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0)
-		return -errno;
-	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name)))
-		err = -errno;
-	close(fd);
-	return err;
+	return fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name)) ? -errno : 0;
 }
 
 /*** A connection ***/
@@ -174,26 +168,20 @@ static struct json_object *printed_by(const char *command)
 	return NULL;
 }
 
-static struct json_object *in_list(struct json_object *list, size_t i)
-{
-	if (!json_object_is_type(list, json_type_array))
-		return NULL;
-	return json_object_array_get_idx(list, i);
-}
-
 #define ELSEWHERE	"give it bits that mark-mask of mlccd.conf has not"
 
 /* Whether all was looked at, and nothing found. */
 static bool check_rules_of(const char *command, uint64_t mask)
 {
-	struct json_object *list = printed_by(command), *rule;
+	AUTO_PUT struct json_object *list = printed_by(command);
+	struct json_object *rule;
 	bool fine = true;
 
 	if (!list) {
 		result(NOTE, "marks", "", "policy rules are not looked at: '%.40s' fails", command);
 		return false;
 	}
-	for (size_t i = 0; (rule = in_list(list, i)); i++) {
+	json_each(rule, list) {
 		uint64_t of = number_of(rule, "fwmask", UINT32_MAX);
 		uint64_t mark = number_of(rule, "fwmark", 0);
 
@@ -205,7 +193,6 @@ static bool check_rules_of(const char *command, uint64_t mask)
 		       get_string(rule, "priority"), (unsigned long long)mark,
 		       (unsigned long long)((mark & mask) >> __builtin_ctzll(mask)));
 	}
-	json_object_put(list);
 	return fine;
 }
 
@@ -223,8 +210,8 @@ static uint64_t mark_bits(struct json_object *e)
 		return 0;
 	if (i < 2)
 		return strcmp(get_string(o, "key"), "mark") ? 0 : UINT32_MAX;
-	own = mark_bits(in_list(o, 0));
-	number = json_object_get_int64(in_list(o, 1));
+	own = mark_bits(json_member(o, 0));
+	number = json_object_get_int64(json_member(o, 1));
 	return i == 2 ? own & number : own & ~number;
 }
 
@@ -272,7 +259,7 @@ static bool check_filter_rule(struct json_object *rule, uint64_t mask)
 	bool fine = true;
 
 	json_object_object_get_ex(rule, "expr", &list);
-	for (size_t i = 0; (statement = in_list(list, i)); i++) {
+	json_each(statement, list) {
 		const char *does = does_with_marks(statement, mask);
 
 		if (!does)
@@ -289,22 +276,18 @@ static bool check_filter_rule(struct json_object *rule, uint64_t mask)
 /* nft tells iptables' rules as well, but for those of its older back end. */
 static bool check_filters(uint64_t mask)
 {
-	struct json_object *ruleset = printed_by("nft -j list ruleset 2>/dev/null"), *list, *o;
+	AUTO_PUT struct json_object *ruleset = printed_by("nft -j list ruleset 2>/dev/null");
+	struct json_object *list, *o, *rule;
 	bool fine = true;
 
 	if (!ruleset || !json_object_object_get_ex(ruleset, "nftables", &list)) {
-		json_object_put(ruleset);
 		result(NOTE, "marks", "as root, with nft installed",
 		       "what packet filters do with marks is unknown: 'nft -j list ruleset' fails");
 		return false;
 	}
-	for (size_t i = 0; (o = in_list(list, i)); i++) {
-		struct json_object *rule;
-
+	json_each(o, list)
 		if (json_object_object_get_ex(o, "rule", &rule))
 			fine &= check_filter_rule(rule, mask);
-	}
-	json_object_put(ruleset);
 	return fine;
 }
 
@@ -317,12 +300,10 @@ static bool has_older_tables(void)
 	bool any = false;
 
 	for (size_t i = 0; i < COUNT(lists); i++) {
-		FILE *f = fopen(lists[i], "re");
+		AUTO_FCLOSE FILE *f = fopen(lists[i], "re");
 
 		/* who may not read it cannot tell */
 		any |= f ? !!fgets(line, sizeof(line), f) : errno != ENOENT;
-		if (f)
-			fclose(f);
 	}
 	return any;
 }
@@ -352,7 +333,7 @@ static size_t next_hops(struct json_object *route, struct json_object *groups)
 
 	if (json_object_object_get_ex(route, "nexthops", &list))
 		return json_object_array_length(list);
-	for (size_t i = 0; (group = in_list(groups, i)); i++)
+	json_each(group, groups)
 		if (!strcmp(get_string(group, "id"), get_string(route, "nhid")) &&
 		    json_object_object_get_ex(group, "group", &list))
 			return json_object_array_length(list);
@@ -370,12 +351,13 @@ static bool ports_count(void)
 
 void check_paths(void)
 {
-	struct json_object *routes = printed_by("ip -j route show table all 2>/dev/null"), *route;
-	struct json_object *groups = printed_by("ip -j nexthop 2>/dev/null");
+	AUTO_PUT struct json_object *routes = printed_by("ip -j route show table all 2>/dev/null");
+	AUTO_PUT struct json_object *groups = printed_by("ip -j nexthop 2>/dev/null");
+	struct json_object *route;
 	const char *to = "";
 	size_t most = 1;
 
-	for (size_t i = 0; (route = in_list(routes, i)); i++) {
+	json_each(route, routes) {
 		size_t hops = next_hops(route, groups);
 
 		if (hops > most) {
@@ -393,6 +375,4 @@ void check_paths(void)
 		result(NOTE, "paths", "'mlcc-ctl run --paths 8' spreads NCCL's connections",
 		       "the route to %s has %zu next hops%s", to, most, ports_count() ? "" :
 		       "; IPv4's are chosen by addresses alone (net.ipv4.fib_multipath_hash_policy)");
-	json_object_put(groups);
-	json_object_put(routes);
 }

@@ -196,11 +196,11 @@ static void explain_other(struct json_object *job)
 /* Jobs that send from this host; those of others are not seen from here. */
 static void explain_others(struct json_object *job, struct json_object *all)
 {
+	struct json_object *other;
 	char names[400] = "";
 	unsigned int count = 0;
 
-	for (size_t i = 0; i < json_object_array_length(all); i++) {
-		struct json_object *other = json_object_array_get_idx(all, i);
+	json_each(other, all) {
 		const char *name = get_string(other, "name");
 		size_t n = strlen(names);
 
@@ -259,7 +259,8 @@ static void explain_class(struct json_object *job)
 
 int verb_explain(int argc, char **argv)
 {
-	struct json_object *shown, *status, *all, *job;
+	AUTO_PUT struct json_object *shown = NULL, *status = NULL, *all = NULL;
+	struct json_object *job;
 	bool self = flag_option(argc, argv, "self");
 
 	if (argc - optind + self != 1)
@@ -282,8 +283,5 @@ int verb_explain(int argc, char **argv)
 	explain_losses(job);
 	explain_class(job);
 	check_forced("it overrides NCCL_IB_TC");
-	json_object_put(all);
-	json_object_put(status);
-	json_object_put(shown);
 	return findings_end();
 }

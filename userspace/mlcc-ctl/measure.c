@@ -321,10 +321,10 @@ static void add_job(struct measure *m, struct json_object *job)
 
 static void find_jobs(struct measure *m)
 {
-	struct json_object *list = m->job ? ask_job(m->job) : all_jobs();
+	struct json_object *list = m->job ? ask_job(m->job) : all_jobs(), *job;
 
-	for (size_t i = 0; i < json_object_array_length(list); i++)
-		add_job(m, json_object_array_get_idx(list, i));
+	json_each(job, list)
+		add_job(m, job);
 	if (!m->jobs)
 		die(EXIT_FAILED, "measure: there is no job of the class training with a cgroup");
 }
@@ -353,14 +353,11 @@ int verb_measure(int argc, char **argv)
 		{ "alternate", OPTION_TIME, .min = 1000000, .max = 86400000000ULL },
 		{ }
 	};
-	static struct measure m = {
-		.o = { .interval_us = OBSERVE_INTERVAL_US, .others = true }, .turn_us = TURN_US,
-	};
+	static struct measure m = { .o = { .interval_us = OBSERVE_INTERVAL_US, .others = true } };
 	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
 	bool all = get_bool(own, "all");
 
-	if (given(own, "alternate"))
-		m.turn_us = get_u64(own, "alternate");
+	m.turn_us = option_u64(own, "alternate", TURN_US);
 	if (optind + !all != argc)
 		die(EXIT_USAGE, "measure: give one JOB, by id or name, or --all");
 	m.job = all ? NULL : argv[optind];

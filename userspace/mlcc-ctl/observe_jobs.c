@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/cgroup2.h"
 #include "../common/clock.h"
 #include "ctl.h"
@@ -57,14 +58,12 @@ static pid_t some_process;
 
 static int find_process(const char *path, const struct stat *s, int type, struct FTW *at)
 {
-	FILE *f = NULL;
+	AUTO_FCLOSE FILE *f = NULL;
 
 	if (type == FTW_F && !strcmp(path + at->base, "cgroup.procs"))
 		f = fopen(path, "re");
 	if (f && fscanf(f, "%d", &some_process) != 1)
 		some_process = 0;
-	if (f)
-		fclose(f);
 	return some_process > 0;
 }
 
@@ -72,7 +71,7 @@ void observe_enter(const char *cgroup)
 {
 	char path[64 + PATH_MAX];
 	struct stat theirs, ours;
-	int fd;
+	AUTO_CLOSE int fd = -1;
 
 	snprintf(path, sizeof(path), "%s/%s", mount, cgroup);
 	if (nftw(path, find_process, 16, FTW_PHYS) <= 0)
@@ -84,8 +83,6 @@ void observe_enter(const char *cgroup)
 	if (fd < 0 || setns(fd, CLONE_NEWNET))
 		warn("process %d of the cgroup is in another network namespace, which only root may enter",
 		     some_process);
-	if (fd >= 0)
-		close(fd);
 }
 
 /*** Which cgroup a socket's is ***/
@@ -93,8 +90,8 @@ void observe_enter(const char *cgroup)
 /* A directory's number is the cgroup's.  @path grows to where it is. */
 static bool find_cgroup(uint64_t id, char *path, size_t size, int depth)
 {
+	AUTO_CLOSEDIR DIR *dir = depth < DEPTH ? opendir(path) : NULL;
 	size_t len = strlen(path);
-	DIR *dir = depth < DEPTH ? opendir(path) : NULL;
 	struct dirent *e;
 	bool found = false;
 
@@ -104,8 +101,6 @@ static bool find_cgroup(uint64_t id, char *path, size_t size, int depth)
 			continue;
 		found = e->d_ino == id || find_cgroup(id, path, size, depth + 1);
 	}
-	if (dir)
-		closedir(dir);
 	if (!found)
 		path[len] = '\0';
 	return found;

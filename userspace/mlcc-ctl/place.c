@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/cgroup2.h"
 #include "ctl.h"
 #include "place.h"
@@ -29,20 +30,17 @@
 const char *cgroup_of(const char *process)
 {
 	static char line[PATH_MAX + 8];
-	const char *found = NULL;
+	AUTO_FCLOSE FILE *f = NULL;
 	char path[64];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%s/cgroup", process);
 	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
+	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "0::/", 4))
-			found = line + 3;
+			return line + 3;
 	}
-	if (f)
-		fclose(f);
-	return found;
+	return NULL;
 }
 
 /*
@@ -67,18 +65,14 @@ static bool shows(const char *line, const char *own, char *path, size_t size)
 static bool find_own(char *path, size_t size)
 {
 	const char *own = cgroup_of("self");
-	bool found = false;
-	char *line = NULL;
+	AUTO_FCLOSE FILE *f = own ? fopen("/proc/self/mountinfo", "re") : NULL;
+	AUTO_FREE char *line = NULL;
 	size_t len = 0;
-	FILE *f;
 
-	f = own ? fopen("/proc/self/mountinfo", "re") : NULL;
-	while (f && !found && getline(&line, &len, f) > 0)
-		found = shows(line, own, path, size);
-	if (f)
-		fclose(f);
-	free(line);
-	return found;
+	while (f && getline(&line, &len, f) > 0)
+		if (shows(line, own, path, size))
+			return true;
+	return false;
 }
 
 /*
@@ -119,15 +113,11 @@ static int make_below(struct place *p, const char *parent)
 static int write_file(const struct place *p, const char *name, const char *text)
 {
 	char path[sizeof(p->path) + 32];
-	int fd, err = 0;
+	AUTO_CLOSE int fd = -1;
 
 	snprintf(path, sizeof(path), "%s/%s", p->path, name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
 /* The keeper */
@@ -278,8 +268,8 @@ static int settle(struct place *p, char *error, size_t size)
 
 int place_make(struct place *p, char *error, size_t size)
 {
+	AUTO_CLOSEDIR DIR *locked = NULL;
 	char parent[PATH_MAX + PATH_MAX];
-	DIR *locked;
 	int err;
 
 	if (!find_own(parent, sizeof(parent))) {
@@ -292,7 +282,5 @@ int place_make(struct place *p, char *error, size_t size)
 		place_failed(error, size, "make", p->path, err);
 	else
 		err = settle(p, error, size);
-	if (locked)
-		closedir(locked);
 	return err;
 }

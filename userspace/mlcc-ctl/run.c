@@ -189,30 +189,29 @@ static struct json_object *set_named_job(struct json_object *request, const stru
 static bool run_set_dscp(const char *id, int dscp)
 {
 	struct json_object *request = new_request("set-plan"), *jobs = json_object_new_array();
-	struct json_object *plan = json_object_new_object(), *reply;
+	struct json_object *plan = json_object_new_object();
+	AUTO_PUT struct json_object *reply = NULL;
 
 	put_string(plan, "job", id);
 	put_u64(plan, "dscp", dscp);
 	json_object_array_add(jobs, plan);
 	json_object_object_add(request, "jobs", jobs);
 	reply = try_ask(request);
-	json_object_put(reply);
 	return reply;
 }
 
 /* By a plan, whoever has made it, or by its class. */
 static int shown_dscp(const char *id)
 {
-	struct json_object *request = new_request("show"), *reply, *jobs, *value;
+	struct json_object *request = new_request("show"), *jobs, *value;
+	AUTO_PUT struct json_object *reply = NULL;
 	int dscp = -1;
 
 	put_string(request, "job", id);
 	reply = try_ask(request);
 	if (reply && json_object_object_get_ex(reply, "jobs", &jobs) &&
-	    json_object_is_type(jobs, json_type_array) &&
-	    json_object_object_get_ex(json_object_array_get_idx(jobs, 0), "dscp", &value))
+	    json_object_object_get_ex(json_member(jobs, 0), "dscp", &value))
 		dscp = json_object_get_int(value);
-	json_object_put(reply);
 	return dscp >= 0 && dscp <= DSCP_MAX ? dscp : -1;
 }
 

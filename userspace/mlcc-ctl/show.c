@@ -9,7 +9,7 @@
 /* Page by page, as one list. */
 struct json_object *try_all_jobs(void)
 {
-	struct json_object *all = json_object_new_array(), *request, *reply, *page;
+	struct json_object *all = json_object_new_array(), *request, *reply, *page, *job;
 	uint64_t after = 0;
 
 	do {
@@ -21,8 +21,8 @@ struct json_object *try_all_jobs(void)
 			return NULL;
 		}
 		page = get_list(reply, "jobs");
-		for (size_t i = 0; i < json_object_array_length(page); i++)
-			json_object_array_add(all, json_object_get(json_object_array_get_idx(page, i)));
+		json_each(job, page)
+			json_object_array_add(all, json_object_get(job));
 		after = get_u64(reply, "after");
 		json_object_put(reply);
 	} while (after);
@@ -85,13 +85,11 @@ static void print_knob(struct json_object *use)
 /* A line for each device that the job sends by. */
 static void print_rdma(struct json_object *job, const char *indent)
 {
-	struct json_object *list;
+	struct json_object *list, *use;
 
 	if (!json_object_object_get_ex(job, "rdma", &list))
 		return;
-	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *use = json_object_array_get_idx(list, i);
-
+	json_each(use, list) {
 		printf("%srdma %s: ", indent, get_string(use, "device"));
 		if (given(use, "knob"))
 			print_knob(use);
@@ -106,13 +104,12 @@ static void print_rdma(struct json_object *job, const char *indent)
 static void print_jobs(struct json_object *list)
 {
 	char progress[16], slowdown[16];
+	struct json_object *job;
 
 	printf("%5s %-16s %-10s %-11s %5s %7s %8s %5s %9s %9s %8s %8s  %s\n", "JOB", "NAME",
 	       "CLASS", "PROFILE", "FLOWS", "PHASES", "PROGRESS", "GAIN", "D_PHASE", "ITER ms",
 	       "SLOWDOWN", "RETRANS", "CGROUP");
-	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *job = json_object_array_get_idx(list, i);
-
+	json_each(job, list) {
 		progress_text(job, progress, sizeof(progress));
 		slowdown_text(job, slowdown, sizeof(slowdown));
 		printf("%5s %-16s %-10s %-11s %5s %7s %8s %5.2f %9s %9s %8s %8s  %s\n",
@@ -143,7 +140,8 @@ static void print_one(struct json_object *list)
 
 struct json_object *ask_job(const char *name)
 {
-	struct json_object *request = new_request("show"), *reply, *list;
+	struct json_object *request = new_request("show"), *list;
+	AUTO_PUT struct json_object *reply = NULL;
 
 	if (name)
 		put_string(request, "job", name);
@@ -151,7 +149,6 @@ struct json_object *ask_job(const char *name)
 		put_bool(request, "self", true);
 	reply = ask(request);
 	list = json_object_get(get_list(reply, "jobs"));
-	json_object_put(reply);
 	if (!json_object_array_length(list))
 		die(EXIT_FAILED, "mlccd's reply has no job");
 	return list;

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "../libmlcc/pins.h"
@@ -18,12 +19,6 @@
 #include "findings.h"
 
 #define DEFAULT_CC	"/proc/sys/net/ipv4/tcp_congestion_control"
-
-/* sd_booted(3) */
-static bool has_systemd(void)
-{
-	return !access("/run/systemd/system", F_OK);
-}
 
 static void undo_nics(void)
 {
@@ -34,7 +29,7 @@ static void undo_nics(void)
 		result(FINE, "nics", "", "mlcc-dcqcn has changed none");
 		return;
 	}
-	if (has_systemd())
+	if (sd_booted() > 0)
 		ran("nics", stop);
 	if (!ran("nics", restore))
 		result(BAD, "nics", "/run/mlcc/dcqcn says what they had",
@@ -65,7 +60,7 @@ static void undo_daemon(void)
 	slash = strrchr(dir, '/');
 	if (slash)
 		*slash = '\0';
-	if (has_systemd() && !common.place &&
+	if (sd_booted() > 0 && !common.place &&
 	    (!access("/lib/systemd/system/mlccd.service", F_OK) ||
 	     !access("/usr/local/lib/systemd/system/mlccd.service", F_OK)))
 		ran("units", disable);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../common/auto.h"
 #include "ctl.h"
 
 struct json_object *get_list(struct json_object *o, const char *key)
@@ -15,11 +16,9 @@ struct json_object *get_list(struct json_object *o, const char *key)
 
 bool first_line(const char *path, char *line, size_t size)
 {
-	FILE *f = fopen(path, "re");
+	AUTO_FCLOSE FILE *f = fopen(path, "re");
 	bool there = f && fgets(line, size, f);
 
-	if (f)
-		fclose(f);
 	if (there)
 		line[strcspn(line, "\n")] = '\0';
 	return there;

@@ -100,13 +100,15 @@ static void print_job(struct json_object *job)
 
 static void watch_print_all(struct json_object *list)
 {
+	struct json_object *job;
+
 	/* the terminal's own code for: upper left corner, empty the rest */
 	if (isatty(STDOUT_FILENO))
 		fputs("\033[H\033[J", stdout);
 	printf("%5s %-16s %-8s %8s %8s %8s %-9s %7s %7s %7s %s\n", "JOB", "NAME", "STATE",
 	       "ITER ms", "MEAN 20", "ALONE", "FROM", "LOST ms", "MB/s", "AGAIN", "HINTS");
-	for (size_t i = 0; i < json_object_array_length(list); i++)
-		print_job(json_object_array_get_idx(list, i));
+	json_each(job, list)
+		print_job(job);
 }
 
 int verb_watch(int argc, char **argv)
@@ -117,8 +119,8 @@ int verb_watch(int argc, char **argv)
 		{ }
 	};
 	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
-	uint64_t interval = given(own, "interval") ? get_u64(own, "interval") : 1000000;
-	uint64_t count = given(own, "count") ? get_u64(own, "count") : UINT64_MAX;
+	uint64_t interval = option_u64(own, "interval", 1000000);
+	uint64_t count = option_u64(own, "count", UINT64_MAX);
 
 	options_end(argc, argv);
 	while (count--) {

@@ -25,7 +25,6 @@
 #include <stdio_ext.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
 #include "../common/clock.h"
 #include "../rdma/rdma.h"
@@ -437,15 +436,6 @@ static int follow_put_back(const struct follow *f, struct rail *r, struct err *e
 	return unsave(r, e);
 }
 
-/* Until then, or until a signal says that it is over. */
-static bool wait_until(uint64_t at_us, const sigset_t *set)
-{
-	uint64_t now = now_us(), us = at_us > now ? at_us - now : 0;
-	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
-
-	return sigtimedwait(set, NULL, &t) < 0;
-}
-
 static int loop(struct follow *f, const sigset_t *set, struct err *e)
 {
 	uint64_t now, next = now_us();
@@ -459,7 +449,7 @@ static int loop(struct follow *f, const sigset_t *set, struct err *e)
 		/* the machine was busy: what was missed is not made up for */
 		if (next < now)
 			next = now;
-	} while (!err && wait_until(next, set));
+	} while (!err && !wait_signal(set, next));
 	return err;
 }
 

@@ -432,15 +432,14 @@ int verb_lead(int argc, char **argv)
 		{ "cadence", OPTION_TIME, .min = MLCC_LEAD_US, .max = CADENCE_MAX },
 		{ }
 	};
-	static struct lead l = { .interval_us = MLCC_LEAD_US };
+	static struct lead l;
 	struct json_object *own = options_take(argc, argv, "", opts, NULL, NULL);
 	const char *here = option_text(own, "here");
-	uint16_t port = given(own, "port") ? get_u64(own, "port") : PORT;
+	uint16_t port = option_u64(own, "port", PORT);
 	unsigned int hosts;
 	uint32_t least_us;
 
-	if (given(own, "cadence"))
-		l.interval_us = get_u64(own, "cadence");
+	l.interval_us = option_u64(own, "cadence", MLCC_LEAD_US);
 	hosts = argc - optind - 1;
 	if (argc - optind < 3 || hosts > LEAD_HOSTS)
 		die(EXIT_USAGE, "lead: give JOB and 2 to %d HOSTs, the leader first", LEAD_HOSTS);

@@ -76,7 +76,7 @@ static void options_parse(struct follow *f, int argc, char **argv)
 	struct progress *p = &f->progress;
 
 	f->knob_name = option_text(own, "drive");
-	f->cadence_us = given(own, "cadence") ? get_u64(own, "cadence") : CADENCE_US;
+	f->cadence_us = option_u64(own, "cadence", CADENCE_US);
 	f->base = get_u64(own, "base");
 	f->rate = get_u64(own, "budget");
 	f->drive.cap = q16_of(own, "cap", 2);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/client.h"
 #include "../common/json.h"
 #include "progress.h"
@@ -205,16 +206,12 @@ static uint32_t port_progress(struct progress *p, uint64_t now_us)
  */
 static int mlccd_connect(void)
 {
-	int place = sysroot_open(CLIENT_SOCKET, O_PATH), fd;
+	AUTO_CLOSE int place = sysroot_open(CLIENT_SOCKET, O_PATH);
 	char path[32];
 
-	if (place < 0)
-		return place;
 	/* below the root, whatever that is */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
-	fd = client_connect(path, TIMEOUT_US);
-	close(place);
-	return fd;
+	return place < 0 ? place : client_connect(path, TIMEOUT_US);
 }
 
 static void mlccd_close(struct progress *p)
@@ -241,9 +238,8 @@ static bool ranks_read(struct json_object *reply, uint32_t *progress)
 	struct json_object *jobs, *job = NULL;
 	uint64_t sent, d_phase;
 
-	if (json_object_object_get_ex(reply, "jobs", &jobs) &&
-	    json_object_is_type(jobs, json_type_array))
-		job = json_object_array_get_idx(jobs, 0);
+	if (json_object_object_get_ex(reply, "jobs", &jobs))
+		job = json_member(jobs, 0);
 	if (!job || !get_u64(job, "ranks_sent_bytes"))
 		return false;
 	sent = get_u64(job, "ranks_phase_bytes");
@@ -257,7 +253,7 @@ static bool ranks_read(struct json_object *reply, uint32_t *progress)
 /* False: the job's processes tell nothing. */
 static bool ranks_progress(struct progress *p, uint64_t now_us, uint32_t *progress)
 {
-	struct json_object *reply;
+	AUTO_PUT struct json_object *reply = NULL;
 	bool known;
 
 	if (!p->asks && now_us < p->ask_us)
@@ -267,7 +263,6 @@ static bool ranks_progress(struct progress *p, uint64_t now_us, uint32_t *progre
 	p->asks = p->mlccd >= 0;
 	reply = mlccd_ask(p);
 	known = ranks_read(reply, progress);
-	json_object_put(reply);
 	if (!known) {
 		mlccd_close(p);
 		p->ask_us = now_us + AGAIN_US;

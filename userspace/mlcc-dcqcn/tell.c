@@ -4,9 +4,10 @@
  * (followed.h).
  */
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
+#include "../common/clock.h"
 #include "follow.h"
 #include "../rdma/followed.h"
 
@@ -67,15 +68,6 @@ void event_plan(const struct follow *f, const struct rail *r)
 	answer(o);
 }
 
-static uint64_t cpu_us(void)
-{
-	struct rusage r;
-
-	getrusage(RUSAGE_SELF, &r);
-	return (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000ULL + r.ru_utime.tv_usec +
-	       r.ru_stime.tv_usec;
-}
-
 void event_end(const struct follow *f, const struct rail *r)
 {
 	struct json_object *o;
@@ -84,14 +76,14 @@ void event_end(const struct follow *f, const struct rail *r)
 		printf("%s:%s: looked %llu times, wrote %llu times, held back %llu times, took %.3f s of a core\n",
 		       r->d.be->name, r->d.name, (unsigned long long)f->looks,
 		       (unsigned long long)r->writes, (unsigned long long)r->held,
-		       cpu_us() / 1e6);
+		       clock_us(CLOCK_PROCESS_CPUTIME_ID) / 1e6);
 		return;
 	}
 	o = event_json(r, "end");
 	put_u64(o, "looks", f->looks);
 	put_u64(o, "writes", r->writes);
 	put_u64(o, "held", r->held);
-	put_u64(o, "cpu_us", cpu_us());
+	put_u64(o, "cpu_us", clock_us(CLOCK_PROCESS_CPUTIME_ID));
 	answer(o);
 }
 
@@ -146,9 +138,10 @@ static struct json_object *tell_to_json(const struct follow *f, const struct rai
 
 static int write_down(const struct follow *f, const struct rail *r, uint64_t now_us, struct err *e)
 {
-	int dir = rundir_open(FOLLOWED_DIR, true, e), err;
+	AUTO_CLOSE int dir = rundir_open(FOLLOWED_DIR, true, e);
+	AUTO_PUT struct json_object *o = NULL;
 	char name[2 * NAME_LEN];
-	struct json_object *o;
+	int err;
 
 	if (dir < 0)
 		return dir;
@@ -156,8 +149,6 @@ static int write_down(const struct follow *f, const struct rail *r, uint64_t now
 	device_file(&r->d, "", name);
 	err = rundir_replace(dir, name,
 			     json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN), false);
-	json_object_put(o);
-	close(dir);
 	return err ? fail(e, err, "cannot write to " FOLLOWED_DIR) : 0;
 }
 
@@ -178,11 +169,9 @@ void publish_end(const struct rail *r)
 {
 	char name[2 * NAME_LEN];
 	struct err e;
-	int dir = rundir_open(FOLLOWED_DIR, false, &e);
+	AUTO_CLOSE int dir = rundir_open(FOLLOWED_DIR, false, &e);
 
-	if (dir < 0)
-		return;
 	device_file(&r->d, "", name);
-	unlinkat(dir, name, 0);
-	close(dir);
+	if (dir >= 0)
+		unlinkat(dir, name, 0);
 }
