@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * What follow tells: a line of text or of JSON for each thing that happens, and what mlccd shows
- * (followed.h).
+ * (rdma.h).
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "../common/auto.h"
 #include "../common/clock.h"
 #include "follow.h"
-#include "../rdma/followed.h"
+#include "../rdma/rdma.h"
 
 static struct json_object *event_json(const struct rail *r, const char *event)
 {

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "../common/exit.h"
-#include "../rdma/followed.h"
 #include "../rdma/rdma.h"
 #include "cgroup.h"
 #include "job.h"

@@ -18,6 +18,18 @@
 
 #include "nic.h"
 
+/*
+ * What a running follow tells others: a file for each device, made anew once a second, gone at the
+ * end.  After kill -9 it stays: one that has not been made anew for FOLLOWED_STALE_US is nobody's.
+ *
+ *	FOLLOWED_DIR/BACK END:DEVICE	{"version": 1, "updated_us": CLOCK_MONOTONIC, ...}
+ */
+#define FOLLOWED_DIR		"/run/mlcc/follow"
+#define FOLLOWED_VERSION	1
+#define FOLLOWED_EVERY_US	1000000
+#define FOLLOWED_STALE_US	5000000
+#define FOLLOWED_MAX		4096	/* bytes of a file */
+
 #define RDMA_USES_MAX	4096
 #define RDMA_PORTS_MAX	256
 
@@ -85,8 +97,5 @@ struct rdma_use *rdma_add(struct rdma *r);
 
 /* Letters, digits and ._:/@+-, as in what goes into JSON, labels and terminals. */
 bool rdma_is_name(const char *s);
-
-/* followed.c: adds what it finds */
-void rdma_read_follows(struct rdma *r);
 
 #endif /* MLCC_RDMA_H */
