@@ -38,16 +38,19 @@
 
 /*
  * What hosts say to each other: a datagram each way, of one size, from and to one UDP port, which
- * only root may have.  Whatever comes from elsewhere is not heard.
+ * only root may have, in network byte order.  Whatever comes from elsewhere is not heard.
  */
 
 enum lead_kind { LEAD_REPORTS = 1, LEAD_ANSWERS };
 
 struct lead_message {
-	enum lead_kind kind;
+	char magic[8];
+	char job[LEAD_JOB_LEN];		/* NUL to its end */
 	/* LEAD_REPORTS: bytes that the host has sent, ever; LEAD_ANSWERS: that are known of it */
 	uint64_t sent;
+	uint32_t kind;
 	struct mlcc_lead_answer answer;
+	uint32_t zero;
 };
 
 struct lead_net {
@@ -58,13 +61,16 @@ struct lead_net {
 	int fd;
 };
 
-/* Network byte order. */
-struct datagram {
-	char magic[8];
-	char job[LEAD_JOB_LEN];		/* NUL to its end */
-	uint64_t sent;
-	uint32_t kind, progress, best_us, gap_us, age_us, zero;
-};
+/* Between the host's byte order and the network's. */
+static void swap_bytes(struct lead_message *m)
+{
+	uint32_t *const words[] = { &m->kind, &m->answer.progress, &m->answer.best_us,
+				    &m->answer.gap_us, &m->answer.age_us };
+
+	m->sent = htobe64(m->sent);
+	for (unsigned int i = 0; i < COUNT(words); i++)
+		*words[i] = htobe32(*words[i]);
+}
 
 static bool is_address(const struct sockaddr *a, const struct sockaddr_in6 *b)
 {
@@ -152,17 +158,14 @@ static void lead_open(struct lead_net *n, bool at_address)
 		    errno == EADDRINUSE ? "; --port takes another one, the same on all hosts" : "");
 }
 
-static void lead_say(const struct lead_net *n, unsigned int host, const struct lead_message *m)
+static void lead_say(const struct lead_net *n, unsigned int host, struct lead_message m)
 {
-	struct datagram d = {
-		.magic = MAGIC, .sent = htobe64(m->sent), .kind = htobe32(m->kind),
-		.progress = htobe32(m->answer.progress), .best_us = htobe32(m->answer.best_us),
-		.gap_us = htobe32(m->answer.gap_us), .age_us = htobe32(m->answer.age_us),
-	};
-
-	memcpy(d.job, n->job, sizeof(d.job));
+	memcpy(m.magic, MAGIC, sizeof(m.magic));
+	memcpy(m.job, n->job, sizeof(m.job));
+	m.zero = 0;
+	swap_bytes(&m);
 	/* what is lost the next one makes good */
-	sendto(n->fd, &d, sizeof(d), MSG_NOSIGNAL, (struct sockaddr *)&n->addresses[host],
+	sendto(n->fd, &m, sizeof(m), MSG_NOSIGNAL, (struct sockaddr *)&n->addresses[host],
 	       sizeof(n->addresses[host]));
 }
 
@@ -180,21 +183,14 @@ static int lead_hear(const struct lead_net *n, struct lead_message *m)
 {
 	struct sockaddr_in6 from = { };
 	socklen_t length = sizeof(from);
-	struct datagram d;
-	ssize_t got = recvfrom(n->fd, &d, sizeof(d), MSG_TRUNC, (struct sockaddr *)&from, &length);
+	ssize_t got = recvfrom(n->fd, m, sizeof(*m), MSG_TRUNC, (struct sockaddr *)&from, &length);
 
 	if (got < 0)
 		return -EAGAIN;
-	if (got != sizeof(d) || memcmp(d.magic, MAGIC, sizeof(d.magic)) ||
-	    memcmp(d.job, n->job, sizeof(d.job)))
+	if (got != sizeof(*m) || memcmp(m->magic, MAGIC, sizeof(m->magic)) ||
+	    memcmp(m->job, n->job, sizeof(m->job)))
 		return -EBADMSG;
-	*m = (struct lead_message){
-		.kind = be32toh(d.kind), .sent = be64toh(d.sent),
-		.answer = {
-			.progress = be32toh(d.progress), .best_us = be32toh(d.best_us),
-			.gap_us = be32toh(d.gap_us), .age_us = be32toh(d.age_us),
-		},
-	};
+	swap_bytes(m);
 	return who(n, &from);
 }
 
@@ -330,7 +326,7 @@ static int take_message(struct lead *l, unsigned int host, struct lead_message *
 	if (leads(l) && host && m->kind == LEAD_REPORTS) {
 		m->answer = take_report(l, host, m->sent, now);
 		m->kind = LEAD_ANSWERS;
-		lead_say(&l->net, host, m);
+		lead_say(&l->net, host, *m);
 	} else if (!leads(l) && !host && m->kind == LEAD_ANSWERS) {
 		peer_heard(l, host, now);
 		l->answered = m->sent;
@@ -375,7 +371,7 @@ static int lead_report(struct lead *l)
 		l->answered = m.sent;
 		err = lead_hear_answer(l, &m.answer);
 	} else {
-		lead_say(&l->net, 0, &m);
+		lead_say(&l->net, 0, m);
 	}
 	return err ? err : sends || l->interval_us > IDLE_US ? (int)l->interval_us : IDLE_US;
 }

@@ -3,36 +3,31 @@
 
 #include "symptoms.h"
 
-static uint32_t symptoms_add(uint32_t sum, uint64_t us)
+/* @us more of it.  Whether that is a minute, once. */
+static bool lasts(struct lasting *l, uint64_t us)
 {
-	return us > SYMPTOMS_AFTER_US - sum ? SYMPTOMS_AFTER_US : sum + us;
+	l->us = us > SYMPTOMS_AFTER_US - l->us ? SYMPTOMS_AFTER_US : l->us + us;
+	if (l->us < SYMPTOMS_AFTER_US || l->told)
+		return false;
+	l->told = true;
+	return true;
 }
 
 enum symptom symptoms_look(struct symptoms *s, const uint64_t *cnps, uint64_t now_us)
 {
 	uint64_t us = s->look_us ? now_us - s->look_us : 0;
+	enum symptom found = SYMPTOM_NONE;
 
-	if (s->sends) {
-		s->silent_us = 0;
-		s->told_silent = false;
-		s->sending_us = symptoms_add(s->sending_us, us);
-	} else {
-		s->silent_us = symptoms_add(s->silent_us, us);
-	}
-	if (cnps && *cnps != s->cnps) {
-		s->cnps = *cnps;
-		s->sending_us = 0;
-		s->told_cnp = false;
-	}
+	if (s->sends)
+		s->silent = (struct lasting){ };
+	else if (lasts(&s->silent, us))
+		found = SYMPTOM_NO_PROGRESS;
+	if (cnps && *cnps != s->cnps)
+		s->unmarked = (struct lasting){ };
+	else if (cnps && s->sends && lasts(&s->unmarked, us))
+		found = SYMPTOM_NO_CNP;
+	s->cnps = cnps ? *cnps : s->cnps;
 	s->look_us = now_us;
 	s->sends = false;
-	if (s->silent_us == SYMPTOMS_AFTER_US && !s->told_silent) {
-		s->told_silent = true;
-		return SYMPTOM_NO_PROGRESS;
-	}
-	if (cnps && s->sending_us == SYMPTOMS_AFTER_US && !s->told_cnp) {
-		s->told_cnp = true;
-		return SYMPTOM_NO_CNP;
-	}
-	return SYMPTOM_NONE;
+	return found;
 }

@@ -19,13 +19,17 @@ enum symptom {
 	SYMPTOM_NO_CNP,
 };
 
+struct lasting {
+	uint32_t us;			/* so long, so far, */
+	bool told;			/* and whether that was told */
+};
+
 struct symptoms {
 	uint64_t look_us;		/* when they were looked for, 0: not yet */
-	uint32_t silent_us;		/* since something was heard of the job */
-	uint32_t sending_us;		/* since a CNP was handled, as far as the job was sending */
+	struct lasting silent;		/* since something was heard of the job */
+	struct lasting unmarked;	/* since a CNP was handled, as far as the job was sending */
 	uint64_t cnps;
 	bool sends;			/* it has since "look_us" */
-	bool told_silent, told_cnp;
 };
 
 /* Whether it is time to look for them. */
