@@ -86,6 +86,13 @@ struct json_object *options_take(int argc, char **argv, const char *mode,
 	return own;
 }
 
+bool flag_option(int argc, char **argv, const char *flag)
+{
+	const struct option_of table[] = { { flag, OPTION_FLAG }, { } };
+
+	return get_bool(options_take(argc, argv, "", table, NULL, NULL), flag ? flag : "");
+}
+
 void options_end(int argc, char **argv)
 {
 	if (optind != argc)

@@ -39,6 +39,8 @@ struct option_of {
 struct json_object *options_take(int argc, char **argv, const char *mode,
 				 const struct option_of *table, const struct option_of *more,
 				 struct json_object *request);
+/* Those of every verb, and --@flag unless it is NULL: whether that is given. */
+bool flag_option(int argc, char **argv, const char *flag);
 /* Words behind the options are an error. */
 void options_end(int argc, char **argv);
 /* Whether there is such a member, of any object. */

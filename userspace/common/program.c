@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "number.h"
 #include "program.h"
 #include "standard.h"
@@ -59,24 +60,6 @@ void common_option(int c, const char *verb)
 		print_usage(stderr, verb);
 		exit(EXIT_USAGE);
 	}
-}
-
-bool flag_option(int argc, char **argv, const char *flag)
-{
-	const struct option opts[] = {
-		{ flag, no_argument, NULL, 'F' },
-		COMMON_OPTIONS_OF(program.place)
-	};
-	bool given = false;
-	int c;
-
-	while ((c = getopt_long(argc, argv, COMMON_SHORT, opts + !flag, NULL)) != -1) {
-		if (c == 'F')
-			given = true;
-		else
-			common_option(c, argv[0]);
-	}
-	return given;
 }
 
 int program_main(int argc, char **argv)
@@ -144,6 +127,18 @@ void die(int status, const char *fmt, ...)
 	program_say(fmt, ap);
 	va_end(ap);
 	exit(status);
+}
+
+void die_answering(int status, const char *code, const char *error)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_bool(o, "ok", false);
+	put_string(o, "error", error);
+	if (code)
+		put_string(o, "code", code);
+	answer(o);
+	die(status, "%s", error);
 }
 
 void warn(const char *fmt, ...)

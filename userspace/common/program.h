@@ -50,12 +50,6 @@ extern struct common common;
 
 /* Takes an option of every verb; whatever else ends the program with the usage of @verb. */
 void common_option(int c, const char *verb);
-/*
- * The options of a verb that has none but those of every verb, and --@flag unless it is NULL.
- * Whether that is given; what is no option begins at optind.
- */
-bool flag_option(int argc, char **argv, const char *flag);
-
 /* Runs the verb that the words name.  Returns the exit status. */
 int program_main(int argc, char **argv);
 
@@ -74,5 +68,7 @@ void warn(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
 /* The same, and the end, with @status. */
 void die(int status, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 2, 3), __noreturn__));
+/* The same, after the reason as JSON where that is wanted; @code: its name, or NULL. */
+void die_answering(int status, const char *code, const char *error) __attribute__((__noreturn__));
 
 #endif /* MLCC_PROGRAM_H */

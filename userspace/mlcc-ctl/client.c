@@ -79,21 +79,11 @@ struct json_object *try_ask(struct json_object *request)
 	return NULL;
 }
 
-void die_answering(int status, const char *error)
-{
-	struct json_object *reply = json_object_new_object();
-
-	put_bool(reply, "ok", false);
-	put_string(reply, "error", error);
-	answer(reply);
-	die(status, "%s", error);
-}
-
 struct json_object *ask(struct json_object *request)
 {
 	struct json_object *reply = try_ask(request);
 
 	if (!reply)
-		die_answering(refusal.status, refusal.why);
+		die_answering(refusal.status, NULL, refusal.why);
 	return reply;
 }

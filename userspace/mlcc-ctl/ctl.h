@@ -29,8 +29,6 @@ extern struct refusal {
 } refusal;
 /* After a fork: the connection is the other process's. */
 void forget_connection(void);
-/* Ends the program with @status, the reason as JSON where that is wanted. */
-void die_answering(int status, const char *error) __attribute__((__noreturn__));
 /* The reply; a failure ends the program. */
 struct json_object *ask(struct json_object *request);
 

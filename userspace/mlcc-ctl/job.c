@@ -200,7 +200,7 @@ static void check_container(struct json_object *reply)
 		put_string(request, "job", get_string(job, "id"));
 		json_object_put(ask(request));
 	}
-	die_answering(EXIT_FAILED, "--container: its process has ended");
+	die_answering(EXIT_FAILED, NULL, "--container: its process has ended");
 }
 
 int verb_set_job(int argc, char **argv)

@@ -178,7 +178,8 @@ static void note_pair(struct measure *m)
 		count++;
 	}
 	if (!count && ++m->silent == SILENT_PAIRS)
-		die_answering(EXIT_FAILED, "cannot tell: nothing is sent over TCP in this network namespace");
+		die_answering(EXIT_FAILED, NULL,
+			      "cannot tell: nothing is sent over TCP in this network namespace");
 	if (!count)
 		return;
 	m->silent = 0;

@@ -34,7 +34,7 @@ struct json_object *all_jobs(void)
 	struct json_object *all = try_all_jobs();
 
 	if (!all)
-		die_answering(refusal.status, refusal.why);
+		die_answering(refusal.status, NULL, refusal.why);
 	return all;
 }
 

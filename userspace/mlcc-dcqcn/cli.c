@@ -10,13 +10,7 @@ static int status_of(int err)
 
 void die_of(int err, const struct err *e)
 {
-	struct json_object *o = json_object_new_object();
-
-	put_bool(o, "ok", false);
-	put_string(o, "error", e->text);
-	put_string(o, "code", err_name(err));
-	answer(o);
-	die(status_of(err), "%s", e->text);
+	die_answering(status_of(err), err_name(err), e->text);
 }
 
 void common_end(void)
