@@ -7,6 +7,7 @@
 
 #include "../../include/mlcc/class.h"
 #include "../../include/mlcc/profiles.h"
+#include "../common/sysroot.h"
 #include "../libmlcc/libmlcc.h"
 #include "ctl.h"
 #include "model.h"
@@ -70,6 +71,9 @@ static void take_priority(struct json_object *request, const char *s)
 
 static const char *const profiles[] = MLCC_PROFILE_NAMES;
 static const char *const classes[] = MLCC_CLASS_NAMES;
+static const char *const algorithms[] = { "ring", "tree", "all-to-all", "ps", "ps-shared" };
+static const char *const precisions[] = { "fp32", "tf32", "fp16", "bf16", "fp8", "int8" };
+static const unsigned int precision_bytes[COUNT(precisions)] = { 4, 4, 2, 2, 1, 1 };
 
 const struct option_of job_options[] = {
 	{ "name", OPTION_OTHER, .take = take_name, .asked = true },
@@ -83,8 +87,8 @@ const struct option_of job_options[] = {
 	{ "model", OPTION_TEXT },
 	{ "parameters", OPTION_TEXT },
 	{ "workers", OPTION_TEXT },
-	{ "algorithm", OPTION_WORD, .words = model_algorithm_names, .count = MODEL_ALGORITHMS },
-	{ "precision", OPTION_TEXT },
+	{ "algorithm", OPTION_WORD, .words = algorithms, .count = COUNT(algorithms) },
+	{ "precision", OPTION_WORD, .words = precisions, .count = COUNT(precisions) },
 	{ }
 };
 
@@ -115,18 +119,17 @@ static uint64_t parameters_of(struct json_object *own)
 
 static uint64_t phase_of_model(struct json_object *own)
 {
-	const char *precision = option_text(own, "precision");
-	const char *algorithm = option_text(own, "algorithm");
-	unsigned int bytes = precision ? model_precision(precision) : 4;
+	bool elsewhere = !strcmp(get_string(own, "algorithm"), "ps");
+	unsigned int bytes = precision_bytes[0];
 	uint64_t parameters = parameters_of(own), workers, phase;
 
 	if (!given(own, "workers"))
 		die(EXIT_USAGE, "--model and --parameters need --workers N");
 	workers = parse_number("--workers", get_string(own, "workers"), 2, 1000000);
-	if (!bytes)
-		die(EXIT_USAGE, "--precision '%s': fp32, tf32, fp16, bf16, fp8 or int8", precision);
-	if (model_phase_bytes(parameters, bytes, workers,
-			      algorithm ? model_algorithm(algorithm) : MODEL_RING, &phase))
+	for (size_t i = 0; i < COUNT(precisions); i++)
+		if (!strcmp(get_string(own, "precision"), precisions[i]))
+			bytes = precision_bytes[i];
+	if (model_phase_bytes(parameters, bytes, workers, elsewhere, &phase))
 		die(EXIT_USAGE, "--parameters: more than 2^48 bytes in a phase");
 	return phase;
 }

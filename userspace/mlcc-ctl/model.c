@@ -24,14 +24,6 @@ const struct model models[] = {
 
 const size_t model_count = sizeof(models) / sizeof(*models);
 
-const char *const model_algorithm_names[MODEL_ALGORITHMS] = {
-	[MODEL_RING] = "ring",
-	[MODEL_TREE] = "tree",
-	[MODEL_ALL_TO_ALL] = "all-to-all",
-	[MODEL_PS] = "ps",
-	[MODEL_PS_SHARED] = "ps-shared",
-};
-
 const struct model *model_find(const char *name)
 {
 	for (size_t i = 0; i < model_count; i++)
@@ -40,32 +32,8 @@ const struct model *model_find(const char *name)
 	return NULL;
 }
 
-int model_algorithm(const char *name)
-{
-	for (int i = 0; i < MODEL_ALGORITHMS; i++)
-		if (!strcmp(model_algorithm_names[i], name))
-			return i;
-	return -EINVAL;
-}
-
-unsigned int model_precision(const char *name)
-{
-	static const struct {
-		const char *name;
-		unsigned int bytes;
-	} table[] = {
-		{ "fp32", 4 }, { "tf32", 4 }, { "fp16", 2 }, { "bf16", 2 }, { "fp8", 1 },
-		{ "int8", 1 },
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		if (!strcmp(table[i].name, name))
-			return table[i].bytes;
-	return 0;
-}
-
-int model_phase_bytes(uint64_t parameters, unsigned int bytes, uint64_t workers,
-		      enum model_algorithm a, uint64_t *phase)
+int model_phase_bytes(uint64_t parameters, unsigned int bytes, uint64_t workers, bool elsewhere,
+		      uint64_t *phase)
 {
 	unsigned __int128 n = (unsigned __int128)parameters * bytes;
 
@@ -73,7 +41,7 @@ int model_phase_bytes(uint64_t parameters, unsigned int bytes, uint64_t workers,
 		return -ERANGE;
 	if (n > MLCC_PHASE_BYTES_LIMIT || workers > UINT32_MAX)
 		return -ERANGE;
-	if (a != MODEL_PS)
+	if (!elsewhere)
 		n = (n * 2 * (workers - 1) + workers - 1) / workers;
 	if (n > MLCC_PHASE_BYTES_LIMIT)
 		return -ERANGE;

@@ -15,6 +15,7 @@
 #ifndef MLCC_CTL_MODEL_H
 #define MLCC_CTL_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,28 +25,17 @@ struct model {
 	const char *source;
 };
 
-enum model_algorithm {
-	MODEL_RING,
-	MODEL_TREE,
-	MODEL_ALL_TO_ALL,
-	MODEL_PS,
-	MODEL_PS_SHARED,
-	MODEL_ALGORITHMS,
-};
-
 extern const struct model models[];
 extern const size_t model_count;
-extern const char *const model_algorithm_names[MODEL_ALGORITHMS];
 
 /* NULL: none of that name */
 const struct model *model_find(const char *name);
-/* < 0: none of that name */
-int model_algorithm(const char *name);
-/* fp32, tf32: 4; fp16, bf16: 2; fp8, int8: 1; else 0 */
-unsigned int model_precision(const char *name);
 
-/* Rounded up.  -ERANGE: nothing is sent (one worker), or more than a phase can have. */
-int model_phase_bytes(uint64_t parameters, unsigned int bytes, uint64_t workers,
-		      enum model_algorithm a, uint64_t *phase);
+/*
+ * Rounded up; @elsewhere: servers are on other hosts.  -ERANGE: nothing is sent (one worker), or
+ * more than a phase can have.
+ */
+int model_phase_bytes(uint64_t parameters, unsigned int bytes, uint64_t workers, bool elsewhere,
+		      uint64_t *phase);
 
 #endif /* MLCC_CTL_MODEL_H */
