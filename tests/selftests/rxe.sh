@@ -188,31 +188,6 @@ two_connections_share()
 	is_true "$index > 0.8"
 }
 
-was_spared()
-{
-	[ "$(counter rxe_omega np_cnp_spared)" -gt 0 ]
-}
-
-# The one that starts when the other has made way is behind their average, wherever its marks are from.
-late_flow_is_spared()
-{
-	local receiver=/sys/kernel/debug/rxe/rxe_omega status
-
-	! was_spared || { echo "CNPs were spared though np_tmdml_spare is 0"; return 1; }
-	echo "tclass 0 5" >"$receiver/jobs" && echo 7 >"$receiver/cc_params/np_tmdml_spare" || return
-	pair 0 "$alpha" "$omega" 10.2.0.2:7000
-	slowwait - have_sent 1 300000 || { cat "$out"/{in,out}*; return 1; }
-	pair 1 "$alpha" "$omega" 10.2.0.2:7001
-	slowwait - was_spared
-	status=$?
-	echo "marked $(counter rxe_omega np_ecn_marked_roce_packets), CNPs sent" \
-		"$(counter rxe_omega np_cnp_sent), spared $(counter rxe_omega np_cnp_spared)"
-	end_traffic 2
-	echo 0 >"$receiver/cc_params/np_tmdml_spare"
-	echo "tclass 0 0" >"$receiver/jobs"
-	return "$status"
-}
-
 # qps_of JOB: what mlccd shows of its queue pairs on rxe_alpha, "QPS SENT_BYTES PORT'S CNPS"
 qps_of()
 {
@@ -375,7 +350,7 @@ main()
 	each ktap_check rules_are_checked
 	each told each_queue_pair_has_a_port marks_decrease_and_time_raises_the_rate \
 		two_connections_share returned_data_are_paced_and_marked answering_does_not_hold_it \
-		late_flow_is_spared job_has_progress follow_drives_the_device goes_by_its_leader \
+		job_has_progress follow_drives_the_device goes_by_its_leader \
 		a_job_is_left_while_all_is_off
 	each told_awake mlccd_shows_it mlccd_says_whose_they_are
 	each told a_peer_without_the_patches

@@ -172,8 +172,7 @@ parameters_are_checked()
 	before=$(cat "$params"/*)
 	refused rp_ai_rate 0 && refused rp_ai_rate x && refused rp_ai_rate -1 &&
 		refused rp_threshold 32 && refused rp_gd 10 && refused np_cnp_dscp 64 &&
-		refused rp_min_rate 20000 && refused np_tmdml_every 3 &&
-		refused np_tmdml_spare 65536 && [ "$(cat "$params"/*)" = "$before" ] || return
+		refused rp_min_rate 20000 && [ "$(cat "$params"/*)" = "$before" ] || return
 	knob rp_ai_rate 0x2 && [ "$(<"$params/rp_ai_rate")" = 2 ] && knob rp_ai_rate 1
 }
 

@@ -84,10 +84,7 @@ def mlx5() -> Vendor:
 
 def rxe() -> Vendor:
     folder = "/kernel/debug/rxe/rxe0/cc_params"
-    names = (
-        f"{MLX5} rp_enable np_enable np_min_time_between_cnps np_cnp_dscp np_tmdml_spare"
-        " np_tmdml_every np_tmdml_slack"
-    )
+    names = f"{MLX5} rp_enable np_enable np_min_time_between_cnps np_cnp_dscp"
     tree = knobs("mlx5", folder, names, rp_time_reset=2000, rp_enable=0, np_enable=0)
     tree["/class/infiniband/rxe0/ports/1/counters/port_xmit_data"] = "0\n"
     tree["/kernel/debug/rxe/rxe0/qps"] = "no folder of knobs\n"

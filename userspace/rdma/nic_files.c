@@ -288,9 +288,6 @@ static const struct knob rxe_knobs[] = {
 	{ "np_enable", "", 0, 1, 0, .what = "notification point" },
 	{ "np_min_time_between_cnps", "us", 0, 1000000, 2000, .what = "N, between a flow's CNPs" },
 	{ "np_cnp_dscp", "", 0, 63, 48, .what = "DSCP of CNPs" },
-	{ "np_tmdml_spare", "", 0, 65535, 0, .what = "CNPs that a flow behind is spared; 0: none" },
-	{ "np_tmdml_every", "", 1, 65536, 64, .what = "packets between averages, a power of 2" },
-	{ "np_tmdml_slack", "bytes", 0, 1U << 30, 0, .what = "so much less is not behind" },
 };
 
 const struct backend backend_rxe = {
