@@ -31,11 +31,11 @@
  * Documentation/rdma.md has the measurements.  A flow without a job, or of a job whose phases are
  * not known, is plain DCQCN to the bit.
  *
- * For each flow of a job a carrier calls, before mlcc_rp_sent() and mlcc_rp_cnp():
+ * For each flow of a job a carrier calls, before dcqcn_sent() and dcqcn_cnp():
  *
- *	mlcc_rp_progress()	what the flow goes by, from the tracker's progress
- *	mlcc_rp_enter()		whether it is in another phase than before
- *	mlcc_rp_gain()		which is what they want
+ *	dcqcn_progress()	what the flow goes by, from the tracker's progress
+ *	dcqcn_enter()		whether it is in another phase than before
+ *	dcqcn_gain()		which is what they want
  */
 #ifndef MLCC_DCQCN_JOB_H
 #define MLCC_DCQCN_JOB_H
@@ -43,23 +43,23 @@
 #include "../../include/mlcc/phase.h"
 #include "rp.h"
 
-#define MLCC_RP_STEP_SHIFT	3	/* R_T goes up by 1/8 of the flow's part */
-#define MLCC_RP_FLOOR_SHIFT	10	/* R_C stays above 1/1024 of it, */
-#define MLCC_RP_FLOOR_BYTES	16	/* or what sends 2^16 in a phase */
-#define MLCC_RP_MOST		(MLCC_ONE / 4)	/* and below twice it, or this of the line */
-#define MLCC_RP_SHORT_SHIFT	3	/* a phase of less than 8 T is a short one */
-#define MLCC_RP_ROOM_SHIFT	4	/* a floor above 1/16 of a flow's part leaves no room */
+#define DCQCN_STEP_SHIFT	3	/* R_T goes up by 1/8 of the flow's part */
+#define DCQCN_FLOOR_SHIFT	10	/* R_C stays above 1/1024 of it, */
+#define DCQCN_FLOOR_BYTES	16	/* or what sends 2^16 in a phase */
+#define DCQCN_MOST		(MLCC_ONE / 4)	/* and below twice it, or this of the line */
+#define DCQCN_SHORT_SHIFT	3	/* a phase of less than 8 T is a short one */
+#define DCQCN_ROOM_SHIFT	4	/* a floor above 1/16 of a flow's part leaves no room */
 
 /* What a flow gets of the line where its job has the link.  Q16, 1 .. MLCC_ONE */
-struct mlcc_rp_own {
+struct dcqcn_own {
 	u32 part;
 	u32 least;		/* no decrease goes below */
 };
 
-#define MLCC_RP_OWN_LINE ((struct mlcc_rp_own) { MLCC_ONE, MLCC_ONE >> MLCC_RP_FLOOR_SHIFT })
+#define DCQCN_OWN_LINE ((struct dcqcn_own) { MLCC_ONE, MLCC_ONE >> DCQCN_FLOOR_SHIFT })
 
 /* 8 (1 - p)^6, but no less than @least; Q16 */
-static __always_inline u32 mlcc_rp_yield(u32 p, u32 least)
+static __always_inline u32 dcqcn_yield(u32 p, u32 least)
 {
 	u64 left = MLCC_ONE - p;
 	u64 cubed = (left * left >> MLCC_SHIFT) * left >> MLCC_SHIFT;
@@ -68,7 +68,7 @@ static __always_inline u32 mlcc_rp_yield(u32 p, u32 least)
 	return decrease > least ? decrease : least;
 }
 
-static __always_inline u32 mlcc_rp_log2(u64 v)
+static __always_inline u32 dcqcn_log2(u64 v)
 {
 	return v ? 63 - __builtin_clzll(v) : 0;
 }
@@ -77,43 +77,43 @@ static __always_inline u32 mlcc_rp_log2(u64 v)
  * @rate: of the flow in its job's best phase (mlcc_job_flow_kbps()), 0: not known.  @line: of the
  * port, in the same unit.  @bytes: what the flow sends in a phase.
  */
-static __always_inline struct mlcc_rp_own mlcc_rp_own(u64 rate, u64 line, u64 bytes)
+static __always_inline struct dcqcn_own dcqcn_own(u64 rate, u64 line, u64 bytes)
 {
-	u32 shift = mlcc_rp_log2(bytes >> MLCC_RP_FLOOR_BYTES);
-	struct mlcc_rp_own own = { .part = MLCC_ONE };
+	u32 shift = dcqcn_log2(bytes >> DCQCN_FLOOR_BYTES);
+	struct dcqcn_own own = { .part = MLCC_ONE };
 
 	if (rate && rate < line)
 		own.part = MLCC_DIV64(rate << MLCC_SHIFT, line);
-	own.least = own.part >> (shift < MLCC_RP_FLOOR_SHIFT ? shift : MLCC_RP_FLOOR_SHIFT);
+	own.least = own.part >> (shift < DCQCN_FLOOR_SHIFT ? shift : DCQCN_FLOOR_SHIFT);
 	own.part += !own.part;
 	own.least += !own.least;
 	return own;
 }
 
 /* What of the line a flow with this part of it may take; Q16 */
-static __always_inline u32 mlcc_rp_most(u32 part)
+static __always_inline u32 dcqcn_most(u32 part)
 {
 	if (part >= MLCC_ONE / 2)
 		return MLCC_ONE;
-	return 2 * part > MLCC_RP_MOST ? 2 * part : MLCC_RP_MOST;
+	return 2 * part > DCQCN_MOST ? 2 * part : DCQCN_MOST;
 }
 
 /* The progress that a flow goes by.  @p: its job's.  @best_us: the shortest phase, 0: not known. */
-static __always_inline u32 mlcc_rp_progress(const struct mlcc_rp_param *c, u32 p, u32 best_us)
+static __always_inline u32 dcqcn_progress(const struct dcqcn_param *c, u32 p, u32 best_us)
 {
-	u32 least = c->time_ns / (1000 >> MLCC_RP_SHORT_SHIFT);
+	u32 least = c->time_ns / (1000 >> DCQCN_SHORT_SHIFT);
 
 	return best_us && best_us < least ? MLCC_NEUTRAL : p;
 }
 
 /*
- * The gain of a job's progress.  @pr: the job's profile.  @p: mlcc_rp_progress(), Q16 in 0 ..
+ * The gain of a job's progress.  @pr: the job's profile.  @p: dcqcn_progress(), Q16 in 0 ..
  * MLCC_ONE, or MLCC_NEUTRAL for plain DCQCN; @pr may then be NULL.
  */
-static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profile *pr, u32 p,
-							struct mlcc_rp_own own)
+static __always_inline struct dcqcn_gain dcqcn_gain(const struct mlcc_profile *pr, u32 p,
+						    struct dcqcn_own own)
 {
-	struct mlcc_rp_gain gain = MLCC_RP_PLAIN;
+	struct dcqcn_gain gain = DCQCN_PLAIN;
 
 	if (p == MLCC_NEUTRAL)
 		return gain;
@@ -122,13 +122,13 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
 		gain.decrease = mlcc_yield(pr, p);
 		return gain;
 	}
-	if (own.least > own.part >> MLCC_RP_ROOM_SHIFT)
+	if (own.least > own.part >> DCQCN_ROOM_SHIFT)
 		return gain;
-	gain.step = own.part >> MLCC_RP_STEP_SHIFT;
+	gain.step = own.part >> DCQCN_STEP_SHIFT;
 	gain.step += !gain.step;
 	gain.least = own.least;
-	gain.most = mlcc_rp_most(own.part);
-	gain.decrease = mlcc_rp_yield(p, mlcc_yield(pr, MLCC_ONE) / 2);
+	gain.most = dcqcn_most(own.part);
+	gain.decrease = dcqcn_yield(p, mlcc_yield(pr, MLCC_ONE) / 2);
 	return gain;
 }
 
@@ -136,7 +136,7 @@ static __always_inline struct mlcc_rp_gain mlcc_rp_gain(const struct mlcc_profil
  * The job's phase is number @seq (mlcc_job.seq).  Returns whether that is another than the last
  * time: the flow is one more of the phase's (mlcc_job.flows).
  */
-static __always_inline bool mlcc_rp_enter(struct mlcc_rp *rp, u32 seq)
+static __always_inline bool dcqcn_enter(struct dcqcn *rp, u32 seq)
 {
 	bool another = rp->seq != (u16)seq;
 

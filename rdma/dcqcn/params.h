@@ -13,36 +13,39 @@
  *	CNPs		paced by the NP (decrease_ns = 0: each one decreases), or by the RP, which
  *			decreases once in decrease_ns (and the NP answers each mark)
  *	R_T		follows R_C at each decrease; or only if R_C has risen since the last
- *	stages		see enum mlcc_rp_stages
+ *	stages		see enum dcqcn_stages
  *	target		a first increase from R_T > 10 R_C brings R_T down to an eighth
  */
 #ifndef MLCC_DCQCN_PARAMS_H
 #define MLCC_DCQCN_PARAMS_H
 
-#include "../../include/mlcc/rule.h"
+#include "../../include/mlcc/types.h"
+
+#define DCQCN_SHIFT	16	/* of fractions, "Q16" */
+#define DCQCN_ONE	65536U
 
 /*
  * When the increase is fast recovery, when hyper, else additive; T and BC count increases since the
  * last decrease, by time and by bytes.
  */
-enum mlcc_rp_stages {
-	MLCC_RP_STAGES_PAPER,	/* max < F: recovery; min > F: hyper, (min - F) R_HAI */
-	MLCC_RP_STAGES_NS3,	/* max < F: recovery; min >= F: hyper, (min - F + 1) R_HAI */
-	MLCC_RP_STAGES_TIME,	/* T < F: recovery; T > F: hyper, R_HAI */
-	MLCC_RP_STAGES_COUNT,
+enum dcqcn_stages {
+	DCQCN_STAGES_PAPER,	/* max < F: recovery; min > F: hyper, (min - F) R_HAI */
+	DCQCN_STAGES_NS3,	/* max < F: recovery; min >= F: hyper, (min - F + 1) R_HAI */
+	DCQCN_STAGES_TIME,	/* T < F: recovery; T > F: hyper, R_HAI */
+	DCQCN_STAGES_COUNT,
 };
 
-enum mlcc_rp_flags {
-	MLCC_RP_CLAMP = 1,		/* R_T = R_C at every decrease (clamp_tgt_rate) */
-	MLCC_RP_CLAMP_TIME = 2,		/* ... after an increase by time (..._after_time_inc) */
-	MLCC_RP_ALPHA_FIRST = 4,	/* alpha counts the CNP before the decrease */
-	MLCC_RP_ALPHA_ANEW = 8,		/* alpha_init for a flow that ran free */
-	MLCC_RP_ALPHA_EVERY = 16,	/* alpha counts CNPs that came too soon to decrease, too */
-	MLCC_RP_SHRINK = 32,		/* R_T / 8 at the first increase, if above 10 R_C */
-	MLCC_RP_FLAGS = 63,
+enum dcqcn_flags {
+	DCQCN_CLAMP = 1,		/* R_T = R_C at every decrease (clamp_tgt_rate) */
+	DCQCN_CLAMP_TIME = 2,		/* ... after an increase by time (..._after_time_inc) */
+	DCQCN_ALPHA_FIRST = 4,		/* alpha counts the CNP before the decrease */
+	DCQCN_ALPHA_ANEW = 8,		/* alpha_init for a flow that ran free */
+	DCQCN_ALPHA_EVERY = 16,	/* alpha counts CNPs that came too soon to decrease, too */
+	DCQCN_SHRINK = 32,		/* R_T / 8 at the first increase, if above 10 R_C */
+	DCQCN_FLAGS = 63,
 };
 
-struct mlcc_rp_param {
+struct dcqcn_param {
 	u32 line;		/* the port's rate: R_C and R_T never exceed it */
 	u32 min_rate;		/* R_C never falls below */
 	u32 ai;			/* R_AI */
@@ -56,44 +59,44 @@ struct mlcc_rp_param {
 	u32 alpha_init;		/* Q16 */
 	u32 decrease_max;	/* Q16, most of R_C that a decrease takes (1 - rpg_min_dec_fac) */
 	u8 threshold;		/* F, events of fast recovery */
-	u8 stages;		/* enum mlcc_rp_stages */
-	u8 flags;		/* enum mlcc_rp_flags */
+	u8 stages;		/* enum dcqcn_stages */
+	u8 flags;		/* enum dcqcn_flags */
 	u8 spare;
 };
 
 /* Limits; they keep every product within 64 bits. */
-#define MLCC_RP_LINE_MIN	1024U
-#define MLCC_RP_LINE_MAX	0x80000000U
-#define MLCC_RP_RATE_MIN	MLCC_LEFT_MIN	/* no decrease goes further */
-#define MLCC_RP_NS_MIN		1000U
-#define MLCC_RP_NS_MAX		1000000000U
-#define MLCC_RP_BYTES_MIN	1024U
-#define MLCC_RP_BYTES_MAX	0x40000000U
-#define MLCC_RP_THRESHOLD_MAX	31
+#define DCQCN_LINE_MIN	1024U
+#define DCQCN_LINE_MAX	0x80000000U
+#define DCQCN_RATE_MIN	2U
+#define DCQCN_NS_MIN		1000U
+#define DCQCN_NS_MAX		1000000000U
+#define DCQCN_BYTES_MIN	1024U
+#define DCQCN_BYTES_MAX	0x40000000U
+#define DCQCN_THRESHOLD_MAX	31
 
-static __always_inline bool mlcc_rp_in(u32 v, u32 min, u32 max)
+static __always_inline bool dcqcn_in(u32 v, u32 min, u32 max)
 {
 	return v >= min && v <= max;
 }
 
 /* Whether all parameters are within their limits; the reaction point must be given no others. */
-static __always_inline bool mlcc_rp_param_valid(const struct mlcc_rp_param *c)
+static __always_inline bool dcqcn_param_valid(const struct dcqcn_param *c)
 {
-	return mlcc_rp_in(c->line, MLCC_RP_LINE_MIN, MLCC_RP_LINE_MAX) &&
-	       mlcc_rp_in(c->min_rate, MLCC_RP_RATE_MIN, c->line) &&
-	       mlcc_rp_in(c->ai, 1, c->line) &&
+	return dcqcn_in(c->line, DCQCN_LINE_MIN, DCQCN_LINE_MAX) &&
+	       dcqcn_in(c->min_rate, DCQCN_RATE_MIN, c->line) &&
+	       dcqcn_in(c->ai, 1, c->line) &&
 	       c->hai <= c->line &&
-	       (!c->first_rate || mlcc_rp_in(c->first_rate, c->min_rate, c->line)) &&
-	       mlcc_rp_in(c->time_ns, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX) &&
-	       (!c->bytes || mlcc_rp_in(c->bytes, MLCC_RP_BYTES_MIN, MLCC_RP_BYTES_MAX)) &&
-	       mlcc_rp_in(c->alpha_ns, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX) &&
-	       c->decrease_ns <= MLCC_RP_NS_MAX &&
-	       mlcc_rp_in(c->g, 1, MLCC_ONE) &&
-	       c->alpha_init <= MLCC_ONE &&
-	       c->decrease_max <= MLCC_ONE &&
-	       c->threshold <= MLCC_RP_THRESHOLD_MAX &&
-	       c->stages < MLCC_RP_STAGES_COUNT &&
-	       c->flags <= MLCC_RP_FLAGS;
+	       (!c->first_rate || dcqcn_in(c->first_rate, c->min_rate, c->line)) &&
+	       dcqcn_in(c->time_ns, DCQCN_NS_MIN, DCQCN_NS_MAX) &&
+	       (!c->bytes || dcqcn_in(c->bytes, DCQCN_BYTES_MIN, DCQCN_BYTES_MAX)) &&
+	       dcqcn_in(c->alpha_ns, DCQCN_NS_MIN, DCQCN_NS_MAX) &&
+	       c->decrease_ns <= DCQCN_NS_MAX &&
+	       dcqcn_in(c->g, 1, DCQCN_ONE) &&
+	       c->alpha_init <= DCQCN_ONE &&
+	       c->decrease_max <= DCQCN_ONE &&
+	       c->threshold <= DCQCN_THRESHOLD_MAX &&
+	       c->stages < DCQCN_STAGES_COUNT &&
+	       c->flags <= DCQCN_FLAGS;
 }
 
 #endif /* MLCC_DCQCN_PARAMS_H */

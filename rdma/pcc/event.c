@@ -44,7 +44,7 @@ static struct mlcc_pcc_flow *flow_of(struct mlcc_pcc_nic *nic, struct mlcc_pcc_c
 				     const struct mlcc_pcc_event *event)
 {
 	u64 key = event->qpn ? mlcc_pcc_key(event->vhca, event->qpn) : context->key;
-	struct mlcc_pcc_flow *flow = &nic->flow[mlcc_rp_least(context->flow, MLCC_PCC_FLOWS)];
+	struct mlcc_pcc_flow *flow = &nic->flow[dcqcn_least(context->flow, MLCC_PCC_FLOWS)];
 
 	if (key && key == context->key && MLCC_READ(flow->key) == key)
 		return flow;
@@ -59,7 +59,7 @@ static u64 clock_at(struct mlcc_pcc_nic *nic, u32 stamp)
 	u64 last = MLCC_READ(nic->clock);
 	u32 ns = stamp - (u32)last;
 
-	if (ns >= -MLCC_RP_BACK_NS)
+	if (ns >= -DCQCN_BACK_NS)
 		return last;
 	MLCC_WRITE(nic->clock, last + ns);
 	return last + ns;
@@ -67,7 +67,7 @@ static u64 clock_at(struct mlcc_pcc_nic *nic, u32 stamp)
 
 static void flow_start(struct mlcc_pcc_flow *flow, const struct mlcc_pcc_config *c, u32 stamp)
 {
-	mlcc_rp_init(&flow->rp, &c->rp, stamp);
+	dcqcn_init(&flow->rp, &c->rp, stamp);
 	flow->p = MLCC_NEUTRAL;
 	flow->min_rtt = ~0U;
 	flow->probed = stamp - c->probe_ns;
@@ -75,9 +75,9 @@ static void flow_start(struct mlcc_pcc_flow *flow, const struct mlcc_pcc_config 
 }
 
 /* What the port sends in a second is not known here, so the job is taken to have all of it. */
-static struct mlcc_rp_own own_of(const struct mlcc_job *job)
+static struct dcqcn_own own_of(const struct mlcc_job *job)
 {
-	return mlcc_rp_own(MLCC_READ(job->share), MLCC_ONE, mlcc_job_flow_bytes(job));
+	return dcqcn_own(MLCC_READ(job->share), MLCC_ONE, mlcc_job_flow_bytes(job));
 }
 
 /* Once a phase at most, so it is kept out of the way of the other events. */
@@ -110,19 +110,19 @@ static void job_sent(struct mlcc_job *job, struct mlcc_pcc_flow *flow,
 {
 	if (!MLCC_READ(job->seq) || now >= MLCC_READ(job->last_us) + MLCC_GAP_MIN_US)
 		silence_ends(job, now, flow->min_rtt);
-	flow->p = mlcc_rp_progress(&c->rp, mlcc_job_acked(job, bytes, now),
-				   MLCC_READ(job->best_us));
-	if (mlcc_rp_enter(&flow->rp, MLCC_READ(job->seq)))
+	flow->p = dcqcn_progress(&c->rp, mlcc_job_acked(job, bytes, now),
+				 MLCC_READ(job->best_us));
+	if (dcqcn_enter(&flow->rp, MLCC_READ(job->seq)))
 		mlcc_job_enter(job);
 }
 
 /* What the job's phase does to the flow; whoever has none need not know what its part would be. */
-static struct mlcc_rp_gain gain_of(const struct mlcc_pcc_job *job,
-				   const struct mlcc_pcc_flow *flow)
+static struct dcqcn_gain gain_of(const struct mlcc_pcc_job *job,
+				 const struct mlcc_pcc_flow *flow)
 {
 	if (flow->p == MLCC_NEUTRAL)
-		return MLCC_RP_PLAIN;
-	return mlcc_rp_gain(&profiles[MLCC_READ(job->profile)], flow->p, own_of(&job->job));
+		return DCQCN_PLAIN;
+	return dcqcn_gain(&profiles[MLCC_READ(job->profile)], flow->p, own_of(&job->job));
 }
 
 static void sent(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
@@ -131,26 +131,26 @@ static void sent(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 	struct mlcc_pcc_job *job = job_of(nic, flow);
 	u64 clock = clock_at(nic, event->stamp);
 	u32 bytes = burst_bytes(flow, event);
-	struct mlcc_rp_gain gain;
+	struct dcqcn_gain gain;
 
 	flow->seen = mlcc_pcc_ms(clock);
 	flow->p = MLCC_NEUTRAL;
 	if (job != nic->job)
 		job_sent(&job->job, flow, c, bytes, clock >> MLCC_PCC_US_SHIFT);
 	gain = gain_of(job, flow);
-	mlcc_rp_sent(&flow->rp, &c->rp, &gain, event->stamp, bytes);
+	dcqcn_sent(&flow->rp, &c->rp, &gain, event->stamp, bytes);
 }
 
 /* Anything but a burst. */
 static void heard(struct mlcc_pcc_nic *nic, struct mlcc_pcc_flow *flow,
 		  const struct mlcc_pcc_config *c, u32 stamp, bool congested)
 {
-	struct mlcc_rp_gain gain = gain_of(job_of(nic, flow), flow);
+	struct dcqcn_gain gain = gain_of(job_of(nic, flow), flow);
 
 	if (congested)
-		mlcc_rp_cnp(&flow->rp, &c->rp, &gain, stamp);
+		dcqcn_cnp(&flow->rp, &c->rp, &gain, stamp);
 	else
-		mlcc_rp_advance(&flow->rp, &c->rp, &gain, stamp);
+		dcqcn_advance(&flow->rp, &c->rp, &gain, stamp);
 }
 
 /* Whether an event tells of congestion: a CNP; or a probe, and then CNPs do not. */
@@ -161,7 +161,7 @@ static bool is_congested(struct mlcc_pcc_flow *flow, const struct mlcc_pcc_confi
 
 	if (event->type != MLCC_PCC_RTT)
 		return event->type == MLCC_PCC_CNP && !c->rtt_over;
-	flow->min_rtt = mlcc_rp_least(flow->min_rtt, rtt);
+	flow->min_rtt = dcqcn_least(flow->min_rtt, rtt);
 	return c->rtt_over && rtt - flow->min_rtt > c->rtt_over;
 }
 
@@ -190,6 +190,6 @@ void mlcc_pcc_event(struct mlcc_pcc_nic *nic, struct mlcc_pcc_context *context,
 		sent(nic, flow, c, event);
 	else
 		heard(nic, flow, c, event->stamp, is_congested(flow, c, event));
-	result->rate = mlcc_rp_rate(&flow->rp) >> MLCC_PCC_MORE_SHIFT;
+	result->rate = dcqcn_rate(&flow->rp) >> MLCC_PCC_MORE_SHIFT;
 	result->probe = probe_is_due(flow, c, event->stamp);
 }

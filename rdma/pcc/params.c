@@ -12,24 +12,24 @@ const struct mlcc_pcc_limits mlcc_pcc_params[MLCC_PCC_PARAMS] = {
 	[MLCC_PCC_HAI]		= { "hai_rate", MLCC_PCC_RATE_ONE / 200, 0, MLCC_PCC_RATE_ONE },
 	[MLCC_PCC_MIN_RATE]	= { "min_rate", MLCC_PCC_RATE_ONE / 4096, 1, MLCC_PCC_RATE_ONE },
 	[MLCC_PCC_FIRST_RATE]	= { "rate_to_set_on_first_cnp", 0, 0, MLCC_PCC_RATE_ONE },
-	[MLCC_PCC_TIME]		= { "time_reset", 125000, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX },
-	[MLCC_PCC_BYTES]	= { "byte_reset", 10000000, 0, MLCC_RP_BYTES_MAX },
-	[MLCC_PCC_ALPHA_TIME]	= { "alpha_time", 55000, MLCC_RP_NS_MIN, MLCC_RP_NS_MAX },
-	[MLCC_PCC_DECREASE_TIME] = { "rate_reduce_monitor_period", 50000, 0, MLCC_RP_NS_MAX },
+	[MLCC_PCC_TIME]		= { "time_reset", 125000, DCQCN_NS_MIN, DCQCN_NS_MAX },
+	[MLCC_PCC_BYTES]	= { "byte_reset", 10000000, 0, DCQCN_BYTES_MAX },
+	[MLCC_PCC_ALPHA_TIME]	= { "alpha_time", 55000, DCQCN_NS_MIN, DCQCN_NS_MAX },
+	[MLCC_PCC_DECREASE_TIME] = { "rate_reduce_monitor_period", 50000, 0, DCQCN_NS_MAX },
 	[MLCC_PCC_G]		= { "g", MLCC_ONE / 256, 1, MLCC_ONE },
 	[MLCC_PCC_ALPHA_INIT]	= { "initial_alpha_value", MLCC_ONE, 0, MLCC_ONE },
 	[MLCC_PCC_DECREASE_MAX]	= { "decrease_max", MLCC_ONE / 2, 0, MLCC_ONE },
-	[MLCC_PCC_THRESHOLD]	= { "threshold", 5, 0, MLCC_RP_THRESHOLD_MAX },
-	[MLCC_PCC_STAGES]	= { "stages", MLCC_RP_STAGES_PAPER, 0, MLCC_RP_STAGES_COUNT - 1 },
-	[MLCC_PCC_FLAGS]	= { "flags", MLCC_RP_CLAMP, 0, MLCC_RP_FLAGS },
-	[MLCC_PCC_PROBE_TIME]	= { "probe_time", 100000, 0, MLCC_RP_NS_MAX },
-	[MLCC_PCC_RTT_OVER]	= { "rtt_over", 0, 0, MLCC_RP_NS_MAX },
+	[MLCC_PCC_THRESHOLD]	= { "threshold", 5, 0, DCQCN_THRESHOLD_MAX },
+	[MLCC_PCC_STAGES]	= { "stages", DCQCN_STAGES_PAPER, 0, DCQCN_STAGES_COUNT - 1 },
+	[MLCC_PCC_FLAGS]	= { "flags", DCQCN_CLAMP, 0, DCQCN_FLAGS },
+	[MLCC_PCC_PROBE_TIME]	= { "probe_time", 100000, 0, DCQCN_NS_MAX },
+	[MLCC_PCC_RTT_OVER]	= { "rtt_over", 0, 0, DCQCN_NS_MAX },
 };
 
 static bool within_limits(const u32 *values)
 {
 	for (u32 i = 0; i < MLCC_PCC_PARAMS; i++)
-		if (!mlcc_rp_in(values[i], mlcc_pcc_params[i].min, mlcc_pcc_params[i].max))
+		if (!dcqcn_in(values[i], mlcc_pcc_params[i].min, mlcc_pcc_params[i].max))
 			return false;
 	return true;
 }
@@ -58,7 +58,7 @@ static void fill(struct mlcc_pcc_config *c, const u32 *values)
 /* Without probes nobody would hear of congestion. */
 static bool valid(const struct mlcc_pcc_config *c)
 {
-	return mlcc_rp_param_valid(&c->rp) && (c->probe_ns || !c->rtt_over);
+	return dcqcn_param_valid(&c->rp) && (c->probe_ns || !c->rtt_over);
 }
 
 /*

@@ -83,7 +83,7 @@ struct mlcc_pcc_result {
 /* A queue pair's record.  All zero: it is free. */
 struct mlcc_pcc_flow {
 	u64 key;		/* mlcc_pcc_key() */
-	struct mlcc_rp rp;	/* R_C 0: the flow is new */
+	struct dcqcn rp;	/* R_C 0: the flow is new */
 	u32 p;			/* progress at the last TX event, or MLCC_NEUTRAL */
 	u32 min_rtt;		/* ns, ~0: none yet */
 	u32 probed;		/* stamp of the last request for a probe */
@@ -116,8 +116,8 @@ enum mlcc_pcc_param {
 	MLCC_PCC_ALPHA_INIT,	/* Q16 */
 	MLCC_PCC_DECREASE_MAX,	/* Q16 */
 	MLCC_PCC_THRESHOLD,	/* F */
-	MLCC_PCC_STAGES,	/* enum mlcc_rp_stages */
-	MLCC_PCC_FLAGS,		/* enum mlcc_rp_flags */
+	MLCC_PCC_STAGES,	/* enum dcqcn_stages */
+	MLCC_PCC_FLAGS,		/* enum dcqcn_flags */
 	MLCC_PCC_PROBE_TIME,	/* least time between two probes, 0: none */
 	MLCC_PCC_RTT_OVER,	/* over the least RTT: congestion; 0: CNPs tell */
 	MLCC_PCC_PARAMS,
@@ -132,7 +132,7 @@ extern const struct mlcc_pcc_limits mlcc_pcc_params[MLCC_PCC_PARAMS];
 
 /* What the parameters come to. */
 struct mlcc_pcc_config {
-	struct mlcc_rp_param rp;
+	struct dcqcn_param rp;
 	u32 probe_ns;
 	u32 rtt_over;
 };

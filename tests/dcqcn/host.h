@@ -9,7 +9,7 @@
 #include "../../rdma/dcqcn/job.h"
 
 /* A flow has sent @bytes at @now (us): the progress that it goes by. */
-static inline u32 host_sent(struct mlcc_job *j, struct mlcc_led *l, const struct mlcc_rp_param *c,
+static inline u32 host_sent(struct mlcc_job *j, struct mlcc_led *l, const struct dcqcn_param *c,
 			    u32 bytes, u64 now)
 {
 	u32 p;
@@ -18,17 +18,17 @@ static inline u32 host_sent(struct mlcc_job *j, struct mlcc_led *l, const struct
 		mlcc_led_sends(l, j->acked, now);
 	p = mlcc_job_acked(j, bytes, now);
 	if (!l)
-		return mlcc_rp_progress(c, p, j->best_us);
-	return mlcc_rp_progress(c, mlcc_led_progress(l, now), l->heard.best_us);
+		return dcqcn_progress(c, p, j->best_us);
+	return dcqcn_progress(c, mlcc_led_progress(l, now), l->heard.best_us);
 }
 
 /* A flow's part of @line, kb/s. */
-static inline struct mlcc_rp_own host_own(const struct mlcc_job *j, const struct mlcc_led *l,
-					  u32 line)
+static inline struct dcqcn_own host_own(const struct mlcc_job *j, const struct mlcc_led *l,
+					u32 line)
 {
 	if (!l)
-		return mlcc_rp_own(mlcc_job_flow_kbps(j), line, mlcc_job_flow_bytes(j));
-	return mlcc_rp_own(mlcc_led_flow_kbps(l, j), line, mlcc_led_flow_bytes(l, j));
+		return dcqcn_own(mlcc_job_flow_kbps(j), line, mlcc_job_flow_bytes(j));
+	return dcqcn_own(mlcc_led_flow_kbps(l, j), line, mlcc_led_flow_bytes(l, j));
 }
 
 /* A host of a job of several. */

@@ -40,8 +40,8 @@ struct sim_link {
 
 struct sim_flow {
 	struct sim *sim;
-	struct mlcc_rp_param param;
-	struct mlcc_rp rp;
+	struct dcqcn_param param;
+	struct dcqcn rp;
 	struct mlcc_np np;
 	u32 interval;			/* ns, of the NP */
 	double next;			/* when it sends again */
@@ -53,7 +53,7 @@ struct sim_flow {
 	/* a job */
 	const struct mlcc_profile *profile;
 	struct mlcc_job own, *job;	/* own, or that of another flow of the same host */
-	struct mlcc_rp_own line_part;	/* in this phase */
+	struct dcqcn_own line_part;	/* in this phase */
 	double port_own, *port;		/* when it is free; NULL: the flow has one for itself */
 	bool turn;			/* its packet is next but for those that wait there */
 	double phase, compute, noise;	/* bytes, ns, relative */
@@ -101,29 +101,29 @@ static inline u32 sim_stamp(double ns)
 }
 
 /* The gain of a flow that has sent @bytes more. */
-static inline struct mlcc_rp_gain sim_gain(const struct sim *s, struct sim_flow *f, u32 bytes)
+static inline struct dcqcn_gain sim_gain(const struct sim *s, struct sim_flow *f, u32 bytes)
 {
 	struct mlcc_led *led = f->led ? &f->host.led : NULL;
 	u32 p;
 
 	if (!f->profile)
-		return MLCC_RP_PLAIN;
+		return DCQCN_PLAIN;
 	p = host_sent(f->job, led, &f->param, bytes, sim_us(s));
-	if (mlcc_rp_enter(&f->rp, f->job->seq)) {
+	if (dcqcn_enter(&f->rp, f->job->seq)) {
 		f->line_part = host_own(f->job, led, f->param.line);
 		mlcc_job_enter(f->job);
 	}
-	return mlcc_rp_gain(f->profile, p, f->line_part);
+	return dcqcn_gain(f->profile, p, f->line_part);
 }
 
 /* Bytes per ns that the flow may send. */
 static inline double sim_rate(const struct sim *s, const struct sim_flow *f)
 {
-	return s->link.rate * mlcc_rp_rate(&f->rp) / f->param.line;
+	return s->link.rate * dcqcn_rate(&f->rp) / f->param.line;
 }
 
 /* @line: of @param.  The flow's first packet leaves at @start. */
-static inline struct sim_flow *sim_add(struct sim *s, const struct mlcc_rp_param *param,
+static inline struct sim_flow *sim_add(struct sim *s, const struct dcqcn_param *param,
 				       double start)
 {
 	struct sim_flow *f = &s->flow[s->flows++];
@@ -132,7 +132,7 @@ static inline struct sim_flow *sim_add(struct sim *s, const struct mlcc_rp_param
 		.sim = s, .param = *param, .interval = MLCC_NP_INTERVAL_NS, .next = start,
 		.left = SIM_NEVER,
 	};
-	mlcc_rp_init(&f->rp, param, 0);
+	dcqcn_init(&f->rp, param, 0);
 	return f;
 }
 
@@ -142,7 +142,7 @@ static inline void sim_job(struct sim_flow *f, const struct mlcc_profile *profil
 {
 	f->profile = profile;
 	f->job = &f->own;
-	f->line_part = MLCC_RP_OWN_LINE;
+	f->line_part = DCQCN_OWN_LINE;
 	f->phase = phase;
 	f->compute = compute;
 	f->noise = noise;
@@ -273,7 +273,7 @@ static inline bool sim_waits(struct sim *s, struct sim_flow *f)
 
 static inline void sim_send(struct sim *s, struct sim_flow *f)
 {
-	struct mlcc_rp_gain gain;
+	struct dcqcn_gain gain;
 	double through;
 	bool marked;
 
@@ -282,7 +282,7 @@ static inline void sim_send(struct sim *s, struct sim_flow *f)
 	if (f->phase && f->left <= 0)
 		sim_phase_start(s, f);
 	gain = sim_gain(s, f, s->packet);
-	mlcc_rp_sent(&f->rp, &f->param, &gain, sim_stamp(s->now), s->packet);
+	dcqcn_sent(&f->rp, &f->param, &gain, sim_stamp(s->now), s->packet);
 	through = sim_link_pass(s, &s->link, &marked);
 	if (f->cnps < SIM_CNPS && marked &&
 	    mlcc_np_marked(&f->np, f->interval, sim_stamp(through + s->link.delay)))
@@ -297,11 +297,11 @@ static inline void sim_send(struct sim *s, struct sim_flow *f)
 static inline void sim_cnp(struct sim *s, struct sim_flow *f)
 {
 	double rate = sim_rate(s, f);
-	struct mlcc_rp_gain gain = sim_gain(s, f, 0);
+	struct dcqcn_gain gain = sim_gain(s, f, 0);
 
 	f->cnp_first = (f->cnp_first + 1) % SIM_CNPS;
 	f->cnps--;
-	mlcc_rp_cnp(&f->rp, &f->param, &gain, sim_stamp(s->now));
+	dcqcn_cnp(&f->rp, &f->param, &gain, sim_stamp(s->now));
 	if ((f->phase && f->left <= 0) || f->turn)
 		return;
 	/* what is left of the gap to the next packet stretches with the rate */

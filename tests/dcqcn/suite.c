@@ -63,7 +63,7 @@ static struct cell draw(u64 *s)
 	struct cell c = {
 		.gbit = PICK(s, gbits), .time_us = PICK(s, times), .load = PICK(s, loads),
 		.noise = PICK(s, noises), .pause_us = PICK(s, pauses),
-		.variant = random_u64(s) & 1 ? MLCC_RP_MLX5 : MLCC_RP_PAPER,
+		.variant = random_u64(s) & 1 ? DCQCN_MLX5 : DCQCN_PAPER,
 		.jobs = PICK(s, jobs), .hosts = PICK(s, hosts), .flows = PICK(s, flows),
 	};
 	bool unequal = random_u64(s) % 3 == 0;
@@ -99,10 +99,10 @@ static void add_job(struct sim *s, const struct cell *c, u32 job,
 	static struct mlcc_job leaders[JOBS];
 	u32 first = s->flows, flows = c->hosts * c->flows;
 	double send = c->load / c->jobs, period = c->period[job] * PERIOD;
-	struct mlcc_rp_param param;
+	struct dcqcn_param param;
 	struct sim_flow *host;
 
-	mlcc_rp_param_init(&param, c->variant, c->gbit * 1e3 * MBPS, MBPS);
+	dcqcn_param_init(&param, c->variant, c->gbit * 1e3 * MBPS, MBPS);
 	param.time_ns = c->time_us * 1e3;
 	leaders[job] = (struct mlcc_job) { };
 	for (u32 i = 0; i < flows; i++) {
@@ -167,7 +167,7 @@ static void judge(struct verdict *v, const struct cell *c, double ratio, double 
 static void row(u32 number, const struct cell *c, const struct mlcc_profile *profile,
 		struct verdict *v)
 {
-	static const char *const names[] = MLCC_RP_VARIANT_NAMES;
+	static const char *const names[] = DCQCN_VARIANT_NAMES;
 	double plain = 0, ours = 0, sum = 0, squares = 0, ratio, pm;
 
 	printf("%3u %4.0fG %-5s T%-3.0f %2u x %2u x %-2u load %-4.2f %-7s noise %.2f pause %3.0fus ",

@@ -139,11 +139,11 @@ TEST(probes_are_asked_for_now_and_then)
 
 TEST(parameters_are_taken_whole_or_not)
 {
-	u32 bad[] = { MLCC_RP_NS_MAX + 1, 0 };
+	u32 bad[] = { DCQCN_NS_MAX + 1, 0 };
 	u32 *params = nic_params[1][2];
 
 	begin();
-	CHECK(!nic_set(1, 2, MLCC_PCC_PROBE_TIME, MLCC_RP_NS_MAX + 1), "out of its limits");
+	CHECK(!nic_set(1, 2, MLCC_PCC_PROBE_TIME, DCQCN_NS_MAX + 1), "out of its limits");
 	CHECK(nic_set(1, 2, MLCC_PCC_RTT_OVER, 5000), "refused");
 	CHECK(!nic_set(1, 2, MLCC_PCC_PROBE_TIME, 0), "probes are off, and alone tell");
 	CHECK(params[MLCC_PCC_PROBE_TIME] == 100000, "%u", params[MLCC_PCC_PROBE_TIME]);

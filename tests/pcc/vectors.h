@@ -58,8 +58,8 @@ static inline void vectors_set(struct vectors *v)
 	for (u32 i = MLCC_PCC_AI; i <= MLCC_PCC_DECREASE_TIME; i++)
 		values[i] = values[i] / 2 + random_below(&v->seed, values[i] + 1);
 	values[MLCC_PCC_THRESHOLD] = random_below(&v->seed, 8);
-	values[MLCC_PCC_STAGES] = random_below(&v->seed, MLCC_RP_STAGES_COUNT);
-	values[MLCC_PCC_FLAGS] = random_below(&v->seed, MLCC_RP_FLAGS + 1);
+	values[MLCC_PCC_STAGES] = random_below(&v->seed, DCQCN_STAGES_COUNT);
+	values[MLCC_PCC_FLAGS] = random_below(&v->seed, DCQCN_FLAGS + 1);
 	values[MLCC_PCC_RTT_OVER] = random_below(&v->seed, 4) ? 0 : 7000;
 	if (random_below(&v->seed, 2))
 		values[random_below(&v->seed, MLCC_PCC_PARAMS)] = random_magnitude(&v->seed);

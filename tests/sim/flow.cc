@@ -18,8 +18,8 @@ Flow::Flow(RdmaNet &net, unsigned a, unsigned b, RdmaHost *sender, RdmaHost *rec
 	  m_group(receiver && net.param.tmdml ? &receiver->group : nullptr), m_pace(this),
 	  m_expire(this)
 {
-	mlcc_rp_init(&m_rp, &m_param, Clock::now_ns());
-	m_rate = mlcc_rp_rate(&m_rp);
+	dcqcn_init(&m_rp, &m_param, Clock::now_ns());
+	m_rate = dcqcn_rate(&m_rp);
 }
 
 /*** The sender ***/
@@ -78,29 +78,29 @@ void Flow::pace()
 }
 
 /* After @fresh bytes more of the job; which calls to make rdma/dcqcn/job.h lists. */
-struct mlcc_rp_gain Flow::gain(uint32_t fresh)
+struct dcqcn_gain Flow::gain(uint32_t fresh)
 {
 	struct mlcc_led *led;
 	uint32_t p;
 
 	if (!m_host)
-		return MLCC_RP_PLAIN;
+		return DCQCN_PLAIN;
 	led = m_host->lead.leader ? &m_host->lead.led : nullptr;
 	p = host_sent(&m_host->job, led, &m_param, fresh, Clock::tracker_us());
-	if (mlcc_rp_enter(&m_rp, m_host->job.seq)) {
+	if (dcqcn_enter(&m_rp, m_host->job.seq)) {
 		m_own = host_own(&m_host->job, led, m_param.line);
 		mlcc_job_enter(&m_host->job);
 	}
-	return mlcc_rp_gain(m_net.param.profile, p, m_own);
+	return dcqcn_gain(m_net.param.profile, p, m_own);
 }
 
 /* The rate when @wire bytes leave, @fresh of them for the first time; with what is due by now. */
 uint32_t Flow::raised(uint32_t wire, uint32_t fresh)
 {
-	struct mlcc_rp_gain g = gain(fresh);
+	struct dcqcn_gain g = gain(fresh);
 
-	mlcc_rp_sent(&m_rp, &m_param, &g, Clock::now_ns(), wire);
-	return mlcc_rp_rate(&m_rp);
+	dcqcn_sent(&m_rp, &m_param, &g, Clock::now_ns(), wire);
+	return dcqcn_rate(&m_rp);
 }
 
 uint64_t Flow::end_of_message() const
@@ -171,11 +171,11 @@ void Flow::go_back(uint64_t seq)
 
 void Flow::on_cnp()
 {
-	struct mlcc_rp_gain g = gain(0);
+	struct dcqcn_gain g = gain(0);
 
 	cnps++;
-	mlcc_rp_cnp(&m_rp, &m_param, &g, Clock::now_ns());
-	set_rate(mlcc_rp_rate(&m_rp));
+	dcqcn_cnp(&m_rp, &m_param, &g, Clock::now_ns());
+	set_rate(dcqcn_rate(&m_rp));
 }
 
 /* One event looks after all packets in flight. */

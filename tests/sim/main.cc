@@ -114,11 +114,11 @@ static Graph graph_of(const Settings &s)
 	return bcube(s.number("n"), bps);
 }
 
-static enum mlcc_rp_variant variant_of(const Settings &s)
+static enum dcqcn_variant variant_of(const Settings &s)
 {
-	static const char *const names[] = MLCC_RP_VARIANT_NAMES;
+	static const char *const names[] = DCQCN_VARIANT_NAMES;
 
-	return (enum mlcc_rp_variant)(std::find(names, std::end(names), s.text("variant")) - names);
+	return (enum dcqcn_variant)(std::find(names, std::end(names), s.text("variant")) - names);
 }
 
 static uint32_t ns(double seconds)
@@ -128,12 +128,12 @@ static uint32_t ns(double seconds)
 
 static RdmaParam rdma_of(const Settings &s)
 {
-	enum mlcc_rp_variant variant = variant_of(s);
+	enum dcqcn_variant variant = variant_of(s);
 	RdmaParam c = {};
 
 	/* flows go by their port's rate */
 	c.bps = s.number("rate");
-	mlcc_rp_param_init(&c.rp, variant, c.bps / 1e3, MBPS);
+	dcqcn_param_init(&c.rp, variant, c.bps / 1e3, MBPS);
 	if (s.number("timer"))
 		c.rp.time_ns = ns(s.number("timer"));
 	c.np.interval = mlcc_np_interval(variant, &c.rp);

@@ -210,7 +210,7 @@ private:
 	void watch();
 	void expire();
 	uint64_t end_of_message() const;
-	struct mlcc_rp_gain gain(uint32_t fresh);
+	struct dcqcn_gain gain(uint32_t fresh);
 	uint32_t raised(uint32_t wire, uint32_t fresh);
 	bool answers();
 	Ps gap(uint32_t bytes) const;
@@ -221,9 +221,9 @@ private:
 
 	/* the sender; positions are bytes of all messages */
 	RdmaHost *const m_host;		/* NULL: plain DCQCN */
-	const struct mlcc_rp_param m_param;
-	struct mlcc_rp m_rp;
-	struct mlcc_rp_own m_own = MLCC_RP_OWN_LINE;	/* in this phase */
+	const struct dcqcn_param m_param;
+	struct dcqcn m_rp;
+	struct dcqcn_own m_own = DCQCN_OWN_LINE;	/* in this phase */
 	uint64_t m_end = 0, m_next = 0, m_acked = 0;
 	uint64_t m_fresh = 0;		/* from here on nothing was ever sent */
 	Ps m_due = 0;			/* when the rate lets it send again */
@@ -246,7 +246,7 @@ private:
 };
 
 struct RdmaParam {
-	struct mlcc_rp_param rp;	/* rates are kb/s */
+	struct dcqcn_param rp;	/* rates are kb/s */
 	struct mlcc_tmdml_param np;
 	const struct mlcc_profile *profile;	/* NULL: plain DCQCN */
 	uint32_t payload, header, window;
@@ -266,7 +266,7 @@ class RdmaHost : public Host {
 public:
 	RdmaHost(const RdmaParam &c, const Job &job, Paths &p);
 
-	struct mlcc_rp_param rp;
+	struct dcqcn_param rp;
 	struct mlcc_job job = {};
 	struct host_led lead = {};	/* no leader: it goes by its own progress */
 	struct mlcc_tmdml_group group = {};	/* of what the host receives */

@@ -12,7 +12,7 @@
 #include "../../rdma/dcqcn/params.h"
 
 struct model {
-	const struct mlcc_rp_param *c;
+	const struct dcqcn_param *c;
 	double rc, rt, alpha;
 	double next_time, next_alpha, next_byte;	/* ns, ns, bytes */
 	double now, sent, last_decrease;
@@ -22,7 +22,7 @@ struct model {
 	unsigned int by_time, by_bytes;
 };
 
-static inline void model_init(struct model *m, const struct mlcc_rp_param *c, double now)
+static inline void model_init(struct model *m, const struct dcqcn_param *c, double now)
 {
 	*m = (struct model) {
 		.c = c, .rc = c->line, .rt = c->line, .now = now, .last_decrease = -INFINITY,
@@ -35,7 +35,7 @@ static inline void model_init(struct model *m, const struct mlcc_rp_param *c, do
 /* What an increase adds to R_T. */
 static inline double model_target(const struct model *m)
 {
-	bool by_time_only = m->c->stages == MLCC_RP_STAGES_TIME;
+	bool by_time_only = m->c->stages == DCQCN_STAGES_TIME;
 	double f = m->c->threshold, t = m->by_time, b = by_time_only ? t : m->by_bytes;
 	double most = fmax(t, b), least = fmin(t, b), steps;
 
@@ -43,7 +43,7 @@ static inline double model_target(const struct model *m)
 		return 0;
 	if (by_time_only)
 		steps = t > f;
-	else if (m->c->stages == MLCC_RP_STAGES_PAPER)
+	else if (m->c->stages == DCQCN_STAGES_PAPER)
 		steps = least - f;
 	else
 		steps = least - f + 1;
@@ -60,7 +60,7 @@ static inline void model_increase(struct model *m, unsigned int *stage)
 	double add = model_target(m);
 
 	*stage = *stage < 255 ? *stage + 1 : 255;
-	if (m->c->flags & MLCC_RP_SHRINK && m->by_time + m->by_bytes == 1 && m->rt > 10 * m->rc)
+	if (m->c->flags & DCQCN_SHRINK && m->by_time + m->by_bytes == 1 && m->rt > 10 * m->rc)
 		m->rt /= 8;
 	m->rt = fmin(m->rt + add, m->line);
 	m->rc = (m->rc + m->rt) / 2;
@@ -109,18 +109,18 @@ static inline void model_decrease(struct model *m)
 {
 	int was_free = model_free(m), flags = m->c->flags;
 
-	if (was_free && flags & MLCC_RP_ALPHA_ANEW)
+	if (was_free && flags & DCQCN_ALPHA_ANEW)
 		m->alpha = m->c->alpha_init / 65536.0;
-	if (flags & MLCC_RP_ALPHA_FIRST)
+	if (flags & DCQCN_ALPHA_FIRST)
 		model_count_cnp(m);
-	if (flags & MLCC_RP_CLAMP || m->by_bytes || (flags & MLCC_RP_CLAMP_TIME && m->by_time))
+	if (flags & DCQCN_CLAMP || m->by_bytes || (flags & DCQCN_CLAMP_TIME && m->by_time))
 		m->rt = m->rc;
 	if (was_free && m->c->first_rate)
 		m->rc = fmin(m->c->first_rate, m->line);
 	else
 		m->rc *= 1 - fmin(m->alpha / 2 * m->yield, m->c->decrease_max / 65536.0);
 	m->rc = fmax(m->rc, fmax(m->c->min_rate, m->least));
-	if (!(flags & MLCC_RP_ALPHA_FIRST))
+	if (!(flags & DCQCN_ALPHA_FIRST))
 		model_count_cnp(m);
 	m->by_time = 0;
 	m->by_bytes = 0;
@@ -133,7 +133,7 @@ static inline int model_cnp(struct model *m, double now)
 	model_advance(m, now);
 	m->next_alpha = now + m->c->alpha_ns;
 	if (now - m->last_decrease < m->c->decrease_ns) {
-		if (m->c->flags & MLCC_RP_ALPHA_EVERY)
+		if (m->c->flags & DCQCN_ALPHA_EVERY)
 			model_count_cnp(m);
 		return 0;
 	}

@@ -33,9 +33,9 @@ static double jain(const struct sim *s)
 /* Plain DCQCN shares a link among equal flows, and fills it, and keeps the queue short. */
 TEST(equal_flows_share)
 {
-	struct mlcc_rp_param c;
+	struct dcqcn_param c;
 
-	mlcc_rp_param_init(&c, MLCC_RP_PAPER, 40000 * MBPS, MBPS);
+	dcqcn_param_init(&c, DCQCN_PAPER, 40000 * MBPS, MBPS);
 	for (u32 flows = 2; flows <= 4; flows += 2) {
 		struct sim s;
 
@@ -54,13 +54,13 @@ TEST(equal_flows_share)
 /* Mean iteration of two jobs that fit, in terms of what it takes alone. */
 static double two_jobs(const struct mlcc_profile *profile)
 {
-	struct mlcc_rp_param c;
+	struct dcqcn_param c;
 	double sum = 0;
 	struct sim s;
 
 	link_up(&s, 40);
 	s.packet = 4096;
-	mlcc_rp_param_init(&c, MLCC_RP_PAPER, 40000 * MBPS, MBPS);
+	dcqcn_param_init(&c, DCQCN_PAPER, 40000 * MBPS, MBPS);
 	for (u32 i = 0; i < 2; i++) {
 		sim_add(&s, &c, i * MS / 10);
 		sim_job(&s.flow[i], profile, 9 * MS * s.link.rate, 11 * MS, .02, 40);
