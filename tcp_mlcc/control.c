@@ -108,7 +108,7 @@ int mlcc_control_set(struct net *net, struct mlcc_setting *set, bool create)
 	err = mlcc_setting_put(net, set, create);
 	if (!err) {
 		mlcc_slots_do(mlcc_slot_revive, net, set->id, 0);
-		mlcc_event_set(net, set);
+		mlcc_event_job(net, MLCC_CMD_JOB_SET_NTF, set);
 	}
 	mutex_unlock(&mlcc_settings_lock);
 	return err;
@@ -122,7 +122,7 @@ int mlcc_control_delete(struct net *net, u32 id)
 	set = mlcc_setting_take(net, id);
 	if (set) {
 		mlcc_slots_do(mlcc_slot_delete, net, id, 0);
-		mlcc_event_deleted(net, set);
+		mlcc_event_job(net, MLCC_CMD_JOB_DEL_NTF, set);
 		kfree_rcu(set, rcu);
 	}
 	mutex_unlock(&mlcc_settings_lock);

@@ -109,7 +109,7 @@ void mlcc_phase_begun(struct net *net, const struct mlcc_slot *s,
 	rcu_read_unlock();
 }
 
-void mlcc_event_set(struct net *net, const struct mlcc_setting *set)
+void mlcc_event_job(struct net *net, u8 cmd, const struct mlcc_setting *set)
 {
 	struct nlattr *nest;
 	struct sk_buff *skb;
@@ -118,24 +118,11 @@ void mlcc_event_set(struct net *net, const struct mlcc_setting *set)
 
 	if (!mlcc_event_wanted(net))
 		return;
-	skb = mlcc_event_new(MLCC_CMD_JOB_SET_NTF, &head, &nest);
+	skb = mlcc_event_new(cmd, &head, &nest);
 	if (!skb)
 		return;
 	rcu_read_lock();
-	err = mlcc_put_job(skb, set);
+	err = cmd == MLCC_CMD_JOB_DEL_NTF ? mlcc_put_name(skb, set) : mlcc_put_job(skb, set);
 	rcu_read_unlock();
 	mlcc_event_send(net, skb, head, nest, err);
-}
-
-void mlcc_event_deleted(struct net *net, const struct mlcc_setting *set)
-{
-	struct nlattr *nest;
-	struct sk_buff *skb;
-	void *head;
-
-	if (!mlcc_event_wanted(net))
-		return;
-	skb = mlcc_event_new(MLCC_CMD_JOB_DEL_NTF, &head, &nest);
-	if (skb)
-		mlcc_event_send(net, skb, head, nest, mlcc_put_name(skb, set));
 }

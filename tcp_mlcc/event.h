@@ -24,8 +24,10 @@ static __always_inline void mlcc_phase_was(const struct mlcc_slot *s, struct mlc
 void mlcc_phase_begun(struct net *net, const struct mlcc_slot *s,
 		      const struct mlcc_phase_was *was);
 
-/* The caller holds mlcc_settings_lock, so events come in the order of what they tell. */
-void mlcc_event_set(struct net *net, const struct mlcc_setting *set);
-void mlcc_event_deleted(struct net *net, const struct mlcc_setting *set);
+/*
+ * MLCC_CMD_JOB_SET_NTF, or _DEL_NTF.  The caller holds mlcc_settings_lock, so events come in the
+ * order of what they tell.
+ */
+void mlcc_event_job(struct net *net, u8 cmd, const struct mlcc_setting *set);
 
 #endif /* MLCC_EVENT_H */

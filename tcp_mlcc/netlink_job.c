@@ -74,7 +74,7 @@ static int mlcc_nl_setting(struct nlattr **tb, struct mlcc_setting *set,
 		set->phase_bytes = nla_get_u64(tb[MLCC_JOB_PHASE_BYTES]);
 	if (!err && tb[MLCC_JOB_CLASS])
 		err = mlcc_nl_word(tb[MLCC_JOB_CLASS], classes, MLCC_CLASS_COUNT, &set->class,
-				   "the class is " MLCC_CLASS_ALLOWED, extack);
+				   -EINVAL, "the class is " MLCC_CLASS_ALLOWED, extack);
 	if (!err && set->class != MLCC_CLASS_TRAINING && set->phase_bytes) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[MLCC_JOB_PHASE_BYTES],
 				    "only jobs of the class training have phases");
@@ -218,31 +218,15 @@ int mlcc_nl_job_hear_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int mlcc_nl_job_fill(struct sk_buff *skb, void *head, const struct mlcc_setting *set)
+/* mlcc_nl_put.  -ENOENT: there is no such job. */
+static int mlcc_put_job_id(struct sk_buff *skb, struct net *net, u32 id)
 {
-	struct nlattr *nest;
+	const struct mlcc_setting *set;
+	int err;
 
-	nest = head ? nla_nest_start(skb, MLCC_ATTR_JOB) : NULL;
-	if (!nest || mlcc_put_job(skb, set)) {
-		genlmsg_cancel(skb, head);
-		return -EMSGSIZE;
-	}
-	nla_nest_end(skb, nest);
-	genlmsg_end(skb, head);
-	return 0;
-}
-
-static int mlcc_nl_job_reply(struct genl_info *info, struct sk_buff *skb, u32 id)
-{
-	struct mlcc_setting *set;
-	int err = -ENOENT;
-	void *head;
-
-	head = genlmsg_put_reply(skb, info, &mlcc_family, 0, MLCC_CMD_JOB_GET);
 	rcu_read_lock();
-	set = mlcc_setting_find(genl_info_net(info)->net_cookie, id);
-	if (set)
-		err = mlcc_nl_job_fill(skb, head, set);
+	set = mlcc_setting_find(net->net_cookie, id);
+	err = set ? mlcc_put_job(skb, set) : -ENOENT;
 	rcu_read_unlock();
 	return err;
 }
@@ -250,18 +234,13 @@ static int mlcc_nl_job_reply(struct genl_info *info, struct sk_buff *skb, u32 id
 int mlcc_nl_job_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *tb[MLCC_JOB_MAX + 1];
-	struct sk_buff *msg;
 	int err;
 	u32 id;
 
 	err = mlcc_nl_job(info, tb, &id);
 	if (err)
 		return err;
-	msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	err = msg ? mlcc_nl_job_reply(info, msg, id) : -ENOMEM;
-	if (!err)
-		return genlmsg_reply(msg, info);
-	nlmsg_free(msg);
+	err = mlcc_nl_reply(info, MLCC_ATTR_JOB, mlcc_put_job_id, id);
 	mlcc_nl_explain(err, info->extack);
 	return err;
 }
@@ -269,19 +248,11 @@ int mlcc_nl_job_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* In the order of ids, so jobs that come and go meanwhile hide or repeat no other. */
 int mlcc_nl_job_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct net *net = sock_net(skb->sk);
 	unsigned long id = cb->args[0];
-	struct mlcc_setting *set;
-	void *head;
 
-	rcu_read_lock();
-	for (; (set = mlcc_setting_next(net, &id)); id++) {
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				   &mlcc_family, NLM_F_MULTI, MLCC_CMD_JOB_GET);
-		if (mlcc_nl_job_fill(skb, head, set))
+	for (; mlcc_setting_next(sock_net(skb->sk), &id); id++)
+		if (mlcc_nl_dump(skb, cb, MLCC_ATTR_JOB, mlcc_put_job_id, id) == -EMSGSIZE)
 			break;
-	}
-	rcu_read_unlock();
 	cb->args[0] = id;
 	return skb->len;
 }

@@ -5,6 +5,12 @@
 #include "netlink.h"
 #include "profile.h"
 
+int mlcc_nl_profile(const struct nlattr *attr, u32 *id, struct netlink_ext_ack *extack)
+{
+	return mlcc_nl_word(attr, mlcc_profile_names, MLCC_PROFILE_COUNT, id, -ENOENT,
+			    "no such profile: interleave, hotnets22 or mltcp", extack);
+}
+
 static int mlcc_nl_profile_nest(const struct genl_info *info, struct nlattr **tb, u32 *id)
 {
 	int err = mlcc_nl_nest(info, MLCC_ATTR_PROFILE, tb, MLCC_PROFILE_ATTR_MAX);
@@ -19,7 +25,8 @@ static int mlcc_nl_profile_nest(const struct genl_info *info, struct nlattr **tb
 	return mlcc_nl_profile(tb[MLCC_PROFILE_ATTR_NAME], id, info->extack);
 }
 
-static int mlcc_put_profile(struct sk_buff *skb, u32 id)
+/* mlcc_nl_put */
+static int mlcc_put_profile(struct sk_buff *skb, struct net *net, u32 id)
 {
 	struct mlcc_profile pr;
 
@@ -36,54 +43,21 @@ static int mlcc_put_profile(struct sk_buff *skb, u32 id)
 	return 0;
 }
 
-static int mlcc_nl_profile_fill(struct sk_buff *skb, void *head, u32 id)
-{
-	struct nlattr *nest;
-
-	nest = head ? nla_nest_start(skb, MLCC_ATTR_PROFILE) : NULL;
-	if (!nest || mlcc_put_profile(skb, id)) {
-		genlmsg_cancel(skb, head);
-		return -EMSGSIZE;
-	}
-	nla_nest_end(skb, nest);
-	genlmsg_end(skb, head);
-	return 0;
-}
-
 int mlcc_nl_profile_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *tb[MLCC_PROFILE_ATTR_MAX + 1];
-	struct sk_buff *msg;
-	void *head;
 	int err;
 	u32 id;
 
 	err = mlcc_nl_profile_nest(info, tb, &id);
-	if (err)
-		return err;
-	msg = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!msg) {
-		NL_SET_ERR_MSG(info->extack, "out of memory");
-		return -ENOMEM;
-	}
-	head = genlmsg_put_reply(msg, info, &mlcc_family, 0, MLCC_CMD_PROFILE_GET);
-	err = mlcc_nl_profile_fill(msg, head, id);
-	if (!err)
-		return genlmsg_reply(msg, info);
-	nlmsg_free(msg);
-	return err;
+	return err ?: mlcc_nl_reply(info, MLCC_ATTR_PROFILE, mlcc_put_profile, id);
 }
 
 int mlcc_nl_profile_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	void *head;
-
-	for (; cb->args[0] < MLCC_PROFILE_COUNT; cb->args[0]++) {
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				   &mlcc_family, NLM_F_MULTI, MLCC_CMD_PROFILE_GET);
-		if (mlcc_nl_profile_fill(skb, head, cb->args[0]))
+	for (; cb->args[0] < MLCC_PROFILE_COUNT; cb->args[0]++)
+		if (mlcc_nl_dump(skb, cb, MLCC_ATTR_PROFILE, mlcc_put_profile, cb->args[0]))
 			break;
-	}
 	return skb->len;
 }
 
@@ -103,11 +77,11 @@ static int mlcc_nl_tune(struct nlattr **tb, struct mlcc_profile *pr, struct netl
 		pr->shape = nla_get_u32(tb[MLCC_PROFILE_ATTR_SHAPE]);
 	if (tb[MLCC_PROFILE_ATTR_BASE])
 		err = mlcc_nl_word(tb[MLCC_PROFILE_ATTR_BASE], mlcc_base_names, MLCC_BASE_COUNT,
-				   &base, "the base is reno or cubic", extack);
+				   &base, -EINVAL, "the base is reno or cubic", extack);
 	if (!err && tb[MLCC_PROFILE_ATTR_RESTART])
 		err = mlcc_nl_word(tb[MLCC_PROFILE_ATTR_RESTART], mlcc_restart_names,
-				   MLCC_RESTART_COUNT, &restart, "restart is base or queue",
-				   extack);
+				   MLCC_RESTART_COUNT, &restart, -EINVAL,
+				   "restart is base or queue", extack);
 	pr->base = base;
 	pr->restart = restart;
 	return err;
