@@ -21,7 +21,6 @@
 #include "../../include/mlcc/types.h"
 
 #define MLCC_NP_INTERVAL_NS	50000U
-#define MLCC_NP_INTERVAL_MAX_NS	1000000000U
 #define MLCC_NP_BACK_NS		0x100000U
 
 struct mlcc_np {
@@ -30,7 +29,7 @@ struct mlcc_np {
 };
 
 /*
- * A CE-marked packet at @now (ns, wraps).  @interval: ns, 0 .. MLCC_NP_INTERVAL_MAX_NS.
+ * A CE-marked packet at @now (ns, wraps).  @interval: ns, a second at most.
  * Returns whether a CNP is due; it is taken for sent.
  */
 static __always_inline bool mlcc_np_marked(struct mlcc_np *np, u32 interval, u32 now)

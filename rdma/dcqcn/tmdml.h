@@ -32,7 +32,6 @@ struct mlcc_tmdml_param {
 	u32 interval;		/* ns, least time between two CNPs of a flow; as in np.h */
 	u32 every;		/* B, packets of the group; a power of two */
 	u32 spare;		/* CNPs in a row that a flow behind is spared; 0: plain DCQCN */
-	u32 slack;		/* bytes below the average that do not count as behind */
 };
 
 struct mlcc_tmdml_group {
@@ -47,12 +46,6 @@ struct mlcc_tmdml_flow {
 	u16 seq;		/* phase that this flow has entered, low bits of the job's */
 	u16 spared;		/* CNPs since the last one */
 };
-
-static __always_inline bool mlcc_tmdml_param_valid(const struct mlcc_tmdml_param *c)
-{
-	return c->interval <= MLCC_NP_INTERVAL_MAX_NS && c->every && !(c->every & (c->every - 1)) &&
-	       c->spare <= 0xffff;
-}
 
 static __always_inline void mlcc_tmdml_enter(struct mlcc_tmdml_group *g, struct mlcc_tmdml_flow *f)
 {
@@ -91,9 +84,9 @@ static __always_inline void mlcc_tmdml_arrived(struct mlcc_tmdml_group *g,
 }
 
 static __always_inline bool mlcc_tmdml_behind(const struct mlcc_tmdml_group *g,
-					      const struct mlcc_tmdml_flow *f, u32 slack)
+					      const struct mlcc_tmdml_flow *f)
 {
-	return f->received + slack < MLCC_READ(g->average);
+	return f->received < MLCC_READ(g->average);
 }
 
 /*
@@ -106,7 +99,7 @@ static __always_inline bool mlcc_tmdml_marked(struct mlcc_tmdml_group *g,
 {
 	if (!mlcc_np_marked(&f->np, c->interval, now))
 		return false;
-	if (f->spared < c->spare && mlcc_tmdml_behind(g, f, c->slack)) {
+	if (f->spared < c->spare && mlcc_tmdml_behind(g, f)) {
 		f->spared++;
 		return false;
 	}

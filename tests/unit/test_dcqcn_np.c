@@ -78,19 +78,6 @@ TEST(a_flow_behind_is_spared)
 	      plain[1]);
 }
 
-TEST(equal_flows_are_answered_alike)
-{
-	struct mlcc_tmdml_flow f[2] = { 0 };
-	struct mlcc_tmdml_group g = { 0 };
-	struct mlcc_tmdml_param c = param;
-	u32 cnps[2] = { 0 };
-	u64 now = 1000000;
-
-	c.slack = 16 * PACKET;
-	two_flows(&g, f, &c, 16000, 8, &now, cnps);
-	CHECK(cnps[0] == cnps[1] && cnps[0] > 1000, "%u and %u CNPs", cnps[0], cnps[1]);
-}
-
 /* What a flow had in the last phase does not count in the next one. */
 TEST(phases_begin_anew)
 {
@@ -106,27 +93,10 @@ TEST(phases_begin_anew)
 		CHECK(f[0].received + f[1].received == 1600 * PACKET, "phase %u: %ju bytes", phase,
 		      f[0].received + f[1].received);
 		CHECK(g.job.flows == 2, "phase %u: %u flows", phase, g.job.flows);
-		CHECK(mlcc_tmdml_behind(&g, &f[slow], 0), "phase %u: not behind", phase);
-		CHECK(!mlcc_tmdml_behind(&g, &f[!slow], 0), "phase %u: behind", phase);
+		CHECK(mlcc_tmdml_behind(&g, &f[slow]), "phase %u: not behind", phase);
+		CHECK(!mlcc_tmdml_behind(&g, &f[!slow]), "phase %u: behind", phase);
 		now += 50000;
 	}
-}
-
-TEST(parameters_have_limits)
-{
-	struct mlcc_tmdml_param c = param;
-
-	CHECK(mlcc_tmdml_param_valid(&c), "the default");
-	c.every = 0;
-	CHECK(!mlcc_tmdml_param_valid(&c), "an average at no packet");
-	c.every = 48;
-	CHECK(!mlcc_tmdml_param_valid(&c), "48 is no power of two");
-	c = param;
-	c.spare = 0x10000;
-	CHECK(!mlcc_tmdml_param_valid(&c), "more than the flow counts");
-	c = param;
-	c.interval = MLCC_NP_INTERVAL_MAX_NS + 1;
-	CHECK(!mlcc_tmdml_param_valid(&c), "an interval above a second");
 }
 
 TAP_MAIN
