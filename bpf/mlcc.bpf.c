@@ -20,6 +20,7 @@
 #include "mlcc_bpf.h"
 #include "sockets_map.h"
 #include "../include/mlcc/hint.h"
+#include "../include/mlcc/linux/carrier.h"
 #include "../include/mlcc/dctcp.h"
 #include "../include/mlcc/cubic.h"
 
@@ -448,7 +449,7 @@ static __always_inline u32 mlcc_slot_find(struct sock *sk)
 	return k.slot;
 }
 
-/*** What include/mlcc/linux/tcp.h wants ***/
+/*** What include/mlcc/linux/carrier.h asks for ***/
 
 static __always_inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 {
@@ -537,9 +538,18 @@ static __always_inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
 struct mlcc_phase_was {
 };
 
-#define mlcc_phase_was(s, was)		((void)(was))
-#define mlcc_rolled_over(sk, s, was)		((void)(was))
-#define mlcc_moved(sk, s, p)		((void)(p))
+static __always_inline void mlcc_phase_was(const struct mlcc_slot *s, struct mlcc_phase_was *was)
+{
+}
+
+static __always_inline void mlcc_rolled_over(struct sock *sk, const struct mlcc_slot *s,
+					     const struct mlcc_phase_was *was)
+{
+}
+
+static __always_inline void mlcc_moved(const struct sock *sk, const struct mlcc_slot *s, u32 old)
+{
+}
 
 #include "../include/mlcc/linux/tcp.h"
 

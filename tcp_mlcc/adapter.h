@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What include/mlcc/linux/tcp.h wants of the module. */
+/* What include/mlcc/linux/carrier.h asks of the module. */
 #ifndef MLCC_ADAPTER_H
 #define MLCC_ADAPTER_H
 
@@ -12,6 +12,7 @@
 #include "mlcc.h"
 #include "profile.h"
 #include "trace.h"
+#include "../include/mlcc/linux/carrier.h"
 
 /*
  * A listener's children begin with a copy of its private state, and not every path clears it

@@ -36,7 +36,7 @@ static inline bool mlcc_ecn_negotiated(const struct tcp_sock *tp)
 }
 
 /* A unit of the peer's timestamps, us; 0: it sends none. */
-static inline u32 mlcc_tick(const struct tcp_sock *tp)
+static __always_inline u32 mlcc_tick(const struct tcp_sock *tp)
 {
 	if (!tp->rx_opt.saw_tstamp)
 		return 0;
@@ -69,7 +69,7 @@ static inline const void *mlcc_sk_storage(const struct sock *sk, const char *nam
 	return NULL;
 }
 
-static inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
+static __always_inline void mlcc_send_ack(struct sock *sk, u32 rcv_nxt)
 {
 #ifdef MLCC_HAVE_SEND_ACK_FLAGS
 	__tcp_send_ack(sk, rcv_nxt, 0);

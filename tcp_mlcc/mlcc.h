@@ -42,7 +42,7 @@ struct mlcc_sk {
 /* bpf/tagger.bpf.c of any release reads the progress here, with both carriers. */
 static_assert(offsetof(struct mlcc_sk, flow.p) == 24);
 
-static inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
+static __always_inline struct mlcc_sk *mlcc_sk(const struct sock *sk)
 {
 	return inet_csk_ca(sk);
 }

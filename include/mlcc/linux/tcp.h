@@ -15,26 +15,8 @@
  *	min_tso_segs			mlcc_pace()
  *	release				mlcc_pace_end()
  *
- * Before it includes this file a carrier declares the kernel's types, and
- *
- *	struct mlcc_sk		a flow's private state, with the members flow, dctcp, cubic, ce,
- *				retrans, ecn, cubic_base, class
- *	struct mlcc_slot	a job with flows, with the members job and paths
- *	mlcc_sk(sk)		the one in icsk_ca_priv
- *	mlcc_slot_of(sk)	the flow's job, or NULL
- *	mlcc_slot_gone(s)	whether the job was deleted
- *	mlcc_slot_class(s)	its class, enum mlcc_class
- *	mlcc_slot_refreshed(sk, s)	takes over what userspace has set or announced of it
- *	mlcc_slot_count(s, retrans, ce)		adds to its counters
- *	mlcc_profile_of(s, to)	copies its profile; false: there is none
- *	mlcc_tick(tp)		a unit of the peer's timestamps, us; 0: it sends none
- *	mlcc_send_ack(sk, rcv_nxt)
- *	mlcc_moved(sk, s, p)	the flow's progress was p before
- *	struct mlcc_phase_was, mlcc_phase_was(s, was), mlcc_rolled_over(sk, s, was)
- *				the phase that was, and that there is another one now
- *	mlcc_peer(sk)		mlcc_path_peer() of its addresses
- *	mlcc_local(sk)		the last 32 bits of its local one
- *	tcp_sk(), inet_csk(), tcp_slow_start(), tcp_is_cwnd_limited(), tcp_min_rtt()
+ * Before it includes this file a carrier declares the kernel's types and functions, and defines
+ * what carrier.h lists.
  */
 #ifndef MLCC_LINUX_TCP_H
 #define MLCC_LINUX_TCP_H
