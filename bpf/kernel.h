@@ -11,6 +11,11 @@
 
 #include "../include/mlcc/types.h"
 
+/* macros are not in BTF */
+#define AF_INET6		10
+#define TCP_CONGESTION		13
+#define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
+
 enum {
 	IPPROTO_IP	= 0,
 	IPPROTO_TCP	= 6,

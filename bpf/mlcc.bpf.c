@@ -28,10 +28,7 @@ char _license[] SEC("license") = "GPL";
 
 /* from the kernel's net/tcp.h and inet_connection_sock.h; macros are not in BTF */
 #define TCP_ECN_DEMAND_CWR	4
-#define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 #define TCP_CONG_NEEDS_ECN	2
-#define TCP_CONGESTION		13
-#define AF_INET6		10
 #define MLCC_USER_LEVELS	32	/* of user namespaces in each other; the kernel has no more */
 #define MLCC_TRIES		8	/* to take a slot, while others of its group are taken */
 #define TCP_TS_HZ		1000

@@ -41,18 +41,14 @@
 char _license[] SEC("license") = "GPL";
 
 /* from the kernel's headers; macros are not in BTF */
-#define AF_INET6		10
 #define SOL_SOCKET		1
 #define SO_PRIORITY		12
 #define SO_MARK			36
-#define SO_MAX_PACING_RATE	47
 #define IP_TOS			1
 #define IPV6_TCLASS		67
-#define TCP_CONGESTION		13
 #define MLCC_CB_FLAGS		1008	/* TCP_BPF_SOCK_OPS_CB_FLAGS, from 6.13 on */
 #define MLCC_RTT_CB_FLAG	8	/* BPF_SOCK_OPS_RTT_CB_FLAG */
 #define ECN_BITS		3
-#define MLCC_ECN_MODE		0x11	/* TCP_ECN_OK or MODE_RFC3168, and MODE_ACCECN */
 
 #define MLCC_DEPTH		32	/* cgroups that are looked at, from the socket's upwards, */
 #define MLCC_TOP		64	/* and from the root downwards, if none of those has a tag */
