@@ -93,34 +93,10 @@ static void mlcc_pick_base(struct mlcc_sk *ca)
 	const struct mlcc_slot *s = ca->slot;
 	u32 id = s ? READ_ONCE(s->profile) : mlcc_profile_default();
 	struct mlcc_profile pr;
-	bool cubic;
 
 	WRITE_ONCE(ca->profile, id);
-	if (ca->ecn)
-		return;
 	mlcc_profile_read(id, &pr);
-	cubic = pr.base == MLCC_BASE_CUBIC;
-	if (cubic && !ca->cubic_base)
-		memset(&ca->cubic, 0, sizeof(ca->cubic));
-	ca->cubic_base = cubic;
-}
-
-/* Makes @sk a flow of job @id, 0: of none.  Its old job loses the reference. */
-static void mlcc_join(struct sock *sk, u32 id)
-{
-	struct mlcc_sk *ca = mlcc_sk(sk);
-	struct mlcc_slot *old = ca->slot;
-
-	mlcc_count(sk, old);
-	if (old)
-		mlcc_leave(sk, old);
-	mlcc_class_none(sk);
-	WRITE_ONCE(ca->slot, id ? mlcc_slot_get(sock_net(sk), id, mlcc_is_tagged(sk, id)) :
-			   NULL);
-	mlcc_flow_init(&ca->flow, tcp_sk(sk)->bytes_acked);
-	mlcc_pick_base(ca);
-	if (old)
-		mlcc_slot_put(old);
+	ca->cubic_base = !ca->ecn && pr.base == MLCC_BASE_CUBIC;
 }
 
 /*
@@ -140,6 +116,7 @@ static void mlcc_init(struct sock *sk)
 	struct mlcc_slot *before = mlcc_slot_of(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct mlcc_sk *ca = mlcc_sk(sk);
+	u32 id = mlcc_mark_id(sk);
 
 	if (before) {
 		mlcc_count(sk, before);
@@ -147,14 +124,18 @@ static void mlcc_init(struct sock *sk)
 	}
 	memset(ca, 0, sizeof(*ca));
 	ca->owner = sk;
-	ca->slot = before;
+	mlcc_flow_init(&ca->flow, tp->bytes_acked);
 	ca->retrans = tp->total_retrans;
 	ca->ce = tp->delivered_ce;
 	ca->ecn = mlcc_ecn_negotiated(tp);
 	if (ca->ecn)
 		mlcc_dctcp_start(&ca->dctcp, tp);
-	mlcc_join(sk, mlcc_mark_id(sk));
+	if (id)
+		WRITE_ONCE(ca->slot, mlcc_slot_get(sock_net(sk), id, mlcc_is_tagged(sk, id)));
+	mlcc_pick_base(ca);
 	mlcc_pick_ops(sk, ca->ecn);
+	if (before)
+		mlcc_slot_put(before);
 }
 
 static void mlcc_release(struct sock *sk)
