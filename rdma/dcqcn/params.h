@@ -31,7 +31,6 @@
 enum dcqcn_stages {
 	DCQCN_STAGES_PAPER,	/* max < F: recovery; min > F: hyper, (min - F) R_HAI */
 	DCQCN_STAGES_NS3,	/* max < F: recovery; min >= F: hyper, (min - F + 1) R_HAI */
-	DCQCN_STAGES_TIME,	/* T < F: recovery; T > F: hyper, R_HAI */
 	DCQCN_STAGES_COUNT,
 };
 

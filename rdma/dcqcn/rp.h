@@ -139,11 +139,9 @@ static __always_inline bool dcqcn_free(const struct dcqcn *rp, u32 line)
 }
 
 /* The counter that decides when fast recovery is over. */
-static __always_inline u32 dcqcn_ahead(const struct dcqcn *rp, const struct dcqcn_param *c)
+static __always_inline u32 dcqcn_ahead(const struct dcqcn *rp)
 {
-	if (c->stages == DCQCN_STAGES_TIME || rp->time_stage > rp->byte_stage)
-		return rp->time_stage;
-	return rp->byte_stage;
+	return rp->time_stage > rp->byte_stage ? rp->time_stage : rp->byte_stage;
 }
 
 /* What the next increase adds to R_T, below 2^39: at most 255 R_HAI, or 128 R_AI. */
@@ -151,14 +149,12 @@ static __always_inline u64 dcqcn_step(const struct dcqcn *rp, const struct dcqcn
 				      struct dcqcn_raise raise)
 {
 	u32 least = dcqcn_least(rp->time_stage, rp->byte_stage);
-	u32 ahead = dcqcn_ahead(rp, c);
+	u32 ahead = dcqcn_ahead(rp);
 	u32 hyper = 0;
 
 	if (ahead < c->threshold)
 		return 0;
-	if (c->stages == DCQCN_STAGES_TIME)
-		hyper = ahead > c->threshold;
-	else if (least >= c->threshold)
+	if (least >= c->threshold)
 		hyper = least - c->threshold + (c->stages == DCQCN_STAGES_NS3);
 	if (raise.step && ahead > c->threshold)
 		return raise.step;
@@ -201,7 +197,7 @@ static __always_inline void dcqcn_increase(struct dcqcn *rp, const struct dcqcn_
 static __always_inline u32 dcqcn_recover(struct dcqcn *rp, const struct dcqcn_param *c,
 					 u32 n, u8 *stage)
 {
-	if (*stage >= c->threshold || dcqcn_ahead(rp, c) >= c->threshold)
+	if (*stage >= c->threshold || dcqcn_ahead(rp) >= c->threshold)
 		return 0;
 	n = dcqcn_least(n, c->threshold - *stage);
 	rp->rc = rp->rt - ((rp->rt - rp->rc) >> n);

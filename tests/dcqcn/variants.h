@@ -6,8 +6,6 @@
  *	mlx5	what ConnectX NICs are shipped with, as far as mlxconfig shows it; the unit of the
  *		byte counter is not documented, so here it is off
  *	ns3	the simulator of the paper's first author, with its sample configuration
- *	hpcc	the simulator of HPCC (SIGCOMM '19), "Mellanox's version": no byte counter, and only
- *		the time decides on the stage
  *	rxe	soft-RoCE with rdma/rxe, as it is shipped: for links of 50 Mb/s to 1 Gb/s
  */
 #ifndef MLCC_DCQCN_VARIANTS_H
@@ -20,12 +18,11 @@ enum dcqcn_variant {
 	DCQCN_PAPER,
 	DCQCN_MLX5,
 	DCQCN_NS3,
-	DCQCN_HPCC,
 	DCQCN_RXE,
 	DCQCN_VARIANTS,
 };
 
-#define DCQCN_VARIANT_NAMES { "paper", "mlx5", "ns3", "hpcc", "rxe" }
+#define DCQCN_VARIANT_NAMES { "paper", "mlx5", "ns3", "rxe" }
 
 #define MLCC_RXE_NS	2000000		/* T, alpha's period and the CNPs' */
 
@@ -66,21 +63,6 @@ static __always_inline void dcqcn_param_ns3(struct dcqcn_param *c, u32 mbps)
 	c->flags = DCQCN_CLAMP | DCQCN_ALPHA_FIRST | DCQCN_SHRINK;
 }
 
-static __always_inline void dcqcn_param_hpcc(struct dcqcn_param *c, u32 mbps)
-{
-	/* R_AI and R_HAI as for 25 Gb/s; it scales them with the port's rate */
-	c->ai = 5 * mbps;
-	c->hai = 50 * mbps;
-	c->min_rate = 100 * mbps;
-	c->time_ns = 300000;
-	c->alpha_ns = DCQCN_NS_MIN;
-	c->decrease_ns = 4000;
-	c->g = MLCC_ONE / 256;
-	c->threshold = 1;
-	c->stages = DCQCN_STAGES_TIME;
-	c->flags = DCQCN_CLAMP_TIME | DCQCN_ALPHA_EVERY;
-}
-
 static __always_inline void dcqcn_param_rxe(struct dcqcn_param *c, u32 mbps)
 {
 	c->ai = mbps;
@@ -108,9 +90,6 @@ static __always_inline void dcqcn_param_init(struct dcqcn_param *c,
 		break;
 	case DCQCN_NS3:
 		dcqcn_param_ns3(c, mbps);
-		break;
-	case DCQCN_HPCC:
-		dcqcn_param_hpcc(c, mbps);
 		break;
 	case DCQCN_RXE:
 		dcqcn_param_rxe(c, mbps);

@@ -35,15 +35,12 @@ static inline void model_init(struct model *m, const struct dcqcn_param *c, doub
 /* What an increase adds to R_T. */
 static inline double model_target(const struct model *m)
 {
-	bool by_time_only = m->c->stages == DCQCN_STAGES_TIME;
-	double f = m->c->threshold, t = m->by_time, b = by_time_only ? t : m->by_bytes;
+	double f = m->c->threshold, t = m->by_time, b = m->by_bytes;
 	double most = fmax(t, b), least = fmin(t, b), steps;
 
 	if (most < f)
 		return 0;
-	if (by_time_only)
-		steps = t > f;
-	else if (m->c->stages == DCQCN_STAGES_PAPER)
+	if (m->c->stages == DCQCN_STAGES_PAPER)
 		steps = least - f;
 	else
 		steps = least - f + 1;

@@ -80,7 +80,7 @@ SWITCH = {
 }
 
 RDMA = {
-    "variant": Field(choice("paper", "mlx5", "ns3", "hpcc", "rxe"), "paper"),
+    "variant": Field(choice("paper", "mlx5", "ns3", "rxe"), "paper"),
     "timer": Field(duration(1), 0.0),
     "payload": Field(integer(64, 65536), 4096),
     "header": Field(integer(0, 1024), 82),
