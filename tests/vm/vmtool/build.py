@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """vm build, vm sparse: the module for a kernel, made in that kernel's own root file system."""
 
+import filecmp
 import hashlib
 import os
 import re
@@ -39,14 +40,6 @@ def _source_files(tree: Path) -> list[str]:
     return sorted(str(path.relative_to(tree)) for path in tree.rglob("*") if not path.is_dir())
 
 
-def _same(old: Path, new: Path) -> bool:
-    if old.is_symlink() or new.is_symlink() or not new.exists():
-        return False
-    a, b = old.stat(), new.stat()
-    same_age = abs(a.st_mtime_ns - b.st_mtime_ns) < 1000
-    return same_age and (a.st_size, a.st_mode) == (b.st_size, b.st_mode)
-
-
 def sync_sources(tree: Path, copy: Path) -> None:
     """Bring the copy up to date; unchanged files keep their time, so that make does little."""
     copy.mkdir(parents=True, exist_ok=True)
@@ -56,7 +49,7 @@ def sync_sources(tree: Path, copy: Path) -> None:
     for name in before - set(now) - {""}:
         (copy / name).unlink(missing_ok=True)
     for name in now:
-        if not _same(tree / name, copy / name):
+        if not (copy / name).exists() or not filecmp.cmp(tree / name, copy / name):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             (copy / name).unlink(missing_ok=True)
             shutil.copy2(tree / name, copy / name, follow_symlinks=False)

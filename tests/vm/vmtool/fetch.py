@@ -52,25 +52,29 @@ def mirror() -> str:
     raise CannotRun("apt knows no Debian archive: run apt-get update, or set MLCC_MIRROR")
 
 
-def _debootstrap(kernel: Kernel, target: Path, allow_stale: bool) -> None:
-    argv: list[str | Path] = [need_tool("mmdebstrap", "mmdebstrap"), "--variant=minbase"]
-    argv.append("--include=" + ",".join(PACKAGES))
-    argv += [f"--dpkgopt=path-exclude={pattern}" for pattern in _UNREAD]
-    if allow_stale:
+def mmdebstrap(suite: str, root: Path, archive: str, stale: bool, *options: str) -> None:
+    """A root file system of a suite; what is said goes to a log beside it."""
+    argv = [need_tool("mmdebstrap", "mmdebstrap"), *options]
+    if stale:
         argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
-    argv += [kernel.suite, target / "root", mirror()]
-    # QEMU gets a small initramfs of its own; Debian's would cost a minute and 30 MB.
-    os.environ["INITRD"] = "No"
-    log = target / "fetch.log"
+    log = root.with_suffix(".log")
     try:
-        run(contained(argv), f"mmdebstrap {kernel.suite}", log)
+        run(contained([*argv, suite, root, archive]), f"mmdebstrap {suite}", log)
     except VmError as error:
         if "is expired" in log.read_text(errors="replace"):
             raise VmError(
-                f"the mirror's index of {kernel.suite} is past its date: the mirror is frozen or "
-                "being replayed. --allow-stale takes it nevertheless (signatures stay checked)"
+                f"the mirror's index of {suite} is past its date: the mirror is frozen or being "
+                "replayed. --allow-stale takes it nevertheless (signatures stay checked)"
             ) from error
         raise
+
+
+def _fetch(kernel: Kernel, root: Path, allow_stale: bool) -> None:
+    unread = [f"--dpkgopt=path-exclude={pattern}" for pattern in _UNREAD]
+    # QEMU gets a small initramfs of its own; Debian's would cost a minute and 30 MB.
+    os.environ["INITRD"] = "No"
+    packages = "--include=" + ",".join(PACKAGES)
+    mmdebstrap(kernel.suite, root, mirror(), allow_stale, "--variant=minbase", packages, *unread)
 
 
 def _release_of(root: Path) -> str:
@@ -93,7 +97,7 @@ def fetch(kernel: Kernel, force: bool = False, allow_stale: bool = False) -> Non
         target = Path(tempfile.mkdtemp(prefix=f".{kernel.name}.", dir=cache_dir()))
         try:
             target.chmod(0o755)
-            _debootstrap(kernel, target, allow_stale)
+            _fetch(kernel, target / "root", allow_stale)
             # last: it says that all is there
             version = f"suite={kernel.suite}\nrelease={_release_of(target / 'root')}\n"
             (target / "VERSION").write_text(version)

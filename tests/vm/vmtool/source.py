@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from .cache import Kernel, cache_dir
-from .fetch import mirror
-from .util import contained, locked, need_root, need_space, need_tool, run, say
+from .fetch import mirror, mmdebstrap
+from .util import locked, need_root, need_space, run, say
 
 # Of the whole source. Makefiles and Kconfig refer to most other folders.
 _LEFT_OUT = [
@@ -39,13 +39,10 @@ def _fetch(kernel: Kernel, target: Path, allow_stale: bool, words: list[str], gi
     need_root(f"fetching {package}")
     need_space(cache_dir(), gib)
     say(f"fetching {package} from {kernel.suite} for {target.name}, once; about a minute")
-    argv: list[str | Path] = [need_tool("mmdebstrap", "mmdebstrap")]
-    argv += ["--variant=extract", f"--include={package}"]
-    if allow_stale:
-        argv.append('--aptopt=Acquire::Check-Valid-Until "false"')
+    options = ("--variant=extract", f"--include={package}")
     with tempfile.TemporaryDirectory(prefix=".source.", dir=cache_dir()) as scratch:
         root, part, log = (Path(scratch) / name for name in ("root", "part", "log"))
-        run(contained([*argv, kernel.suite, root, mirror()]), "mmdebstrap", log)
+        mmdebstrap(kernel.suite, root, mirror(), allow_stale, *options)
         part.mkdir()
         packed = root / "usr/src" / f"{package}.tar.xz"
         run(["tar", "-C", part, "-xJf", packed, *words], f"tar -x {packed.name}", log)
