@@ -39,15 +39,3 @@ ALL_COUNTED = ("module_interleave", "bpf_interleave", "module_neutral")
 # Kernels with debugging (tests/vm/debug), for `make check-debug`: what goes wrong there they say.
 DEBUG = ("6.12-kasan", "6.12-kcsan")
 DEBUG_TESTS = ("module_churn", "module", "module_netlink")
-
-
-def plain(kernel: str, everything: bool) -> tuple[str, ...]:
-    """With two processors."""
-    return ALL_PLAIN if everything else PLAIN[kernel]
-
-
-def counted(kernel: str, everything: bool) -> tuple[str, ...]:
-    """With a clock that counts."""
-    if not everything:
-        return COUNTED[kernel]
-    return tuple(dict.fromkeys((*ALL_COUNTED, *COUNTED[kernel])))

@@ -2,7 +2,7 @@
 """Which suites there are, what each may skip and why, and how one case is run again."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -103,24 +103,20 @@ def nccl_suites(everything: bool) -> Iterator[Suite]:
     yield Suite("nccl/mlccd", ["tests/python", "nccl"], repeat=_python)
 
 
-def _in_guest(kernel: str, tests: Sequence[str]) -> list[str | Path]:
+def _in_guest(kernel: str, tests: Iterable[str]) -> list[str | Path]:
     return ["tests/selftests/run", "vm", kernel, *(f"{test}.sh" for test in tests)]
 
 
 def guest_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
-    """Guests with two processors."""
+    """Two guests of each kernel: the second one's clock takes no notice of what runs beside it."""
     for kernel in kernels:
-        command = _in_guest(kernel, guests.plain(kernel, everything))
+        command = _in_guest(kernel, guests.ALL_PLAIN if everything else guests.PLAIN[kernel])
         skips = {"6.1": NO_LINKS, "7.2": NO_STORAGE}.get(kernel, {})
         name, time = f"selftests/{kernel}", 60 * MINUTE
         yield Suite(name, command, Lane.PROCESSOR, time, skips, _selftest)
-
-
-def counted_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
-    """Guests with one processor, and a clock that takes no notice of what runs beside them."""
-    for kernel in kernels:
-        command = _in_guest(kernel, guests.counted(kernel, everything))
-        yield Suite(f"counted/{kernel}", command, Lane.COUNTED, 60 * MINUTE, repeat=_selftest)
+        common = guests.ALL_COUNTED if everything else ()
+        command = _in_guest(kernel, dict.fromkeys((*common, *guests.COUNTED[kernel])))
+        yield Suite(f"counted/{kernel}", command, Lane.COUNTED, time, repeat=_selftest)
 
 
 def machine_suites() -> Iterator[Suite]:
@@ -200,7 +196,6 @@ def later_suites(kernels: Sequence[str], everything: bool) -> Iterator[Suite]:
     if kernels:
         yield from bare_suites(everything)
     yield from kernel_suites()
-    yield from counted_suites(kernels, everything)
     yield from host_suites(everything)
     if everything:
         yield Suite("checkpatch", ["tests/vm/vm", "checkpatch"])

@@ -2,7 +2,6 @@
 """What counts as passed, failed and skipped, and which suites run beside each other."""
 
 import sys
-import threading
 import unittest
 from pathlib import Path
 
@@ -71,38 +70,22 @@ class Again(unittest.TestCase):
         self.assertEqual(suites.unknown(["lin", "lint2"], due), ["lint2"])
 
 
-class Recorder(schedule.Runs):
-    """Notes which suites run at the same time, as k1 and p1 have to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.Lock()
-        self.now: list[str] = []
-        self.seen: list[set[str]] = []
-        self.both = threading.Barrier(2, timeout=60)
-
-    def run(self, suite: Suite) -> tap.Totals:
-        with self.lock:
-            self.now.append(suite.name)
-            self.seen.append(set(self.now))
-        if suite.name in ("k1", "p1"):
-            self.both.wait()
-        with self.lock:
-            self.now.remove(suite.name)
-        return tap.Totals(passed=1)
-
-
 class Lanes(unittest.TestCase):
     def test_who_runs_beside_whom(self) -> None:
-        names = ["m1", "k1", "k2", "p1", "p2", "m2", "p3"]
-        kinds = {"m": Lane.MACHINE, "k": Lane.KERNEL, "p": Lane.PROCESSOR}
-        recorder = Recorder()
-        todo = [Suite(name, ["true"], kinds[name[0]]) for name in names]
-        self.assertEqual(schedule.run_all(todo, recorder).passed, len(names))
-        for together in recorder.seen:
-            self.assertLessEqual(len({name[0] for name in together}), 2)
-            self.assertEqual(len({name[0] for name in together}), len(together))
-            self.assertTrue(len(together) == 1 or not together & {"m1", "m2"})
+        """What is waiting, what runs, and what begins then, by its lane's first letter."""
+        lanes = {lane.value[0]: lane for lane in (Lane.MACHINE, Lane.KERNEL, Lane.PROCESSOR)}
+        for waiting, busy, wanted in (
+            ("mk", "", "m"),
+            ("kmp", "", "k"),
+            ("kkp", "k", "p"),
+            ("kmp", "k", None),
+            ("kp", "m", None),
+            ("k", "kp", None),
+        ):
+            with self.subTest(waiting, busy=busy):
+                todo = [Suite(letter, ["true"], lanes[letter]) for letter in waiting]
+                suite = schedule._next(todo, [lanes[letter] for letter in busy])
+                self.assertEqual(suite and suite.name, wanted)
 
     def test_a_suite_that_hangs_is_stopped(self) -> None:
         hanging = Suite("hanging", ["sleep", "60"], timeout_s=1)
