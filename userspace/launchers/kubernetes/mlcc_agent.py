@@ -33,7 +33,6 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -354,14 +353,7 @@ def main(arguments: Sequence[str]) -> int:
     while True:
         try:
             follow(api, node)
-        except (
-            OSError,
-            HTTPException,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-        ) as error:
+        except Exception as error:
             # no connection, or no answer that makes sense; jobs stay as they are meanwhile
             log(f"{options.server}: {error!r}")
         time.sleep(PENDING_S)
