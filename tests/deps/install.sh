@@ -172,44 +172,40 @@ install_python()
 	return 1
 }
 
-# Libraries and headers only, which no Python has to load: the newest wheel there is, whatever Python
-# runs here. It is for PCs; where there is none the simulator is not built.
-each_library()
-{
-	[ "$(uname -m)" = x86_64 ] || return 0
-	pip_options="--no-deps --only-binary=:all: --python-version=3.11 --implementation=cp"
-	pip_options="$pip_options --platform=manylinux_2_28_x86_64 --target=$sim/site"
-	"$1" "$sim" requirements-sim.txt "ns-3"
-}
-
-# Each virtual environment that the groups have: COMMAND FOLDER LIST NAMES [OPTIONS]
+# Each virtual environment that the groups have: COMMAND FOLDER LIST NAMES [OPTIONS]. Of ns-3 libraries
+# and headers only, which no Python has to load: the newest wheel there is, whatever Python runs here.
+# It is for PCs; where there is none the simulator is not built.
 each_environment()
 {
-	pip_options=
-	case " $groups " in
-	*' check '*) "$1" "$tools" requirements.txt "ruff and kubernetes-validate" || return ;;
-	esac
-	case " $groups " in
-	*' planner '*) "$1" "$plan" requirements-plan.txt "OR-tools" --system-site-packages || return ;;
-	esac
-	case " $groups " in
-	*' sim '*) each_library "$1" ;;
-	esac
+	for group in $groups; do
+		pip_options=
+		case $group-$(uname -m) in
+		check-*) "$1" "$tools" requirements.txt "ruff and kubernetes-validate" ;;
+		planner-*) "$1" "$plan" requirements-plan.txt "OR-tools" --system-site-packages ;;
+		sim-x86_64)
+			pip_options="--no-deps --only-binary=:all: --python-version=3.11 --implementation=cp
+				--platform=manylinux_2_28_x86_64 --target=$sim/site"
+			"$1" "$sim" requirements-sim.txt "ns-3"
+			;;
+		esac || return
+	done
 }
 
+# told NAME COMMAND...: whether that succeeds
 told()
 {
-	count=$((count + 1))
-	echo "$1 $count $2"
+	count=$((count + 1)) what=$1
+	shift
+	if "$@"; then
+		echo "ok $count $what"
+	else
+		echo "not ok $count $what: not installed"
+	fi
 }
 
 check_python()
 {
-	if [ -e "$1/complete" ]; then
-		told ok "$3"
-	else
-		told "not ok" "$3: not installed"
-	fi
+	told "$3" test -e "$1/complete"
 }
 
 check()
@@ -217,11 +213,7 @@ check()
 	count=0
 	echo "TAP version 13"
 	for package in $(wanted); do
-		if present "$package"; then
-			told ok "package $package"
-		else
-			told "not ok" "package $package: not installed"
-		fi
+		told "package $package" present "$package"
 	done
 	each_environment check_python
 	echo "1..$count"
@@ -246,18 +238,9 @@ main()
 {
 	command=install
 	case ${1:-} in
-	--tools)
-		echo "$tools"
-		return
-		;;
-	--plan)
-		echo "$plan"
-		return
-		;;
-	--sim)
-		echo "$sim/site/ns3"
-		return
-		;;
+	--tools) echo "$tools"; return ;;
+	--plan) echo "$plan"; return ;;
+	--sim) echo "$sim/site/ns3"; return ;;
 	--check)
 		command=check
 		shift
