@@ -3,9 +3,7 @@
 the shared headers included where they lie."""
 
 import argparse
-import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -20,10 +18,10 @@ SHARED = ("include", "rdma/dcqcn")
 
 
 def patches(kernel: Kernel, folder: Path) -> tuple[list[Path], int]:
-    """And how many lines around a change have to be as they are there. A kernel that needs patches
-    of its own, which come first, is one where somebody has looked at where the others go."""
+    """And how many lines around a change may be others there. A kernel that needs patches of its
+    own, which come first, is one where somebody has looked at where the others go."""
     run([RXE / "series", folder, kernel.name], "series")
-    return sorted(folder.glob("*.patch")), 1 if (RXE / "patches" / kernel.name).exists() else 3
+    return sorted(folder.glob("*.patch")), 2 if (RXE / "patches" / kernel.name).exists() else 0
 
 
 def lay_out(driver: Path, copy: Path) -> None:
@@ -34,15 +32,10 @@ def lay_out(driver: Path, copy: Path) -> None:
             shutil.copytree(ROOT / name, copy / "mlcc" / name)
 
 
-def apply(copy: Path, patch: Path, context: int) -> None:
+def apply(copy: Path, patch: Path, fuzz: int) -> None:
     depth = len(Path(DRIVER).parts) + 1
-    git = [need_tool("git", "git"), "-C", copy, "apply", "--whitespace=nowarn"]
-    git += [f"-p{depth}", f"-C{context}", patch]
-    # not in whatever repository may lie around the copy
-    env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(copy.parent)}
-    done = subprocess.run(git, check=False, capture_output=True, text=True, env=env)
-    if done.returncode != 0:
-        raise VmError(f"{patch.name} does not apply: {done.stderr.strip().splitlines()[0]}")
+    words = ["-s", f"-F{fuzz}", f"-p{depth}", "-d", copy, "-i", patch]
+    run([need_tool("patch", "patch"), *words], patch.name)
 
 
 def rename(copy: Path) -> None:
@@ -74,9 +67,9 @@ def build_driver(args: argparse.Namespace) -> int:
             if args.stock:
                 rename(copy)
             else:
-                series, context = patches(kernel, copy.parent / "series")
+                series, fuzz = patches(kernel, copy.parent / "series")
                 for patch in series:
-                    apply(copy, patch, context)
+                    apply(copy, patch, fuzz)
                     if args.each:
                         say(f"{kernel.name}: building up to {patch.name}")
                         make(kernel, copy, args.words)
