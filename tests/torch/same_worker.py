@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A rank that trains in many ways, for test_same.py: a JSON line of each, with its weights.
 
-same_worker.py HOW FILE RANK: HOW is plain or ours, FILE where the two ranks find each other.
+same_worker.py HOW FILE RANK RANKS: HOW is plain or ours, FILE where the two ranks find each other.
 """
 
 import contextlib
@@ -16,7 +16,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
@@ -29,9 +28,9 @@ STEPS = 5
 class Net(nn.Module):
     """With a layer that may be left out, or computed twice."""
 
-    def __init__(self, sparse: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.table = nn.Embedding(64, WIDTH, sparse=sparse)
+        self.table = nn.Embedding(64, WIDTH)
         self.first, self.odd, self.last = [nn.Linear(WIDTH, WIDTH) for _ in range(3)]
         self.recomputed = False
 
@@ -50,36 +49,27 @@ class Trainer:
     def __init__(self, ours: bool) -> None:
         self.ours = ours
 
-    def ddp(self, net: nn.Module | None = None, **named: Any) -> Any:
+    def ddp(self, **named: Any) -> Any:
         torch.manual_seed(1)
         # several buckets
-        model = DistributedDataParallel(net or Net(), **{"bucket_cap_mb": 0.005} | named)
+        model = DistributedDataParallel(Net(), **{"bucket_cap_mb": 0.005} | named)
         if self.ours:
             import mlcc_torch
 
             mlcc_torch.ddp(model)
         return model
 
-    def run(
-        self,
-        model: Any,
-        step: Callable[[int], Any] | None = None,
-        steps: int = STEPS,
-        to_none: bool = True,
-    ) -> Any:
+    def run(self, model: Any, step: Callable[[int], Any] | None = None, steps: int = STEPS) -> Any:
         optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.0)
         torch.manual_seed(100 + dist.get_rank())
         for number in range(steps):
-            optimizer.zero_grad(set_to_none=to_none)
+            optimizer.zero_grad(set_to_none=True)
             (step or (lambda _: loss(model).backward()))(number)
             optimizer.step()
         return model
 
     def plain(self) -> Any:
         return self.run(self.ddp())
-
-    def view(self) -> Any:
-        return self.run(self.ddp(gradient_as_bucket_view=True), to_none=False)
 
     def unused(self) -> Any:
         model = self.ddp(find_unused_parameters=True)
@@ -108,14 +98,6 @@ class Trainer:
         model = self.ddp()
         with model.join():
             return self.run(model, steps=STEPS - 2 * dist.get_rank())
-
-    def hooked(self) -> Any:
-        model = self.ddp()
-        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
-        return self.run(model)
-
-    def sparse(self) -> Any:
-        return self.run(self.ddp(Net(sparse=True)))
 
     def saved(self) -> Any:
         model = self.run(self.ddp())
@@ -160,11 +142,11 @@ def weights(model: Any) -> Iterator[str]:
         yield parameter.detach().double().square().sum().item().hex()
 
 
-def main(how: str, file: str, rank: int) -> None:
+def main(how: str, file: str, rank: int, ranks: int) -> None:
     torch.set_num_threads(1)
     # a back end for each kind of device, as those have it that name none
     name = "gloo" if torch.__version__.startswith("1.") else "cpu:gloo,cuda:gloo"
-    dist.init_process_group(name, init_method=f"file://{file}", rank=rank, world_size=2)
+    dist.init_process_group(name, init_method=f"file://{file}", rank=rank, world_size=ranks)
     for way in WAYS:
         model = getattr(Trainer(how == "ours"), way)()
         print(json.dumps({way: list(weights(model))}), flush=True)
@@ -173,4 +155,4 @@ def main(how: str, file: str, rank: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

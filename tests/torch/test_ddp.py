@@ -1,33 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """DistributedDataParallel between two hosts, which are network namespaces."""
 
-import os
 import secrets
-import shutil
 import subprocess
 import tempfile
 import unittest
 
-from common import no_torch
 from fake_mlccd import START, Listener
-from test_passes import FOLDER, Passing
+from test_passes import FOLDER, Rank
 
 RANKS = 4
-
-
-def missing() -> str:
-    if reason := no_torch():
-        return reason
-    if os.geteuid():
-        return "needs root: it makes network namespaces"
-    return "" if shutil.which("ss") and shutil.which("ip") else "needs ip and ss"
 
 
 def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True)
 
 
-@unittest.skipIf(missing(), missing())
 class Hosts(unittest.TestCase):
     def setUp(self) -> None:
         name = f"mlcc-torch-{secrets.token_hex(4)}"
@@ -55,7 +43,7 @@ class Hosts(unittest.TestCase):
                 own = {"MLCC_SOCKET": str(listener.path), "MLCC_JOB": "host"}
                 own |= {"GLOO_SOCKET_IFNAME": "e0"}
                 inside = ["ip", "netns", "exec", self.hosts[number // 2]]
-                ranks.append(Passing([*words, str(number), str(RANKS)], own, inside))
+                ranks.append(Rank([*words, str(number), str(RANKS)], own, inside))
                 self.addCleanup(ranks[-1].process.kill)
             for rank in ranks:
                 rank.finish()

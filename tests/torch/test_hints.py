@@ -43,14 +43,6 @@ class HandOver(Case):
 
 
 class WithoutDaemon(Case):
-    def test_there_is_none(self) -> None:
-        with self.assertLogs("mlcc_torch", "WARNING") as logs:
-            made = Hints("/nonexistent/mlccd.sock", "bert")
-            for _ in range(1000):
-                made.phase_start(5)
-                made.phase_end()
-        self.assertEqual(len(logs.output), 1, logs.output)
-
     def test_without_the_library(self) -> None:
         with (
             mock.patch.object(library, "NAME", "libmlcc-none.so.0"),

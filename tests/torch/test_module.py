@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
+import torch
+from torch.utils.checkpoint import checkpoint
+
 import test_step
-from common import no_torch
 from fake_mlccd import END, START
 from mlcc_torch import module_phases
 from mlcc_torch.quiet import Quiet
-
-if not no_torch():
-    import torch
-    from torch.utils.checkpoint import checkpoint
 
 FORWARD, BACKWARD = 1000, 5000
 
@@ -27,13 +25,6 @@ class More:
     """What models return may be anything."""
 
     parts: list[Any]
-
-
-def no_engine() -> str:
-    """Why it cannot be told that a forward pass is a part of the backward pass, or nothing."""
-    if reason := no_torch():
-        return reason
-    return "" if hasattr(torch._C, "_current_graph_task_id") else "needs torch 2.0"
 
 
 def model_that(send: Callable[[int], None]) -> Any:
@@ -66,7 +57,6 @@ def model_that(send: Callable[[int], None]) -> Any:
     return Model()
 
 
-@unittest.skipIf(no_torch(), no_torch())
 class Module(test_step.Case):
     def setUp(self) -> None:
         super().setUp()
@@ -196,7 +186,7 @@ class Module(test_step.Case):
             self.train(4)
         Quiet(mock.Mock(side_effect=KeyError))()
 
-    @unittest.skipIf(no_engine(), no_engine())
+    @unittest.skipUnless(hasattr(torch._C, "_current_graph_task_id"), "needs torch 2.0")
     def test_what_is_recomputed_belongs_to_the_backward_pass(self) -> None:
         self.hook()
         for _ in range(3):

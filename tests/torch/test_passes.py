@@ -4,7 +4,9 @@
 Each of two ranks plays a host: it has a job of its own, and announces it.
 """
 
-import shutil
+import json
+import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,33 +15,53 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common import Rank, no_torch
+import torch
+
+import common  # noqa: F401  (finds the package)
 from fake_mlccd import END, START, Listener
 
+TIMEOUT_S = 240.0
+# Debian 13 builds PyTorch without libuv, and PyTorch asks for it all the same
+GLOO = {"USE_LIBUV": "0", "GLOO_SOCKET_IFNAME": "lo"}
 FOLDER = Path(__file__).parent
+NOWHERE = Path("/nonexistent")
 
 
-def missing(least: str = "1.13") -> str:
-    if reason := no_torch():
-        return reason
-    if not shutil.which("ss"):
-        return "needs ss"
-    import torch
-
+def missing(least: str) -> str:
     def number(version: str) -> tuple[int, ...]:
         return tuple(map(int, version.split(".")[:2]))
 
     return f"needs torch {least}" if number(torch.__version__) < number(least) else ""
 
 
-class Passing(Rank):
-    """One process, which notes its passes."""
+class Rank:
+    """One process of a job, and what it says: an object of JSON a line, and its warnings."""
 
     def __init__(
         self, words: list[str], environment: dict[str, str], inside: Sequence[str] = ()
     ) -> None:
-        command = [*inside, sys.executable, "-B", *words]
-        super().__init__(command, {"GLOO_SOCKET_IFNAME": "lo"} | environment)
+        self.process = subprocess.Popen(
+            [*inside, sys.executable, "-B", *words],
+            env=os.environ | GLOO | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finish(self) -> None:
+        """At its end take what it said; some Gloos say more."""
+        out, self.errors = self.process.communicate(timeout=TIMEOUT_S)
+        assert self.process.returncode == 0, self.errors
+        self.said = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+    @property
+    def losses(self) -> list[str]:
+        return [line["loss"] for line in self.said if "loss" in line]
+
+    def warnings(self) -> list[str]:
+        """What the package said; torch says more."""
+        return [line for line in self.errors.splitlines() if "phases" in line or "mlccd" in line]
 
     @property
     def gradients(self) -> int:
@@ -58,25 +80,33 @@ class Passing(Rank):
         return found
 
 
-@unittest.skipIf(missing(), missing())
-class Passes(unittest.TestCase):
-    def run_ranks(self, model: str, how: str, socket: Any = "/nonexistent") -> list[Passing]:
+class Pair(unittest.TestCase):
+    """Two ranks, jobs of their own, and what takes their hints."""
+
+    def listen(self) -> Listener:
+        listener = Listener([{"id": 5 + n, "name": f"rank{n}", "cgroup": "x"} for n in range(2)])
+        self.addCleanup(listener.close)
+        return listener
+
+    def run_ranks(self, worker: str, *words: str, socket: Path = NOWHERE) -> list[Rank]:
+        """Both to their end: worker WORDS... FILE RANK RANKS."""
         with tempfile.TemporaryDirectory(prefix="mlcc-torch-") as folder:
             ranks = []
             for rank in range(2):
-                words = [str(FOLDER / "pass_worker.py"), model, how, f"{folder}/meet"]
                 own = {"MLCC_SOCKET": str(socket), "MLCC_JOB": f"rank{rank}"}
-                ranks.append(Passing([*words, str(rank), "2"], own))
+                where = (f"{folder}/meet", str(rank), "2")
+                ranks.append(Rank([str(FOLDER / worker), *words, *where], own))
                 self.addCleanup(ranks[-1].process.kill)
             for rank in ranks:
                 rank.finish()
         return ranks
 
+
+class Passes(Pair):
     def check_model(self, model: str, *kinds: str) -> None:
-        listener = Listener([{"id": 5 + n, "name": f"rank{n}", "cgroup": "x"} for n in range(2)])
-        self.addCleanup(listener.close)
-        ours = self.run_ranks(model, "ours", listener.path)
-        plain = self.run_ranks(model, "plain")
+        listener = self.listen()
+        ours = self.run_ranks("pass_worker.py", model, "ours", socket=listener.path)
+        plain = self.run_ranks("pass_worker.py", model, "plain")
         self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
         self.assertEqual(len(set(ours[0].losses)), len(ours[0].losses))
         self.assertEqual([rank.warnings() for rank in ours], [[], []])
@@ -111,6 +141,8 @@ class Passes(unittest.TestCase):
 
     def test_without_mlccd(self) -> None:
         for model in ("ddp", "hand"):
-            ours, plain = self.run_ranks(model, "ours"), self.run_ranks(model, "plain")
+            ours, plain = (
+                self.run_ranks("pass_worker.py", model, how) for how in ("ours", "plain")
+            )
             self.assertEqual([rank.losses for rank in ours], [rank.losses for rank in plain])
             self.assertEqual([len(rank.warnings()) for rank in ours], [1, 1])

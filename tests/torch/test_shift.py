@@ -60,11 +60,6 @@ class Waiting(Case):
             self.made.wait_for_slot()
         self.check_slept(AHEAD // S)
 
-    def test_an_iteration_begins_before_its_phase(self) -> None:
-        self.plan()
-        self.made.wait_for_slot(iteration=True)
-        self.check_slept((AHEAD - LEAD) // S)
-
     def test_of_the_processes_of_a_host_one_waits(self) -> None:
         """The one to whom mlccd shows the plan."""
         self.plan()

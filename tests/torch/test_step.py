@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from common import no_torch, until
+import torch
+
+from common import until
 from fake_mlccd import END, START, Listener
 from mlcc_torch import step
 from mlcc_torch.hints import Hints
@@ -187,10 +189,8 @@ class Phases(Case):
         method.__func__(optimizer)
         self.assertEqual(optimizer.steps, 1)
 
-    @unittest.skipIf(no_torch(), no_torch())
     def test_wrappers_of_optimizers(self) -> None:
         """Which are optimizers by name only: without hooks, or with some that they never call."""
-        import torch
 
         class Wrapper(torch.optim.Optimizer):
             def __init__(self, inner: Any) -> None:
@@ -234,10 +234,7 @@ class Phases(Case):
         step.after_step(optimizer, mock.Mock(side_effect=KeyError))  # type: ignore[arg-type]
         self.assertEqual(optimizer.step("x"), "x")
 
-    @unittest.skipIf(no_torch(), no_torch())
     def test_optimizers_of_torch(self) -> None:
-        import torch
-
         for before in (True, False):
             with self.subTest(scheduler_first=before), warnings.catch_warnings():
                 warnings.simplefilter("error")
