@@ -52,47 +52,40 @@ class Hints:
     @property
     def linked(self) -> bool:
         """Whether mlccd takes the hints, as far as is known."""
-        with self._lock:
-            return bool(self._handle) and bool(self._library.mlcc_hint_linked(self._handle))
+        return bool(self._call("linked"))
 
     def phase_start(self, size: int = 0) -> None:
         """A phase begins in which this process sends size bytes; 0: it does not know."""
-        if self._mine():
-            with self._lock:
-                if self._handle:
-                    self._library.mlcc_hint_start(self._handle, _bytes(size))
+        self._call("start", _bytes(size))
 
     def phase_end(self) -> None:
         """The phase is over."""
-        if self._mine():
-            with self._lock:
-                if self._handle:
-                    self._library.mlcc_hint_end(self._handle)
+        self._call("end")
 
     def wait_for_slot(self, iteration: bool = False) -> None:
         """Before phase_start(): sleep until the job's slot, if a plan says so and it is time.
 
         iteration: what begins now is not the phase but the iteration, with computing first.
         """
-        until = 0
-        if self._mine():
-            with self._lock:
-                if self._handle:
-                    until = self._library.mlcc_hint_slot(self._handle, iteration)
-        if until:
+        if until := self._call("slot", iteration):
             time.sleep(max(0, until - time.monotonic_ns()) / 1e9)
 
     def close(self) -> None:
         """Say nothing more."""
-        if self._mine():
-            with self._lock:
-                if self._handle:
-                    self._library.mlcc_hint_free(self._handle)
-                self._handle = None
+        self._call("free")
 
-    def _mine(self) -> bool:
-        """A child of fork() has this object, too, and perhaps a lock that nobody gives back."""
-        return self._handle is not None and os.getpid() == self._pid
+    def _call(self, name: str, *arguments: int) -> int:
+        """What the library says; 0 where there is no handle, or no longer.
+
+        A child of fork() has this object, too, and perhaps a lock that nobody gives back.
+        """
+        if self._handle is None or os.getpid() != self._pid:
+            return 0
+        with self._lock:
+            handle, function = self._handle, getattr(self._library, f"mlcc_hint_{name}")
+            if name == "free":
+                self._handle = None
+            return (handle and function(handle, *arguments)) or 0
 
     def _open(self, socket_path: str | None, job: str | None) -> None:
         options = library.Options(

@@ -39,7 +39,6 @@ def load() -> ctypes.CDLL:
     own = Path(__file__).parent / NAME
     library = ctypes.CDLL(str(own) if own.exists() else NAME)
     for name, (arguments, result) in _FUNCTIONS.items():
-        function = library[f"mlcc_hint_{name}"]
+        function = getattr(library, f"mlcc_hint_{name}")
         function.argtypes, function.restype = arguments, result
-        setattr(library, f"mlcc_hint_{name}", function)
     return library
