@@ -21,6 +21,7 @@ away, mlccd ends the job by itself.
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -119,18 +120,16 @@ def is_mirror(pod: dict[str, Any]) -> bool:
     return MIRROR in notes and isinstance(text, str) and bool(HASH.fullmatch(text))
 
 
-def cgroup_of(uid: str, roots: Sequence[Path]) -> Path | None:
+def cgroup_of(uid: str, root: Path) -> Path | None:
     """Where the kubelet has put a pod: its systemd driver, or its cgroupfs driver."""
-    for root in roots:
-        for qos in ("", "burstable", "besteffort"):
-            # a slice is named after all slices above it
-            for above in ("", "kubelet"):
-                names = [name for name in (above, "kubepods", qos) if name]
-                slices = ["-".join(names[: n + 1]) + ".slice" for n in range(len(names))]
-                leaf = "-".join([*names, "pod" + uid.replace("-", "_")]) + ".slice"
-                for path in (root.joinpath(*slices, leaf), root.joinpath(*names, "pod" + uid)):
-                    if path.is_dir():
-                        return path
+    for above, qos in itertools.product(("", "kubelet"), ("", "burstable", "besteffort")):
+        names = [name for name in (above, "kubepods", qos) if name]
+        # a slice is named after all slices above it
+        slices = ["-".join(names[: n + 1]) + ".slice" for n in range(len(names))]
+        leaf = "-".join([*names, "pod" + uid.replace("-", "_")]) + ".slice"
+        for path in (root.joinpath(*slices, leaf), root.joinpath(*names, "pod" + uid)):
+            if path.is_dir():
+                return path
     return None
 
 
@@ -171,9 +170,7 @@ class Ctl:
         if text is None:
             return None
         try:
-            document = json.loads(text)
-            rows = document["jobs"] if isinstance(document, dict) else document
-            names = {row["name"] for row in rows}
+            names = {row["name"] for row in json.loads(text)}
         except (ValueError, KeyError, TypeError) as error:
             log(f"mlcc-ctl show: {error!r}")
             return None
@@ -183,8 +180,8 @@ class Ctl:
 class Node:
     """The pods of this node, and what mlccd was told of them."""
 
-    def __init__(self, ctl: Ctl, roots: Sequence[Path]) -> None:
-        self.ctl, self.roots = ctl, roots
+    def __init__(self, ctl: Ctl, root: Path) -> None:
+        self.ctl, self.root = ctl, root
         self.pods: dict[str, dict[str, Any]] = {}
         self.done: dict[str, tuple[Job, Path]] = {}
         self.stale: set[str] | None = None
@@ -229,19 +226,16 @@ class Node:
             self.ctl("del-job", name)
             del self.done[name]
 
-    def _roots(self) -> str:
-        return ", ".join(map(str, self.roots))
-
     def reconcile(self) -> bool:
         """Tells mlccd what has changed; False if something is still to be done."""
         jobs = self.jobs()
         self._delete(jobs)
         for name, job in jobs.items():
-            path = cgroup_of(job.cgroup, self.roots)
+            path = cgroup_of(job.cgroup, self.root)
             if path is None:
                 # before that there is none
                 if self.pods[job.uid].get("status", {}).get("phase") == "Running":
-                    self._without(job.uid, f"no cgroup pod{job.cgroup} below {self._roots()}")
+                    self._without(job.uid, f"no cgroup pod{job.cgroup} below {self.root}")
                 continue
             if self.done.get(name) == (job, path):
                 continue
@@ -334,9 +328,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--node", default=os.environ.get("NODE_NAME"), help="else $NODE_NAME")
     parser.add_argument("--server", default=default_server())
     parser.add_argument("--account", type=Path, default=ACCOUNT, help="holds token and ca.crt")
-    parser.add_argument(
-        "--cgroup-root", type=Path, action="append", help="the kubelet's (/sys/fs/cgroup)"
-    )
+    root = Path("/sys/fs/cgroup")
+    parser.add_argument("--cgroup-root", type=Path, default=root, help=f"the kubelet's ({root})")
     parser.add_argument("--ctl", default="mlcc-ctl")
     options = parser.parse_args(arguments)
     if not options.node:
@@ -347,8 +340,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> int:
     """Goes on for ever, whatever the API server does."""
     options = parse(arguments)
-    roots = options.cgroup_root or [Path("/sys/fs/cgroup")]
-    node = Node(Ctl(options.ctl), roots)
+    node = Node(Ctl(options.ctl), options.cgroup_root)
     api = Api(options.server, options.node, options.account)
     while True:
         try:

@@ -128,8 +128,8 @@ class CgroupTest(Place):
             with self.subTest(path), tempfile.TemporaryDirectory() as name:
                 made = Path(name, path)
                 made.mkdir(parents=True)
-                self.assertEqual(agent.cgroup_of(UID, [Path(name)]), made)
-                self.assertIsNone(agent.cgroup_of(OTHER, [Path(name)]))
+                self.assertEqual(agent.cgroup_of(UID, Path(name)), made)
+                self.assertIsNone(agent.cgroup_of(OTHER, Path(name)))
 
 
 class NodeTest(Place):
@@ -137,7 +137,7 @@ class NodeTest(Place):
 
     def setUp(self) -> None:
         super().setUp()
-        self.node = agent.Node(agent.Ctl(str(self.ctl)), [self.root])
+        self.node = agent.Node(agent.Ctl(str(self.ctl)), self.root)
 
     def told(self, *pods: dict[str, Any]) -> list[list[str]]:
         """By one more reconciliation with these pods."""
