@@ -281,6 +281,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def event(kind: str, one: dict[str, Any]) -> bytes:
+    """A line of a watch."""
     return json.dumps({"type": kind, "object": one}).encode()
 
 
