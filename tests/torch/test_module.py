@@ -71,23 +71,11 @@ class Module(test_step.Case):
             output = self.model(self.data)
             (output["out"].sum() + output["more"].parts[0]).backward()
 
-    def evaluate(self, times: int = 1) -> None:
-        with torch.no_grad():
-            for _ in range(times):
-                self.model(self.data)
-
     def check(self, *sizes: int) -> None:
         """Since the last call: these phases, each of which is over."""
         wanted = [one for size in sizes for one in ((START, size), (END, 0))]
         self.assertEqual(self.said()[getattr(self, "seen", 0) :], wanted)
         self.seen = len(self.said())
-
-    def test_two_phases_an_iteration_from_the_third_on(self) -> None:
-        self.hook()
-        self.train(2)
-        self.check()
-        self.train(2)
-        self.check(FORWARD, BACKWARD, FORWARD, BACKWARD)
 
     def test_when_they_begin_and_end(self) -> None:
         said = []
@@ -100,20 +88,6 @@ class Module(test_step.Case):
         self.hook()
         self.train(3)
         self.assertEqual(said[4:], [[(START, FORWARD)], [(START, BACKWARD)]])
-
-    def test_a_pass_that_sends_nothing_is_no_phase(self) -> None:
-        self.model = torch.nn.Linear(4, 4)
-        self.hook()
-        for _ in range(4):
-            self.model(self.data).sum().backward()
-        self.check()
-
-    def test_evaluation_between(self) -> None:
-        self.hook()
-        for _ in range(2):
-            self.train(2)
-            self.evaluate(2)
-        self.check(*[FORWARD, BACKWARD] * 2, FORWARD, FORWARD)
 
     def test_two_forward_passes_and_one_backward(self) -> None:
         self.hook()
