@@ -132,7 +132,7 @@ def kernel_suites() -> Iterator[Suite]:
     native: list[str | Path] = ["tests/selftests/run", "native"]
     yield Suite("selftests/native", native, Lane.KERNEL, 20 * MINUTE, NATIVE, _selftest)
     yield Suite("pages", ["tests/pages"], Lane.KERNEL)
-    yield Suite("torch", ["tests/torch/run"], Lane.KERNEL, may_skip=TORCHS, repeat=_python)
+    yield Suite("torch", ["tests/python", "torch"], Lane.KERNEL, may_skip=TORCHS, repeat=_python)
     yield Suite("tuner", ["tests/tuner/run"], Lane.KERNEL, repeat=_python)
     yield Suite("selftests/launchers", ["tests/selftests/launchers.sh"], Lane.KERNEL)
 
@@ -161,12 +161,12 @@ def host_suites(everything: bool) -> Iterator[Suite]:
     yield Suite("pcc", ["tests/python", "pcc"], repeat=_python)
     yield Suite("lint", ["tests/lint"])
     yield Suite("hosts", ["tests/hosts.sh"])
-    yield Suite("plan", ["tests/plan/run"], repeat=_python)
+    yield Suite("plan", ["tests/python", "plan"], repeat=_python)
     yield Suite("sim", ["tests/sim/check"], may_skip=NO_NS3, repeat=_python)
     seconds = "60" if everything else "5"
     fuzz = ["env", f"FUZZ_SECONDS={seconds}", "tests/fuzz/run"]
     yield Suite("fuzz", fuzz, timeout_s=60 * MINUTE)
-    yield Suite("manifests", ["tests/manifests/run"], may_skip=NO_KUBECTL, repeat=_python)
+    yield Suite("manifests", ["tests/python", "manifests"], may_skip=NO_KUBECTL, repeat=_python)
     yield Suite("selftests/lib", ["tests/selftests/lib/selftest.sh"])
 
 

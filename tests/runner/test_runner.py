@@ -60,7 +60,7 @@ class Again(unittest.TestCase):
         guest = self.by_name("selftests/6.12").again("module: loads")
         self.assertEqual(guest, "tests/selftests/run vm 6.12 module.sh")
         again = self.by_name("plan").again("test_plan.Bad.test_input")
-        self.assertEqual(again, "tests/plan/run -k test_plan.Bad.test_input")
+        self.assertEqual(again, "tests/python plan -k test_plan.Bad.test_input")
 
     def test_some_are_asked_for(self) -> None:
         everything = [*suites.first_suites(), *suites.later_suites(("6.1",), False)]
