@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from runner import guests, schedule, suites, tap  # noqa: E402  (needs the path above)
+from runner import schedule, suites, tap  # noqa: E402  (needs the path above)
 from runner.suites import Lane, Suite  # noqa: E402
 
 
@@ -51,7 +51,7 @@ class Again(unittest.TestCase):
     """Every failure comes with a command."""
 
     def by_name(self, name: str) -> Suite:
-        found = [*suites.first_suites(), *suites.later_suites(guests.KERNELS, True)]
+        found = [*suites.first_suites(), *suites.later_suites(suites.KERNELS, True)]
         return next(suite for suite in found if suite.name == name)
 
     def test_it_runs_one_case(self) -> None:
