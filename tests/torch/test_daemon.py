@@ -28,19 +28,6 @@ class RealDaemon(JobCase):
         until(lambda: self.mlccd.job("bert")["phases"] >= count, f"{count} phases")
         return self.mlccd.job("bert")
 
-    def test_phases_arrive(self) -> None:
-        made = self.hints()
-        self.assertTrue(made.linked)
-        for number, size in enumerate((5_000_000, 6_000_000), 1):
-            made.phase_start(size)
-            job = self.phases(number)
-            self.assertEqual((job["d_phase_bytes"], job["hinted"]), (size, True))
-            made.phase_end()
-            until(lambda: self.mlccd.job("bert")["neutral"], "the end of the phase")
-        status = self.mlccd.ask({"op": "status"})
-        self.assertEqual((status["ring_records"], status["ring_records_bad"]), (4, 0))
-        self.assertEqual((status["ring_records_late"], status["ring_overruns"]), (0, 0))
-
     def phase(self, ranks: list[Hints], number: int, size: int) -> int:
         """The bytes that mlccd makes of what these processes say of a phase."""
         for made in ranks:
