@@ -176,16 +176,14 @@ def kernel_suites() -> Iterator[Suite]:
 def bare_suites(everything: bool) -> Iterator[Suite]:
     """What a newcomer has."""
     if not everything:
-        words: list[str | Path] = ["tests/bare", "bookworm", "--packages", "--demo", "--short"]
+        words = ["tests/bare", "bookworm", "--packages", "--short"]
         yield Suite("bare/bookworm", words, Lane.KERNEL, 20 * MINUTE)
         return
     for name in ("bookworm", "trixie"):
-        command: list[str | Path] = ["tests/bare", name, "--packages", "--image"]
-        yield Suite(f"packages/{name}", command, Lane.KERNEL, 30 * MINUTE)
+        words = ["tests/bare", name, "--packages", "--image"]
+        yield Suite(f"bare/{name}", words, Lane.KERNEL, 60 * MINUTE)
+    yield Suite("bare/noble", ["tests/bare", "noble"], Lane.KERNEL, 30 * MINUTE, NO_UBUNTU)
     yield Suite("packages/rpm", ["tests/packages/rpm.sh"], Lane.KERNEL)
-    for name in ("bookworm", "trixie", "noble"):
-        skips = NO_UBUNTU if name == "noble" else {}
-        yield Suite(f"bare/{name}", ["tests/bare", name], Lane.KERNEL, 30 * MINUTE, skips)
 
 
 def host_suites(everything: bool) -> Iterator[Suite]:
