@@ -146,14 +146,10 @@ planner:
 	@userspace/plan/mlcc-plan --help
 
 # What cannot be installed fails in the suite deps, by its name.
-check check-all check-fast:
-	@tests/deps/install.sh all || echo "deps: going on with what is there"
+check check-all check-fast check-debug:
+	@tests/deps/install.sh $(if $(filter %debug,$@),demo guests debug,all) || \
+		echo "deps: going on with what is there"
 	@$(PYTHON) tests/check $(patsubst check-%,--%,$(filter-out check,$@)) $(SUITES)
-
-# Apart from the others: two kernels are built for it.
-check-debug:
-	@tests/deps/install.sh demo guests debug || echo "deps: going on with what is there"
-	@$(PYTHON) tests/check --debug $(SUITES)
 
 # Per kernel, with the compiler that built it: all warnings are errors, then sparse.
 check-matrix:
