@@ -5,9 +5,8 @@
 #
 #   guest.sh DIR
 #
-# DIR is shared with the host. It holds `command` (arguments that end in NUL), `env` (shell
-# assignments), `cwd` and `modules` (the directory that becomes /lib/modules/VERSION); `status` and
-# `kmsg` are written into it. Output goes through two virtio
+# DIR is shared with the host. It holds `command`, a shell script, and `modules`, the directory that
+# becomes /lib/modules/VERSION; `status` and `kmsg` are written into it. Output goes through two virtio
 # ports, which are looked up in sysfs: their names in /dev come from udev, and not every host that
 # lends its root file system has udev.
 
@@ -84,19 +83,6 @@ start_relays()
 	done
 }
 
-run_command()
-{
-	local command
-
-	mapfile -d '' -t command <"$dir/command"
-	set -a
-	# shellcheck disable=SC1091  # written by the host
-	. "$dir/env"
-	set +a
-	cd "$(<"$dir/cwd")" || exit 125
-	exec "${command[@]}"
-}
-
 # A daemon that the command left behind keeps the pipes open: do not wait for it for ever.
 finish_relays()
 {
@@ -161,7 +147,8 @@ main()
 	start_relays || return
 	start_checkers
 	echo "mlcc-vm: the command starts" >/dev/kmsg
-	(run_command) </dev/null >/run/mlcc.stdout 2>/run/mlcc.stderr
+	# shellcheck disable=SC1091  # written by the host
+	(. "$dir/command") </dev/null >/run/mlcc.stdout 2>/run/mlcc.stderr
 	status=$?
 	finish_relays
 	finish_checkers

@@ -87,10 +87,9 @@ def _write_request(options: Options, where: Path, command: Sequence[str]) -> Non
     }
     if options.counted:
         env["MLCC_COUNTED"] = "1"
-    lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(env.items())]
-    (where / "env").write_text("".join(lines))
-    (where / "command").write_text("".join(f"{word}\0" for word in command))
-    (where / "cwd").write_text(f"{Path.cwd()}\n")
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(env.items())]
+    lines += [f"cd {shlex.quote(str(Path.cwd()))} || exit 125\n", f"exec {shlex.join(command)}\n"]
+    (where / "command").write_text("".join(lines))
 
 
 def _port(name: str, fd: int) -> list[str]:
