@@ -34,7 +34,7 @@ def lay_out(driver: Path, copy: Path) -> None:
 
 def apply(copy: Path, patch: Path, fuzz: int) -> None:
     depth = len(Path(DRIVER).parts) + 1
-    words = ["-s", f"-F{fuzz}", f"-p{depth}", "-d", copy, "-i", patch]
+    words = ["-s", "-f", f"-F{fuzz}", f"-p{depth}", "-d", copy, "-i", patch]
     run([need_tool("patch", "patch"), *words], patch.name)
 
 
