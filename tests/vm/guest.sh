@@ -39,13 +39,6 @@ wait_for_port()
 	return 1
 }
 
-mount_once()
-{
-	local type=$1 where=$2
-
-	[[ $mounts == *" $where $type "* ]] || mount -t "$type" "$type" "$where"
-}
-
 # /lib/modules is a tmpfs that virtme-ng's init mounted, with one link in it.
 setup_modules()
 {
@@ -57,13 +50,8 @@ setup_modules()
 
 setup_mounts()
 {
-	local mounts
-
-	mounts=$(</proc/mounts)
-	mount_once cgroup2 /sys/fs/cgroup
-	mount_once bpf /sys/fs/bpf
-	mount_once debugfs /sys/kernel/debug
-	mount_once tracefs /sys/kernel/tracing
+	# virtme-ng's init has mounted what else there is
+	mount -t bpf bpf /sys/fs/bpf
 	# Without udev they lead to a virtio port, which can be opened only once.
 	ln -sfn /proc/self/fd/1 /dev/stdout
 	ln -sfn /proc/self/fd/2 /dev/stderr
