@@ -139,28 +139,13 @@ static void wait_sent(struct job *job)
 	phase_timed_out(job);
 }
 
-static double spread_ms(const struct job *job)
-{
-	int64_t first = INT64_MAX, last = 0, done;
-	uint32_t i;
-
-	for (i = 0; i < job->n_flows; i++) {
-		done = job->flows[i].done_ns;
-		if (done < first)
-			first = done;
-		if (done > last)
-			last = done;
-	}
-	return (double)(last - first) / 1e6;
-}
-
 static void report_phase(const struct job *job, int64_t start, int64_t computed, int64_t end)
 {
 	printf("{\"job\":\"%s\",\"iteration\":%u,\"start_ns\":%lld,"
 	       "\"compute_ms\":%.3f,\"comm_ms\":%.3f,\"iteration_ms\":%.3f,"
-	       "\"spread_ms\":%.3f,\"bytes\":%llu}\n",
+	       "\"bytes\":%llu}\n",
 	       job->opt->job, job->iteration, (long long)start, (double)(computed - start) / 1e6,
-	       (double)(end - computed) / 1e6, (double)(end - start) / 1e6, spread_ms(job),
+	       (double)(end - computed) / 1e6, (double)(end - start) / 1e6,
 	       (unsigned long long)job->opt->bytes);
 }
 

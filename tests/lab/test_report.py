@@ -25,8 +25,7 @@ ISOLATED_MS = 100.0
 def job_trace(late_ms: float, retransmits: int) -> JobTrace:
     """Four iterations, of which three are settled, the last late; 2 MB."""
     times = [500.0, ISOLATED_MS, ISOLATED_MS, ISOLATED_MS + late_ms]
-    calm = [0.0] * 4
-    return JobTrace(times, [90.0] * 4, [10.0] * 4, calm, retransmits, 2_000_000, [])
+    return JobTrace(times, [90.0] * 4, [10.0] * 4, retransmits, 2_000_000, [])
 
 
 def flow_trace(mbps: float, completion_ms: list[float]) -> FlowTrace:

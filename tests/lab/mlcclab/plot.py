@@ -44,9 +44,9 @@ def draw(document: Json, path: Path) -> None:
             gridspec_kw={"width_ratios": (1, 1.15)},
             layout="constrained",
         )
-        limits = _time_limits(results)
+        limits = time_limits(results)
         for (left, right), result in zip(axes, results, strict=True):
-            _iterations(left, result, limits)
+            iterations(left, result, limits)
             _shares(right, document, result)
         _same_times([right for _, right in axes])
         _legend(figure, axes[0][1])
@@ -76,7 +76,7 @@ def _title(result: Json) -> str:
     return f"{title}, mean of {runs} runs; here {own:.2f}"
 
 
-def _time_limits(results: list[Json]) -> tuple[float, float]:
+def time_limits(results: list[Json]) -> tuple[float, float]:
     """The same scale for every row; a lone outlier may leave the picture."""
     jobs = [job for result in results for job in _drawn(result)["jobs"]]
     low = min(min(job["isolated_ms"], *job["iterations_ms"]) for job in jobs)
@@ -85,7 +85,8 @@ def _time_limits(results: list[Json]) -> tuple[float, float]:
     return low - margin, high + 2 * margin
 
 
-def _iterations(axes: Any, result: Json, limits: tuple[float, float]) -> None:
+def iterations(axes: Any, result: Json, limits: tuple[float, float]) -> None:
+    """Of each job, and how long they take alone."""
     for index, job in enumerate(_drawn(result)["jobs"]):
         colour = COLOURS[index % len(COLOURS)]
         times = job["iterations_ms"]

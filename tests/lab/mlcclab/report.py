@@ -175,7 +175,6 @@ def _job(measurement: Measurement, cc: str, job: Job, trace: JobTrace) -> Json:
         "sent_mb": round(trace.sent_bytes / 1e6, 3),
         "retransmits_per_mb": _per_mb([trace]),
         **dict.fromkeys(JOB_INTERVALS.values()),
-        "flow_spread_ms": round(fmean(stats.settled(trace.spread_ms)), 3),
         **_comm(trace),
         "iterations_ms": times,
         "comm_ms": trace.comm_ms,
@@ -212,7 +211,7 @@ def _merge_job(jobs: Sequence[Json]) -> Json:
     merged.update(estimates(jobs, JOB_INTERVALS))
     comm = [value for job in jobs for value in stats.settled(job["comm_ms"])]
     merged["comm_p50_ms"] = round(stats.percentile(comm, 50), 3)
-    merged.update(means(jobs, ["flow_spread_ms", "retransmits", "sent_mb", "comm_mean_ms"], 3))
+    merged.update(means(jobs, ["retransmits", "sent_mb", "comm_mean_ms"], 3))
     merged["converged_at"] = stats.merge_converged([job["converged_at"] for job in jobs])
     for key in ("iterations_ms", "comm_ms"):
         steps = zip(*(job[key] for job in jobs), strict=True)

@@ -51,7 +51,6 @@ class JobTrace:
     iteration_ms: list[float]
     compute_ms: list[float]
     comm_ms: list[float]
-    spread_ms: list[float]
     retransmits: int
     sent_bytes: int
     samples: Samples
@@ -312,7 +311,6 @@ class Runner:
             iteration_ms=step_times(workers),
             compute_ms=slowest(workers, "compute_ms"),
             comm_ms=slowest(workers, "comm_ms"),
-            spread_ms=slowest(workers, "spread_ms"),
             retransmits=sum(burst.totals.get("retransmits", 0) for burst in bursts),
             sent_bytes=sum(burst.totals.get("bytes", 0) for burst in bursts),
             samples=_samples(sampled),

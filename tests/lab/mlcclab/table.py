@@ -53,16 +53,20 @@ def align(rows: list[list[str]], left: int) -> list[str]:
 
 
 def text(report: Json) -> str:
-    """The whole: times in ms, a line per cc and job, then the sums."""
+    """The whole."""
+    return "\n".join(lines(report) + warnings(report))
+
+
+def lines(report: Json) -> list[str]:
+    """Times in ms, a line per cc and job, then the sums."""
     rows = [[name for name, _ in COLUMNS]]
     for result in report["results"]:
         rows += [[cell(result, job) for _, cell in COLUMNS] for job in result["jobs"]]
-    lines = align(rows, 2)
+    found = align(rows, 2)
     for result in report["results"]:
-        lines.append(f"{result['cc']}: {_sums(result)}")
-        lines.append(f"{result['cc']}: {_communication(result)}")
-        lines += [f"{result['cc']}: {flow_line(flow)}" for flow in result["flows"]]
-    return "\n".join(lines + warnings(report))
+        said = [_sums(result), _communication(result), *map(flow_line, result["flows"])]
+        found += [f"{result['cc']}: {line}" for line in said]
+    return found
 
 
 def _sums(result: Json) -> str:

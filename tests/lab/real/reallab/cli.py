@@ -8,11 +8,10 @@ from pathlib import Path
 
 from mlcclab import features, machine, program, topology
 from mlcclab.errors import EXIT_FAILED, EXIT_OK, UsageError
-from mlcclab.options import whole
+from mlcclab.options import cc_list, whole
 
 from . import experiment, report
 from .jobs import SETS
-from .session import Mode
 
 MODES = ("cubic", "mlcc", "mlcc+hints")
 EPILOG = """\
@@ -41,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add, count = parser.add_argument, whole(8, 10_000)
     add("set", choices=sorted(SETS), help="; ".join(f"{s.name}: {s.about}" for s in SETS.values()))
-    add("--modes", type=_modes, default=_modes(",".join(MODES)), metavar="LIST")
+    add("--modes", type=_modes, default=list(MODES), metavar="LIST")
     add("--iterations", type=count, default=100, metavar="N", help="of each job (default 100)")
     add("--isolated", type=count, default=40, metavar="N", help="of a job alone (default 40)")
     add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
@@ -50,14 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _modes(text: str) -> list[Mode]:
-    names = text.split(",")
+def _modes(text: str) -> list[str]:
+    names = cc_list(text)
     for name in names:
         if name not in MODES:
             raise argparse.ArgumentTypeError(f"{name!r}: one of {', '.join(MODES)} is wanted")
-    if len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError("names a mode twice")
-    return [Mode(name) for name in names]
+    return names
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -67,7 +64,7 @@ def _run(options: argparse.Namespace) -> int:
             raise UsageError(f"{path}: no such folder")
     request = experiment.Request(
         jobs=SETS[options.set],
-        modes=options.modes,
+        ccs=options.modes,
         iterations=options.iterations,
         isolated=options.isolated,
         repeat=options.repeat,
@@ -82,6 +79,5 @@ def _run(options: argparse.Namespace) -> int:
         from . import plot  # only here: the rest works without matplotlib
 
         plot.draw(document, options.plot)
-    print(report.table(document))
-    print(report.sentence(document))
+    print(report.text(document))
     return EXIT_OK if document["same_losses"] else EXIT_FAILED

@@ -11,17 +11,19 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 from mlcclab import carrier as carriers
+from mlcclab import experiment, scenario, schedule, stats
 from mlcclab.errors import SkipError
 from mlcclab.link import Link
 from mlcclab.progress import Progress
+from mlcclab.schedule import REFERENCE_CC
 from mlcclab.topology import Topology
 
 from .jobs import RATE, Job, JobSet
-from .session import CTL, Cluster, Mode, RunResult, Session
+from .session import CTL, Cluster, RealRun, Session
 
-REFERENCE = Mode("cubic")
 # connections: one a pair of ranks, and what the store and Open MPI's daemons have
 CONNECTIONS_OF_A_JOB = 4
 START_S = 12.0
@@ -33,7 +35,7 @@ class Request:
     """What the operator asked for."""
 
     jobs: JobSet
-    modes: Sequence[Mode]
+    ccs: Sequence[str]
     iterations: int
     isolated: int
     repeat: int
@@ -44,10 +46,27 @@ class Measurement:
     """Everything that the report is made of."""
 
     request: Request
-    jobs: list[Job]
     carrier: str | None = None
-    isolated: dict[str, RunResult] = field(default_factory=dict)
-    runs: dict[str, list[RunResult]] = field(default_factory=dict)
+    alone: dict[str, RealRun] = field(default_factory=dict)
+    runs: dict[str, list[RealRun]] = field(default_factory=dict)
+
+    def of_lab(self) -> experiment.Measurement:
+        """The same as the lab reports it: each job is a ring of two."""
+        asked = self.request
+        jobs = tuple(
+            scenario.Job(job.name, job.bytes, job.compute_ms, pattern="ring", workers=2)
+            for job in asked.jobs.jobs()
+        )
+        about, count = asked.jobs.about, asked.iterations
+        item = scenario.Scenario(
+            asked.jobs.name, about, "compatible", "tcp", count, link(), jobs, flows=()
+        )
+        request = schedule.Request(item, count, 1, asked.repeat, isolated_cc=False, timeout_s=0.0)
+        alone = {
+            name: fmean(stats.settled(run.jobs[name].iteration_ms))
+            for name, run in self.alone.items()
+        }
+        return experiment.Measurement(request, self.carrier, alone, runs=dict(self.runs))
 
 
 def _needs(jobs: JobSet) -> None:
@@ -57,8 +76,8 @@ def _needs(jobs: JobSet) -> None:
         raise SkipError("openmpi-bin or python3-mpi4py is not installed: make demo-train does it")
 
 
-def _carrier(modes: Sequence[Mode]) -> carriers.Carrier | None:
-    if not any(mode.is_mlcc for mode in modes):
+def _carrier(ccs: Sequence[str]) -> carriers.Carrier | None:
+    if not any(map(carriers.is_mlcc, ccs)):
         return None
     if not CTL.exists():
         raise SkipError("mlcc-ctl is not built: make userspace")
@@ -76,30 +95,28 @@ def measure(request: Request) -> Measurement:
     """Build the cluster, run every stage, take the cluster down."""
     _needs(request.jobs)
     jobs = request.jobs.jobs()
-    result = Measurement(request, jobs)
-    modes, carrier = request.modes, _carrier(request.modes)
-    result.carrier = carrier.name if carrier else None
+    ccs, carrier = request.ccs, _carrier(request.ccs)
+    result = Measurement(request, carrier.name if carrier else None)
     tag = f"{os.getpid():x}{secrets.token_hex(2)}"
     alone = len(jobs) * _seconds(jobs, request.isolated)
-    together = len(modes) * request.repeat * _seconds(jobs, request.iterations)
+    together = len(ccs) * request.repeat * _seconds(jobs, request.iterations)
     with ExitStack() as stack:
         progress = stack.enter_context(closing(Progress(alone + together)))
         topology = stack.enter_context(Topology(link(), tag, CONNECTIONS_OF_A_JOB * len(jobs)))
         cluster = Cluster(topology, jobs)
 
-        def run(label: str, those: Sequence[Job], mode: Mode, iterations: int) -> RunResult:
+        def run(label: str, those: Sequence[Job], cc: str, iterations: int) -> RealRun:
             progress.stage(label, _seconds(those, iterations))
             with tempfile.TemporaryDirectory(prefix="mlcc-train-") as name:
-                session = Session(cluster, those, mode, Path(name))
+                session = Session(cluster, those, cc, Path(name))
                 return session.run(carrier, iterations, LIMIT_S, progress.tick)
 
         for job in jobs:
-            label = f"{job.name} alone under {REFERENCE.name}"
-            result.isolated[job.name] = run(label, [job], REFERENCE, request.isolated)
-        for turn, mode in itertools.product(range(request.repeat), modes):
-            label = f"all jobs under {mode.name} ({turn + 1} of {request.repeat})"
-            found = run(label, jobs, mode, request.iterations)
-            result.runs.setdefault(mode.name, []).append(found)
+            label = f"{job.name} alone under {REFERENCE_CC}"
+            result.alone[job.name] = run(label, [job], REFERENCE_CC, request.isolated)
+        for turn, cc in itertools.product(range(request.repeat), ccs):
+            label = f"all jobs under {cc} ({turn + 1} of {request.repeat})"
+            result.runs.setdefault(cc, []).append(run(label, jobs, cc, request.iterations))
     return result
 
 

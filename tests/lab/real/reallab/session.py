@@ -15,17 +15,18 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mlcclab import machine, shell
-from mlcclab.carrier import REPOSITORY, Carrier
+from mlcclab.carrier import REPOSITORY, Carrier, is_announced, is_mlcc
 from mlcclab.daemon import Daemon
 from mlcclab.errors import LabError
-from mlcclab.topology import Host, LinkCounters, Topology
+from mlcclab.runner import JobTrace, RunResult, Tick, slowest, step_times
+from mlcclab.topology import Host, Topology
 
 from .jobs import TORCH_MODELS, Job
 
@@ -44,41 +45,23 @@ LEAD_S = 0.5
 STOP_S = 10.0 * shell.SLOW
 
 Record = dict[str, Any]
-Tick = Callable[[float], None]
-
-
-@dataclass(frozen=True)
-class Mode:
-    """How a run's connections are controlled."""
-
-    name: str
-
-    @property
-    def is_mlcc(self) -> bool:
-        """With a carrier, mlccd and jobs."""
-        return self.name.startswith("mlcc")
-
-    @property
-    def hints(self) -> bool:
-        """Whether the ranks announce their phases."""
-        return self.name == "mlcc+hints"
-
-
 Trace = list[Record]  # what one rank of a job did, an entry an iteration
 
 
 @dataclass
-class RunResult:
-    """Everything of one run."""
+class RealRun(RunResult):
+    """Everything of one run, as the lab has it, and what only these jobs tell."""
 
-    mode: Mode
-    jobs: dict[str, list[Trace]] = field(default_factory=dict)
-    counters: LinkCounters = field(default_factory=lambda: LinkCounters(0, 0, 0))
-    softnet_drops: int = 0
+    ranks: dict[str, list[Trace]] = field(default_factory=dict)
     stolen: float = 0.0  # part of one processor's time
-    known: list[Record] = field(default_factory=list)
     hints: dict[str, int] = field(default_factory=dict)
     in_use: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, ranks: list[Trace]) -> None:
+        """A job. Nobody counts what its connections send again."""
+        times, comm_ms = step_times(ranks), slowest(ranks, "comm_ms")
+        self.ranks[name] = ranks
+        self.jobs[name] = JobTrace(times, slowest(ranks, "real_ms"), comm_ms, 0, 0, [])
 
 
 class Process:
@@ -165,24 +148,22 @@ class Cluster:
 class Session:
     """The processes of one run."""
 
-    def __init__(self, cluster: Cluster, jobs: Sequence[Job], mode: Mode, folder: Path) -> None:
+    def __init__(self, cluster: Cluster, jobs: Sequence[Job], cc: str, folder: Path) -> None:
         self.cluster = cluster
         self.jobs = jobs
-        self.mode = mode
+        self.cc = cc
         self.folder = folder
         self.processes: list[Process] = []
         self.daemon: Daemon | None = None
 
-    def run(
-        self, carrier: Carrier | None, iterations: int, limit_s: float, tick: Tick
-    ) -> RunResult:
+    def run(self, carrier: Carrier | None, iterations: int, limit_s: float, tick: Tick) -> RealRun:
         """Until the slowest job has done its iterations; the others keep competing."""
         with ExitStack() as stack:
             # under mlcc it is the tagger that chooses
-            self.cluster.default_cc("" if self.mode.is_mlcc else self.mode.name)
-            if self.mode.is_mlcc:
+            self.cluster.default_cc("" if is_mlcc(self.cc) else self.cc)
+            if is_mlcc(self.cc):
                 if carrier is None:
-                    raise LabError(f"{self.mode.name}: no carrier")
+                    raise LabError(f"{self.cc}: no carrier")
                 stack.enter_context(carrier.profiled(""))
                 self.daemon = stack.enter_context(Daemon())
             stack.callback(self._stop)
@@ -191,15 +172,14 @@ class Session:
             self._wait_ready()
             return self._measure(iterations, limit_s, tick)
 
-    def _measure(self, iterations: int, limit_s: float, tick: Tick) -> RunResult:
+    def _measure(self, iterations: int, limit_s: float, tick: Tick) -> RealRun:
         topology = self.cluster.topology
         before, drops = topology.counters(), machine.softnet_drops()
         stolen, begun = machine.stolen_s(), time.monotonic()
-        phases = {job["name"]: job["phases"] for job in self._known()}
         go = self.folder / "go.new"
         go.write_text(str(time.monotonic_ns() + round(LEAD_S * 1e9)))
         go.rename(self.folder / "go")
-        result = RunResult(self.mode)
+        result = RealRun()
         end = time.monotonic() + limit_s
         while (done := min(map(self._done, self._names()))) < iterations:
             tick(done / iterations)
@@ -207,23 +187,18 @@ class Session:
             for process in self.processes:
                 process.check()
             if time.monotonic() > end:
-                raise LabError(f"{self.mode.name}: {done} iterations in {limit_s:.0f} s; gives up")
+                raise LabError(f"{self.cc}: {done} iterations in {limit_s:.0f} s; gives up")
             if not result.in_use and done >= iterations // 2:
                 result.in_use = self.cluster.in_use()
         result.counters = topology.counters().since(before)
         result.softnet_drops = machine.softnet_drops() - drops
-        result.stolen = (machine.stolen_s() - stolen) / (time.monotonic() - begun)
+        result.seconds = time.monotonic() - begun
+        result.stolen = (machine.stolen_s() - stolen) / result.seconds
         result.hints = self.daemon.records() if self.daemon else {}
-        result.known = self._known()
-        for job in result.known:  # setting up connections looks like phases, too
-            job["phases"] -= phases[job["name"]]
         for job in self.jobs:
             names = [f"{job.name}-{rank}" for rank in range(RANKS_OF_A_JOB)]
-            result.jobs[job.name] = [self._records(name)[:iterations] for name in names]
+            result.add(job.name, [self._records(name)[:iterations] for name in names])
         return result
-
-    def _known(self) -> list[Record]:
-        return self.daemon.jobs() if self.daemon else []
 
     def _names(self) -> list[str]:
         return [f"{job.name}-{rank}" for job in self.jobs for rank in range(RANKS_OF_A_JOB)]
@@ -242,7 +217,7 @@ class Session:
             for process in self.processes:
                 process.check()
             if time.monotonic() > end:
-                raise LabError(f"{self.mode.name}: not all ranks were ready in {READY_S:.0f} s")
+                raise LabError(f"{self.cc}: not all ranks were ready in {READY_S:.0f} s")
             time.sleep(POLL_S)
 
     def _start(self, job: Job) -> None:
@@ -301,7 +276,7 @@ class Session:
     def _common(self, job: Job) -> list[str]:
         words = ["--folder", str(self.folder), "--bytes", str(job.bytes)]
         words += ["--compute-ms", str(job.compute_ms), "--seed", str(job.seed)]
-        return [*words, "--hints"] if self.mode.hints else words
+        return [*words, "--hints"] if is_announced(self.cc) else words
 
     def _as_job(self, name: str, host: Host) -> list[str]:
         """On that host; under mlcc what an operator would write, in mlccd's network namespace."""
