@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The hostile suite: its cells, the verdicts by hand-made examples, the table, the command line."""
 
-import contextlib
-import io
 import json
 import random
 import tempfile
@@ -12,11 +10,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from common import InFolder, said
 from figures import bars, hostile, hostile_cli, judge, measure, page, tables
 from figures.bars import CANNOT_TELL, MET, MISSED, Span
 from figures.history import History
 from mlcclab import scenario
-from mlcclab.errors import EXIT_OK, EXIT_USAGE
+from mlcclab.errors import EXIT_OK
 
 BY_NAME = {cell.name: cell for cell in hostile.CELLS}
 NOISE = [0.0, 0.001, -0.001, 0.002, -0.002]
@@ -75,15 +74,15 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(bars.resent([1.0, 1.1, 0.9], [none, none]).verdict, MISSED)
 
     def test_ratio_says_the_same_as_the_difference(self) -> None:
-        rng, said = random.Random(3), 0
+        rng, told = random.Random(3), 0
         for _ in range(500):
             base = [rng.lognormvariate(1.0, 0.5) for _ in range(5)]
             ours = [value * rng.lognormvariate(0.4, 0.3) for value in base]
             bar = bars.resent(ours, [base])
             if bar.span.low is not None:
-                said += 1
+                told += 1
                 self.assertEqual(bars.at_most(bar.span, bars.RESENT), bar.verdict)
-        self.assertGreater(said, 100)
+        self.assertGreater(told, 100)
 
     def test_job_against_the_better_base(self) -> None:
         slow, fast = [1.5 + noise for noise in NOISE], [1.2 - noise for noise in NOISE]
@@ -164,31 +163,29 @@ class Table(unittest.TestCase):
 
     def test_only_the_honest_job_counts(self) -> None:
         cell = BY_NAME["liar-learns"]
-        said = report(cell)
-        for result in said["results"]:
+        found = report(cell)
+        for result in found["results"]:
             for each in result["repeats"]:
                 each["jobs"][1].update(slowdown=9.0, retransmits=9999)
-        (row,) = judge.rows(cell, said)
+        (row,) = judge.rows(cell, found)
         self.assertAlmostEqual(row.figures["slowdown"]["mlcc"].mean or 0.0, 1.1)
         self.assertAlmostEqual(row.figures["retransmits"]["mlcc"].mean or 0.0, 8.0)
 
     def test_one_seed_tells_nothing(self) -> None:
-        said = report(NATIVE)
-        for result in said["results"]:
+        found = report(NATIVE)
+        for result in found["results"]:
             del result["repeats"]
-        rows = judge.rows(NATIVE, said)
+        rows = judge.rows(NATIVE, found)
         for row in rows:
             self.assertEqual({bar.verdict for bar in row.bars.values()}, {CANNOT_TELL})
         self.assertIn("Bars: 0 met, 0 missed, 4 cannot tell.", judge.table(rows))
 
 
-class CommandLine(unittest.TestCase):
+class CommandLine(InFolder):
     """What it measures, prints and writes."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.page = self.folder / "page.md"
         self.page.write_text(f"<!-- results: hostile -->\nnothing\n{page.END}\n", encoding="utf-8")
         self.asked: list[str] = []
@@ -201,50 +198,33 @@ class CommandLine(unittest.TestCase):
             (measure, "build", lambda: None),
             (History, "measured", lambda *_: "0123456789ab"),
         ):
-            patch = mock.patch.object(target, name, value)
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(mock.patch.object(target, name, value))
 
     def lab(self, wanted: tables.Measurement, path: Path) -> None:
         self.asked.append(wanted.scenario)
         path.write_text(json.dumps(report(BY_NAME[wanted.scenario])), encoding="utf-8")
 
-    def run_suite(self, *words: str) -> tuple[int, str]:
-        with (
-            contextlib.redirect_stdout(io.StringIO()) as out,
-            contextlib.redirect_stderr(io.StringIO()) as err,
-        ):
-            status = hostile_cli.main(words)
-        return status, out.getvalue() + err.getvalue()
-
     def test_some(self) -> None:
-        status, said = self.run_suite("--cells", "alone-*k,policer-bulk")
+        status, text = said(hostile_cli.main, "--cells", "alone-*k,policer-bulk")
         self.assertEqual(status, EXIT_OK)
         names = ["alone-30k", "alone-60k", "alone-128k", "policer-bulk"]
         self.assertEqual(sorted(self.asked), sorted(names))
         for name in names:
-            self.assertIn(f"| `{name}` |", said)
+            self.assertIn(f"| `{name}` |", text)
         self.assertIn("nothing", self.page.read_text())
 
     def test_write(self) -> None:
-        self.assertEqual(self.run_suite("--write")[0], EXIT_OK)
+        self.assertEqual(said(hostile_cli.main, "--write")[0], EXIT_OK)
         block = page.between(self.page, "hostile")
         self.assertEqual(page.origin(block), page.Origin("0123456789ab", "bpf"))
         self.assertIn("| `reorder-alone` |", block)
 
     def test_write_what_there_is(self) -> None:
-        self.run_suite("--cells", "alone-30k")
-        self.assertEqual(self.run_suite("--write", "--cells", "three-30k")[0], EXIT_OK)
+        said(hostile_cli.main, "--cells", "alone-30k")
+        status, _ = said(hostile_cli.main, "--write", "--cells", "three-30k")
+        self.assertEqual(status, EXIT_OK)
         self.assertEqual(self.asked, ["alone-30k", "three-30k"])
         block = page.between(self.page, "hostile")
         self.assertIn("| `alone-30k` |", block)
         self.assertIn("| `three-30k` |", block)
         self.assertIn("Not measured with this core: `alone-60k`, ", block)
-
-    def test_usage(self) -> None:
-        for words in (
-            ["--cells", "nope-*"],
-            ["alone-30k"],
-        ):
-            status, said = self.run_suite(*words)
-            self.assertEqual((status, said.count("\n")), (EXIT_USAGE, 1), words)

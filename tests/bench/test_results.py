@@ -7,17 +7,17 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from common import InFolder
 from figures import cells, cli, measure, page, tables
 from figures.history import History
 from figures.tables import Measurement, Table
-from mlcclab.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, LabError
+from mlcclab.errors import EXIT_FAILED, EXIT_OK, LabError
 
 COMMIT = "0123456789ab"
 FIT, MISFITS, NEIGHBOURS = (
@@ -94,13 +94,12 @@ class Cells(unittest.TestCase):
         self.assertEqual(cells.beside_cubic(result("cubic", 1.1), "backup"), "-")
 
 
-class Pages(unittest.TestCase):
+class Pages(InFolder):
     """Markers, rows and captions."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "page.md"
+        super().setUp()
+        self.path = self.folder / "page.md"
 
     def test_what_tables_need_is_there(self) -> None:
         for table in tables.TABLES:
@@ -143,21 +142,17 @@ class Pages(unittest.TestCase):
             self.assertIn(word, said.splitlines()[-1])
 
 
-class Resume(unittest.TestCase):
+class Resume(InFolder):
     """A second run measures what is missing, and nothing else."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        (self.root / "Documentation").mkdir()
-        self.page = self.root / MISFITS.file
+        super().setUp()
+        self.page = self.folder / MISFITS.file
+        self.page.parent.mkdir()
         self.page.write_text(page_of(MISFITS, "nothing"), encoding="utf-8")
         self.asked: list[str] = []
         self.answers: dict[str, BaseException] = {}
-        quiet = mock.patch.object(measure, "build")
-        quiet.start()
-        self.addCleanup(quiet.stop)
+        self.enterContext(mock.patch.object(measure, "build"))
 
     def lab(self, wanted: Measurement, path: Path) -> None:
         """Writes a report at once."""
@@ -170,7 +165,7 @@ class Resume(unittest.TestCase):
         """What it has asked the lab for."""
         self.asked = []
         with contextlib.redirect_stderr(io.StringIO()):
-            status = cli.Tables(self.root, commit, self.root / "kept", self.lab).run([MISFITS])
+            status = cli.Tables(self.folder, commit, self.folder / "kept", self.lab).run([MISFITS])
         self.assertEqual(status, EXIT_OK)
         return self.asked
 
@@ -186,7 +181,7 @@ class Resume(unittest.TestCase):
     def test_it_goes_on_after_an_interrupt_or_a_failure(self) -> None:
         third = MISFITS.scenarios[2]
         for error, again in ((KeyboardInterrupt, MISFITS.scenarios[2:]), (LabError, [third])):
-            shutil.rmtree(self.root / "kept", ignore_errors=True)
+            shutil.rmtree(self.folder / "kept", ignore_errors=True)
             self.page.write_text(page_of(MISFITS, "nothing"), encoding="utf-8")
             self.answers[third] = error("a flow got stuck")
             with self.assertRaises(error):
@@ -198,7 +193,7 @@ class Resume(unittest.TestCase):
 
     def test_half_a_report_or_one_of_another_protocol_is_none(self) -> None:
         self.run_tables()
-        wanted, folder = next(tables.measurements(MISFITS)), self.root / "kept"
+        wanted, folder = next(tables.measurements(MISFITS)), self.folder / "kept"
         longer = replace(MISFITS.place, iterations=MISFITS.place.iterations + 1)
         self.assertIsNotNone(measure.read(folder, COMMIT, wanted))
         self.assertIsNone(measure.read(folder, COMMIT, replace(wanted, place=longer)))
@@ -208,33 +203,29 @@ class Resume(unittest.TestCase):
             self.assertIsNone(measure.read(folder, COMMIT, wanted), text)
 
 
-class RunLab(unittest.TestCase):
+class RunLab(InFolder):
     """What becomes of an interrupt."""
 
     def test_an_interrupt_waits_for_the_lab(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            tidied = Path(folder) / "tidied"
-            text = (
-                "import os, pathlib, signal, time\ntry:\n"
-                "    os.kill(os.getppid(), signal.SIGINT)\n    time.sleep(60)\n"
-                f"except KeyboardInterrupt: pathlib.Path({str(tidied)!r}).touch()"
-            )
-            script = [sys.executable, "-c", text]
-            with (
-                mock.patch.object(measure, "command", return_value=script),
-                self.assertRaises(KeyboardInterrupt),
-            ):
-                measure.run_lab(next(tables.measurements(FIT)), Path("unused"))
-            self.assertTrue(tidied.exists())
+        tidied = self.folder / "tidied"
+        text = (
+            "import os, pathlib, signal, time\ntry:\n"
+            "    os.kill(os.getppid(), signal.SIGINT)\n    time.sleep(60)\n"
+            f"except KeyboardInterrupt: pathlib.Path({str(tidied)!r}).touch()"
+        )
+        script = [sys.executable, "-c", text]
+        self.enterContext(mock.patch.object(measure, "command", return_value=script))
+        with self.assertRaises(KeyboardInterrupt):
+            measure.run_lab(next(tables.measurements(FIT)), Path("unused"))
+        self.assertTrue(tidied.exists())
 
 
-class Checked(unittest.TestCase):
+class Checked(InFolder):
     """--check, and which commit a table names, in repositories that are made up."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name) / "tree"
+        super().setUp()
+        self.root = self.folder / "tree"
         self.root.mkdir()
         self.git("init", "-q", "-b", "main")
         self.first = self.commit("include/mlcc/rule.h", 'int a; /* one */\nchar *b = "//";\n')
@@ -288,7 +279,7 @@ class Checked(unittest.TestCase):
         self.assertEqual((status, said), (EXIT_FAILED, "fit: not measured yet\n"))
         table = self.measured_at(self.first)
         self.git("commit", "-q", "-a", "-m", "figures")
-        shallow = self.root.parent / "shallow"
+        shallow = self.folder / "shallow"
         self.git("clone", "-q", "--depth", "1", f"file://{self.root}", str(shallow))
         status, said = self.check(table, shallow)
         self.assertEqual(status, EXIT_FAILED)
@@ -305,15 +296,4 @@ class Checked(unittest.TestCase):
         with self.assertRaisesRegex(LabError, "include/mlcc/rule.h"):
             History(self.root).measured()
         with self.assertRaises(LabError):
-            History(self.root.parent).measured()
-
-
-class Usage(unittest.TestCase):
-    """Bad input is one line, and status 2."""
-
-    def test_refused(self) -> None:
-        for words in (["gians"], ["--nope"], ["--list", "--check"], ["--check", "x"], [""]):
-            said = io.StringIO()
-            with self.subTest(words), contextlib.redirect_stderr(said):
-                self.assertEqual(cli.main(words), EXIT_USAGE)
-            self.assertEqual(said.getvalue().count("\n"), 1, words)
+            History(self.folder).measured()
