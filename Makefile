@@ -139,7 +139,13 @@ demo:
 demo-train:
 	@tests/deps/install.sh demo build train
 	$(call building,carrier lab userspace)
-	@$(PYTHON) tests/demo_train.py
+	@status=0; for set in ddp-2 mpi-2; do \
+		printf '\n%s: each job alone, then all together\n' "$$set"; \
+		$(PYTHON) tests/lab/real/mlcc-train "$$set" --json "build/$$set.json" \
+			--plot "build/$$set.png" || status=1; \
+	done; \
+	printf '\nPictures and figures: build/ddp-2.png, .json, build/mpi-2.png, .json\n'; \
+	exit "$$status"
 
 planner:
 	@tests/deps/install.sh planner
