@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from . import (
-    burst,
     carrier,
     comparison,
     experiment,
@@ -49,14 +48,14 @@ def run(options: argparse.Namespace) -> int:
     """One scenario under some congestion controls."""
     options.seeds = settled_seeds(options)
     loaded = scenario.load(scenario.find(options.scenario), overrides(options))
-    _check_writable(options.json, options.plot)
+    check_writable(options.json, options.plot)
     if options.vm:
         return _run_in_vm(options)
-    with _lab():
+    with reserved():
         request = _request(options, loaded, isolated_cc=not options.quick)
         measurement = experiment.measure(request, options.cc, options.carrier)
     document = report.document(measurement)
-    _write(document, options.json)
+    write(document, options.json)
     if options.plot:
         _draw(document, options.plot)
     print(table.text(document))
@@ -64,17 +63,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _lab() -> Iterator[None]:
+def reserved() -> Iterator[None]:
     """The machine is ours, and as it has to be."""
     features.check_machine()
-    if not burst.BINARY.exists():
-        raise LabError("mlcc-burst is not built: run make -C tests/lab")
     with machine.reserved():
         topology.remove_stale()
         yield
 
 
-def _write(document: Json, path: Path | None) -> None:
+def write(document: Json, path: Path | None) -> None:
+    """As JSON, if that is asked for."""
     if path:
         path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
@@ -98,7 +96,7 @@ def _request(options: argparse.Namespace, loaded: Scenario, isolated_cc: bool) -
     )
 
 
-def _check_writable(*paths: Path | None) -> None:
+def check_writable(*paths: Path | None) -> None:
     """Before minutes of measuring, not after."""
     for path in paths:
         if path and (path.is_dir() or not path.resolve().parent.is_dir()):
@@ -136,10 +134,10 @@ def compare(options: argparse.Namespace) -> int:
     loaded = [scenario.load(scenario.find(name), said) for name in options.scenario]
     comparison.check_scenarios(loaded)
     comparison.check_builds(builds, not options.vm, comparison.needs_mlccd(cc, loaded))
-    _check_writable(options.json)
+    check_writable(options.json)
     if options.vm:
         return _compare_in_vm(options)
-    with _lab():
+    with reserved():
         for item in loaded:
             experiment.check_kernel(item, [cc])
         requests = [_request(options, item, isolated_cc=False) for item in loaded]
@@ -149,7 +147,7 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def _conclude(document: Json, path: Path | None) -> None:
-    _write(document, path)
+    write(document, path)
     print(comparison.text(document))
 
 

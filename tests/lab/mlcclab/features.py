@@ -25,7 +25,9 @@ def check_machine() -> None:
 
 
 def check_scenario(scenario: Scenario) -> None:
-    """Skip a scenario that this kernel cannot emulate."""
+    """Refuse a scenario without its programs, skip what this kernel cannot emulate."""
+    if not burst.BINARY.exists():
+        raise LabError("mlcc-burst is not built: run make -C tests/lab")
     missing = [need for need in scenario.needs if not _can(need)]
     for need in {"policer", "coalesce"} & set(missing):
         raise SkipError(f"{scenario.name}: {need} needs wire.bpf.o (clang) and bpftool")

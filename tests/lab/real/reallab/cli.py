@@ -2,13 +2,12 @@
 """The command line."""
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlcclab import features, machine, program, topology
-from mlcclab.errors import EXIT_FAILED, EXIT_OK, UsageError
-from mlcclab.options import cc_list, whole
+from mlcclab import commands, program
+from mlcclab.errors import EXIT_FAILED, EXIT_OK
+from mlcclab.options import Parser, cc_list, whole
 
 from . import experiment, report
 from .jobs import SETS
@@ -27,23 +26,21 @@ exit status: 0 done, 1 failed (or losses differ), 2 wrong usage, 4 this machine 
 
 def main(arguments: Sequence[str]) -> int:
     """Parse, run, and turn every error into one line."""
-    options = _parser().parse_args(arguments)
-    return program.run("mlcc-train", lambda: _run(options))
+    return program.run("mlcc-train", lambda: _run(_parser().parse_args(arguments)))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mlcc-train",
         description="Run real training jobs in the lab's cluster, and measure how they slow down.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add, count = parser.add_argument, whole(8, 10_000)
     add("set", choices=sorted(SETS), help="; ".join(f"{s.name}: {s.about}" for s in SETS.values()))
     add("--modes", type=_modes, default=list(MODES), metavar="LIST")
     add("--iterations", type=count, default=100, metavar="N", help="of each job (default 100)")
     add("--isolated", type=count, default=40, metavar="N", help="of a job alone (default 40)")
-    add("--repeat", type=int, choices=range(1, 21), default=1, metavar="N", help="runs of each")
+    add("--repeat", type=whole(1, 20), default=1, metavar="N", help="runs of each (default 1)")
     add("--json", type=Path, metavar="FILE", help="write the figures")
     add("--plot", type=Path, metavar="FILE", help="draw them (PNG)")
     return parser
@@ -58,10 +55,7 @@ def _modes(text: str) -> list[str]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    features.check_machine()
-    for path in (options.json, options.plot):
-        if path and not path.resolve().parent.is_dir():
-            raise UsageError(f"{path}: no such folder")
+    commands.check_writable(options.json, options.plot)
     request = experiment.Request(
         jobs=SETS[options.set],
         ccs=options.modes,
@@ -69,12 +63,10 @@ def _run(options: argparse.Namespace) -> int:
         isolated=options.isolated,
         repeat=options.repeat,
     )
-    with machine.reserved():
-        topology.remove_stale()
+    with commands.reserved():
         measurement = experiment.measure(request)
     document = report.document(measurement)
-    if options.json:
-        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    commands.write(document, options.json)
     if options.plot:
         from . import plot  # only here: the rest works without matplotlib
 
