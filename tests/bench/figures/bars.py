@@ -27,16 +27,14 @@ class Span:
     """A mean and its interval; without ends from one value, or where there are none."""
 
     mean: float | None
-    low: float | None = None
-    high: float | None = None
+    ends: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure against its limit."""
+    """A figure, and whether it keeps its limit."""
 
     span: Span
-    limit: float
     verdict: str
 
 
@@ -45,7 +43,7 @@ def span(values: Values) -> Span:
     if not values:
         return Span(None)
     found = estimate(values)
-    return Span(found.mean, *(found.bounds or (None, None)))
+    return Span(found.mean, found.bounds)
 
 
 def ratio(values: Values, bases: Values) -> Span:
@@ -64,25 +62,21 @@ def ratio(values: Values, bases: Values) -> Span:
     root = b * b - a * c
     if a <= 0 or root < 0:
         return Span(mean)
-    return Span(mean, (b - sqrt(root)) / a, (b + sqrt(root)) / a)
+    return Span(mean, ((b - sqrt(root)) / a, (b + sqrt(root)) / a))
 
 
 def at_most(found: Span, limit: float) -> str:
     """Less is better."""
-    if found.low is None or found.high is None:
+    if not found.ends:
         return CANNOT_TELL
-    if found.high <= limit:
-        return MET
-    return MISSED if found.low > limit else CANNOT_TELL
+    low, high = found.ends
+    return MET if high <= limit else MISSED if low > limit else CANNOT_TELL
 
 
 def at_least(found: Span, limit: float) -> str:
     """More is better."""
-    if found.low is None or found.high is None:
-        return CANNOT_TELL
-    if found.low >= limit:
-        return MET
-    return MISSED if found.high < limit else CANNOT_TELL
+    ends = (-found.ends[1], -found.ends[0]) if found.ends else None
+    return at_most(Span(None, ends), -limit)
 
 
 def _differences(values: Values, bases: Values, factor: float = 1.0) -> Span:
@@ -96,7 +90,7 @@ def _quotients(values: Values, bases: Values) -> Span:
 def alone(ours: Values, cubic: Values) -> Bar:
     """A job that has the network for itself takes no longer than under CUBIC."""
     found = _quotients(ours, cubic)
-    return Bar(found, ALONE, at_most(found, ALONE))
+    return Bar(found, at_most(found, ALONE))
 
 
 def resent(ours: Values, bases: Sequence[Values]) -> Bar:
@@ -107,7 +101,7 @@ def resent(ours: Values, bases: Sequence[Values]) -> Bar:
     """
     larger = max(bases, key=fmean)
     verdict = at_most(_differences(ours, larger, RESENT), 0.0)
-    return Bar(ratio(ours, larger), RESENT, verdict)
+    return Bar(ratio(ours, larger), verdict)
 
 
 def job(ours: Values, bases: Sequence[Values]) -> Bar:
@@ -117,15 +111,13 @@ def job(ours: Values, bases: Sequence[Values]) -> Bar:
     a job alone allows.
     """
     found = _differences(ours, min(bases, key=fmean))
-    slower = found.low is not None and found.low > 0
-    if slower and found.mean is not None and found.mean >= SLOWDOWN.least:
-        return Bar(found, 0.0, MISSED)
-    return Bar(found, 0.0, at_most(found, ALONE - 1))
+    if found.ends and found.ends[0] > 0 and (found.mean or 0.0) >= SLOWDOWN.least:
+        return Bar(found, MISSED)
+    return Bar(found, at_most(found, ALONE - 1))
 
 
 def neighbour(beside_cubic: Values, kind: str) -> Bar:
     """What a neighbour has beside us, over what it has beside CUBIC: rate, or p99 of its times."""
     found = span(beside_cubic)
-    if kind == "bulk":
-        return Bar(found, BULK_KEEPS, at_least(found, BULK_KEEPS))
-    return Bar(found, SHORT_P99, at_most(found, SHORT_P99))
+    bulk = kind == "bulk"
+    return Bar(found, at_least(found, BULK_KEEPS) if bulk else at_most(found, SHORT_P99))

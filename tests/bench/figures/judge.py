@@ -100,11 +100,12 @@ def table(judged: Sequence[Row]) -> str:
 def _cells(row: Row) -> Iterator[str]:
     found = row.bars
     yield f"`{row.cell.name}`" if "slowdown" in row.figures else ""
-    yield " / ".join(interval(each, 3) for each in _of_each(row, "slowdown"))
+    slow = _of_each(row, "slowdown")
+    yield " / ".join(cells.interval(each.mean, each.ends, 3) for each in slow)
     yield " / ".join(cells.interval(each.mean, None, 2) for each in _of_each(row, "retransmits"))
     yield ratio(found["retransmits"].span) if "retransmits" in found else ""
-    has = interval(found["neighbour"].span, 2) if "neighbour" in found else ""
-    yield f"{row.neighbour} {has}".strip() or "-"
+    has = found["neighbour"].span if "neighbour" in found else None
+    yield f"{row.neighbour} {cells.interval(has.mean, has.ends, 2)}" if has else "-"
     yield verdicts(found)
 
 
@@ -113,17 +114,10 @@ def _of_each(row: Row, name: str) -> list[Span]:
     return [row.figures[name][cc] for cc in CCS] if name in row.figures else []
 
 
-def interval(found: Span, digits: int) -> str:
-    """A mean with half of its interval's width."""
-    ends = None if found.low is None or found.high is None else [found.low, found.high]
-    return cells.interval(found.mean, ends, digits)
-
-
 def ratio(found: Span) -> str:
     """Of two means: its interval is not symmetric, and may have no ends."""
-    if found.mean is None or found.low is None or found.high is None:
-        return cells.interval(found.mean, None, 2)
-    return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
+    mean = cells.interval(found.mean, None, 2)
+    return "{} ({:.2f} to {:.2f})".format(mean, *found.ends) if found.ends else mean
 
 
 def verdicts(found: Mapping[str, Bar]) -> str:
