@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from mlcclab import cli, commands, comparison, options, scenario, vm
+from mlcclab import cli, comparison, options, scenario, vm
 from mlcclab.carrier import LOADER, MLCCD
 from mlcclab.errors import LabError, UsageError
 from mlcclab.scenario import Scenario
@@ -93,16 +93,15 @@ class Checks(unittest.TestCase):
     """Before anything is measured."""
 
     def test_builds(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            tree = Path(folder)
-            for file, target in ((LOADER, "carrier"), (MLCCD, "userspace")):
-                with self.assertRaisesRegex(UsageError, f"make -C {tree} {target}"):
-                    comparison.check_builds([tree], True, True)
-                (tree / file).parent.mkdir(parents=True)
-                (tree / file).touch()
-            comparison.check_builds([tree], True, True)
+        tree = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for file, target in ((LOADER, "carrier"), (MLCCD, "userspace")):
+            with self.assertRaisesRegex(UsageError, f"make -C {tree} {target}"):
+                comparison.check_builds([tree], True, True)
+            (tree / file).parent.mkdir(parents=True)
+            (tree / file).touch()
+        comparison.check_builds([tree], True, True)
         with self.assertRaisesRegex(UsageError, "no such folder"):
-            comparison.check_builds([tree], False, False)
+            comparison.check_builds([tree / "gone"], False, False)
 
     def test_needs_mlccd(self) -> None:
         plain, exact = parsed(), parsed(hint="exact")
@@ -136,13 +135,8 @@ class CommandLine(unittest.TestCase):
         words = ["compare", "two-equal", "--builds", f"{HERE},{HERE.parent}", "--vm", "6.12"]
         words += ["--seeds", "4-8", "--iterations", "9", "--scale", "0.2", "--cc", "mlcc:mltcp"]
         words += ["--rate", "none", "--mtu", "9000", "--offloads", "off", "--flows", "4"]
-        said = io.StringIO()
-        with (
-            mock.patch.object(
-                commands.vm, "compare", return_value=(0, json.dumps(inside))
-            ) as vm_run,
-            contextlib.redirect_stdout(said),
-        ):
+        answer = mock.patch.object(vm, "compare", return_value=(0, json.dumps(inside)))
+        with answer as vm_run, contextlib.redirect_stdout(io.StringIO()) as said:
             self.assertEqual(cli.main(words), 0)
         kernel, command, builds = vm_run.call_args.args
         self.assertEqual((kernel, builds), ("6.12", [HERE, HERE.parent]))
@@ -173,12 +167,11 @@ class VirtualMachine(unittest.TestCase):
     """The steps, and the builds as the guest finds them."""
 
     def test_steps(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        machine = Path(folder.name) / "vm"
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        machine = folder / "vm"
         machine.write_text(FAKE)
         machine.chmod(0o755)
-        builds = old, new = [Path(folder.name) / name for name in ("old", "new")]
+        builds = _, new = [folder / name for name in ("old", "new")]
         for build in builds:
             (build / "userspace/mlcc-bpf").mkdir(parents=True)
             (build / LOADER).parent.mkdir(parents=True)
@@ -186,11 +179,11 @@ class VirtualMachine(unittest.TestCase):
             (build / "userspace/mlcc-bpf/Makefile").write_text(made)
         (new / MLCCD).parent.mkdir(parents=True)
         (new / MLCCD).write_text("daemon of new\n")
-        with mock.patch.object(vm, "VM", machine):
-            status, text = vm.compare("6.12", ["mlcc-lab", "compare", "two-equal"], builds)
+        self.enterContext(mock.patch.object(vm, "VM", machine))
+        status, text = vm.compare("6.12", ["mlcc-lab", "compare", "two-equal"], builds)
         loaders = [f"loader of {tree}" for tree in builds]
         self.assertEqual((status, set((text or "").splitlines())), (0, {*loaders, "daemon of new"}))
-        asked = (Path(folder.name) / "vm.asked").read_text().splitlines()
+        asked = (folder / "vm.asked").read_text().splitlines()
         self.assertEqual(asked[0:2], ["fetch 6.12", "build 6.12"])
         inside = asked[2].partition(" 6.12 -- ")[2]
         self.assertRegex(inside, r"^env MLCC_LAB_SLOW=\d+ mlcc-lab compare two-equal --builds ")
@@ -199,6 +192,5 @@ class VirtualMachine(unittest.TestCase):
         self.assertTrue(all(Path(tree).is_relative_to(vm.REPOSITORY) for tree in trees))
         self.assertFalse(any(map(os.path.exists, trees)))
         (new / "userspace/mlcc-bpf/Makefile").unlink()
-        with mock.patch.object(vm, "VM", machine), self.assertRaises(LabError) as caught:
+        with self.assertRaisesRegex(LabError, "(?i)no makefile"):
             vm.compare("6.12", ["mlcc-lab"], builds)
-        self.assertIn("no makefile", str(caught.exception).lower())

@@ -32,12 +32,6 @@ class Lead(unittest.TestCase):
     def setUp(self) -> None:
         self.scenario = scenario.load(SHIPPED / "verbs-hosts.toml")
 
-    def run_of(self, cc: str, places: list[list[cluster.Worker]]) -> runner.Runner:
-        """The hosts of each of the jobs."""
-        some: Any = SimpleNamespace(workers=dict(zip("ab", places, strict=True)))
-        plan = runner.Plan(cc, self.scenario.jobs, [], 4, 1)
-        return runner.Runner(some, mock.Mock(), plan, 1.0, "verbs")
-
     def test_each_host_has_the_same_words(self) -> None:
         """The number of the job, and all hosts."""
         found = workers(3)
@@ -54,7 +48,9 @@ class Lead(unittest.TestCase):
         """Which has one number on all of its hosts."""
         for cc, numbers in (("mlcc+led", [5, 5]), ("mlcc", [5, 6]), ("dcqcn", [0, 0])):
             found = workers(2)
-            self.run_of(cc, [found, []])._assign_devices()
+            some: Any = SimpleNamespace(workers={"a": found, "b": []})
+            plan = runner.Plan(cc, self.scenario.jobs, [], 4, 1)
+            runner.Runner(some, mock.Mock(), plan, 1.0, "verbs")._assign_devices()
             devices: list[Any] = [worker.host.device for worker in found]
             said = [device.belongs_to.call_args.args[0] for device in devices]
             self.assertEqual(said, numbers, cc)
