@@ -41,6 +41,12 @@ void die(enum burst_exit status, const char *fmt, ...)
 	exit(status);
 }
 
+void report_totals(const struct options *opt, uint64_t bytes, uint64_t retransmits)
+{
+	printf("{\"job\":\"%s\",\"totals\":true,\"bytes\":%llu,\"retransmits\":%llu}\n", opt->job,
+	       (unsigned long long)bytes, (unsigned long long)retransmits);
+}
+
 static void receive(void)
 {
 	while (!loop_stopped())

@@ -70,7 +70,10 @@ struct options {
 /* Options (burst_options.c). */
 void options_parse(struct options *opt, int argc, char **argv);
 
-/* One line on stderr, and the end (burst.c). */
+/* The closing record (burst.c). */
+void report_totals(const struct options *opt, uint64_t bytes, uint64_t retransmits);
+
+/* One line on stderr, and the end. */
 __attribute__((noreturn, format(printf, 2, 3)))
 void die(enum burst_exit status, const char *fmt, ...);
 
@@ -82,6 +85,7 @@ struct watch {
 
 int64_t now_ns(void);
 int64_t ms_to_ns(double ms);
+int64_t start_ns(const struct options *opt);
 void loop_open(void);
 void loop_add(struct watch *watch, uint32_t events);
 void loop_sample_every(const struct options *opt);
@@ -135,7 +139,8 @@ struct flow {
 
 void flow_open(struct flow *flow, const struct options *opt, uint32_t index);
 bool flow_refused(struct flow *flow);
-void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index);
+struct flow *flows_open(const struct options *opt, uint32_t *n);
+void flows_totals(const struct options *opt, const struct flow *flows, uint32_t n, uint64_t bytes);
 uint64_t flow_left(const struct flow *flow);
 void flow_send(struct flow *flow, uint64_t length, uint64_t allowed);
 void flow_allow(struct flow *flow, uint64_t allowed);

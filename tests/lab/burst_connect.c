@@ -34,7 +34,7 @@ void flow_close(struct flow *flow)
 }
 
 /* Waits until the connection stands; the receiver may still be starting. */
-void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index)
+static void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t index)
 {
 	int64_t deadline = now_ns() + ms_to_ns(opt->timeout_s * 1e3);
 
@@ -48,6 +48,31 @@ void flow_open_retry(struct flow *flow, const struct options *opt, uint32_t inde
 		flow_close(flow);
 		flow_open(flow, opt, index);
 	}
+}
+
+/* All flows to all peers. */
+struct flow *flows_open(const struct options *opt, uint32_t *n)
+{
+	struct flow *flows;
+	uint32_t i;
+
+	*n = opt->n_peers * opt->flows;
+	flows = calloc(*n, sizeof(*flows));
+	if (!flows)
+		die(EXIT_SYSTEM, "out of memory");
+	for (i = 0; i < *n; i++)
+		flow_open_retry(&flows[i], opt, i);
+	return flows;
+}
+
+void flows_totals(const struct options *opt, const struct flow *flows, uint32_t n, uint64_t bytes)
+{
+	uint64_t retransmits = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		retransmits += socket_retransmits(flows[i].watch.fd);
+	report_totals(opt, bytes, retransmits);
 }
 
 /* Whether nobody listens there yet; other errors are final. */

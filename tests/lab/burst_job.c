@@ -49,18 +49,6 @@ static uint64_t share(const struct job *job, uint64_t bytes, uint32_t flow)
 	return bytes / job->n_flows + (flow < bytes % job->n_flows);
 }
 
-static void connect_all(struct job *job)
-{
-	uint32_t i;
-
-	job->n_flows = job->opt->n_peers * job->opt->flows;
-	job->flows = calloc(job->n_flows, sizeof(*job->flows));
-	if (!job->flows)
-		die(EXIT_SYSTEM, "out of memory");
-	for (i = 0; i < job->n_flows; i++)
-		flow_open_retry(&job->flows[i], job->opt, i);
-}
-
 static const struct flow *first_unfinished(const struct job *job)
 {
 	uint32_t i;
@@ -149,20 +137,6 @@ static void report_phase(const struct job *job, int64_t start, int64_t computed,
 	       (unsigned long long)job->opt->bytes);
 }
 
-static void report_totals(const struct job *job)
-{
-	uint64_t retransmits = 0;
-	uint32_t i;
-
-	for (i = 0; i < job->n_flows; i++)
-		retransmits += socket_retransmits(job->flows[i].watch.fd);
-	printf("{\"job\":\"%s\",\"totals\":true,\"iterations\":%u,"
-	       "\"bytes\":%llu,\"flows\":%u,\"retransmits\":%llu}\n",
-	       job->opt->job, job->iteration,
-	       (unsigned long long)job->total_bytes, job->n_flows,
-	       (unsigned long long)retransmits);
-}
-
 static bool iterate(struct job *job, int64_t start)
 {
 	const struct options *opt = job->opt;
@@ -206,16 +180,15 @@ void job_run(const struct options *opt)
 
 	if (opt->connect_ms > 0.0)
 		loop_until(start + ms_to_ns(opt->connect_ms));
-	connect_all(&job);
+	job.flows = flows_open(opt, &job.n_flows);
 	hint_open(opt);
-	start = opt->at_ns ? opt->at_ns : now_ns();
-	start += ms_to_ns(opt->start_ms);
+	start = start_ns(opt);
 	loop_until(start);
 	while (!opt->iterations || job.iteration < opt->iterations) {
 		if (!iterate(&job, start))
 			break;
 		start = now_ns();
 	}
-	report_totals(&job);
+	flows_totals(opt, job.flows, job.n_flows, job.total_bytes);
 	linger(opt);
 }

@@ -37,6 +37,12 @@ int64_t ms_to_ns(double ms)
 	return (int64_t)(ms * 1e6);
 }
 
+/* Of the work: after the common start, or after now. */
+int64_t start_ns(const struct options *opt)
+{
+	return (opt->at_ns ? opt->at_ns : now_ns()) + ms_to_ns(opt->start_ms);
+}
+
 static void stop(struct watch *watch, uint32_t events)
 {
 	(void)watch;

@@ -38,12 +38,13 @@ static const char usage_text[] =
 struct option_spec {
 	const char *name;
 	void (*parse)(struct options *opt, const char *name, const char *value);
-	/* or a figure of struct options: a whole number of so many bytes; 0: a double */
+	/* or a figure of struct options: a whole number of so many bytes; 0: a double; no max: text */
 	size_t at, size;
 	uint64_t max;
 };
 
 #define OTHER(name, parse)	{ name, parse, 0, 0, 0 }
+#define TEXT(name, field)	{ name, NULL, offsetof(struct options, field), 0, 0 }
 #define WHOLE(name, field, most)	{ name, NULL, offsetof(struct options, field), \
 					  sizeof(((struct options *)NULL)->field), most }
 #define REAL(name, field, most)	{ name, NULL, offsetof(struct options, field), 0, most }
@@ -105,18 +106,6 @@ static void parse_job(struct options *opt, const char *name, const char *value)
 	opt->job = value;
 }
 
-static void parse_cc(struct options *opt, const char *name, const char *value)
-{
-	(void)name;
-	opt->cc = value;
-}
-
-static void parse_hint(struct options *opt, const char *name, const char *value)
-{
-	(void)name;
-	opt->hint.socket = value;
-}
-
 static void parse_listen(struct options *opt, const char *name, const char *value)
 {
 	opt->listen = endpoint(name, value);
@@ -158,7 +147,7 @@ static void parse_request(struct options *opt, const char *name, const char *val
 
 static const struct option_spec specs[] = {
 	OTHER("--job", parse_job),
-	OTHER("--cc", parse_cc),
+	TEXT("--cc", cc),
 	WHOLE("--mark", mark, UINT32_MAX),
 	OTHER("--listen", parse_listen),
 	WHOLE("--inbound", inbound, 65535),
@@ -172,7 +161,7 @@ static const struct option_spec specs[] = {
 	REAL("--compute-ms", compute_ms, 3600000),
 	REAL("--noise", noise, 1),
 	WHOLE("--seed", seed, UINT64_MAX),
-	OTHER("--hint", parse_hint),
+	TEXT("--hint", hint.socket),
 	WHOLE("--hint-job", hint.job, 65535),
 	REAL("--claim", hint.claim, 1000000),
 	REAL("--restart-ms", hint.restart_ms, 3600000),
@@ -204,6 +193,8 @@ static void parse_value(struct options *opt, const struct option_spec *spec, con
 
 	if (spec->parse)
 		spec->parse(opt, spec->name, value);
+	else if (!spec->max)
+		*(const char **)to = value;
 	else if (!spec->size)
 		*(double *)to = real(spec->name, value, (double)spec->max);
 	else if (spec->size == sizeof(uint32_t))

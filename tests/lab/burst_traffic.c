@@ -4,37 +4,20 @@
 
 #include "burst.h"
 
-static int64_t traffic_start(const struct options *opt)
-{
-	int64_t start = opt->at_ns ? opt->at_ns : now_ns();
-
-	return start + ms_to_ns(opt->start_ms);
-}
-
 void bulk_run(const struct options *opt)
 {
-	uint32_t i, n = opt->n_peers * opt->flows;
-	struct flow *flows = calloc(n, sizeof(*flows));
-	uint64_t sent = 0, retransmits = 0;
-	int64_t start = traffic_start(opt);
+	int64_t start = start_ns(opt);
+	uint64_t sent = 0;
+	uint32_t i, n;
+	struct flow *flows = flows_open(opt, &n);
 
-	if (!flows)
-		die(EXIT_SYSTEM, "out of memory");
-	for (i = 0; i < n; i++)
-		flow_open_retry(&flows[i], opt, i);
 	loop_until(start);
-	start = now_ns();
 	for (i = 0; i < n && !loop_stopped(); i++)
 		flow_send(&flows[i], BURST_ENDLESS, UINT64_MAX);
 	loop_until(INT64_MAX);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
 		sent += flows[i].sent;
-		retransmits += socket_retransmits(flows[i].watch.fd);
-	}
-	printf("{\"job\":\"%s\",\"totals\":true,\"seconds\":%.3f,"
-	       "\"bytes\":%llu,\"flows\":%u,\"retransmits\":%llu}\n",
-	       opt->job, (double)(now_ns() - start) / 1e9,
-	       (unsigned long long)sent, n, (unsigned long long)retransmits);
+	flows_totals(opt, flows, n, sent);
 	free(flows);
 }
 
@@ -79,7 +62,7 @@ static int64_t next_due(const struct options *opt, uint32_t number, int64_t due)
 void short_run(const struct options *opt)
 {
 	const bool listed = opt->n_requests > 0;
-	int64_t due = traffic_start(opt);
+	int64_t due = start_ns(opt);
 	uint64_t retransmits = 0, bytes = 0;
 	uint32_t number = 0;
 
@@ -94,7 +77,5 @@ void short_run(const struct options *opt)
 		due = next_due(opt, number, due);
 		loop_until(due);
 	}
-	printf("{\"job\":\"%s\",\"totals\":true,\"requests\":%u,"
-	       "\"bytes\":%llu,\"retransmits\":%llu}\n", opt->job, number,
-	       (unsigned long long)bytes, (unsigned long long)retransmits);
+	report_totals(opt, bytes, retransmits);
 }
