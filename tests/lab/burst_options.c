@@ -38,9 +38,9 @@ static const char usage_text[] =
 struct option_spec {
 	const char *name;
 	void (*parse)(struct options *opt, const char *name, const char *value);
-	/* or a figure of struct options: a whole number of so many bytes; 0: a double; no max: text */
+	/* or a member of struct options: a whole number of so many bytes; 0: a double, or text */
 	size_t at, size;
-	uint64_t max;
+	uint64_t max;	/* 0: text */
 };
 
 #define OTHER(name, parse)	{ name, parse, 0, 0, 0 }
