@@ -46,7 +46,6 @@ def result(cc: str, slowdown: float) -> dict[str, Any]:
 
 def report(wanted: Measurement) -> dict[str, Any]:
     """What the lab writes for a measurement."""
-    first, last = wanted.place.seeds
     return {
         "scenario": wanted.scenario,
         "about": "some jobs",
@@ -54,8 +53,8 @@ def report(wanted: Measurement) -> dict[str, Any]:
         "rate_mbps": 1000.0,
         "kernel": "6.18.1",
         "carrier": "bpf",
-        "seed": first,
-        "repeat": last - first + 1,
+        "seed": 1,
+        "repeat": 5,
         "iterations": wanted.place.iterations,
         "results": [result(cc, 1.0 + index / 10) for index, cc in enumerate(wanted.ccs)],
     }

@@ -11,7 +11,6 @@ from .tables import NATIVE, RESULTS, ROOT, Measurement, Place, Table
 
 KEPT = ROOT / "build" / "hostile"
 CCS = ("cubic", "reno", "mlcc")
-SEEDS = (1, 5)
 KERNEL = "6.12"
 # The page that the verdicts are written to; its rows are no columns of one congestion control.
 TABLE = Table("hostile", RESULTS, "hostile networks", NATIVE, (), ())
@@ -70,7 +69,7 @@ def write(cells: Sequence[Cell], folder: Path) -> None:
 
 def measurement(cell: Cell, folder: Path) -> Measurement:
     """What mlcc-lab has to run for a cell."""
-    place = Place(cell.kernel or "native", cell.iterations, SEEDS, cell.kernel, scenarios=folder)
+    place = Place(cell.kernel or "native", cell.iterations, cell.kernel, scenarios=folder)
     return Measurement(cell.name, place, CCS)
 
 

@@ -96,12 +96,11 @@ def _conclude(
     if not kept:
         return
     rows = _rows(kept)
-    seeds_said = page.seeds(next(iter(wanted.values())).place)
-    print(f"{judge.table(rows)}\n\n{judge.captions(kept, seeds_said)}")
+    print(f"{judge.table(rows)}\n\n{judge.captions(kept)}")
     if options.write:
         everything = _everything(session)
         due = [f"`{cell.name}`" for cell in CELLS if cell not in everything]
-        lines = [judge.table(_rows(everything)), judge.captions(everything, seeds_said)]
+        lines = [judge.table(_rows(everything)), judge.captions(everything)]
         lines += [f"Not measured with this core: {', '.join(due)}."] if due else []
         page.replace(ROOT / TABLE.file, TABLE.name, "\n\n".join(lines))
         session.say(f"written to {TABLE.file}")

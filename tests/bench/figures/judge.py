@@ -136,13 +136,14 @@ def summary(judged: Sequence[Row]) -> str:
     return f"Bars: {', '.join(counts)}."
 
 
-def captions(kept: Mapping[Cell, Kept], seeds: str) -> str:
+def captions(kept: Mapping[Cell, Kept]) -> str:
     """A line for each place."""
     places: dict[str | None, list[Kept]] = {}
     for cell, item in kept.items():
         places.setdefault(cell.kernel, []).append(item)
     lines = []
     for items in places.values():
-        words = [*page.origin_words(items), f"{len(items)} networks", seeds, page.dates(items)]
+        count, dates = f"{len(items)} networks", page.dates(items)
+        words = [*page.origin_words(items), count, page.SEEDS_SAID, dates]
         lines.append(f"{', '.join(words)}: `tests/bench/hostile`.")
     return "\n\n".join(lines)

@@ -17,7 +17,7 @@ from mlcclab.schedule import Contender, Request, Schedule
 
 from .cells import Json
 from .page import Kept
-from .tables import ROOT, Measurement
+from .tables import ROOT, SEEDS, Measurement
 
 LAB = ROOT / "tests" / "lab" / "mlcc-lab"
 KEPT = ROOT / "build" / "results"
@@ -51,11 +51,10 @@ def _asked(report: Json) -> Json:
 
 
 def _asks(wanted: Measurement) -> Json:
-    first, last = wanted.place.seeds
     return {
         "scenario": wanted.scenario,
-        "seed": first,
-        "repeat": last - first + 1,
+        "seed": SEEDS.start,
+        "repeat": len(SEEDS),
         "iterations": wanted.place.iterations,
         "ccs": list(wanted.ccs),
     }
@@ -85,7 +84,7 @@ def command(wanted: Measurement, report: Path) -> list[str]:
     """What measures it, by hand as well."""
     place = wanted.place
     words = [str(LAB), "run", str(wanted.file), "--quick", "--cc", ",".join(wanted.ccs)]
-    words += ["--seeds", "{}-{}".format(*place.seeds), "--iterations", str(place.iterations)]
+    words += ["--seeds", f"{SEEDS[0]}-{SEEDS[-1]}", "--iterations", str(place.iterations)]
     if place.kernel:
         words += ["--vm", place.kernel, "--scale", f"{place.scale:g}"]
     return [*words, "--json", str(report)]
@@ -116,8 +115,7 @@ def expected_seconds(wanted: Measurement) -> float:
     """How long a measurement takes: what the lab expects, and what is around each run."""
     place = wanted.place
     loaded = scenario.load(wanted.file)
-    first, last = place.seeds
-    request = Request(loaded, place.iterations, first, last - first + 1, False, 0.0)
+    request = Request(loaded, place.iterations, SEEDS.start, len(SEEDS), False, 0.0)
     schedule = Schedule(request, [Contender(cc, cc, None) for cc in wanted.ccs])
     seconds = schedule.seconds() + SETUP_S * request.repeat * len(wanted.ccs)
     return seconds * GUEST_PACE + GUEST_BOOT_S if place.kernel else seconds

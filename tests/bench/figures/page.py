@@ -9,9 +9,10 @@ from pathlib import Path
 from mlcclab.errors import LabError
 
 from .cells import Json
-from .tables import Column, Place, Table
+from .tables import SEEDS, Column, Table
 
 END = "<!-- end -->"
+SEEDS_SAID = f"seeds {SEEDS[0]}-{SEEDS[-1]}"
 CAPTION = re.compile(r"^Commit `(?P<commit>[0-9a-f]{7,40})`, carrier (?P<carrier>bpf|module), ")
 
 
@@ -108,8 +109,8 @@ def _cell(column: Column, results: dict[str, Json], neighbour: str) -> str:
 
 def caption(table: Table, kept: Sequence[Kept]) -> str:
     """Everything that a reader needs to measure it again."""
-    report, place = kept[0].report, table.place
-    protocol = [f"{report['rate_mbps']:g} Mb/s", seeds(place), f"{place.iterations} iterations"]
+    rate, iterations = kept[0].report["rate_mbps"], table.place.iterations
+    protocol = [f"{rate:g} Mb/s", SEEDS_SAID, f"{iterations} iterations"]
     words = [*origin_words(kept), *protocol, dates(kept)]
     return f"{', '.join(words)}: `tests/bench/results {table.name}`."
 
@@ -122,11 +123,6 @@ def origin_words(kept: Sequence[Kept]) -> list[str]:
         f"Linux {_one_of(item.report['kernel'] for item in kept)}",
         _one_of(item.cpus for item in kept),
     ]
-
-
-def seeds(place: Place) -> str:
-    """The first and the last one."""
-    return "seeds {}-{}".format(*place.seeds)
 
 
 def dates(kept: Sequence[Kept]) -> str:

@@ -11,6 +11,7 @@ from .cells import Json
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = Path("Documentation/results.md")
 SHIPPED = ROOT / "tests" / "lab" / "scenarios"
+SEEDS = range(1, 6)  # of every measurement
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,6 @@ class Place:
 
     name: str
     iterations: int
-    seeds: tuple[int, int]
     kernel: str | None = None  # of a virtual machine; None: the running one
     scale: float = 1.0
     scenarios: Path = SHIPPED
@@ -61,9 +61,9 @@ class Measurement:
         return self.place.scenarios / f"{self.scenario}.toml"
 
 
-NATIVE = Place("native", iterations=24, seeds=(1, 5))
+NATIVE = Place("native", iterations=24)
 # 1 Gb/s is more than an emulated CPU carries. Behind fair queueing jobs take 16 iterations to fit.
-GUEST = Place("6.12", iterations=40, seeds=(1, 5), kernel="6.12", scale=0.2)
+GUEST = Place("6.12", iterations=40, kernel="6.12", scale=0.2)
 
 ANNOUNCED = "mlcc+hints"
 BASE = "mlcc:neutral"
