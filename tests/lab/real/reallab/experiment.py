@@ -21,7 +21,7 @@ from mlcclab.progress import Progress
 from mlcclab.schedule import REFERENCE_CC
 from mlcclab.topology import Topology
 
-from .jobs import RATE, Job, JobSet
+from .jobs import RATE, TORCH_MODELS, Job, JobSet
 from .session import CTL, Cluster, RealRun, Session
 
 # connections: one a pair of ranks, and what the store and Open MPI's daemons have
@@ -70,9 +70,10 @@ class Measurement:
 
 
 def _needs(jobs: JobSet) -> None:
-    if jobs.uses_torch and not importlib.util.find_spec("torch"):
+    if set(TORCH_MODELS) & set(jobs.models) and not importlib.util.find_spec("torch"):
         raise SkipError("python3-torch is not installed: make demo-train installs it")
-    if jobs.uses_mpi and not (shutil.which("mpirun") and importlib.util.find_spec("mpi4py")):
+    mpi = shutil.which("mpirun") and importlib.util.find_spec("mpi4py")
+    if "allreduce" in jobs.models and not mpi:
         raise SkipError("openmpi-bin or python3-mpi4py is not installed: make demo-train does it")
 
 

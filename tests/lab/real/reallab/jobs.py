@@ -49,16 +49,6 @@ class JobSet:
             for number, (model, comm_ms) in enumerate(zip(self.models, comm, strict=True), 1)
         ]
 
-    @property
-    def uses_torch(self) -> bool:
-        """Whether PyTorch is needed."""
-        return any(model in TORCH_MODELS for model in self.models)
-
-    @property
-    def uses_mpi(self) -> bool:
-        """Whether Open MPI is needed."""
-        return "allreduce" in self.models
-
 
 SETS = {
     item.name: item
