@@ -192,8 +192,9 @@ class Session:
                 result.in_use = self.cluster.in_use()
         result.counters = topology.counters().since(before)
         result.softnet_drops = machine.softnet_drops() - drops
-        result.seconds = time.monotonic() - begun
-        result.stolen = (machine.stolen_s() - stolen) / result.seconds
+        took = time.monotonic() - begun
+        result.seconds = took - LEAD_S
+        result.stolen = (machine.stolen_s() - stolen) / took
         result.hints = self.daemon.records() if self.daemon else {}
         for job in self.jobs:
             names = [f"{job.name}-{rank}" for rank in range(RANKS_OF_A_JOB)]
