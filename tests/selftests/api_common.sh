@@ -97,14 +97,8 @@ job_is()
 # prints_jobs ROWS ARGUMENTS...: what is said of jobs, as (id, name, profile, bytes)
 prints_jobs()
 {
-	local wanted=$1 said
-	shift
-
-	said=$(api "$@") || return
-	[ "$(json '[(r["id"], r["name"], r["profile"], r["phase_bytes"]) for r in rows
-		if not r["flows"] and r["neutral"]]' <<<"$said")" = "$wanted" ] && return
-	echo "wanted $wanted; said: $said"
-	return 1
+	api "${@:2}" | prints "$1" json '[(r["id"], r["name"], r["profile"], r["phase_bytes"]) for r in rows
+		if not r["flows"] and r["neutral"]]'
 }
 
 # In the namespace $host

@@ -72,10 +72,5 @@ make_carrier()
 # slots_are VALUE EXPRESSION: of what is shown, as d
 slots_are()
 {
-	local is
-
-	is=$("$mlcc_bpf" show | json "$2")
-	[ "$is" = "$1" ] && return
-	echo "$2 is $is, not $1"
-	return 1
+	"$mlcc_bpf" show | prints "$1" json "$2"
 }

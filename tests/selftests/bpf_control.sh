@@ -43,8 +43,7 @@ wrong_words_are_refused_and_change_nothing()
 		api_refuses 'phase bytes' phase start 5 281474976710656 &&
 		api_refuses 'no job' phase start 6 1000 &&
 		api_refuses 'no job' phase end 6 || return
-	[ "$(state)" = "$before" ] || { echo "was $before, is $(state)"; return 1; }
-	api job set 5 "${long_name:1}" "" 281474976710655 && api job del 5
+	prints "$before" state && api job set 5 "${long_name:1}" "" 281474976710655 && api job del 5
 }
 
 wrong_profiles_are_refused_and_change_nothing()
@@ -60,7 +59,7 @@ wrong_profiles_are_refused_and_change_nothing()
 		# shellcheck disable=SC2086  # words
 		api_refuses '' profile set $words default || return
 	done
-	[ "$(state)" = "$before" ] || { echo "was $before, is $(state)"; return 1; }
+	prints "$before" state
 }
 
 profile_of()
@@ -68,27 +67,26 @@ profile_of()
 	"$mlcc_bpf" show | json "next((j['profile'] for j in d if j['id'] == $1 and j['flows']), None)"
 }
 
-has_profile()
+# api_profiles WORD [OPTION]: the lines that have it
+api_profiles()
 {
-	[ "$(profile_of "$1")" = "$2" ]
+	api profile list | grep "${@:2}" -- "$1"
 }
 
 profiles_change_and_one_is_the_default()
 {
 	local line="hotnets22 70000 65536 100 2 cubic queue"
 
-	[ "$(api profile list | grep -c default)" = 1 ] || return
+	prints 1 api_profiles default -c || return
 	api job set 31 none "" 0 && api job set 32 own interleave 0 || return
 	pair none "$cgroups" "$host" cc=mlcc mark=31 &&
-		pair own "$cgroups" "$host" cc=mlcc mark=32 && has_profile 31 interleave || return
+		pair own "$cgroups" "$host" cc=mlcc mark=32 && prints interleave profile_of 31 || return
 	# shellcheck disable=SC2086  # words
 	api profile set $line default || return
-	[ "$(api profile list | grep hotnets22)" = "$line default" ] || { api profile list; return 1; }
-	ask none send 10000 && ask own send 10000 || return
-	[ "$(profile_of 31) $(profile_of 32)" = "hotnets22 interleave" ] ||
-		{ "$mlcc_bpf" show; return 1; }
-	api profile set interleave 16384 524288 57344 2 reno queue default || return
-	[ "$(api profile list | grep hotnets22)" = "$line" ] || { api profile list; return 1; }
+	prints "$line default" api_profiles hotnets22 && ask none send 10000 && ask own send 10000 || return
+	prints hotnets22 profile_of 31 && prints interleave profile_of 32 &&
+		api profile set interleave 16384 524288 57344 2 reno queue default &&
+		prints "$line" api_profiles hotnets22
 }
 
 flows_that_come_later_know()
@@ -98,18 +96,13 @@ flows_that_come_later_know()
 	job_is 8 'r["phases"] == 1 and r["d_phase"] == 700000 and not r["neutral"]'
 }
 
-phases_of()
-{
-	"$mlcc_bpf" show | json "sorted(j['phase'] for j in d if j['id'] == $1)"
-}
-
 every_namespace_is_told()
 {
 	api job set 9 many "" 0 && pair a "$cgroups" "$host" cc=mlcc mark=9 &&
 		pair b "$cgroups" "$pod" cc=mlcc mark=9 || return
-	job_is 9 'r["flows"] == 4' && api phase start 9 1000 && api phase start 9 1000 || return
-	# the second one replaces the first, as nothing was sent between
-	[ "$(phases_of 9)" = "[1, 1]" ] || { "$mlcc_bpf" show; return 1; }
+	# the second one replaces the first, as nothing is sent between
+	job_is 9 'r["flows"] == 4' && api phase start 9 1000 && api phase start 9 1000 &&
+		slots_are "[1, 1]" "sorted(j['phase'] for j in d if j['id'] == 9)"
 }
 
 bytes_of()
@@ -136,8 +129,7 @@ delete_makes_a_running_flow_neutral()
 	api job del 12 || return
 	bytes=$(bytes_of 12) before=$(received sink)
 	api_refuses 'no job 12' job get 12 && slowwait - has_grown sink "$before" || return
-	[ "$(bytes_of 12)" = "$bytes" ] || { echo "the flow still counts"; return 1; }
-	cc_in_use 5001 "${cc}_plain" || return
+	prints "$bytes" bytes_of 12 && cc_in_use 5001 "${cc}_plain" || return
 
 	api job set 12 again "" 0 && slowwait - bytes_move 12 0 && job_is 12 'r["flows"] == 1' ||
 		return

@@ -47,8 +47,7 @@ wrong_tags_are_refused_and_change_nothing()
 		api_refuses 'No such file' tag set "$outer/none" 6 &&
 		api_refuses 'the root' tag set "$cgroups" 6 &&
 		api_refuses 'has no tag' tag del 1 || return
-	[ "$(api tag list)" = "$before" ] || { echo "was $before, is $(api tag list)"; return 1; }
-	api tag del "$outer" && [ -z "$(api tag list)" ]
+	prints "$before" api tag list && api tag del "$outer" && prints "" api tag list
 }
 
 new_sockets_are_tagged()
@@ -58,15 +57,15 @@ new_sockets_are_tagged()
 		pair beside "$beside" "$host" || return
 	# other bits of the mark stay
 	is here "mlcc 0xab0007 0x2 mlcc 0xab0007 0x2" && is below "$tagged7" && is beside "$plain" || return
-	[ "$(api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list)" = "(4, 0)" ] ||
-		{ api tag list; return 1; }
+	prints "(4, 0)" api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list || return
 	api tag set "$outer" 8 && is below "mlcc 0x8 0x2 mlcc 0x8 0x2" || return
 	api tag del "$outer" && is here "reno 0xab0003 0x0 reno 0xab0003 0x0" && is below "$plain" && is beside "$plain"
 }
 
-flows_of()
+# flows_are N N: of jobs 7 and 9, which the list may lack
+flows_are()
 {
-	api_json "next((r['flows'] for r in rows if r['id'] == $1), 0)" job list
+	prints "($1, $2)" api_json "tuple(sum(r['flows'] for r in rows if r['id'] == id) for id in (7, 9))" job list
 }
 
 # Further down than is looked at from the socket's cgroup upwards; the directories are ours to remove.
@@ -89,10 +88,8 @@ the_nearest_job_counts()
 {
 	api tag set "$outer" 7 && api tag set "$inner" 9 || return
 	pair out "$outer" "$host" && pair in "$inner" "$host" || return
-	is out "$tagged7" && is in "mlcc 0x9 0x2 mlcc 0x9 0x2" || return
-	[ "$(flows_of 7) $(flows_of 9)" = "2 2" ] || { api job list; return 1; }
-	api tag del "$inner" && is in "$tagged7" && is out "$tagged7" || return
-	[ "$(flows_of 7) $(flows_of 9)" = "4 0" ] || { api job list; return 1; }
+	is out "$tagged7" && is in "mlcc 0x9 0x2 mlcc 0x9 0x2" && flows_are 2 2 &&
+		api tag del "$inner" && is in "$tagged7" && is out "$tagged7" && flows_are 4 0 || return
 	api tag set "$inner" 9 && is in "mlcc 0x9 0x2 mlcc 0x9 0x2" && is out "$tagged7" &&
 		api tag del "$outer" && is out "$plain" && is in "mlcc 0x9 0x2 mlcc 0x9 0x2" &&
 		api tag del "$inner" && is in "$plain"
@@ -143,7 +140,7 @@ programs_of_others_go_on()
 		bpftool cgroup detach "$outer" sock_ops pinned "$out_bpf/prog" || return
 		api tag del "$outer" && is with "$plain" || return
 	done
-	[ "$(established)" = 4 ] || { echo "it ran for $(established) of 4"; return 1; }
+	prints 4 established
 }
 
 without_mlcc_a_socket_stays_as_it_is()
@@ -151,8 +148,7 @@ without_mlcc_a_socket_stays_as_it_is()
 	"$mlcc_bpf" unload && slowwait - cc_gone && api tag set "$outer" 7 || return
 	pair none "$outer" "$host" mark=0x30002 tos=0x28 &&
 		is none "reno 0x30002 0x28 reno 0x30002 0x28" || return
-	[ "$(api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list)" = "(0, 2)" ] ||
-		{ api tag list; return 1; }
+	prints "(0, 2)" api_json 'rows[0]["tagged"], rows[0]["refused"]' tag list || return
 	slowwait - "$mlcc_bpf" load && api tag set "$outer" 7 &&
 		is none "mlcc_plain 0x30007 0x28 mlcc_plain 0x30007 0x28" &&
 		api tag del "$outer" && is none "reno 0x30002 0x28 reno 0x30002 0x28"
@@ -182,8 +178,8 @@ unloads()
 		pair inside "$inner" "$host" && is last "$late7" || return
 	api tagger unload && is last "$plain" && is inside "$plain" && [ ! -e "$tagger_pins" ] ||
 		return
-	api_refuses 'not loaded' tag list && api_refuses 'not loaded' tagger unload
-	[ "$(flows_of 7) $(flows_of 8)" = "0 0" ] || { api job list; return 1; }
+	api_refuses 'not loaded' tag list && api_refuses 'not loaded' tagger unload &&
+		prints 0 api_json "sum(r['flows'] for r in rows if r['id'] in (7, 8))" job list
 }
 
 # One class is the job's, whatever its progress; it may become another, or one by progress.

@@ -40,13 +40,7 @@ is_only_the_present()
 # unchanged BEFORE COMMAND...: the command is run, and the state is what it was
 unchanged()
 {
-	local before=$1
-	shift
-
-	"$@" || return
-	[ "$(state)" = "$before" ] && return
-	echo "$*: was $before, is $(state)"
-	return 1
+	"${@:2}" && prints "$1" state
 }
 
 without_a_carrier_it_is_refused()
@@ -72,9 +66,8 @@ what_was_set_stays()
 	local before
 
 	set_some || return
-	before=$(state) && "$mlcc_bpf" upgrade && is_only_the_present || return
-	[ "$(head -n -1 <<<"$before")" = "$(state | head -n -1)" ] ||
-		{ echo "was $before, is $(state)"; return 1; }
+	before=$(state) && "$mlcc_bpf" upgrade && is_only_the_present &&
+		state | prints "$(head -n -1 <<<"$before")" head -n -1 || return
 	[ "$(tail -n 1 <<<"$before")" != "$(state | tail -n 1)" ] || { echo "is the same"; return 1; }
 	api job get 5 | grep -q '"name":"five","profile":"mltcp","class":"training","phase_bytes":12345'
 }
@@ -133,7 +126,7 @@ another_layout_gets_the_jobs_and_an_unknown_one_is_refused()
 	local next=$out/src/mlcc-bpf before
 
 	other_layout >"$out/made" 2>&1 || { tail -n 3 "$out/made"; return 1; }
-	set_some && before=$(map rules) && "$next" upgrade && [ "$(map rules)" = "$before" ] || return
+	set_some && before=$(map rules) && "$next" upgrade && prints "$before" map rules || return
 	unchanged "$(state)" refused 1 'map layout 99' "$mlcc_bpf" upgrade &&
 		refused 1 'map layout 99' "$mlcc_bpf" show && [ -z "$(parts)" ] && "$next" show
 }

@@ -312,7 +312,7 @@ survives_kill_9()
 		job_is "j['id'] == $id and j['flows'] == 2 and j['hinted']" ||
 			{ ctl show flow; return 1; }
 	done
-	[ "$(bpf_objects)" = "$objects" ] || { echo "was $objects, is $(bpf_objects)"; return 1; }
+	prints "$objects" bpf_objects
 }
 
 sends_on()
@@ -365,12 +365,7 @@ ends_with_its_cgroup()
 {
 	echo 1 >"$cgroup/cgroup.kill"
 	slowwait - rmdir "$cgroup" 2>/dev/null || return
-	slowwait - no_jobs
-}
-
-no_jobs()
-{
-	[ "$(ctl -j show)" = "[]" ]
+	slowwait - prints "[]" ctl -j show
 }
 
 # It stops the daemon that runs, also after its configuration was changed.

@@ -30,12 +30,6 @@ value()
 	api job get "$2" 2>/dev/null | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-# value_is NAME ID VALUE
-value_is()
-{
-	[ "$(value "$1" "$2")" = "$3" ]
-}
-
 # In one Python: it is slow to start in emulation. One that dies on the way has failed, too.
 messages()
 {
@@ -113,19 +107,13 @@ opens()
 # have N NAME: its connections that have got a job
 have()
 {
-	local said
-
-	said=$(ask "$2" having)
-	[ "$said" = "$1" ] || { echo "$2 has $said jobs, not $1"; return 1; }
+	prints "$1" ask "$2" having
 }
 
 # may_set N COMMAND...: more jobs, where the command leads
 may_set()
 {
-	local said
-
-	said=$("${@:2}" "$python" "$here/module_netlink.py" most)
-	[ "$said" = "$1" ] || { echo "${*:2}: $said jobs, not $1"; return 1; }
+	prints "$1" "${@:2}" "$python" "$here/module_netlink.py" most
 }
 
 # into NAME COMMAND...: the namespaces of its connections
@@ -182,16 +170,16 @@ namespaces_have_jobs_of_their_own()
 
 own_job_comes_first()
 {
-	value_is flows 6 1 || { echo "not the initial namespace's"; return 1; }
+	prints 1 value flows 6 || { echo "not the initial namespace's"; return 1; }
 	api_in "$receiver" job set 6 other "" 0 || return
-	value_is flows 6 1 || { echo "a third namespace has taken it"; return 1; }
+	prints 1 value flows 6 || { echo "a third namespace has taken it"; return 1; }
 	! api_in "$sender" job get 6 || { echo "seen in the flow's namespace"; return 1; }
 	api_in "$sender" job set 6 own "" 0 || return
-	value_is flows 6 0 || { echo "still the initial namespace's"; return 1; }
+	prints 0 value flows 6 || { echo "still the initial namespace's"; return 1; }
 	api_in "$sender" job get 6 | grep '"flows":1,' || return
 	api_in "$receiver" job get 6 | grep '"flows":0,' || return
 	api_in "$sender" job del 6 || return
-	value_is flows 6 1 || { echo "not the initial namespace's again"; return 1; }
+	prints 1 value flows 6 || { echo "not the initial namespace's again"; return 1; }
 }
 
 ### Hints and events

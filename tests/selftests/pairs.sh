@@ -68,13 +68,7 @@ ask()
 # is NAME WORDS...: the pair's state, all of it
 is()
 {
-	local name=$1 said
-	shift
-
-	said=$(ask "$name" show)
-	[ "$said" = "$*" ] && return
-	echo "$name is '$said', wanted '$*'"
-	return 1
+	prints "${*:2}" ask "$1" show
 }
 
 # marked_by NAME COMMAND...: connections of marked.py, by way of a command

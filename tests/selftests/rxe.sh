@@ -243,9 +243,7 @@ mlccd_shows_it()
 # rules_are TEXT: of rxe_alpha
 rules_are()
 {
-	local rules=/sys/kernel/debug/rxe/rxe_alpha/jobs
-
-	[ "$(<"$rules")" = "$1" ] || { echo "rules: $(<"$rules")"; return 1; }
+	prints "$1" cat /sys/kernel/debug/rxe/rxe_alpha/jobs
 }
 
 # With a carrier that is only memory: emulated processors may be ones that the tagger refuses.
@@ -271,11 +269,6 @@ mlccd_says_whose_they_are()
 	[ "$status" = 0 ] && [ "$(<"$out/whose")" = 6 ]
 }
 
-job_is()
-{
-	[ "$(column job)" = "$1" ]
-}
-
 # Its sender rests while all is switched off, and the rule goes: with its next packet it is no flow of
 # the job any more, which nothing of it may hold.
 a_job_is_left_while_all_is_off()
@@ -291,7 +284,7 @@ a_job_is_left_while_all_is_off()
 	echo "tclass 0 0" >"$rules"
 	knob rp_enable 0 && knob np_enable 0 && knob np_enable 0 rxe_omega
 	kill -CONT "$pid_out0"
-	slowwait 20 job_is 0
+	slowwait 20 prints 0 column job
 	status=$?
 	cat /sys/kernel/debug/rxe/rxe_alpha/qps
 	end_traffic 1

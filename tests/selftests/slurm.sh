@@ -14,11 +14,6 @@
 
 plugin=$repo/build/userspace/slurm/mlcc_spank.so
 
-has_no_jobs()
-{
-	[ "$(ctl -j show)" = "[]" ]
-}
-
 start_mlccd()
 {
 	keep_loopback && start_daemon && defer stop "$daemon"
@@ -106,12 +101,7 @@ start_slurm()
 		--pid-file="$out/munge/pid" --log-file="$out/munge/log" \
 		--seed-file="$out/munge/seed" {carrier_lock}>&- &&
 		slurmctld {carrier_lock}>&- && slurmd {carrier_lock}>&- &&
-		slowwait - node_is idle
-}
-
-node_is()
-{
-	[ "$(sinfo -h -o %T 2>/dev/null)" = "$1" ]
+		slowwait - prints idle sinfo -h -o %T 2>/dev/null
 }
 
 # What a task finds: its job's name, its place, and what a connection of its own gets.
@@ -140,7 +130,7 @@ a_job_that_asks_is_one_of_mlcc()
 {
 	run mlcc || return
 	[ "$said" = "slurm-$id $id mlcc True" ] || { echo "said: $said"; return 1; }
-	slowwait - has_no_jobs || { ctl show; return 1; }
+	slowwait - prints "[]" ctl -j show || { ctl show; return 1; }
 }
 
 other_jobs_are_left_alone()
@@ -166,7 +156,7 @@ batch()
 	status=$?
 	[ "$status" -eq 0 ] || { ctl -j show; tail -n 20 "$out/slurmd.log"; }
 	scancel "$id"
-	slowwait - has_no_jobs && return "$status"
+	slowwait - prints "[]" ctl -j show && return "$status"
 }
 
 # The module names no profile that nobody has chosen.
@@ -194,7 +184,7 @@ options_say_class_and_paths()
 	said=$(timeout 300 srun --mlcc-class=background --mlcc-paths=8 --comment=mlcc:class=training sh -c \
 		'echo $MLCC_CLASS $MLCC_PATHS $NCCL_IB_QPS_PER_CONNECTION' 2>"$out/srun.log")
 	[ "$said" = "background 8 8" ] || { echo "said: $said"; cat "$out/srun.log"; return 1; }
-	slowwait - has_no_jobs && batch "(0, '', 'background')" --mlcc-class=background &&
+	slowwait - prints "[]" ctl -j show && batch "(0, '', 'background')" --mlcc-class=background &&
 		batch "(0, '', 'background'), (0, '', 'background')" --array=1-2 --mlcc-class=background &&
 		id=$(sbatch --parsable --hold --mlcc-class=latency : --hold --mlcc-class=training \
 			--mlcc-paths=2 "$out/sleeps") &&
@@ -207,7 +197,7 @@ a_wrong_comment_drains_no_node()
 {
 	run "mlcc:profile=greedy" || return
 	[[ $said == "none $id "*" False" ]] || { echo "said: $said"; return 1; }
-	slowwait - node_is idle || { sinfo -R; return 1; }
+	slowwait - prints idle sinfo -h -o %T 2>/dev/null || { sinfo -R; return 1; }
 }
 
 without_mlccd_jobs_run()
@@ -215,7 +205,7 @@ without_mlccd_jobs_run()
 	stop "$daemon"
 	run mlcc || return
 	[[ $said == "none $id "*" False" ]] || { echo "said: $said"; return 1; }
-	slowwait - node_is idle || { sinfo -R; return 1; }
+	slowwait - prints idle sinfo -h -o %T 2>/dev/null || { sinfo -R; return 1; }
 }
 
 main()

@@ -82,12 +82,7 @@ is_up()
 
 state_is()
 {
-	local said
-
-	said=$(systemctl show -P ActiveState -P SubState mlccd.service | paste -sd ' ')
-	[ "$said" = "$1" ] && return
-	echo "mlccd.service is '$said', wanted '$1'"
-	return 1
+	prints "$1" systemctl show -P ActiveState -P SubState mlccd.service
 }
 
 main_pid()
@@ -97,11 +92,11 @@ main_pid()
 
 the_first_request_starts_it()
 {
-	systemctl start mlccd.socket && state_is "inactive dead" || return
+	systemctl start mlccd.socket && state_is $'inactive\ndead' || return
 	# on a busy host it takes longer than mlcc-ctl waits
 	slowwait - ctl status || { inside journalctl -q --no-pager | tail -n 30; return 1; }
 	# active only comes after READY=1
-	state_is "active running"
+	state_is $'active\nrunning'
 }
 
 it_has_carrier_and_tagger()
@@ -140,7 +135,7 @@ sockets_of_a_job_are_tagged()
 
 	said=$(ctl run --strict --skip none --name run -- "$python" -c "$connection" true)
 	[ "$said" = "mlcc True" ] || { echo "said: $said"; return 1; }
-	[ "$(ctl -j show)" = "[]" ]
+	prints "[]" ctl -j show
 }
 
 sockets_that_are_there_are_tagged()
@@ -166,18 +161,13 @@ reload_reads_the_configuration()
 	pid=$(main_pid)
 	sed -i 's/^jobs-per-user = .*/jobs-per-user = 5/' "$conf" || return
 	systemctl reload mlccd.service || return
-	slowwait - limit_is 5 && state_is "active running" && [ "$(main_pid)" = "$pid" ]
-}
-
-limit_is()
-{
-	[ "$(limit)" = "$1" ]
+	slowwait - prints 5 limit && state_is $'active\nrunning' && [ "$(main_pid)" = "$pid" ]
 }
 
 is_back()
 {
 	[ "$(main_pid)" -gt 0 ] && [ "$(main_pid)" != "$1" ] &&
-		[ "$(main_pid mlccd-keeper.service)" != "$2" ] && state_is "active running"
+		[ "$(main_pid mlccd-keeper.service)" != "$2" ] && state_is $'active\nrunning'
 }
 
 jobs()
@@ -194,17 +184,12 @@ jobs_survive_kill_9()
 	[[ $before == *there* ]] || { echo "before: $before"; return 1; }
 	systemctl kill --kill-whom=main --signal=KILL "$1" || return
 	slowwait - is_back "$pid" "$keeper" >"$out/back" || { cat "$out/back"; return 1; }
-	[ "$(jobs)" = "$before" ]
+	prints "$before" jobs
 }
 
 jobs_end_with_their_cgroups()
 {
-	rmdir "$cgroups/there" && slowwait - has_no_jobs
-}
-
-has_no_jobs()
-{
-	[ "$(ctl -j show)" = "[]" ]
+	rmdir "$cgroups/there" && slowwait - prints "[]" ctl -j show
 }
 
 # What it was refused, it complains of.

@@ -48,10 +48,7 @@ ecn_is()
 # jobs_have FLOWS: the flows of each job, as a list of pairs
 jobs_have()
 {
-	local is
-
-	is=$(job_api job list | json 'sorted((r["id"], r["flows"]) for r in rows)')
-	[ "$is" = "$1" ] || { echo "flows: $is, not $1"; return 1; }
+	job_api job list | prints "$1" json 'sorted((r["id"], r["flows"]) for r in rows)'
 }
 
 # Connections from before the tag have no ECN, for which the carrier has $without_ecn.
@@ -112,19 +109,13 @@ progress_picks_the_dscp()
 # jobs_are ROWS ID,...: those of the host that are set, with the flows that are theirs
 jobs_are()
 {
-	local said
-
-	said=$(api_json "sorted((r['id'], r['flows']) for r in rows if r['id'] in [$2])" job list)
-	[ "$said" = "$1" ] || { echo "jobs: $said, not $1"; return 1; }
+	prints "$1" api_json "sorted((r['id'], r['flows']) for r in rows if r['id'] in [$2])" job list
 }
 
 # users_are ROWS NAME ID: as of_user has them
 users_are()
 {
-	local said
-
-	said=$(of_user "$2" "$3")
-	[ "$said" = "$1" ] || { echo "job $3 of the user: $said, not $1"; return 1; }
+	prints "$1" of_user "$2" "$3"
 }
 
 # Anybody may have namespaces, and mark sockets there as he likes: what he says of a job of the host's

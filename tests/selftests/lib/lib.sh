@@ -83,6 +83,16 @@ slowwait()
 	printf '%s' "$output"
 }
 
+# prints TEXT COMMAND...: just that, or it is said what it does print
+prints()
+{
+	local said
+
+	said=$("${@:2}") && [ "$said" = "$1" ] && return
+	echo "${*:2}: '$said', wanted '$1'"
+	return 1
+}
+
 ### Network namespaces
 
 # setup_ns NAME...: sets each variable NAME to a namespace of its own, with lo up.
