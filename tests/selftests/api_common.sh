@@ -66,17 +66,10 @@ api_json()
 	api "$@" | json "$expression"
 }
 
-# api_refuses PATTERN ARGUMENTS...: one line, and it says why
+# api_refuses PATTERN ARGUMENTS...
 api_refuses()
 {
-	local pattern=$1 said status
-	shift
-
-	said=$(api "$@" 2>&1)
-	status=$?
-	[ "$status" -eq 1 ] && [[ $said == api:*$pattern* && $said != *$'\n'* ]] && return
-	echo "$*: status $status, wanted 1 and $pattern; said: $said"
-	return 1
+	refused 1 "api:*$1" api "${@:2}"
 }
 
 # job ID EXPRESSION: of what libmlcc knows of it, as r

@@ -43,19 +43,6 @@ unload_quietly()
 	return 0
 }
 
-# refused STATUS PATTERN COMMAND...: in one line that has the pattern
-refused()
-{
-	local want=$1 pattern=$2 said status
-	shift 2
-
-	said=$("$@" 2>&1)
-	status=$?
-	[ "$status" -eq "$want" ] && [[ $said == *$pattern* && $said != *$'\n'* ]] && return
-	echo "$*: status $status, wanted $want; said: $said"
-	return 1
-}
-
 # copy_carrier DIR: the sources of mlcc-bpf, for one that is made otherwise
 copy_carrier()
 {

@@ -216,6 +216,19 @@ cc_in_use()
 
 ### Results
 
+# refused STATUS PATTERN COMMAND...: in one line that has the pattern
+refused()
+{
+	local said status
+
+	said=$("${@:3}" 2>&1)
+	status=$?
+	# shellcheck disable=SC2053  # a pattern
+	[ "$status" -eq "$1" ] && [[ $said == *$2* && $said != *$'\n'* ]] && return
+	echo "${*:3}: status $status, wanted $1 and '$2'; said: $said"
+	return 1
+}
+
 # told NAME FUNCTION: one result from a function that starts traffic, so not in a subshell.
 told()
 {

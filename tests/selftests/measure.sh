@@ -13,13 +13,12 @@
 # trains NAME BYTES PORT: computes for 100 ms, sends, and again, in a job of its own
 trains()
 {
-	local name=$1
-	receive "in_$name" "$3"
-	mkdir "$top/$name" && ctl set-job --cgroup "mlcc-measure-$$/$name" --name "$name" >/dev/null || return
-	# shellcheck disable=SC2016  # the inner shell's
-	nsenter --net="/run/netns/$sender" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' \
-		"$top/$name" "$burst" job --bytes "$2" --compute-ms 100 --iterations 0 \
-		--peer "10.1.2.2:$3" >/dev/null 2>"$out/$name" {carrier_lock}>&- &
+	local group
+
+	setup_cgroup group "mlcc-measure-$1-$$" && receive "in_$1" "$3" &&
+		ctl set-job --cgroup "${group##*/}" --name "$1" >/dev/null || return
+	in_cgroup "$group" "$sender" "$burst" job --bytes "$2" --compute-ms 100 --iterations 0 \
+		--peer "10.1.2.2:$3" >/dev/null 2>"$out/$1" {carrier_lock}>&- &
 	defer stop "$!"
 }
 
@@ -67,7 +66,7 @@ there_is_a_verdict()
 	json "(6 <= d['pairs'] <= 24 and 0.2 < d['ratio'] < 5 and d['low'] <= d['ratio'] <= d['high'] and
 		d['verdict'] == ('helps' if d['low'] > 1 else 'harms' if d['high'] < 1 else 'cannot tell') and
 		('harms' == d['verdict']) == ($status == 1) and d['jobs'] == 2 and
-		sorted(o['name'].split('/')[-1] for o in d['others']) == ['bert', 'gpt'])" <"$out/verdict" | grep -q True &&
+		sorted(o['name'].split('-')[2] for o in d['others']) == ['bert', 'gpt'])" <"$out/verdict" | grep -q True &&
 		class_is training && ! is_measured
 }
 
@@ -97,11 +96,6 @@ what_cannot_be_measured_is_refused()
 		refused 2 "one JOB" ctl measure && refused 2 "--alternate" ctl measure bert --alternate 1ms
 }
 
-remove_groups()
-{
-	slowwait - rmdir "$top"/*/ "$top"
-}
-
 main()
 {
 	require_carrier
@@ -110,8 +104,6 @@ main()
 	setup_out
 	# shellcheck disable=SC2034  # start_daemon's
 	mlccd=$repo/build/userspace/mlccd/mlccd
-	top=$cgroups/mlcc-measure-$$
-	mkdir "$top" && defer remove_groups
 	setup_link 300kb || ktap_skip_all "no namespaces, or no tbf"
 	load_carrier
 	start_daemon && defer stop "$daemon" && defer unload_mlccd || exit 1

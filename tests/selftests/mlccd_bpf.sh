@@ -68,29 +68,6 @@ no_run_is_left()
 	[ "$(ctl -j show)" = "[]" ] && ! compgen -G "$(dirname "$cgroup")/mlcc-run-*"
 }
 
-# It makes itself a job, by its cgroup, when it has a connection already, which follows in a moment.
-sockets_that_are_there_are_tagged()
-{
-	local said
-
-	said=$("$python" -c "
-import os, subprocess, sys, time
-open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
-$pair
-def said(s):
-    cc = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-    return '%s %s' % (cc.rstrip(b'\\0').decode(), s.getsockopt(socket.SOL_SOCKET, 36) > 0)
-subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-end = time.monotonic() + 20
-while time.monotonic() < end and not all(said(s) == 'mlcc True' for s in (a, b)):
-    time.sleep(0.05)
-print(said(a), said(b))
-" "$repo/build/userspace/mlcc-ctl/mlcc-ctl" --socket "$out/run/mlccd.sock" set-job --self \
-		--name there | paste -sd ' ') || return
-	ctl del-job there || return
-	[[ $said == *" 0 "*" 0 mlcc"*" True mlcc"*" True" ]] || { echo "said: $said"; return 1; }
-}
-
 # dscp_is DSCP OPTIONS...: of the SYN that a process of the cgroup sends, and of the rest
 dscp_is()
 {
@@ -456,7 +433,7 @@ main()
 	"$mlcc_bpf" load || ktap_fail_all "the BPF carrier loads"
 	keep_loopback
 	start_daemon || ktap_fail_all "mlccd starts"
-	each ktap_check is_ready run_makes_a_job sockets_that_are_there_are_tagged
+	each ktap_check is_ready run_makes_a_job
 	each told class_and_dscp_agree eight_ranks_of_a_user_are_one_job storage_is_background doctor_tries_what_it_says \
 		a_detached_tagger_is_attached_again hints_arrive survives_kill_9 the_carrier_is_mapped_once \
 		an_upgrade_leaves_job_and_flow a_new_carrier_gets_the_jobs ends_with_its_cgroup \

@@ -36,27 +36,6 @@ undo_is_whole_in_reverse_and_keeps_the_status()
 	EOF
 }
 
-undo_runs_on_a_signal()
-{
-	in_script 143 'undone' <<-'EOF'
-		defer echo undone
-		kill -TERM $$
-		sleep 5
-	EOF
-}
-
-skip_returns_4_and_undoes()
-{
-	in_script 4 $'1..0 # SKIP needs the command no-such-command\nundone' <<-'EOF' || return
-		defer echo undone
-		require_command sh no-such-command
-	EOF
-	in_script 4 $'ok 1 a # SKIP why\n1..1\n# Totals: pass:0 fail:0 skip:1' <<-'EOF'
-		ktap_skip a why
-		ktap_finish
-	EOF
-}
-
 statuses_are_results()
 {
 	in_script 1 $'KTAP version 1\nok 1 a\n# status 2: out\n# put\nnot ok 2 b\nok 3 c # SKIP why
@@ -78,8 +57,7 @@ statuses_are_results()
 main()
 {
 	ktap_start
-	each ktap_check undo_is_whole_in_reverse_and_keeps_the_status undo_runs_on_a_signal \
-		skip_returns_4_and_undoes statuses_are_results
+	each ktap_check undo_is_whole_in_reverse_and_keeps_the_status statuses_are_results
 	ktap_finish
 }
 
