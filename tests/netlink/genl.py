@@ -128,38 +128,34 @@ class Genl:
         return self.sequence
 
     def call_all(self, command: int, bodies: Sequence[bytes], at_once: int = 200) -> None:
-        """Short requests that have no replies, many in one send; raises the first refusal."""
+        """Requests that have no replies, many in one send; raises the first refusal."""
         for i in range(0, len(bodies), at_once):
-            part = bodies[i : i + at_once]
-            quiet = b"".join(self._padded(self._message(command, body, 0)) for body in part[:-1])
-            self.socket.send(quiet + self._message(command, part[-1], ACK))
-            while all(self._is_not_last(message) for message in self.receive()):
-                pass
-
-    def _is_not_last(self, message: Message) -> bool:
-        if message.kind == ERROR:
-            self._check(message)
-        return message.sequence != self.sequence
-
-    @staticmethod
-    def _padded(message: bytes) -> bytes:
-        return message + b"\0" * (-len(message) % 4)
+            *others, last = bodies[i : i + at_once]
+            first = self.sequence + 1
+            quiet = b"".join(self._message(command, body, 0) for body in others)
+            self.socket.send(quiet + self._message(command, last, ACK))
+            self._replies(first)
 
     def receive(self) -> Iterator[Message]:
         yield from _messages(self.socket.recv(1 << 20))
 
     def call(self, command: int, body: bytes = b"", flags: int = ACK, **more: int) -> list[bytes]:
         """Bodies of the replies; raises Refused."""
-        sequence = self.send(command, body, flags, **more)
+        return self._replies(self.send(command, body, flags, **more))
+
+    def _replies(self, first: int) -> list[bytes]:
+        """To the requests from that one on, until the last one is done."""
         replies: list[bytes] = []
         while True:
             for message in self.receive():
-                if message.sequence != sequence:
+                if message.sequence < first:
                     continue
-                if message.kind in (ERROR, DONE):
-                    self._check(message)
+                if message.kind not in (ERROR, DONE):
+                    replies.append(message.body)
+                    continue
+                self._check(message)
+                if message.sequence == self.sequence:
                     return replies
-                replies.append(message.body)
 
     @staticmethod
     def _check(message: Message) -> None:

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import socket
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,39 +17,28 @@ from mlccd_driver import JSON, REPO, VERSION, WAIT_S, Cases, openmetrics, run, u
 
 
 class Follow:
-    """A follow of mlcc-dcqcn as mlccd sees it: it tells again and again, until it is stopped."""
+    """A follow of mlcc-dcqcn as mlccd sees it, which lives as long as its file is written anew."""
 
     NAME = "mlx5:0000:03:00.0"
 
     def __init__(self, file: Path) -> None:
-        self.file = file
+        self.file, self.age_us = file, 0
         self.told: JSON = {
             **{"version": 1, "backend": "mlx5", "device": "0000:03:00.0", "rdma": "mlx5_0"},
             **{"scope": "port", "state": "runs", "job": 7, "knob": "rp_ai_rate"},
             **{"unit": "Mb/s", "drive": "ai", "base": 5, "low": 5, "high": 10},
             **{"value": 8, "gain": 1.5},
         }
-        self.over = threading.Event()
-        self.write(self.text())
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+        self.write()
 
-    def text(self, age_us: int = 0, **other: Any) -> str:
+    def text(self, **other: Any) -> str:
         now = time.monotonic_ns() // 1000
-        return json.dumps({"updated_us": now - age_us, **self.told, **other})
+        return json.dumps({"updated_us": now - self.age_us, **self.told, **other})
 
-    def write(self, text: str) -> None:
+    def write(self) -> None:
         new = self.file.with_name(".new")
-        new.write_text(text)
+        new.write_text(self.text())
         new.rename(self.file)
-
-    def run(self) -> None:
-        while not self.over.wait(0.2):
-            self.write(self.text())
-
-    def stop(self) -> None:
-        self.over.set()
-        self.thread.join()
 
 
 QPS = (
@@ -63,6 +51,8 @@ QPS = (
 
 
 class Metrics(Cases):
+    follow: Follow | None = None
+
     def iterations_are_seen(self) -> None:
         """Their distribution, the mean of the last 20, and how long one takes alone."""
         label = 'job="3",name="bert",uid="0"'
@@ -277,16 +267,18 @@ class Metrics(Cases):
         self._rdma_file(f"{counters}/np_ecn_marked_roce_packets", "11\n")
         self._rdma_file(f"{counters}/rp_cnp_handled", "5\n")
         self._rdma_file("sys/class/infiniband/bnxt_re0/ports/1/hw_counters/rx_cnp_pkts", "4\n")
-        follow = Follow(self._rdma_file(f"run/mlcc/follow/{Follow.NAME}", ""))
+        self.follow = Follow(self._rdma_file(f"run/mlcc/follow/{Follow.NAME}", ""))
         try:
-            yield follow
+            yield self.follow
         finally:
-            follow.stop()
+            self.follow = None
             for name in ("sys", "run"):
                 shutil.rmtree(self.d.sysroot / name)
 
-    def _rdma_of(self, job: int, uid: int = 0) -> list[JSON]:
-        shown = self.d.peer(uid).ok("show", job=job)["jobs"][0]
+    def _rdma_of(self, job: int) -> list[JSON]:
+        if self.follow:
+            self.follow.write()
+        shown = self.d.peer().ok("show", job=job)["jobs"][0]
         assert ("rdma" in shown) == ("rdma" in shown.get("transports", [])), shown
         return shown.get("rdma", [])
 
@@ -375,8 +367,7 @@ class Metrics(Cases):
             until(lambda: not states(), "its end in a folder that others may write")
             (self.d.sysroot / "run/mlcc/follow").chmod(0o755)
             until(states, "it again")
-            follow.stop()
-            follow.write(follow.text(age_us=6_000_000))
+            follow.age_us = 6_000_000
             until(lambda: not states(), "the end of what a dead one has left")
 
     def broken_rdma_files_are_left_out(self) -> None:
