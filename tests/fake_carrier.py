@@ -52,14 +52,14 @@ class Heard(ctypes.Structure):
 
 
 class Carrier:
-    """The memory, and what a test does in it."""
+    """The memory, of an mlccd that runs, too, and what a test does in it."""
 
     D_PHASE = 1_000_000
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with path.open("w+b") as file:
-            file.truncate((ctypes.sizeof(Job) + ctypes.sizeof(Heard)) * JOBS)
+        with path.open("a+b") as file:
+            file.truncate(max(file.tell(), (ctypes.sizeof(Job) + ctypes.sizeof(Heard)) * JOBS))
             self.map = mmap.mmap(file.fileno(), 0)
         self.jobs = (Job * JOBS).from_buffer(self.map)
         self.heard = (Heard * JOBS).from_buffer(self.map, ctypes.sizeof(Job) * JOBS)

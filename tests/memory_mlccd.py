@@ -3,18 +3,20 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "userspace" / "python"))
 
-from mlcc_client import Client  # noqa: E402  (needs the path above)
+from mlcc_client import Client, RefusedError  # noqa: E402  (needs the path above)
 
 MLCCD = ROOT / "build" / "userspace" / "mlccd" / "mlccd-fake"
 WAIT_S = 60.0
@@ -43,28 +45,47 @@ def missing_for_a_job() -> str:
     return "" if cgroup_mount() else "no cgroup2 file system is mounted"
 
 
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Wait for something that has to come; the time is only there so that a failure ends."""
+    end = time.monotonic() + WAIT_S
+    while not (value := condition()):
+        assert time.monotonic() < end, f"never came: {what}"
+        time.sleep(0.01)
+    return value
+
+
+def ignore_children() -> None:
+    """What a starter may have chosen, and is inherited."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
 class MemoryMlccd:
     """One with a folder of its own; what it knows outlives it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.socket = folder / "run" / "mlccd.sock"
-        (folder / "none").touch()
+        self.run = folder / "run"
+        self.socket = self.run / "mlccd.sock"
+        self.carrier, self.log = folder / "carrier", folder / "log"
+        self.config = folder / "mlccd.conf"
+        self.config.touch()
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        command = [str(MLCCD), "--config", str(self.folder / "none")]
-        command += ["--run-dir", str(self.folder / "run")]
-        environment = {"MLCC_FAKE": str(self.folder / "carrier")}
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, env=environment, stderr=log)
-        end = time.monotonic() + WAIT_S
-        while not self.answers():
-            assert time.monotonic() < end, "mlccd never answered"
-            time.sleep(0.02)
+    def command(self) -> list[str]:
+        return [str(MLCCD), "--config", str(self.config), "--run-dir", str(self.run)]
+
+    def start(self, before: Sequence[str] = (), **env: str) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*before, *self.command()],
+                env={"MLCC_FAKE": str(self.carrier), **env},
+                stderr=log,
+                preexec_fn=ignore_children,
+            )
+        until(self.answers, "mlccd's first reply")
 
     def answers(self) -> bool:
-        with contextlib.suppress(OSError):
+        assert self.process and self.process.poll() is None, self.log.read_text()
+        with contextlib.suppress(OSError, RefusedError):
             return bool(self.ask({"op": "status"}))
         return False
 
@@ -108,9 +129,9 @@ class JobCase(unittest.TestCase):
         self.mlccd.ask({"op": "set-job", "name": name, "cgroup": cgroup.name, **fields})
 
     def _remove_cgroup(self) -> None:
-        """Once the last of its processes has ended."""
-        end = time.monotonic() + WAIT_S
-        while self.cgroup.exists() and time.monotonic() < end:
+        def is_gone() -> bool:
             with contextlib.suppress(OSError):
                 self.cgroup.rmdir()
-            time.sleep(0.01)
+            return not self.cgroup.exists()
+
+        until(is_gone, "the end of the last of its processes")

@@ -111,18 +111,16 @@ static int fake_walk(void)
 	return 0;
 }
 
-/* The job's place, or NULL with *@err set. */
-static struct mlcc_job_info *fake_job(struct mlcc *m, uint32_t id, int *err)
+static int fake_job(struct mlcc *m, uint32_t id, struct mlcc_job_info **job)
 {
 	struct fake *f = m->priv;
 
 	if (fake_gone())
-		*err = mlcc_fail(m->error, -ENODEV, "the carrier is not loaded any more");
-	else if (!f->jobs[id].conf.id)
-		*err = mlcc_fail(m->error, -ENOENT, "no job %u", id);
-	else
-		return &f->jobs[id];
-	return NULL;
+		return mlcc_fail(m->error, -ENODEV, "the carrier is not loaded any more");
+	if (!f->jobs[id].conf.id)
+		return mlcc_fail(m->error, -ENOENT, "no job %u", id);
+	*job = &f->jobs[id];
+	return 0;
 }
 
 static struct mlcc_profile_conf *fake_profile(struct mlcc *m, const char *name)
@@ -157,9 +155,9 @@ static int fake_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool c
 {
 	struct fake *f = m->priv;
 	struct mlcc_job_info *job = &f->jobs[conf->id];
-	int err = fake_lock(m->error);
+	int err = fake_lock(m->error) ? : fake_job(m, conf->id, &job);
 
-	if (!err && fake_job(m, conf->id, &err) && create)
+	if (!err && create)
 		return mlcc_fail(m->error, -EEXIST, "there is a job %u", conf->id);
 	if (err && err != -ENOENT)
 		return err;
@@ -176,22 +174,19 @@ static int fake_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool c
 static int fake_job_del(struct mlcc *m, uint32_t id)
 {
 	struct mlcc_job_info *job = NULL;
-	int err = fake_lock(m->error);
+	int err = fake_lock(m->error) ? : fake_job(m, id, &job);
 
 	if (!err)
-		job = fake_job(m, id, &err);
-	if (job)
 		memset(job, 0, sizeof(*job));
 	return err;
 }
 
 static int fake_job_get(struct mlcc *m, uint32_t id, struct mlcc_job_info *info)
 {
-	struct mlcc_job_info *job;
-	int err = 0;
+	struct mlcc_job_info *job = NULL;
+	int err = fake_job(m, id, &job);
 
-	job = fake_job(m, id, &err);
-	if (job)
+	if (!err)
 		*info = *job;
 	return err;
 }
@@ -212,11 +207,10 @@ static int fake_job_each(struct mlcc *m, int (*each)(const struct mlcc_job_info 
 
 static int fake_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
 {
-	struct mlcc_job_info *job;
-	int err = 0;
+	struct mlcc_job_info *job = NULL;
+	int err = fake_job(m, id, &job);
 
-	job = fake_job(m, id, &err);
-	if (job) {
+	if (!err) {
 		job->phases++;
 		job->hinted = true;
 		job->neutral = false;
@@ -227,11 +221,10 @@ static int fake_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
 
 static int fake_phase_end(struct mlcc *m, uint32_t id)
 {
-	struct mlcc_job_info *job;
-	int err = 0;
+	struct mlcc_job_info *job = NULL;
+	int err = fake_job(m, id, &job);
 
-	job = fake_job(m, id, &err);
-	if (job)
+	if (!err)
 		job->neutral = true;
 	return err;
 }
@@ -239,9 +232,10 @@ static int fake_phase_end(struct mlcc *m, uint32_t id)
 static int fake_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer)
 {
 	struct fake *f = m->priv;
-	int err = 0;
+	struct mlcc_job_info *job = NULL;
+	int err = fake_job(m, answer->id, &job);
 
-	if (fake_job(m, answer->id, &err))
+	if (!err)
 		f->heard[answer->id] = *answer;
 	return err;
 }

@@ -15,4 +15,4 @@ require_root
 setup_out
 # users other than root connect, too
 chmod 755 "$out"
-PYTHONPATH=$repo/userspace/python:$repo/tests "$python" -B "$here/mlccd_cases.py" "$built" "$out" "$@"
+PYTHONPATH=$repo/userspace/python:$repo/tests "$python" -B "$here/mlccd_cases.py" "$out" "$@"

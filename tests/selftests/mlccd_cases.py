@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mlccd_cases.py BUILD DIRECTORY [trust]: the cases of mlccd.sh, of mlccd_trust.sh. Prints KTAP."""
+"""mlccd_cases.py DIRECTORY [trust]: the cases of mlccd.sh, of mlccd_trust.sh. Prints KTAP."""
 
 import os
 import signal
@@ -9,14 +9,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest import SkipTest
 
 from mlccd_ctl import Ctl
-from mlccd_driver import Cases, Cgroups, Daemon, Skip, cgroup_mount
+from mlccd_driver import Cases, Cgroups, Daemon
 from mlccd_life import Life
 from mlccd_metrics import Metrics
 from mlccd_requests import Requests
 from mlccd_rings import Rings
 from mlccd_trust import Trust, kept
+
+from memory_mlccd import cgroup_mount
 
 # Metrics last: what was told of RDMA devices shows for a moment after they have gone
 SUBJECTS = (Requests, Life, Rings, Ctl, Metrics)
@@ -30,7 +33,7 @@ def outcome(case: Callable[[], None]) -> tuple[str, str]:
     """What was wrong, and why it was skipped."""
     try:
         case()
-    except Skip as why:
+    except SkipTest as why:
         return "", f" # SKIP {why}"
     except Exception:
         return traceback.format_exc(), ""
@@ -49,11 +52,11 @@ def tidy(d: Daemon, cases: Cases, error: str) -> str:
 
 
 @contextmanager
-def own_daemon(build: Path, base: Path) -> Iterator[Daemon]:
+def own_daemon(base: Path) -> Iterator[Daemon]:
     """One with the limits that there are without a configuration."""
     base.mkdir()
     base.chmod(0o755)
-    d = Daemon(build, base)
+    d = Daemon(base)
     d.config.write_text("[daemon]\ncgroup-poll-ms = 20\n")
     d.start()
     yield d
@@ -62,7 +65,7 @@ def own_daemon(build: Path, base: Path) -> Iterator[Daemon]:
         d.kill()
 
 
-def main(build: str, directory: str, which: str = "") -> int:
+def main(directory: str, which: str = "") -> int:
     subjects = (Trust,) if which else SUBJECTS
     names = [name for subject in subjects for name in vars(subject) if name[0] != "_"]
     names = os.environ.get("MLCCD_CASES", "").split() or names
@@ -75,12 +78,12 @@ def main(build: str, directory: str, which: str = "") -> int:
         cgroups = Cgroups(mount)
         stack.callback(cgroups.clean)
         if not which:
-            shared = Everything(Daemon(Path(build), Path(directory)), cgroups)
+            shared = Everything(Daemon(Path(directory)), cgroups)
             stack.callback(lambda: shared.d.process and shared.d.kill(signal.SIGTERM))
             shared.d.start()
         for number, name in enumerate(names, 1):
             if which:
-                with own_daemon(Path(build), Path(directory) / name) as d:
+                with own_daemon(Path(directory) / name) as d:
                     error, skip = outcome(getattr(Trust(d, cgroups), name))
                     error = error and error + d.log.read_text()[-1000:]
             else:

@@ -9,23 +9,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from unittest import SkipTest
 
 from mlcc_client import units
-from mlccd_driver import (
-    ALICE,
-    JSON,
-    LIMIT,
-    REPO,
-    WAIT_S,
-    Cases,
-    Skip,
-    ignore_children,
-    run,
-    until,
-)
+from mlccd_driver import ALICE, JSON, LIMIT, Cases, run, unshared
 
 from fake_mlccd import Listener
+from memory_mlccd import ROOT, WAIT_S, ignore_children, until
 
 # Runs its arguments under a filter of system calls that refuses bpf().
 WITHOUT_BPF = """
@@ -78,9 +70,12 @@ def beside_another(here: str, there: str, *command: str | Path) -> str:
     return run(*words, env=environment, timeout=60).stdout
 
 
-def unshared(what: str, shell: str) -> list[str]:
-    """Before a command: it runs in a namespace of its own, in which that was done."""
-    return ["unshare", what, "sh", "-c", f'{shell}\nexec "$@"', "sh"]
+def script(path: Path, text: str) -> str:
+    """A program of ours; the search path on which it is found before others."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return f"{path.parent}:{os.environ['PATH']}"
 
 
 class Ctl(Cases):
@@ -259,14 +254,11 @@ class Ctl(Cases):
 
     def ctl_finds_a_container(self) -> None:
         """By what its runtime says, if that is true here."""
-        number, folder = "0123456789abcdef" * 4, self.d.base / "runtimes"
-        folder.mkdir()
+        number = "0123456789abcdef" * 4
         path = self.c.make(f"docker-{number}.scope")
 
         def asked(says: str, *where: str) -> subprocess.CompletedProcess[str]:
-            (folder / "docker").write_text(f"#!/bin/sh\n{says}\n")
-            (folder / "docker").chmod(0o755)
-            environment = {**os.environ, "PATH": f"{folder}:/usr/bin:/bin"}
+            environment = {**os.environ, "PATH": script(self.d.base / "runtimes/docker", says)}
             words = (*where, "set-job", "--container", "train")
             return self.d.run_ctl(*words, env=environment, preexec_fn=ignore_children)
 
@@ -369,22 +361,16 @@ class Ctl(Cases):
         assert (done.returncode, done.stdout) == (125, ""), done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
-    def _gives(
-        self, names: Sequence[str], *words: str, **chosen: str
-    ) -> subprocess.CompletedProcess[str]:
-        """What a command that is run so finds of these variables, of which some were chosen."""
+    def _finds(self, names: Sequence[str], wanted: str, *words: str, **chosen: str) -> str:
+        """A command run so has these variables, of which some were chosen: what is said."""
         environment = {k: v for k, v in os.environ.items() if k not in names} | chosen
         shown = "; ".join(f"echo ${{{name}-none}}" for name in names)
-        return self.d.run_ctl("run", *words, "--", "sh", "-c", shown, env=environment)
+        done = self.d.run_ctl("run", *words, "--", "sh", "-c", shown, env=environment)
+        assert done.stdout.split() == wanted.split(), (words, done)
+        return done.stderr
 
     def ctl_run_gives_rdma_its_class(self) -> None:
-        names = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
-
-        def given(wanted: str, *words: str, **chosen: str) -> str:
-            done = self._gives(names, *words, **chosen)
-            assert done.stdout.split() == wanted.split(), (words, done)
-            return done.stderr
-
+        given = partial(self._finds, ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"))
         given("none none")
         given("0 0", "--dscp", "0")
         said = given("128 128", "--strict", "--name", "bert", "--dscp", "32", "--verbose")
@@ -407,15 +393,10 @@ class Ctl(Cases):
             *("NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"),
             *("NCCL_NSOCKS_PERTHREAD", "NCCL_SOCKET_NTHREADS", "NCCL_IBVERBS_LIB"),
         )
-        cannot, built = self.d.base / "cannot", REPO / "build/userspace/ibverbs"
+        cannot, built = self.d.base / "cannot", ROOT / "build/userspace/ibverbs"
         cannot.mkdir()
         (cannot / "libmlcc-ibverbs.so").touch()
-
-        def given(wanted: str, *words: str, **chosen: str) -> str:
-            done = self._gives(names, *words, **{"LD_LIBRARY_PATH": str(cannot)} | chosen)
-            assert done.stdout.split() == wanted.split(), (words, done)
-            return done.stderr
-
+        given = partial(self._finds, names, LD_LIBRARY_PATH=str(cannot))
         given("none none none none none")
         assert not given("128 1 64 1 none", "--strict", "--paths", "128")
         said = given("1 1 1 1 none", "--paths", "1", "-v")
@@ -520,24 +501,21 @@ class Ctl(Cases):
                 assert files == ["/dev/null"] * 3, files
 
     def ctl_run_survives_each_failure(self) -> None:
-        words = [REPO / "tests/each_call.py", self.d.ctl, "--socket", self.d.socket]
+        words = [ROOT / "tests/each_call.py", self.d.ctl, "--socket", self.d.socket]
         done = run(sys.executable, *words, timeout=None)
         if done.stderr.startswith("no filter"):
-            raise Skip(done.stderr.strip())
+            raise SkipTest(done.stderr.strip())
         assert done.returncode == 0, done
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     def a_covered_hierarchy_is_none(self) -> None:
         """The mount table has it still."""
-        cover = (
+        words = unshared(
+            "-m",
             'while read -r _ where kind _; do [ "$kind" != cgroup2 ] || mount -t tmpfs x "$where"; '
-            'done </proc/self/mounts; exec "$@"'
+            "done </proc/self/mounts",
         )
-        words = ["unshare", "-m", "sh", "-c", cover, "sh"]
-        ctl = [*words, self.d.ctl, "--socket", "/nonexistent", "-j", "doctor"]
-        done = subprocess.run(ctl, capture_output=True, text=True, timeout=60)
-        (found,) = [line for line in json.loads(done.stdout) if line["check"] == "cgroup"]
-        assert found["state"] == "FAIL", found
+        assert self._doctor("cgroup", words) == ["FAIL"]
         with self.started(*words):
             assert self.d.status()["cgroup_mount"] == ""
 
@@ -628,21 +606,18 @@ class Ctl(Cases):
             ("", {"xt": {"type": "match", "name": "mark"}}, ["note"]),
             ("", None, ["note"]),
         )
-        nft = self.d.base / "bin/nft"
-        nft.parent.mkdir()
         for rule, statement, states in cases:
             place = {"family": "inet", "table": "t", "chain": "c", "handle": 4}
             told = {"nftables": [{"metainfo": {}}, {"rule": {**place, "expr": [statement]}}]}
-            nft.write_text(f"#!/bin/sh\necho '{json.dumps(told)}'; exit {int(statement is None)}\n")
-            nft.chmod(0o755)
-            words = unshared("-n", rule)
-            said = self._doctor("marks", words, PATH=f"{nft.parent}:{os.environ['PATH']}")
+            nft = f"echo '{json.dumps(told)}'; exit {int(statement is None)}"
+            path = script(self.d.base / "bin/nft", nft)
+            said = self._doctor("marks", unshared("-n", rule), PATH=path)
             assert said == states, (rule, statement, said)
 
     def ctl_doctor_asks_a_peer(self) -> None:
         """Between two namespaces, of which one may change DSCPs."""
         if not shutil.which("nft"):
-            raise Skip("no nft here: make deps")
+            raise SkipTest("no nft here: make deps")
         change = (
             "nft 'add table inet t; add chain inet t c { type filter hook output priority 0; }'; "
             "for i in ip ip6; do nft add rule inet t c $i dscp %s $i dscp set %s; done; "
@@ -691,9 +666,5 @@ class Ctl(Cases):
             assert said["state"] == ("note" if found else "ok") and found in said["text"], said
             assert ("--paths" in said["todo"]) == bool(found), said
             assert ("alone" in said["text"]) == ("alone" in found), said
-        ip = self.d.base / "fails/ip"
-        ip.parent.mkdir()
-        ip.write_text("#!/bin/sh\nexit 1\n")
-        ip.chmod(0o755)
-        (said,) = self._findings("paths", PATH=f"{ip.parent}:{os.environ['PATH']}")
+        (said,) = self._findings("paths", PATH=script(self.d.base / "fails/ip", "exit 1"))
         assert said["state"] == "note" and "unknown" in said["text"], said

@@ -12,48 +12,25 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-REPO = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(REPO / "userspace" / "python"), str(REPO / "tests")]
+from mlcc_client import Client
 
-from fake_carrier import Job  # noqa: E402  (needs the path above)
-from fake_mlccd import RECORD, RECORDS_AT  # noqa: E402
-from memory_mlccd import cgroup_mount as cgroup_mount  # noqa: E402
+from fake_carrier import Carrier, Job
+from fake_mlccd import RECORD, RECORDS_AT
+from memory_mlccd import ROOT, WAIT_S, MemoryMlccd, until
 
 ALICE, BOB, GROUP = 61001, 61002, 61003
 NOBODYS = 61009  # whom mlccd reads requests as
-WAIT_S = 60 if os.environ.get("KSFT_MACHINE_SLOW") else 10
 LIMIT = (1 << 48) - 1
 VERSION = "0.1"
 CLONE_NEWCGROUP, CLONE_NEWUSER = 0x02000000, 0x10000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 JSON = dict[str, Any]
-
-HEAD = struct.Struct("<IIII")
-MAGIC, HEAD_AT, DROPPED_AT, TAIL_AT = 0x6D6C6363, 64, 72, 128
-SENT_AT, START_AT = 104, 112
-SAID, SAID_AT = struct.Struct("<IIqQ"), 80
-F_SEAL_FUTURE_WRITE = 0x10
-SHIFT, SHIFT_AT = struct.Struct("<QQQQ"), 136
-
-
-class Skip(Exception):
-    """What a case needs is not here."""
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Wait for something that has to come; the time is only there so that a failure ends."""
-    end = time.monotonic() + WAIT_S
-    while not (value := condition()):
-        assert time.monotonic() < end, f"never came: {what}"
-        time.sleep(0.01)
-    return value
 
 
 class Peer:
@@ -162,11 +139,6 @@ def status_of(pid: int) -> dict[str, list[str]]:
     return {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
 
 
-def ignore_children() -> None:
-    """What a starter may have chosen, and is inherited."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-
-
 def has_ended(pid: int) -> bool:
     try:
         return status_of(pid)["State"][0] == "Z"
@@ -180,25 +152,24 @@ def run(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False, **options)
 
 
-class Daemon:
-    """mlccd with a carrier in a file, and a configuration of its own."""
+def unshared(what: str, shell: str) -> list[str]:
+    """Before a command: it runs in a namespace of its own, in which that was done."""
+    return ["unshare", what, "sh", "-c", f'{shell}\nexec "$@"', "sh"]
 
-    def __init__(self, build: Path, base: Path) -> None:
-        self.program = build / "mlccd" / "mlccd-fake"
+
+class Daemon(MemoryMlccd):
+    """One with a configuration of its own, that is started and ended in every way."""
+
+    def __init__(self, base: Path) -> None:
+        super().__init__(base)
         # where ordinary users may run it: the tree may be below /root
-        self.ctl = Path(shutil.copy(build / "mlcc-ctl" / "mlcc-ctl", base))
+        self.ctl = Path(shutil.copy(ROOT / "build/userspace/mlcc-ctl/mlcc-ctl", base))
         self.base = base
-        self.run = base / "run"
-        self.socket = self.run / "mlccd.sock"
-        self.config = base / "mlccd.conf"
-        self.carrier = base / "carrier"
         self.gone = base / "gone"
-        self.log = base / "log"
         # where RDMA devices would be: plain files, all of a test's own
         self.sysroot = base / "sysroot"
         self.sysroot.mkdir(mode=0o755)
         self.user = str(NOBODYS)
-        self.process: subprocess.Popen[bytes] | None = None
         self.write_config("")
 
     def write_config(self, limits: str) -> None:
@@ -208,28 +179,11 @@ class Daemon:
         )
 
     def command(self) -> list[str]:
-        return [
-            *(str(self.program), "--config", str(self.config), "--run-dir", str(self.run)),
-            *("--sysroot", str(self.sysroot), "--user", self.user),
-        ]
+        return [*super().command(), "--sysroot", str(self.sysroot), "--user", self.user]
 
     def start(self, before: Sequence[str] = (), user: str = str(NOBODYS), **env: str) -> None:
         self.user = user
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*before, *self.command()],
-                env={"MLCC_FAKE": str(self.carrier), "MLCC_FAKE_GONE": str(self.gone), **env},
-                stderr=log,
-                preexec_fn=ignore_children,
-            )
-        until(self.answers, "mlccd's first reply")
-
-    def answers(self) -> bool:
-        assert self.process and self.process.poll() is None, self.log.read_text()
-        try:
-            return Peer(self.socket).ask("status")["ok"]
-        except OSError:
-            return False
+        super().start(before, MLCC_FAKE_GONE=str(self.gone), **env)
 
     def kill(self, number: int = signal.SIGKILL) -> int:
         assert self.process
@@ -256,33 +210,28 @@ class Daemon:
         return Peer(self.socket, uid, groups)
 
     def jobs(self) -> list[JSON]:
-        jobs, after = [], 0
-        while True:
-            page = self.peer().ok("show", after=after)
-            jobs += page["jobs"]
-            if not (after := page.get("after", 0)):
-                return jobs
+        with Client(self.socket, WAIT_S) as client:
+            return list(client.jobs())
 
     def snapshot(self) -> tuple[Any, ...]:
         files = sorted((f.name, f.read_text()) for f in (self.run / "jobs").iterdir())
         profiles = self.peer().ok("profile-list")["profiles"]
         return self.jobs(), files, profiles, self.carrier.read_bytes()
 
+    def kernel(self, job: int) -> Job:
+        """What the carrier has of it."""
+        return Carrier(self.carrier).jobs[job]
+
     def measured(self, job: int, **values: int) -> None:
         """What the carrier says of it from now on."""
-        at = job * ctypes.sizeof(Job)
-        with self.carrier.open("r+b") as file, mmap.mmap(file.fileno(), 0) as kernel:
-            info = Job.from_buffer_copy(kernel, at)
-            assert info.conf.id == job, info.conf.id
-            for name, value in values.items():
-                setattr(info, name, value)
-            kernel[at : at + ctypes.sizeof(Job)] = bytes(info)
+        info = self.kernel(job)
+        assert info.conf.id == job, info.conf.id
+        for name, value in values.items():
+            setattr(info, name, value)
 
     def conf(self, job: int) -> tuple[str, int]:
         """Class and bytes of a phase, as the carrier has them."""
-        with self.carrier.open("rb") as file:
-            file.seek(job * ctypes.sizeof(Job))
-            conf = Job.from_buffer_copy(file.read(ctypes.sizeof(Job))).conf
+        conf = self.kernel(job).conf
         return conf.job_class.decode(), conf.phase_bytes
 
     def status(self) -> JSON:
@@ -417,6 +366,10 @@ class Cases:
 class Ring:
     """The producer's side of a ring, as wrong as wanted."""
 
+    HEAD, SAID, SHIFT = struct.Struct("<IIII"), struct.Struct("<IIqQ"), struct.Struct("<QQQQ")
+    MAGIC, HEAD_AT, SAID_AT, SENT_AT, START_AT = 0x6D6C6363, 64, 80, 104, 112
+    TAIL_AT, SHIFT_AT = 128, 136
+
     def __init__(
         self,
         slots: int = 64,
@@ -431,7 +384,7 @@ class Ring:
     ) -> None:
         self.slots, self.sent = slots, 0
         self.size = RECORDS_AT + 64 * slots if size is None else size
-        head = HEAD.pack(magic, version, slots if told is None else told, record)
+        head = self.HEAD.pack(magic, version, slots if told is None else told, record)
         self.fds = [self.memfd(head if written else b"", seals), os.eventfd(0)]
         if mapped:
             self.memory = mmap.mmap(self.fds[0], self.size)
@@ -457,10 +410,13 @@ class Ring:
 
     def shift(self) -> tuple[int, ...]:
         """What mlccd says of the plan, first how often it did."""
-        return tuple(SHIFT.unpack(self.memory[SHIFT_AT : SHIFT_AT + SHIFT.size]))
+        return self.SHIFT.unpack_from(self.memory, self.SHIFT_AT)
+
+    def write(self, at: int, text: bytes) -> None:
+        self.memory[at : at + len(text)] = text
 
     def wait_until_read(self) -> None:
-        until(lambda: self.number(TAIL_AT) == self.sent, "the ring's tail")
+        until(lambda: self.number(self.TAIL_AT) == self.sent, "the ring's tail")
 
     def wake(self) -> None:
         os.eventfd_write(self.fds[1], 1)
@@ -479,7 +435,7 @@ class Ring:
         seq = self.sent if seq is None else seq
         self.memory[at : at + 64] = RECORD.pack(version, kind, job, bytes, time, seq, zero)
         self.sent += 1
-        self.set_number(HEAD_AT, self.sent)
+        self.set_number(self.HEAD_AT, self.sent)
         self.wake()
 
 

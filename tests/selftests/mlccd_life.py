@@ -7,18 +7,9 @@ import signal
 import time
 from pathlib import Path
 
-from mlccd_driver import (
-    ALICE,
-    BOB,
-    NOBODYS,
-    WAIT_S,
-    Cases,
-    children,
-    has_ended,
-    run,
-    status_of,
-    until,
-)
+from mlccd_driver import ALICE, BOB, NOBODYS, Cases, children, has_ended, run, status_of, unshared
+
+from memory_mlccd import WAIT_S, until
 
 
 class Life(Cases):
@@ -57,9 +48,8 @@ class Life(Cases):
             assert self.d.snapshot() == before, "not as it was"
 
     def processes_that_are_hidden_are_found(self) -> None:
-        hide = 'mount -t proc -o hidepid=2 proc /proc && exec "$@"'
         path = self.c.make("a")
-        hidden = ["unshare", "--mount", "sh", "-c", hide, "sh"]
+        hidden = unshared("-m", "mount -t proc -o hidepid=2 proc /proc")
         with self.sleeper(path, user=ALICE) as pid, self.started(*hidden):
             job = self.d.peer().ok("set-job", pid=pid)["job"]
             assert job["cgroup"] == path, job
@@ -243,8 +233,7 @@ class Life(Cases):
     def ids_avoid_marks_of_policy_rules(self) -> None:
         rules = "ip rule add fwmark 1 lookup main; ip -6 rule add fwmark 0x3/0x3 lookup main"
         more = "ip rule add fwmark 0/0xff lookup main; ip rule add fwmark 0x104 lookup main"
-        shell = f'ip link set lo up; {rules}; {more}; exec "$@"'
-        with self.started("unshare", "-n", "sh", "-c", shell, "sh"):
+        with self.started(*unshared("-n", f"ip link set lo up; {rules}; {more}")):
             # who is in another network namespace is no administrator
             alice = self.d.peer(ALICE)
             places = [self.c.make(f"m{i}", ALICE) for i in range(4)]

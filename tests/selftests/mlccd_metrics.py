@@ -13,7 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mlccd_driver import JSON, REPO, VERSION, WAIT_S, Cases, openmetrics, run, until
+from mlccd_driver import JSON, VERSION, Cases, openmetrics, run
+
+from memory_mlccd import ROOT, WAIT_S, until
 
 
 class Follow:
@@ -51,7 +53,7 @@ QPS = (
 
 
 class Metrics(Cases):
-    follow: Follow | None = None
+    _follow: Follow | None = None
 
     def iterations_are_seen(self) -> None:
         """Their distribution, the mean of the last 20, and how long one takes alone."""
@@ -119,20 +121,6 @@ class Metrics(Cases):
         ):
             self.iterates(3, phase + 1, ms, best_us=best * 1000, d_phase=d_phase)
             assert abs(self.metrics()[name] - waited) < 1e-9, (phase, self.metrics()[name])
-
-    def without_a_link_nobody_wakes_it(self) -> None:
-        def is_armed() -> bool:
-            """Whether a timer by the time of day is."""
-            timers = [f.read_text() for f in Path(f"/proc/{self.d.parser()}/fdinfo").iterdir()]
-            return any("clockid: 0\n" in t and "it_value: (0, 0)" not in t for t in timers)
-
-        assert not is_armed()
-        self.d.write_config("[daemon]\nlink = rack7")
-        self.reload()
-        until(is_armed, "a look at who sends")
-        self.d.write_config("")
-        self.reload()
-        until(lambda: not is_armed(), "the end of that")
 
     def histograms_are_of_so_many_jobs(self) -> None:
         self.d.kill(signal.SIGTERM)
@@ -267,17 +255,17 @@ class Metrics(Cases):
         self._rdma_file(f"{counters}/np_ecn_marked_roce_packets", "11\n")
         self._rdma_file(f"{counters}/rp_cnp_handled", "5\n")
         self._rdma_file("sys/class/infiniband/bnxt_re0/ports/1/hw_counters/rx_cnp_pkts", "4\n")
-        self.follow = Follow(self._rdma_file(f"run/mlcc/follow/{Follow.NAME}", ""))
+        self._follow = Follow(self._rdma_file(f"run/mlcc/follow/{Follow.NAME}", ""))
         try:
-            yield self.follow
+            yield self._follow
         finally:
-            self.follow = None
+            self._follow = None
             for name in ("sys", "run"):
                 shutil.rmtree(self.d.sysroot / name)
 
     def _rdma_of(self, job: int) -> list[JSON]:
-        if self.follow:
-            self.follow.write()
+        if self._follow:
+            self._follow.write()
         shown = self.d.peer().ok("show", job=job)["jobs"][0]
         assert ("rdma" in shown) == ("rdma" in shown.get("transports", [])), shown
         return shown.get("rdma", [])
@@ -445,7 +433,7 @@ class Metrics(Cases):
                 self._rdma_file(f"sys/class/infiniband/rxe0/ports/1/hw_counters/{name}", "1\n")
             body = self.http(b"GET /metrics HTTP/1.0\r\n\r\n")[1]
         there = {sample.partition("{")[0] for sample in openmetrics(body)}
-        text = (REPO / "Documentation/mlccd-grafana.json").read_text()
+        text = (ROOT / "Documentation/mlccd-grafana.json").read_text()
         wanted = set(re.findall(r"\bmlcc_[a-z_]+", text))
         assert wanted and wanted <= there, wanted - there
         ids = [panel["id"] for panel in json.loads(text)["panels"]]

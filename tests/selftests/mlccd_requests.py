@@ -25,8 +25,9 @@ from mlccd_driver import (
     become,
     root_peer,
     run,
-    until,
 )
+
+from memory_mlccd import until
 
 
 class Requests(Cases):

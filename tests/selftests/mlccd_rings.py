@@ -9,23 +9,17 @@ from typing import Any
 from mlccd_driver import (
     ALICE,
     BOB,
-    F_SEAL_FUTURE_WRITE,
-    HEAD_AT,
     JSON,
     LIMIT,
     RECORDS_AT,
-    SAID,
-    SAID_AT,
-    SENT_AT,
-    SHIFT,
-    SHIFT_AT,
-    START_AT,
-    TAIL_AT,
     Cases,
     Peer,
     Ring,
-    until,
 )
+
+from memory_mlccd import until
+
+F_SEAL_FUTURE_WRITE = 0x10
 
 
 class Rings(Cases):
@@ -145,15 +139,15 @@ class Rings(Cases):
             ring.put(job=7, bytes=1000)
             until(lambda n=number: shown() == {"ranks": n}, "a rank")
         for ring in rings:
-            ring.set_number(SENT_AT, 5000)
-            ring.set_number(START_AT, 4400)
+            ring.set_number(Ring.SENT_AT, 5000)
+            ring.set_number(Ring.START_AT, 4400)
         wanted = {"ranks": 8, "ranks_sent_bytes": 40000, "ranks_phase_bytes": 4800}
         assert shown() == wanted, shown()
         rings[0].put(job=7, kind=2)
         until(lambda: shown()["ranks_phase_bytes"] == 7 * 600, "the end of a part")
         for sent, start in ((1 << 64) - 1, 0), (0, (1 << 64) - 1), ((1 << 63), 1):
-            rings[1].set_number(SENT_AT, sent)
-            rings[1].set_number(START_AT, start)
+            rings[1].set_number(Ring.SENT_AT, sent)
+            rings[1].set_number(Ring.START_AT, start)
             assert shown()["ranks"] == 8
         peers[1].socket.close()
         until(lambda: shown()["ranks"] == 7, "the end of a rank")
@@ -203,10 +197,10 @@ class Rings(Cases):
         assert self.phases(7) == 0
         for head in ((1 << 64) - 1, ring.sent + 65, 0, 1 << 63):
             overruns = self.d.status()["ring_overruns"]
-            ring.set_number(HEAD_AT, head)
+            ring.set_number(Ring.HEAD_AT, head)
             ring.wake()
             until(lambda n=overruns: self.d.status()["ring_overruns"] == n + 1, f"head {head}")
-            assert ring.number(TAIL_AT) == head
+            assert ring.number(Ring.TAIL_AT) == head
         ring.memory[0:64] = os.urandom(64)
         ring.sent = 1 << 63
         ring.put(job=7, bytes=6)
@@ -402,13 +396,13 @@ class Rings(Cases):
         seq, *shown = ring.shift()
         assert shown == [255_000_000, 141_000_000, 3_000] and seq % 2 == 0, shown
         # what a process writes there disturbs neither mlccd nor anybody else
-        ring.memory[SAID_AT : SAID_AT + SAID.size] = SAID.pack(1, 3, -4_000, 254_000_000)
+        ring.write(Ring.SAID_AT, Ring.SAID.pack(1, 3, -4_000, 254_000_000))
         assert self._plan_of(number)["shift_state"] == "held", self._plan_of(number)
         said = [self._plan_of(number)[f"shift_{key}"] for key in ("waits", "error_us")]
         assert said == [3, -4] and self._plan_of(number)["shift_own_period_us"] == 254000
-        ring.memory[SAID_AT : SAID_AT + SAID.size] = b"\xff" * SAID.size
+        ring.write(Ring.SAID_AT, b"\xff" * Ring.SAID.size)
         assert self._plan_of(number)["shift_state"] == "nonsense"
-        ring.memory[SHIFT_AT : SHIFT_AT + SHIFT.size] = b"\xff" * SHIFT.size
+        ring.write(Ring.SHIFT_AT, b"\xff" * Ring.SHIFT.size)
         root.ok("set-plan", jobs=[plan | {"offset_us": 5}])
         seq, *shown = ring.shift()
         assert shown == [255_000_000, 5_000, 3_000] and seq % 2 == 0, shown

@@ -17,27 +17,25 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest import SkipTest
 
 from mlccd_driver import (
     ALICE,
     BOB,
     CLONE_NEWCGROUP,
     CLONE_NEWUSER,
-    HEAD_AT,
     JSON,
     LIBC,
-    TAIL_AT,
-    WAIT_S,
     Cases,
     Peer,
     Ring,
-    Skip,
     become,
     children,
     connect,
     status_of,
-    until,
 )
+
+from memory_mlccd import WAIT_S, until
 
 LINGER_S = 60
 SOON_S = 10.0 if os.environ.get("KSFT_MACHINE_SLOW") else 1.0
@@ -260,7 +258,7 @@ class Trust(Cases):
             try:
                 one.getsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS)
             except OSError:
-                raise Skip("before Linux 6.16 descriptors cannot be refused") from None
+                raise SkipTest("before Linux 6.16 descriptors cannot be refused") from None
         self._configure("[limits]\nconnections-per-user = 1\n")
         with self._nothing_is_closed():
             self.d.again()
@@ -348,7 +346,7 @@ class Trust(Cases):
 
         with Child(alice, uid=ALICE) as it:
             if why := it.hear()["cannot"]:
-                raise Skip(f"no FUSE in a user namespace: {why}")
+                raise SkipTest(f"no FUSE in a user namespace: {why}")
             yield it
 
     def what_is_never_flushed_keeps_nobody_waiting(self) -> None:
@@ -529,14 +527,14 @@ class Trust(Cases):
     def a_ring_is_its_owners_memory(self) -> None:
         """Whoever makes its pages is charged for them: mlccd makes none, nor can they be taken."""
         alice, ring = self.d.peer(ALICE), Ring(slots=16384)
-        ring.set_number(HEAD_AT, 4096)
-        ring.set_number(TAIL_AT, 4096)
+        ring.set_number(Ring.HEAD_AT, 4096)
+        ring.set_number(Ring.TAIL_AT, 4096)
         pages = os.fstat(ring.fds[0]).st_blocks
         assert alice.raw(OPEN_RING, ring.fds)["ok"]
         for head in range(4097, 16384, 1024):
-            ring.set_number(HEAD_AT, head)
+            ring.set_number(Ring.HEAD_AT, head)
             ring.wake()
-            until(lambda n=head: ring.number(TAIL_AT) == n, f"the tail at {head}")
+            until(lambda n=head: ring.number(Ring.TAIL_AT) == n, f"the tail at {head}")
         assert self.d.status()["ring_records_bad"] > 0, "nothing was read"
         assert os.fstat(ring.fds[0]).st_blocks == pages, "mlccd fills what is not there"
         assert LIBC.fallocate(ring.fds[0], PUNCH_HOLE, OFF_T(0), OFF_T(4096)), "a page is taken"
