@@ -72,18 +72,11 @@ api_refuses()
 	refused 1 "api:*$1" api "${@:2}"
 }
 
-# job ID EXPRESSION: of what libmlcc knows of it, as r
-job()
-{
-	api job get "$1" | json "(lambda r: $2)(rows[0])"
-}
-
-# job_is ID EXPRESSION
+# job_is ID EXPRESSION: of what libmlcc knows of it, as r
 job_is()
 {
-	[ "$(job "$1" "bool($2)" 2>/dev/null)" = True ] && return
+	api job get "$1" | prints True json "bool((lambda r: $2)(rows[0]))" 2>/dev/null && return
 	api job get "$1"
-	echo "not so: $2"
 	return 1
 }
 
