@@ -9,7 +9,7 @@
 # shellcheck source=tests/selftests/pins_common.sh
 . "$(dirname "$0")/pins_common.sh"
 
-# of the steps of an upgrade, how many are left out between two that are killed
+# of the calls of an upgrade, each which one is killed
 : "${stride:=${KSFT_MACHINE_SLOW:+6}}" "${stride:=1}"
 
 # map NAME: what is in it, in the same order in whichever map
@@ -171,10 +171,20 @@ is_told_or_refused()
 	said=$(api phase start 5 1000 2>&1) || [[ $said == *"try again"* ]]
 }
 
-# killed_at STEP: the status of an upgrade that is killed before it
+# Of the system calls of an upgrade those that change something, each as NAME=WHICH of that name.
+calls()
+{
+	strace -qq -o "$out/calls" -e trace=bpf,mkdirat,linkat,renameat,unlinkat "$mlcc_bpf" upgrade &&
+		awk -F '(' '{ n[$1]++ } /^mkdirat/ { begun = 1 }
+			begun && (!/^bpf/ || /OBJ_PIN|LINK_UPDATE/) { print $1 "=" n[$1] }' "$out/calls"
+}
+
+# killed_at CALL: an upgrade is killed before it makes that one
 killed_at()
 {
-	MLCC_UPGRADE_STOP=$1 "$mlcc_bpf" upgrade 2>/dev/null
+	strace -qq -o "$out/killed" -e trace="${1%=*}" \
+		-e inject="${1%=*}:signal=KILL:when=${1#*=}" "$mlcc_bpf" upgrade 2>/dev/null
+	[ $? -eq 137 ]
 }
 
 # After one that was killed: the next one completes or undoes it.
@@ -184,32 +194,24 @@ is_mended()
 		api job get 5 | grep -q 12345
 }
 
-# And so does unload, at each third of the steps: it takes a load.
+# And so does unload, at each third of the calls: it takes a load.
 unload_ends_it()
 {
 	[ $(($1 / stride % 3)) -eq 0 ] || return 0
-	killed_at "$1"
+	killed_at "$2"
 	"$mlcc_bpf" unload && nothing_left && set_some
 }
 
-# Each step once; the number of them is found out on the way.
 killed_anywhere_it_is_mended()
 {
-	local n status
+	local all_calls n
 
-	set_some || return
-	for ((n = 1; n < 60; n += stride)); do
-		killed_at "$n"
-		status=$?
-		if [ "$status" -eq 0 ]; then
-			is_only_the_present && [ "$n" -gt 10 ]
-			return
-		fi
-		[ "$status" -eq 137 ] && is_mended && unload_ends_it "$n" && continue
-		echo "at step $n: status $status; pins: $(pins_there); parts: $(parts)"
+	set_some && mapfile -t all_calls < <(calls) && [ "${#all_calls[@]}" -gt 30 ] || return
+	for ((n = 0; n < ${#all_calls[@]}; n += stride)); do
+		killed_at "${all_calls[n]}" && is_mended && unload_ends_it "$n" "${all_calls[n]}" && continue
+		echo "at ${all_calls[n]}: pins: $(pins_there); parts: $(parts)"
 		return 1
 	done
-	return 1
 }
 
 ### Flows
@@ -295,6 +297,7 @@ main()
 		check "without links it is refused" without_links_it_is_refused
 		ktap_finish
 	fi
+	require_command strace
 	each check what_was_set_stays options_change_what_they_name \
 		wrong_upgrades_are_refused_and_change_nothing half_a_carrier_is_refused \
 		both_are_replaced_or_neither \

@@ -23,6 +23,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "control.h"
 #include "loader.h"
 #include "parts.h"
 #include "pins.h"
@@ -153,6 +154,28 @@ static bool ops_unregister_lost(void)
 	return found;
 }
 
+void carrier_part_remove(int dir, const char *name)
+{
+	char ignored[MLCC_ERROR_LEN];
+	AUTO_CLOSE int part = mlcc_pins_part(dir, name, false, ignored);
+
+	if (part < 0)
+		return;
+	mlcc_pins_remove(part, carrier_pins, ignored);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+/* Older versions, and what an upgrade has left. */
+static void parts_remove(int dir)
+{
+	char name[MLCC_OLD_NAME];
+
+	carrier_part_remove(dir, PART_WAS);
+	carrier_part_remove(dir, MLCC_PART_NEW);
+	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++)
+		carrier_part_remove(dir, mlcc_old_name(name, n));
+}
+
 /* Takes away what there is, whole or not. */
 static int loader_carrier_remove(int dir, char *error)
 {
@@ -161,7 +184,7 @@ static int loader_carrier_remove(int dir, char *error)
 	ops_unregister_pinned(dir, "mlcc");
 	ops_unregister_pinned(dir, "mlcc_plain");
 	err = mlcc_pins_remove(dir, carrier_pins, error);
-	carrier_parts_remove(dir);
+	parts_remove(dir);
 	return err;
 }
 
@@ -265,17 +288,24 @@ struct bpf_object *object_load(int dir, bool link)
 	return NULL;
 }
 
-int map_pin(int dir, const struct bpf_object *obj, const char *name)
+static int map_pin(int dir, const struct bpf_object *obj, const char *name)
 {
 	return loader_pin_put(dir, name, bpf_object__find_map_fd_by_name(obj, name));
 }
 
-static int ops_register(int dir, struct bpf_object *obj, char *error)
+int ops_pin(int dir, const struct bpf_object *obj, char *error)
 {
-	int err;
-
 	if (map_pin(dir, obj, "mlcc_plain") || map_pin(dir, obj, "mlcc"))
 		return mlcc_fail(error, -1, "cannot pin the operations: %s", strerror(errno));
+	return 0;
+}
+
+static int ops_register(int dir, struct bpf_object *obj, char *error)
+{
+	int err = ops_pin(dir, obj, error);
+
+	if (err)
+		return err;
 	err = ops_attach(dir, ops_of(obj, "mlcc_plain"));
 	if (!err)
 		err = ops_attach(dir, ops_of(obj, "mlcc"));
@@ -336,7 +366,7 @@ static int carrier_make(int dir, const struct mlcc_config *cfg, const struct mlc
 /* What a load that was killed has left goes first. */
 static int remains_remove(int dir, char *error)
 {
-	carrier_parts_remove(dir);
+	parts_remove(dir);
 	if (!mlcc_pins_count(dir, carrier_pins))
 		return 0;
 	if (loader_carrier_remove(dir, error))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What loading (loader.c) and upgrading (upgrade.c) have in common. */
+/* What upgrading (upgrade.c) has of loading (loader.c). */
 #ifndef MLCC_PARTS_H
 #define MLCC_PARTS_H
 
@@ -18,6 +18,8 @@ extern const char *const carrier_pins[];
 #define SOCKETS_PIN		"sockets"
 #define MLCC_LAYOUT_SOCKETS	11U
 
+#define PART_WAS	"was"		/* what an upgrade has begun to keep */
+
 #define REFUSED	"the kernel refused the program: %s (MLCC_DEBUG=1 shows why)"
 
 /*** What is there ***/
@@ -29,8 +31,8 @@ const char *registered_by(void);
 bool ops_need_links(int dir);
 bool is_whole(int dir);
 
-/* Takes away older versions, and what an upgrade has left. */
-void carrier_parts_remove(int dir);
+/* Takes away a part of @dir, and its pins. */
+void carrier_part_remove(int dir, const char *name);
 
 /*** What is to be there ***/
 
@@ -50,7 +52,7 @@ int ops_fill(struct bpf_map *ops);
 
 int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg,
 	      const struct mlcc_profile *table, char *error);
-int map_pin(int dir, const struct bpf_object *obj, const char *name);
 int maps_pin(int dir, struct bpf_object *obj, char *error);
+int ops_pin(int dir, const struct bpf_object *obj, char *error);
 
 #endif /* MLCC_PARTS_H */

@@ -15,7 +15,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,6 @@
 #include "parts.h"
 #include "pins.h"
 
-#define PART_WAS	"was"
 #define INSTEAD		"'mlcc-bpf unload', then 'mlcc-bpf load'"
 
 #ifndef BPF_F_REPLACE
@@ -39,38 +37,7 @@
 
 static const char *const *const maps_and_programs = carrier_pins + LINK_PINS;
 
-/* For tests: MLCC_UPGRADE_STOP=N kills the upgrade before its N-th step. */
-static void step(void)
-{
-	const char *at = secure_getenv("MLCC_UPGRADE_STOP");
-	static unsigned long n;
-
-	if (at && ++n == strtoul(at, NULL, 10))
-		raise(SIGKILL);
-}
-
 /*** Parts of the pin directory ***/
-
-static void part_remove(int dir, const char *name)
-{
-	char ignored[MLCC_ERROR_LEN];
-	AUTO_CLOSE int part = mlcc_pins_part(dir, name, false, ignored);
-
-	if (part < 0)
-		return;
-	mlcc_pins_remove(part, carrier_pins, ignored);
-	unlinkat(dir, name, AT_REMOVEDIR);
-}
-
-void carrier_parts_remove(int dir)
-{
-	char name[MLCC_OLD_NAME];
-
-	part_remove(dir, PART_WAS);
-	part_remove(dir, MLCC_PART_NEW);
-	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++)
-		part_remove(dir, mlcc_old_name(name, n));
-}
 
 /* What the kernel says of the map @name; @info->id is 0 if there is none. */
 static void upgrade_map_info(int dir, const char *name, struct bpf_map_info *info)
@@ -114,7 +81,7 @@ static void old_remove_unused(int dir)
 
 	for (unsigned int n = 0; n < MLCC_OLD_MAX; n++)
 		if (!old_is_used(dir, mlcc_old_name(name, n)))
-			part_remove(dir, name);
+			carrier_part_remove(dir, name);
 }
 
 /* The first one that is not there. */
@@ -174,11 +141,9 @@ static int links_change(int dir, int new, char *error)
 {
 	int err = link_change(dir, "mlcc_plain", dir, new), back;
 
-	step();
 	if (err)
 		return mlcc_fail(error, -1, "cannot replace 'mlcc_plain': %s", strerror(-err));
 	err = link_change(dir, "mlcc", dir, new);
-	step();
 	if (!err)
 		return 0;
 	back = link_change(dir, "mlcc_plain", new, dir);
@@ -198,31 +163,16 @@ static int was_link(int dir, char *error)
 
 	if (was < 0)
 		return -1;
-	for (const char *const *name = maps_and_programs; *name; name++) {
-		step();
+	for (const char *const *name = maps_and_programs; *name; name++)
 		if (linkat(dir, *name, was, *name, 0) &&
 		    (errno != ENOENT || strcmp(*name, SOCKETS_PIN)))
 			return mlcc_fail(error, -1, "cannot keep the pin '%s': %s", *name,
 					 strerror(errno));
-	}
-	return 0;
-}
-
-static int new_pin(int new, struct bpf_object *obj, char *error)
-{
-	step();
-	if (maps_pin(new, obj, error))
-		return -1;
-	step();
-	if (map_pin(new, obj, "mlcc_plain") || map_pin(new, obj, "mlcc"))
-		return mlcc_fail(error, -1, "cannot pin the operations: %s", strerror(errno));
-	step();
 	return 0;
 }
 
 static int new_move(int dir, int new, const char *name, char *error)
 {
-	step();
 	if (!renameat(new, name, dir, name) || errno == ENOENT)
 		return 0;
 	return mlcc_fail(error, -1, "cannot replace the pin '%s': %s; again: 'mlcc-bpf upgrade'",
@@ -243,7 +193,6 @@ static int upgrade_complete(int dir, int new, char *error)
 			return -1;
 	if (new_move(dir, new, "mlcc", error))
 		return -1;
-	step();
 	unlinkat(dir, MLCC_PART_NEW, AT_REMOVEDIR);
 	old_remove_unused(dir);
 	return 0;
@@ -258,8 +207,8 @@ static int undo(int dir, int new, char *error)
 	    link_change(dir, "mlcc_plain", new, dir))
 		return mlcc_fail(error, -1, "cannot undo an upgrade that was cut short: %s",
 				 INSTEAD);
-	part_remove(dir, PART_WAS);
-	part_remove(dir, MLCC_PART_NEW);
+	carrier_part_remove(dir, PART_WAS);
+	carrier_part_remove(dir, MLCC_PART_NEW);
 	return 0;
 }
 
@@ -411,11 +360,12 @@ static int upgrade_replace(int dir, struct bpf_object *obj, char *error)
 	old_remove_unused(dir);
 	if (old_free(dir, name, error))
 		return -1;
-	step();
 	new = mlcc_pins_part(dir, MLCC_PART_NEW, true, error);
 	if (new < 0)
 		return -1;
-	err = new_pin(new, obj, error);
+	err = maps_pin(new, obj, error);
+	if (!err)
+		err = ops_pin(new, obj, error);
 	if (!err)
 		err = was_link(dir, error);
 	if (!err)
