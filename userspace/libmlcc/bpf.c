@@ -4,10 +4,13 @@
  * and read from the slots map, which is mapped into memory.
  *
  * Another version may take the carrier's place while a handle is open: then the pins are others, and
- * are opened anew; and flows that began before have slots and a program of their own (control.h).
+ * are opened anew; and flows that began before keep the programs and maps they have, whose pins are in
+ * a part of the directory.  So whoever changes a job has all versions do it, and holds the directory
+ * meanwhile: an upgrade waits, and none is told what the next one does not take over.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +23,16 @@
 #include <bpf/libbpf.h>
 
 #include "internal.h"
-#include "control.h"
 #include "../../bpf/mlcc_bpf.h"
+#include "patience.h"
 #include "pins.h"
 #include "../../include/mlcc/flow.h"
 #include "../../include/mlcc/profiles.h"
 
 #define NOT_LOADED	"the BPF carrier is not loaded: 'mlcc-bpf load'"
 #define RENEWALS	8	/* while one version takes the place of the other */
+#define TRIES		1000	/* while flows begin a phase of the job */
+#define HOLD_MS		5000	/* until who has the directory is taken for stuck */
 
 _Static_assert(MLCC_NAME_LEN == MLCC_RULE_NAME, "names have one length");
 
@@ -191,10 +196,28 @@ static int pins_read(struct mlcc *m)
 	return 0;
 }
 
+/*
+ * Keeps upgrades away until flock(@dir, LOCK_UN) or until @dir is closed.  Not for as long as it takes:
+ * who asks may be a daemon that has others waiting.
+ */
+static int dir_hold(int dir, char *error)
+{
+	const char *what = "somebody is changing the carrier: try again";
+	int err = mlcc_lock_wait(dir, LOCK_SH, HOLD_MS);
+
+	if (!err && faccessat(dir, MLCC_PART_NEW, F_OK, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (!err)
+		what = "an upgrade was cut short: 'mlcc-bpf upgrade', then try again";
+	flock(dir, LOCK_UN);
+	snprintf(error, MLCC_ERROR_LEN, "%s", what);
+	return -EAGAIN;
+}
+
 static int bpf_pins_open(struct mlcc *m)
 {
 	struct bpf_carrier *c = m->priv;
-	int err = mlcc_control_hold(c->dir, m->error);
+	int err = dir_hold(c->dir, m->error);
 
 	if (err)
 		return err;
@@ -269,7 +292,7 @@ static int hold(struct mlcc *m)
 		if (err)
 			return err;
 		c = m->priv;
-		err = mlcc_control_hold(c->dir, m->error);
+		err = dir_hold(c->dir, m->error);
 		if (err || is_present(c))
 			return err;
 		flock(c->dir, LOCK_UN);
@@ -284,13 +307,45 @@ static void release(struct mlcc *m)
 	flock(c->dir, LOCK_UN);
 }
 
+/* Has the program @fd do @ctl, again while flows begin a phase of the job. */
+static int control_run(int fd, const struct mlcc_ctl *ctl)
+{
+	struct mlcc_ctl mine = *ctl;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &mine, .ctx_size_in = sizeof(mine));
+	int err = -EAGAIN;
+
+	for (int n = 0; n < TRIES && err == -EAGAIN; n++) {
+		if (n)
+			sched_yield();
+		err = bpf_prog_test_run_opts(fd, &opts);
+		if (!err)
+			err = (int)opts.retval;
+	}
+	return err;
+}
+
+/*
+ * Likewise that of an older version, after the present one has done it: that it does not know the job
+ * is no error.
+ */
+static int control_run_old(int fd, const struct mlcc_ctl *ctl)
+{
+	struct mlcc_ctl again = *ctl;
+	int err;
+
+	if (again.op == MLCC_CTL_NEW)
+		again.op = MLCC_CTL_SET;
+	err = control_run(fd, &again);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int control_versions(const struct bpf_carrier *c, const struct mlcc_ctl *ctl)
 {
-	int err = mlcc_control_run(c->versions[0].control, ctl);
+	int err = control_run(c->versions[0].control, ctl);
 
 	for (size_t i = 1; !err && i <= MLCC_OLD_MAX; i++)
 		if (c->versions[i].control >= 0)
-			err = mlcc_control_run_old(c->versions[i].control, ctl);
+			err = control_run_old(c->versions[i].control, ctl);
 	return err;
 }
 

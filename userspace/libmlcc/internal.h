@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later */
-/* What the parts of libmlcc share: the handle, and one table of operations for each carrier. */
+/* What the parts of libmlcc share: errors, the handle, a table of operations for each carrier. */
 #ifndef LIBMLCC_INTERNAL_H
 #define LIBMLCC_INTERNAL_H
 
-#include "error.h"
 #include "libmlcc.h"
 
+/* Notes what was wrong, and returns @err (a negative error number). */
+int mlcc_fail(char error[MLCC_ERROR_LEN], int err, const char *fmt, ...)
+	__attribute__((__format__(__printf__, 3, 4)));
+
 /*
- * All return 0 or a negative error number and leave a line in m->error, see error.h.  libmlcc.c
- * has checked ids, names, profiles' limits and phase bytes before it calls them.
+ * All return 0 or a negative error number and leave a line in m->error.  api.c has checked ids, names, profiles' limits and phase bytes before it calls them.
  */
 struct mlcc_backend {
 	enum mlcc_carrier carrier;
@@ -40,7 +42,7 @@ struct mlcc {
 	void *priv;				/* the backend's */
 };
 
-/* libmlcc.c: which of enum mlcc_class it is, training for ""; -EINVAL: none of them. */
+/* Which of enum mlcc_class it is, training for ""; -EINVAL: none of them. */
 int mlcc_class_find(const char job_class[16]);
 
 extern const struct mlcc_backend mlcc_backend_bpf, mlcc_backend_netlink;

@@ -23,12 +23,10 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "control.h"
 #include "loader.h"
 #include "parts.h"
 #include "pins.h"
 #include "registered.h"
-#include "sockets.h"
 #include <mlcc.skel.h>
 #include <mlcc_tx.skel.h>
 

@@ -17,7 +17,6 @@
 
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include "internal.h"
-#include "netlink_fields.h"
 
 #define BUFFER		32768
 #define DUMP_TRIES	8
@@ -40,6 +39,69 @@ struct list {
 };
 
 typedef int (*reply_fn)(const struct nlmsghdr *nlh, void *arg);
+
+/*** Where attributes belong in libmlcc.h's structs ***/
+
+struct field {
+	uint16_t type;			/* 0: the end */
+	enum { U32, U64, TEXT, FLAG } kind;
+	size_t offset, size;
+};
+
+#define FIELD(type, kind, of, member) \
+	{ type, kind, offsetof(struct of, member), sizeof(((struct of *)0)->member) }
+
+static const struct field job_conf_fields[] = {
+	FIELD(MLCC_JOB_ID, U32, mlcc_job_conf, id),
+	FIELD(MLCC_JOB_NAME, TEXT, mlcc_job_conf, name),
+	FIELD(MLCC_JOB_PROFILE, TEXT, mlcc_job_conf, profile),
+	FIELD(MLCC_JOB_PHASE_BYTES, U64, mlcc_job_conf, phase_bytes),
+	FIELD(MLCC_JOB_CLASS, TEXT, mlcc_job_conf, job_class),
+	{}
+};
+
+/* But for its conf. */
+static const struct field job_info_fields[] = {
+	FIELD(MLCC_JOB_FLOWS, U32, mlcc_job_info, flows),
+	FIELD(MLCC_JOB_PHASES, U32, mlcc_job_info, phases),
+	FIELD(MLCC_JOB_D_SENT, U64, mlcc_job_info, d_sent),
+	FIELD(MLCC_JOB_D_PHASE, U64, mlcc_job_info, d_phase),
+	FIELD(MLCC_JOB_D_LEARNT, U64, mlcc_job_info, d_learnt),
+	FIELD(MLCC_JOB_HITS, U32, mlcc_job_info, hits),
+	FIELD(MLCC_JOB_PROGRESS, U32, mlcc_job_info, progress),
+	FIELD(MLCC_JOB_GAIN, U32, mlcc_job_info, gain),
+	FIELD(MLCC_JOB_ITERATION_US, U32, mlcc_job_info, iteration_us),
+	FIELD(MLCC_JOB_COMM_US, U32, mlcc_job_info, comm_us),
+	FIELD(MLCC_JOB_BEST_US, U32, mlcc_job_info, best_us),
+	FIELD(MLCC_JOB_BYTES, U64, mlcc_job_info, bytes),
+	FIELD(MLCC_JOB_RETRANS, U64, mlcc_job_info, retrans),
+	FIELD(MLCC_JOB_CE, U64, mlcc_job_info, ce),
+	FIELD(MLCC_JOB_HINTED, FLAG, mlcc_job_info, hinted),
+	{}
+};
+
+static const struct field profile_conf_fields[] = {
+	FIELD(MLCC_PROFILE_ATTR_NAME, TEXT, mlcc_profile_conf, name),
+	FIELD(MLCC_PROFILE_ATTR_FLOOR, U32, mlcc_profile_conf, floor),
+	FIELD(MLCC_PROFILE_ATTR_SLOPE, U32, mlcc_profile_conf, slope),
+	FIELD(MLCC_PROFILE_ATTR_HOLD, U32, mlcc_profile_conf, hold),
+	FIELD(MLCC_PROFILE_ATTR_SHAPE, U32, mlcc_profile_conf, shape),
+	FIELD(MLCC_PROFILE_ATTR_BASE, TEXT, mlcc_profile_conf, base),
+	FIELD(MLCC_PROFILE_ATTR_RESTART, TEXT, mlcc_profile_conf, restart),
+	FIELD(MLCC_PROFILE_ATTR_DEFAULT, FLAG, mlcc_profile_conf, is_default),
+	{}
+};
+
+static const struct field answer_conf_fields[] = {
+	FIELD(MLCC_ANSWER_ID, U32, mlcc_answer_conf, id),
+	FIELD(MLCC_ANSWER_PROGRESS, U32, mlcc_answer_conf, progress),
+	FIELD(MLCC_ANSWER_BEST_US, U32, mlcc_answer_conf, best_us),
+	FIELD(MLCC_ANSWER_GAP_US, U32, mlcc_answer_conf, gap_us),
+	FIELD(MLCC_ANSWER_AGE_US, U32, mlcc_answer_conf, age_us),
+	{}
+};
+
+/*** Messages ***/
 
 static struct nlmsghdr *request(struct mlcc *m, uint16_t type, uint16_t flags, uint8_t cmd,
 				uint8_t version)
@@ -150,10 +212,10 @@ static int talk(struct mlcc *m, struct nlmsghdr *nlh, reply_fn reply, void *arg)
 	return ret;
 }
 
-/* Attributes */
+/*** Attributes ***/
 
 /* What is not of the type it should be stays 0. */
-static void get_field(const struct nlattr *a, const struct mlcc_field *f, char *to)
+static void get_field(const struct nlattr *a, const struct field *f, char *to)
 {
 	uint32_t u32;
 	uint64_t u64;
@@ -172,7 +234,7 @@ static void get_field(const struct nlattr *a, const struct mlcc_field *f, char *
 }
 
 /* An attribute that is not listed is newer than this library. */
-static void get_fields(const struct nlattr *nest, const struct mlcc_field *f, void *to)
+static void get_fields(const struct nlattr *nest, const struct field *f, void *to)
 {
 	const struct nlattr *a;
 
@@ -182,7 +244,7 @@ static void get_fields(const struct nlattr *nest, const struct mlcc_field *f, vo
 				get_field(a, f, (char *)to + f->offset);
 }
 
-static void put_field(struct nlmsghdr *nlh, const struct mlcc_field *f, const char *from)
+static void put_field(struct nlmsghdr *nlh, const struct field *f, const char *from)
 {
 	switch (f->kind) {
 	case TEXT:
@@ -197,7 +259,7 @@ static void put_field(struct nlmsghdr *nlh, const struct mlcc_field *f, const ch
 }
 
 /* A flag is there or not; @all: other attributes are there though they are 0 or empty. */
-static void put_fields(struct nlmsghdr *nlh, const struct mlcc_field *f, const void *of, bool all)
+static void put_fields(struct nlmsghdr *nlh, const struct field *f, const void *of, bool all)
 {
 	static const char nothing[sizeof(uint64_t)];
 
@@ -226,15 +288,15 @@ static void fill_job(const struct nlattr *nest, void *one)
 
 	memset(i, 0, sizeof(*i));
 	strcpy(i->conf.job_class, "training");	/* unless it says another one */
-	get_fields(nest, mlcc_job_conf_fields, &i->conf);
-	get_fields(nest, mlcc_job_info_fields, i);
+	get_fields(nest, job_conf_fields, &i->conf);
+	get_fields(nest, job_info_fields, i);
 	i->neutral = !has(nest, MLCC_JOB_PROGRESS);
 }
 
 static void fill_profile(const struct nlattr *nest, void *one)
 {
 	memset(one, 0, sizeof(struct mlcc_profile_conf));
-	get_fields(nest, mlcc_profile_conf_fields, one);
+	get_fields(nest, profile_conf_fields, one);
 }
 
 /* The nest with the job or the profile is the only one in a reply. */
@@ -290,7 +352,7 @@ static int get_one(struct mlcc *m, struct nlmsghdr *nlh, struct list *l, void *o
 	return err;
 }
 
-/* Opening */
+/*** Opening ***/
 
 /* One family of all: the module's, or another's. */
 static int family_reply(const struct nlmsghdr *nlh, void *arg)
@@ -360,11 +422,11 @@ static int netlink_open(struct mlcc *m)
 	return err;
 }
 
-/* Jobs */
+/*** Jobs ***/
 
 /* With one nest; @all as for put_fields(). */
 static struct nlmsghdr *nest_request(struct mlcc *m, uint8_t cmd, uint16_t type,
-				     const struct mlcc_field *f, const void *of, bool all)
+				     const struct field *f, const void *of, bool all)
 {
 	struct nlmsghdr *nlh = mlcc_request(m, cmd, 0);
 	struct nlattr *nest = mnl_attr_nest_start(nlh, type);
@@ -377,7 +439,7 @@ static struct nlmsghdr *nest_request(struct mlcc *m, uint8_t cmd, uint16_t type,
 static struct nlmsghdr *job_conf_request(struct mlcc *m, uint8_t cmd,
 					 const struct mlcc_job_conf *conf)
 {
-	return nest_request(m, cmd, MLCC_ATTR_JOB, mlcc_job_conf_fields, conf, false);
+	return nest_request(m, cmd, MLCC_ATTR_JOB, job_conf_fields, conf, false);
 }
 
 static int netlink_job_set(struct mlcc *m, const struct mlcc_job_conf *conf, bool create)
@@ -431,11 +493,11 @@ static int phase_end(struct mlcc *m, uint32_t id)
 
 static int netlink_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer)
 {
-	return talk(m, nest_request(m, MLCC_CMD_JOB_HEAR, MLCC_ATTR_ANSWER, mlcc_answer_conf_fields,
+	return talk(m, nest_request(m, MLCC_CMD_JOB_HEAR, MLCC_ATTR_ANSWER, answer_conf_fields,
 				    answer, true), NULL, NULL);
 }
 
-/* Profiles */
+/*** Profiles ***/
 
 static int profile_get(struct mlcc *m, const char *name, struct mlcc_profile_conf *conf)
 {
@@ -463,7 +525,7 @@ static int profile_each(struct mlcc *m,
 static int netlink_profile_set(struct mlcc *m, const struct mlcc_profile_conf *p)
 {
 	return talk(m, nest_request(m, MLCC_CMD_PROFILE_SET, MLCC_ATTR_PROFILE,
-				    mlcc_profile_conf_fields, p, true), NULL, NULL);
+				    profile_conf_fields, p, true), NULL, NULL);
 }
 
 const struct mlcc_backend mlcc_backend_netlink = {

@@ -12,7 +12,7 @@
 
 #include <bpf/bpf.h>
 
-#include "control.h"
+#include "../../bpf/mlcc_bpf.h"
 #include "libmlcc.h"
 #include "pins.h"
 

@@ -53,6 +53,12 @@ static int place_find(struct place *p, char *error)
 	return 0;
 }
 
+const char *mlcc_old_name(char name[MLCC_OLD_NAME], unsigned int n)
+{
+	snprintf(name, MLCC_OLD_NAME, "old%u", n % MLCC_OLD_MAX + 1);
+	return name;
+}
+
 static bool is_bpf_fs(const char *path)
 {
 	struct statfs fs;
@@ -219,6 +225,30 @@ int mlcc_settings_read(int fd, void *to, size_t size)
 	if (info.value_size != size)
 		return -EPROTO;
 	return bpf_map_lookup_elem(fd, &zero, to) ? -errno : 0;
+}
+
+static int sockets_get(int dir, const char *name, const struct bpf_map *map)
+{
+	struct bpf_map_info info;
+	int fd = mlcc_pins_get(dir, name);
+
+	if (fd < 0)
+		return fd;
+	if (mlcc_map_info(fd, &info) && info.type == BPF_MAP_TYPE_SK_STORAGE &&
+	    info.value_size == bpf_map__value_size(map))
+		return fd;
+	close(fd);
+	return -EPROTO;
+}
+
+void mlcc_sockets_share(int dir, struct bpf_map *map)
+{
+	AUTO_CLOSE int fd = sockets_get(dir, "sockets", map);
+
+	if (fd < 0)
+		fd = sockets_get(dir, "tagger/sockets", map);
+	if (fd >= 0)
+		bpf_map__reuse_fd(map, fd);
 }
 
 static unsigned int program_id(int fd)

@@ -16,9 +16,17 @@
 #include <stdbool.h>
 
 #include "../common/auto.h"
-#include "error.h"
+#include "internal.h"
 
 #define MLCC_PINS_PATH	64
+
+/* Parts of it: versions of the carrier that still have flows, and one that is to take the place. */
+#define MLCC_OLD_MAX	8
+#define MLCC_OLD_NAME	8
+#define MLCC_PART_NEW	"new"
+
+/* Name of the part of the older version that is @n-th, from 0 on. */
+const char *mlcc_old_name(char name[MLCC_OLD_NAME], unsigned int n);
 
 /* Opens it.  -ENODEV: there is no bpf file system, -ENOENT: no such directory on it. */
 int mlcc_pins_open(char *error);
@@ -53,6 +61,13 @@ bool mlcc_map_info(int fd, struct bpf_map_info *info);
  * there are.  0, or a negative error number; -EPROTO: it has not.
  */
 int mlcc_settings_read(int fd, void *to, size_t size);
+
+/*
+ * Has @map, which is yet to be loaded, be the "sockets" of what is loaded already, of the carrier in
+ * @dir or the tagger below it: what the tagger has given each socket.  Where there is none that is
+ * alike it is a map of its own.
+ */
+void mlcc_sockets_share(int dir, struct bpf_map *map);
 
 /* Pins the program @fd for a moment, where the directory is or would be, and reads it back. */
 int mlcc_pins_try(int fd, char *error);

@@ -3,7 +3,7 @@
 #define LIBMLCC_SKIP_H
 
 #include "../../include/mlcc/uapi/mlcc_skip.h"
-#include "error.h"
+#include "internal.h"
 
 /* What mlcc_tag_conf.skip says.  -EINVAL, -E2BIG: @error says why. */
 int mlcc_skip_parse(struct mlcc_skip *s, const char *text, char error[MLCC_ERROR_LEN]);

@@ -30,7 +30,6 @@
 #include "pins.h"
 #include "registered.h"
 #include "skip.h"
-#include "sockets.h"
 #include "../../bpf/tagger_bpf.h"
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include <tagger.skel.h>

@@ -24,7 +24,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "control.h"
 #include "loader.h"
 #include "parts.h"
 #include "pins.h"

@@ -15,7 +15,6 @@
 #include "../common/exit.h"
 #include "../common/number.h"
 #include "../common/standard.h"
-#include "../libmlcc/control.h"
 #include "../libmlcc/libmlcc.h"
 #include "../libmlcc/loader.h"
 #include "../libmlcc/pins.h"
