@@ -16,10 +16,6 @@
 #include "pass.h"
 #include "porter.h"
 
-#ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS	83	/* newer than the headers of distributions */
-#endif
-
 #define WORKERS		8	/* of which we still hope that they come back */
 #define LOST_US		1000000	/* after that we do not */
 #define LATE_US		100000	/* a task that takes longer is interrupted, */
@@ -409,13 +405,6 @@ static void away_add(struct away *a, const struct task *wanted)
 	TAILQ_INSERT_TAIL(&a->wanted, t, entry);
 	a->waiting++;
 	away_dispatch(a);
-}
-
-void away_allow(int fd, bool yes)
-{
-	int value = yes;
-
-	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof(value));
 }
 
 unsigned int away_waiting(const struct away *a)

@@ -40,12 +40,6 @@ typedef void away_done(void *arg);
 /* 0 and the descriptors, which the callee closes, or a negative error number and what is wrong. */
 typedef void away_answer(void *arg, int err, const char *why, const int fds[RING_FDS]);
 
-/*
- * Whether descriptors can be sent to @fd, and to who connects to it from now on, where the kernel knows
- * that (6.16).  Some may have come before.
- */
-void away_allow(int fd, bool yes);
-
 /* How many are not done, of which nobody has begun. */
 unsigned int away_waiting(const struct away *a);
 

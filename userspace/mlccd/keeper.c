@@ -25,10 +25,6 @@
 #include "pass.h"
 #include "rules.h"
 
-#ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS	83	/* newer than the headers of distributions */
-#endif
-
 struct op {
 	int (*run)(struct kept *k, const struct keep_ask *a, struct keep_told *t, int *fd,
 		   struct err *e);
@@ -426,18 +422,11 @@ static bool serve_one(struct kept *k, int fd)
 	return !n;
 }
 
-/* What it would receive it would have to close, which may wait (away.h). */
-static void refuse_descriptors(int fd)
-{
-	int no = 0;
-
-	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
-}
-
 void keeper_serve(struct kept *k, int fd)
 {
 	prctl(PR_SET_NAME, "mlccd-keeper");
-	refuse_descriptors(fd);
+	/* what it would receive it would have to close, which may wait (away.h) */
+	pass_allow(fd, false);
 	while (serve_one(k, fd))
 		;
 	kept_close(k);
@@ -452,13 +441,17 @@ static void signals_of(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 }
 
-int keeper_pair(struct keeper_pair *p)
+void keeper_block_signals(void)
 {
 	sigset_t set;
 
-	/* one that comes before it is listened to is not lost */
 	signals_of(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+int keeper_pair(struct keeper_pair *p)
+{
+	keeper_block_signals();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->ask))
 		return -errno;
 	if (!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->signals))
@@ -491,7 +484,7 @@ int keeper_run(struct kept *k, struct keeper_pair *p, pid_t child)
 	prctl(PR_SET_NAME, "mlccd-keeper");
 	close(p->ask[1]);
 	close(p->signals[1]);
-	refuse_descriptors(p->ask[0]);
+	pass_allow(p->ask[0], false);
 	polled[1].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
 		if (polled[1].revents & POLLIN)

@@ -22,6 +22,8 @@ struct keeper_pair {
 };
 
 int keeper_pair(struct keeper_pair *p);
+/* One that comes before it is listened to is not lost. */
+void keeper_block_signals(void);
 
 /* As the parent of @child: serves it, and passes signals on, until it ends.  Returns its status. */
 int keeper_run(struct kept *k, struct keeper_pair *p, pid_t child);

@@ -15,7 +15,6 @@
 #include "../common/auto.h"
 #include "../common/client.h"
 #include "../common/json.h"
-#include "away.h"
 #include "listen.h"
 #include "pass.h"
 
@@ -291,7 +290,7 @@ int listen_all(struct listening *l, const char *dir, const char *address, uint32
 		l->metrics = unix_listen(dir, "metrics.sock", SOCK_STREAM, 0660, e);
 	/* who asks for metrics is closed in the main thread, by a library */
 	if (l->metrics >= 0)
-		away_allow(l->metrics, false);
+		pass_allow(l->metrics, false);
 	if (l->metrics >= 0 && port)
 		l->port = tcp_listen(address, port, e);
 	if (l->metrics < 0)

@@ -183,15 +183,9 @@ static int signalled(sd_event_source *s, int fd, uint32_t events, void *arg)
 static int watch_signals(struct running *r)
 {
 	sd_event *events = r->d.events;
-	sigset_t set;
 	int err;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	keeper_block_signals();
 	err = sd_event_add_signal(events, NULL, SIGHUP, reload, r);
 	err = err < 0 ? err : sd_event_add_signal(events, NULL, SIGINT, NULL, NULL);
 	err = err < 0 ? err : sd_event_add_signal(events, NULL, SIGTERM, NULL, NULL);

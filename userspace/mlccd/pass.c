@@ -5,6 +5,17 @@
 
 #include "pass.h"
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS	83	/* newer than the headers of distributions */
+#endif
+
+void pass_allow(int fd, bool yes)
+{
+	int value = yes;
+
+	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof(value));
+}
+
 struct control {
 	union {
 		struct cmsghdr align;

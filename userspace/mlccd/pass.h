@@ -3,6 +3,7 @@
 #ifndef MLCCD_PASS_H
 #define MLCCD_PASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,5 +15,11 @@ int pass_send(int fd, const void *what, size_t size, const int *fds, unsigned in
 /* @flags: for recvmsg(2), then what it says of the message.  A negative error number, or bytes. */
 ssize_t pass_receive(int fd, void *to, size_t size, int fds[PASS_FDS], unsigned int *count,
 		     int *flags);
+
+/*
+ * Whether descriptors can be sent to @fd, and to who connects to it from now on, where the kernel knows
+ * that (6.16).  Some may have come before.
+ */
+void pass_allow(int fd, bool yes);
 
 #endif /* MLCCD_PASS_H */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
+#include "pass.h"
 #include "request.h"
 
 #define LIMITED_MAX	64	/* refusals for the rate beyond what is answered, then it is closed */
@@ -305,7 +306,7 @@ static void fetch_answered(void *arg, int err, const char *why, const int fds[RI
 		p->reply = err ? reply_error(err, why) : request_handle(&r, f->text, f->len);
 		/* it has all that it may have */
 		if (p->ring)
-			away_allow(p->fd, false);
+			pass_allow(p->fd, false);
 		peer_goes_on(p);
 	}
 	for (int i = 0; !err && i < RING_FDS; i++)
@@ -467,7 +468,7 @@ static int peer_new(struct mlccd *d, int fd, const struct who *who, struct accou
 	if (!p)
 		return -ENOMEM;
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	away_allow(fd, true);
+	pass_allow(fd, true);
 	p->d = d;
 	p->fd = fd;
 	p->who = *who;
@@ -578,7 +579,7 @@ static void guard(struct mlccd *d, int listener)
 	bool many = away_waiting(d->peers.away) >= WAITING;
 
 	if (many != d->peers.guarded)
-		away_allow(listener, !many);
+		pass_allow(listener, !many);
 	d->peers.guarded = many;
 }
 
@@ -630,7 +631,7 @@ int peers_listen(struct mlccd *d, int fd)
 	if (fcntl(fd, F_SETFL, O_NONBLOCK))
 		return -errno;
 	/* what the last mlccd had refused */
-	away_allow(fd, true);
+	pass_allow(fd, true);
 	err = sd_event_add_io(d->events, &d->peers.listener, fd, EPOLLIN, accepted, d);
 	if (err < 0)
 		return err;
