@@ -7,14 +7,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char error[CONFIG_ERROR_LEN] = "", *copy = malloc(size);
+	char *copy = calloc(1, size + 1);
 	struct config c, before;
+	struct err e = { "" };
 
 	memset(&c, 0x5a, sizeof(c));
 	before = c;
 	memcpy(copy, data, size);
-	if (config_parse(&c, "mlccd.conf", copy, size, error)) {
-		if (memcmp(&c, &before, sizeof(c)) || strncmp(error, "mlccd.conf:", 11))
+	if (config_parse(&c, "mlccd.conf", copy, size, &e)) {
+		if (memcmp(&c, &before, sizeof(c)) || strncmp(e.text, "mlccd.conf:", 11))
 			abort();
 	} else if (!c.mark_mask || c.priority_classes > CONFIG_CLASSES ||
 		   c.profile_count > CONFIG_PROFILES || !c.poll_ms ||

@@ -20,7 +20,6 @@
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 
 #define FILE_MAX	65536
-#define LINE_MAX_LEN	1024
 
 struct parse {
 	struct config c;
@@ -28,7 +27,7 @@ struct parse {
 	unsigned int line;
 	const char *section;	/* of keys[], NULL before the first */
 	uint32_t seen;		/* keys that were given */
-	char *error;
+	struct err *e;
 };
 
 struct key {
@@ -48,8 +47,7 @@ static int wrong(struct parse *p, const char *fmt, ...)
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	make_printable(what, true);
-	snprintf(p->error, CONFIG_ERROR_LEN, "%.40s:%u: %s", p->name, p->line, what);
-	return -EINVAL;
+	return fail(p->e, -EINVAL, "%.40s:%u: %s", p->name, p->line, what);
 }
 
 static int config_number(struct parse *p, const char *what, const char *s, uint32_t min,
@@ -265,49 +263,30 @@ static int assignment(struct parse *p, char *s)
 	return wrong(p, "no key '%.40s' in [%s]", s, p->section);
 }
 
-/* Without its comment and the blanks around it. */
-static int one_line(struct parse *p, const char *text, size_t len)
+int config_parse(struct config *c, const char *name, char *text, size_t len, struct err *e)
 {
-	char copy[LINE_MAX_LEN], *s = copy;
-
-	if (len >= sizeof(copy))
-		return wrong(p, "a line has at most %d bytes", LINE_MAX_LEN - 1);
-	if (memchr(text, '\0', len))
-		return wrong(p, "a zero byte");
-	memcpy(copy, text, len);
-	copy[len] = '\0';
-	s[strcspn(s, "#")] = '\0';
-	s = trim(s, " \t\r");
-	if (!*s)
-		return 0;
-	return *s == '[' ? section(p, s) : assignment(p, s);
-}
-
-int config_parse(struct config *c, const char *name, const char *text, size_t len,
-		 char error[CONFIG_ERROR_LEN])
-{
-	struct parse p = { .name = name, .error = error };
+	struct parse p = { .name = name, .e = e };
 	const char *end = text + len;
+	char *line;
+	int err = 0;
 
 	_Static_assert(KEYS <= 32, "seen has a bit for each");
 	config_default(&p.c);
-	while (text < end) {
-		const char *eol = memchr(text, '\n', end - text);
-		size_t n = (eol ? eol : end) - text;
-
+	while (!err && (line = strsep(&text, "\n"))) {
 		p.line++;
-		if (one_line(&p, text, n))
-			return -EINVAL;
-		if (!eol)
-			break;
-		text = eol + 1;
+		if (!text && line + strlen(line) != end)
+			return wrong(&p, "a zero byte");
+		line[strcspn(line, "#")] = '\0';
+		line = trim(line, " \t\r");
+		if (*line)
+			err = *line == '[' ? section(&p, line) : assignment(&p, line);
 	}
-	*c = p.c;
-	return 0;
+	if (!err)
+		*c = p.c;
+	return err;
 }
 
-int config_load(struct config *c, const char *path, int fd, bool may_lack,
-		char error[CONFIG_ERROR_LEN])
+int config_load(struct config *c, const char *path, int fd, bool may_lack, struct err *e)
 {
 	AUTO_FREE char *text = malloc(FILE_MAX + 1);
 	ssize_t len = 0, n = 1;
@@ -324,17 +303,17 @@ int config_load(struct config *c, const char *path, int fd, bool may_lack,
 	err = fd < 0 ? -fd : n < 0 ? errno : !text ? ENOMEM : len > FILE_MAX ? EFBIG : 0;
 	if (fd >= 0)
 		close(fd);
-	if (!err)
-		return config_parse(c, path, text, len, error);
-	snprintf(error, CONFIG_ERROR_LEN, "%.150s: %s", path, strerror(err));
-	return -err;
+	if (err)
+		return fail(e, -err, "%.150s: %s", path, strerror(err));
+	text[len] = '\0';
+	return config_parse(c, path, text, len, e);
 }
 
-int config_read(struct config *c, const char *path, bool may_lack, char error[CONFIG_ERROR_LEN])
+int config_read(struct config *c, const char *path, bool may_lack, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	return config_load(c, path, fd < 0 ? -errno : fd, may_lack, error);
+	return config_load(c, path, fd < 0 ? -errno : fd, may_lack, e);
 }
 
 bool config_profile_allowed(const struct config *c, const char *name)

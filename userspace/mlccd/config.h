@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../common/err.h"
 #include "../libmlcc/libmlcc.h"
 
 #define CONFIG_PROFILES	16
@@ -40,22 +41,18 @@ struct config {
 	uint8_t dscp[CONFIG_CLASSES];
 };
 
-#define CONFIG_ERROR_LEN	256
-
 void config_default(struct config *c);
 
 /*
- * Reads a whole file's text.  Returns 0, or -EINVAL with "NAME:LINE: what" in @error; @c is then as
- * it was.
+ * Reads a whole file's text, which is overwritten, and behind which is a NUL.  Returns 0, or -EINVAL
+ * with "NAME:LINE: what" in @e; @c is then as it was.
  */
-int config_parse(struct config *c, const char *name, const char *text, size_t len,
-		 char error[CONFIG_ERROR_LEN]);
+int config_parse(struct config *c, const char *name, char *text, size_t len, struct err *e);
 
 /* The same from a file.  One that is not there gives the defaults if @may_lack. */
-int config_read(struct config *c, const char *path, bool may_lack, char error[CONFIG_ERROR_LEN]);
+int config_read(struct config *c, const char *path, bool may_lack, struct err *e);
 /* The same from @fd, which is closed; a negative error number: @path could not be opened. */
-int config_load(struct config *c, const char *path, int fd, bool may_lack,
-		char error[CONFIG_ERROR_LEN]);
+int config_load(struct config *c, const char *path, int fd, bool may_lack, struct err *e);
 
 bool config_profile_allowed(const struct config *c, const char *name);
 

@@ -134,14 +134,14 @@ static int reload(sd_event_source *s, const struct signalfd_siginfo *info, void 
 {
 	struct running *r = arg;
 	struct mlccd *d = &r->d;
-	char error[CONFIG_ERROR_LEN];
 	struct config c;
+	struct err e;
 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_us());
 	/* an editor that replaces it takes it away for a moment: that means no defaults */
-	if (config_load(&c, r->o.config, open_by_keeper(KEEP_CONFIG, ""), false, error)) {
-		note(3, "keeps the old configuration: %s", error);
-		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", error);
+	if (config_load(&c, r->o.config, open_by_keeper(KEEP_CONFIG, ""), false, &e)) {
+		note(3, "keeps the old configuration: %s", e.text);
+		sd_notifyf(0, "READY=1\nSTATUS=The new configuration was refused: %s", e.text);
 		return 0;
 	}
 	fit_limit(&c);
@@ -452,31 +452,28 @@ static int mlccd_keep(struct running *r)
 }
 
 /* Its signals are mlccd's own: only its end comes by that socket. */
-static int connect_keeper(struct running *r, char error[CONFIG_ERROR_LEN])
+static int connect_keeper(struct running *r, struct err *e)
 {
 	int fd = client_connect(r->o.keeper, 0);
 
-	if (fd < 0) {
-		snprintf(error, CONFIG_ERROR_LEN, "--keeper %.150s: %s", r->o.keeper,
-			 strerror(-fd));
-		return fd;
-	}
+	if (fd < 0)
+		return fail(e, fd, "--keeper %.150s: %s", r->o.keeper, strerror(-fd));
 	r->pair = (struct keeper_pair){ { -1, fd }, { -1, fd } };
 	keep_by(fd, NULL, NULL);
-	return config_load(&r->d.config, r->o.config, open_by_keeper(KEEP_CONFIG, ""), true, error);
+	return config_load(&r->d.config, r->o.config, open_by_keeper(KEEP_CONFIG, ""), true, e);
 }
 
-static int mlccd_configure(struct running *r, char error[CONFIG_ERROR_LEN])
+static int mlccd_configure(struct running *r, struct err *e)
 {
-	return r->o.keeper ? connect_keeper(r, error) :
-			     config_read(&r->d.config, r->o.config, !r->o.check, error);
+	return r->o.keeper ? connect_keeper(r, e) :
+			     config_read(&r->d.config, r->o.config, !r->o.check, e);
 }
 
 int main(int argc, char **argv)
 {
 	static struct running r = { .o = { .config = MLCCD_CONFIG, .run_dir = MLCCD_RUN_DIR,
 					  .user = "mlcc" } };
-	char error[CONFIG_ERROR_LEN];
+	struct err e;
 
 	fill_standard_files();
 	/* ignored by who has started us, there is no status of a child */
@@ -485,8 +482,8 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
-	if (mlccd_configure(&r, error)) {
-		fprintf(stderr, "%s\n", error);
+	if (mlccd_configure(&r, &e)) {
+		fprintf(stderr, "%s\n", e.text);
 		return EXIT_FAILED;
 	}
 	if (r.o.check)
