@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../rdma/rdma.h"
 #include "metrics.h"
 #include "mlccd.h"
 
@@ -91,7 +92,7 @@ static const struct family {
 	{ "mlcc_job_slowdown_ratio", "gauge", "ratio", "Last iteration over one alone.", slowdown },
 };
 
-void metrics_head(FILE *f, const char *name, const char *type, const char *unit, const char *help)
+static void head(FILE *f, const char *name, const char *type, const char *unit, const char *help)
 {
 	fprintf(f, "# TYPE %s %s\n", name, type);
 	if (unit)
@@ -110,7 +111,7 @@ static void metrics_family(FILE *f, const struct family *m, const struct rows *a
 {
 	const char *suffix = m->type[0] == 'c' ? "_total" : "";
 
-	metrics_head(f, m->name, m->type, m->unit, m->help);
+	head(f, m->name, m->type, m->unit, m->help);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct row *r = &all->row[i];
 
@@ -124,7 +125,7 @@ static void metrics_family(FILE *f, const struct family *m, const struct rows *a
 
 static void about(FILE *f, const struct rows *all)
 {
-	metrics_head(f, "mlcc_job", "info", NULL, "What a job is.");
+	head(f, "mlcc_job", "info", NULL, "What a job is.");
 	for (size_t i = 0; i < all->count; i++) {
 		const struct mlcc_job_conf *conf = &all->row[i].info.conf;
 
@@ -161,7 +162,7 @@ static void histograms(FILE *f, const char *name, const char *help, const struct
 {
 	unsigned int left = HISTOGRAMS;
 
-	metrics_head(f, name, "histogram", "seconds", help);
+	head(f, name, "histogram", "seconds", help);
 	for (size_t i = 0; i < all->count && left; i++) {
 		const struct row *r = &all->row[i];
 
@@ -175,7 +176,7 @@ static void histograms(FILE *f, const char *name, const char *help, const struct
 /* At the end of the same 15 s on all hosts, whenever each is asked. */
 static void slots(FILE *f, const struct rows *all)
 {
-	metrics_head(f, "mlcc_job_sent_slot_ratio", "gauge", "ratio",
+	head(f, "mlcc_job_sent_slot_ratio", "gauge", "ratio",
 		     "Part of a slot's instants at which the job was sending.");
 	for (size_t i = 0; i < all->count; i++) {
 		const struct row *r = &all->row[i];
@@ -193,7 +194,7 @@ static void slots(FILE *f, const struct rows *all)
 
 static void single(FILE *f, const char *name, const char *help, uint64_t value)
 {
-	metrics_head(f, name, "counter", NULL, help);
+	head(f, name, "counter", NULL, help);
 	fprintf(f, "%s_total %llu\n", name, (unsigned long long)value);
 }
 
@@ -201,11 +202,11 @@ static void own(FILE *f, const struct mlccd *d)
 {
 	const struct rings *rings = &d->rings;
 
-	metrics_head(f, "mlcc_build", "info", NULL, "The version of mlccd.");
+	head(f, "mlcc_build", "info", NULL, "The version of mlccd.");
 	fprintf(f, "mlcc_build_info{version=\"%s\"} 1\n", MLCCD_VERSION);
-	metrics_head(f, "mlcc_carrier", "info", NULL, "The carrier that is loaded.");
+	head(f, "mlcc_carrier", "info", NULL, "The carrier that is loaded.");
 	fprintf(f, "mlcc_carrier_info{carrier=\"%s\"} 1\n", carrier_name(&d->carrier));
-	metrics_head(f, "mlcc_jobs", "gauge", NULL, "Jobs that are set.");
+	head(f, "mlcc_jobs", "gauge", NULL, "Jobs that are set.");
 	fprintf(f, "mlcc_jobs %u\n", d->jobs.count);
 	single(f, "mlcc_requests", "Requests of all peers.", d->requests);
 	single(f, "mlcc_requests_refused", "Requests with an error.", d->refused);
@@ -215,6 +216,113 @@ static void own(FILE *f, const struct mlccd *d)
 	single(f, "mlcc_ring_records_bad", "Hints that were not valid.", rings->bad);
 	single(f, "mlcc_ring_records_late", "Hints that came too late.", rings->late);
 }
+
+/*** What RDMA devices know of jobs ***/
+
+/*
+ * A family without a sample is left out: most hosts have no such device.  Sums over QPs fall when one
+ * is closed, so they are gauges.
+ */
+
+/* A value of a use; false: it has none. */
+struct rdma_family {
+	const char *name, *unit, *help;
+	bool (*value)(const struct rdma_use *u, double *v);
+};
+
+#define RDMA_VALUE(name, expression, there) \
+	static bool name(const struct rdma_use *u, double *v) { *v = expression; return there; }
+
+RDMA_VALUE(qps, u->qps.qps, !u->follows)
+RDMA_VALUE(sent, u->qps.sent, !u->follows)
+RDMA_VALUE(cnps, u->qps.cnps, !u->follows)
+/* kb/s to bytes a second */
+RDMA_VALUE(rate, u->qps.rate * 125.0, !u->follows && u->qps.paced)
+RDMA_VALUE(slowest, u->qps.slowest * 125.0, !u->follows && u->qps.paced)
+RDMA_VALUE(knob_value, u->follow.value, u->follows && u->follow.has_value)
+RDMA_VALUE(knob_base, u->follow.base, u->follows)
+RDMA_VALUE(knob_gain, u->follow.gain, u->follows && u->follow.has_value)
+
+static const struct rdma_family rdma_families[] = {
+	{ "mlcc_rdma_qps", NULL, "Open QPs of a job.", qps },
+	{ "mlcc_rdma_qps_sent_bytes", "bytes", "Sent by the QPs that are open, headers included.",
+	  sent },
+	{ "mlcc_rdma_qps_cnps", NULL, "CNPs that the QPs that are open have handled.", cnps },
+	{ "mlcc_rdma_rate_bytes_per_second", NULL, "What DCQCN lets a job's QPs send.", rate },
+	{ "mlcc_rdma_slowest_bytes_per_second", NULL, "What it lets the slowest of them send.",
+	  slowest },
+	{ "mlcc_rdma_knob", NULL, "What mlcc-dcqcn follow drives, in the knob's unit.",
+	  knob_value },
+	{ "mlcc_rdma_knob_base", NULL, "Its value at gain 1.", knob_base },
+	{ "mlcc_rdma_knob_gain_ratio", "ratio", "The gain that the job's progress leads to.",
+	  knob_gain },
+};
+
+static void rdma_sample(FILE *f, const struct mlccd *d, const struct rdma_family *m,
+			const struct rdma_use *u, double v)
+{
+	const struct job *job = u->job < JOB_IDS ? d->jobs.by_id[u->job] : NULL;
+
+	fprintf(f, "%s{job=\"%u\",name=\"%s\",uid=\"%u\",device=\"%s\"", m->name, u->job,
+		job ? job->conf.name : "", job ? job->uid : 0, u->device);
+	if (u->follows)
+		fprintf(f, ",backend=\"%s\",follows=\"%s\",knob=\"%s\"", u->follow.backend,
+			u->follow.device, u->follow.knob);
+	fprintf(f, "} %.15g\n", v);
+}
+
+static void rdma_family(FILE *f, const struct mlccd *d, const struct rdma_family *m,
+			const struct rdma *r)
+{
+	bool headed = false;
+	double v;
+
+	for (size_t i = 0; i < r->uses; i++) {
+		if (!m->value(&r->use[i], &v))
+			continue;
+		if (!headed)
+			head(f, m->name, "gauge", m->unit, m->help);
+		headed = true;
+		rdma_sample(f, d, m, &r->use[i], v);
+	}
+}
+
+static void rdma_counter_family(FILE *f, enum rdma_counter c, const struct rdma *r)
+{
+	static const char *const names[RDMA_COUNTERS][2] = {
+		[RDMA_ECN_MARKED] = { "mlcc_rdma_ecn_marked", "RoCE packets with a mark." },
+		[RDMA_CNP_SENT] = { "mlcc_rdma_cnps_sent", "CNPs that answered a mark." },
+		[RDMA_CNP_HANDLED] = { "mlcc_rdma_cnps_handled", "CNPs that decreased a rate." },
+		[RDMA_CNP_IGNORED] = { "mlcc_rdma_cnps_ignored", "CNPs that did not." },
+	};
+	bool headed = false;
+
+	for (size_t i = 0; i < r->ports; i++) {
+		const struct rdma_port *p = &r->port[i];
+
+		if (!(p->there >> c & 1))
+			continue;
+		if (!headed)
+			head(f, names[c][0], "counter", NULL, names[c][1]);
+		headed = true;
+		fprintf(f, "%s_total{device=\"%s\",port=\"%s\"} %llu\n", names[c][0], p->device,
+			p->port, (unsigned long long)p->count[c]);
+	}
+}
+
+static void about_rdma(FILE *f, const struct mlccd *d)
+{
+	struct rdma r = { .use = NULL };
+
+	rdma_read(&r, true);
+	for (size_t i = 0; i < COUNT(rdma_families); i++)
+		rdma_family(f, d, &rdma_families[i], &r);
+	for (unsigned int c = 0; c < RDMA_COUNTERS; c++)
+		rdma_counter_family(f, c, &r);
+	rdma_free(&r);
+}
+
+/*** All of it ***/
 
 char *metrics_text(void *arg, size_t *len)
 {
@@ -231,7 +339,7 @@ char *metrics_text(void *arg, size_t *len)
 	if (!carrier_need(&d->carrier, &e))
 		carrier_job_each(&d->carrier, metrics_collect, &all);
 	own(f, d);
-	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+	for (size_t i = 0; i < COUNT(families); i++)
 		metrics_family(f, &families[i], &all);
 	about(f, &all);
 	histograms(f, "mlcc_job_iteration_duration_seconds", "Iterations that mlccd has seen.",
@@ -239,7 +347,7 @@ char *metrics_text(void *arg, size_t *len)
 	histograms(f, "mlcc_job_communication_duration_seconds", "Their phases.", &all,
 		   offsetof(struct history, communication));
 	slots(f, &all);
-	metrics_rdma(d, f);
+	about_rdma(f, d);
 	fputs("# EOF\n", f);
 	free(all.row);
 	if (fclose(f)) {
