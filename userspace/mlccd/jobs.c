@@ -15,16 +15,6 @@
 #define POLL_JOBS	512	/* cgroups of as many are looked at in one go, the others in the next ones */
 #define POLL_LOOKS	4	/* ... and what the carrier says of as many: each wakes the keeper */
 
-struct job *job_new(const char *cgroup)
-{
-	size_t n = strlen(cgroup) + 1;
-	struct job *job = calloc(1, sizeof(*job) + n);
-
-	if (job)
-		memcpy(job->cgroup, cgroup, n);
-	return job;
-}
-
 /* What is lost is written down at once, what was seen last when we end (state.h). */
 static void jobs_count(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 {

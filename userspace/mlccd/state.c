@@ -17,6 +17,16 @@
 #define STATE_VERSION	1
 #define STATE_MAX	16384
 
+struct job *job_new(const char *cgroup)
+{
+	size_t n = strlen(cgroup) + 1;
+	struct job *job = calloc(1, sizeof(*job) + n);
+
+	if (job)
+		memcpy(job->cgroup, cgroup, n);
+	return job;
+}
+
 int state_open(const char *dir, struct err *e)
 {
 	int fd;
