@@ -277,7 +277,7 @@ static int fake_profile_set(struct mlcc *m, const struct mlcc_profile_conf *conf
 
 /* In the place of libmlcc's own, whose api.c has checked what it is given. */
 const struct mlcc_backend mlcc_backend_bpf = {
-	.carrier = MLCC_CARRIER_BPF, .name = "fake",
+	.carrier = MLCC_CARRIER_BPF,
 	.open = fake_open, .close = fake_close, .is_current = fake_is_current,
 	.job_set = fake_job_set, .job_del = fake_job_del,
 	.job_get = fake_job_get, .job_each = fake_job_each,

@@ -260,7 +260,7 @@ int mlcc_job_hear(struct mlcc *m, const struct mlcc_answer_conf *answer)
 	if (!err && !m->be->job_hear)
 		err = mlcc_fail(m->error, -EOPNOTSUPP,
 				"the %s carrier has no flows over RDMA, which alone have a leader",
-				m->be->name);
+				mlcc_carrier_name(m->be->carrier));
 	return err ? err : m->be->job_hear(m, answer);
 }
 

@@ -745,7 +745,6 @@ static int bpf_carrier_profile_set(struct mlcc *m, const struct mlcc_profile_con
 
 const struct mlcc_backend mlcc_backend_bpf = {
 	.carrier	= MLCC_CARRIER_BPF,
-	.name		= "bpf",
 	.open		= bpf_open,
 	.close		= carrier_close,
 	.is_current	= carrier_is_current,

@@ -14,7 +14,6 @@ int mlcc_fail(char error[MLCC_ERROR_LEN], int err, const char *fmt, ...)
  */
 struct mlcc_backend {
 	enum mlcc_carrier carrier;
-	const char *name;
 	int (*open)(struct mlcc *m);		/* -ENODEV: not loaded */
 	void (*close)(struct mlcc *m);
 	bool (*is_current)(const struct mlcc *m);	/* or NULL: that takes as long */

@@ -13,13 +13,14 @@
 /* All of it or nothing.  @table: MLCC_PROFILES_MAX profiles. */
 int carrier_load(const struct mlcc_config *cfg, const struct mlcc_profile *table, char *error);
 
+typedef void carrier_change(struct mlcc_config *cfg, struct mlcc_profile *table, void *arg);
+
 /*
  * Puts this version in the place of the one that is loaded, under flows that run: they keep what they
  * have, new ones get this one.  Jobs, profiles and settings are taken over; @change may then change
  * the latter.  Done whole or not at all; one that was killed is ended or undone by the next.
  */
-int carrier_upgrade(void (*change)(struct mlcc_config *cfg, struct mlcc_profile *table, void *arg),
-		    void *arg, char *error);
+int carrier_upgrade(carrier_change *change, void *arg, char *error);
 
 /* Takes away what there is, whole or not. */
 int loader_unload(char *error);

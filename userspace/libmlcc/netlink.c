@@ -530,7 +530,6 @@ static int netlink_profile_set(struct mlcc *m, const struct mlcc_profile_conf *p
 
 const struct mlcc_backend mlcc_backend_netlink = {
 	.carrier = MLCC_CARRIER_MODULE,
-	.name = "module",
 	.open = netlink_open,
 	.close = netlink_close,
 	.job_set = netlink_job_set,

@@ -630,10 +630,7 @@ static int tag_delete(struct mlcc_tagger *t, uint64_t id)
 	if (err)
 		return err;
 	if (bpf_map_delete_elem(t->jobs, &id))
-		err = errno == ENOENT ?
-		      mlcc_fail(t->error, -ENOENT, "cgroup %llu has no tag",
-				(unsigned long long)id) :
-		      mlcc_fail(t->error, -errno, "cgroup %llu: %s", (unsigned long long)id,
+		err = mlcc_fail(t->error, -errno, "cgroup %llu: %s", (unsigned long long)id,
 				strerror(errno));
 	bpf_map_delete_elem(t->counts, &id);
 	return err;

@@ -294,11 +294,6 @@ static int rules_take(int dir, const struct bpf_object *obj, const struct mlcc_c
 
 /*** The whole of it ***/
 
-struct wish {
-	void (*change)(struct mlcc_config *cfg, struct mlcc_profile *table, void *arg);
-	void *arg;
-};
-
 static int not_there(char *error)
 {
 	if (is_registered())
@@ -325,9 +320,9 @@ static int is_possible(int dir, char *error)
 	return settings_read(dir, &cfg, error);
 }
 
-/* The maps of @obj are as those of the present version, but for what is wished. */
-static int upgrade_take_over(int dir, const struct bpf_object *obj, const struct wish *wish,
-			     char *error)
+/* The maps of @obj are as those of the present version, but for what @change changes. */
+static int upgrade_take_over(int dir, const struct bpf_object *obj, carrier_change *change,
+			     void *arg, char *error)
 {
 	struct mlcc_profile table[MLCC_PROFILES_MAX];
 	struct mlcc_config cfg;
@@ -337,7 +332,7 @@ static int upgrade_take_over(int dir, const struct bpf_object *obj, const struct
 		err = profiles_read(dir, table, error);
 	if (err)
 		return err;
-	wish->change(&cfg, table, wish->arg);
+	change(&cfg, table, arg);
 	cfg.layout = MLCC_LAYOUT;
 	err = maps_fill(obj, &cfg, table, error);
 	if (!err)
@@ -377,7 +372,7 @@ static int upgrade_replace(int dir, struct bpf_object *obj, char *error)
 }
 
 /* Verifies, with others free to change jobs; then all that they have to wait for. */
-static int upgrade_in(int dir, const struct wish *wish, char *error)
+static int upgrade_in(int dir, carrier_change *change, void *arg, char *error)
 {
 	struct bpf_object *obj;
 	int err = is_possible(dir, error);
@@ -393,20 +388,18 @@ static int upgrade_in(int dir, const struct wish *wish, char *error)
 	if (!err)
 		err = is_possible(dir, error);
 	if (!err)
-		err = upgrade_take_over(dir, obj, wish, error);
+		err = upgrade_take_over(dir, obj, change, arg, error);
 	if (!err)
 		err = upgrade_replace(dir, obj, error);
 	bpf_object__close(obj);
 	return err;
 }
 
-int carrier_upgrade(void (*change)(struct mlcc_config *cfg, struct mlcc_profile *table, void *arg),
-		    void *arg, char *error)
+int carrier_upgrade(carrier_change *change, void *arg, char *error)
 {
-	struct wish wish = { .change = change, .arg = arg };
 	AUTO_CLOSE int dir = mlcc_pins_lock(false, error);
 
 	if (dir == -ENOENT || dir == -ENODEV)
 		return not_there(error);
-	return dir < 0 ? -1 : upgrade_in(dir, &wish, error);
+	return dir < 0 ? -1 : upgrade_in(dir, change, arg, error);
 }

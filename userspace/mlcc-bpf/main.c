@@ -45,6 +45,7 @@ static const char *const profile_names[] = MLCC_PROFILE_NAMES;
 static const char *const class_names[] = MLCC_CLASS_NAMES;
 static const char *const whose_names[] = { "host", "job", "user" };
 
+__attribute__((__noreturn__, __format__(__printf__, 2, 3)))
 static void main_stop(int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -63,7 +64,6 @@ static unsigned int profile_by_name(const char *name)
 		if (!strcmp(name, profile_names[i]))
 			return i;
 	main_stop(EXIT_USAGE, "no profile '%s': interleave, hotnets22 or mltcp", name);
-	return 0;
 }
 
 static unsigned long long main_number(const char *what, const char *s, unsigned long long min,
@@ -122,16 +122,6 @@ static void main_profile_set(struct mlcc_profile *p, char *arg)
 	else
 		main_stop(EXIT_USAGE, "--set: no key '%s': floor, slope, hold, shape", arg);
 	value[-1] = '=';
-}
-
-static int map_open(const char *name)
-{
-	char error[MLCC_ERROR_LEN];
-	int fd = carrier_pin_open(name, error);
-
-	if (fd < 0)
-		main_stop(EXIT_FAILED, "%s", error);
-	return fd;
 }
 
 struct words {
@@ -260,7 +250,6 @@ static int cmd_job(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "del"))
 		return cmd_job_del(argc - 1, argv + 1);
 	main_stop(EXIT_USAGE, "job: 'set ID' or 'del ID'");
-	return EXIT_USAGE;
 }
 
 /* @old: it is of flows that an older version has. */
@@ -296,19 +285,10 @@ static void slot_print(const struct mlcc_slot *s, bool old)
 static unsigned int main_layout_of(const char *settings)
 {
 	char ignored[MLCC_ERROR_LEN];
-	struct mlcc_config cfg = { };
-	struct bpf_map_info info = { };
-	__u32 len = sizeof(info);
-	unsigned int zero = 0;
-	int fd = carrier_pin_open(settings, ignored);
+	AUTO_CLOSE int fd = carrier_pin_open(settings, ignored);
+	struct mlcc_config cfg;
 
-	if (fd < 0)
-		return 0;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != sizeof(cfg) ||
-	    bpf_map_lookup_elem(fd, &zero, &cfg))
-		cfg.layout = 0;
-	close(fd);
-	return cfg.layout;
+	return mlcc_settings_read(fd, &cfg, sizeof(cfg)) ? 0 : cfg.layout;
 }
 
 static void slots_print(int fd, bool old)
@@ -340,9 +320,13 @@ static int old_slots(unsigned int n)
 
 static int cmd_show(int argc, char **argv)
 {
-	int fd = map_open("slots");
-	unsigned int layout = main_layout_of("settings");
+	char error[MLCC_ERROR_LEN];
+	int fd = carrier_pin_open("slots", error);
+	unsigned int layout;
 
+	if (fd < 0)
+		main_stop(EXIT_FAILED, "%s", error);
+	layout = main_layout_of("settings");
 	if (layout != MLCC_LAYOUT)
 		main_stop(EXIT_FAILED,
 			  "the carrier has map layout %u, wanted %u: 'mlcc-bpf' of its version",
@@ -394,5 +378,4 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
 	main_stop(EXIT_USAGE, "load, upgrade, unload, job or show is wanted; --help explains them");
-	return EXIT_USAGE;
 }
