@@ -22,7 +22,6 @@
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
 #include "../../include/mlcc/uapi/mlcc_skip.h"
 #include "../../userspace/libmlcc/internal.h"
-#include "../../userspace/libmlcc/patience.h"
 
 #define FAKE_JOBS	(MLCC_JOB_ID_MAX + 1)
 #define FAKE_TAGS	16384

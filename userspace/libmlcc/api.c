@@ -104,14 +104,6 @@ void mlcc_close(struct mlcc *m)
 	free(m);
 }
 
-/* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
-static bool api_name_ok(const char name[MLCC_NAME_LEN])
-{
-	size_t len = strnlen(name, MLCC_NAME_LEN);
-
-	return len < MLCC_NAME_LEN && strspn(name, MLCC_NAME_CHARS) == len;
-}
-
 static int check_id(struct mlcc *m, uint32_t id)
 {
 	if (id >= 1 && id <= MLCC_JOB_ID_MAX)
@@ -119,9 +111,12 @@ static int check_id(struct mlcc *m, uint32_t id)
 	return mlcc_fail(m->error, -EINVAL, "job id %u: from 1 to %u", id, MLCC_JOB_ID_MAX);
 }
 
+/* "" or 1 .. MLCC_NAME_LEN - 1 of the characters that are allowed. */
 static int api_check_name(struct mlcc *m, const char *what, const char name[MLCC_NAME_LEN])
 {
-	if (api_name_ok(name))
+	size_t len = strnlen(name, MLCC_NAME_LEN);
+
+	if (len < MLCC_NAME_LEN && strspn(name, MLCC_NAME_CHARS) == len)
 		return 0;
 	return mlcc_fail(m->error, -EINVAL, "%s: at most %d letters, digits and ._:/@+-", what,
 			 MLCC_NAME_LEN - 1);

@@ -24,7 +24,6 @@
 
 #include "internal.h"
 #include "../../bpf/mlcc_bpf.h"
-#include "patience.h"
 #include "pins.h"
 #include "../../include/mlcc/flow.h"
 #include "../../include/mlcc/profiles.h"

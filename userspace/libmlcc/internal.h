@@ -9,6 +9,15 @@
 int mlcc_fail(char error[MLCC_ERROR_LEN], int err, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 3, 4)));
 
+/* patience.c */
+#define MLCC_FOR_EVER	(~0U)
+
+/*
+ * flock(@fd, @how), for @ms at most, or as the thread has said (mlcc_patience()).  -EAGAIN: not within
+ * that time; then those that the thread tries in the next second do not wait.
+ */
+int mlcc_lock_wait(int fd, int how, unsigned int ms);
+
 /*
  * All return 0 or a negative error number and leave a line in m->error.  api.c has checked ids, names, profiles' limits and phase bytes before it calls them.
  */

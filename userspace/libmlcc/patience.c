@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * How long a thread waits for whoever has the lock of the pins, and who may be stopped while he has
+ * it.
+ */
 #include <errno.h>
 #include <stdint.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "../common/clock.h"
-#include "libmlcc.h"
-#include "patience.h"
+#include "internal.h"
 
 #define AGAIN_US	1000000	/* who was not to be had is not waited for until then */
 

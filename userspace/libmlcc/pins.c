@@ -13,7 +13,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "patience.h"
 #include "pins.h"
 
 #define BPF_FS		"/sys/fs/bpf"

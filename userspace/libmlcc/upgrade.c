@@ -264,11 +264,15 @@ static int profiles_read(int dir, struct mlcc_profile *table, char *error)
 	return 0;
 }
 
-static int rules_copy(int from, int to, const struct mlcc_config *cfg, char *error)
+static int rules_take(int dir, const struct bpf_object *obj, const struct mlcc_config *cfg,
+		      char *error)
 {
+	AUTO_CLOSE int from = mlcc_pins_get(dir, "rules");
+	int to = bpf_object__find_map_fd_by_name(obj, "rules");
 	struct mlcc_setting rule;
 	unsigned int id, *prev = NULL;
 
+	/* without a descriptor it fails, too */
 	for (; !bpf_map_get_next_key(from, prev, &id); prev = &id) {
 		if (id > cfg->mark_mask >> cfg->mark_shift)
 			return mlcc_fail(error, -1, "job %u does not fit the mark mask %#x", id,
@@ -280,16 +284,6 @@ static int rules_copy(int from, int to, const struct mlcc_config *cfg, char *err
 	}
 	return errno == ENOENT ? 0 : mlcc_fail(error, -1, "cannot read the jobs: %s",
 					       strerror(errno));
-}
-
-static int rules_take(int dir, const struct bpf_object *obj, const struct mlcc_config *cfg,
-		      char *error)
-{
-	AUTO_CLOSE int from = mlcc_pins_get(dir, "rules");
-
-	if (from < 0)
-		return mlcc_fail(error, -1, "cannot read the jobs: %s", strerror(-from));
-	return rules_copy(from, bpf_object__find_map_fd_by_name(obj, "rules"), cfg, error);
 }
 
 /*** The whole of it ***/

@@ -362,6 +362,12 @@ static int run_loop(struct running *r)
 	return err < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
+static int mlccd_failed(const struct err *e)
+{
+	note(3, "%s", e->text);
+	return EXIT_FAILED;
+}
+
 /* The part that everybody speaks to. */
 static int run_parser(struct running *r, const struct split *user, pid_t keeper, int handed)
 {
@@ -371,10 +377,8 @@ static int run_parser(struct running *r, const struct split *user, pid_t keeper,
 	int err = mlccd_become(r, user, keeper, &e);
 	char pid[16];
 
-	if (err) {
-		note(3, "%s", e.text);
-		return EXIT_FAILED;
-	}
+	if (err)
+		return mlccd_failed(&e);
 	/* the service manager means its main process, which is the keeper */
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	if (getenv("WATCHDOG_PID"))
@@ -390,10 +394,8 @@ static int run_parser(struct running *r, const struct split *user, pid_t keeper,
 		return EXIT_FAILED;
 	}
 	mlccd_init(d, events);
-	if (mlccd_start(r, &e)) {
-		note(3, "%s", e.text);
-		return EXIT_FAILED;
-	}
+	if (mlccd_start(r, &e))
+		return mlccd_failed(&e);
 	return r->o.unload ? unload(d) : run_loop(r);
 }
 
@@ -416,10 +418,8 @@ static int run_daemon(struct running *r)
 	struct err e;
 
 	split_user(&user, r->o.user);
-	if ((r->o.unload && listen_stop_other(r->o.run_dir, &e)) || prepare(r, &user, &e)) {
-		note(3, "%s", e.text);
-		return EXIT_FAILED;
-	}
+	if ((r->o.unload && listen_stop_other(r->o.run_dir, &e)) || prepare(r, &user, &e))
+		return mlccd_failed(&e);
 	child = r->o.keeper ? 0 : fork();
 	if (!child)
 		return run_parser(r, &user, keeper, handed);
@@ -441,10 +441,8 @@ static int mlccd_keep(struct running *r)
 
 	if (sd_listen_fds(1) == 1)
 		fd = accept4(SD_LISTEN_FDS_START, NULL, NULL, SOCK_CLOEXEC);
-	if (fd < 0 || open_sysroot(&r->o, &e)) {
-		note(3, "%s", e.text);
-		return EXIT_FAILED;
-	}
+	if (fd < 0 || open_sysroot(&r->o, &e))
+		return mlccd_failed(&e);
 	cgroups_init(&r->d.cgroups);
 	kept_init(&r->kept, &r->d.cgroups, r->o.config, r->d.config.mark_mask);
 	keeper_serve(&r->kept, fd);

@@ -36,6 +36,17 @@ struct mlccd {
 };
 
 /* Ties the parts together; the configuration is there. */
-void mlccd_init(struct mlccd *d, sd_event *events);
+static inline void mlccd_init(struct mlccd *d, sd_event *events)
+{
+	d->events = events;
+	d->jobs.config = &d->config;
+	d->jobs.carrier = &d->carrier;
+	d->jobs.cgroups = &d->cgroups;
+	d->jobs.changed = rings_publish;
+	d->jobs.changed_arg = &d->rings;
+	d->overlap.jobs = &d->jobs;
+	d->rings.events = events;
+	d->rings.jobs = &d->jobs;
+}
 
 #endif /* MLCCD_H */
