@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Variables that are closed or freed at the end of their block, however that is left. */
+/* Variables that are closed or freed at the end of their block, however that is left; lists that grow. */
 #ifndef MLCC_AUTO_H
 #define MLCC_AUTO_H
 
@@ -43,6 +43,13 @@ static inline void auto_closedir(DIR **dir)
 static inline void auto_free(void *p)
 {
 	free(*(void **)p);
+}
+
+/* Memory for one more than the @count things of @size that are in @mem; NULL: @mem is as it was. */
+static inline void *grow(void *mem, size_t count, size_t size)
+{
+	/* at powers of two, and with nothing, there is no room for the next one */
+	return count & (count - 1) ? mem : realloc(mem, (count ? 2 * count : 1) * size);
 }
 
 #endif /* MLCC_AUTO_H */

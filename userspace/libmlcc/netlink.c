@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "../../include/mlcc/uapi/mlcc_netlink.h"
+#include "../common/auto.h"
 #include "internal.h"
 
 #define BUFFER		32768
@@ -34,7 +35,7 @@ struct netlink {
 /* What a dump brought, and how large one of them is. */
 struct list {
 	char *mem;
-	size_t size, count, room;
+	size_t size, count;
 	void (*fill)(const struct nlattr *nest, void *one);
 };
 
@@ -304,20 +305,15 @@ static int list_add(const struct nlmsghdr *nlh, void *arg)
 {
 	struct list *l = arg;
 	const struct nlattr *a;
-	size_t room;
 	char *more;
 
 	mnl_attr_for_each(a, nlh, sizeof(struct genlmsghdr)) {
 		if (mnl_attr_validate(a, MNL_TYPE_NESTED) < 0)
 			return -1;
-		if (l->count == l->room) {
-			room = l->room ? 2 * l->room : 4;
-			more = realloc(l->mem, room * l->size);
-			if (!more)
-				return -1;
-			l->mem = more;
-			l->room = room;
-		}
+		more = grow(l->mem, l->count, l->size);
+		if (!more)
+			return -1;
+		l->mem = more;
 		l->fill(a, l->mem + l->size * l->count++);
 	}
 	return 0;

@@ -22,27 +22,24 @@ struct walk {
 	int (*run)(void *arg);
 	void *arg;
 	ino_t *seen;
-	size_t count, room;
+	size_t count;
 	int err;
 };
 
 /* Whether the namespace is met for the first time. */
 static bool is_new(struct walk *w, ino_t ino)
 {
+	ino_t *seen;
+
 	for (size_t i = 0; i < w->count; i++)
 		if (w->seen[i] == ino)
 			return false;
-	if (w->count == w->room) {
-		size_t room = w->room ? 2 * w->room : 64;
-		ino_t *seen = realloc(w->seen, room * sizeof(*seen));
-
-		if (!seen) {
-			w->err = -ENOMEM;
-			return false;
-		}
-		w->seen = seen;
-		w->room = room;
+	seen = grow(w->seen, w->count, sizeof(*seen));
+	if (!seen) {
+		w->err = -ENOMEM;
+		return false;
 	}
+	w->seen = seen;
 	w->seen[w->count++] = ino;
 	return true;
 }

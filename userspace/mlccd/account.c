@@ -252,7 +252,7 @@ static void ranges_parse(char *text)
 
 		if (sscanf(line, "%*[^:]:%" SCNu32 ":%" SCNu32, &r.first, &r.count) != 2)
 			continue;
-		more = realloc(ranges, (range_count + 1) * sizeof(r));
+		more = grow(ranges, range_count, sizeof(r));
 		if (!more)
 			return;
 		ranges = more;

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/auto.h"
 #include "../common/exit.h"
 #include "../rdma/rdma.h"
 #include "cgroup.h"
@@ -106,14 +107,11 @@ OP(op_progress)
 static int list_one(const struct mlcc_job_info *info, void *arg)
 {
 	struct kept *k = arg;
-	uint32_t n = k->listed_count;
-	struct mlcc_job_info *more = k->listed;
+	struct mlcc_job_info *more;
 
-	if (n == JOB_IDS)
+	if (k->listed_count == JOB_IDS)
 		return -E2BIG;
-	/* at powers of two there is no room for the next one */
-	if (!(n & (n - 1)))
-		more = realloc(k->listed, (n ? 2 * n : 1) * sizeof(*more));
+	more = grow(k->listed, k->listed_count, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	k->listed = more;
@@ -452,13 +450,8 @@ void keeper_block_signals(void)
 int keeper_pair(struct keeper_pair *p)
 {
 	keeper_block_signals();
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->ask))
-		return -errno;
-	if (!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->signals))
-		return 0;
-	close(p->ask[0]);
-	close(p->ask[1]);
-	return -errno;
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->ask) ||
+	       socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->signals) ? -errno : 0;
 }
 
 static void pass_signal(int from, int to)

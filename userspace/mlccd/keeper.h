@@ -21,6 +21,7 @@ struct keeper_pair {
 	int ask[2], signals[2];		/* [0]: the keeper's */
 };
 
+/* Where it fails the process is to end. */
 int keeper_pair(struct keeper_pair *p);
 /* One that comes before it is listened to is not lost. */
 void keeper_block_signals(void);

@@ -241,7 +241,7 @@ void kept_untag(struct kept *k, uint64_t cgroup_id, uint32_t job)
 
 	if (untag(k, &u) || k->untag_count == UNTAGS)
 		return;
-	more = realloc(k->untags, (k->untag_count + 1) * sizeof(u));
+	more = grow(k->untags, k->untag_count, sizeof(u));
 	if (!more)
 		return;
 	k->untags = more;

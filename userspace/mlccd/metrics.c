@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../common/auto.h"
 #include "../rdma/rdma.h"
 #include "metrics.h"
 #include "mlccd.h"
@@ -17,25 +18,20 @@ struct row {
 struct rows {
 	struct mlccd *d;
 	struct row *row;
-	size_t count, room;
+	size_t count;
 };
 
 static int metrics_collect(const struct mlcc_job_info *info, void *arg)
 {
 	struct rows *all = arg;
-	struct row *r;
+	struct row *r, *more;
 
 	if (!info->conf.id || info->conf.id >= JOB_IDS)
 		return 0;
-	if (all->count == all->room) {
-		size_t room = all->room ? 2 * all->room : 64;
-		struct row *more = realloc(all->row, room * sizeof(*more));
-
-		if (!more)
-			return 1;
-		all->row = more;
-		all->room = room;
-	}
+	more = grow(all->row, all->count, sizeof(*more));
+	if (!more)
+		return 1;
+	all->row = more;
 	r = &all->row[all->count++];
 	*r = (struct row){ *info, all->d->jobs.by_id[info->conf.id] };
 	if (r->job)
