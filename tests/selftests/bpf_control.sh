@@ -110,12 +110,6 @@ bytes_of()
 	"$mlcc_bpf" show | json "sum(j['bytes'] for j in d if j['id'] == $1)"
 }
 
-# bytes_move ID FROM
-bytes_move()
-{
-	[ "$(bytes_of "$1")" -gt "$2" ]
-}
-
 # The job's bytes are counted by its flows: a flow that counts no more is of no job.
 delete_makes_a_running_flow_neutral()
 {
@@ -131,12 +125,12 @@ delete_makes_a_running_flow_neutral()
 	api_refuses 'no job 12' job get 12 && slowwait - has_grown sink "$before" || return
 	prints "$bytes" bytes_of 12 && cc_in_use 5001 "${cc}_plain" || return
 
-	api job set 12 again "" 0 && slowwait - bytes_move 12 0 && job_is 12 'r["flows"] == 1' ||
+	api job set 12 again "" 0 && slowwait - more_than 0 bytes_of 12 && job_is 12 'r["flows"] == 1' ||
 		return
 	api job del 12 && stop_named bulk || return
 	# with the last flow the bar goes, too
 	start next "$sender" bulk --peer 10.1.2.2:5001 --cc "$cc" --mark 12
-	slowwait - bytes_move 12 "$bytes" 2>/dev/null || slowwait - bytes_move 12 0 || return
+	slowwait - more_than "$bytes" bytes_of 12 2>/dev/null || slowwait - more_than 0 bytes_of 12 || return
 	job_is 12 'r["flows"] == 1 and r["name"] == ""' && stop_named next
 }
 

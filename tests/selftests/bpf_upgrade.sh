@@ -227,16 +227,11 @@ phases_of()
 	"$mlcc_bpf" show | json "[j['phase'] for j in d if j['id'] == 7 and j['old'] == $1 and j['flows']][0]"
 }
 
-# phases_go_on OLD FROM
-phases_go_on()
-{
-	[ "$(phases_of "$1")" -gt "$2" ]
-}
-
 # One handle of libmlcc all the while: what it says reaches flows of both versions.
 announcements_reach_all()
 {
-	slowwait - phases_go_on 1 "$(phases_of 1)" && slowwait - phases_go_on 0 "$(phases_of 0)" &&
+	slowwait - more_than "$(phases_of 1)" phases_of 1 &&
+		slowwait - more_than "$(phases_of 0)" phases_of 0 &&
 		kill -0 "$pid_hints"
 }
 

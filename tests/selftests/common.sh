@@ -156,9 +156,10 @@ stop_named()
 	stop "${!pid}"
 }
 
+# is_listening PORT [NAMESPACE]
 is_listening()
 {
-	[ -n "$(ip netns exec "$receiver" ss -Hltn "sport = :$1")" ]
+	[ -n "$(ip netns exec "${2-$receiver}" ss -Hltn "sport = :$1")" ]
 }
 
 # receive NAME PORT [ARGUMENTS...]
@@ -196,16 +197,6 @@ has_grown()
 both_received()
 {
 	[ $(($(received mine) + $(received theirs))) -ge "$1" ]
-}
-
-iterations()
-{
-	grep -c '"iteration_ms"' "$out/$1"
-}
-
-has_iterated()
-{
-	[ "$(iterations "$1")" -ge "$2" ]
 }
 
 # The congestion control of the connections to PORT, as the kernel names it.

@@ -162,9 +162,10 @@ count()
 	grep -cE -- "$1" "$out/log"
 }
 
-trained()
+# made WORD: how many files of that name processes have made
+made()
 {
-	find "$out" -maxdepth 1 -name 'trained.*' | wc -l
+	find "$out" -maxdepth 1 -name "$1.*" | wc -l
 }
 
 # field NAME: of what was trained, each value once
@@ -212,9 +213,9 @@ run_knows_its_own_options()
 	mlcc-run --help | grep -q '^ *MLCC_STRICT=1 ' || { mlcc-run --help; return 1; }
 	status 2 mlcc-run --strict train 2>/dev/null && status 2 mlcc-run -- 2>/dev/null &&
 		status 2 mlcc-mpi --strict train 2>/dev/null && status 2 mlcc-mpi -- 2>/dev/null || return
-	same "$(cat "$out/log")$(trained)" 0 || return
-	mlcc-run -- train && same "$(trained)" 1 || return
-	MLCC_JOB_SET=1 mlcc-mpi -- train && same "$(trained)" 2
+	same "$(cat "$out/log")$(made trained)" 0 || return
+	mlcc-run -- train && prints 1 made trained || return
+	MLCC_JOB_SET=1 mlcc-mpi -- train && prints 2 made trained
 }
 
 # makes_safe [NAME=VALUE] COMMAND...: it is told a name that mlccd takes, and nothing of it was run
@@ -272,7 +273,7 @@ run_becomes_the_command()
 trains_without()
 {
 	TRAIN_STATUS=5 status 5 "$@" 2>"$out/warned" || return
-	[ "$(trained)" -ge 1 ] || { echo "not trained"; return 1; }
+	more_than 0 made trained || { echo "not trained"; return 1; }
 	grep -q 'without mlcc' "$out/warned" || { echo "no warning: $(<"$out/warned")"; return 1; }
 }
 
@@ -280,7 +281,7 @@ trains_without()
 refuses()
 {
 	MLCC_STRICT=1 status 125 "$@" 2>/dev/null || return
-	same "$(trained)" 0
+	prints 0 made trained
 }
 
 # whatever CHECK: what is trained has a job in none of these cases
@@ -313,9 +314,9 @@ run_does_not_set_a_job_twice()
 {
 	fresh
 	mlcc-run mlcc-run mlcc-run train || return
-	same "$(count "^'run' '--name'")" 1 || return
+	prints 1 count "^'run' '--name'" || return
 	fresh
-	MLCC_JOB_SET=1 mlcc-run train && same "$(<"$out/log")" ""
+	MLCC_JOB_SET=1 mlcc-run train && prints "" cat "$out/log"
 }
 
 ### mlcc-torchrun
@@ -351,8 +352,8 @@ torchrun_is_one_job()
 {
 	fresh
 	mlcc-torchrun --nproc-per-node 4 --rdzv-id 1 train.py "a  b" || return
-	same "$(trained)" 4 || return
-	same "$(count "^'run' '--name'")" 1 || return
+	prints 4 made trained || return
+	prints 1 count "^'run' '--name'" || return
 	field args | grep -qF "'--nproc-per-node' '4' '--rdzv-id' '1' 'train.py' 'a  b'"
 }
 
@@ -399,11 +400,6 @@ mpi()
 	fi
 }
 
-is_told()
-{
-	name_told | grep -qx "$1"
-}
-
 # The holder may take a moment after the last rank.
 all_is_gone()
 {
@@ -417,12 +413,12 @@ mpi_is_one_job()
 	fresh
 	export FAKE_CGROUP=$cgroup
 	TRAIN_S=0.3 TRAIN_STATUS=3 MLCC_PHASE_BYTES=5 status 3 mpi "$1" -np 4 mlcc-mpi train "a  b" || return
-	same "$(trained)" 4 && same "$(field args)" "'a  b'" &&
+	prints 4 made trained && same "$(field args)" "'a  b'" &&
 		same "$(field class) $(field pairs)" "none none none none" &&
-		same "$(count "^'run' '--name' 'mpi-.*'--phase-bytes' '5'")" 1 || return
+		prints 1 count "^'run' '--name' 'mpi-.*'--phase-bytes' '5'" || return
 	# all in one place, and that is the job's
 	[[ "$(field cgroup)" =~ ^[^[:space:]]*/run-[0-9]+$ ]] || { field cgroup; return 1; }
-	all_is_gone && same "$(count "^'del-job'")" 1
+	all_is_gone && prints 1 count "^'del-job'"
 }
 
 # All ranks ask for it, and one that has chosen another keeps that.
@@ -444,7 +440,7 @@ mpi_survives_short_ranks()
 	export FAKE_CGROUP=$cgroup
 	mpi "$1" -np 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || sleep 1
 exec mlcc-mpi train' || return
-	same "$(trained)" 2 && all_is_gone && same "$(count "^'run' '--name'")" 1
+	prints 2 made trained && all_is_gone && prints 1 count "^'run' '--name'"
 }
 
 # Nor is a name taken as it is.
@@ -457,18 +453,13 @@ mpi_jobs_do_not_mix()
 	MLCC_JOB_ID=one mpi "$1" -np 2 mlcc-mpi train &
 	pid=$!
 	# two launchers that begin at once may be in each other's way, which is not what is looked at here
-	if ! slowwait 20 is_told one || ! MLCC_JOB_ID=${hostile[5]} mpi "$1" -np 2 mlcc-mpi train; then
+	if ! slowwait 20 grep -q "'--name' 'one'" "$out/log" || ! MLCC_JOB_ID=${hostile[5]} mpi "$1" -np 2 mlcc-mpi train; then
 		tail -n 20 "$out/mpi"
 		return 1
 	fi
-	status 0 wait "$pid" && same "$(trained)" 4 && same "$(field name | wc -l)" 2 &&
+	status 0 wait "$pid" && prints 4 made trained && same "$(field name | wc -l)" 2 &&
 		same "$(name_told | sort)" "$(field name)" && same "$(field cgroup | wc -l)" 2 &&
 		is_safe "$(name_told | tail -n 1)" && nothing_was_run && all_is_gone
-}
-
-ranks_are_ready()
-{
-	[ "$(find "$out" -maxdepth 1 -name 'ready.*' | wc -l)" -eq 2 ]
 }
 
 # mpirun passes TERM to its ranks.
@@ -483,12 +474,11 @@ mpi_passes_signals_on()
 	mpi "$1" -np 2 mlcc-mpi bash -c 'trap ": >\"$out/got.$$\"; exit 0" TERM; : >"$out/ready.$$"
 		for ((i = 0; i < 200; i++)); do sleep 0.1; done' &
 	pid=$!
-	slowwait - ranks_are_ready || return
+	slowwait - prints 2 made ready || return
 	# "timeout" passes it on
 	pkill -TERM -P "$pid" timeout || { echo "no mpirun below $pid"; return 1; }
 	wait "$pid"
-	[ "$(find "$out" -maxdepth 1 -name 'got.*' | wc -l)" -eq 2 ] || { echo "no TERM"; return 1; }
-	all_is_gone
+	prints 2 made got && all_is_gone
 }
 
 mpi_trains_whatever_mlcc_does()
@@ -499,12 +489,12 @@ mpi_trains_whatever_mlcc_does()
 		fresh
 		export "${mode?}" MLCC_TIMEOUT_S=1
 		mpi "$1" -np 3 mlcc-mpi train || { echo "failed with $mode"; return 1; }
-		same "$(trained)" 3 || return
+		prints 3 made trained || return
 	done
 	fresh
-	MLCC_TIMEOUT_S=1 without_ctl mpi "$1" -np 3 mlcc-mpi train && same "$(trained)" 3 || return
+	MLCC_TIMEOUT_S=1 without_ctl mpi "$1" -np 3 mlcc-mpi train && prints 3 made trained || return
 	fresh
-	FAKE_FAIL=run MLCC_TIMEOUT_S=1 MLCC_STRICT=1 status 125 mpi "$1" -np 3 mlcc-mpi train && same "$(trained)" 0
+	FAKE_FAIL=run MLCC_TIMEOUT_S=1 MLCC_STRICT=1 status 125 mpi "$1" -np 3 mlcc-mpi train && prints 0 made trained
 }
 
 # Somebody else has made our directory before us: they could send ranks anywhere.
@@ -585,7 +575,7 @@ prolog_sets_the_job()
 sluid()
 {
 	sets 12 "$1" "" SLURM_JOB_COMMENT=mlcc SLURM_JOB_SLUID=sEKNKTV3WPV500 "${@:2}" &&
-		slurm epilog SLURM_JOB_ID=12 && same "$(ls "$out/scope")" ""
+		slurm epilog SLURM_JOB_ID=12 && prints "" ls "$out/scope"
 }
 
 # From 26.05 on slurmstepd names the job's cgroup by it; the variable is older.
@@ -621,9 +611,9 @@ prolog_leaves_other_jobs_alone()
 		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" || return
 	done
 	slurm prolog SLURM_JOB_ID=12 || return
-	same "$(<"$out/log")" "" || return
+	prints "" cat "$out/log" || return
 	fresh_slurm MLCC_ALL=1
-	slurm prolog SLURM_JOB_ID=12 && same "$(count "^'set-job'")" 1
+	slurm prolog SLURM_JOB_ID=12 && prints 1 count "^'set-job'"
 }
 
 # A user's mistake must not take a node out of service, not even where mlcc is strict.
@@ -639,7 +629,7 @@ prolog_refuses_wrong_comments()
 		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT="$comment" 2>/dev/null ||
 			{ echo "drains the node: $comment"; return 1; }
 		slurm prolog SLURM_JOB_ID=12 SPANK_MLCC_CLASS="$comment" 2>/dev/null || return
-		same "$(<"$out/log")" "" || return
+		prints "" cat "$out/log" || return
 	done
 	# what there is, and what users may have, others say
 	fresh_slurm MLCC_STRICT=1 "export FAKE_FAIL=set-job"
@@ -651,7 +641,7 @@ prolog_refuses_wrong_comments()
 		[ ! -s "$out/log" ] || grep -q '(mlcc-ctl: refused)' "$out/warned" || return
 		: >"$out/log"
 	done
-	nothing_was_run && same "$(ls "$out/scope")" ""
+	nothing_was_run && prints "" ls "$out/scope"
 }
 
 slurm_scripts_take_only_numbers()
@@ -664,7 +654,7 @@ slurm_scripts_take_only_numbers()
 			same "$(slurm "$script" SLURM_JOB_ID="$id" 2>/dev/null)" "" || return
 		done
 	done
-	nothing_was_run && same "$(<"$out/log")" "" && same "$(ls "$out/scope")" ""
+	nothing_was_run && prints "" cat "$out/log" && prints "" ls "$out/scope"
 }
 
 prolog_drains_the_node_where_strict_only()
@@ -681,7 +671,7 @@ prolog_drains_the_node_where_strict_only()
 		same "$(ls "$out/scope")$(slurm task-prolog SLURM_JOB_ID=12)" "" || return
 	done
 	fresh_slurm MLCC_STRICT=1 "export FAKE_FAIL=set-job"
-	status 1 slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc 2>/dev/null && same "$(ls "$out/scope")" ""
+	status 1 slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc 2>/dev/null && prints "" ls "$out/scope"
 }
 
 # By the loader, of whose own libraries the one that cannot be loaded is empty.
@@ -732,11 +722,11 @@ epilog_deletes_the_job()
 		fresh_slurm MLCC_STRICT=1 "export FAKE_$mode=del-job"
 		slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc && : >"$out/log" &&
 			slurm epilog SLURM_JOB_ID=12 2>"$out/warned" || return
-		same "$(<"$out/log")" "'del-job' 'slurm-12'" && same "$(ls "$out/state")" "" || return
+		same "$(<"$out/log")" "'del-job' 'slurm-12'" && prints "" ls "$out/state" || return
 		[ "$mode" = NOT ] || grep -q del-job "$out/warned" || return
 	done
 	: >"$out/log"
-	same "$(ls "$out/scope")" "" && slurm epilog SLURM_JOB_ID=12 && same "$(<"$out/log")" ""
+	prints "" ls "$out/scope" && slurm epilog SLURM_JOB_ID=12 && prints "" cat "$out/log"
 }
 
 main()

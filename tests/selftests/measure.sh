@@ -46,11 +46,6 @@ is_neutral()
 	class_is latency && is_measured
 }
 
-has_pairs()
-{
-	[ "$(grep -c '"pair"' "$out/measured")" -ge 6 ]
-}
-
 # As soon as there may be one, of all jobs.  Which one it is depends on the machine.
 there_is_a_verdict()
 {
@@ -58,7 +53,7 @@ there_is_a_verdict()
 
 	measure --all --alternate 1s >"$out/measured" 2>&1 &
 	pid=$!
-	slowwait 60 has_pairs || { cat "$out/measured"; return 1; }
+	slowwait 60 more_than 5 grep -c '"pair"' "$out/measured" || { cat "$out/measured"; return 1; }
 	kill -INT "$pid" 2>/dev/null
 	wait "$pid"
 	status=$?

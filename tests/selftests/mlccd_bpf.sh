@@ -108,12 +108,7 @@ reconfigure()
 
 	before=$(grep -c 'has read' "$out/log")
 	keep_loopback
-	kill -HUP "$daemon" && slowwait - has_read "$before"
-}
-
-has_read()
-{
-	[ "$(grep -c 'has read' "$out/log")" -gt "$1" ]
+	kill -HUP "$daemon" && slowwait - more_than "$before" grep -c 'has read' "$out/log"
 }
 
 # Connections of a job by their port, those that there are and new ones, are another job's.
@@ -150,8 +145,7 @@ print('seen', *before, mark(a), mark(old), mark(new), *tos)
 # rank NAME: of an ordinary user, where they may read it: this tree may be below /root
 rank()
 {
-	# shellcheck disable=SC2016  # the inner shell expands it
-	sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" env LD_LIBRARY_PATH="$out/ranks" \
+	in_cgroup "$cgroup" "" env LD_LIBRARY_PATH="$out/ranks" \
 		PYTHONPATH="$out/ranks/python" MLCC_SOCKET="$out/run/mlccd.sock" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups timeout 200 \
 		"$python" -B "$out/ranks/ranks.py" rank 6001 250000 "$out/done" \
@@ -285,16 +279,11 @@ survives_kill_9()
 		before=$(sent)
 		stop_daemon KILL
 		start_daemon || return
-		slowwait - sends_on "$before" || { echo "the flow stands, kill $i"; return 1; }
+		slowwait - more_than "$before" sent || { echo "the flow stands, kill $i"; return 1; }
 		job_is "j['id'] == $id and j['flows'] == 2 and j['hinted']" ||
 			{ ctl show flow; return 1; }
 	done
 	prints "$objects" bpf_objects
-}
-
-sends_on()
-{
-	[ "$(sent)" -gt "$1" ]
 }
 
 # programs and maps in the kernel, of whomever
@@ -318,7 +307,7 @@ an_upgrade_leaves_job_and_flow()
 	before=$(sent)
 	phases=$(ctl -j show flow | json 'd[0]["phases"]')
 	"$mlcc_bpf" upgrade && job_is 'j["flows"] == 2 and j["hinted"]' || return
-	ctl hint flow start 8M && slowwait - sends_on "$before" && job_is "j['phases'] > $phases"
+	ctl hint flow start 8M && slowwait - more_than "$before" sent && job_is "j['phases'] > $phases"
 }
 
 # The flow's two connections stay with what was unloaded.
@@ -377,36 +366,19 @@ is_as_before()
 		! our_programs | grep -vxFf "$out/programs" >"$out/left"
 }
 
-# A connection of a job says what it has, whenever it is asked.
-connection_has()
-{
-	local said
-
-	echo >&"${FLOW[1]}" && read -r -t 60 said <&"${FLOW[0]}" && [ "$said" = "$1" ]
-}
-
 undo_takes_everything_back()
 {
-	local status
+	local status mark
 
 	mkdir "$cgroup" && "$mlcc_bpf" load && start_daemon &&
-		ctl set-job --cgroup "$name" --name undone >/dev/null || return
-	coproc FLOW { exec "$python" -u -c "
-import sys
-open('$cgroup/cgroup.procs', 'w').write('0')
-$pair
-for line in sys.stdin:
-    print(a.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b'\0').decode(),
-          a.getsockopt(socket.SOL_SOCKET, 36) > 0, flush=True)
-" {carrier_lock}>&-; }
-	read -r -t 60 _ <&"${FLOW[0]}" && read -r -t 60 _ <&"${FLOW[0]}" || return
-	connection_has "mlcc True" || { echo "the connection is not the job's"; return 1; }
+		ctl set-job --cgroup "$name" --name undone >/dev/null && pair flow "$cgroup" "" || return
+	printf -v mark '%#x' "$(id_of undone)"
+	is flow "mlcc $mark 0x2 mlcc $mark 0x2" || return
 	PATH=$repo/build/userspace/mlccd:$repo/build/userspace/mlcc-bpf:$PATH ctl undo || return
 	daemon=
-	connection_has "$usual False"
+	is flow "$usual 0x0 0x0 $usual 0x0 0x0"
 	status=$?
 	echo 1 >"$cgroup/cgroup.kill"
-	wait "$FLOW_PID" 2>/dev/null
 	slowwait - rmdir "$cgroup" || return
 	slowwait - is_as_before ||
 		{ diff "$out/before" "$out/after"; cat "$out/left"; return 1; }

@@ -77,11 +77,6 @@ setup_pairs()
 
 ### Their flows
 
-listens()
-{
-	[ -n "$(ip netns exec "$1" ss -Hltn "sport = :5001")" ]
-}
-
 # send PAIR: its jobs' flows, without an end
 send()
 {
@@ -125,7 +120,7 @@ all_flows_come_up()
 	for ((pair = 0; pair < pairs; pair++)); do
 		start "recv$pair" "${receivers[pair]}" recv --listen 10.9.0.2:5001 --cc "$cc" \
 			--sample-ms 200 --timeout-s 600
-		slowwait - listens "${receivers[pair]}" || return
+		slowwait - is_listening 5001 "${receivers[pair]}" || return
 		send "$pair"
 	done
 	slowwait - flows_are $((pairs * jobs * flows)) && grow 0 1 2 3 && return

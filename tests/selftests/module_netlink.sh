@@ -184,11 +184,6 @@ own_job_comes_first()
 
 ### Hints and events
 
-heard()
-{
-	grep -q "$1" "$out/events"
-}
-
 # Of each its letters and number, and bytes that are as many as there have to be.
 told_phases()
 {
@@ -203,15 +198,15 @@ events_tell_of_phases()
 
 	nl listen >"$out/events" 2>&1 {carrier_lock}>&- &
 	defer stop "$!"
-	slowwait - heard LISTENING && receive hinted 5004 --cc reno &&
+	slowwait - grep -q LISTENING "$out/events" && receive hinted 5004 --cc reno &&
 		api job set 11 announced "" 0 , phase start 11 400000 || return
 	start job "$sender" job --peer 10.1.2.2:5004 --bytes 400000 --compute-ms 3000 \
 		--iterations 0 --cc "$cc" --mark 11
-	slowwait 120 heard '"PHASES": 4'
+	slowwait 120 grep -q '"PHASES": 4' "$out/events"
 	stop_named job
 	stop_named hinted
-	api job del 11 && slowwait - heard JOB_DEL_NTF &&
-		heard '"PHASES": 1, "D_PHASE": 400000' &&
+	api job del 11 && slowwait - grep -q JOB_DEL_NTF "$out/events" &&
+		grep -q '"PHASES": 1, "D_PHASE": 400000' "$out/events" &&
 		[[ $(told_phases) == "STA1 True END1 True STA2 True END2 True STA3 True END3 True STA4"* ]]
 	status=$?
 	[ "$status" -eq 0 ] || cat "$out/events"

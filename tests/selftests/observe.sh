@@ -8,6 +8,8 @@
 
 # shellcheck source=tests/selftests/common.sh
 . "$(dirname "$0")/common.sh"
+# shellcheck source=tests/selftests/pairs.sh
+. "$here/pairs.sh"
 
 ctl=$repo/build/userspace/mlcc-ctl/mlcc-ctl
 cc=cubic
@@ -17,13 +19,8 @@ pids=()
 # in_job NAME COMMAND...: in a cgroup of its own
 in_job()
 {
-	local name=$1
-	shift
-
-	mkdir -p "$top/$name"
-	# shellcheck disable=SC2016  # the inner shell's
-	nsenter --net="/run/netns/$sender" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' \
-		"$top/$name" "$@" >/dev/null 2>&1 &
+	mkdir -p "$top/$1"
+	in_cgroup "$top/$1" "$sender" "${@:2}" >/dev/null 2>&1 &
 	pids+=("$!")
 }
 

@@ -22,14 +22,11 @@ lib_del_cgroup()
 	return 1
 }
 
-# in_cgroup PATH NAMESPACE COMMAND...: takes the place of the shell.  Not "ip netns exec": it hides
-# the cgroups.
+# in_cgroup PATH NAMESPACE COMMAND...: takes the place of the shell; in no other namespace if that is
+# empty.  Not "ip netns exec": it hides the cgroups.
 in_cgroup()
 {
-	local path=$1 namespace=$2
-	shift 2
-
-	echo "$BASHPID" >"$path/cgroup.procs" && exec nsenter "--net=/run/netns/$namespace" "$@"
+	echo "$BASHPID" >"$1/cgroup.procs" && exec ${2:+nsenter "--net=/run/netns/$2"} "${@:3}"
 }
 
 # talk_to NAME COMMAND...: as long as this (sub)shell

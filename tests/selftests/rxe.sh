@@ -111,10 +111,8 @@ read_bw()
 reads()
 {
 	local tries
-	# shellcheck disable=SC2034  # is_listening() looks there
-	local receiver=$alpha
 
-	read_bw source "$alpha" rxe_alpha "$1" && slowwait - is_listening "$1" >/dev/null || return
+	read_bw source "$alpha" rxe_alpha "$1" && slowwait - is_listening "$1" "$alpha" >/dev/null || return
 	for tries in 1 2 3; do
 		read_bw reader "$omega" rxe_omega "$1" 10.2.0.1
 		slowwait 20 have_sent 1 "$2" && return

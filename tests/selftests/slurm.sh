@@ -14,11 +14,6 @@
 
 plugin=$repo/build/userspace/slurm/mlcc_spank.so
 
-start_mlccd()
-{
-	keep_loopback && start_daemon && defer stop "$daemon"
-}
-
 unload_quietly()
 {
 	unload_mlccd 2>/dev/null
@@ -218,11 +213,12 @@ main()
 	require_free_carrier
 	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || exit 1
 	defer unload_quietly
-	if ! install_recipe || ! start_slurm || ! start_mlccd; then
+	if ! install_recipe || ! start_slurm || ! keep_loopback || ! start_daemon; then
 		tail -n 20 "$out"/*.log "$out/log"
 		echo "Bail out! Slurm does not start"
 		exit 1
 	fi
+	defer stop "$daemon"
 	each ktap_check a_job_that_asks_is_one_of_mlcc other_jobs_are_left_alone \
 		a_batch_job_is_set_as_its_comment_says options_say_class_and_paths \
 		a_wrong_comment_drains_no_node without_mlccd_jobs_run

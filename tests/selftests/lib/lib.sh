@@ -93,6 +93,12 @@ prints()
 	return 1
 }
 
+# more_than N COMMAND...: is what it prints
+more_than()
+{
+	[ "$("${@:2}")" -gt "$1" ]
+}
+
 ### Network namespaces
 
 # setup_ns NAME...: sets each variable NAME to a namespace of its own, with lo up.
