@@ -366,17 +366,27 @@ is_as_before()
 		! our_programs | grep -vxFf "$out/programs" >"$out/left"
 }
 
+# is_marked MARK: the connection is the job's, at both ends
+is_marked()
+{
+	local said
+
+	said=$(ask flow show)
+	[[ $said == mlcc*" $1 "*" mlcc"*" $1 "* ]] || { echo "it is $said"; return 1; }
+}
+
+# The connection is there before its cgroup is a job, which it follows in a moment.
 undo_takes_everything_back()
 {
-	local status mark
+	local status connection
 
-	mkdir "$cgroup" && "$mlcc_bpf" load && start_daemon &&
-		ctl set-job --cgroup "$name" --name undone >/dev/null && pair flow "$cgroup" "" || return
-	printf -v mark '%#x' "$(id_of undone)"
-	is flow "mlcc $mark 0x2 mlcc $mark 0x2" || return
+	mkdir "$cgroup" && "$mlcc_bpf" load && start_daemon && pair flow "$cgroup" "" || return
+	connection=$(ask flow show)
+	ctl set-job --cgroup "$name" --name undone >/dev/null &&
+		slowwait - is_marked "$(printf '%#x' "$(id_of undone)")" || return
 	PATH=$repo/build/userspace/mlccd:$repo/build/userspace/mlcc-bpf:$PATH ctl undo || return
 	daemon=
-	is flow "$usual 0x0 0x0 $usual 0x0 0x0"
+	is flow "$connection"
 	status=$?
 	echo 1 >"$cgroup/cgroup.kill"
 	slowwait - rmdir "$cgroup" || return
@@ -397,7 +407,6 @@ main()
 	setup_job
 	defer clean_up
 	defer unload_quietly
-	usual=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
 	rmdir "$cgroup"
 	host_state >"$out/before"
 	our_programs >"$out/programs"
