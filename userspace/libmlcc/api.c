@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR LGPL-2.1-or-later
 /* Picks the carrier, checks what both would have to check, and calls it. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +23,6 @@ static const struct mlcc_backend *const backends[] = {
 /* programs outside of this tree have libmlcc.h alone */
 _Static_assert(MLCC_NAME_LEN == MLCC_JOB_NAME_MAX + 1, "names have one length");
 _Static_assert(MLCC_PHASE_BYTES_LIMIT == MLCC_PHASE_BYTES_MAX, "phases have one limit");
-
-int mlcc_fail(char error[MLCC_ERROR_LEN], int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(error, MLCC_ERROR_LEN, fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 static __thread char open_error[MLCC_ERROR_LEN] = "no error";
 

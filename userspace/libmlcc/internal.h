@@ -3,11 +3,22 @@
 #ifndef LIBMLCC_INTERNAL_H
 #define LIBMLCC_INTERNAL_H
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "libmlcc.h"
 
 /* Notes what was wrong, and returns @err (a negative error number). */
-int mlcc_fail(char error[MLCC_ERROR_LEN], int err, const char *fmt, ...)
-	__attribute__((__format__(__printf__, 3, 4)));
+static inline int __attribute__((__format__(__printf__, 3, 4)))
+mlcc_fail(char error[MLCC_ERROR_LEN], int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(error, MLCC_ERROR_LEN, fmt, ap);
+	va_end(ap);
+	return err;
+}
 
 /* patience.c */
 #define MLCC_FOR_EVER	(~0U)

@@ -631,7 +631,7 @@ static int tag_delete(struct mlcc_tagger *t, uint64_t id)
 		return err;
 	if (bpf_map_delete_elem(t->jobs, &id))
 		err = mlcc_fail(t->error, -errno, "cgroup %llu: %s", (unsigned long long)id,
-				strerror(errno));
+				errno == ENOENT ? "has no tag" : strerror(errno));
 	bpf_map_delete_elem(t->counts, &id);
 	return err;
 }
