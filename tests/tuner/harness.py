@@ -143,6 +143,7 @@ class Machine(unittest.TestCase):
         self.root.chmod(0o700)
         self.sys.do("anew")
         self.vendor.make_tools(self.root)
+        (self.root / "carrier").unlink(missing_ok=True)
         self.carrier = Carrier(self.root / "carrier")
         self.env = {"MLCC_FAKE": str(self.root / "carrier"), "PATH": os.environ["PATH"]}
         self.device = self.vendor.device
