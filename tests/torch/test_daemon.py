@@ -8,8 +8,8 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from common import until
-from memory_mlccd import JobCase, missing_for_a_job
+import common  # noqa: F401  (finds the package)
+from memory_mlccd import JobCase, missing_for_a_job, until
 from mlcc_client import Client
 from mlcc_torch import hints
 from mlcc_torch.hints import Hints

@@ -17,8 +17,9 @@ from unittest import mock
 
 import torch
 
-from common import until
+import common  # noqa: F401  (finds the package)
 from fake_mlccd import END, START, Listener
+from memory_mlccd import until
 from mlcc_torch import step
 from mlcc_torch.hints import Hints
 from mlcc_torch.sockets import Meter, _is_own, _stays

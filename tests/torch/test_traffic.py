@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
+import common  # noqa: F401  (finds the package)
 import mlcc_torch
-from common import until
-from memory_mlccd import JobCase, missing_for_a_job
+from memory_mlccd import JobCase, missing_for_a_job, until
 from mlcc_torch.traffic import PART
 
 
