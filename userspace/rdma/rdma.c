@@ -35,7 +35,7 @@ static const char *next_device(DIR *dir, size_t size)
 struct rdma_use *rdma_add(struct rdma *r)
 {
 	struct rdma_use *more = r->uses == RDMA_USES_MAX ? NULL :
-				reallocarray(r->use, r->uses + 1, sizeof(*more));
+				grow(r->use, r->uses, sizeof(*more));
 
 	if (!more)
 		return NULL;
@@ -75,7 +75,7 @@ bool rdma_counter(const char *device, const char *port, enum rdma_counter c, uin
 static void port_add(struct rdma *r, const struct rdma_port *p)
 {
 	struct rdma_port *more = r->ports == RDMA_PORTS_MAX ? NULL :
-				 reallocarray(r->port, r->ports + 1, sizeof(*more));
+				 grow(r->port, r->ports, sizeof(*more));
 
 	if (!more)
 		return;
