@@ -49,7 +49,7 @@ struct HostParam {
 	std::string cc;
 	bool ecn, gro;
 	uint32_t mss, limit, mark, tso, window;	/* bytes */
-	Ps delay, coalesce;
+	Ps delay, coalesce, rto_min;
 	uint32_t seed;
 };
 

@@ -174,6 +174,7 @@ static HostParam host_of(const Settings &s)
 	c.gro = s.number("gro");
 	c.window = s.number("window");
 	c.coalesce = s.number("coalesce") * PS_PER_S;
+	c.rto_min = s.number("rto_min") * PS_PER_S;
 	return c;
 }
 

@@ -6,8 +6,8 @@
  *			the host's own queue, a megabyte at most), windows that grow only if they
  *			are the limit, samples of the rate, pacing if the core asks for it
  *	recovery	SACK, RACK without a window for reordering (nothing overtakes here), PRR, a
- *			tail loss probe, a time-out of 200 ms and a round trip that doubles, at
- *			the host's next tick: or it might come whenever others send, for ever
+ *			tail loss probe, a time-out of "rto_min" and a round trip that doubles,
+ *			at the host's next tick: or it might come whenever others send, for ever
  *	receiver	an ACK for two segments, at a message's end, at once for what is out of
  *			order (and for 16 packets after it), marked or no longer marked; otherwise
  *			in 40 ms
@@ -160,7 +160,7 @@ private:
 	uint32_t m_high = 0;			/* where a recovery ends */
 	uint32_t m_prr_delivered = 0, m_prr_out = 0;
 	uint32_t m_reno_acked = 0;
-	const Ps m_ticks;
+	const Ps m_tick, m_ticks;	/* of the timer wheel, HZ 1000, below 512 ms */
 	Ps m_srtt, m_min_rtt;
 	unsigned m_backoff = 0;
 	uint32_t m_probe_end = 0;		/* of a probe that is not answered; 0: none */

@@ -73,6 +73,15 @@ class Jobs(unittest.TestCase):
                     self.assertEqual(network["marked"] > 0, queue == "ecn")
                     self.assertEqual(network["dropped"] > 0, queue == "droptail")
 
+    def test_a_lost_retransmission_takes_the_least_time_out(self) -> None:
+        """Which the route tells: jobs that it holds up are late by that."""
+        cell = cells.Cell(25, 10, 1448, 1, (16, 16), 0)
+        for rto_min, least, most in (("200ms", 0.2, 0.5), ("10ms", 0.01, 0.1)):
+            found = simulate(cells.scenario(cell, 12, rto_min), Run("cubic", 1))
+            self.assertGreater(found["network"]["timeouts"], 0)
+            longest = max(max(job["iterations_s"]) for job in found["jobs"])
+            self.assertTrue(least < longest < most, (rto_min, longest))
+
     def test_rings_find_their_ways(self) -> None:
         ring = {"name": "r", "workload": "ring", "hosts": 4, "bytes": 400_000, "compute": "5ms"}
         topology = {"kind": "fat-tree", "rate": "1gbit", "k": 4, "delay": "2us"}

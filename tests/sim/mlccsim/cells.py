@@ -89,7 +89,7 @@ def drawn(seed: int) -> list[Cell]:
     return every
 
 
-def scenario(cell: Cell, iterations: int) -> Scenario:
+def scenario(cell: Cell, iterations: int, rto_min: str = "200ms") -> Scenario:
     """Its jobs need the link for 30 % of their time each."""
     phase_s = 1e-6 * (PHASE_ROUND_TRIPS * cell.rtt_us)
     goodput = cell.gbps * 1e9 / 8 * cell.mss / (cell.mss + FRAME - MSS)
@@ -101,6 +101,7 @@ def scenario(cell: Cell, iterations: int) -> Scenario:
         "tso": "64KiB",
         "gro": True,
         "coalesce": f"{cell.coalesce_us}us",
+        "rto_min": rto_min,
     }
     jobs = [
         {
@@ -123,7 +124,7 @@ def measure(cell: Cell, options: argparse.Namespace) -> Json:
     """What each congestion control makes of it."""
     ccs = list(dict.fromkeys([cell.base, *options.cc]))
     asked = argparse.Namespace(cc=ccs, seeds=options.seeds, iterations=None, load=None)
-    found = cli.measure(scenario(cell, options.iterations), asked, cell.base)
+    found = cli.measure(scenario(cell, options.iterations, options.rto_min), asked, cell.base)
     results = [_result(cell, result) for result in found["results"]]
     return asdict(cell) | {"label": cell.label, "base": cell.base, "results": results}
 

@@ -98,6 +98,7 @@ TCP = {
     "tso": Field(size(0, 2**20), 0),
     "gro": Field(flag, False),
     "coalesce": Field(duration(0.01), 0.0),
+    "rto_min": Field(duration(0.5), 0.2),
     "window": Field(size(10000, 2**31), 6 * 2**20),
 }
 
