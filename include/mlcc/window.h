@@ -177,12 +177,24 @@ static __always_inline bool mlcc_window_sees(struct mlcc_path *p, u32 rtt, u32 m
 /*** Round trips ***/
 
 /*
- * The link is the job's, and the window does not fill it: so the mean round trip is not of the
- * job's own queue, but of its hosts.
+ * What the job's hosts have added in this round trip, us, if the window did not fill the link: the
+ * mean.  If the least one has seen no queue, all of the longest: the window is still too small.
+ */
+static __always_inline u32 mlcc_window_hosts(const struct mlcc_path *p, u32 mss)
+{
+	u32 least = mlcc_window_queue(p, p->round_least);
+	u32 most = mlcc_window_queue(p, p->round_most);
+
+	return least <= mlcc_window_slack(p, mss) ? most : ((u64)least + most) >> 1;
+}
+
+/*
+ * The link is the job's, and the window does not fill it: so the round trips are not of the job's
+ * own queue, but of its hosts.
  */
 static __always_inline void mlcc_window_fill(struct mlcc_path *p, u32 mss)
 {
-	u32 noise = mlcc_window_queue(p, ((u64)p->round_least + p->round_most) >> 1), fills, to;
+	u32 noise = mlcc_window_hosts(p, mss), fills, to;
 
 	if (p->state < MLCC_WINDOW_TIMED_OUT || !p->cost)
 		return;

@@ -500,6 +500,40 @@ TEST(a_window_that_did_not_fill_the_link_teaches)
 	      noise);
 }
 
+/* Interrupts each @late us: round trips are as long as the path's, or that longer. */
+static u64 moderated(struct world *w, u32 late)
+{
+	u64 sent = 0, start;
+
+	begin(w);
+	w->now += RTT_US;
+	look(w, RTT_US);
+	start = w->now;
+	while (sent < D) {
+		u32 us = w->p.window / LINK, most = RTT_US + late;
+
+		sent += w->p.window;
+		w->now++;
+		look(w, us > RTT_US + late / 2 ? us - late / 2 : RTT_US);
+		round_trip(w, us > most ? us : most);
+	}
+	return w->now - start;
+}
+
+TEST(who_is_alone_fills_the_link_whatever_interrupts_add)
+{
+	for (u32 late = RTT_US / 2; late <= 4 * RTT_US; late += RTT_US / 2) {
+		struct world w = world(LINK);
+		u64 took = 0;
+
+		mlcc_window_join(&w.p);
+		for (u32 i = 0; i < 40; i++)
+			took = moderated(&w, late);
+		CHECK(took * LINK <= (u64)D * 103 / 100, "%u us: %llu us for %u", late,
+		      (unsigned long long)took, D / LINK);
+	}
+}
+
 TEST(noise_is_capped_and_forgotten_slowly)
 {
 	struct world w = world(LINK);
