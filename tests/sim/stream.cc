@@ -10,6 +10,7 @@ namespace sim {
 
 constexpr Ps US = 1000 * NS, MS = 1000 * US;
 constexpr Ps PROBE_LEAST = 2 * MS, ACK_LATEST = 40 * MS;
+constexpr Ps TICK = 8 * MS;	/* of the timer wheel, HZ 1000: timers of 64 to 511 ms */
 constexpr uint32_t NO_SSTHRESH = 0x7fffffff;
 constexpr unsigned BACKOFF_MAX = 9;
 constexpr uint64_t SMALL_QUEUE = 1 << 20;	/* sysctl tcp_limit_output_bytes */
@@ -25,8 +26,7 @@ Stream::Stream(HostNet &net, const std::string &cc, struct mlcc_slot *job, uint3
 	: paths{ std::move(there), std::move(back) }, m_net(net),
 	  m_reno(cc == "reno" || (cc == "dctcp" && !net.param.ecn)),
 	  m_core(tcp_core_new(job, net.param.ecn && (job || cc == "dctcp"), peer)),
-	  m_sk(*tcp_core_sock(m_core)), m_tick(net.param.rto_min < 64 * MS ? MS : 8 * MS),
-	  m_ticks(clock % m_tick),
+	  m_sk(*tcp_core_sock(m_core)), m_ticks(clock % TICK),
 	  m_srtt((paths[0].size() + paths[1].size()) * net.param.delay), m_min_rtt(m_srtt),
 	  m_timer(this), m_wake(this), m_late(this)
 {
@@ -438,10 +438,12 @@ uint32_t Stream::reduced()
 
 /*** Timers ***/
 
-/* The host's first tick after @when. */
+/* The host's first tick after @when; shorter timers have its finest ones. */
 Ps Stream::tick(Ps when) const
 {
-	return when + m_tick - (when + m_ticks) % m_tick;
+	Ps length = m_net.param.rto_min < 64 * MS ? MS : TICK;
+
+	return when + length - (when + m_ticks) % length;
 }
 
 /* A probe while nothing is known to be missing, otherwise a time-out. */

@@ -160,7 +160,7 @@ private:
 	uint32_t m_high = 0;			/* where a recovery ends */
 	uint32_t m_prr_delivered = 0, m_prr_out = 0;
 	uint32_t m_reno_acked = 0;
-	const Ps m_tick, m_ticks;	/* of the timer wheel, HZ 1000, below 512 ms */
+	const Ps m_ticks;
 	Ps m_srtt, m_min_rtt;
 	unsigned m_backoff = 0;
 	uint32_t m_probe_end = 0;		/* of a probe that is not answered; 0: none */

@@ -38,6 +38,7 @@ DUTY = 0.3
 PHASE_ROUND_TRIPS = 400
 MARK_LEAST = 65000  # 65 packets of 1 KB: not less than a burst
 DEEP = 16
+RTO_MIN = "200ms"  # Linux's
 STOP = "30s"  # a hundred time-outs in a row
 
 
@@ -89,7 +90,7 @@ def drawn(seed: int) -> list[Cell]:
     return every
 
 
-def scenario(cell: Cell, iterations: int, rto_min: str = "200ms") -> Scenario:
+def scenario(cell: Cell, iterations: int, rto_min: str = RTO_MIN) -> Scenario:
     """Its jobs need the link for 30 % of their time each."""
     phase_s = 1e-6 * (PHASE_ROUND_TRIPS * cell.rtt_us)
     goodput = cell.gbps * 1e9 / 8 * cell.mss / (cell.mss + FRAME - MSS)
