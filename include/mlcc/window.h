@@ -194,10 +194,11 @@ static __always_inline u32 mlcc_window_hosts(const struct mlcc_path *p, u32 mss)
  */
 static __always_inline void mlcc_window_fill(struct mlcc_path *p, u32 mss)
 {
-	u32 noise = mlcc_window_hosts(p, mss), fills, to;
+	u32 noise, fills, to;
 
 	if (p->state < MLCC_WINDOW_TIMED_OUT || !p->cost)
 		return;
+	noise = mlcc_window_hosts(p, mss);
 	if (noise > MLCC_NOISE_MAX_US)
 		noise = MLCC_NOISE_MAX_US;
 	fills = mlcc_window_bytes(p, p->min_rtt + noise);
