@@ -71,11 +71,10 @@ struct mlcc_win {
 static __always_inline void mlcc_win_bound(struct mlcc_win *w, const struct mlcc_win *was)
 {
 	if (!was->open) {
-		w->cwnd = w->cwnd < was->cwnd ? w->cwnd : was->cwnd;
-		w->ssthresh = w->ssthresh < was->ssthresh ? w->ssthresh : was->ssthresh;
+		w->cwnd = mlcc_min(w->cwnd, was->cwnd);
+		w->ssthresh = mlcc_min(w->ssthresh, was->ssthresh);
 	}
-	if (w->ssthresh < MLCC_LEFT_MIN)
-		w->ssthresh = MLCC_LEFT_MIN;
+	w->ssthresh = mlcc_max(w->ssthresh, MLCC_LEFT_MIN);
 }
 
 /* A socket becomes a flow: of a job, or not yet. @acked: tp->bytes_acked. */
@@ -149,9 +148,7 @@ static __always_inline void mlcc_flow_passed(struct mlcc_flow *f, struct mlcc_jo
  */
 static __always_inline bool mlcc_flow_due(struct mlcc_flow *f, u64 now)
 {
-	u32 wait = f->rtt >> MLCC_LOOK_SHIFT;
-
-	if ((u32)now - f->looked < (wait < MLCC_LOOK_MAX_US ? wait : MLCC_LOOK_MAX_US))
+	if ((u32)now - f->looked < mlcc_min(f->rtt >> MLCC_LOOK_SHIFT, MLCC_LOOK_MAX_US))
 		return false;
 	f->looked = now;
 	return true;
@@ -229,12 +226,16 @@ static __always_inline void mlcc_flow_uncouple(struct mlcc_flow *f)
 	f->pace = 0;
 }
 
-/* Takes the flow's share of the window, unless something of it is being recovered. */
+/*
+ * Takes the flow's share of the window, unless something of it is being recovered.  Bursts are
+ * paced where a phase before has lost something, for they may overflow a buffer again.  Elsewhere
+ * pacing only costs: on a link without a bottleneck phases are longer by it.
+ */
 static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlcc_path *path,
 					   u32 mss, struct mlcc_win *w)
 {
 	f->coupled = 1;
-	f->lossy = mlcc_window_lossy(path);
+	f->lossy = MLCC_READ(path->ssthresh) < MLCC_WINDOW_MAX;
 	f->pace = mlcc_window_pace(path, mss, f->rtt);
 	if (!w->open)
 		return;
@@ -250,14 +251,10 @@ static __always_inline void mlcc_flow_take(struct mlcc_flow *f, const struct mlc
 static __always_inline void mlcc_flow_rest(struct mlcc_flow *f, const struct mlcc_path *path,
 					   u32 mss, struct mlcc_win *w)
 {
-	u32 start;
-
 	f->pace = 0;
-	if (!f->coupled || !w->open)
-		return;
-	start = mlcc_window_part(MLCC_START_BYTES, MLCC_READ(path->flows_most), mss);
-	if (w->cwnd > start)
-		w->cwnd = start;
+	if (f->coupled && w->open)
+		w->cwnd = mlcc_min(w->cwnd, mlcc_window_part(MLCC_START_BYTES,
+							     MLCC_READ(path->flows_most), mss));
 }
 
 /*

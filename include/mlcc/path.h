@@ -55,7 +55,7 @@ struct mlcc_path {
 	u32 lost;		/* how often this phase has lost something, or seen a mark */
 	u32 cost;		/* us that a byte takes the link at best, Q28; 0: not known */
 	u32 noise;		/* us that the job's hosts add to a round trip at full rate */
-	u32 noise_now;		/* seen in this phase */
+	u32 noise_now;		/* seen in this phase: they are, if the job turns out to be alone */
 	u32 behind;		/* us, others' longest queue in the last phase that waited */
 	u32 has_us;		/* since when the job has the link, or takes it */
 	u32 began_us;		/* when this phase began */
@@ -80,17 +80,6 @@ static __always_inline u32 mlcc_path_peer(u32 saddr, u32 daddr)
 	return h ? h : 1;
 }
 
-/* Makes place @p that of @peer, if it is still that of @old. */
-static __always_inline bool mlcc_path_take(struct mlcc_path *p, u32 old, u32 peer, u32 seq)
-{
-	if (MLCC_CAS32(&p->peer, old, peer) != old)
-		return false;
-	__builtin_memset(&p->min_rtt, 0,
-			 sizeof(*p) - __builtin_offsetof(struct mlcc_path, min_rtt));
-	MLCC_WRITE(p->seq, seq - 1);
-	return true;
-}
-
 /* Whether place @i is that of @peer, or becomes it in phase @seq: @free, or not used any more. */
 static __always_inline bool mlcc_path_fits(struct mlcc_path *p, u32 peer, u32 seq, bool is_free)
 {
@@ -98,7 +87,12 @@ static __always_inline bool mlcc_path_fits(struct mlcc_path *p, u32 peer, u32 se
 
 	if (is_free ? old != 0 : !old || (u16)(seq - MLCC_READ(p->seq)) < MLCC_PATH_UNUSED)
 		return false;
-	return mlcc_path_take(p, old, peer, seq);
+	if (MLCC_CAS32(&p->peer, old, peer) != old)
+		return false;
+	__builtin_memset(&p->min_rtt, 0,
+			 sizeof(*p) - __builtin_offsetof(struct mlcc_path, min_rtt));
+	MLCC_WRITE(p->seq, seq - 1);
+	return true;
 }
 
 /*
@@ -134,11 +128,11 @@ static __always_inline u32 mlcc_path_rtt(struct mlcc_path *p, const struct mlcc_
 	u32 rtt = a->rtt;
 
 	if (!MLCC_READ(p->min_rtt)) {
-		MLCC_WRITE(p->min_rtt, a->min_rtt < rtt ? a->min_rtt : rtt);
+		MLCC_WRITE(p->min_rtt, mlcc_min(a->min_rtt, rtt));
 		MLCC_WRITE(p->least, ~0U);
 	}
-	if (MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US && rtt < a->srtt)
-		rtt = a->srtt;
+	if (MLCC_READ(p->min_rtt) >= MLCC_PATH_LONG_US)
+		rtt = mlcc_max(rtt, a->srtt);
 	if (rtt < MLCC_READ(p->min_rtt))
 		MLCC_WRITE(p->min_rtt, rtt);
 	if (rtt < MLCC_READ(p->least))

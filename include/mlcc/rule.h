@@ -87,9 +87,8 @@ static __always_inline u32 mlcc_yield(const struct mlcc_profile *pr, u32 p)
 static __always_inline u32 mlcc_decrease(u32 window, u32 beta, u32 yield)
 {
 	u32 less = ((u64)window * (((u64)beta * yield) >> MLCC_SHIFT)) >> MLCC_SHIFT;
-	u32 left = window - less;
 
-	return left > MLCC_LEFT_MIN ? left : MLCC_LEFT_MIN;
+	return mlcc_max(window - less, MLCC_LEFT_MIN);
 }
 
 /*

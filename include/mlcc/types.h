@@ -61,6 +61,16 @@ typedef __INT64_TYPE__ s64;
 #define MLCC_DIV64(n, d) ((n) / (d))
 #endif
 
+static __always_inline u32 mlcc_min(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static __always_inline u32 mlcc_max(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
 /* The compiler knows nothing of what is in @x from here on: a mask stays a mask, and no branch. */
 #define MLCC_HIDE(x) __asm__("" : "+r"(x))
 

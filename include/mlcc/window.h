@@ -68,9 +68,7 @@ enum mlcc_window_state {
 /* us a byte, Q28, so that 3 Tb/s are 700 units and 1 Mb/s still fits.  @us: below 2^36. */
 static __always_inline u32 mlcc_rate_cost(u64 us, u64 bytes)
 {
-	u64 cost = bytes ? MLCC_DIV64(us << MLCC_WINDOW_COST_SHIFT, bytes) : 1U << 31;
-
-	return cost < 1U << 31 ? cost : 1U << 31;
+	return mlcc_us32(bytes ? MLCC_DIV64(us << MLCC_WINDOW_COST_SHIFT, bytes) : ~0ULL);
 }
 
 /* How long @bytes take at @cost, us; 0 as long as that is not known. */
@@ -92,10 +90,8 @@ static __always_inline u32 mlcc_window_bytes(const struct mlcc_path *p, u32 us)
 /* What a round trip may be longer than the least one without anybody else, us. */
 static __always_inline u32 mlcc_window_slack(const struct mlcc_path *p, u32 mss)
 {
-	u32 burst = 2 * mss > MLCC_START_BYTES ? 2 * mss : MLCC_START_BYTES;
-
 	return (MLCC_READ(p->min_rtt) >> MLCC_JITTER_SHIFT) + 1 +
-	       mlcc_rate_us(burst, MLCC_READ(p->cost));
+	       mlcc_rate_us(mlcc_max(2 * mss, MLCC_START_BYTES), MLCC_READ(p->cost));
 }
 
 /* What fills the link while hosts add @noise us, and shows others a queue. */
@@ -110,13 +106,6 @@ static __always_inline u32 mlcc_window_queue(const struct mlcc_path *p, u32 rtt)
 	return rtt > p->min_rtt ? rtt - p->min_rtt : 0;
 }
 
-/* @us may be of the job's hosts: if it turns out to be alone, they are. */
-static __always_inline void mlcc_window_noise(struct mlcc_path *p, u32 us)
-{
-	if (p->noise_now < us)
-		p->noise_now = us;
-}
-
 /* From now on the job takes the link, and its rate says something. */
 static __always_inline void mlcc_window_has(struct mlcc_path *p, u64 now)
 {
@@ -127,23 +116,21 @@ static __always_inline void mlcc_window_has(struct mlcc_path *p, u64 now)
 /* Nobody is there: takes what fills the link, unless that has been too much before. */
 static __always_inline void mlcc_window_free(struct mlcc_path *p, u64 now, u32 rtt, u32 mss)
 {
-	u32 slack = mlcc_window_slack(p, mss), to, queue = mlcc_window_queue(p, rtt);
+	u32 slack = mlcc_window_slack(p, mss), queue = mlcc_window_queue(p, rtt);
 
 	p->target = MLCC_WINDOW_MAX;
 	if (p->cost) {
 		p->target = mlcc_window_fills(p, p->noise, mss);
-		to = p->target < p->ssthresh ? p->target : p->ssthresh;
-		if (to > p->window)
-			MLCC_WRITE(p->window, to);
+		MLCC_WRITE(p->window, mlcc_max(p->window, mlcc_min(p->target, p->ssthresh)));
 	}
 	/*
 	 * So little cannot be told from a queue.  Half of the slack is left, or the next round trip
 	 * that is a little longer was others'.
 	 */
 	if (p->behind <= 2 * (p->noise + slack))
-		mlcc_window_noise(p, p->behind);
+		p->noise_now = mlcc_max(p->noise_now, p->behind);
 	if (!p->behind && queue > slack >> 1)
-		mlcc_window_noise(p, queue - (slack >> 1));
+		p->noise_now = mlcc_max(p->noise_now, queue - (slack >> 1));
 	mlcc_window_has(p, now);
 	MLCC_WRITE(p->state, MLCC_WINDOW_FREE);
 }
@@ -198,13 +185,11 @@ static __always_inline void mlcc_window_fill(struct mlcc_path *p, u32 mss)
 
 	if (p->state < MLCC_WINDOW_TIMED_OUT || !p->cost)
 		return;
-	noise = mlcc_window_hosts(p, mss);
-	if (noise > MLCC_NOISE_MAX_US)
-		noise = MLCC_NOISE_MAX_US;
+	noise = mlcc_min(mlcc_window_hosts(p, mss), MLCC_NOISE_MAX_US);
 	fills = mlcc_window_bytes(p, p->min_rtt + noise);
 	if (p->window >= fills - (fills >> MLCC_FULL_SHIFT))
 		return;
-	mlcc_window_noise(p, noise);
+	p->noise_now = mlcc_max(p->noise_now, noise);
 	to = mlcc_window_fills(p, noise, mss);
 	/* who does not wait any more is on the way to the last window, beside others */
 	if (p->state == MLCC_WINDOW_FREE || to > p->target)
@@ -221,11 +206,9 @@ static __always_inline u32 mlcc_window_adds(const struct mlcc_path *p, u32 mss, 
 	u32 add = ((u64)mss * MLCC_READ(p->flows) * grow) >> MLCC_SHIFT;
 	u32 most = p->window >> MLCC_GROW_SHIFT;
 
-	if (ecn && most < p->target >> MLCC_FULL_SHIFT)
-		most = p->target >> MLCC_FULL_SHIFT;
-	if (most < 2 * mss)
-		most = 2 * mss;
-	return add < most ? add : most;
+	if (ecn)
+		most = mlcc_max(most, p->target >> MLCC_FULL_SHIFT);
+	return mlcc_min(add, mlcc_max(most, 2 * mss));
 }
 
 /* The window of another round trip.  @grow: Q16, of the rule. */
@@ -236,12 +219,12 @@ static __always_inline void mlcc_window_grow(struct mlcc_path *p, u32 mss, u32 g
 	if (p->limited != p->round || p->round - p->cut <= 1)
 		return;
 	mlcc_window_fill(p, mss);
-	most = p->target < p->ssthresh ? p->target : p->ssthresh;
+	most = mlcc_min(p->target, p->ssthresh);
 	if (window < most)
 		window = window < most >> 1 ? 2 * window : most;
 	else
 		window += mlcc_window_adds(p, mss, grow, ecn);
-	MLCC_WRITE(p->window, window < MLCC_WINDOW_MAX ? window : MLCC_WINDOW_MAX);
+	MLCC_WRITE(p->window, mlcc_min(window, MLCC_WINDOW_MAX));
 }
 
 /* A round trip is over, and may be a wait. */
@@ -312,9 +295,7 @@ static __always_inline void mlcc_window_leave(struct mlcc_path *p)
 /* What each of @flows has of @bytes, segments. */
 static __always_inline u32 mlcc_window_part(u32 bytes, u32 flows, u32 mss)
 {
-	u32 part = MLCC_DIV64((u64)bytes, (u64)(flows ? flows : 1) * mss);
-
-	return part > MLCC_LEFT_MIN ? part : MLCC_LEFT_MIN;
+	return mlcc_max(MLCC_DIV64((u64)bytes, (u64)mlcc_max(flows, 1) * mss), MLCC_LEFT_MIN);
 }
 
 /* What a flow has of the window, segments. */
@@ -330,27 +311,14 @@ static __always_inline u32 mlcc_window_share(const struct mlcc_path *p, u32 mss)
  */
 static __always_inline u32 mlcc_window_pace(const struct mlcc_path *p, u32 mss, u32 rtt)
 {
-	u32 window = MLCC_READ(p->window), flows = MLCC_READ(p->flows);
+	u32 window = MLCC_READ(p->window), flows = mlcc_max(MLCC_READ(p->flows), 1);
 	u64 share, rate;
 
-	if (!flows)
-		flows = 1;
 	if (!rtt || window >= (u64)flows * MLCC_LEFT_MIN * mss)
 		return 0;
-	share = MLCC_DIV64((u64)window, (u64)flows);
-	if (share < mss >> MLCC_PACE_SHIFT)
-		share = mss >> MLCC_PACE_SHIFT;
+	share = mlcc_max(MLCC_DIV64((u64)window, (u64)flows), mss >> MLCC_PACE_SHIFT);
 	rate = MLCC_DIV64(share * 1000000, (u64)rtt);
 	return rate < ~0U ? rate : ~0U;
-}
-
-/*
- * Whether a phase before has lost something, so that this one's bursts may overflow a buffer, too.
- * Elsewhere pacing only costs: on a link without a bottleneck phases are longer by it.
- */
-static __always_inline bool mlcc_window_lossy(const struct mlcc_path *p)
-{
-	return MLCC_READ(p->ssthresh) < MLCC_WINDOW_MAX;
 }
 
 /*
@@ -365,9 +333,7 @@ static __always_inline void mlcc_window_cut(struct mlcc_path *p, u32 beta, u32 m
 	if (MLCC_CAS32(&p->busy, 0, 1))
 		return;
 	window = again ? p->before : p->window;
-	left = window - (u32)(((u64)window * beta) >> MLCC_SHIFT);
-	if (left < 2 * mss)
-		left = 2 * mss;
+	left = mlcc_max(window - (u32)(((u64)window * beta) >> MLCC_SHIFT), 2 * mss);
 	if (!again) {
 		p->before = window;
 		p->before_ssthresh = p->ssthresh;
@@ -390,7 +356,7 @@ static __always_inline void mlcc_window_undo(struct mlcc_path *p)
 
 	if (!MLCC_READ(p->undo) || window <= MLCC_READ(p->window))
 		return;
-	MLCC_WRITE(p->ssthresh, p->before_ssthresh > window ? p->before_ssthresh : window);
+	MLCC_WRITE(p->ssthresh, mlcc_max(p->before_ssthresh, window));
 	MLCC_WRITE(p->window, window);
 	MLCC_WRITE(p->lost, p->lost - 1);
 	MLCC_WRITE(p->undo, 0);
@@ -419,8 +385,7 @@ static __always_inline bool mlcc_window_alone(struct mlcc_path *p)
 /* @us of what looked like others' queue was of the job's hosts. */
 static __always_inline void mlcc_window_learn(struct mlcc_path *p, u32 us)
 {
-	if (us > MLCC_NOISE_MAX_US)
-		us = MLCC_NOISE_MAX_US;
+	us = mlcc_min(us, MLCC_NOISE_MAX_US);
 	if (p->noise <= us)
 		p->noise = us;
 	else

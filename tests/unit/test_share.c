@@ -221,7 +221,7 @@ TEST(who_left_with_its_place_does_not_leave_twice)
 
 	in_phase(&w);
 	path = path_of(&w);
-	CHECK(mlcc_path_take(path, 1, 2, 10) && mlcc_path_take(path, 2, 1, 20), "not taken");
+	CHECK(mlcc_path_fits(path, 2, 10, false) && mlcc_path_fits(path, 1, 20, false), "not taken");
 	for (u32 i = 0; i < FLOWS; i++) {
 		mlcc_leave(&w.sk[i], &w.s[0]);
 		CHECK(!path->flows, "flow %u: %u flows", i, path->flows);
