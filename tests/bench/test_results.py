@@ -208,9 +208,9 @@ class RunLab(InFolder):
     def test_an_interrupt_waits_for_the_lab(self) -> None:
         tidied = self.folder / "tidied"
         text = (
-            "import os, pathlib, signal, time\ntry:\n"
+            "import os, pathlib, signal, sys, time\nsignal.signal(signal.SIGTERM, sys.exit)\ntry:\n"
             "    os.kill(os.getppid(), signal.SIGINT)\n    time.sleep(60)\n"
-            f"except KeyboardInterrupt: pathlib.Path({str(tidied)!r}).touch()"
+            f"finally: pathlib.Path({str(tidied)!r}).touch()"
         )
         script = [sys.executable, "-c", text]
         self.enterContext(mock.patch.object(measure, "command", return_value=script))

@@ -6,13 +6,14 @@ import os
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 from unittest import mock
 
-from mlcclab import shell, topology
+from mlcclab import shell, topology, vm
 from mlcclab.link import parse
 
 HERE = Path(__file__).resolve().parent
@@ -334,3 +335,29 @@ class EndToEnd(unittest.TestCase):
             process.wait(timeout=20)
             self.assertEqual(process.returncode, 130)
         self.assertEqual(lab_namespaces(process.pid), [])
+
+
+class Guest(unittest.TestCase):
+    """A virtual machine, without one."""
+
+    def test_an_interrupt_waits_until_it_is_stopped(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        runs, stopped, machine = folder / "runs", folder / "stopped", folder / "vm"
+        machine.write_text(
+            f"#!/bin/sh\ntrap 'kill $!; touch {stopped}' TERM\nsleep 60 & touch {runs}\nwait\n"
+        )
+        machine.chmod(0o755)
+        wait = subprocess.Popen.wait
+
+        def interrupted(process: subprocess.Popen[bytes], *rest: Any) -> int:
+            interrupts.stop()
+            while not runs.exists():
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+
+        interrupts = mock.patch.object(subprocess.Popen, "wait", interrupted)
+        interrupts.start()
+        with mock.patch.object(vm, "VM", machine), self.assertRaises(KeyboardInterrupt):
+            vm._execute("6.12", LAB, folder)
+        self.assertIs(subprocess.Popen.wait, wait)
+        self.assertTrue(stopped.exists())

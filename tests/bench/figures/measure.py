@@ -4,14 +4,13 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from mlcclab import scenario
+from mlcclab import scenario, shell
 from mlcclab.errors import LabError
 from mlcclab.schedule import Contender, Request, Schedule
 
@@ -92,15 +91,9 @@ def command(wanted: Measurement, report: Path) -> list[str]:
 
 def run_lab(wanted: Measurement, report: Path) -> None:
     """One run; an interrupt waits until the lab has taken down what it set up."""
-    with subprocess.Popen(command(wanted, report), stdout=subprocess.DEVNULL) as lab:
-        try:
-            lab.wait()
-        except KeyboardInterrupt:
-            lab.send_signal(signal.SIGINT)
-            lab.wait()
-            raise
-    if lab.returncode:
-        raise LabError(f"mlcc-lab: status {lab.returncode}")
+    status = shell.attend(command(wanted, report), subprocess.DEVNULL)
+    if status:
+        raise LabError(f"mlcc-lab: status {status}")
 
 
 def build() -> None:

@@ -4,6 +4,7 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from .errors import LabError
 
@@ -23,6 +24,17 @@ def attempt(command: Sequence[str], script: str | None = None) -> subprocess.Com
         raise LabError(f"{command[0]}: not installed") from None
     except subprocess.TimeoutExpired:
         raise LabError(f"{' '.join(command)}: no answer within {TIMEOUT_S:.0f} s") from None
+
+
+def attend(command: Sequence[str | Path], stdout: int | None = None) -> int:
+    """Run one that takes long; its exit status. An interrupt ends it, and waits for its cleanup."""
+    with subprocess.Popen(command, stdout=stdout) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.terminate()
+            process.wait()
+            raise
 
 
 def run(command: Sequence[str], script: str | None = None) -> str:

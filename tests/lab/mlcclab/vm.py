@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from . import shell
 from .carrier import LOADER, MLCCD, REPOSITORY
 from .errors import LabError, SkipError
 
@@ -60,7 +61,7 @@ def _execute(
     report = folder / "report.json"
     inside = ["env", f"MLCC_LAB_SLOW={SLOW}", *command, "--json", str(report)]
     outside = [str(VM), "run", "--counted", "--timeout", TIMEOUT_S, kernel, "--"]
-    status = subprocess.run([*outside, *inside], check=False, stdout=stdout).returncode
+    status = shell.attend([*outside, *inside], stdout)
     text = report.read_text(encoding="utf-8") if report.exists() else None
     return os.EX_SOFTWARE if status < 0 else status, text
 
