@@ -884,9 +884,10 @@ SEC("syscall")
 int mlcc_control(struct mlcc_ctl *ctl)
 {
 	struct mlcc_tell t = { .ctl = *ctl, .now = bpf_ktime_get_ns() / 1000 };
+	struct mlcc_config *cfg = mlcc_config();
 	long err = 0;
 
-	if (!t.ctl.id)
+	if (!t.ctl.id || !cfg)
 		return -EINVAL;
 	if (!t.ctl.done)
 		err = mlcc_rule_change(&t.ctl);
@@ -894,7 +895,10 @@ int mlcc_control(struct mlcc_ctl *ctl)
 		return err;
 	bpf_loop(MLCC_GROUP, mlcc_tell, &t, 0);
 	ctl->done = t.ctl.done;
-	return t.busy ? -EAGAIN : 0;
+	if (t.busy)
+		return -EAGAIN;
+	/* a barrier, too: who replaces it writes this, then reads the rules */
+	return !!MLCC_FETCH_ADD32(&cfg->replaced, 0);
 }
 
 #define MLCC_OPS						\

@@ -46,7 +46,7 @@ struct mlcc_config {
 	u32 profile;		/* of jobs that name none */
 	u32 gen;		/* the last one that a rule was given */
 	u32 layout;		/* MLCC_LAYOUT */
-	u32 spare;
+	u32 replaced;		/* another version takes the place of this one, or none does */
 };
 
 /* rules map: what userspace has set or announced of a job, by the job's id */
@@ -78,7 +78,10 @@ struct mlcc_slot {
 	struct mlcc_path paths[MLCC_PATHS];
 };
 
-/* What the program "control" is asked to do: all slots of a job follow in one run. */
+/*
+ * What the program "control" is asked to do: all slots of a job follow in one run.  It returns 1 where
+ * that is done, but this version is replaced.
+ */
 enum mlcc_ctl_op {
 	MLCC_CTL_NEW,		/* -EEXIST if there is one */
 	MLCC_CTL_SET,

@@ -263,6 +263,19 @@ while True:
 	ctl hint flow start 7M && job_is 'j["hinted"]'
 }
 
+phases()
+{
+	ctl -j show flow | json 'd[0]["phases"]'
+}
+
+hints_do_not_wait_for_who_changes_the_carrier()
+{
+	local before
+
+	before=$(phases)
+	(flock 9 && ctl hint flow end && ctl hint flow start 7M && more_than "$before" phases) 9<"$pins"
+}
+
 sent()
 {
 	ctl -j show flow | json 'd[0]["bytes"]'
@@ -305,7 +318,7 @@ an_upgrade_leaves_job_and_flow()
 	local before phases
 
 	before=$(sent)
-	phases=$(ctl -j show flow | json 'd[0]["phases"]')
+	phases=$(phases)
 	"$mlcc_bpf" upgrade && job_is 'j["flows"] == 2 and j["hinted"]' || return
 	ctl hint flow start 8M && slowwait - more_than "$before" sent && job_is "j['phases'] > $phases"
 }
@@ -416,7 +429,8 @@ main()
 	start_daemon || ktap_fail_all "mlccd starts"
 	each ktap_check is_ready run_makes_a_job
 	each told class_and_dscp_agree eight_ranks_of_a_user_are_one_job storage_is_background doctor_tries_what_it_says \
-		a_detached_tagger_is_attached_again hints_arrive survives_kill_9 the_carrier_is_mapped_once \
+		a_detached_tagger_is_attached_again hints_arrive \
+		hints_do_not_wait_for_who_changes_the_carrier survives_kill_9 the_carrier_is_mapped_once \
 		an_upgrade_leaves_job_and_flow a_new_carrier_gets_the_jobs ends_with_its_cgroup \
 		unload_takes_everything_away undo_takes_everything_back
 	ktap_finish

@@ -7,6 +7,9 @@
  * are opened anew; and flows that began before keep the programs and maps they have, whose pins are in
  * a part of the directory.  So whoever changes a job has all versions do it, and holds the directory
  * meanwhile: an upgrade waits, and none is told what the next one does not take over.
+ *
+ * An announcement does not wait for an upgrade: versions that are open are told in one call each.  Where
+ * the present one says that it is being replaced, that which takes its place is told afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -335,31 +338,26 @@ static int control_run_old(int fd, const struct mlcc_ctl *ctl)
 	if (again.op == MLCC_CTL_NEW)
 		again.op = MLCC_CTL_SET;
 	err = control_run(fd, &again);
-	return err == -ENOENT ? 0 : err;
+	return err > 0 || err == -ENOENT ? 0 : err;
 }
 
+/* > 0: this has been done, but another version takes the place of the present one. */
 static int control_versions(const struct bpf_carrier *c, const struct mlcc_ctl *ctl)
 {
-	int err = control_run(c->versions[0].control, ctl);
+	int ret = control_run(c->versions[0].control, ctl), err = 0;
 
-	for (size_t i = 1; !err && i <= MLCC_OLD_MAX; i++)
+	for (size_t i = 1; ret >= 0 && !err && i <= MLCC_OLD_MAX; i++)
 		if (c->versions[i].control >= 0)
 			err = control_run_old(c->versions[i].control, ctl);
-	return err;
+	return err ? err : ret;
 }
 
-/* Has all versions do @ctl; says what went wrong. */
-static int control(struct mlcc *m, struct mlcc_ctl *ctl)
+/* Says what went wrong. */
+static int control_done(struct mlcc *m, const struct mlcc_ctl *ctl, int err)
 {
-	int err = hold(m);
-
-	if (err)
-		return err;
-	err = control_versions(m->priv, ctl);
-	release(m);
-	switch (err) {
-	case 0:
+	if (err >= 0)
 		return 0;
+	switch (err) {
 	case -ENOENT:
 		return mlcc_fail(m->error, err, "no job %u", ctl->id);
 	case -EEXIST:
@@ -369,6 +367,35 @@ static int control(struct mlcc *m, struct mlcc_ctl *ctl)
 				 MLCC_SLOTS);
 	}
 	return mlcc_fail(m->error, err, "job %u: %s", ctl->id, strerror(-err));
+}
+
+/* Has all versions do @ctl. */
+static int control(struct mlcc *m, const struct mlcc_ctl *ctl)
+{
+	int err = hold(m);
+
+	if (err)
+		return err;
+	err = control_versions(m->priv, ctl);
+	release(m);
+	return control_done(m, ctl, err);
+}
+
+/* The same for an announcement. */
+static int bpf_announce(struct mlcc *m, const struct mlcc_ctl *ctl)
+{
+	struct bpf_carrier *told = m->priv;
+	int ret = control_versions(told, ctl), err;
+
+	if (ret <= 0)
+		return control_done(m, ctl, ret);
+	err = hold(m);
+	if (err)
+		return err;
+	if (m->priv != told)
+		err = control_run(((struct bpf_carrier *)m->priv)->versions[0].control, ctl);
+	release(m);
+	return control_done(m, ctl, err);
 }
 
 static int profile_index(struct mlcc *m, const char *name, uint32_t *i)
@@ -411,14 +438,14 @@ static int bpf_carrier_phase_start(struct mlcc *m, uint32_t id, uint64_t bytes)
 {
 	struct mlcc_ctl ctl = { .op = MLCC_CTL_START, .id = id, .bytes = bytes };
 
-	return control(m, &ctl);
+	return bpf_announce(m, &ctl);
 }
 
 static int bpf_carrier_phase_end(struct mlcc *m, uint32_t id)
 {
 	struct mlcc_ctl ctl = { .op = MLCC_CTL_END, .id = id };
 
-	return control(m, &ctl);
+	return bpf_announce(m, &ctl);
 }
 
 /* How far the job is, as its flows have it at the moment. */

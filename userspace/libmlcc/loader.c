@@ -174,11 +174,28 @@ static void parts_remove(int dir)
 		carrier_part_remove(dir, mlcc_old_name(name, n));
 }
 
+static int map_write(int fd, unsigned int key, const void *value)
+{
+	return bpf_map_update_elem(fd, &key, value, BPF_ANY);
+}
+
+void carrier_replaced(int dir, bool is)
+{
+	AUTO_CLOSE int fd = mlcc_pins_get(dir, "settings");
+	struct mlcc_config cfg;
+
+	if (mlcc_settings_read(fd, &cfg, sizeof(cfg)))
+		return;
+	cfg.replaced = is;
+	map_write(fd, 0, &cfg);
+}
+
 /* Takes away what there is, whole or not. */
 static int loader_carrier_remove(int dir, char *error)
 {
 	int err;
 
+	carrier_replaced(dir, true);
 	ops_unregister_pinned(dir, "mlcc");
 	ops_unregister_pinned(dir, "mlcc_plain");
 	err = mlcc_pins_remove(dir, carrier_pins, error);
@@ -320,11 +337,6 @@ int maps_pin(int dir, struct bpf_object *obj, char *error)
 	    loader_pin_put(dir, "control", bpf_program__fd(control)))
 		return mlcc_fail(error, -1, "cannot pin the carrier: %s", strerror(errno));
 	return 0;
-}
-
-static int map_write(int fd, unsigned int key, const void *value)
-{
-	return bpf_map_update_elem(fd, &key, value, BPF_ANY);
 }
 
 int maps_fill(const struct bpf_object *obj, const struct mlcc_config *cfg,

@@ -34,6 +34,12 @@ bool is_whole(int dir);
 /* Takes away a part of @dir, and its pins. */
 void carrier_part_remove(int dir, const char *name);
 
+/*
+ * Tells who announces phases by a handle of the carrier in @dir whether that is being replaced.  Under
+ * the lock, as whoever else writes the settings has it, too.
+ */
+void carrier_replaced(int dir, bool is);
+
 /*** What is to be there ***/
 
 /*

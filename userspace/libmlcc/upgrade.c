@@ -2,7 +2,8 @@
 /*
  * One version of the carrier takes the place of another under flows that run, in this order:
  *
- *	1. its programs are verified, its maps filled from those of the present one
+ *	1. its programs are verified, its maps filled from those of the present one, which says from
+ *	   then on to who announces a phase that the other one is to be told, too
  *	2. its pins are made in the part "new", and "was" gets those of the present one a second time
  *	3. link_mlcc_plain is given the new operations, then link_mlcc
  *	4. "was" becomes one of "old1" ..., and the pins in "new" replace the present ones
@@ -206,6 +207,7 @@ static int undo(int dir, int new, char *error)
 	    link_change(dir, "mlcc_plain", new, dir))
 		return mlcc_fail(error, -1, "cannot undo an upgrade that was cut short: %s",
 				 INSTEAD);
+	carrier_replaced(dir, false);
 	carrier_part_remove(dir, PART_WAS);
 	carrier_part_remove(dir, MLCC_PART_NEW);
 	return 0;
@@ -320,14 +322,17 @@ static int upgrade_take_over(int dir, const struct bpf_object *obj, carrier_chan
 {
 	struct mlcc_profile table[MLCC_PROFILES_MAX];
 	struct mlcc_config cfg;
-	int err = settings_read(dir, &cfg, error);
+	int err;
 
+	carrier_replaced(dir, true);
+	err = settings_read(dir, &cfg, error);
 	if (!err)
 		err = profiles_read(dir, table, error);
 	if (err)
 		return err;
 	change(&cfg, table, arg);
 	cfg.layout = MLCC_LAYOUT;
+	cfg.replaced = 0;
 	err = maps_fill(obj, &cfg, table, error);
 	if (!err)
 		err = rules_take(dir, obj, &cfg, error);
@@ -385,6 +390,8 @@ static int upgrade_in(int dir, carrier_change *change, void *arg, char *error)
 		err = upgrade_take_over(dir, obj, change, arg, error);
 	if (!err)
 		err = upgrade_replace(dir, obj, error);
+	else
+		carrier_replaced(dir, false);
 	bpf_object__close(obj);
 	return err;
 }
