@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../libmlcc/libmlcc.h"
 #include "fields.h"
 
 #define DEPTH	4
@@ -139,4 +138,20 @@ int field_q16(struct json_object *o, const char *key, uint32_t max, uint32_t *to
 		return fail(e, -ERANGE, "%s: a number from 0 to %g is wanted", key, max / 65536.0);
 	*to = d + 0.5;
 	return 0;
+}
+
+int field_job(struct json_object *o, char name[MLCC_NAME_LEN], struct err *e)
+{
+	struct json_object *v;
+	uint32_t id = 0;
+	int err;
+
+	*name = '\0';
+	if (!json_object_object_get_ex(o, "job", &v))
+		return fail(e, -EINVAL, "job: its id or its name is wanted");
+	if (json_object_is_type(v, json_type_string))
+		return field_name(o, "job", name, MLCC_NAME_LEN, e);
+	err = field_u32(o, "job", 1, UINT16_MAX, &id, e);
+	snprintf(name, MLCC_NAME_LEN, "%u", id);
+	return err;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../common/err.h"
+#include "../libmlcc/libmlcc.h"
 
 /* One object, and nothing behind it; NULL with the reason in @e.  Free with json_object_put(). */
 struct json_object *fields_parse(const char *text, size_t len, struct err *e);
@@ -27,5 +28,7 @@ int field_u32(struct json_object *o, const char *key, uint32_t min, uint32_t max
 int field_bool(struct json_object *o, const char *key, bool *to, struct err *e);
 /* A decimal fraction from 0 to @max as Q16. */
 int field_q16(struct json_object *o, const char *key, uint32_t max, uint32_t *to, struct err *e);
+/* The field "job", which has to be there: a name, or an id in decimal. */
+int field_job(struct json_object *o, char name[MLCC_NAME_LEN], struct err *e);
 
 #endif /* MLCCD_FIELDS_H */

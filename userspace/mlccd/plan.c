@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * set-plan: when the phases of jobs begin, and which DSCP their packets have.  All of the jobs that
- * a request names, or none.
- */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../../include/mlcc/shift.h"
 #include "../common/json.h"
 #include "fields.h"
-#include "request.h"
+#include "plan.h"
 
 #define PLAN_JOBS	256
 #define PERIOD_MIN_US	(MLCC_SHIFT_PERIOD_MIN / 1000)
@@ -49,24 +45,27 @@ static int read_dscp(struct json_object *in, struct job_plan *p, struct err *e)
 	return err;
 }
 
-static int read_one(struct request *r, struct json_object *in, struct job_change *c, struct err *e)
+static int read_one(struct jobs *all, const struct who *who, struct json_object *in,
+		    struct job_change *c, struct err *e)
 {
+	char name[MLCC_NAME_LEN];
 	int err;
 
 	if (!json_object_is_type(in, json_type_object))
 		return fail(e, -EINVAL, "jobs: a list of objects is wanted");
 	err = fields_known(in, " job period_us offset_us lead_us dscp ", e);
-	err = err ? err : request_job(r, in, jobs_may, &c->job, e);
+	err = err ? err : field_job(in, name, e);
+	err = err ? err : jobs_find(all, who, jobs_may, name, &c->job, e);
 	err = err ? err : read_shift(in, &c->plan, e);
 	err = err ? err : read_dscp(in, &c->plan, e);
-	return err ? err : jobs_plan_check(&r->d->jobs, r->who, c, e);
+	return err ? err : jobs_plan_check(all, who, c, e);
 }
 
-static int read_all(struct request *r, struct json_object *list, struct job_change *c, size_t n,
-		    struct err *e)
+static int read_all(struct jobs *all, const struct who *who, struct json_object *list,
+		    struct job_change *c, size_t n, struct err *e)
 {
 	for (size_t i = 0; i < n; i++) {
-		int err = read_one(r, json_object_array_get_idx(list, i), &c[i], e);
+		int err = read_one(all, who, json_object_array_get_idx(list, i), &c[i], e);
 
 		if (err)
 			return err;
@@ -78,7 +77,8 @@ static int read_all(struct request *r, struct json_object *list, struct job_chan
 	return 0;
 }
 
-int op_set_plan(struct request *r, struct json_object *in, struct json_object *out, struct err *e)
+int plan_set(struct jobs *all, const struct who *who, struct json_object *in,
+	     struct json_object *out, struct err *e)
 {
 	struct json_object *list, *ids;
 	struct job_change *c;
@@ -97,9 +97,9 @@ int op_set_plan(struct request *r, struct json_object *in, struct json_object *o
 	c = calloc(n, sizeof(*c));
 	if (!c)
 		return fail(e, -ENOMEM, "no memory");
-	err = read_all(r, list, c, n, e);
+	err = read_all(all, who, list, c, n, e);
 	if (!err && !dry_run)
-		err = jobs_plan(&r->d->jobs, c, n, e);
+		err = jobs_plan(all, c, n, e);
 	if (!err) {
 		ids = json_object_new_array();
 		for (size_t i = 0; i < n; i++)
@@ -123,10 +123,11 @@ static void add_said(struct json_object *o, const struct mlcc_ring_said *said)
 	put_u64(o, "shift_own_period_us", said->period_ns / 1000);
 }
 
-void plan_json(const struct mlccd *d, const struct job *job, struct json_object *o)
+void plan_json(const struct jobs *all, const struct rings *rings, const struct job *job,
+	       struct json_object *o)
 {
 	const struct job_plan *p = &job->plan;
-	int dscp = jobs_dscp(&d->jobs, job);
+	int dscp = jobs_dscp(all, job);
 	struct mlcc_ring_said said;
 
 	if (dscp >= 0)
@@ -136,7 +137,7 @@ void plan_json(const struct mlccd *d, const struct job *job, struct json_object 
 	put_u64(o, "shift_period_us", p->period_us);
 	put_u64(o, "shift_offset_us", p->offset_us);
 	put_u64(o, "shift_lead_us", p->lead_us);
-	if (rings_said(&d->rings, job->conf.id, &said))
+	if (rings_said(rings, job->conf.id, &said))
 		add_said(o, &said);
 	else
 		put_string(o, "shift_state", "nobody-asks");

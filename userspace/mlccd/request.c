@@ -20,6 +20,7 @@
 #include "../common/clock.h"
 #include "../common/json.h"
 #include "fields.h"
+#include "plan.h"
 #include "request.h"
 
 #define PROTOCOL	1
@@ -369,22 +370,12 @@ static int op_set_job(struct request *r, struct json_object *in, struct json_obj
 	return err;
 }
 
-int request_job(struct request *r, struct json_object *in, jobs_right *right, struct job **job,
-		struct err *e)
+static int request_job(struct request *r, struct json_object *in, jobs_right *right,
+		       struct job **job, struct err *e)
 {
-	char name[MLCC_NAME_LEN] = "";
-	struct json_object *v;
-	uint32_t id = 0;
-	int err;
+	char name[MLCC_NAME_LEN];
+	int err = field_job(in, name, e);
 
-	if (!json_object_object_get_ex(in, "job", &v))
-		return fail(e, -EINVAL, "job: its id or its name is wanted");
-	if (json_object_is_type(v, json_type_string)) {
-		err = field_name(in, "job", name, sizeof(name), e);
-	} else {
-		err = field_u32(in, "job", 1, JOB_IDS - 1, &id, e);
-		snprintf(name, sizeof(name), "%u", id);
-	}
 	return err ? err : jobs_find(&r->d->jobs, r->who, right, name, job, e);
 }
 
@@ -457,7 +448,7 @@ static size_t show_one(struct request *r, struct job *job, struct json_object *l
 		put_u64(o, "orphans", orphans);
 	transport_json(&r->d->transport, o, job->conf.id, r->d->carrier.kind,
 		       known ? &info : NULL);
-	plan_json(r->d, job, o);
+	plan_json(&r->d->jobs, &r->d->rings, job, o);
 	ranks_json(o, &r->d->rings, job);
 	json_object_to_json_string_length(o, JSON_STYLE, &len);
 	json_object_array_add(list, o);
@@ -732,6 +723,12 @@ static int request_stop(struct request *r, struct json_object *in, struct json_o
 	note(5, "ends: process %d asks for it", r->who->pid);
 	sd_event_exit(r->d->events, 0);
 	return 0;
+}
+
+static int op_set_plan(struct request *r, struct json_object *in, struct json_object *out,
+		       struct err *e)
+{
+	return plan_set(&r->d->jobs, r->who, in, out, e);
 }
 
 static const struct op ops[] = {

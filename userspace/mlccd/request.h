@@ -27,14 +27,6 @@ struct request {
  */
 struct json_object *request_handle(struct request *r, const char *text, size_t len);
 
-/* The job that the field "job" names, by number or by name, if the peer has the right to it. */
-int request_job(struct request *r, struct json_object *in, jobs_right *right, struct job **job,
-		struct err *e);
-
-/* plan.c */
-int op_set_plan(struct request *r, struct json_object *in, struct json_object *out, struct err *e);
-void plan_json(const struct mlccd *d, const struct job *job, struct json_object *o);
-
 /* {"ok": false, "error": ..., "code": ...} */
 struct json_object *reply_error(int code, const char *text);
 
