@@ -54,7 +54,8 @@ static __always_inline bool mlcc_job_hint_replaces(const struct mlcc_job *j)
 }
 
 /*
- * Userspace says that a phase of @bytes begins; 0: as many as the last time.  @now: us.
+ * Userspace says that a phase of @bytes begins, which its carrier has found to be within
+ * MLCC_PHASE_BYTES_MAX; 0: as many as the last time.  @now: us.
  * Returns whether this could be noted; if not, a flow begins a phase right now: try again.
  */
 static __always_inline bool mlcc_job_hint_start(struct mlcc_job *j, u64 bytes, u64 now)
@@ -63,7 +64,7 @@ static __always_inline bool mlcc_job_hint_start(struct mlcc_job *j, u64 bytes, u
 
 	if (MLCC_CAS32(&j->busy, 0, 1))
 		return false;
-	if (bytes && bytes <= MLCC_PHASE_BYTES_MAX)
+	if (bytes)
 		MLCC_WRITE(j->d_hint, bytes);
 	if (mlcc_job_hint_is_late(j, now)) {
 		mlcc_phase_target(j);

@@ -462,11 +462,11 @@ static __always_inline u64 mlcc_job_flow_kbps(const struct mlcc_job *j)
 	return mlcc_kbps(mlcc_job_flow_bytes(j), MLCC_READ(j->best_us));
 }
 
-/* Userspace announces that a phase has @bytes; 0 takes the announcement back. */
+/* Userspace announces that a phase has @bytes, MLCC_PHASE_BYTES_MAX at most; 0 takes that back. */
 static __always_inline void mlcc_job_hint(struct mlcc_job *j, u64 bytes)
 {
 	MLCC_WRITE(j->hint_wrong, 0);
-	MLCC_WRITE(j->d_hint, bytes <= MLCC_PHASE_BYTES_MAX ? bytes : 0);
+	MLCC_WRITE(j->d_hint, bytes);
 }
 
 #endif /* MLCC_PHASE_H */

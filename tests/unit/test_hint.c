@@ -139,7 +139,8 @@ TEST(nonsense_is_harmless)
 	sim_init(&s, 7);
 	mlcc_job_hint_end(&s.job);
 	for (u32 i = 0; i < 100000; i++) {
-		u64 bytes = random_below(&s.seed, 4) ? random_below(&s.seed, 1 << 20) : ~0ULL;
+		u64 bytes = random_below(&s.seed, 4) ? random_below(&s.seed, 1 << 20) :
+						       MLCC_PHASE_BYTES_MAX;
 		u64 now = s.now + random_below(&s.seed, 3) * 500 - random_below(&s.seed, 3) * 300;
 
 		switch (random_below(&s.seed, 4)) {
