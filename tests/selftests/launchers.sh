@@ -274,7 +274,7 @@ trains_without()
 {
 	TRAIN_STATUS=5 status 5 "$@" 2>"$out/warned" || return
 	more_than 0 made trained || { echo "not trained"; return 1; }
-	grep -q 'without mlcc' "$out/warned" || { echo "no warning: $(<"$out/warned")"; return 1; }
+	prints 1 grep -c 'without mlcc' "$out/warned" && same "$(wc -l <"$out/warned")" 1
 }
 
 # refuses COMMAND...: where strict
@@ -488,8 +488,11 @@ mpi_trains_whatever_mlcc_does()
 	for mode in FAKE_FAIL=status FAKE_FAIL=run FAKE_HANG=status FAKE_HANG=run; do
 		fresh
 		export "${mode?}" MLCC_TIMEOUT_S=1
+		: >"$out/mpi"
 		mpi "$1" -np 3 mlcc-mpi train || { echo "failed with $mode"; return 1; }
 		prints 3 made trained || return
+		[[ $mode == *HANG* ]] || same "$(grep -c mlcc "$out/mpi") $(grep -c 'refused.*without' "$out/mpi")" "1 1" ||
+			{ cat "$out/mpi"; return 1; }
 	done
 	fresh
 	MLCC_TIMEOUT_S=1 without_ctl mpi "$1" -np 3 mlcc-mpi train && prints 3 made trained || return
@@ -639,9 +642,12 @@ prolog_refuses_wrong_comments()
 			{ echo "drains the node: $comment"; return 1; }
 		same "$(wc -l <"$out/warned")" 1 && grep -q 'without mlcc' "$out/warned" || return
 		[ ! -s "$out/log" ] || grep -q '(mlcc-ctl: refused)' "$out/warned" || return
+		same "print $(<"$out/warned")" "$(slurm task-prolog SLURM_JOB_ID=12)" &&
+			same "" "$(slurm task-prolog SLURM_JOB_ID=12 SLURM_PROCID=1)" || return
 		: >"$out/log"
 	done
-	nothing_was_run && prints "" ls "$out/scope"
+	slurm epilog SLURM_JOB_ID=12
+	nothing_was_run && prints "" ls "$out/scope" && prints "" ls "$out/state"
 }
 
 slurm_scripts_take_only_numbers()
@@ -668,7 +674,7 @@ prolog_drains_the_node_where_strict_only()
 		status 0 slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc 2>"$out/warned" || return
 		cp "$out/ctl.kept" "$out/bin/mlcc-ctl"
 		grep -q 'without mlcc' "$out/warned" || { echo "no warning: $mode"; return 1; }
-		same "$(ls "$out/scope")$(slurm task-prolog SLURM_JOB_ID=12)" "" || return
+		same "$(ls "$out/scope")$(slurm task-prolog SLURM_JOB_ID=12 | grep -v ^print)" "" || return
 	done
 	fresh_slurm MLCC_STRICT=1 "export FAKE_FAIL=set-job"
 	status 1 slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc 2>/dev/null && prints "" ls "$out/scope"
@@ -689,7 +695,7 @@ task_prolog_exports()
 {
 	fresh_slurm
 	slurm prolog SLURM_JOB_ID=12 SLURM_JOB_COMMENT=mlcc || return
-	same "$(slurm task-prolog SLURM_JOB_ID=12 2>"$out/warned")" "" || return
+	same "$(slurm task-prolog SLURM_JOB_ID=12 2>"$out/warned")" "print $(<"$out/warned")" || return
 	grep -q 'without mlcc' "$out/warned" || return
 	mkdir "$out/scope/job_12/step_0"
 	same "$(slurm task-prolog SLURM_JOB_ID=12)" \

@@ -357,6 +357,11 @@ class Ctl(Cases):
         done = of_class("latency", "--", "echo", "ran")
         assert (done.returncode, done.stdout) == (0, "ran\n"), done
         assert done.stderr.count("\n") == 1 and "latency-class = no" in done.stderr, done
+        path = script(self.d.base / "bin/mlcc-ctl", f'exec {" ".join(ctl)} "$@"')
+        launcher = shutil.copy(ROOT / "userspace/launchers/mlcc-run", self.d.base)
+        as_told = os.environ | {"MLCC_CLASS": "latency", "PATH": path}
+        told = run("sh", "-c", enter, "sh", launcher, "echo", "ran", env=as_told)
+        assert (told.returncode, told.stdout, told.stderr) == (0, "ran\n", done.stderr), told
         done = of_class("latency", "--strict", "--", "echo", "ran")
         assert (done.returncode, done.stdout) == (125, ""), done
         until(lambda: self.d.jobs() == [], "the end of the jobs")

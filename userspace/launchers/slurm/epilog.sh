@@ -14,6 +14,7 @@ lib=$(dirname "$0")
 # shellcheck source=userspace/launchers/slurm/mlcc-slurm.sh
 . "$lib/mlcc-slurm.sh"
 
+rm -f "$state.why"
 [ -e "$state" ] || exit 0
 timeout --kill-after=1 "$MLCC_TIMEOUT_S" mlcc-ctl del-job "$name" </dev/null >/dev/null ||
 	say "mlcc-ctl del-job ended with $?: the job ends when its cgroup does"

@@ -148,27 +148,29 @@ set_job()
 	timeout --kill-after=1 "$MLCC_TIMEOUT_S" mlcc-ctl set-job "$@" </dev/null
 }
 
+# without REASON: the task prolog tells the user
+without()
+{
+	say "$*: the job runs without mlcc"
+	{ mkdir -p "$MLCC_STATE" && echo "$*: the job runs without mlcc" >"$state.why"; } 2>/dev/null
+	exit 0
+}
+
 # fail REASON: what was made goes
 fail()
 {
 	rmdir "$cgroup" 2>/dev/null
 	rm -f "$state"
-	if [ "$MLCC_STRICT" = 1 ]; then
-		say "$*: fails, as MLCC_STRICT is 1"
-		exit 1
-	fi
-	say "$*: the job runs without mlcc"
-	exit 0
+	[ "$MLCC_STRICT" = 1 ] || without "$*"
+	say "$*: fails, as MLCC_STRICT is 1"
+	exit 1
 }
 
 cgroup=
 read_comment
 case $? in
 1) exit 0 ;;
-2)
-	say "its comment asks for what is not allowed: the job runs without mlcc"
-	exit 0
-	;;
+2) without "its comment asks for what is not allowed" ;;
 esac
 scope=$(find_scope) || fail "no slurmstepd.scope in a cgroup2 file system (cgroup/v2 plugin?)"
 cgroup=$(find_cgroup)

@@ -13,16 +13,24 @@ lib=$(dirname "$0")
 # shellcheck source=userspace/launchers/slurm/mlcc-slurm.sh
 . "$lib/mlcc-slurm.sh"
 
+# tell REASON: on the task's stdout, as Slurm closes our stderr; the first task does it for all
+tell()
+{
+	[ "${SLURM_PROCID:-0}" != 0 ] || echo "print mlcc-slurm: job $job: $*"
+}
+
 # Slurm may have given the job's cgroup another name than the prolog had thought of: then there is no
 # step in that one.
 in_job()
 {
+	[ ! -e "$state.why" ] || tell "$(head -n 1 "$state.why")"
 	[ -e "$state" ] || return
 	{ read -r cgroup; read -r paths; read -r dscp; } <"$state"
 	for step in "$cgroup"/step_*; do
 		[ ! -d "$step" ] || return 0
 	done
 	say "no step of it is in $cgroup: it runs without mlcc"
+	tell "no step of it is in $cgroup: it runs without mlcc"
 	return 1
 }
 
