@@ -146,17 +146,34 @@ CASE(what_a_device_sends_is_left_alone, EVERY)
 	      "changed");
 }
 
-CASE(a_setting_turns_it_off, NEWEST)
+static void expect_left_alone(int version, bool alone)
 {
-	struct player p;
-	void *comm, *mhandle;
+	struct player p = begin(version);
+	void *comm = connected(&p), *mhandle;
 	char data[1];
 
+	CHECK(!p.net->reg_mr(comm, data, 1, 1, &mhandle) && (chained->last[0] == comm) == alone,
+	      "changed: %d", alone);
+	CHECK(strstr(player_remark, "played") && !!strstr(player_remark, "alone") == alone, "%s",
+	      player_remark);
+}
+
+CASE(a_setting_turns_it_off, NEWEST)
+{
 	setenv("MLCC_NET", "0", 1);
-	p = begin(version);
-	comm = connected(&p);
-	CHECK(!p.net->reg_mr(comm, data, 1, 1, &mhandle) && chained->last[0] == comm, "changed");
-	CHECK(strstr(player_remark, "played"), "%s", player_remark);
+	expect_left_alone(version, true);
+}
+
+CASE(latency_is_left_alone, NEWEST)
+{
+	setenv("MLCC_CLASS", "latency", 1);
+	expect_left_alone(version, true);
+}
+
+CASE(background_is_not_left_alone, NEWEST)
+{
+	setenv("MLCC_CLASS", "background", 1);
+	expect_left_alone(version, false);
 }
 
 /* Places of connections that were closed are used again. */

@@ -390,6 +390,8 @@ class Ctl(Cases):
         self.configure("priority-classes = 8")
         given("4 8", "--class", "background", UCX_IB_TRAFFIC_CLASS="8")
         given("136 136", "--class", "latency")
+        self._finds(("MLCC_CLASS",), "latency", "--class", "latency")
+        self._finds(("MLCC_CLASS",), "none")
         until(lambda: self.d.jobs() == [], "the end of the jobs")
 
     def ctl_run_gives_nccl_its_paths(self) -> None:

@@ -268,6 +268,9 @@ static int run_command(struct json_object *request, const struct run_options *o)
 	if (reply && json_object_object_get_ex(reply, "job", &job)) {
 		snprintf(p.job, PLACE_JOB_LEN, "%s", get_string(job, "id"));
 		export_class(plan_dscp(p.job, o), o->verbose);
+		/* for the plugins, and for jobs within it */
+		if (strcmp(get_string(job, "class"), "training"))
+			setenv("MLCC_CLASS", get_string(job, "class"), 1);
 	}
 	if (reply)
 		answer(reply);

@@ -6,7 +6,8 @@
  * instead of the plugin's pointer, so that what is done can be told from what is received; a
  * pointer into the table of places is ours, any other the plugin's.  A send that is held returns no
  * request, as one that the network has no room for: NCCL tries it again.  One of a group that is to
- * have one request in the end (since v11) is not held, as NCCL would not.
+ * have one request in the end (since v11) is not held, as NCCL would not.  Nor is anything of class
+ * latency: it has no phases that could be apart from others'.
  *
  * NCCL calls a connection from one thread at a time.
  */
@@ -255,7 +256,7 @@ static void table_fill(int v)
 /* NCCL is to use version @v from now on: it never uses two. */
 static int begin(int v, nccl_logger log)
 {
-	const char *why = chain_failed(), *setting = getenv("MLCC_NET");
+	const char *why = chain_failed(), *setting = getenv("MLCC_NET"), *class = getenv("MLCC_CLASS");
 
 	if (why) {
 		if (log)
@@ -263,7 +264,7 @@ static int begin(int v, nccl_logger log)
 		return NCCL_SYSTEM_ERROR;
 	}
 	net = chain_net(v);
-	off = setting && !strcmp(setting, "0");
+	off = (setting && !strcmp(setting, "0")) || (class && !strcmp(class, "latency"));
 	return NCCL_SUCCESS;
 }
 
