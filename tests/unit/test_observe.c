@@ -199,6 +199,21 @@ static void unlike_look(void)
 	flow[0].now.tcpi_rtt = flow[0].now.tcpi_min_rtt;
 }
 
+static void even_look(void)
+{
+	queued(0, 50000);
+}
+
+TEST(iterations_are_kept)
+{
+	const struct observe_iteration *i = j.iterations;
+
+	phases(even_look, 8);
+	CHECK(j.iteration_count > PHASES / 2, "%d", (int)j.iteration_count);
+	CHECK(i[1].start_us - i->start_us == 28 * LOOK && i->comm_us == 8 * LOOK && i->bytes == 400000,
+	      "%d bytes in %d us", (int)i->bytes, (int)i->comm_us);
+}
+
 TEST(what_a_queue_adds_to_the_shortest_phase_is_lost)
 {
 	phases(crowded_look, 16);

@@ -46,6 +46,7 @@ void observe_begin(struct observe *o, sigset_t *end)
 	if (o->cgroup)
 		observe_enter(o->cgroup);
 	observe_open();
+	o->since_1970_us = wall_us() - now_us();
 }
 
 /* For @length us, or until it is told to end. */

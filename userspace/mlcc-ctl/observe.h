@@ -66,6 +66,7 @@ struct observe {
 	struct observe_group *groups[OBSERVE_JOBS];
 	unsigned int count, search;
 	uint64_t begin_us, now_us, looks;	/* the first, the last, and how many */
+	uint64_t since_1970_us;		/* when their clock began */
 	uint64_t search_us;		/* when to look for sockets next */
 	double look_cost;		/* CPU time of a look, us */
 	struct {

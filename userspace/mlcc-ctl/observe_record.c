@@ -122,17 +122,15 @@ static long long recorded;
 
 void observe_write(struct observe *o, uint64_t now)
 {
-	static uint64_t since_1970;
 	char line[2048];
 
 	if (!record) {
-		since_1970 = wall_us() - now;
 		record = fopen(o->record, "we");
 		recorded = record ? fprintf(record, MAGIC "%d\n", VERSION) : 0;
 	}
 	if (!record)
 		failed("--record", o->record);
-	now += since_1970;
+	now += o->since_1970_us;
 	recorded += fprintf(record, "%llu.%06llu\n", now / 1000000ULL, now % 1000000ULL);
 	for (unsigned int i = 0; i < o->count; i++)
 		for (struct observe_flow *f = o->groups[i]->job.flows; f; f = f->next)

@@ -125,7 +125,25 @@ static void print_all(const struct observe *o)
 	fflush(stdout);
 }
 
-static struct json_object *told_json(const struct observe_group *g)
+/* The oldest first; times are of the clock of day, which hosts share. */
+static struct json_object *iterations_json(const struct observe *o, const struct observe_job *j)
+{
+	uint64_t n = j->iteration_count, i = n > OBSERVE_ITERATIONS ? n - OBSERVE_ITERATIONS : 0;
+	struct json_object *all = json_object_new_array();
+
+	for (; i < n; i++) {
+		const struct observe_iteration *this = &j->iterations[i % OBSERVE_ITERATIONS];
+		struct json_object *s = json_object_new_object();
+
+		put_u64(s, "start_us", o->since_1970_us + this->start_us);
+		put_u64(s, "comm_us", this->comm_us);
+		put_u64(s, "bytes", this->bytes);
+		json_object_array_add(all, s);
+	}
+	return all;
+}
+
+static struct json_object *told_json(const struct observe *seen, const struct observe_group *g)
 {
 	struct json_object *o = json_object_new_object(), *s = json_object_new_object();
 	const struct mlcc_job *t = &g->job.tracker;
@@ -144,6 +162,7 @@ static struct json_object *told_json(const struct observe_group *g)
 		put_double(s, words[i].key, g->job.total_us[i] / 1e6);
 	json_object_object_add(o, "seconds", s);
 	put_double(o, "lost_seconds", g->job.lost_us / 1e6);
+	json_object_object_add(o, "iterations", iterations_json(seen, &g->job));
 	return o;
 }
 
@@ -155,7 +174,7 @@ static struct json_object *all_json(const struct observe *o)
 
 	for (unsigned int i = 0; i < o->count; i++)
 		if (is_told(o, i))
-			json_object_array_add(jobs, told_json(o->groups[i]));
+			json_object_array_add(jobs, told_json(o, o->groups[i]));
 	while (next_pair(o, &a, &b)) {
 		struct json_object *p = json_object_new_object();
 

@@ -260,6 +260,9 @@ static u64 longer_us(struct observe_job *j)
 
 static void silence_ends(struct observe_job *j, const struct look *l, u64 start)
 {
+	struct observe_iteration last = {
+		j->tracker.start_us, j->tracker.last_us - j->tracker.start_us, mlcc_phase_sent(&j->tracker),
+	};
 	enum observe_cause within = silence_within(j, l);
 	u64 us = j->tracker.seq ? above(start, j->quiet_us) : 0;
 	bool ends = mlcc_job_tx_start(&j->tracker, start, l->min_rtt_us);
@@ -269,6 +272,8 @@ static void silence_ends(struct observe_job *j, const struct look *l, u64 start)
 		if (mlcc_confident(&j->tracker))
 			j->lost_us += least(longer_us(j), network_us(j) - j->network_us);
 		j->network_us = network_us(j);
+		if (j->learnt)
+			j->iterations[j->iteration_count++ % OBSERVE_ITERATIONS] = last;
 	}
 	if (!mlcc_confident(&j->tracker))
 		j->total_us[OBSERVE_UNKNOWN] += us;

@@ -26,6 +26,8 @@
 /* Looks further apart than that, on average: some causes cannot be told, and are unknown. */
 #define OBSERVE_COARSE_US	30000
 
+#define OBSERVE_ITERATIONS	256U	/* the last, that are kept */
+
 enum observe_cause {
 	OBSERVE_COMPUTE,	/* silence between phases */
 	OBSERVE_NETWORK,	/* a full window behind a queue, or marks, or a link that is full */
@@ -66,9 +68,15 @@ struct observe_phase {
 	bool lost, timed_out;
 };
 
+struct observe_iteration {
+	u64 start_us, comm_us, bytes;
+};
+
 struct observe_job {
 	struct observe_flow *flows;
 	struct mlcc_job tracker;
+	struct observe_iteration iterations[OBSERVE_ITERATIONS];
+	u64 iteration_count;		/* since phases were known */
 	struct observe_phase phase;
 	u64 total_us[OBSERVE_CAUSES];	/* of phases that are over */
 	u64 lost_us;			/* by which the network made them longer than the shortest */
