@@ -18,7 +18,7 @@ _mlcc_plan()
 		words=$(find /sys/class/net /sys/class/infiniband -mindepth 1 -printf '%f ' 2>/dev/null)
 		;;
 	*)
-		[ -n "$verb" ] || words="check solve place draw classes apply profile"
+		[ -n "$verb" ] || words="check solve place draw classes apply profile gain"
 		words+=" $("${COMP_WORDS[0]}" ${verb:+"$verb"} --help 2>/dev/null |
 			grep -o -- '--[a-z-]*[a-z]' | sort -u)"
 		;;

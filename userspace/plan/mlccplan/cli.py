@@ -15,6 +15,7 @@ from . import (
     apply,
     argument,
     classes,
+    gain,
     layout,
     place,
     problem,
@@ -98,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_apply(verbs)
     profiling.add_options(
         _verb(verbs, "profile", "say what the traffic of jobs looks like, measured", _profile)
+    )
+    gain.add_options(
+        _verb(verbs, "gain", "predict what mlcc would save, from mlcc-ctl observe", _gain)
     )
     return parser
 
@@ -313,4 +317,9 @@ def _planned(arguments: argparse.Namespace, given: problem.Problem) -> solve.Sol
 
 def _profile(arguments: argparse.Namespace) -> int:
     _print(arguments, profiling.profiles(arguments), profile.text)
+    return EXIT_OK
+
+
+def _gain(arguments: argparse.Namespace) -> int:
+    _print(arguments, gain.gains(arguments.files), gain.text)
     return EXIT_OK
