@@ -224,6 +224,20 @@ TEST(what_a_queue_adds_to_the_shortest_phase_is_lost)
 	CHECK(!j.lost_us, "of equal phases: %d us", (int)j.lost_us);
 }
 
+static void exceeding_look(void)
+{
+	a_queue_is_the_network_look();
+	for (int i = 0; i < FLOWS; i++)
+		flow[i].exceeds = true;
+}
+
+TEST(beyond_its_allowance_an_instance_is_policed)
+{
+	phases(exceeding_look, 8);
+	check_first(OBSERVE_POLICER);
+	CHECK(!percent(OBSERVE_NETWORK), "%d %% network", (int)percent(OBSERVE_NETWORK));
+}
+
 COARSE(far_apart_looks_do_not_tell_a_policer, 10, OBSERVE_UNKNOWN)
 {
 	bursts();

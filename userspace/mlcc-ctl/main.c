@@ -79,7 +79,8 @@ static const struct verb verbs[] = {
 	  "ITER, COMM, BEST: last iteration, its communication, the shortest one.  The causes:\n"
 	  "COMP computes; NET full windows behind a queue, or marks; LOSS time-outs, retransmissions;\n"
 	  "RECV the receiver does not read; SEND own program or send buffer; PEER others were late;\n"
-	  "POLI a token bucket drops; PATH only slower paths still send; STOR storage; ? no evidence.\n"
+	  "POLI a token bucket drops, or more than an instance's allowance (ENA); PATH only slower paths\n"
+	  "still send; STOR storage; ? no evidence.\n"
 	  "Looks more than 30 ms apart do not tell losses, nor a queue from another in short phases.\n"
 	  "A job's time counts from when its phases are learnt, four iterations or so.\n" },
 	{ "explain", verb_explain, "why a job is as fast, or as slow, as it is",

@@ -4,6 +4,7 @@
  *
  *	observe.c		options, and when to look
  *	observe_diag.c		sockets, by netlink
+ *	observe_allowance.c	devices that hold up what an instance may not send
  *	observe_jobs.c		which sockets are a job, and who sends while who else does
  *	observe_split.c		what a job's time goes to
  *	observe_show.c		table, JSON, metrics, a picture
@@ -90,6 +91,9 @@ uint64_t observe_device(uint8_t family, const struct inet_diag_sockid *id);
 uint64_t observe_device_bit(const char *name);
 /* The name of that of the lowest bit. */
 const char *observe_device_name(uint64_t devices);
+
+/* observe_allowance.c: which flows are over a device that has, since the last call */
+void observe_allowances(struct observe *o);
 
 /* observe_jobs.c: before all; a --cgroup that is none ends the program */
 void observe_cgroups(struct observe *o);

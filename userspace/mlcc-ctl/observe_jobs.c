@@ -348,6 +348,7 @@ void observe_refresh(struct observe *o)
 	o->search++;
 	observe_search(o);
 	observe_drop(o, 0);
+	observe_allowances(o);
 }
 
 /*** Looks ***/

@@ -8,7 +8,7 @@
  *	ESTAB 0 0 10.1.1.2:45678 10.1.2.2:5000 cgroup:/train.slice/bert dev:eth0 rtt:0.5 ...
  *
  * A look has all sockets of each cgroup that it has any of.  Words are as ss has them, 0 where there
- * is none; "dev" and "ca_state" are ours.  Words that are not known are left out, and lines that
+ * is none; "dev", "exceeds" and "ca_state" are ours.  Words that are not known are left out, and lines that
  * begin with a space go on with the socket before, as without "ss -O".
  */
 #include <arpa/inet.h>
@@ -106,6 +106,7 @@ static size_t put_socket(char *line, const struct observe_group *g, const struct
 	at = stpcpy(stpcpy(at, "cgroup:/"), g->path);
 	if (s->device)
 		at = stpcpy(stpcpy(at, " dev:"), observe_device_name(s->device));
+	at = stpcpy(at, s->flow.exceeds ? " exceeds" : "");
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		at = put_word(at, &words[i], &s->flow.now);
 	*at++ = '\n';
@@ -161,6 +162,7 @@ static struct {
 	struct tcp_info info;
 	char cgroup[1024];
 	uint64_t device;
+	bool exceeds;
 } from;
 
 static void __attribute__((__noreturn__)) refuse(const char *text, const char *why)
@@ -211,6 +213,7 @@ static void take_words(char **rest)
 			snprintf(from.cgroup, sizeof(from.cgroup), "/uid-%s", text + 4);
 		else if (!strncmp(text, "dev:", 4))
 			from.device = observe_device_bit(text + 4);
+		from.exceeds |= !strcmp(text, "exceeds");
 		for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 			if (!strncmp(text, words[i].name + 1, strlen(words[i].name + 1)))
 				take_info(&words[i], text);
@@ -250,6 +253,7 @@ static void take_socket(char **rest)
 	memset(&from.id, 0, sizeof(from.id));
 	memset(&from.info, 0, sizeof(from.info));
 	from.cgroup[0] = '\0';
+	from.exceeds = false;
 	from.device = observe_device_bit("?");	/* one, as nobody says that there are several */
 	from.family = take_address(word[2], from.id.idiag_src, &from.id.idiag_sport);
 	if (take_address(word[3], from.id.idiag_dst, &from.id.idiag_dport) != from.family)
@@ -282,6 +286,7 @@ static void end_socket(struct observe *o)
 		return;
 	s->flow.now = from.info;
 	s->flow.fresh = true;
+	s->flow.exceeds = from.exceeds;
 	s->device = from.device;
 }
 

@@ -14,7 +14,7 @@ struct look {
 	u64 busy_us;			/* of that which was busy longest */
 	u64 bytes, received;
 	u32 ack_us, min_rtt_us;
-	bool queue, flying, retransmits, lost, storage;
+	bool queue, flying, retransmits, lost, storage, exceeds;
 };
 
 static u64 above(u64 a, u64 b)
@@ -91,6 +91,7 @@ static void look_flow(struct look *l, const struct observe_flow *f)
 	l->received += received;
 	l->retransmits |= again;
 	l->lost |= again || is_timed_out(s);
+	l->exceeds |= bytes && f->exceeds;
 	l->flying |= s->tcpi_unacked || s->tcpi_notsent_bytes;
 	if (bytes || again)
 		l->ack_us = least(l->ack_us, s->tcpi_last_ack_recv * 1000);
@@ -181,6 +182,12 @@ static void judge_losses(struct observe_job *j)
 	struct observe_phase *p = &j->phase;
 	bool steady = j->steady && p->lost;
 
+	if (p->exceeded) {
+		reassign(p->us, OBSERVE_NETWORK, OBSERVE_POLICER);
+		reassign(p->us, OBSERVE_LOSS, OBSERVE_POLICER);
+		reassign(p->us, OBSERVE_DRY, OBSERVE_POLICER);
+		p->tail_network_us = 0;
+	}
 	if (is_coarse(p)) {
 		reassign(p->us, OBSERVE_LOSS, OBSERVE_UNKNOWN);
 		reassign(p->us, OBSERVE_DRY, OBSERVE_UNKNOWN);
@@ -378,6 +385,7 @@ static void look_active(struct observe_job *j, struct look *l, u64 now)
 	j->in_tail = is_tail(j);
 	mlcc_job_count(&j->tracker, l->bytes, end);
 	j->phase.received += l->received;
+	j->phase.exceeded |= l->exceeds;
 	look_rate(&j->phase, l, end - start == since, since);
 	look_causes(j, l, end - start);
 	j->from_us = start;

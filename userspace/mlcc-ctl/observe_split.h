@@ -35,7 +35,8 @@ enum observe_cause {
 	OBSERVE_RECEIVER,	/* the receiver's window is full */
 	OBSERVE_SENDER,		/* the send buffer is too small, or silence within a phase */
 	OBSERVE_PEER,		/* silence within a phase, until something is received */
-	OBSERVE_POLICER,	/* a token bucket: a burst, then losses at a rate, without a queue */
+	OBSERVE_POLICER,	/* a token bucket: a burst, then losses at a rate, without a queue;
+				   or the network, while an instance's allowance is exceeded */
 	OBSERVE_PATH,		/* only connections that are slower in each phase still send */
 	OBSERVE_STORAGE,	/* silence between phases, in which storage sends or receives */
 	OBSERVE_UNKNOWN,
@@ -51,6 +52,7 @@ struct observe_flow {
 	struct tcp_info now, last;	/* counters are since the socket was made */
 	bool fresh, known;		/* these were written */
 	bool storage;			/* no part of the phases */
+	bool exceeds;			/* its device holds packets up: more than the allowance */
 	u8 slow;			/* phases in a row in which it was */
 	u64 bytes, tail_bytes, busy_us;	/* of this phase */
 };
@@ -65,7 +67,7 @@ struct observe_phase {
 	u64 shared_us;			/* others of this host sent, too: the caller knows */
 	u64 peak;			/* until the first loss: kB/s */
 	u64 later_kb, later_us;		/* after it, until a time-out */
-	bool lost, timed_out;
+	bool lost, timed_out, exceeded;
 };
 
 struct observe_iteration {
