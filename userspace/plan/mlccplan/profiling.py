@@ -5,7 +5,18 @@ import argparse
 
 import mlcc_client
 
-from . import argument, capture, counters, daemon, delimited, expect, graph, profile, reader
+from . import (
+    argument,
+    capture,
+    counters,
+    daemon,
+    delimited,
+    expect,
+    graph,
+    inspector,
+    profile,
+    reader,
+)
 from .errors import PlanError, UsageError
 from .expect import Step
 from .profile import Json
@@ -30,6 +41,9 @@ examples:
         this host while its job runs; mlx5_0 or mlx5_0/1 for the port of an RDMA device
   mlcc-plan profile --pcap job.pcap --model-bytes 97.5e6 --workers 4 --algorithm ring
         and whether an iteration sends what it should
+  mlcc-plan profile --inspector nccl-inspector-7/host-pid4711.log --name bert
+        what NCCL's Inspector has logged of a process, and how much longer collectives took than
+        they can; its NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS should be 1000 at most
   mlcc-plan -j profile --mlccd
         jobs that mlccd has seen whole iterations of
 """
@@ -40,6 +54,7 @@ def add_options(verb: argparse.ArgumentParser) -> None:
     verb.epilog = EPILOG
     verb.formatter_class = argparse.RawDescriptionHelpFormatter
     source = verb.add_mutually_exclusive_group(required=True)
+    source.add_argument("--inspector", metavar="FILE", help="a log of NCCL's Inspector")
     source.add_argument("--interface", metavar="DEV", help="watch its byte counters now")
     source.add_argument("--pcap", metavar="FILE", help="a capture, pcap or pcapng")
     source.add_argument("--mlccd", action="store_true", help="ask mlccd for its jobs")
@@ -107,6 +122,8 @@ def _found(arguments: argparse.Namespace, step: Step | None) -> Json:
 
 def _named(arguments: argparse.Namespace) -> list[tuple[str, Traffic]]:
     """The traffic of each job, by its name."""
+    if arguments.inspector:
+        return [(arguments.name, inspector.read(arguments.inspector))]
     if arguments.trace:
         return [(arguments.name, read_trace(arguments.trace))]
     if device := arguments.interface:

@@ -24,15 +24,18 @@ Parser = Callable[[str, Any], Any]
 
 def load(path: str) -> Any:
     """The document in a file; "-" is standard input."""
+    return parse("standard input" if path == "-" else path, contents(path))
+
+
+def contents(path: str) -> bytes:
+    """All of a file; "-" is standard input."""
     try:
         if path == "-":
-            data = _limited("standard input", sys.stdin.buffer)
-        else:
-            with Path(path).open("rb") as file:
-                data = _limited(path, file)
+            return _limited("standard input", sys.stdin.buffer)
+        with Path(path).open("rb") as file:
+            return _limited(path, file)
     except OSError as error:
         raise PlanError(f"{path}: {error.strerror}") from None
-    return parse("standard input" if path == "-" else path, data)
 
 
 def _limited(what: str, file: BinaryIO) -> bytes:
