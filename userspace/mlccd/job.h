@@ -83,6 +83,11 @@ struct job {
 
 LIST_HEAD(job_list, job);
 
+static inline bool job_is_roots(const struct job *job)
+{
+	return !job->uid && !job->adopted;
+}
+
 /* NULL: no memory.  free() it. */
 struct job *job_new(const char *cgroup);
 

@@ -45,88 +45,6 @@ void jobs_look(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 	history_look(&job->history, info, &all->senders);
 }
 
-bool jobs_may(const struct who *who, const struct job *job)
-{
-	return who->admin || (who->uid && who->uid == job->uid);
-}
-
-/* Root without the capability is nobody's owner: in a container it is anybody. */
-bool jobs_may_list(const struct who *who, const struct job *job)
-{
-	if (jobs_may(who, job))
-		return true;
-	return who->uid && (job->owner_uid == who->uid ||
-			    (job->owner_gid && who_is_in(who, job->owner_gid)));
-}
-
-/*
- * A process in the job's cgroup is of the job, whoever it runs as; one of the same path that was
- * made later is another, even if the job has not ended yet.
- */
-bool jobs_may_hint(const struct who *who, const struct job *job)
-{
-	char path[PATH_MAX];
-
-	if (jobs_may_list(who, job))
-		return true;
-	return job->cgroup_id && who->cgroups && !who_cgroup(who, path) &&
-	       cgroup_within(path + 1, job->cgroup) &&
-	       cgroup_there(who->cgroups, job->cgroup, job->cgroup_id) && who_lives(who);
-}
-
-/* Of what has @hash and then @s. */
-static uint32_t hash_on(uint32_t hash, const char *s, size_t len)
-{
-	while (len--)
-		hash = hash * 31 + (unsigned char)*s++;
-	return hash;
-}
-
-static struct job_list *named(struct jobs *all, const char *name)
-{
-	return &all->by_name[hash_on(0, name, strlen(name)) % JOB_BUCKETS];
-}
-
-static struct job_list *placed(struct jobs *all, uint32_t hash)
-{
-	return &all->by_path[hash % JOB_BUCKETS];
-}
-
-static struct job_list *holders(struct jobs *all, uint64_t cgroup_id)
-{
-	return &all->by_cgroup[cgroup_id % JOB_BUCKETS];
-}
-
-static void table_add(struct jobs *all, struct job *job)
-{
-	LIST_INSERT_HEAD(&all->list, job, all);
-	LIST_INSERT_HEAD(named(all, job->conf.name), job, named);
-	LIST_INSERT_HEAD(holders(all, job->cgroup_id), job, held);
-	LIST_INSERT_HEAD(placed(all, hash_on(0, job->cgroup, strlen(job->cgroup))), job, placed);
-	all->by_id[job->conf.id] = job;
-	all->count++;
-	all->senders += job->history.sends;
-}
-
-static void table_remove(struct jobs *all, struct job *job)
-{
-	LIST_REMOVE(job, all);
-	LIST_REMOVE(job, named);
-	LIST_REMOVE(job, held);
-	LIST_REMOVE(job, placed);
-	all->by_id[job->conf.id] = NULL;
-	all->count--;
-	all->senders -= job->history.sends;
-}
-
-/* The highest id that fits the mark's mask. */
-static uint32_t id_max(const struct jobs *all)
-{
-	uint32_t max = all->config->mark_mask >> __builtin_ctz(all->config->mark_mask);
-
-	return max < JOB_IDS - 1 ? max : JOB_IDS - 1;
-}
-
 /* Carrier and tagger */
 
 /* One DSCP and many exclude each other; what has no phases has one anyway. */
@@ -135,15 +53,10 @@ static bool by_progress(const struct job *job)
 	return job->classes && !strcmp(job->conf.job_class, "training");
 }
 
-static bool is_roots(const struct job *job)
-{
-	return !job->uid && !job->adopted;
-}
-
 /* Of those connections of all other jobs that mlccd.conf's background names. */
 static bool is_other(const struct job *job)
 {
-	return !job->cgroup_id && is_roots(job) && !strcmp(job->conf.name, OTHER);
+	return !job->cgroup_id && job_is_roots(job) && !strcmp(job->conf.name, OTHER);
 }
 
 /* What its tag is of; 0: it has none. */
@@ -309,160 +222,10 @@ static int jobs_apply(struct jobs *all, struct job *job, const struct job *old, 
 	return 0;
 }
 
-/* What a request may do */
-
-/* Ids are a pool: an eighth is root's, also of what root and marks that were found have already. */
-static int check_share(struct jobs *all, const struct who *who, struct err *e)
-{
-	struct pool ids = { .size = id_max(all), .kept = id_max(all) / 8 };
-	uid_t uid = account_uid(who->uid);
-	const struct job *j;
-	uint32_t count = 0;
-
-	LIST_FOREACH(j, &all->list, all) {
-		ids.used += j->uid && !j->adopted;
-		count += j->uid && account_uid(j->uid) == uid;
-	}
-	if (all->count - ids.used > ids.kept)
-		ids.kept = all->count - ids.used;
-	if (count >= all->config->jobs_per_user)
-		return fail(e, -EDQUOT, "user %u has %u jobs, which is the limit", who->uid, count);
-	if (!pool_has(&ids, count, 1))
-		return fail(e, -EDQUOT, "user %u has %u jobs, and no more than that are left for others",
-			    who->uid, count);
-	return 0;
-}
-
-/* What users may have, themselves or by a launcher that is root's. */
-static int check_words(const struct config *c, const struct job_wanted *w, struct err *e)
-{
-	if (!config_profile_allowed(c, w->job.conf.profile))
-		return fail(e, -EPERM, "profile '%s' is not among those that users may choose",
-			    w->job.conf.profile);
-	if (!strcmp(w->job.conf.job_class, "latency") && !c->latency_class)
-		return fail(e, -EPERM, "class latency is for root here (latency-class = no)");
-	if (w->job.classes > c->priority_classes)
-		return fail(e, -EPERM, "priority_classes: users may have at most %u",
-			    c->priority_classes);
-	return 0;
-}
-
-static int check_limits(struct jobs *all, const struct who *who, const struct job_wanted *w,
-			const struct job *old, struct err *e)
-{
-	int err;
-
-	if (who->admin)
-		return w->limited ? check_words(all->config, w, e) : 0;
-	if (!who->uid)
-		return fail(e, -EPERM, "root without CAP_NET_ADMIN may not set jobs");
-	if (!all->config->users)
-		return fail(e, -EPERM, "only root may set jobs here (users = no)");
-	err = check_words(all->config, w, e);
-	if (err)
-		return err;
-	/* a job that has the name of one of theirs would be in their way */
-	if (w->job.owner_uid || w->job.owner_gid)
-		return fail(e, -EPERM, "owner: only root may name another one");
-	return old ? 0 : check_share(all, who, e);
-}
-
-/* Jobs of others in, above or below the cgroup keep it from being taken. */
-static int jobs_check_cgroup(struct jobs *all, const struct who *who, const char *rel,
-			     const struct cgroup_look *look, struct err *e)
-{
-	const struct job *j;
-
-	if (who->admin)
-		return 0;
-	if (!cgroup_delegated(look, who->uid))
-		return fail(e, -EPERM, "cgroup '%.200s' is not delegated to user %u (who has to own it and its cgroup.procs)",
-			    rel, who->uid);
-	LIST_FOREACH(j, &all->list, all)
-		if (j->cgroup_id && j->uid != who->uid &&
-		    (cgroup_within(rel, j->cgroup) || cgroup_within(j->cgroup, rel)))
-			return fail(e, -EPERM, "cgroup '%.200s' overlaps with that of another user's job",
-				    rel);
-	return 0;
-}
-
-/* The job that the request is about, by id, else by cgroup; NULL: a new one. */
-static int find_old(struct jobs *all, const struct who *who, const struct job_wanted *w,
-		    uint64_t cgroup, struct job **old, struct err *e)
-{
-	struct job *holder = NULL, *j = NULL;
-
-	*old = NULL;
-	if (cgroup)
-		LIST_FOREACH(holder, holders(all, cgroup), held)
-			if (holder->cgroup_id == cgroup)
-				break;
-	if (w->job.conf.id)
-		j = all->by_id[w->job.conf.id];
-	if (w->job.conf.id && holder && holder != j)
-		return fail(e, -EBUSY, "that cgroup is job %u's", holder->conf.id);
-	if (!w->job.conf.id)
-		j = holder;
-	if (j && !jobs_may(who, j))
-		return fail(e, -EPERM, "job %u is another user's", j->conf.id);
-	if (j && w->create)
-		return fail(e, -EEXIST, "there is a job %u", j->conf.id);
-	*old = j;
-	return 0;
-}
-
-static int check_ids(struct jobs *all, const struct who *who, const struct job_wanted *w,
-		     const struct job *old, struct err *e)
-{
-	if (w->job.conf.id > id_max(all))
-		return fail(e, -ERANGE, "id %u: 1 to %u fit the mark's mask %#x", w->job.conf.id,
-			    id_max(all), all->config->mark_mask);
-	/* whoever chooses the number could meet marks that others set by hand */
-	if (w->job.conf.id && !old && !who->admin)
-		return fail(e, -EPERM, "id: only root may choose it, leave it out");
-	return 0;
-}
-
-static bool jobs_is_there(const struct jobs *all, const struct job *job)
-{
-	return !job->cgroup_id || cgroup_there(all->cgroups, job->cgroup, job->cgroup_id);
-}
-
-/* Another job of that name, of the same user and owners. */
-static struct job *namesake(struct jobs *all, uid_t uid, const struct job_wanted *w,
-			    const struct job *old)
-{
-	struct job *j;
-
-	if (!w->job.conf.name[0])
-		return NULL;
-	LIST_FOREACH(j, named(all, w->job.conf.name), named)
-		if (j != old && !j->adopted && j->uid == uid && j->owner_uid == w->job.owner_uid &&
-		    j->owner_gid == w->job.owner_gid && !strcmp(j->conf.name, w->job.conf.name) &&
-		    jobs_is_there(all, j))
-			return j;
-	return NULL;
-}
-
-/* A default that is taken is left out. */
-static int jobs_check_name(struct jobs *all, uid_t uid, struct job_wanted *w, const struct job *old,
-			   struct err *e)
-{
-	struct job *other = namesake(all, uid, w, old);
-
-	if (!other)
-		return 0;
-	if (w->own_name)
-		return fail(e, -EEXIST, "name: job %u is called '%s' already", other->conf.id,
-			    w->job.conf.name);
-	w->job.conf.name[0] = '\0';
-	return 0;
-}
-
 /* The next free id, in turn, so that a late packet of an old job meets no new one. */
 static uint32_t next_id(struct jobs *all)
 {
-	uint32_t max = id_max(all);
+	uint32_t max = jobs_id_max(all);
 
 	for (uint32_t i = 0; i < max; i++) {
 		all->next_id = all->next_id % max + 1;
@@ -482,7 +245,7 @@ static int apply_new(struct jobs *all, struct job *job, bool any_id, struct err 
 			job->conf.id = next_id(all);
 		if (!job->conf.id)
 			return fail(e, -ENOSPC, "all %u ids are taken, by jobs or by policy rules for their marks",
-				    id_max(all));
+				    jobs_id_max(all));
 		err = jobs_apply(all, job, NULL, e);
 		if (!any_id)
 			break;
@@ -525,10 +288,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 	struct job *job, *old;
 	int err;
 
-	err = find_old(all, who, w, cgroup, &old, e);
-	err = err ? err : check_ids(all, who, w, old, e);
-	err = err ? err : check_limits(all, who, w, old, e);
-	err = err ? err : jobs_check_name(all, old ? old->uid : who->uid, w, old, e);
+	err = permit_check(all, who, w, cgroup, &old, e);
 	if (err)
 		return err;
 	job = job_new(rel);
@@ -564,7 +324,7 @@ static struct job *find_other(struct jobs *all)
 {
 	struct job *j;
 
-	LIST_FOREACH(j, named(all, OTHER), named)
+	LIST_FOREACH(j, table_named(all, OTHER), named)
 		if (is_other(j))
 			return j;
 	return NULL;
@@ -615,7 +375,7 @@ int jobs_set(struct jobs *all, const struct who *who, struct job_wanted *w, stru
 		return set_checked(all, who, w, rel, 0, set, e);
 	}
 	err = cgroup_find(all->cgroups, w->path, rel, &look, e);
-	err = err ? err : jobs_check_cgroup(all, who, rel, &look, e);
+	err = err ? err : permit_check_cgroup(all, who, rel, &look, e);
 	err = err ? err : set_checked(all, who, w, rel, look.id, set, e);
 	if (!err && !w->dry_run && !find_other(all))
 		jobs_other(all);
@@ -698,102 +458,6 @@ void jobs_clear(struct jobs *all)
 		if (!j->adopted)
 			jobs_del(all, j);
 	}
-}
-
-/* Names are each user's own.  Where root has a job of that name, it is that one. */
-static int find_by_name(struct jobs *all, const struct who *who, jobs_right *right,
-			const char *name, struct job **job, struct err *e)
-{
-	struct job *j, *second = NULL;
-
-	*job = NULL;
-	LIST_FOREACH(j, named(all, name), named) {
-		if (strcmp(j->conf.name, name) || !right(who, j))
-			continue;
-		if (!*job || (is_roots(j) && !is_roots(*job))) {
-			*job = j;
-			second = NULL;
-		} else if (is_roots(j) == is_roots(*job)) {
-			second = j;
-		}
-	}
-	if (second)
-		return fail(e, -ENOTUNIQ, "jobs %u and %u are both called '%s': say the id",
-			    (*job)->conf.id, second->conf.id, name);
-	return *job ? 0 : fail(e, -ENOENT, "no job '%.80s'", name);
-}
-
-int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const char *name,
-	      struct job **job, struct err *e)
-{
-	unsigned long id;
-	char *end;
-
-	if (!*name)
-		return fail(e, -EINVAL, "job: its id or its name is wanted");
-	id = strtoul(name, &end, 10);
-	if (*end || *name < '0' || *name > '9')
-		return find_by_name(all, who, right, name, job, e);
-	*job = id && id < JOB_IDS ? all->by_id[id] : NULL;
-	if (!*job)
-		return fail(e, -ENOENT, "no job %.20s", name);
-	if (!right(who, *job))
-		return fail(e, -EPERM, "job %lu is another user's", id);
-	return 0;
-}
-
-/* The job whose cgroup has the first @len bytes of @path, which have @hash. */
-static struct job *job_at(struct jobs *all, const char *path, size_t len, uint32_t hash)
-{
-	struct job *j;
-
-	LIST_FOREACH(j, placed(all, hash), placed)
-		if (j->cgroup_id && strlen(j->cgroup) == len && !memcmp(j->cgroup, path, len) &&
-		    jobs_is_there(all, j))
-			return j;
-	return NULL;
-}
-
-/* The innermost one of the cgroup at @path, without a '/' before it, and those above it. */
-static struct job *job_above(struct jobs *all, const char *path)
-{
-	struct job *j = NULL, *inner;
-	uint32_t hash = 0;
-
-	for (size_t len = 0, part; path[len]; len += part) {
-		part = strcspn(path + len + 1, "/") + 1;
-		hash = hash_on(hash, path + len, part);
-		inner = job_at(all, path, len + part, hash);
-		j = inner ? inner : j;
-	}
-	return j;
-}
-
-uint64_t jobs_foreign(struct jobs *all, const struct who *who)
-{
-	char path[PATH_MAX];
-	const struct job *j;
-
-	if (who_cgroup(who, path))
-		return 0;
-	j = job_above(all, path + 1);
-	/* root without the capability is whoever is in the container */
-	return j && (!who->uid || account_uid(j->uid) != account_uid(who->uid)) ? j->cgroup_id : 0;
-}
-
-int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, struct err *e)
-{
-	char path[PATH_MAX];
-	int err = who_cgroup(who, path);
-
-	if (err)
-		return fail(e, err, "process %d is in no cgroup that is known", who->pid);
-	*job = job_above(all, path + 1);
-	if (!*job)
-		return fail(e, -ENOENT, "process %d is in no job's cgroup", who->pid);
-	if (!jobs_may_hint(who, *job))
-		return fail(e, -ESRCH, "process %d has ended", who->pid);
-	return 0;
 }
 
 /* From one daemon, or carrier, to the next */

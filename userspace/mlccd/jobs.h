@@ -9,46 +9,8 @@
 #ifndef MLCCD_JOBS_H
 #define MLCCD_JOBS_H
 
-#include <limits.h>
-
-#include "account.h"
-#include "carrier.h"
-#include "cgroup.h"
-#include "config.h"
-#include "../common/err.h"
-#include "job.h"
-
-#define JOB_BUCKETS	4096
-
-struct jobs {
-	const struct config *config;
-	struct carrier *carrier;
-	const struct cgroups *cgroups;
-	/* the job with this id, or its plan, is another one now, or gone */
-	void (*changed)(void *arg, uint32_t id);
-	void *changed_arg;
-	struct job_list list;
-	struct job *by_id[JOB_IDS];
-	/* hashed: of thousands set-job looks at few */
-	struct job_list by_name[JOB_BUCKETS], by_cgroup[JOB_BUCKETS], by_path[JOB_BUCKETS];
-	uint32_t count, next_id, polled_id, looked_id;
-	uint32_t senders;		/* had flows at the last look */
-	/* by id: the carrier could not be told how the job is, or that there is none */
-	bool untold[JOB_IDS];
-	uint32_t untold_count;
-	bool neutral;			/* all that have phases, also those that come */
-	int dir;			/* of the files */
-};
-
-/* What a request says.  @path: "" none. */
-struct job_wanted {
-	char path[PATH_MAX];
-	bool create, dry_run;
-	bool limited;			/* root asks for what a user has said */
-	bool own_name;			/* it was asked for, and is no default */
-	bool looked;			/* its id was chosen: no policy rule is about its mark */
-	struct job job;			/* what it says of it; id 0: any */
-};
+#include "permit.h"
+#include "rights.h"
 
 /* Takes over the directory (state_open()), reads the files, and completes carrier and tagger. */
 void jobs_init(struct jobs *all, int dir);
@@ -87,21 +49,6 @@ void jobs_keep_counts(struct jobs *all);
 
 /* Deletes all but those that something else has set. */
 void jobs_clear(struct jobs *all);
-
-/*
- * What @who may do with a job: change it; find it among others and announce its phases, as owners
- * may, too; or see it and announce its phases, as its processes may, too.
- */
-typedef bool jobs_right(const struct who *who, const struct job *job);
-jobs_right jobs_may, jobs_may_list, jobs_may_hint;
-
-/* By id in decimal, or by name among those that @who has the right to. */
-int jobs_find(struct jobs *all, const struct who *who, jobs_right *right, const char *name,
-	      struct job **job, struct err *e);
-/* The innermost job whose cgroup @who is in, and that somebody else has set: its cgroup.  0: none. */
-uint64_t jobs_foreign(struct jobs *all, const struct who *who);
-/* The job of the innermost cgroup that the process of @who is in. */
-int jobs_find_own(struct jobs *all, const struct who *who, struct job **job, struct err *e);
 
 /*
  * Jobs whose cgroups are gone end; what the carrier has lost is set again.  Of many jobs a part at
