@@ -32,9 +32,8 @@ static struct {
 	bool said_end;
 	struct mark base;			/* when the phase began */
 	struct mark rest;			/* when somebody saw that nothing was active */
-	struct mark expected;			/* of the whole phase; no ops: nothing is expected */
+	struct past_phase expected;		/* which this one repeats; no ops: none that is known */
 	uint64_t first, start_ns, over_ns;
-	uint64_t bytes;				/* that are announced with it */
 	uint64_t gap_ns;
 	uint64_t phases;
 	struct history history;
@@ -107,7 +106,7 @@ static void announce(uint64_t now)
 {
 	p.start_ns = now;
 	p.said_end = false;
-	mlcc_hint_start(phase_hint, p.bytes);
+	mlcc_hint_start(phase_hint, p.expected.bytes);
 }
 
 /* Returns until when its slot has to be waited for, before it is announced; 0: it has been. */
@@ -116,10 +115,7 @@ static uint64_t open_phase(uint64_t sig, uint64_t now)
 	const struct past_phase *last = history_find(&p.history, sig);
 	uint64_t until;
 
-	p.expected = (struct mark){ };
-	if (last)
-		p.expected = (struct mark){ last->bytes, last->ops, last->sum };
-	p.bytes = last ? last->bytes : 0;
+	p.expected = last ? *last : (struct past_phase){ };
 	p.base = p.rest;
 	p.first = sig;
 	p.start_ns = now;
@@ -151,10 +147,10 @@ static uint64_t look_at_start(uint64_t sig, bool idle)
 {
 	uint64_t now = clock_now_ns(), since;
 
-	since = p.state == PHASE_OVER ? p.over_ns :
-		atomic_load_explicit(&p.last_ns, memory_order_relaxed);
 	if (p.state == PHASE_RUNNING && !idle)
 		return 0;
+	since = p.state == PHASE_OVER ? p.over_ns :
+		atomic_load_explicit(&p.last_ns, memory_order_relaxed);
 	if (p.state != PHASE_NONE && now < since + p.gap_ns) {
 		set_state(PHASE_RUNNING);
 		return 0;
@@ -166,41 +162,48 @@ static uint64_t look_at_start(uint64_t sig, bool idle)
 	return open_phase(sig, now);
 }
 
-/* Meanwhile the communicators may have ended, or another phase begun: then it is none any more. */
-static void announce_waited(uint64_t phase)
+/*
+ * A slot is waited for without the lock.  Meanwhile the communicators may have ended, or another
+ * phase begun: then this one is none any more.
+ */
+static void look_now(uint64_t sig, bool idle)
 {
+	uint64_t until, phase;
+
+	if (!try_lock())
+		return;
+	until = look_at_start(sig, idle);
+	phase = p.phases;
+	phase_unlock();
+	if (!until)
+		return;
+	sleep_until(until);
 	phase_lock();
 	if (p.phases == phase && p.state == PHASE_RUNNING)
 		announce(clock_now_ns());
 	phase_unlock();
 }
 
-/* Gives the lock back; without it, waits until @until for the slot of the phase just opened. */
-static void unlock_and_wait(uint64_t until)
-{
-	const uint64_t phase = p.phases;
-
-	phase_unlock();
-	if (!until)
-		return;
-	sleep_until(until);
-	announce_waited(phase);
-}
-
 void phase_retry(uint64_t sig)
 {
-	if (try_lock())
-		unlock_and_wait(look_at_start(sig, false));
+	look_now(sig, false);
 }
 
 void phase_begin(uint64_t sig)
 {
 	bool idle = !atomic_fetch_add_explicit(&phase_hot.active, 1, memory_order_acq_rel);
 
-	if (!idle && atomic_load_explicit(&phase_hot.running, memory_order_relaxed))
+	if (idle || !atomic_load_explicit(&phase_hot.running, memory_order_relaxed))
+		look_now(sig, idle);
+}
+
+static void phase_over(uint64_t now)
+{
+	if (p.state != PHASE_RUNNING)
 		return;
-	if (try_lock())
-		unlock_and_wait(look_at_start(sig, idle));
+	p.over_ns = now;
+	set_state(PHASE_OVER);
+	say_end();
 }
 
 static bool as_expected(void)
@@ -214,11 +217,8 @@ static void look_at_rest(uint64_t now)
 	if (atomic_load_explicit(&phase_hot.active, memory_order_acquire))
 		return;
 	p.rest = mark_now();
-	if (p.state != PHASE_RUNNING || p.said_end || !as_expected())
-		return;
-	p.over_ns = now;
-	set_state(PHASE_OVER);
-	say_end();
+	if (!p.said_end && as_expected())
+		phase_over(now);
 }
 
 void phase_done(uint64_t sig)
@@ -239,13 +239,7 @@ void phase_done(uint64_t sig)
 
 void phase_stop(void)
 {
-	uint64_t now = clock_now_ns();
-
-	if (p.state != PHASE_RUNNING)
-		return;
-	p.over_ns = now;
-	set_state(PHASE_OVER);
-	say_end();
+	phase_over(clock_now_ns());
 }
 
 uint64_t phase_count(void)
