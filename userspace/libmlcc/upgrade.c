@@ -351,11 +351,12 @@ static int upgrade_replace(int dir, struct bpf_object *obj, char *error)
 	int err;
 
 	old_remove_unused(dir);
-	if (old_free(dir, name, error))
+	if (!old_free(dir, name, error))
+		new = mlcc_pins_part(dir, MLCC_PART_NEW, true, error);
+	if (new < 0) {
+		carrier_replaced(dir, false);
 		return -1;
-	new = mlcc_pins_part(dir, MLCC_PART_NEW, true, error);
-	if (new < 0)
-		return -1;
+	}
 	err = maps_pin(new, obj, error);
 	if (!err)
 		err = ops_pin(new, obj, error);
