@@ -54,6 +54,10 @@ class Known(unittest.TestCase):
         one["overlaps"] = other["overlaps"] = []
         self.check(144, 100, one, other)
 
+    def test_a_job_of_several_hosts_is_one(self) -> None:
+        few = in_step(44, "a", iterations=5)
+        self.check(144, 100, few, in_step(44), few)
+
     def test_who_never_sends_at_once_shares_no_link(self) -> None:
         for job in told({**in_step(44), "overlaps": []}):
             self.assertEqual((job["mlcc_ms"], job["verdict"]), (144, "no certain difference"))

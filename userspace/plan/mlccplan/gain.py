@@ -225,8 +225,12 @@ def _gains(jobs: Sequence[Job]) -> list[Json]:
 def gains(paths: Sequence[str]) -> Json:
     """Of all jobs in what observe has printed."""
     seen = [_SEEN(path, reader.load(path)) for path in paths]
-    jobs = [_job(job) for one in seen for job in one["jobs"]]
-    reader.unique("jobs", [job.name for job in jobs])
+    for one in seen:
+        reader.unique("jobs", [job["name"] for job in one["jobs"]])
+    hosts = [_job(job) for one in seen for job in one["jobs"]]
+    # of a job of several hosts the one that was seen longest
+    hosts.sort(key=lambda job: len(job.periods))
+    jobs = list({job.name: job for job in hosts}.values())
     links = [{job.name} for job in jobs]
     for pair in ({one["job"], one["with"]} for file in seen for one in file["overlaps"]):
         joined = set().union(*(link for link in links if link & pair))
