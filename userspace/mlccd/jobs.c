@@ -6,12 +6,9 @@
 #include <unistd.h>
 
 #include "jobs.h"
-#include "../../include/mlcc/uapi/mlcc_skip.h"
 #include "rxe.h"
 #include "state.h"
 
-#define DSCP_LE		1	/* lower effort, RFC 8622 */
-#define OTHER		"conf/background"
 #define POLL_JOBS	512	/* cgroups of as many are looked at in one go, the others in the next ones */
 #define POLL_LOOKS	4	/* ... and what the carrier says of as many: each wakes the keeper */
 
@@ -45,183 +42,6 @@ void jobs_look(struct jobs *all, struct job *job, struct mlcc_job_info *info)
 	history_look(&job->history, info, &all->senders);
 }
 
-/* Carrier and tagger */
-
-/* One DSCP and many exclude each other; what has no phases has one anyway. */
-static bool by_progress(const struct job *job)
-{
-	return job->classes && !strcmp(job->conf.job_class, "training");
-}
-
-/* Of those connections of all other jobs that mlccd.conf's background names. */
-static bool is_other(const struct job *job)
-{
-	return !job->cgroup_id && job_is_roots(job) && !strcmp(job->conf.name, OTHER);
-}
-
-/* What its tag is of; 0: it has none. */
-static uint64_t tag_key(const struct job *job)
-{
-	return is_other(job) ? MLCC_TAG_OTHER : job->cgroup_id;
-}
-
-/* Where a job has priorities, one without phases has one: the highest, or below all others. */
-int jobs_dscp(const struct jobs *all, const struct job *job)
-{
-	if (job->plan.dscp || !tag_key(job))
-		return job->plan.dscp - 1;
-	if (job->classes && !strcmp(job->conf.job_class, "latency"))
-		return all->config->dscp[CONFIG_CLASSES - 1];
-	return job->classes && !strcmp(job->conf.job_class, "background") ? DSCP_LE : -1;
-}
-
-static void tag_conf(const struct jobs *all, const struct job *job, struct mlcc_tag_conf *conf)
-{
-	int dscp = jobs_dscp(all, job);
-
-	*conf = (struct mlcc_tag_conf){ .job = job->conf.id, .priority_classes = job->classes };
-	memcpy(conf->dscp, all->config->dscp, sizeof(conf->dscp));
-	strcpy(conf->skip, is_other(job) ? all->config->background : job->skip);
-	if (dscp < 0)
-		return;
-	conf->dscp[0] = dscp;
-	conf->priority_classes = MLCC_CLASS_FIXED;
-}
-
-static int tag_apply(struct jobs *all, const struct job *job, struct err *e)
-{
-	struct mlcc_tag_conf conf;
-
-	if (!tag_key(job))
-		return 0;
-	tag_conf(all, job, &conf);
-	return carrier_tag(all->carrier, job->cgroup, tag_key(job), &conf, e);
-}
-
-static void tag_remove(struct jobs *all, const struct job *job)
-{
-	if (tag_key(job))
-		carrier_untag(all->carrier, tag_key(job), job->conf.id);
-}
-
-static bool has_phases(const struct job *job)
-{
-	return !job->adopted && !strcmp(job->conf.job_class, "training");
-}
-
-bool jobs_is_neutral(const struct jobs *all, const struct job *job)
-{
-	return has_phases(job) && (job->neutral || all->neutral);
-}
-
-/* Class latency is the base algorithm (include/mlcc/class.h). */
-static struct mlcc_job_conf carrier_conf(const struct jobs *all, const struct job *job)
-{
-	struct mlcc_job_conf conf = job->conf;
-
-	if (jobs_is_neutral(all, job)) {
-		strcpy(conf.job_class, "latency");
-		conf.phase_bytes = 0;
-	}
-	return conf;
-}
-
-static void set_untold(struct jobs *all, uint32_t id, bool untold)
-{
-	all->untold_count += untold - all->untold[id];
-	all->untold[id] = untold;
-}
-
-static int carrier_apply(struct jobs *all, const struct job *job, bool create, struct err *e)
-{
-	const struct mlcc_job_conf conf = carrier_conf(all, job);
-	int err = carrier_need(all->carrier, e);
-
-	if (err)
-		return err;
-	/* what was to be deleted is another job now */
-	err = carrier_job_set(all->carrier, &conf, create && !all->untold[conf.id], e);
-	if (!err)
-		set_untold(all, conf.id, false);
-	return err;
-}
-
-/*
- * Its id is kept until the carrier has it no more: who changes that may take a while, and so may
- * memory and descriptors, when there are none.
- */
-static void jobs_carrier_remove(struct jobs *all, uint32_t id)
-{
-	struct err e;
-	int err = carrier_need(all->carrier, &e);
-
-	if (!err)
-		err = carrier_job_del(all->carrier, id);
-	set_untold(all, id, err == -EAGAIN || err == -ENOMEM || err == -EMFILE || err == -ENFILE);
-}
-
-static void tell_again(struct jobs *all)
-{
-	struct err none;
-	int err;
-
-	for (uint32_t id = 1; all->untold_count && id < JOB_IDS; id++) {
-		if (!all->untold[id])
-			continue;
-		err = -EAGAIN;	/* a deletion stays untold only for what passes */
-		if (all->by_id[id])
-			err = carrier_apply(all, all->by_id[id], false, &none);
-		else
-			jobs_carrier_remove(all, id);
-		if (all->untold[id] && err == -EAGAIN)
-			break;
-	}
-}
-
-/* Back to how the job was; @old NULL: there was none. */
-static void revert(struct jobs *all, const struct job *job, const struct job *old)
-{
-	struct err e;
-
-	if (!old) {
-		jobs_carrier_remove(all, job->conf.id);
-		state_remove(all->dir, job->conf.id);
-		return;
-	}
-	if (old->adopted)
-		state_remove(all->dir, old->conf.id);
-	else
-		state_write(all->dir, old, &e);
-	carrier_apply(all, old, false, &e);
-	if (old->cgroup_id && old->cgroup_id == job->cgroup_id)
-		tag_apply(all, old, &e);
-}
-
-/* File, carrier, tagger; all or nothing. */
-static int jobs_apply(struct jobs *all, struct job *job, const struct job *old, struct err *e)
-{
-	int err;
-
-	err = state_write(all->dir, job, e);
-	if (err)
-		return err;
-	err = carrier_apply(all, job, !old, e);
-	if (err == -EEXIST) {
-		/* somebody else's, with no file of ours */
-		state_remove(all->dir, job->conf.id);
-		return err;
-	}
-	if (!err)
-		err = tag_apply(all, job, e);
-	if (err) {
-		revert(all, job, old);
-		return err;
-	}
-	if (old && tag_key(old) != tag_key(job))
-		tag_remove(all, old);
-	return 0;
-}
-
 /* The next free id, in turn, so that a late packet of an old job meets no new one. */
 static uint32_t next_id(struct jobs *all)
 {
@@ -246,7 +66,7 @@ static int apply_new(struct jobs *all, struct job *job, bool any_id, struct err 
 		if (!job->conf.id)
 			return fail(e, -ENOSPC, "all %u ids are taken, by jobs or by policy rules for their marks",
 				    jobs_id_max(all));
-		err = jobs_apply(all, job, NULL, e);
+		err = apply_job(all, job, NULL, e);
 		if (!any_id)
 			break;
 	}
@@ -255,7 +75,7 @@ static int apply_new(struct jobs *all, struct job *job, bool any_id, struct err 
 
 static int commit(struct jobs *all, struct job *job, struct job *old, bool any_id, struct err *e)
 {
-	int err = old ? jobs_apply(all, job, old, e) : apply_new(all, job, any_id, e);
+	int err = old ? apply_job(all, job, old, e) : apply_new(all, job, any_id, e);
 
 	if (err)
 		return err;
@@ -273,9 +93,9 @@ static int commit(struct jobs *all, struct job *job, struct job *old, bool any_i
 
 void jobs_del(struct jobs *all, struct job *job)
 {
-	tag_remove(all, job);
+	apply_untag(all, job);
 	rxe_remove(job);
-	jobs_carrier_remove(all, job->conf.id);
+	apply_removal(all, job->conf.id);
 	state_remove(all->dir, job->conf.id);
 	table_remove(all, job);
 	all->changed(all->changed_arg, job->conf.id);
@@ -308,7 +128,7 @@ static int set_checked(struct jobs *all, const struct who *who, struct job_wante
 		job->history = old->history;
 		job->sends = old->sends;
 	}
-	if (by_progress(job) || !cgroup)
+	if (job_by_progress(job) || !cgroup)
 		job->plan.dscp = 0;
 	w->looked = !job->conf.id;
 	if (!w->dry_run)
@@ -324,8 +144,8 @@ static struct job *find_other(struct jobs *all)
 {
 	struct job *j;
 
-	LIST_FOREACH(j, table_named(all, OTHER), named)
-		if (is_other(j))
+	LIST_FOREACH(j, table_named(all, JOB_OTHER), named)
+		if (job_is_other(j))
 			return j;
 	return NULL;
 }
@@ -335,7 +155,7 @@ static void jobs_other(struct jobs *all)
 {
 	uint32_t classes = all->config->priority_classes;
 	struct job_wanted w = {
-		.job.conf = { .name = OTHER, .job_class = "background" },
+		.job.conf = { .name = JOB_OTHER, .job_class = "background" },
 		.job.classes = classes > 1 ? classes : 0,
 	};
 	const struct who root = { .admin = true };
@@ -351,7 +171,7 @@ static void jobs_other(struct jobs *all)
 	if (!job && LIST_EMPTY(&all->list))
 		return;
 	w.job.conf.id = job ? job->conf.id : 0;
-	err = job && job->classes == w.job.classes ? tag_apply(all, job, &e) :
+	err = job && job->classes == w.job.classes ? apply_tag(all, job, &e) :
 	      set_checked(all, &root, &w, "", 0, &set, &e);
 	if (err)
 		note(4, "no connections are background's: %s", e.text);
@@ -399,7 +219,7 @@ int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_ch
 		return 0;
 	if (!job->cgroup_id)
 		return fail(e, -EINVAL, "job %u has no cgroup, which dscp needs", job->conf.id);
-	if (by_progress(job))
+	if (job_by_progress(job))
 		return fail(e, -EBUSY, "job %u has its progress in the DSCP (priority_classes)",
 			    job->conf.id);
 	for (uint32_t i = 0; i < all->config->priority_classes && !among; i++)
@@ -420,7 +240,7 @@ static int replan(struct jobs *all, struct job *job, const struct job_plan *plan
 	job->plan = *plan;
 	err = state_write(all->dir, job, e);
 	if (!err && plan->dscp != old.dscp)
-		err = tag_apply(all, job, e);
+		err = apply_tag(all, job, e);
 	if (!err)
 		return 0;
 	job->plan = old;
@@ -472,7 +292,7 @@ static bool conf_same(const struct mlcc_job_conf *a, const struct mlcc_job_conf 
 /* Sets what is not as it should be, and nothing else. */
 static int complete(struct jobs *all, struct job *job, struct err *e)
 {
-	const struct mlcc_job_conf conf = carrier_conf(all, job);
+	const struct mlcc_job_conf conf = apply_conf(all, job);
 	struct mlcc_job_info info;
 	int err;
 
@@ -481,8 +301,8 @@ static int complete(struct jobs *all, struct job *job, struct err *e)
 		return err;
 	err = carrier_job_get(all->carrier, job->conf.id, &info);
 	if (err || !conf_same(&info.conf, &conf))
-		err = carrier_apply(all, job, false, e);
-	return err ? err : tag_apply(all, job, e);
+		err = apply_carrier(all, job, false, e);
+	return err ? err : apply_tag(all, job, e);
 }
 
 void jobs_complete(struct jobs *all)
@@ -517,15 +337,15 @@ static void jobs_keep(void *arg, struct job *job)
 /* What the carrier could not be told is told it again. */
 static int neutral_apply(struct jobs *all, struct job *job, struct err *e)
 {
-	int err = carrier_apply(all, job, false, e);
+	int err = apply_carrier(all, job, false, e);
 
-	set_untold(all, job->conf.id, err);
+	apply_untold(all, job->conf.id, err);
 	return err;
 }
 
 int jobs_neutral(struct jobs *all, struct job *job, bool neutral, struct err *e)
 {
-	if (!has_phases(job))
+	if (!job_has_phases(job))
 		return fail(e, -EINVAL, "job %u has no phases, or something else has set it: it is neutral as it is",
 			    job->conf.id);
 	if (neutral == job->neutral && !all->untold[job->conf.id])
@@ -542,9 +362,9 @@ int jobs_neutral_all(struct jobs *all, bool neutral, struct err *e)
 	all->neutral = neutral;
 	/* a carrier that somebody else changes is not waited for by each of them */
 	LIST_FOREACH(j, &all->list, all) {
-		if (has_phases(j) && err)
-			set_untold(all, j->conf.id, true);
-		else if (has_phases(j))
+		if (job_has_phases(j) && err)
+			apply_untold(all, j->conf.id, true);
+		else if (job_has_phases(j))
 			err = neutral_apply(all, j, e);
 	}
 	return err;
@@ -645,7 +465,7 @@ void jobs_poll(struct jobs *all)
 	bool round = end_lost(all, POLL_JOBS);
 
 	carrier_refresh(all->carrier);
-	tell_again(all);
+	apply_again(all);
 	look_at_some(all);
 	if (carrier_is_new(all)) {
 		note(5, "the carrier has lost its jobs: setting %u again", all->count);

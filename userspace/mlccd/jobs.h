@@ -9,6 +9,7 @@
 #ifndef MLCCD_JOBS_H
 #define MLCCD_JOBS_H
 
+#include "apply.h"
 #include "permit.h"
 #include "rights.h"
 
@@ -27,8 +28,6 @@ struct job_change {
 	struct job_plan plan;
 };
 
-/* That all of the job's packets have, by its plan or its class; < 0: none. */
-int jobs_dscp(const struct jobs *all, const struct job *job);
 /* Who may change a job may plan it, but for a DSCP that is not among the user's classes. */
 int jobs_plan_check(struct jobs *all, const struct who *who, const struct job_change *c,
 		    struct err *e);
@@ -40,7 +39,6 @@ int jobs_plan(struct jobs *all, struct job_change *list, unsigned int count, str
  * written down: the next daemon has the job as it was set.  -EINVAL: it has no phases.
  */
 int jobs_neutral(struct jobs *all, struct job *job, bool neutral, struct err *e);
-bool jobs_is_neutral(const struct jobs *all, const struct job *job);
 /* All that there are, and that come until it is over; what fails is tried again. */
 int jobs_neutral_all(struct jobs *all, bool neutral, struct err *e);
 
