@@ -68,47 +68,92 @@ no_run_is_left()
 	[ "$(ctl -j show)" = "[]" ] && ! compgen -G "$(dirname "$cgroup")/mlcc-run-*"
 }
 
-# dscp_is DSCP OPTIONS...: of the SYN that a process of the cgroup sends, and of the rest
-dscp_is()
+# finds WANTED [COMMAND...]: what a process that the command starts says as $wire has it
+finds()
 {
-	local wanted=$1 is
+	local wanted=$1 is PATH=$out/bin:$PATH
 	shift
 
-	ctl set-job --cgroup "$name" --name classes "$@" >/dev/null || return
-	is=$("$python" -c "
-import os, socket
-open('$cgroup/cgroup.procs', 'w').write(str(os.getpid()))
-wire = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
-wire.bind(('lo', 0x0800))
-wire.settimeout(10)
-$pair
-while True:
-    packet = wire.recv(2048)
-    tcp = packet[4 * (packet[0] & 15):]
-    if packet[9] == 6 and tcp[13] & 18 == 2 and tcp[2:4] == l.getsockname()[1].to_bytes(2, 'big'):
-        break
-print(packet[1] >> 2, a.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) >> 2)
-" | tail -n 1)
-	[ "$is" = "$wanted $wanted" ] || { echo "$*: DSCP $is, wanted $wanted"; return 1; }
+	is=$("$@" "$python" -c "$wire" 2>"$out/warned")
+	[ "$is" = "$wanted" ] || { echo "$*: $is, wanted $wanted"; cat "$out/warned"; return 1; }
+}
+
+# dscp_is DSCP CLASS OPTIONS...: of a process of the cgroup
+dscp_is()
+{
+	ctl set-job --cgroup "$name" --name classes --class "${@:2}" >/dev/null &&
+		finds "$1 $1 $2" in_cgroup "$cgroup" ""
 }
 
 # Only where priorities are on: latency has the last of mlccd.conf's, background RFC 8622's.
 class_and_dscp_agree()
 {
-	dscp_is 0 --class latency && dscp_is 0 --class background &&
-		dscp_is 34 --class latency --priority 2 &&
-		dscp_is 1 --class background --priority 8 &&
-		dscp_is 0 --priority 4 && ctl del-job classes
+	dscp_is 0 latency && dscp_is 0 background && dscp_is 34 latency --priority 2 &&
+		dscp_is 1 background --priority 8 && dscp_is 0 training --priority 4 && ctl del-job classes
 }
 
-# As the configuration was at the start.
+# reconfigure [LINE...]: as it was at the start, and these
 reconfigure()
 {
 	local before
 
 	before=$(grep -c 'has read' "$out/log")
 	keep_loopback
+	printf '%s\n' "$@" >>"$config"
 	kill -HUP "$daemon" && slowwait - more_than "$before" grep -c 'has read' "$out/log"
+}
+
+# python_finds WANTED STATEMENT: of a job that says so itself
+python_finds()
+{
+	finds "$1" mlcc-ctl run --name bert -- env PYTHONPATH="$repo/userspace/python" \
+		MLCC_SOCKET="$out/run/mlccd.sock" "$python" -Bc "import mlcc_torch, sys
+$2 exec(sys.argv[3])"
+}
+
+# What launchers are told is on the first packet: by the environment, by an option, by training.
+environment_and_option_reach_the_wire()
+{
+	local run=$repo/userspace/launchers/mlcc-run
+
+	reconfigure "[limits]" "priority-classes = 8" &&
+		finds "1 1 background" env MLCC_CLASS=background "$run" && finds "0 0 training" "$run" &&
+		finds "34 34 latency" mlcc-ctl run --class latency -- &&
+		python_finds "1 1 background" "mlcc_torch.job(class_='background');" &&
+		python_finds "1 1 background" "with mlcc_torch.checkpoint():" &&
+		finds "0 0 none" env MLCC_CLASS=greedy "$run" && grep -q 'mlcc-run: .*without' "$out/warned" &&
+		slowwait - no_run_is_left && reconfigure
+}
+
+# Pods with these classes, of the numbers 0, 1, ...
+agent='
+import sys
+import test_mlcc_agent as pods
+root, ctl, *classes = sys.argv[1:]
+server = pods.FakeServer()
+uid = pods.UID[1:]
+server.items = [pods.pod(f"{n}{uid}", job="bert", **{"class": c}) for n, c in enumerate(classes)]
+api = f"http://127.0.0.1:{server.server_address[1]}"
+pods.agent.main(["--server", api, "--node", "n", "--cgroup-root", root, "--ctl", ctl])
+'
+
+# And one that may not have its class runs without, with one line.
+an_annotation_reaches_the_wire()
+{
+	local pod=$cgroup/kubepods/pod status pid
+
+	reconfigure "[limits]" "priority-classes = 8" &&
+		mkdir -p "$pod"{0,1}123abcd-0000-4000-8000-0123456789ab || return
+	PYTHONPATH=$repo/userspace/launchers/kubernetes "$python" -B -c "$agent" "$cgroup" \
+		"$out/bin/mlcc-ctl" background latency 2>"$out/agent" {carrier_lock}>&- &
+	pid=$!
+	slowwait - grep -qs 'latency-class = no' "$out/agent" &&
+		finds "1 1 background" in_cgroup "$pod"0* "" && finds "0 0 none" in_cgroup "$pod"1* "" &&
+		[ "$(wc -l <"$out/agent")" = 1 ]
+	status=$?
+	[ "$status" -eq 0 ] || cat "$out/agent"
+	stop "$pid"
+	rmdir "$pod"* "${pod%/*}" && slowwait - prints "[]" ctl -j show && reconfigure && return "$status"
 }
 
 # Connections of a job by their port, those that there are and new ones, are another job's.
@@ -426,9 +471,11 @@ main()
 	mkdir "$cgroup"
 	"$mlcc_bpf" load || ktap_fail_all "the BPF carrier loads"
 	keep_loopback
+	install_ctl || exit
 	start_daemon || ktap_fail_all "mlccd starts"
 	each ktap_check is_ready run_makes_a_job
-	each told class_and_dscp_agree eight_ranks_of_a_user_are_one_job storage_is_background doctor_tries_what_it_says \
+	each told class_and_dscp_agree environment_and_option_reach_the_wire an_annotation_reaches_the_wire \
+		eight_ranks_of_a_user_are_one_job storage_is_background doctor_tries_what_it_says \
 		a_detached_tagger_is_attached_again hints_arrive \
 		hints_do_not_wait_for_who_changes_the_carrier survives_kill_9 the_carrier_is_mapped_once \
 		an_upgrade_leaves_job_and_flow a_new_carrier_gets_the_jobs ends_with_its_cgroup \
