@@ -719,6 +719,38 @@ task_prolog_exports()
 		'export UCX_IB_TRAFFIC_CLASS=136'
 }
 
+# step CLASS SHOWN: what mlcc-ctl is told of job 12's step 3, whose tasks say CLASS, where its job is SHOWN
+step()
+{
+	: >"$out/log"
+	# shellcheck disable=SC2030  # a process of the step's cgroup
+	(echo "$BASHPID" >"$cgroup/step_3/user/cgroup.procs" && exec env -i out="$out" SLURM_JOB_ID=12 \
+		SLURM_JOB_UID=65534 SPANK_MLCC_CLASS="$1" FAKE_SHOW="$2" "$out/slurm/prolog.sh" --step) 2>"$out/warned"
+	cat "$out/log"
+}
+
+a_step_has_its_own_class()
+{
+	local background='[{"id":3,"name":"slurm-12.3","class":"background","dscp":1,"flows":0}]'
+
+	[ -n "$cgroup" ] || { echo "needs root and cgroup v2"; return "$KSFT_SKIP"; }
+	fresh_slurm
+	mkdir -p "$cgroup/step_3/user"
+	same "$(step background '"class":"training"')" "'set-job' '--limited' '--name' 'slurm-12.3' '--cgroup' \
+'${cgroup#"$(cgroup2_mount)"/}/step_3' '--owner' '65534' '--class' 'background'" &&
+		same "$(step background "$background")$(step '' '')$(step '--strict' '')" "" &&
+		prints "" cat "$out/warned" || return
+	fresh_slurm "export FAKE_FAIL=set-job"
+	step latency '' && grep -q '(mlcc-ctl: refused)' "$out/warned" || return
+	fresh_slurm "export FAKE_SHOW='$background'"
+	same "$(slurm task-prolog SLURM_JOB_ID=12 MLCC_CLASS=background)" "$(printf 'export %s\n' \
+		MLCC_JOB_ID=slurm-12.3 MLCC_JOB_SET=1 NCCL_IB_TC=4 UCX_IB_TRAFFIC_CLASS=4)" &&
+		same "$(slurm task-prolog SLURM_JOB_ID=12 MLCC_CLASS=latency)" "" || return
+	mkdir -p "$out/state" "$out/scope/job_12/step_0"
+	echo "$out/scope/job_12" >"$out/state/12"
+	slurm task-prolog SLURM_JOB_ID=12 MLCC_CLASS=latency | prints 1 grep -c '^print .* may not'
+}
+
 # And never fails.
 epilog_deletes_the_job()
 {
@@ -757,7 +789,7 @@ main()
 	for kind in mpirun.openmpi mpirun.mpich; do
 		mpi_cases "$kind"
 	done
-	each ktap_check mpi_takes_nobodys_directory prolog_sets_the_job prolog_takes_slurms_name \
+	each ktap_check a_step_has_its_own_class mpi_takes_nobodys_directory prolog_sets_the_job prolog_takes_slurms_name \
 		prolog_leaves_other_jobs_alone prolog_refuses_wrong_comments \
 		slurm_scripts_take_only_numbers prolog_drains_the_node_where_strict_only task_prolog_exports \
 		epilog_deletes_the_job

@@ -24,11 +24,8 @@ unload_quietly()
 install_recipe()
 {
 	printf '#!/bin/sh\nexec sleep 600\n' >"$out/sleeps" && chmod +x "$out/sleeps" &&
-		mkdir "$out/recipe" "$out/bin" && cp "$repo"/userspace/launchers/slurm/*.sh "$out/recipe" ||
-		return
-	printf '#!/bin/sh\nexec %s --socket %s "$@"\n' \
-		"$repo/build/userspace/mlcc-ctl/mlcc-ctl" "$out/run/mlccd.sock" >"$out/bin/mlcc-ctl"
-	chmod +x "$out/bin/mlcc-ctl"
+		mkdir "$out/recipe" && cp "$repo"/userspace/launchers/slurm/*.sh "$out/recipe" &&
+		install_ctl || return
 	cat >"$out/recipe/mlcc-slurm.conf" <<-END
 		PATH=$out/bin:\$PATH
 		MLCC_STATE=$out/recipe-state
@@ -67,7 +64,7 @@ write_slurm_conf()
 		MessageTimeout=60
 		PrologEpilogTimeout=120
 	END
-	[ ! -e "$plugin" ] || echo "required $plugin" >"$out/plugstack.conf"
+	[ ! -e "$plugin" ] || echo "required $plugin $out/recipe/prolog.sh" >"$out/plugstack.conf"
 	printf 'CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n' >"$out/cgroup.conf"
 }
 
@@ -110,13 +107,15 @@ print(os.environ.get("MLCC_JOB_ID", "none"), cgroup, cc,
       s.getsockopt(socket.SOL_SOCKET, 36) > 0)
 '
 
-# run COMMENT: a job of one task; sets id to its number and said to what it printed
+# run COMMENT: a job of one task; sets id to its number, said to what it printed, told to what we did
 run()
 {
 	# shellcheck disable=SC2016  # the job expands it
 	said=$(timeout 300 srun ${1:+"--comment=$1"} sh -c \
 		'echo "$SLURM_JOB_ID" && exec "$@"' sh "$python" -c "$task" 2>"$out/srun.log") ||
 		{ cat "$out/srun.log"; tail -n 20 "$out/slurmd.log"; return 1; }
+	told=$(grep '^mlcc-slurm: ' <<<"$said")
+	said=$(grep -v '^mlcc-slurm: ' <<<"$said")
 	id=${said%%$'\n'*}
 	said=${said#*$'\n'}
 }
@@ -131,7 +130,7 @@ a_job_that_asks_is_one_of_mlcc()
 other_jobs_are_left_alone()
 {
 	run "" || return
-	[[ $said == "none $id "*" False" && $said != *mlcc* ]] || { echo "said: $said"; return 1; }
+	[[ $said == "none $id "*" False" && $said$told != *mlcc* ]] || { echo "said: $said"; return 1; }
 }
 
 jobs_are()
@@ -188,10 +187,33 @@ options_say_class_and_paths()
 		! srun --mlcc-paths=129 true 2>"$out/srun.log" && grep -q "from 1 to 128" "$out/srun.log"
 }
 
+# From the option to the first packet; one that may not have its class runs without, with one line.
+an_option_reaches_the_wire()
+{
+	local said
+
+	[ -e "$plugin" ] || { echo "the plugin is not built: no libslurm-dev"; return "$KSFT_SKIP"; }
+	said=$(PATH=$out/bin:$PATH timeout 300 srun --mlcc-class=background "$python" -c "$wire")
+	[ "$said" = "1 1 background" ] || { echo "said: $said"; return 1; }
+	said=$(PATH=$out/bin:$PATH MLCC_CLASS=background timeout 300 srun "$python" -c "$wire")
+	[ "$said" = "1 1 background" ] || { echo "said: $said"; return 1; }
+	said=$(PATH=$out/bin:$PATH timeout 300 srun --mlcc-class=latency "$python" -c "$wire")
+	[[ $said == "mlcc-slurm: "*"latency-class = no"*"without mlcc"$'\n'"0 0 none" ]] ||
+		{ echo "said: $said"; return 1; }
+	# a step beside another one of its job
+	# shellcheck disable=SC2016  # the job expands it
+	said=$(PATH=$out/bin:$PATH timeout 300 salloc --mlcc-class=training sh -c \
+		'srun --overlap "$@"; for class in background latency; do srun --overlap --mlcc-class=$class "$@"; done' \
+		sh "$python" -c "$wire" 2>"$out/srun.log")
+	[[ $said == "0 0 training"$'\n'"1 1 background"$'\n'"mlcc-slurm: "*" may not "*$'\n'"0 0 training" ]] ||
+		{ echo "said: $said"; cat "$out/srun.log"; return 1; }
+}
+
 a_wrong_comment_drains_no_node()
 {
 	run "mlcc:profile=greedy" || return
-	[[ $said == "none $id "*" False" ]] || { echo "said: $said"; return 1; }
+	[[ $said == "none $id "*" False" && $told == *profile*"without mlcc" ]] ||
+		{ echo "said: $said, told: $told"; return 1; }
 	slowwait - prints idle sinfo -h -o %T 2>/dev/null || { sinfo -R; return 1; }
 }
 
@@ -199,21 +221,22 @@ without_mlccd_jobs_run()
 {
 	stop "$daemon"
 	run mlcc || return
-	[[ $said == "none $id "*" False" ]] || { echo "said: $said"; return 1; }
+	[[ $said == "none $id "*" False" && $told == *"without mlcc" ]] || { echo "said: $said"; return 1; }
 	slowwait - prints idle sinfo -h -o %T 2>/dev/null || { sinfo -R; return 1; }
 }
 
 main()
 {
 	ktap_start
-	require_guest slurmctld slurmd munged srun sbatch scancel sinfo hostname ip
+	require_guest slurmctld slurmd munged srun salloc sbatch scancel sinfo hostname ip
 	require_cgroup2
 	setup_out
 	chmod 755 "$out"
 	require_free_carrier
 	modprobe tcp_mlcc && defer slowwait - rmmod tcp_mlcc || exit 1
 	defer unload_quietly
-	if ! install_recipe || ! start_slurm || ! keep_loopback || ! start_daemon; then
+	keep_loopback && printf '[limits]\npriority-classes = 8\n' >>"$config"
+	if ! install_recipe || ! start_slurm || ! start_daemon; then
 		tail -n 20 "$out"/*.log "$out/log"
 		echo "Bail out! Slurm does not start"
 		exit 1
@@ -221,7 +244,7 @@ main()
 	defer stop "$daemon"
 	each ktap_check a_job_that_asks_is_one_of_mlcc other_jobs_are_left_alone \
 		a_batch_job_is_set_as_its_comment_says options_say_class_and_paths \
-		a_wrong_comment_drains_no_node without_mlccd_jobs_run
+		an_option_reaches_the_wire a_wrong_comment_drains_no_node without_mlccd_jobs_run
 	ktap_finish
 }
 

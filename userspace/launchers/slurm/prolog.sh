@@ -14,6 +14,7 @@
 #
 # A user asks for it with "--comment=mlcc", or "--comment=mlcc:class=background,paths=N"; the others are
 # profile=NAME and phase-bytes=N.  Options of the plugin (spank.c) go first.  mlccd.conf has the limits.
+# For a step whose options say a class the plugin runs "prolog.sh --step".
 # What a comment says wrongly is the user's error, and no reason to drain a node, MLCC_STRICT or not.
 #
 # slurmstepd makes the job's cgroup after the prolog, and takes one that is there already.  So this
@@ -148,6 +149,19 @@ set_job()
 	timeout --kill-after=1 "$MLCC_TIMEOUT_S" mlcc-ctl set-job "$@" </dev/null
 }
 
+# A step whose class is another than its job's is a job of its own, below it, until its cgroup goes.
+set_step()
+{
+	class=${SPANK_MLCC_CLASS:-}
+	cgroup=$(sed -n 's|^0::/\(.*/step_[^/]*\).*|\1|p' /proc/self/cgroup)
+	now=$(timeout "$MLCC_TIMEOUT_S" mlcc-ctl -j show "$name" </dev/null 2>/dev/null |
+		sed -n 's/.*"class": *"\([a-z]*\)".*/\1/p')
+	[ -n "$cgroup" ] && is_word "$class" && [ "$class" != "$now" ] || return
+	name=$name.${cgroup##*/step_}
+	said=$(set_job "$cgroup" 2>&1 >/dev/null) ||
+		say "mlcc-ctl set-job of a step ended with $?${said:+ ($said)}: it is as its job is"
+}
+
 # without REASON: the task prolog tells the user
 without()
 {
@@ -166,6 +180,7 @@ fail()
 	exit 1
 }
 
+[ "${1-}" != --step ] || { set_step; exit 0; }
 cgroup=
 read_comment
 case $? in

@@ -34,7 +34,29 @@ in_job()
 	return 1
 }
 
-if in_job; then
+value()
+{
+	echo "$shown" | sed -n "s/.*\"$1\": *\"\{0,1\}\([A-Za-z0-9._:@+-]*\).*/\1/p"
+}
+
+# Whether the step has the class that its option says, by itself or as its job does.
+of_class()
+{
+	[ -n "${MLCC_CLASS-}" ] || return
+	shown=$(timeout "$MLCC_TIMEOUT_S" mlcc-ctl -j show --self </dev/null 2>/dev/null)
+	if [ "$(value class)" = "$MLCC_CLASS" ]; then
+		name=$(value name) dscp=$(value dscp) ours=yes
+	elif [ -n "$ours" ]; then
+		tell "the step has its job's class: it may not have another"
+	fi
+}
+
+ours=
+paths=
+dscp=
+! in_job || ours=yes
+of_class
+if [ -n "$ours" ]; then
 	echo "export MLCC_JOB_ID=$name"
 	echo "export MLCC_JOB_SET=1"
 	# four times that: below it are the two bits of ECN
