@@ -200,11 +200,11 @@ an_option_reaches_the_wire()
 	said=$(PATH=$out/bin:$PATH timeout 300 srun --mlcc-class=latency "$python" -c "$wire")
 	[[ $said == "mlcc-slurm: "*"latency-class = no"*"without mlcc"$'\n'"0 0 none" ]] ||
 		{ echo "said: $said"; return 1; }
-	# a step beside another one of its job
+	# a step beside another one of its job, which lasts as long as any step does
 	# shellcheck disable=SC2016  # the job expands it
-	said=$(PATH=$out/bin:$PATH timeout 300 salloc --mlcc-class=training sh -c \
-		'srun --overlap "$@"; for class in background latency; do srun --overlap --mlcc-class=$class "$@"; done' \
-		sh "$python" -c "$wire" 2>"$out/srun.log")
+	said=$(PATH=$out/bin:$PATH timeout 300 salloc --mlcc-class=training sh -c 'srun --overlap sleep 600 &
+		srun --overlap "$@"; for class in background latency; do srun --overlap --mlcc-class=$class "$@"; done
+		kill $!; wait' sh "$python" -c "$wire" 2>"$out/srun.log")
 	[[ $said == "0 0 training"$'\n'"1 1 background"$'\n'"mlcc-slurm: "*" may not "*$'\n'"0 0 training" ]] ||
 		{ echo "said: $said"; cat "$out/srun.log"; return 1; }
 }
